@@ -1,0 +1,194 @@
+package bmi
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// A Method is one network transport of one endpoint: the seam below this
+// package. It stays at the verbs that every transport must have; what only
+// some can do are the small interfaces further down, found by assertion.
+//
+// # Who calls
+//
+// The endpoint serialises every call to a method with one lock per method (the
+// engine lock), so a method needs no lock of its own. The exceptions are
+// Sleeper.Sleep and Sleeper.Wake. A method may run goroutines of its own; they
+// only queue what they found for Poll and call Host.Wake.
+//
+// # Who owns what
+//
+// An Op, and the memory of its Bufs, belong to the method from PostSend or
+// PostRecv until the method calls Op.Complete, exactly once, from within any of
+// its own calls (also within the post itself: the operation then completed
+// immediately). After Complete the method keeps no reference to either.
+type Method interface {
+	// Info describes the method. Capabilities and limits do not change.
+	Info() Info
+
+	// Resolve turns an address of this method into an Addr made with
+	// Host.NewAddr. The same remote endpoint gives the same Addr until it is
+	// dropped. Resolving does not connect; it fails only for what can be
+	// seen from the text.
+	Resolve(address string) (Addr, error)
+
+	// PostSend takes over a send (expected or unexpected, see Op.Kind).
+	PostSend(op *Op)
+
+	// PostRecv takes over a receive.
+	PostRecv(op *Op)
+
+	// Cancel asks for an operation to end early. It still completes, once:
+	// with ErrCancelled, or as it would have without Cancel if it was faster.
+	// When it completes, no remote side touches its memory any more.
+	Cancel(op *Op)
+
+	// Poll makes progress without blocking: it completes operations and
+	// hands unexpected messages to Host.Arrived. It reports whether anything
+	// happened.
+	Poll() bool
+
+	// Close drains what it can until ctx ends, completes every operation
+	// still posted with ErrClosed and frees everything.
+	Close(ctx context.Context) error
+}
+
+// A Sleeper is a method whose caller can block until something arrives. The
+// protocol is Arm (engine lock held); if it reports true, Sleep (no lock);
+// then Disarm (engine lock held). An arrival, a deadline of the method or a
+// Wake between Arm and Sleep makes Sleep return at once.
+type Sleeper interface {
+	// Arm asks that arrivals from now on end Sleep. It reports false if
+	// something is there already.
+	Arm() bool
+	// Disarm takes Arm back: the caller polls again and needs no wake-ups.
+	Disarm()
+	// Sleep returns on an arrival, a Wake, or when timeout (< 0: never) passes.
+	Sleep(timeout time.Duration)
+	// Wake ends the current Sleep, or the next one if none is under way.
+	Wake()
+}
+
+// A Deadliner is a method that wants a Poll at some time even if nothing
+// arrives (a retry, a keep-alive).
+type Deadliner interface {
+	// NextDeadline is in the terms of MethodConfig.Clock.
+	NextDeadline() (at time.Duration, ok bool)
+}
+
+// An Allocator is a method with memory that it moves more cheaply than any other.
+type Allocator interface {
+	Alloc(size int) ([]byte, error)
+	Free(mem []byte) error
+}
+
+// A Dropper forgets a remote endpoint: every operation with it completes with
+// ErrDropped, the connection closes, messages from it that nobody took are
+// discarded.
+type Dropper interface {
+	Drop(peer Peer)
+}
+
+// A Checker tells whether a remote endpoint is believed to be alive, without
+// sending anything: nil, or the error that a post would most likely end with.
+type Checker interface {
+	Check(peer Peer) error
+}
+
+// A Ranger tells whether a peer lies in a range of addresses, in the method's
+// own wildcard syntax.
+type Ranger interface {
+	InRange(peer Peer, pattern string) (bool, error)
+}
+
+// A Statser counts.
+type Statser interface {
+	// Stats appends one entry per known peer to peers and returns it beside
+	// the method's totals.
+	Stats(peers []PeerStats) (MethodStats, []PeerStats)
+}
+
+// A Peer is the method's own record of a remote endpoint.
+type Peer interface {
+	// String is the peer's address, in a form that Resolve takes if the
+	// peer can be connected to.
+	String() string
+}
+
+// Host is what an endpoint offers to the methods it opened. Except for Wake,
+// it may be called only from within a call of the method.
+type Host interface {
+	// NewAddr makes the address of a peer. A method calls it once per peer
+	// and keeps the result.
+	NewAddr(p Peer) Addr
+
+	// Arrived hands over an unexpected message, data being a view valid only
+	// during the call. It reports false when the endpoint's limit for
+	// messages that nobody takes is reached: the method then keeps the
+	// message, holds back that sender alone, and offers it again in a later
+	// Poll, before any other unexpected message of that sender.
+	//
+	// A handler may run within this call, with the engine lock released: it
+	// may post and cancel, so everything but Poll may be entered again before
+	// Arrived returns. The method must look again at whatever it kept.
+	Arrived(from Addr, class Class, tag Tag, data []byte) bool
+
+	// Wake makes the endpoint poll soon. Any goroutine may call it.
+	Wake()
+}
+
+// A Driver opens methods of one name. Drivers are registered from init
+// functions, so that a binary carries the methods that it imports.
+type Driver interface {
+	// Name is the scheme of the method's addresses, for instance "via+shm".
+	Name() string
+	// Open starts a method for one endpoint.
+	Open(ctx context.Context, cfg MethodConfig) (Method, error)
+}
+
+// MethodConfig is what a Driver opens a method with.
+type MethodConfig struct {
+	Host Host
+
+	// Listen holds the addresses, with scheme, under which others reach the
+	// endpoint through this method; empty for an endpoint that only connects.
+	Listen []string
+
+	// Clock tells the time since an arbitrary start. Never nil.
+	Clock func() time.Duration
+
+	// Log is never nil.
+	Log *slog.Logger
+
+	// Options is the driver's own option type, or nil for its defaults.
+	Options any
+}
+
+// Info is a method's capabilities and limits, as data.
+type Info struct {
+	// Name is the method's scheme.
+	Name string
+	// Description is one line for people.
+	Description string
+	// Provider tells what moves the bytes ("shm", "kernel sockets").
+	Provider string
+
+	// MaxExpectedSize and MaxUnexpectedSize are the largest messages, in
+	// bytes; EagerSize the largest that travels without asking first.
+	MaxExpectedSize, MaxUnexpectedSize, EagerSize int
+	// MaxPieces is the largest number of pieces in a list.
+	MaxPieces int
+
+	// Classes: unexpected messages carry a class. Without it, all are of class 0.
+	Classes bool
+	// RegisteredMemory: Alloc returns memory that moves more cheaply.
+	RegisteredMemory bool
+	// RemoteRead, RemoteWrite: large messages move by one copy that the
+	// receiver, or the sender, makes.
+	RemoteRead, RemoteWrite bool
+	// Addresses are those on which the method listens.
+	Addresses []string
+	// Details are name and value pairs for people.
+	Details [][2]string
+}

@@ -1,0 +1,53 @@
+package bmi
+
+// MethodStats are one method's totals since it was opened. Counters only grow.
+type MethodStats struct {
+	Method string
+	Traffic
+	Errors ErrorCounts
+
+	// Peers known, and of these connected.
+	Peers, Connected int
+	// PostedRecvs and EarlyMessages are waiting in the match tables now.
+	PostedRecvs, EarlyMessages int
+}
+
+// PeerStats are one peer's totals since it became known.
+type PeerStats struct {
+	Method string
+	Addr   string
+	State  string // of the connection: INIT, WAIT, READY, DISCONNECT
+	Traffic
+
+	// Credits that this side may spend now, and that it owes the peer.
+	CreditsAvailable, CreditsOwed int
+	// Refs is the number of operations in flight.
+	Refs int
+}
+
+// Traffic counts messages and what they cost.
+type Traffic struct {
+	MessagesSent, MessagesReceived     uint64
+	BytesSent, BytesReceived           uint64
+	EagerSent, EagerReceived           uint64
+	RendezvousSent, RendezvousReceived uint64
+	UnexpectedSent, UnexpectedReceived uint64
+	// EarlyReceived arrived before their receive was posted.
+	EarlyReceived uint64
+	// CreditsSent counts explicit credit packets; CreditStalls how often a
+	// send had to wait for a credit; HeldUnexpected how often an unexpected
+	// message had to wait for room.
+	CreditsSent, CreditStalls, HeldUnexpected uint64
+	// Connects counts connections made, Disconnects those that ended.
+	Connects, Disconnects uint64
+}
+
+// ErrorCounts counts what went wrong, by kind.
+type ErrorCounts struct {
+	Truncated     uint64 // receives shorter than their message
+	Cancelled     uint64 // operations cancelled
+	PeerFailed    uint64 // connections that broke
+	Protocol      uint64 // packets that the format forbids
+	Version       uint64 // peers of another version
+	ConnectFailed uint64 // connects that nobody answered, or refused
+}
