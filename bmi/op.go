@@ -16,3 +16,9 @@ type Op struct {
 	// Private is the method's own; nil when the operation is posted.
 	Private any
 }
+
+// Complete ends the operation; the method calls it exactly once, from within
+// any of its own calls. size is the number of bytes moved; for a receive the
+// length of the message, also when err is ErrTruncated. The method must not
+// touch the Op or its Bufs afterwards.
+func (op *Op) Complete(size int, err error) {}

@@ -51,3 +51,27 @@ type ErrorCounts struct {
 	Version       uint64 // peers of another version
 	ConnectFailed uint64 // connects that nobody answered, or refused
 }
+
+// Stats is what Endpoint.Stats returns.
+type Stats struct {
+	Methods  []MethodStats // those that count, in the order of Info
+	Peers    []PeerStats
+	Endpoint EndpointStats
+}
+
+// EndpointStats are the endpoint's own totals since it was opened. Counters
+// only grow; the last two are a state.
+type EndpointStats struct {
+	Polls        uint64 // calls of Method.Poll
+	SpinsWon     uint64 // waits that ended while the caller was still polling
+	SpinsLost    uint64 // waits that polled in vain and then slept
+	Sleeps       uint64 // times a caller or the background goroutine slept
+	Wakes        uint64 // wake-ups sent to callers asleep in a Test call
+	HandlerCalls uint64
+	// RefusedUnexpected counts how often a method was told to keep a message
+	// because the queue was full.
+	RefusedUnexpected uint64
+
+	QueuedUnexpected      int // messages that nobody took yet
+	QueuedUnexpectedBytes int
+}

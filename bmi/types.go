@@ -1,3 +1,4 @@
+// Package bmi is the message-passing interface of Viaduct.
 package bmi
 
 import "time"
