@@ -1,0 +1,117 @@
+package perf
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Test names one kind of measurement.
+type Test string
+
+// The tests. The limits are measured without any library, between the same two
+// cores.
+const (
+	Latency       Test = "latency"       // half round trip of one message
+	Rate          Test = "rate"          // messages a second, one way, in windows
+	Bandwidth     Test = "bandwidth"     // bytes a second, one way, in windows
+	Bidirectional Test = "bidirectional" // bytes a second, both ways at once, sum of both
+	LimitBounce   Test = "limit-bounce"  // half round trip of one cache line
+	LimitMemcpy   Test = "limit-memcpy"  // half round trip of data by one plain copy
+)
+
+// Tests are all of them, in the order of a full run.
+var Tests = []Test{LimitBounce, LimitMemcpy, Latency, Rate, Bandwidth, Bidirectional}
+
+// ParseTests reads names of tests, each argument a list separated by commas.
+// "all" is all of them; "limit" both limits.
+func ParseTests(args []string) ([]Test, error) {
+	var out []Test
+	for _, arg := range args {
+		for name := range strings.SplitSeq(arg, ",") {
+			switch name = strings.TrimSpace(name); name {
+			case "all":
+				out = append(out, Tests...)
+			case "limit", "limits":
+				out = append(out, LimitBounce, LimitMemcpy)
+			default:
+				if !Test(name).known() {
+					return nil, fmt.Errorf("unknown test %q: choose from %s, limit, all", name, joinTests())
+				}
+				out = append(out, Test(name))
+			}
+		}
+	}
+	return unique(out), nil
+}
+
+// Limit tells whether the test measures the machine and not a method.
+func (t Test) Limit() bool { return t == LimitBounce || t == LimitMemcpy }
+
+func (t Test) known() bool {
+	for _, k := range Tests {
+		if t == k {
+			return true
+		}
+	}
+	return false
+}
+
+func joinTests() string {
+	names := make([]string, len(Tests))
+	for i, t := range Tests {
+		names[i] = string(t)
+	}
+	return strings.Join(names, ", ")
+}
+
+func unique(in []Test) []Test {
+	var out []Test
+	seen := make(map[Test]bool)
+	for _, t := range in {
+		if !seen[t] {
+			seen[t] = true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Units of results.
+const (
+	UnitMicros   = "us"
+	UnitMessages = "msg/s"
+	UnitMB       = "MB/s" // 10^6 bytes a second
+)
+
+// MethodBare stands in Result.Method for a limit: no method took part.
+const MethodBare = "bare"
+
+// A Result is one measured point, and one line of `bmi perf -json`.
+type Result struct {
+	Test   Test   `json:"test"`
+	Method string `json:"method"`
+	// Size of a message, in bytes.
+	Size int `json:"size"`
+	// Window is the number of messages under way at once.
+	Window int `json:"window"`
+	// Median is that of the batches, in Unit. P99 is what 99 in 100 batches
+	// are at least as good as: for a time a larger number than the median, for
+	// a rate a smaller one.
+	Median float64 `json:"median"`
+	P99    float64 `json:"p99"`
+	Unit   string  `json:"unit"`
+}
+
+// WriteJSON writes the result as one line.
+func (r Result) WriteJSON(w io.Writer) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("perf: encode a result: %w", err)
+	}
+	if _, err = w.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("perf: write a result: %w", err)
+	}
+	return nil
+}

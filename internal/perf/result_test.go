@@ -1,0 +1,48 @@
+package perf
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestResultLineHasExactlyTheDocumentedFields(t *testing.T) {
+	var out bytes.Buffer
+	r := Result{Test: Latency, Method: "via+shm", Size: 8, Window: 1, Median: 0.25, P99: 0.5, Unit: UnitMicros}
+	require.NoError(t, r.WriteJSON(&out))
+	assert.Equal(t, `{"test":"latency","method":"via+shm","size":8,"window":1,"median":0.25,"p99":0.5,"unit":"us"}`+"\n", out.String())
+
+	var back Result
+	require.NoError(t, json.Unmarshal(out.Bytes(), &back))
+	assert.Equal(t, r, back)
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestResultLineReportsAFailedWrite(t *testing.T) {
+	assert.ErrorContains(t, Result{}.WriteJSON(brokenWriter{}), "disk full")
+}
+
+func TestParseTests(t *testing.T) {
+	got, err := ParseTests([]string{"rate,latency", "latency"})
+	require.NoError(t, err)
+	assert.Equal(t, []Test{Rate, Latency}, got)
+
+	got, err = ParseTests([]string{"limit"})
+	require.NoError(t, err)
+	assert.Equal(t, []Test{LimitBounce, LimitMemcpy}, got)
+
+	got, err = ParseTests([]string{"all"})
+	require.NoError(t, err)
+	assert.Equal(t, Tests, got)
+
+	_, err = ParseTests([]string{"latncy"})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "bandwidth", "the error lists what there is")
+}

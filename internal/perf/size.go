@@ -1,0 +1,105 @@
+package perf
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// SizeMax is the largest size that the tools accept, in bytes. It bounds what a
+// mistyped number can make them allocate.
+const SizeMax = 16 << 30
+
+// sizesMax is the longest list of sizes that ParseSizes accepts.
+const sizesMax = 256
+
+// suffixes are tried in this order, so that a longer one comes before its own
+// ending. Powers of 1024 and of 1000 are told apart as IEC 80000-13 does; a bare
+// K, M or G is the binary one, as in most benchmark tools.
+var suffixes = []struct {
+	name   string
+	factor int64
+}{
+	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9},
+	{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30},
+	{"b", 1},
+}
+
+// ParseSize reads a size in bytes: a whole number with an optional suffix B,
+// KiB, MiB, GiB, K, M, G (powers of 1024) or kB, MB, GB (powers of 1000),
+// in any case.
+func ParseSize(text string) (int, error) {
+	s := strings.ToLower(strings.TrimSpace(text))
+	factor := int64(1)
+	for _, suffix := range suffixes {
+		if rest, ok := strings.CutSuffix(s, suffix.name); ok {
+			s, factor = strings.TrimSpace(rest), suffix.factor
+			break
+		}
+	}
+	n, err := strconv.ParseUint(s, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("bad size %q: want a whole number and perhaps KiB, MiB or GiB, for instance 8, 64KiB, 1MiB", text)
+	}
+	if n > SizeMax/uint64(factor) || n > math.MaxInt64/uint64(factor) {
+		return 0, fmt.Errorf("bad size %q: the most is %s", text, FormatSize(SizeMax))
+	}
+	return int(n) * int(factor), nil
+}
+
+// ParseSizes reads a list of sizes and ranges separated by commas. A range
+// "A-B" or "A..B" stands for A, then doubled until it would pass B, and B
+// itself. (From 0 the next step is 1.) The order is kept, repetitions are not.
+func ParseSizes(text string) ([]int, error) {
+	var out []int
+	seen := make(map[int]bool)
+	add := func(n int) {
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(part, "..")
+		if !isRange {
+			from, to, isRange = strings.Cut(part, "-")
+		}
+		a, err := ParseSize(from)
+		if err != nil {
+			return nil, err
+		}
+		add(a)
+		if isRange {
+			b, err := ParseSize(to)
+			if err != nil {
+				return nil, err
+			}
+			if b < a {
+				return nil, fmt.Errorf("bad range of sizes %q: %s is over %s", part, FormatSize(a), FormatSize(b))
+			}
+			for n := max(1, a*2); n < b; n *= 2 {
+				add(n)
+			}
+			add(b)
+		}
+		if len(out) > sizesMax {
+			return nil, fmt.Errorf("bad sizes %q: more than %d of them", text, sizesMax)
+		}
+	}
+	return out, nil
+}
+
+// FormatSize writes a size the way ParseSize reads it: exactly.
+func FormatSize(n int) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return strconv.Itoa(n>>30) + " GiB"
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.Itoa(n>>20) + " MiB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " B"
+}
