@@ -337,3 +337,12 @@ type ConnEvent struct {
 	Private []byte // what came with the connect request
 	Err     error
 }
+
+// An RDMAPort is a port whose device has RDMA in its Caps but may find, once
+// connected, that the machine forbids it towards this remote side.
+type RDMAPort interface {
+	// RDMAUsable reports whether both sides of the connection may use RDMA
+	// on each other. It is settled when EventConnected is reported; if it is
+	// false, RDMA descriptors end with StatusRDMAError.
+	RDMAUsable() bool
+}
