@@ -1,0 +1,85 @@
+package peer
+
+import (
+	"math/bits"
+	"time"
+)
+
+// Config is shared by all machines of one endpoint and does not change.
+type Config struct {
+	// Local is what this side says of itself: Version, Session, Name,
+	// Credits and EagerBytes. The machine fills in the rest.
+	Local Hello
+
+	// ConnectTimeout bounds, in total, how long queued sends wait for a
+	// connection; 0: for ever.
+	ConnectTimeout time.Duration
+	// AttemptTimeout bounds one attempt, ours or the peer's, from its link
+	// request to READY; 0: only the NIC bounds it.
+	AttemptTimeout time.Duration
+	// ResendAfter repeats a CONN_REQ that is not answered; 0: never, for
+	// links that lose nothing.
+	ResendAfter time.Duration
+	// RetryMin and RetryMax bound the pause between two attempts. It doubles
+	// from one to the other, and up to half of it is taken off at random.
+	RetryMin, RetryMax time.Duration
+	// RetryAbsent: that nobody listens at the address is no failure until
+	// ConnectTimeout; for jobs whose parts start together.
+	RetryAbsent bool
+	// LingerAfter is how long a link whose peer was refused stays open for
+	// it to read why.
+	LingerAfter time.Duration
+	// KeepAliveAfter: ask for a sign of life when nothing was heard for so
+	// long; 0: never.
+	KeepAliveAfter time.Duration
+	// DeadAfter: give the peer up when nothing was heard for so long although
+	// it was asked; more than KeepAliveAfter. 0: never.
+	DeadAfter time.Duration
+}
+
+// DefaultConfig returns durations that suit processes on one host or in one
+// machine room. Local is the caller's to fill in.
+func DefaultConfig() Config {
+	return Config{
+		ConnectTimeout: 10 * time.Second,
+		AttemptTimeout: 2 * time.Second,
+		ResendAfter:    250 * time.Millisecond,
+		RetryMin:       5 * time.Millisecond,
+		RetryMax:       500 * time.Millisecond,
+		LingerAfter:    100 * time.Millisecond,
+		KeepAliveAfter: 2 * time.Second,
+		DeadAfter:      8 * time.Second,
+	}
+}
+
+// never is a deadline that does not come.
+const never = time.Duration(1<<63 - 1)
+
+// after is now+d, or never if d is not set.
+func after(now, d time.Duration) time.Duration {
+	if d <= 0 || now > never-d {
+		return never
+	}
+	return now + d
+}
+
+// retryDelay is the pause before the next attempt after tries failed ones, with
+// its jitter drawn from rng.
+func (c *Config) retryDelay(tries uint8, rng *uint64) time.Duration {
+	low, high := max(c.RetryMin, time.Microsecond), max(c.RetryMax, c.RetryMin, time.Microsecond)
+	delay := high
+	if shift := int(tries); shift < bits.LeadingZeros64(uint64(low))-1 {
+		delay = min(low<<shift, high)
+	}
+	return delay - time.Duration(splitmix(rng)%uint64(delay/2+1))
+}
+
+// splitmix is the SplitMix64 generator: one addition and a mixer, eight bytes
+// of state, good enough to keep two sides from retrying in step.
+func splitmix(state *uint64) uint64 {
+	*state += 0x9e3779b97f4a7c15
+	z := *state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,80 @@
+package peer
+
+import "time"
+
+// end leaves WAIT or READY for DISCONNECT: tell the peer if bye, close the
+// link, fail everything, and go on if nothing is in flight.
+func (m *Machine) end(now time.Duration, why cause, bye bool, out []Action) []Action {
+	m.become(Disconnect)
+	if bye {
+		out = append(out, Action{Kind: ActionSendBye, Link: m.link, Reason: why.reason})
+	}
+	out = m.closeLink(out)
+	out = m.fail(why, out)
+	return m.drain(now, out)
+}
+
+// fail ends all operations with the peer.
+func (m *Machine) fail(why cause, out []Action) []Action {
+	m.queued = 0
+	return append(out, Action{Kind: ActionFail, Reason: why.reason, Remote: why.remote})
+}
+
+// drain ends DISCONNECT when every operation in flight has let go, and serves
+// what has come in the meantime.
+func (m *Machine) drain(now time.Duration, out []Action) []Action {
+	if m.state != Disconnect || m.refs > 0 || m.phase == phaseLinger {
+		return out
+	}
+	m.become(Init)
+	out = append(out, Action{Kind: ActionPostRecvs})
+	return m.serve(now, out)
+}
+
+// endByUs is a disconnect that this side wants.
+func (m *Machine) endByUs(now time.Duration, why Reason, out []Action) []Action {
+	if why.final() {
+		out = m.rejectWaiting(why, out)
+	}
+	switch {
+	case m.state == Ready:
+		return m.end(now, cause{reason: why}, true, out)
+	case m.state == Wait:
+		return m.end(now, cause{reason: why}, m.phase.linkUp(), out)
+	case why.final():
+		return m.fail(cause{reason: why}, out)
+	}
+	return m.ignore(out)
+}
+
+// endByPeer is a disconnect that the peer announced.
+func (m *Machine) endByPeer(now time.Duration, why Reason, out []Action) []Action {
+	said := cause{why.orLost(), true}
+	switch {
+	case m.state == Ready:
+		return m.end(now, said, false, out)
+	case m.state == Wait:
+		return m.attemptFailed(now, said, out)
+	}
+	return m.lingered(now, m.closeLink(out))
+}
+
+// linkGone is the end of the link that nobody announced.
+func (m *Machine) linkGone(now time.Duration, ev Event, out []Action) []Action {
+	m.forgetLink()
+	why := cause{ev.Reason.orLost(), ev.Remote}
+	switch m.state {
+	case Ready:
+		return m.end(now, why, false, out)
+	case Wait:
+		return m.attemptFailed(now, why, out)
+	}
+	return m.lingered(now, out)
+}
+
+// lingered ends phaseLinger, and with it the link if there still is one.
+func (m *Machine) lingered(now time.Duration, out []Action) []Action {
+	out = m.closeLink(out)
+	m.phase, m.attemptBy = phaseNone, never
+	return m.drain(now, out)
+}
