@@ -1,0 +1,133 @@
+package vipl
+
+import "github.com/viaduct-hpc/viaduct/methods/via/nic"
+
+// What crosses the provider seam unchanged.
+type (
+	// Descriptor is one unit of work: control part, address part, data segments.
+	Descriptor = nic.Descriptor
+	// Segment is one piece of local memory (the data segment).
+	Segment = nic.Segment
+	// Remote names memory of the remote side (the address segment).
+	Remote = nic.Remote
+	// Handle names registered memory.
+	Handle = nic.Handle
+	// ProtectionTag joins VIs and memory that may be used together.
+	ProtectionTag = nic.ProtectionTag
+	// Reliability is a VI's reliability level.
+	Reliability = nic.Reliability
+)
+
+// Reliability levels, lowest first.
+const (
+	Unreliable        = nic.Unreliable
+	ReliableDelivery  = nic.ReliableDelivery
+	ReliableReception = nic.ReliableReception
+)
+
+// prepare resets what the last use left behind. The cookie stays.
+func prepare(d *Descriptor, op nic.Op, flags nic.Flags, remote Remote, segs []Segment) *Descriptor {
+	d.Op, d.Flags, d.Immediate = op, flags, 0
+	d.Remote, d.Segments = remote, segs
+	d.Status, d.Length, d.Data = nic.StatusPending, 0, nil
+	return d
+}
+
+// FillSend makes d a send of the segments, in order.
+func FillSend(d *Descriptor, segs ...Segment) *Descriptor {
+	return prepare(d, nic.OpSend, 0, Remote{}, segs)
+}
+
+// FillRecv makes d a receive into the segments, in order.
+func FillRecv(d *Descriptor, segs ...Segment) *Descriptor {
+	return prepare(d, nic.OpRecv, 0, Remote{}, segs)
+}
+
+// FillRecvLoan makes d a receive that the NIC may answer with a view of a buffer
+// of its own (d.Data) where its Caps have LoansRecv; segs is where it goes
+// otherwise, and may be empty if the NIC always lends.
+func FillRecvLoan(d *Descriptor, segs ...Segment) *Descriptor {
+	return prepare(d, nic.OpRecv, nic.FlagLoan, Remote{}, segs)
+}
+
+// FillRDMAWrite makes d a write of the segments to remote memory.
+func FillRDMAWrite(d *Descriptor, to Remote, segs ...Segment) *Descriptor {
+	return prepare(d, nic.OpRDMAWrite, 0, to, segs)
+}
+
+// FillRDMARead makes d a read of remote memory into the segments.
+func FillRDMARead(d *Descriptor, from Remote, segs ...Segment) *Descriptor {
+	return prepare(d, nic.OpRDMARead, 0, from, segs)
+}
+
+// SetImmediate adds 32 bits that travel in the descriptor itself.
+func SetImmediate(d *Descriptor, value uint32) *Descriptor {
+	d.Flags |= nic.FlagImmediate
+	d.Immediate = value
+	return d
+}
+
+// Immediate is the immediate data of a completed receive, if the sender sent any.
+func Immediate(d *Descriptor) (value uint32, ok bool) {
+	return d.Immediate, d.Flags&nic.FlagImmediate != 0
+}
+
+// TotalLength is the number of bytes that the segments hold.
+func TotalLength(d *Descriptor) int {
+	n := 0
+	for i := range d.Segments {
+		n += len(d.Segments[i].Data)
+	}
+	return n
+}
+
+// Err is nil for a descriptor that completed successfully, else its
+// DescriptorError. It does not allocate.
+func Err(d *Descriptor) error {
+	if d.Status == nic.StatusSuccess {
+		return nil
+	}
+	return descriptorErrors[d.Status]
+}
+
+// Payload is what a completed receive holds, as one view if it lies in one piece:
+// the NIC's own buffer for a loan, else the filled part of the first segment. ok
+// is false if the payload lies in several segments.
+func Payload(d *Descriptor) (data []byte, ok bool) {
+	switch {
+	case d.Data != nil:
+		return d.Data, true
+	case d.Length == 0:
+		return nil, true
+	case len(d.Segments) > 0 && d.Length <= len(d.Segments[0].Data):
+		return d.Segments[0].Data[:d.Length], true
+	}
+	return nil, false
+}
+
+// A descList is a first-in, first-out list linked through Descriptor.Next.
+type descList struct {
+	head, tail *Descriptor
+}
+
+func (l *descList) push(d *Descriptor) {
+	d.Next = nil
+	if l.tail == nil {
+		l.head = d
+	} else {
+		l.tail.Next = d
+	}
+	l.tail = d
+}
+
+func (l *descList) pop() *Descriptor {
+	d := l.head
+	if d == nil {
+		return nil
+	}
+	if l.head = d.Next; l.head == nil {
+		l.tail = nil
+	}
+	d.Next = nil
+	return d
+}
