@@ -113,8 +113,8 @@ func (m *Machine) connReq(now time.Duration, h Hello, out []Action) []Action {
 	switch {
 	case m.phase == phaseLinking, m.phase == phaseAsking:
 		return m.end(now, cause{reason: ReasonProtocol}, m.phase.linkUp(), out)
-	case !ours:
-		return m.ignore(out)
+	case !ours, m.phase == phaseAccepting:
+		return m.ignore(out) // of another attempt, or before the link is up
 	case m.state == Ready:
 		return m.answerConn(ReasonNone, out)
 	case m.phase == phaseLinger:

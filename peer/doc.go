@@ -34,11 +34,11 @@
 // # Carrying out actions
 //
 // Actions are carried out in the order in which they were appended. The
-// machine is already in the state it was left in by the whole Step, so what is
-// posted from a completion while the list is carried out is judged by that
-// state: ActionFail and ActionFlush therefore concern what was in the owner's
-// lists before the first action was carried out. A Step from within appends to
-// the same list, behind what is still to be done.
+// machine is already in the state in which the whole Step left it, so what a
+// completion posts while the list is carried out is judged by that state. For
+// ActionFail and ActionFlush, take the list of operations first and then walk
+// it: what is posted on the way belongs to the next connection. A Step from
+// within appends to the same list of actions, behind what is still to be done.
 //
 // The tests are the best introduction: testdata holds transcripts that can be
 // read without Go, played by package peertest. The protocol model that goes

@@ -2,15 +2,15 @@ package peer
 
 import "time"
 
-// end leaves WAIT or READY for DISCONNECT: tell the peer if bye, close the
-// link, fail everything, and go on if nothing is in flight.
+// end leaves WAIT or READY for DISCONNECT: tell the peer if bye, fail
+// everything, close the link, and go on if nothing is in flight.
 func (m *Machine) end(now time.Duration, why cause, bye bool, out []Action) []Action {
 	m.become(Disconnect)
 	if bye {
 		out = append(out, Action{Kind: ActionSendBye, Link: m.link, Reason: why.reason})
 	}
-	out = m.closeLink(out)
 	out = m.fail(why, out)
+	out = m.closeLink(out)
 	return m.drain(now, out)
 }
 
