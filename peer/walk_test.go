@@ -3,6 +3,7 @@ package peer_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func walk(seed uint64, nodes, steps int, adjust func(*peertest.World)) *peertest
 	cfg.RetryAbsent = rng.IntN(2) == 0
 	k.World = peertest.NewWorld(cfg)
 	for i := range nodes {
-		n := k.World.AddNode(string(rune('a'+i)), rng.Uint64N(1<<16)+1)
+		n := k.AddNode(string(rune('a' + i)))
 		n.Hidden = i == 0 && rng.IntN(4) == 0
 	}
 	if adjust != nil {
@@ -63,8 +64,62 @@ func TestSimRandomWalk(t *testing.T) {
 					t.Logf("the last of it:\n%s", strings.Join(log[max(0, len(log)-200):], "\n"))
 				}
 				require.Empty(t, w.Violations, "seed %d", seed)
-				require.NotEmpty(t, w.Ops())
+				require.True(t, slices.ContainsFunc(w.Ops(), func(op *peertest.Op) bool {
+					return op.Done == 1 && op.Err == peer.ReasonNone
+				}), "nothing ever succeeded")
 			})
 		})
+	}
+}
+
+// TestSimCanary proves that the checkers see: each broken variant must be
+// caught within a few seeds.
+func TestSimCanary(t *testing.T) {
+	without := func(kind peer.ActionKind) func(peer.Event, []peer.Action) []peer.Action {
+		return func(_ peer.Event, actions []peer.Action) []peer.Action {
+			return slices.DeleteFunc(actions, func(a peer.Action) bool { return a.Kind == kind })
+		}
+	}
+	broken := map[string]func(peer.Event, []peer.Action) []peer.Action{
+		"forgets to fail":           without(peer.ActionFail),
+		"forgets to flush":          without(peer.ActionFlush),
+		"forgets queued receives":   without(peer.ActionPostRecvs),
+		"leaves links open":         without(peer.ActionLinkClose),
+		"leaves requests open":      without(peer.ActionLinkReject),
+		"never answers":             without(peer.ActionSendConnAck),
+		"does not connect":          without(peer.ActionLinkConnect),
+		"answers another attempt":   spoilHello(func(h *peer.Hello) { h.Attempt++ }),
+		"sends the name of another": spoilHello(func(h *peer.Hello) { h.Session++ }),
+		"serves a request twice": func(_ peer.Event, actions []peer.Action) []peer.Action {
+			for _, a := range actions {
+				if a.Kind == peer.ActionLinkAccept {
+					return append(actions, a)
+				}
+			}
+			return actions
+		},
+	}
+	for name, spoil := range broken {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				w := walk(seed+1, 2, 1500, func(w *peertest.World) { w.Spoil = spoil })
+				if len(w.Violations) > 0 {
+					return
+				}
+			}
+			t.Error("no checker noticed")
+		})
+	}
+}
+
+// spoilHello changes what CONN_REQ and CONN_ACK say.
+func spoilHello(change func(*peer.Hello)) func(peer.Event, []peer.Action) []peer.Action {
+	return func(_ peer.Event, actions []peer.Action) []peer.Action {
+		for i, a := range actions {
+			if a.Kind == peer.ActionSendConnReq || a.Kind == peer.ActionSendConnAck {
+				change(&actions[i].Hello)
+			}
+		}
+		return actions
 	}
 }

@@ -21,6 +21,8 @@ type Walk struct {
 	// Faults is the chance, per step, that a node restarts, changes its
 	// version, drops the other's address or breaks a link.
 	Faults float64
+
+	sessions uint64
 }
 
 func (k *Walk) chance(p float64) bool { return k.Rand.Float64() < p }
@@ -44,7 +46,7 @@ func (k *Walk) step() {
 	switch r := k.Rand.Float64(); {
 	case r < k.Faults:
 		k.fault()
-	case r < 0.15:
+	case r < 0.12:
 		if n, to, ok := k.pair(); ok {
 			k.World.PostSend(n, to)
 		}
@@ -52,15 +54,24 @@ func (k *Walk) step() {
 		if n, from, ok := k.pair(); ok {
 			k.World.PostRecv(n, from)
 		}
-	case r < 0.23:
+	case r < 0.22:
 		k.cancel()
-	case r < 0.30:
-		k.World.Advance(k.World.Now + time.Duration(k.Rand.Int64N(int64(40*time.Millisecond))))
-	case r < 0.305:
-		k.World.Advance(k.World.Now + time.Duration(k.Rand.Int64N(int64(3*time.Second))))
+	case r < 0.222:
+		k.pass(2 * time.Second)
+	case r < 0.32:
+		k.pass(4 * time.Millisecond)
+	case len(k.World.items) == 0:
+		if p, due := k.World.nextDue(); p != nil {
+			k.World.Advance(max(due, k.World.Now))
+		}
 	default:
 		k.network()
 	}
+}
+
+// pass lets time pass, up to most.
+func (k *Walk) pass(most time.Duration) {
+	k.World.Advance(k.World.Now + time.Duration(k.Rand.Int64N(int64(most))))
 }
 
 // network lets something arrive, whichever was sent first, or not at all.
@@ -95,6 +106,13 @@ func (k *Walk) cancel() {
 
 func (k *Walk) fault() {
 	w := k.World
+	for _, n := range w.nodes {
+		if !n.Alive {
+			w.logf("%s starts again", n.Name)
+			w.Restart(n, k.session())
+			return
+		}
+	}
 	switch k.Rand.IntN(5) {
 	case 0:
 		n := k.node()
@@ -121,11 +139,18 @@ func (k *Walk) fault() {
 	}
 }
 
-// session draws the number of a new session.
-func (k *Walk) session() uint64 { return k.Rand.Uint64N(1<<16) + 1 }
+// session draws the number of a new session, which nobody has had.
+func (k *Walk) session() uint64 {
+	k.sessions++
+	return k.Rand.Uint64N(1<<16)<<16 + k.sessions
+}
+
+// AddNode makes a node with a session of its own.
+func (k *Walk) AddNode(name string) *Node { return k.World.AddNode(name, k.session()) }
 
 // Settle ends the faults, brings every node back to life and to one version,
-// gives the world a time to come to rest, and checks that it has.
+// gives the world a time to come to rest, and checks that it has. Then every
+// node sends to every other one that it can reach, which must succeed.
 func (k *Walk) Settle(within time.Duration) {
 	w := k.World
 	w.logf("the faults end")
@@ -135,8 +160,26 @@ func (k *Walk) Settle(within time.Duration) {
 			w.Restart(n, k.session())
 		}
 	}
-	if !w.Run(w.Now + within) {
-		w.violated("the world does not come to rest")
+	k.rest(within)
+	var probes []*Op
+	for _, from := range w.nodes {
+		for _, to := range w.nodes {
+			if from != to && !to.Hidden {
+				probes = append(probes, w.PostSend(from, to.Name))
+			}
+		}
 	}
-	w.CheckSettled()
+	k.rest(within)
+	for _, op := range probes {
+		if op.Done != 1 || op.Err != peer.ReasonNone {
+			w.violated("%v of %v, posted after all faults, failed: %v", op, op.peer, op.Err)
+		}
+	}
+}
+
+func (k *Walk) rest(within time.Duration) {
+	if !k.World.Run(k.World.Now + within) {
+		k.World.violated("the world does not come to rest")
+	}
+	k.World.CheckSettled()
 }
