@@ -1,10 +1,21 @@
 package bmi
 
+import (
+	"fmt"
+	"sync/atomic"
+)
+
 // Addr names a remote endpoint. It is small, comparable and valid until it is
 // dropped or its endpoint closes. The zero Addr names nobody.
 type Addr struct{ e *addrEntry }
 
-type addrEntry struct{ text string }
+// addrEntry is what the endpoint knows about a remote endpoint.
+type addrEntry struct {
+	in      *instance
+	peer    Peer
+	text    string
+	dropped atomic.Bool // set under the engine lock
+}
 
 // IsZero tells whether a names nobody.
 func (a Addr) IsZero() bool { return a.e == nil }
@@ -16,4 +27,189 @@ func (a Addr) String() string {
 		return ""
 	}
 	return a.e.text
+}
+
+// Lookup turns text, "method://name", into an Addr. The same text gives the
+// same Addr until it is dropped. Looking up does not connect: that nobody
+// answers shows in the first operation. The method is opened if need be.
+func (e *Endpoint) Lookup(address string) (Addr, error) {
+	e.addrMu.RLock()
+	a, ok := e.addrs[address]
+	e.addrMu.RUnlock()
+	if ok && !a.e.dropped.Load() {
+		return a, nil
+	}
+	scheme, err := schemeOf(address)
+	if err != nil {
+		return Addr{}, err
+	}
+	in, err := e.method(scheme)
+	if err != nil {
+		return Addr{}, err
+	}
+	in.lock()
+	if in.closing {
+		in.unlock()
+		return Addr{}, ErrClosed
+	}
+	a, err = in.method.Resolve(address)
+	in.unlock()
+	if err != nil {
+		return Addr{}, err
+	}
+	if a.e == nil || a.e.in != in {
+		return Addr{}, fmt.Errorf("%w %q: method %s resolved it to nothing", ErrBadAddress, address, scheme)
+	}
+	e.addrMu.Lock()
+	e.addrs[address] = a
+	e.addrMu.Unlock()
+	return a, nil
+}
+
+// check finds the method behind an address, or says what is wrong with it.
+func (e *Endpoint) check(a Addr) (*instance, error) {
+	switch {
+	case a.e == nil:
+		return nil, fmt.Errorf("%w: the zero Addr names nobody, use one from Lookup", ErrInvalid)
+	case a.e.in.ep != e:
+		return nil, fmt.Errorf("%w: %s was looked up in another endpoint", ErrInvalid, a)
+	case a.e.dropped.Load():
+		return nil, fmt.Errorf("%w: %s", ErrDropped, a)
+	}
+	return a.e.in, nil
+}
+
+// DropAddr forgets a remote endpoint: operations with it complete with
+// ErrDropped and the connection closes. The Addr is of no use afterwards.
+func (e *Endpoint) DropAddr(a Addr) error {
+	in, err := e.check(a)
+	if err != nil {
+		return err
+	}
+	d, ok := in.method.(Dropper)
+	if !ok {
+		return fmt.Errorf("%w: %s keeps its peers until it closes", ErrNotSupported, in.info.Name)
+	}
+	in.lock()
+	defer in.unlock()
+	if in.closing {
+		return ErrClosed
+	}
+	if a.e.dropped.Swap(true) {
+		return fmt.Errorf("%w: %s", ErrDropped, a)
+	}
+	e.forget(a)
+	d.Drop(a.e.peer)
+	return nil
+}
+
+// forget removes an address from the texts that Lookup knows, and its
+// messages from the queue.
+func (e *Endpoint) forget(a Addr) {
+	e.addrMu.Lock()
+	defer e.addrMu.Unlock()
+	for text, known := range e.addrs {
+		if known == a {
+			delete(e.addrs, text)
+		}
+	}
+	e.queue.discard(a)
+}
+
+// CheckAddr tells whether a remote endpoint is believed to be alive, without
+// sending anything: nil, or the error that a post would most likely end with.
+func (e *Endpoint) CheckAddr(a Addr) error {
+	in, err := e.check(a)
+	if err != nil {
+		return err
+	}
+	c, ok := in.method.(Checker)
+	if !ok {
+		return nil
+	}
+	in.lock()
+	defer in.unlock()
+	if in.closing {
+		return ErrClosed
+	}
+	return c.Check(a.e.peer)
+}
+
+// QueryAddrRange tells whether an address lies in a range, written in the
+// wildcard syntax of its method.
+func (e *Endpoint) QueryAddrRange(a Addr, pattern string) (bool, error) {
+	in, err := e.check(a)
+	if err != nil {
+		return false, err
+	}
+	r, ok := in.method.(Ranger)
+	if !ok {
+		return false, fmt.Errorf("%w: %s has no address ranges", ErrNotSupported, in.info.Name)
+	}
+	in.lock()
+	defer in.unlock()
+	if in.closing {
+		return false, ErrClosed
+	}
+	return r.InRange(a.e.peer, pattern)
+}
+
+// MaxExpectedSize is the length in bytes of the largest expected message.
+func (e *Endpoint) MaxExpectedSize(a Addr) (int, error) {
+	in, err := e.check(a)
+	if err != nil {
+		return 0, err
+	}
+	return in.info.MaxExpectedSize, nil
+}
+
+// MaxUnexpectedSize is the length in bytes of the largest unexpected message.
+func (e *Endpoint) MaxUnexpectedSize(a Addr) (int, error) {
+	in, err := e.check(a)
+	if err != nil {
+		return 0, err
+	}
+	return in.info.MaxUnexpectedSize, nil
+}
+
+// Alloc gives memory that moves to and from a as cheaply as possible:
+// registered memory if its method has such, else plain memory.
+func (e *Endpoint) Alloc(a Addr, size int) ([]byte, error) {
+	in, err := e.check(a)
+	if err != nil {
+		return nil, err
+	}
+	if size < 0 {
+		return nil, fmt.Errorf("%w: size %d", ErrInvalid, size)
+	}
+	al, ok := in.method.(Allocator)
+	if !ok {
+		return make([]byte, size), nil
+	}
+	in.lock()
+	defer in.unlock()
+	if in.closing {
+		return nil, ErrClosed
+	}
+	return al.Alloc(size)
+}
+
+// Free gives back memory from Alloc with an address of the same method. No
+// operation may use it any more.
+func (e *Endpoint) Free(a Addr, mem []byte) error {
+	if a.e == nil || a.e.in.ep != e {
+		_, err := e.check(a)
+		return err
+	}
+	al, ok := a.e.in.method.(Allocator)
+	if !ok {
+		return nil
+	}
+	in := a.e.in
+	in.lock()
+	defer in.unlock()
+	if in.dead {
+		return nil // the method freed everything when it closed
+	}
+	return al.Free(mem)
 }

@@ -6,6 +6,7 @@ package bmi
 type Op struct {
 	Kind  Kind
 	Class Class // KindSendUnexpected
+	state opState
 	Tag   Tag
 	Peer  Peer // the remote endpoint: destination, or whom to receive from
 	// Bufs are the pieces of the message in order; at least one, each of any
@@ -15,10 +16,81 @@ type Op struct {
 
 	// Private is the method's own; nil when the operation is posted.
 	Private any
+
+	// next and prev link the operation into its lane: a free one by next
+	// alone, a completed one by both.
+	next, prev *Op
+	lane       *lane
+	waiter     *waiter // of a blocking helper, to which the completion goes
+	gen        uint64  // 1 ≤ gen ≤ genMax; changes whenever an id was used up
+	slot       uint32
+
+	size int
+	err  error
+	user any
+
+	one  [1][]byte // backs Bufs of a message in one piece
+	list [][]byte  // backs Bufs of a list, kept for its capacity
 }
+
+// opState is where an operation is on its way:
+//
+//	free → posting → done → free               (completed within the post)
+//	free → posting → posted → completed → free (returned by a Test call)
+//
+// An operation that fails within its post goes from posting to completed.
+type opState uint8
+
+const (
+	opFree opState = iota
+	opPosting
+	opDone
+	opPosted
+	opCompleted
+)
 
 // Complete ends the operation; the method calls it exactly once, from within
 // any of its own calls. size is the number of bytes moved; for a receive the
 // length of the message, also when err is ErrTruncated. The method must not
 // touch the Op or its Bufs afterwards.
-func (op *Op) Complete(size int, err error) {}
+func (op *Op) Complete(size int, err error) {
+	if op.state != opPosting && op.state != opPosted {
+		panic("bmi: a method completed an operation that it does not own")
+	}
+	l := op.lane
+	l.pending--
+	op.size, op.err = size, err
+	if op.state == opPosting && err == nil {
+		op.state = opDone
+		return
+	}
+	op.state = opCompleted
+	if w := op.waiter; w != nil {
+		w.completeLocked(op)
+	} else {
+		l.pushLocked(op)
+	}
+	if l.ctx.audience.waiting() {
+		l.in.ep.wakeAudience(&l.ctx.audience)
+	}
+}
+
+// ID layout, most significant first: 8 bits method, 20 bits slot, 36 bits
+// generation.
+const (
+	genBits  = 36
+	slotBits = 20
+	genMax   = 1<<genBits - 1
+	slotsMax = 1 << slotBits
+
+	methodsMax = 1 << (64 - genBits - slotBits)
+)
+
+// id names the operation within its context.
+func (op *Op) id() OpID {
+	return OpID(uint64(op.lane.in.index)<<(genBits+slotBits) | uint64(op.slot)<<genBits | op.gen)
+}
+
+func (id OpID) method() int  { return int(id >> (genBits + slotBits)) }
+func (id OpID) slot() uint32 { return uint32(id>>genBits) & (slotsMax - 1) }
+func (id OpID) gen() uint64  { return uint64(id) & genMax }

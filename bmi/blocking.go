@@ -1,0 +1,147 @@
+package bmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Send sends an expected message and waits until buf is the caller's again.
+// When ctx ends first, the operation is cancelled and ctx's error returned
+// once buf is free. Any number of goroutines may use the blocking calls of
+// one Context; Test calls do not see their operations.
+func (c *Context) Send(ctx context.Context, to Addr, tag Tag, buf []byte) error {
+	_, err := c.do(ctx, KindSend, 0, to, tag, buf)
+	return err
+}
+
+// Recv receives an expected message and returns its length. See Send.
+func (c *Context) Recv(ctx context.Context, from Addr, tag Tag, buf []byte) (int, error) {
+	return c.do(ctx, KindRecv, 0, from, tag, buf)
+}
+
+// SendUnexpected sends an unexpected message. See Send.
+func (c *Context) SendUnexpected(ctx context.Context, to Addr, class Class, tag Tag, buf []byte) error {
+	_, err := c.do(ctx, KindSendUnexpected, class, to, tag, buf)
+	return err
+}
+
+// Call sends request as an unexpected message and waits for the answer, an
+// expected message with the same tag, whose length it returns. The receive is
+// posted first, so that the answer always finds it.
+func (c *Context) Call(ctx context.Context, to Addr, class Class, tag Tag, request, reply []byte) (int, error) {
+	answer := newWaiter()
+	defer answer.free()
+	if err := c.start(ctx, KindRecv, 0, to, tag, reply, answer); err != nil {
+		return 0, err
+	}
+	if _, err := c.do(ctx, KindSendUnexpected, class, to, tag, request); err != nil {
+		c.abandon(answer)
+		_, _ = c.finish(context.Background(), answer)
+		return 0, err
+	}
+	return c.finish(ctx, answer)
+}
+
+// do posts one operation and waits for it.
+func (c *Context) do(ctx context.Context, kind Kind, class Class, a Addr, tag Tag, buf []byte) (int, error) {
+	w := newWaiter()
+	defer w.free()
+	if err := c.start(ctx, kind, class, a, tag, buf, w); err != nil {
+		return 0, err
+	}
+	return c.finish(ctx, w)
+}
+
+// start posts an operation whose completion goes to w. It waits for room if
+// there are too many.
+func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag Tag, buf []byte, w *waiter) error {
+	if c.ep.cfg.Manual {
+		return fmt.Errorf("%w: blocking calls need progress in the background, post and test instead under Config.Manual", ErrNotSupported)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for {
+		posted, err := c.postOne(kind, class, a, tag, buf, nil, w)
+		if err == nil {
+			if posted.Done {
+				w.done, w.size, w.op, w.in = true, posted.Size, nil, nil
+			}
+			return nil
+		}
+		if !errors.Is(err, ErrAgain) {
+			return err
+		}
+		r := request{kind: waitRoom, ctx: c, in: a.e.in}
+		if err := c.block(ctx, &r, w); err != nil {
+			return err
+		}
+	}
+}
+
+// finish waits until the operation of w completed, and cancels it when ctx ends.
+func (c *Context) finish(ctx context.Context, w *waiter) (int, error) {
+	if w.in == nil {
+		return w.size, w.err
+	}
+	r := request{kind: waitCall, ctx: c, in: w.in, waiter: w}
+	stopped := c.block(ctx, &r, w)
+	if stopped == nil {
+		return w.size, w.err
+	}
+	c.abandon(w)
+	for c.block(context.Background(), &r, w) != nil {
+		// Only an ended context makes block fail, and this one never ends.
+	}
+	if w.err == nil {
+		return w.size, nil // it was faster
+	}
+	return 0, errors.Join(stopped, w.err)
+}
+
+// abandon cancels the operation of w unless it completed.
+func (c *Context) abandon(w *waiter) {
+	in := w.in
+	if in == nil {
+		return // done within the post
+	}
+	in.lock()
+	defer in.unlock()
+	if !w.done && !in.dead {
+		in.method.Cancel(w.op)
+	}
+}
+
+// block waits until the request is served. It returns ctx's error if that
+// ends first.
+func (c *Context) block(ctx context.Context, r *request, w *waiter) error {
+	e := c.ep
+	if e.first(r, firstPolls) {
+		return nil
+	}
+	if ctx.Done() == nil {
+		for !e.wait(r, Forever, w) {
+			w.cancelled.Store(false)
+		}
+		return nil
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		w.cancelled.Store(true)
+		w.wake(e)
+		close(ended)
+	})
+	served := false
+	for !served && ctx.Err() == nil {
+		served = e.wait(r, Forever, w)
+	}
+	if !stop() {
+		<-ended // the function must not touch w later
+		w.cancelled.Store(false)
+	}
+	if served {
+		return nil
+	}
+	return ctx.Err()
+}

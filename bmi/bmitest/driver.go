@@ -1,0 +1,118 @@
+// Package bmitest is a bmi method in memory: the twin of the seam in
+// bmi/method.go, for tests. It connects endpoints of one process by name,
+// "mem://NAME", and behaves as a real transport does: eager and rendezvous
+// sends, early messages, back-pressure, peers that vanish. It is written to be
+// obvious, not fast. Importing it registers the method "mem".
+//
+// What does not live here: the suite that a method must pass (methods/methodtest),
+// and simulated networks that lose and reorder (methods/via/nic/sim).
+package bmitest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// Name is the scheme of the method's addresses.
+const Name = "mem"
+
+// Options are what a test may change, as bmi.Config.Options[Name]. Zero values
+// mean defaults.
+type Options struct {
+	// Network is the world that the endpoint lives in; nil is the one that
+	// all share that name none.
+	Network *Network
+
+	MaxExpectedSize   int // bytes; 64 MiB
+	MaxUnexpectedSize int // bytes; 64 KiB
+	EagerSize         int // bytes; 4 KiB
+	MaxPieces         int // 64
+	// Credits is how many messages may be under way to a peer before a
+	// sender waits; 64.
+	Credits int
+	// EarlyMessages is how many messages of a peer are kept that no receive
+	// was posted for; 1024.
+	EarlyMessages int
+
+	// NoSleeper hides that the method can be slept on.
+	NoSleeper bool
+	// NoClasses hides that unexpected messages carry a class.
+	NoClasses bool
+}
+
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		v   *int
+		def int
+	}{
+		{&o.MaxExpectedSize, 64 << 20},
+		{&o.MaxUnexpectedSize, 64 << 10},
+		{&o.EagerSize, 4 << 10},
+		{&o.MaxPieces, 64},
+		{&o.Credits, 64},
+		{&o.EarlyMessages, 1024},
+	} {
+		if *d.v == 0 {
+			*d.v = d.def
+		}
+	}
+	if o.Network == nil {
+		o.Network = shared
+	}
+	return o
+}
+
+var shared = NewNetwork()
+
+type driver struct{}
+
+func init() { bmi.Register(driver{}) }
+
+// Name implements bmi.Driver.
+func (driver) Name() string { return Name }
+
+// Open implements bmi.Driver.
+func (driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
+	var o Options
+	switch given := cfg.Options.(type) {
+	case nil:
+	case Options:
+		o = given
+	default:
+		return nil, fmt.Errorf("%w: options of %T, give bmitest.Options", bmi.ErrInvalid, given)
+	}
+	o = o.withDefaults()
+	m := newMethod(cfg.Host, o)
+	for _, address := range cfg.Listen {
+		name, err := nameOf(address)
+		if err == nil {
+			err = o.Network.listen(m.node, name)
+		}
+		if err != nil {
+			o.Network.remove(m.node)
+			return nil, err
+		}
+		m.info.Addresses = append(m.info.Addresses, address)
+	}
+	if o.NoSleeper {
+		return awake{m, m, m, m, m}, nil
+	}
+	return m, nil
+}
+
+// awake is a method without Sleeper.
+type awake struct {
+	bmi.Method
+	bmi.Allocator
+	bmi.Dropper
+	bmi.Statser
+	peers
+}
+
+// peers is what a method can say about its peers.
+type peers interface {
+	bmi.Checker
+	bmi.Ranger
+}

@@ -1,0 +1,93 @@
+package bmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Close closes the endpoint; Limits.DrainTimeMax bounds how long that takes.
+// See Shutdown.
+func (e *Endpoint) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.Limits.DrainTimeMax)
+	defer cancel()
+	return e.Shutdown(ctx)
+}
+
+// Shutdown refuses new posts, drains what was posted until ctx ends, completes
+// the rest with ErrClosed and frees everything. Test calls then return what
+// completed, and after that ErrClosed. A handler must not call it.
+func (e *Endpoint) Shutdown(ctx context.Context) error {
+	e.open.Lock()
+	first := !e.closing.Swap(true)
+	e.open.Unlock()
+	if !first {
+		select {
+		case <-e.closed:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("bmi: another call is closing the endpoint: %w", ctx.Err())
+		}
+	}
+	for _, in := range e.methods() {
+		if in.watch != nil {
+			in.watch.stop()
+		}
+	}
+	e.wakeEverybody()
+	e.watchers.Wait()
+
+	errs := make([]error, len(e.methods()))
+	var all sync.WaitGroup
+	for i, in := range e.methods() {
+		if e.cfg.Manual {
+			errs[i] = in.close(ctx)
+			continue
+		}
+		all.Go(func() { errs[i] = in.close(ctx) })
+	}
+	all.Wait()
+	close(e.closed)
+	e.spinner.close()
+	e.wakeEverybody()
+	return errors.Join(errs...)
+}
+
+// close closes the method and completes what it left behind.
+func (in *instance) close(ctx context.Context) error {
+	in.lock()
+	defer in.unlock()
+	in.closing = true
+	stop := context.AfterFunc(ctx, func() {
+		in.lock()
+		defer in.unlock()
+		in.idle.Broadcast()
+	})
+	defer stop()
+	for in.handlers > 0 && ctx.Err() == nil {
+		in.idle.Wait()
+	}
+	var err error
+	if in.handlers > 0 {
+		err = fmt.Errorf("bmi: method %s closed while a handler still runs, let handlers return soon", in.info.Name)
+	}
+	if e := in.method.Close(ctx); e != nil {
+		err = errors.Join(err, fmt.Errorf("bmi: closing method %s: %w", in.info.Name, e))
+	}
+	in.dead = true
+	left := 0
+	for _, l := range in.lanes {
+		if l == nil {
+			continue
+		}
+		l.eachPostedLocked(func(op *Op) {
+			left++
+			op.Complete(0, ErrClosed)
+		})
+	}
+	if left > 0 {
+		in.ep.cfg.Log.Error("method closed without completing its operations", "method", in.info.Name, "operations", left)
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package bmi
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// A Context holds operations and their completions: a Test call on it returns
+// only what was posted in it. Threads that work independently take one each.
+// All its methods may be called by any goroutine.
+type Context struct {
+	ep       *Endpoint
+	index    int // in Endpoint.contexts and instance.lanes
+	closed   atomic.Bool
+	rotor    atomic.Uint32 // which method a Test call looks at first
+	audience audience
+}
+
+// OpenContext opens a context.
+func (e *Endpoint) OpenContext() (*Context, error) {
+	e.open.Lock()
+	defer e.open.Unlock()
+	if e.closing.Load() {
+		return nil, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
+	}
+	c := &Context{ep: e}
+	for c.index < len(e.contexts) && e.contexts[c.index] != nil {
+		c.index++
+	}
+	if c.index == len(e.contexts) {
+		e.contexts = append(e.contexts, nil)
+	}
+	e.contexts[c.index] = c
+	return c, nil
+}
+
+// Close cancels the operations of the context and waits, at most
+// Limits.CancelTimeMax, until the methods let go of their memory. Completions
+// that no Test call returned are discarded. If it returns an error, some
+// buffers are still lent to a method.
+func (c *Context) Close() error {
+	if c.closed.Swap(true) {
+		return nil
+	}
+	e := c.ep
+	for _, in := range e.methods() {
+		in.lock()
+		if l := in.existingLocked(c); l != nil {
+			l.closed = true
+			if !in.dead {
+				l.eachPostedLocked(in.method.Cancel)
+			}
+		}
+		in.unlock()
+	}
+	e.wakeAudience(&c.audience)
+	until := e.now() + e.cfg.Limits.CancelTimeMax
+	left := 0
+	for _, in := range e.methods() {
+		r := request{kind: waitQuiet, ctx: c, in: in}
+		if !e.first(&r, firstPolls) {
+			e.wait(&r, max(until-e.now(), 0), nil)
+		}
+		in.lock()
+		if l := in.existingLocked(c); l != nil {
+			if l.pending == 0 {
+				in.lanes[c.index] = nil
+			}
+			left += l.pending
+		}
+		in.unlock()
+	}
+	if left > 0 {
+		// The index is not used again, so that late completions find their lane.
+		return fmt.Errorf("bmi: context closed, but %d operations still hold their buffers: a method is slow to cancel", left)
+	}
+	e.open.Lock()
+	e.contexts[c.index] = nil
+	e.open.Unlock()
+	return nil
+}
+
+// Cancel asks for an operation to end early. A Test call still returns it:
+// with ErrCancelled, or as it would have ended if it was faster.
+func (c *Context) Cancel(id OpID) error {
+	if all := c.ep.methods(); id.method() < len(all) {
+		in := all[id.method()]
+		in.lock()
+		defer in.unlock()
+		if l := in.existingLocked(c); l != nil && !l.closed {
+			if op := l.findLocked(id); op != nil {
+				if op.state == opPosted {
+					in.method.Cancel(op)
+				}
+				return nil
+			}
+		}
+	}
+	if c.closed.Load() {
+		return fmt.Errorf("%w: the context", ErrClosed)
+	}
+	return unknownOp(id)
+}
+
+func unknownOp(id OpID) error {
+	return fmt.Errorf("%w under %#x: a Test call returned it before, or it was posted in another context", ErrUnknownOp, uint64(id))
+}

@@ -1,0 +1,193 @@
+package bmi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// An Endpoint is one process's place in the network: the methods it opened,
+// the addresses it looked up and its unexpected messages. All its methods may
+// be called by any goroutine.
+type Endpoint struct {
+	cfg   Config
+	start time.Time
+
+	// open serialises opening and closing of methods and contexts.
+	open      sync.Mutex
+	instances atomic.Pointer[[]*instance] // grows only, by copy
+	contexts  []*Context                  // by Context.index; nil where free
+	closing   atomic.Bool                 // posts and opens are refused
+	closed    chan struct{}               // every method is closed
+
+	addrMu sync.RWMutex
+	addrs  map[string]Addr // what Lookup found, by the text it was given
+
+	handlers [256]atomic.Pointer[func(Message)] // by class
+	queue    unexpectedQueue
+
+	monitor  monitor
+	spinner  spinner
+	counters counters
+	watchers sync.WaitGroup
+}
+
+// Open opens an endpoint. Its methods are those of cfg.Listen and cfg.Methods;
+// ctx bounds how long they may take to open.
+func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
+	e := &Endpoint{
+		cfg:    cfg.withDefaults(),
+		start:  time.Now(),
+		closed: make(chan struct{}),
+		addrs:  make(map[string]Addr),
+	}
+	e.instances.Store(new([]*instance))
+	e.queue.init(e.cfg.Limits)
+	e.spinner.init(e.cfg.SpinMax)
+
+	listen := make(map[string][]string)
+	var names []string
+	for _, address := range cfg.Listen {
+		name, err := schemeOf(address)
+		if err != nil {
+			return nil, err
+		}
+		listen[name] = append(listen[name], address)
+		names = append(names, name)
+	}
+	for _, name := range append(names, cfg.Methods...) {
+		if _, err := e.openMethod(ctx, name, listen[name]); err != nil {
+			// What is open already has done nothing yet: there is nothing to drain.
+			_ = e.Close()
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// methods are the open ones.
+func (e *Endpoint) methods() []*instance { return *e.instances.Load() }
+
+// method is the instance of a name, opened if need be.
+func (e *Endpoint) method(name string) (*instance, error) {
+	for _, in := range e.methods() {
+		if in.info.Name == name {
+			return in, nil
+		}
+	}
+	return e.openMethod(context.Background(), name, nil)
+}
+
+func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string) (*instance, error) {
+	e.open.Lock()
+	defer e.open.Unlock()
+	if e.closing.Load() {
+		return nil, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
+	}
+	for _, in := range e.methods() {
+		if in.info.Name == name {
+			return in, nil
+		}
+	}
+	d, err := driverOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.methods()) == methodsMax {
+		return nil, fmt.Errorf("%w: %d methods are open, the most an endpoint can have", ErrInvalid, methodsMax)
+	}
+	in := &instance{ep: e, index: len(e.methods())}
+	in.idle.L = &in.mu
+	// The method may call its host before Open returns, from the goroutine
+	// that opens it.
+	in.lock()
+	defer in.unlock()
+	in.method, err = d.Open(ctx, MethodConfig{
+		Host:    in,
+		Listen:  listen,
+		Clock:   e.cfg.Clock,
+		Log:     e.cfg.Log.With("method", name),
+		Options: e.cfg.Options[name],
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bmi: cannot open method %s: %w", name, err)
+	}
+	in.info = in.method.Info()
+	in.info.Name = name
+	in.sleeper, _ = in.method.(Sleeper)
+	in.deadliner, _ = in.method.(Deadliner)
+	if !e.cfg.Manual {
+		in.watch = newWatcher(in)
+	}
+	in.opened.Store(true)
+	all := append(slices.Clone(e.methods()), in)
+	e.instances.Store(&all)
+	if in.watch != nil {
+		e.watchers.Go(in.watch.run)
+	}
+	e.wakeEverybody() // those asleep on the other methods alone
+	return in, nil
+}
+
+// Addresses are those on which the endpoint listens.
+func (e *Endpoint) Addresses() []string {
+	var all []string
+	for _, in := range e.Info() {
+		all = append(all, in.Addresses...)
+	}
+	return all
+}
+
+// Info describes the open methods.
+func (e *Endpoint) Info() []Info {
+	var all []Info
+	for _, in := range e.methods() {
+		all = append(all, in.info)
+	}
+	return all
+}
+
+// NextDeadline is the earliest time, in terms of Config.Clock, at which an
+// open method wants a poll even if nothing arrives. It is for whoever drives
+// an endpoint with Config.Manual.
+func (e *Endpoint) NextDeadline() (at time.Duration, ok bool) {
+	for _, in := range e.methods() {
+		if in.deadliner == nil {
+			continue
+		}
+		in.lock()
+		if !in.dead {
+			if t, has := in.deadliner.NextDeadline(); has && (!ok || t < at) {
+				at, ok = t, true
+			}
+		}
+		in.unlock()
+	}
+	return at, ok
+}
+
+// now is the time since the endpoint opened.
+func (e *Endpoint) now() time.Duration { return time.Since(e.start) }
+
+// Stats counts since the endpoint, its methods and their peers became known.
+func (e *Endpoint) Stats() Stats {
+	s := Stats{Endpoint: e.counters.read()}
+	for _, in := range e.methods() {
+		in.lock()
+		s.Endpoint.Polls += in.polls
+		s.Endpoint.HandlerCalls += in.calls
+		s.Endpoint.SpinsWon += in.spinsWon
+		if st, ok := in.method.(Statser); ok && !in.dead {
+			var m MethodStats
+			m, s.Peers = st.Stats(s.Peers)
+			m.Method = in.info.Name
+			s.Methods = append(s.Methods, m)
+		}
+		in.unlock()
+	}
+	e.queue.stats(&s.Endpoint)
+	return s
+}

@@ -1,0 +1,200 @@
+package bmi
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// An instance is one opened method of an endpoint, with the lock that
+// serialises all calls to it (the engine lock) and the lanes of all contexts.
+// It is the Host that the method sees.
+type instance struct {
+	engineLock
+
+	// Fixed before anybody else sees the instance.
+	ep        *Endpoint
+	index     int
+	method    Method
+	info      Info
+	sleeper   Sleeper   // nil: the method cannot be slept on
+	deadliner Deadliner // nil: the method has no deadlines
+	watch     *watcher  // nil if Config.Manual
+
+	// Guarded by the engine lock.
+	lanes    []*lane // by Context.index; nil where the context posted nothing yet
+	closing  bool    // Close began: nothing is posted any more
+	dead     bool    // Close ended: the method is not called any more
+	handlers int     // handlers running now with the engine lock released
+	idle     sync.Cond
+	polls    uint64
+	calls    uint64 // of handlers
+	spinsWon uint64
+
+	// asleep: somebody is between Arm and Disarm, until sleepUntil (in terms
+	// of Config.Clock; < 0: no limit).
+	asleep     bool
+	sleepUntil time.Duration
+
+	// sleepMu is held from Arm to Disarm: by the one caller that sleeps, or
+	// by the watcher. stepBack asks the watcher to let go of it.
+	sleepMu  sync.Mutex
+	stepBack atomic.Bool
+
+	// opened tells Host.Wake that the fields above are set.
+	opened atomic.Bool
+}
+
+// An engineLock is a mutex that knows whether somebody waits for it, so that
+// who polls in a loop can let go of it at once.
+type engineLock struct {
+	mu     sync.Mutex
+	wanted atomic.Int32
+}
+
+func (l *engineLock) lock() {
+	if l.mu.TryLock() {
+		return
+	}
+	l.wanted.Add(1)
+	l.mu.Lock()
+	l.wanted.Add(-1)
+}
+
+// unlock releases the engine lock. A sleeper that would now oversleep a
+// deadline of the method is woken.
+func (in *instance) unlock() {
+	if in.asleep && in.deadliner != nil && !in.dead {
+		at, ok := in.deadliner.NextDeadline()
+		if ok && (in.sleepUntil < 0 || at < in.sleepUntil) {
+			in.sleepUntil = at
+			in.sleeper.Wake()
+		}
+	}
+	in.mu.Unlock()
+}
+
+// pollLocked lets the method make progress, unless a handler runs: a method is
+// polled by one goroutine at a time.
+func (in *instance) pollLocked() bool {
+	if in.handlers > 0 || in.dead {
+		return false
+	}
+	in.polls++
+	return in.method.Poll()
+}
+
+// laneLocked is the lane of a context, or why it has none.
+func (in *instance) laneLocked(c *Context) (*lane, error) {
+	if c.index < len(in.lanes) {
+		if l := in.lanes[c.index]; l != nil && l.ctx == c && !l.closed && !in.closing {
+			return l, nil
+		}
+	}
+	if in.closing {
+		return nil, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
+	}
+	if c.closed.Load() {
+		return nil, fmt.Errorf("%w: the context, open another", ErrClosed)
+	}
+	for c.index >= len(in.lanes) {
+		in.lanes = append(in.lanes, nil)
+	}
+	l := &lane{ctx: c, in: in}
+	in.lanes[c.index] = l
+	return l, nil
+}
+
+// existingLocked is the lane of a context, or nil.
+func (in *instance) existingLocked(c *Context) *lane {
+	if c.index < len(in.lanes) {
+		if l := in.lanes[c.index]; l != nil && l.ctx == c {
+			return l
+		}
+	}
+	return nil
+}
+
+// NewAddr implements Host.
+func (in *instance) NewAddr(p Peer) Addr {
+	return Addr{&addrEntry{in: in, peer: p, text: p.String()}}
+}
+
+// Arrived implements Host.
+func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
+	if from.e == nil || from.e.dropped.Load() {
+		return true // nobody may see a message from a dropped peer
+	}
+	fn := in.ep.handlers[class].Load()
+	if fn == nil {
+		var accepted bool
+		if accepted, fn = in.ep.queueUnexpected(from, class, tag, data); fn == nil {
+			return accepted
+		}
+	}
+	in.handleLocked(*fn, Message{From: from, Class: class, Tag: tag, Data: data})
+	return true
+}
+
+// handleLocked runs a handler with the engine lock released. If the handler
+// panics, the panic goes on through the method; the engine lock then stays
+// free, so that whoever recovers can still close the endpoint.
+func (in *instance) handleLocked(fn func(Message), m Message) {
+	in.handlers++
+	in.calls++
+	in.unlock()
+	returned := false
+	defer func() {
+		if !returned {
+			in.lock()
+			in.handlerDoneLocked()
+			in.unlock()
+		}
+	}()
+	fn(m)
+	returned = true
+	in.lock()
+	in.handlerDoneLocked()
+}
+
+// handlerDoneLocked lets those go on who wait because a handler ran.
+func (in *instance) handlerDoneLocked() {
+	in.handlers--
+	if in.handlers > 0 {
+		return
+	}
+	if in.closing {
+		in.idle.Broadcast()
+	}
+	in.ep.wakeEverybody()
+}
+
+// Wake implements Host.
+func (in *instance) Wake() {
+	if !in.opened.Load() {
+		return // nobody sleeps on a method that is not open yet
+	}
+	if in.sleeper != nil {
+		in.sleeper.Wake()
+		return
+	}
+	if in.watch != nil {
+		in.watch.pollSoon()
+	}
+}
+
+// napLocked is how long the caller may sleep before the method wants a poll;
+// < 0 without limit. It notes the deadline for unlock.
+func (in *instance) napLocked() time.Duration {
+	in.sleepUntil = -1
+	if in.deadliner == nil {
+		return Forever
+	}
+	at, ok := in.deadliner.NextDeadline()
+	if !ok {
+		return Forever
+	}
+	in.sleepUntil = max(at, 0)
+	return max(at-in.ep.cfg.Clock(), 0)
+}

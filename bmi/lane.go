@@ -1,0 +1,134 @@
+package bmi
+
+import "fmt"
+
+// A lane holds the operations of one context with one method: the free ones,
+// those lent to the method, and the completed ones that no Test call returned
+// yet. Everything in it is guarded by the method's engine lock.
+type lane struct {
+	ctx    *Context
+	in     *instance
+	closed bool // the context is closed: nothing is posted any more
+
+	chunks [][]Op // never move, because methods keep pointers into them
+	free   *Op
+	used   int  // 0 ≤ pending ≤ used ≤ Limits.PendingOps
+	full   bool // somebody was refused since the last recycle
+
+	pending     int // lent to the method
+	first, last *Op // completed, oldest first
+}
+
+// chunkOps is how many operations a lane grows by.
+const chunkOps = 64
+
+// acquireLocked takes a free operation, or fails with ErrAgain.
+func (l *lane) acquireLocked() (*Op, error) {
+	op := l.free
+	if op == nil {
+		if err := l.growLocked(); err != nil {
+			return nil, err
+		}
+		op = l.free
+	}
+	l.free = op.next
+	op.next = nil
+	op.state = opPosting
+	l.used++
+	l.pending++
+	return op, nil
+}
+
+func (l *lane) growLocked() error {
+	limit, have := l.in.ep.cfg.Limits.PendingOps, len(l.chunks)*chunkOps
+	if l.used >= limit {
+		l.full = true
+		return fmt.Errorf("%w (%d with %s)", ErrAgain, limit, l.in.info.Name)
+	}
+	chunk := make([]Op, min(chunkOps, limit-have))
+	for i := len(chunk) - 1; i >= 0; i-- {
+		op := &chunk[i]
+		op.lane, op.slot, op.gen = l, uint32(have+i), 1
+		op.next, l.free = l.free, op
+	}
+	l.chunks = append(l.chunks, chunk)
+	return nil
+}
+
+// recycleLocked gives an operation back to the free list and lets go of
+// everything of the caller's.
+func (l *lane) recycleLocked(op *Op) {
+	if op.state != opDone { // its id was seen outside
+		op.gen++
+		if op.gen > genMax {
+			op.gen = 1
+		}
+	}
+	op.state = opFree
+	op.Peer, op.Private, op.Bufs = nil, nil, nil
+	op.user, op.err, op.waiter = nil, nil, nil
+	op.one[0] = nil
+	if len(op.list) > 0 {
+		clear(op.list)
+		op.list = op.list[:0]
+	}
+	op.next, l.free = l.free, op
+	l.used--
+	if l.full {
+		l.full = false
+		l.in.ep.wakeAudience(&l.ctx.audience)
+	}
+}
+
+// pushLocked appends to the completed operations.
+func (l *lane) pushLocked(op *Op) {
+	op.prev = l.last
+	if l.last == nil {
+		l.first = op
+	} else {
+		l.last.next = op
+	}
+	l.last = op
+}
+
+// takeLocked removes a completed operation and recycles it.
+func (l *lane) takeLocked(op *Op, out *Completion) {
+	if op.prev == nil {
+		l.first = op.next
+	} else {
+		op.prev.next = op.next
+	}
+	if op.next == nil {
+		l.last = op.prev
+	} else {
+		op.next.prev = op.prev
+	}
+	op.prev = nil
+	out.Op, out.Err, out.Size, out.User = op.id(), op.err, op.size, op.user
+	l.recycleLocked(op)
+}
+
+// findLocked is the operation with an id that was handed out and not returned
+// yet, or nil.
+func (l *lane) findLocked(id OpID) *Op {
+	chunk, i := int(id.slot())/chunkOps, int(id.slot())%chunkOps
+	if chunk >= len(l.chunks) || i >= len(l.chunks[chunk]) {
+		return nil
+	}
+	op := &l.chunks[chunk][i]
+	if op.gen != id.gen() || op.waiter != nil || (op.state != opPosted && op.state != opCompleted) {
+		return nil
+	}
+	return op
+}
+
+// eachPostedLocked calls fn for every operation lent to the method.
+func (l *lane) eachPostedLocked(fn func(*Op)) {
+	for _, chunk := range l.chunks {
+		for i := range chunk {
+			if chunk[i].state == opPosted {
+				fn(&chunk[i])
+			}
+		}
+	}
+}

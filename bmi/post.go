@@ -1,0 +1,156 @@
+package bmi
+
+import "fmt"
+
+// PostSend sends an expected message. It ends in one of three ways: rejected
+// (an error; nothing is lent), done now (Posted.Done), or pending until a Test
+// call returns Posted.Op. While it is pending, buf must not be changed. user
+// comes back with the completion.
+func (c *Context) PostSend(to Addr, tag Tag, buf []byte, user any) (Posted, error) {
+	return c.postOne(KindSend, 0, to, tag, buf, user, nil)
+}
+
+// PostRecv receives the next expected message with this tag from this
+// address; messages of one address and tag match receives in the order of
+// posting on both sides. A message longer than buf completes with
+// ErrTruncated. While it is pending, buf belongs to the endpoint.
+func (c *Context) PostRecv(from Addr, tag Tag, buf []byte, user any) (Posted, error) {
+	return c.postOne(KindRecv, 0, from, tag, buf, user, nil)
+}
+
+// PostSendUnexpected sends a message that nobody posted a receive for: the
+// other endpoint takes it with TestUnexpected or in a handler.
+func (c *Context) PostSendUnexpected(to Addr, class Class, tag Tag, buf []byte, user any) (Posted, error) {
+	return c.postOne(KindSendUnexpected, class, to, tag, buf, user, nil)
+}
+
+// PostSendList is PostSend of one message gathered from pieces. The list
+// itself may be used again at once, the memory it points to may not.
+func (c *Context) PostSendList(to Addr, tag Tag, bufs [][]byte, user any) (Posted, error) {
+	return c.postList(KindSend, 0, to, tag, bufs, user)
+}
+
+// PostRecvList is PostRecv of one message scattered over pieces.
+func (c *Context) PostRecvList(from Addr, tag Tag, bufs [][]byte, user any) (Posted, error) {
+	return c.postList(KindRecv, 0, from, tag, bufs, user)
+}
+
+// PostSendUnexpectedList is PostSendUnexpected of one message gathered from
+// pieces.
+func (c *Context) PostSendUnexpectedList(to Addr, class Class, tag Tag, bufs [][]byte, user any) (Posted, error) {
+	return c.postList(KindSendUnexpected, class, to, tag, bufs, user)
+}
+
+// postOne posts a message in one piece. w is the blocking helper that waits
+// for it, or nil.
+func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, user any, w *waiter) (Posted, error) {
+	in, err := c.ep.check(a)
+	if err != nil {
+		return Posted{}, err
+	}
+	if err := in.fits(kind, class, len(buf)); err != nil {
+		return Posted{}, err
+	}
+	in.lock()
+	op, err := in.acquireLocked(c, a)
+	if err != nil {
+		in.unlock()
+		return Posted{}, err
+	}
+	op.Kind, op.Class, op.Tag, op.Peer = kind, class, tag, a.e.peer
+	op.one[0] = buf
+	op.Bufs, op.Size = op.one[:], len(buf)
+	op.user = user
+	if w != nil {
+		op.waiter, w.op, w.in = w, op, in
+	}
+	posted := in.postLocked(op, w)
+	in.unlock()
+	return posted, nil
+}
+
+// postList posts a message in several pieces.
+func (c *Context) postList(kind Kind, class Class, a Addr, tag Tag, bufs [][]byte, user any) (Posted, error) {
+	in, err := c.ep.check(a)
+	if err != nil {
+		return Posted{}, err
+	}
+	if len(bufs) == 0 || len(bufs) > in.info.MaxPieces {
+		return Posted{}, fmt.Errorf("%w: a list of %d pieces, %s takes 1 to %d", ErrInvalid, len(bufs), in.info.Name, in.info.MaxPieces)
+	}
+	size := 0
+	for _, b := range bufs {
+		size += len(b)
+	}
+	if err := in.fits(kind, class, size); err != nil {
+		return Posted{}, err
+	}
+	in.lock()
+	op, err := in.acquireLocked(c, a)
+	if err != nil {
+		in.unlock()
+		return Posted{}, err
+	}
+	op.Kind, op.Class, op.Tag, op.Peer = kind, class, tag, a.e.peer
+	op.list = append(op.list[:0], bufs...)
+	op.Bufs, op.Size = op.list, size
+	op.user = user
+	posted := in.postLocked(op, nil)
+	in.unlock()
+	return posted, nil
+}
+
+// fits checks a message against the method's limits. A receive may offer more
+// room than the largest message needs.
+func (in *instance) fits(kind Kind, class Class, size int) error {
+	switch kind {
+	case KindSend:
+		if size <= in.info.MaxExpectedSize {
+			return nil
+		}
+		return fmt.Errorf("%w: %d bytes, %s takes %d, send it in parts", ErrTooLarge, size, in.info.Name, in.info.MaxExpectedSize)
+	case KindSendUnexpected:
+		if class != 0 && !in.info.Classes {
+			return fmt.Errorf("%w: %s has no classes of unexpected messages but 0", ErrNotSupported, in.info.Name)
+		}
+		if size <= in.info.MaxUnexpectedSize {
+			return nil
+		}
+		return fmt.Errorf("%w: %d bytes unexpected, %s takes %d, send the rest as expected messages",
+			ErrTooLarge, size, in.info.Name, in.info.MaxUnexpectedSize)
+	}
+	return nil
+}
+
+// acquireLocked takes a free operation for a message to or from a.
+func (in *instance) acquireLocked(c *Context, a Addr) (*Op, error) {
+	l, err := in.laneLocked(c)
+	if err != nil {
+		return nil, err
+	}
+	if a.e.dropped.Load() { // while we waited for the lock
+		return nil, fmt.Errorf("%w: %s", ErrDropped, a)
+	}
+	return l.acquireLocked()
+}
+
+// postLocked hands the operation to the method.
+func (in *instance) postLocked(op *Op, w *waiter) Posted {
+	if op.Kind == KindRecv {
+		in.method.PostRecv(op)
+	} else {
+		in.method.PostSend(op)
+	}
+	if w != nil && w.done {
+		return Posted{} // failed within the post: op is free again
+	}
+	if op.state == opDone {
+		posted := Posted{Done: true, Size: op.size}
+		op.lane.recycleLocked(op)
+		return posted
+	}
+	if op.state == opPosting {
+		op.state = opPosted
+	}
+	return Posted{Op: op.id()}
+}

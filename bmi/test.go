@@ -1,0 +1,246 @@
+package bmi
+
+import (
+	"fmt"
+	"time"
+)
+
+// Test asks whether one operation completed, and returns it if so. wait is how
+// long it may take to: 0 polls once, Forever has no limit. A false without an
+// error means that the time is over.
+func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
+	var out [1]Completion
+	if op.method() >= len(c.ep.methods()) {
+		return out[0], false, unknownOp(op)
+	}
+	r := request{kind: waitOp, ctx: c, id: op, out: out[:]}
+	n, err := c.ep.test(&r, wait)
+	return out[0], n == 1, err
+}
+
+// TestSome returns those of ops that completed, as many as out takes, and
+// waits for the first. Zero ids in ops are skipped, so that the slice can be
+// used again after setting what was returned to 0; with nothing but zero ids
+// it returns at once. An id that is not pending is an error, reported when
+// there is no completion to return.
+func (c *Context) TestSome(ops []OpID, out []Completion, wait time.Duration) (int, error) {
+	any, methods := false, len(c.ep.methods())
+	for _, id := range ops {
+		if id.method() >= methods {
+			return 0, unknownOp(id)
+		}
+		any = any || id != 0
+	}
+	if !any {
+		return 0, nil
+	}
+	if len(out) == 0 {
+		return 0, errNoRoom
+	}
+	r := request{kind: waitSome, ctx: c, ids: ops, out: out}
+	return c.ep.test(&r, wait)
+}
+
+// TestContext returns completed operations of the context, the oldest of each
+// method first, as many as out takes, and waits for the first.
+func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error) {
+	if len(out) == 0 {
+		return 0, errNoRoom
+	}
+	r := request{kind: waitContext, ctx: c, out: out}
+	return c.ep.test(&r, wait)
+}
+
+var errNoRoom = fmt.Errorf("%w: no room for a result, give a longer slice", ErrInvalid)
+
+// A request is what a caller of a Test function waits for. It lives on the
+// caller's stack.
+type request struct {
+	kind  waitKind
+	class int      // waitUnexpected: of this class; < 0: of any
+	ctx   *Context // nil for waitUnexpected
+	id    OpID     // waitOp
+	ids   []OpID   // waitSome
+
+	out        []Completion
+	unexpected []Unexpected
+	n          int // results in out or unexpected
+	err        error
+
+	in     *instance // waitCall, waitQuiet, waitRoom
+	waiter *waiter   // waitCall
+}
+
+type waitKind uint8
+
+const (
+	waitContext    waitKind = iota // any operation of ctx
+	waitOp                         // operation id
+	waitSome                       // any of ids
+	waitUnexpected                 // an unexpected message
+	waitCall                       // the operation of a blocking helper
+	waitQuiet                      // no operation of ctx is lent to in
+	waitRoom                       // ctx may post one more operation with in
+)
+
+// takeLocked collects what is there already, with the engine lock of in, and
+// reports whether the caller need not wait any more.
+func (r *request) takeLocked(in *instance) bool {
+	if r.kind == waitUnexpected {
+		return in.ep.takeUnexpected(r)
+	}
+	if r.kind == waitCall {
+		return r.in == in && r.waiter.done
+	}
+	l := in.existingLocked(r.ctx)
+	if l == nil {
+		return r.withoutLane(in)
+	}
+	switch r.kind {
+	case waitContext:
+		for l.first != nil && r.n < len(r.out) && !l.closed {
+			l.takeLocked(l.first, &r.out[r.n])
+			r.n++
+		}
+	case waitOp:
+		if r.id.method() == in.index {
+			r.takeOpLocked(l, r.id)
+		}
+	case waitSome:
+		for _, id := range r.ids {
+			if id != 0 && id.method() == in.index && r.n < len(r.out) {
+				r.takeOpLocked(l, id)
+			}
+		}
+	case waitQuiet:
+		return r.in == in && l.pending == 0
+	case waitRoom:
+		return r.in == in && (l.used < in.ep.cfg.Limits.PendingOps || l.closed || in.closing)
+	}
+	return r.n > 0 || r.err != nil
+}
+
+// withoutLane answers for a method with which the context posted nothing.
+func (r *request) withoutLane(in *instance) bool {
+	switch r.kind {
+	case waitOp:
+		if r.id.method() == in.index {
+			r.err = unknownOp(r.id)
+		}
+	case waitSome:
+		for _, id := range r.ids {
+			if id != 0 && id.method() == in.index {
+				r.err = unknownOp(id)
+			}
+		}
+	case waitQuiet, waitRoom:
+		return r.in == in
+	}
+	return r.n > 0 || r.err != nil
+}
+
+// takeOpLocked collects one operation if it completed.
+func (r *request) takeOpLocked(l *lane, id OpID) {
+	op := l.findLocked(id)
+	if op == nil || l.closed {
+		r.err = unknownOp(id)
+		return
+	}
+	if op.state == opCompleted {
+		l.takeLocked(op, &r.out[r.n])
+		r.n++
+	}
+}
+
+// audience is whom completions wake for this request; nil if the operation
+// itself knows.
+func (r *request) audience(e *Endpoint) *audience {
+	switch r.kind {
+	case waitUnexpected:
+		return &e.queue.audience
+	case waitCall:
+		return nil
+	}
+	return &r.ctx.audience
+}
+
+// test runs a request of the application.
+func (e *Endpoint) test(r *request, wait time.Duration) (int, error) {
+	polls := 1
+	if wait != 0 && !e.cfg.Manual {
+		polls = firstPolls
+	}
+	if !e.first(r, polls) && wait != 0 {
+		e.wait(r, wait, nil)
+	}
+	if r.n > 0 {
+		return r.n, nil
+	}
+	if r.ctx != nil && r.ctx.closed.Load() {
+		return 0, fmt.Errorf("%w: the context, open another", ErrClosed)
+	}
+	if e.closing.Load() && e.isClosed() {
+		return 0, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
+	}
+	return 0, r.err
+}
+
+func (e *Endpoint) isClosed() bool {
+	select {
+	case <-e.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// first collects what is there; if nothing, it polls some times and looks
+// again. It visits every method, beginning with another one each time.
+func (e *Endpoint) first(r *request, polls int) bool {
+	all := e.methods()
+	if len(all) == 1 {
+		in := all[0]
+		in.lock()
+		ok := r.takeLocked(in) || in.burstLocked(r, polls)
+		in.unlock()
+		return ok
+	}
+	if len(all) == 0 {
+		return false
+	}
+	start := 0
+	if r.ctx != nil {
+		start = int(r.ctx.rotor.Add(1) % uint32(len(all)))
+	}
+	ok := false
+	for i := range all {
+		in := all[(start+i)%len(all)]
+		in.lock()
+		if r.takeLocked(in) || in.burstLocked(r, polls/len(all)+1) {
+			ok = true
+		}
+		in.unlock()
+	}
+	return ok
+}
+
+// burstLocked polls some times within one hold of the engine lock, but lets
+// go of it as soon as somebody else wants it.
+func (in *instance) burstLocked(r *request, polls int) bool {
+	for range polls {
+		if in.pollLocked() && r.takeLocked(in) {
+			if polls > 1 {
+				in.spinsWon++
+			}
+			return true
+		}
+		if in.wanted.Load() != 0 || in.handlers > 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// firstPolls is how often a caller that may wait polls before it joins the
+// others who wait: about as long as an answer takes from a fast peer.
+const firstPolls = 64

@@ -1,0 +1,147 @@
+package bmi
+
+import (
+	"fmt"
+	"time"
+)
+
+// Unexpected is an unexpected message taken from the queue.
+type Unexpected struct {
+	From  Addr
+	Class Class
+	Tag   Tag
+	Data  []byte // the caller's until Release
+
+	item *unexpectedItem
+	gen  uint64
+}
+
+// Release gives Data back for use by a later message. Who keeps Data need not
+// call it; the second call does nothing.
+func (u *Unexpected) Release() {
+	if u.item != nil {
+		u.item.queue.release(u.item, u.gen)
+	}
+	u.item, u.Data = nil, nil
+}
+
+// Message is an unexpected message as a handler sees it.
+type Message struct {
+	From  Addr
+	Class Class
+	Tag   Tag
+	Data  []byte // valid only during the call
+}
+
+// TestUnexpected returns unexpected messages of classes without a handler, in
+// the order of their arrival, as many as out takes, and waits for the first.
+func (e *Endpoint) TestUnexpected(out []Unexpected, wait time.Duration) (int, error) {
+	return e.testUnexpected(-1, out, wait)
+}
+
+// TestUnexpectedClass is TestUnexpected for the messages of one class.
+func (e *Endpoint) TestUnexpectedClass(class Class, out []Unexpected, wait time.Duration) (int, error) {
+	return e.testUnexpected(int(class), out, wait)
+}
+
+func (e *Endpoint) testUnexpected(class int, out []Unexpected, wait time.Duration) (int, error) {
+	if len(out) == 0 {
+		return 0, errNoRoom
+	}
+	r := request{kind: waitUnexpected, class: class, unexpected: out}
+	n, err := e.test(&r, wait)
+	if n > 0 && e.queue.roomAgain() {
+		e.pollSoon()
+	}
+	return n, err
+}
+
+// pollSoon makes the methods offer again what they had to keep.
+func (e *Endpoint) pollSoon() {
+	for _, in := range e.methods() {
+		in.Wake()
+	}
+}
+
+// Handle registers fn for the unexpected messages of a class, or removes it if
+// fn is nil. Messages of the class that are queued go to fn first, from within
+// Handle. fn runs in whichever goroutine makes progress, one call at a time
+// for each method; it may post and cancel, but must not wait, and must not
+// close the endpoint. No other goroutine polls that method meanwhile, so it should
+// return soon. A panic of fn is not recovered. Removing does not wait for a
+// call under way.
+func (e *Endpoint) Handle(class Class, fn func(Message)) error {
+	if e.closing.Load() {
+		return fmt.Errorf("%w: the endpoint, open another", ErrClosed)
+	}
+	q := &e.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if fn == nil {
+		e.handlers[class].Store(nil)
+		return nil
+	}
+	if q.registering[class] {
+		return fmt.Errorf("%w: another Handle call for class %d is still running", ErrInvalid, class)
+	}
+	q.registering[class] = true
+	defer func() { q.registering[class] = false }()
+	for item := q.classes[class].first; item != nil; item = q.classes[class].first {
+		q.removeLocked(item)
+		q.handle(fn, item)
+	}
+	e.handlers[class].Store(&fn)
+	if q.wasFull {
+		q.wasFull = false
+		e.pollSoon()
+	}
+	return nil
+}
+
+// handle gives one queued message to a handler. The lock is released meanwhile.
+func (q *unexpectedQueue) handle(fn func(Message), item *unexpectedItem) {
+	q.handled++
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.freeLocked(item)
+	}()
+	fn(Message{From: item.from, Class: item.class, Tag: item.tag, Data: item.data})
+}
+
+// queueUnexpected keeps a copy of a message. It returns the handler of the
+// class instead if one was registered in the meantime.
+func (e *Endpoint) queueUnexpected(from Addr, class Class, tag Tag, data []byte) (bool, *func(Message)) {
+	q := &e.queue
+	q.mu.Lock()
+	if fn := e.handlers[class].Load(); fn != nil {
+		q.mu.Unlock()
+		return false, fn
+	}
+	accepted := q.putLocked(from, class, tag, data)
+	q.mu.Unlock()
+	if accepted && q.audience.waiting() {
+		e.wakeAudience(&q.audience)
+	}
+	return accepted, nil
+}
+
+// takeUnexpected collects messages for a request.
+func (e *Endpoint) takeUnexpected(r *request) bool {
+	q := &e.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for r.n < len(r.unexpected) {
+		item := q.first
+		if r.class >= 0 {
+			item = q.classes[r.class].first
+		}
+		if item == nil {
+			break
+		}
+		q.removeLocked(item)
+		r.unexpected[r.n] = Unexpected{From: item.from, Class: item.class, Tag: item.tag, Data: item.data, item: item, gen: item.gen}
+		r.n++
+	}
+	return r.n > 0
+}

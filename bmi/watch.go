@@ -1,0 +1,221 @@
+package bmi
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A watcher keeps one method going while nobody tests. It is one goroutine,
+// and it is always in one of three states:
+//
+//	resting   the application polls often enough: look again after a tick
+//	parked    the application itself sleeps on the method: wait for resume
+//	watching  nobody polls: sleep on the method and poll when it wakes
+//
+// While several methods are open, or the only one cannot be slept on, callers
+// that sleep rely on the watchers and wake them with wanted.
+type watcher struct {
+	in    *instance
+	state atomic.Int32
+	kick  chan struct{} // holds at most one request to look again at once
+	quit  atomic.Bool
+	soon  atomic.Bool // Host.Wake of a method that cannot be slept on
+
+	tick   *time.Timer // of the resting watcher
+	later  *time.Timer // kicks a parked watcher
+	pause  time.Duration
+	active time.Duration // how long the watcher rests, while the application polls
+}
+
+const (
+	watchResting int32 = iota
+	watchParked
+	watchWatching
+)
+
+// How long a watcher rests: between two looks at an application that polls
+// (growing while it does), and between two polls of a method that cannot be
+// slept on, with somebody waiting and without.
+const (
+	tickMin      = time.Millisecond
+	tickMax      = 4 * time.Millisecond
+	pollPauseMin = 50 * time.Microsecond
+	pollPauseMax = time.Millisecond
+	pollIdleMax  = 10 * time.Millisecond
+)
+
+// watchPolls is how often a watcher polls within one hold of the engine lock.
+const watchPolls = 64
+
+func newWatcher(in *instance) *watcher {
+	w := &watcher{in: in, kick: make(chan struct{}, 1), tick: time.NewTimer(time.Hour), active: tickMin}
+	w.later = time.AfterFunc(time.Hour, w.poke)
+	w.later.Stop()
+	return w
+}
+
+// poke makes the watcher look again at once.
+func (w *watcher) poke() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+// wanted asks the watcher to watch, because a caller relies on it.
+func (w *watcher) wanted() {
+	if w.state.Load() != watchWatching || w.in.sleeper == nil {
+		w.poke()
+	}
+}
+
+// pollSoon asks for a poll of a method that cannot be slept on.
+func (w *watcher) pollSoon() {
+	w.soon.Store(true)
+	w.poke()
+}
+
+// resume tells a parked watcher that the application does not sleep any more.
+func (w *watcher) resume() {
+	if w.state.Load() == watchParked {
+		w.later.Reset(tickMin)
+	}
+}
+
+// stop makes run return soon.
+func (w *watcher) stop() {
+	w.quit.Store(true)
+	w.poke()
+	if w.in.sleeper != nil {
+		w.in.sleeper.Wake()
+	}
+}
+
+func (w *watcher) run() {
+	defer w.later.Stop()
+	defer w.tick.Stop()
+	demand := &w.in.ep.spinner.demand
+	seen := ^uint64(0)
+	for !w.quit.Load() {
+		polls, idle := w.look()
+		if !idle || w.in.stepBack.Load() || (polls != seen && demand.Load() == 0 && !w.soon.Load()) {
+			seen = polls
+			w.rest(w.active)
+			w.active = min(2*w.active, tickMax)
+			continue
+		}
+		w.active = tickMin
+		seen = w.watch(polls)
+	}
+}
+
+// look reads how often the method was polled, unless somebody is at it now.
+func (w *watcher) look() (polls uint64, idle bool) {
+	in := w.in
+	if !in.mu.TryLock() {
+		return 0, false
+	}
+	polls, idle = in.polls, in.handlers == 0
+	in.unlock()
+	return polls, idle
+}
+
+func (w *watcher) rest(d time.Duration) {
+	w.tick.Reset(d)
+	select {
+	case <-w.kick:
+	case <-w.tick.C:
+	}
+	w.tick.Stop()
+}
+
+// watch makes progress until the application does it again. It returns how
+// often the method was polled by then.
+func (w *watcher) watch(seen uint64) uint64 {
+	in := w.in
+	if !in.sleepMu.TryLock() {
+		w.state.Store(watchParked)
+		// The sleeper may have left before it could see the state.
+		if !in.sleepMu.TryLock() {
+			<-w.kick
+			w.state.Store(watchResting)
+			return seen
+		}
+	}
+	w.state.Store(watchWatching)
+	w.pause = pollPauseMin
+	for more := true; more && !w.quit.Load(); {
+		seen, more = w.once(seen)
+	}
+	w.state.Store(watchResting)
+	in.sleepMu.Unlock()
+	return seen
+}
+
+// once sleeps once and then polls. It reports false when the watcher should
+// step back.
+func (w *watcher) once(seen uint64) (uint64, bool) {
+	in := w.in
+	slept := w.sleep()
+	in.lock()
+	others := in.polls != seen
+	if in.dead || in.handlers > 0 {
+		seen = in.polls
+		in.unlock()
+		return seen, false
+	}
+	happened := false
+	for i := 0; i < watchPolls && in.pollLocked(); i++ {
+		happened = true
+	}
+	seen = in.polls
+	in.unlock()
+	switch {
+	case happened:
+		w.pause = pollPauseMin
+	case !slept:
+		w.rest(w.pause)
+		limit := pollIdleMax
+		if in.ep.spinner.demand.Load() > 0 {
+			limit = pollPauseMax
+		}
+		w.pause = min(2*w.pause, limit)
+	}
+	if in.stepBack.Load() {
+		return seen, false
+	}
+	return seen, !others || in.ep.spinner.demand.Load() > 0
+}
+
+// sleep blocks until something arrives. It reports false if the method cannot
+// be slept on, at all or now.
+func (w *watcher) sleep() bool {
+	in := w.in
+	w.soon.Store(false)
+	if in.sleeper == nil {
+		return false
+	}
+	in.lock()
+	if in.dead || in.handlers > 0 || in.stepBack.Load() || w.quit.Load() {
+		in.unlock()
+		return true
+	}
+	nap := Forever
+	armed := in.sleeper.Arm()
+	if armed {
+		nap = in.napLocked()
+		in.asleep = true
+	}
+	in.unlock()
+	if armed && nap != 0 {
+		in.ep.counters.sleeps.Inc()
+		in.sleeper.Sleep(nap)
+	}
+	in.lock()
+	in.asleep = false
+	if !in.dead {
+		in.sleeper.Disarm()
+	}
+	in.unlock()
+	return armed && nap != 0
+}
