@@ -78,20 +78,15 @@ var (
 	ErrPeerID   = errors.New("matchbits: peer id 0 outside a connect packet")
 )
 
+const brokenField = "matchbits: broken invariant: a field does not fit the layout"
+
 // Make puts match bits together. Its arguments are our own: a field out of
 // range panics.
 func Make(t Type, credits uint8, id PeerID, tag uint32) Bits {
 	if t-1 >= typeLast || credits > CreditsMax || id > PeerIDMax {
-		panicField()
+		panic(brokenField)
 	}
 	return Bits(t)<<typeShift | Bits(credits)<<creditsShift | Bits(id)<<peerIDShift | Bits(tag)
-}
-
-// panicField keeps the panic out of the callers, which are to be inlined.
-//
-//go:noinline
-func panicField() {
-	panic("matchbits: broken invariant: a field does not fit the layout")
 }
 
 // Type is the kind of packet. It may be an unknown one, see Check.
@@ -112,7 +107,7 @@ func (b Bits) Tag() uint32 { return uint32(b >> tagShift) }
 // WithCredits returns b with its credits replaced. More than CreditsMax panics.
 func (b Bits) WithCredits(n uint8) Bits {
 	if n > CreditsMax {
-		panicField()
+		panic(brokenField)
 	}
 	return b&^MaskCredits | Bits(n)<<creditsShift
 }

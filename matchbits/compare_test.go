@@ -1,0 +1,179 @@
+package matchbits
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A pair drives the engine and the model side by side; every answer of the one
+// must be the answer of the other.
+type pair struct {
+	t      require.TestingT
+	engine *Engine[*int]
+	model  *model
+
+	posted, kept []namedRef // also of entries long gone: stale Refs must be recognised
+	items        int
+	step         int
+}
+
+type namedRef struct {
+	ref Ref
+	id  int
+}
+
+func newPair(t require.TestingT, o Options) *pair {
+	e := New[*int](o)
+	return &pair{t: t, engine: e, model: &model{significant: e.significant}}
+}
+
+// do performs one operation. Small universes of bits and masks, chosen by the
+// caller, make matches and ties frequent.
+func (p *pair) do(op byte, bits, ignore Bits, pick int) {
+	p.step++
+	switch op % 9 {
+	case 0, 1: // twice as likely, so that the queues grow
+		item := p.newItem()
+		ref := p.engine.Post(bits, ignore, item)
+		p.posted = append(p.posted, namedRef{ref, p.model.post(bits, ignore, *item)})
+	case 2:
+		item := p.newItem()
+		ref := p.engine.Keep(bits, item)
+		p.kept = append(p.kept, namedRef{ref, p.model.keep(bits, *item)})
+	case 3:
+		p.same("Arrive")(p.engine.Arrive(bits))(p.model.arrive(bits))
+	case 4:
+		p.same("Peek")(p.engine.Peek(bits, ignore))(p.model.peek(bits, ignore))
+	case 5:
+		p.same("Take")(p.engine.Take(bits, ignore))(p.model.take(bits, ignore))
+	case 6:
+		if len(p.posted) > 0 {
+			r := p.posted[pick%len(p.posted)]
+			p.same("RemovePosted")(p.engine.RemovePosted(r.ref))(p.model.removePosted(r.id))
+			_, ok := p.engine.RemoveKept(r.ref)
+			require.False(p.t, ok, "step %d: a Ref of the posted side was good on the kept side", p.step)
+		}
+	case 7:
+		if len(p.kept) > 0 {
+			r := p.kept[pick%len(p.kept)]
+			p.same("RemoveKept")(p.engine.RemoveKept(r.ref))(p.model.removeKept(r.id))
+			_, ok := p.engine.RemovePosted(r.ref)
+			require.False(p.t, ok, "step %d: a Ref of the kept side was good on the posted side", p.step)
+		}
+	case 8:
+		if pick%8 != 0 { // rarely, or nothing would ever queue up
+			return
+		}
+		p.samePurge("PurgePosted", p.engine.PurgePosted, &p.model.posted, bits, ignore)
+		p.samePurge("PurgeKept", p.engine.PurgeKept, &p.model.kept, bits, ignore)
+	}
+	require.Equal(p.t, len(p.model.posted), p.engine.PostedLen(), "step %d: PostedLen", p.step)
+	require.Equal(p.t, len(p.model.kept), p.engine.KeptLen(), "step %d: KeptLen", p.step)
+}
+
+func (p *pair) newItem() *int {
+	p.items++
+	item := p.items
+	return &item
+}
+
+func (p *pair) same(what string) func(*int, bool) func(int, bool) {
+	return func(got *int, ok bool) func(int, bool) {
+		return func(want int, wantOK bool) {
+			require.Equal(p.t, wantOK, ok, "step %d: %s found something", p.step, what)
+			if ok {
+				require.Equal(p.t, want, *got, "step %d: %s chose the wrong entry", p.step, what)
+			} else {
+				require.Nil(p.t, got, "step %d: %s found nothing but returned an item", p.step, what)
+			}
+		}
+	}
+}
+
+func (p *pair) samePurge(what string, purge func(Bits, Bits, func(*int)), entries *[]modelEntry, bits, ignore Bits) {
+	var got []int
+	purge(bits, ignore, func(item *int) { got = append(got, *item) })
+	require.Equal(p.t, p.model.purge(entries, bits, ignore), got, "step %d: %s", p.step, what)
+}
+
+// drain empties both and checks that nothing is left, in the lists as in the
+// counts, and that no removed item is still referred to.
+func (p *pair) drain() {
+	p.samePurge("PurgePosted", p.engine.PurgePosted, &p.model.posted, 0, MaskAll)
+	p.samePurge("PurgeKept", p.engine.PurgeKept, &p.model.kept, 0, MaskAll)
+	for _, s := range []*side[*int]{&p.engine.posted, &p.engine.kept} {
+		require.Zero(p.t, s.length)
+		require.Zero(p.t, s.first)
+		require.Zero(p.t, s.last)
+		require.Zero(p.t, s.table.used)
+		for i := range s.table.slots {
+			require.Zero(p.t, s.table.slots[i].head, "slot %d", i)
+			require.Zero(p.t, s.table.slots[i].over, "slot %d", i)
+		}
+		for i := range s.entries {
+			require.Nil(p.t, s.entries[i].item, "entry %d", i)
+		}
+	}
+}
+
+// universe makes bits of few types, peers and tags from random ones, with
+// credits that must not matter.
+func universe(r uint64) Bits {
+	types := [...]Type{TypeExpected, TypeUnexpected, TypeRTS}
+	t := types[r>>16%uint64(len(types))]
+	return Make(t, uint8(r>>24)&CreditsMax, PeerID(1+r>>8%3), uint32(r%6)<<(r>>32%2*9))
+}
+
+var ignores = [...]Bits{MaskNone, MaskNone, MaskNone, MaskTag, MaskPeerID, MaskTag | MaskPeerID, MaskCredits, MaskAll, 1}
+
+func TestEngineAgreesWithTheModel(t *testing.T) {
+	seeds := 60
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			p := newPair(t, Options{Seed: seed})
+			for range 3000 {
+				p.do(byte(r.Uint32()), universe(r.Uint64()), ignores[r.IntN(len(ignores))], r.IntN(1<<30))
+			}
+			p.drain()
+		})
+	}
+}
+
+// With a layout of its own a layer may use all 64 bits.
+func TestEngineAgreesWithTheModelOnEveryBit(t *testing.T) {
+	const seed = 7
+	r := rand.New(rand.NewPCG(seed, 2))
+	p := newPair(t, Options{Seed: seed, Significant: MaskAll})
+	for range 20000 {
+		p.do(byte(r.Uint32()), Bits(1)<<r.IntN(64), ignores[r.IntN(len(ignores))], r.IntN(1<<30))
+	}
+	p.drain()
+}
+
+// Each operation takes five bytes: what, then three that choose bits and mask,
+// then which Ref.
+func FuzzEngine(f *testing.F) {
+	f.Add(uint64(0), []byte{})
+	f.Add(uint64(1), []byte("\x00aaa\x00\x03aaa\x00"))
+	f.Add(uint64(2), []byte("\x00ab\x03\x00\x00ab\x00\x00\x03ab\x00\x00\x03ab\x00\x00"))
+	f.Add(uint64(3), []byte("\x02abc\x00\x02abc\x00\x04ab\x07\x00\x07abc\x01\x05ab\x07\x00"))
+	f.Add(uint64(4), []byte("\x01abc\x00\x01abc\x00\x06abc\x01\x08abc\x00"))
+	f.Fuzz(func(t *testing.T, seed uint64, ops []byte) {
+		if len(ops) > 5*2000 {
+			t.Skip("the model is quadratic")
+		}
+		p := newPair(t, Options{Seed: seed})
+		for ; len(ops) >= 5; ops = ops[5:] {
+			r := uint64(ops[1])<<8 | uint64(ops[2]) | uint64(ops[1]^ops[2])<<16 | uint64(ops[3])<<24 | uint64(ops[3])<<32
+			p.do(ops[0], universe(r), ignores[int(ops[3])%len(ignores)], int(ops[4]))
+		}
+		p.drain()
+	})
+}

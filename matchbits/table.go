@@ -1,0 +1,196 @@
+package matchbits
+
+import "math/bits"
+
+// A table finds the queue of entries with a given key: open addressing, keyed
+// hash, one slot per distinct key. It is laid out for three things.
+//
+// Locality. Keys that differ only in their low blockBits bits, such as
+// consecutive tags of one peer, get consecutive slots, 16 bytes apart; only
+// the start of such a run is hashed. Code that walks through the tags walks
+// through memory, which the processor fetches ahead, so the size of the table
+// hardly shows.
+//
+// Keys in the slots. A slot that belongs to another key is recognised without a
+// look at the entry behind it, which with many entries would not be in any
+// cache.
+//
+// No tombstones. Each slot counts the keys that did not fit there and went
+// further, so a search knows where to stop, and a removal leaves nothing
+// behind that would have to be cleaned up later.
+//
+// # What a stranger can do with keys of its choice
+//
+// Where a run starts depends on the seed. For a sender that knows neither the
+// seed nor how long our searches take, two runs overlap by chance only
+// (multiply-shift hashing: at most 2 in the number of slots for any pair of
+// keys), so no choice of keys makes its searches, or anybody's, long: at most
+// one slot in four is used, and the expected search looks at less than two.
+// Should a search get long all the same, because somebody measured their way to
+// the seed, the table is built anew under the next seed (see insert), at a cost
+// that is constant per insertion. What does hold up everybody is growth: the
+// one insertion that doubles a table of a million keys takes tens of
+// milliseconds. Options.Capacity avoids it.
+type table struct {
+	slots []slot
+	shift uint8 // 64 - log2(len(slots))
+	used  int   // keys present; slack × used ≤ len(slots)
+	fresh int   // insertions since the table was last built
+
+	mul  [2]uint64 // odd; from state
+	seed uint64    // of the next pair mul
+}
+
+// A slot holds one key and the first of its entries.
+type slot struct {
+	key  Bits
+	head uint32 // index of the oldest entry; 0: no key here
+	// over is twice the number of keys that passed this slot because it was
+	// taken, plus 1 if this slot's own key passed others to get here.
+	over uint32
+}
+
+const (
+	passed    = 2 // one key more in slot.over
+	displaced = 1 // the flag in slot.over
+
+	slack     = 4 // slots per key, at least: three of four are free
+	blockBits = 8 // a run is 256 slots: one page of memory
+	slotsMin  = 64
+	searchMax = 32 // slots one insertion looks at before the seed is suspected: by chance 1 in 2^64
+)
+
+// nowhere is what find returns for a key that is not there.
+const nowhere = -1
+
+func newTable(keys int, seed uint64) table {
+	t := table{seed: seed}
+	t.build(max(slotsMin, slack*keys))
+	return t
+}
+
+// build makes an empty table of at least size slots under the next seed.
+func (t *table) build(size int) {
+	log := bits.Len(uint(size - 1))
+	t.slots = make([]slot, 1<<log)
+	t.shift = uint8(64 - log)
+	t.used, t.fresh = 0, 0
+	t.mul = [2]uint64{t.draw() | 1, t.draw() | 1}
+}
+
+// draw returns the next number of the generator SplitMix64.
+func (t *table) draw() uint64 {
+	t.seed += 0x9e3779b97f4a7c15
+	z := t.seed
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// hash mixes what is common to the keys of one run. The first line keeps
+// different runs different, the last is multiply-shift, whose top bits are good.
+func (t *table) hash(key Bits) uint64 {
+	x := uint64(key>>blockBits) * t.mul[0]
+	x ^= x >> 32
+	return x * t.mul[1]
+}
+
+// place is the slot where the search for key looks with this hash.
+func (t *table) place(key Bits, hash uint64) int {
+	return (int(hash>>t.shift) + int(uint32(key))) & (len(t.slots) - 1)
+}
+
+// again is the hash that tells where a search goes after hash told where to
+// look: a random number generator of full period, so that in the end a search
+// visits every slot. It is the same for a whole run, so that keys of a run that
+// have to move move together.
+func again(hash uint64) uint64 { return hash*0xd1342543de82ef95 + 1 }
+
+// find returns the slot of key, or nowhere.
+func (t *table) find(key Bits) int {
+	hash := t.hash(key)
+	i := t.place(key, hash)
+	s := &t.slots[i]
+	if s.key == key && s.head != 0 {
+		return i
+	}
+	if s.over < passed {
+		return nowhere
+	}
+	return t.findFurther(key, i, hash)
+}
+
+// findFurther goes on behind the first slot.
+func (t *table) findFurther(key Bits, i int, hash uint64) int {
+	for t.slots[i].over >= passed {
+		hash = again(hash)
+		i = t.place(key, hash)
+		if s := &t.slots[i]; s.key == key && s.head != 0 {
+			return i
+		}
+	}
+	return nowhere
+}
+
+// insert gives key, which is not in the table, a slot with the given head.
+func (t *table) insert(key Bits, head uint32) {
+	if slack*(t.used+1) > len(t.slots) {
+		t.rebuild(2 * len(t.slots))
+	}
+	// The second condition bounds what rebuilding costs per insertion; the
+	// first does not happen by chance.
+	if t.add(key, head) > searchMax && t.fresh >= len(t.slots)/slack {
+		t.rebuild(len(t.slots))
+	}
+}
+
+// add does what insert says in a table that has room, and returns the number
+// of slots it looked at.
+func (t *table) add(key Bits, head uint32) int {
+	t.used++
+	t.fresh++
+	hash := t.hash(key)
+	s := &t.slots[t.place(key, hash)]
+	if s.head == 0 {
+		s.key, s.head = key, head
+		return 1
+	}
+	looks := 1
+	for s.head != 0 {
+		s.over += passed
+		hash = again(hash)
+		s = &t.slots[t.place(key, hash)]
+		looks++
+	}
+	s.key, s.head = key, head
+	s.over |= displaced
+	return looks
+}
+
+// remove empties slot i.
+func (t *table) remove(i int) {
+	t.used--
+	s := &t.slots[i]
+	s.head = 0
+	if s.over&displaced == 0 {
+		return
+	}
+	s.over &^= displaced
+	hash := t.hash(s.key)
+	for j := t.place(s.key, hash); j != i; j = t.place(s.key, hash) {
+		t.slots[j].over -= passed
+		hash = again(hash)
+	}
+}
+
+// rebuild moves every key to a new table of the given size.
+func (t *table) rebuild(size int) {
+	old := t.slots
+	t.build(size)
+	for i := range old {
+		if old[i].head != 0 {
+			t.add(old[i].key, old[i].head)
+		}
+	}
+	t.fresh = 0
+}
