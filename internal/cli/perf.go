@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+type perfOptions struct {
+	tests, sizes []string
+	window       int
+	memory       string
+	time         time.Duration
+	pin          string
+	spin         time.Duration
+	listen       string
+	json         bool
+}
+
+func (a *App) perfCommand() *cobra.Command {
+	var opt perfOptions
+	cmd := &cobra.Command{
+		Use:   "perf METHOD|ADDR",
+		Short: "Measure latency, message rate and bandwidth, and the limits of the machine",
+		Long: `Perf measures messages to a 'bmi serve ADDR'. Given only a METHOD, for instance
+via+shm, it starts that process too, and ends it with itself. The limits are
+those of the machine between the same two cores: limit-bounce is the half round
+trip of a bare cache line, limit-memcpy that of data by one plain copy.
+
+The tests: latency (half round trip), rate (messages a second, one way, in
+windows), bandwidth (one way) and bidirectional (both ways at once, their sum).
+Each point is measured in batches; shown are the median of the batches and what
+99 in 100 of them are at least as good as.
+
+With -json, one object a line: test, method, size, window, median, p99, unit.
+
+` + exitHelp,
+		Args: exactly(1, "one METHOD or ADDR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.perf(cmd.Context(), args[0], opt)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&opt.tests, "test", []string{"all"}, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit, all")
+	f.StringSliceVar(&opt.sizes, "size", nil, "message sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: a series for each test)")
+	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests but latency")
+	f.StringVar(&opt.memory, "memory", "plain", "memory to send from and receive into: plain, or registered with the method")
+	f.DurationVar(&opt.time, "time", 200*time.Millisecond, "how long to measure each point, about")
+	f.StringVar(&opt.pin, "pin", "on", "bind the two sides to cores: on, off, or two core numbers such as 0,1")
+	f.DurationVar(&opt.spin, "spin", 0, "how long to poll before sleeping (0: the default, negative: never)")
+	f.StringVar(&opt.listen, "listen", "", "with a METHOD: the address for the process that perf starts (default: one of its own)")
+	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
+	return cmd
+}
+
+// followCommand is the other side of the limits; `bmi perf` starts it.
+func (a *App) followCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "perf-follow",
+		Short:  "The other side of the limit tests of `bmi perf`",
+		Hidden: true,
+		Args:   exactly(0, "no arguments"),
+		RunE:   func(*cobra.Command, []string) error { return perf.RunFollower(a.In, a.Out) },
+	}
+}
+
+// A perfPlan is a checked command line.
+type perfPlan struct {
+	perfOptions
+	method, address string // address is empty if a process must be started
+	tests           []perf.Test
+	sizes           []int // nil: the series of each test
+	cores           perf.Cores
+}
+
+func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
+	p.perfOptions = opt
+	if strings.Contains(target, "://") {
+		if err := checkAddress(target); err != nil {
+			return p, err
+		}
+		p.method, p.address = perf.MethodOf(target), target
+	} else {
+		if err := checkMethod(target); err != nil {
+			return p, err
+		}
+		p.method = target
+	}
+	if p.tests, err = perf.ParseTests(opt.tests); err != nil {
+		return p, usageError{err}
+	}
+	if len(opt.sizes) > 0 {
+		if p.sizes, err = perf.ParseSizes(strings.Join(opt.sizes, ",")); err != nil {
+			return p, usageError{err}
+		}
+	}
+	if p.cores, err = perf.ParsePin(opt.pin); err != nil {
+		return p, usageError{err}
+	}
+	switch {
+	case opt.memory != "plain" && opt.memory != "registered":
+		return p, usagef("bad -memory %q: want plain or registered", opt.memory)
+	case opt.window < 1 || opt.window > perf.WindowMax:
+		return p, usagef("bad -window %d: choose 1 to %d", opt.window, perf.WindowMax)
+	case opt.time <= 0 || opt.time > time.Hour:
+		return p, usagef("bad -time %v: choose more than 0 and at most an hour", opt.time)
+	case opt.listen != "" && p.address != "":
+		return p, usagef("-listen is for `bmi perf METHOD`, which starts the process that listens")
+	}
+	return p, nil
+}
+
+// defaultSizes are the series of sizes, in bytes, of a test, up to 64 MiB.
+func defaultSizes(t perf.Test) []int {
+	const k, m = 1 << 10, 1 << 20
+	switch t {
+	case perf.LimitBounce:
+		return []int{0}
+	case perf.Latency:
+		return []int{0, 1, 8, 64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
+	case perf.Rate:
+		return []int{0, 8, 64, 512, 4 * k}
+	case perf.LimitMemcpy:
+		return []int{8, 64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
+	}
+	return []int{64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
+}
+
+// sizesOf are the sizes to measure a test with: a bandwidth or a copy of nothing
+// is nothing, and a bounce has no size.
+func (p *perfPlan) sizesOf(t perf.Test) []int {
+	if p.sizes == nil || t == perf.LimitBounce {
+		return defaultSizes(t)
+	}
+	var out []int
+	for _, n := range p.sizes {
+		if n > 0 || t == perf.Latency || t == perf.Rate {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (a *App) perf(ctx context.Context, target string, opt perfOptions) error {
+	p, err := planPerf(target, opt)
+	if err != nil {
+		return err
+	}
+	out := newPerfOutput(a.Out, opt.json)
+	if err := a.perfLimits(ctx, &p, out); err != nil {
+		return err
+	}
+	return a.perfMethod(ctx, &p, out)
+}
+
+// perfLimits measures the bare machine, if asked for.
+func (a *App) perfLimits(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
+	largest, wanted := 0, false
+	for _, t := range p.tests {
+		if t.Limit() {
+			wanted = true
+			for _, n := range p.sizesOf(t) {
+				largest = max(largest, n)
+			}
+		}
+	}
+	if !wanted {
+		return nil
+	}
+	allowed, err := perf.AllowedCores()
+	if err != nil {
+		return err
+	}
+	if len(allowed) < 2 {
+		fmt.Fprintln(a.Err, "bmi perf: no limits: two processes that spin need two cores, this one may use one")
+		return nil
+	}
+	limits, err := perf.OpenLimits(perf.SelfCommand("perf-follow"), p.cores, largest)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, limits.Close()) }()
+	for _, t := range p.tests {
+		if !t.Limit() {
+			continue
+		}
+		for _, size := range p.sizesOf(t) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			r, err := measureLimit(limits, t, size, p.time)
+			if err != nil {
+				return err
+			}
+			if err := out.add(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func measureLimit(l *perf.Limits, t perf.Test, size int, budget time.Duration) (perf.Result, error) {
+	if t == perf.LimitBounce {
+		return l.Bounce(budget)
+	}
+	return l.Memcpy(size, budget)
+}
+
+// perfMethod measures the method, if asked for, and starts its other side if
+// there is no address of one.
+func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
+	wanted := false
+	for _, t := range p.tests {
+		wanted = wanted || !t.Limit()
+	}
+	if !wanted {
+		return nil
+	}
+	address := p.address
+	if address == "" {
+		peer, at, err := startServer(p)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, peer.Close()) }()
+		address = at
+	}
+	ep, err := bmi.Open(ctx, bmi.Config{SpinMax: p.spin})
+	if err != nil {
+		return err
+	}
+	defer closeEndpoint(ep, &err)
+	client, err := perf.OpenClient(ep, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	if p.cores.Pinned {
+		undo, err := perf.PinThread(p.cores.Near)
+		if err != nil {
+			return err
+		}
+		defer undo()
+	}
+	return a.measureAll(ctx, p, client, out)
+}
+
+// startServer starts a `bmi serve` as a child.
+func startServer(p *perfPlan) (*perf.Child, string, error) {
+	address := p.listen
+	if address == "" {
+		address = fmt.Sprintf("%s://bmi-perf-%d-%x", p.method, os.Getpid(), time.Now().UnixNano()&0xffffff)
+	}
+	args := []string{"serve", address, "--child", "--spin", p.spin.String()}
+	if p.cores.Pinned {
+		args = append(args, "--core", fmt.Sprint(p.cores.Far))
+	}
+	peer, err := perf.StartChild("peer process", perf.SelfCommand(args...))
+	if err != nil {
+		return nil, "", err
+	}
+	at, err := peer.Answer()
+	if err != nil {
+		_ = peer.Close()
+		return nil, "", err
+	}
+	return peer, at, nil
+}
+
+func (a *App) measureAll(ctx context.Context, p *perfPlan, client *perf.Client, out *perfOutput) error {
+	for _, t := range p.tests {
+		if t.Limit() {
+			continue
+		}
+		for _, size := range p.sizesOf(t) {
+			r, err := client.Measure(ctx, perf.Point{
+				Test: t, Size: size, Window: p.window, Registered: p.memory == "registered", Budget: p.time,
+			})
+			if errors.Is(err, perf.ErrSize) && p.sizes == nil {
+				fmt.Fprintf(a.Err, "bmi perf: skipped: %v\n", err)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := out.add(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// errNoAnswer: somebody may be at the address, but does not answer.
+var errNoAnswer = errors.New("no answer")
+
+type pingOptions struct {
+	count    int
+	interval time.Duration
+	timeout  time.Duration
+	size     string
+}
+
+func (a *App) pingCommand() *cobra.Command {
+	var opt pingOptions
+	cmd := &cobra.Command{
+		Use:   "ping ADDR",
+		Short: "See whether a `bmi serve` answers at an address, and how fast",
+		Long: `Ping sends unexpected messages to a process that runs 'bmi serve ADDR' and waits
+for the answer to each. The time is that of a whole round trip, with one Test
+call each, as a program sees it that waits now and then; see 'bmi perf' for the
+speed of one that does nothing else.
+
+` + exitHelp,
+		Args: exactly(1, "one ADDR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ping(cmd.Context(), args[0], opt)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&opt.count, "count", 4, "how many pings to send (0: until interrupted)")
+	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two pings")
+	f.DurationVar(&opt.timeout, "timeout", 2*time.Second, "how long to wait for each answer")
+	f.StringVar(&opt.size, "size", "8", "payload, for instance 8 or 4KiB")
+	return cmd
+}
+
+func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err error) {
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	size, err := perf.ParseSize(opt.size)
+	if err != nil {
+		return usageError{err}
+	}
+	if opt.count < 0 || opt.interval < 0 || opt.timeout <= 0 {
+		return usagef("-count and -interval cannot be negative, -timeout must be more than 0")
+	}
+	ep, err := bmi.Open(ctx, bmi.Config{})
+	if err != nil {
+		return err
+	}
+	defer closeEndpoint(ep, &err)
+	client, err := perf.OpenClient(ep, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	pinger, err := client.NewPinger(size)
+	if err != nil {
+		return err
+	}
+	var times []time.Duration
+	for n := 0; opt.count == 0 || n < opt.count; n++ {
+		if n > 0 && !pause(ctx, opt.interval) {
+			break
+		}
+		took, err := pingOnce(ctx, pinger, opt.timeout)
+		if err != nil && ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("ping %s: %w", address, err)
+		}
+		times = append(times, took)
+		fmt.Fprintf(a.Out, "%s from %s: ping %d, %s\n", perf.FormatSize(size), address, n+1, micros(took))
+	}
+	if len(times) == 0 {
+		return ctx.Err()
+	}
+	slices.Sort(times)
+	fmt.Fprintf(a.Out, "%d answered; round trip least %s, median %s, most %s\n",
+		len(times), micros(times[0]), micros(times[len(times)/2]), micros(times[len(times)-1]))
+	return nil
+}
+
+// pause reports false if ctx ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func pingOnce(ctx context.Context, pinger *perf.Pinger, timeout time.Duration) (time.Duration, error) {
+	one, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	took, err := pinger.Ping(one)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, fmt.Errorf("%w within %v: is `bmi serve` running there?", errNoAnswer, timeout)
+	}
+	return took, err
+}
+
+func micros(d time.Duration) string {
+	return fmt.Sprintf("%.2f us", float64(d.Nanoseconds())/1e3)
+}
+
+// closeEndpoint adds the error of closing, if there was none before.
+func closeEndpoint(ep *bmi.Endpoint, err *error) {
+	if e := ep.Close(); *err == nil {
+		*err = e
+	}
+}

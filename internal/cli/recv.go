@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
+)
+
+type recvOptions struct {
+	file  string
+	quiet bool
+}
+
+func (a *App) recvCommand() *cobra.Command {
+	var opt recvOptions
+	cmd := &cobra.Command{
+		Use:   "recv ADDR",
+		Short: "Receive what a `bmi send` sends, to a file or standard output",
+		Long: `Recv waits at an address for one 'bmi send ADDR' and writes what it sends to
+standard output, or with -o to a file, which appears under its name only when it
+is whole. It fails if not everything arrived just as it was sent; what went to
+standard output before that must then not be used.
+
+` + exitHelp,
+		Args: exactly(1, "one ADDR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.recv(cmd.Context(), args[0], opt)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&opt.file, "output", "o", "", "write to this file instead of standard output")
+	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	return cmd
+}
+
+func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err error) {
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	// A reader of our output that left makes a write fail. Without this it would
+	// end the process before the sender could be told.
+	signal.Ignore(syscall.SIGPIPE)
+	out, finish, err := a.openOutput(opt.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = finish(err) }()
+	ep, err := bmi.Open(ctx, bmi.Config{Listen: []string{address}})
+	if err != nil {
+		return err
+	}
+	defer closeEndpoint(ep, &err)
+	bar := a.newProgress("receiving", opt.quiet)
+	start := time.Now()
+	sum, err := stream.Receive(ctx, ep, stream.RecvOptions{
+		Started:  func(_ string, total int64) { start = time.Now(); bar.begin(total) },
+		Progress: bar.set,
+	}, out)
+	bar.end()
+	if err != nil {
+		return fmt.Errorf("recv: %w", err)
+	}
+	if !opt.quiet {
+		fmt.Fprintln(a.Err, summary("received", sum.Bytes, sum.SHA256, time.Since(start)))
+	}
+	return nil
+}
+
+// openOutput opens what is written to. finish takes how the transfer ended: only
+// if it was well does a file get its name.
+func (a *App) openOutput(file string) (out io.Writer, finish func(error) error, err error) {
+	if file == "" || file == "-" {
+		if f, ok := a.Out.(*os.File); ok {
+			widenPipe(f)
+		}
+		return a.Out, func(err error) error { return err }, nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		// A device or a named pipe is written as it is.
+		f, err := os.OpenFile(file, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, func(err error) error { return errors.Join(err, f.Close()) }, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".part-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, func(err error) error { return finishFile(f, file, err) }, nil
+}
+
+func finishFile(f *os.File, name string, err error) error {
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+type sendOptions struct {
+	wait  time.Duration
+	block string
+	quiet bool
+}
+
+func (a *App) sendCommand() *cobra.Command {
+	var opt sendOptions
+	cmd := &cobra.Command{
+		Use:   "send ADDR [FILE]",
+		Short: "Send a file, or standard input, to a `bmi recv`",
+		Long: `Send moves a file, or its standard input, to the process that runs 'bmi recv ADDR':
+
+    tar c DIR | bmi send via+shm://backup          bmi recv via+shm://backup | tar x
+
+It does not matter which of the two starts first. Both succeed, or both fail: the
+receiver compares a SHA-256 checksum of everything, and send waits for its verdict.
+
+` + exitHelp,
+		Args: between(1, 2, "an ADDR and perhaps a FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := ""
+			if len(args) == 2 {
+				file = args[1]
+			}
+			return a.send(cmd.Context(), args[0], file, opt)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&opt.wait, "wait", 10*time.Second, "how long to look for the receiver")
+	f.StringVar(&opt.block, "block", "1MiB", "bytes per message")
+	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	return cmd
+}
+
+func (a *App) send(ctx context.Context, address, file string, opt sendOptions) (err error) {
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	block, err := perf.ParseSize(opt.block)
+	if err != nil {
+		return usageError{err}
+	}
+	if opt.wait < 0 || block < 1 {
+		return usagef("-wait cannot be negative, -block must be more than 0")
+	}
+	in, total, err := a.openInput(file)
+	if err != nil {
+		return err
+	}
+	if in != a.In {
+		defer func() { _ = in.Close() }()
+	}
+	ep, err := bmi.Open(ctx, bmi.Config{})
+	if err != nil {
+		return err
+	}
+	defer closeEndpoint(ep, &err)
+	bar := a.newProgress("sending", opt.quiet)
+	start := time.Now()
+	sum, err := stream.Send(ctx, ep, stream.SendOptions{
+		Address: address, Wait: opt.wait, Total: total, Block: block,
+		Started:  func() { start = time.Now(); bar.begin(total) },
+		Progress: bar.set,
+	}, in)
+	bar.end()
+	if err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	if !opt.quiet {
+		fmt.Fprintln(a.Err, summary("sent", sum.Bytes, sum.SHA256, time.Since(start)))
+	}
+	return nil
+}
+
+// openInput opens a file, or takes the standard input; total is -1 if its length
+// is not known beforehand.
+func (a *App) openInput(file string) (in *os.File, total int64, err error) {
+	in = a.In
+	if file != "" && file != "-" {
+		if in, err = os.Open(file); err != nil {
+			return nil, 0, err
+		}
+	}
+	total = -1
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("look at the input: %w", err)
+	case info.IsDir():
+		return nil, 0, usagef("%s is a directory; try: tar c %s | bmi send ADDR", file, file)
+	case info.Mode().IsRegular() && file != "" && file != "-":
+		total = info.Size()
+	}
+	widenPipe(in)
+	return in, total, nil
+}
+
+// pipeBytes is the capacity that standard pipes are given, in bytes: a block.
+const pipeBytes = 1 << 20
+
+// widenPipe makes a pipe hold a block, so that filling one takes fewer switches
+// between processes. It fails harmlessly for what is no pipe.
+func widenPipe(f *os.File) {
+	_, _ = unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, pipeBytes)
+}

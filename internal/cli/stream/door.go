@@ -1,0 +1,103 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// visitorsMax is how many senders may stand at the door. Who comes when it is
+// full gets no answer and gives up after a while.
+const visitorsMax = 16
+
+// A visitor is a sender that made an offer.
+type visitor struct {
+	from  bmi.Addr
+	tag   bmi.Tag
+	offer offer
+	err   error // what is wrong with the offer
+}
+
+// A door takes the offers of senders: the first good one comes in, the others
+// are refused in words, so that nobody waits in vain.
+type door struct {
+	ep       *bmi.Endpoint
+	c        *bmi.Context
+	visitors chan visitor
+
+	stop    context.CancelFunc
+	refused sync.WaitGroup
+}
+
+func openDoor(ep *bmi.Endpoint) (*door, error) {
+	c, err := ep.OpenContext()
+	if err != nil {
+		return nil, err
+	}
+	d := &door{ep: ep, c: c, visitors: make(chan visitor, visitorsMax), stop: func() {}}
+	if err := ep.Handle(Class, d.knock); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// knock runs within the progress of the endpoint and must not wait.
+func (d *door) knock(m bmi.Message) {
+	v := visitor{from: m.From, tag: m.Tag}
+	v.offer, v.err = parseOffer(m.Data)
+	select {
+	case d.visitors <- v:
+	default:
+	}
+}
+
+// await lets the first sender with a good offer in; from then on the others are
+// refused.
+func (d *door) await(ctx context.Context) (visitor, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return visitor{}, ctx.Err()
+		case v := <-d.visitors:
+			if v.err == nil && v.tag != tagAnswer {
+				v.err = fmt.Errorf("%w: an offer with tag %d", ErrFormat, v.tag)
+			}
+			if v.err != nil {
+				d.refuse(ctx, v, v.err.Error())
+				continue
+			}
+			refuseCtx, cancel := context.WithCancel(context.Background())
+			d.stop = cancel
+			d.refused.Go(func() { d.refuseAll(refuseCtx) })
+			return v, nil
+		}
+	}
+}
+
+func (d *door) refuseAll(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case v := <-d.visitors:
+			d.refuse(ctx, v, "busy with another sender")
+		}
+	}
+}
+
+func (d *door) refuse(ctx context.Context, v visitor, why string) {
+	ctx, cancel := context.WithTimeout(ctx, leaveTimeMax)
+	defer cancel()
+	no := reply{kind: kindAnswer, session: v.offer.session, refused: true, text: why}
+	_ = d.c.Send(ctx, v.from, v.tag, no.append(nil))
+}
+
+func (d *door) close() {
+	_ = d.ep.Handle(Class, nil)
+	d.stop()
+	d.refused.Wait()
+	_ = d.c.Close()
+}

@@ -1,0 +1,299 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+const (
+	// DefaultBlock and DefaultBlocks are 4 blocks of 1 MiB under way: while
+	// one is read and one is written, two can move.
+	DefaultBlock  = 1 << 20
+	DefaultBlocks = 4
+	// retryEvery is the time between two looks for a receiver.
+	retryEvery = 50 * time.Millisecond
+	// answerTimeMax is how long a receiver that is there may take to answer.
+	answerTimeMax = 10 * time.Second
+)
+
+// SendOptions are the options of Send.
+type SendOptions struct {
+	// Address is where the receiver listens.
+	Address string
+	// Wait is how long to look for it.
+	Wait time.Duration
+	// Total is the number of bytes if it is known, otherwise -1. The receiver
+	// uses it for its progress only.
+	Total int64
+	// Block is the payload of a block in bytes, Blocks how many are under way;
+	// 0 means the defaults.
+	Block, Blocks int
+	// Started, if set, is called when a receiver was found.
+	Started func()
+	// Progress, if set, is told how many bytes have left so far. It is called
+	// by several goroutines.
+	Progress func(bytes int64)
+}
+
+// ErrNobody: no receiver was found in time.
+var ErrNobody = errors.New("nobody receives there")
+
+// Send moves all of in to the receiver at the address. On an error the receiver
+// fails as well. If ctx ends, the receiver is told. After an error a goroutine
+// may be left in a Read of in that does not return; the endpoint must then not be
+// used for anything but Close.
+func Send(ctx context.Context, ep *bmi.Endpoint, opt SendOptions, in io.Reader) (Summary, error) {
+	s, err := openSender(ep, opt, in)
+	if err != nil {
+		return Summary{}, err
+	}
+	sum, err := s.transfer(ctx)
+	s.w.close(s.fed)
+	sum.Peer = opt.Address
+	return sum, err
+}
+
+// A sender is one transfer, seen from the side that has the bytes.
+type sender struct {
+	w    *window
+	opt  SendOptions
+	in   io.Reader
+	fed  chan struct{} // closed when feed has returned
+	free chan *block
+
+	// Of feed until it has returned.
+	sequence uint64
+	total    int64
+	sum      hash.Hash
+	feedErr  error // why the input ended early
+
+	// taken counts the bytes of the blocks that the method has let go of.
+	taken atomic.Int64
+
+	// Of the caller.
+	verdict []byte
+	reply   *reply
+}
+
+// verdictMark tells the receive for the verdict from the blocks.
+type verdictMark struct{ _ byte }
+
+func openSender(ep *bmi.Endpoint, opt SendOptions, in io.Reader) (*sender, error) {
+	if opt.Block == 0 {
+		opt.Block = DefaultBlock
+	}
+	if opt.Blocks == 0 {
+		opt.Blocks = DefaultBlocks
+	}
+	peer, err := ep.Lookup(opt.Address)
+	if err != nil {
+		return nil, err
+	}
+	most, err := ep.MaxExpectedSize(peer)
+	if err != nil {
+		return nil, err
+	}
+	opt.Block = min(opt.Block, most-headerBytes)
+	if opt.Block < blockBytesMin || opt.Block > BlockBytesMax || opt.Blocks < 1 || opt.Blocks > BlocksMax {
+		return nil, fmt.Errorf("stream: %d blocks of %d bytes: choose 1 to %d blocks of %d to %d bytes", opt.Blocks, opt.Block, BlocksMax, blockBytesMin, BlockBytesMax)
+	}
+	var session [8]byte
+	_, _ = rand.Read(session[:]) // it never fails
+	w, err := openWindow(ep, peer, binary.LittleEndian.Uint64(session[:]))
+	if err != nil {
+		return nil, err
+	}
+	return &sender{
+		w:       w,
+		opt:     opt,
+		in:      in,
+		fed:     make(chan struct{}),
+		free:    make(chan *block, opt.Blocks),
+		sum:     sha256.New(),
+		verdict: make([]byte, replyBytes+textBytesMax),
+	}, nil
+}
+
+// transfer is the whole life of a transfer. It starts feed, or closes fed.
+func (s *sender) transfer(ctx context.Context) (Summary, error) {
+	err := s.agree(ctx)
+	if err == nil {
+		if err = s.prepare(); err != nil {
+			s.abort(err)
+		}
+	}
+	if err != nil {
+		close(s.fed)
+		return Summary{}, err
+	}
+	if s.opt.Started != nil {
+		s.opt.Started()
+	}
+	go s.feed()
+	if err := s.settle(ctx); err != nil {
+		return Summary{Bytes: s.taken.Load()}, err
+	}
+	sum := Summary{Bytes: s.total}
+	s.sum.Sum(sum.SHA256[:0])
+	return sum, nil
+}
+
+// agree offers the stream until a receiver answers.
+func (s *sender) agree(ctx context.Context) error {
+	request := offer{session: s.w.session, total: s.opt.Total, block: s.opt.Block, blocks: s.opt.Blocks}.append(nil)
+	answer := make([]byte, replyBytes+textBytesMax)
+	deadline := time.Now().Add(s.opt.Wait)
+	for {
+		n, err := s.call(ctx, request, answer)
+		if err == nil {
+			r, err := parseReply(answer[:n], kindAnswer, s.w.session)
+			if err == nil && r.refused {
+				err = fmt.Errorf("%w: %q", ErrOtherSide, r.text)
+			}
+			return err
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("%w: somebody listens at %s but does not answer; is it an idle `bmi recv`?", ErrNobody, s.opt.Address)
+		case !errors.Is(err, bmi.ErrUnreachable) && !errors.Is(err, bmi.ErrPeerFailed):
+			return err
+		case time.Now().After(deadline):
+			return fmt.Errorf("%w: looked for %v; start `bmi recv %s`, or look longer with -wait: %w", ErrNobody, s.opt.Wait, s.opt.Address, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retryEvery):
+		}
+	}
+}
+
+func (s *sender) call(ctx context.Context, request, answer []byte) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeMax)
+	defer cancel()
+	return s.w.talk.Call(ctx, s.w.peer, Class, tagAnswer, request, answer)
+}
+
+// prepare makes the blocks, and hears the verdict at any time from now on.
+func (s *sender) prepare() error {
+	if err := s.w.alloc(s.opt.Blocks, s.opt.Block); err != nil {
+		return err
+	}
+	for _, b := range s.w.blocks {
+		s.free <- b
+	}
+	p, err := s.w.post("wait for the verdict", func() (bmi.Posted, error) {
+		return s.w.c.PostRecv(s.w.peer, tagVerdict, s.verdict, &verdictMark{})
+	})
+	if err == nil && p.Done {
+		err = s.judge(p.Size)
+	}
+	return err
+}
+
+// judge reads the verdict.
+func (s *sender) judge(size int) error {
+	r, err := parseReply(s.verdict[:size], kindVerdict, s.w.session)
+	if err != nil {
+		return err
+	}
+	if r.refused {
+		return fmt.Errorf("%w after %d bytes: %q", ErrOtherSide, r.bytes, r.text)
+	}
+	s.reply = &r
+	return nil
+}
+
+// settle waits until the verdict is there, or something failed.
+func (s *sender) settle(ctx context.Context) error {
+	fed := s.fed
+	for s.reply == nil || fed != nil {
+		select {
+		case <-ctx.Done():
+			s.interrupt(ctx.Err())
+			return ctx.Err()
+		case <-fed:
+			fed = nil
+			if errors.Is(s.feedErr, errInput) {
+				s.abort(s.feedErr)
+				return s.feedErr
+			}
+			if s.feedErr != nil {
+				return s.gone(s.feedErr)
+			}
+		case done, open := <-s.w.completions:
+			if !open {
+				return s.w.testErr
+			}
+			if err := s.see(done); err != nil {
+				return err
+			}
+		}
+	}
+	if s.reply.bytes != s.total {
+		return fmt.Errorf("%w: a verdict on %d bytes of %d", ErrFormat, s.reply.bytes, s.total)
+	}
+	// The receiver stays until it knows that its verdict arrived. That it
+	// cannot be told changes nothing.
+	_ = s.w.say(context.Background(), tagGoodbye, nil)
+	return nil
+}
+
+// see takes one completion.
+func (s *sender) see(done bmi.Completion) error {
+	if done.Err != nil {
+		return s.gone(done.Err)
+	}
+	b, ok := done.User.(*block)
+	if !ok {
+		return s.judge(done.Size)
+	}
+	if b.buf[0] == kindData {
+		s.took(b)
+	}
+	return nil
+}
+
+func (s *sender) gone(err error) error {
+	return fmt.Errorf("the receiver is gone after %d bytes: %w", s.taken.Load(), err)
+}
+
+// took gives a block that the method has let go of back to feed. Both the caller
+// and feed call it.
+func (s *sender) took(b *block) {
+	taken := s.taken.Add(int64(b.size - headerBytes))
+	if s.opt.Progress != nil {
+		s.opt.Progress(taken)
+	}
+	s.free <- b
+}
+
+// interrupt tells the receiver why nothing comes any more; but only if feed is
+// not in the middle of posting, which it will not be again.
+func (s *sender) interrupt(cause error) {
+	s.w.mu.Lock()
+	s.w.stopped = true
+	s.w.mu.Unlock()
+	s.abort(fmt.Errorf("the sender was interrupted: %w", cause))
+}
+
+// abort sends the block that ends a transfer early, best effort.
+func (s *sender) abort(cause error) {
+	text := shorten(cause)
+	b := append(make([]byte, headerBytes), text...)
+	header{kind: kindAbort, length: len(text), sequence: s.sequence, session: s.w.session}.put(b)
+	_ = s.w.say(context.Background(), tagBlock, b)
+}

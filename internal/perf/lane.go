@@ -1,0 +1,268 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// laneWait is how long one Test call waits, and stallsMax how many in a row may
+// end with nothing before the other side is given up.
+const (
+	laneWait  = time.Second
+	stallsMax = 30
+)
+
+// errStalled ends a run whose other side lives but does nothing.
+var errStalled = errors.New("perf: no message completed for 30 s, the other side does not answer")
+
+// Marks tell the completions of a lane apart. Pointers, so that handing them to
+// a post does not allocate.
+type (
+	sendMark struct{ _ byte }
+	recvMark struct{ _ byte }
+)
+
+// A lane is one side of a run: the timed loops, which neither allocate nor look
+// at a clock. Messages of the run go to and come from one peer under one tag.
+// What is posted and what is done is counted from the start of the run.
+type lane struct {
+	c    *bmi.Context
+	peer bmi.Addr
+	tag  bmi.Tag
+
+	// out is sent again and again. in are the places to receive into, in turn:
+	// a place is not posted again before it completed.
+	out []byte
+	in  [][]byte
+	// recvSize is what each message that arrives must measure.
+	recvSize int
+	// recvTotal is how many receives the whole run posts.
+	recvTotal int
+
+	sendsPosted, sendsDone int
+	recvsPosted, recvsDone int
+	stalls                 int
+
+	sendMark    *sendMark
+	recvMark    *recvMark
+	completions [64]bmi.Completion
+}
+
+// postSend posts one message.
+func (l *lane) postSend(buf []byte) error {
+	for {
+		p, err := l.c.PostSend(l.peer, l.tag, buf, l.sendMark)
+		if err == nil {
+			l.sendsPosted++
+			if p.Done {
+				l.sendsDone++
+			}
+			return nil
+		}
+		if !errors.Is(err, bmi.ErrAgain) {
+			return fmt.Errorf("perf: post a send: %w", err)
+		}
+		if err := l.poll(); err != nil {
+			return err
+		}
+	}
+}
+
+// postRecv posts the next receive, if the run has one left.
+func (l *lane) postRecv() error {
+	for l.recvsPosted < l.recvTotal {
+		p, err := l.c.PostRecv(l.peer, l.tag, l.in[l.recvsPosted%len(l.in)], l.recvMark)
+		if err == nil {
+			l.recvsPosted++
+			if p.Done {
+				return l.received(p.Size)
+			}
+			return nil
+		}
+		if !errors.Is(err, bmi.ErrAgain) {
+			return fmt.Errorf("perf: post a receive: %w", err)
+		}
+		if err := l.poll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) received(size int) error {
+	if size != l.recvSize {
+		return fmt.Errorf("%w: a message of %d bytes where %d were agreed", errFormat, size, l.recvSize)
+	}
+	l.recvsDone++
+	return nil
+}
+
+// poll takes completions, waiting for the first.
+func (l *lane) poll() error {
+	n, err := l.c.TestContext(l.completions[:], laneWait)
+	if err != nil {
+		return fmt.Errorf("perf: test: %w", err)
+	}
+	if n == 0 {
+		if l.stalls++; l.stalls >= stallsMax {
+			return errStalled
+		}
+		return nil
+	}
+	l.stalls = 0
+	for i := range l.completions[:n] {
+		done := &l.completions[i]
+		if done.Err != nil {
+			return fmt.Errorf("perf: a message failed: %w", done.Err)
+		}
+		if _, isRecv := done.User.(*recvMark); !isRecv {
+			l.sendsDone++
+		} else if err := l.received(done.Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitRecvs returns when so many receives are done since the start.
+func (l *lane) awaitRecvs(n int) error {
+	for l.recvsDone < n {
+		if err := l.poll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitSends returns when all sends are done.
+func (l *lane) awaitSends() error {
+	for l.sendsDone < l.sendsPosted {
+		if err := l.poll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pingPong sends first and waits for the answer, n times. The receive for an
+// answer is posted before the message that it answers.
+func (l *lane) pingPong(n int) error {
+	for range n {
+		if err := l.awaitSends(); err != nil {
+			return err
+		}
+		if err := l.postSend(l.out); err != nil {
+			return err
+		}
+		if len(l.in) > 1 { // the one after this, while the message travels
+			if err := l.postRecv(); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitRecvs(l.sendsPosted); err != nil {
+			return err
+		}
+		if len(l.in) == 1 {
+			if err := l.postRecv(); err != nil {
+				return err
+			}
+		}
+	}
+	return l.awaitSends()
+}
+
+// pongPing answers n times.
+func (l *lane) pongPing(n int) error {
+	for range n {
+		if err := l.awaitRecvs(l.sendsPosted + 1); err != nil {
+			return err
+		}
+		if len(l.in) == 1 { // the only place: posted before the answer asks for more
+			if err := l.postRecv(); err != nil {
+				return err
+			}
+		}
+		if err := l.postSend(l.out); err != nil {
+			return err
+		}
+		if len(l.in) > 1 {
+			if err := l.postRecv(); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitSends(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pour sends n windows, each answered by one empty message.
+func (l *lane) pour(n, window int) error {
+	for range n {
+		for range window {
+			if err := l.postSend(l.out); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitRecvs(l.recvsPosted); err != nil {
+			return err
+		}
+		if err := l.awaitSends(); err != nil {
+			return err
+		}
+		if err := l.postRecv(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drink receives n windows and answers each, with the receives of the next
+// posted before.
+func (l *lane) drink(n, window int) error {
+	for range n {
+		if err := l.awaitRecvs(l.recvsPosted); err != nil {
+			return err
+		}
+		for range window {
+			if err := l.postRecv(); err != nil {
+				return err
+			}
+		}
+		if err := l.postSend(nil); err != nil {
+			return err
+		}
+		if err := l.awaitSends(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exchange sends and receives n windows at once.
+func (l *lane) exchange(n, window int) error {
+	for range n {
+		due := l.recvsPosted
+		for range window {
+			if err := l.postSend(l.out); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitRecvs(due); err != nil {
+			return err
+		}
+		for range window {
+			if err := l.postRecv(); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitSends(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package perf
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+const (
+	// serveWait is how long the server waits for a request before it looks
+	// whether it should stop.
+	serveWait = 100 * time.Millisecond
+	// replyTimeMax is how long a client may take to accept a reply.
+	replyTimeMax = 10 * time.Second
+)
+
+// MethodOf is the scheme of an address: the name of its method.
+func MethodOf(address string) string {
+	method, _, _ := strings.Cut(address, "://")
+	return method
+}
+
+// A Server answers pings and is the other side of measurements, for one client
+// at a time; requests of others wait meanwhile.
+type Server struct {
+	Endpoint *bmi.Endpoint
+	// Log receives what clients do wrong. Never nil.
+	Log *slog.Logger
+
+	replies *bmi.Context
+	plain   []byte
+}
+
+// Serve answers until ctx ends. The calling goroutine should be bound to its core.
+func (s *Server) Serve(ctx context.Context) error {
+	var err error
+	if s.replies, err = s.Endpoint.OpenContext(); err != nil {
+		return fmt.Errorf("perf: open a context: %w", err)
+	}
+	defer func() { _ = s.replies.Close() }()
+	var taken [1]bmi.Unexpected
+	for ctx.Err() == nil {
+		n, err := s.Endpoint.TestUnexpectedClass(Class, taken[:], serveWait)
+		if err != nil {
+			return fmt.Errorf("perf: wait for requests: %w", err)
+		}
+		for i := range taken[:n] {
+			u := &taken[i]
+			if err := s.answer(ctx, u); err != nil {
+				s.Log.Warn("request failed", "from", u.From.String(), "error", err)
+			}
+			u.Release()
+		}
+	}
+	return nil
+}
+
+func (s *Server) answer(ctx context.Context, u *bmi.Unexpected) error {
+	r, _, err := parseRequest(u.Data)
+	if err != nil {
+		// Whatever it was, somebody may be waiting for an answer.
+		_ = s.reply(ctx, u, appendReply(nil, err))
+		return err
+	}
+	if r.kind == kindPing {
+		return s.reply(ctx, u, u.Data)
+	}
+	side := side{ep: s.Endpoint, peer: u.From, plain: s.plain}
+	l, closeLane, err := side.open(r, false)
+	if err != nil {
+		_ = s.reply(ctx, u, appendReply(nil, err))
+		return err
+	}
+	s.plain = side.plain
+	if err = s.reply(ctx, u, appendReply(nil, nil)); err == nil {
+		err = s.steps(l, r)
+	}
+	if err != nil {
+		s.plain = nil // a failed run may not have let go of it in every method
+	}
+	if e := closeLane(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// steps executes the run with the collector off, as on the client.
+func (s *Server) steps(l *lane, r request) error {
+	_, err := timeBatches(plan{batches: 1, steps: r.steps}, func(n int) error {
+		return l.run(r.test, false, n, r.window)
+	})
+	return err
+}
+
+func (s *Server) reply(ctx context.Context, u *bmi.Unexpected, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeMax)
+	defer cancel()
+	if err := s.replies.Send(ctx, u.From, u.Tag, data); err != nil {
+		return fmt.Errorf("perf: reply: %w", err)
+	}
+	return nil
+}
