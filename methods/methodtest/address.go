@@ -1,0 +1,167 @@
+package methodtest
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// Addresses: lookup, reverse lookup, what is wrong with them, who is where.
+var addressTests = Tests{
+	{"Lookup", true, testLookup},
+	{"BadAddresses", true, testBadAddresses},
+	{"ConnectOnly", true, testConnectOnly},
+	{"NameTaken", false, testNameTaken},
+	{"CheckAddr", false, testCheckAddr},
+	{"QueryAddrRange", false, testQueryAddrRange},
+}
+
+func testLookup(t T, s *Subject) {
+	w := newWorld(t, s)
+	a, b, c := w.open("a"), w.open("b"), w.open("c")
+	ab, err := a.ep.Lookup(s.Address(b.name))
+	require.NoError(t, err)
+	ac, err := a.ep.Lookup(s.Address(c.name))
+	require.NoError(t, err)
+	require.False(t, ab.IsZero())
+	require.NotEqual(t, ab, ac, "different endpoints have different addresses")
+	again, err := a.ep.Lookup(s.Address(b.name))
+	require.NoError(t, err)
+	require.Equal(t, ab, again, "the same endpoint has the same address")
+
+	text := ab.String()
+	require.True(t, strings.HasPrefix(text, s.scheme()+"://"), "reverse lookup gives %q", text)
+	again, err = a.ep.Lookup(text)
+	require.NoError(t, err, "lookup of what the reverse lookup gave")
+	require.Equal(t, ab, again)
+	require.True(t, bmi.Addr{}.IsZero())
+
+	// It stays the same when the two have talked.
+	w.exchange(a, b, 1, w.message(10))
+	again, err = a.ep.Lookup(text)
+	require.NoError(t, err)
+	require.Equal(t, ab, again)
+}
+
+func testBadAddresses(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	for _, text := range []string{"", "://", "no-scheme", s.scheme() + "://", s.scheme() + ":"} {
+		_, err := a.ep.Lookup(text)
+		assert.Error(t, err, "lookup of %q", text)
+	}
+	_, err := a.ep.Lookup("no-such-method://x")
+	assert.ErrorIs(t, err, bmi.ErrUnknownMethod)
+	_, err = a.ep.Lookup(strings.Repeat("x", 1<<16))
+	assert.Error(t, err, "lookup of 64 KiB of text")
+	_, err = a.ep.Lookup(s.scheme() + "://" + strings.Repeat("x", 1<<16))
+	assert.Error(t, err, "lookup of a name of 64 KiB")
+
+	cfg := w.config("x")
+	cfg.Listen = []string{s.scheme() + "://"}
+	ep, err := s.open(context.Background(), cfg)
+	if assert.Error(t, err, "listen on an address without a name") {
+		assert.Nil(t, ep)
+	}
+	w.exchange(a, b, 1, w.message(10))
+}
+
+// connectOnly makes an endpoint that nobody can connect to.
+func (w *world) connectOnly(role string) *node {
+	w.Helper()
+	return w.open(role, func(cfg *bmi.Config) {
+		cfg.Listen, cfg.Methods = nil, []string{w.s.scheme()}
+	})
+}
+
+// introduced makes server known to client, and client to server by the message
+// that it sends.
+func (w *world) introduced(client, server *node) {
+	w.Helper()
+	a, err := client.ep.Lookup(w.s.Address(server.name))
+	require.NoError(w, err)
+	client.learn(server, a)
+	client.introduce(server, a)
+}
+
+func testConnectOnly(t T, s *Subject) {
+	w := newWorld(t, s)
+	server := w.open("server")
+	one, two := w.connectOnly("one"), w.connectOnly("two")
+	require.Empty(t, one.ep.Addresses())
+	w.introduced(one, server)
+	w.introduced(two, server)
+	require.NotEqual(t, server.addr(one), server.addr(two), "two clients are two peers")
+	require.NotEmpty(t, server.addr(one).String(), "a client has a text for people")
+	for _, client := range []*node{one, two} {
+		w.exchange(server, client, 1, w.message(100))
+		w.exchange(client, server, 1, w.message(100))
+	}
+}
+
+func testNameTaken(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	var err error
+	var ep *bmi.Endpoint
+	w.bounded("open a name that is taken", func(ctx context.Context) error {
+		ep, err = s.open(ctx, w.config(b.name))
+		return nil
+	})
+	require.ErrorIs(t, err, bmi.ErrNameTaken)
+	require.Nil(t, ep)
+	w.exchange(a, b, 1, w.message(10))
+}
+
+func testCheckAddr(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	addr := a.addr(b)
+	err := a.ep.CheckAddr(addr)
+	if isOneOf(err, []error{bmi.ErrNotSupported}) {
+		t.Skipf("the method does not know who is alive: %v", err)
+	}
+	w.exchange(a, b, 1, w.message(10))
+	require.NoError(t, a.ep.CheckAddr(addr), "the two have just talked")
+	require.Error(t, a.ep.CheckAddr(bmi.Addr{}), "the zero address")
+
+	b.abandon()
+	w.closeBounded(b)
+	a.until("CheckAddr says that a closed endpoint is gone", func() bool {
+		return a.ep.CheckAddr(addr) != nil
+	})
+}
+
+func testQueryAddrRange(t T, s *Subject) {
+	_, a, b := pair(t, s)
+	addr := a.addr(b)
+	in, err := a.ep.QueryAddrRange(addr, addr.String())
+	if isOneOf(err, []error{bmi.ErrNotSupported}) {
+		t.Skipf("the method has no ranges of addresses: %v", err)
+	}
+	require.NoError(t, err)
+	require.True(t, in, "%s lies in the range of only itself", addr)
+	in, err = a.ep.QueryAddrRange(addr, s.Address(a.name))
+	require.NoError(t, err)
+	require.False(t, in, "%s does not lie in the range of %s", addr, s.Address(a.name))
+	if s.Ranges == nil {
+		return
+	}
+	inside, outside := s.Ranges(b.name)
+	for _, pattern := range inside {
+		in, err := a.ep.QueryAddrRange(addr, pattern)
+		require.NoError(t, err)
+		require.True(t, in, "%s lies in %s", addr, pattern)
+	}
+	for _, pattern := range outside {
+		in, err := a.ep.QueryAddrRange(addr, pattern)
+		require.NoError(t, err)
+		require.False(t, in, "%s does not lie in %s", addr, pattern)
+	}
+}
+
+// A prompt answer is one that does not take a whole time-out; it is generous
+// because the machine may be busy.
+func (w *world) prompt() time.Duration { return w.s.timeout() / 4 }

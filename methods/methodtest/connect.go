@@ -1,0 +1,210 @@
+package methodtest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// Endpoints connect when they first need to, from whichever side.
+var connectTests = Tests{
+	{"ConnectOnDemand", true, testConnectOnDemand},
+	{"ConnectSimultaneously", true, testConnectSimultaneously},
+	{"ConnectAllToAll", true, testConnectAllToAll},
+	{"ConnectManyQueued", true, testConnectManyQueued},
+	{"PeerNotThere", true, testPeerNotThere},
+	{"PeerComesLater", true, testPeerComesLater},
+}
+
+func testConnectOnDemand(t T, s *Subject) {
+	w := newWorld(t, s)
+	for _, size := range newWorldInfoSizes(w) {
+		a, b := w.open("a"), w.open("b")
+		w.exchange(a, b, 1, w.message(size))
+		w.exchange(b, a, 1, w.message(size))
+
+		// The receiver is the first to know of the other.
+		c, d := w.open("c"), w.open("d")
+		if !s.OneWay {
+			d.addr(c)
+		}
+		m := w.message(size)
+		r := d.recv(c, 1, size)
+		w.done(c.send(d, 1, m))
+		r.got(m)
+
+		e, f := w.open("e"), w.open("f")
+		u := e.sendUnexpected(f, 0, 1, w.message(10))
+		f.take(1)[0].Release()
+		w.done(u)
+	}
+}
+
+func newWorldInfoSizes(w *world) []int {
+	w.Helper()
+	return w.open("info").sizesOfEachProtocol()
+}
+
+func testConnectSimultaneously(t T, s *Subject) {
+	w := newWorld(t, s)
+	w.twoWay()
+	sizes := newWorldInfoSizes(w)
+	for round := range 10 {
+		a, b := w.open("a"), w.open("b")
+		w.meet(a, b)
+		size := sizes[round%len(sizes)]
+		ma, mb := w.message(size), w.message(size)
+		var ra, rb, sa, sb *op
+		// At the same moment where there are threads, otherwise before
+		// either hears of the other.
+		w.together(
+			func(t T) {
+				l := a.newLane(t)
+				ra, sa = l.recv(b, 1, size), l.send(b, 1, ma)
+			},
+			func(t T) {
+				l := b.newLane(t)
+				rb, sb = l.recv(a, 1, size), l.send(a, 1, mb)
+			},
+		)
+		w.done(sa, sb)
+		ra.got(mb)
+		rb.got(ma)
+	}
+}
+
+func testConnectAllToAll(t T, s *Subject) {
+	w := newWorld(t, s)
+	const count = 6
+	var nodes []*node
+	for range count {
+		nodes = append(nodes, w.open("n"))
+	}
+	if s.OneWay {
+		w.meet(nodes...)
+	}
+	size := mixed(nodes[0].sizesOfEachProtocol())
+	type flow struct {
+		m    message
+		recv *op
+	}
+	var flows []flow
+	var sends []*op
+	for i, from := range nodes {
+		for j, to := range nodes {
+			if i == j {
+				continue
+			}
+			m := w.message(size(i*count + j))
+			flows = append(flows, flow{m, to.recv(from, 1, m.size)})
+			sends = append(sends, from.send(to, 1, m))
+		}
+	}
+	w.done(sends...)
+	for _, f := range flows {
+		f.recv.got(f.m)
+	}
+}
+
+func testConnectManyQueued(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	size := mixed(a.sizesOfEachProtocol())
+	const count = 50
+	var sends, recvs []*op
+	var ms []message
+	for i := range count {
+		ms = append(ms, w.message(size(i)))
+		sends = append(sends, a.send(b, bmi.Tag(i%3), ms[i]))
+	}
+	for i, m := range ms {
+		recvs = append(recvs, b.recv(a, bmi.Tag(i%3), m.size))
+	}
+	w.done(sends...)
+	for i, r := range recvs {
+		r.got(ms[i])
+	}
+}
+
+// nobody is an address at which nobody listens, as a knows it.
+func (w *world) nobody(a *node) *node {
+	w.Helper()
+	n := &node{w: w, name: uniqueName("nobody"), cfg: bmi.Config{}}
+	addr, err := a.ep.Lookup(w.s.Address(n.name))
+	require.NoError(w, err, "looking up connects to nobody, so it cannot know")
+	a.learn(n, addr)
+	return n
+}
+
+func testPeerNotThere(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	w.exchange(a, b, 1, w.message(10))
+	nobody := w.nobody(a)
+	for range 2 {
+		var ops []*op
+		for _, size := range a.sizesOfEachProtocol() {
+			ops = append(ops, a.send(nobody, 1, w.message(size)))
+		}
+		ops = append(ops, a.sendUnexpected(nobody, 0, 1, w.message(10)))
+		w.exchange(a, b, 1, w.message(10)) // meanwhile
+		w.failed(ops, bmi.ErrUnreachable)
+	}
+	w.exchange(a, b, 1, w.message(10))
+}
+
+func testPeerComesLater(t T, s *Subject) {
+	w := newWorld(t, s)
+	a := w.open("a")
+	absent := w.nobody(a)
+	addr := a.addr(absent)
+	w.failed([]*op{a.send(absent, 1, w.message(10))}, bmi.ErrUnreachable)
+	b := w.openAs(absent.name, w.config(absent.name))
+	a.learn(b, addr)
+	if s.OneWay {
+		a.introduce(b, addr)
+	}
+	w.recovered(a, b)
+}
+
+// recovered requires that a and b soon exchange messages again after their
+// connection broke. A post may still meet the broken one and fail; what succeeds
+// must arrive.
+func (w *world) recovered(a, b *node) {
+	w.Helper()
+	for _, way := range [][2]*node{{a, b}, {b, a}} {
+		from, to := way[0], way[1]
+		tag := bmi.Tag(0xc0ffee00)
+		from.untilDone("messages flow again from "+from.name+" to "+to.name, func() bool {
+			tag++
+			return w.attempt(from, to, tag, w.message(100))
+		})
+	}
+	for _, size := range a.sizesOfEachProtocol() {
+		w.exchange(a, b, 0xc0ffee, w.message(size))
+		w.exchange(b, a, 0xc0ffee, w.message(size))
+	}
+}
+
+// attempt exchanges a message if it can. A send that met the broken connection
+// fails or, if it had no reason to wait for an answer, is lost with it: then the
+// receive is cancelled.
+func (w *world) attempt(from, to *node, tag bmi.Tag, m message) bool {
+	w.Helper()
+	r := to.recv(from, tag, m.size)
+	send := from.send(to, tag, m)
+	w.wait(send)
+	deadline := time.Now().Add(w.prompt() / 10)
+	for send.c.Err == nil && r.pending && time.Now().Before(deadline) {
+		to.turn()
+	}
+	if r.pending {
+		to.cancel(r)
+		w.wait(r)
+	}
+	if r.c.Err != nil {
+		return false
+	}
+	r.got(m)
+	return send.c.Err == nil
+}

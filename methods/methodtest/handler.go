@@ -1,0 +1,263 @@
+package methodtest
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// Handlers take the unexpected messages of a class from progress; they may post
+// and cancel, and leave other classes alone.
+var handlerTests = Tests{
+	{"Handler", true, testHandler},
+	{"HandlerAnswers", true, testHandlerAnswers},
+	{"HandlerAndQueue", false, testHandlerAndQueue},
+	{"HandlerPostsReceive", true, testHandlerPostsReceive},
+	{"HandlerPassesFlood", false, testHandlerPassesFlood},
+	{"HandlerRemoved", true, testHandlerRemoved},
+}
+
+// A record keeps what a handler saw.
+type record struct {
+	mu   sync.Mutex
+	seen []bmi.Message // Data is a copy
+}
+
+func (r *record) handle(m bmi.Message) {
+	m.Data = bytes.Clone(m.Data)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, m)
+}
+
+func (r *record) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.seen)
+}
+
+func (n *node) handle(class bmi.Class, fn func(bmi.Message)) {
+	n.w.Helper()
+	require.NoError(n.w, n.ep.Handle(class, fn))
+}
+
+func testHandler(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	var r record
+	a.addr(b) // with OneWay, the introduction is not for the handler
+	b.handle(0, r.handle)
+	var ms []message
+	for i, size := range []int{0, 1, 100, a.info().MaxUnexpectedSize} {
+		m := w.message(size)
+		ms = append(ms, m)
+		w.done(a.sendUnexpected(b, 0, bmi.Tag(i), m))
+	}
+	b.until("the handler was called", func() bool { return r.count() >= len(ms) })
+	require.Len(t, r.seen, len(ms))
+	for i, got := range r.seen {
+		assert.Equal(t, b.addr(a), got.From)
+		w.requireUnexpected(bmi.Unexpected{From: got.From, Class: got.Class, Tag: got.Tag, Data: got.Data},
+			0, bmi.Tag(i), ms[i])
+	}
+}
+
+// A server answers requests from a handler with an expected message that holds
+// the same bytes.
+type server struct {
+	n   *node
+	ctx *bmi.Context
+
+	mu      sync.Mutex
+	pending int
+	failed  error
+}
+
+func (n *node) serve(class bmi.Class) *server {
+	n.w.Helper()
+	ctx, err := n.ep.OpenContext()
+	require.NoError(n.w, err)
+	s := &server{n: n, ctx: ctx}
+	n.handle(class, s.answer)
+	return s
+}
+
+func (s *server) answer(m bmi.Message) {
+	p, err := s.ctx.PostSend(m.From, m.Tag, bytes.Clone(m.Data), s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.failed == nil {
+		s.failed = fmt.Errorf("post from a handler: %w", err)
+	}
+	if err == nil && !p.Done {
+		s.pending++
+	}
+}
+
+// finish takes the completions of all answers.
+func (s *server) finish() {
+	t := s.n.w
+	t.Helper()
+	var out [16]bmi.Completion
+	s.n.untilDone("the answers of a handler complete", func() bool {
+		n, err := s.ctx.TestContext(out[:], 0)
+		require.NoError(t, err)
+		for _, c := range out[:n] {
+			require.NoError(t, c.Err, "an answer")
+			require.Same(t, s, c.User)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		require.NoError(t, s.failed)
+		s.pending -= n
+		return s.pending == 0
+	})
+}
+
+func testHandlerAnswers(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	a.addr(b)
+	srv := b.serve(0)
+	const window, rounds = 8, 25
+	size := min(1000, a.info().MaxUnexpectedSize)
+	for range rounds {
+		var recvs, asks []*op
+		var ms []message
+		for tag := range bmi.Tag(window) {
+			m := w.message(size)
+			ms = append(ms, m)
+			recvs = append(recvs, a.recv(b, tag, size))
+			asks = append(asks, a.sendUnexpected(b, 0, tag, m))
+		}
+		w.done(asks...)
+		for i, r := range recvs {
+			r.got(ms[i])
+		}
+	}
+	srv.finish()
+}
+
+func testHandlerAndQueue(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	a.classes()
+	a.addr(b)
+	var r record
+	b.handle(7, r.handle)
+	const each = 20
+	var ms []message
+	for i := range each {
+		w.done(a.sendUnexpected(b, 7, bmi.Tag(i), w.message(10)))
+		ms = append(ms, w.message(20))
+		w.done(a.sendUnexpected(b, 8, bmi.Tag(i), ms[i]))
+	}
+	for i, u := range b.take(each) {
+		w.requireUnexpected(u, 8, bmi.Tag(i), ms[i])
+		u.Release()
+	}
+	b.until("the handler was called", func() bool { return r.count() >= each })
+	require.Equal(t, each, r.count())
+	for i, m := range r.seen {
+		require.Equal(t, bmi.Class(7), m.Class)
+		require.Equal(t, bmi.Tag(i), m.Tag)
+	}
+}
+
+// testHandlerPostsReceive is how services receive bulk data: the request
+// announces it, and the handler posts the receive for it.
+func testHandlerPostsReceive(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	a.addr(b)
+	ctx, err := b.ep.OpenContext()
+	require.NoError(t, err)
+	size := a.sizesOfEachProtocol()[5]
+	var mu sync.Mutex
+	bufs := make(map[bmi.Tag]*memory)
+	var posted []bmi.Posted
+	var failed error
+	b.handle(0, func(m bmi.Message) {
+		mem := newMemory(size)
+		p, err := ctx.PostRecv(m.From, m.Tag, mem.pieces[0], m.Tag)
+		mu.Lock()
+		defer mu.Unlock()
+		bufs[m.Tag] = mem
+		posted = append(posted, p)
+		if err != nil {
+			failed = err
+		}
+	})
+	const count = 6
+	var ops []*op
+	var ms []message
+	for tag := range bmi.Tag(count) {
+		ms = append(ms, w.message(size))
+		ops = append(ops, a.sendUnexpected(b, 0, tag, w.message(8)), a.send(b, tag, ms[tag]))
+	}
+	w.done(ops...)
+	done := 0
+	var out [count]bmi.Completion
+	b.untilDone("the receives that a handler posted complete", func() bool {
+		n, err := ctx.TestContext(out[:], b.patience())
+		require.NoError(t, err)
+		for _, c := range out[:n] {
+			require.NoError(t, c.Err)
+		}
+		done += n
+		mu.Lock()
+		defer mu.Unlock()
+		require.NoError(t, failed, "a post from a handler")
+		immediate := 0
+		for _, p := range posted {
+			if p.Done {
+				immediate++
+			}
+		}
+		return done+immediate == count
+	})
+	for tag, mem := range bufs {
+		require.Equal(t, -1, ms[tag].wrongAt(mem.pieces), "first wrong byte of %v", ms[tag])
+		require.Empty(t, mem.touched())
+	}
+}
+
+func testHandlerPassesFlood(t T, s *Subject) {
+	w := newWorld(t, s)
+	to := w.slowTaker(4, 0)
+	to.classes()
+	a, c := w.open("a"), w.open("c")
+	w.meet(to, a, c)
+	srv := to.serve(9)
+	f := a.flood(to, 0, 200, 100)
+	// The queue is full, but a handler needs none of it.
+	for tag := range bmi.Tag(20) {
+		m := w.message(50)
+		r := c.recv(to, tag, 50)
+		w.done(c.sendUnexpected(to, 9, tag, m))
+		r.got(m)
+	}
+	srv.finish()
+	for i, u := range to.take(len(f.ms)) {
+		w.requireUnexpected(u, 0, bmi.Tag(i), f.ms[i])
+		u.Release()
+	}
+	w.done(f.sends...)
+}
+
+func testHandlerRemoved(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	a.addr(b)
+	var r record
+	b.handle(0, r.handle)
+	w.done(a.sendUnexpected(b, 0, 1, w.message(5)))
+	b.until("the handler was called", func() bool { return r.count() == 1 })
+	b.handle(0, nil)
+	m := w.message(6)
+	w.done(a.sendUnexpected(b, 0, 2, m))
+	u := b.take(1)
+	w.requireUnexpected(u[0], 0, 2, m)
+	u[0].Release()
+	require.Equal(t, 1, r.count())
+}

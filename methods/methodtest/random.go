@@ -1,0 +1,307 @@
+package methodtest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+)
+
+// Random operations: everything at once, chosen by a seed, watched by the
+// checkers of checks.go. -sim.seeds says how many seeds run, -sim.seed which
+// single one.
+var randomTests = Tests{
+	{"RandomOperations", true, testRandomOperations},
+	{"RandomCancels", true, testRandomCancels},
+	{"RandomEndings", false, testRandomEndings},
+}
+
+// mischief is what a random run does beside sending and receiving.
+type mischief struct {
+	cancels bool // cancels operations
+	endings bool // drops addresses, closes and crashes endpoints
+}
+
+func testRandomOperations(t T, s *Subject) { randomRuns(t, s, mischief{}) }
+func testRandomCancels(t T, s *Subject)    { randomRuns(t, s, mischief{cancels: true}) }
+func testRandomEndings(t T, s *Subject)    { randomRuns(t, s, mischief{cancels: true, endings: true}) }
+
+func randomRuns(t T, s *Subject, m mischief) {
+	t.Helper()
+	for _, seed := range seeds(t) {
+		w := newWorld(t, s)
+		newChaos(w, seed, m).run()
+		w.end()
+		if t.Failed() {
+			t.Logf("replay with -run '%s$' -sim.seed=%d", t.Name(), seed)
+			t.FailNow()
+		}
+	}
+}
+
+// seeds are those of the command line under go test, and a few elsewhere.
+func seeds(t T) []uint64 {
+	if tb, ok := t.(testing.TB); ok {
+		return sim.Seeds(tb)
+	}
+	return []uint64{1, 2, 3, 4, 5}
+}
+
+// Bounds of a random run.
+const (
+	chaosSteps    = 300
+	chaosTags     = 3
+	chaosEarlyMax = 12 // messages per pair of endpoints that nobody posted a receive for
+	chaosOpenMax  = 40 // receives per pair that nobody sent a message for
+)
+
+// chaos is one random run.
+type chaos struct {
+	w     *world
+	rng   *rand.Rand
+	m     mischief
+	nodes []*node
+	sizes []int
+	ahead map[link]int // sends posted minus receives posted
+
+	checks *checks
+}
+
+// A link is a pair of endpoints in one direction.
+type link struct{ from, to *node }
+
+func newChaos(w *world, seed uint64, m mischief) *chaos {
+	c := &chaos{
+		w: w, m: m, rng: rand.New(rand.NewPCG(seed, 0)),
+		ahead: make(map[link]int), checks: newChecks(w),
+	}
+	for range 2 + c.rng.IntN(3) {
+		c.join(w.open("r", shortDrain))
+	}
+	i := c.nodes[0].info()
+	c.sizes = c.nodes[0].sizesOfEachProtocol()
+	for range 4 {
+		c.sizes = append(c.sizes, c.rng.IntN(min(i.EagerSize, i.MaxExpectedSize)+1))
+	}
+	if w.s.OneWay {
+		w.meet(c.nodes...)
+	}
+	return c
+}
+
+// join adds an endpoint, half of the time with a handler for one class.
+func (c *chaos) join(n *node) {
+	c.nodes = append(c.nodes, n)
+	if n.info().Classes && c.rng.IntN(2) == 0 {
+		n.handle(handledClass, c.checks.handler(n))
+	}
+}
+
+// handledClass is taken by handlers where there are any.
+const handledClass bmi.Class = 2
+
+func (c *chaos) run() {
+	c.w.Helper()
+	for range chaosSteps {
+		c.step()
+	}
+	c.finish()
+	c.checks.verify()
+}
+
+// pick draws a link.
+func (c *chaos) pick() link {
+	i := c.rng.IntN(len(c.nodes))
+	j := (i + 1 + c.rng.IntN(len(c.nodes)-1)) % len(c.nodes)
+	return link{c.nodes[i], c.nodes[j]}
+}
+
+func (c *chaos) step() {
+	c.w.Helper()
+	switch k := c.rng.IntN(100); {
+	case k < 30:
+		c.send()
+	case k < 60:
+		c.recv(c.pick(), bmi.Tag(c.rng.IntN(chaosTags)))
+	case k < 70:
+		c.unexpected()
+	case k < 78:
+		c.take(c.nodes[c.rng.IntN(len(c.nodes))])
+	case k < 92:
+		n := c.nodes[c.rng.IntN(len(c.nodes))]
+		n.collect(n.patience() / 100)
+		c.w.step()
+	case k < 98:
+		if c.m.cancels {
+			c.cancel()
+		}
+	default:
+		if c.m.endings {
+			c.ending()
+		}
+	}
+}
+
+func (c *chaos) message() message {
+	return c.w.message(c.sizes[c.rng.IntN(len(c.sizes))])
+}
+
+// split cuts size into pieces, most of the time only one.
+func (c *chaos) split(size int) []int {
+	most := min(c.nodes[0].info().MaxPieces, 6)
+	if c.rng.IntN(3) > 0 || most < 2 {
+		return []int{size}
+	}
+	return cut(c.rng, size, 1+c.rng.IntN(most))
+}
+
+func (c *chaos) send() {
+	c.w.Helper()
+	l, tag, m := c.pick(), bmi.Tag(c.rng.IntN(chaosTags)), c.message()
+	split := c.split(m.size)
+	if c.ahead[l] >= chaosEarlyMax {
+		return
+	}
+	if c.w.s.HeadOfLine {
+		// Nothing may be overtaken: its receive stands ready.
+		c.recv(l, tag)
+	}
+	c.ahead[l]++
+	c.checks.sent(l, tag, m, l.from.sendList(l.to, tag, m, split))
+}
+
+func (c *chaos) recv(l link, tag bmi.Tag) {
+	c.w.Helper()
+	room := c.sizes[5] + 100 // enough for all
+	if c.rng.IntN(8) == 0 {
+		room = c.rng.IntN(room)
+	}
+	split := c.split(room)
+	if c.ahead[l] <= -chaosOpenMax {
+		return
+	}
+	c.ahead[l]--
+	c.checks.posted(l, tag, l.to.recvList(l.from, tag, split))
+}
+
+func (c *chaos) unexpected() {
+	c.w.Helper()
+	l, m := c.pick(), c.message()
+	class := bmi.Class(c.rng.IntN(4))
+	if !c.nodes[0].info().Classes {
+		class = 0
+	}
+	m.size = min(m.size, c.nodes[0].info().MaxUnexpectedSize)
+	tag := c.checks.announce(l, class, m)
+	c.checks.sentUnexpected(tag, l.from.sendUnexpected(l.to, class, tag, m))
+}
+
+// take takes some unexpected messages.
+func (c *chaos) take(n *node) bool {
+	c.w.Helper()
+	var out [4]bmi.Unexpected
+	k, err := n.ep.TestUnexpected(out[:], 0)
+	require.NoError(c.w, err)
+	for i := range out[:k] {
+		u := &out[i]
+		c.checks.taken(n, bmi.Message{From: u.From, Class: u.Class, Tag: u.Tag, Data: u.Data})
+		u.Release()
+	}
+	return k > 0
+}
+
+// cancel cancels one of the pending operations.
+func (c *chaos) cancel() {
+	c.w.Helper()
+	n := c.nodes[c.rng.IntN(len(c.nodes))]
+	draw := c.rng.IntN(1 << 20)
+	var pending []*op
+	for _, o := range n.ops {
+		if o.pending {
+			pending = append(pending, o)
+		}
+	}
+	if len(pending) > 0 {
+		o := pending[draw%len(pending)]
+		c.checks.cancelled(o)
+		n.cancel(o)
+	}
+}
+
+// ending ends a connection or an endpoint, which then comes back.
+func (c *chaos) ending() {
+	c.w.Helper()
+	l, k := c.pick(), c.rng.IntN(3)
+	if c.w.s.OneWay {
+		return
+	}
+	switch {
+	case k == 0:
+		c.checks.disturbed(l.from, l.to)
+		l.from.drop(l.to)
+		return
+	case k == 1 && c.w.s.Crash != nil:
+		c.checks.ended(l.from)
+		c.w.crash(l.from)
+		c.replace(l.from, c.w.reopen(l.from))
+	default:
+		c.checks.ended(l.from)
+		c.replace(l.from, c.w.restart(l.from))
+	}
+}
+
+func (c *chaos) replace(old, fresh *node) {
+	for i, n := range c.nodes {
+		if n == old {
+			c.nodes = append(c.nodes[:i], c.nodes[i+1:]...)
+			break
+		}
+	}
+	c.join(fresh)
+}
+
+// finish brings everything to an end: every message gets a receive, what cannot
+// be matched any more is cancelled, every operation completes.
+func (c *chaos) finish() {
+	c.w.Helper()
+	for key, missing := range c.checks.unmatched() {
+		for range missing {
+			c.checks.posted(key.link, key.tag, key.to.recv(key.from, key.tag, c.sizes[5]+100))
+		}
+	}
+	c.w.wait(c.checks.mustEnd()...)
+	for _, n := range c.nodes {
+		for _, o := range n.ops {
+			c.w.settleQuickly(o)
+			if o.pending {
+				c.checks.cancelled(o)
+				n.cancel(o)
+			}
+		}
+	}
+	for _, n := range c.nodes {
+		c.w.wait(n.ops...)
+	}
+	c.nodes[0].untilDone("all unexpected messages are taken", func() bool {
+		for _, n := range c.nodes {
+			for c.take(n) {
+			}
+			n.collect(n.patience() / 100)
+		}
+		return c.checks.allTaken()
+	})
+}
+
+// settleQuickly looks whether an operation is about to end by itself.
+func (w *world) settleQuickly(o *op) {
+	w.Helper()
+	for range 3 {
+		if o.pending {
+			o.l.collect(o.l.patience() / 50)
+			w.step()
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package methodtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// T is what the suite needs of a test in progress. *testing.T is one; so is
+// whatever somebody uses to run the suite outside go test.
+type T interface {
+	Helper()
+	Name() string
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	FailNow()
+	Failed() bool
+	Skipf(format string, args ...any)
+	Cleanup(func())
+}
+
+// A Test is one named requirement.
+type Test struct {
+	// Name is unique in All and stays the same from release to release.
+	Name string
+	// Basic marks what the simplest useful method passes too.
+	Basic bool
+	// Func fails t if the subject does not meet the requirement.
+	Func func(t T, s *Subject)
+}
+
+// Tests is an ordered list of tests.
+type Tests []Test
+
+// All holds every test, the simple ones first: when several fail, the first is
+// the one to look at.
+var All = slices.Concat(
+	callTests, addressTests, immediateTests, orderTests, matchTests, earlyTests,
+	truncateTests, sizeTests, listTests, largeTests, unexpectedTests,
+	handlerTests, connectTests, cancelTests, dropTests, contextTests,
+	goroutineTests, progressTests, sleepTests, blockingTests, closeTests,
+	restartTests, forkTests, randomTests,
+)
+
+// Basic holds the tests for the simplest useful method.
+var Basic = All.where(func(t Test) bool { return t.Basic })
+
+// Find returns the test called name.
+func (ts Tests) Find(name string) (Test, bool) {
+	i := slices.IndexFunc(ts, func(t Test) bool { return t.Name == name })
+	if i < 0 {
+		return Test{}, false
+	}
+	return ts[i], true
+}
+
+// Without returns the tests but for those named. It panics on a name that no
+// test has, so that a misspelt exception cannot go unnoticed.
+func (ts Tests) Without(names ...string) Tests {
+	for _, name := range names {
+		if _, ok := ts.Find(name); !ok {
+			panic(fmt.Sprintf("methodtest: no test is called %q", name))
+		}
+	}
+	return ts.where(func(t Test) bool { return !slices.Contains(names, t.Name) })
+}
+
+func (ts Tests) where(keep func(Test) bool) Tests {
+	var out Tests
+	for _, t := range ts {
+		if keep(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Run runs All as subtests of t.
+func Run(t *testing.T, f Factory) {
+	t.Helper()
+	RunTests(t, All, f)
+}
+
+// RunTests runs the given tests as subtests of t, each with a subject of its own.
+func RunTests(t *testing.T, tests Tests, f Factory) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.Name, func(t *testing.T) {
+			s := f(t)
+			if reason, ok := s.Skip[test.Name]; ok {
+				t.Skipf("the subject does not meet this requirement: %s", reason)
+			}
+			test.Func(t, s)
+		})
+	}
+}
