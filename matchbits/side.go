@@ -51,7 +51,7 @@ func (s *side[T]) take() uint32 {
 //go:noinline
 func (s *side[T]) grow() uint32 {
 	i := len(s.entries)
-	if i > 1<<31 {
+	if uint64(i) > 1<<31 {
 		panic("matchbits: broken invariant: more than 2^31 entries, the owner must bound them")
 	}
 	s.entries = append(s.entries, entry[T]{})
