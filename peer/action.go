@@ -74,7 +74,10 @@ func (a Action) String() string {
 	s := a.Kind.String()
 	switch a.Kind {
 	case ActionLinkConnect, ActionSendConnReq, ActionSendConnAck:
-		s += fmt.Sprintf(" link %d %v", a.Link, a.Hello)
+		s += fmt.Sprintf(" link %d attempt %d", a.Link, a.Hello.Attempt)
+		if a.Hello.Reason != ReasonNone {
+			s += fmt.Sprintf(" refused: %v", a.Hello.Reason)
+		}
 	case ActionLinkAccept:
 		s += fmt.Sprintf(" #%d as link %d", a.Request, a.Link)
 	case ActionLinkReject:

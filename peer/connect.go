@@ -56,7 +56,9 @@ func (m *Machine) connect(now time.Duration, out []Action) []Action {
 	m.attempt = max(m.attempt, uint64(max(now, 0)/time.Microsecond)) + 1
 	m.enter(phaseLinking)
 	m.openLink(now, true)
-	return append(out, Action{Kind: ActionLinkConnect, Link: m.link, Hello: m.hello(m.attempt)})
+	h := m.hello(m.attempt)
+	h.Credits, h.EagerBytes = 0, 0
+	return append(out, Action{Kind: ActionLinkConnect, Link: m.link, Hello: h})
 }
 
 // openLink gives a number to a link about to be made, and the attempt its time.

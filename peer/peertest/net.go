@@ -71,19 +71,20 @@ func (it *Item) Message() bool { return it.kind == itemMessage }
 
 func (it *Item) String() string {
 	route := fmt.Sprintf("[%d] %s to %s: ", it.Number, it.from.Name, it.to.Name)
+	fromNIC := fmt.Sprintf("[%d] NIC of %s: ", it.Number, it.to.Name)
 	switch it.kind {
 	case itemRequest:
 		return route + fmt.Sprintf("link request, attempt %d", it.packet.Hello.Attempt)
 	case itemUp:
-		return route + fmt.Sprintf("link %d up", it.end.number)
+		return fromNIC + fmt.Sprintf("link %d up", it.end.number)
 	case itemFailed:
-		return route + fmt.Sprintf("link %d failed (%v)", it.end.number, it.packet.Reason)
+		return fromNIC + fmt.Sprintf("link %d failed (%v)", it.end.number, it.packet.Reason)
 	case itemDown:
-		return route + fmt.Sprintf("link %d down (%v)", it.end.number, it.packet.Reason)
+		return fromNIC + fmt.Sprintf("link %d down (%v)", it.end.number, it.packet.Reason)
 	case itemMessage:
 		return route + fmt.Sprintf("message of %v to id %d", it.op, it.id)
 	case itemFlush:
-		return route + fmt.Sprintf("%v handed back", it.op)
+		return fromNIC + fmt.Sprintf("%v handed back", it.op)
 	}
 	return route + it.packetName()
 }
@@ -91,9 +92,9 @@ func (it *Item) String() string {
 func (it *Item) packetName() string {
 	switch it.packet.Kind {
 	case peer.EventConnReq:
-		return "CONN_REQ " + it.packet.Hello.String()
+		return "CONN_REQ, " + helloInShort(it.packet.Hello)
 	case peer.EventConnAck:
-		return "CONN_ACK " + it.packet.Hello.String()
+		return "CONN_ACK, " + helloInShort(it.packet.Hello)
 	case peer.EventBye:
 		return fmt.Sprintf("BYE (%v)", it.packet.Reason)
 	}
@@ -101,6 +102,13 @@ func (it *Item) packetName() string {
 		return "KEEP_ALIVE answer"
 	}
 	return "KEEP_ALIVE"
+}
+
+func helloInShort(h peer.Hello) string {
+	if h.Reason != peer.ReasonNone {
+		return fmt.Sprintf("attempt %d is refused (%v)", h.Attempt, h.Reason)
+	}
+	return fmt.Sprintf("attempt %d, send to me as id %d", h.Attempt, h.PeerID)
 }
 
 // latency is how long an item is under way when nobody interferes.

@@ -1,0 +1,39 @@
+package peer_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/peer/peertest"
+)
+
+var update = flag.Bool("update", false, "rewrite the transcripts in testdata; commit one only if you know why it changed")
+
+// TestTranscripts plays testdata/*.txt, one behaviour each, and compares what
+// happens with what is written there.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			played := peertest.Play(string(text))
+			for _, bad := range []string{"error: ", "VIOLATION"} {
+				assert.NotContains(t, played, bad)
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(played), 0o644))
+				return
+			}
+			require.Equal(t, string(text), played, "run with -update if this is right")
+		})
+	}
+}
