@@ -1,0 +1,121 @@
+package shm
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// answer plays the other side of a benchmark on a thread of its own until
+// stop is set: it posts every receive again and, if echo, sends it back.
+func answer(p *Port, echo bool, stop *atomic.Bool, done chan<- struct{}) {
+	runtime.LockOSThread()
+	defer close(done)
+	var out [64]nic.Event
+	reply := send(make([]byte, 8))
+	for !stop.Load() {
+		n := p.dev.Poll(out[:])
+		for i := range out[:n] {
+			if out[i].Kind != nic.EventRecv || out[i].Desc.Status != nic.StatusSuccess {
+				continue
+			}
+			_ = p.PostRecv(out[i].Desc)
+			if echo {
+				_, _ = p.PostSend(reply)
+			}
+		}
+	}
+}
+
+func BenchmarkPingPong(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"8B", 8}, {"8KiB", 8192}} {
+		b.Run(size.name, func(b *testing.B) {
+			_, pa, pb := pair(b, reliable())
+			for range 32 {
+				require.NoError(b, pa.PostRecv(recvLoan()))
+				require.NoError(b, pb.PostRecv(recvLoan()))
+			}
+			var stop atomic.Bool
+			done := make(chan struct{})
+			go answer(pb, true, &stop, done)
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ping := send(make([]byte, size.bytes))
+			var out [16]nic.Event
+			b.ResetTimer()
+			for range b.N {
+				_, _ = pa.PostSend(ping)
+				for pa.dev.Poll(out[:]) == 0 {
+				}
+				_ = pa.PostRecv(out[0].Desc)
+			}
+			b.StopTimer()
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/half-trip")
+			stop.Store(true)
+			<-done
+		})
+	}
+}
+
+func BenchmarkRate(b *testing.B) {
+	_, pa, pb := pair(b, reliable())
+	for range 64 {
+		require.NoError(b, pb.PostRecv(recvLoan()))
+	}
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go answer(pb, false, &stop, done)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d := send(make([]byte, 8))
+	b.ResetTimer()
+	for range b.N {
+		for pa.conn.sent == atomic.LoadUint64(pa.conn.theirLimit) {
+		}
+		if _, err := pa.PostSend(d); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+	stop.Store(true)
+	<-done
+}
+
+// BenchmarkBounce is the limit: a cache line that goes to the other core and
+// back.
+func BenchmarkBounce(b *testing.B) {
+	var lines struct {
+		_    [128]byte
+		ping atomic.Uint64
+		_    [120]byte
+		pong atomic.Uint64
+		_    [120]byte
+	}
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer close(done)
+		for i := uint64(1); i <= uint64(b.N); i++ {
+			for lines.ping.Load() != i {
+			}
+			lines.pong.Store(i)
+		}
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for i := uint64(1); i <= uint64(b.N); i++ {
+		lines.ping.Store(i)
+		for lines.pong.Load() != i {
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/half-trip")
+	<-done
+}

@@ -1,0 +1,5 @@
+package shm
+
+const childEnv = "VIADUCT_TEST_CHILD"
+
+func runChild(role string) int { return 1 }

@@ -1,0 +1,432 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// connState is where a connection stands.
+//
+//	client:  dialing ─► asking ────────────────► open ─┬─► draining ─► dead
+//	server:  greeting ─► requested ─► answered ─► open ─┘
+//	                                     └──────────┴─► lingering ─► dead
+//
+// From every state before open a failure leads straight to dead.
+type connState uint8
+
+const (
+	connDialing   connState = iota // the listener's backlog is full, trying again
+	connAsking                     // hello sent
+	connGreeting                   // accepted a socket, no hello yet
+	connRequested                  // the consumer has been asked
+	connAnswered                   // accept sent, no confirm yet
+	connOpen                       // messages flow
+	connDraining                   // the other side has ended; deliver what it sent before
+	connLingering                  // this side has ended; the other may still be inside an RDMA call
+	connDead
+)
+
+// connEdges are the legal steps: a bit per successor.
+var connEdges = [...]uint16{
+	connDialing:   1<<connAsking | 1<<connDead,
+	connAsking:    1<<connOpen | 1<<connDead,
+	connGreeting:  1<<connRequested | 1<<connDead,
+	connRequested: 1<<connAnswered | 1<<connDead,
+	connAnswered:  1<<connOpen | 1<<connLingering | 1<<connDead,
+	connOpen:      1<<connDraining | 1<<connLingering | 1<<connDead,
+	connDraining:  1 << connDead,
+	connLingering: 1 << connDead,
+	connDead:      0,
+}
+
+// conn is one connection: a socket, a segment and two doorbells. It may
+// outlive its port, in connLingering or while its buffers are on loan.
+type conn struct {
+	dev   *Device
+	port  *Port
+	state connState
+	side  side
+	cold  bool // waits for its doorbell instead of being polled
+
+	// Sending. 0 ≤ limit − sent ≤ ringSlots.
+	sent, limit uint64
+	txSlots     unsafe.Pointer // our ring
+	txBuffers   []byte
+	theirLimit  *uint64        // how much they let us send
+	theirBell   *uint64        // whether they want their doorbell rung
+	rung        uint64         // the value of theirBell we last rang for
+	theirIDs    unsafe.Pointer // the buffer of each slot
+	backed      uint64         // buffers that we know to have pages
+
+	// Receiving. received ≤ posted ≤ received + ringSlots.
+	received, posted uint64
+	header           *uint64 // of the slot that message number received comes in
+	stamp            uint16  // and its stamp
+	rxSlots          unsafe.Pointer
+	rxBuffers        []byte
+	ourLimit         *uint64
+	ourBell          *uint64
+	bellCount        uint64
+	free             uint64           // buffers neither posted nor on loan
+	bufferOf         [ringSlots]uint8 // the buffer of each slot, as published
+	loans            uint64           // buffers on loan
+	loanedTo         [ringSlots]*nic.Descriptor
+
+	// RDMA.
+	theirHazard, ourHazard *uint64
+	theirTable             []byte
+	theirRights            rights
+	pid                    int
+	reach, reached         bool // we can access the peer's memory, and it ours
+	provenAt               time.Duration
+
+	// Setting up and ending.
+	mem             []byte
+	sock            int
+	bellIn, bellOut int
+	index           int32
+	hotIndex        int
+	seen            uint64 // traffic at the last look, to find idle ports
+	idleLooks       int
+	trimSeen        uint64
+	remote          string
+	request         nic.RequestID
+	hello           []byte // client: what to send once connected
+	helloFDs        []int
+	deadline        time.Duration
+	retryAt         time.Duration
+	gone            bool   // requested: the client has gone away meanwhile
+	drainTo         uint64 // draining: the messages that still count
+	endErr          error  // why it ended
+}
+
+// newConn makes a connection in its first state and gives it a place.
+func (d *Device) newConn(side side, state connState) (*conn, error) {
+	if len(d.conns)-len(d.freeConns) >= ConnsMax {
+		return nil, fmt.Errorf("shm: all %d connections are in use, close some: %w", ConnsMax, nic.ErrAgain)
+	}
+	c := &conn{dev: d, side: side, state: state, sock: -1, bellIn: -1, bellOut: -1, hotIndex: -1, cold: true}
+	if n := len(d.freeConns); n > 0 {
+		c.index = d.freeConns[n-1]
+		d.freeConns = d.freeConns[:n-1]
+	} else {
+		c.index = int32(len(d.conns))
+		d.conns = append(d.conns, connEntry{})
+	}
+	d.conns[c.index].conn = c
+	return c, nil
+}
+
+// become is the only writer of a connection's state.
+func (c *conn) become(s connState) {
+	if connEdges[c.state]&(1<<s) == 0 {
+		panic(fmt.Sprintf("shm: connection goes from state %d to %d", c.state, s))
+	}
+	if c.state == connGreeting {
+		c.dev.greetings--
+	}
+	if c.state == connOpen {
+		c.dev.chill(c)
+	}
+	c.state = s
+}
+
+// attach works out where everything lies in the mapped segment and publishes
+// our half of it.
+func (c *conn) attach(mem []byte) {
+	us, them := c.side, c.side.other()
+	c.mem = mem
+	c.txSlots = unsafe.Pointer(&mem[us.slots()])
+	c.txBuffers = mem[us.buffers():][:buffersBytes:buffersBytes]
+	c.theirLimit = wordAt(mem, them.block()+limitOff)
+	c.theirBell = wordAt(mem, them.block()+attentionOff)
+	c.theirIDs = unsafe.Pointer(&mem[them.block()+buffersOff])
+	c.theirHazard = wordAt(mem, them.block()+hazardOff)
+
+	c.rxSlots = unsafe.Pointer(&mem[them.slots()])
+	c.rxBuffers = mem[them.buffers():][:buffersBytes:buffersBytes]
+	c.ourLimit = wordAt(mem, us.block()+limitOff)
+	c.ourBell = wordAt(mem, us.block()+attentionOff)
+	c.ourHazard = wordAt(mem, us.block()+hazardOff)
+	c.header = (*uint64)(c.rxSlots)
+	c.stamp = stamp(0)
+	c.free = ^uint64(0)
+	for i := range c.bufferOf {
+		c.bufferOf[i] = uint8(i)
+	}
+	for i := 0; i < ringSlots; i += 8 {
+		c.publishBuffers(uint64(i))
+	}
+}
+
+// publishBuffers writes the eight buffer numbers around a slot.
+func (c *conn) publishBuffers(slot uint64) {
+	i := slot &^ 7
+	word := uint64(0)
+	for k := range uint64(8) {
+		word |= uint64(c.bufferOf[i+k]) << (8 * k)
+	}
+	atomic.StoreUint64(wordAt(c.mem, c.side.block()+buffersOff+uintptr(i)), word)
+}
+
+// grant lets the other side send one message more. The caller made sure that
+// a buffer is free.
+func (c *conn) grant() {
+	slot := c.posted % ringSlots
+	b := c.bufferOf[slot]
+	if c.free&(1<<b) == 0 {
+		// Its buffer is on loan: the slot gets another one.
+		b = uint8(bits.TrailingZeros64(c.free))
+		c.bufferOf[slot] = b
+		c.publishBuffers(slot)
+	}
+	c.free &^= 1 << b
+	c.posted++
+	storeRelease(c.ourLimit, c.posted)
+}
+
+// hazard is the handle the other side says it is using right now.
+func (c *conn) hazard() nic.Handle {
+	switch c.state {
+	case connAnswered, connOpen, connLingering:
+		return nic.Handle(atomic.LoadUint64(c.theirHazard))
+	}
+	return 0
+}
+
+// peerGone looks at the socket: its end closes when the process at the other
+// end is over, which is after its last system call, or let go of the segment.
+func (c *conn) peerGone() bool {
+	var b [1]byte
+	n, _, err := unix.Recvfrom(c.sock, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	if err != nil {
+		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+	}
+	return n == 0
+}
+
+// open begins the traffic.
+func (c *conn) open() {
+	d := c.dev
+	c.become(connOpen)
+	d.untime(c)
+	d.stats.Connected++
+	c.provenAt = d.clock()
+	d.heat(c)
+	d.push(nic.Event{Kind: nic.EventConnected, Cookie: c.port.cookie, Conn: &nic.ConnEvent{Remote: c.remote}})
+}
+
+// sayBye tells the other side that nothing follows.
+func (c *conn) sayBye(code uint16) {
+	b := bye{sent: c.sent, code: code}.append(make([]byte, 0, byeBytes))
+	_ = sendRecord(c.sock, b)
+	_ = unix.Shutdown(c.sock, unix.SHUT_WR)
+}
+
+// end is this side's end of a connection in any state: what was posted comes
+// back flushed, and the port is idle again. err is nil if the consumer asked.
+func (c *conn) end(err error, code uint16) {
+	d, p := c.dev, c.port
+	switch c.state {
+	case connOpen, connAnswered:
+		c.sayBye(code)
+		c.become(connLingering)
+		d.untime(c)
+		c.closeBells()
+		p.detach(c)
+	default:
+		if c.state == connDraining {
+			i := slices.Index(d.ending, c)
+			d.ending = slices.Delete(d.ending, i, i+1)
+		}
+		p.detach(c)
+		c.release()
+	}
+	p.flush()
+	d.push(nic.Event{Kind: nic.EventDisconnected, Cookie: p.cookie, Conn: &nic.ConnEvent{Remote: c.remote, Err: err}})
+}
+
+// breakRules ends a connection whose other side wrote what no correct one
+// writes.
+func (c *conn) breakRules(what string) {
+	err := fmt.Errorf("shm: %s wrote %s: %w", c.remote, what, nic.ErrProtocol)
+	c.dev.stats.ProtocolErrors++
+	c.dev.log.Warn("connection dropped", "remote", c.remote, "err", err)
+	c.end(err, codeProtocol)
+}
+
+// drain begins the other side's end: what it wrote before still counts, up to
+// message number to.
+func (c *conn) drain(to uint64, err error) {
+	c.become(connDraining)
+	c.drainTo = min(to, c.posted)
+	c.endErr = err
+	c.closeBells()
+	c.dev.unwatch(c.sock)
+	c.dev.ending = append(c.dev.ending, c)
+	c.dev.urgent = true
+}
+
+// drained ends it, once the ring has been emptied.
+func (c *conn) drained() {
+	err := c.endErr
+	if err == nil && c.received < c.drainTo {
+		err = fmt.Errorf("shm: %s left out %d messages: %w", c.remote, c.drainTo-c.received, nic.ErrProtocol)
+		c.dev.stats.ProtocolErrors++
+	}
+	if err == nil {
+		err = errRemoteEnded
+	}
+	c.end(err, codeNone)
+}
+
+// errRemoteEnded is why a connection ended that the other side closed in
+// order.
+var errRemoteEnded = errors.New("shm: the other side ended the connection")
+
+// release gives back everything but memory that is on loan.
+func (c *conn) release() {
+	d := c.dev
+	if c.state != connDead {
+		c.become(connDead)
+		c.closeBells()
+		closeFD(c.sock)
+		c.sock = -1
+		c.closeHelloFDs()
+		d.untime(c)
+		delete(d.requests, c.request)
+		e := &d.conns[c.index]
+		d.stats.Sent += c.sent
+		d.stats.Received += c.received
+		e.conn = nil
+		e.generation++
+		d.freeConns = append(d.freeConns, c.index)
+		unmap(c.theirTable)
+		c.theirTable = nil
+	}
+	if c.loans == 0 {
+		unmap(c.mem)
+		c.mem = nil
+	}
+}
+
+// dropLoans takes back what is on loan: the port closes.
+func (c *conn) dropLoans() {
+	c.loans = 0
+	if c.state == connDead {
+		c.release()
+	}
+}
+
+// closeBells also takes our doorbell out of epoll by hand: the other side
+// holds the same eventfd, so closing ours would not.
+func (c *conn) closeBells() {
+	c.dev.unwatch(c.bellIn)
+	closeFD(c.bellIn)
+	closeFD(c.bellOut)
+	c.bellIn, c.bellOut = -1, -1
+}
+
+func (c *conn) closeHelloFDs() {
+	for _, fd := range c.helloFDs {
+		closeFD(fd)
+	}
+	c.helloFDs, c.hello = nil, nil
+}
+
+// heat puts an open connection among those that Poll looks at.
+func (d *Device) heat(c *conn) {
+	c.idleLooks = 0
+	if c.hotIndex < 0 {
+		c.hotIndex = len(d.hot)
+		d.hot = append(d.hot, c)
+	}
+	c.cold = false
+	if d.armed {
+		c.wantBell()
+	} else {
+		c.polling()
+	}
+	d.setCosts()
+}
+
+// chill takes it out again.
+func (d *Device) chill(c *conn) {
+	if c.hotIndex < 0 {
+		return
+	}
+	last := len(d.hot) - 1
+	d.hot[c.hotIndex] = d.hot[last]
+	d.hot[c.hotIndex].hotIndex = c.hotIndex
+	d.hot[last] = nil
+	d.hot = d.hot[:last]
+	c.hotIndex = -1
+	c.cold = true
+	d.setCosts()
+}
+
+// cool makes an idle connection wait for its doorbell.
+func (d *Device) cool(c *conn) {
+	c.wantBell()
+	h := atomic.LoadUint64(c.header)
+	if uint16(h>>stampShift) == c.stamp {
+		c.polling() // it spoke just now
+		return
+	}
+	if !slotIsOld(h, c.received) {
+		c.breakRules("a slot header out of turn")
+		return
+	}
+	d.stats.Cooled++
+	d.chill(c)
+}
+
+// wantBell asks the other side to ring for its next message. The store is a
+// full fence: the caller's next load of the slot sees what was written before
+// the other side could see the wish.
+func (c *conn) wantBell() {
+	c.bellCount++
+	atomic.StoreUint64(c.ourBell, c.bellCount<<1|1)
+}
+
+func (c *conn) polling() { atomic.StoreUint64(c.ourBell, c.bellCount<<1) }
+
+// arrived reports whether the next message is there.
+func (c *conn) arrived() bool {
+	return uint16(atomic.LoadUint64(c.header)>>stampShift) == c.stamp
+}
+
+// untime forgets a connection's deadline.
+func (d *Device) untime(c *conn) {
+	if i := slices.Index(d.timed, c); i >= 0 {
+		d.timed = slices.Delete(d.timed, i, i+1)
+		d.setCosts()
+	}
+}
+
+// setCosts decides how often an empty Poll looks at the sockets.
+func (d *Device) setCosts() {
+	switch {
+	case len(d.timed) > 0:
+		d.emptyCost = pollGreetCost
+	case len(d.hot) == 0:
+		d.emptyCost = pollColdCost
+	default:
+		d.emptyCost = pollEmptyCost
+	}
+}
+
+// push queues an event for the next Poll.
+func (d *Device) push(e nic.Event) {
+	d.queue = append(d.queue, e)
+	d.urgent = true
+}

@@ -1,0 +1,213 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// DirEnv names the environment variable that says where the sockets live.
+const DirEnv = "VIADUCT_SHM_DIR"
+
+// pathMax is what fits sockaddr_un.sun_path with its zero byte.
+const pathMax = 107
+
+// nameDir is the directory of the sockets of all devices of one user.
+type nameDir struct {
+	path string
+	fd   int
+}
+
+// defaultDir is where names live unless the provider says otherwise.
+func defaultDir() string {
+	if dir := os.Getenv(DirEnv); dir != "" {
+		return dir
+	}
+	if run := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
+		if st, err := os.Stat(run); err == nil && st.IsDir() {
+			return filepath.Join(run, "viaduct")
+		}
+	}
+	return filepath.Join(os.TempDir(), "viaduct-"+strconv.Itoa(os.Geteuid()))
+}
+
+// openDir makes the directory if need be, and checks that nobody else can put
+// a socket there: whoever can would be taken for one of our peers.
+func openDir(path string) (*nameDir, error) {
+	if !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("shm: directory %q is not an absolute path, set %s to one", path, DirEnv)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("shm: cannot make the directory of names, set %s to a place you may write: %w", DirEnv, err)
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("shm: cannot open the directory of names %s, set %s to another: %w", path, DirEnv, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("shm: %s: %w", path, err)
+	}
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("shm: directory %s (owner %d, mode %#o) must belong to uid %d and be writable by nobody else; fix it or set %s: %w",
+			path, st.Uid, st.Mode&0o7777, os.Geteuid(), DirEnv, os.ErrPermission)
+	}
+	return &nameDir{path: path, fd: fd}, nil
+}
+
+func (dir *nameDir) close() { _ = unix.Close(dir.fd) }
+
+// sockaddr is the address of the socket of a name. Long directories are
+// reached through the open descriptor, since an address has 107 bytes.
+func (dir *nameDir) sockaddr(name string) *unix.SockaddrUnix {
+	path := filepath.Join(dir.path, name)
+	if len(path) > pathMax {
+		path = fmt.Sprintf("/proc/self/fd/%d/%s", dir.fd, name)
+	}
+	return &unix.SockaddrUnix{Name: path}
+}
+
+// lock takes the directory for this process. It tries until wait passed.
+func (dir *nameDir) lock(wait time.Duration) error {
+	for start := time.Now(); ; time.Sleep(nameLockBackoff) {
+		err := unix.Flock(dir.fd, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || errors.Is(err, unix.EINTR) {
+			if err == nil {
+				return nil
+			}
+			continue
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || wait <= 0 || time.Since(start) > wait {
+			return fmt.Errorf("shm: directory %s is locked by another process: %w", dir.path, err)
+		}
+	}
+}
+
+func (dir *nameDir) unlock() { _ = unix.Flock(dir.fd, unix.LOCK_UN) }
+
+// listen binds a name, taking it over from a process that is gone.
+func (dir *nameDir) listen(name string) (int, error) {
+	if err := dir.lock(nameLockWait); err != nil {
+		return -1, err
+	}
+	defer dir.unlock()
+	dir.sweepLocked()
+	fd, err := newSocket()
+	if err != nil {
+		return -1, err
+	}
+	err = unix.Bind(fd, dir.sockaddr(name))
+	if errors.Is(err, unix.EADDRINUSE) {
+		err = fmt.Errorf("shm: %s: %w", filepath.Join(dir.path, name), nic.ErrNameTaken)
+	} else if err != nil {
+		err = fmt.Errorf("shm: bind %s: %w", filepath.Join(dir.path, name), err)
+	}
+	// Nobody can connect before listen, and the directory keeps others out
+	// before chmod.
+	if err == nil {
+		if err = unix.Fchmodat(dir.fd, name, 0o600, 0); err == nil {
+			err = unix.Listen(fd, listenBacklog)
+		}
+		if err != nil {
+			err = fmt.Errorf("shm: listen %s: %w", filepath.Join(dir.path, name), err)
+			_ = unix.Unlinkat(dir.fd, name, 0)
+		}
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// remove unlinks our own name.
+func (dir *nameDir) remove(name string) { _ = unix.Unlinkat(dir.fd, name, 0) }
+
+// sweepLocked unlinks every socket that nobody listens on any more.
+func (dir *nameDir) sweepLocked() {
+	f, err := os.Open(dir.path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	names, _ := f.Readdirnames(sweepMax)
+	for _, name := range names {
+		dir.removeStaleLocked(name)
+	}
+}
+
+// removeStale unlinks the socket of a peer that died and reports whether the
+// name is settled: gone, or live again.
+func (dir *nameDir) removeStale(name string) bool {
+	if err := dir.lock(0); err != nil {
+		return false
+	}
+	defer dir.unlock()
+	return dir.removeStaleLocked(name)
+}
+
+func (dir *nameDir) removeStaleLocked(name string) bool {
+	var st unix.Stat_t
+	if !validName(name) || unix.Fstatat(dir.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil ||
+		st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return true
+	}
+	fd, err := newSocket()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.Connect(fd, dir.sockaddr(name)); !errors.Is(err, unix.ECONNREFUSED) {
+		return false
+	}
+	return unix.Unlinkat(dir.fd, name, 0) == nil
+}
+
+func newSocket() (int, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, resourceError("socket", err)
+	}
+	return fd, nil
+}
+
+// validName reports whether name may be listened under: 1 to 64 letters,
+// digits, dots, underscores and dashes, and not only dots.
+func validName(name string) bool {
+	if name == "" || len(name) > NameBytesMax || strings.Trim(name, ".") == "" {
+		return false
+	}
+	for i := range len(name) {
+		if !nameByte(name[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// validAddr reports whether addr may be a device's LocalAddr: a name, or "~"
+// and what says who a nameless device is.
+func validAddr(addr string) bool {
+	if rest, ok := strings.CutPrefix(addr, "~"); ok {
+		return len(addr) <= addrBytesMax && validName(rest)
+	}
+	return validName(addr)
+}
+
+func nameByte(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		return true
+	}
+	return false
+}

@@ -1,0 +1,259 @@
+// Package shm is the NIC provider for processes on one Linux host. A
+// connection is a memfd segment that both sides map: the sender deposits
+// straight into the receiver's slot or buffer, and rings a doorbell only if
+// the receiver sleeps. RDMA is process_vm_readv and process_vm_writev.
+//
+// The format, with every offset, is docs/shm.md; layout.go and greeting.go are
+// its transcription. What lives here is the device and how the kernel's pieces
+// fit; the contract is methods/via/nic, the VI objects are methods/via/vipl.
+//
+// Everything another process can write is read once, checked and then used;
+// a word that cannot be ends that connection (nic.ErrProtocol) and no other.
+package shm
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// NoCMAEnv names the environment variable that, set to 1, forbids this
+// process RDMA by process_vm_readv and process_vm_writev, as some kernels do.
+const NoCMAEnv = "VIADUCT_SHM_NO_CMA"
+
+// Provider opens devices. The zero value is ready for use.
+type Provider struct {
+	// Dir is the directory of the sockets; empty means $VIADUCT_SHM_DIR,
+	// else $XDG_RUNTIME_DIR/viaduct, else viaduct-UID in the directory for
+	// temporary files.
+	Dir string
+}
+
+// Name implements nic.Provider.
+func (Provider) Name() string { return "shm" }
+
+// Device implements nic.Device, nic.Sleeper and nic.Allocator.
+type Device struct {
+	dir   *nameDir
+	name  string // empty: connect-only
+	addr  string
+	clock func() time.Duration
+	log   *slog.Logger
+
+	// What Poll works on.
+	hot       []*conn // open connections whose slots are polled
+	cursor    int     // where the next Poll starts in hot, for fairness
+	budget    int     // counts down to the next look at the sockets
+	emptyCost int     // what an empty Poll takes from it
+	urgent    bool    // queue, busy, ending or kept is not empty
+	queue     []nic.Event
+	queueHead int
+	busy      []*Port // ports with descriptors behind an RDMA descriptor
+	ending    []*conn // connections in state draining
+	armed     bool    // between Arm and Disarm
+
+	// Connections in every state, by the index in their epoll tokens.
+	conns     []connEntry
+	freeConns []int32
+	timed     []*conn // those in a state with a deadline
+	greetings int
+	requests  map[nic.RequestID]*conn
+	requestID nic.RequestID
+	ports     map[*Port]struct{}
+
+	listener     int
+	acceptPaused bool
+	acceptAt     time.Duration // when it is resumed
+	sweeps       []sweep
+	trimAt       time.Duration // 0: no connection has buffer pages
+	due          time.Duration // the earliest of all deadlines; 0: none
+
+	table table
+	probe *probeWord
+	noCMA bool
+	iov   [SegmentsMax]unix.Iovec
+
+	epfd   int
+	events [eventBatch]unix.EpollEvent
+	one    [8]byte // what is written to an eventfd
+	sleep  sleeper
+	memory allocator
+	stats  Stats
+	closed bool
+}
+
+// connEntry is a place for a connection; the generation keeps events of a
+// former holder apart.
+type connEntry struct {
+	conn       *conn
+	generation int32
+}
+
+// deviceCount tells nameless devices of one process apart.
+var deviceCount atomic.Uint64
+
+// Open implements nic.Provider.
+func (pr Provider) Open(cfg nic.Config) (nic.Device, error) {
+	if cfg.Listen != "" && !validName(cfg.Listen) {
+		return nil, fmt.Errorf("shm: bad name %q: use 1 to %d letters, digits, dots, underscores and dashes", cfg.Listen, NameBytesMax)
+	}
+	d := &Device{
+		name: cfg.Listen, addr: cfg.Listen, clock: cfg.Clock, log: cfg.Log,
+		listener: -1, epfd: -1, budget: pollBudget,
+		requests: make(map[nic.RequestID]*conn),
+		ports:    make(map[*Port]struct{}),
+		noCMA:    os.Getenv(NoCMAEnv) == "1",
+	}
+	d.sleep.wakeFD, d.table.fd = -1, -1
+	binary.NativeEndian.PutUint64(d.one[:], 1)
+	if d.addr == "" {
+		d.addr = fmt.Sprintf("~%d.%d", os.Getpid(), deviceCount.Add(1))
+	}
+	if d.clock == nil {
+		start := time.Now()
+		d.clock = func() time.Duration { return time.Since(start) }
+	}
+	if d.log == nil {
+		d.log = slog.Default()
+	}
+	if err := d.open(pr.Dir); err != nil {
+		d.release()
+		return nil, err
+	}
+	d.setCosts()
+	return d, nil
+}
+
+func (d *Device) open(path string) (err error) {
+	if path == "" {
+		path = defaultDir()
+	}
+	if d.dir, err = openDir(path); err != nil {
+		return err
+	}
+	if err = d.table.open(); err != nil {
+		return err
+	}
+	if d.probe, err = newProbe(); err != nil {
+		return err
+	}
+	if !d.noCMA {
+		// Where the Yama module restricts ptrace, it also restricts
+		// process_vm_*; a process may open itself to its own user's others.
+		_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
+	}
+	if d.epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return resourceError("epoll", err)
+	}
+	if d.sleep.wakeFD, err = newEventfd(); err != nil {
+		return err
+	}
+	if err = d.watch(d.sleep.wakeFD, unix.EPOLLIN, token{kind: tokenWake}); err != nil {
+		return err
+	}
+	if d.name == "" {
+		if d.dir.lock(0) == nil {
+			d.dir.sweepLocked()
+			d.dir.unlock()
+		}
+		return nil
+	}
+	if d.listener, err = d.dir.listen(d.name); err != nil {
+		return err
+	}
+	return d.watch(d.listener, unix.EPOLLIN, token{kind: tokenListener})
+}
+
+// LocalAddr implements nic.Device.
+func (d *Device) LocalAddr() string { return d.addr }
+
+// Close implements nic.Device. It waits up to a second for remote accesses
+// under way to end, and says if one did not.
+func (d *Device) Close() error {
+	if d.closed {
+		return nic.ErrClosed
+	}
+	d.closed = true
+	d.table.invalidateAll()
+	for i := range d.conns {
+		if c := d.conns[i].conn; c != nil && c.state == connOpen {
+			c.sayBye(codeNone)
+		}
+	}
+	err := d.waitForHazards()
+	d.sleep.shut(d.one[:])
+	d.release()
+	return err
+}
+
+// waitForHazards returns once no remote side is inside an RDMA call on our
+// memory: those that were before the table was invalidated.
+func (d *Device) waitForHazards() error {
+	start := time.Now()
+	for i := range d.conns {
+		for c := d.conns[i].conn; c != nil && c.hazard() != 0 && !c.peerGone(); {
+			if time.Since(start) > closeWait {
+				return fmt.Errorf("shm: %s is still reading or writing registered memory: %w", c.remote, nic.ErrBusy)
+			}
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
+	return nil
+}
+
+// release gives everything back that the device holds.
+func (d *Device) release() {
+	for i := range d.conns {
+		if c := d.conns[i].conn; c != nil {
+			c.dropLoans()
+			c.release()
+		}
+	}
+	for p := range d.ports {
+		p.abandon()
+	}
+	if d.listener >= 0 {
+		d.dir.remove(d.name)
+	}
+	for _, fd := range []int{d.listener, d.sleep.wakeFD, d.epfd} {
+		closeFD(fd)
+	}
+	d.table.close()
+	d.memory.close()
+	if d.dir != nil {
+		d.dir.close()
+	}
+}
+
+func newEventfd() (int, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		return -1, resourceError("eventfd", err)
+	}
+	return fd, nil
+}
+
+func closeFD(fd int) {
+	if fd >= 0 {
+		_ = unix.Close(fd)
+	}
+}
+
+// probeWord is a word of heap memory with a value nobody can guess.
+type probeWord struct{ value uint64 }
+
+func newProbe() (*probeWord, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return nil, fmt.Errorf("shm: no random numbers: %w", err)
+	}
+	return &probeWord{value: binary.NativeEndian.Uint64(b[:])}, nil
+}

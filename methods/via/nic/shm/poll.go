@@ -1,0 +1,313 @@
+package shm
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// sweep is a socket file to look at because its process may be gone.
+type sweep struct {
+	name string
+	at   time.Duration
+	try  int
+}
+
+// Poll implements nic.Device. It looks at the slots of hot connections; the
+// rest is looked at now and then, when the budget is used up.
+func (d *Device) Poll(out []nic.Event) int {
+	if d.closed || len(out) == 0 {
+		return 0
+	}
+	n := 0
+	if d.urgent {
+		if n = d.pollUrgent(out, 0); d.urgent && n == len(out) {
+			return n
+		}
+	}
+	n = d.pollHot(out, n)
+	if n == 0 {
+		d.budget -= d.emptyCost
+	} else {
+		d.budget -= pollBusyCost
+	}
+	if d.budget <= 0 {
+		d.budget = pollBudget
+		d.look()
+		if d.urgent {
+			n = d.pollUrgent(out, n)
+		}
+		if len(d.queue) == 0 {
+			n = d.pollHot(out, n)
+		}
+	}
+	return n
+}
+
+// pollHot delivers what has arrived in the slots.
+func (d *Device) pollHot(out []nic.Event, n int) int {
+	i := d.cursor
+	for range d.hot {
+		if i >= len(d.hot) {
+			if i = 0; len(d.hot) == 0 {
+				break
+			}
+		}
+		c := d.hot[i]
+		i++
+		h := atomic.LoadUint64(c.header)
+		if uint16(h>>stampShift) != c.stamp {
+			continue
+		}
+		if n == len(out) {
+			i--
+			break
+		}
+		n = c.take(h, out, n)
+	}
+	d.cursor = i
+	return n
+}
+
+// pollUrgent delivers queued events and goes on with what is under way.
+func (d *Device) pollUrgent(out []nic.Event, n int) int {
+	if d.sleep.hasKept.Load() {
+		d.takeKept()
+	}
+	if len(d.busy) > 0 {
+		d.work()
+	}
+	n = d.unqueue(out, n)
+	if len(d.queue) == 0 && len(d.ending) > 0 {
+		n = d.pollEnding(out, n)
+		n = d.unqueue(out, n)
+	}
+	d.urgent = len(d.queue) > 0 || len(d.busy) > 0 || len(d.ending) > 0
+	return n
+}
+
+func (d *Device) unqueue(out []nic.Event, n int) int {
+	k := copy(out[n:], d.queue[d.queueHead:])
+	clear(d.queue[d.queueHead : d.queueHead+k])
+	d.queueHead += k
+	if d.queueHead == len(d.queue) {
+		d.queue, d.queueHead = d.queue[:0], 0
+	}
+	return n + k
+}
+
+// pollEnding delivers what the other side sent before it ended.
+func (d *Device) pollEnding(out []nic.Event, n int) int {
+	for i := 0; i < len(d.ending); {
+		c := d.ending[i]
+		for n < len(out) && c.state == connDraining && c.received < c.drainTo && c.arrived() {
+			room := min(uint64(len(out)-n), c.drainTo-c.received)
+			n = c.take(atomic.LoadUint64(c.header), out[:n+int(room)], n)
+		}
+		switch {
+		case c.state != connDraining: // broke the rules at last, and was taken out
+		case c.received < c.drainTo && c.arrived():
+			return n // no room
+		default:
+			c.drained()
+		}
+		if i < len(d.ending) && d.ending[i] == c {
+			i++
+		}
+	}
+	return n
+}
+
+// look asks the kernel for news of sockets and doorbells, and does what is
+// due.
+func (d *Device) look() {
+	d.stats.Looks++
+	if d.sleep.hasKept.Load() {
+		d.takeKept()
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(d.epfd),
+		uintptr(unsafe.Pointer(&d.events[0])), eventBatch, 0, 0, 0)
+	if errno == 0 {
+		d.handle(d.events[:n])
+		if n == eventBatch {
+			d.budget = 0 // there may be more
+		}
+	}
+	if d.due != 0 {
+		if now := d.clock(); now >= d.due {
+			d.runTimers(now)
+		}
+	}
+	d.coolIdle()
+}
+
+func (d *Device) handle(events []unix.EpollEvent) {
+	for i := range events {
+		c, kind := d.connOf(&events[i])
+		switch {
+		case kind == tokenListener:
+			d.acceptSockets()
+		case c == nil: // a wake, which is for Sleep, or too late
+		case kind == tokenSocket:
+			d.onSocket(c)
+		case kind == tokenBell && c.state == connOpen:
+			d.stats.DoorbellsHeard++
+			// If another goroutine sleeps, the doorbell it asked for has
+			// been used up: heat asks for a new one.
+			d.heat(c)
+		}
+	}
+}
+
+// coolIdle makes connections without traffic wait for their doorbells.
+func (d *Device) coolIdle() {
+	if d.armed {
+		return
+	}
+	for i := len(d.hot) - 1; i >= 0; i-- {
+		c := d.hot[i]
+		if traffic := c.sent + c.received; traffic != c.seen {
+			c.seen, c.idleLooks = traffic, 0
+			continue
+		}
+		if c.idleLooks++; c.idleLooks >= coolAfter {
+			c.idleLooks = 0
+			d.cool(c)
+		}
+	}
+}
+
+// time gives a connection until the timeout for its present state.
+func (d *Device) time(c *conn, timeout time.Duration) {
+	c.deadline = d.clock() + timeout
+	d.timed = append(d.timed, c)
+	d.dueAt(c.deadline)
+	d.setCosts()
+}
+
+// dueAt makes sure that timers run at a time.
+func (d *Device) dueAt(at time.Duration) {
+	if d.due == 0 || at < d.due {
+		d.due = max(at, 1)
+	}
+}
+
+// runTimers does what is due and works out when the next thing is.
+func (d *Device) runTimers(now time.Duration) {
+	d.due = 0
+	if d.acceptPaused {
+		if now >= d.acceptAt {
+			d.resumeAccept()
+		} else {
+			d.dueAt(d.acceptAt)
+		}
+	}
+	for i := len(d.timed) - 1; i >= 0; i-- {
+		c := d.timed[i]
+		switch {
+		case now >= c.deadline:
+			d.expire(c)
+		case c.state == connDialing && now >= c.retryAt:
+			c.dial()
+			d.dueAt(c.deadline)
+		case c.state == connDialing:
+			d.dueAt(min(c.retryAt, c.deadline))
+		default:
+			d.dueAt(c.deadline)
+		}
+	}
+	d.runSweeps(now)
+	if d.trimAt != 0 {
+		d.runTrim(now)
+	}
+}
+
+func (d *Device) expire(c *conn) {
+	switch c.state {
+	case connDialing, connAsking:
+		c.fail(fmt.Errorf("shm: connect to %s: %w", c.remote, nic.ErrTimeout))
+	case connGreeting:
+		d.stats.HalfOpen++
+		c.release()
+	case connAnswered:
+		d.stats.HalfOpen++
+		c.end(fmt.Errorf("shm: %s did not confirm: %w", c.remote, nic.ErrTimeout), codeNone)
+	}
+}
+
+// trimLater makes the timers look for idle connections with buffer pages.
+func (d *Device) trimLater() {
+	if d.trimAt == 0 {
+		d.trimAt = d.clock() + trimEvery
+		d.dueAt(d.trimAt)
+	}
+}
+
+// runTrim trims the connections that have sent nothing since the last time.
+func (d *Device) runTrim(now time.Duration) {
+	if now < d.trimAt {
+		d.dueAt(d.trimAt)
+		return
+	}
+	d.trimAt = 0
+	left := false
+	for i := range d.conns {
+		c := d.conns[i].conn
+		if c == nil || c.state != connOpen || c.backed == 0 {
+			continue
+		}
+		if c.sent == c.trimSeen {
+			c.trim()
+		}
+		c.trimSeen = c.sent
+		left = left || c.backed != 0
+	}
+	if left {
+		d.trimLater()
+	}
+}
+
+// sweepLater removes the socket file of a dead peer, if it had a name.
+func (d *Device) sweepLater(name string) {
+	if !validName(name) || len(d.sweeps) >= sweepMax {
+		return
+	}
+	s := sweep{name: name, at: d.clock() + sweepAfter[0]}
+	d.sweeps = append(d.sweeps, s)
+	d.dueAt(s.at)
+}
+
+func (d *Device) runSweeps(now time.Duration) {
+	kept := d.sweeps[:0]
+	for _, s := range d.sweeps {
+		if now >= s.at {
+			if d.dir.removeStale(s.name) {
+				d.stats.Swept++
+				continue
+			}
+			if s.try++; s.try == len(sweepAfter) {
+				continue
+			}
+			s.at = now + sweepAfter[s.try]
+		}
+		d.dueAt(s.at)
+		kept = append(kept, s)
+	}
+	d.sweeps = kept
+}
+
+// NextDeadline implements nic.Device.
+func (d *Device) NextDeadline() (at time.Duration, ok bool) {
+	switch {
+	case d.closed:
+		return 0, false
+	case d.urgent:
+		return d.clock(), true
+	}
+	return d.due, d.due != 0
+}

@@ -1,0 +1,227 @@
+package shm
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// remoteIovec is struct iovec with an address that is not ours.
+type remoteIovec struct{ base, length uintptr }
+
+// tryProbe reads the word the other side named and compares: RDMA works only
+// if the kernel lets us, and if the process behind the pid is the one we talk
+// to.
+func (c *conn) tryProbe(pr probe) bool {
+	if c.dev.noCMA || c.pid <= 0 || pr.addr == 0 {
+		return false
+	}
+	var word uint64
+	local := unix.Iovec{Base: (*byte)(unsafe.Pointer(&word))}
+	local.SetLen(8)
+	remote := remoteIovec{base: uintptr(pr.addr), length: 8}
+	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(c.pid),
+		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	return errno == 0 && n == 8 && word == pr.value
+}
+
+// rdma moves up to budget bytes of a descriptor, whose Length counts what has
+// been moved, or sends it if it is a send. StatusPending means that it is not
+// finished.
+func (c *conn) rdma(d *nic.Descriptor, budget int) nic.Status {
+	if d.Op == nic.OpSend {
+		return c.send(d)
+	}
+	if d.Length == 0 {
+		if status := c.checkRDMA(d); status != nic.StatusPending {
+			return status
+		}
+	}
+	total := 0
+	for i := range d.Segments {
+		total += len(d.Segments[i].Data)
+	}
+	for d.Length < total {
+		if budget <= 0 {
+			return nic.StatusPending
+		}
+		n, status := c.call(d, min(rdmaCallBytes, total-d.Length))
+		if status != nic.StatusPending {
+			d.Length = 0
+			return status
+		}
+		d.Length += n
+		budget -= n
+	}
+	if d.Op == nic.OpRDMAWrite && d.Flags&nic.FlagImmediate != 0 {
+		return c.announce(d)
+	}
+	return nic.StatusSuccess
+}
+
+// announce tells the other side of an RDMA write with immediate data: it
+// arrives as a message of length 0 (VI Architecture 1.0, section 2.2.2).
+func (c *conn) announce(d *nic.Descriptor) nic.Status {
+	moved, segments := d.Length, d.Segments
+	d.Segments = nil
+	status := c.send(d)
+	d.Segments, d.Length = segments, moved
+	return status
+}
+
+// checkRDMA looks at everything that does not change while a descriptor is
+// worked on.
+func (c *conn) checkRDMA(d *nic.Descriptor) nic.Status {
+	total := 0
+	for i := range d.Segments {
+		s := &d.Segments[i]
+		if s.Handle != 0 && !c.dev.table.covers(s.Handle, s.Data, c.port.attrs.Tag) {
+			return nic.StatusProtectionError
+		}
+		total += len(s.Data)
+		if total > RDMABytesMax {
+			return nic.StatusLengthError
+		}
+	}
+	need := nic.AccessRemoteWrite
+	if d.Op == nic.OpRDMARead {
+		need = nic.AccessRemoteRead
+	}
+	if !c.reach || c.theirRights.access&need == 0 {
+		return nic.StatusRDMAError
+	}
+	// A process id means something only while its process lives: after that
+	// another one may have it.
+	if now := c.dev.clock(); now-c.provenAt > peerFresh {
+		if c.peerGone() {
+			return nic.StatusTransportError
+		}
+		c.provenAt = now
+	}
+	return nic.StatusPending
+}
+
+// call moves the next n bytes of a descriptor in one system call. It says
+// StatusPending if that worked.
+func (c *conn) call(d *nic.Descriptor, n int) (int, nic.Status) {
+	// The other side either sees the hazard word before it lets its memory
+	// go, or has invalidated the entry before the check below.
+	atomic.StoreUint64(c.ourHazard, uint64(d.Remote.Handle))
+	status := c.allowed(d, n)
+	var moved uintptr
+	var errno unix.Errno
+	if status == nic.StatusPending {
+		count := c.dev.gather(d, n)
+		remote := remoteIovec{base: uintptr(d.Remote.Addr) + uintptr(d.Length), length: uintptr(n)}
+		trap := uintptr(unix.SYS_PROCESS_VM_WRITEV)
+		if d.Op == nic.OpRDMARead {
+			trap = unix.SYS_PROCESS_VM_READV
+		}
+		moved, _, errno = unix.RawSyscall6(trap, uintptr(c.pid),
+			uintptr(unsafe.Pointer(&c.dev.iov[0])), uintptr(count), uintptr(unsafe.Pointer(&remote)), 1, 0)
+		clear(c.dev.iov[:count])
+		c.dev.stats.RDMACalls++
+	}
+	atomic.StoreUint64(c.ourHazard, 0)
+	switch {
+	case status != nic.StatusPending:
+		return 0, status
+	case errno == unix.ESRCH:
+		return 0, nic.StatusTransportError
+	case errno != 0 || moved == 0:
+		return 0, nic.StatusRDMAError
+	}
+	c.dev.stats.RDMABytes += uint64(moved)
+	return int(moved), nic.StatusPending
+}
+
+// allowed reads the other side's table entry, which it cannot change while
+// our hazard word names it and the entry is valid.
+func (c *conn) allowed(d *nic.Descriptor, n int) nic.Status {
+	i := handleIndex(d.Remote.Handle)
+	if i < 0 || atomic.LoadUint64(c.entry(i, entryHandle)) != uint64(d.Remote.Handle) {
+		return nic.StatusRDMAError
+	}
+	start := atomic.LoadUint64(c.entry(i, entryAddr))
+	length := atomic.LoadUint64(c.entry(i, entryLen))
+	rights := atomic.LoadUint64(c.entry(i, entryRights))
+	need := nic.AccessRemoteWrite
+	if d.Op == nic.OpRDMARead {
+		need = nic.AccessRemoteRead
+	}
+	at := d.Remote.Addr + uint64(d.Length)
+	switch {
+	case nic.Access(rights)&need == 0, nic.ProtectionTag(rights>>32) != c.theirRights.tag:
+		return nic.StatusRDMAError
+	case at < start, at-start > length, uint64(n) > length-(at-start):
+		return nic.StatusRDMAError
+	}
+	return nic.StatusPending
+}
+
+func (c *conn) entry(index int, off uintptr) *uint64 {
+	return wordAt(c.theirTable, uintptr(index)*entryBytes+off)
+}
+
+// gather names the next n bytes of a descriptor's local memory.
+func (d *Device) gather(desc *nic.Descriptor, n int) (count int) {
+	skip := desc.Length
+	for i := range desc.Segments {
+		data := desc.Segments[i].Data
+		if skip >= len(data) {
+			skip -= len(data)
+			continue
+		}
+		data = data[skip:]
+		skip = 0
+		if len(data) > n {
+			data = data[:n]
+		}
+		d.iov[count].Base = unsafe.SliceData(data)
+		d.iov[count].SetLen(len(data))
+		count++
+		if n -= len(data); n == 0 {
+			break
+		}
+	}
+	return count
+}
+
+// work goes on with the descriptors behind which others wait, a bounded amount
+// per port.
+func (d *Device) work() {
+	ports := d.busy
+	d.busy = d.busy[:0]
+	kept := 0
+	for _, p := range ports {
+		p.workOn()
+		if p.sends.head != nil {
+			ports[kept] = p
+			kept++
+		}
+	}
+	clear(ports[kept:])
+	d.busy = ports[:kept]
+}
+
+func (p *Port) workOn() {
+	for budget := rdmaPollBytes; budget > 0 && p.sends.head != nil; {
+		c, d := p.conn, p.sends.head
+		before := d.Length
+		status := c.rdma(d, budget)
+		budget -= d.Length - before
+		if status == nic.StatusPending {
+			return
+		}
+		if p.conn != c {
+			return // it broke the rules; the descriptor came back with the rest
+		}
+		p.giveBack(nic.EventSend, p.sends.take(), status)
+		if status == nic.StatusNoDescriptor {
+			c.outrun()
+		}
+	}
+}
