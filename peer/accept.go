@@ -48,6 +48,8 @@ func (m *Machine) linkRequestInWait(now time.Duration, r ask, out []Action) []Ac
 			return m.reject(r, ReasonStale, out)
 		}
 	}
+	// Whatever waited came before this one.
+	out = m.rejectWaiting(ReasonSuperseded, out)
 	return m.accept(now, r, m.closeLink(out))
 }
 

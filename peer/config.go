@@ -64,7 +64,7 @@ func after(now, d time.Duration) time.Duration {
 }
 
 // retryDelay is the pause before the next attempt after tries failed ones, with
-// its jitter drawn from rng.
+// its jitter drawn from rng; never quite none.
 func (c *Config) retryDelay(tries uint8, rng *uint64) time.Duration {
 	low, high := max(c.RetryMin, time.Microsecond), max(c.RetryMax, c.RetryMin, time.Microsecond)
 	delay := high

@@ -215,7 +215,7 @@ func TestRetryDelayDoublesWithinItsBounds(t *testing.T) {
 		assert.GreaterOrEqual(t, got, full/2)
 	}
 	var none Config
-	assert.Equal(t, time.Microsecond, none.retryDelay(0, &rng), "never without a pause")
+	assert.Positive(t, none.retryDelay(0, &rng), "never without a pause")
 }
 
 func TestBackoffJitterDependsOnTheSeed(t *testing.T) {

@@ -197,6 +197,9 @@ func (w *World) deliverNotice(it *Item) {
 	if !e.open || it.kind == itemUp && e.up {
 		return
 	}
+	if it.kind == itemFailed && e.other() != nil {
+		return // a copy of the request was refused, but another one accepted
+	}
 	ev := it.packet
 	ev.Link = e.number
 	switch it.kind {
