@@ -17,6 +17,7 @@ import (
 // stay untouched, lanes and worlds watch themselves.
 type checks struct {
 	w       *world
+	nodes   map[string]*node // those there are now
 	streams map[stream]*traffic
 	order   []stream // of first use, so that reports do not depend on a map
 	broken  map[link]bool
@@ -58,9 +59,9 @@ type arrival struct {
 	cls  bmi.Class
 }
 
-func newChecks(w *world) *checks {
+func newChecks(w *world, nodes map[string]*node) *checks {
 	return &checks{
-		w: w, streams: make(map[stream]*traffic), broken: make(map[link]bool), asked: make(map[*op]bool),
+		w: w, nodes: nodes, streams: make(map[stream]*traffic), broken: make(map[link]bool), asked: make(map[*op]bool),
 	}
 }
 
@@ -112,7 +113,7 @@ func (c *checks) cancelled(o *op) {
 		t := c.streams[s]
 		for _, p := range append(append([]*op{}, t.sends...), t.recvs...) {
 			if p == o {
-				c.disturbed(s.from, s.to)
+				c.disturbed(s.link)
 			}
 		}
 	}
@@ -120,20 +121,20 @@ func (c *checks) cancelled(o *op) {
 	defer c.mu.Unlock()
 	for _, u := range c.unexp {
 		if u.send == o {
-			c.disturbed(u.from, u.to)
+			c.disturbed(u.link)
 		}
 	}
 }
 
 // disturbed notes that messages between two endpoints may be lost from now on.
-func (c *checks) disturbed(a, b *node) {
-	c.broken[link{a, b}], c.broken[link{b, a}] = true, true
+func (c *checks) disturbed(l link) {
+	c.broken[l], c.broken[link{l.to, l.from}] = true, true
 }
 
 // ended notes that an endpoint goes away.
 func (c *checks) ended(n *node) {
-	for _, other := range c.w.live() {
-		c.disturbed(n, other)
+	for name := range c.nodes {
+		c.disturbed(link{n.name, name})
 	}
 }
 
@@ -151,12 +152,12 @@ func (c *checks) taken(n *node, m bmi.Message) {
 	})
 }
 
-// unmatched tells how many receives each stream between live endpoints lacks.
+// unmatched tells how many receives each stream lacks.
 func (c *checks) unmatched() map[stream]int {
 	out := make(map[stream]int)
 	for _, s := range c.order {
 		t := c.streams[s]
-		if n := len(t.sent) - len(t.recvs); n > 0 && !s.from.gone && !s.to.gone {
+		if n := len(t.sent) - len(t.recvs); n > 0 {
 			out[s] = n
 		}
 	}
@@ -206,7 +207,7 @@ func (c *checks) verify() {
 // verifyStream matches the receives that took a message to the messages.
 func (c *checks) verifyStream(s stream, t *traffic) {
 	c.w.Helper()
-	name := fmt.Sprintf("messages from %s to %s, tag %d", s.from.name, s.to.name, s.tag)
+	name := fmt.Sprintf("messages from %s to %s, tag %d", s.from, s.to, s.tag)
 	whole := !c.broken[s.link]
 	c.verifyErrors(name, whole, append(append([]*op{}, t.sends...), t.recvs...))
 	var once sim.ExactlyOnce[uint64]
@@ -289,7 +290,7 @@ func (c *checks) verifyUnexpected() {
 	for i, u := range c.unexp {
 		once.Sent(bmi.Tag(i))
 		if u.send != nil {
-			name := fmt.Sprintf("unexpected messages from %s to %s", u.from.name, u.to.name)
+			name := fmt.Sprintf("unexpected messages from %s to %s", u.from, u.to)
 			c.verifyErrors(name, !c.broken[u.link], []*op{u.send})
 		}
 	}
@@ -299,16 +300,15 @@ func (c *checks) verifyUnexpected() {
 			continue
 		}
 		u := c.unexp[a.tag]
-		what := fmt.Sprintf("unexpected %v from %s to %s, class %d", u.m, u.from.name, u.to.name, u.class)
+		what := fmt.Sprintf("unexpected %v from %s to %s, class %d", u.m, u.from, u.to, u.class)
 		assert.Equal(c.w, u.class, a.cls, what)
 		assert.Equal(c.w, u.m.size, a.size, what)
 		assert.Equal(c.w, u.m.sum(), a.sum, "%s: its bytes", what)
 		assert.NoError(c.w, once.Delivered(a.tag), what)
 		assert.NoError(c.w, order.Delivered(flow{u.link, u.class}, uint64(a.tag)), what)
-		// A new endpoint may stand behind the address of one that is gone.
 		if !c.broken[u.link] {
-			assert.Equal(c.w, u.to, a.at, "%s arrived at %s", what, a.at.name)
-			assert.Equal(c.w, u.to.addr(u.from), a.from, "%s: its sender", what)
+			assert.Equal(c.w, u.to, a.at.name, "%s arrived elsewhere", what)
+			assert.Equal(c.w, a.at.addr(c.nodes[u.from]), a.from, "%s: its sender", what)
 		}
 	}
 }

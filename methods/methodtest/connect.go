@@ -174,16 +174,22 @@ func (w *world) recovered(a, b *node) {
 	w.Helper()
 	for _, way := range [][2]*node{{a, b}, {b, a}} {
 		from, to := way[0], way[1]
-		tag := bmi.Tag(0xc0ffee00)
 		from.untilDone("messages flow again from "+from.name+" to "+to.name, func() bool {
-			tag++
-			return w.attempt(from, to, tag, w.message(100))
+			return w.attempt(from, to, w.freshTag(), w.message(100))
 		})
 	}
+	tag := w.freshTag()
 	for _, size := range a.sizesOfEachProtocol() {
-		w.exchange(a, b, 0xc0ffee, w.message(size))
-		w.exchange(b, a, 0xc0ffee, w.message(size))
+		w.exchange(a, b, tag, w.message(size))
+		w.exchange(b, a, tag, w.message(size))
 	}
+}
+
+// freshTag is a tag that no message had before: what failed in one attempt may
+// still arrive in the next.
+func (w *world) freshTag() bmi.Tag {
+	w.tags++
+	return 0xc0ffee00 + w.tags
 }
 
 // attempt exchanges a message if it can. A send that met the broken connection

@@ -3,6 +3,7 @@ package methodtest
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ func (w *world) end() {
 		w.checkAccounts()
 	}
 	if w.Failed() {
-		w.Logf("at the end of the test:\n%s", w.dump(w.T))
+		w.Logf("at the end of the test:\n%s", w.dump())
 	}
 	// Memory that methods gave is gone with its endpoint, so it is looked at
 	// before; all other when nobody may write to it any more.
@@ -123,16 +124,13 @@ func (w *world) checkMemory(which func(*memory) bool) {
 // pendingMax is how many pending operations a dump lists per lane.
 const pendingMax = 10
 
-// dump describes every endpoint: what is pending in the lanes that report to t
-// (others belong to other goroutines) and what was counted.
-func (w *world) dump(t T) string {
+// dump describes every endpoint: what is pending and what was counted.
+func (w *world) dump() string {
 	var b strings.Builder
 	for _, n := range w.live() {
 		fmt.Fprintf(&b, "%s\n", n.name)
 		for _, l := range n.lanes {
-			if l.t == t {
-				l.dump(&b)
-			}
+			l.dump(&b)
 		}
 		b.WriteString(n.counted())
 	}
@@ -158,10 +156,10 @@ func (n *node) counted() string {
 		var b strings.Builder
 		st := n.ep.Stats()
 		for _, m := range st.Methods {
-			fmt.Fprintf(&b, "  method %+v\n", m)
+			fmt.Fprintf(&b, "  method %s\n", counters(m))
 		}
 		for _, p := range st.Peers {
-			fmt.Fprintf(&b, "  peer %+v\n", p)
+			fmt.Fprintf(&b, "  peer %s\n", counters(p))
 		}
 		text <- b.String()
 	}()
@@ -172,6 +170,11 @@ func (n *node) counted() string {
 		return "  (Stats does not return)\n"
 	}
 }
+
+var zeroCounter = regexp.MustCompile(`\w+:0 ?`)
+
+// counters prints those counters of v that are not zero.
+func counters(v any) string { return zeroCounter.ReplaceAllString(fmt.Sprintf("%+v", v), "") }
 
 // statsTimeMax is how long a dump waits for an endpoint's counters.
 const statsTimeMax = 2 * time.Second

@@ -63,38 +63,44 @@ type chaos struct {
 	w     *world
 	rng   *rand.Rand
 	m     mischief
-	nodes []*node
+	nodes map[string]*node // by name: an endpoint that comes back keeps its own
+	names []string
+	info  bmi.Info
 	sizes []int
 	ahead map[link]int // sends posted minus receives posted
 
 	checks *checks
 }
 
-// A link is a pair of endpoints in one direction.
-type link struct{ from, to *node }
+// A link is a pair of endpoints, by their names, in one direction.
+type link struct{ from, to string }
 
 func newChaos(w *world, seed uint64, m mischief) *chaos {
 	c := &chaos{
 		w: w, m: m, rng: rand.New(rand.NewPCG(seed, 0)),
-		ahead: make(map[link]int), checks: newChecks(w),
+		nodes: make(map[string]*node), ahead: make(map[link]int),
 	}
+	c.checks = newChecks(w, c.nodes)
 	for range 2 + c.rng.IntN(3) {
-		c.join(w.open("r", shortDrain))
+		n := w.open("r", shortDrain)
+		c.names = append(c.names, n.name)
+		c.join(n)
 	}
-	i := c.nodes[0].info()
-	c.sizes = c.nodes[0].sizesOfEachProtocol()
+	any := c.nodes[c.names[0]]
+	c.info = any.info()
+	c.sizes = any.sizesOfEachProtocol()
 	for range 4 {
-		c.sizes = append(c.sizes, c.rng.IntN(min(i.EagerSize, i.MaxExpectedSize)+1))
+		c.sizes = append(c.sizes, c.rng.IntN(min(c.info.EagerSize, c.info.MaxExpectedSize)+1))
 	}
 	if w.s.OneWay {
-		w.meet(c.nodes...)
+		w.meet(w.live()...)
 	}
 	return c
 }
 
 // join adds an endpoint, half of the time with a handler for one class.
 func (c *chaos) join(n *node) {
-	c.nodes = append(c.nodes, n)
+	c.nodes[n.name] = n
 	if n.info().Classes && c.rng.IntN(2) == 0 {
 		n.handle(handledClass, c.checks.handler(n))
 	}
@@ -114,10 +120,13 @@ func (c *chaos) run() {
 
 // pick draws a link.
 func (c *chaos) pick() link {
-	i := c.rng.IntN(len(c.nodes))
-	j := (i + 1 + c.rng.IntN(len(c.nodes)-1)) % len(c.nodes)
-	return link{c.nodes[i], c.nodes[j]}
+	i := c.rng.IntN(len(c.names))
+	j := (i + 1 + c.rng.IntN(len(c.names)-1)) % len(c.names)
+	return link{c.names[i], c.names[j]}
 }
+
+// any draws an endpoint.
+func (c *chaos) any() *node { return c.nodes[c.names[c.rng.IntN(len(c.names))]] }
 
 func (c *chaos) step() {
 	c.w.Helper()
@@ -129,9 +138,9 @@ func (c *chaos) step() {
 	case k < 70:
 		c.unexpected()
 	case k < 78:
-		c.take(c.nodes[c.rng.IntN(len(c.nodes))])
+		c.take(c.any())
 	case k < 92:
-		n := c.nodes[c.rng.IntN(len(c.nodes))]
+		n := c.any()
 		n.collect(n.patience() / 100)
 		c.w.step()
 	case k < 98:
@@ -151,7 +160,7 @@ func (c *chaos) message() message {
 
 // split cuts size into pieces, most of the time only one.
 func (c *chaos) split(size int) []int {
-	most := min(c.nodes[0].info().MaxPieces, 6)
+	most := min(c.info.MaxPieces, 6)
 	if c.rng.IntN(3) > 0 || most < 2 {
 		return []int{size}
 	}
@@ -170,7 +179,7 @@ func (c *chaos) send() {
 		c.recv(l, tag)
 	}
 	c.ahead[l]++
-	c.checks.sent(l, tag, m, l.from.sendList(l.to, tag, m, split))
+	c.checks.sent(l, tag, m, c.nodes[l.from].sendList(c.nodes[l.to], tag, m, split))
 }
 
 func (c *chaos) recv(l link, tag bmi.Tag) {
@@ -184,19 +193,19 @@ func (c *chaos) recv(l link, tag bmi.Tag) {
 		return
 	}
 	c.ahead[l]--
-	c.checks.posted(l, tag, l.to.recvList(l.from, tag, split))
+	c.checks.posted(l, tag, c.nodes[l.to].recvList(c.nodes[l.from], tag, split))
 }
 
 func (c *chaos) unexpected() {
 	c.w.Helper()
 	l, m := c.pick(), c.message()
 	class := bmi.Class(c.rng.IntN(4))
-	if !c.nodes[0].info().Classes {
+	if !c.info.Classes {
 		class = 0
 	}
-	m.size = min(m.size, c.nodes[0].info().MaxUnexpectedSize)
+	m.size = min(m.size, c.info.MaxUnexpectedSize)
 	tag := c.checks.announce(l, class, m)
-	c.checks.sentUnexpected(tag, l.from.sendUnexpected(l.to, class, tag, m))
+	c.checks.sentUnexpected(tag, c.nodes[l.from].sendUnexpected(c.nodes[l.to], class, tag, m))
 }
 
 // take takes some unexpected messages.
@@ -216,7 +225,7 @@ func (c *chaos) take(n *node) bool {
 // cancel cancels one of the pending operations.
 func (c *chaos) cancel() {
 	c.w.Helper()
-	n := c.nodes[c.rng.IntN(len(c.nodes))]
+	n := c.any()
 	draw := c.rng.IntN(1 << 20)
 	var pending []*op
 	for _, o := range n.ops {
@@ -238,29 +247,19 @@ func (c *chaos) ending() {
 	if c.w.s.OneWay {
 		return
 	}
+	n := c.nodes[l.from]
 	switch {
 	case k == 0:
-		c.checks.disturbed(l.from, l.to)
-		l.from.drop(l.to)
-		return
+		c.checks.disturbed(l)
+		n.drop(c.nodes[l.to])
 	case k == 1 && c.w.s.Crash != nil:
-		c.checks.ended(l.from)
-		c.w.crash(l.from)
-		c.replace(l.from, c.w.reopen(l.from))
+		c.checks.ended(n)
+		c.w.crash(n)
+		c.join(c.w.reopen(n))
 	default:
-		c.checks.ended(l.from)
-		c.replace(l.from, c.w.restart(l.from))
+		c.checks.ended(n)
+		c.join(c.w.restart(n))
 	}
-}
-
-func (c *chaos) replace(old, fresh *node) {
-	for i, n := range c.nodes {
-		if n == old {
-			c.nodes = append(c.nodes[:i], c.nodes[i+1:]...)
-			break
-		}
-	}
-	c.join(fresh)
 }
 
 // finish brings everything to an end: every message gets a receive, what cannot
@@ -269,7 +268,8 @@ func (c *chaos) finish() {
 	c.w.Helper()
 	for key, missing := range c.checks.unmatched() {
 		for range missing {
-			c.checks.posted(key.link, key.tag, key.to.recv(key.from, key.tag, c.sizes[5]+100))
+			r := c.nodes[key.to].recv(c.nodes[key.from], key.tag, c.sizes[5]+100)
+			c.checks.posted(key.link, key.tag, r)
 		}
 	}
 	c.w.wait(c.checks.mustEnd()...)
@@ -285,7 +285,7 @@ func (c *chaos) finish() {
 	for _, n := range c.nodes {
 		c.w.wait(n.ops...)
 	}
-	c.nodes[0].untilDone("all unexpected messages are taken", func() bool {
+	c.any().untilDone("all unexpected messages are taken", func() bool {
 		for _, n := range c.nodes {
 			for c.take(n) {
 			}

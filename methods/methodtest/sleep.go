@@ -128,7 +128,7 @@ func (w *world) wakes(call func() (int, error), event func()) {
 		require.NoError(w, r.err)
 		require.Equal(w, 1, r.n)
 	case <-time.After(w.prompt()):
-		w.Errorf("a caller was not woken within %v\n%s", w.prompt(), w.dump(w.T))
+		w.Errorf("a caller was not woken within %v", w.prompt())
 		w.FailNow()
 	}
 }
