@@ -97,7 +97,7 @@ func checkConn(session uint64, peerID, credits, mtu, eager uint32, flags ConnFla
 
 // Limits of what a side may announce.
 const (
-	CreditsMin = 4       // fewer, and the reserve leaves nothing for messages
+	CreditsMin = 8       // fewer, and the reserves leave nothing for messages
 	MTUMin     = 256     // bytes; a handshake packet fits in any case
 	MTUMax     = 1 << 20 // bytes
 )

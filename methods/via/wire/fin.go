@@ -23,8 +23,6 @@ const (
 	// FinTruncated: the receive was too short, nothing was moved. The sender
 	// of the message has done its duty.
 	FinTruncated
-	// FinCancelled: the receiver gave the message up.
-	FinCancelled
 	finStatusEnd
 )
 
@@ -55,8 +53,6 @@ func (s FinStatus) String() string {
 		return "moved"
 	case FinTruncated:
 		return "truncated"
-	case FinCancelled:
-		return "cancelled"
 	}
 	return fmt.Sprintf("FinStatus(%d)", uint32(s))
 }

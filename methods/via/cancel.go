@@ -1,0 +1,83 @@
+package via
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// Cancel ends an operation early. What has not touched the wire ends at once.
+// What may be half on the wire takes the peer through DISCONNECT: nothing less
+// makes sure that the peer uses the memory no more.
+func (m *method) Cancel(op *bmi.Op) {
+	s, ok := op.Private.(*opState)
+	if !ok || s.op != op {
+		return // completed already
+	}
+	r := s.r
+	err := r.errorf(bmi.ErrCancelled, "cancelled by the caller")
+	switch s.phase {
+	case phaseSendQueued:
+		if s.offset > 0 {
+			m.disconnect(s, err)
+			return
+		}
+		r.sends.remove(s)
+		m.finish(s, 0, err)
+		m.step(r, peer.Event{Kind: peer.EventUnqueued})
+	case phaseRecvQueued:
+		r.recvs.remove(s)
+		m.finish(s, 0, err)
+	case phasePosted:
+		m.match.RemovePosted(s.ref)
+		m.finish(s, 0, err)
+	case phaseAssembling:
+		r.assembly.recv = nil // the rest is thrown away
+		m.finish(s, 0, err)
+	case phaseLocal:
+		m.match.RemoveKept(s.ref)
+		m.letGo(s.local)
+		m.finish(s, 0, err)
+	case phaseSending, phaseAnnounced, phaseMoving:
+		m.disconnect(s, err)
+	case phaseFailing:
+		// It is ending already.
+	}
+}
+
+// disconnect cancels an operation together with the connection.
+func (m *method) disconnect(s *opState, err error) {
+	s.err = err
+	m.step(s.r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonCancelled})
+}
+
+// Drop forgets a peer (bmi.Dropper).
+func (m *method) Drop(p bmi.Peer) {
+	r := p.(*remote)
+	if r.dropped {
+		return
+	}
+	r.dropped, r.refusing = true, true
+	if m.byHost[r.host] == r {
+		delete(m.byHost, r.host)
+	}
+	m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonDropped})
+	m.fail(r, peer.ReasonDropped, false) // what the machine does not know of
+	m.dropHeld(r)
+	m.maybeForget(r)
+}
+
+// Check tells whether a peer is believed to be alive (bmi.Checker).
+func (m *method) Check(p bmi.Peer) error {
+	r := p.(*remote)
+	switch {
+	case r.dropped:
+		return r.errorf(bmi.ErrDropped, "check")
+	case r.self:
+		return nil
+	case r.fsm.State() == peer.Disconnect:
+		return r.errorf(bmi.ErrPeerFailed, "the connection is being taken down")
+	case r.fsm.SendPolicy() == peer.PolicyRefuse:
+		return r.errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended")
+	}
+	return nil
+}

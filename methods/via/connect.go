@@ -1,0 +1,339 @@
+package via
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// discriminator is what a BMI endpoint waits for on its NIC, so that other
+// consumers can share a name with it.
+const discriminator = "bmi"
+
+// requested handles a connect request of the NIC.
+func (m *method) requested(req *vipl.ConnRequest) {
+	if req.Discriminator != discriminator {
+		m.refuse(req, peer.ReasonAbsent)
+		return
+	}
+	ask, err := wire.ParseLinkReq(req.Private)
+	if err == nil && ask.Name != "" && ask.Name != req.Remote.Host {
+		err = fmt.Errorf("%q calls itself %q: %w", req.Remote.Host, ask.Name, wire.ErrInvalid)
+	}
+	if err != nil {
+		m.errors.Protocol++
+		m.log.Warn("via: refused a connect request", "remote", req.Remote.Host, "error", err)
+		m.refuse(req, peer.ReasonProtocol)
+		return
+	}
+	r := m.byHost[req.Remote.Host]
+	if r == nil {
+		if r, err = m.newRemote(req.Remote.Host, ask.Name == ""); err != nil {
+			m.refuse(req, peer.ReasonBusy)
+			return
+		}
+	}
+	m.requests++
+	id := peer.Request(m.requests)
+	m.waitingRequests[id] = req
+	m.step(r, peer.Event{Kind: peer.EventLinkRequest, Request: id, Hello: peer.Hello{
+		Version: version16(ask.Version),
+		Session: ask.Session,
+		Attempt: ask.Attempt,
+		Name:    ask.Name,
+	}})
+}
+
+// refuse rejects a request; the requester may be gone, then nobody is told.
+func (m *method) refuse(req *vipl.ConnRequest, reason peer.Reason) {
+	_ = req.Reject([]byte{byte(reason)})
+}
+
+// version16 squeezes a version from outside into what the machine compares.
+func version16(v uint32) uint16 { return uint16(min(v, 1<<16-1)) }
+
+// step gives the machine of a peer an event and carries the actions out. A
+// step within a step appends its actions behind those that are still to be done.
+func (m *method) step(r *remote, ev peer.Event) {
+	before := len(m.actions)
+	m.stepped = r.fsm.Step(m.now(), ev, m.stepped[:0])
+	for _, a := range m.stepped {
+		m.actions = append(m.actions, remoteAction{r, a})
+	}
+	if r.fsm.State() != peer.Ready {
+		r.open = false
+	}
+	m.watch(r)
+	if before > 0 {
+		return // an outer step is at work
+	}
+	for i := 0; i < len(m.actions); i++ {
+		m.act(m.actions[i].r, &m.actions[i].a)
+	}
+	clear(m.actions)
+	m.actions = m.actions[:0]
+	m.maybeForget(r)
+}
+
+type remoteAction struct {
+	r *remote
+	a peer.Action
+}
+
+// act carries out one action of a peer's machine.
+func (m *method) act(r *remote, a *peer.Action) {
+	action := *a // the list may grow and move meanwhile
+	switch action.Kind {
+	case peer.ActionLinkConnect:
+		m.linkConnect(r, &action)
+	case peer.ActionLinkAccept:
+		m.linkAccept(r, &action)
+	case peer.ActionLinkReject:
+		if req := m.takeRequest(action.Request); req != nil {
+			m.refuse(req, action.Reason)
+		}
+	case peer.ActionLinkClose:
+		m.closeLink(r)
+	case peer.ActionSendConnReq:
+		m.sendConnReq(r, &action.Hello)
+	case peer.ActionSendConnAck:
+		m.sendConnAck(r, &action.Hello)
+	case peer.ActionSendBye:
+		m.sendBare(r, matchbits.TypeCancel, wire.Bye{Reason: uint32(action.Reason)}.Aux())
+	case peer.ActionSendKeepAlive:
+		m.sendBare(r, matchbits.TypeKeepAlive, wire.KeepAlive{WantReply: true}.Aux())
+	case peer.ActionAnswerKeepAlive:
+		m.sendBare(r, matchbits.TypeKeepAlive, wire.KeepAlive{}.Aux())
+	case peer.ActionFlush:
+		m.opened(r)
+	case peer.ActionFail:
+		m.fail(r, action.Reason, action.Remote)
+	case peer.ActionPostRecvs:
+		m.postQueuedRecvs(r)
+	}
+}
+
+func (m *method) takeRequest(id peer.Request) *vipl.ConnRequest {
+	req := m.waitingRequests[id]
+	delete(m.waitingRequests, id)
+	return req
+}
+
+func (m *method) linkConnect(r *remote, a *peer.Action) {
+	l, err := m.openLink(r, a.Link)
+	if err == nil {
+		ask := wire.LinkReq{
+			Version: uint32(a.Hello.Version), Session: a.Hello.Session,
+			Attempt: a.Hello.Attempt, Name: a.Hello.Name,
+		}
+		err = l.vi.ConnectStart(
+			vipl.Address{Host: r.host, Discriminator: discriminator},
+			vipl.ConnectOptions{Private: ask.Append(nil), Timeout: m.peerConfig.AttemptTimeout},
+		)
+	}
+	if err != nil {
+		m.linkFailed(r, a.Link, err)
+	}
+}
+
+func (m *method) linkAccept(r *remote, a *peer.Action) {
+	req := m.takeRequest(a.Request)
+	if req == nil {
+		m.linkFailed(r, a.Link, nic.ErrNotConnected)
+		return
+	}
+	l, err := m.openLink(r, a.Link)
+	if err == nil {
+		err = req.Accept(l.vi)
+	} else {
+		m.refuse(req, peer.ReasonBusy)
+	}
+	if err != nil {
+		m.linkFailed(r, a.Link, err)
+	}
+}
+
+// linkFailed tells the machine that a link could not be made.
+func (m *method) linkFailed(r *remote, id peer.Link, err error) {
+	r.cause = err
+	reason, remote := reasonOf(err)
+	if r.link != nil && r.link.id == id {
+		m.closeLink(r)
+	}
+	m.step(r, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})
+}
+
+// linkBroke ends the link in use after an error that it gave.
+func (m *method) linkBroke(r *remote, err error) {
+	if r.link == nil {
+		return
+	}
+	r.cause = err
+	id := r.link.id
+	m.log.Debug("via: link broke", "peer", r.name, "error", err)
+	m.closeLink(r)
+	reason, _ := reasonOf(err)
+	m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: id, Reason: reason})
+}
+
+// protocolError ends the connection of a peer that broke the rules.
+func (m *method) protocolError(r *remote, err error) {
+	m.errors.Protocol++
+	m.log.Warn("via: peer broke the protocol, disconnecting it", "peer", r.name, "error", err)
+	r.cause = err
+	m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonProtocol})
+}
+
+// reasonOf translates an error of the NIC; remote tells that the other side
+// gave the reason.
+func reasonOf(err error) (reason peer.Reason, remote bool) {
+	var rejected *vipl.RejectedError
+	switch {
+	case errors.As(err, &rejected):
+		if len(rejected.Reason) == 1 && rejected.Reason[0] != 0 {
+			return peer.Reason(rejected.Reason[0]), true
+		}
+		return peer.ReasonRefused, true
+	case errors.Is(err, vipl.ErrNoMatch), errors.Is(err, nic.ErrUnreachable):
+		return peer.ReasonAbsent, false
+	case errors.Is(err, nic.ErrVersion):
+		return peer.ReasonVersion, false
+	case errors.Is(err, nic.ErrPeerDied):
+		return peer.ReasonPeerDied, false
+	case errors.Is(err, nic.ErrTimeout), errors.Is(err, vipl.ErrTimeout):
+		return peer.ReasonTimeout, false
+	case errors.Is(err, nic.ErrProtocol):
+		return peer.ReasonProtocol, false
+	case errors.Is(err, nic.ErrNotConnected):
+		return peer.ReasonLinkLost, false
+	case errors.Is(err, errResource):
+		return peer.ReasonBusy, false
+	}
+	return peer.ReasonLinkLost, false
+}
+
+// opened begins READY: what waited is sent.
+func (m *method) opened(r *remote) {
+	l := r.link
+	r.theirID = matchbits.PeerID(r.fsm.RemoteID())
+	r.packetBytes = min(m.caps.MTUBytes, l.theirMTU) - wire.HeaderLen
+	r.eagerBytes = min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*r.packetBytes)
+	r.credits.extend(r.fsm.RemoteCredits())
+	l.rdma = l.theirFlags&wire.ConnRDMA != 0 && m.rdmaUsable(l)
+	r.open = true
+	r.count.Connects++
+	m.pump(r)
+}
+
+// fail ends every operation with a peer.
+func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
+	err := m.failure(r, reason, remote)
+	if r.assembly.unexpected {
+		m.buffers.give(r.assembly.buf)
+	}
+	r.assembly = assembly{}
+	m.dropUnfinished(r)
+	if reason == peer.ReasonPeerRestarted || reason == peer.ReasonDropped {
+		m.dropEarly(r)
+	}
+	for r.control.head != nil {
+		m.givePacket(r.control.pop())
+	}
+	r.sends, r.recvs = opQueue{}, opQueue{}
+	var next *opState
+	for s := r.ops.first; s != nil; s = next {
+		next = s.next
+		m.failOp(s, err)
+	}
+}
+
+// failOp ends one operation, at once or when its memory is free.
+func (m *method) failOp(s *opState, err error) {
+	if errors.Is(s.err, bmi.ErrCancelled) {
+		err = s.err // this one was cancelled; the others fail because of it
+	}
+	switch s.phase {
+	case phasePosted:
+		m.match.RemovePosted(s.ref)
+		m.finish(s, 0, err)
+	case phaseSending, phaseAnnounced, phaseMoving:
+		s.phase, s.err = phaseFailing, err
+		if s.large != nil {
+			s.large.result = 0
+		}
+		m.settle(s)
+	case phaseFailing:
+		// It ends as it was going to.
+	case phaseLocal:
+		m.match.RemoveKept(s.ref)
+		m.letGo(s.local)
+		m.finish(s, 0, err)
+	default:
+		if s.inflight > 0 {
+			s.phase, s.err = phaseFailing, err
+			return
+		}
+		m.finish(s, 0, err)
+	}
+}
+
+// failure makes the error that operations with a peer fail with.
+func (m *method) failure(r *remote, reason peer.Reason, remote bool) error {
+	kind := bmi.ErrPeerFailed
+	switch reason {
+	case peer.ReasonVersion:
+		kind = bmi.ErrVersion
+		m.errors.Version++
+	case peer.ReasonRefused, peer.ReasonSelf:
+		kind = bmi.ErrRefused
+		m.errors.ConnectFailed++
+	case peer.ReasonAbsent, peer.ReasonNoAddress, peer.ReasonTimeout:
+		kind = bmi.ErrUnreachable
+		m.errors.ConnectFailed++
+	case peer.ReasonProtocol:
+		kind = bmi.ErrProtocol
+	case peer.ReasonDropped:
+		kind = bmi.ErrDropped
+		if remote {
+			kind = bmi.ErrPeerFailed
+		}
+	case peer.ReasonClosing:
+		kind = bmi.ErrClosed
+		if remote {
+			kind = bmi.ErrPeerFailed
+		}
+	default:
+		m.errors.PeerFailed++
+	}
+	text := reason.String()
+	if remote {
+		text += ", says the peer"
+	}
+	if r.cause != nil {
+		cause := r.cause
+		r.cause = nil
+		return fmt.Errorf("%w: %s: %s: %w", kind, r.name, text, cause)
+	}
+	return fmt.Errorf("%w: %s: %s", kind, r.name, text)
+}
+
+// drained tells the machine that the last operation let go.
+func (m *method) drained(r *remote) {
+	m.step(r, peer.Event{Kind: peer.EventDrained})
+}
+
+// maybeForget forgets a peer that nobody can reach and nobody waits for.
+func (m *method) maybeForget(r *remote) {
+	if !r.fsm.Idle() || r.ops.len > 0 || r.link != nil {
+		return
+	}
+	if r.dropped || r.fsm.SendPolicy() == peer.PolicyRefuse && r.earlyMessages == 0 && r.held.head == nil {
+		m.forget(r)
+	}
+}

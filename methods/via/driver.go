@@ -1,0 +1,262 @@
+package via
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// Options are the method's own options, for bmi.Config.Options. The zero value
+// means the defaults.
+type Options struct {
+	// EagerBytes is the largest message that is sent without asking; at most,
+	// and by default, EagerBytesMax.
+	EagerBytes int
+	// SplitBytes is the size from which both sides move a half each of a
+	// large message; by default SplitBytesMin.
+	SplitBytes int
+	// Credits is the number of receives posted for each peer; at least
+	// wire.CreditsMin, by default CreditsPerPeer.
+	Credits int
+	// ConnectTimeout is how long sends wait for a connection; by default
+	// the constant of that name.
+	ConnectTimeout time.Duration
+	// RetryAbsent: that nobody listens at an address is no failure until
+	// ConnectTimeout. For jobs whose parts start together.
+	RetryAbsent bool
+	// KeepAlive asks a silent peer for a sign of life after this time, and
+	// gives it up after four times as long; 0: never. A NIC that notices a
+	// peer's death by itself does not need it.
+	KeepAlive time.Duration
+	// Seed makes session and jitter repeatable in simulation; 0: random.
+	Seed uint64
+	// Version is what this side says it speaks; 0: wire.Version. Only tests
+	// say something else.
+	Version uint16
+}
+
+// Driver returns the driver of the VIA method over one provider of NICs. Its
+// addresses are via+PROVIDER://NAME.
+func Driver(p nic.Provider) bmi.Driver { return driver{p} }
+
+type driver struct{ provider nic.Provider }
+
+// Name is the scheme of the addresses.
+func (d driver) Name() string { return "via+" + d.provider.Name() }
+
+// Open opens a NIC and the method on it.
+func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
+	opts, err := options(cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	host, err := listenHost(d.Name(), cfg.Listen)
+	if err != nil {
+		return nil, err
+	}
+	n, err := vipl.OpenNIC(d.provider, vipl.NICConfig{
+		Listen: host, Clock: cfg.Clock, Log: cfg.Log, Events: true,
+	})
+	if err != nil {
+		if errors.Is(err, nic.ErrNameTaken) {
+			return nil, fmt.Errorf("%w: %s://%s: %w", bmi.ErrNameTaken, d.Name(), host, err)
+		}
+		return nil, fmt.Errorf("via: %w", err)
+	}
+	m, err := newMethod(d.Name(), host, n, cfg, opts)
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	if n.CanSleep() {
+		return sleeper{m}, nil
+	}
+	return m, nil
+}
+
+func options(o any) (Options, error) {
+	var opts Options
+	switch o := o.(type) {
+	case nil:
+	case Options:
+		opts = o
+	case *Options:
+		opts = *o
+	default:
+		return opts, fmt.Errorf("%w: options of type %T, want via.Options", bmi.ErrInvalid, o)
+	}
+	if opts.Credits == 0 {
+		opts.Credits = CreditsPerPeer
+	}
+	if opts.EagerBytes == 0 {
+		opts.EagerBytes = EagerBytesMax
+	}
+	if opts.SplitBytes == 0 {
+		opts.SplitBytes = SplitBytesMin
+	}
+	if opts.ConnectTimeout == 0 {
+		opts.ConnectTimeout = ConnectTimeout
+	}
+	if opts.Version == 0 {
+		opts.Version = wire.Version
+	}
+	switch {
+	case opts.Credits < wire.CreditsMin || opts.Credits > wire.CreditsMax:
+		return opts, fmt.Errorf("%w: %d credits, want %d to %d", bmi.ErrInvalid, opts.Credits, wire.CreditsMin, wire.CreditsMax)
+	case opts.EagerBytes < 0 || opts.EagerBytes > EagerBytesMax:
+		return opts, fmt.Errorf("%w: eager messages of %d bytes, the limit is %d", bmi.ErrInvalid, opts.EagerBytes, EagerBytesMax)
+	}
+	return opts, nil
+}
+
+// listenHost is the name that a NIC shall have.
+func listenHost(scheme string, addresses []string) (string, error) {
+	switch len(addresses) {
+	case 0:
+		return "", nil
+	case 1:
+	default:
+		return "", fmt.Errorf("%w: %d addresses to listen on, a NIC has one name", bmi.ErrInvalid, len(addresses))
+	}
+	host, ok := strings.CutPrefix(addresses[0], scheme+"://")
+	if !ok || host == "" {
+		return "", fmt.Errorf("%w: %q, want %s://NAME", bmi.ErrBadAddress, addresses[0], scheme)
+	}
+	if err := checkHost(host); err != nil {
+		return "", fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, addresses[0], err)
+	}
+	return host, nil
+}
+
+func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Options) (*method, error) {
+	caps := n.Caps()
+	_, hasMemory := n.Device().(nic.Allocator)
+	m := &method{
+		nic: n, caps: caps, host: cfg.Host, hasMemory: hasMemory,
+		name: name, log: cfg.Log, clock: cfg.Clock,
+		splitBytes:      opts.SplitBytes,
+		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
+		recvDepth:       min(opts.Credits, caps.RecvDepthMax),
+		reliability:     min(nic.ReliableDelivery, caps.Reliability),
+		seed:            opts.Seed,
+		nextTick:        never,
+		remotes:         peer.NewIDs[*remote](peer.IDMax, idQuarantine),
+		links:           peer.NewIDs[*link](peer.IDMax, idQuarantine),
+		byHost:          make(map[string]*remote),
+		waitingRequests: make(map[peer.Request]*vipl.ConnRequest),
+	}
+	if caps.Reliability < nic.ReliableDelivery {
+		return nil, fmt.Errorf("%w: the %s NIC has no reliable delivery", bmi.ErrNotSupported, n.Query().Provider)
+	}
+	if m.recvDepth < wire.CreditsMin || caps.MTUBytes < wire.MTUMin {
+		return nil, fmt.Errorf("%w: the %s NIC has queues of %d descriptors and packets of %d bytes, want %d and %d",
+			bmi.ErrNotSupported, n.Query().Provider, caps.RecvDepthMax, caps.MTUBytes, wire.CreditsMin, wire.MTUMin)
+	}
+	session := opts.Seed
+	for session == 0 {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails, says its documentation
+		session = binary.LittleEndian.Uint64(b[:])
+	}
+	m.seed = session
+	m.match = matchbits.New[waiting](matchbits.Options{Seed: session})
+	m.peerConfig = peer.DefaultConfig()
+	m.peerConfig.Local = peer.Hello{
+		Version: opts.Version, Session: session, Name: host,
+		Credits: uint16(m.recvDepth), EagerBytes: uint32(m.eagerBytes),
+	}
+	m.peerConfig.ConnectTimeout = opts.ConnectTimeout
+	m.peerConfig.ResendAfter = 0 // a reliable link loses nothing
+	m.peerConfig.RetryMin, m.peerConfig.RetryMax = ConnectRetryMin, ConnectRetryMax
+	m.peerConfig.RetryAbsent = opts.RetryAbsent
+	m.peerConfig.KeepAliveAfter, m.peerConfig.DeadAfter = opts.KeepAlive, 4*opts.KeepAlive
+	var err error
+	if m.cq, err = n.CreateCQ(cqEntries); err != nil {
+		return nil, fmt.Errorf("via: %w", err)
+	}
+	if m.sharedTag, err = n.CreatePtag(); err != nil {
+		return nil, fmt.Errorf("via: %w", err)
+	}
+	return m, nil
+}
+
+// cqEntries is the size of the completion queue at first. It only holds what a
+// Poll of another queue found.
+const cqEntries = 256
+
+// Info describes the method (bmi.Method).
+func (m *method) Info() bmi.Info {
+	q := m.nic.Query()
+	info := bmi.Info{
+		Name:              m.name,
+		Description:       "64-bit matched messages over a VI Architecture NIC",
+		Provider:          q.Provider,
+		MaxExpectedSize:   ExpectedBytesMax,
+		MaxUnexpectedSize: m.eagerBytes,
+		EagerSize:         m.eagerBytes,
+		MaxPieces:         PiecesMax,
+		Classes:           true,
+		RegisteredMemory:  m.hasMemory,
+		RemoteRead:        m.caps.RDMARead,
+		RemoteWrite:       m.caps.RDMAWrite,
+		Details: [][2]string{
+			{"NIC address", q.Address},
+			{"packet", strconv.Itoa(m.caps.MTUBytes) + " B"},
+			{"inline", strconv.Itoa(m.caps.InlineBytesMax) + " B"},
+			{"credits per peer", strconv.Itoa(m.recvDepth)},
+			{"both sides copy from", strconv.Itoa(m.splitBytes) + " B"},
+			{"protocol version", strconv.Itoa(wire.Version)},
+		},
+	}
+	if m.peerConfig.Local.Name != "" {
+		info.Addresses = []string{m.name + "://" + m.peerConfig.Local.Name}
+	}
+	return info
+}
+
+// Alloc gives memory that the NIC moves more cheaply (bmi.Allocator).
+func (m *method) Alloc(size int) ([]byte, error) {
+	if !m.hasMemory {
+		return make([]byte, size), nil
+	}
+	mem, err := m.nic.Alloc(size)
+	if err != nil {
+		return nil, fmt.Errorf("via: %w", err)
+	}
+	return mem, nil
+}
+
+// Free takes it back.
+func (m *method) Free(mem []byte) error {
+	if !m.hasMemory {
+		return nil
+	}
+	if err := m.nic.Free(mem); err != nil {
+		return fmt.Errorf("via: %w", err)
+	}
+	return nil
+}
+
+// InRange tells whether a peer's address matches a pattern in the syntax of
+// path.Match (bmi.Ranger), with or without the scheme.
+func (m *method) InRange(p bmi.Peer, pattern string) (bool, error) {
+	r := p.(*remote)
+	pattern = strings.TrimPrefix(pattern, m.name+"://")
+	ok, err := path.Match(pattern, r.host)
+	if err != nil {
+		return false, fmt.Errorf("%w: pattern %q: %w", bmi.ErrInvalid, pattern, err)
+	}
+	return ok, nil
+}

@@ -1,0 +1,197 @@
+package via
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// link is a VI and what goes with it, from its making until its last
+// descriptor is back. A remote has one in use at most; others are on their way out.
+type link struct {
+	r      *remote
+	id     peer.Link
+	vi     *vipl.VI
+	tag    vipl.ProtectionTag
+	ownTag bool
+
+	myID       peer.ID // by which the peer marks what it sends over this link
+	generation uint32
+
+	theirMTU   int
+	theirFlags wire.ConnFlags
+	rdma       bool // both sides may move memory over this link
+
+	recvs   []nic.Descriptor
+	memory  *vipl.Memory // under recvs, if the NIC does not lend buffers
+	closing bool
+}
+
+var errResource = errors.New("via: out of links")
+
+// openLink makes a VI with its receives posted and puts it into use.
+func (m *method) openLink(r *remote, id peer.Link) (*link, error) {
+	if r.link != nil {
+		panic("via: a peer has two links in use")
+	}
+	l := &link{r: r, id: id}
+	if err := m.equip(l); err != nil {
+		m.discard(l)
+		return nil, fmt.Errorf("%w: %w", errResource, err)
+	}
+	r.link, r.vi = l, l.vi
+	r.sendSeq, r.recvSeq, r.withheld = 0, 0, 0
+	r.theirID, r.myID = 0, matchbits.PeerID(l.myID)
+	r.packetBytes = wire.MTUMin - wire.HeaderLen
+	r.eagerBytes = 0
+	r.assembly = assembly{}
+	r.credits.reset(wire.CreditsMin, len(l.recvs))
+	return l, nil
+}
+
+// equip takes what a link needs, one thing after the other.
+func (m *method) equip(l *link) (err error) {
+	var ok bool
+	if l.myID, l.generation, ok = m.links.Take(l); !ok {
+		return fmt.Errorf("all peer ids are in use")
+	}
+	if l.tag, err = m.linkTag(l); err != nil {
+		return err
+	}
+	l.vi, err = m.nic.CreateVI(vipl.VIAttributes{
+		Reliability: m.reliability,
+		Tag:         l.tag,
+		RemoteWrite: m.caps.RDMAWrite,
+		RemoteRead:  m.caps.RDMARead,
+		RecvDepth:   m.recvDepth,
+	}, m.cq, m.cq)
+	if err != nil {
+		return err
+	}
+	m.vis++
+	l.vi.User = l
+	l.recvs = make([]nic.Descriptor, m.recvDepth)
+	if !m.caps.LoansRecv {
+		buf := make([]byte, m.recvDepth*m.caps.MTUBytes)
+		if l.memory, err = m.nic.RegisterMem(buf, vipl.MemAttributes{Tag: l.tag}); err != nil {
+			return err
+		}
+	}
+	for i := range l.recvs {
+		d := &l.recvs[i]
+		if l.memory != nil {
+			d.Segments = []nic.Segment{l.memory.Segment(i*m.caps.MTUBytes, m.caps.MTUBytes)}
+		}
+		if err := l.repost(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkTag gives each link a protection tag of its own, so that no peer reaches
+// what was opened for another. A NIC that sends from registered memory only
+// shares the send buffers, and so the tag, between all links.
+func (m *method) linkTag(l *link) (vipl.ProtectionTag, error) {
+	if !m.caps.UnregisteredSend {
+		return m.sharedTag, nil
+	}
+	l.ownTag = true
+	return m.nic.CreatePtag()
+}
+
+// repost gives a receive back to the NIC.
+func (l *link) repost(d *nic.Descriptor) error {
+	d.Op, d.Flags, d.Status, d.Length, d.Data = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0, nil
+	return l.vi.PostRecv(d)
+}
+
+// closeLink takes the link out of use. What it was given comes back flushed.
+func (m *method) closeLink(r *remote) {
+	l := r.link
+	if l == nil {
+		return
+	}
+	if r.open || r.fsm.Session() != 0 {
+		r.count.Disconnects++
+	}
+	r.open = false
+	r.link, r.vi = nil, nil
+	m.links.Give(l.myID, l.generation)
+	l.closing = true
+	if err := l.vi.Disconnect(); err != nil {
+		m.discard(l) // it never was connected
+		return
+	}
+	if l.vi.State() == vipl.Idle {
+		m.discard(l)
+	}
+}
+
+// discard frees a link that is out of use and whose descriptors are back.
+func (m *method) discard(l *link) {
+	if !l.closing {
+		m.links.Give(l.myID, l.generation)
+	}
+	if l.vi != nil {
+		m.vis--
+		if err := l.vi.Destroy(); err != nil {
+			m.log.Warn("via: cannot destroy a VI", "peer", l.r.name, "error", err)
+			return
+		}
+	}
+	if l.memory != nil {
+		if err := l.memory.Deregister(); err != nil {
+			m.log.Warn("via: cannot deregister receive buffers", "peer", l.r.name, "error", err)
+		}
+	}
+	if l.ownTag {
+		m.oldTags = append(m.oldTags, l.tag)
+	}
+}
+
+// linkEvent handles what happened to the connection of a VI.
+func (m *method) linkEvent(ev *vipl.ConnEvent) {
+	if ev.Kind == vipl.EventRequest {
+		m.requested(ev.Request)
+		return
+	}
+	if ev.VI == nil {
+		m.log.Warn("via: error of the NIC", "error", ev.Err)
+		return
+	}
+	l := ev.VI.User.(*link)
+	r := l.r
+	if r.link != l {
+		if ev.Kind == vipl.EventDisconnected || ev.Kind == vipl.EventConnectFailed {
+			m.discard(l)
+		}
+		return
+	}
+	switch ev.Kind {
+	case vipl.EventConnected:
+		m.step(r, peer.Event{Kind: peer.EventLinkUp, Link: l.id})
+	case vipl.EventConnectFailed:
+		m.linkFailed(r, l.id, ev.Err)
+	case vipl.EventDisconnected:
+		m.linkBroke(r, ev.Err)
+	case vipl.EventError:
+		m.log.Warn("via: error of a link", "peer", r.name, "error", ev.Err)
+	}
+}
+
+// rdmaUsable tells whether RDMA works over this link.
+func (m *method) rdmaUsable(l *link) bool {
+	if !m.caps.RDMARead && !m.caps.RDMAWrite {
+		return false
+	}
+	if p, ok := l.vi.Port().(nic.RDMAPort); ok {
+		return p.RDMAUsable()
+	}
+	return true
+}

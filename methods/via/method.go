@@ -1,0 +1,293 @@
+package via
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// hostMax bounds the name in an address, in bytes.
+const hostMax = wire.NameMax
+
+// idQuarantine is how many ids rest before one is used again.
+const idQuarantine = 1024
+
+// method is the VIA method of one endpoint. Like everything in this package it
+// is called by one goroutine at a time (see bmi.Method).
+type method struct {
+	// What every message touches comes first.
+	nic         *vipl.NIC
+	cq          *vipl.CQ
+	match       *matchbits.Engine[waiting]
+	freeOps     *opState
+	freePackets *packet
+	freeEarlies *early
+	host        bmi.Host
+	caps        nic.Caps
+	eagerBytes  int
+	splitBytes  int
+	polls       uint
+	budget      int // bytes of large messages that this Poll may still move
+	done        [CompletionsPerPoll]vipl.Completion
+	events      [4]vipl.ConnEvent
+
+	// Peers with something to do in the next Poll.
+	stalled, stalledNext   []*remote  // waiting for room in the NIC, or just given credits
+	holding, offering      []*remote  // with held messages
+	moving, movingNext     []*opState // with a part not given to the NIC yet
+	settling, settlingNext []*opState // with memory to withdraw
+	timed, due             []*remote  // with a deadline
+	nextTick               time.Duration
+
+	name        string // scheme of the addresses
+	log         *slog.Logger
+	clock       func() time.Duration
+	seed        uint64
+	reliability nic.Reliability
+	recvDepth   int
+	peerConfig  peer.Config
+	closing     bool
+	hasMemory   bool // the NIC has memory of its own
+
+	remotes         *peer.IDs[*remote]
+	links           *peer.IDs[*link]
+	vis             int // VIs that exist, also those on their way out
+	newestID        int
+	byHost          map[string]*remote
+	requests        uint64
+	waitingRequests map[peer.Request]*vipl.ConnRequest
+	actions         []remoteAction
+	stepped         []peer.Action
+
+	movers     movers
+	freeLarges []*large
+	buffers    bufferPool
+	scratch    []byte // an unexpected message while a handler looks at it
+	rts        wire.RTS
+	cts        wire.CTS
+	sharedTag  vipl.ProtectionTag // where send buffers must be registered
+	oldTags    []vipl.ProtectionTag
+
+	errors bmi.ErrorCounts
+	past   traffic // of peers forgotten
+}
+
+// Poll makes progress (bmi.Method).
+func (m *method) Poll() bool {
+	m.budget = RDMAPollBytes
+	n := m.cq.Poll(m.done[:])
+	for i := range m.done[:n] {
+		c := &m.done[i]
+		l := c.VI.User.(*link)
+		if c.Queue == vipl.QueueRecv {
+			m.recvDone(l, c.Desc)
+		} else {
+			m.sendDone(c.Desc)
+		}
+	}
+	did := n > 0
+	if k := m.nic.PollEvents(m.events[:]); k > 0 {
+		m.connEvents(k)
+		did = true
+	}
+	if len(m.moving)+len(m.stalled)+len(m.settling)+len(m.holding)+len(m.oldTags) > 0 {
+		did = m.unfinished() || did
+	}
+	if m.polls++; m.polls%HousekeepingPolls == 0 {
+		did = m.tick() || did
+	}
+	return did
+}
+
+// recvDone handles a receive that the NIC gave back.
+func (m *method) recvDone(l *link, d *nic.Descriptor) {
+	r := l.r
+	if r.link != l || d.Status == nic.StatusFlushed {
+		return // the link is on its way out
+	}
+	if d.Status != nic.StatusSuccess {
+		m.protocolError(r, fmt.Errorf("receive ended with status %d", d.Status))
+		return
+	}
+	data := d.Data
+	if data == nil && d.Length > 0 {
+		data = d.Segments[0].Data[:d.Length]
+	}
+	r.heard = true
+	withhold := len(data) >= wire.HeaderLen && r.overLimit()
+	m.received(r, data)
+	if r.link != l {
+		return // the packet ended it, or a handler did
+	}
+	if err := l.repost(d); err != nil {
+		m.linkBroke(r, err)
+		return
+	}
+	if withhold {
+		r.withheld++
+	} else {
+		r.credits.owe()
+	}
+	if r.control.head != nil || !r.sends.empty() {
+		m.pump(r)
+	}
+	if r.open && r.credits.mustReturn() {
+		m.returnCredits(r)
+	}
+}
+
+// sendDone handles a send or RDMA descriptor that the NIC gave back.
+func (m *method) sendDone(d *nic.Descriptor) {
+	p := d.Cookie.(*packet)
+	if d.Op == nic.OpSend {
+		m.sent(p)
+	} else {
+		m.moved(p)
+	}
+}
+
+// connEvents handles what happened to connections, n of which are taken already.
+func (m *method) connEvents(n int) {
+	for ; n > 0; n = m.nic.PollEvents(m.events[:]) {
+		for i := range m.events[:n] {
+			ev := m.events[i]
+			m.events[i] = vipl.ConnEvent{}
+			m.linkEvent(&ev)
+		}
+	}
+}
+
+// unfinished goes on with what earlier Polls left.
+func (m *method) unfinished() (did bool) {
+	if len(m.moving) > 0 {
+		did = m.moveAll() || did
+	}
+	if len(m.stalled) > 0 {
+		did = m.pumpStalled() || did
+	}
+	if len(m.settling) > 0 {
+		did = m.settleAll() || did
+	}
+	if len(m.holding) > 0 {
+		did = m.offerHeld() || did
+	}
+	if len(m.oldTags) > 0 {
+		m.dropTags()
+	}
+	return did
+}
+
+// stall notes that a peer has something to send that could not go now.
+func (m *method) stall(r *remote) {
+	if !r.stalled {
+		r.stalled = true
+		m.stalled = append(m.stalled, r)
+	}
+}
+
+func (m *method) pumpStalled() (did bool) {
+	again := m.stalled
+	m.stalled = m.stalledNext[:0]
+	for _, r := range again {
+		r.stalled = false
+		before := r.sendSeq
+		m.pump(r)
+		did = did || r.sendSeq != before
+	}
+	clear(again)
+	m.stalledNext = again[:0]
+	return did
+}
+
+// dropTags gives back protection tags whose memory is withdrawn by now.
+func (m *method) dropTags() {
+	keep := m.oldTags[:0]
+	for _, tag := range m.oldTags {
+		if m.nic.DestroyPtag(tag) != nil {
+			keep = append(keep, tag)
+		}
+	}
+	m.oldTags = keep
+}
+
+func (m *method) now() time.Duration { return m.clock() }
+
+// Close ends the method (bmi.Method).
+func (m *method) Close(ctx context.Context) error {
+	m.closing = true
+	m.drain(ctx)
+	for r := range m.known() {
+		r.refusing = true
+		m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonClosing})
+		m.fail(r, peer.ReasonClosing, false)
+	}
+	m.drainLinks(ctx)
+	err := m.nic.Close() // afterwards nobody touches registered memory
+	for r := range m.known() {
+		for s := r.ops.first; s != nil; s = r.ops.first {
+			s.inflight = 0
+			if s.err == nil {
+				s.err = r.errorf(bmi.ErrClosed, "the endpoint was closed")
+			}
+			m.finishClosed(s)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("via: %w", err)
+	}
+	return nil
+}
+
+// finishClosed completes what was left when the NIC closed.
+func (m *method) finishClosed(s *opState) {
+	if s.phase == phasePosted {
+		m.match.RemovePosted(s.ref)
+	}
+	m.finish(s, 0, s.err)
+}
+
+// drain waits for sends under way, at most CloseDrainMax.
+func (m *method) drain(ctx context.Context) {
+	m.pollUntil(ctx, func() bool {
+		for r := range m.known() {
+			for s := r.ops.first; s != nil; s = s.next {
+				if s.op.Kind != bmi.KindRecv && r.open {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// drainLinks waits until the links that were closed are gone, so that the other
+// side gets the farewell.
+func (m *method) drainLinks(ctx context.Context) {
+	m.pollUntil(ctx, func() bool { return m.vis == 0 && len(m.settling) == 0 })
+}
+
+// pollUntil polls until done, or ctx ends, or CloseDrainMax has passed.
+func (m *method) pollUntil(ctx context.Context, done func() bool) {
+	ctx, cancel := context.WithTimeout(ctx, CloseDrainMax)
+	defer cancel()
+	for idle := 0; !done() && ctx.Err() == nil; {
+		if m.Poll() {
+			idle = 0
+			continue
+		}
+		if idle++; idle > 1000 && m.nic.CanSleep() {
+			if m.nic.Arm() {
+				m.nic.Sleep(time.Millisecond)
+			}
+			m.nic.Disarm()
+		}
+	}
+}

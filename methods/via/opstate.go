@@ -1,0 +1,173 @@
+package via
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+)
+
+// phase says where an operation that did not complete immediately is.
+type phase uint8
+
+const (
+	// phaseSendQueued: in remote.sends, waiting for READY, a credit or room.
+	phaseSendQueued phase = iota + 1
+	// phaseSending: every packet was given to the NIC, which has not finished.
+	phaseSending
+	// phaseAnnounced: a large send whose RTS went out, or is about to.
+	phaseAnnounced
+	// phaseRecvQueued: in remote.recvs, waiting for INIT after DISCONNECT.
+	phaseRecvQueued
+	// phasePosted: in the match table.
+	phasePosted
+	// phaseAssembling: matched an eager message that is still arriving.
+	phaseAssembling
+	// phaseMoving: a large message, matched and on its way.
+	phaseMoving
+	// phaseLocal: a send of the endpoint to itself that waits for its receive.
+	phaseLocal
+	// phaseFailing: over, but for memory that the NIC or the peer still uses.
+	// It completes with err once neither does.
+	phaseFailing
+)
+
+// opState is the method's record of an operation from its post to its
+// completion, if it did not complete immediately. The pool keeps it afterwards.
+type opState struct {
+	op    *bmi.Op
+	r     *remote
+	phase phase
+	err   error // why the operation ends, in phaseFailing
+
+	// prev and next link the operations of one remote, in post order.
+	prev, next *opState
+	// queued links remote.sends or remote.recvs, or method.failing.
+	queued *opState
+
+	ref matchbits.Ref // phasePosted
+
+	// offset is how much of an eager send was given to the NIC, or how much
+	// of a message has arrived; 0 ≤ offset ≤ its size.
+	offset int
+	// inflight counts descriptors that the NIC still has and that use the
+	// memory of the operation.
+	inflight int
+
+	large *large // phaseAnnounced and phaseMoving
+	local *early // phaseLocal
+}
+
+// opList is a doubly linked list of the operations of one remote.
+type opList struct {
+	first, last *opState
+	len         int
+}
+
+func (l *opList) add(s *opState) {
+	s.prev, s.next = l.last, nil
+	if l.last != nil {
+		l.last.next = s
+	} else {
+		l.first = s
+	}
+	l.last = s
+	l.len++
+}
+
+func (l *opList) remove(s *opState) {
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		l.first = s.next
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	} else {
+		l.last = s.prev
+	}
+	s.prev, s.next = nil, nil
+	l.len--
+}
+
+// opQueue is a queue linked through opState.queued.
+type opQueue struct{ head, tail *opState }
+
+func (q *opQueue) empty() bool { return q.head == nil }
+
+func (q *opQueue) push(s *opState) {
+	s.queued = nil
+	if q.tail != nil {
+		q.tail.queued = s
+	} else {
+		q.head = s
+	}
+	q.tail = s
+}
+
+func (q *opQueue) pop() *opState {
+	s := q.head
+	if s == nil {
+		return nil
+	}
+	q.head = s.queued
+	if q.head == nil {
+		q.tail = nil
+	}
+	s.queued = nil
+	return s
+}
+
+// remove takes s out, wherever it is. It walks the queue: only cancel does this.
+func (q *opQueue) remove(s *opState) {
+	var before *opState
+	for at := q.head; at != nil; before, at = at, at.queued {
+		if at != s {
+			continue
+		}
+		if before == nil {
+			q.head = s.queued
+		} else {
+			before.queued = s.queued
+		}
+		if q.tail == s {
+			q.tail = before
+		}
+		s.queued = nil
+		return
+	}
+}
+
+// begin makes the record of an operation that stays with the method.
+func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
+	s := m.freeOps
+	if s != nil {
+		m.freeOps = s.next
+		s.next = nil
+	} else {
+		s = &opState{}
+	}
+	s.op, s.r, s.phase = op, r, ph
+	op.Private = s
+	r.ops.add(s)
+	r.fsm.Acquire()
+	return s
+}
+
+// finish completes an operation and puts its record back. Nothing of the NIC
+// or of the peer may use its memory any more.
+func (m *method) finish(s *opState, size int, err error) {
+	op, r := s.op, s.r
+	if s.large != nil {
+		m.endLarge(s)
+	}
+	r.ops.remove(s)
+	*s = opState{next: m.freeOps}
+	m.freeOps = s
+	op.Private = nil
+	if err != nil {
+		m.countError(err)
+	}
+	op.Complete(size, err)
+	if r.fsm.Release() {
+		m.drained(r)
+	}
+}

@@ -1,0 +1,143 @@
+package via
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// waiting is an entry of the match table: on the posted side a receive, on the
+// kept side a message that came early.
+type waiting struct {
+	recv  *opState
+	early *early
+}
+
+// PostRecv takes over a receive: it meets a message that came early, or waits
+// in the match table.
+func (m *method) PostRecv(op *bmi.Op) {
+	r := op.Peer.(*remote)
+	if r.refusing || r.fsm.RecvPolicy() != peer.PolicyNow {
+		m.recvLater(r, op)
+		return
+	}
+	m.postRecv(r, op)
+}
+
+// postRecv matches a receive.
+func (m *method) postRecv(r *remote, op *bmi.Op) {
+	key := r.key | matchbits.Bits(op.Tag)
+	if r.earlyMessages > 0 {
+		if w, ok := m.match.Take(key, matchbits.MaskNone); ok {
+			m.deliverEarly(r, op, w.early)
+			return
+		}
+	}
+	s := m.begin(r, op, phasePosted)
+	s.ref = m.match.Post(key, matchbits.MaskNone, waiting{recv: s})
+}
+
+// recvLater keeps a receive while the connection is being taken down, or
+// refuses it.
+func (m *method) recvLater(r *remote, op *bmi.Op) {
+	switch {
+	case r.dropped:
+		op.Complete(0, r.errorf(bmi.ErrDropped, "receive"))
+	case m.closing:
+		op.Complete(0, r.errorf(bmi.ErrClosed, "receive"))
+	default:
+		r.recvs.push(m.begin(r, op, phaseRecvQueued))
+	}
+}
+
+// postQueuedRecvs matches the receives that were posted in DISCONNECT.
+func (m *method) postQueuedRecvs(r *remote) {
+	for s := r.recvs.pop(); s != nil; s = r.recvs.pop() {
+		s.phase = phasePosted
+		s.ref = m.match.Post(r.key|matchbits.Bits(s.op.Tag), matchbits.MaskNone, waiting{recv: s})
+	}
+}
+
+// received handles one packet. data may be memory that the peer can still
+// write: what is checked is read once, what is kept is copied.
+func (m *method) received(r *remote, data []byte) {
+	if len(data) < wire.HeaderLen {
+		m.protocolError(r, wire.ErrShort)
+		return
+	}
+	h, body, _ := wire.ParseHeader(data)
+	if h.Seq != r.recvSeq+1 || h.Bits.PeerID() != r.myID && !h.Bits.Type().Connects() || h.Bits.Reserved() != 0 {
+		m.badHeader(r, h)
+		return
+	}
+	r.recvSeq++
+	if n := h.Bits.Credits(); n > 0 && !m.credited(r, int(n)) {
+		return
+	}
+	var err error
+	switch h.Bits.Type() {
+	case matchbits.TypeExpected:
+		err = m.eagerArrived(r, h, body, false)
+	case matchbits.TypeUnexpected:
+		err = m.eagerArrived(r, h, body, true)
+	default:
+		err = m.controlArrived(r, h, body)
+	}
+	if err != nil {
+		m.protocolError(r, err)
+	}
+}
+
+// badHeader says which rule of the header was broken.
+func (m *method) badHeader(r *remote, h wire.Header) {
+	m.protocolError(r, fmt.Errorf("header %v: want sequence number %d and peer id %d", h, r.recvSeq+1, r.myID))
+}
+
+// credited takes back credits and notes that queued sends may go on.
+func (m *method) credited(r *remote, n int) bool {
+	if !r.credits.give(n) {
+		m.protocolError(r, fmt.Errorf("returned %d credits more than it was given", r.credits.available-r.credits.granted))
+		return false
+	}
+	if r.control.head != nil || !r.sends.empty() {
+		m.stall(r)
+	}
+	return true
+}
+
+// controlArrived handles the packets of the method's own.
+func (m *method) controlArrived(r *remote, h wire.Header, body []byte) error {
+	switch h.Bits.Type() {
+	case matchbits.TypeConnReq:
+		return m.connReqArrived(r, body)
+	case matchbits.TypeConnAck:
+		return m.connAckArrived(r, body)
+	}
+	if !r.open {
+		return fmt.Errorf("%v before the connection is ready", h.Bits.Type())
+	}
+	switch h.Bits.Type() {
+	case matchbits.TypeRTS:
+		return m.rtsArrived(r, h, body)
+	case matchbits.TypeCTS:
+		return m.ctsArrived(r, body)
+	case matchbits.TypeData:
+		return m.dataArrived(r, body)
+	case matchbits.TypeFin:
+		return m.finArrived(r, body)
+	case matchbits.TypeCredit:
+		c, err := wire.ParseCredit(h.Aux, body)
+		if err == nil && c.Credits > 0 {
+			m.credited(r, c.Credits)
+		}
+		return err
+	case matchbits.TypeCancel:
+		return m.byeArrived(r, h, body)
+	case matchbits.TypeKeepAlive:
+		return m.keepAliveArrived(r, h, body)
+	}
+	return fmt.Errorf("packet type %v: %w", h.Bits.Type(), wire.ErrInvalid)
+}

@@ -1,0 +1,12 @@
+package via
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/shm"
+)
+
+// The software NICs that come with the package are methods of every program
+// that imports it.
+func init() {
+	bmi.Register(Driver(shm.Provider{}))
+}

@@ -1,0 +1,179 @@
+package via
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// remote is the method's record of one remote endpoint, connected or not.
+type remote struct {
+	// What every message touches comes first. vi to assembly belong to the
+	// link in use and start anew with each.
+	open        bool // READY: messages may be sent
+	self        bool // the endpoint itself
+	refusing    bool // dropped, forgotten or closing: no new operations
+	heard       bool // something arrived since the machine was told
+	packetBytes int  // largest payload of one eager packet, in bytes
+	eagerBytes  int  // largest message without RTS, in bytes
+	vi          *vipl.VI
+	credits     credits
+	sendSeq     uint32 // of the latest packet sent
+	recvSeq     uint32 // of the latest packet received
+	theirID     matchbits.PeerID
+	myID        matchbits.PeerID
+	withheld    int // receives posted again whose credits wait for room
+	link        *link
+	assembly    assembly
+
+	// key is what the match bits of an expected message from this endpoint
+	// become in the match table; only the tag is to be added.
+	key     matchbits.Bits
+	sends   opQueue     // waiting to be sent, in post order
+	recvs   opQueue     // posted in DISCONNECT
+	control packetQueue // control packets waiting for a credit or room
+	ops     opList      // everything not completed
+
+	earlies       earlyList
+	earlyBytes    int // 0 ≤ earlyBytes
+	earlyMessages int // 0 ≤ earlyMessages
+	held          heldQueue
+
+	count traffic
+
+	fsm   peer.Machine
+	cause error // what the NIC said of the latest failure
+	addr bmi.Addr
+	name string // the address, with scheme
+	host string // in the provider's terms
+
+	id         peer.ID // of key; the record's own, whatever its links are called
+	generation uint32
+	dropped    bool // by DropAddr
+	gone       bool // out of the tables
+	stalled    bool // in method.stalled
+	holding    bool // in method.holding
+	timedAt    int  // place in method.timed plus one; 0: not there
+}
+
+// String is the address (bmi.Peer).
+func (r *remote) String() string { return r.name }
+
+// newRemote makes the record of an endpoint. It fails when there are more than
+// the match bits can tell apart.
+func (m *method) newRemote(host string, passive bool) (*remote, error) {
+	r := &remote{host: host, name: m.name + "://" + host}
+	id, generation, ok := m.remotes.Take(r)
+	if !ok {
+		return nil, fmt.Errorf("%w: %d peers are known, drop some", bmi.ErrAgain, m.remotes.Live())
+	}
+	r.id, r.generation = id, generation
+	m.newestID = max(m.newestID, int(id))
+	r.key = matchbits.Make(matchbits.TypeExpected, 0, matchbits.PeerID(id), 0)
+	r.fsm.Reset(&m.peerConfig, m.seed^uint64(id)*0x9e3779b97f4a7c15, passive)
+	r.self = host == m.nic.LocalAddr()
+	r.addr = m.host.NewAddr(r)
+	m.byHost[host] = r
+	return r, nil
+}
+
+// Resolve finds or makes the record behind an address.
+func (m *method) Resolve(address string) (bmi.Addr, error) {
+	scheme, host, ok := strings.Cut(address, "://")
+	switch {
+	case !ok || scheme != m.name:
+		return bmi.Addr{}, fmt.Errorf("%w: %q, want %s://NAME", bmi.ErrBadAddress, address, m.name)
+	case host == "":
+		return bmi.Addr{}, fmt.Errorf("%w: %q has no name behind %s://", bmi.ErrBadAddress, address, m.name)
+	}
+	if err := checkHost(host); err != nil {
+		return bmi.Addr{}, fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, address, err)
+	}
+	if r := m.byHost[host]; r != nil {
+		return r.addr, nil
+	}
+	r, err := m.newRemote(host, false)
+	if err != nil {
+		return bmi.Addr{}, err
+	}
+	return r.addr, nil
+}
+
+// forget takes a record out of the tables: it was dropped, or nobody can reach
+// it any more. Who still holds its address gets errors.
+func (m *method) forget(r *remote) {
+	if r.gone {
+		return
+	}
+	r.gone, r.refusing = true, true
+	m.dropEarly(r)
+	m.dropHeld(r)
+	if m.byHost[r.host] == r {
+		delete(m.byHost, r.host)
+	}
+	m.remotes.Give(r.id, r.generation)
+	m.unwatch(r)
+	m.past.add(&r.count)
+}
+
+// errorf makes the error of an operation with the peer.
+func (r *remote) errorf(kind error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", kind, r.name, fmt.Sprintf(format, args...))
+}
+
+func (r *remote) truncation(message, buffer int) error {
+	return r.errorf(bmi.ErrTruncated, "message of %d bytes for a receive of %d", message, buffer)
+}
+
+// overLimit tells whether the peer has sent so much that nobody took that its
+// credits are withheld.
+func (r *remote) overLimit() bool {
+	return r.earlyBytes > EarlyBytesMaxPerPeer || r.earlyMessages > EarlyMessagesMaxPerPeer || r.held.head != nil
+}
+
+// packetQueue is a queue of control packets.
+type packetQueue struct{ head, tail *packet }
+
+func (q *packetQueue) push(p *packet) {
+	p.next = nil
+	if q.tail != nil {
+		q.tail.next = p
+	} else {
+		q.head = p
+	}
+	q.tail = p
+}
+
+func (q *packetQueue) pop() *packet {
+	p := q.head
+	if q.head = p.next; q.head == nil {
+		q.tail = nil
+	}
+	p.next = nil
+	return p
+}
+
+func (q *packetQueue) putBack(p *packet) {
+	p.next = q.head
+	q.head = p
+	if q.tail == nil {
+		q.tail = p
+	}
+}
+
+// checkHost looks at a name before the provider does.
+func checkHost(host string) error {
+	if len(host) > hostMax {
+		return fmt.Errorf("name is longer than %d bytes", hostMax)
+	}
+	for _, c := range host {
+		if c <= ' ' || c == 0x7f {
+			return fmt.Errorf("name has a blank or a control character")
+		}
+	}
+	return nil
+}

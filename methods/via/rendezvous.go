@@ -1,0 +1,200 @@
+package via
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+// announce sends the RTS of a large send, with its memory open for reading if
+// the NIC of the peer may read it.
+func (m *method) announce(s *opState) {
+	r := s.r
+	l := m.beginLarge(s, s.op.Size)
+	s.phase = phaseAnnounced
+	m.rts = wire.RTS{Op: l.id, Size: uint64(l.size), Pieces: m.rts.Pieces[:0]}
+	if r.link.rdma && m.caps.RDMARead && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
+		m.rts.Pieces = l.pieces(m.rts.Pieces, 0)
+	}
+	p := m.takePacket()
+	p.room = m.rts.Append(p.room)
+	m.sendControl(r, p, matchbits.TypeRTS, uint32(s.op.Tag), 0)
+}
+
+// rtsArrived matches the announcement of a large message.
+func (m *method) rtsArrived(r *remote, h wire.Header, body []byte) error {
+	if err := m.rts.Parse(body); err != nil {
+		return fmt.Errorf("RTS: %w", err)
+	}
+	if m.rts.Size > ExpectedBytesMax {
+		return fmt.Errorf("RTS for %d bytes, the limit is %d: %w", m.rts.Size, ExpectedBytesMax, wire.ErrInvalid)
+	}
+	if w, ok := m.match.Arrive(r.key | matchbits.Bits(h.Bits.Tag())); ok {
+		m.startLarge(w.recv, &m.rts)
+		return nil
+	}
+	e := m.keep(r, h.Bits.Tag(), int(m.rts.Size))
+	e.rts = &wire.RTS{Op: m.rts.Op, Size: m.rts.Size, Pieces: append([]wire.Piece(nil), m.rts.Pieces...)}
+	return nil
+}
+
+// startLarge begins to receive a large message whose receive is known.
+func (m *method) startLarge(s *opState, rts *wire.RTS) {
+	r, size := s.r, int(rts.Size)
+	if size > s.op.Size {
+		m.sendFin(r, rts.Op, wire.FinTruncated)
+		m.truncated(s, size)
+		return
+	}
+	l := m.beginLarge(s, size)
+	s.phase = phaseMoving
+	l.theirs, l.result = rts.Op, size
+	from := 0
+	if len(rts.Pieces) > 0 && r.link.rdma && m.caps.RDMARead {
+		l.mode = modeRead
+		from = m.divide(s, size)
+		l.end = from
+		l.remote = append(l.remote[:0], rts.Pieces...)
+	}
+	if from == size {
+		l.peerDone = true // the receiver moves all of it
+	} else {
+		m.sendCTS(s, from)
+	}
+	l.finSent = l.mode == modeNone
+	m.move(s)
+}
+
+// divide decides where the sender's part of a message begins. Both processes
+// copy at once, so a large message takes half the time; a small one is not
+// worth the second handshake.
+func (m *method) divide(s *opState, size int) int {
+	if size < m.splitBytes || !m.caps.RDMAWrite || !m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len()) {
+		return size
+	}
+	return size / 2 &^ 63 // no cache line is written by both
+}
+
+// sendCTS asks the sender to move [from, size).
+func (m *method) sendCTS(s *opState, from int) {
+	l := s.large
+	m.cts = wire.CTS{
+		SendOp: l.theirs, RecvOp: l.id,
+		From: uint64(from), Size: uint64(l.size),
+		Pieces: m.cts.Pieces[:0],
+	}
+	if l.mode == modeNone && s.r.link.rdma && m.caps.RDMAWrite {
+		m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len())
+	}
+	m.cts.Pieces = trim(l.pieces(m.cts.Pieces, from), l.size-from)
+	p := m.takePacket()
+	p.room = m.cts.Append(p.room)
+	m.sendControl(s.r, p, matchbits.TypeCTS, 0, 0)
+}
+
+// trim shortens a list of pieces to total bytes: a receive may be longer than
+// its message.
+func trim(pieces []wire.Piece, total int) []wire.Piece {
+	for i := range pieces {
+		if pieces[i].Len >= uint64(total) {
+			pieces[i].Len = uint64(total)
+			return pieces[:i+1]
+		}
+		total -= int(pieces[i].Len)
+	}
+	return pieces
+}
+
+// ctsArrived begins to send the part of a large message that the receiver asks for.
+func (m *method) ctsArrived(r *remote, body []byte) error {
+	if err := m.cts.Parse(body); err != nil {
+		return fmt.Errorf("CTS: %w", err)
+	}
+	s := m.movers.find(r, m.cts.SendOp)
+	if s == nil {
+		return fmt.Errorf("CTS for operation %#x: %w", m.cts.SendOp, wire.ErrInvalid)
+	}
+	if s.phase == phaseFailing {
+		return nil
+	}
+	l := s.large
+	if s.phase != phaseAnnounced || int(m.cts.Size) != l.size || int(m.cts.From) >= l.size {
+		return fmt.Errorf("CTS %v: %w", &m.cts, wire.ErrInvalid)
+	}
+	s.phase = phaseMoving
+	l.theirs, l.result = m.cts.RecvOp, l.size
+	l.begin, l.next, l.end = int(m.cts.From), int(m.cts.From), l.size
+	l.peerDone = l.peerDone || l.begin == 0
+	l.mode = modeData
+	if len(m.cts.Pieces) > 0 {
+		if !r.link.rdma || !m.caps.RDMAWrite {
+			return fmt.Errorf("CTS asks for RDMA that was not offered: %w", wire.ErrInvalid)
+		}
+		l.mode = modeWrite
+		l.remote = append(l.remote[:0], m.cts.Pieces...)
+		l.remoteBase = l.begin
+	}
+	m.move(s)
+	return nil
+}
+
+// dataArrived takes a DATA packet.
+func (m *method) dataArrived(r *remote, body []byte) error {
+	d, payload, err := wire.ParseData(body)
+	if err != nil {
+		return fmt.Errorf("DATA: %w", err)
+	}
+	s := m.movers.find(r, d.RecvOp)
+	if s == nil {
+		return fmt.Errorf("DATA for operation %#x: %w", d.RecvOp, wire.ErrInvalid)
+	}
+	if s.phase == phaseFailing {
+		return nil
+	}
+	l := s.large
+	if s.phase != phaseMoving || l.mode != modeNone || int(d.Offset) != l.arrived || len(payload) > l.size-l.arrived {
+		return fmt.Errorf("%v with %d bytes: %w", d, len(payload), wire.ErrInvalid)
+	}
+	scatter(s.op.Bufs, l.arrived, payload)
+	l.arrived += len(payload)
+	return nil
+}
+
+// sendFin tells the peer that this side is done with an operation of its.
+func (m *method) sendFin(r *remote, op uint64, status wire.FinStatus) {
+	p := m.takePacket()
+	p.room = wire.Fin{Op: op, Status: status}.Append(p.room)
+	m.sendControl(r, p, matchbits.TypeFin, 0, 0)
+}
+
+// finArrived notes that the peer moved its part.
+func (m *method) finArrived(r *remote, body []byte) error {
+	f, err := wire.ParseFin(body)
+	if err != nil {
+		return fmt.Errorf("FIN: %w", err)
+	}
+	s := m.movers.find(r, f.Op)
+	if s == nil {
+		return fmt.Errorf("FIN for operation %#x: %w", f.Op, wire.ErrInvalid)
+	}
+	l := s.large
+	switch {
+	case s.phase == phaseFailing:
+		return nil
+	case s.phase == phaseAnnounced:
+		// The receiver took the whole message, or could not.
+		r.count.sentLarge(l.size)
+		l.result = l.size
+		m.endMove(s, nil)
+		return nil
+	case l.peerDone || f.Status != wire.FinMoved:
+		return fmt.Errorf("%v out of turn: %w", f, wire.ErrInvalid)
+	case l.mode == modeNone && !l.opened && l.arrived != l.size:
+		return fmt.Errorf("%v after %d of %d bytes: %w", f, l.arrived, l.size, wire.ErrInvalid)
+	}
+	l.peerDone = true
+	m.checkMoved(s)
+	return nil
+}

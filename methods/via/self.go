@@ -1,0 +1,75 @@
+package via
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+)
+
+// sendSelf sends a message of the endpoint to itself: there is no link, a
+// message is copied once from the send to the receive.
+func (m *method) sendSelf(r *remote, op *bmi.Op) {
+	switch {
+	case r.refusing:
+		op.Complete(0, r.errorf(bmi.ErrDropped, "send"))
+	case op.Kind == bmi.KindSendUnexpected:
+		// The endpoint takes it in the next Poll: a handler must not run
+		// within a post.
+		data := m.buffers.take(op.Size)
+		m.hold(r, op.Class, op.Tag, appendBytes(data, op.Bufs, 0, op.Size))
+		r.count.sentEager(op)
+		m.host.Wake()
+		op.Complete(op.Size, nil)
+	default:
+		m.sendLocal(r, op)
+	}
+}
+
+// sendLocal joins an expected message of the endpoint to itself with its
+// receive, or waits for that.
+func (m *method) sendLocal(r *remote, op *bmi.Op) {
+	w, ok := m.match.Arrive(r.key | matchbits.Bits(op.Tag))
+	if !ok {
+		s := m.begin(r, op, phaseLocal)
+		e := m.keep(r, uint32(op.Tag), op.Size)
+		e.local, s.local = s, e
+		return
+	}
+	r.count.sentEager(op)
+	s := w.recv
+	if op.Size > s.op.Size {
+		m.truncated(s, op.Size)
+	} else {
+		copyPieces(s.op.Bufs, op.Bufs)
+		r.count.receivedEager(op.Size)
+		m.finish(s, op.Size, nil)
+	}
+	op.Complete(op.Size, nil)
+}
+
+// deliverLocal joins a receive with a send of the endpoint to itself.
+func (m *method) deliverLocal(r *remote, op *bmi.Op, e *early) {
+	s := e.local
+	size := s.op.Size
+	m.letGo(e)
+	s.local = nil
+	r.count.sentEager(s.op)
+	var err error
+	if size > op.Size {
+		err = r.truncation(size, op.Size)
+		m.countError(err)
+	} else {
+		copyPieces(op.Bufs, s.op.Bufs)
+		r.count.receivedEager(size)
+	}
+	m.finish(s, size, nil)
+	op.Complete(size, err)
+}
+
+// copyPieces copies one list of pieces into another that is at least as long.
+func copyPieces(to, from [][]byte) {
+	off := 0
+	for _, b := range from {
+		scatter(to, off, b)
+		off += len(b)
+	}
+}

@@ -1,0 +1,264 @@
+package via
+
+import (
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// PostSend takes over a send. A message that fits one packet and meets no queue
+// is on its way when PostSend returns; where the NIC copies, it is done.
+func (m *method) PostSend(op *bmi.Op) {
+	r := op.Peer.(*remote)
+	if r.open && op.Size <= r.packetBytes && r.sends.empty() && r.credits.mayMessage() {
+		m.sendNow(r, op)
+		return
+	}
+	m.sendLater(r, op)
+}
+
+// sendNow sends a message as one packet.
+func (m *method) sendNow(r *remote, op *bmi.Op) {
+	p := m.takePacket()
+	kind, class := matchbits.TypeExpected, uint8(0)
+	if op.Kind == bmi.KindSendUnexpected {
+		kind, class = matchbits.TypeUnexpected, uint8(op.Class)
+	}
+	lent := m.gather(p, op.Bufs, 0, op.Size)
+	aux := wire.EagerFirst{Length: op.Size, Class: class}.Aux()
+	done, err := m.transmit(r, p, kind, uint32(op.Tag), aux)
+	switch {
+	case err != nil:
+		m.givePacket(p)
+		m.queueSend(r, op)
+		m.retryLater(r, err)
+		return
+	case done:
+		m.givePacket(p)
+	case lent:
+		s := m.begin(r, op, phaseSending)
+		s.inflight = 1
+		p.state = s
+	}
+	r.count.sentEager(op)
+	if done || !lent {
+		op.Complete(op.Size, nil)
+	}
+}
+
+// sendLater queues a send, or refuses it, as the connection demands.
+func (m *method) sendLater(r *remote, op *bmi.Op) {
+	if r.self {
+		m.sendSelf(r, op)
+		return
+	}
+	switch {
+	case r.dropped:
+		op.Complete(0, r.errorf(bmi.ErrDropped, "send"))
+		return
+	case m.closing:
+		op.Complete(0, r.errorf(bmi.ErrClosed, "send"))
+		return
+	}
+	switch r.fsm.SendPolicy() {
+	case peer.PolicyRefuse:
+		op.Complete(0, r.errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended"))
+	case peer.PolicyQueue:
+		m.queueSend(r, op)
+		m.step(r, peer.Event{Kind: peer.EventQueued})
+	case peer.PolicyNow:
+		if !r.credits.mayMessage() {
+			r.count.CreditStalls++
+		}
+		m.queueSend(r, op)
+		m.pump(r)
+	}
+}
+
+func (m *method) queueSend(r *remote, op *bmi.Op) {
+	s := m.begin(r, op, phaseSendQueued)
+	r.sends.push(s)
+}
+
+// pump sends what waits for this peer, control packets first, as far as
+// credits and the NIC allow.
+func (m *method) pump(r *remote) {
+	for r.control.head != nil && r.open && r.credits.mayControl() {
+		p := r.control.pop()
+		if err := m.transmitControl(r, p); err != nil {
+			m.retryControl(r, p, err)
+			return
+		}
+	}
+	if r.control.head != nil {
+		return
+	}
+	for r.open && !r.sends.empty() && r.credits.mayMessage() {
+		if !m.pushSend(r, r.sends.head) {
+			return
+		}
+	}
+}
+
+// pushSend sends the next packet of the first queued send. It reports false if
+// there is no going on now.
+func (m *method) pushSend(r *remote, s *opState) bool {
+	if s.op.Size > r.eagerBytes && s.op.Kind != bmi.KindSendUnexpected {
+		r.sends.pop()
+		m.announce(s)
+		return true
+	}
+	kind, aux := eagerHeader(s)
+	n := min(s.op.Size-s.offset, r.packetBytes)
+	p := m.takePacket()
+	lent := m.gather(p, s.op.Bufs, s.offset, n)
+	done, err := m.transmit(r, p, kind, uint32(s.op.Tag), aux)
+	if err != nil {
+		m.givePacket(p)
+		m.retryLater(r, err)
+		return false
+	}
+	s.offset += n
+	switch {
+	case done:
+		m.givePacket(p)
+	case lent:
+		s.inflight++
+		p.state = s
+	}
+	if s.offset < s.op.Size {
+		return true
+	}
+	r.sends.pop()
+	r.count.sentEager(s.op)
+	if s.inflight > 0 {
+		s.phase = phaseSending
+		return true
+	}
+	m.finish(s, s.op.Size, nil)
+	return true
+}
+
+// eagerHeader says how the next packet of an eager send is headed.
+func eagerHeader(s *opState) (matchbits.Type, uint32) {
+	kind, class := matchbits.TypeExpected, uint8(0)
+	if s.op.Kind == bmi.KindSendUnexpected {
+		kind, class = matchbits.TypeUnexpected, uint8(s.op.Class)
+	}
+	if s.offset > 0 {
+		return kind, wire.EagerNext{Offset: s.offset}.Aux()
+	}
+	return kind, wire.EagerFirst{Length: s.op.Size, Class: class}.Aux()
+}
+
+// transmit gives a packet to the NIC: it puts the header in place, with
+// credits for the way and the next sequence number, and spends a credit. On an
+// error nothing was taken.
+func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) (done bool, err error) {
+	returned := r.credits.takeSome()
+	wire.Header{
+		Bits: matchbits.Make(kind, returned, r.theirID, tag),
+		Seq:  r.sendSeq + 1,
+		Aux:  aux,
+	}.Put((*[wire.HeaderLen]byte)(p.room))
+	d := &p.desc
+	d.Op, d.Flags, d.Segments, d.Status = nic.OpSend, 0, p.segs, nic.StatusPending
+	done, err = r.vi.PostSend(d)
+	if err != nil {
+		r.credits.owed += int(returned)
+		return false, err
+	}
+	r.sendSeq++
+	r.credits.spend()
+	return done, nil
+}
+
+// sendControl sends a packet of the method's own, or queues it. The body
+// follows the header in p.room.
+func (m *method) sendControl(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) {
+	p.kind, p.tag, p.aux = kind, tag, aux
+	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
+	if r.control.head != nil || !r.open || !r.credits.mayControl() {
+		r.control.push(p)
+		return
+	}
+	if err := m.transmitControl(r, p); err != nil {
+		m.retryControl(r, p, err)
+	}
+}
+
+// transmitControl sends a control packet now; the pool has it back when the
+// NIC is done.
+func (m *method) transmitControl(r *remote, p *packet) error {
+	done, err := m.transmit(r, p, p.kind, p.tag, p.aux)
+	if done {
+		m.givePacket(p)
+	}
+	return err
+}
+
+// retryControl keeps a control packet that the NIC did not take, at the head
+// of the queue. If the link is what failed, there is nobody to send it to.
+func (m *method) retryControl(r *remote, p *packet, err error) {
+	if errors.Is(err, nic.ErrAgain) {
+		r.control.putBack(p)
+	} else {
+		m.givePacket(p)
+	}
+	m.retryLater(r, err)
+}
+
+// retryLater deals with an error of the NIC: what it had no room for is sent in
+// a later Poll, anything else means that the link is broken.
+func (m *method) retryLater(r *remote, err error) {
+	if errors.Is(err, nic.ErrAgain) {
+		m.stall(r)
+		return
+	}
+	m.linkBroke(r, err)
+}
+
+// returnCredits sends what is owed to a peer by a packet of its own.
+func (m *method) returnCredits(r *remote) {
+	if !r.open || !r.credits.mayCredit() {
+		return
+	}
+	p := m.takePacket()
+	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
+	n := r.credits.takeAll()
+	done, err := m.transmit(r, p, matchbits.TypeCredit, 0, wire.Credit{Credits: n}.Aux())
+	if err != nil {
+		r.credits.owed += n
+		m.givePacket(p)
+		m.retryLater(r, err)
+		return
+	}
+	r.count.CreditsSent++
+	if done {
+		m.givePacket(p)
+	}
+}
+
+// sent takes back a descriptor that the NIC finished later.
+func (m *method) sent(p *packet) {
+	s := p.state
+	status := p.desc.Status
+	m.givePacket(p)
+	if s == nil {
+		return
+	}
+	s.inflight--
+	switch {
+	case s.phase == phaseFailing:
+		m.settle(s)
+	case s.inflight > 0:
+	case s.phase == phaseSending && status == nic.StatusSuccess:
+		m.finish(s, s.op.Size, nil)
+	case s.phase == phaseMoving && status == nic.StatusSuccess:
+		m.checkMoved(s)
+	}
+}

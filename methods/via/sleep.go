@@ -1,0 +1,25 @@
+package via
+
+import "time"
+
+// sleeper is the method over a NIC that can be slept on (bmi.Sleeper).
+type sleeper struct{ *method }
+
+// Arm asks the NIC for wake-ups, unless something is left to do here.
+func (s sleeper) Arm() bool {
+	m := s.method
+	if len(m.moving)+len(m.stalled)+len(m.settling) > 0 {
+		return false
+	}
+	return m.nic.Arm()
+}
+
+// Disarm takes Arm back. The next Poll looks at the clock: a deadline may be
+// what ended the sleep.
+func (s sleeper) Disarm() {
+	s.nic.Disarm()
+	s.polls = HousekeepingPolls - 1
+}
+
+func (s sleeper) Sleep(timeout time.Duration) { s.nic.Sleep(timeout) }
+func (s sleeper) Wake()                       { s.nic.Wake() }

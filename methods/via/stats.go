@@ -1,0 +1,114 @@
+package via
+
+import (
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// traffic counts with the verbs of this package.
+type traffic struct{ bmi.Traffic }
+
+func (t *traffic) sentEager(op *bmi.Op) {
+	t.MessagesSent++
+	t.BytesSent += uint64(op.Size)
+	t.EagerSent++
+	if op.Kind == bmi.KindSendUnexpected {
+		t.UnexpectedSent++
+	}
+}
+
+func (t *traffic) receivedEager(size int) {
+	t.MessagesReceived++
+	t.BytesReceived += uint64(size)
+	t.EagerReceived++
+}
+
+func (t *traffic) receivedUnexpected(size int) {
+	t.receivedEager(size)
+	t.UnexpectedReceived++
+}
+
+func (t *traffic) sentLarge(size int) {
+	t.MessagesSent++
+	t.BytesSent += uint64(size)
+	t.RendezvousSent++
+}
+
+func (t *traffic) receivedLarge(size int) {
+	t.MessagesReceived++
+	t.BytesReceived += uint64(size)
+	t.RendezvousReceived++
+}
+
+// add adds another's counts.
+func (t *traffic) add(o *traffic) {
+	t.MessagesSent += o.MessagesSent
+	t.MessagesReceived += o.MessagesReceived
+	t.BytesSent += o.BytesSent
+	t.BytesReceived += o.BytesReceived
+	t.EagerSent += o.EagerSent
+	t.EagerReceived += o.EagerReceived
+	t.RendezvousSent += o.RendezvousSent
+	t.RendezvousReceived += o.RendezvousReceived
+	t.UnexpectedSent += o.UnexpectedSent
+	t.UnexpectedReceived += o.UnexpectedReceived
+	t.EarlyReceived += o.EarlyReceived
+	t.CreditsSent += o.CreditsSent
+	t.CreditStalls += o.CreditStalls
+	t.HeldUnexpected += o.HeldUnexpected
+	t.Connects += o.Connects
+	t.Disconnects += o.Disconnects
+}
+
+// countError counts an operation that ended with an error of its own. Errors
+// of a connection are counted once, when it ends.
+func (m *method) countError(err error) {
+	switch {
+	case errors.Is(err, bmi.ErrTruncated):
+		m.errors.Truncated++
+	case errors.Is(err, bmi.ErrCancelled):
+		m.errors.Cancelled++
+	}
+}
+
+// Stats counts (bmi.Statser).
+func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
+	total := m.past
+	s := bmi.MethodStats{
+		Method:        m.name,
+		Errors:        m.errors,
+		PostedRecvs:   m.match.PostedLen(),
+		EarlyMessages: m.match.KeptLen(),
+	}
+	for r := range m.known() {
+		total.add(&r.count)
+		s.Peers++
+		if r.open {
+			s.Connected++
+		}
+		peers = append(peers, bmi.PeerStats{
+			Method:           m.name,
+			Addr:             r.name,
+			State:            r.fsm.State().String(),
+			Traffic:          r.count.Traffic,
+			CreditsAvailable: r.credits.available,
+			CreditsOwed:      r.credits.owed + r.withheld,
+			Refs:             r.fsm.Refs(),
+		})
+	}
+	s.Traffic = total.Traffic
+	return s, peers
+}
+
+// known walks the records of all peers, dropped ones that still drain included.
+func (m *method) known() func(func(*remote) bool) {
+	return func(yield func(*remote) bool) {
+		for id := peer.ID(1); int(id) <= m.newestID; id++ {
+			if r, ok := m.remotes.Lookup(id); ok && !yield(r) {
+				return
+			}
+		}
+	}
+}

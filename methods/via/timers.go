@@ -1,0 +1,81 @@
+package via
+
+import (
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+const never = time.Duration(1<<63 - 1)
+
+// watch keeps the list of peers whose machines have a deadline.
+func (m *method) watch(r *remote) {
+	at, ok := r.fsm.NextDeadline()
+	switch {
+	case !ok:
+		m.unwatch(r)
+		return
+	case r.timedAt == 0:
+		m.timed = append(m.timed, r)
+		r.timedAt = len(m.timed)
+	}
+	m.nextTick = min(m.nextTick, at)
+}
+
+func (m *method) unwatch(r *remote) {
+	if r.timedAt == 0 {
+		return
+	}
+	last := len(m.timed) - 1
+	moved := m.timed[last]
+	m.timed[r.timedAt-1] = moved
+	moved.timedAt = r.timedAt
+	m.timed[last] = nil
+	m.timed = m.timed[:last]
+	r.timedAt = 0
+	if last == 0 {
+		m.nextTick = never
+	}
+}
+
+// tick tells the machines whose deadline has passed. It reports whether there
+// was one.
+func (m *method) tick() (did bool) {
+	if m.nextTick == never {
+		return false
+	}
+	now := m.now()
+	if now < m.nextTick {
+		return false
+	}
+	m.nextTick = never
+	due := append(m.due[:0], m.timed...)
+	for _, r := range due {
+		if r.timedAt == 0 {
+			continue // an earlier one's tick saw to it
+		}
+		if r.heard {
+			r.heard = false
+			r.fsm.Heard(now)
+		}
+		if at, ok := r.fsm.NextDeadline(); ok && at <= now {
+			m.step(r, peer.Event{Kind: peer.EventTick})
+			did = true
+		} else {
+			m.watch(r)
+		}
+	}
+	clear(due)
+	m.due = due[:0]
+	return did
+}
+
+// NextDeadline tells when the method next wants a Poll (bmi.Deadliner). A Poll
+// that is called because of it looks at the clock at once.
+func (m *method) NextDeadline() (at time.Duration, ok bool) {
+	at = m.nextTick
+	if d, ok := m.nic.NextDeadline(); ok {
+		at = min(at, d)
+	}
+	return at, at != never
+}

@@ -1,0 +1,132 @@
+package via
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+// held is an unexpected message that the endpoint has no room for now.
+type held struct {
+	class bmi.Class
+	tag   bmi.Tag
+	data  []byte
+	next  *held
+}
+
+// heldQueue keeps them in the order in which they came.
+type heldQueue struct{ head, tail *held }
+
+func (q *heldQueue) push(h *held) {
+	if q.tail != nil {
+		q.tail.next = h
+	} else {
+		q.head = h
+	}
+	q.tail = h
+}
+
+func (q *heldQueue) pop() *held {
+	h := q.head
+	if q.head = h.next; q.head == nil {
+		q.tail = nil
+	}
+	h.next = nil
+	return h
+}
+
+func (q *heldQueue) putBack(h *held) {
+	h.next = q.head
+	q.head = h
+	if q.tail == nil {
+		q.tail = h
+	}
+}
+
+// unexpected hands an unexpected message of one packet to the endpoint, or
+// holds a copy of it. Credits for what is held are withheld, so a peer can
+// have no more held than receives were posted for it.
+func (m *method) unexpected(r *remote, class bmi.Class, tag bmi.Tag, body []byte) {
+	r.count.receivedUnexpected(len(body))
+	if r.held.head == nil && m.host.Arrived(r.addr, class, tag, m.private(body)) {
+		return
+	}
+	m.hold(r, class, tag, append(m.buffers.take(len(body)), body...))
+}
+
+// unexpectedWhole does the same with a message that was assembled.
+func (m *method) unexpectedWhole(r *remote, a assembly) {
+	r.count.receivedUnexpected(a.length)
+	tag := bmi.Tag(a.tag)
+	if r.held.head == nil && m.host.Arrived(r.addr, a.class, tag, a.buf) {
+		m.buffers.give(a.buf)
+		return
+	}
+	m.hold(r, a.class, tag, a.buf)
+}
+
+// private returns body, or a copy of it if the peer could still change it while
+// a handler looks at it.
+func (m *method) private(body []byte) []byte {
+	if !m.caps.LoansRecv || wire.HeaderLen+len(body) <= m.caps.InlineBytesMax {
+		return body
+	}
+	m.scratch = append(m.scratch[:0], body...)
+	return m.scratch
+}
+
+func (m *method) hold(r *remote, class bmi.Class, tag bmi.Tag, data []byte) {
+	r.count.HeldUnexpected++
+	r.held.push(&held{class: class, tag: tag, data: data})
+	if !r.holding {
+		r.holding = true
+		m.holding = append(m.holding, r)
+	}
+}
+
+// offerHeld offers the held messages of all peers again. It reports whether one
+// was taken.
+func (m *method) offerHeld() (did bool) {
+	// A handler may hold or drop more meanwhile: peers are taken off the list
+	// before their messages are offered.
+	offer := m.holding
+	m.holding = m.offering[:0]
+	for _, r := range offer {
+		r.holding = false
+		for r.held.head != nil {
+			h := r.held.pop()
+			if !m.host.Arrived(r.addr, h.class, h.tag, h.data) {
+				r.held.putBack(h)
+				break
+			}
+			did = true
+			m.buffers.give(h.data)
+		}
+		if r.held.head != nil && !r.holding {
+			r.holding = true
+			m.holding = append(m.holding, r)
+		}
+		if r.withheld > 0 && !r.overLimit() {
+			m.relent(r)
+		}
+	}
+	clear(offer)
+	m.offering = offer[:0]
+	return did
+}
+
+// dropHeld throws away what is held of a peer.
+func (m *method) dropHeld(r *remote) {
+	for r.held.head != nil {
+		m.buffers.give(r.held.pop().data)
+	}
+}
+
+// relent gives the peer the credits that were withheld.
+func (m *method) relent(r *remote) {
+	for ; r.withheld > 0; r.withheld-- {
+		r.credits.owe()
+	}
+	if r.open && r.credits.mustReturn() {
+		m.returnCredits(r)
+	}
+}
