@@ -9,13 +9,12 @@ import (
 // long it may take to: 0 polls once, Forever has no limit. A false without an
 // error means that the time is over.
 func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
-	var out [1]Completion
 	if op.method() >= len(c.ep.methods()) {
-		return out[0], false, unknownOp(op)
+		return Completion{}, false, unknownOp(op)
 	}
-	r := request{kind: waitOp, ctx: c, id: op, out: out[:]}
+	r := request{kind: waitOp, ctx: c, id: op}
 	n, err := c.ep.test(&r, wait)
-	return out[0], n == 1, err
+	return r.one, n == 1, err
 }
 
 // TestSome returns those of ops that completed, as many as out takes, and
@@ -62,9 +61,10 @@ type request struct {
 	id    OpID     // waitOp
 	ids   []OpID   // waitSome
 
+	one        Completion // waitOp
 	out        []Completion
 	unexpected []Unexpected
-	n          int // results in out or unexpected
+	n          int // results in one, out or unexpected
 	err        error
 
 	in     *instance // waitCall, waitQuiet, waitRoom
@@ -104,12 +104,12 @@ func (r *request) takeLocked(in *instance) bool {
 		}
 	case waitOp:
 		if r.id.method() == in.index {
-			r.takeOpLocked(l, r.id)
+			r.takeOpLocked(l, r.id, &r.one)
 		}
 	case waitSome:
 		for _, id := range r.ids {
 			if id != 0 && id.method() == in.index && r.n < len(r.out) {
-				r.takeOpLocked(l, id)
+				r.takeOpLocked(l, id, &r.out[r.n])
 			}
 		}
 	case waitQuiet:
@@ -140,14 +140,14 @@ func (r *request) withoutLane(in *instance) bool {
 }
 
 // takeOpLocked collects one operation if it completed.
-func (r *request) takeOpLocked(l *lane, id OpID) {
+func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	op := l.findLocked(id)
 	if op == nil || l.closed {
 		r.err = unknownOp(id)
 		return
 	}
 	if op.state == opCompleted {
-		l.takeLocked(op, &r.out[r.n])
+		l.takeLocked(op, out)
 		r.n++
 	}
 }

@@ -1,0 +1,197 @@
+package bmi
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A monitor sees to it that at most one goroutine at a time polls and sleeps
+// on behalf of all that wait in an endpoint. The others are parked: each on
+// its own channel, until a completion, or until the monitor is free and
+// somebody must take over.
+//
+// Why no wake-up is lost. A waiter registers, then looks once more at what it
+// waits for under the engine lock, then blocks. Who completes an operation
+// does it under the engine lock and then looks for registered waiters: one of
+// the two sees the other. In the same way a waiter registers and then looks
+// whether the monitor is busy, and its holder sets it free and then looks for
+// registered waiters. A wake-up that comes before the waiter blocks stays in
+// its channel. A woken waiter that has no use for the monitor passes the
+// wake-up on when it leaves.
+type monitor struct {
+	busy atomic.Bool
+
+	mu  sync.Mutex
+	all waiterSet    // registered
+	n   atomic.Int32 // how many
+}
+
+func (m *monitor) take() bool { return m.busy.CompareAndSwap(false, true) }
+
+// An audience is who waits for completions of one context, or for unexpected
+// messages.
+type audience struct {
+	ws waiterSet // guarded by monitor.mu
+	n  atomic.Int32
+}
+
+func (a *audience) waiting() bool { return a.n.Load() != 0 }
+
+// A waiter is one goroutine that is about to block, or blocked, in a Test call
+// or in a blocking helper.
+type waiter struct {
+	ch        chan struct{} // holds at most one wake-up
+	timer     *time.Timer
+	pos       [2]int // in monitor.all and in an audience
+	parked    atomic.Bool
+	cancelled atomic.Bool              // the context.Context of a helper ended
+	sleeping  atomic.Pointer[instance] // whose Sleep the goroutine may be in
+
+	// Of a blocking helper; guarded by the engine lock of in.
+	in   *instance
+	op   *Op // until done
+	done bool
+	size int
+	err  error
+}
+
+var waiters = sync.Pool{New: func() any {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return &waiter{ch: make(chan struct{}, 1), timer: t}
+}}
+
+func newWaiter() *waiter {
+	w := waiters.Get().(*waiter)
+	select {
+	case <-w.ch: // from its former life
+	default:
+	}
+	return w
+}
+
+func (w *waiter) free() {
+	w.in, w.op, w.done, w.size, w.err = nil, nil, false, 0, nil
+	w.cancelled.Store(false)
+	waiters.Put(w)
+}
+
+// completeLocked takes the completion of a blocking helper's operation.
+func (w *waiter) completeLocked(op *Op) {
+	in := op.lane.in
+	w.size, w.err = op.size, op.err
+	w.op = nil
+	op.lane.recycleLocked(op)
+	w.done = true
+	if w.parked.Load() {
+		w.wake(in.ep)
+	}
+}
+
+func (w *waiter) wake(e *Endpoint) {
+	select {
+	case w.ch <- struct{}{}:
+		e.counters.wakes.Inc()
+	default:
+	}
+	if in := w.sleeping.Load(); in != nil {
+		in.sleeper.Wake()
+	}
+}
+
+// block waits for a wake-up or until the deadline; < 0 means none.
+func (w *waiter) block(e *Endpoint, deadline time.Duration) {
+	e.counters.sleeps.Inc()
+	if deadline < 0 {
+		<-w.ch
+		return
+	}
+	w.timer.Reset(deadline - e.now())
+	select {
+	case <-w.ch:
+	case <-w.timer.C:
+	}
+	w.timer.Stop()
+}
+
+// register makes a waiter visible to those who wake. in is the method it is
+// going to sleep on, or nil.
+func (e *Endpoint) register(w *waiter, a *audience, in *instance) {
+	m := &e.monitor
+	w.sleeping.Store(in)
+	w.parked.Store(true)
+	m.mu.Lock()
+	m.all.add(w, 0)
+	m.n.Add(1)
+	if a != nil {
+		a.ws.add(w, 1)
+		a.n.Add(1)
+	}
+	m.mu.Unlock()
+}
+
+func (e *Endpoint) unregister(w *waiter, a *audience) {
+	m := &e.monitor
+	m.mu.Lock()
+	m.all.remove(w, 0)
+	m.n.Add(-1)
+	if a != nil {
+		a.ws.remove(w, 1)
+		a.n.Add(-1)
+	}
+	m.mu.Unlock()
+	w.parked.Store(false)
+	w.sleeping.Store(nil)
+}
+
+func (e *Endpoint) wakeAudience(a *audience) {
+	e.monitor.mu.Lock()
+	defer e.monitor.mu.Unlock()
+	for _, w := range a.ws {
+		w.wake(e)
+	}
+}
+
+// wakeEverybody makes all waiters look again at what they wait for.
+func (e *Endpoint) wakeEverybody() {
+	m := &e.monitor
+	if m.n.Load() == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.all {
+		w.wake(e)
+	}
+}
+
+// handover wakes one waiter if nobody holds the monitor.
+func (e *Endpoint) handover() {
+	m := &e.monitor
+	if m.n.Load() == 0 || m.busy.Load() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.all) > 0 {
+		m.all[0].wake(e)
+	}
+}
+
+// waiterSet is an unordered set; the index says which position field is its own.
+type waiterSet []*waiter
+
+func (s *waiterSet) add(w *waiter, index int) {
+	w.pos[index] = len(*s)
+	*s = append(*s, w)
+}
+
+func (s *waiterSet) remove(w *waiter, index int) {
+	all := *s
+	last := all[len(all)-1]
+	all[w.pos[index]] = last
+	last.pos[index] = w.pos[index]
+	all[len(all)-1] = nil
+	*s = all[:len(all)-1]
+}
