@@ -1,0 +1,68 @@
+package tidy
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// purePackages are state and arithmetic only: no I/O, no clock, no goroutine,
+// no lock. Time and randomness come in as arguments, so that every test of
+// them is deterministic.
+var purePackages = []string{"matchbits", "peer", "methods/via/wire"}
+
+// pureImports are what they may import of the standard library; nothing else,
+// from wherever. A new one is added here once somebody has made sure that it
+// has neither state of its own nor an effect.
+var pureImports = []string{
+	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "math/bits",
+	"slices", "sort", "strconv", "strings", "time", "unicode/utf8",
+}
+
+// timeTypes are what they may use of package time: amounts, no clock.
+var timeTypes = []string{"Duration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
+
+func pure(t *Tree) (problems []Problem) {
+	for _, p := range t.Packages {
+		if !slices.Contains(purePackages, p.Dir) {
+			continue
+		}
+		for _, f := range p.Files {
+			if !f.Test {
+				problems = append(problems, t.impureImports(p, f)...)
+				problems = append(problems, t.impureCode(p, f)...)
+			}
+		}
+	}
+	return problems
+}
+
+func (t *Tree) impureImports(p *Package, f *File) (problems []Problem) {
+	for _, spec := range f.AST.Imports {
+		name := imported(spec)
+		// Of our own module the layers decide.
+		if !strings.HasPrefix(name, t.Module+"/") && !slices.Contains(pureImports, name) {
+			problems = append(problems, t.problem(f, spec.Pos(), "%s is pure and may not import %s", p.Dir, name))
+		}
+	}
+	return problems
+}
+
+func (t *Tree) impureCode(p *Package, f *File) (problems []Problem) {
+	clock := importedAs(f.AST, "time", "time")
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			problems = append(problems, t.problem(f, n.Pos(), "%s is pure and may not start a goroutine", p.Dir))
+		case *ast.ChanType:
+			problems = append(problems, t.problem(f, n.Pos(), "%s is pure and may not use a channel", p.Dir))
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if ok && clock != "" && x.Name == clock && !slices.Contains(timeTypes, n.Sel.Name) {
+				problems = append(problems, t.problem(f, n.Pos(), "%s is pure and may not use time.%s", p.Dir, n.Sel.Name))
+			}
+		}
+		return true
+	})
+	return problems
+}

@@ -1,0 +1,3 @@
+package bmi
+
+import _ "github.com/viaduct-hpc/viaduct/methods/via" // tests may

@@ -1,0 +1,4 @@
+// Package matchbits imports nothing of ours.
+package matchbits
+
+import _ "github.com/viaduct-hpc/viaduct/internal/sim"

@@ -1,0 +1,2 @@
+// Package newcomer is in no layer yet.
+package newcomer

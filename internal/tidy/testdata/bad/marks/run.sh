@@ -1,0 +1,2 @@
+mktemp fooXXX # fine
+# TODO

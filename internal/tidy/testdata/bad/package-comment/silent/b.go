@@ -1,0 +1,3 @@
+// This comment belongs to nothing.
+
+package silent

@@ -1,0 +1,2 @@
+// Package spoken says what it is for.
+package spoken

@@ -1,0 +1,4 @@
+// Package bmi need not be pure.
+package bmi
+
+import _ "net"

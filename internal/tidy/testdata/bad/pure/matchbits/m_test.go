@@ -1,0 +1,5 @@
+package matchbits
+
+import "os" // tests may
+
+var _ = os.Args

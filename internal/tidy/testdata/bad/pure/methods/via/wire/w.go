@@ -1,0 +1,4 @@
+// Package wire is pure too.
+package wire
+
+import _ "net"
