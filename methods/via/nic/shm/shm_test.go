@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,3 +189,5 @@ func pattern(n int, seed byte) []byte {
 	}
 	return b
 }
+
+func wordAtomic(word *uint64, v uint64) { atomic.StoreUint64(word, v) }
