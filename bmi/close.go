@@ -36,7 +36,6 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		}
 	}
 	e.wakeEverybody()
-	e.watchers.Wait()
 
 	errs := make([]error, len(e.methods()))
 	var all sync.WaitGroup
@@ -48,14 +47,31 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		all.Go(func() { errs[i] = in.close(ctx) })
 	}
 	all.Wait()
+	e.waitForWatchers(ctx)
 	close(e.closed)
 	e.spinner.close()
 	e.wakeEverybody()
 	return errors.Join(errs...)
 }
 
+// waitForWatchers waits until no goroutine of the endpoint is left; one in a
+// handler that does not return in time is not waited for.
+func (e *Endpoint) waitForWatchers(ctx context.Context) {
+	gone := make(chan struct{})
+	go func() {
+		e.watchers.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+	}
+}
+
 // close closes the method and completes what it left behind.
 func (in *instance) close(ctx context.Context) error {
+	in.takeSleep() // nobody is asleep on a method that closes
+	defer in.giveSleep()
 	in.lock()
 	defer in.unlock()
 	in.closing = true

@@ -38,7 +38,8 @@ type instance struct {
 	sleepUntil time.Duration
 
 	// sleepMu is held from Arm to Disarm: by the one caller that sleeps, or
-	// by the watcher. stepBack asks the watcher to let go of it.
+	// by the watcher; and while the method closes. stepBack asks the watcher
+	// to let go of it.
 	sleepMu  sync.Mutex
 	stepBack atomic.Bool
 

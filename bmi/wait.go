@@ -130,7 +130,6 @@ const idleMax = 8
 // an arrival to its completion.
 func (e *Endpoint) sleepDirect(r *request, w *waiter, in *instance, deadline time.Duration) (served, slept bool) {
 	in.takeSleep()
-	defer in.giveSleep()
 	a := r.audience(e)
 	e.register(w, a, in)
 	in.lock()
@@ -159,17 +158,13 @@ func (e *Endpoint) sleepDirect(r *request, w *waiter, in *instance, deadline tim
 		}
 	}
 	e.unregister(w, a)
-	if served {
-		return true, false
-	}
 	in.lock()
 	if armed {
 		in.asleep = false
-		if !in.dead {
-			in.sleeper.Disarm()
-		}
+		in.sleeper.Disarm()
 	}
-	served = r.takeLocked(in) || in.burstLocked(r, wakePolls)
+	in.giveSleep() // before polling, which may run handlers
+	served = served || r.takeLocked(in) || in.burstLocked(r, wakePolls)
 	in.unlock()
 	return served, armed && nap != 0
 }
@@ -194,18 +189,23 @@ func (e *Endpoint) sleepIndirect(r *request, w *waiter, deadline time.Duration) 
 	return e.takeAll(r) || e.pass(r, 1)
 }
 
-// takeSleep claims the right to sleep on the method, from its watcher if need be.
+// takeSleep claims the right to sleep on the method, from its watcher if need
+// be. It is taken before the engine lock.
 func (in *instance) takeSleep() {
 	if in.sleepMu.TryLock() {
 		return
 	}
 	in.stepBack.Store(true)
-	in.sleeper.Wake()
+	if in.sleeper != nil {
+		in.sleeper.Wake()
+	}
 	in.sleepMu.Lock()
 	in.stepBack.Store(false)
 }
 
 func (in *instance) giveSleep() {
 	in.sleepMu.Unlock()
-	in.watch.resume()
+	if in.watch != nil {
+		in.watch.resume()
+	}
 }

@@ -132,42 +132,47 @@ func (w *watcher) rest(d time.Duration) {
 // watch makes progress until the application does it again. It returns how
 // often the method was polled by then.
 func (w *watcher) watch(seen uint64) uint64 {
-	in := w.in
-	if !in.sleepMu.TryLock() {
-		w.state.Store(watchParked)
-		// The sleeper may have left before it could see the state.
-		if !in.sleepMu.TryLock() {
-			<-w.kick
-			w.state.Store(watchResting)
-			return seen
-		}
-	}
-	w.state.Store(watchWatching)
 	w.pause = pollPauseMin
 	for more := true; more && !w.quit.Load(); {
-		seen, more = w.once(seen)
+		if !w.claim() {
+			break
+		}
+		w.state.Store(watchWatching)
+		slept := w.sleep()
+		w.in.sleepMu.Unlock()
+		// Polling may run handlers, which take their time: whoever wants to
+		// sleep on the method must not have to wait for them.
+		seen, more = w.poll(seen, slept)
 	}
 	w.state.Store(watchResting)
-	in.sleepMu.Unlock()
 	return seen
 }
 
-// once sleeps once and then polls. It reports false when the watcher should
-// step back.
-func (w *watcher) once(seen uint64) (uint64, bool) {
-	in := w.in
-	slept := w.sleep()
+// claim takes the right to sleep on the method. If the application has it, it
+// parks until resume and reports false.
+func (w *watcher) claim() bool {
+	mu := &w.in.sleepMu
+	if mu.TryLock() {
+		return true
+	}
+	w.state.Store(watchParked)
+	if mu.TryLock() { // its holder left before it could see the state
+		return true
+	}
+	<-w.kick
+	return false
+}
+
+// poll makes progress. It reports false when the watcher should step back.
+func (w *watcher) poll(seen uint64, slept bool) (uint64, bool) {
+	in, demand := w.in, &w.in.ep.spinner.demand
 	in.lock()
 	others := in.polls != seen
-	if in.dead || in.handlers > 0 {
-		seen = in.polls
-		in.unlock()
-		return seen, false
-	}
 	happened := false
 	for i := 0; i < watchPolls && in.pollLocked(); i++ {
 		happened = true
 	}
+	back := in.dead || in.handlers > 0 || in.stepBack.Load()
 	seen = in.polls
 	in.unlock()
 	switch {
@@ -176,15 +181,12 @@ func (w *watcher) once(seen uint64) (uint64, bool) {
 	case !slept:
 		w.rest(w.pause)
 		limit := pollIdleMax
-		if in.ep.spinner.demand.Load() > 0 {
+		if demand.Load() > 0 {
 			limit = pollPauseMax
 		}
 		w.pause = min(2*w.pause, limit)
 	}
-	if in.stepBack.Load() {
-		return seen, false
-	}
-	return seen, !others || in.ep.spinner.demand.Load() > 0
+	return seen, !back && (!others || demand.Load() > 0)
 }
 
 // sleep blocks until something arrives. It reports false if the method cannot
@@ -213,9 +215,7 @@ func (w *watcher) sleep() bool {
 	}
 	in.lock()
 	in.asleep = false
-	if !in.dead {
-		in.sleeper.Disarm()
-	}
+	in.sleeper.Disarm()
 	in.unlock()
 	return armed && nap != 0
 }
