@@ -8,8 +8,13 @@ import (
 )
 
 // Close closes the endpoint; Limits.DrainTimeMax bounds how long that takes.
-// See Shutdown.
+// Under Config.Manual it does not wait at all. See Shutdown.
 func (e *Endpoint) Close() error {
+	if e.cfg.Manual {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		return e.Shutdown(ctx)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.Limits.DrainTimeMax)
 	defer cancel()
 	return e.Shutdown(ctx)
