@@ -108,7 +108,7 @@ func (r *receiver) transfer(ctx context.Context) (Summary, error) {
 	} else {
 		sum.SHA256 = r.end.sum
 	}
-	if !errors.Is(err, bmi.ErrPeerFailed) && !errors.Is(err, ErrOtherSide) {
+	if !errors.Is(err, bmi.ErrPeerFailed) {
 		r.leave(verdict)
 	}
 	return sum, err

@@ -131,6 +131,7 @@ func (s *sender) transfer(ctx context.Context) (Summary, error) {
 	if err == nil {
 		if err = s.prepare(); err != nil {
 			s.abort(err)
+			s.goodbye()
 		}
 	}
 	if err != nil {
@@ -141,7 +142,9 @@ func (s *sender) transfer(ctx context.Context) (Summary, error) {
 		s.opt.Started()
 	}
 	go s.feed()
-	if err := s.settle(ctx); err != nil {
+	err = s.settle(ctx)
+	s.goodbye()
+	if err != nil {
 		return Summary{Bytes: s.taken.Load()}, err
 	}
 	sum := Summary{Bytes: s.total}
@@ -189,17 +192,17 @@ func (s *sender) call(ctx context.Context, request, answer []byte) (int, error) 
 
 // prepare makes the blocks, and hears the verdict at any time from now on.
 func (s *sender) prepare() error {
-	if err := s.w.alloc(s.opt.Blocks, s.opt.Block); err != nil {
-		return err
-	}
-	for _, b := range s.w.blocks {
-		s.free <- b
-	}
 	p, err := s.w.post("wait for the verdict", func() (bmi.Posted, error) {
 		return s.w.c.PostRecv(s.w.peer, tagVerdict, s.verdict, &verdictMark{})
 	})
 	if err == nil && p.Done {
 		err = s.judge(p.Size)
+	}
+	if err == nil {
+		err = s.w.alloc(s.opt.Blocks, s.opt.Block)
+	}
+	for _, b := range s.w.blocks {
+		s.free <- b
 	}
 	return err
 }
@@ -210,10 +213,10 @@ func (s *sender) judge(size int) error {
 	if err != nil {
 		return err
 	}
+	s.reply = &r
 	if r.refused {
 		return fmt.Errorf("%w after %d bytes: %q", ErrOtherSide, r.bytes, r.text)
 	}
-	s.reply = &r
 	return nil
 }
 
@@ -246,9 +249,6 @@ func (s *sender) settle(ctx context.Context) error {
 	if s.reply.bytes != s.total {
 		return fmt.Errorf("%w: a verdict on %d bytes of %d", ErrFormat, s.reply.bytes, s.total)
 	}
-	// The receiver stays until it knows that its verdict arrived. That it
-	// cannot be told changes nothing.
-	_ = s.w.say(context.Background(), tagGoodbye, nil)
 	return nil
 }
 
@@ -281,6 +281,14 @@ func (s *sender) took(b *block) {
 	s.free <- b
 }
 
+// goodbye lets the receiver go, which stays until it knows that its verdict
+// arrived. That it cannot be told changes nothing.
+func (s *sender) goodbye() {
+	if s.reply != nil {
+		_ = s.w.say(context.Background(), tagGoodbye, nil)
+	}
+}
+
 // interrupt tells the receiver why nothing comes any more; but only if feed is
 // not in the middle of posting, which it will not be again.
 func (s *sender) interrupt(cause error) {
@@ -290,10 +298,25 @@ func (s *sender) interrupt(cause error) {
 	s.abort(fmt.Errorf("the sender was interrupted: %w", cause))
 }
 
-// abort sends the block that ends a transfer early, best effort.
+// abort sends the block that ends a transfer early, best effort, and stays until
+// the receiver says that it heard: blocks before it must not be taken back.
 func (s *sender) abort(cause error) {
 	text := shorten(cause)
 	b := append(make([]byte, headerBytes), text...)
 	header{kind: kindAbort, length: len(text), sequence: s.sequence, session: s.w.session}.put(b)
-	_ = s.w.say(context.Background(), tagBlock, b)
+	if s.w.say(context.Background(), tagBlock, b) != nil {
+		return
+	}
+	enough := time.After(leaveTimeMax)
+	for s.reply == nil {
+		select {
+		case <-enough:
+			return
+		case done, open := <-s.w.completions:
+			if !open || done.Err != nil {
+				return
+			}
+			_ = s.see(done) // the verdict will be a bad one
+		}
+	}
 }
