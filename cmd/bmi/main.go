@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli"
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm
 )
 
 func main() {

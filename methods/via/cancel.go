@@ -78,6 +78,8 @@ func (m *method) Check(p bmi.Peer) error {
 		return r.errorf(bmi.ErrPeerFailed, "the connection is being taken down")
 	case r.fsm.SendPolicy() == peer.PolicyRefuse:
 		return r.errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended")
+	case r.fsm.State() == peer.Init:
+		return r.failed
 	}
 	return nil
 }

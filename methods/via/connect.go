@@ -169,17 +169,33 @@ func (m *method) linkFailed(r *remote, id peer.Link, err error) {
 	m.step(r, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})
 }
 
-// linkBroke ends the link in use after an error that it gave.
+// linkBroke notes that the link in use gave an error. Nothing more is sent over
+// it; the operations fail in the next Poll, so that nobody who is in the middle
+// of one finds it gone.
 func (m *method) linkBroke(r *remote, err error) {
-	if r.link == nil {
+	if r.link == nil || r.broken {
 		return
 	}
+	r.broken, r.open = true, false
 	r.cause = err
-	id := r.link.id
-	m.log.Debug("via: link broke", "peer", r.name, "error", err)
-	m.closeLink(r)
-	reason, _ := reasonOf(err)
-	m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: id, Reason: reason})
+	m.broken = append(m.broken, r)
+	m.host.Wake()
+}
+
+// endBroken takes down the links that broke.
+func (m *method) endBroken() {
+	for len(m.broken) > 0 {
+		r := m.broken[0]
+		m.broken = m.broken[:copy(m.broken, m.broken[1:])]
+		if !r.broken {
+			continue // the machine has given that link up already
+		}
+		id := r.link.id
+		m.log.Debug("via: link broke", "peer", r.name, "error", r.cause)
+		m.closeLink(r)
+		reason, _ := reasonOf(r.cause)
+		m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: id, Reason: reason})
+	}
 }
 
 // protocolError ends the connection of a peer that broke the rules.
@@ -226,7 +242,7 @@ func (m *method) opened(r *remote) {
 	r.eagerBytes = min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*r.packetBytes)
 	r.credits.extend(r.fsm.RemoteCredits())
 	l.rdma = l.theirFlags&wire.ConnRDMA != 0 && m.rdmaUsable(l)
-	r.open = true
+	r.open, r.failed = !r.broken, nil
 	r.count.Connects++
 	m.pump(r)
 }
@@ -234,6 +250,7 @@ func (m *method) opened(r *remote) {
 // fail ends every operation with a peer.
 func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 	err := m.failure(r, reason, remote)
+	r.failed = err
 	if r.assembly.unexpected {
 		m.buffers.give(r.assembly.buf)
 	}

@@ -27,7 +27,7 @@ func (a *assembly) active() bool { return a.length > 0 }
 
 // eagerArrived handles an EXPECTED or UNEXPECTED packet.
 func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
-	if !r.open {
+	if !r.open && !r.fsm.Ready() {
 		return fmt.Errorf("%v before the connection is ready", h.Bits.Type())
 	}
 	if wire.IsNext(h.Aux) {

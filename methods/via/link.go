@@ -120,7 +120,7 @@ func (m *method) closeLink(r *remote) {
 	if r.open || r.fsm.Session() != 0 {
 		r.count.Disconnects++
 	}
-	r.open = false
+	r.open, r.broken = false, false
 	r.link, r.vi = nil, nil
 	m.links.Give(l.myID, l.generation)
 	l.closing = true

@@ -40,6 +40,7 @@ type method struct {
 	events      [4]vipl.ConnEvent
 
 	// Peers with something to do in the next Poll.
+	broken                 []*remote  // whose link gave an error
 	stalled, stalledNext   []*remote  // waiting for room in the NIC, or just given credits
 	holding, offering      []*remote  // with held messages
 	moving, movingNext     []*opState // with a part not given to the NIC yet
@@ -96,6 +97,10 @@ func (m *method) Poll() bool {
 	did := n > 0
 	if k := m.nic.PollEvents(m.events[:]); k > 0 {
 		m.connEvents(k)
+		did = true
+	}
+	if len(m.broken) > 0 {
+		m.endBroken()
 		did = true
 	}
 	if len(m.moving)+len(m.stalled)+len(m.settling)+len(m.holding)+len(m.oldTags) > 0 {

@@ -29,9 +29,6 @@ func (m *method) move(s *opState) {
 			m.linkBroke(s.r, err)
 			return
 		}
-		if s.phase != phaseMoving {
-			return // the link broke meanwhile
-		}
 	}
 	if l.next < l.end && !l.moving {
 		l.moving = true
@@ -150,9 +147,6 @@ func (m *method) checkMoved(s *opState) {
 	if !l.finSent {
 		l.finSent = true
 		m.sendFin(s.r, l.theirs, wire.FinMoved)
-		if s.phase != phaseMoving {
-			return // the link broke meanwhile
-		}
 	}
 	if !l.peerDone {
 		return

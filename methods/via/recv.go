@@ -69,7 +69,7 @@ func (m *method) received(r *remote, data []byte) {
 		return
 	}
 	h, body, _ := wire.ParseHeader(data)
-	if h.Seq != r.recvSeq+1 || h.Bits.PeerID() != r.myID && !h.Bits.Type().Connects() || h.Bits.Reserved() != 0 {
+	if h.Seq != r.recvSeq+1 || h.Bits.PeerID() != r.myID && !anonymous(h.Bits) || h.Bits.Reserved() != 0 {
 		m.badHeader(r, h)
 		return
 	}
@@ -89,6 +89,12 @@ func (m *method) received(r *remote, data []byte) {
 	if err != nil {
 		m.protocolError(r, err)
 	}
+}
+
+// anonymous tells whether a packet may come from a peer that has not been told
+// its id yet: the handshake, and a farewell in the middle of it.
+func anonymous(b matchbits.Bits) bool {
+	return b.PeerID() == 0 && (b.Type().Connects() || b.Type() == matchbits.TypeCancel)
 }
 
 // badHeader says which rule of the header was broken.
@@ -115,8 +121,10 @@ func (m *method) controlArrived(r *remote, h wire.Header, body []byte) error {
 		return m.connReqArrived(r, body)
 	case matchbits.TypeConnAck:
 		return m.connAckArrived(r, body)
+	case matchbits.TypeCancel:
+		return m.byeArrived(r, h, body)
 	}
-	if !r.open {
+	if !r.open && !r.fsm.Ready() {
 		return fmt.Errorf("%v before the connection is ready", h.Bits.Type())
 	}
 	switch h.Bits.Type() {
@@ -134,8 +142,6 @@ func (m *method) controlArrived(r *remote, h wire.Header, body []byte) error {
 			m.credited(r, c.Credits)
 		}
 		return err
-	case matchbits.TypeCancel:
-		return m.byeArrived(r, h, body)
 	case matchbits.TypeKeepAlive:
 		return m.keepAliveArrived(r, h, body)
 	}

@@ -15,6 +15,7 @@ type remote struct {
 	// What every message touches comes first. vi to assembly belong to the
 	// link in use and start anew with each.
 	open        bool // READY: messages may be sent
+	broken      bool // in method.broken: the link is about to be given up
 	self        bool // the endpoint itself
 	refusing    bool // dropped, forgotten or closing: no new operations
 	heard       bool // something arrived since the machine was told
@@ -47,9 +48,12 @@ type remote struct {
 
 	fsm   peer.Machine
 	cause error // what the NIC said of the latest failure
-	addr bmi.Addr
-	name string // the address, with scheme
-	host string // in the provider's terms
+	// failed is how the latest connection, or attempt, ended; nil while there
+	// is one, or if there never was.
+	failed error
+	addr   bmi.Addr
+	name   string // the address, with scheme
+	host   string // in the provider's terms
 
 	id         peer.ID // of key; the record's own, whatever its links are called
 	generation uint32

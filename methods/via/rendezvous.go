@@ -58,12 +58,11 @@ func (m *method) startLarge(s *opState, rts *wire.RTS) {
 		l.end = from
 		l.remote = append(l.remote[:0], rts.Pieces...)
 	}
-	if from == size {
-		l.peerDone = true // the receiver moves all of it
-	} else {
+	l.finSent = l.mode == modeNone
+	l.peerDone = from == size // the receiver moves all of it
+	if !l.peerDone {
 		m.sendCTS(s, from)
 	}
-	l.finSent = l.mode == modeNone
 	m.move(s)
 }
 

@@ -8,7 +8,7 @@ type sleeper struct{ *method }
 // Arm asks the NIC for wake-ups, unless something is left to do here.
 func (s sleeper) Arm() bool {
 	m := s.method
-	if len(m.moving)+len(m.stalled)+len(m.settling) > 0 {
+	if len(m.broken)+len(m.moving)+len(m.stalled)+len(m.settling) > 0 {
 		return false
 	}
 	return m.nic.Arm()

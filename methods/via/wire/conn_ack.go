@@ -44,7 +44,7 @@ func ParseConnAck(b []byte) (ConnAck, error) {
 		Version: binary.LittleEndian.Uint32(b),
 		Reason:  binary.LittleEndian.Uint32(b[4:]),
 		Session: binary.LittleEndian.Uint64(b[8:]),
-		Attempt:   binary.LittleEndian.Uint64(b[16:]),
+		Attempt: binary.LittleEndian.Uint64(b[16:]),
 		Latest:  binary.LittleEndian.Uint64(b[24:]),
 		PeerID:  binary.LittleEndian.Uint32(b[32:]),
 		Credits: binary.LittleEndian.Uint32(b[36:]),

@@ -56,7 +56,7 @@ func ParseConnReq(b []byte) (ConnReq, error) {
 	m := ConnReq{
 		Version: binary.LittleEndian.Uint32(b),
 		Session: binary.LittleEndian.Uint64(b[4:]),
-		Attempt:   binary.LittleEndian.Uint64(b[12:]),
+		Attempt: binary.LittleEndian.Uint64(b[12:]),
 		PeerID:  binary.LittleEndian.Uint32(b[20:]),
 		Credits: binary.LittleEndian.Uint32(b[24:]),
 		MTU:     binary.LittleEndian.Uint32(b[28:]),

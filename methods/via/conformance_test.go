@@ -1,0 +1,32 @@
+package via_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/viaduct-hpc/viaduct/methods/methodtest"
+	_ "github.com/viaduct-hpc/viaduct/methods/via"
+)
+
+func TestMain(m *testing.M) {
+	code := methodtest.Main(m, nil)
+	if code == 0 && goleak.Find() != nil {
+		os.Stderr.WriteString(goleak.Find().Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// TestConformanceSHM runs the conformance suite between endpoints of this
+// process, and one of another process, over shared memory.
+func TestConformanceSHM(t *testing.T) {
+	t.Setenv("VIADUCT_SHM_DIR", t.TempDir())
+	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+		return &methodtest.Subject{
+			Address: func(name string) string { return "via+shm://" + name },
+			Fork:    methodtest.ForkSelf(func(name string) string { return "via+shm://" + name }),
+		}
+	})
+}
