@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+func TestMain(m *testing.M) {
+	// The limit tests start this program again as `bmi perf-follow`.
+	if len(os.Args) == 2 && os.Args[1] == "perf-follow" {
+		app := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+		os.Exit(app.Main(context.Background(), os.Args[1:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const waitMax = 20 * time.Second
+
+var names atomic.Int64
+
+func newAddress() string { return fmt.Sprintf("mem://cli-%d", names.Add(1)) }
+
+// syncBuffer may be written and read by several goroutines.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// run is one execution of the command within this process.
+type run struct {
+	out, err syncBuffer
+	code     int
+	done     chan struct{}
+	stop     context.CancelFunc
+}
+
+func start(t *testing.T, in *os.File, args ...string) *run {
+	t.Helper()
+	r := &run{done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	t.Cleanup(cancel)
+	app := &App{In: in, Out: &r.out, Err: &r.err}
+	go func() {
+		defer close(r.done)
+		r.code = app.Main(ctx, args)
+	}()
+	return r
+}
+
+func (r *run) wait(t *testing.T) *run {
+	t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(waitMax):
+		require.FailNow(t, "the command hangs", r.err.String())
+	}
+	return r
+}
+
+func bmiRun(t *testing.T, args ...string) *run {
+	t.Helper()
+	in, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, in.Close()) }()
+	return start(t, in, args...).wait(t)
+}
+
+func TestMistakesGetHelpfulErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"prf":                                 `unknown command "prf"; did you mean perf?`,
+		"sned x":                              `did you mean send?`,
+		"perf":                                "bmi perf takes one METHOD or ADDR, not 0 arguments",
+		"perf nothing":                        `unknown method "nothing"; available: mem`,
+		"perf nothing://x":                    `unknown method "nothing"; available: mem`,
+		"perf mem -size 1TiB":                 `bad size "1TiB"`,
+		"perf mem -test latncy":               `unknown test "latncy": choose from limit-bounce`,
+		"perf mem -memory fast":               `bad -memory "fast"`,
+		"perf mem -window 0":                  "bad -window 0",
+		"perf mem -pin x":                     `bad -pin "x"`,
+		"perf mem -time 0s":                   "bad -time",
+		"perf mem://x -listen mem://y":        "-listen is for",
+		"perf mem -nosuch":                    "unknown flag: --nosuch",
+		"ping name":                           `bad address "name": want METHOD://NAME`,
+		"ping mem://":                         "the name behind :// is missing",
+		"ping mem://x -size 1MiB -count -1":   "cannot be negative",
+		"send mem://x -block 1.5":             `bad size "1.5"`,
+		"send":                                "an ADDR and perhaps a FILE",
+		"send mem://x .":                      "is a directory; try: tar c . | bmi send ADDR",
+		"recv":                                "bmi recv takes one ADDR",
+		"info nothing":                        `unknown method "nothing"`,
+		"version 1":                           "no arguments",
+		"serve mem://x y":                     "one ADDR",
+		"recv nothing://x -o /no/such/folder": `unknown method "nothing"`,
+	} {
+		r := bmiRun(t, strings.Fields(line)...)
+		assert.Equal(t, ExitUsage, r.code, line)
+		assert.Contains(t, r.err.String(), want, line)
+		assert.Contains(t, r.err.String(), "bmi help", line)
+		assert.Empty(t, r.out.String(), line)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	r := bmiRun(t)
+	assert.Equal(t, ExitOK, r.code)
+	for _, command := range []string{"info", "ping", "serve", "perf", "send", "recv", "version", "completion", "Exit codes: 0 success"} {
+		assert.Contains(t, r.out.String(), command)
+	}
+	assert.NotContains(t, r.out.String(), "perf-follow")
+
+	r = bmiRun(t, "version")
+	assert.Equal(t, ExitOK, r.code)
+	assert.Regexp(t, `^bmi \S+ go\S+ linux/\w+\n$`, r.out.String())
+
+	r = bmiRun(t, "completion", "bash")
+	assert.Equal(t, ExitOK, r.code)
+	assert.Contains(t, r.out.String(), "bash completion")
+}
+
+func TestInfo(t *testing.T) {
+	r := bmiRun(t, "info")
+	assert.Equal(t, ExitOK, r.code)
+	assert.Contains(t, r.out.String(), "largest message")
+
+	r = bmiRun(t, "info", "mem", "-json")
+	require.Equal(t, ExitOK, r.code)
+	var got map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.out.String()), &got))
+	assert.Equal(t, "mem", got["method"])
+	assert.Equal(t, "memory", got["provider"])
+	assert.EqualValues(t, 64<<20, got["max_expected_size"])
+	assert.Equal(t, true, got["registered_memory"])
+	assert.NotContains(t, got, "error")
+}
+
+func serveInProcess(t *testing.T) string {
+	t.Helper()
+	address := newAddress()
+	in, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	server := start(t, in, "serve", address)
+	t.Cleanup(func() {
+		server.stop()
+		assert.Equal(t, ExitOK, server.wait(t).code, server.err.String())
+		require.NoError(t, in.Close())
+	})
+	require.Eventually(t, func() bool { return strings.Contains(server.err.String(), "serving at "+address) }, waitMax, time.Millisecond)
+	return address
+}
+
+func TestPing(t *testing.T) {
+	address := serveInProcess(t)
+	r := bmiRun(t, "ping", address, "-count", "3", "-interval=1ms", "-size", "1KiB")
+	assert.Equal(t, ExitOK, r.code, r.err.String())
+	assert.Contains(t, r.out.String(), "1 KiB from "+address+": ping 3, ")
+	assert.Contains(t, r.out.String(), "3 answered; round trip least")
+
+	r = bmiRun(t, "ping", address, "-size", "1MiB")
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err.String(), "a ping carries at most")
+}
+
+func TestPingNobody(t *testing.T) {
+	r := bmiRun(t, "ping", "mem://nobody")
+	assert.Equal(t, ExitNobody, r.code)
+	assert.Contains(t, r.err.String(), "nobody answers at this address")
+	assert.Empty(t, r.out.String())
+}
+
+func TestPingOneThatDoesNotAnswer(t *testing.T) {
+	address := newAddress()
+	out := filepath.Join(t.TempDir(), "out")
+	in, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, in.Close()) }()
+	receiver := start(t, in, "recv", address, "-o", out)
+	// The first tries may come before the receiver listens.
+	require.Eventually(t, func() bool {
+		r := bmiRun(t, "ping", address, "-timeout", "20ms")
+		assert.Equal(t, ExitNobody, r.code)
+		return strings.Contains(r.err.String(), "no answer within 20ms: is `bmi serve` running there?")
+	}, waitMax, time.Millisecond)
+	receiver.stop()
+	assert.Equal(t, ExitInterrupted, receiver.wait(t).code)
+	assert.NoFileExists(t, out)
+}
+
+func TestPerfJSONLines(t *testing.T) {
+	address := serveInProcess(t)
+	r := bmiRun(t, "perf", address, "-json", "-time", "1ms", "-size", "0,8", "-size=4KiB", "-test", "latency,rate", "-test", "bandwidth", "-test", "bidirectional", "-window", "4", "-memory", "registered")
+	require.Equal(t, ExitOK, r.code, r.err.String())
+	var got []string
+	for line := range strings.Lines(r.out.String()) {
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &fields), line)
+		for _, name := range []string{"test", "method", "size", "window", "median", "p99", "unit"} {
+			require.Contains(t, fields, name)
+		}
+		require.Len(t, fields, 7)
+		assert.Equal(t, "mem", fields["method"])
+		assert.Positive(t, fields["median"])
+		got = append(got, fmt.Sprint(fields["test"], " ", fields["size"], " ", fields["window"], " ", fields["unit"]))
+	}
+	assert.Equal(t, []string{
+		"latency 0 1 us", "latency 8 1 us", "latency 4096 1 us",
+		"rate 0 4 msg/s", "rate 8 4 msg/s", "rate 4096 4 msg/s",
+		"bandwidth 8 4 MB/s", "bandwidth 4096 4 MB/s",
+		"bidirectional 8 4 MB/s", "bidirectional 4096 4 MB/s",
+	}, got)
+}
+
+func TestPerfTable(t *testing.T) {
+	address := serveInProcess(t)
+	r := bmiRun(t, "perf", address, "-time", "1ms", "-size", "8,64KiB", "-test", "latency", "-pin", "off")
+	require.Equal(t, ExitOK, r.code, r.err.String())
+	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
+	require.Len(t, lines, 3)
+	assert.Equal(t, []string{"TEST", "METHOD", "SIZE", "WINDOW", "MEDIAN", "P99", "UNIT"}, strings.Fields(lines[0]))
+	assert.Contains(t, lines[2], "64 KiB")
+	assert.Equal(t, strings.Index(lines[0], "UNIT"), strings.LastIndex(lines[1], "us"), "columns are aligned")
+}
+
+func TestPerfLimits(t *testing.T) {
+	if cores, err := perf.AllowedCores(); err != nil || len(cores) < 2 {
+		t.Skip("two processes that spin need two cores")
+	}
+	r := bmiRun(t, "perf", "mem", "-json", "-time", "2ms", "-test", "limit", "-size", "0,4KiB")
+	require.Equal(t, ExitOK, r.code, r.err.String())
+	assert.Contains(t, r.out.String(), `{"test":"limit-bounce","method":"bare","size":0,"window":1,`)
+	assert.Contains(t, r.out.String(), `{"test":"limit-memcpy","method":"bare","size":4096,"window":1,`)
+	assert.Equal(t, 2, strings.Count(r.out.String(), "\n"))
+}
+
+func TestPerfNobody(t *testing.T) {
+	r := bmiRun(t, "perf", "mem://nobody", "-test", "latency")
+	assert.Equal(t, ExitNobody, r.code)
+	assert.Contains(t, r.err.String(), "nobody answers at this address")
+}
