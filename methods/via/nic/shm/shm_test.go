@@ -3,6 +3,7 @@ package shm
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -45,7 +46,7 @@ func newRand(t testing.TB) *rand.Rand {
 
 func openDevice(t testing.TB, dir, name string) *Device {
 	t.Helper()
-	dev, err := Provider{Dir: dir}.Open(nic.Config{Listen: name})
+	dev, err := Provider{Dir: dir}.Open(nic.Config{Listen: name, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	d := dev.(*Device)
 	t.Cleanup(func() {
