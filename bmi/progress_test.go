@@ -1,0 +1,233 @@
+package bmi_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// Nobody ever tests, and still the other side's operations complete.
+func TestProgressInTheBackground(t *testing.T) {
+	for name, noSleeper := range map[string]bool{"sleeping": false, "on a timer": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.opt.NoSleeper, w.opt.EagerSize = noSleeper, 1
+			a, b := w.pair()
+			buf := make([]byte, 100)
+			_, err := b.ctx.PostRecv(b.peer, 1, buf, nil)
+			require.NoError(t, err)
+			got := a.wait(a.ctx.PostSend(a.peer, 1, make([]byte, 100), nil))
+			require.NoError(t, got.Err)
+		})
+	}
+}
+
+func TestTheBackgroundSleeps(t *testing.T) {
+	f := &fake{}
+	f.open(t, bmi.Config{})
+	require.Eventually(t, f.asleep, limit, time.Millisecond)
+	before := f.polled()
+	f.host.Wake()
+	require.Eventually(t, func() bool { return f.polled() > before && f.asleep() }, limit, time.Millisecond)
+}
+
+func TestTheBackgroundStepsBack(t *testing.T) {
+	var ready atomic.Bool
+	f := &fake{poll: func(f *fake) bool {
+		if len(f.posted) == 0 || !ready.Load() {
+			return false
+		}
+		f.complete(nil, nil)
+		return true
+	}}
+	s := f.open(t, bmi.Config{})
+	require.Eventually(t, f.asleep, limit, time.Millisecond)
+	// The background sleeps without limit; a caller that wants to sleep takes
+	// its place, and sleeps until its own time is over.
+	p, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	_, ok, err := s.ctx.Test(p.Op, 30*time.Millisecond)
+	require.NoError(t, err)
+	assert.False(t, ok)
+	f.mu.Lock()
+	last := f.sleeps[len(f.sleeps)-1]
+	for i := len(f.sleeps) - 1; last < 0 && i > 0; i-- {
+		last = f.sleeps[i]
+	}
+	f.mu.Unlock()
+	assert.Positive(t, last, "the caller slept itself")
+	assert.LessOrEqual(t, last, 30*time.Millisecond)
+
+	// And it comes back when the application leaves.
+	require.Eventually(t, f.asleep, limit, time.Millisecond)
+	ready.Store(true)
+	f.host.Wake()
+	require.NoError(t, s.wait(p, nil).Err)
+}
+
+// A sleeper wakes for a deadline that it knew, and for one that a post made
+// while it slept.
+func TestDeadlines(t *testing.T) {
+	var at atomic.Int64 // 0: none
+	due := make(chan time.Duration, 100)
+	f := &fake{}
+	f.next = func() (time.Duration, bool) { d := at.Load(); return time.Duration(d), d != 0 }
+	f.poll = func(f *fake) bool {
+		if d := at.Load(); d != 0 && f.clock() >= time.Duration(d) {
+			at.Store(0)
+			due <- f.clock() - time.Duration(d)
+		}
+		return false
+	}
+	f.post = func(f *fake, op *bmi.Op) {
+		at.Store(int64(f.clock() + 5*time.Millisecond))
+		op.Complete(0, nil)
+	}
+	s := f.open(t, bmi.Config{})
+	require.Eventually(t, f.asleep, limit, time.Millisecond)
+	_, err := s.ctx.PostSend(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	select {
+	case late := <-due:
+		assert.GreaterOrEqual(t, late, time.Duration(0))
+	case <-time.After(limit):
+		t.Fatal("overslept")
+	}
+}
+
+// A method that says that something is there, but gives nothing, costs no
+// whole core.
+func TestAMethodThatRefusesSleep(t *testing.T) {
+	f := &fake{refuses: true}
+	s := f.open(t, bmi.Config{})
+	p, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	_, ok, err := s.ctx.Test(p.Op, 200*time.Millisecond)
+	require.NoError(t, err)
+	require.False(t, ok)
+	assert.Less(t, f.polled(), 200_000)
+}
+
+func TestSeveralMethods(t *testing.T) {
+	var ready atomic.Bool
+	f := &fake{poll: func(f *fake) bool {
+		if len(f.posted) == 0 || !ready.Load() {
+			return false
+		}
+		f.complete(nil, nil)
+		return true
+	}}
+	s := f.open(t, bmi.Config{})
+	other, err := s.ep.Lookup("null://peer")
+	require.NoError(t, err)
+	out := make([]bmi.Completion, 4)
+
+	// Null cannot be slept on, fake can; a completion of either ends a wait
+	// for any.
+	_, err = s.ctx.PostRecv(other, 1, make([]byte, 3), "null")
+	require.NoError(t, err)
+	n, err := s.ctx.TestContext(out, limit)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	assert.Equal(t, "null", out[0].User)
+
+	p, err := s.ctx.PostRecv(s.peer, 1, nil, "fake")
+	require.NoError(t, err)
+	done := make(chan bmi.Completion)
+	go func() { done <- s.wait(p, nil) }()
+	before := s.ep.Stats().Endpoint.Sleeps
+	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.Sleeps > before && f.asleep() }, limit, time.Millisecond)
+	ready.Store(true)
+	f.host.Wake()
+	assert.Equal(t, "fake", (<-done).User)
+
+	n, err = s.ctx.TestSome([]bmi.OpID{p.Op}, out, 0)
+	assert.ErrorIs(t, err, bmi.ErrUnknownOp)
+	assert.Zero(t, n)
+}
+
+// A caller asleep on the only method notices when another opens.
+func TestAMethodOpensWhileSomebodySleeps(t *testing.T) {
+	f := &fake{}
+	s := f.open(t, bmi.Config{})
+	done := make(chan error)
+	out := make([]bmi.Completion, 1)
+	go func() {
+		_, err := s.ctx.TestContext(out, limit)
+		done <- err
+	}()
+	before := s.ep.Stats().Endpoint.Sleeps
+	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.Sleeps > before }, limit, time.Millisecond)
+	other, err := s.ep.Lookup("null://peer")
+	require.NoError(t, err)
+	_, err = s.ctx.PostRecv(other, 1, nil, "null")
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+	assert.Equal(t, "null", out[0].User)
+}
+
+func TestManual(t *testing.T) {
+	now := 5 * time.Second
+	f := &fake{next: func() (time.Duration, bool) { return 7 * time.Second, true }}
+	s := f.open(t, bmi.Config{Manual: true, Clock: func() time.Duration { return now }})
+	p, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	_, ok, err := s.ctx.Test(p.Op, bmi.Forever)
+	require.NoError(t, err)
+	assert.False(t, ok, "it returns at once")
+	assert.Equal(t, 1, f.polled(), "a Test call polls once")
+	assert.Empty(t, f.sleeps)
+	assert.Equal(t, now, f.clock())
+	at, ok := s.ep.NextDeadline()
+	assert.True(t, ok)
+	assert.Equal(t, 7*time.Second, at)
+}
+
+func TestAContextThatCannotCancelInTime(t *testing.T) {
+	f := &fake{cancel: func(*fake, *bmi.Op) {}}
+	s := f.open(t, bmi.Config{Limits: bmi.Limits{CancelTimeMax: time.Millisecond}})
+	_, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	assert.ErrorContains(t, s.ctx.Close(), "1 operations still hold their buffers")
+}
+
+func TestAMethodThatLeavesOperationsBehind(t *testing.T) {
+	f := &fake{leaves: true}
+	s := f.open(t, bmi.Config{})
+	p, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, s.ep.Close())
+	assert.ErrorIs(t, s.wait(p, nil).Err, bmi.ErrClosed)
+}
+
+func TestAMethodThatCompletesTwice(t *testing.T) {
+	f := &fake{}
+	f.post = func(f *fake, op *bmi.Op) {
+		op.Complete(0, nil)
+		assert.Panics(t, func() { op.Complete(0, nil) })
+	}
+	s := f.open(t, bmi.Config{})
+	p, err := s.ctx.PostSend(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	assert.True(t, p.Done)
+}
+
+func TestAMethodThatResolvesToNothing(t *testing.T) {
+	f := &fake{}
+	s := f.open(t, bmi.Config{})
+	_, err := s.ep.Lookup("fake://nothing")
+	assert.ErrorIs(t, err, bmi.ErrBadAddress)
+	assert.Equal(t, "fake", s.ep.Info()[0].Name, "the scheme counts, not what the method says")
+}
+
+func TestAMethodThatCannotOpen(t *testing.T) {
+	_, err := bmi.Open(context.Background(), bmi.Config{Methods: []string{"fake"}})
+	assert.ErrorIs(t, err, bmi.ErrInvalid)
+	assert.ErrorContains(t, err, "cannot open method fake")
+}
