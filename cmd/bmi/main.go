@@ -12,6 +12,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/cli"
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm
 )
 
 func main() {
