@@ -44,23 +44,30 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		name      string
 		spin      time.Duration
 		noSleeper bool
+		alone     bool // without the background goroutines
 		contexts  int
 		group     int
 	}{
-		{"spinning", 0, false, 2, 4},
-		{"never spinning", -1, false, 2, 4},
-		{"one context", -1, false, 1, 8},
-		{"a context each", -1, false, 6, 1},
-		{"on a timer", -1, true, 2, 2},
+		{"spinning", 0, false, false, 2, 4},
+		{"never spinning", -1, false, false, 2, 4},
+		{"one context", -1, false, false, 1, 8},
+		{"on a timer", -1, true, false, 2, 2},
+		{"no background, spinning", 0, false, true, 2, 4},
+		{"no background, one context", -1, false, true, 1, 8},
+		{"no background, a context each", -1, false, true, 6, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.cfg.SpinMax, w.opt.NoSleeper = tc.spin, tc.noSleeper
-			n := rounds(20000)
+			n := rounds(5000)
 			if tc.noSleeper {
-				n /= 200
+				n /= 50
 			}
 			a, b := w.pair()
+			if tc.alone {
+				a.ep.StopWatchers()
+				b.ep.StopWatchers()
+			}
 			var all sync.WaitGroup
 			for c := range tc.contexts {
 				ca, cb := a.fork(), b.fork()

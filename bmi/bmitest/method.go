@@ -195,7 +195,7 @@ func (m *method) PostRecv(op *bmi.Op) {
 			return
 		}
 		m.node.events.Store(true) // there may be room for a message kept back
-		m.count(p, pk.kind, size, err)
+		m.count(p, bmi.KindSend, size, err)
 		op.Complete(size, err)
 		return
 	}

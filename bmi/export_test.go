@@ -1,0 +1,10 @@
+package bmi
+
+// StopWatchers ends the background goroutines, so that a test sees what
+// callers do for each other without that safety net.
+func (e *Endpoint) StopWatchers() {
+	for _, in := range e.methods() {
+		in.watch.stop()
+	}
+	e.watchers.Wait()
+}
