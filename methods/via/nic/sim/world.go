@@ -1,0 +1,248 @@
+package simnic
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// Mode says what moves virtual time on.
+type Mode uint8
+
+const (
+	// Stepped: only the test does, by stepping the sim.World.
+	Stepped Mode = iota
+	// Polled: a Poll of any device that has nothing to report lets the next
+	// thing happen. For software that polls and cannot be told to step.
+	Polled
+	// Real: virtual time follows the wall clock whenever a device is polled
+	// or sleeps. Devices are Sleepers, and may have different owners.
+	Real
+)
+
+// Options describe the NICs of a world. The zero value has no faults beside those
+// of the links and completes everything at once.
+type Options struct {
+	// Caps of devices opened through the World itself; zero means DefaultCaps.
+	Caps nic.Caps
+	// Mode says what moves virtual time on.
+	Mode Mode
+	// PostDelayMax bounds the time from a post to the moment when the NIC
+	// reads the data and puts it on the way.
+	PostDelayMax time.Duration
+	// SendDelayMax bounds the time from the end of a send or RDMA to the
+	// moment when its completion is seen.
+	SendDelayMax time.Duration
+	// RecvDelayMax bounds the time from the arrival of a message to the
+	// moment when its completion is seen.
+	RecvDelayMax time.Duration
+	// RDMATimeMax bounds the time that the NIC takes between the first and
+	// the second half of an RDMA transfer.
+	RDMATimeMax time.Duration
+	// DoneNow is the probability that a send is finished within its post on a
+	// NIC without CopiesOnPost.
+	DoneNow float64
+	// Again is the probability that a post is turned away with nic.ErrAgain
+	// although there is room.
+	Again float64
+	// FailSend is the probability that a send or RDMA fails with
+	// nic.StatusTransportError and takes the connection with it.
+	FailSend float64
+	// ConnectLoss is the probability that a connect request is lost; the NIC
+	// repeats it.
+	ConnectLoss float64
+	// Refuse is the probability that the remote NIC refuses a connect request
+	// before its owner sees it.
+	Refuse float64
+	// RetransmitAfter is what every loss on the link costs a reliable
+	// message; 0 means 200 µs.
+	RetransmitAfter time.Duration
+	// BreakAfter is how long a connection lasts without anything coming
+	// through; 0 means 50 ms.
+	BreakAfter time.Duration
+	// ConnectTimeout applies to a connect without a time-out of its own; 0
+	// means 5 s.
+	ConnectTimeout time.Duration
+	// NoticeMax bounds the time that each side takes, on its own, to notice
+	// that a connection broke; 0 means 1 ms.
+	NoticeMax time.Duration
+}
+
+// RandomOptions draws NICs with every kind of delay and few hard faults, so that
+// what runs on them still comes to an end.
+func RandomOptions(rng *rand.Rand) Options {
+	upTo := func(d time.Duration) time.Duration {
+		if rng.IntN(3) == 0 {
+			return 0
+		}
+		return time.Duration(rng.Int64N(int64(d)))
+	}
+	return Options{
+		Caps:         RandomCaps(rng),
+		PostDelayMax: upTo(100 * time.Microsecond),
+		SendDelayMax: upTo(2 * time.Millisecond),
+		RecvDelayMax: upTo(200 * time.Microsecond),
+		RDMATimeMax:  upTo(200 * time.Microsecond),
+		DoneNow:      rng.Float64() * 0.5,
+		Again:        rng.Float64() * 0.1,
+		ConnectLoss:  rng.Float64() * 0.3,
+	}
+}
+
+// A World is a set of simulated NICs. It is a nic.Provider; Provider gives others
+// for NICs with other capabilities in the same world.
+type World struct {
+	mu       sync.Mutex
+	sim      *sim.World
+	opts     Options
+	start    time.Time // of the wall clock, in the Real mode
+	devices  []*Device // live ones, in the order of opening
+	names    uint64    // for devices without a name
+	requests nic.RequestID
+	sleeping []*Device // in the Real mode
+}
+
+// New makes an empty world of NICs over w, which must not be stepped by anybody
+// else in the Real mode.
+func New(w *sim.World, opts Options) *World {
+	if opts.Caps == (nic.Caps{}) {
+		opts.Caps = DefaultCaps()
+	}
+	orDefault := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	orDefault(&opts.RetransmitAfter, 200*time.Microsecond)
+	orDefault(&opts.BreakAfter, 50*time.Millisecond)
+	orDefault(&opts.ConnectTimeout, 5*time.Second)
+	orDefault(&opts.NoticeMax, time.Millisecond)
+	return &World{sim: w, opts: opts, start: time.Now()}
+}
+
+// enter takes the world's lock and, in the Real mode, lets happen what is due.
+func (w *World) enter() {
+	w.mu.Lock()
+	if w.opts.Mode == Real {
+		w.sim.AdvanceTo(time.Since(w.start))
+	}
+}
+
+// leave lets the lock go, after telling sleepers of what happens before they meant
+// to look.
+func (w *World) leave() {
+	if len(w.sleeping) > 0 {
+		next, ok := w.sim.Next()
+		for _, d := range w.sleeping {
+			if ok && (d.until < 0 || next < d.until) {
+				d.kick()
+			}
+		}
+	}
+	w.mu.Unlock()
+}
+
+// Clock is virtual time, fit for nic.Config.Clock.
+func (w *World) Clock() time.Duration {
+	if w.opts.Mode == Real {
+		return time.Since(w.start)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sim.Now()
+}
+
+// Sim is the world below, which tests step in the Stepped mode.
+func (w *World) Sim() *sim.World { return w.sim }
+
+// Idle lets the next thing happen, or virtual time pass if there is none within
+// timeout (< 0: no limit). It is what a waiting call needs in the Stepped mode; a
+// wait that nothing can end any more panics, because in a test it would hang.
+func (w *World) Idle(timeout time.Duration) {
+	w.enter()
+	defer w.leave()
+	next, ok := w.sim.Next()
+	switch {
+	case ok && (timeout < 0 || next <= w.sim.Now()+timeout):
+		w.sim.Step()
+	case timeout >= 0:
+		w.sim.AdvanceTo(w.sim.Now() + timeout)
+	default:
+		panic(fmt.Sprintf("sim: %v: waiting for ever at %v (seed %d)", sim.ErrNotLive, w.sim.Now(), w.sim.Seed()))
+	}
+}
+
+var errCut = errors.New("sim: nothing came through for too long")
+
+// Cut partitions two devices, by their names. A connection between them breaks if
+// that lasts for Options.BreakAfter.
+func (w *World) Cut(a, b string) {
+	w.enter()
+	defer w.leave()
+	w.sim.Cut(a, b)
+	w.sim.After(w.opts.BreakAfter, func() {
+		if w.sim.Link(a, b).Up() {
+			return
+		}
+		for _, c := range w.connections(a, b) {
+			c.fail(fmt.Errorf("%w: %w", errCut, nic.ErrTimeout))
+		}
+	})
+}
+
+// Heal takes a Cut back.
+func (w *World) Heal(a, b string) {
+	w.enter()
+	defer w.leave()
+	w.sim.Heal(a, b)
+}
+
+// Break makes the connections between two devices fail now.
+func (w *World) Break(a, b string) {
+	w.enter()
+	defer w.leave()
+	for _, c := range w.connections(a, b) {
+		c.fail(fmt.Errorf("sim: the link broke: %w", nic.ErrTimeout))
+	}
+}
+
+// Crash ends a device as the death of its process would: it falls silent, its
+// name is free, the other sides notice. Calls on it return nic.ErrClosed.
+func (w *World) Crash(name string) {
+	w.enter()
+	defer w.leave()
+	if d := w.find(name); d != nil {
+		d.crash()
+	}
+}
+
+func (w *World) find(name string) *Device {
+	i := slices.IndexFunc(w.devices, func(d *Device) bool { return d.name == name })
+	if i < 0 {
+		return nil
+	}
+	return w.devices[i]
+}
+
+// connections are those between two devices, in a fixed order.
+func (w *World) connections(a, b string) (list []*conn) {
+	for _, d := range w.devices {
+		for _, p := range d.ports {
+			c := p.conn
+			if c == nil || slices.Contains(list, c) {
+				continue
+			}
+			x, y := c.ends[0].dev.name, c.ends[1].dev.name
+			if (x == a && y == b) || (x == b && y == a) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
