@@ -1,7 +1,8 @@
 // Package tidy holds the house rules that a machine can check: which layer may
-// import which (layers.go), which packages are pure (pure.go), and the small
-// ones, such as that every package says what it is for (small.go). Its test
-// applies them to the whole repository; nothing that ships imports it.
+// import which (layers.go), which packages are pure (pure.go), that pages
+// referred to are there (links.go), and the small ones, such as that every
+// package says what it is for (small.go). Its test applies them to the whole
+// repository; nothing that ships imports it.
 //
 // Every rule has a folder under testdata/bad with a small tree that breaks it,
 // so that a rule that sees nothing any more is noticed. Formatting and vetting
@@ -29,6 +30,7 @@ type Tree struct {
 	Module   string // the module path, for instance example.org/m
 	Packages []*Package
 	Texts    []*Text
+	root     string
 	fset     *token.FileSet
 }
 
@@ -81,6 +83,7 @@ func Rules() []Rule {
 		{"file-length", fileLength},
 		{"marks", marks},
 		{"randomness", randomness},
+		{"links", links},
 	}
 }
 
@@ -90,7 +93,7 @@ var textSuffixes = []string{".md", ".sh", ".pml", ".c", ".h", ".yml", "Makefile"
 // Load parses the module at root. Hidden folders (but for .ci), testdata, and
 // what a build leaves behind (bin, out) are not part of it.
 func Load(root, module string) (*Tree, error) {
-	t := &Tree{Module: module, fset: token.NewFileSet()}
+	t := &Tree{Module: module, root: root, fset: token.NewFileSet()}
 	packages := make(map[string]*Package)
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -1,0 +1,2 @@
+// Package a is described in docs/good.md and docs/a.md.
+package a
