@@ -2,6 +2,7 @@ package methodtest
 
 import (
 	"context"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,18 +20,71 @@ var blockingTests = Tests{
 }
 
 // blocking begins a test of blocking calls.
-func blocking(t T, s *Subject) (w *world, a, b *node, ctx context.Context) {
+func blocking(t T, s *Subject) (w *world, a, b *node) {
 	t.Helper()
 	w, a, b = pair(t, s)
 	w.threaded()
 	w.meet(a, b)
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout())
-	t.Cleanup(cancel)
-	return w, a, b, ctx
+	return w, a, b
+}
+
+// A caller makes blocking calls that return within the time-out of the test, or
+// fail it.
+type caller struct {
+	w *world
+	t T
+	n *node
+	// limit is when the context of the calls ends; 0: never while the
+	// test lasts.
+	limit time.Duration
+}
+
+func (c caller) call(what string, f func(ctx context.Context) error) error {
+	c.t.Helper()
+	return c.w.within(c.t, what+" at "+c.n.name, func(ctx context.Context) error {
+		if c.limit > 0 {
+			short, cancel := context.WithTimeout(ctx, c.limit)
+			defer cancel()
+			ctx = short
+		}
+		return f(ctx)
+	})
+}
+
+func (c caller) send(to *node, tag bmi.Tag, mem *memory) error {
+	c.t.Helper()
+	return c.call("Send", func(ctx context.Context) error {
+		return c.n.ctx.Send(ctx, c.n.addr(to), tag, mem.pieces[0])
+	})
+}
+
+func (c caller) sendUnexpected(to *node, tag bmi.Tag, mem *memory) error {
+	c.t.Helper()
+	return c.call("SendUnexpected", func(ctx context.Context) error {
+		return c.n.ctx.SendUnexpected(ctx, c.n.addr(to), 0, tag, mem.pieces[0])
+	})
+}
+
+func (c caller) recv(from *node, tag bmi.Tag, mem *memory) (n int, err error) {
+	c.t.Helper()
+	err = c.call("Recv", func(ctx context.Context) (err error) {
+		n, err = c.n.ctx.Recv(ctx, c.n.addr(from), tag, mem.pieces[0])
+		return err
+	})
+	return n, err
+}
+
+func (c caller) ask(to *node, tag bmi.Tag, request, reply *memory) (n int, err error) {
+	c.t.Helper()
+	err = c.call("Call", func(ctx context.Context) (err error) {
+		n, err = c.n.ctx.Call(ctx, c.n.addr(to), 0, tag, request.pieces[0], reply.pieces[0])
+		return err
+	})
+	return n, err
 }
 
 func testBlockingSendRecv(t T, s *Subject) {
-	w, a, b, ctx := blocking(t, s)
+	w, a, b := blocking(t, s)
 	sizes := a.sizesOfEachProtocol()
 	w.parallel(2, func(t T, i int) {
 		for round := range 5 * len(sizes) {
@@ -38,11 +92,11 @@ func testBlockingSendRecv(t T, s *Subject) {
 			mem := newMemory(m.size)
 			if i == 0 {
 				mem.write(m)
-				require.NoError(t, a.ctx.Send(ctx, a.addr(b), 1, mem.pieces[0]))
+				require.NoError(t, caller{w: w, t: t, n: a}.send(b, 1, mem))
 				mem.poison()
 				continue
 			}
-			n, err := b.ctx.Recv(ctx, b.addr(a), 1, mem.pieces[0])
+			n, err := caller{w: w, t: t, n: b}.recv(a, 1, mem)
 			require.NoError(t, err)
 			require.Equal(t, m.size, n)
 			require.Equal(t, -1, m.wrongAt(mem.pieces))
@@ -52,7 +106,7 @@ func testBlockingSendRecv(t T, s *Subject) {
 	m := w.message(10)
 	mem := newMemory(10)
 	mem.write(m)
-	require.NoError(t, a.ctx.SendUnexpected(ctx, a.addr(b), 0, 5, mem.pieces[0]))
+	require.NoError(t, caller{w: w, t: t, n: a}.sendUnexpected(b, 5, mem))
 	mem.poison()
 	u := b.take(1)
 	w.requireUnexpected(u[0], 0, 5, m)
@@ -60,11 +114,11 @@ func testBlockingSendRecv(t T, s *Subject) {
 }
 
 func testBlockingTruncated(t T, s *Subject) {
-	w, a, b, ctx := blocking(t, s)
+	w, a, b := blocking(t, s)
 	for _, size := range a.sizesOfEachProtocol()[1:] {
 		send := a.send(b, 1, w.message(size))
 		mem := newMemory(size - 1)
-		n, err := b.ctx.Recv(ctx, b.addr(a), 1, mem.pieces[0])
+		n, err := caller{w: w, t: t, n: b}.recv(a, 1, mem)
 		require.ErrorIs(t, err, bmi.ErrTruncated)
 		require.Equal(t, size, n, "the length of the message")
 		require.Empty(t, mem.touched())
@@ -73,7 +127,7 @@ func testBlockingTruncated(t T, s *Subject) {
 }
 
 func testBlockingCall(t T, s *Subject) {
-	w, a, b, ctx := blocking(t, s)
+	w, a, b := blocking(t, s)
 	srv := b.serve(0)
 	most := min(2000, a.info().MaxUnexpectedSize)
 	const callers, rounds = 4, 50
@@ -82,7 +136,7 @@ func testBlockingCall(t T, s *Subject) {
 			m := message{id: uint64(i*rounds + round), size: round * 37 % (most + 1)}
 			request, reply := newMemory(m.size), newMemory(most)
 			request.write(m)
-			n, err := a.ctx.Call(ctx, a.addr(b), 0, bmi.Tag(i), request.pieces[0], reply.pieces[0])
+			n, err := caller{w: w, t: t, n: a}.ask(b, bmi.Tag(i), request, reply)
 			require.NoError(t, err)
 			require.Equal(t, m.size, n)
 			require.Equal(t, -1, m.wrongAt(reply.pieces))
@@ -92,16 +146,14 @@ func testBlockingCall(t T, s *Subject) {
 
 	// Nobody answers this one.
 	b.handle(0, func(bmi.Message) {})
-	short, cancel := context.WithTimeout(ctx, slice)
-	defer cancel()
-	_, err := a.ctx.Call(short, a.addr(b), 0, 99, make([]byte, 8), make([]byte, 8))
+	_, err := caller{w: w, t: t, n: a, limit: slice}.ask(b, 99, newMemory(8), newMemory(8))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func testBlockingCancel(t T, s *Subject) {
-	w, a, b, ctx := blocking(t, s)
+	w, a, b := blocking(t, s)
 	w.exchange(a, b, 1, w.message(10))
-	ended, cancel := context.WithCancel(ctx)
+	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := b.ctx.Recv(ended, b.addr(a), 1, make([]byte, 10))
 	assert.ErrorIs(t, err, context.Canceled)
@@ -110,19 +162,15 @@ func testBlockingCancel(t T, s *Subject) {
 
 	// While it waits.
 	mem := newMemory(100)
-	short, cancel := context.WithTimeout(ctx, slice)
-	defer cancel()
-	_, err = b.ctx.Recv(short, b.addr(a), 1, mem.pieces[0])
+	_, err = caller{w: w, t: t, n: b, limit: slice}.recv(a, 1, mem)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	mem.poison()
 	w.exchange(a, b, 1, w.message(100))
 	require.Empty(t, mem.touched(), "a message went into the buffer of a receive that had been given up")
 
 	if size := a.sizesOfEachProtocol()[5]; size > a.info().EagerSize {
-		short, cancel := context.WithTimeout(ctx, slice)
-		defer cancel()
 		out := newMemory(size)
-		if err := a.ctx.Send(short, a.addr(b), 2, out.pieces[0]); err != nil {
+		if err := (caller{w: w, t: t, n: a, limit: slice}).send(b, 2, out); err != nil {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		out.poison()
@@ -131,12 +179,11 @@ func testBlockingCancel(t T, s *Subject) {
 }
 
 func testBlockingUnreachable(t T, s *Subject) {
-	w, a, _, ctx := blocking(t, s)
+	w, a, _ := blocking(t, s)
 	nobody := w.nobody(a)
-	err := a.ctx.Send(ctx, a.addr(nobody), 1, make([]byte, 10))
-	require.ErrorIs(t, err, bmi.ErrUnreachable)
-	err = a.ctx.SendUnexpected(ctx, a.addr(nobody), 0, 1, make([]byte, 10))
-	require.ErrorIs(t, err, bmi.ErrUnreachable)
-	_, err = a.ctx.Call(ctx, a.addr(nobody), 0, 1, make([]byte, 10), make([]byte, 10))
+	c := caller{w: w, t: t, n: a}
+	require.ErrorIs(t, c.send(nobody, 1, newMemory(10)), bmi.ErrUnreachable)
+	require.ErrorIs(t, c.sendUnexpected(nobody, 1, newMemory(10)), bmi.ErrUnreachable)
+	_, err := c.ask(nobody, 1, newMemory(10), newMemory(10))
 	require.ErrorIs(t, err, bmi.ErrUnreachable)
 }

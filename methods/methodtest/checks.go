@@ -105,8 +105,12 @@ func (c *checks) sentUnexpected(tag bmi.Tag, o *op) {
 	c.unexp[tag].send = o
 }
 
-// cancelled notes that an operation was asked to end: that may cost its
-// connection.
+// given notes that an operation was given up, because nothing will match it:
+// that costs nothing.
+func (c *checks) given(o *op) { c.asked[o] = true }
+
+// cancelled notes that an operation was asked to end while it may be under way:
+// that may cost its connection.
 func (c *checks) cancelled(o *op) {
 	c.asked[o] = true
 	for _, s := range c.order {

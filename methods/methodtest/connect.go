@@ -87,20 +87,23 @@ func testConnectAllToAll(t T, s *Subject) {
 	}
 	size := mixed(nodes[0].sizesOfEachProtocol())
 	type flow struct {
-		m    message
-		recv *op
+		from, to *node
+		m        message
+		recv     *op
 	}
 	var flows []flow
-	var sends []*op
 	for i, from := range nodes {
 		for j, to := range nodes {
-			if i == j {
-				continue
+			if i != j {
+				m := w.message(size(i*count + j))
+				flows = append(flows, flow{from, to, m, to.recv(from, 1, m.size)})
 			}
-			m := w.message(size(i*count + j))
-			flows = append(flows, flow{m, to.recv(from, 1, m.size)})
-			sends = append(sends, from.send(to, 1, m))
 		}
+	}
+	var sends []*op
+	for i := len(flows) - 1; i >= 0; i-- { // against the order of the receives
+		f := flows[i]
+		sends = append(sends, f.from.send(f.to, 1, f.m))
 	}
 	w.done(sends...)
 	for _, f := range flows {

@@ -46,12 +46,10 @@ func testMatchEveryBitOfTheTag(t T, s *Subject) {
 	var sends, recvs []*op
 	var ms []message
 	for _, tag := range tags {
-		recvs = append(recvs, b.recv(a, tag, 8))
+		recvs, ms = append(recvs, b.recv(a, tag, 8)), append(ms, w.message(8))
 	}
-	for _, tag := range tags {
-		m := w.message(8)
-		ms = append(ms, m)
-		sends = append(sends, a.send(b, tag, m))
+	for i := len(tags) - 1; i >= 0; i-- { // against the order of the receives
+		sends = append(sends, a.send(b, tags[i], ms[i]))
 	}
 	w.done(sends...)
 	for i, r := range recvs {

@@ -273,18 +273,6 @@ func (c *chaos) finish() {
 		}
 	}
 	c.w.wait(c.checks.mustEnd()...)
-	for _, n := range c.nodes {
-		for _, o := range n.ops {
-			c.w.settleQuickly(o)
-			if o.pending {
-				c.checks.cancelled(o)
-				n.cancel(o)
-			}
-		}
-	}
-	for _, n := range c.nodes {
-		c.w.wait(n.ops...)
-	}
 	c.any().untilDone("all unexpected messages are taken", func() bool {
 		for _, n := range c.nodes {
 			for c.take(n) {
@@ -293,6 +281,20 @@ func (c *chaos) finish() {
 		}
 		return c.checks.allTaken()
 	})
+	for _, n := range c.nodes {
+		for _, o := range n.ops {
+			c.w.settleQuickly(o)
+			if o.pending {
+				c.checks.given(o)
+				n.cancel(o)
+			}
+		}
+	}
+	for _, n := range c.nodes {
+		c.w.wait(n.ops...)
+		for c.take(n) {
+		}
+	}
 }
 
 // settleQuickly looks whether an operation is about to end by itself.

@@ -1,0 +1,337 @@
+package methodtest_test
+
+import (
+	"context"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// Sizes of the flawed method.
+const (
+	flawedEager      = 1 << 10
+	flawedUnexpected = 4 << 10
+	flawedMax        = 2 << 20
+	flawedPieces     = 32
+)
+
+type flawedMethod struct {
+	net    *flawedNet
+	node   *flawedNode
+	listen []string
+	peers  map[string]*flawedPeer
+
+	posted []*bmi.Op // receives, in post order
+	sends  []*flawedPacket
+	early  []*flawedPacket
+	held   []*flawedPacket // unexpected messages that Arrived refused
+
+	// What flaws need.
+	old     [][]byte      // memory of receives that completed
+	second  *bmi.Op       // an operation that completed and will again
+	ghosts  []*bmi.Op     // copies of receives that were cancelled
+	delayed *flawedPacket // waits for the next one, to be overtaken
+}
+
+type flawedPeer struct {
+	name   string
+	addr   bmi.Addr
+	talked bool
+}
+
+func (p *flawedPeer) String() string { return flawedScheme + "://" + p.name }
+
+func (m *flawedMethod) Info() bmi.Info {
+	return bmi.Info{
+		Name: flawedScheme, Description: "a method with one flaw", Provider: "memory",
+		MaxExpectedSize: flawedMax, MaxUnexpectedSize: flawedUnexpected, EagerSize: flawedEager,
+		MaxPieces: flawedPieces, Classes: true, Addresses: m.listen,
+	}
+}
+
+func (m *flawedMethod) Resolve(address string) (bmi.Addr, error) {
+	name, err := flawedName(address)
+	if err != nil {
+		return bmi.Addr{}, err
+	}
+	if m.net.flaw == freshAddresses {
+		delete(m.peers, name)
+	}
+	return m.peer(name).addr, nil
+}
+
+func (m *flawedMethod) peer(name string) *flawedPeer {
+	p := m.peers[name]
+	if p == nil {
+		p = &flawedPeer{name: name}
+		p.addr = m.node.host.NewAddr(p)
+		m.peers[name] = p
+	}
+	return p
+}
+
+func (m *flawedMethod) PostSend(op *bmi.Op) {
+	peer := op.Peer.(*flawedPeer)
+	m.net.mu.Lock()
+	defer m.net.mu.Unlock()
+	to := m.net.nodes[peer.name]
+	if to == nil || to.gone {
+		if m.net.flaw != waitsForNobody {
+			op.Complete(0, bmi.ErrUnreachable)
+		}
+		return
+	}
+	peer.talked = true
+	m.net.sent++
+	p := &flawedPacket{
+		from: m.node.name, kind: op.Kind, class: op.Class, tag: op.Tag, size: op.Size,
+		data: gather(op.Bufs), owner: m.node,
+	}
+	m.spoilLocked(p, op)
+	large := op.Size > flawedEager && op.Kind == bmi.KindSend
+	if large {
+		p.op = op
+		m.sends = append(m.sends, p)
+	}
+	m.dispatchLocked(to, p)
+	if !large {
+		op.Complete(op.Size, nil)
+	}
+}
+
+func gather(bufs [][]byte) []byte {
+	data := []byte{}
+	for _, b := range bufs {
+		data = append(data, b...)
+	}
+	return data
+}
+
+func scatter(bufs [][]byte, data []byte) {
+	for _, b := range bufs {
+		data = data[copy(b, data):]
+	}
+}
+
+func (m *flawedMethod) PostRecv(op *bmi.Op) {
+	if m.second == op {
+		// The operation has come around to somebody else.
+		m.second = nil
+		op.Complete(0, nil)
+		return
+	}
+	for i := 0; i < len(m.early); i++ {
+		p := m.early[i]
+		if !m.matches(op, p) {
+			continue
+		}
+		m.early = slices.Delete(m.early, i, i+1)
+		if m.net.claim(p) {
+			m.take(op, p)
+			return
+		}
+		i--
+	}
+	if m.net.flaw == matchesNewest {
+		m.posted = slices.Insert(m.posted, 0, op)
+		return
+	}
+	m.posted = append(m.posted, op)
+}
+
+func (m *flawedMethod) matches(op *bmi.Op, p *flawedPacket) bool {
+	samePeer := op.Peer.(*flawedPeer).name == p.from || m.net.flaw == matchesAnyPeer
+	mask := ^bmi.Tag(0)
+	if m.net.flaw == matchesLowTag {
+		mask = 0xff
+	}
+	return samePeer && op.Tag&mask == p.tag&mask
+}
+
+// take gives a message to the receive that it matches.
+func (m *flawedMethod) take(op *bmi.Op, p *flawedPacket) {
+	var err, sendErr error
+	size := p.size
+	if p.size > op.Size {
+		err, size, sendErr = m.truncate(op, p)
+	}
+	if m.net.flaw == spillsOver {
+		// It rounds what it writes up to a full word, if there is room.
+		p.data = append(p.data, make([]byte, 8)...)
+	}
+	scatter(op.Bufs, p.data)
+	m.net.mu.Lock()
+	m.net.endLocked(p, sendErr)
+	m.net.mu.Unlock()
+	m.old = append(m.old, op.Bufs[0])
+	if m.net.flaw == completesTwice && m.second == nil {
+		m.second = op
+	}
+	op.Complete(size, err)
+}
+
+func (m *flawedMethod) Cancel(op *bmi.Op) {
+	if m.net.flaw == ignoresCancel {
+		return
+	}
+	if i := slices.Index(m.posted, op); i >= 0 {
+		m.posted = slices.Delete(m.posted, i, i+1)
+		if m.net.flaw == cancelEats {
+			m.ghosts = append(m.ghosts, &bmi.Op{Peer: op.Peer, Tag: op.Tag})
+		}
+		op.Complete(0, bmi.ErrCancelled)
+		return
+	}
+	if m.recall(func(p *flawedPacket) bool { return p.op == op }) {
+		op.Complete(0, bmi.ErrCancelled)
+	}
+}
+
+// recall takes large sends back that nobody took yet.
+func (m *flawedMethod) recall(which func(*flawedPacket) bool) bool {
+	m.net.mu.Lock()
+	defer m.net.mu.Unlock()
+	found := false
+	for _, p := range m.sends {
+		if p.op != nil && !p.claimed && which(p) {
+			p.op, p.recalled, found = nil, true, true
+		}
+	}
+	return found
+}
+
+func (m *flawedMethod) Poll() bool {
+	m.net.mu.Lock()
+	ended, inbox := m.node.ended, m.node.inbox
+	m.node.ended, m.node.inbox = nil, nil
+	if m.net.flaw == holdsUpAll && len(m.held) > 0 {
+		inbox, m.node.inbox = nil, inbox
+	}
+	m.sends = slices.DeleteFunc(m.sends, func(p *flawedPacket) bool { return p.op == nil })
+	m.net.mu.Unlock()
+	for _, e := range ended {
+		e.op.Complete(e.op.Size, e.err)
+	}
+	held := m.held
+	m.held = nil
+	for _, p := range append(held, inbox...) {
+		m.arrived(p)
+	}
+	return len(ended)+len(inbox) > 0
+}
+
+func (m *flawedMethod) arrived(p *flawedPacket) {
+	peer := m.peer(p.from)
+	switch {
+	case p.leave:
+		m.fail(peer, bmi.ErrPeerFailed, false)
+	case p.kind == bmi.KindSendUnexpected:
+		peer.talked = true
+		waits := slices.ContainsFunc(m.held, func(h *flawedPacket) bool { return h.from == p.from })
+		if (waits || !m.node.host.Arrived(peer.addr, p.class, p.tag, p.data)) && m.net.flaw != dropsRefused {
+			m.held = append(m.held, p)
+		}
+	default:
+		peer.talked = true
+		m.match(p)
+	}
+}
+
+func (m *flawedMethod) match(p *flawedPacket) {
+	for i, op := range m.ghosts {
+		if m.matches(op, p) {
+			m.ghosts = slices.Delete(m.ghosts, i, i+1)
+			return
+		}
+	}
+	for i, op := range m.posted {
+		if m.matches(op, p) {
+			if m.net.claim(p) {
+				m.posted = slices.Delete(m.posted, i, i+1)
+				m.take(op, p)
+			}
+			return
+		}
+	}
+	if m.net.flaw == earlyNewestFirst {
+		m.early = slices.Insert(m.early, 0, p)
+		return
+	}
+	m.early = append(m.early, p)
+}
+
+// fail ends everything with a peer.
+func (m *flawedMethod) fail(peer *flawedPeer, err error, drop bool) {
+	peer.talked = false
+	withPeer := func(p *flawedPacket) bool { return p.from == peer.name }
+	var ops []*bmi.Op
+	m.posted = slices.DeleteFunc(m.posted, func(op *bmi.Op) bool {
+		mine := op.Peer == bmi.Peer(peer)
+		if mine {
+			ops = append(ops, op)
+		}
+		return mine
+	})
+	m.net.mu.Lock()
+	for _, p := range m.sends {
+		if p.op != nil && !p.claimed && p.op.Peer == bmi.Peer(peer) {
+			ops = append(ops, p.op)
+			p.op, p.recalled = nil, true
+		}
+	}
+	m.net.mu.Unlock()
+	if m.net.flaw != dropKeepsEarly || !drop {
+		m.early = slices.DeleteFunc(m.early, withPeer)
+	}
+	m.held = slices.DeleteFunc(m.held, withPeer)
+	for _, op := range ops {
+		if m.net.flaw == forgetsOneOp && op == ops[len(ops)-1] {
+			continue
+		}
+		op.Complete(0, err)
+	}
+}
+
+// Drop implements bmi.Dropper.
+func (m *flawedMethod) Drop(p bmi.Peer) {
+	peer := p.(*flawedPeer)
+	talked := peer.talked
+	if m.net.flaw != dropsNothing {
+		m.fail(peer, bmi.ErrDropped, true)
+	}
+	delete(m.peers, peer.name)
+	if !talked {
+		return
+	}
+	m.net.mu.Lock()
+	defer m.net.mu.Unlock()
+	if to := m.net.nodes[peer.name]; to != nil {
+		m.net.deliverLocked(to, &flawedPacket{from: m.node.name, leave: true})
+	}
+}
+
+func (m *flawedMethod) talkedTo() map[string]bool {
+	names := make(map[string]bool)
+	for name, p := range m.peers {
+		if p.talked {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+func (m *flawedMethod) Close(context.Context) error {
+	tell := m.talkedTo()
+	for _, p := range m.peers {
+		m.fail(p, bmi.ErrClosed, false)
+	}
+	if m.net.flaw == writesWhenClosed {
+		for _, b := range m.old {
+			if len(b) > 0 {
+				b[0]++
+			}
+		}
+	}
+	m.net.leave(m.node, tell)
+	return nil
+}

@@ -1,0 +1,156 @@
+package methodtest_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/methodtest"
+)
+
+// A flaw is a bug planted in the flawed method.
+type flaw string
+
+const (
+	none flaw = ""
+
+	losesEager        flaw = "loses a small message now and then"
+	losesLarge        flaw = "loses a large message now and then"
+	losesEmpty        flaw = "does not send empty messages"
+	losesUnexpected   flaw = "loses an unexpected message now and then"
+	repeatsMessage    flaw = "delivers a message twice now and then"
+	repeatsUnexpected flaw = "delivers an unexpected message twice now and then"
+	completesTwice    flaw = "completes a receive a second time, when the endpoint uses it again"
+	delaysUnexpected  flaw = "lets unexpected messages overtake"
+	earlyNewestFirst  flaw = "keeps early messages newest first"
+	matchesNewest     flaw = "matches the newest receive first"
+	matchesAnyPeer    flaw = "matches messages of the wrong peer"
+	matchesLowTag     flaw = "matches the low eight bits of the tag"
+	corruptsLarge     flaw = "flips a bit in a large message now and then"
+	skipsAfterEmpty   flaw = "ends a list at an empty piece"
+	spillsOver        flaw = "writes behind the message"
+	ignoresTruncation flaw = "truncates without an error"
+	forgetsLength     flaw = "reports the room as the length of a truncated message"
+	truncationSpreads flaw = "fails the sender of a truncated message"
+	keepsRest         flaw = "gives the rest of a truncated message to the next receive"
+	readsLate         flaw = "reads the buffer of a send that is done"
+	writesWhenClosed  flaw = "writes to the buffers of old receives when it is closed"
+	ignoresCancel     flaw = "ignores cancel"
+	cancelEats        flaw = "gives a message to a receive that was cancelled"
+	dropsNothing      flaw = "leaves the operations of a dropped peer pending"
+	dropKeepsEarly    flaw = "keeps the early messages of a dropped peer"
+	forgetsOneOp      flaw = "forgets one operation when a peer leaves"
+	leavesSilently    flaw = "does not tell its peers that it leaves"
+	staleName         flaw = "keeps its name taken when it leaves"
+	namesCollide      flaw = "does not notice that a name is taken"
+	waitsForNobody    flaw = "waits for a peer that is not there"
+	dropsRefused      flaw = "drops unexpected messages for which there is no room"
+	holdsUpAll        flaw = "holds up everybody when there is no room for one unexpected message"
+	forgetsClass      flaw = "forgets the class"
+	wrongSender       flaw = "names another sender"
+	freshAddresses    flaw = "makes a new address for every lookup"
+	liesAboutPieces   flaw = "takes fewer pieces than it says"
+)
+
+// caught tells which tests must report a flaw. Others may as well.
+var caught = []struct {
+	flaw  flaw
+	tests []string
+}{
+	{losesEager, []string{"OrderSmall", "EarlyManyTags", "RandomOperations"}},
+	{losesLarge, []string{"LargeManyAtOnce", "OrderMixedSizes", "RandomOperations"}},
+	{losesEmpty, []string{"ZeroLength", "RandomOperations"}},
+	{losesUnexpected, []string{"OrderUnexpected", "UnexpectedFlood", "RandomOperations"}},
+	{repeatsMessage, []string{"OrderSmall", "OrderReceivesFirst", "RandomOperations"}},
+	{repeatsUnexpected, []string{"OrderUnexpected", "HandlerAndQueue", "RandomOperations"}},
+	{completesTwice, []string{"ImmediateOrOnce", "OpIDs", "RandomOperations"}},
+	{delaysUnexpected, []string{"OrderUnexpected", "UnexpectedFlood"}},
+	{earlyNewestFirst, []string{"EarlyFromManyPeers", "RandomOperations"}},
+	{matchesNewest, []string{"OrderReceivesFirst", "CancelOneOfMany", "RandomOperations"}},
+	{matchesAnyPeer, []string{"MatchPeers", "ConnectAllToAll", "RandomOperations"}},
+	{matchesLowTag, []string{"MatchEveryBitOfTheTag"}},
+	{corruptsLarge, []string{"LargeManyAtOnce", "SizesAroundEdges", "RandomOperations"}},
+	{skipsAfterEmpty, []string{"ListSplits", "ListRandomSplits", "RandomOperations"}},
+	{spillsOver, []string{"RoomToSpare"}},
+	{ignoresTruncation, []string{"Truncated", "TruncatedByOne", "TruncatedEarly", "RandomOperations"}},
+	{forgetsLength, []string{"Truncated", "BlockingTruncated", "RandomOperations"}},
+	{truncationSpreads, []string{"Truncated", "RandomOperations"}},
+	{keepsRest, []string{"Truncated", "RandomOperations"}},
+	{readsLate, []string{"ImmediateLeavesNothing", "Early"}},
+	{writesWhenClosed, []string{"SendRecv", "Large"}},
+	{ignoresCancel, []string{"CancelUnmatchedReceive", "CancelManyReceives", "BlockingCancel", "RandomCancels"}},
+	{cancelEats, []string{"CancelUnmatchedReceive", "ContextClose", "BlockingCancel"}},
+	{dropsNothing, []string{"DropAddr"}},
+	{dropKeepsEarly, []string{"DropAddrDiscardsEarly"}},
+	{forgetsOneOp, []string{"DropAddr", "CloseTellsPeers", "CrashCompletesEverything"}},
+	{leavesSilently, []string{"CloseTellsPeers", "RestartAfterClose", "CrashSparesOthers"}},
+	{staleName, []string{"RestartAfterClose", "RestartManyTimes"}},
+	{namesCollide, []string{"NameTaken"}},
+	{waitsForNobody, []string{"PeerNotThere", "BlockingUnreachable"}},
+	{dropsRefused, []string{"UnexpectedFlood", "UnexpectedFloodBytes", "UnexpectedFloodOfMany"}},
+	{holdsUpAll, []string{"UnexpectedFlood"}},
+	{forgetsClass, []string{"UnexpectedClasses", "HandlerAndQueue"}},
+	{wrongSender, []string{"Unexpected", "Handler"}},
+	{freshAddresses, []string{"Unexpected", "Handler"}},
+	{liesAboutPieces, []string{"ListOfManyPieces"}},
+}
+
+// flawed is the subject with a flaw.
+func flawed(f flaw, timeout time.Duration) methodtest.Factory {
+	return func(methodtest.T) *methodtest.Subject {
+		net := newFlawedNet(f)
+		return &methodtest.Subject{
+			Timeout: timeout,
+			Skip:    map[string]string{"CheckAddr": "it has no Checker"},
+			Address: func(name string) string { return flawedScheme + "://" + name },
+			Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
+				cfg.Options = map[string]any{flawedScheme: net}
+				return bmi.Open(ctx, cfg)
+			},
+			Crash: func(t methodtest.T, e *bmi.Endpoint) {
+				net.crash(e.Addresses()[0])
+				t.Cleanup(func() { _ = e.Close() })
+			},
+		}
+	}
+}
+
+// TestFlawlessPasses: without a flaw, the flawed method is a method, so what the
+// suite reports below is due to the flaws.
+func TestFlawlessPasses(t *testing.T) { methodtest.Run(t, flawed(none, 0)) }
+
+// TestFlawsAreReported: the suite sees every planted bug.
+func TestFlawsAreReported(t *testing.T) {
+	for _, c := range caught {
+		t.Run(string(c.flaw), func(t *testing.T) {
+			if raceEnabled && c.flaw == readsLate {
+				t.Skip("the race detector is faster")
+			}
+			for _, name := range c.tests {
+				test, ok := methodtest.All.Find(name)
+				require.True(t, ok, "no test is called %s", name)
+				r := record(test, flawed(c.flaw, 300*time.Millisecond))
+				assert.Empty(t, r.skipped, "%s", name)
+				assert.True(t, r.failed, "%s passes with a method that %s", name, c.flaw)
+				if r.failed {
+					assert.NotEmpty(t, r.errors, "%s says what is wrong", name)
+				}
+			}
+		})
+	}
+}
+
+// TestHangsAreBounded: a method that hangs costs a test its time-out, not the run.
+func TestHangsAreBounded(t *testing.T) {
+	test, _ := methodtest.All.Find("CancelUnmatchedReceive")
+	start := time.Now()
+	r := record(test, flawed(ignoresCancel, 200*time.Millisecond))
+	require.True(t, r.failed)
+	require.Less(t, time.Since(start), 10*time.Second)
+	require.True(t, slices.ContainsFunc(r.errors, func(e string) bool { return len(e) > 0 }))
+}

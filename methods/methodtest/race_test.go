@@ -1,0 +1,5 @@
+//go:build race
+
+package methodtest_test
+
+const raceEnabled = true
