@@ -119,3 +119,27 @@ func BenchmarkBounce(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/half-trip")
 	<-done
 }
+
+// BenchmarkPath is what the code alone costs: both sides on one core, so that
+// no cache line moves.
+func BenchmarkPath(b *testing.B) {
+	_, pa, pb := pair(b, reliable())
+	d, msg := recvLoan(), send(make([]byte, 8))
+	var out [16]nic.Event
+	for range b.N {
+		_ = pb.PostRecv(d)
+		_, _ = pa.PostSend(msg)
+		for pb.dev.Poll(out[:]) == 0 {
+		}
+	}
+}
+
+// BenchmarkEmptyPoll is a Poll that finds nothing on one connection.
+func BenchmarkEmptyPoll(b *testing.B) {
+	_, pa, _ := pair(b, reliable())
+	var out [16]nic.Event
+	for range b.N {
+		pa.dev.Poll(out[:])
+		pa.conn.idleLooks = 0
+	}
+}

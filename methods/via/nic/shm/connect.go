@@ -153,11 +153,13 @@ func (c *conn) accepted(r *record) error {
 	if err != nil {
 		return err
 	}
+	if a.addr != c.remote {
+		return fmt.Errorf("shm: %s answers under the name %s: %w", c.remote, a.addr, nic.ErrProtocol)
+	}
 	if c.theirTable, err = openTable(r.fds[0]); err != nil {
 		return err
 	}
 	c.theirRights = a.rights
-	c.remote = a.addr
 	c.reach = c.tryProbe(a.probe)
 	c.reached = a.reach
 	if err := sendRecord(c.sock, confirm{reach: c.reach}.append(nil)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -311,4 +312,51 @@ func TestManyConnections(t *testing.T) {
 	for i, p := range pbs {
 		require.Equal(t, byte(i), got[p])
 	}
+}
+
+// TestFullBacklog: more clients than the listener's backlog holds wait their
+// turn.
+func TestFullBacklog(t *testing.T) {
+	dir := t.TempDir()
+	b := openDevice(t, dir, "b")
+	require.NoError(t, unix.Listen(b.listener, 1))
+	a := openDevice(t, dir, "")
+	f := newFixture(t, a)
+	var ports []*Port
+	for range 6 {
+		p := openPort(t, a, reliable())
+		require.NoError(t, p.Connect("b", nil, 0))
+		ports = append(ports, p)
+	}
+	require.Equal(t, connDialing, ports[5].conn.state, "the backlog was not full, the test proves nothing")
+	at, ok := a.NextDeadline()
+	require.True(t, ok)
+	require.LessOrEqual(t, at, a.clock()+dialRetry)
+	f.devs = append(f.devs, b)
+	for range ports {
+		require.NoError(t, b.Accept(f.next(b, nic.EventConnectRequest).Conn.Request, openPort(t, b, reliable())))
+		f.next(a, nic.EventConnected)
+	}
+}
+
+func TestOutOfMemory(t *testing.T) {
+	a := openDevice(t, t.TempDir(), "")
+	p := openPort(t, a, reliable())
+	var size int
+	status, err := os.ReadFile("/proc/self/statm")
+	require.NoError(t, err)
+	_, err = fmt.Sscan(string(status), &size)
+	require.NoError(t, err)
+	var old unix.Rlimit
+	// No new mapping of a segment's size fits; what Go has mapped stays.
+	limit := uint64(size)*uint64(os.Getpagesize()) + segmentBytes/2
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_AS, nil, &old))
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: old.Max}, nil))
+	err = p.Connect("b", nil, 0)
+	_, allocErr := a.Alloc(4 << 20)
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_AS, &old, nil))
+	require.ErrorContains(t, err, "memory limit")
+	require.ErrorContains(t, allocErr, "memory limit")
+	require.ErrorIs(t, err, unix.ENOMEM)
+	require.Zero(t, a.Stats().Conns)
 }

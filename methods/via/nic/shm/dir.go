@@ -36,7 +36,7 @@ func defaultDir() string {
 			return filepath.Join(run, "viaduct")
 		}
 	}
-	return filepath.Join(os.TempDir(), "viaduct-"+strconv.Itoa(os.Geteuid()))
+	return "/tmp/viaduct-" + strconv.Itoa(os.Geteuid())
 }
 
 // openDir makes the directory if need be, and checks that nobody else can put

@@ -186,6 +186,7 @@ func TestHostileAnswers(t *testing.T) {
 		{"confirm instead", confirm{}.append(nil), nil},
 		{"accept with too many descriptors", good, []int{ok.table, ok.table}},
 		{"accept with the wrong descriptor", good, []int{ok.bell1}},
+		{"accept under another name", accept{addr: "other"}.append(nil), []int{ok.table}},
 		{"accept cut short", good[:len(good)-1], []int{ok.table}},
 		{"reject cut short", reject{reason: []byte("abc")}.append(nil)[:17], nil},
 	} {

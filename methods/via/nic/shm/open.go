@@ -32,8 +32,7 @@ const NoCMAEnv = "VIADUCT_SHM_NO_CMA"
 // Provider opens devices. The zero value is ready for use.
 type Provider struct {
 	// Dir is the directory of the sockets; empty means $VIADUCT_SHM_DIR,
-	// else $XDG_RUNTIME_DIR/viaduct, else viaduct-UID in the directory for
-	// temporary files.
+	// else $XDG_RUNTIME_DIR/viaduct, else /tmp/viaduct-UID.
 	Dir string
 }
 
