@@ -52,9 +52,10 @@ type Options struct {
 	// in memory.
 	Significant Bits
 
-	// Seed makes the places in the hash table unpredictable. It must come
-	// from a random source if strangers choose bits, and be fixed in a test
-	// that is to be repeated.
+	// Seed makes the places in the hash table unpredictable. If strangers
+	// choose bits it must come from a random source and stay here: a number
+	// that also goes over the wire will not do. In a test that is to be
+	// repeated it is fixed.
 	Seed uint64
 
 	// Capacity is the number of entries per side to make room for at once.
