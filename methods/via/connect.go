@@ -240,6 +240,7 @@ func (m *method) opened(r *remote) {
 	r.theirID = matchbits.PeerID(r.fsm.RemoteID())
 	r.packetBytes = min(m.caps.MTUBytes, l.theirMTU) - wire.HeaderLen
 	r.eagerBytes = min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*r.packetBytes)
+	r.oneBytes = min(r.packetBytes, r.eagerBytes)
 	r.credits.extend(r.fsm.RemoteCredits())
 	l.rdma = l.theirFlags&wire.ConnRDMA != 0 && m.rdmaUsable(l)
 	r.open, r.failed = !r.broken, nil
@@ -258,9 +259,6 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 	m.dropUnfinished(r)
 	if reason == peer.ReasonPeerRestarted || reason == peer.ReasonDropped {
 		m.dropEarly(r)
-	}
-	for r.control.head != nil {
-		m.givePacket(r.control.pop())
 	}
 	r.sends, r.recvs = opQueue{}, opQueue{}
 	var next *opState

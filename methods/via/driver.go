@@ -41,6 +41,10 @@ type Options struct {
 	// gives it up after four times as long; 0: never. A NIC that notices a
 	// peer's death by itself does not need it.
 	KeepAlive time.Duration
+	// Idle is called by Close when there is nothing to do, with the time it
+	// still has. Nil means to sleep as the NIC can. In simulated time it is
+	// what moves the world on.
+	Idle func(left time.Duration)
 	// Seed makes session and jitter repeatable in simulation; 0: random.
 	Seed uint64
 	// Version is what this side says it speaks; 0: wire.Version. Only tests
@@ -147,6 +151,7 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 		nic: n, caps: caps, host: cfg.Host, hasMemory: hasMemory,
 		name: name, log: cfg.Log, clock: cfg.Clock,
 		splitBytes:      opts.SplitBytes,
+		letPass:         opts.Idle,
 		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
 		recvDepth:       min(opts.Credits, caps.RecvDepthMax),
 		reliability:     min(nic.ReliableDelivery, caps.Reliability),

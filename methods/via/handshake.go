@@ -20,7 +20,7 @@ func (m *method) sendConnReq(r *remote, h *peer.Hello) {
 		Session: h.Session,
 		Attempt: h.Attempt,
 		PeerID:  uint32(r.link.myID),
-		Credits: uint32(len(r.link.recvs)),
+		Credits: uint32(r.link.credits),
 		MTU:     uint32(m.caps.MTUBytes),
 		Eager:   uint32(m.eagerBytes),
 		Flags:   m.connFlags(r.link),
@@ -43,7 +43,7 @@ func (m *method) sendConnAck(r *remote, h *peer.Hello) {
 	}
 	if h.Reason == peer.ReasonNone {
 		ack.PeerID = uint32(r.link.myID)
-		ack.Credits = uint32(len(r.link.recvs))
+		ack.Credits = uint32(r.link.credits)
 		ack.MTU = uint32(m.caps.MTUBytes)
 		ack.Eager = uint32(m.eagerBytes)
 		ack.Flags = m.connFlags(r.link)
@@ -63,32 +63,20 @@ func (m *method) connFlags(l *link) (flags wire.ConnFlags) {
 // sendHandshake sends a packet before READY. It spends one of the credits that
 // every side has at least.
 func (m *method) sendHandshake(r *remote, p *packet, kind matchbits.Type) {
-	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	m.sendAlone(r, p, kind, 0)
+	m.sendControl(r, p, kind, 0, 0)
 }
 
-// sendBare sends a packet without a body, if there is a credit for it: what it
-// says is of no use later.
+// sendBare sends a packet without a body, if that is possible now: what it says
+// is of no use later.
 func (m *method) sendBare(r *remote, kind matchbits.Type, aux uint32) {
-	if r.link == nil {
+	if r.link == nil || !r.credits.mayCredit() {
 		return
 	}
 	p := m.takePacket()
+	p.kind, p.tag, p.aux = kind, 0, aux
 	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	m.sendAlone(r, p, kind, aux)
-}
-
-func (m *method) sendAlone(r *remote, p *packet, kind matchbits.Type, aux uint32) {
-	if !r.credits.mayCredit() {
+	if err := m.transmitControl(r, p); err != nil {
 		m.givePacket(p)
-		return
-	}
-	done, err := m.transmit(r, p, kind, 0, aux)
-	if err != nil || done {
-		m.givePacket(p)
-	}
-	if err != nil {
-		// The link is about to tell what is wrong with it.
 		m.log.Debug("via: packet not sent", "peer", r.name, "type", kind, "error", err)
 	}
 }

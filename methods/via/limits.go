@@ -57,6 +57,9 @@ const (
 	// CompletionsPerPoll bounds the work of one Poll.
 	CompletionsPerPoll = 32
 
+	// closeSpinPolls is how often Close polls in vain before it sleeps.
+	closeSpinPolls = 100
+
 	// HousekeepingPolls is how many Polls go by between looks at the clock.
 	HousekeepingPolls = 128
 )

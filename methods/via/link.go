@@ -27,9 +27,11 @@ type link struct {
 	theirFlags wire.ConnFlags
 	rdma       bool // both sides may move memory over this link
 
-	recvs   []nic.Descriptor
-	memory  *vipl.Memory // under recvs, if the NIC does not lend buffers
-	closing bool
+	recvs    []nic.Descriptor
+	credits  int             // receives posted at first, which the peer is told of
+	unposted *nic.Descriptor // receives that the NIC had no room for, by Next
+	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
+	closing  bool
 }
 
 var errResource = errors.New("via: out of links")
@@ -50,7 +52,7 @@ func (m *method) openLink(r *remote, id peer.Link) (*link, error) {
 	r.packetBytes = wire.MTUMin - wire.HeaderLen
 	r.eagerBytes = 0
 	r.assembly = assembly{}
-	r.credits.reset(wire.CreditsMin, len(l.recvs))
+	r.credits.reset(wire.CreditsMin, l.credits)
 	return l, nil
 }
 
@@ -87,9 +89,15 @@ func (m *method) equip(l *link) (err error) {
 		if l.memory != nil {
 			d.Segments = []nic.Segment{l.memory.Segment(i*m.caps.MTUBytes, m.caps.MTUBytes)}
 		}
-		if err := l.repost(d); err != nil {
+		if err := m.repost(l, d); err != nil {
 			return err
 		}
+	}
+	for l.credits = len(l.recvs); l.unposted != nil; l.credits-- {
+		l.unposted = l.unposted.Next // a spare, for later
+	}
+	if l.credits < wire.CreditsMin {
+		return nic.ErrAgain
 	}
 	return nil
 }
@@ -105,10 +113,34 @@ func (m *method) linkTag(l *link) (vipl.ProtectionTag, error) {
 	return m.nic.CreatePtag()
 }
 
-// repost gives a receive back to the NIC.
-func (l *link) repost(d *nic.Descriptor) error {
+// repost gives a receive back to the NIC. If that has no room now, a later Poll
+// tries again.
+func (m *method) repost(l *link, d *nic.Descriptor) error {
 	d.Op, d.Flags, d.Status, d.Length, d.Data = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0, nil
-	return l.vi.PostRecv(d)
+	err := l.vi.PostRecv(d)
+	if errors.Is(err, nic.ErrAgain) {
+		d.Next, l.unposted = l.unposted, d
+		return nil
+	}
+	return err
+}
+
+// repostAll tries again what the NIC had no room for.
+func (m *method) repostAll(r *remote) {
+	l := r.link
+	for d := l.unposted; d != nil; d = l.unposted {
+		l.unposted = d.Next
+		d.Next = nil
+		if err := m.repost(l, d); err != nil {
+			m.retryLater(r, err)
+			return
+		}
+		if l.unposted == d {
+			m.stall(r)
+			return
+		}
+		r.credits.owe()
+	}
 }
 
 // closeLink takes the link out of use. What it was given comes back flushed.
@@ -122,6 +154,9 @@ func (m *method) closeLink(r *remote) {
 	}
 	r.open, r.broken = false, false
 	r.link, r.vi = nil, nil
+	for r.control.head != nil {
+		m.givePacket(r.control.pop()) // nobody is left to read it
+	}
 	m.links.Give(l.myID, l.generation)
 	l.closing = true
 	if err := l.vi.Disconnect(); err != nil {

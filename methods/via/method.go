@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -56,7 +57,8 @@ type method struct {
 	recvDepth   int
 	peerConfig  peer.Config
 	closing     bool
-	hasMemory   bool // the NIC has memory of its own
+	letPass     func(time.Duration) // Options.Idle
+	hasMemory   bool                // the NIC has memory of its own
 
 	remotes         *peer.IDs[*remote]
 	links           *peer.IDs[*link]
@@ -132,13 +134,16 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	if r.link != l {
 		return // the packet ended it, or a handler did
 	}
-	if err := l.repost(d); err != nil {
-		m.linkBroke(r, err)
+	if err := m.repost(l, d); err != nil {
+		m.retryLater(r, err)
 		return
 	}
-	if withhold {
+	switch {
+	case l.unposted == d:
+		m.stall(r) // its credit is owed once it is posted
+	case withhold:
 		r.withheld++
-	} else {
+	default:
 		r.credits.owe()
 	}
 	if r.control.head != nil || !r.sends.empty() {
@@ -204,6 +209,9 @@ func (m *method) pumpStalled() (did bool) {
 	for _, r := range again {
 		r.stalled = false
 		before := r.sendSeq
+		if r.link != nil && r.link.unposted != nil {
+			m.repostAll(r)
+		}
 		m.pump(r)
 		did = did || r.sendSeq != before
 	}
@@ -281,18 +289,33 @@ func (m *method) drainLinks(ctx context.Context) {
 
 // pollUntil polls until done, or ctx ends, or CloseDrainMax has passed.
 func (m *method) pollUntil(ctx context.Context, done func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, CloseDrainMax)
-	defer cancel()
-	for idle := 0; !done() && ctx.Err() == nil; {
+	end := m.now() + CloseDrainMax
+	for idle := 0; !done() && ctx.Err() == nil; idle++ {
 		if m.Poll() {
 			idle = 0
+		}
+		if idle < closeSpinPolls {
 			continue
 		}
-		if idle++; idle > 1000 && m.nic.CanSleep() {
-			if m.nic.Arm() {
-				m.nic.Sleep(time.Millisecond)
-			}
-			m.nic.Disarm()
+		left := end - m.now()
+		if left <= 0 {
+			return
 		}
+		m.idle(min(left, time.Millisecond))
+	}
+}
+
+// idle lets time pass until something may have happened.
+func (m *method) idle(left time.Duration) {
+	switch {
+	case m.letPass != nil:
+		m.letPass(left)
+	case m.nic.CanSleep():
+		if m.nic.Arm() {
+			m.nic.Sleep(left)
+		}
+		m.nic.Disarm()
+	default:
+		runtime.Gosched()
 	}
 }

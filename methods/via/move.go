@@ -26,7 +26,7 @@ func (m *method) move(s *opState) {
 			break
 		}
 		if err != nil {
-			m.linkBroke(s.r, err)
+			m.retryLater(s.r, err)
 			return
 		}
 	}

@@ -19,7 +19,8 @@ type remote struct {
 	self        bool // the endpoint itself
 	refusing    bool // dropped, forgotten or closing: no new operations
 	heard       bool // something arrived since the machine was told
-	packetBytes int  // largest payload of one eager packet, in bytes
+	oneBytes    int  // largest message that goes as one packet, in bytes
+	packetBytes int  // largest payload of one packet, in bytes
 	eagerBytes  int  // largest message without RTS, in bytes
 	vi          *vipl.VI
 	credits     credits

@@ -6,6 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
@@ -14,7 +15,7 @@ import (
 // is on its way when PostSend returns; where the NIC copies, it is done.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if r.open && op.Size <= r.packetBytes && r.sends.empty() && r.credits.mayMessage() {
+	if r.open && op.Size <= r.oneBytes && r.sends.empty() && r.credits.mayMessage() {
 		m.sendNow(r, op)
 		return
 	}
@@ -87,7 +88,7 @@ func (m *method) queueSend(r *remote, op *bmi.Op) {
 // pump sends what waits for this peer, control packets first, as far as
 // credits and the NIC allow.
 func (m *method) pump(r *remote) {
-	for r.control.head != nil && r.open && r.credits.mayControl() {
+	for r.mayControl(r.control.head) {
 		p := r.control.pop()
 		if err := m.transmitControl(r, p); err != nil {
 			m.retryControl(r, p, err)
@@ -182,13 +183,25 @@ func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux ui
 func (m *method) sendControl(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) {
 	p.kind, p.tag, p.aux = kind, tag, aux
 	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	if r.control.head != nil || !r.open || !r.credits.mayControl() {
+	if r.control.head != nil || !r.mayControl(p) {
 		r.control.push(p)
 		return
 	}
 	if err := m.transmitControl(r, p); err != nil {
 		m.retryControl(r, p, err)
 	}
+}
+
+// mayControl tells whether a control packet may be sent now: after the
+// handshake, or as a part of it.
+func (r *remote) mayControl(p *packet) bool {
+	switch {
+	case p == nil:
+		return false
+	case p.kind.Connects():
+		return r.link != nil && !r.broken && r.credits.mayCredit()
+	}
+	return r.open && r.credits.mayControl()
 }
 
 // transmitControl sends a control packet now; the pool has it back when the
@@ -212,14 +225,18 @@ func (m *method) retryControl(r *remote, p *packet, err error) {
 	m.retryLater(r, err)
 }
 
-// retryLater deals with an error of the NIC: what it had no room for is sent in
-// a later Poll, anything else means that the link is broken.
+// retryLater deals with an error of the NIC: what it had no room for is posted
+// in a later Poll. A link that ended says so itself, after what the peer had
+// sent by then. Anything else means that the link is broken.
 func (m *method) retryLater(r *remote, err error) {
-	if errors.Is(err, nic.ErrAgain) {
+	switch {
+	case errors.Is(err, nic.ErrAgain):
 		m.stall(r)
-		return
+	case errors.Is(err, nic.ErrNotConnected), errors.Is(err, vipl.ErrInvalidState):
+		r.open = false
+	default:
+		m.linkBroke(r, err)
 	}
-	m.linkBroke(r, err)
 }
 
 // returnCredits sends what is owed to a peer by a packet of its own.
