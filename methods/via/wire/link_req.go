@@ -25,7 +25,8 @@ func (m *LinkReq) Append(b []byte) []byte {
 	return append(b, m.Name...)
 }
 
-// ParseLinkReq reads private data. It does not judge the version.
+// ParseLinkReq reads private data. It does not judge the version, and of another
+// one only the fixed part, so that the refusal can say what is wrong.
 func ParseLinkReq(b []byte) (LinkReq, error) {
 	if len(b) < linkReqFixed {
 		return LinkReq{}, ErrShort
@@ -38,6 +39,8 @@ func ParseLinkReq(b []byte) (LinkReq, error) {
 	switch {
 	case m.Session == 0 || m.Attempt == 0:
 		return LinkReq{}, ErrInvalid
+	case m.Version != Version:
+		return m, nil // what follows may mean something else
 	case len(b) > linkReqFixed+NameMax:
 		return LinkReq{}, ErrLong
 	}

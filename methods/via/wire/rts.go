@@ -10,7 +10,7 @@ import (
 // of the sender, with FIN alone.
 type RTS struct {
 	Op     uint64  // the sender's operation, opaque to the receiver
-	Size   uint64  // of the message, in bytes
+	Size   uint64  // of the message, in bytes; 1 ≤ Size ≤ RTSBytesMax
 	Pieces []Piece // where it lies, if the receiver may read it there; else none
 }
 
@@ -36,8 +36,8 @@ func (m *RTS) Parse(b []byte) (err error) {
 	}
 	m.Op = binary.LittleEndian.Uint64(b)
 	m.Size = binary.LittleEndian.Uint64(b[8:])
-	if m.Size > RTSBytesMax {
-		return ErrInvalid
+	if m.Size == 0 || m.Size > RTSBytesMax {
+		return ErrInvalid // nothing to move: there would be neither CTS nor FIN
 	}
 	m.Pieces, err = parsePieces(b[rtsFixed:], m.Size, m.Pieces[:0])
 	return err
