@@ -276,7 +276,7 @@ func testWrongUse(t T, s *Subject) {
 
 func testAlloc(t T, s *Subject) {
 	w, a, b := pair(t, s)
-	for _, size := range []int{1, 100, 5000, min(1<<20, a.info().MaxExpectedSize)} {
+	for _, size := range a.largeSizes(1, 100, 5000, 1<<20) {
 		sender, receiver := a.alloc(b, size), b.alloc(a, size)
 		for range 3 {
 			m := w.message(size)

@@ -41,29 +41,21 @@ func testContextsManyAtOnce(t T, s *Subject) {
 		lanes = append(lanes, b.newLane(t))
 	}
 	for range 3 {
-		var recvs, sends []*op
-		var ms []message
+		var recvs, back, sends []*op
+		var ms, answers []message
 		for i, l := range lanes {
-			ms = append(ms, w.message(20))
-			recvs = append(recvs, l.recv(a, bmi.Tag(i), 20))
+			ms, answers = append(ms, w.message(20)), append(answers, w.message(8))
+			recvs, back = append(recvs, l.recv(a, bmi.Tag(i), 20)), append(back, a.recv(b, bmi.Tag(i), 8))
 		}
-		for i := range lanes {
-			sends = append(sends, lanes[count-1-i].sendBack(a, bmi.Tag(i)), a.send(b, bmi.Tag(i), ms[i]))
+		for i := count - 1; i >= 0; i-- {
+			sends = append(sends, lanes[i].send(a, bmi.Tag(i), answers[i]), a.send(b, bmi.Tag(i), ms[i]))
 		}
 		w.done(sends...)
-		for i, r := range recvs {
-			r.got(ms[i])
-		}
 		for i := range lanes {
-			w.done(a.recv(b, bmi.Tag(i), 8))
+			recvs[i].got(ms[i])
+			back[i].got(answers[i])
 		}
 	}
-}
-
-// sendBack sends eight bytes that somebody will receive.
-func (l *lane) sendBack(to *node, tag bmi.Tag) *op {
-	l.t.Helper()
-	return l.send(to, tag, l.w.message(8))
 }
 
 // testContextsShareMatching: the order of a (peer, tag) pair does not depend on

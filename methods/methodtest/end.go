@@ -121,7 +121,7 @@ func (w *world) checkMemory(which func(*memory) bool) {
 	}
 }
 
-// pendingMax is how many pending operations a dump lists per lane.
+// pendingMax is how many pending operations a dump lists per endpoint.
 const pendingMax = 10
 
 // dump describes every endpoint: what is pending and what was counted.
@@ -129,9 +129,7 @@ func (w *world) dump() string {
 	var b strings.Builder
 	for _, n := range w.live() {
 		fmt.Fprintf(&b, "%s\n", n.name)
-		for _, l := range n.lanes {
-			l.dump(&b)
-		}
+		n.dumpPending(&b)
 		b.WriteString(n.counted())
 	}
 	return b.String()
@@ -179,16 +177,19 @@ func counters(v any) string { return zeroCounter.ReplaceAllString(fmt.Sprintf("%
 // statsTimeMax is how long a dump waits for an endpoint's counters.
 const statsTimeMax = 2 * time.Second
 
-func (l *lane) dump(b *strings.Builder) {
+// dumpPending lists the operations that have not completed.
+func (n *node) dumpPending(b *strings.Builder) {
 	listed := 0
-	for _, o := range l.ops {
-		if !o.pending {
-			continue
+	for _, l := range n.lanes {
+		for _, o := range l.ops {
+			if !o.pending {
+				continue
+			}
+			if listed++; listed > pendingMax {
+				fmt.Fprintf(b, "  …and more\n")
+				return
+			}
+			fmt.Fprintf(b, "  pending: %v\n", o)
 		}
-		if listed++; listed > pendingMax {
-			fmt.Fprintf(b, "  …and more\n")
-			return
-		}
-		fmt.Fprintf(b, "  pending: %v\n", o)
 	}
 }

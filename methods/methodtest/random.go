@@ -281,9 +281,15 @@ func (c *chaos) finish() {
 		}
 		return c.checks.allTaken()
 	})
+	// What is about to end by itself may do so.
+	for range 10 {
+		for _, n := range c.nodes {
+			n.collect(n.patience() / 50)
+			c.w.step()
+		}
+	}
 	for _, n := range c.nodes {
 		for _, o := range n.ops {
-			c.w.settleQuickly(o)
 			if o.pending {
 				c.checks.given(o)
 				n.cancel(o)
@@ -293,17 +299,6 @@ func (c *chaos) finish() {
 	for _, n := range c.nodes {
 		c.w.wait(n.ops...)
 		for c.take(n) {
-		}
-	}
-}
-
-// settleQuickly looks whether an operation is about to end by itself.
-func (w *world) settleQuickly(o *op) {
-	w.Helper()
-	for range 3 {
-		if o.pending {
-			o.l.collect(o.l.patience() / 50)
-			w.step()
 		}
 	}
 }

@@ -2,9 +2,11 @@ package methodtest_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -42,4 +44,98 @@ func TestMemory(t *testing.T) { methodtest.Run(t, memory(nil)) }
 // TestMemoryWithoutSleeper: a method that nobody can sleep on is polled.
 func TestMemoryWithoutSleeper(t *testing.T) {
 	methodtest.Run(t, memory(func(o *bmitest.Options) { o.NoSleeper = true }))
+}
+
+// TestMemorySmall: a method that can do little skips much and fails nothing.
+func TestMemorySmall(t *testing.T) {
+	methodtest.Run(t, memory(func(o *bmitest.Options) {
+		o.MaxExpectedSize, o.MaxUnexpectedSize, o.EagerSize = 3000, 500, 100
+		o.MaxPieces, o.Credits, o.NoClasses = 1, 2, true
+	}))
+}
+
+// TestMemoryStepped: with Step, one goroutine drives all endpoints.
+func TestMemoryStepped(t *testing.T) {
+	f := memory(nil)
+	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+		s := f(t)
+		s.Step = func() {}
+		s.Skip = map[string]string{"CloseTwice": "the second Close of a manual endpoint may fail"}
+		return s
+	})
+}
+
+// TestMemoryHeadOfLine: the suite gets by without overtaking large messages.
+func TestMemoryHeadOfLine(t *testing.T) {
+	f := memory(nil)
+	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+		s := f(t)
+		s.HeadOfLine = true
+		return s
+	})
+}
+
+// TestMemoryServed runs what wants peers in other processes against the server
+// of such processes, which here is a goroutine.
+func TestMemoryServed(t *testing.T) {
+	f := memory(nil)
+	var tests methodtest.Tests
+	for _, name := range []string{"ForkEcho", "ForkKilled", "ForkRestarted"} {
+		test, ok := methodtest.All.Find(name)
+		require.True(t, ok)
+		tests = append(tests, test)
+	}
+	methodtest.RunTests(t, tests, func(t methodtest.T) *methodtest.Subject {
+		s := f(t)
+		s.Fork = func(t methodtest.T, name string) methodtest.Process {
+			e, err := s.Open(context.Background(), bmi.Config{Listen: []string{s.Address(name)}})
+			require.NoError(t, err)
+			p := &served{crash: func() { s.Crash(t, e) }, close: e.Close, ended: make(chan error, 1)}
+			var ctx context.Context
+			ctx, p.cancel = context.WithCancel(context.Background())
+			go func() { p.ended <- methodtest.Serve(ctx, e) }()
+			return p
+		}
+		return s
+	})
+}
+
+// served is a peer in a goroutine.
+type served struct {
+	crash  func()
+	close  func() error
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+func (p *served) Kill() {
+	p.crash()
+	p.cancel()
+	<-p.ended // whatever it says: its endpoint is gone
+}
+
+func (p *served) Stop() error {
+	p.cancel()
+	return errors.Join(<-p.ended, p.close())
+}
+
+func TestTests(t *testing.T) {
+	names := make(map[string]bool)
+	for _, test := range methodtest.All {
+		require.False(t, names[test.Name], "two tests are called %s", test.Name)
+		names[test.Name] = true
+		require.NotNil(t, test.Func, test.Name)
+	}
+	for _, test := range methodtest.Basic {
+		require.True(t, test.Basic && names[test.Name])
+	}
+	require.NotEmpty(t, methodtest.Basic)
+	require.Less(t, len(methodtest.Basic), len(methodtest.All))
+
+	_, ok := methodtest.All.Find("NoSuchTest")
+	require.False(t, ok)
+	require.Len(t, methodtest.All.Without("SendRecv", "Large"), len(methodtest.All)-2)
+	_, ok = methodtest.All.Without("SendRecv").Find("SendRecv")
+	require.False(t, ok)
+	require.Panics(t, func() { methodtest.All.Without("NoSuchTest") })
 }
