@@ -89,10 +89,18 @@ func (c *Child) PID() int { return c.cmd.Process.Pid }
 // Ask sends a command line and waits for the answer, one line that starts with
 // "ok". The rest of it is returned.
 func (c *Child) Ask(format string, args ...any) (string, error) {
-	if _, err := fmt.Fprintf(c.in, format+"\n", args...); err != nil {
-		return "", c.gone(err)
+	if err := c.Tell(format, args...); err != nil {
+		return "", err
 	}
 	return c.Answer()
+}
+
+// Tell sends a command line and does not wait for the answer.
+func (c *Child) Tell(format string, args ...any) error {
+	if _, err := fmt.Fprintf(c.in, format+"\n", args...); err != nil {
+		return c.gone(err)
+	}
+	return nil
 }
 
 // Answer waits for one answer line.

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// Names of contenders, as they stand in the results.
+const (
+	bare       = perf.MethodBare
+	bareC      = "bare-c"
+	ours       = "via+shm"
+	registered = "via+shm registered"
+	openMPI    = "openmpi"
+	mpich      = "mpich"
+	ucx        = "ucx"
+	libfabric  = "libfabric"
+	pipes      = "pipe"
+	crowd      = "via+shm crowd"
+)
+
+// A contender is one participant of the comparison.
+type contender struct {
+	name string
+	// run measures all its points once.
+	run func(ctx context.Context) ([]perf.Result, error)
+	// missing says why it cannot take part; run is nil then.
+	missing string
+}
+
+func absent(name, why string) contender { return contender{name: name, missing: why} }
+
+// notInstalled is what the table says about a peer that is missing.
+const notInstalled = "not installed (make bench-deps)"
+
+// The sizes that everybody is measured with, in bytes.
+var (
+	latencySizes   = []int{8, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20}
+	bandwidthSizes = []int{4 << 10, 64 << 10, 1 << 20, 4 << 20}
+)
+
+const (
+	rateSize   = 8
+	rateWindow = 64
+)
+
+// runMax is how long one program may run before it counts as hung.
+const runMax = 60 * time.Second
+
+// prepare builds what must be built and lists all contenders.
+func prepare(ctx context.Context, cfg config) []contender {
+	return append([]contender{
+		limitsContender(cfg), oursContender(cfg), registeredContender(cfg), crowdContender(cfg),
+		mpiContender(ctx, cfg, openMPI), mpiContender(ctx, cfg, mpich), ucxContender(cfg), fabricContender(cfg),
+	}, cContenders(ctx, cfg)...)
+}
+
+// command runs a program to its end and gives what it printed.
+func command(ctx context.Context, env []string, name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, runMax)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no end within %v", runMax)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", name, err, lastLine(errors.String()))
+	}
+	return out, nil
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// parseResults reads lines of JSON as `bmi perf -json` prints them.
+func parseResults(out []byte) ([]perf.Result, error) {
+	var all []perf.Result
+	for line := range bytes.Lines(out) {
+		if !bytes.HasPrefix(line, []byte("{")) {
+			continue // a library's chatter
+		}
+		var r perf.Result
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("cannot read the result %q: %w", line, err)
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no results were printed")
+	}
+	return all, nil
+}
+
+// find looks for programs and says which is missing.
+func find(names ...string) bool {
+	for _, n := range names {
+		if _, err := exec.LookPath(n); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// startPinned starts a program whose threads all run on one core.
+func startPinned(cmd *exec.Cmd, core int) error {
+	undo, err := perf.PinThread(core)
+	if err != nil {
+		return err
+	}
+	defer undo()
+	return cmd.Start()
+}

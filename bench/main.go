@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // for the parts that run within this program
+)
+
+// config is the command line.
+type config struct {
+	bmi    string        // the bmi command
+	work   string        // where programs are built
+	out    string        // where results go
+	rounds int           // at least 5 for numbers worth quoting
+	point  time.Duration // time per measured point and round
+	cores  perf.Cores
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		if role, ok := roles[os.Args[1]]; ok {
+			exit(role(os.Args[2:]))
+		}
+	}
+	exit(run())
+}
+
+// roles are the parts that this program plays as its own child.
+var roles = map[string]func(args []string) error{
+	roleCrowd: crowdMember,
+	roleHub:   idleHub,
+	rolePeers: idlePeers,
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func run() error {
+	var cfg config
+	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
+	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
+	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
+	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
+	flag.DurationVar(&cfg.point, "time", 60*time.Millisecond, "time per point and round")
+	pin := flag.String("pin", "on", "the two cores: on, or two numbers such as 0,1")
+	flag.Parse()
+
+	var err error
+	if cfg.cores, err = perf.ParsePin(*pin); err != nil {
+		return err
+	}
+	if !cfg.cores.Pinned {
+		return errors.New("a comparison between two cores needs two cores, and -pin")
+	}
+	if cfg.rounds < 1 || cfg.point <= 0 {
+		return errors.New("-rounds and -time must be more than 0")
+	}
+	if cfg.bmi, err = filepath.Abs(cfg.bmi); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return compare(ctx, cfg)
+}
+
+// compare is the order of events.
+func compare(ctx context.Context, cfg config) error {
+	if err := os.MkdirAll(cfg.work, 0o755); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cfg.out, 0o755); err != nil {
+		return err
+	}
+	start := time.Now()
+	r := &report{Machine: lookAtMachine(cfg), Rounds: cfg.rounds}
+	all := newResults()
+	contenders := prepare(ctx, cfg)
+	for round := range cfg.rounds {
+		fmt.Fprintf(os.Stderr, "bench: round %d of %d\n", round+1, cfg.rounds)
+		// Another one begins each time, so that none always runs after the
+		// same neighbour, or on a machine of the same temperature.
+		for i := range contenders {
+			c := contenders[(i+round)%len(contenders)]
+			all.add(ctx, c)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	r.Points = all.points()
+	r.Notes = all.notes()
+	fmt.Fprintln(os.Stderr, "bench: counts, queues and idle peers")
+	r.Counts = countThings(ctx, cfg)
+	r.Rows = rows(all, r.Counts)
+	r.Seconds = int(time.Since(start).Seconds())
+	return r.write(cfg.out)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"image/color"
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+const (
+	plotWidth  = 18 * vg.Centimeter
+	plotHeight = 11 * vg.Centimeter
+)
+
+// palette tells contenders apart, also for the colour-blind (Okabe and Ito's).
+var palette = map[string]color.Color{
+	bare:       color.Gray{Y: 0x80},
+	ours:       color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
+	registered: color.RGBA{R: 0xe6, G: 0x9f, A: 0xff},
+	openMPI:    color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
+	mpich:      color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
+	ucx:        color.RGBA{G: 0x9e, B: 0x73, A: 0xff},
+	libfabric:  color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff},
+}
+
+// lineOrder is that of legends.
+var lineOrder = []string{bare, ours, registered, openMPI, mpich, ucx, libfabric}
+
+func (r *report) plots(folder string) error {
+	latency := r.linePlot("Half round trip between two processes on one host", "µs", perf.Latency, perf.LimitMemcpy)
+	if err := latency.Save(plotWidth, plotHeight, filepath.Join(folder, "latency.svg")); err != nil {
+		return err
+	}
+	bandwidth := r.linePlot("Bandwidth, one way, between two processes on one host", "MB/s", perf.Bandwidth, "")
+	if err := bandwidth.Save(plotWidth, plotHeight, filepath.Join(folder, "bandwidth.svg")); err != nil {
+		return err
+	}
+	ratios, err := r.ratioPlot()
+	if err != nil {
+		return err
+	}
+	return ratios.Save(plotWidth, plotHeight, filepath.Join(folder, "ratios.svg"))
+}
+
+// linePlot is a test against the size, both logarithmic, with the limit as one
+// more line.
+func (r *report) linePlot(title, unit string, test, limit perf.Test) *plot.Plot {
+	p := plot.New()
+	p.Title.Text = title
+	p.X.Label.Text, p.Y.Label.Text = "message size", unit
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = sizeTicks{}, plot.LogTicks{Prec: -1}
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Add(plotter.NewGrid())
+	for i, who := range lineOrder {
+		var xy plotter.XYs
+		for _, q := range r.Points {
+			if q.Method == who && (q.Test == test || limit != "" && q.Test == limit) && q.Size > 0 && q.Median > 0 {
+				xy = append(xy, plotter.XY{X: float64(q.Size), Y: q.Median})
+			}
+		}
+		if len(xy) == 0 {
+			continue
+		}
+		line, points, err := plotter.NewLinePoints(xy)
+		if err != nil {
+			continue // only of coordinates that are no numbers, and those are left out
+		}
+		line.Color, points.Color = palette[who], palette[who]
+		line.Width = vg.Points(1.5)
+		points.Shape = shapesOfPoints[i%len(shapesOfPoints)]
+		p.Add(line, points)
+		p.Legend.Add(label(who), line, points)
+	}
+	return p
+}
+
+var shapesOfPoints = []draw.GlyphDrawer{
+	draw.CrossGlyph{}, draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{},
+}
+
+// sizeTicks marks powers of two, with their names at every fourth.
+type sizeTicks struct{}
+
+func (sizeTicks) Ticks(least, most float64) []plot.Tick {
+	var out []plot.Tick
+	for e := math.Floor(math.Log2(least)); e <= math.Ceil(math.Log2(most)); e++ {
+		tick := plot.Tick{Value: math.Exp2(e)}
+		if int(e)%3 == 0 && e >= 0 {
+			tick.Label = perf.FormatSize(1 << int(e))
+		}
+		out = append(out, tick)
+	}
+	return out
+}
+
+// ratioPlot has bars of how often the bare limit fits into a half round trip.
+func (r *report) ratioPlot() (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text = "Half round trip against the bare limit (1: as fast as the machine by one plain copy)"
+	p.Y.Label.Text = "×"
+	p.Y.Min = 0
+	p.Legend.Top = true
+	sizes := []int{8, 64 << 10, 1 << 20}
+	var drawn []string
+	for _, who := range lineOrder[1:] {
+		if len(r.ratios(who, sizes)) > 0 {
+			drawn = append(drawn, who)
+		}
+	}
+	width := vg.Points(300 / float64(len(sizes)*(len(drawn)+1)))
+	for i, who := range drawn {
+		bars, err := plotter.NewBarChart(r.ratios(who, sizes), width)
+		if err != nil {
+			return nil, err
+		}
+		bars.Color, bars.LineStyle.Width = palette[who], 0
+		bars.Offset = width * vg.Length(float64(i)-float64(len(drawn)-1)/2)
+		p.Add(bars)
+		p.Legend.Add(label(who), bars)
+	}
+	one, err := plotter.NewLine(plotter.XYs{{X: -0.5, Y: 1}, {X: float64(len(sizes)) - 0.5, Y: 1}})
+	if err != nil {
+		return nil, err
+	}
+	one.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+	p.Add(one)
+	names := make([]string, len(sizes))
+	for i, n := range sizes {
+		names[i] = perf.FormatSize(n) + " / " + r.limitName(n)
+	}
+	p.NominalX(names...)
+	return p, nil
+}
+
+func (r *report) limitName(size int) string {
+	v, ok := r.limitOf(size)
+	if !ok {
+		return "no limit measured"
+	}
+	if size <= bounceMax {
+		return "bounce " + strconv.FormatFloat(v, 'f', 3, 64) + " µs"
+	}
+	return "copy " + strconv.FormatFloat(v, 'f', 1, 64) + " µs"
+}
+
+// bounceMax is the size up to which a message fits into the cache line that
+// bounces: its limit is the bounce.
+const bounceMax = 56
+
+func (r *report) limitOf(size int) (float64, bool) {
+	for _, p := range r.Points {
+		if p.Method != bare {
+			continue
+		}
+		if size <= bounceMax && p.Test == perf.LimitBounce || size > bounceMax && p.Test == perf.LimitMemcpy && p.Size == size {
+			return p.Median, p.Median > 0
+		}
+	}
+	return 0, false
+}
+
+// ratios are those of one contender, 0 where it has no point; nil if it has none.
+func (r *report) ratios(who string, sizes []int) plotter.Values {
+	out := make(plotter.Values, len(sizes))
+	some := false
+	for i, size := range sizes {
+		limit, ok := r.limitOf(size)
+		for _, p := range r.Points {
+			if ok && p.Method == who && p.Test == perf.Latency && p.Size == size {
+				out[i] = p.Median / limit
+				some = true
+			}
+		}
+	}
+	if !some {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// report is everything that a run found out: results.json.
+type report struct {
+	Machine machine           `json:"machine"`
+	Rounds  int               `json:"rounds"`
+	Seconds int               `json:"seconds"`
+	Rows    []row             `json:"rows"`
+	Counts  counts            `json:"counts"`
+	Notes   map[string]string `json:"notes,omitempty"` // why a contender is missing
+	Points  []point           `json:"points"`
+}
+
+func (r *report) write(folder string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "results.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "results.md"), []byte(r.markdown()), 0o644); err != nil {
+		return err
+	}
+	if err := r.plots(folder); err != nil {
+		return err
+	}
+	fmt.Print(r.markdown())
+	return nil
+}
+
+func (r *report) markdown() string {
+	var b strings.Builder
+	m := r.Machine
+	fmt.Fprintf(&b, "# Results\n\nWritten by `make bench`, not by hand; [README.md](README.md) explains the method.\n\n")
+	fmt.Fprintf(&b, "%s, %d CPUs, measured on cores %s; %s; %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
+		m.CPU, m.CPUs, m.Cores, m.Kernel, m.Memory, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
+	b.WriteString("| what | measured | against the bare limit | against the best peer | reach | aim | verdict |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", row.What, row.Value, row.Bare, row.Best, row.Reach, row.Aim, row.Verdict)
+	}
+	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n")
+	b.WriteString(r.pointTables())
+	b.WriteString(r.countList())
+	b.WriteString(r.noteList())
+	return b.String()
+}
+
+// tables are the tests that get a table of all contenders, and what they are called.
+var tables = []struct {
+	test    perf.Test
+	title   string
+	limit   perf.Test // shown as the bare contender; "" for none
+	decimal string
+}{
+	{perf.Latency, "Half round trip, µs", perf.LimitMemcpy, "%.3f"},
+	{perf.Rate, "Message rate, one way, messages/s", "", "%.0f"},
+	{perf.Bandwidth, "Bandwidth, one way, MB/s", "", "%.0f"},
+	{perf.Bidirectional, "Bandwidth, both ways, MB/s", "", "%.0f"},
+	{crowdTest(shapePairs), fmt.Sprintf("%d processes on 2 cores, ping-pong two by two, µs per message", crowdSize), "", "%.3f"},
+	{crowdTest(shapeRing), fmt.Sprintf("%d processes on 2 cores, in a ring, µs per message", crowdSize), "", "%.3f"},
+	{crowdTest(shapeAll), fmt.Sprintf("%d processes on 2 cores, all to all, µs per message", crowdSize), "", "%.3f"},
+}
+
+func (r *report) pointTables() string {
+	var b strings.Builder
+	for _, t := range tables {
+		cells := make(map[string]map[int]float64)
+		sizes := make(map[int]bool)
+		for _, p := range r.Points {
+			if p.Test == t.test || t.limit != "" && p.Test == t.limit {
+				if cells[p.Method] == nil {
+					cells[p.Method] = make(map[int]float64)
+				}
+				cells[p.Method][p.Size] = p.Median
+				sizes[p.Size] = true
+			}
+		}
+		columns := slices.Sorted(maps.Keys(sizes))
+		fmt.Fprintf(&b, "\n## %s\n\n|", t.title)
+		for _, n := range columns {
+			fmt.Fprintf(&b, " | %s", perf.FormatSize(n))
+		}
+		b.WriteString(" |\n| ---" + strings.Repeat(" | ---", len(columns)) + " |\n")
+		for _, who := range slices.Sorted(maps.Keys(cells)) {
+			fmt.Fprintf(&b, "| %s", label(who))
+			for _, n := range columns {
+				text := ""
+				if v, ok := cells[who][n]; ok {
+					text = fmt.Sprintf(t.decimal, v)
+				}
+				fmt.Fprintf(&b, " | %s", text)
+			}
+			b.WriteString(" |\n")
+		}
+	}
+	return b.String()
+}
+
+// label is the name of a contender for people.
+func label(who string) string {
+	switch who {
+	case bare:
+		return "bare copy"
+	case openMPI:
+		return "Open MPI"
+	case mpich:
+		return "MPICH"
+	case ucx:
+		return "UCX"
+	}
+	return who
+}
+
+func (r *report) countList() string {
+	var b strings.Builder
+	b.WriteString("\n## Counts\n\n")
+	c := r.Counts
+	for _, name := range slices.Sorted(maps.Keys(c.MatchNanos)) {
+		fmt.Fprintf(&b, "- match, %s: %.1f ns\n", name, c.MatchNanos[name])
+	}
+	for _, line := range []struct {
+		what  string
+		bytes *float64
+	}{
+		{"per connection, resident in the hub", c.ConnectedBytes},
+		{"per connection, of the whole machine, both ends, shared memory counted once", c.MachineBytes},
+		{"per connection, shared memory mapped in the hub", c.SegmentBytes},
+		{"per connection, of that resident in the hub", c.ResidentBytes},
+		{"per known unconnected peer, heap of the hub", c.KnownBytes},
+	} {
+		if line.bytes != nil {
+			fmt.Fprintf(&b, "- %s: %.0f B\n", line.what, *line.bytes)
+		}
+	}
+	var bounces []string
+	for _, p := range r.Points {
+		if p.Test == perf.LimitBounce {
+			bounces = append(bounces, fmt.Sprintf("%s %.3f µs (rounds %s)", p.Method, p.Median, numbers(p.Rounds)))
+		}
+	}
+	fmt.Fprintf(&b, "- bounce of a cache line, in Go and in C: %s\n", strings.Join(bounces, "; "))
+	return b.String()
+}
+
+func numbers(values []float64) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprintf("%.3f", v)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (r *report) noteList() string {
+	var b strings.Builder
+	names := slices.Sorted(maps.Keys(r.Machine.Versions))
+	b.WriteString("\n## Peers\n\n")
+	for _, who := range names {
+		fmt.Fprintf(&b, "- %s: %s\n", label(who), r.Machine.Versions[who])
+	}
+	for _, who := range slices.Sorted(maps.Keys(r.Notes)) {
+		fmt.Fprintf(&b, "- %s: %s\n", label(who), r.Notes[who])
+	}
+	for _, problem := range r.Counts.Problems {
+		fmt.Fprintf(&b, "- %s\n", problem)
+	}
+	return b.String()
+}

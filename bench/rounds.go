@@ -1,0 +1,108 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// pointID names a measured point of a contender.
+type pointID struct {
+	who  string
+	test perf.Test
+	size int
+}
+
+// results collects one value per point and round.
+type results struct {
+	values map[pointID][]perf.Result
+	// failures says, for a contender that cannot take part or stopped to,
+	// why.
+	failures map[string]string
+}
+
+func newResults() *results {
+	return &results{values: make(map[pointID][]perf.Result), failures: make(map[string]string)}
+}
+
+// add lets a contender run once. One that failed does not run again: the table
+// then says why instead of mixing rounds.
+func (r *results) add(ctx context.Context, c contender) {
+	if c.missing != "" {
+		r.failures[c.name] = c.missing
+	}
+	if r.failures[c.name] != "" {
+		return
+	}
+	got, err := c.run(ctx)
+	if err != nil {
+		r.failures[c.name] = fmt.Sprintf("failed: %v", err)
+		fmt.Fprintf(os.Stderr, "bench: %s: %v\n", c.name, err)
+		return
+	}
+	for _, one := range got {
+		id := pointID{c.name, one.Test, one.Size}
+		r.values[id] = append(r.values[id], one)
+	}
+}
+
+// A point is a measured point over all rounds.
+type point struct {
+	perf.Result
+	// Rounds are the medians of the rounds, of which Median is the median;
+	// P99 is the median of the rounds' own.
+	Rounds []float64 `json:"rounds"`
+}
+
+func (r *results) points() []point {
+	ids := slices.SortedFunc(maps.Keys(r.values), func(a, b pointID) int {
+		return cmp.Or(cmp.Compare(a.test, b.test), cmp.Compare(a.who, b.who), cmp.Compare(a.size, b.size))
+	})
+	out := make([]point, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, r.point(id))
+	}
+	return out
+}
+
+func (r *results) point(id pointID) point {
+	all := r.values[id]
+	p := point{Result: all[0]}
+	p.Method = id.who
+	var worst []float64
+	for _, one := range all {
+		p.Rounds = append(p.Rounds, one.Median)
+		worst = append(worst, one.P99)
+	}
+	p.Median, p.P99 = median(p.Rounds), median(worst)
+	return p
+}
+
+// get gives the median of a point, and whether it was measured.
+func (r *results) get(who string, test perf.Test, size int) (float64, bool) {
+	id := pointID{who, test, size}
+	if len(r.values[id]) == 0 {
+		return 0, false
+	}
+	return r.point(id).Median, true
+}
+
+// notes are the reasons of those that are missing.
+func (r *results) notes() map[string]string { return maps.Clone(r.failures) }
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	mid := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[mid]
+	}
+	return (sorted[mid-1] + sorted[mid]) / 2
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// A row is one line of the table of aims.
+type row struct {
+	What  string `json:"what"`
+	Value string `json:"value"`
+	// Bare and Best compare with the limit of the machine and with the best
+	// of the other libraries; "" where that makes no sense.
+	Bare    string `json:"against_bare,omitempty"`
+	Best    string `json:"against_best,omitempty"`
+	Reach   string `json:"reach"`
+	Aim     string `json:"aim"`
+	Verdict string `json:"verdict"`
+}
+
+// Verdicts.
+const (
+	isAim     = "aim"
+	isReach   = "reach"
+	isMissed  = "missed"
+	isUnknown = "not measured"
+)
+
+// judge compares a number, of which less is better, with both marks.
+func judge(value, reach, aim float64) string {
+	switch {
+	case math.IsNaN(value) || math.IsInf(value, 0):
+		return isUnknown
+	case value <= aim:
+		return isAim
+	case value <= reach:
+		return isReach
+	}
+	return isMissed
+}
+
+// judgeMore is judge for a number of which more is better.
+func judgeMore(value, reach, aim float64) string { return judge(-value, -reach, -aim) }
+
+// ratio is a over b; NaN if one is missing.
+func ratio(a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return math.NaN()
+	}
+	return a / b
+}
+
+func times(r float64) string {
+	if math.IsNaN(r) {
+		return ""
+	}
+	return fmt.Sprintf("%.2f ×", r)
+}
+
+// rows makes the table of aims.
+func rows(all *results, c counts) []row {
+	out := []row{latencyRow(all), rateRow(all)}
+	for _, size := range []int{64 << 10, 1 << 20} {
+		out = append(out, largeRow(all, size))
+	}
+	out = append(out, countRows(c)...)
+	return append(out, crowdRow(all))
+}
+
+var others = []string{openMPI, mpich, ucx, libfabric}
+
+// best is the best of the other libraries at a point; more is better for what is
+// no time.
+func best(all *results, test perf.Test, size int, more bool) (who string, value float64) {
+	value = math.NaN()
+	for _, name := range others {
+		v, ok := all.get(name, test, size)
+		if ok && (who == "" || more && v > value || !more && v < value) {
+			who, value = name, v
+		}
+	}
+	return who, value
+}
+
+func value(all *results, who string, test perf.Test, size int) float64 {
+	v, ok := all.get(who, test, size)
+	if !ok {
+		return math.NaN()
+	}
+	return v
+}
+
+func measured(v float64, format string) string {
+	if math.IsNaN(v) {
+		return isUnknown
+	}
+	return fmt.Sprintf(format, v)
+}
+
+// againstBest says who was best, and how we compare.
+func againstBest(our float64, who string, theirs float64, format string) string {
+	if who == "" {
+		return notInstalled
+	}
+	if math.IsNaN(our) {
+		return fmt.Sprintf("%s "+format, who, theirs)
+	}
+	return fmt.Sprintf("%s of %s ("+format+")", times(ratio(our, theirs)), who, theirs)
+}
+
+func latencyRow(all *results) row {
+	our := value(all, ours, perf.Latency, 8)
+	limit := value(all, bare, perf.LimitBounce, 0)
+	who, theirs := best(all, perf.Latency, 8, false)
+	return row{
+		What: "8 B half round trip", Value: measured(our, "%.3f µs"),
+		Bare:  fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, "%.3f µs")),
+		Best:  againstBest(our, who, theirs, "%.3f µs"),
+		Reach: "≤ 2 × bare", Aim: "≤ 1.4 × bare",
+		Verdict: judge(ratio(our, limit), 2, 1.4),
+	}
+}
+
+func rateRow(all *results) row {
+	our := value(all, ours, perf.Rate, rateSize)
+	mpi := value(all, openMPI, perf.Rate, rateSize)
+	who, theirs := best(all, perf.Rate, rateSize, true)
+	return row{
+		What: fmt.Sprintf("8 B message rate, window %d", rateWindow), Value: measured(our/1e6, "%.2f million/s"),
+		Best:  againstBest(our/1e6, who, theirs/1e6, "%.2f million/s") + openMPIRatio(our, mpi),
+		Reach: "≥ 0.7 × Open MPI", Aim: "≥ 1.25 × Open MPI",
+		Verdict: judgeMore(ratio(our, mpi), 0.7, 1.25),
+	}
+}
+
+func openMPIRatio(our, mpi float64) string {
+	r := ratio(our, mpi)
+	if math.IsNaN(r) {
+		return ""
+	}
+	return fmt.Sprintf("; %s of %s", times(r), openMPI)
+}
+
+func largeRow(all *results, size int) row {
+	our := value(all, ours, perf.Latency, size)
+	limit := value(all, bare, perf.LimitMemcpy, size)
+	who, theirs := best(all, perf.Latency, size, false)
+	return row{
+		What: perf.FormatSize(size) + " half round trip, plain memory", Value: measured(our, "%.2f µs"),
+		Bare:  fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, "%.2f µs")),
+		Best:  againstBest(our, who, theirs, "%.2f µs"),
+		Reach: "≤ the best", Aim: "≤ 0.6 × the best",
+		Verdict: judge(ratio(our, theirs), 1, 0.6),
+	}
+}
+
+// orNaN is the number, or NaN if it was not measured.
+func orNaN(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}
+
+func countRows(c counts) []row {
+	allocs, match := orNaN(c.AllocsPerMessage), orNaN(c.MatchRatio)
+	connected, known := orNaN(c.ConnectedBytes), orNaN(c.KnownBytes)
+	return []row{
+		{
+			What: "allocations per 8 B message, post to completion", Value: measured(allocs, "%.2f"),
+			Reach: "0", Aim: "0", Verdict: judge(allocs, 0, 0),
+		},
+		{
+			What: "match with 1,000,000 queued entries against 1", Value: measured(match, "%.2f ×"),
+			Reach: "≤ 2 ×", Aim: "≤ 1.3 ×", Verdict: judge(match, 2, 1.3),
+		},
+		{
+			What: "memory per connected idle peer", Value: measured(connected/1024, "%.1f KiB"),
+			Reach: "≤ 64 KiB", Aim: "≤ 32 KiB", Verdict: judge(connected, 64<<10, 32<<10),
+		},
+		{
+			What: "memory per known unconnected peer", Value: measured(known, "%.0f B"),
+			Reach: "≤ 1 KiB", Aim: "≤ 512 B", Verdict: judge(known, 1<<10, 512),
+		},
+	}
+}
+
+func crowdRow(all *results) row {
+	our := value(all, crowd, crowdTest(shapeAll), rateSize)
+	pipe := value(all, pipes, crowdTest(shapeAll), rateSize)
+	pingPong := value(all, pipes, perf.Latency, rateSize)
+	// The stricter comparison counts: the same crowd through pipes, which
+	// costs less per message than the ping-pong of two processes.
+	least := math.Min(pipe, pingPong)
+	best := notInstalled
+	if !math.IsNaN(least) {
+		best = fmt.Sprintf("%s of pipes (crowd %.2f µs, ping-pong %.2f µs)", times(ratio(our, least)), pipe, pingPong)
+	}
+	return row{
+		What:  fmt.Sprintf("%d processes all exchanging on 2 cores, per message", crowdSize),
+		Value: measured(our, "%.3f µs"), Best: best,
+		Reach: "≤ 3 × pipe", Aim: "< pipe", Verdict: judge(ratio(our, least), 3, 1),
+	}
+}

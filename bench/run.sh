@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Builds what the comparison needs and runs it; options are passed on (see
+# bin/bench -help). Results go to docs/performance.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+CGO_ENABLED=0 go build -o bin/bmi ./cmd/bmi
+CGO_ENABLED=0 go build -o bin/bench ./bench
+exec bin/bench "$@"
