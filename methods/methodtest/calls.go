@@ -20,6 +20,7 @@ var callTests = Tests{
 	{"WrongUse", true, testWrongUse},
 	{"Alloc", false, testAlloc},
 	{"Counters", false, testCounters},
+	{"PendingLimit", true, testPendingLimit},
 }
 
 func testInfo(t T, s *Subject) {
@@ -60,6 +61,7 @@ func testSendRecv(t T, s *Subject) {
 
 func testSendToItself(t T, s *Subject) {
 	w, a, b := pair(t, s)
+	w.twoWay()
 	addr, err := a.ep.Lookup(s.Address(a.name))
 	if isOneOf(err, []error{bmi.ErrNotSupported}) {
 		t.Skipf("the method does not talk to itself: %v", err)
@@ -329,4 +331,33 @@ func testCounters(t T, s *Subject) {
 	assert.GreaterOrEqual(t, sent.BytesSent, uint64(500))
 	assert.GreaterOrEqual(t, received.MessagesReceived, uint64(5))
 	assert.GreaterOrEqual(t, received.BytesReceived, uint64(500))
+}
+
+// testPendingLimit: a post over the limit of pending operations is refused and
+// costs nothing; when something was taken, there is room again.
+func testPendingLimit(t T, s *Subject) {
+	w := newWorld(t, s)
+	const limit = 16
+	a := w.open("a")
+	b := w.open("b", func(cfg *bmi.Config) { cfg.Limits.PendingOps = limit })
+	w.meet(a, b)
+	b.impatient = true
+	var recvs []*op
+	for range limit {
+		recvs = append(recvs, b.recv(a, 1, 10))
+	}
+	_, err := b.tryRecvMemory(a, 1, newMemory(10))
+	require.ErrorIs(t, err, bmi.ErrAgain)
+	_, err = b.trySend(a, 1, w.message(10))
+	require.ErrorIs(t, err, bmi.ErrAgain)
+
+	m := w.message(10)
+	w.done(a.send(b, 1, m))
+	recvs[0].got(m)
+	recvs = append(recvs[1:], b.recv(a, 1, 10))
+	for _, r := range recvs {
+		m := w.message(10)
+		w.done(a.send(b, 1, m))
+		r.got(m)
+	}
 }

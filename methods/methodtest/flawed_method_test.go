@@ -74,7 +74,7 @@ func (m *flawedMethod) PostSend(op *bmi.Op) {
 	peer := op.Peer.(*flawedPeer)
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
-	to := m.net.nodes[peer.name]
+	to := m.net.nodeLocked(peer.name)
 	if to == nil || to.gone {
 		if m.net.flaw != waitsForNobody {
 			op.Complete(0, bmi.ErrUnreachable)
@@ -84,7 +84,7 @@ func (m *flawedMethod) PostSend(op *bmi.Op) {
 	peer.talked = true
 	m.net.sent++
 	p := &flawedPacket{
-		from: m.node.name, kind: op.Kind, class: op.Class, tag: op.Tag, size: op.Size,
+		from: m.net.seenFrom(m.node.name, peer.name), kind: op.Kind, class: op.Class, tag: op.Tag, size: op.Size,
 		data: gather(op.Bufs), owner: m.node,
 	}
 	m.spoilLocked(p, op)
@@ -305,8 +305,8 @@ func (m *flawedMethod) Drop(p bmi.Peer) {
 	}
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
-	if to := m.net.nodes[peer.name]; to != nil {
-		m.net.deliverLocked(to, &flawedPacket{from: m.node.name, leave: true})
+	if to := m.net.nodeLocked(peer.name); to != nil {
+		m.net.deliverLocked(to, &flawedPacket{from: m.net.seenFrom(m.node.name, peer.name), leave: true})
 	}
 }
 

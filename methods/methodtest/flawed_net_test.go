@@ -17,7 +17,8 @@ const flawedScheme = "flawed"
 // flawedNet joins the endpoints of one subject. Its lock guards everything that
 // two endpoints share; a method takes it within its engine lock.
 type flawedNet struct {
-	flaw flaw
+	flaw   flaw
+	oneWay bool // who connects is known by an alias, not by its address
 
 	mu    sync.Mutex
 	nodes map[string]*flawedNode
@@ -97,10 +98,32 @@ func (n *flawedNet) leave(nd *flawedNode, tell map[string]bool) {
 		return
 	}
 	for name, peer := range n.nodes {
-		if peer != nd && (tell == nil || tell[name]) {
-			n.deliverLocked(peer, &flawedPacket{from: nd.name, leave: true})
+		if peer == nd {
+			continue
+		}
+		for _, known := range []string{name, name + aliasMark} {
+			if tell == nil || tell[known] {
+				n.deliverLocked(peer, &flawedPacket{from: n.seenFrom(nd.name, known), leave: true})
+			}
 		}
 	}
+}
+
+// aliasMark ends the alias of an endpoint that connected.
+const aliasMark = "~"
+
+// seenFrom is how a peer addressed as to knows the endpoint called me: in a
+// one-way network by an alias, unless it was the peer that connected.
+func (n *flawedNet) seenFrom(me, to string) string {
+	if !n.oneWay || strings.HasSuffix(to, aliasMark) {
+		return me
+	}
+	return me + aliasMark
+}
+
+// nodeLocked finds an endpoint by its name or its alias.
+func (n *flawedNet) nodeLocked(name string) *flawedNode {
+	return n.nodes[strings.TrimSuffix(name, aliasMark)]
 }
 
 // crash is leave for an endpoint that does not do it itself.

@@ -102,27 +102,40 @@ var caught = []struct {
 
 // flawed is the subject with a flaw.
 func flawed(f flaw, timeout time.Duration) methodtest.Factory {
-	return func(methodtest.T) *methodtest.Subject {
-		net := newFlawedNet(f)
-		return &methodtest.Subject{
-			Timeout: timeout,
-			Skip:    map[string]string{"CheckAddr": "it has no Checker"},
-			Address: func(name string) string { return flawedScheme + "://" + name },
-			Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
-				cfg.Options = map[string]any{flawedScheme: net}
-				return bmi.Open(ctx, cfg)
-			},
-			Crash: func(t methodtest.T, e *bmi.Endpoint) {
-				net.crash(e.Addresses()[0])
-				t.Cleanup(func() { _ = e.Close() })
-			},
-		}
+	return func(methodtest.T) *methodtest.Subject { return subjectIn(newFlawedNet(f), timeout) }
+}
+
+func subjectIn(net *flawedNet, timeout time.Duration) *methodtest.Subject {
+	return &methodtest.Subject{
+		Timeout: timeout,
+		Skip:    map[string]string{"CheckAddr": "it has no Checker"},
+		Address: func(name string) string { return flawedScheme + "://" + name },
+		Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
+			cfg.Options = map[string]any{flawedScheme: net}
+			return bmi.Open(ctx, cfg)
+		},
+		Crash: func(t methodtest.T, e *bmi.Endpoint) {
+			net.crash(e.Addresses()[0])
+			t.Cleanup(func() { _ = e.Close() })
+		},
 	}
 }
 
 // TestFlawlessPasses: without a flaw, the flawed method is a method, so what the
 // suite reports below is due to the flaws.
 func TestFlawlessPasses(t *testing.T) { methodtest.Run(t, flawed(none, 0)) }
+
+// TestOneWayPasses: the suite gets by with a method that does not recognise who
+// connects.
+func TestOneWayPasses(t *testing.T) {
+	methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
+		net := newFlawedNet(none)
+		net.oneWay = true
+		s := subjectIn(net, 0)
+		s.OneWay = true
+		return s
+	})
+}
 
 // TestFlawsAreReported: the suite sees every planted bug.
 func TestFlawsAreReported(t *testing.T) {

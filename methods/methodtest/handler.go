@@ -20,6 +20,8 @@ var handlerTests = Tests{
 	{"HandlerPostsReceive", true, testHandlerPostsReceive},
 	{"HandlerPassesFlood", false, testHandlerPassesFlood},
 	{"HandlerRemoved", true, testHandlerRemoved},
+	{"HandlerTakesQueued", true, testHandlerTakesQueued},
+	{"HandlerCancels", false, testHandlerCancels},
 }
 
 // A record keeps what a handler saw.
@@ -260,4 +262,45 @@ func testHandlerRemoved(t T, s *Subject) {
 	w.requireUnexpected(u[0], 0, 2, m)
 	u[0].Release()
 	require.Equal(t, 1, r.count())
+}
+
+// testHandlerTakesQueued: a handler also gets what came before it.
+func testHandlerTakesQueued(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	a.addr(b)
+	const each = 10
+	for i := range each {
+		w.done(a.sendUnexpected(b, 0, bmi.Tag(i), w.message(i)))
+	}
+	w.arrived(a, b)
+	var r record
+	b.handle(0, r.handle)
+	for i := range each {
+		w.done(a.sendUnexpected(b, 0, bmi.Tag(each+i), w.message(i)))
+	}
+	b.until("the handler was called", func() bool { return r.count() >= 2*each })
+	require.Equal(t, 2*each, r.count())
+	for i, m := range r.seen {
+		require.Equal(t, bmi.Tag(i), m.Tag, "order")
+	}
+}
+
+// testHandlerCancels: a handler may end operations of its endpoint.
+func testHandlerCancels(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	a.addr(b)
+	waiting := make([]*op, 10)
+	for i := range waiting {
+		waiting[i] = b.recv(a, bmi.Tag(100+i), 10)
+	}
+	failed := make(chan error, len(waiting))
+	b.handle(0, func(m bmi.Message) { failed <- b.ctx.Cancel(waiting[m.Tag].id) })
+	for i := range waiting {
+		w.done(a.sendUnexpected(b, 0, bmi.Tag(i), w.message(0)))
+	}
+	w.failed(waiting, bmi.ErrCancelled)
+	for range waiting {
+		require.NoError(t, <-failed, "cancel from a handler")
+	}
+	w.exchange(a, b, 1, w.message(10))
 }

@@ -81,6 +81,9 @@ func newChaos(w *world, seed uint64, m mischief) *chaos {
 		nodes: make(map[string]*node), ahead: make(map[link]int),
 	}
 	c.checks = newChecks(w, c.nodes)
+	// A send that was cancelled half on the wire may arrive all the same, and
+	// later than anybody looks.
+	w.untaken = m.cancels
 	for range 2 + c.rng.IntN(3) {
 		n := w.open("r", shortDrain)
 		c.names = append(c.names, n.name)

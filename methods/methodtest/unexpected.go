@@ -158,9 +158,10 @@ func testUnexpectedFloodBytes(t T, s *Subject) {
 	w := newWorld(t, s)
 	size := min(4000, newWorldInfo(w).MaxUnexpectedSize)
 	to := w.slowTaker(0, 4*size)
-	a := w.open("a")
+	a, c := w.open("a"), w.open("c")
+	w.meet(to, a, c)
 	f := a.flood(to, 0, 200, size)
-	w.exchange(to, w.open("c"), 1, w.message(10))
+	w.exchange(to, c, 1, w.message(10))
 	for i := range f.ms {
 		u := to.take(1)
 		w.requireUnexpected(u[0], 0, bmi.Tag(i), f.ms[i])
