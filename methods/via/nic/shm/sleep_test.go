@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -180,4 +181,36 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		}
 	}
 	require.NotZero(t, pa.dev.Stats().Sleeps)
+}
+
+// TestOldDoorbells: after a connection has ended, whoever still holds its
+// doorbell reaches neither the device nor the connection that took its place.
+func TestOldDoorbells(t *testing.T) {
+	f, pa, pb := pair(t, reliable())
+	old := pb.conn
+	tok := old.token(tokenBell)
+	event := unix.EpollEvent{Fd: tok.index, Pad: tok.generation<<tokenBits | int32(tokenBell)}
+	c, kind := pb.dev.connOf(&event)
+	require.Same(t, old, c)
+	require.Equal(t, tokenBell, kind)
+	bell, err := unix.Dup(pa.conn.bellOut)
+	require.NoError(t, err)
+	defer closeFD(bell)
+	pa.Disconnect()
+	f.next(pb.dev, nic.EventDisconnected)
+	f.next(pa.dev, nic.EventDisconnected)
+
+	f.connect(pa, pb)
+	require.Equal(t, old.index, pb.conn.index, "the place was not taken again, the test proves nothing")
+	c, _ = pb.dev.connOf(&event)
+	require.Nil(t, c)
+	for range 100 {
+		f.poll()
+	}
+	_, err = unix.Write(bell, pa.dev.one[:])
+	require.NoError(t, err)
+	var events [4]unix.EpollEvent
+	n, err := unix.EpollWait(pb.dev.epfd, events[:], 0)
+	require.NoError(t, err)
+	require.Zero(t, n, "an old doorbell still rings")
 }
