@@ -96,6 +96,7 @@ func (w *world) underWay(a, b *node) []*op {
 
 func testCrashCompletesEverything(t T, s *Subject) {
 	w, a, b := pair(t, s)
+	w.crashes()
 	for range 3 {
 		w.exchange(a, b, 1, w.message(10))
 		w.exchange(b, a, 1, w.message(10))
@@ -117,6 +118,7 @@ func testCrashCompletesEverything(t T, s *Subject) {
 
 func testCrashDuringTransfer(t T, s *Subject) {
 	w, a, b := pair(t, s)
+	w.crashes()
 	sizes := a.largeSizes(1<<20, 4<<20)
 	for round := range 12 {
 		w.exchange(a, b, 1, w.message(10))
@@ -147,6 +149,7 @@ func testCrashDuringTransfer(t T, s *Subject) {
 
 func testCrashSparesOthers(t T, s *Subject) {
 	w, a, b := pair(t, s)
+	w.crashes()
 	c := w.open("c")
 	w.meet(a, b, c)
 	w.exchange(a, b, 1, w.message(10))

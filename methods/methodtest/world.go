@@ -242,12 +242,17 @@ func (w *world) twoWay() {
 	}
 }
 
-// crash ends n as kill -9 would, or skips the test.
-func (w *world) crash(n *node) {
+// crashes skips the test for subjects that cannot crash.
+func (w *world) crashes() {
 	w.Helper()
 	if w.s.Crash == nil {
 		w.Skipf("the subject has no Crash hook")
 	}
+}
+
+// crash ends n as kill -9 would.
+func (w *world) crash(n *node) {
+	w.Helper()
 	n.abandon()
 	w.s.Crash(w.T, n.ep)
 }
