@@ -1,0 +1,154 @@
+package shm
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// TestBrokenWords writes one impossible word at a time.
+func TestBrokenWords(t *testing.T) {
+	valid := makeHeader(0, 8, 0, 0)
+	for _, c := range []struct {
+		what  string
+		write func(pa, pb *Port)
+	}{
+		{"inline length", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, 57, 0, 0)) }},
+		{"buffered length", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, 8193, flagBuffered, 0)) }},
+		{"immediate without flag", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), valid|5) }},
+		{"more than posted", func(pa, _ *Port) {
+			for i := range uint64(3) {
+				wordAtomic(wordAt(pa.conn.mem, client.slots()+uintptr(i)*slotBytes), makeHeader(i, 8, 0, 0))
+			}
+		}},
+		{"slot out of turn", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(64, 8, 0, 0)) }},
+		{"limit too far", func(pa, pb *Port) {
+			wordAtomic(pa.conn.ourLimit, 66)
+			_, _ = pb.PostSend(send([]byte("x")))
+		}},
+		{"limit goes back", func(pa, pb *Port) {
+			_, _ = pb.PostSend(send(nil))
+			wordAtomic(pa.conn.ourLimit, 0)
+			_, _ = pb.PostSend(send([]byte("x")))
+		}},
+		{"buffer number", func(pa, pb *Port) {
+			wordAtomic(wordAt(pa.conn.mem, clientBlock+buffersOff), ^uint64(0))
+			_, _ = pb.PostSend(send(make([]byte, 100)))
+		}},
+		{"record on the socket", func(pa, _ *Port) { _ = sendRecord(pa.conn.sock, []byte("what?")) }},
+		{"bye for too many", func(pa, _ *Port) { _ = sendRecord(pa.conn.sock, bye{sent: 3}.append(nil)) }},
+		{"bye for messages never written", func(pa, _ *Port) { _ = sendRecord(pa.conn.sock, bye{sent: 1}.append(nil)) }},
+		{"hello on an open connection", func(pa, _ *Port) { _ = sendRecord(pa.conn.sock, hello{addr: "x"}.append(nil)) }},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			f, pa, pb := pair(t, reliable())
+			require.NoError(t, pb.PostRecv(recvLoan()))
+			require.NoError(t, pb.PostRecv(recvLoan()))
+			require.NoError(t, pa.PostRecv(recvLoan()))
+			c.write(pa, pb)
+			e := f.next(pb.dev, nic.EventDisconnected)
+			require.ErrorIs(t, e.Conn.Err, nic.ErrProtocol)
+			require.Equal(t, uint64(1), pb.dev.Stats().ProtocolErrors)
+			_, err := pb.PostSend(send(nil))
+			require.ErrorIs(t, err, nic.ErrNotConnected)
+			err = f.next(pa.dev, nic.EventDisconnected).Conn.Err
+			if c.what != "bye for messages never written" { // who says bye is told nothing more
+				require.ErrorIs(t, err, nic.ErrProtocol, "the correct other side is not told")
+			}
+			require.NoError(t, pb.Close())
+		})
+	}
+}
+
+// TestScribbler lets a peer that owns its mapping write random words all over
+// the segment, while the traffic of another peer of the same device goes on.
+func TestScribbler(t *testing.T) {
+	rng := newRand(t)
+	rounds := 60
+	if testing.Short() {
+		rounds = 15
+	}
+	dir := t.TempDir()
+	d := openDevice(t, dir, "victim")
+	good, bad := openDevice(t, dir, "good"), openDevice(t, dir, "bad")
+	f := newFixture(t, d, good)
+	pg, pd := openPort(t, good, reliable()), openPort(t, d, reliable())
+	f.connect(pg, pd)
+	for range 16 {
+		require.NoError(t, pd.PostRecv(recvLoan()))
+		require.NoError(t, pg.PostRecv(recvLoan()))
+	}
+	mem := make([]byte, 4096)
+	guard := pattern(len(mem), 77)
+	copy(mem, guard)
+	h, err := d.Register(mem, nic.AccessRemoteRead, 7)
+	require.NoError(t, err)
+
+	echoed := 0
+	for range rounds {
+		f.devs = []*Device{d, good, bad}
+		pb, pv := openPort(t, bad, reliable()), openPort(t, d, reliable())
+		f.connect(pb, pv)
+		f.devs = f.devs[:2]
+		for range 8 {
+			require.NoError(t, pv.PostRecv(recvLoan()))
+			require.NoError(t, pv.PostRecv(recvInto(make([]byte, 100))))
+		}
+		over := false
+		for step := 0; !over && step < 400; step++ {
+			scribble(rng, pb.conn.mem)
+			for i := range 3 {
+				_, _ = pv.PostSend(send(guard[:rng.IntN(200)*(i+1)]))
+			}
+			_, _ = pv.PostSend(rdmaDesc(nic.OpRDMARead, remoteOf(mem, 0, h), make([]byte, 64)))
+			mustSend(t, pg, pattern(step%3000, byte(step)))
+			d := f.next(d, nic.EventRecv)
+			for d.Cookie != pd {
+				if d.Desc.Status == nic.StatusSuccess {
+					_ = pv.PostRecv(d.Desc)
+				}
+				d = f.next(pd.dev, nic.EventRecv)
+			}
+			require.Equal(t, nic.StatusSuccess, d.Desc.Status)
+			require.Equal(t, pattern(step%3000, byte(step)), d.Desc.Data, "another peer's message was damaged")
+			require.NoError(t, pd.PostRecv(d.Desc))
+			echoed++
+			over = pv.conn == nil
+		}
+		pv.Disconnect()
+		f.next(d, nic.EventDisconnected)
+		require.NoError(t, pv.Close())
+		pb.Disconnect()
+		require.NoError(t, pb.Close())
+		f.seen[d] = nil
+	}
+	require.NotZero(t, d.Stats().ProtocolErrors)
+	require.Equal(t, guard, mem)
+	t.Logf("%d messages of the good peer, %d connections dropped", echoed, d.Stats().ProtocolErrors)
+}
+
+// scribble writes a few random words where it hurts, and a few anywhere.
+func scribble(rng *rand.Rand, mem []byte) {
+	places := []uintptr{
+		clientBlock + limitOff, clientBlock + attentionOff, clientBlock + hazardOff,
+		clientBlock + buffersOff + 8*uintptr(rng.IntN(8)),
+		serverBlock + limitOff, serverBlock + attentionOff, serverBlock + buffersOff,
+		client.slots() + uintptr(rng.IntN(ringSlots))*slotBytes,
+		uintptr(rng.IntN(bufferArea/8)) * 8, uintptr(rng.IntN(segmentBytes/8)) * 8,
+	}
+	for range 1 + rng.IntN(3) {
+		off := places[rng.IntN(len(places))]
+		v := rng.Uint64()
+		switch rng.IntN(3) {
+		case 0:
+			v = rng.Uint64N(130)
+		case 1: // nearly right
+			v = makeHeader(rng.Uint64N(200), rng.IntN(9000), rng.Uint64N(4)<<46, 0)
+		}
+		atomic.StoreUint64(wordAt(mem, off), v)
+	}
+}
