@@ -30,6 +30,11 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if !first {
 		select {
 		case <-e.closed:
+			return nil // also if ctx ended before the call
+		default:
+		}
+		select {
+		case <-e.closed:
 			return nil
 		case <-ctx.Done():
 			return fmt.Errorf("bmi: another call is closing the endpoint: %w", ctx.Err())

@@ -1,4 +1,3 @@
-// Package bmi is the message-passing interface of Viaduct.
 package bmi
 
 import "time"
