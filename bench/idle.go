@@ -203,9 +203,10 @@ func idleHub(args []string) error {
 				<-greeted
 			}
 		case "know":
+			known = make([]bmi.Addr, 0, n) // before, so that it does not count
 			bytes, err := heapOf(func() error {
 				for i := range n {
-					a, err := ep.Lookup(fmt.Sprintf("%s-stranger-%d", args[0], i))
+					a, err := ep.Lookup(fmt.Sprintf("%s://stranger-%d", ours, i))
 					if err != nil {
 						return err
 					}

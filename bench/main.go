@@ -55,7 +55,7 @@ func run() error {
 	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
 	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
-	flag.DurationVar(&cfg.point, "time", 60*time.Millisecond, "time per point and round")
+	flag.DurationVar(&cfg.point, "time", 100*time.Millisecond, "time per point and round")
 	pin := flag.String("pin", "on", "the two cores: on, or two numbers such as 0,1")
 	flag.Parse()
 

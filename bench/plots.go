@@ -17,6 +17,9 @@ import (
 const (
 	plotWidth  = 18 * vg.Centimeter
 	plotHeight = 11 * vg.Centimeter
+	// ratioMax is where bars are cut, so that one slow contender does not hide
+	// how the others compare.
+	ratioMax = 12
 )
 
 // palette tells contenders apart, also for the colour-blind (Okabe and Ito's).
@@ -57,7 +60,8 @@ func (r *report) linePlot(title, unit string, test, limit perf.Test) *plot.Plot 
 	p.X.Label.Text, p.Y.Label.Text = "message size", unit
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = sizeTicks{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Legend.Left = true, true
+	// Where a curve that rises, of times, or then stays, of rates, leaves room.
+	p.Legend.Top, p.Legend.Left = limit != "", limit != ""
 	p.Add(plotter.NewGrid())
 	for i, who := range lineOrder {
 		var xy plotter.XYs
@@ -79,7 +83,20 @@ func (r *report) linePlot(title, unit string, test, limit perf.Test) *plot.Plot 
 		p.Add(line, points)
 		p.Legend.Add(label(who), line, points)
 	}
+	spread(&p.X)
+	spread(&p.Y)
 	return p
+}
+
+// spread gives a logarithmic axis a range where there are no points, or all are
+// at one place; the library panics there.
+func spread(a *plot.Axis) {
+	if !(a.Min > 0) || math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) {
+		a.Min, a.Max = 1, 10
+	}
+	if a.Max <= a.Min {
+		a.Min, a.Max = a.Min/2, a.Min*2
+	}
 }
 
 var shapesOfPoints = []draw.GlyphDrawer{
@@ -104,9 +121,8 @@ func (sizeTicks) Ticks(least, most float64) []plot.Tick {
 // ratioPlot has bars of how often the bare limit fits into a half round trip.
 func (r *report) ratioPlot() (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text = "Half round trip against the bare limit (1: as fast as the machine by one plain copy)"
-	p.Y.Label.Text = "×"
-	p.Y.Min = 0
+	p.Title.Text = "Half round trip against the bare limit (1: one bounce, or one plain copy)"
+	p.Y.Label.Text = "×, cut at " + strconv.Itoa(ratioMax)
 	p.Legend.Top = true
 	sizes := []int{8, 64 << 10, 1 << 20}
 	var drawn []string
@@ -130,6 +146,8 @@ func (r *report) ratioPlot() (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
+	// After Add, which widens the axis to hold everything; with room for the legend.
+	p.Y.Min, p.Y.Max = 0, math.Min(p.Y.Max*1.3, ratioMax)
 	one.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 	p.Add(one)
 	names := make([]string, len(sizes))

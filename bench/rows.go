@@ -189,18 +189,19 @@ func countRows(c counts) []row {
 
 func crowdRow(all *results) row {
 	our := value(all, crowd, crowdTest(shapeAll), rateSize)
-	pipe := value(all, pipes, crowdTest(shapeAll), rateSize)
-	pingPong := value(all, pipes, perf.Latency, rateSize)
-	// The stricter comparison counts: the same crowd through pipes, which
-	// costs less per message than the ping-pong of two processes.
-	least := math.Min(pipe, pingPong)
-	best := notInstalled
-	if !math.IsNaN(least) {
-		best = fmt.Sprintf("%s of pipes (crowd %.2f µs, ping-pong %.2f µs)", times(ratio(our, least)), pipe, pingPong)
+	// A pipe ping-pong with as many processes on the same cores. The one of two
+	// processes alone is mostly the wait for a sleeping core to wake, and no
+	// measure of what a message costs; the same exchange through pipes has no
+	// turns to wait for. Both are shown beside it.
+	pingPong := value(all, pipes, crowdTest(shapePairs), rateSize)
+	best := "no C compiler"
+	if !math.IsNaN(pingPong) {
+		best = fmt.Sprintf("%s of a pipe ping-pong of as many (%.2f µs); pipes all to all: %.2f µs; pipe ping-pong of two: %.2f µs",
+			times(ratio(our, pingPong)), pingPong, value(all, pipes, crowdTest(shapeAll), rateSize), value(all, pipes, perf.Latency, rateSize))
 	}
 	return row{
 		What:  fmt.Sprintf("%d processes all exchanging on 2 cores, per message", crowdSize),
 		Value: measured(our, "%.3f µs"), Best: best,
-		Reach: "≤ 3 × pipe", Aim: "< pipe", Verdict: judge(ratio(our, least), 3, 1),
+		Reach: "≤ 3 × pipe ping-pong", Aim: "< pipe ping-pong", Verdict: judge(ratio(our, pingPong), 3, 1),
 	}
 }
