@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -62,7 +61,7 @@ func testHandler(t T, s *Subject) {
 	b.until("the handler was called", func() bool { return r.count() >= len(ms) })
 	require.Len(t, r.seen, len(ms))
 	for i, got := range r.seen {
-		assert.Equal(t, b.addr(a), got.From)
+		requireAddr(t, b.addr(a), got.From, "the sender")
 		w.requireUnexpected(bmi.Unexpected{From: got.From, Class: got.Class, Tag: got.Tag, Data: got.Data},
 			0, bmi.Tag(i), ms[i])
 	}
@@ -110,7 +109,7 @@ func (s *server) finish() {
 		require.NoError(t, err)
 		for _, c := range out[:n] {
 			require.NoError(t, c.Err, "an answer")
-			require.Same(t, s, c.User)
+			require.True(t, c.User == any(s), "the user value of an answer")
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -31,7 +31,7 @@ func testRandomEndings(t T, s *Subject)    { randomRuns(t, s, mischief{cancels: 
 
 func randomRuns(t T, s *Subject, m mischief) {
 	t.Helper()
-	for _, seed := range seeds(t) {
+	for _, seed := range seeds(t, s) {
 		w := newWorld(t, s)
 		newChaos(w, seed, m).run()
 		w.end()
@@ -42,8 +42,12 @@ func randomRuns(t T, s *Subject, m mischief) {
 	}
 }
 
-// seeds are those of the command line under go test, and a few elsewhere.
-func seeds(t T) []uint64 {
+// seeds are the subject's; without, those of the command line under go test,
+// and a few elsewhere.
+func seeds(t T, s *Subject) []uint64 {
+	if s.Seeds != nil {
+		return s.Seeds
+	}
 	if tb, ok := t.(testing.TB); ok {
 		return sim.Seeds(tb)
 	}

@@ -64,6 +64,10 @@ type Subject struct {
 	// suite then does not overtake one.
 	HeadOfLine bool
 
+	// Seeds are those that the random tests run, for subjects that are made
+	// from a seed themselves. nil means those of -sim.seeds and -sim.seed.
+	Seeds []uint64
+
 	// Timeout bounds every single wait: 0 means 20 s.
 	Timeout time.Duration
 
