@@ -43,7 +43,8 @@ type Options struct {
 	KeepAlive time.Duration
 	// Idle is called by Close when there is nothing to do, with the time it
 	// still has. Nil means to sleep as the NIC can. In simulated time it is
-	// what moves the world on.
+	// what moves the world on; the context of Close, which knows only the
+	// time of the clock on the wall, does not count then.
 	Idle func(left time.Duration)
 	// Seed makes session and jitter repeatable in simulation; 0: random.
 	Seed uint64

@@ -114,7 +114,7 @@ func (t *movers) remove(id uint64) {
 // open registers the memory of an operation for the peer to access, if a
 // packet with a body of fixed bytes has room to tell the peer where it lies.
 func (m *method) open(s *opState, access nic.Access, fixed int) bool {
-	if !m.register(s, access) {
+	if !m.register(s, access, RDMAPiecesMax) {
 		return false
 	}
 	if fixed+len(s.large.memory)*wire.PieceLen > s.r.packetBytes {
@@ -126,15 +126,15 @@ func (m *method) open(s *opState, access nic.Access, fixed int) bool {
 }
 
 // register makes the memory of an operation known to the NIC under the link's
-// protection tag. It reports false if that cannot be done; nothing is
-// registered then.
-func (m *method) register(s *opState, access nic.Access) bool {
+// protection tag, if it has no more than limit pieces. It reports false if that
+// cannot be done; nothing is registered then.
+func (m *method) register(s *opState, access nic.Access, limit int) bool {
 	l := s.large
 	for _, b := range s.op.Bufs {
 		if len(b) == 0 {
 			continue
 		}
-		if len(l.memory) == RDMAPiecesMax {
+		if len(l.memory) == limit {
 			m.withdraw(s)
 			return false
 		}

@@ -213,6 +213,9 @@ func (m *method) pumpStalled() (did bool) {
 			m.repostAll(r)
 		}
 		m.pump(r)
+		if r.open && r.credits.mustReturn() {
+			m.returnCredits(r)
+		}
 		did = did || r.sendSeq != before
 	}
 	clear(again)
@@ -290,7 +293,7 @@ func (m *method) drainLinks(ctx context.Context) {
 // pollUntil polls until done, or ctx ends, or CloseDrainMax has passed.
 func (m *method) pollUntil(ctx context.Context, done func() bool) {
 	end := m.now() + CloseDrainMax
-	for idle := 0; !done() && ctx.Err() == nil; idle++ {
+	for idle := 0; !done(); idle++ {
 		if m.Poll() {
 			idle = 0
 		}
@@ -298,7 +301,7 @@ func (m *method) pollUntil(ctx context.Context, done func() bool) {
 			continue
 		}
 		left := end - m.now()
-		if left <= 0 {
+		if left <= 0 || m.letPass == nil && ctx.Err() != nil {
 			return
 		}
 		m.idle(min(left, time.Millisecond))

@@ -63,7 +63,7 @@ func (m *method) moveRDMA(s *opState) error {
 	l := s.large
 	piece, off := findPiece(l.remote, l.next-l.remoteBase)
 	n := min(l.end-l.next, int(piece.Len)-off, RDMAChunkBytes, m.caps.RDMABytesMax)
-	if !m.caps.UnregisteredSend && len(l.memory) == 0 && !m.register(s, 0) {
+	if !m.caps.UnregisteredSend && len(l.memory) == 0 && !m.register(s, 0, PiecesMax) {
 		return errRegister
 	}
 	p := m.takePacket()

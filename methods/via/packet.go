@@ -54,12 +54,14 @@ func (m *method) newPacket() *packet {
 	}
 	// One registration per packet, for the life of the method: the pool
 	// never has more packets than were ever under way at once.
-	mem, err := m.nic.RegisterMem(make([]byte, m.caps.MTUBytes), vipl.MemAttributes{Tag: m.sharedTag})
-	if err != nil {
-		m.log.Error("via: cannot register a send buffer", "error", err)
-		panic("via: out of registered memory for send buffers")
+	// If it fails, so will the send, and with it the link.
+	buf := make([]byte, m.caps.MTUBytes)
+	if mem, err := m.nic.RegisterMem(buf, vipl.MemAttributes{Tag: m.sharedTag}); err != nil {
+		m.log.Warn("via: cannot register a send buffer", "error", err)
+	} else {
+		p.handle = mem.Handle
 	}
-	p.room, p.handle = mem.Data[:wire.HeaderLen], mem.Handle
+	p.room = buf[:wire.HeaderLen]
 	p.segs = make([]nic.Segment, 0, 1)
 	return p
 }

@@ -15,7 +15,7 @@ import (
 // is on its way when PostSend returns; where the NIC copies, it is done.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if r.open && op.Size <= r.oneBytes && r.sends.empty() && r.credits.mayMessage() {
+	if r.open && op.Size <= r.oneBytes && r.sends.empty() && r.control.head == nil && r.credits.mayMessage() {
 		m.sendNow(r, op)
 		return
 	}
@@ -95,10 +95,8 @@ func (m *method) pump(r *remote) {
 			return
 		}
 	}
-	if r.control.head != nil {
-		return
-	}
-	for r.open && !r.sends.empty() && r.credits.mayMessage() {
+	// An RTS may wait among the control packets: no message may overtake it.
+	for r.open && r.control.head == nil && !r.sends.empty() && r.credits.mayMessage() {
 		if !m.pushSend(r, r.sends.head) {
 			return
 		}

@@ -46,6 +46,8 @@ func simSubject(seed uint64) methodtest.Factory {
 		nics := simnic.New(world, simnic.RandomOptions(rng))
 		opened := uint64(0)
 		return &methodtest.Subject{
+			Skip:    skipLong(seed),
+			Seeds:   []uint64{seed},
 			Address: func(name string) string { return "via+sim://" + name },
 			Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
 				opened++
@@ -64,6 +66,21 @@ func simSubject(seed uint64) methodtest.Factory {
 			},
 		}
 	}
+}
+
+// skipLong leaves out, beyond the first seeds, the tests that move the most
+// bytes: with many seeds they would take most of the time.
+func skipLong(seed uint64) map[string]string {
+	if seed <= 8 {
+		return nil
+	}
+	skip := make(map[string]string)
+	for _, name := range []string{
+		"Large", "LargeBothWays", "LargeManyAtOnce", "LargeAlloc", "EarlyFlood", "CancelDuringTransfer",
+	} {
+		skip[name] = "takes long, the first 8 seeds run it"
+	}
+	return skip
 }
 
 // TestSimConformance runs the conformance suite over NICs of every kind: with
