@@ -80,10 +80,9 @@ func (s *side[T]) holds(ref Ref) bool {
 func (s *side[T]) enqueue(i uint32) {
 	e := &s.entries[i]
 	e.next = 0
-	at := s.table.find(e.bits)
+	at := s.table.findOrInsert(e.bits, i)
 	if at == nowhere {
 		e.prev = i
-		s.table.insert(e.bits, i)
 		return
 	}
 	head := &s.entries[s.table.slots[at].head]

@@ -133,9 +133,33 @@ func (t *table) findFurther(key Bits, i int, hash uint64) int {
 	return nowhere
 }
 
+// findOrInsert returns the slot of key if it is there. Else it gives key a slot
+// with the given head, and returns nowhere.
+func (t *table) findOrInsert(key Bits, head uint32) int {
+	hash := t.hash(key)
+	i := t.place(key, hash)
+	s := &t.slots[i]
+	if s.key == key && s.head != 0 {
+		return i
+	}
+	if s.over >= passed {
+		if at := t.findFurther(key, i, hash); at != nowhere {
+			return at
+		}
+	}
+	if s.head == 0 && slack*t.used < len(t.slots) { // the usual case
+		s.key, s.head = key, head
+		t.used++
+		t.fresh++
+		return nowhere
+	}
+	t.insert(key, head)
+	return nowhere
+}
+
 // insert gives key, which is not in the table, a slot with the given head.
 func (t *table) insert(key Bits, head uint32) {
-	if slack*(t.used+1) > len(t.slots) {
+	if slack*t.used >= len(t.slots) {
 		t.rebuild(2 * len(t.slots))
 	}
 	// The second condition bounds what rebuilding costs per insertion; the
@@ -147,24 +171,20 @@ func (t *table) insert(key Bits, head uint32) {
 
 // add does what insert says in a table that has room, and returns the number
 // of slots it looked at.
-func (t *table) add(key Bits, head uint32) int {
+func (t *table) add(key Bits, head uint32) (looks int) {
 	t.used++
 	t.fresh++
 	hash := t.hash(key)
 	s := &t.slots[t.place(key, hash)]
-	if s.head == 0 {
-		s.key, s.head = key, head
-		return 1
-	}
-	looks := 1
-	for s.head != 0 {
+	for looks = 1; s.head != 0; looks++ {
 		s.over += passed
 		hash = again(hash)
 		s = &t.slots[t.place(key, hash)]
-		looks++
 	}
 	s.key, s.head = key, head
-	s.over |= displaced
+	if looks > 1 {
+		s.over |= displaced
+	}
 	return looks
 }
 
