@@ -21,7 +21,11 @@ var names atomic.Int64
 // serve runs a server in this process and gives its address.
 func serve(t *testing.T) string {
 	t.Helper()
-	address := fmt.Sprintf("mem://perf-%d", names.Add(1))
+	return serveAt(t, fmt.Sprintf("mem://perf-%d", names.Add(1)))
+}
+
+func serveAt(t *testing.T, address string) string {
+	t.Helper()
 	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{address}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
