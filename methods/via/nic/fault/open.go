@@ -1,0 +1,129 @@
+package fault
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// A Provider spoils another.
+type Provider struct {
+	inner nic.Provider
+	opts  Options
+	opens plan // of Open itself
+}
+
+// Wrap spoils the devices that p opens.
+func Wrap(p nic.Provider, opts Options) *Provider {
+	w := &Provider{inner: p, opts: opts}
+	w.opens.opts = &w.opts
+	return w
+}
+
+// Name is that of the wrapped provider: addresses stay the same.
+func (p *Provider) Name() string { return p.inner.Name() }
+
+// Open opens a device of the wrapped provider. What optional interfaces that has,
+// the result has.
+func (p *Provider) Open(cfg nic.Config) (nic.Device, error) {
+	if p.opens.at(OnOpen, false) == Fail {
+		return nil, fmt.Errorf("fault: open %q: %w", cfg.Listen, ErrInjected)
+	}
+	dev, err := p.inner.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{inner: dev, clock: cfg.Clock, plan: plan{opts: &p.opts}}
+	return d.withOptional(), nil
+}
+
+// A Device spoils another.
+type Device struct {
+	inner nic.Device
+	clock func() time.Duration
+	plan
+	polls int     // Poll was called this often
+	late  []*port // ports with events held back, in the order in which that began
+}
+
+type (
+	sleeper struct {
+		*Device
+		sleep
+	}
+	allocator struct {
+		*Device
+		nic.Allocator
+	}
+	sleeperAllocator struct {
+		*Device
+		sleep
+		nic.Allocator
+	}
+)
+
+// sleep does not let the owner sleep while events are held back, because only
+// polls bring them out.
+type sleep struct {
+	nic.Sleeper
+	d *Device
+}
+
+func (s sleep) Arm() bool { return len(s.d.late) == 0 && s.Sleeper.Arm() }
+
+// withOptional is the device with the optional interfaces of the wrapped one.
+func (d *Device) withOptional() nic.Device {
+	s, sleeps := d.inner.(nic.Sleeper)
+	a, allocs := d.inner.(nic.Allocator)
+	switch {
+	case sleeps && allocs:
+		return sleeperAllocator{d, sleep{s, d}, a}
+	case sleeps:
+		return sleeper{d, sleep{s, d}}
+	case allocs:
+		return allocator{d, a}
+	}
+	return d
+}
+
+// Unwrap is the wrapped device.
+func (d *Device) Unwrap() nic.Device { return d.inner }
+
+// Injected tells how often something of a kind went wrong on this device.
+func (d *Device) Injected(kind Kind) uint64 { return d.injected[kind] }
+
+// Caps are the wrapped device's.
+func (d *Device) Caps() nic.Caps { return d.inner.Caps() }
+
+// LocalAddr is the wrapped device's.
+func (d *Device) LocalAddr() string { return d.inner.LocalAddr() }
+
+// Register may fail.
+func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) (nic.Handle, error) {
+	if d.at(OnRegister, false) == Fail {
+		return 0, fmt.Errorf("fault: register %d bytes: %w", len(mem), ErrInjected)
+	}
+	return d.inner.Register(mem, access, tag)
+}
+
+// Deregister is the wrapped device's.
+func (d *Device) Deregister(h nic.Handle) error { return d.inner.Deregister(h) }
+
+// NextDeadline is now while events are held back, else the wrapped device's.
+func (d *Device) NextDeadline() (at time.Duration, ok bool) {
+	at, ok = d.inner.NextDeadline()
+	if len(d.late) > 0 {
+		if d.clock != nil {
+			return d.clock(), true
+		}
+		return 0, true
+	}
+	return at, ok
+}
+
+// Close is the wrapped device's.
+func (d *Device) Close() error {
+	d.late = nil
+	return d.inner.Close()
+}

@@ -1,0 +1,109 @@
+package fault
+
+import (
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// PostRecv may be turned away, or find the connection broken.
+func (p *port) PostRecv(d *nic.Descriptor) error {
+	switch p.dev.at(OnPostRecv, p.unreliable) {
+	case Again:
+		return nic.ErrAgain
+	case Break:
+		p.breakUp()
+	}
+	return p.inner.PostRecv(d)
+}
+
+// A lateEvent is held back until the device has been polled so often.
+type lateEvent struct {
+	ev    nic.Event
+	polls int
+}
+
+// hold keeps an event back, behind those of its port that are.
+func (p *port) hold(ev nic.Event, polls int) {
+	if len(p.late) == 0 {
+		p.dev.late = append(p.dev.late, p)
+	}
+	p.late = append(p.late, lateEvent{ev: ev, polls: p.dev.polls + polls})
+}
+
+// Poll reports what was held back long enough, then what the wrapped device says,
+// with faults.
+func (d *Device) Poll(out []nic.Event) int {
+	d.polls++
+	n := d.release(out)
+	room := out[n:]
+	if len(room) == 0 {
+		return n
+	}
+	got := d.inner.Poll(room)
+	for _, ev := range room[:got] {
+		p, ok := ev.Cookie.(*port)
+		if !ok {
+			out[n] = ev
+			n++
+			continue
+		}
+		ev.Cookie = p.cookie
+		if p.spoil(&ev) {
+			out[n] = ev
+			n++
+		}
+	}
+	return n
+}
+
+// spoil decides about one event of the wrapped device; false means that it is not
+// reported now.
+func (p *port) spoil(ev *nic.Event) bool {
+	kind := None
+	switch {
+	case ev.Desc == nil:
+		p.connection(ev)
+	case ev.Desc.Status != nic.StatusSuccess:
+	case ev.Kind == nic.EventRecv:
+		kind = p.dev.at(OnRecvEvent, p.unreliable)
+	default:
+		kind = p.dev.at(OnSendEvent, p.unreliable)
+	}
+	switch kind {
+	case Drop:
+		if p.inner.PostRecv(ev.Desc) == nil {
+			return false
+		}
+	case Fail:
+		ev.Desc.Status, ev.Desc.Length, ev.Desc.Data = nic.StatusTransportError, 0, nil
+		p.breakUp()
+	case Break:
+		p.breakUp()
+	case Delay:
+		p.hold(*ev, p.dev.delay())
+		return false
+	}
+	if len(p.late) > 0 {
+		p.hold(*ev, 0)
+		return false
+	}
+	return true
+}
+
+// release reports events that were held back long enough, in order for each port.
+func (d *Device) release(out []nic.Event) (n int) {
+	keep := d.late[:0]
+	for _, p := range d.late {
+		k := 0
+		for k < len(p.late) && n < len(out) && p.late[k].polls <= d.polls {
+			out[n] = p.late[k].ev
+			n++
+			k++
+		}
+		if p.late = p.late[k:]; len(p.late) > 0 {
+			keep = append(keep, p)
+		}
+	}
+	clear(d.late[len(keep):])
+	d.late = keep
+	return n
+}
