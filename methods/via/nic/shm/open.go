@@ -29,6 +29,13 @@ import (
 // process RDMA by process_vm_readv and process_vm_writev, as some kernels do.
 const NoCMAEnv = "VIADUCT_SHM_NO_CMA"
 
+var (
+	_ nic.Provider  = Provider{}
+	_ nic.Sleeper   = (*Device)(nil)
+	_ nic.Allocator = (*Device)(nil)
+	_ nic.RDMAPort  = (*Port)(nil)
+)
+
 // Provider opens devices. The zero value is ready for use.
 type Provider struct {
 	// Dir is the directory of the sockets; empty means $VIADUCT_SHM_DIR,

@@ -117,6 +117,13 @@ func (c *conn) send(d *nic.Descriptor) nic.Status {
 	if c.cold {
 		c.dev.heat(c) // an answer is likely
 	}
+	if c.limit-c.sent < limitAhead {
+		// The word probably lies in the other side's cache: fetch it now,
+		// when nobody waits, rather than when the next message does.
+		if limit := atomic.LoadUint64(c.theirLimit); limit-c.sent <= ringSlots {
+			c.limit = limit
+		}
+	}
 	d.Length = length
 	return nic.StatusSuccess
 }
