@@ -84,6 +84,9 @@ func (driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error) 
 		return nil, fmt.Errorf("%w: options of %T, give bmitest.Options", bmi.ErrInvalid, given)
 	}
 	o = o.withDefaults()
+	if len(cfg.Listen) > 1 {
+		return nil, fmt.Errorf("%w: %d addresses, an endpoint in memory has one name", bmi.ErrInvalid, len(cfg.Listen))
+	}
 	m := newMethod(cfg.Host, o)
 	for _, address := range cfg.Listen {
 		name, err := nameOf(address)

@@ -25,7 +25,7 @@ func NewNetwork() *Network { return &Network{nodes: make(map[string]*node)} }
 // A node is one endpoint in the network.
 type node struct {
 	net   *Network
-	names []string // the first is how others know it; at least one once it talks
+	name  string // how others know it; "" until it talks, if it only connects
 	conns map[*node]*conn
 	fresh []*conn // that others made and Poll did not see yet
 	ends  []ending
@@ -129,23 +129,21 @@ func (n *Network) listen(nd *node, name string) error {
 		return fmt.Errorf("%w: %s", bmi.ErrNameTaken, name)
 	}
 	n.nodes[name] = nd
-	nd.names = append(nd.names, name)
+	nd.name = name
 	return nil
 }
 
 // nameLocked is how others know a node. One that only connects is given a name
 // when it first talks.
 func (nd *node) nameLocked() string {
-	if len(nd.names) == 0 {
-		name := ""
-		for name == "" || nd.net.nodes[name] != nil {
-			nd.net.anon++
-			name = fmt.Sprintf("client-%d", nd.net.anon)
+	for nd.name == "" {
+		nd.net.anon++
+		if name := fmt.Sprintf("client-%d", nd.net.anon); nd.net.nodes[name] == nil {
+			nd.net.nodes[name] = nd
+			nd.name = name
 		}
-		nd.net.nodes[name] = nd
-		nd.names = append(nd.names, name)
 	}
-	return nd.names[0]
+	return nd.name
 }
 
 // connectLocked finds or makes the connection between two nodes.
@@ -196,8 +194,8 @@ func (n *Network) remove(nd *node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	nd.gone = true
-	for _, name := range nd.names {
-		delete(n.nodes, name)
+	if n.nodes[nd.name] == nd {
+		delete(n.nodes, nd.name)
 	}
 	for _, c := range nd.conns {
 		c.closeLocked()
