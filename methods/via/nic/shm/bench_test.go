@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -141,5 +142,30 @@ func BenchmarkEmptyPoll(b *testing.B) {
 	for range b.N {
 		pa.dev.Poll(out[:])
 		pa.conn.idleLooks = 0
+	}
+}
+
+func BenchmarkRDMA(b *testing.B) {
+	_, pa, pb := pair(b, reliable())
+	for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
+		theirs, err := pb.dev.Alloc(size)
+		require.NoError(b, err)
+		ours, err := pa.dev.Alloc(size)
+		require.NoError(b, err)
+		h, err := pb.dev.Register(theirs, nic.AccessRemoteRead|nic.AccessRemoteWrite, 7)
+		require.NoError(b, err)
+		for name, op := range map[string]nic.Op{"write": nic.OpRDMAWrite, "read": nic.OpRDMARead} {
+			b.Run(fmt.Sprintf("%s/%dKiB", name, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(size))
+				d := rdmaDesc(op, remoteOf(theirs, 0, h), ours)
+				var out [1]nic.Event
+				for range b.N {
+					if done, _ := pa.PostSend(d); !done {
+						for pa.dev.Poll(out[:]) == 0 {
+						}
+					}
+				}
+			})
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // serve plays the echo role in this process until stop says so. It returns
 // the events of connections that ended.
-func (f *fixture) serve(d *Device, stop func() bool) (ends []nic.Event) {
+func (f *fixture) serve(d *Device, where string, stop func() bool) (ends []nic.Event) {
 	f.t.Helper()
 	var out [32]nic.Event
 	for start := time.Now(); !stop(); {
@@ -25,7 +25,7 @@ func (f *fixture) serve(d *Device, stop func() bool) (ends []nic.Event) {
 			if out[i].Kind == nic.EventDisconnected {
 				ends = append(ends, out[i])
 			}
-			require.NoError(f.t, echoEvent(d, &out[i], "1 1"))
+			require.NoError(f.t, echoEvent(d, &out[i], where))
 		}
 		if n == 0 {
 			runtime.Gosched()
@@ -74,11 +74,16 @@ func TestKilledClients(t *testing.T) {
 	dir := t.TempDir()
 	d := openDevice(t, dir, "server")
 	f := newFixture(t, d)
+	window := make([]byte, 1<<20)
 	for range *killsFlag / 2 {
+		// Clients die in the middle of writing to this, too.
+		h, err := d.Register(window, nic.AccessRemoteWrite, 7)
+		require.NoError(t, err)
+		where := fmt.Sprintf("%d %d", remoteOf(window, 0, h).Addr, h)
 		opened := make(chan *child, 1)
 		go func() { opened <- startChild(t, "client", dir) }()
 		var c *child
-		f.serve(d, func() bool {
+		f.serve(d, where, func() bool {
 			select {
 			case c = <-opened:
 				return true
@@ -87,15 +92,16 @@ func TestKilledClients(t *testing.T) {
 			}
 		})
 		until := time.Now().Add(time.Duration(rng.IntN(3000)) * time.Microsecond)
-		ends := f.serve(d, func() bool { return time.Now().After(until) })
+		ends := f.serve(d, where, func() bool { return time.Now().After(until) })
 		require.Empty(t, ends)
 		name := fmt.Sprintf("%s/client-%d", dir, c.cmd.Process.Pid)
 		require.FileExists(t, name)
 		c.kill()
 		killed := time.Now()
-		f.serve(d, func() bool { return d.Stats().Conns == 0 })
+		f.serve(d, where, func() bool { return d.Stats().Conns == 0 })
 		require.Less(t, time.Since(killed), time.Second)
-		f.serve(d, func() bool { _, err := os.Stat(name); return os.IsNotExist(err) })
+		f.serve(d, where, func() bool { _, err := os.Stat(name); return os.IsNotExist(err) })
+		require.NoError(t, d.Deregister(h))
 	}
 	require.Equal(t, uint64(*killsFlag/2), d.Stats().PeersDied)
 	require.Zero(t, d.Stats().ProtocolErrors)

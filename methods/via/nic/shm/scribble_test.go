@@ -91,8 +91,14 @@ func TestScribbler(t *testing.T) {
 	echoed := 0
 	for range rounds {
 		f.devs = []*Device{d, good, bad}
-		pb, pv := openPort(t, bad, reliable()), openPort(t, d, reliable())
+		// Unreliable, so that a message without a receive does not end it.
+		attrs := reliable()
+		attrs.Reliability = nic.Unreliable
+		pb, pv := openPort(t, bad, attrs), openPort(t, d, attrs)
 		f.connect(pb, pv)
+		for range ringSlots {
+			require.NoError(t, pb.PostRecv(recvLoan()))
+		}
 		f.devs = f.devs[:2]
 		for range 8 {
 			require.NoError(t, pv.PostRecv(recvLoan()))
@@ -151,4 +157,54 @@ func scribble(rng *rand.Rand, mem []byte) {
 		}
 		atomic.StoreUint64(wordAt(mem, off), v)
 	}
+}
+
+// TestEveryWord spoils each word of the control page and the slots in turn,
+// with traffic in both directions before and after.
+func TestEveryWord(t *testing.T) {
+	rng := newRand(t)
+	dir := t.TempDir()
+	d, bad := openDevice(t, dir, "victim"), openDevice(t, dir, "bad")
+	f := newFixture(t, d, bad)
+	var pv, pb *Port
+	exchange := func() {
+		if pb.conn == nil || pv.conn == nil {
+			return
+		}
+		for _, p := range []*Port{pv, pb} {
+			_ = p.PostRecv(recvInto(make([]byte, 300)))
+		}
+		_, _ = pv.PostSend(send(make([]byte, rng.IntN(300))))
+		_, _ = pb.PostSend(send(make([]byte, rng.IntN(300))))
+		for range 2 {
+			d.budget, bad.budget = 0, 0
+			f.poll()
+		}
+	}
+	for off := uintptr(0); off < bufferArea; off += 8 {
+		if pv == nil || pv.conn == nil || pb.conn == nil {
+			for _, p := range []*Port{pv, pb} {
+				if p != nil {
+					p.Disconnect()
+					require.NoError(t, p.Close())
+				}
+			}
+			f.poll()
+			f.seen = make(map[*Device][]nic.Event)
+			pv, pb = openPort(t, d, reliable()), openPort(t, bad, reliable())
+			f.connect(pb, pv)
+		}
+		for range rng.IntN(4) {
+			exchange()
+		}
+		if pb.conn != nil {
+			atomic.StoreUint64(wordAt(pb.conn.mem, off), rng.Uint64())
+		}
+		exchange()
+		if pv.conn != nil && pv.conn.hotIndex >= 0 {
+			d.cool(pv.conn) // also looks for damage
+		}
+	}
+	require.NotZero(t, d.Stats().ProtocolErrors)
+	t.Logf("%d connections dropped for their words", d.Stats().ProtocolErrors)
 }
