@@ -138,4 +138,5 @@ func testForkRestarted(t T, s *Subject) {
 			return true
 		})
 	}
+	require.NoError(t, p.Stop())
 }
