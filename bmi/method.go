@@ -56,11 +56,13 @@ type Method interface {
 
 // A Sleeper is a method whose caller can block until something arrives. The
 // protocol is Arm (engine lock held); if it reports true, Sleep (no lock);
-// then Disarm (engine lock held). An arrival, a deadline of the method or a
-// Wake between Arm and Sleep makes Sleep return at once.
+// then Disarm (engine lock held), whatever Arm reported. An arrival, a deadline
+// of the method or a Wake between Arm and Sleep makes Sleep return at once.
+// One goroutine at a time is between Arm and Disarm; meanwhile others may post,
+// cancel and poll. Close is never called then.
 type Sleeper interface {
 	// Arm asks that arrivals from now on end Sleep. It reports false if
-	// something is there already.
+	// something is there already that the next Poll will deal with.
 	Arm() bool
 	// Disarm takes Arm back: the caller polls again and needs no wake-ups.
 	Disarm()

@@ -29,6 +29,7 @@ type spinner struct {
 	sampledAt time.Duration
 	running   int // runnable processes × 16, averaged
 	cores     int
+	procs     int // GOMAXPROCS, which takes a lock to read
 	loadavg   *os.File
 	buf       [64]byte
 
@@ -51,7 +52,7 @@ const (
 func (s *spinner) init(limit time.Duration) {
 	s.limit = max(limit, 0)
 	s.sampledAt = -sampleAfter
-	s.cores = runtime.NumCPU()
+	s.cores, s.procs = runtime.NumCPU(), runtime.GOMAXPROCS(0)
 	s.sample[0].Name = runnable
 	if s.limit > 0 {
 		// Without it the spinner goes by its own statistics alone.
@@ -88,6 +89,7 @@ func (s *spinner) crowded(now time.Duration) bool {
 	}
 	if now-s.sampledAt >= sampleAfter {
 		s.sampledAt = now
+		s.procs = runtime.GOMAXPROCS(0)
 		if n, err := s.loadavg.ReadAt(s.buf[:], 0); n > 0 {
 			_ = err // a short file ends in io.EOF
 			if r, ok := parseRunning(s.buf[:n]); ok {
@@ -120,7 +122,7 @@ func parseRunning(line []byte) (int, bool) {
 // yield lets other goroutines run if there are any that cannot.
 func (s *spinner) yield() {
 	s.bursts++
-	if runtime.GOMAXPROCS(0) == 1 {
+	if s.procs == 1 {
 		runtime.Gosched()
 		return
 	}
