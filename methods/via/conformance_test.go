@@ -1,6 +1,7 @@
 package via_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -11,6 +12,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(killVariable); spec != "" {
+		if err := victim(spec); err != nil {
+			fmt.Fprintln(os.Stderr, "victim:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := methodtest.Main(m, nil)
 	if code == 0 && goleak.Find() != nil {
 		os.Stderr.WriteString(goleak.Find().Error() + "\n")

@@ -220,6 +220,9 @@ func (d *Device) onSocket(c *conn) {
 func (c *conn) letGo(r *record) {
 	kind, err := parsePrefix(r.data)
 	if r.end || err == nil && kind == kindBye {
+		if r.end {
+			c.dev.sweepLater(c.remote) // its death may be why this side ended it
+		}
 		c.release()
 	}
 }
