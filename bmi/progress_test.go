@@ -231,3 +231,43 @@ func TestAMethodThatCannotOpen(t *testing.T) {
 	assert.ErrorIs(t, err, bmi.ErrInvalid)
 	assert.ErrorContains(t, err, "cannot open method fake")
 }
+
+// The answer comes while the caller still polls.
+func TestSpinning(t *testing.T) {
+	f := &fake{}
+	f.poll = func(f *fake) bool {
+		if len(f.posted) == 0 || f.polls%1000 != 0 {
+			return false
+		}
+		f.complete(nil, nil)
+		return true
+	}
+	s := f.open(t, bmi.Config{SpinMax: limit})
+	s.ep.StopWatchers()
+	s.ep.IgnoreLoad()
+	before := s.ep.Stats().Endpoint
+	for range 10 {
+		require.NoError(t, s.wait(s.ctx.PostRecv(s.peer, 1, nil, nil)).Err)
+	}
+	after := s.ep.Stats().Endpoint
+	assert.Equal(t, before.SpinsWon+10, after.SpinsWon)
+	assert.Equal(t, before.Sleeps, after.Sleeps)
+	assert.Zero(t, after.SpinsLost)
+}
+
+// An operation that completes in spite of its Cancel is a success.
+func TestBlockingCallThatIsFasterThanItsCancel(t *testing.T) {
+	f := &fake{cancel: func(f *fake, op *bmi.Op) { f.complete(op, nil) }}
+	s := f.open(t, bmi.Config{})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		n, err := s.ctx.Recv(ctx, s.peer, 1, make([]byte, 7))
+		assert.Equal(t, 7, n)
+		done <- err
+	}()
+	before := s.ep.Stats().Endpoint.Sleeps
+	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.Sleeps > before }, limit, time.Millisecond)
+	cancel()
+	assert.NoError(t, <-done)
+}

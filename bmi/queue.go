@@ -11,7 +11,7 @@ type unexpectedQueue struct {
 
 	first, last *unexpectedItem
 	classes     [256]struct{ first, last *unexpectedItem }
-	registering [256]bool
+	registering [256]*func(Message) // by Handle calls that are under way
 
 	messages, bytes int  // queued; messages ≤ messagesMax, and bytes ≤ bytesMax if messages > 1
 	wasFull         bool // a method keeps a message for us

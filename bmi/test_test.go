@@ -26,6 +26,8 @@ func TestIDsOfOthers(t *testing.T) {
 	b.wait(b.ctx.PostSend(b.peer, 1, nil, nil))
 	a.wait(p, nil)
 
+	_, err = other.TestSome([]bmi.OpID{p.Op}, make([]bmi.Completion, 1), bmi.Forever)
+	assert.ErrorIs(t, err, bmi.ErrUnknownOp, "of a context that posted nothing")
 	for name, id := range map[string]bmi.OpID{
 		"returned before": p.Op, "zero": 0, "future": p.Op + 5, "no such method": 1 << 63, "no such slot": p.Op + 1<<50,
 	} {

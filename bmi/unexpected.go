@@ -79,16 +79,24 @@ func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 	defer q.mu.Unlock()
 	if fn == nil {
 		e.handlers[class].Store(nil)
+		q.registering[class] = nil
 		return nil
 	}
-	if q.registering[class] {
+	if q.registering[class] != nil {
 		return fmt.Errorf("%w: another Handle call for class %d is still running", ErrInvalid, class)
 	}
-	q.registering[class] = true
-	defer func() { q.registering[class] = false }()
+	q.registering[class] = &fn
+	defer func() {
+		if q.registering[class] == &fn {
+			q.registering[class] = nil
+		}
+	}()
 	for item := q.classes[class].first; item != nil; item = q.classes[class].first {
 		q.removeLocked(item)
 		q.handle(fn, item)
+		if q.registering[class] != &fn {
+			return nil // removed meanwhile
+		}
 	}
 	e.handlers[class].Store(&fn)
 	if q.wasFull {

@@ -1,6 +1,7 @@
 package bmi_test
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 	"testing"
@@ -72,13 +73,18 @@ func TestUnexpectedClasses(t *testing.T) {
 }
 
 func TestUnexpectedLimits(t *testing.T) {
-	for name, limits := range map[string]bmi.Limits{
-		"messages": {UnexpectedMessages: 3},
-		"bytes":    {UnexpectedBytes: 12},
+	for _, tc := range []struct {
+		name      string
+		limits    bmi.Limits
+		noSleeper bool
+	}{
+		{"messages", bmi.Limits{UnexpectedMessages: 3}, false},
+		{"bytes", bmi.Limits{UnexpectedBytes: 12}, false},
+		{"a method on a timer", bmi.Limits{UnexpectedMessages: 3}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.cfg.Limits = limits
+			w.cfg.Limits, w.opt.NoSleeper = tc.limits, tc.noSleeper
 			a, b := w.pair()
 			for i := range 20 {
 				b.tell(0, fmt.Sprintf("%04d", i))
@@ -108,6 +114,26 @@ func TestOneMessageIsAlwaysAccepted(t *testing.T) {
 	b.tell(0, "longer than the limit")
 	u := a.take()
 	assert.Equal(t, "longer than the limit", string(u.Data))
+}
+
+func TestUnexpectedSizes(t *testing.T) {
+	w := newWorld(t)
+	w.opt.MaxUnexpectedSize = 3 << 20
+	a, b := w.pair()
+	for range 2 { // the second time from the pool
+		for _, size := range []int{0, 1, 256, 257, 1 << 20, 1<<20 + 1, 3 << 20} {
+			msg := make([]byte, size)
+			for i := range msg {
+				msg[i] = byte(i * size)
+			}
+			sent, err := b.ctx.PostSendUnexpected(b.peer, 0, 9, msg, nil)
+			require.NoError(t, err)
+			u := a.take()
+			require.True(t, bytes.Equal(msg, u.Data))
+			u.Release()
+			require.NoError(t, b.wait(sent, nil).Err)
+		}
+	}
 }
 
 func TestHandler(t *testing.T) {
@@ -211,6 +237,33 @@ func TestHandlerPanicGoesOn(t *testing.T) {
 	assert.PanicsWithValue(t, "mine", func() { _, _ = a.ctx.TestContext(make([]bmi.Completion, 1), 0) })
 	_, err := a.ctx.PostRecv(a.peer, 1, nil, nil)
 	assert.NoError(t, err, "whoever recovers can still post, and close")
+}
+
+func TestHandlerRemovesItself(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Manual = true
+	a, b := w.pair()
+	for range 3 {
+		b.tell(0, "")
+	}
+	step := func() { _, _ = a.ctx.TestContext(make([]bmi.Completion, 1), 0) }
+	step()
+	calls := 0
+	once := func(bmi.Message) {
+		calls++
+		assert.NoError(t, a.ep.Handle(0, nil))
+	}
+	require.NoError(t, a.ep.Handle(0, once)) // while it gets what is queued
+	assert.Equal(t, 1, calls)
+	assert.Equal(t, 2, a.ep.Stats().Endpoint.QueuedUnexpected)
+	a.take()
+	a.take()
+	require.NoError(t, a.ep.Handle(0, once)) // while it gets what arrives
+	b.tell(0, "")
+	b.tell(0, "")
+	step()
+	assert.Equal(t, 2, calls)
+	assert.Equal(t, 1, a.ep.Stats().Endpoint.QueuedUnexpected)
 }
 
 func TestHandleTwiceAtOnce(t *testing.T) {
