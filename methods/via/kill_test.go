@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-var killRounds = flag.Int("kill.rounds", 40, "how often TestKill kills the other side")
+var killRounds = flag.Int("kill.rounds", 500, "how often TestKill kills the other side")
 
 // killVariable makes the test binary the victim of TestKill.
 const killVariable = "VIADUCT_VIA_VICTIM"
