@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
-// Defaults of Options.
+// Limits of a run; the first two are defaults of Options.
 const (
 	// TimeMax bounds a run in virtual time: far more than any protocol of
 	// ours takes to recover from anything.
 	TimeMax = 10 * time.Minute
 	// StepsMax bounds a run in events.
 	StepsMax = 5_000_000
+	// IdlePollsMax is how often RunUntil asks again when no event is left.
+	IdlePollsMax = 1000
 )
 
 // ErrNotLive says that a run ended before what was waited for had happened: the
@@ -151,21 +153,17 @@ func (w *World) RunFor(d time.Duration) { w.AdvanceTo(w.now + d) }
 // needs polling is polled in done. It returns ErrNotLive, with the seed and how
 // far it came, when nothing is left to happen or a limit is reached.
 func (w *World) RunUntil(done func() bool) error {
-	for {
+	for idle := 0; ; {
 		if done() {
 			return nil
 		}
 		if err := w.live(); err != nil {
 			return err
 		}
+		// Polling may still bring something about when no event is left.
 		if w.Step() {
-			continue
-		}
-		// The last poll may have consumed what done waits for.
-		if done() {
-			return nil
-		}
-		if len(w.queue) == 0 {
+			idle = 0
+		} else if idle++; idle > IdlePollsMax {
 			return fmt.Errorf("%w: nothing is left to happen at %v after %d events (seed %d)",
 				ErrNotLive, w.now, w.steps, w.opts.Seed)
 		}

@@ -188,7 +188,8 @@ func (c Completion) park() {
 }
 
 // Wait is Done that waits up to timeout (< 0: as long as it takes); then it
-// returns ErrTimeout.
+// returns ErrTimeout. On a NIC with Events it returns ErrInvalidState when
+// connection events must be taken first.
 func (cq *CQ) Wait(timeout time.Duration) (vi *VI, q Queue, err error) {
 	waitErr := cq.n.wait(timeout, func() bool {
 		vi, q, err = cq.Done()

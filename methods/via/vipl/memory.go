@@ -82,7 +82,8 @@ func (m *Memory) Query() MemAttributes { return m.attrs }
 
 // SetAttributes registers the range anew under other attributes. Unlike the
 // guide's VipSetMemAttributes it changes the handle, so that whoever learnt the
-// old one loses access. On nic.ErrBusy nothing but that access changed.
+// old one loses access. On nic.ErrBusy nothing but that access changed; on any other
+// error of the provider the memory is not registered any more.
 func (m *Memory) SetAttributes(attrs MemAttributes) error {
 	if _, ok := m.n.tags[attrs.Tag]; !ok {
 		return fmt.Errorf("%w: %d", ErrInvalidPtag, attrs.Tag)

@@ -124,7 +124,8 @@ func (vi *VI) ready() error {
 	case !vi.stale:
 		return nil
 	}
-	if err := vi.port.Close(); err != nil {
+	// It is closed already if opening a new one failed the last time.
+	if err := vi.port.Close(); err != nil && !errors.Is(err, nic.ErrClosed) {
 		return fmt.Errorf("vipl: renew VI: %w", err)
 	}
 	return vi.openPort()

@@ -24,8 +24,6 @@ func testUnreliable(t *testing.T, s Setup) {
 	x.lossy = true
 	const many = 100
 	p.until("all to be sent", func() bool {
-		// Without an answer nobody knows how many are under way: send only
-		// when everything that can arrive has.
 		x.advance(many)
 		return x.done(many)
 	})
