@@ -56,10 +56,10 @@ const (
 	drainTimeMax          = 5 * time.Second
 	cancelTimeMax         = 2 * time.Second
 
-	// spinTimeMax is about what one sleep and its wake-up cost both sides
-	// together, so that polling in vain never costs more than twice the best
-	// choice made with hindsight.
-	spinTimeMax = 50 * time.Microsecond
+	// spinTimeMax is several times what a sleep and its wake-up cost, so that
+	// also the answer to a message of 1 MiB finds its caller polling. It is
+	// spent only as long as it helps, see spinner.
+	spinTimeMax = 100 * time.Microsecond
 )
 
 // withDefaults fills in what was left zero.

@@ -11,6 +11,6 @@ func (e *Endpoint) StopWatchers() {
 
 // IgnoreLoad makes callers spin however busy the machine is.
 func (e *Endpoint) IgnoreLoad() {
-	e.spinner.close()
-	e.spinner.loadavg = nil
+	e.spinner.load.close()
+	e.spinner.load.file = nil
 }

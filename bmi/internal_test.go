@@ -86,28 +86,77 @@ func TestSpinBudgetLearns(t *testing.T) {
 	assert.Zero(t, never.budget(0))
 }
 
+// Two processes bound to one core: every spin is in vain although the waits
+// are short.
+func TestNoSpinningInVain(t *testing.T) {
+	s := spinner{limit: 50 * time.Microsecond}
+	spins := 0
+	wait := func(won bool) {
+		if s.budget(0) == 0 {
+			s.slept(time.Microsecond)
+			return
+		}
+		spins++
+		if won {
+			s.won(time.Microsecond)
+		} else {
+			s.vain()
+			s.slept(time.Microsecond)
+		}
+	}
+	for range 1000 {
+		wait(false)
+	}
+	assert.Less(t, spins, 30)
+	for range skipMax {
+		wait(true)
+	}
+	spins = 0
+	for range 100 {
+		wait(true)
+	}
+	assert.Equal(t, 100, spins, "it recovers")
+}
+
+func TestParseCPUs(t *testing.T) {
+	for text, want := range map[string]int{
+		"0-1\n": 2, "0\n": 1, "0-3,5,8-9": 7, "": 0, "x": 0, "3-1": 0, "0-": 0, "-1": 0, "0,,1": 0, "0-99999999": 0,
+	} {
+		n, ok := parseCPUs([]byte(text))
+		assert.Equal(t, want > 0, ok, text)
+		assert.Equal(t, want, n*btoi(ok), text)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func TestNoSpinningInACrowd(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "loadavg")
 	require.NoError(t, err)
 	defer file.Close()
-	load := func(text string) {
+	write := func(text string) {
 		_, err := file.WriteAt([]byte(text), 0)
 		require.NoError(t, err)
 	}
-	s := spinner{limit: 50 * time.Microsecond, cores: 2, loadavg: file}
+	s := spinner{limit: 50 * time.Microsecond, load: load{cores: 2, file: file}}
 	now := time.Duration(0)
 	sample := func() time.Duration { now += sampleAfter; return s.budget(now) }
 
-	load("0.00 0.00 0.00 2/98 1")
+	write("0.00 0.00 0.00 2/98 1")
 	for range 50 {
 		assert.Equal(t, s.limit, sample(), "a process for each core is no crowd")
 	}
-	load("0.00 0.00 0.00 8/98 1")
+	write("0.00 0.00 0.00 8/98 1")
 	for range 10 {
 		sample()
 	}
 	assert.Zero(t, sample())
-	load("0.00 0.00 0.00 1/98 1")
+	write("0.00 0.00 0.00 1/98 1")
 	assert.Zero(t, s.budget(now), "sampled too recently")
 	for range 10 {
 		sample()

@@ -120,13 +120,16 @@ func (w *watcher) look() (polls uint64, idle bool) {
 	return polls, idle
 }
 
-func (w *watcher) rest(d time.Duration) {
+// rest waits for a while, and reports whether somebody cut it short.
+func (w *watcher) rest(d time.Duration) (kicked bool) {
 	w.tick.Reset(d)
 	select {
 	case <-w.kick:
+		kicked = true
 	case <-w.tick.C:
 	}
 	w.tick.Stop()
+	return kicked
 }
 
 // watch makes progress until the application does it again. It returns how
@@ -179,12 +182,16 @@ func (w *watcher) poll(seen uint64, slept bool) (uint64, bool) {
 	case happened:
 		w.pause = pollPauseMin
 	case !slept:
-		w.rest(w.pause)
 		limit := pollIdleMax
 		if demand.Load() > 0 {
 			limit = pollPauseMax
 		}
-		w.pause = min(2*w.pause, limit)
+		w.pause = min(w.pause, limit)
+		if w.rest(w.pause) {
+			w.pause = pollPauseMin
+		} else {
+			w.pause *= 2
+		}
 	}
 	return seen, !back && (!others || demand.Load() > 0)
 }
