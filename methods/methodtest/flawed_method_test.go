@@ -31,12 +31,20 @@ type flawedMethod struct {
 	second  *bmi.Op       // an operation that completed and will again
 	ghosts  []*bmi.Op     // copies of receives that were cancelled
 	delayed *flawedPacket // waits for the next one, to be overtaken
+	shared  []byte        // what every Alloc returns
+	inside  bool          // a handler may be running
+	outbox  []func()      // sends that did not leave yet
+	polls   int
+
+	counted bmi.MethodStats
 }
 
 type flawedPeer struct {
 	name   string
 	addr   bmi.Addr
-	talked bool
+	talked bool // something went either way
+	heard  bool // something came
+	absent bool // it was not there once
 }
 
 func (p *flawedPeer) String() string { return flawedScheme + "://" + p.name }
@@ -75,7 +83,12 @@ func (m *flawedMethod) PostSend(op *bmi.Op) {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
 	to := m.net.nodeLocked(peer.name)
-	if to == nil || to.gone {
+	if m.net.flaw == losesFromHandlers && m.inside {
+		op.Complete(op.Size, nil)
+		return
+	}
+	if to == nil || to.gone || m.net.flaw == remembersAbsence && peer.absent {
+		peer.absent = true
 		if m.net.flaw != waitsForNobody {
 			op.Complete(0, bmi.ErrUnreachable)
 		}
@@ -83,6 +96,8 @@ func (m *flawedMethod) PostSend(op *bmi.Op) {
 	}
 	peer.talked = true
 	m.net.sent++
+	m.counted.MessagesSent++
+	m.counted.BytesSent += uint64(op.Size)
 	p := &flawedPacket{
 		from: m.net.seenFrom(m.node.name, peer.name), kind: op.Kind, class: op.Class, tag: op.Tag, size: op.Size,
 		data: gather(op.Bufs), owner: m.node,
@@ -150,6 +165,8 @@ func (m *flawedMethod) matches(op *bmi.Op, p *flawedPacket) bool {
 
 // take gives a message to the receive that it matches.
 func (m *flawedMethod) take(op *bmi.Op, p *flawedPacket) {
+	m.counted.MessagesReceived++
+	m.counted.BytesReceived += uint64(p.size)
 	var err, sendErr error
 	size := p.size
 	if p.size > op.Size {
@@ -171,7 +188,8 @@ func (m *flawedMethod) take(op *bmi.Op, p *flawedPacket) {
 }
 
 func (m *flawedMethod) Cancel(op *bmi.Op) {
-	if m.net.flaw == ignoresCancel {
+	if m.net.flaw == ignoresCancel || m.net.flaw == ignoresHandlersCancel && m.inside ||
+		m.net.flaw == ignoresCancelOfSends && op.Kind != bmi.KindRecv {
 		return
 	}
 	if i := slices.Index(m.posted, op); i >= 0 {
@@ -202,6 +220,7 @@ func (m *flawedMethod) recall(which func(*flawedPacket) bool) bool {
 
 func (m *flawedMethod) Poll() bool {
 	m.net.mu.Lock()
+	m.flushLocked()
 	ended, inbox := m.node.ended, m.node.inbox
 	m.node.ended, m.node.inbox = nil, nil
 	if m.net.flaw == holdsUpAll && len(m.held) > 0 {
@@ -225,16 +244,24 @@ func (m *flawedMethod) arrived(p *flawedPacket) {
 	switch {
 	case p.leave:
 		m.fail(peer, bmi.ErrPeerFailed, false)
+	case m.net.flaw == collides && peer.talked && !peer.heard:
+		peer.heard = true // both began to talk at once: this one gives way
 	case p.kind == bmi.KindSendUnexpected:
-		peer.talked = true
+		peer.talked, peer.heard = true, true
 		waits := slices.ContainsFunc(m.held, func(h *flawedPacket) bool { return h.from == p.from })
-		if (waits || !m.node.host.Arrived(peer.addr, p.class, p.tag, p.data)) && m.net.flaw != dropsRefused {
+		if (waits || !m.offer(peer, p)) && m.net.flaw != dropsRefused {
 			m.held = append(m.held, p)
 		}
 	default:
-		peer.talked = true
+		peer.talked, peer.heard = true, true
 		m.match(p)
 	}
+}
+
+func (m *flawedMethod) offer(peer *flawedPeer, p *flawedPacket) bool {
+	m.inside = true
+	defer func() { m.inside = false }()
+	return m.node.host.Arrived(peer.addr, p.class, p.tag, p.data)
 }
 
 func (m *flawedMethod) match(p *flawedPacket) {
@@ -266,7 +293,7 @@ func (m *flawedMethod) fail(peer *flawedPeer, err error, drop bool) {
 	withPeer := func(p *flawedPacket) bool { return p.from == peer.name }
 	var ops []*bmi.Op
 	m.posted = slices.DeleteFunc(m.posted, func(op *bmi.Op) bool {
-		mine := op.Peer == bmi.Peer(peer)
+		mine := op.Peer == bmi.Peer(peer) || m.net.flaw == failsEverybody
 		if mine {
 			ops = append(ops, op)
 		}
@@ -300,7 +327,7 @@ func (m *flawedMethod) Drop(p bmi.Peer) {
 		m.fail(peer, bmi.ErrDropped, true)
 	}
 	delete(m.peers, peer.name)
-	if !talked {
+	if !talked || m.net.flaw == leavesSilently {
 		return
 	}
 	m.net.mu.Lock()
@@ -321,6 +348,12 @@ func (m *flawedMethod) talkedTo() map[string]bool {
 }
 
 func (m *flawedMethod) Close(context.Context) error {
+	if m.net.flaw != discardsOnClose {
+		m.net.mu.Lock()
+		m.polls = flushEvery
+		m.flushLocked()
+		m.net.mu.Unlock()
+	}
 	tell := m.talkedTo()
 	for _, p := range m.peers {
 		m.fail(p, bmi.ErrClosed, false)

@@ -24,6 +24,7 @@ type flawedNet struct {
 	nodes map[string]*flawedNode
 	sent  int // messages so far, for flaws that hit some of them
 	anon  int
+	over  chan struct{} // closed when the test of the network is over
 }
 
 // flawedNode is one endpoint in the network.
@@ -63,7 +64,7 @@ type flawedEnd struct {
 func (n *flawedNet) hitsLocked(f flaw) bool { return n.flaw == f && n.sent%3 == 0 }
 
 func newFlawedNet(f flaw) *flawedNet {
-	return &flawedNet{flaw: f, nodes: make(map[string]*flawedNode)}
+	return &flawedNet{flaw: f, nodes: make(map[string]*flawedNode), over: make(chan struct{})}
 }
 
 // deliverLocked queues a packet for a node and wakes it.
@@ -168,6 +169,12 @@ func (flawedDriver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, e
 		m.node.name, m.listen = name, cfg.Listen
 	}
 	n.nodes[m.node.name] = m.node
+	switch n.flaw {
+	case leaksGoroutines:
+		go func() { <-n.over }()
+	case oversleeps:
+		return drowsy{m}, nil
+	}
 	return m, nil
 }
 

@@ -39,8 +39,13 @@ func (m *flawedMethod) dispatchLocked(to *flawedNode, p *flawedPacket) {
 		n.hitsLocked(losesUnexpected) && unexpected,
 		n.flaw == losesEmpty && !unexpected && p.size == 0:
 		return
+	case n.flaw == overflows && len(to.inbox) > 20:
+		return
 	case n.flaw == delaysUnexpected && unexpected && m.delayed == nil:
 		m.delayed = p
+		return
+	case n.flaw == discardsOnClose:
+		m.outbox = append(m.outbox, func() { n.deliverLocked(to, p) })
 		return
 	}
 	n.deliverLocked(to, p)
@@ -52,6 +57,21 @@ func (m *flawedMethod) dispatchLocked(to *flawedNode, p *flawedPacket) {
 		again := *p
 		n.deliverLocked(to, &again)
 	}
+}
+
+// flushEvery is how many polls a send waits with a method that discards its
+// sends when it closes.
+const flushEvery = 10
+
+func (m *flawedMethod) flushLocked() {
+	if m.polls++; m.polls < flushEvery {
+		return
+	}
+	m.polls = 0
+	for _, deliver := range m.outbox {
+		deliver()
+	}
+	m.outbox = nil
 }
 
 // truncate is what becomes of a message that is longer than its receive.
