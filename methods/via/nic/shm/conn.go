@@ -245,6 +245,9 @@ func (c *conn) end(err error, code uint16) {
 		p.detach(c)
 	default:
 		if c.state == connDraining {
+			// The answer to its bye: without one, the side that lingers
+			// takes our end of the socket for our death.
+			c.sayBye(code)
 			i := slices.Index(d.ending, c)
 			d.ending = slices.Delete(d.ending, i, i+1)
 		}
