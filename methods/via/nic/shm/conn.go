@@ -204,14 +204,16 @@ func (c *conn) hazard() nic.Handle {
 }
 
 // peerGone looks at the socket: its end closes when the process at the other
-// end is over, which is after its last system call, or let go of the segment.
+// end is over, which is after its last system call, and a bye waits there when
+// the other side has let go of the segment.
 func (c *conn) peerGone() bool {
-	var b [1]byte
+	var b [prefixBytes]byte
 	n, _, err := unix.Recvfrom(c.sock, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	if err != nil {
 		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
 	}
-	return n == 0
+	kind, err := parsePrefix(b[:n])
+	return n == 0 || err == nil && kind == kindBye
 }
 
 // open begins the traffic.
