@@ -1,0 +1,71 @@
+package via_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via"
+)
+
+// pingPair is two connected endpoints of this process, driven by one goroutine.
+type pingPair struct {
+	t          testing.TB
+	ca, cb     *bmi.Context
+	toB, toA   bmi.Addr
+	in, out    []byte
+	completion [4]bmi.Completion
+}
+
+func newPingPair(t *testing.T, size int) *pingPair {
+	t.Setenv("VIADUCT_SHM_DIR", t.TempDir())
+	a, ca := openSHM(t, "a", via.Options{})
+	b, cb := openSHM(t, "b", via.Options{})
+	p := &pingPair{t: t, ca: ca, cb: cb, in: make([]byte, size), out: make([]byte, size)}
+	var err error
+	p.toB, err = a.Lookup("via+shm://b")
+	require.NoError(t, err)
+	p.toA, err = b.Lookup("via+shm://a")
+	require.NoError(t, err)
+	for range 200 { // connect, fill the pools
+		p.message()
+	}
+	return p
+}
+
+// message moves one message from a to b, its receive being posted.
+func (p *pingPair) message() {
+	r, err := p.cb.PostRecv(p.toA, 1, p.in, nil)
+	if err != nil || r.Done {
+		p.t.Fatal("receive", r, err)
+	}
+	if _, err = p.ca.PostSend(p.toB, 1, p.out, nil); err != nil {
+		p.t.Fatal("send", err)
+	}
+	for {
+		n, err := p.cb.TestContext(p.completion[:], 0)
+		if err != nil || n > 0 && p.completion[0].Err != nil {
+			p.t.Fatal("receive", err, p.completion[0].Err)
+		}
+		// The send of a message that waited, and credits, are a's to see to.
+		if _, err := p.ca.TestContext(p.completion[1:], 0); err != nil {
+			p.t.Fatal("send", err)
+		}
+		if n > 0 {
+			return
+		}
+	}
+}
+
+// TestNoAllocations: a small message allocates nothing between its post and its
+// completion, on either side.
+func TestNoAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, size := range []int{0, 8, 40, 1000, 8176, 16384} {
+		p := newPingPair(t, size)
+		require.Zero(t, testing.AllocsPerRun(2000, p.message), "%d bytes", size)
+	}
+}
