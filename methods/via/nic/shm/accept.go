@@ -93,7 +93,7 @@ func refuse(fd int, code uint16) {
 // greeted takes the first record of a client.
 func (d *Device) greeted(c *conn, r *record) {
 	if r.end {
-		d.stats.HalfOpen++
+		d.stats.Probed++
 		c.release()
 		return
 	}

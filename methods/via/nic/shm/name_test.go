@@ -61,6 +61,8 @@ func TestOpenSweepsStaleNames(t *testing.T) {
 	// The probes must not have disturbed the live one.
 	f := newFixture(t, live)
 	f.none(live, nic.EventError)
+	require.NotZero(t, live.Stats().Probed)
+	require.Zero(t, live.Stats().HalfOpen)
 	f.none(live, nic.EventConnectRequest)
 }
 

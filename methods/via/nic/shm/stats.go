@@ -22,8 +22,10 @@ type Stats struct {
 	Connected, PeersDied, ProtocolErrors uint64
 	// Strangers counts sockets refused for their user, Malformed those whose
 	// first message was none of ours, WrongVersion those of another version,
-	// HalfOpen those that said nothing in time or were crowded out.
-	Strangers, Malformed, WrongVersion, HalfOpen uint64
+	// HalfOpen those that said nothing in time or were crowded out, Probed
+	// those that closed without a word, as a device does that looks whether a
+	// name is still in use.
+	Strangers, Malformed, WrongVersion, HalfOpen, Probed uint64
 	// OutOfResources counts connections lost to a limit of this process or
 	// machine; Swept counts socket files of dead processes removed.
 	OutOfResources, Swept uint64
