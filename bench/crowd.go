@@ -18,7 +18,7 @@ const roleCrowd = "crowd-member"
 // wall time per message of all.
 func crowdContender(cfg config) contender {
 	return contender{name: crowd, run: func(context.Context) ([]perf.Result, error) {
-		members, err := openCrowd()
+		members, err := openCrowd(cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -38,11 +38,11 @@ func crowdContender(cfg config) contender {
 
 type crowdMembers []*perf.Child
 
-func openCrowd() (crowdMembers, error) {
+func openCrowd(cfg config) (crowdMembers, error) {
 	var members crowdMembers
 	base := fmt.Sprintf("%s://bench-crowd-%d-%x", ours, os.Getpid(), time.Now().UnixNano()&0xffffff)
 	for i := range crowdSize {
-		child, err := perf.StartChild("member of the crowd", perf.SelfCommand(roleCrowd, base, fmt.Sprint(i)))
+		child, err := perf.StartChild("member of the crowd", onCores(cfg, perf.SelfCommand(roleCrowd, base, fmt.Sprint(i))...))
 		if err != nil {
 			members.close()
 			return nil, err

@@ -31,7 +31,7 @@ func mpiContender(ctx context.Context, cfg config, name string) contender {
 	if err != nil {
 		return absent(name, fmt.Sprintf("does not compile: %v", err))
 	}
-	args := append(append([]string{}, p.args...), program, name, millis(cfg), strconv.Itoa(rateWindow))
+	args := append(onCores(cfg, append([]string{p.launcher}, p.args...)...), program, name, millis(cfg), strconv.Itoa(rateWindow))
 	for _, n := range latencySizes {
 		args = append(args, fmt.Sprintf("latency:%d", n))
 	}
@@ -40,7 +40,7 @@ func mpiContender(ctx context.Context, cfg config, name string) contender {
 		args = append(args, fmt.Sprintf("bandwidth:%d", n), fmt.Sprintf("bidirectional:%d", n))
 	}
 	return contender{name: name, run: func(ctx context.Context) ([]perf.Result, error) {
-		out, err := command(ctx, nil, p.launcher, args...)
+		out, err := command(ctx, nil, args[0], args[1:]...)
 		if err != nil {
 			return nil, err
 		}

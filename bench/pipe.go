@@ -57,7 +57,8 @@ func pipeContender(cfg config, build func(string) (string, error)) contender {
 		}
 		var all []perf.Result
 		for _, args := range runs {
-			out, err := command(ctx, nil, program, args...)
+			line := onCores(cfg, append([]string{program}, args...)...)
+			out, err := command(ctx, nil, line[0], line[1:]...)
 			if err != nil {
 				return nil, err
 			}

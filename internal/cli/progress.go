@@ -6,20 +6,18 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"go.uber.org/atomic"
 )
 
 // progressAfter is how long a transfer must last before it gets a bar.
 const progressAfter = 500 * time.Millisecond
 
-// A progress shows on a terminal how far a transfer is. Its methods may be called
-// by several goroutines.
+// A progress shows on a terminal how far a transfer is. Methods other than begin
+// may be called by several goroutines.
 type progress struct {
 	w     io.Writer
 	what  string
 	start time.Time
-	total atomic.Int64
-	bar   atomic.Pointer[progressbar.ProgressBar]
+	bar   *progressbar.ProgressBar // from begin on
 }
 
 // newProgress gives nil, which shows nothing, if there is no terminal to show
@@ -28,50 +26,45 @@ func (a *App) newProgress(what string, quiet bool) *progress {
 	if quiet || !a.Terminal {
 		return nil
 	}
-	p := &progress{w: a.Err, what: what, start: time.Now()}
-	p.total.Store(-1)
-	return p
+	return &progress{w: a.Err, what: what}
 }
 
 // begin starts the clock; total is -1 if it is not known.
 func (p *progress) begin(total int64) {
-	if p != nil {
-		p.start = time.Now()
-		p.total.Store(total)
+	if p == nil {
+		return
 	}
+	p.start = time.Now()
+	p.bar = progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(p),
+		progressbar.OptionSetDescription(p.what),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// Write is for the bar: what it draws in the beginning is dropped.
+func (p *progress) Write(b []byte) (int, error) {
+	if time.Since(p.start) < progressAfter {
+		return len(b), nil
+	}
+	return p.w.Write(b)
 }
 
 // set is told how many bytes are done.
 func (p *progress) set(bytes int64) {
-	if p == nil || time.Since(p.start) < progressAfter {
-		return
+	if p != nil && p.bar != nil {
+		_ = p.bar.Set64(bytes)
 	}
-	bar := p.bar.Load()
-	if bar == nil {
-		fresh := progressbar.NewOptions64(p.total.Load(),
-			progressbar.OptionSetWriter(p.w),
-			progressbar.OptionSetDescription(p.what),
-			progressbar.OptionShowBytes(true),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish(),
-		)
-		if p.bar.CompareAndSwap(nil, fresh) {
-			bar = fresh
-		} else {
-			bar = p.bar.Load()
-		}
-	}
-	_ = bar.Set64(bytes)
 }
 
 // end removes the bar, so that what is printed next stands alone.
 func (p *progress) end() {
-	if p == nil {
-		return
-	}
-	if bar := p.bar.Load(); bar != nil {
-		_ = bar.Clear()
-		_ = bar.Exit()
+	if p != nil && p.bar != nil {
+		_ = p.bar.Clear()
+		_ = p.bar.Exit()
 	}
 }
 

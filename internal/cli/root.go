@@ -31,7 +31,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	root.SetArgs(NormalizeArgs(args))
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintf(a.Err, "bmi: %s\n", explain(err))
+		fmt.Fprintf(a.Err, "bmi: %s\n", strings.TrimPrefix(explain(err), "bmi: "))
 		if ExitCode(err) == ExitUsage {
 			fmt.Fprintln(a.Err, "Run 'bmi help' or 'bmi COMMAND -help' for how it is used.")
 		}

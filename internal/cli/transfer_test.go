@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -147,7 +148,9 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 	p.set(10)
 	assert.Empty(t, out.String(), "a short transfer shows nothing")
 	p.start = p.start.Add(-2 * progressAfter)
-	p.set(500)
-	assert.Contains(t, out.String(), "sending")
+	require.Eventually(t, func() bool { // the bar draws only so often
+		p.set(500)
+		return strings.Contains(out.String(), "sending")
+	}, waitMax, 10*time.Millisecond)
 	p.end()
 }
