@@ -22,6 +22,7 @@
 #define BUG_NO_RESERVE  2  /* messages may spend the last credit */
 #define BUG_IGNORES_WITHHELD 3  /* waits for half of all receives, also of withheld ones */
 #define BUG_LOST        4  /* what the credit bits cannot carry is forgotten */
+#define BUG_WITHHOLDS_ALL 5  /* also the credits of control packets are withheld */
 
 /* In the code 8 at least, and 1 and 3 are reserved; credit bits carry 15. */
 #ifndef GRANTED
@@ -107,12 +108,18 @@ inline return_credits(s) {
 	fi
 }
 
+#if BUG == BUG_WITHHOLDS_ALL
+#define WITHHOLDS(kind) true
+#else
+#define WITHHOLDS(kind) (kind == message)
+#endif
+
 inline arrived(s, kind, returned) {
 	carried[s] = carried[s] - returned;
 	available[s] = available[s] + returned;
 	assert(available[s] <= GRANTED);
 	if
-	:: kind == message && away[s] -> withheld[s]++
+	:: WITHHOLDS(kind) && away[s] -> withheld[s]++
 	:: else -> owed[s]++
 	fi;
 	pump(s);
