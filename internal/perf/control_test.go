@@ -1,37 +1,42 @@
 package perf
 
 import (
-	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/golden"
 )
 
 var runRequest = request{kind: kindRun, test: Bandwidth, registered: true, size: 1 << 20, steps: 1000, window: 64, tag: 0x0a0b0c0d}
 
-func TestRequestGolden(t *testing.T) {
-	for _, c := range []struct {
-		r    request
-		tail string
-		hex  string
-	}{
-		{runRequest, "", "56445046" + "01020301" + "0000100000000000" + "e803000000000000" + "40000000" + "0d0c0b0a"},
-		{request{kind: kindPing, size: 2, tag: 7}, "hi", "56445046" + "01010000" + "0200000000000000" + "0000000000000000" + "00000000" + "07000000" + "6869"},
-	} {
-		b := append(c.r.append(nil), c.tail...)
-		assert.Equal(t, c.hex, hex.EncodeToString(b))
+var pingRequest = append(request{kind: kindPing, size: 2, tag: 7}.append(nil), "hi"...)
+
+func TestGoldenBytes(t *testing.T) {
+	golden.CheckVectors(t, "testdata/control.golden", []golden.Vector{
+		{Name: "run", Comment: "Bandwidth of 1 MiB in registered memory, 1000 windows of 64.", Bytes: runRequest.append(nil)},
+		{Name: "ping", Comment: "A payload of two bytes, hi.", Bytes: pingRequest},
+		{Name: "ready", Bytes: appendReply(nil, nil)},
+		{Name: "refused", Comment: "no room", Bytes: appendReply(nil, errors.New("no room"))},
+	})
+}
+
+func TestRequestsAreReadAndTheirPrefixesRejected(t *testing.T) {
+	for _, b := range [][]byte{runRequest.append(nil), pingRequest} {
 		got, payload, err := parseRequest(b)
 		require.NoError(t, err)
-		assert.Equal(t, c.r, got)
-		assert.Equal(t, c.tail, string(payload))
+		assert.Equal(t, b, append(got.append(nil), payload...))
 		for n := range len(b) {
 			_, _, err := parseRequest(b[:n])
 			require.ErrorIs(t, err, errFormat, "prefix of %d bytes", n)
 		}
 	}
+	got, _, err := parseRequest(runRequest.append(nil))
+	require.NoError(t, err)
+	assert.Equal(t, runRequest, got)
 }
 
 func TestRequestRejects(t *testing.T) {
@@ -57,11 +62,9 @@ func TestRequestRejects(t *testing.T) {
 
 func TestReply(t *testing.T) {
 	ok := appendReply(nil, nil)
-	assert.Equal(t, "5644504601000000", hex.EncodeToString(ok))
 	require.NoError(t, parseReply(ok))
 
 	no := appendReply(nil, errors.New("no room"))
-	assert.Equal(t, "5644504601010700"+hex.EncodeToString([]byte("no room")), hex.EncodeToString(no))
 	assert.EqualError(t, parseReply(no), `perf: the server refused: "no room"`)
 	for n := range len(no) {
 		require.ErrorIs(t, parseReply(no[:n]), errFormat)
@@ -72,7 +75,7 @@ func TestReply(t *testing.T) {
 
 func FuzzRequest(f *testing.F) {
 	f.Add(runRequest.append(nil))
-	f.Add(append(request{kind: kindPing, size: 2}.append(nil), "hi"...))
+	f.Add(pingRequest)
 	f.Add(appendReply(nil, errors.New("no")))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_ = parseReply(b)

@@ -2,12 +2,13 @@ package stream
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/golden"
 )
 
 const testSession = 0x1122334455667788
@@ -31,21 +32,15 @@ func testEnd(total int64) []byte {
 }
 
 func TestGoldenBytes(t *testing.T) {
-	for _, c := range []struct {
-		what string
-		got  []byte
-		want string
-	}{
-		{"offer", testOffer.append(nil), "56445354" + "01010000" + "8877665544332211" + "0000010000000000" + "00001000" + "04000000"},
-		{"offer of unknown length", offer{session: 1, total: -1, block: 256, blocks: 1}.append(nil), "56445354" + "01010000" + "0100000000000000" + "ffffffffffffffff" + "00010000" + "01000000"},
-		{"answer", testAnswer.append(nil), "56445354" + "01020000" + "8877665544332211" + "0000000000000000"},
-		{"verdict", testVerdict.append(nil), "56445354" + "01060109" + "8877665544332211" + "0201000000000000" + "6469736b2066756c6c"},
-		{"data", testBlock(kindData, 3, "abc"), "03000000" + "03000000" + "0300000000000000" + "8877665544332211" + "0000000000000000" + "616263"},
-		{"end", testEnd(9), "04000000" + "28000000" + "0500000000000000" + "8877665544332211" + "0000000000000000" + "0900000000000000" +
-			"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
-	} {
-		assert.Equal(t, c.want, hex.EncodeToString(c.got), c.what)
-	}
+	golden.CheckVectors(t, "testdata/stream.golden", []golden.Vector{
+		{Name: "offer", Comment: "A stream of 64 KiB, 4 blocks of 1 MiB under way.", Bytes: testOffer.append(nil)},
+		{Name: "offer-unknown", Comment: "A stream of unknown length, in the smallest window.", Bytes: offer{session: 1, total: -1, block: 256, blocks: 1}.append(nil)},
+		{Name: "answer", Bytes: testAnswer.append(nil)},
+		{Name: "verdict", Comment: "Failed after 258 bytes: disk full.", Bytes: testVerdict.append(nil)},
+		{Name: "data", Comment: "Block 3, abc.", Bytes: testBlock(kindData, 3, "abc")},
+		{Name: "end", Comment: "Block 5: the stream had 9 bytes, with the SHA-256 of none.", Bytes: testEnd(9)},
+		{Name: "abort", Comment: "Block 5: the input failed.", Bytes: testBlock(kindAbort, 5, "the input failed")},
+	})
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
