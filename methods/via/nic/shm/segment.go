@@ -43,7 +43,12 @@ func newSegment() (fd int, mem []byte, err error) {
 	if err != nil {
 		return -1, nil, err
 	}
-	if err = unix.Fallocate(fd, 0, 0, bufferArea); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+	// The kernel gives up on any signal, and the Go runtime sends itself some.
+	err = unix.EINTR
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Fallocate(fd, 0, 0, bufferArea)
+	}
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
 		_ = unix.Close(fd)
 		return -1, nil, resourceError("shared memory", err)
 	}
@@ -163,7 +168,10 @@ func unmap(mem []byte) {
 // backPages makes the kernel back mem with pages now and says if it cannot,
 // where a plain write would end the process.
 func backPages(mem []byte) error {
-	err := unix.Madvise(mem, unix.MADV_POPULATE_WRITE)
+	err := error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
+		err = unix.Madvise(mem, unix.MADV_POPULATE_WRITE)
+	}
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.14: the write itself has to do
 		return nil
 	}
