@@ -79,6 +79,11 @@ func (t *table) add(mem []byte, access nic.Access, tag nic.ProtectionTag) (nic.H
 		if index = len(t.regs); index == tableEntries {
 			return 0, fmt.Errorf("shm: all %d memory registrations are in use, deregister some: %w", tableEntries, nic.ErrAgain)
 		}
+		if off := index * entryBytes; off%pageBytes == 0 {
+			if err := backPages(t.mem[off:][:pageBytes]); err != nil {
+				return 0, resourceError("registration table", err)
+			}
+		}
 		t.regs = append(t.regs, registration{generation: t.base})
 	}
 	r := &t.regs[index]
