@@ -238,6 +238,22 @@ func TestPerfJSONLines(t *testing.T) {
 	}, got)
 }
 
+func TestPerfOfAnAddressHasNoLimitsUnlessAsked(t *testing.T) {
+	p, err := planPerf("mem://x", perfOptions{memory: "plain", window: 1, time: time.Second})
+	require.NoError(t, err)
+	assert.Equal(t, []perf.Test{perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional}, p.tests)
+	p, err = planPerf("mem", perfOptions{memory: "plain", window: 1, time: time.Second})
+	require.NoError(t, err)
+	assert.Equal(t, perf.Tests, p.tests)
+	for _, test := range perf.Tests {
+		sizes := p.sizesOf(test)
+		assert.NotEmpty(t, sizes, test)
+		if test != perf.Rate && test != perf.LimitBounce {
+			assert.Equal(t, 64<<20, sizes[len(sizes)-1], test)
+		}
+	}
+}
+
 func TestPerfTable(t *testing.T) {
 	address := serveInProcess(t)
 	r := bmiRun(t, "perf", address, "-time", "1ms", "-size", "8,64KiB", "-test", "latency", "-pin", "off")

@@ -49,7 +49,7 @@ With -json, one object a line: test, method, size, window, median, p99, unit.
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&opt.tests, "test", []string{"all"}, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit, all")
+	f.StringSliceVar(&opt.tests, "test", nil, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit, all (default: all; with an ADDR, which may be anywhere, no limits)")
 	f.StringSliceVar(&opt.sizes, "size", nil, "message sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: a series for each test)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests but latency")
 	f.StringVar(&opt.memory, "memory", "plain", "memory to send from and receive into: plain, or registered with the method")
@@ -94,8 +94,15 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 		}
 		p.method = target
 	}
-	if p.tests, err = perf.ParseTests(opt.tests); err != nil {
-		return p, usageError{err}
+	switch {
+	case len(opt.tests) > 0:
+		if p.tests, err = perf.ParseTests(opt.tests); err != nil {
+			return p, usageError{err}
+		}
+	case p.address != "":
+		p.tests = []perf.Test{perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional}
+	default:
+		p.tests = perf.Tests
 	}
 	if len(opt.sizes) > 0 {
 		if p.sizes, err = perf.ParseSizes(strings.Join(opt.sizes, ",")); err != nil {
