@@ -153,6 +153,7 @@ func (w *World) take(it *Item) {
 // Drop loses an item.
 func (w *World) Drop(it *Item) {
 	w.take(it)
+	w.logf("    lost %v", it)
 	if it.kind == itemMessage {
 		w.sent(it.op)
 	}

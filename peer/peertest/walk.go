@@ -87,7 +87,6 @@ func (k *Walk) network() {
 	mayLose := !it.Reliable() && (k.LoseNotices || !it.LinkNotice())
 	switch {
 	case mayLose && k.chance(k.Loss):
-		k.World.logf("lost: %v", it)
 		k.World.Drop(it)
 	case mayLose && !it.Message() && k.chance(k.Dup):
 		k.World.Dup(it)
