@@ -118,6 +118,22 @@ func TestEagerRendezvousAndCredits(t *testing.T) {
 	assert.EqualValues(t, 1, s.CreditStalls)
 }
 
+// A short send that waited for credit does not wait for its receive as well.
+func TestCreditComesBackWithoutReceives(t *testing.T) {
+	w := newWorld(t)
+	w.opt.Credits = 1
+	a, b := w.open("a"), w.open("b")
+	a.must(a.PostSend(a.to("b"), 1, []byte("1"), nil))
+	second := a.must(a.PostSend(a.to("b"), 1, []byte("2"), nil))
+	require.False(t, second.Done)
+	assert.NoError(t, a.end(second).Err)
+	buf := make([]byte, 1)
+	for _, want := range []string{"1", "2"} {
+		require.NoError(t, b.end(b.must(b.PostRecv(b.to("a"), 1, buf, nil))).Err)
+		assert.Equal(t, want, string(buf))
+	}
+}
+
 func TestEarlyMessagesAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.opt.EarlyMessages = 2

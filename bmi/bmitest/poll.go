@@ -110,7 +110,13 @@ func (m *method) expected(p *peer) bool {
 	if i < 0 {
 		room := len(p.early) < m.opts.EarlyMessages || p.conn.closed
 		if room {
-			p.early = append(p.early, q.pop())
+			pk := q.pop()
+			if pk.op != nil && pk.size <= m.opts.EagerSize {
+				// It only waited for credit; its sender need not wait for the receive.
+				pk.fill(pk.op)
+				m.returnLocked(pk)
+			}
+			p.early = append(p.early, pk)
 			p.stats.EarlyReceived++
 			m.total.EarlyReceived++
 		}
