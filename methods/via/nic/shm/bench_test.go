@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -167,5 +168,73 @@ func BenchmarkRDMA(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkSleeping is a ping-pong of two sides that never spin: each sleeps
+// until the other's message wakes it.
+func BenchmarkSleeping(b *testing.B) {
+	_, pa, pb := pair(b, reliable())
+	play := func(p *Port, first bool) {
+		var out [4]nic.Event
+		msg := send(make([]byte, 8))
+		if first {
+			_, _ = p.PostSend(msg)
+		}
+		for got := 0; got < b.N; {
+			n := p.dev.Poll(out[:])
+			for i := range out[:n] {
+				if out[i].Kind == nic.EventRecv {
+					got++
+					_ = p.PostRecv(out[i].Desc)
+					if !first || got < b.N {
+						_, _ = p.PostSend(msg)
+					}
+				}
+			}
+			if n == 0 && p.dev.Arm() {
+				p.dev.Sleep(-1)
+				p.dev.Disarm()
+			}
+		}
+	}
+	for range 4 {
+		require.NoError(b, pa.PostRecv(recvLoan()))
+		require.NoError(b, pb.PostRecv(recvLoan()))
+	}
+	done := make(chan struct{})
+	b.ResetTimer()
+	go func() {
+		play(pb, false)
+		close(done)
+	}()
+	play(pa, true)
+	<-done
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/half-trip")
+}
+
+// BenchmarkPipe is what to compare BenchmarkSleeping with.
+func BenchmarkPipe(b *testing.B) {
+	var there, back [2]int
+	require.NoError(b, unix.Pipe2(there[:], unix.O_CLOEXEC))
+	require.NoError(b, unix.Pipe2(back[:], unix.O_CLOEXEC))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var buf [8]byte
+		for range b.N {
+			_, _ = unix.Read(there[0], buf[:])
+			_, _ = unix.Write(back[1], buf[:])
+		}
+	}()
+	var buf [8]byte
+	for range b.N {
+		_, _ = unix.Write(there[1], buf[:])
+		_, _ = unix.Read(back[0], buf[:])
+	}
+	<-done
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/half-trip")
+	for _, fd := range []int{there[0], there[1], back[0], back[1]} {
+		closeFD(fd)
 	}
 }
