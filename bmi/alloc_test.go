@@ -1,7 +1,9 @@
 package bmi_test
 
 import (
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -83,5 +85,48 @@ func TestNoAllocations(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Zero(t, testing.AllocsPerRun(100, fn)) })
+	}
+}
+
+// Nor does waiting for it: parked, asleep, in the background's hands.
+func TestNoAllocationsWhileWaiting(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
+	for name, noSleeper := range map[string]bool{"asleep": false, "on a timer": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.cfg.SpinMax, w.opt.NoSleeper = -1, noSleeper
+			a, b := w.pair()
+			var all sync.WaitGroup
+			defer all.Wait()
+			stop := make(chan struct{})
+			defer close(stop)
+			kick := make(chan struct{})
+			all.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-kick:
+					}
+					if _, err := b.ctx.PostSend(b.peer, 1, nil, nil); !assert.NoError(t, err) {
+						return
+					}
+				}
+			})
+			before := a.ep.Stats().Endpoint.Sleeps
+			allocs := testing.AllocsPerRun(100, func() {
+				p, err := a.ctx.PostRecv(a.peer, 1, nil, nil)
+				require.True(t, err == nil && !p.Done)
+				_, ok, err := a.ctx.Test(p.Op, 20*time.Microsecond) // nothing comes yet
+				require.True(t, err == nil && !ok)
+				kick <- struct{}{}
+				_, ok, err = a.ctx.Test(p.Op, limit)
+				require.True(t, err == nil && ok)
+			})
+			assert.Zero(t, allocs)
+			assert.Greater(t, a.ep.Stats().Endpoint.Sleeps, before+50, "it did sleep")
+		})
 	}
 }

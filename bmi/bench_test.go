@@ -132,3 +132,79 @@ func BenchmarkPostTest(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkParallel is many goroutines, each with a context of its own, over
+// one method: what the one lock costs.
+func BenchmarkParallel(b *testing.B) {
+	e, err := bmi.Open(context.Background(), bmi.Config{})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, e.Close()) })
+	a, err := e.Lookup("null://peer")
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		c, err := e.OpenContext()
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		var out [1]bmi.Completion
+		for pb.Next() {
+			if _, err := c.PostRecv(a, 1, nil, nil); err != nil {
+				b.Error(err)
+				return
+			}
+			if _, err := c.TestContext(out[:], bmi.Forever); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkPingPong is the half round trip between two endpoints in memory, by
+// Test calls and by blocking calls.
+func BenchmarkPingPong(b *testing.B) {
+	ctx := context.Background()
+	for _, tc := range []struct {
+		name string
+		recv func(s *side, buf []byte) error
+	}{
+		{"test", func(s *side, buf []byte) error {
+			p, err := s.ctx.PostRecv(s.peer, 1, buf, nil)
+			if err == nil && !p.Done {
+				_, _, err = s.ctx.Test(p.Op, bmi.Forever)
+			}
+			return err
+		}},
+		{"blocking", func(s *side, buf []byte) error {
+			_, err := s.ctx.Recv(ctx, s.peer, 1, buf)
+			return err
+		}},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			x, y := newWorld(b).pair()
+			play := func(s *side, first bool) {
+				buf := make([]byte, 8)
+				for range b.N / 2 {
+					if first {
+						_, _ = s.ctx.PostSend(s.peer, 1, buf, nil)
+					}
+					if err := tc.recv(s, buf); err != nil {
+						b.Error(err)
+						return
+					}
+					if !first {
+						_, _ = s.ctx.PostSend(s.peer, 1, buf, nil)
+					}
+				}
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			done := make(chan struct{})
+			go func() { play(y, false); close(done) }()
+			play(x, true)
+			<-done
+		})
+	}
+}

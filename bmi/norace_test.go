@@ -1,0 +1,5 @@
+//go:build !race
+
+package bmi_test
+
+const underRace = false
