@@ -168,6 +168,7 @@ type ConnRequest struct {
 
 // Accept joins the request to an Idle VI, which becomes PendingConnect, and
 // Connected when the other side knows. The reliability levels must be the same.
+// After an error the request still waits for an answer.
 func (r *ConnRequest) Accept(vi *VI) error {
 	switch {
 	case r.done:
@@ -202,10 +203,10 @@ func (r *ConnRequest) fits(vi *VI) error {
 }
 
 func (r *ConnRequest) join(vi *VI) error {
-	r.done = true
 	if err := r.n.dev.Accept(r.id, vi.port); err != nil {
 		return fmt.Errorf("vipl: accept %v: %w", r.Remote, wrapNIC(err))
 	}
+	r.done = true
 	return nil
 }
 

@@ -111,14 +111,15 @@ func (n *NIC) peerMatch(r *ConnRequest) bool {
 func (vi *VI) peerAccept(r *ConnRequest) {
 	err := r.fits(vi)
 	if err == nil {
-		vi.peer.calling = true
 		err = r.join(vi)
-	} else {
-		_ = r.Reject([]byte(err.Error()))
 	}
 	if err != nil {
+		// Whoever asked may be gone; then there is nobody to tell.
+		_ = r.Reject([]byte("the VIs do not fit together"))
 		vi.peerFail(err)
+		return
 	}
+	vi.peer.calling = true
 }
 
 // peerTick calls again when it is time to, and gives up at the deadline.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/fault"
 	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 )
@@ -58,6 +59,7 @@ type soak struct {
 	*testing.T
 	world     *sim.World
 	w         *simnic.World
+	provider  nic.Provider // w, or w with faults
 	rng       *rand.Rand
 	sides     [2]*soakSide
 	buffers   sim.Buffers
@@ -98,6 +100,12 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	opts := simnic.RandomOptions(world.Rand())
 	opts.FailSend = 0.002
 	k := &soak{T: t, world: world, w: simnic.New(world, opts), rng: rand.New(rand.NewPCG(seed, 4))}
+	k.provider = k.w
+	if seed%2 == 0 {
+		k.provider = fault.Wrap(k.w, fault.Options{Rand: k.rng, Chances: fault.Chances{
+			Again: 0.1, FailCall: 0.1, FailCompletion: 0.002, Delay: 0.1, Break: 0.002, Refuse: 0.1,
+		}})
+	}
 	link := sim.RandomLink(world.Rand())
 	link.Capacity, link.Loss = 0, min(link.Loss, 0.1)
 	world.SetLink("a", "b", link)
@@ -112,22 +120,37 @@ func (k *soak) open(i int) *soakSide {
 	k.opened++
 	s := &soakSide{k: k, index: i, serial: k.opened}
 	var err error
-	s.n, err = vipl.OpenNIC(k.w, vipl.NICConfig{Listen: "ab"[i : i+1], Clock: k.w.Clock, Events: true, Log: slog.New(slog.DiscardHandler)})
+	s.n, err = vipl.OpenNIC(k.provider, vipl.NICConfig{Listen: "ab"[i : i+1], Clock: k.w.Clock, Events: true, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(k, err)
 	tag, err := s.n.CreatePtag()
 	require.NoError(k, err)
 	s.cq, err = s.n.CreateCQ(5) // too small on purpose
 	require.NoError(k, err)
-	s.vi, err = s.n.CreateVI(vipl.VIAttributes{Reliability: vipl.ReliableDelivery, Tag: tag, RecvDepth: soakSlots, SendDepth: soakSlots}, s.cq, s.cq)
-	require.NoError(k, err)
-	s.mem, err = s.n.RegisterMem(make([]byte, 2*soakSlots*soakBytes), vipl.MemAttributes{Tag: tag})
-	require.NoError(k, err)
+	k.retry(func() error {
+		s.vi, err = s.n.CreateVI(vipl.VIAttributes{Reliability: vipl.ReliableDelivery, Tag: tag, RecvDepth: soakSlots, SendDepth: soakSlots}, s.cq, s.cq)
+		return err
+	})
+	k.retry(func() error {
+		s.mem, err = s.n.RegisterMem(make([]byte, 2*soakSlots*soakBytes), vipl.MemAttributes{Tag: tag})
+		return err
+	})
 	for j := range soakSlots {
 		s.out[j].mem = s.mem.Data[j*soakBytes:][:soakBytes]
 		s.in[j].mem = s.mem.Data[(soakSlots+j)*soakBytes:][:soakBytes]
 		s.out[j].d.Cookie, s.in[j].d.Cookie = &s.out[j], &s.in[j]
 	}
 	return s
+}
+
+// retry repeats a call that fails on purpose.
+func (k *soak) retry(call func() error) {
+	for {
+		err := call()
+		if !errors.Is(err, fault.ErrInjected) {
+			require.NoError(k, err)
+			return
+		}
+	}
 }
 
 func (s *soakSide) other() *soakSide { return s.k.sides[1-s.index] }
@@ -175,8 +198,9 @@ func (s *soakSide) poll() {
 	if st := s.vi.State(); st == vipl.Error {
 		require.NoError(s.k, s.vi.Disconnect())
 	} else if st == vipl.Idle && s.index == 0 {
-		err := s.vi.ConnectStart(vipl.Address{Host: "b"}, vipl.ConnectOptions{})
-		require.NoError(s.k, err)
+		if err := s.vi.ConnectStart(vipl.Address{Host: "b"}, vipl.ConnectOptions{}); err != nil {
+			s.expected(err)
+		}
 	}
 }
 
@@ -285,7 +309,10 @@ func (s *soakSide) send(slot *soakSlot) {
 
 // expected fails for every error that a post must not return here.
 func (s *soakSide) expected(err error) {
-	if !errors.Is(err, vipl.ErrAgain) && !errors.Is(err, vipl.ErrInvalidState) && !errors.Is(err, nic.ErrNotConnected) {
-		require.NoError(s.k, err)
+	for _, fine := range []error{vipl.ErrAgain, vipl.ErrInvalidState, nic.ErrNotConnected, fault.ErrInjected} {
+		if errors.Is(err, fine) {
+			return
+		}
 	}
+	require.NoError(s.k, err)
 }

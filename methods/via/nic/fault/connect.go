@@ -17,6 +17,7 @@ type port struct {
 	connected  bool // EventConnected was seen, EventDisconnected was not
 	broken     bool // this package asked for the disconnect
 	left       bool // the owner asked for it
+	gap        bool // a receive of this connection was made to fail
 	late       []lateEvent
 }
 
@@ -98,7 +99,7 @@ func (p *port) breakUp() {
 func (p *port) connection(ev *nic.Event) {
 	switch ev.Kind {
 	case nic.EventConnected:
-		p.connected, p.broken, p.left = true, false, false
+		p.connected, p.broken, p.left, p.gap = true, false, false, false
 	case nic.EventDisconnected:
 		if p.broken && !p.left {
 			ev.Conn = &nic.ConnEvent{Err: fmt.Errorf("fault: the connection broke: %w", ErrInjected)}

@@ -239,6 +239,26 @@ func TestCompletionsFail(t *testing.T) {
 	assert.Equal(t, nic.EventDisconnected, ev[len(ev)-1].Kind)
 }
 
+// TestNothingFollowsALostMessage: a consumer must not see a gap.
+func TestNothingFollowsALostMessage(t *testing.T) {
+	b := newBench(t, nic.ReliableDelivery, Options{Script: []Rule{{At: OnRecvEvent, Nth: 2, Kind: Fail}}})
+	b.connect()
+	var got []*nic.Descriptor
+	for range 4 {
+		d := &nic.Descriptor{Op: nic.OpRecv, Flags: nic.FlagLoan}
+		got = append(got, d)
+		require.NoError(t, b.pa.PostRecv(d))
+		_, err := b.pb.PostSend(send("x"))
+		require.NoError(t, err)
+	}
+	b.world.RunFor(time.Millisecond) // all four have arrived before the first is looked at
+	b.run("a")
+	want := []nic.Status{nic.StatusSuccess, nic.StatusTransportError, nic.StatusFlushed, nic.StatusFlushed}
+	for i, d := range got {
+		assert.Equal(t, want[i], d.Status, "receive %d", i)
+	}
+}
+
 func TestDelayKeepsTheOrderOfAPort(t *testing.T) {
 	b := newBench(t, nic.ReliableDelivery, Options{Script: []Rule{{At: OnSendEvent, Nth: 1, Kind: Delay}}})
 	b.connect()
@@ -369,7 +389,7 @@ func TestPlans(t *testing.T) {
 // TestSleeperStaysAwakeForWhatIsHeldBack: only polls bring delayed events out.
 func TestSleeperStaysAwakeForWhatIsHeldBack(t *testing.T) {
 	w := simnic.New(sim.New(sim.Options{}), simnic.Options{Mode: simnic.Real})
-	dev, err := Wrap(w, Options{Script: []Rule{{At: OnConnect, Kind: Refuse}}}).Open(nic.Config{Listen: "x", Clock: w.Clock})
+	dev, err := Wrap(w, Options{Script: []Rule{{At: OnConnect, Kind: Refuse}, {At: OnPostRecv, Nth: 1, Kind: Again}}}).Open(nic.Config{Listen: "x", Clock: w.Clock})
 	require.NoError(t, err)
 	s := dev.(nic.Sleeper)
 	assert.True(t, s.Arm())
@@ -378,7 +398,13 @@ func TestSleeperStaysAwakeForWhatIsHeldBack(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.Connect("y", nil, 0))
 	assert.False(t, s.Arm())
+	s.Sleep(-1) // returns at once
 	assert.Equal(t, 1, dev.Poll(make([]nic.Event, 4)))
+	assert.True(t, s.Arm())
+	require.ErrorIs(t, p.PostRecv(&nic.Descriptor{Op: nic.OpRecv}), nic.ErrAgain)
+	s.Sleep(-1)
+	assert.False(t, s.Arm(), "nothing but a poll goes on from a post that was turned away")
+	assert.Zero(t, dev.Poll(make([]nic.Event, 4)))
 	assert.True(t, s.Arm())
 	require.NoError(t, p.Close())
 	require.NoError(t, dev.Close())

@@ -45,6 +45,7 @@ type Device struct {
 	plan
 	polls int     // Poll was called this often
 	late  []*port // ports with events held back, in the order in which that began
+	again bool    // a post was turned away for no reason: poll and try again
 }
 
 type (
@@ -63,14 +64,28 @@ type (
 	}
 )
 
-// sleep does not let the owner sleep while events are held back, because only
-// polls bring them out.
+// sleep does not let the owner sleep while events are held back, or after a post
+// was turned away: nothing but a poll goes on from there.
 type sleep struct {
 	nic.Sleeper
 	d *Device
 }
 
-func (s sleep) Arm() bool { return len(s.d.late) == 0 && s.Sleeper.Arm() }
+func (s sleep) Arm() bool { return len(s.d.late) == 0 && !s.d.again && s.Sleeper.Arm() }
+
+// turnAway is a post ending with nic.ErrAgain although there is room.
+func (d *Device) turnAway() error {
+	d.again = true
+	d.wake()
+	return nic.ErrAgain
+}
+
+// wake ends a sleep that began before there was a reason to poll.
+func (d *Device) wake() {
+	if s, ok := d.inner.(nic.Sleeper); ok {
+		s.Wake()
+	}
+}
 
 // withOptional is the device with the optional interfaces of the wrapped one.
 func (d *Device) withOptional() nic.Device {

@@ -8,7 +8,7 @@ import (
 func (p *port) PostRecv(d *nic.Descriptor) error {
 	switch p.dev.at(OnPostRecv, p.unreliable) {
 	case Again:
-		return nic.ErrAgain
+		return p.dev.turnAway()
 	case Break:
 		p.breakUp()
 	}
@@ -25,6 +25,7 @@ type lateEvent struct {
 func (p *port) hold(ev nic.Event, polls int) {
 	if len(p.late) == 0 {
 		p.dev.late = append(p.dev.late, p)
+		p.dev.wake()
 	}
 	p.late = append(p.late, lateEvent{ev: ev, polls: p.dev.polls + polls})
 }
@@ -33,6 +34,7 @@ func (p *port) hold(ev nic.Event, polls int) {
 // with faults.
 func (d *Device) Poll(out []nic.Event) int {
 	d.polls++
+	d.again = false
 	n := d.release(out)
 	room := out[n:]
 	if len(room) == 0 {
@@ -63,6 +65,10 @@ func (p *port) spoil(ev *nic.Event) bool {
 	case ev.Desc == nil:
 		p.connection(ev)
 	case ev.Desc.Status != nic.StatusSuccess:
+	case ev.Kind == nic.EventRecv && p.gap:
+		// The message before it was lost: on a reliable port nothing may
+		// follow.
+		ev.Desc.Status, ev.Desc.Length, ev.Desc.Data = nic.StatusFlushed, 0, nil
 	case ev.Kind == nic.EventRecv:
 		kind = p.dev.at(OnRecvEvent, p.unreliable)
 	default:
@@ -75,6 +81,7 @@ func (p *port) spoil(ev *nic.Event) bool {
 		}
 	case Fail:
 		ev.Desc.Status, ev.Desc.Length, ev.Desc.Data = nic.StatusTransportError, 0, nil
+		p.gap = p.gap || (ev.Kind == nic.EventRecv && !p.unreliable)
 		p.breakUp()
 	case Break:
 		p.breakUp()

@@ -10,7 +10,7 @@ import (
 func (p *port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	switch p.dev.at(OnPostSend, p.unreliable) {
 	case Again:
-		return false, nic.ErrAgain
+		return false, p.dev.turnAway()
 	case Fail:
 		return false, fmt.Errorf("fault: post send: %w", ErrInjected)
 	case Drop:

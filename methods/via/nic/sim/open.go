@@ -169,6 +169,7 @@ func (d *Device) Poll(out []nic.Event) int {
 	if len(d.events) == 0 && d.w.opts.Mode == Polled {
 		d.w.sim.Step()
 	}
+	d.again = false
 	n := copy(out, d.events)
 	rest := copy(d.events, d.events[n:])
 	clear(d.events[rest:])

@@ -137,6 +137,20 @@ func TestSleepEnds(t *testing.T) {
 	assert.False(t, a.s.Arm())
 }
 
+// TestTurnedAway: nothing happens because a post was turned away at random, so a
+// device must keep its owner awake until the next poll.
+func TestTurnedAway(t *testing.T) {
+	w := New(sim.New(sim.Options{}), Options{Mode: Real, Again: 1})
+	a := newActor(t, w, "a")
+	assert.True(t, a.s.Arm())
+	require.ErrorIs(t, a.port.PostRecv(&nic.Descriptor{Op: nic.OpRecv}), nic.ErrAgain)
+	a.s.Sleep(-1) // returns at once
+	assert.False(t, a.s.Arm())
+	assert.Zero(t, a.dev.Poll(make([]nic.Event, 1)))
+	assert.True(t, a.s.Arm())
+	require.NoError(t, a.dev.Close())
+}
+
 // TestPolled: software that can only poll gets on.
 func TestPolled(t *testing.T) {
 	w := New(sim.New(sim.Options{Link: sim.LinkOptions{DelayMin: time.Second}}), Options{Mode: Polled})

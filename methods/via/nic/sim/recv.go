@@ -27,7 +27,7 @@ func (p *Port) PostRecv(d *nic.Descriptor) error {
 		return fmt.Errorf("sim: a descriptor of kind %d on the receive queue", d.Op)
 	case len(d.Segments) > p.dev.caps.SegmentsMax:
 		return fmt.Errorf("sim: %d segments, at most %d", len(d.Segments), p.dev.caps.SegmentsMax)
-	case len(p.recvs) >= p.attrs.RecvDepth || w.sim.Chance(w.opts.Again):
+	case len(p.recvs) >= p.attrs.RecvDepth || p.dev.turnAway():
 		return nic.ErrAgain
 	}
 	if !p.stillCovered(d) {

@@ -29,7 +29,7 @@ func (p *Port) PostSend(d *nic.Descriptor) (done bool, err error) {
 		return false, nic.ErrClosed
 	case p.state != connected:
 		return false, nic.ErrNotConnected
-	case len(p.works) >= p.attrs.SendDepth || w.sim.Chance(w.opts.Again):
+	case len(p.works) >= p.attrs.SendDepth || p.dev.turnAway():
 		return false, nic.ErrAgain
 	}
 	length, err := p.checkSend(d)

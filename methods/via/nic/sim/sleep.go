@@ -9,6 +9,7 @@ import (
 type sleep struct {
 	signal chan struct{} // holds one token when a sleeper must look; nil in other modes
 	woken  bool          // Wake was called and no Sleep has returned for it
+	again  bool          // a post was turned away for no reason: poll and try again
 	until  time.Duration // while sleeping: when it looks by itself; < 0: never
 }
 
@@ -16,6 +17,17 @@ type sleep struct {
 // in simulated time is none.)
 type sleepingDevice struct {
 	*Device
+}
+
+// turnAway decides whether a post is turned away although there is room. Nothing
+// will happen because of that, so the owner must not sleep over it.
+func (d *Device) turnAway() bool {
+	if !d.w.sim.Chance(d.w.opts.Again) {
+		return false
+	}
+	d.again = true
+	d.kick()
+	return true
 }
 
 func (s *sleep) kick() {
@@ -32,7 +44,7 @@ func (s *sleep) kick() {
 func (d *sleepingDevice) Arm() bool {
 	d.w.enter()
 	defer d.w.leave()
-	return len(d.events) == 0 && !d.dead
+	return len(d.events) == 0 && !d.dead && !d.again
 }
 
 // Disarm has nothing to take back: wake-ups cost nothing here.
@@ -71,7 +83,7 @@ func (d *sleepingDevice) nap(deadline time.Duration) (wait time.Duration, ok boo
 	d.w.enter()
 	defer d.w.leave()
 	now := time.Since(d.w.start)
-	if d.woken || d.dead || len(d.events) > 0 || (deadline >= 0 && now >= deadline) {
+	if d.woken || d.dead || d.again || len(d.events) > 0 || (deadline >= 0 && now >= deadline) {
 		d.woken = false
 		return 0, false
 	}
