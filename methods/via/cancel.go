@@ -34,7 +34,7 @@ func (m *method) Cancel(op *bmi.Op) {
 		r.assembly.recv = nil // the rest is thrown away
 		m.finish(s, 0, err)
 	case phaseLocal:
-		m.match.RemoveKept(s.ref)
+		m.match.RemoveKept(s.local.ref)
 		m.letGo(s.local)
 		m.finish(s, 0, err)
 	case phaseSending, phaseAnnounced, phaseMoving:

@@ -22,6 +22,10 @@ func (m *method) requested(req *vipl.ConnRequest) {
 		m.refuse(req, peer.ReasonAbsent)
 		return
 	}
+	if m.closing {
+		m.refuse(req, peer.ReasonClosing)
+		return
+	}
 	ask, err := wire.ParseLinkReq(req.Private)
 	if err == nil && ask.Name != "" && ask.Name != req.Remote.Host {
 		err = fmt.Errorf("%q calls itself %q: %w", req.Remote.Host, ask.Name, wire.ErrInvalid)
@@ -151,10 +155,9 @@ func (m *method) linkAccept(r *remote, a *peer.Action) {
 	l, err := m.openLink(r, a.Link)
 	if err == nil {
 		err = req.Accept(l.vi)
-	} else {
-		m.refuse(req, peer.ReasonBusy)
 	}
 	if err != nil {
+		m.refuse(req, peer.ReasonBusy) // unless Accept has answered it
 		m.linkFailed(r, a.Link, err)
 	}
 }
@@ -242,7 +245,9 @@ func (m *method) opened(r *remote) {
 	r.eagerBytes = min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*r.packetBytes)
 	r.oneBytes = min(r.packetBytes, r.eagerBytes)
 	r.credits.extend(r.fsm.RemoteCredits())
-	l.rdma = l.theirFlags&wire.ConnRDMA != 0 && m.rdmaUsable(l)
+	both := l.theirFlags & m.connFlags(l)
+	l.reads, l.writes = both&wire.ConnRDMARead != 0, both&wire.ConnRDMAWrite != 0
+	r.connected = true
 	r.open, r.failed = !r.broken, nil
 	r.count.Connects++
 	m.pump(r)
@@ -261,6 +266,7 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 		m.dropEarly(r)
 	}
 	r.sends, r.recvs = opQueue{}, opQueue{}
+	m.resume(r) // they find that they failed
 	var next *opState
 	for s := r.ops.first; s != nil; s = next {
 		next = s.next
@@ -286,7 +292,7 @@ func (m *method) failOp(s *opState, err error) {
 	case phaseFailing:
 		// It ends as it was going to.
 	case phaseLocal:
-		m.match.RemoveKept(s.ref)
+		m.match.RemoveKept(s.local.ref)
 		m.letGo(s.local)
 		m.finish(s, 0, err)
 	default:

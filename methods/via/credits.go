@@ -45,8 +45,9 @@ func (c *credits) mayControl() bool { return c.available > CreditReserve }
 func (c *credits) mayCredit() bool { return c.available > 0 }
 
 // mustReturn tells whether so much is owed that a CREDIT packet is due if
-// nothing else goes to the peer.
-func (c *credits) mustReturn() bool { return c.owed >= c.posted/2 }
+// nothing else goes to the peer: half of what the peer can have while some
+// credits are withheld from it.
+func (c *credits) mustReturn(withheld int) bool { return c.owed >= max(1, (c.posted-withheld)/2) }
 
 // spend takes one credit for a packet. Spending what is not there is our bug.
 func (c *credits) spend() {

@@ -98,7 +98,9 @@ func options(o any) (Options, error) {
 	case Options:
 		opts = o
 	case *Options:
-		opts = *o
+		if o != nil {
+			opts = *o
+		}
 	default:
 		return opts, fmt.Errorf("%w: options of type %T, want via.Options", bmi.ErrInvalid, o)
 	}

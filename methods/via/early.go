@@ -80,6 +80,9 @@ func (m *method) letGo(e *early) {
 	if r.withheld > 0 && !r.overLimit() {
 		m.relent(r)
 	}
+	if r.link == nil && r.earlyMessages == 0 {
+		m.maybeForget(r)
+	}
 }
 
 // keepMessage keeps a whole message.
@@ -132,11 +135,16 @@ func (m *method) deliverEarly(r *remote, op *bmi.Op, e *early) {
 	}
 }
 
-// dropEarly throws away everything that came early from a peer.
+// dropEarly throws away everything that came early from a peer. A send of this
+// endpoint to itself goes with its operation.
 func (m *method) dropEarly(r *remote) {
-	for e := r.earlies.first; e != nil; e = r.earlies.first {
-		m.match.RemoveKept(e.ref)
-		m.letGo(e)
+	var next *early
+	for e := r.earlies.first; e != nil; e = next {
+		next = e.next
+		if e.local == nil {
+			m.match.RemoveKept(e.ref)
+			m.letGo(e)
+		}
 	}
 	r.assembly.early = nil
 }

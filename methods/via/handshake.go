@@ -54,8 +54,14 @@ func (m *method) sendConnAck(r *remote, h *peer.Hello) {
 }
 
 func (m *method) connFlags(l *link) (flags wire.ConnFlags) {
-	if m.rdmaUsable(l) {
-		flags |= wire.ConnRDMA
+	if !m.rdmaUsable(l) {
+		return 0
+	}
+	if m.caps.RDMARead {
+		flags |= wire.ConnRDMARead
+	}
+	if m.caps.RDMAWrite {
+		flags |= wire.ConnRDMAWrite
 	}
 	return flags
 }
@@ -69,7 +75,8 @@ func (m *method) sendHandshake(r *remote, p *packet, kind matchbits.Type) {
 // sendBare sends a packet without a body, if that is possible now: what it says
 // is of no use later.
 func (m *method) sendBare(r *remote, kind matchbits.Type, aux uint32) {
-	if r.link == nil || !r.credits.mayCredit() {
+	if r.link == nil || !r.credits.mayCredit() ||
+		kind == matchbits.TypeKeepAlive && !r.credits.mayControl() {
 		return
 	}
 	p := m.takePacket()

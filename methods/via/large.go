@@ -30,7 +30,7 @@ type large struct {
 	opened   bool // memory was opened to the peer
 	peerDone bool // the peer moves nothing (more)
 	finSent  bool // this side's FIN is out, or none is needed
-	moving   bool // in method.moving
+	moving   bool // in method.moving or remote.movers
 	settling bool // in method.settling: memory waits to be withdrawn
 	result   int  // size of the completion
 }

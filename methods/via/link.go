@@ -25,7 +25,8 @@ type link struct {
 
 	theirMTU   int
 	theirFlags wire.ConnFlags
-	rdma       bool // both sides may move memory over this link
+	reads      bool // both sides may read memory over this link
+	writes     bool // both sides may write memory over this link
 
 	recvs    []nic.Descriptor
 	credits  int             // receives posted at first, which the peer is told of
@@ -109,8 +110,9 @@ func (m *method) linkTag(l *link) (vipl.ProtectionTag, error) {
 	if !m.caps.UnregisteredSend {
 		return m.sharedTag, nil
 	}
-	l.ownTag = true
-	return m.nic.CreatePtag()
+	tag, err := m.nic.CreatePtag()
+	l.ownTag = err == nil
+	return tag, err
 }
 
 // repost gives a receive back to the NIC. If that has no room now, a later Poll
@@ -149,10 +151,10 @@ func (m *method) closeLink(r *remote) {
 	if l == nil {
 		return
 	}
-	if r.open || r.fsm.Session() != 0 {
+	if r.connected {
 		r.count.Disconnects++
 	}
-	r.open, r.broken = false, false
+	r.connected, r.open, r.broken = false, false, false
 	r.link, r.vi = nil, nil
 	for r.control.head != nil {
 		m.givePacket(r.control.pop()) // nobody is left to read it

@@ -57,6 +57,7 @@ type method struct {
 	recvDepth   int
 	peerConfig  peer.Config
 	closing     bool
+	underWay    int                 // packets that the NIC has not finished
 	letPass     func(time.Duration) // Options.Idle
 	hasMemory   bool                // the NIC has memory of its own
 
@@ -129,7 +130,7 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 		data = d.Segments[0].Data[:d.Length]
 	}
 	r.heard = true
-	withhold := len(data) >= wire.HeaderLen && r.overLimit()
+	withhold := r.overLimit() && isMessage(data)
 	m.received(r, data)
 	if r.link != l {
 		return // the packet ended it, or a handler did
@@ -149,9 +150,23 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	if r.control.head != nil || !r.sends.empty() {
 		m.pump(r)
 	}
-	if r.open && r.credits.mustReturn() {
+	if r.open && r.credits.mustReturn(r.withheld) {
 		m.returnCredits(r)
 	}
+}
+
+// isMessage tells whether a packet is one whose credit may be withheld. Those of
+// control packets never are: they end what is under way.
+func isMessage(data []byte) bool {
+	if len(data) < wire.HeaderLen {
+		return false
+	}
+	h, _, _ := wire.ParseHeader(data)
+	switch h.Bits.Type() {
+	case matchbits.TypeExpected, matchbits.TypeUnexpected, matchbits.TypeRTS:
+		return true
+	}
+	return false
 }
 
 // sendDone handles a send or RDMA descriptor that the NIC gave back.
@@ -213,7 +228,10 @@ func (m *method) pumpStalled() (did bool) {
 			m.repostAll(r)
 		}
 		m.pump(r)
-		if r.open && r.credits.mustReturn() {
+		if len(r.movers) > 0 && r.mayMove() {
+			m.resume(r)
+		}
+		if r.open && r.credits.mustReturn(r.withheld) {
 			m.returnCredits(r)
 		}
 		did = did || r.sendSeq != before
@@ -273,6 +291,9 @@ func (m *method) finishClosed(s *opState) {
 // drain waits for sends under way, at most CloseDrainMax.
 func (m *method) drain(ctx context.Context) {
 	m.pollUntil(ctx, func() bool {
+		if m.underWay > 0 {
+			return false
+		}
 		for r := range m.known() {
 			for s := r.ops.first; s != nil; s = s.next {
 				if s.op.Kind != bmi.KindRecv && r.open {

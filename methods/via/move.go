@@ -22,6 +22,11 @@ func (m *method) move(s *opState) {
 		} else {
 			err = m.moveRDMA(s)
 		}
+		if errors.Is(err, errNoCredit) {
+			l.moving = true
+			s.r.movers = append(s.r.movers, s)
+			return
+		}
 		if errors.Is(err, nic.ErrAgain) {
 			break
 		}
@@ -35,6 +40,14 @@ func (m *method) move(s *opState) {
 		m.moving = append(m.moving, s)
 	}
 	m.checkMoved(s)
+}
+
+// resume lets the moves go on that waited for a credit of a peer, or for its
+// control packets to go first.
+func (m *method) resume(r *remote) {
+	m.moving = append(m.moving, r.movers...)
+	clear(r.movers)
+	r.movers = r.movers[:0]
 }
 
 // moveAll goes on with the large messages of the earlier Polls.
@@ -55,6 +68,9 @@ func (m *method) moveAll() (did bool) {
 	m.movingNext = again[:0]
 	return did
 }
+
+// errNoCredit: the move goes on when the peer returns a credit.
+var errNoCredit = errors.New("via: no credit")
 
 var errRegister = errors.New("via: the NIC cannot register the memory of a large message")
 
@@ -112,8 +128,8 @@ func (m *method) moved(p *packet) {
 // moveData sends one DATA packet.
 func (m *method) moveData(s *opState) error {
 	l, r := s.large, s.r
-	if !r.credits.mayControl() || r.control.head != nil {
-		return nic.ErrAgain
+	if !r.mayMove() {
+		return errNoCredit
 	}
 	n := min(l.end-l.next, r.packetBytes-wire.DataFixed)
 	p := m.takePacket()

@@ -45,6 +45,11 @@ type opState struct {
 
 	ref matchbits.Ref // phasePosted
 
+	// counted: the operation holds a reference of the peer machine. What only
+	// waits in a queue holds none, or DISCONNECT would wait for it and it for
+	// the next connection.
+	counted bool
+
 	// offset is how much of an eager send was given to the NIC, or how much
 	// of a message has arrived; 0 ≤ offset ≤ its size.
 	offset int
@@ -148,8 +153,19 @@ func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	s.op, s.r, s.phase = op, r, ph
 	op.Private = s
 	r.ops.add(s)
-	r.fsm.Acquire()
+	if ph != phaseSendQueued && ph != phaseRecvQueued {
+		s.inFlight()
+	}
 	return s
+}
+
+// inFlight notes that the operation has left its queue: its connection does not
+// end before it does.
+func (s *opState) inFlight() {
+	if !s.counted {
+		s.counted = true
+		s.r.fsm.Acquire()
+	}
 }
 
 // finish completes an operation and puts its record back. Nothing of the NIC
@@ -159,15 +175,21 @@ func (m *method) finish(s *opState, size int, err error) {
 	if s.large != nil {
 		m.endLarge(s)
 	}
-	r.ops.remove(s)
-	*s = opState{next: m.freeOps}
-	m.freeOps = s
-	op.Private = nil
+	counted := s.counted
+	m.giveState(s)
 	if err != nil {
 		m.countError(err)
 	}
 	op.Complete(size, err)
-	if r.fsm.Release() {
+	if counted && r.fsm.Release() {
 		m.drained(r)
 	}
+}
+
+// giveState puts the record of an operation back.
+func (m *method) giveState(s *opState) {
+	s.op.Private = nil
+	s.r.ops.remove(s)
+	*s = opState{next: m.freeOps}
+	m.freeOps = s
 }

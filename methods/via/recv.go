@@ -48,6 +48,8 @@ func (m *method) recvLater(r *remote, op *bmi.Op) {
 		op.Complete(0, r.errorf(bmi.ErrDropped, "receive"))
 	case m.closing:
 		op.Complete(0, r.errorf(bmi.ErrClosed, "receive"))
+	case r.gone:
+		op.Complete(0, r.errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended"))
 	default:
 		r.recvs.push(m.begin(r, op, phaseRecvQueued))
 	}
@@ -56,8 +58,9 @@ func (m *method) recvLater(r *remote, op *bmi.Op) {
 // postQueuedRecvs matches the receives that were posted in DISCONNECT.
 func (m *method) postQueuedRecvs(r *remote) {
 	for s := r.recvs.pop(); s != nil; s = r.recvs.pop() {
-		s.phase = phasePosted
-		s.ref = m.match.Post(r.key|matchbits.Bits(s.op.Tag), matchbits.MaskNone, waiting{recv: s})
+		op := s.op
+		m.giveState(s)
+		m.postRecv(r, op) // what came early is older than any message to come
 	}
 }
 
@@ -108,7 +111,7 @@ func (m *method) credited(r *remote, n int) bool {
 		m.protocolError(r, fmt.Errorf("returned %d credits more than it was given", r.credits.available-r.credits.granted))
 		return false
 	}
-	if r.control.head != nil || !r.sends.empty() {
+	if r.control.head != nil || !r.sends.empty() || len(r.movers) > 0 {
 		m.stall(r)
 	}
 	return true

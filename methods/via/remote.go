@@ -15,6 +15,7 @@ type remote struct {
 	// What every message touches comes first. vi to assembly belong to the
 	// link in use and start anew with each.
 	open        bool // READY: messages may be sent
+	connected   bool // READY was reached with the link in use
 	broken      bool // in method.broken: the link is about to be given up
 	self        bool // the endpoint itself
 	refusing    bool // dropped, forgotten or closing: no new operations
@@ -38,6 +39,7 @@ type remote struct {
 	sends   opQueue     // waiting to be sent, in post order
 	recvs   opQueue     // posted in DISCONNECT
 	control packetQueue // control packets waiting for a credit or room
+	movers  []*opState  // moves in DATA packets, waiting for a credit
 	ops     opList      // everything not completed
 
 	earlies       earlyList

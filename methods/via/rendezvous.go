@@ -14,8 +14,9 @@ func (m *method) announce(s *opState) {
 	r := s.r
 	l := m.beginLarge(s, s.op.Size)
 	s.phase = phaseAnnounced
+	s.inFlight()
 	m.rts = wire.RTS{Op: l.id, Size: uint64(l.size), Pieces: m.rts.Pieces[:0]}
-	if r.link.rdma && m.caps.RDMARead && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
+	if r.link.reads && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
 		m.rts.Pieces = l.pieces(m.rts.Pieces, 0)
 	}
 	p := m.takePacket()
@@ -52,7 +53,7 @@ func (m *method) startLarge(s *opState, rts *wire.RTS) {
 	s.phase = phaseMoving
 	l.theirs, l.result = rts.Op, size
 	from := 0
-	if len(rts.Pieces) > 0 && r.link.rdma && m.caps.RDMARead {
+	if len(rts.Pieces) > 0 && r.link.reads {
 		l.mode = modeRead
 		from = m.divide(s, size)
 		l.end = from
@@ -70,10 +71,11 @@ func (m *method) startLarge(s *opState, rts *wire.RTS) {
 // copy at once, so a large message takes half the time; a small one is not
 // worth the second handshake.
 func (m *method) divide(s *opState, size int) int {
-	if size < m.splitBytes || !m.caps.RDMAWrite || !m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len()) {
+	half := size / 2 &^ 63 // no cache line is written by both
+	if size < m.splitBytes || half == 0 || !s.r.link.writes || !m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len()) {
 		return size
 	}
-	return size / 2 &^ 63 // no cache line is written by both
+	return half
 }
 
 // sendCTS asks the sender to move [from, size).
@@ -84,7 +86,7 @@ func (m *method) sendCTS(s *opState, from int) {
 		From: uint64(from), Size: uint64(l.size),
 		Pieces: m.cts.Pieces[:0],
 	}
-	if l.mode == modeNone && s.r.link.rdma && m.caps.RDMAWrite {
+	if l.mode == modeNone && s.r.link.writes {
 		m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len())
 	}
 	m.cts.Pieces = trim(l.pieces(m.cts.Pieces, from), l.size-from)
@@ -128,7 +130,7 @@ func (m *method) ctsArrived(r *remote, body []byte) error {
 	l.peerDone = l.peerDone || l.begin == 0
 	l.mode = modeData
 	if len(m.cts.Pieces) > 0 {
-		if !r.link.rdma || !m.caps.RDMAWrite {
+		if !r.link.writes {
 			return fmt.Errorf("CTS asks for RDMA that was not offered: %w", wire.ErrInvalid)
 		}
 		l.mode = modeWrite

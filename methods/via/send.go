@@ -2,6 +2,7 @@ package via
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
@@ -106,9 +107,13 @@ func (m *method) pump(r *remote) {
 // pushSend sends the next packet of the first queued send. It reports false if
 // there is no going on now.
 func (m *method) pushSend(r *remote, s *opState) bool {
-	if s.op.Size > r.eagerBytes && s.op.Kind != bmi.KindSendUnexpected {
+	if s.op.Size > r.eagerBytes {
 		r.sends.pop()
-		m.announce(s)
+		if s.op.Kind == bmi.KindSendUnexpected {
+			m.finish(s, 0, r.errorf(bmi.ErrTooLarge, "the peer takes unexpected messages of %d bytes", r.eagerBytes))
+		} else {
+			m.announce(s)
+		}
 		return true
 	}
 	kind, aux := eagerHeader(s)
@@ -126,6 +131,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	case done:
 		m.givePacket(p)
 	case lent:
+		s.inFlight()
 		s.inflight++
 		p.state = s
 	}
@@ -167,13 +173,30 @@ func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux ui
 	d := &p.desc
 	d.Op, d.Flags, d.Segments, d.Status = nic.OpSend, 0, p.segs, nic.StatusPending
 	done, err = r.vi.PostSend(d)
+	if err == nil && done {
+		err = failedNow(d.Status)
+	}
 	if err != nil {
 		r.credits.owed += int(returned)
 		return false, err
 	}
 	r.sendSeq++
 	r.credits.spend()
+	if !done {
+		m.underWay++
+	}
 	return done, nil
+}
+
+// failedNow says what a send that ended within its post ended with.
+func failedNow(status nic.Status) error {
+	switch status {
+	case nic.StatusSuccess:
+		return nil
+	case nic.StatusFlushed, nic.StatusTransportError, nic.StatusNoDescriptor:
+		return nic.ErrNotConnected // the link is about to say so itself
+	}
+	return fmt.Errorf("send ended with status %d", status)
 }
 
 // sendControl sends a packet of the method's own, or queues it. The body
@@ -200,6 +223,11 @@ func (r *remote) mayControl(p *packet) bool {
 		return r.link != nil && !r.broken && r.credits.mayCredit()
 	}
 	return r.open && r.credits.mayControl()
+}
+
+// mayMove tells whether a DATA packet may be sent now.
+func (r *remote) mayMove() bool {
+	return r.open && r.control.head == nil && r.credits.mayControl()
 }
 
 // transmitControl sends a control packet now; the pool has it back when the
@@ -262,6 +290,7 @@ func (m *method) returnCredits(r *remote) {
 func (m *method) sent(p *packet) {
 	s := p.state
 	status := p.desc.Status
+	m.underWay--
 	m.givePacket(p)
 	if s == nil {
 		return
@@ -270,10 +299,12 @@ func (m *method) sent(p *packet) {
 	switch {
 	case s.phase == phaseFailing:
 		m.settle(s)
+	case status != nic.StatusSuccess:
+		m.linkBroke(s.r, fmt.Errorf("send ended with status %d", status))
 	case s.inflight > 0:
-	case s.phase == phaseSending && status == nic.StatusSuccess:
+	case s.phase == phaseSending:
 		m.finish(s, s.op.Size, nil)
-	case s.phase == phaseMoving && status == nic.StatusSuccess:
+	case s.phase == phaseMoving:
 		m.checkMoved(s)
 	}
 }

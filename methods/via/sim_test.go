@@ -12,6 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/methods/via"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
 )
 
@@ -20,7 +21,7 @@ import (
 type simDriver struct{}
 
 type simOptions struct {
-	nics *simnic.World
+	nics nic.Provider
 	via  via.Options
 }
 

@@ -92,7 +92,7 @@ func (m *method) offerHeld() (did bool) {
 	m.holding = m.offering[:0]
 	for _, r := range offer {
 		r.holding = false
-		for r.held.head != nil {
+		for last := r.held.tail; r.held.head != nil; {
 			h := r.held.pop()
 			if !m.host.Arrived(r.addr, h.class, h.tag, h.data) {
 				r.held.putBack(h)
@@ -100,6 +100,9 @@ func (m *method) offerHeld() (did bool) {
 			}
 			did = true
 			m.buffers.give(h.data)
+			if h == last {
+				break // what a handler sent to itself waits for the next Poll
+			}
 		}
 		if r.held.head != nil && !r.holding {
 			r.holding = true
@@ -126,7 +129,7 @@ func (m *method) relent(r *remote) {
 	for ; r.withheld > 0; r.withheld-- {
 		r.credits.owe()
 	}
-	if r.open && r.credits.mustReturn() {
+	if r.open && r.credits.mustReturn(r.withheld) {
 		m.returnCredits(r)
 	}
 }

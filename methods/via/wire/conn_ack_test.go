@@ -11,7 +11,7 @@ import (
 func connAckSamples() []sample {
 	accepted := ConnAck{
 		Version: Version, Session: 0x1122334455667788, Attempt: 3, Latest: 2, PeerID: 0x12345,
-		Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMA,
+		Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMARead | ConnRDMAWrite,
 	}
 	limits := ConnAck{
 		Version: Version, Session: ^uint64(0), Attempt: ^uint64(0), Latest: ^uint64(0), PeerID: uint32(matchbits.PeerIDMax),
@@ -66,6 +66,6 @@ func TestConnAckThatRefuses(t *testing.T) {
 }
 
 func TestConnAckString(t *testing.T) {
-	assert.Equal(t, "version=1 reason=0 session=0x1122334455667788 attempt=0x3 latest=0x2 id=74565 credits=64 mtu=8192 eager=16384 flags=0x1",
+	assert.Equal(t, "version=1 reason=0 session=0x1122334455667788 attempt=0x3 latest=0x2 id=74565 credits=64 mtu=8192 eager=16384 flags=0x3",
 		connAckSamples()[0].value.String())
 }

@@ -23,8 +23,11 @@ type ConnReq struct {
 type ConnFlags uint32
 
 const (
-	// ConnRDMA: the sender's NIC can read and write this side's memory.
-	ConnRDMA ConnFlags = 1 << iota
+	// ConnRDMARead and ConnRDMAWrite: the sender's NIC can read, or write,
+	// memory of the other side over this connection. What both sides can do
+	// is used.
+	ConnRDMARead ConnFlags = 1 << iota
+	ConnRDMAWrite
 	connFlagsEnd
 )
 

@@ -13,10 +13,10 @@ import (
 func connReqSamples() []sample {
 	listener := ConnReq{
 		Version: Version, Session: 0x1122334455667788, Attempt: 3, PeerID: 0x12345,
-		Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMA, Name: "alpha",
+		Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMARead | ConnRDMAWrite, Name: "alpha",
 	}
 	client := listener
-	client.Name, client.Flags = "", 0
+	client.Name, client.Flags = "", ConnRDMARead
 	limits := ConnReq{
 		Version: Version, Session: ^uint64(0), Attempt: ^uint64(0), PeerID: uint32(matchbits.PeerIDMax),
 		Credits: CreditsMax, MTU: MTUMax, Eager: EagerBytesLimit, Flags: connFlagsEnd - 1, Name: strings.Repeat("n", NameMax),
@@ -28,7 +28,7 @@ func connReqSamples() []sample {
 		m             ConnReq
 	}{
 		{"listener", "From a process that can be connected to.", listener},
-		{"client", "From one that cannot, on a NIC without RDMA.", client},
+		{"client", "From one that cannot, on a NIC that only reads.", client},
 		{"largest", "Every field at its limit.", limits},
 		{"smallest", "", least},
 	} {
@@ -86,6 +86,6 @@ func TestHandshakeFitsTheSmallestPacket(t *testing.T) {
 }
 
 func TestConnReqString(t *testing.T) {
-	assert.Equal(t, `version=1 session=0x1122334455667788 attempt=0x3 id=74565 credits=64 mtu=8192 eager=16384 flags=0x1 name="alpha"`,
+	assert.Equal(t, `version=1 session=0x1122334455667788 attempt=0x3 id=74565 credits=64 mtu=8192 eager=16384 flags=0x3 name="alpha"`,
 		connReqSamples()[0].value.String())
 }
