@@ -32,7 +32,9 @@ func shortDrain(cfg *bmi.Config) { cfg.Limits.DrainTimeMax = 100 * time.Millisec
 func (w *world) closeNode(n *node) {
 	w.Helper()
 	n.abandon()
-	w.closeBounded(n)
+	if !w.closeBounded(n) {
+		w.FailNow()
+	}
 	for _, l := range n.lanes {
 		l.takeLeft()
 	}

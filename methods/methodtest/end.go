@@ -34,8 +34,9 @@ func (w *world) end() {
 	w.checkMemory(func(mem *memory) bool { return mem.slab != nil })
 }
 
-// closeBounded closes an endpoint; it reports instead of hanging.
-func (w *world) closeBounded(n *node) {
+// closeBounded closes an endpoint; it reports instead of hanging, and then
+// returns false: nothing may be asked of the endpoint any more.
+func (w *world) closeBounded(n *node) bool {
 	w.Helper()
 	done := make(chan error, 1)
 	go func() { done <- n.ep.Close() }()
@@ -46,8 +47,10 @@ func (w *world) closeBounded(n *node) {
 		if err != nil {
 			w.Errorf("close of %s: %v", n.name, err)
 		}
+		return true
 	case <-ctx.Done():
 		w.Errorf("close of %s did not return within %v", n.name, w.s.timeout())
+		return false
 	}
 }
 

@@ -45,21 +45,32 @@ type flawedPeer struct {
 	talked bool // something went either way
 	heard  bool // something came
 	absent bool // it was not there once
+
+	mumbles bool
 }
 
-func (p *flawedPeer) String() string { return flawedScheme + "://" + p.name }
+func (p *flawedPeer) String() string {
+	if p.mumbles {
+		return "somebody"
+	}
+	return flawedScheme + "://" + p.name
+}
 
 func (m *flawedMethod) Info() bmi.Info {
+	listen := m.listen
+	if m.net.flaw == hidesItsAddress {
+		listen = nil
+	}
 	return bmi.Info{
 		Name: flawedScheme, Description: "a method with one flaw", Provider: "memory",
 		MaxExpectedSize: flawedMax, MaxUnexpectedSize: flawedUnexpected, EagerSize: flawedEager,
-		MaxPieces: flawedPieces, Classes: true, Addresses: m.listen,
+		MaxPieces: flawedPieces, Classes: true, Addresses: listen,
 	}
 }
 
 func (m *flawedMethod) Resolve(address string) (bmi.Addr, error) {
 	name, err := flawedName(address)
-	if err != nil {
+	if err != nil && m.net.flaw != takesAnyAddress {
 		return bmi.Addr{}, err
 	}
 	if m.net.flaw == freshAddresses {
@@ -71,7 +82,7 @@ func (m *flawedMethod) Resolve(address string) (bmi.Addr, error) {
 func (m *flawedMethod) peer(name string) *flawedPeer {
 	p := m.peers[name]
 	if p == nil {
-		p = &flawedPeer{name: name}
+		p = &flawedPeer{name: name, mumbles: m.net.flaw == mumbles}
 		p.addr = m.node.host.NewAddr(p)
 		m.peers[name] = p
 	}
@@ -348,6 +359,9 @@ func (m *flawedMethod) talkedTo() map[string]bool {
 }
 
 func (m *flawedMethod) Close(context.Context) error {
+	if m.net.flaw == hangsInClose {
+		<-m.net.over
+	}
 	if m.net.flaw != discardsOnClose {
 		m.net.mu.Lock()
 		m.polls = flushEvery

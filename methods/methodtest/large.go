@@ -83,7 +83,8 @@ func testLargeFirst(t T, s *Subject) {
 
 func testLargeAlloc(t T, s *Subject) {
 	w, a, b := pair(t, s)
-	size := a.largeSizes(4 << 20)[0]
+	sizes := a.largeSizes(1<<20, 4<<20)
+	size := sizes[len(sizes)-1]
 	r := rand.New(rand.NewPCG(2, 2))
 	sender, receiver := a.alloc(b, size), b.alloc(a, size)
 	part := func(of *memory, at, n int) *memory {

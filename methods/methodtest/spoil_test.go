@@ -9,6 +9,10 @@ func (m *flawedMethod) spoilLocked(p *flawedPacket, op *bmi.Op) {
 		if m.net.hitsLocked(corruptsLarge) && p.size > flawedEager {
 			p.data[p.size/2] ^= 1
 		}
+	case corruptsSmall:
+		if p.size > 0 && p.size <= flawedEager || p.kind == bmi.KindSendUnexpected && p.size > 0 {
+			p.data[0] ^= 1
+		}
 	case skipsAfterEmpty:
 		for i, b := range op.Bufs {
 			if len(b) == 0 {

@@ -87,17 +87,26 @@ func TestMemoryServed(t *testing.T) {
 	}
 	methodtest.RunTests(t, tests, func(t methodtest.T) *methodtest.Subject {
 		s := f(t)
-		s.Fork = func(t methodtest.T, name string) methodtest.Process {
-			e, err := s.Open(context.Background(), bmi.Config{Listen: []string{s.Address(name)}})
-			require.NoError(t, err)
-			p := &served{crash: func() { s.Crash(t, e) }, close: e.Close, ended: make(chan error, 1)}
-			var ctx context.Context
-			ctx, p.cancel = context.WithCancel(context.Background())
-			go func() { p.ended <- methodtest.Serve(ctx, e) }()
-			return p
-		}
+		s.Fork = forkServed(s)
 		return s
 	})
+}
+
+// forkServed is a Fork hook whose processes are goroutines.
+func forkServed(s *methodtest.Subject) func(methodtest.T, string) methodtest.Process {
+	return func(t methodtest.T, name string) methodtest.Process {
+		e, err := s.Open(context.Background(), bmi.Config{Listen: []string{s.Address(name)}})
+		require.NoError(t, err)
+		p := &served{crash: func() { s.Crash(t, e) }, close: e.Close, ended: make(chan struct{})}
+		var ctx context.Context
+		ctx, p.cancel = context.WithCancel(context.Background())
+		go func() {
+			defer close(p.ended)
+			p.err = methodtest.Serve(ctx, e)
+		}()
+		t.Cleanup(func() { _ = p.Stop() })
+		return p
+	}
 }
 
 // served is a peer in a goroutine.
@@ -105,18 +114,20 @@ type served struct {
 	crash  func()
 	close  func() error
 	cancel context.CancelFunc
-	ended  chan error
+	ended  chan struct{}
+	err    error // valid then
 }
 
 func (p *served) Kill() {
 	p.crash()
 	p.cancel()
-	<-p.ended // whatever it says: its endpoint is gone
+	<-p.ended
 }
 
 func (p *served) Stop() error {
 	p.cancel()
-	return errors.Join(<-p.ended, p.close())
+	<-p.ended
+	return errors.Join(p.err, p.close())
 }
 
 func TestTests(t *testing.T) {
