@@ -258,12 +258,20 @@ func (n *NIC) requested(conn *nic.ConnEvent) {
 	case req.peer && n.peerMatch(req):
 	case !req.peer && n.cfg.Events:
 		n.emit(ConnEvent{Kind: EventRequest, Request: req})
-	case len(n.requests) >= RequestsMax:
-		n.info.RequestsRefused++
-		_ = req.refuse([]byte{rejectNoMatch})
 	default:
-		n.requests = append(n.requests, req)
+		n.keep(req)
 	}
+}
+
+// keep holds a request for whoever waits for it later. When there are too many, the
+// oldest goes: most likely its requester has given up.
+func (n *NIC) keep(req *ConnRequest) {
+	if len(n.requests) >= RequestsMax {
+		n.info.RequestsRefused++
+		oldest := n.takeRequest(func(*ConnRequest) bool { return true })
+		_ = oldest.refuse([]byte{rejectNoMatch})
+	}
+	n.requests = append(n.requests, req)
 }
 
 // ConnectWait waits up to timeout (< 0: as long as it takes) for a connect

@@ -12,8 +12,8 @@ import (
 const (
 	// PollBatch is how many events are taken from the device at a time.
 	PollBatch = 64
-	// RequestsMax is how many connect requests wait for a ConnectWait; more
-	// are rejected.
+	// RequestsMax is how many connect requests wait for a ConnectWait, or a
+	// ConnectPeerRequest; when more come, the oldest are rejected.
 	RequestsMax = 256
 )
 
