@@ -18,7 +18,8 @@
 // What a method can do is read from its bmi.Info: a test that needs more than
 // the method offers skips and says why. What cannot be read there (how to kill
 // an endpoint, how to start one in another process) are hooks of Subject; a
-// test whose hook is absent skips as well. Tests are data: All holds every one
+// test whose hook is absent skips as well. For a Fork hook that runs the test
+// binary once more, TestMain calls Main. Tests are data: All holds every one
 // in a sensible order, Basic those that the simplest useful method passes.
 //
 // # What lives here
@@ -31,6 +32,6 @@
 // the peer for another process. The tests of the suite itself plant bugs in a
 // small method and require that the suite reports each of them.
 //
-// What a method must do is described in package bmi; how to write one, in
-// docs/writing-a-method.
+// What a method must do is described in bmi/method.go; bmi/bmitest is a small
+// one to start from.
 package methodtest

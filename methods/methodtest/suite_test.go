@@ -60,7 +60,6 @@ func TestMemoryStepped(t *testing.T) {
 	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
 		s := f(t)
 		s.Step = func() {}
-		s.Skip = map[string]string{"CloseTwice": "the second Close of a manual endpoint may fail"}
 		return s
 	})
 }
@@ -149,4 +148,12 @@ func TestTests(t *testing.T) {
 	_, ok = methodtest.All.Without("SendRecv").Find("SendRecv")
 	require.False(t, ok)
 	require.Panics(t, func() { methodtest.All.Without("NoSuchTest") })
+}
+
+// TestSkip: what a subject says it does not meet is not tried.
+func TestSkip(t *testing.T) {
+	test := methodtest.Test{Name: "Never", Func: func(t methodtest.T, _ *methodtest.Subject) { t.Errorf("it ran") }}
+	methodtest.RunTests(t, methodtest.Tests{test}, func(methodtest.T) *methodtest.Subject {
+		return &methodtest.Subject{Skip: map[string]string{"Never": "it must not run"}}
+	})
 }
