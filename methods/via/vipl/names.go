@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"time"
 )
 
@@ -15,12 +16,27 @@ type NameService interface {
 	HostByAddr(addr string) (string, error)
 }
 
-// NSInit gives the NIC a name service. Nil means the default: DNS.
-func (n *NIC) NSInit(ns NameService) {
+// HostsEnv names the environment variable with the path of the default hosts file.
+const HostsEnv = "VIADUCT_VIHOSTS"
+
+// DefaultNames is the hosts file that HostsEnv names, if it is set, then DNS.
+func DefaultNames() (NameService, error) {
+	if path := os.Getenv(HostsEnv); path != "" {
+		return LoadHosts(path, DNS{})
+	}
+	return DNS{}, nil
+}
+
+// NSInit gives the NIC a name service; nil means DefaultNames. It returns
+// ErrNameService if that cannot be had.
+func (n *NIC) NSInit(ns NameService) (err error) {
 	if ns == nil {
-		ns = DNS{}
+		if ns, err = DefaultNames(); err != nil {
+			return err
+		}
 	}
 	n.names = ns
+	return nil
 }
 
 // NSShutdown takes the name service away.
