@@ -156,16 +156,10 @@ func (c *checks) taken(n *node, m bmi.Message) {
 	})
 }
 
-// unmatched tells how many receives each stream lacks.
-func (c *checks) unmatched() map[stream]int {
-	out := make(map[stream]int)
-	for _, s := range c.order {
-		t := c.streams[s]
-		if n := len(t.sent) - len(t.recvs); n > 0 {
-			out[s] = n
-		}
-	}
-	return out
+// unmatched tells how many receives a stream lacks.
+func (c *checks) unmatched(s stream) int {
+	t := c.streams[s]
+	return max(0, len(t.sent)-len(t.recvs))
 }
 
 // mustEnd lists the operations that have a counterpart, on links that nothing

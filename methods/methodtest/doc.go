@@ -24,12 +24,13 @@
 //
 // # What lives here
 //
-// One file per theme holds the tests (order.go, cancel.go, close.go, …).
+// One file per theme holds the tests (order.go, cancel.go, restart.go, …).
 // world.go, lane.go and message.go are what they are written with: a world
 // holds the endpoints of one test and bounds every wait; a lane follows the
 // operations of one context and notices a second completion, a changed byte
-// beside or after an operation, and an operation that never ends. fork.go is
-// the peer for another process. The tests of the suite itself plant bugs in a
+// beside or after an operation, and an operation that never ends. random.go
+// and checks.go are the random runs; serve.go and forkself.go the peer in
+// another process. The tests of the suite itself plant bugs in a
 // small method and require that the suite reports each of them.
 //
 // What a method must do is described in bmi/method.go; bmi/bmitest is a small

@@ -132,6 +132,15 @@ func (c *chaos) pick() link {
 	return link{c.names[i], c.names[j]}
 }
 
+// all lists the endpoints, always in the same order, so that a seed replays.
+func (c *chaos) all() []*node {
+	var out []*node
+	for _, name := range c.names {
+		out = append(out, c.nodes[name])
+	}
+	return out
+}
+
 // any draws an endpoint.
 func (c *chaos) any() *node { return c.nodes[c.names[c.rng.IntN(len(c.names))]] }
 
@@ -273,15 +282,15 @@ func (c *chaos) ending() {
 // be matched any more is cancelled, every operation completes.
 func (c *chaos) finish() {
 	c.w.Helper()
-	for key, missing := range c.checks.unmatched() {
-		for range missing {
-			r := c.nodes[key.to].recv(c.nodes[key.from], key.tag, c.sizes[5]+100)
-			c.checks.posted(key.link, key.tag, r)
+	for _, s := range c.checks.order {
+		for range c.checks.unmatched(s) {
+			r := c.nodes[s.to].recv(c.nodes[s.from], s.tag, c.sizes[5]+100)
+			c.checks.posted(s.link, s.tag, r)
 		}
 	}
 	c.w.wait(c.checks.mustEnd()...)
 	c.any().untilDone("all unexpected messages are taken", func() bool {
-		for _, n := range c.nodes {
+		for _, n := range c.all() {
 			for c.take(n) {
 			}
 			n.collect(n.patience() / 100)
@@ -290,12 +299,12 @@ func (c *chaos) finish() {
 	})
 	// What is about to end by itself may do so.
 	for range 10 {
-		for _, n := range c.nodes {
+		for _, n := range c.all() {
 			n.collect(n.patience() / 50)
 			c.w.step()
 		}
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.all() {
 		for _, o := range n.ops {
 			if o.pending {
 				c.checks.given(o)
@@ -303,7 +312,7 @@ func (c *chaos) finish() {
 			}
 		}
 	}
-	for _, n := range c.nodes {
+	for _, n := range c.all() {
 		c.w.wait(n.ops...)
 		for c.take(n) {
 		}
