@@ -1,8 +1,6 @@
 package methodtest
 
 import (
-	"time"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -203,9 +201,8 @@ func (w *world) attempt(from, to *node, tag bmi.Tag, m message) bool {
 	r := to.recv(from, tag, m.size)
 	send := from.send(to, tag, m)
 	w.wait(send)
-	deadline := time.Now().Add(w.prompt() / 10)
-	for send.c.Err == nil && r.pending && time.Now().Before(deadline) {
-		to.turn()
+	if send.c.Err == nil {
+		to.aWhile(func() bool { return !r.pending })
 	}
 	if r.pending {
 		to.cancel(r)

@@ -201,6 +201,22 @@ func (l *lane) untilDone(what string, f func() bool) {
 	l.repeat(what, f, l.w.step)
 }
 
+// stepsAWhile is how many events of simulated time a while has.
+const stepsAWhile = 3000
+
+// aWhile waits for what may never happen, in simulated time for a number of
+// steps, so that runs replay.
+func (l *lane) aWhile(cond func() bool) {
+	l.t.Helper()
+	deadline := time.Now().Add(l.w.prompt() / 10)
+	for steps := 0; !cond(); steps++ {
+		if l.w.s.Step != nil && steps == stepsAWhile || l.w.s.Step == nil && time.Now().After(deadline) {
+			return
+		}
+		l.turn()
+	}
+}
+
 func (l *lane) repeat(what string, cond func() bool, between func()) {
 	l.t.Helper()
 	deadline := time.Now().Add(l.w.s.timeout())
