@@ -172,14 +172,14 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 		return nil, fmt.Errorf("%w: the %s NIC has queues of %d descriptors and packets of %d bytes, want %d and %d",
 			bmi.ErrNotSupported, n.Query().Provider, caps.RecvDepthMax, caps.MTUBytes, wire.CreditsMin, wire.MTUMin)
 	}
-	session := opts.Seed
-	for session == 0 {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // never fails, says its documentation
-		session = binary.LittleEndian.Uint64(b[:])
+	// The session goes to every peer; the seed of the match table is nobody's
+	// business, or a peer could choose tags that collide.
+	session, secret := opts.Seed, opts.Seed
+	if opts.Seed == 0 {
+		session, secret = random64(), random64()
 	}
-	m.seed = session
-	m.match = matchbits.New[waiting](matchbits.Options{Seed: session})
+	m.seed = secret
+	m.match = matchbits.New[waiting](matchbits.Options{Seed: secret})
 	m.peerConfig = peer.DefaultConfig()
 	m.peerConfig.Local = peer.Hello{
 		Version: opts.Version, Session: session, Name: host,
@@ -198,6 +198,16 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 		return nil, fmt.Errorf("via: %w", err)
 	}
 	return m, nil
+}
+
+// random64 draws a number that is not 0.
+func random64() (n uint64) {
+	for n == 0 {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails, says its documentation
+		n = binary.LittleEndian.Uint64(b[:])
+	}
+	return n
 }
 
 // cqEntries is the size of the completion queue at first. It only holds what a

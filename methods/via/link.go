@@ -224,11 +224,5 @@ func (m *method) linkEvent(ev *vipl.ConnEvent) {
 
 // rdmaUsable tells whether RDMA works over this link.
 func (m *method) rdmaUsable(l *link) bool {
-	if !m.caps.RDMARead && !m.caps.RDMAWrite {
-		return false
-	}
-	if p, ok := l.vi.Port().(nic.RDMAPort); ok {
-		return p.RDMAUsable()
-	}
-	return true
+	return (m.caps.RDMARead || m.caps.RDMAWrite) && nic.RDMAUsable(l.vi.Port())
 }

@@ -346,3 +346,10 @@ type RDMAPort interface {
 	// false, RDMA descriptors end with StatusRDMAError.
 	RDMAUsable() bool
 }
+
+// RDMAUsable tells whether RDMA works over a connected port: a port that is no
+// RDMAPort has what its device's Caps say.
+func RDMAUsable(p Port) bool {
+	r, ok := p.(RDMAPort)
+	return !ok || r.RDMAUsable()
+}

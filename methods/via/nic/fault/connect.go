@@ -109,3 +109,6 @@ func (p *port) connection(ev *nic.Event) {
 		p.connected = false
 	}
 }
+
+// RDMAUsable implements nic.RDMAPort for the port below.
+func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.inner) }

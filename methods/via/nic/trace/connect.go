@@ -107,3 +107,6 @@ func (d *Device) event(p *port, ev *nic.Event) {
 	}
 	d.linef("%v %s%s", p, kind, text)
 }
+
+// RDMAUsable implements nic.RDMAPort for the port below.
+func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.Port) }
