@@ -3,6 +3,7 @@ package via_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -13,7 +14,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/fault"
 	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/trace"
 )
 
 // simDriver opens the method over the simulated NICs that its options name, so
@@ -38,34 +41,56 @@ func (simDriver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, er
 	return via.Driver(opts.nics).Open(ctx, cfg)
 }
 
-// simSubject is the method over NICs drawn from a seed, in virtual time that
-// only the suite moves on.
-func simSubject(seed uint64) methodtest.Factory {
-	return func(t methodtest.T) *methodtest.Subject {
-		world := sim.New(sim.Options{Seed: seed})
-		rng := rand.New(rand.NewPCG(seed, 1))
-		nics := simnic.New(world, simnic.RandomOptions(rng))
-		opened := uint64(0)
-		return &methodtest.Subject{
-			Skip:    skipLong(seed),
-			Seeds:   []uint64{seed},
-			Address: func(name string) string { return "via+sim://" + name },
-			Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
-				opened++
-				cfg.Clock = nics.Clock
-				cfg.Options = map[string]any{"via+sim": simOptions{nics, via.Options{Seed: seed<<16 + opened, Idle: nics.Idle}}}
-				return bmi.Open(ctx, cfg)
-			},
-			Step: func() {
-				if !world.Step() {
-					world.RunFor(time.Millisecond) // only time-outs are left
-				}
-			},
-			Crash: func(t methodtest.T, e *bmi.Endpoint) {
-				nics.Crash(strings.TrimPrefix(e.Addresses()[0], "via+sim://"))
-				t.Cleanup(func() { _ = e.Close() })
-			},
-		}
+// simWorld is what a subject runs in.
+type simWorld struct {
+	seed     uint64
+	sim      *sim.World
+	nics     *simnic.World
+	provider nic.Provider // of nics, perhaps wrapped
+	opened   uint64
+}
+
+func newSimWorld(seed uint64, mode simnic.Mode) *simWorld {
+	w := &simWorld{seed: seed, sim: sim.New(sim.Options{Seed: seed})}
+	opts := simnic.RandomOptions(rand.New(rand.NewPCG(seed, 1)))
+	opts.Mode = mode
+	w.nics = simnic.New(w.sim, opts)
+	w.provider = w.nics
+	return w
+}
+
+// open opens an endpoint; idle moves virtual time on while it closes.
+func (w *simWorld) open(ctx context.Context, cfg bmi.Config, idle func(time.Duration)) (*bmi.Endpoint, error) {
+	w.opened++
+	cfg.Clock = w.nics.Clock
+	cfg.Options = map[string]any{"via+sim": simOptions{w.provider, via.Options{
+		Seed: w.seed<<16 + w.opened, Idle: idle,
+	}}}
+	return bmi.Open(ctx, cfg)
+}
+
+func (w *simWorld) crash(t methodtest.T, e *bmi.Endpoint) {
+	w.nics.Crash(strings.TrimPrefix(e.Addresses()[0], "via+sim://"))
+	t.Cleanup(func() { _ = e.Close() })
+}
+
+func simAddress(name string) string { return "via+sim://" + name }
+
+// stepped is a subject in virtual time that only the suite moves on.
+func (w *simWorld) stepped() *methodtest.Subject {
+	return &methodtest.Subject{
+		Seeds:   []uint64{w.seed},
+		Skip:    skipLong(w.seed),
+		Address: simAddress,
+		Crash:   w.crash,
+		Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
+			return w.open(ctx, cfg, w.nics.Idle)
+		},
+		Step: func() {
+			if !w.sim.Step() {
+				w.sim.RunFor(time.Millisecond) // only time-outs are left
+			}
+		},
 	}
 }
 
@@ -88,5 +113,54 @@ func skipLong(seed uint64) map[string]string {
 // and without RDMA, loans, inline data, late and reordered completions, failing
 // posts, lost connect requests.
 func TestSimConformance(t *testing.T) {
-	sim.Run(t, func(t *testing.T, seed uint64) { methodtest.Run(t, simSubject(seed)) })
+	sim.Run(t, func(t *testing.T, seed uint64) {
+		methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
+			return newSimWorld(seed, simnic.Stepped).stepped()
+		})
+	})
+}
+
+// wrapSeedsMax bounds the seeds of the tests below: they repeat much of what
+// TestSimConformance does.
+const wrapSeedsMax = 4
+
+// TestSimWrapped runs the suite over the wrapping NICs, one in the other: one
+// turns posts away and delays completions, one writes everything down.
+func TestSimWrapped(t *testing.T) {
+	sim.Run(t, func(t *testing.T, seed uint64) {
+		if seed > wrapSeedsMax && len(sim.Seeds(t)) > 1 {
+			t.Skipf("more than %d seeds add little here", wrapSeedsMax)
+		}
+		methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
+			w := newSimWorld(seed, simnic.Stepped)
+			w.provider = trace.Wrap(fault.Wrap(w.nics, fault.Options{
+				Chances: fault.Chances{Again: 0.2, Delay: 0.2},
+				Rand:    rand.New(rand.NewPCG(seed, 4)),
+			}), trace.ToWriter(io.Discard), trace.Options{})
+			subject := w.stepped()
+			subject.Skip = skipLong(1000)
+			return subject
+		})
+	})
+}
+
+// TestRealTime runs the suite over simulated NICs that follow the clock on the
+// wall, with the goroutines and sleeps of a real endpoint.
+func TestRealTime(t *testing.T) {
+	methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
+		w := newSimWorld(1, simnic.Real)
+		skip := skipLong(1000)
+		for _, name := range []string{"CrashDuringTransfer", "CrashCompletesEverything"} {
+			skip[name] = "waits for real time-outs, TestSimConformance runs it in virtual time"
+		}
+		return &methodtest.Subject{
+			Seeds:   []uint64{1},
+			Skip:    skip,
+			Address: simAddress,
+			Crash:   w.crash,
+			Open: func(ctx context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
+				return w.open(ctx, cfg, nil)
+			},
+		}
+	})
 }
