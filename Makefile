@@ -15,7 +15,7 @@ RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench bench-deps sim fuzz lint model generate ci clean
+.PHONY: help build demo test bench bench-deps profile sim fuzz lint model generate ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -37,6 +37,9 @@ bench: ## measure beside other libraries and write docs/performance
 bench-deps: ## install what bench compares with (Debian)
 	$(SUDO) apt-get update -q
 	$(SUDO) apt-get install -qy --no-install-recommends openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils libucx-dev libfabric-bin
+
+profile: ## take the profile that the compiler optimises cmd/bmi by (default.pgo), from BenchmarkMessage
+	$(GO) test ./methods/via -run '^$$' -bench '^BenchmarkMessage$$' -benchtime 5s -cpuprofile cmd/bmi/default.pgo -o /dev/null
 
 # Every package whose tests reach internal/sim knows the flag -sim.seeds.
 sim: ## run the simulated tests with SEEDS seeds each (200)

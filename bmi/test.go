@@ -237,6 +237,9 @@ func (in *instance) burstLocked(r *request, polls int) bool {
 		if in.wanted.Load() != 0 || in.handlers > 0 {
 			return false
 		}
+		if polls > 1 {
+			relax()
+		}
 	}
 	return false
 }

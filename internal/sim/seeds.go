@@ -8,7 +8,7 @@ import (
 
 var (
 	flagSeed  = flag.Uint64("sim.seed", 0, "replay this one seed (0: run -sim.seeds of them)")
-	flagSeeds = flag.Int("sim.seeds", 20, "how many seeds each simulated test runs")
+	flagSeeds = flag.Int("sim.seeds", 8, "how many seeds each simulated test runs")
 )
 
 // Seeds are the seeds that a test must run: the one of -sim.seed, or the first

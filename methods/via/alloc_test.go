@@ -18,7 +18,7 @@ type pingPair struct {
 	completion [4]bmi.Completion
 }
 
-func newPingPair(t *testing.T, size int) *pingPair {
+func newPingPair(t testing.TB, size int) *pingPair {
 	t.Setenv("VIADUCT_SHM_DIR", t.TempDir())
 	a, ca := openSHM(t, "a", via.Options{})
 	b, cb := openSHM(t, "b", via.Options{})
@@ -67,5 +67,15 @@ func TestNoAllocations(t *testing.T) {
 	for _, size := range []int{0, 8, 40, 1000, 8176, 16384} {
 		p := newPingPair(t, size)
 		require.Zero(t, testing.AllocsPerRun(2000, p.message), "%d bytes", size)
+	}
+}
+
+// BenchmarkMessage is what a small message costs both sides together, without
+// the way between two cores.
+func BenchmarkMessage(b *testing.B) {
+	p := newPingPair(b, 8)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.message()
 	}
 }

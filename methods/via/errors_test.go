@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via"
 )
 
-func openSHM(t *testing.T, name string, opts via.Options) (*bmi.Endpoint, *bmi.Context) {
+func openSHM(t testing.TB, name string, opts via.Options) (*bmi.Endpoint, *bmi.Context) {
 	t.Helper()
 	cfg := bmi.Config{Methods: []string{"via+shm"}, Options: map[string]any{"via+shm": opts}}
 	if name != "" {

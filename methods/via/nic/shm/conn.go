@@ -59,6 +59,7 @@ type conn struct {
 
 	// Sending. 0 ≤ limit − sent ≤ ringSlots.
 	sent, limit uint64
+	streak      uint32         // messages sent since one arrived
 	txSlots     unsafe.Pointer // our ring
 	txBuffers   []byte
 	theirLimit  *uint64        // how much they let us send

@@ -71,6 +71,7 @@ const (
 	pollGreetCost = 256 // every 8, while a connection is being set up
 
 	coolAfter   = 64 // looks without traffic until a port waits for its doorbell
+	writeAhead  = 4  // slots whose cache lines are asked for before they are written
 	limitAhead  = 8  // sends left when the other side's limit is read anew
 	acceptBatch = 16
 	eventBatch  = 64
