@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ type simWorld struct {
 	sim      *sim.World
 	nics     *simnic.World
 	provider nic.Provider // of nics, perhaps wrapped
-	opened   uint64
+	opened   atomic.Uint64
 }
 
 func newSimWorld(seed uint64, mode simnic.Mode) *simWorld {
@@ -61,10 +62,10 @@ func newSimWorld(seed uint64, mode simnic.Mode) *simWorld {
 
 // open opens an endpoint; idle moves virtual time on while it closes.
 func (w *simWorld) open(ctx context.Context, cfg bmi.Config, idle func(time.Duration)) (*bmi.Endpoint, error) {
-	w.opened++
+	opened := w.opened.Add(1)
 	cfg.Clock = w.nics.Clock
 	cfg.Options = map[string]any{"via+sim": simOptions{w.provider, via.Options{
-		Seed: w.seed<<16 + w.opened, Idle: idle,
+		Seed: w.seed<<16 + opened, Idle: idle,
 	}}}
 	return bmi.Open(ctx, cfg)
 }

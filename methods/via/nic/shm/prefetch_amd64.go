@@ -8,8 +8,3 @@ import "unsafe"
 //
 //go:noescape
 func prefetchWrite(p unsafe.Pointer)
-
-// prefetchRead asks for the cache line of p for reading.
-//
-//go:noescape
-func prefetchRead(p unsafe.Pointer)

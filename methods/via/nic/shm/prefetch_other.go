@@ -5,4 +5,3 @@ package shm
 import "unsafe"
 
 func prefetchWrite(unsafe.Pointer) {}
-func prefetchRead(unsafe.Pointer)  {}
