@@ -303,8 +303,10 @@ func (c *checks) verifyUnexpected() {
 		assert.Equal(c.w, u.m.size, a.size, what)
 		assert.Equal(c.w, u.m.sum(), a.sum, "%s: its bytes", what)
 		assert.NoError(c.w, once.Delivered(a.tag), what)
-		assert.NoError(c.w, order.Delivered(flow{u.link, u.class}, uint64(a.tag)), what)
 		if !c.broken[u.link] {
+			// Order does not span connections: what a broken one had carried
+			// may be seen after what the next one brings.
+			assert.NoError(c.w, order.Delivered(flow{u.link, u.class}, uint64(a.tag)), what)
 			assert.Equal(c.w, u.to, a.at.name, "%s: where it arrived", what)
 			requireAddr(c.w, a.at.addr(c.nodes[u.from]), a.from, what+": its sender")
 		}
