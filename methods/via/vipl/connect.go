@@ -317,6 +317,9 @@ func (vi *VI) connected(conn *nic.ConnEvent) {
 // connectFailed: the attempt ended without a connection.
 func (vi *VI) connectFailed(err error) {
 	switch {
+	case vi.state == Disconnected && vi.recvs > 0:
+		// The attempt failed before Disconnect reached the device, which
+		// flushes what is posted and reports EventDisconnected then.
 	case vi.state == Disconnected:
 		vi.disconnected(nil)
 	case vi.state != PendingConnect:
@@ -392,11 +395,12 @@ func (vi *VI) cancelConnect() {
 	waiting := vi.peer.on && !vi.peer.calling
 	vi.peerEnd()
 	vi.become(Disconnected)
-	if !waiting {
+	if !waiting || vi.recvs > 0 {
 		vi.port.Disconnect()
 		return
 	}
-	// The device knows nothing of the attempt: nothing to wait for.
+	// The device knows nothing of the attempt and has nothing to flush:
+	// nothing to wait for.
 	vi.become(Idle)
 	vi.n.emit(ConnEvent{Kind: EventDisconnected, VI: vi})
 }

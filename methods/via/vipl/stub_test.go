@@ -22,6 +22,7 @@ type stubPort struct {
 	dev    *stub
 	cookie any
 	closed bool
+	left   bool // Disconnect was called
 	done   bool // PostSend finishes at once
 }
 
@@ -72,7 +73,7 @@ func (s *stub) tell(p *stubPort, kind nic.EventKind, conn *nic.ConnEvent) {
 func (p *stubPort) Connect(string, []byte, time.Duration) error { return p.dev.fail() }
 func (p *stubPort) PostRecv(*nic.Descriptor) error              { return p.dev.fail() }
 func (p *stubPort) PostSend(*nic.Descriptor) (bool, error)      { return p.done, p.dev.fail() }
-func (p *stubPort) Disconnect()                                 {}
+func (p *stubPort) Disconnect()                                 { p.left = true }
 func (p *stubPort) Close() error                                { p.closed = true; return p.dev.fail() }
 
 var stubCaps = nic.Caps{MTUBytes: 4096, SegmentsMax: 4, RecvDepthMax: 64, SendDepthMax: 64, RDMAWrite: true, RDMARead: true, Reliability: ReliableReception}

@@ -96,6 +96,39 @@ func TestDisconnectCrossesConnected(t *testing.T) {
 	assert.Equal(t, Idle, vi.State())
 }
 
+// TestDisconnectWaitsForPostedReceives: an attempt that the device has given up
+// already, or has not heard of, still ends only when the receives came back.
+func TestDisconnectWaitsForPostedReceives(t *testing.T) {
+	for _, peer := range []bool{false, true} {
+		s, n, vi := stubbed(t, true)
+		d, p := &Descriptor{}, s.ports[0]
+		require.NoError(t, vi.PostRecv(d))
+		if peer {
+			require.NoError(t, vi.ConnectPeerRequest(Address{Host: "a"}, ConnectOptions{}))
+			require.False(t, vi.peer.active, "it waits to be called")
+		} else {
+			require.NoError(t, vi.ConnectStart(Address{Host: "a"}, ConnectOptions{}))
+			s.tell(p, nic.EventConnectFailed, &nic.ConnEvent{Err: nic.ErrUnreachable})
+		}
+		require.NoError(t, vi.Disconnect())
+		require.True(t, p.left)
+		n.Poll()
+		var ev [2]ConnEvent
+		require.Zero(t, n.PollEvents(ev[:]), "the receive is still posted")
+		require.Equal(t, Disconnected, vi.State())
+
+		s.events = append(s.events, nic.Event{Kind: nic.EventRecv, Cookie: p.cookie, Desc: d})
+		s.tell(p, nic.EventDisconnected, nil)
+		n.Poll()
+		require.Equal(t, 1, n.PollEvents(ev[:]))
+		assert.Equal(t, ConnEvent{Kind: EventDisconnected, VI: vi}, ev[0])
+		assert.Equal(t, Idle, vi.State())
+		got, _ := vi.RecvDone()
+		assert.Same(t, d, got)
+		assert.Zero(t, n.SystemInfo().StrayEvents)
+	}
+}
+
 func TestEventsKeepTheOrder(t *testing.T) {
 	s, n, vi := stubbed(t, true)
 	cq, err := n.CreateCQ(8)

@@ -65,23 +65,13 @@ func (d *Device) Accept(req nic.RequestID, np nic.Port) error {
 // Reject is the wrapped device's.
 func (d *Device) Reject(req nic.RequestID, reason []byte) error { return d.inner.Reject(req, reason) }
 
-// Disconnect is the wrapped port's.
+// Disconnect is the wrapped port's. A refusal that was made up here and not reported
+// yet still is; what the wrapped port, which is idle, hands back comes behind it.
 func (p *port) Disconnect() {
 	p.left = true
-	if p.refused() {
-		// The wrapped port knows nothing of the attempt: it ends here.
-		p.late = p.late[:0]
-		p.hold(nic.Event{Kind: nic.EventDisconnected, Cookie: p.cookie, Conn: &nic.ConnEvent{}}, 1)
-		return
-	}
 	if !p.broken {
 		p.inner.Disconnect()
 	}
-}
-
-// refused reports whether a refusal made up here has not been reported yet.
-func (p *port) refused() bool {
-	return len(p.late) == 1 && p.late[0].ev.Kind == nic.EventConnectFailed
 }
 
 // Close is the wrapped port's.

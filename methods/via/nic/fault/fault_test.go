@@ -181,8 +181,25 @@ func TestRefuse(t *testing.T) {
 	b.pa.Disconnect() // before it learns of the refusal
 	ev = b.run("a")
 	require.Len(t, ev, 1)
-	assert.Equal(t, nic.EventDisconnected, ev[0].Kind)
+	assert.Equal(t, nic.EventConnectFailed, ev[0].Kind)
 	b.connect()
+}
+
+// TestDisconnectOfARefusedAttemptFlushes: the receives come back although the
+// refusal was made up and the wrapped port knows nothing of an attempt.
+func TestDisconnectOfARefusedAttemptFlushes(t *testing.T) {
+	b := newBench(t, nic.ReliableDelivery, Options{Script: []Rule{{At: OnConnect, Nth: 1, Kind: Refuse}}})
+	d := &nic.Descriptor{Op: nic.OpRecv, Flags: nic.FlagLoan}
+	require.NoError(t, b.pa.PostRecv(d))
+	require.NoError(t, b.pa.Connect("b", nil, 0))
+	b.pa.Disconnect()
+	ev := b.run("a")
+	require.Len(t, ev, 3)
+	assert.Equal(t, nic.EventConnectFailed, ev[0].Kind)
+	assert.Same(t, d, ev[1].Desc)
+	assert.Equal(t, nic.StatusFlushed, d.Status)
+	assert.Equal(t, nic.EventDisconnected, ev[2].Kind)
+	require.NoError(t, ev[2].Conn.Err)
 }
 
 func TestBreak(t *testing.T) {

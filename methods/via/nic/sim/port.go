@@ -14,7 +14,8 @@ import (
 //
 //	idle ──Connect──► connecting ──┬─► connected ──► ended
 //	  │ ◄──── failed ─────┘        │                   ▲
-//	  └──Accept──► accepting ──────┘───────────────────┘
+//	  ├──Accept──► accepting ──────┘───────────────────┤
+//	  └──Disconnect, with receives posted──────────────┘
 type portState uint8
 
 const (
@@ -58,7 +59,8 @@ func (p *Port) reportConn(kind nic.EventKind, ev nic.ConnEvent) {
 	p.dev.report(nic.Event{Kind: kind, Cookie: p.cookie, Conn: &ev})
 }
 
-// Disconnect ends the connection or the attempt.
+// Disconnect ends the connection or the attempt. An idle port, whose attempt may
+// have failed a moment ago, hands back the receives posted on it, if there are any.
 func (p *Port) Disconnect() {
 	p.w().enter()
 	defer p.w().leave()
@@ -67,6 +69,10 @@ func (p *Port) Disconnect() {
 
 func (p *Port) disconnect() {
 	switch p.state {
+	case idle:
+		if len(p.recvs) > 0 {
+			p.end(nil)
+		}
 	case connecting:
 		p.call.cancel()
 		p.end(nil)

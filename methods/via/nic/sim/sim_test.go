@@ -241,6 +241,27 @@ func TestConnectRequestsAreLostAndRefused(t *testing.T) {
 	require.Error(t, n.b.dev.Reject(1, nil), "no such request")
 }
 
+// TestDisconnectAfterAFailureFlushes: who gives up an attempt cannot know that it
+// failed already, and gets the receives back all the same.
+func TestDisconnectAfterAFailureFlushes(t *testing.T) {
+	n := newNet(t, 1, nic.ReliableDelivery, microsecond, Options{})
+	n.a.port.Disconnect()
+	n.poll()
+	require.Empty(t, n.a.got, "an idle port without receives has nothing to say")
+	d := n.recv(n.a, n.a.seg(0, 8))
+	require.NoError(t, n.a.port.Connect("nobody", nil, 0))
+	n.world.RunFor(time.Second)
+	n.a.port.Disconnect()
+	n.a.port.Disconnect()
+	n.poll()
+	require.Len(t, n.a.got, 3)
+	assert.Equal(t, nic.EventConnectFailed, n.a.got[0].Kind)
+	assert.Same(t, d, n.a.got[1].Desc)
+	assert.Equal(t, nic.StatusFlushed, d.Status)
+	assert.Equal(t, nic.EventDisconnected, n.a.got[2].Kind)
+	require.NoError(t, n.a.got[2].Conn.Err)
+}
+
 func TestFailedSendsBreakTheConnection(t *testing.T) {
 	n := newNet(t, 1, nic.ReliableDelivery, microsecond, Options{FailSend: 1})
 	n.connect()

@@ -1,6 +1,7 @@
 package vipltest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ var connectTests = []Test{
 	{"ConnectionManagement/MaxTransferMustMatch", testMaxTransferMatch},
 	{"ConnectionManagement/WrongStateAndParameters", testConnectParameters},
 	{"ConnectionManagement/DisconnectFlushes", testDisconnect},
+	{"ConnectionManagement/GivingUpFlushes", testGivingUp},
 	{"ConnectionManagement/ConnectAgain", testReconnect},
 	{"ConnectionManagement/WaitingCalls", testWaitingConnect},
 	{"ConnectionManagement/Crash", testCrash},
@@ -196,6 +198,46 @@ func testDisconnect(t *testing.T, s Setup) {
 	require.ErrorIs(t, p.b.vi.PostRecv(posted[1][0]), vipl.ErrInvalidState, "in Error")
 	require.NoError(t, p.b.vi.Disconnect())
 	assert.Equal(t, vipl.Idle, p.b.vi.State())
+}
+
+// testGivingUp: an attempt that its owner ends hands the receives back, however far
+// it has come: also if it failed and nobody was told, or has not reached the device.
+func testGivingUp(t *testing.T, s Setup) {
+	p := newPair(t, s, options{})
+	recv := func(sd *side) *vipl.Descriptor {
+		d := vipl.FillRecv(&vipl.Descriptor{}, sd.mem.Segment(0, 64))
+		p.recv(sd, d)
+		return d
+	}
+	giveUp := func(sd *side, d *vipl.Descriptor) {
+		require.NoError(t, sd.vi.Disconnect())
+		require.NoError(t, p.event(sd, vipl.EventDisconnected).Err)
+		require.Len(t, sd.got, 1, "the receive came back before the event")
+		require.Equal(t, nic.StatusFlushed, p.ended(sd, d))
+		require.Equal(t, vipl.Idle, sd.vi.State())
+	}
+	for _, sd := range []*side{p.a, p.b} {
+		// One of them calls, the other one waits to be called.
+		d := recv(sd)
+		require.NoError(t, sd.vi.ConnectPeerRequest(peerAddr(p.other(sd), "x"), vipl.ConnectOptions{Local: "x"}))
+		giveUp(sd, d)
+	}
+	p.settle()
+	for steps := range 12 {
+		d := recv(p.a)
+		err := p.a.vi.ConnectStart(vipl.Address{Host: p.s.Name(7)}, vipl.ConnectOptions{Timeout: patience})
+		if errors.Is(err, vipl.ErrNotReachable) {
+			break // a NIC that knows at once
+		}
+		require.NoError(t, err)
+		for range steps {
+			p.s.Step()
+		}
+		giveUp(p.a, d)
+	}
+	p.settle()
+	require.Empty(t, p.a.events, "each attempt ended once")
+	p.connect()
 }
 
 func testReconnect(t *testing.T, s Setup) {
