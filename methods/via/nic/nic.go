@@ -116,7 +116,9 @@ type Port interface {
 
 	// Disconnect ends the connection. Every descriptor still posted comes
 	// back with StatusFlushed, then one EventDisconnected. The remote side
-	// sees the same, after what it was already sent.
+	// sees the same, after what it was already sent. On a port that is idle
+	// again, because its attempt to connect just failed, it flushes the
+	// receives that are posted, and reports EventDisconnected if there were any.
 	Disconnect()
 
 	// Close frees an idle or disconnected port.
