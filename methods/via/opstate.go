@@ -93,53 +93,10 @@ func (l *opList) remove(s *opState) {
 	l.len--
 }
 
-// opQueue is a queue linked through opState.queued.
-type opQueue struct{ head, tail *opState }
+// opQueue is a queue of operations; an operation waits in one at most.
+type opQueue = fifo[opState, *opState]
 
-func (q *opQueue) empty() bool { return q.head == nil }
-
-func (q *opQueue) push(s *opState) {
-	s.queued = nil
-	if q.tail != nil {
-		q.tail.queued = s
-	} else {
-		q.head = s
-	}
-	q.tail = s
-}
-
-func (q *opQueue) pop() *opState {
-	s := q.head
-	if s == nil {
-		return nil
-	}
-	q.head = s.queued
-	if q.head == nil {
-		q.tail = nil
-	}
-	s.queued = nil
-	return s
-}
-
-// remove takes s out, wherever it is. It walks the queue: only cancel does this.
-func (q *opQueue) remove(s *opState) {
-	var before *opState
-	for at := q.head; at != nil; before, at = at, at.queued {
-		if at != s {
-			continue
-		}
-		if before == nil {
-			q.head = s.queued
-		} else {
-			before.queued = s.queued
-		}
-		if q.tail == s {
-			q.tail = before
-		}
-		s.queued = nil
-		return
-	}
-}
+func (s *opState) link() **opState { return &s.queued }
 
 // begin makes the record of an operation that stays with the method.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {

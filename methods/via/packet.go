@@ -28,6 +28,8 @@ type packet struct {
 	next *packet
 }
 
+func (p *packet) link() **packet { return &p.next }
+
 // roomBytes is what a packet has at first where any memory can be sent: most
 // control packets fit.
 const roomBytes = 64

@@ -36,16 +36,16 @@ type remote struct {
 	// key is what the match bits of an expected message from this endpoint
 	// become in the match table; only the tag is to be added.
 	key     matchbits.Bits
-	sends   opQueue     // waiting to be sent, in post order
-	recvs   opQueue     // posted in DISCONNECT
-	control packetQueue // control packets waiting for a credit or room
-	movers  []*opState  // moves in DATA packets, waiting for a credit
-	ops     opList      // everything not completed
+	sends   opQueue               // waiting to be sent, in post order
+	recvs   opQueue               // posted in DISCONNECT
+	control fifo[packet, *packet] // control packets waiting for a credit or room
+	movers  []*opState            // moves in DATA packets, waiting for a credit
+	ops     opList                // everything not completed
 
 	earlies       earlyList
 	earlyBytes    int // 0 ≤ earlyBytes
 	earlyMessages int // 0 ≤ earlyMessages
-	held          heldQueue
+	held          fifo[held, *held]
 
 	count traffic
 
@@ -140,36 +140,6 @@ func (r *remote) truncation(message, buffer int) error {
 // credits are withheld.
 func (r *remote) overLimit() bool {
 	return r.earlyBytes > EarlyBytesMaxPerPeer || r.earlyMessages > EarlyMessagesMaxPerPeer || r.held.head != nil
-}
-
-// packetQueue is a queue of control packets.
-type packetQueue struct{ head, tail *packet }
-
-func (q *packetQueue) push(p *packet) {
-	p.next = nil
-	if q.tail != nil {
-		q.tail.next = p
-	} else {
-		q.head = p
-	}
-	q.tail = p
-}
-
-func (q *packetQueue) pop() *packet {
-	p := q.head
-	if q.head = p.next; q.head == nil {
-		q.tail = nil
-	}
-	p.next = nil
-	return p
-}
-
-func (q *packetQueue) putBack(p *packet) {
-	p.next = q.head
-	q.head = p
-	if q.tail == nil {
-		q.tail = p
-	}
 }
 
 // checkHost looks at a name before the provider does.

@@ -13,34 +13,7 @@ type held struct {
 	next  *held
 }
 
-// heldQueue keeps them in the order in which they came.
-type heldQueue struct{ head, tail *held }
-
-func (q *heldQueue) push(h *held) {
-	if q.tail != nil {
-		q.tail.next = h
-	} else {
-		q.head = h
-	}
-	q.tail = h
-}
-
-func (q *heldQueue) pop() *held {
-	h := q.head
-	if q.head = h.next; q.head == nil {
-		q.tail = nil
-	}
-	h.next = nil
-	return h
-}
-
-func (q *heldQueue) putBack(h *held) {
-	h.next = q.head
-	q.head = h
-	if q.tail == nil {
-		q.tail = h
-	}
-}
+func (h *held) link() **held { return &h.next }
 
 // unexpected hands an unexpected message of one packet to the endpoint, or
 // holds a copy of it. Credits for what is held are withheld, so a peer can
