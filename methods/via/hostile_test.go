@@ -3,6 +3,7 @@ package via_test
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,6 +249,36 @@ func TestHostilePackets(t *testing.T) {
 		})
 		h.honestExchange()
 	})
+}
+
+// TestHostileWithoutCredits: a peer that sends without credits, which its NIC
+// lets it do, is dropped before it costs more memory than the credits allow, also
+// when it gives none back.
+func TestHostileWithoutCredits(t *testing.T) {
+	for name, tooMany := range map[string]int{"taken": 64 * 64, "not taken": via.EarlyMessagesMaxPerPeer + 2*via.CreditsPerPeer} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostileWorld(t, 1)
+			h.connect()
+			kind := matchbits.TypeUnexpected
+			if name == "not taken" {
+				kind = matchbits.TypeExpected
+			}
+			for range tooMany {
+				h.send(kind, 0, wire.EagerFirst{Length: 1}.Aux(), []byte{1})
+				h.pollHostile()
+				h.turn()
+			}
+			h.until(func() bool { h.pollHostile(); return h.protocolErrors() > 0 })
+			from, err := h.victim.Lookup("via+sim://hostile")
+			require.NoError(t, err)
+			h.until(func() bool {
+				h.pollHostile()
+				err := h.victim.CheckAddr(from)
+				return err != nil && strings.Contains(err.Error(), "without a credit")
+			})
+			h.honestExchange()
+		})
+	}
 }
 
 // TestSimHostile sends packets drawn at random, most of them almost right, and

@@ -31,6 +31,7 @@ type link struct {
 	recvs    []nic.Descriptor
 	credits  int             // receives posted at first, which the peer is told of
 	unposted *nic.Descriptor // receives that the NIC had no room for, by Next
+	waiting  int             // how many; their credits are owed once they are posted
 	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
 	closing  bool
 }
@@ -95,8 +96,9 @@ func (m *method) equip(l *link) (err error) {
 		}
 	}
 	for l.credits = len(l.recvs); l.unposted != nil; l.credits-- {
-		l.unposted = l.unposted.Next // a spare, for later
+		l.unposted = l.unposted.Next // never posted: the peer is not told of it
 	}
+	l.waiting = 0
 	if l.credits < wire.CreditsMin {
 		return nic.ErrAgain
 	}
@@ -122,6 +124,7 @@ func (m *method) repost(l *link, d *nic.Descriptor) error {
 	err := l.vi.PostRecv(d)
 	if errors.Is(err, nic.ErrAgain) {
 		d.Next, l.unposted = l.unposted, d
+		l.waiting++
 		return nil
 	}
 	return err
@@ -133,6 +136,7 @@ func (m *method) repostAll(r *remote) {
 	for d := l.unposted; d != nil; d = l.unposted {
 		l.unposted = d.Next
 		d.Next = nil
+		l.waiting--
 		if err := m.repost(l, d); err != nil {
 			m.retryLater(r, err)
 			return

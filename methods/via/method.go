@@ -130,6 +130,10 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 		data = d.Segments[0].Data[:d.Length]
 	}
 	r.heard = true
+	if r.overdrawn() {
+		m.protocolError(r, errOverdrawn)
+		return
+	}
 	withhold := r.overLimit() && isMessage(data)
 	m.received(r, data)
 	if r.link != l {

@@ -1,6 +1,7 @@
 package via
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -135,6 +136,16 @@ func (r *remote) errorf(kind error, format string, args ...any) error {
 func (r *remote) truncation(message, buffer int) error {
 	return r.errorf(bmi.ErrTruncated, "message of %d bytes for a receive of %d", message, buffer)
 }
+
+// overdrawn tells whether a packet that just arrived was sent without a credit:
+// every receive posted for the peer is accounted for, and yet there was one. The
+// NIC cannot tell, since the receives are posted again at once; without this
+// check a peer that ignores credits would be held to no limit at all.
+func (r *remote) overdrawn() bool {
+	return r.credits.owed+r.withheld+r.link.waiting >= r.credits.posted
+}
+
+var errOverdrawn = errors.New("sent a packet without a credit for it")
 
 // overLimit tells whether the peer has sent so much that nobody took that its
 // credits are withheld.
