@@ -1,6 +1,7 @@
 // Package sim is a small world in which time and chance come from one seed: an
 // event queue in virtual time, links that lose, delay, duplicate, reorder and
-// corrupt, partitions, and checkers for what must hold whatever the world does.
+// corrupt, bottlenecks with a queue, partitions, and checkers for what must hold
+// whatever the world does.
 //
 // Nothing here knows of NICs, peers or messages; the simulated NIC that is built
 // on a World lives in methods/via/nic/sim. A World has no goroutine and no lock:

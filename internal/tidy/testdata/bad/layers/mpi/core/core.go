@@ -1,5 +1,5 @@
-// Package coll sits on bmi alone.
-package coll
+// Package core sits on bmi alone.
+package core
 
 import (
 	_ "github.com/viaduct-hpc/viaduct/bmi"

@@ -1,0 +1,53 @@
+package queue
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+type listed struct{ links Links[listed] }
+
+func (e *listed) Chain() *Links[listed] { return &e.links }
+
+// TestList compares the list with a slice, operation by operation.
+func TestList(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 5))
+	var l List[listed, *listed]
+	var model []*listed
+	for range 10_000 {
+		if rng.IntN(2) == 0 {
+			e := &listed{}
+			l.Add(e)
+			model = append(model, e)
+		} else if len(model) > 0 {
+			at := rng.IntN(len(model))
+			l.Remove(model[at])
+			require.Zero(t, *model[at], "an element that left has no links")
+			model = slices.Delete(model, at, at+1)
+		}
+		require.Equal(t, len(model), l.Len())
+		at := 0
+		for e := l.First(); e != nil; e = l.Next(e) {
+			require.Same(t, model[at], e)
+			at++
+		}
+		require.Equal(t, len(model), at)
+	}
+}
+
+// BenchmarkList is what a record costs that passes through a list of 32.
+func BenchmarkList(b *testing.B) {
+	var l List[listed, *listed]
+	records := make([]listed, 64)
+	for i := range records[:32] {
+		l.Add(&records[i])
+	}
+	b.ReportAllocs()
+	for i := 32; b.Loop(); i++ {
+		l.Add(&records[i%len(records)])
+		l.Remove(l.First())
+	}
+}

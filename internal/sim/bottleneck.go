@@ -1,0 +1,81 @@
+package sim
+
+import "time"
+
+// Rate describes a place that passes a limited number of bytes per second.
+type Rate struct {
+	// BytesPerSecond is how fast bytes leave; 0 means at once.
+	BytesPerSecond int
+	// QueueBytes is how many bytes may wait; 0 means no limit. What finds no
+	// room is dropped, and so is what is larger than the whole queue.
+	QueueBytes int
+}
+
+// A Bottleneck is a place with a Rate and one queue, first in, first out: a port of
+// a switch, or the wire behind a network card. Several links may lead through
+// one, which is how senders come to compete.
+type Bottleneck struct {
+	w       *World
+	rate    Rate
+	free    time.Duration // when the last byte of the queue leaves
+	waiting []waiting     // oldest first
+	queued  int           // bytes of those
+	passed  uint64
+	dropped uint64
+}
+
+// waiting is a packet in the queue.
+type waiting struct {
+	until time.Duration
+	bytes int
+}
+
+// NewBottleneck makes a place with an empty queue.
+func (w *World) NewBottleneck(r Rate) *Bottleneck { return &Bottleneck{w: w, rate: r} }
+
+// SetRate describes the place anew, for packets to come: those that wait leave
+// when Pass said that they would.
+func (b *Bottleneck) SetRate(r Rate) { b.rate = r }
+
+// Rate is what describes the place.
+func (b *Bottleneck) Rate() Rate { return b.rate }
+
+// Pass puts a packet into the queue and tells when its last byte has left; ok is
+// false if there was no room.
+func (b *Bottleneck) Pass(bytes int) (at time.Duration, ok bool) {
+	if queued := b.Queued(); b.rate.QueueBytes > 0 && queued+bytes > b.rate.QueueBytes {
+		b.dropped++
+		return 0, false
+	}
+	b.passed++
+	b.free = max(b.free, b.w.now) + b.rate.Time(bytes)
+	if b.free > b.w.now {
+		b.waiting = append(b.waiting, waiting{b.free, bytes})
+		b.queued += bytes
+	}
+	return b.free, true
+}
+
+// Delay is how long a packet without bytes would wait now.
+func (b *Bottleneck) Delay() time.Duration { return max(b.free-b.w.now, 0) }
+
+// Queued is the number of bytes of packets whose last byte has not left.
+func (b *Bottleneck) Queued() int {
+	gone := 0
+	for ; gone < len(b.waiting) && b.waiting[gone].until <= b.w.now; gone++ {
+		b.queued -= b.waiting[gone].bytes
+	}
+	b.waiting = b.waiting[gone:]
+	return b.queued
+}
+
+// Counts are the packets that found room, and those that did not.
+func (b *Bottleneck) Counts() (passed, dropped uint64) { return b.passed, b.dropped }
+
+// Time is how long that many bytes take.
+func (r Rate) Time(bytes int) time.Duration {
+	if r.BytesPerSecond <= 0 {
+		return 0
+	}
+	return time.Duration(float64(bytes) / float64(r.BytesPerSecond) * float64(time.Second))
+}

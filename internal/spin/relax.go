@@ -1,0 +1,7 @@
+//go:build amd64 || arm64
+
+package spin
+
+// Relax tells the core that its caller polls in vain, so that another thread of
+// the same core, perhaps the very one that is waited for, gets on faster.
+func Relax()

@@ -1,0 +1,6 @@
+#include "textflag.h"
+
+// func Relax()
+TEXT ·Relax(SB), NOSPLIT, $0-0
+	YIELD
+	RET
