@@ -32,6 +32,10 @@ func (a Addr) String() string {
 // Lookup turns text, "method://name", into an Addr. The same text gives the
 // same Addr until it is dropped. Looking up does not connect: that nobody
 // answers shows in the first operation. The method is opened if need be.
+//
+// Several addresses of one endpoint may be given, separated by commas, as in
+// PVFS: of the methods that the program carries the first is taken, and its
+// addresses are tried in turn if it can (methods/tcp).
 func (e *Endpoint) Lookup(address string) (Addr, error) {
 	e.addrMu.RLock()
 	a, ok := e.addrs[address]
@@ -39,7 +43,7 @@ func (e *Endpoint) Lookup(address string) (Addr, error) {
 	if ok && !a.e.dropped.Load() {
 		return a, nil
 	}
-	scheme, err := schemeOf(address)
+	scheme, own, err := choose(address)
 	if err != nil {
 		return Addr{}, err
 	}
@@ -52,7 +56,7 @@ func (e *Endpoint) Lookup(address string) (Addr, error) {
 		in.unlock()
 		return Addr{}, ErrClosed
 	}
-	a, err = in.method.Resolve(address)
+	a, err = in.method.Resolve(own)
 	in.unlock()
 	if err != nil {
 		return Addr{}, err
@@ -71,7 +75,7 @@ func (e *Endpoint) check(a Addr) (*instance, error) {
 	switch {
 	case a.e == nil:
 		return nil, fmt.Errorf("%w: the zero Addr names nobody, use one from Lookup", ErrInvalid)
-	case a.e.in.ep != e:
+	case a.e.in == nil || a.e.in.ep != e:
 		return nil, fmt.Errorf("%w: %s was looked up in another endpoint", ErrInvalid, a)
 	case a.e.dropped.Load():
 		return nil, fmt.Errorf("%w: %s", ErrDropped, a)
@@ -100,6 +104,9 @@ func (e *Endpoint) DropAddr(a Addr) error {
 	}
 	e.forget(a)
 	d.Drop(a.e.peer)
+	if e.queue.roomAgain() {
+		e.pollSoon()
+	}
 	return nil
 }
 
@@ -197,7 +204,7 @@ func (e *Endpoint) Alloc(a Addr, size int) ([]byte, error) {
 // Free gives back memory from Alloc with an address of the same method. No
 // operation may use it any more.
 func (e *Endpoint) Free(a Addr, mem []byte) error {
-	if a.e == nil || a.e.in.ep != e {
+	if a.e == nil || a.e.in == nil || a.e.in.ep != e {
 		_, err := e.check(a)
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/race"
 )
 
 // A small message allocates nothing, from post to completion, in any way of
@@ -90,7 +91,7 @@ func TestNoAllocations(t *testing.T) {
 
 // Nor does waiting for it: parked, asleep, in the background's hands.
 func TestNoAllocationsWhileWaiting(t *testing.T) {
-	if underRace {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for name, noSleeper := range map[string]bool{"asleep": false, "on a timer": true} {

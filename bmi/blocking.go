@@ -117,11 +117,15 @@ func (c *Context) abandon(w *waiter) {
 // ends first.
 func (c *Context) block(ctx context.Context, r *request, w *waiter) error {
 	e := c.ep
+	var a *audience // an operation of a helper knows its waiter
+	if r.kind == waitRoom {
+		a = &c.audience
+	}
 	if e.first(r, firstPolls) {
 		return nil
 	}
 	if ctx.Done() == nil {
-		for !e.wait(r, Forever, w) {
+		for !e.wait(r, a, Forever, w) {
 			w.cancelled.Store(false)
 		}
 		return nil
@@ -134,7 +138,7 @@ func (c *Context) block(ctx context.Context, r *request, w *waiter) error {
 	})
 	served := false
 	for !served && ctx.Err() == nil {
-		served = e.wait(r, Forever, w)
+		served = e.wait(r, a, Forever, w)
 	}
 	if !stop() {
 		<-ended // the function must not touch w later

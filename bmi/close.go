@@ -59,7 +59,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	all.Wait()
 	e.waitForWatchers(ctx)
 	close(e.closed)
-	e.spinner.load.close()
+	e.spinner.Close()
 	e.wakeEverybody()
 	return errors.Join(errs...)
 }

@@ -14,6 +14,10 @@ type Config struct {
 	// Methods are further methods to open at once, by name; others open on
 	// the first Lookup of one of their addresses.
 	Methods []string
+	// Plugins are plugins to load first, binaries or folders of them; their methods
+	// are then registered in this process, for every endpoint. The program imports
+	// package plugins for it, which loads those of the environment, too.
+	Plugins []string
 	// Options holds, per method name, the driver's own option type.
 	Options map[string]any
 	// Limits bound what the endpoint keeps. Zero values mean defaults.
@@ -57,9 +61,9 @@ const (
 	cancelTimeMax         = 2 * time.Second
 
 	// spinTimeMax is several times what a sleep and its wake-up cost, so that
-	// also the answer to a message of 1 MiB finds its caller polling. It is
-	// spent only as long as it helps, see spinner.
-	spinTimeMax = 100 * time.Microsecond
+	// also the answer to a message of 1 MiB over TCP finds its caller polling.
+	// It is spent only as long as it helps, see spinner.
+	spinTimeMax = 400 * time.Microsecond
 )
 
 // withDefaults fills in what was left zero.

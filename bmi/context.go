@@ -59,7 +59,7 @@ func (c *Context) Close() error {
 	for _, in := range e.methods() {
 		r := request{kind: waitQuiet, ctx: c, in: in}
 		if !e.first(&r, firstPolls) {
-			e.wait(&r, max(until-e.now(), 0), nil)
+			e.wait(&r, &c.audience, max(until-e.now(), 0), nil)
 		}
 		in.lock()
 		if l := in.existingLocked(c); l != nil {

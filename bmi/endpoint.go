@@ -26,7 +26,8 @@ type Endpoint struct {
 	addrMu sync.RWMutex
 	addrs  map[string]Addr // what Lookup found, by the text it was given
 
-	handlers [256]atomic.Pointer[func(Message)] // by class
+	handlers [256]atomic.Pointer[func(Message)]      // by class
+	quick    [256]atomic.Pointer[func(Message) bool] // of HandleQuick
 	queue    unexpectedQueue
 
 	monitor  monitor
@@ -35,8 +36,8 @@ type Endpoint struct {
 	watchers sync.WaitGroup
 }
 
-// Open opens an endpoint. Its methods are those of cfg.Listen and cfg.Methods;
-// ctx bounds how long they may take to open.
+// Open opens an endpoint. Its methods are those of cfg.Listen and cfg.Methods, after the
+// plugins are loaded that offer some; ctx bounds how long all that may take.
 func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	e := &Endpoint{
 		cfg:    cfg.withDefaults(),
@@ -46,8 +47,11 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	}
 	e.instances.Store(new([]*instance))
 	e.queue.init(e.cfg.Limits)
-	e.spinner.init(e.cfg.SpinMax)
+	e.spinner.Init(e.cfg.SpinMax)
 
+	if err := loadPlugins(ctx, &e.cfg); err != nil {
+		return nil, err
+	}
 	listen := make(map[string][]string)
 	var names []string
 	for _, address := range cfg.Listen {

@@ -39,7 +39,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestRegister(t *testing.T) {
-	assert.PanicsWithValue(t, `bmi: Register: method "null" is registered twice`, func() { bmi.Register(nullDriver{}) })
+	assert.Panics(t, func() { bmi.Register(nullDriver{}) })
 	assert.Panics(t, func() { bmi.Register(named("")) })
 	assert.Panics(t, func() { bmi.Register(named("a://b")) })
 	var names []string
@@ -50,11 +50,59 @@ func TestRegister(t *testing.T) {
 	assert.Subset(t, names, []string{"mem", "null"})
 }
 
+// TestAdd: drivers that come and go.
+func TestAdd(t *testing.T) {
+	assert.ErrorIs(t, bmi.Add(nullDriver{}), bmi.ErrNameTaken)
+	assert.ErrorIs(t, bmi.Add(named("a://b")), bmi.ErrInvalid)
+	require.NoError(t, bmi.Add(named("guest")))
+	assert.Contains(t, bmi.Drivers(), bmi.Driver(named("guest")))
+	bmi.Remove(nullDriver2{})
+	bmi.Remove(named("guest"))
+	assert.NotContains(t, bmi.Drivers(), bmi.Driver(named("guest")))
+	assert.Contains(t, bmi.Drivers(), bmi.Driver(nullDriver{}), "another driver of that name stays")
+}
+
+// TestRemoveOfWhatCannotBeCompared: drivers are often structures with functions in them.
+func TestRemoveOfWhatCannotBeCompared(t *testing.T) {
+	d := hooked{named: "hooked", hook: func() {}}
+	require.NoError(t, bmi.Add(d))
+	bmi.Remove(named("hooked"))
+	assert.ErrorIs(t, bmi.Add(d), bmi.ErrNameTaken, "another driver of that name stays")
+	bmi.Remove(d)
+	require.NoError(t, bmi.Add(d))
+	bmi.Remove(d)
+}
+
+type hooked struct {
+	named
+	hook func()
+}
+
+// nullDriver2 has a name that is another driver's.
+type nullDriver2 struct{ nullDriver }
+
 type named string
 
 func (n named) Name() string { return string(n) }
 func (named) Open(context.Context, bmi.MethodConfig) (bmi.Method, error) {
 	return nil, bmi.ErrNotSupported
+}
+
+func TestLookupTakesTheFirstMethodThatThereIs(t *testing.T) {
+	e := newWorld(t).open("a")
+	want, err := e.Lookup("mem://b")
+	require.NoError(t, err)
+	got, err := e.Lookup("pigeon://x,mem://b,null://y")
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+
+	_, err = e.Lookup("pigeon://x,raven://y")
+	require.ErrorIs(t, err, bmi.ErrUnknownMethod)
+	assert.ErrorContains(t, err, `"pigeon"`)
+	_, err = e.Lookup("mem://b,c")
+	require.ErrorIs(t, err, bmi.ErrBadAddress)
+	_, err = e.Lookup("mem://b,mem://c")
+	require.ErrorIs(t, err, bmi.ErrBadAddress, "a method that knows no alternatives says so")
 }
 
 func TestLookup(t *testing.T) {

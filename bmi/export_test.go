@@ -11,6 +11,8 @@ func (e *Endpoint) StopWatchers() {
 
 // IgnoreLoad makes callers spin however busy the machine is.
 func (e *Endpoint) IgnoreLoad() {
-	e.spinner.load.close()
-	e.spinner.load.file = nil
+	e.spinner.IgnoreLoad()
 }
+
+// ForgetLoader undoes RegisterLoader.
+func ForgetLoader() { loader.Store(nil) }

@@ -106,6 +106,9 @@ func (f *fake) PostRecv(op *bmi.Op) {
 	f.posted = append(f.posted, op)
 }
 
+// Drop implements bmi.Dropper: the fake keeps nothing of its peers.
+func (f *fake) Drop(bmi.Peer) {}
+
 func (f *fake) Cancel(op *bmi.Op) {
 	if f.cancel != nil {
 		f.cancel(f, op)

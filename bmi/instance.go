@@ -134,7 +134,12 @@ func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
 			return accepted
 		}
 	}
-	in.handleLocked(*fn, Message{From: from, Class: class, Tag: tag, Data: data})
+	m := Message{From: from, Class: class, Tag: tag, Data: data}
+	if quick := in.ep.quick[class].Load(); quick != nil && (*quick)(m) {
+		in.calls++
+		return true
+	}
+	in.handleLocked(*fn, m)
 	return true
 }
 

@@ -29,6 +29,8 @@ type Op struct {
 	err  error
 	user any
 
+	done func(op *Op, size int, err error) // of a Host that is no endpoint, else nil
+
 	one  [1][]byte // backs Bufs of a message in one piece
 	list [][]byte  // backs Bufs of a list, kept for its capacity
 }
@@ -54,6 +56,10 @@ const (
 // length of the message, also when err is ErrTruncated. The method must not
 // touch the Op or its Bufs afterwards.
 func (op *Op) Complete(size int, err error) {
+	if op.done != nil {
+		op.done(op, size, err)
+		return
+	}
 	if op.state != opPosting && op.state != opPosted {
 		panic("bmi: a method completed an operation that it does not own")
 	}

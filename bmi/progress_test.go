@@ -140,8 +140,8 @@ func TestSeveralMethods(t *testing.T) {
 	p, err := s.ctx.PostRecv(s.peer, 1, nil, "fake")
 	require.NoError(t, err)
 	done := make(chan bmi.Completion)
-	go func() { done <- s.wait(p, nil) }()
 	before := s.ep.Stats().Endpoint.Sleeps
+	go func() { done <- s.wait(p, nil) }()
 	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.Sleeps > before && f.asleep() }, limit, time.Millisecond)
 	ready.Store(true)
 	f.host.Wake()
@@ -158,11 +158,11 @@ func TestAMethodOpensWhileSomebodySleeps(t *testing.T) {
 	s := f.open(t, bmi.Config{})
 	done := make(chan error)
 	out := make([]bmi.Completion, 1)
+	before := s.ep.Stats().Endpoint.Sleeps
 	go func() {
 		_, err := s.ctx.TestContext(out, limit)
 		done <- err
 	}()
-	before := s.ep.Stats().Endpoint.Sleeps
 	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.Sleeps > before }, limit, time.Millisecond)
 	other, err := s.ep.Lookup("null://peer")
 	require.NoError(t, err)
@@ -261,13 +261,35 @@ func TestBlockingCallThatIsFasterThanItsCancel(t *testing.T) {
 	s := f.open(t, bmi.Config{})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
+	before := s.ep.Stats().Endpoint.Sleeps
 	go func() {
 		n, err := s.ctx.Recv(ctx, s.peer, 1, make([]byte, 7))
 		assert.Equal(t, 7, n)
 		done <- err
 	}()
-	before := s.ep.Stats().Endpoint.Sleeps
 	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.Sleeps > before }, limit, time.Millisecond)
 	cancel()
 	assert.NoError(t, <-done)
+}
+
+// A message that takes long to move is no reason to sleep before its end.
+func TestSpinsWhileAnythingMoves(t *testing.T) {
+	var polls int
+	f := &fake{poll: func(f *fake) bool {
+		if len(f.posted) == 0 {
+			return false
+		}
+		if polls++; polls == 1000 {
+			f.complete(nil, nil)
+		}
+		time.Sleep(time.Microsecond)
+		return true
+	}}
+	s := f.open(t, bmi.Config{SpinMax: 5 * time.Millisecond})
+	s.ep.IgnoreLoad()
+	before := s.ep.Stats().Endpoint.SpinsLost
+	start := time.Now()
+	s.wait(s.ctx.PostRecv(s.peer, 1, nil, nil))
+	require.Greater(t, time.Since(start), 5*time.Millisecond)
+	assert.Equal(t, before, s.ep.Stats().Endpoint.SpinsLost)
 }

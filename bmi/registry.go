@@ -3,6 +3,7 @@ package bmi
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -18,16 +19,44 @@ var registry = struct {
 // called from init functions; a second driver of one name, or one without a
 // name, is a mistake in the program and panics.
 func Register(d Driver) {
+	if err := Add(d); err != nil {
+		panic(err)
+	}
+}
+
+// Add is Register for a driver that is found while the program runs: what is wrong with
+// its name is an error.
+func Add(d Driver) error {
 	name := d.Name()
 	registry.Lock()
 	defer registry.Unlock()
 	if name == "" || strings.Contains(name, "://") {
-		panic(fmt.Sprintf("bmi: Register: %q is no name for a method", name))
+		return fmt.Errorf("%w: %q is no name for a method", ErrInvalid, name)
 	}
 	if _, taken := registry.byName[name]; taken {
-		panic(fmt.Sprintf("bmi: Register: method %q is registered twice", name))
+		return fmt.Errorf("%w: there is a method %q already", ErrNameTaken, name)
 	}
 	registry.byName[name] = d
+	return nil
+}
+
+// Remove takes back what Add added, if it is still there under its name. Endpoints that
+// have opened the method keep it.
+func Remove(d Driver) {
+	registry.Lock()
+	defer registry.Unlock()
+	if there := registry.byName[d.Name()]; there != nil && same(there, d) {
+		delete(registry.byName, d.Name())
+	}
+}
+
+// same tells whether two drivers of one name are one. Values that cannot be compared, such
+// as structures with functions in them, are if they have the same type.
+func same(a, b Driver) bool {
+	if reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() {
+		return a == b
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
 // Drivers lists the registered drivers, sorted by name.
@@ -63,4 +92,34 @@ func schemeOf(address string) (string, error) {
 		return "", fmt.Errorf("%w %q: it must look like method://name", ErrBadAddress, address)
 	}
 	return scheme, nil
+}
+
+// choose picks, from an address with alternatives, the first method that the
+// program carries and the addresses that are its own.
+func choose(address string) (scheme, own string, err error) {
+	if scheme, err = schemeOf(address); err != nil || !strings.Contains(address, ",") {
+		return scheme, address, err
+	}
+	parts := strings.Split(address, ",")
+	schemes := make([]string, len(parts))
+	chosen := ""
+	for i, part := range parts {
+		if schemes[i], err = schemeOf(part); err != nil {
+			return "", "", err
+		}
+		if _, unknown := driverOf(schemes[i]); unknown == nil && chosen == "" {
+			chosen = schemes[i]
+		}
+	}
+	if chosen == "" {
+		_, err = driverOf(scheme)
+		return "", "", err
+	}
+	var mine []string
+	for i, part := range parts {
+		if schemes[i] == chosen {
+			mine = append(mine, part)
+		}
+	}
+	return chosen, strings.Join(mine, ","), nil
 }

@@ -10,6 +10,12 @@ type MethodStats struct {
 	Peers, Connected int
 	// PostedRecvs and EarlyMessages are waiting in the match tables now.
 	PostedRecvs, EarlyMessages int
+
+	// Link is what all connections took, those included that ended, and Packets
+	// what they went in. Both are zero for methods that leave it to the
+	// system, or to memory, to be reliable.
+	Link    LinkStats
+	Packets PacketStats
 }
 
 // PeerStats are one peer's totals since it became known.
@@ -23,6 +29,10 @@ type PeerStats struct {
 	CreditsAvailable, CreditsOwed int
 	// Refs is the number of operations in flight.
 	Refs int
+
+	// Link is what the connections with the peer took, while it was in use;
+	// what comes behind its end is in MethodStats alone.
+	Link LinkStats
 }
 
 // Traffic counts messages and what they cost.
@@ -42,6 +52,26 @@ type Traffic struct {
 	Connects, Disconnects uint64
 }
 
+// Add adds another's counts.
+func (t *Traffic) Add(o *Traffic) {
+	t.MessagesSent += o.MessagesSent
+	t.MessagesReceived += o.MessagesReceived
+	t.BytesSent += o.BytesSent
+	t.BytesReceived += o.BytesReceived
+	t.EagerSent += o.EagerSent
+	t.EagerReceived += o.EagerReceived
+	t.RendezvousSent += o.RendezvousSent
+	t.RendezvousReceived += o.RendezvousReceived
+	t.UnexpectedSent += o.UnexpectedSent
+	t.UnexpectedReceived += o.UnexpectedReceived
+	t.EarlyReceived += o.EarlyReceived
+	t.CreditsSent += o.CreditsSent
+	t.CreditStalls += o.CreditStalls
+	t.HeldUnexpected += o.HeldUnexpected
+	t.Connects += o.Connects
+	t.Disconnects += o.Disconnects
+}
+
 // ErrorCounts counts what went wrong, by kind.
 type ErrorCounts struct {
 	Truncated     uint64 // receives shorter than their message
@@ -50,6 +80,7 @@ type ErrorCounts struct {
 	Protocol      uint64 // packets that the format forbids
 	Version       uint64 // peers of another version
 	ConnectFailed uint64 // connects that nobody answered, or refused
+	TurnedAway    uint64 // connections not accepted, because a limit was reached
 }
 
 // Stats is what Endpoint.Stats returns.

@@ -3,6 +3,8 @@ package bmi
 import (
 	"fmt"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/spin"
 )
 
 // Test asks whether one operation completed, and returns it if so. wait is how
@@ -13,7 +15,7 @@ func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
 		return Completion{}, false, unknownOp(op)
 	}
 	r := request{kind: waitOp, ctx: c, id: op}
-	n, err := c.ep.test(&r, wait)
+	n, err := c.ep.test(&r, &c.audience, wait)
 	return r.one, n == 1, err
 }
 
@@ -37,7 +39,7 @@ func (c *Context) TestSome(ops []OpID, out []Completion, wait time.Duration) (in
 		return 0, errNoRoom
 	}
 	r := request{kind: waitSome, ctx: c, ids: ops, out: out}
-	return c.ep.test(&r, wait)
+	return c.ep.test(&r, &c.audience, wait)
 }
 
 // TestContext returns completed operations of the context, the oldest of each
@@ -47,7 +49,28 @@ func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error)
 		return 0, errNoRoom
 	}
 	r := request{kind: waitContext, ctx: c, out: out}
-	return c.ep.test(&r, wait)
+	return c.ep.test(&r, &c.audience, wait)
+}
+
+// TestUntil is TestContext for who waits for something else besides, that a handler or
+// another goroutine does: it also returns, perhaps with no completion, once done reports
+// true. done is called again and again by the caller, with a lock held: it looks at
+// something atomic, and nothing more. What makes it true is noticed at once if a handler
+// does it; any other goroutine calls Notify afterwards.
+func (c *Context) TestUntil(done func() bool, out []Completion, wait time.Duration) (int, error) {
+	if len(out) == 0 {
+		return 0, errNoRoom
+	}
+	r := request{kind: waitContext, ctx: c, out: out, until: done}
+	return c.ep.test(&r, &c.audience, wait)
+}
+
+// Notify makes the callers of TestUntil look at what they wait for. It costs next to
+// nothing if none of them sleeps.
+func (c *Context) Notify() {
+	if c.audience.waiting() {
+		c.ep.wakeAudience(&c.audience)
+	}
 }
 
 var errNoRoom = fmt.Errorf("%w: no room for a result, give a longer slice", ErrInvalid)
@@ -64,11 +87,13 @@ type request struct {
 	one        Completion // waitOp
 	out        []Completion
 	unexpected []Unexpected
-	n          int // results in one, out or unexpected
-	err        error
+	n          int  // results in one, out or unexpected
+	bad        bool // one of id and ids is not pending: unknown
+	unknown    OpID
 
-	in     *instance // waitCall, waitQuiet, waitRoom
-	waiter *waiter   // waitCall
+	until  func() bool // waitContext: what else ends the wait; may be nil
+	in     *instance   // waitCall, waitQuiet, waitRoom
+	waiter *waiter     // waitCall
 }
 
 type waitKind uint8
@@ -102,6 +127,7 @@ func (r *request) takeLocked(in *instance) bool {
 			l.takeLocked(l.first, &r.out[r.n])
 			r.n++
 		}
+		return r.n > 0 || r.until != nil && r.until()
 	case waitOp:
 		if r.id.method() == in.index {
 			r.takeOpLocked(l, r.id, &r.one)
@@ -117,33 +143,35 @@ func (r *request) takeLocked(in *instance) bool {
 	case waitRoom:
 		return r.in == in && (l.used < in.ep.cfg.Limits.PendingOps || l.closed || in.closing)
 	}
-	return r.n > 0 || r.err != nil
+	return r.n > 0 || r.bad
 }
 
 // withoutLane answers for a method with which the context posted nothing.
 func (r *request) withoutLane(in *instance) bool {
 	switch r.kind {
+	case waitContext:
+		return r.n > 0 || r.until != nil && r.until()
 	case waitOp:
 		if r.id.method() == in.index {
-			r.err = unknownOp(r.id)
+			r.bad, r.unknown = true, r.id
 		}
 	case waitSome:
 		for _, id := range r.ids {
 			if id != 0 && id.method() == in.index {
-				r.err = unknownOp(id)
+				r.bad, r.unknown = true, id
 			}
 		}
 	case waitQuiet, waitRoom:
 		return r.in == in
 	}
-	return r.n > 0 || r.err != nil
+	return r.n > 0 || r.bad
 }
 
 // takeOpLocked collects one operation if it completed.
 func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	op := l.findLocked(id)
 	if op == nil || l.closed {
-		r.err = unknownOp(id)
+		r.bad, r.unknown = true, id
 		return
 	}
 	if op.state == opCompleted {
@@ -152,26 +180,14 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	}
 }
 
-// audience is whom completions wake for this request; nil if the operation
-// itself knows.
-func (r *request) audience(e *Endpoint) *audience {
-	switch r.kind {
-	case waitUnexpected:
-		return &e.queue.audience
-	case waitCall:
-		return nil
-	}
-	return &r.ctx.audience
-}
-
 // test runs a request of the application.
-func (e *Endpoint) test(r *request, wait time.Duration) (int, error) {
+func (e *Endpoint) test(r *request, a *audience, wait time.Duration) (int, error) {
 	polls := 1
 	if wait != 0 && !e.cfg.Manual {
 		polls = firstPolls
 	}
 	if !e.first(r, polls) && wait != 0 {
-		e.wait(r, wait, nil)
+		e.wait(r, a, wait, nil)
 	}
 	if r.n > 0 {
 		return r.n, nil
@@ -182,7 +198,10 @@ func (e *Endpoint) test(r *request, wait time.Duration) (int, error) {
 	if e.closing.Load() && e.isClosed() {
 		return 0, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
 	}
-	return 0, r.err
+	if r.bad {
+		return 0, unknownOp(r.unknown)
+	}
+	return 0, nil
 }
 
 func (e *Endpoint) isClosed() bool {
@@ -201,7 +220,10 @@ func (e *Endpoint) first(r *request, polls int) bool {
 	if len(all) == 1 {
 		in := all[0]
 		in.lock()
-		ok := r.takeLocked(in) || in.burstLocked(r, polls)
+		ok := r.takeLocked(in)
+		if !ok {
+			ok, _ = in.burstLocked(r, polls)
+		}
 		in.unlock()
 		return ok
 	}
@@ -216,7 +238,9 @@ func (e *Endpoint) first(r *request, polls int) bool {
 	for i := range all {
 		in := all[(start+i)%len(all)]
 		in.lock()
-		if r.takeLocked(in) || in.burstLocked(r, polls/len(all)+1) {
+		if r.takeLocked(in) {
+			ok = true
+		} else if served, _ := in.burstLocked(r, polls/len(all)+1); served {
 			ok = true
 		}
 		in.unlock()
@@ -225,23 +249,27 @@ func (e *Endpoint) first(r *request, polls int) bool {
 }
 
 // burstLocked polls some times within one hold of the engine lock, but lets
-// go of it as soon as somebody else wants it.
-func (in *instance) burstLocked(r *request, polls int) bool {
+// go of it as soon as somebody else wants it. It also tells whether the method
+// made progress, be it for somebody else or with a part of a message.
+func (in *instance) burstLocked(r *request, polls int) (served, moved bool) {
 	for range polls {
-		if in.pollLocked() && r.takeLocked(in) {
-			if polls > 1 {
-				in.spinsWon++
+		if in.pollLocked() {
+			moved = true
+			if r.takeLocked(in) {
+				if polls > 1 {
+					in.spinsWon++
+				}
+				return true, true
 			}
-			return true
 		}
 		if in.wanted.Load() != 0 || in.handlers > 0 {
-			return false
+			return false, moved
 		}
 		if polls > 1 {
-			relax()
+			spin.Relax()
 		}
 	}
-	return false
+	return false, moved
 }
 
 // firstPolls is how often a caller that may wait polls before it joins the

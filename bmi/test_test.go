@@ -154,6 +154,7 @@ func TestCancelWakesTheWaiter(t *testing.T) {
 	p, err := a.ctx.PostRecv(a.peer, 1, nil, nil)
 	require.NoError(t, err)
 	done := make(chan error)
+	before := a.ep.Stats().Endpoint.Sleeps
 	go func() {
 		c, ok, err := a.ctx.Test(p.Op, limit)
 		if err == nil && ok {
@@ -161,7 +162,6 @@ func TestCancelWakesTheWaiter(t *testing.T) {
 		}
 		done <- err
 	}()
-	before := a.ep.Stats().Endpoint.Sleeps
 	require.Eventually(t, func() bool { return a.ep.Stats().Endpoint.Sleeps > before }, limit, time.Millisecond)
 	require.NoError(t, a.ctx.Cancel(p.Op))
 	assert.ErrorIs(t, <-done, bmi.ErrCancelled)

@@ -49,7 +49,7 @@ func (e *Endpoint) testUnexpected(class int, out []Unexpected, wait time.Duratio
 		return 0, errNoRoom
 	}
 	r := request{kind: waitUnexpected, class: class, unexpected: out}
-	n, err := e.test(&r, wait)
+	n, err := e.test(&r, &e.queue.audience, wait)
 	if n > 0 && e.queue.roomAgain() {
 		e.pollSoon()
 	}
@@ -104,6 +104,19 @@ func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 		e.pollSoon()
 	}
 	return nil
+}
+
+// HandleQuick adds to the handler of a class a function that sees each message before it,
+// and deals with those that are no trouble: it returns true for these, and false for what it
+// leaves to the handler. It is called with the method's lock held, which saves some time,
+// and so must not wait for anybody, nor for a lock that is held by who calls the endpoint;
+// of the endpoint it may call Context.Notify alone. nil removes it.
+func (e *Endpoint) HandleQuick(class Class, fn func(Message) bool) {
+	if fn == nil {
+		e.quick[class].Store(nil)
+		return
+	}
+	e.quick[class].Store(&fn)
 }
 
 // handle gives one queued message to a handler. The lock is released meanwhile.

@@ -107,6 +107,39 @@ func TestUnexpectedLimits(t *testing.T) {
 	}
 }
 
+// TestDropMakesRoom: what a dropped peer leaves room for is offered again at once, also to
+// somebody who sleeps.
+func TestDropMakesRoom(t *testing.T) {
+	var other bmi.Addr
+	taken := false
+	f := &fake{poll: func(f *fake) bool {
+		if other == (bmi.Addr{}) {
+			other = f.host.NewAddr(fakePeer{})
+			return f.host.Arrived(f.addr, 1, 0, []byte("in the way"))
+		}
+		offered := !taken
+		taken = taken || f.host.Arrived(other, 2, 0, []byte("waits"))
+		return taken && offered
+	}}
+	s := f.open(t, bmi.Config{Limits: bmi.Limits{UnexpectedMessages: 1}})
+	got := make(chan string)
+	go func() {
+		out := make([]bmi.Unexpected, 1)
+		_, err := s.ep.TestUnexpectedClass(2, out, limit)
+		assert.NoError(t, err)
+		got <- string(out[0].Data)
+	}()
+	require.Eventually(t, func() bool { return s.ep.Stats().Endpoint.RefusedUnexpected > 0 && f.asleep() }, limit, time.Millisecond)
+	require.NoError(t, s.ep.DropAddr(s.peer))
+	select {
+	case text := <-got:
+		assert.Equal(t, "waits", text)
+	case <-time.After(limit / 2):
+		assert.Fail(t, "nobody offered the message again")
+		<-got
+	}
+}
+
 func TestOneMessageIsAlwaysAccepted(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.Limits.UnexpectedBytes = 1

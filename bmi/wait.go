@@ -7,9 +7,12 @@ import (
 
 // wait polls, sleeps or is parked until the request is served, the time is
 // over, its context closes, or w is cancelled; it reports whether the request
-// was served. w is the helper's own waiter, or nil. When the endpoint closes,
-// it waits until every method did, and looks a last time.
-func (e *Endpoint) wait(r *request, limit time.Duration, w *waiter) bool {
+// was served. Completions wake those in a, which is nil if the operation itself
+// knows its waiter; it is an argument of its own, for what a request points to
+// may live on the caller's stack only if nothing of it is kept here. w is the
+// helper's own waiter, or nil. When the endpoint closes, wait waits until every
+// method did, and looks a last time.
+func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter) bool {
 	if e.cfg.Manual {
 		return false
 	}
@@ -22,12 +25,13 @@ func (e *Endpoint) wait(r *request, limit time.Duration, w *waiter) bool {
 	served := false
 	for !served && !e.over(r, w, deadline) {
 		if e.monitor.take() {
-			if served = e.spin(r, start, deadline); !served {
+			var since time.Duration
+			if served, since = e.spin(r, start, deadline); !served {
 				if w == nil {
 					w = newWaiter()
 				}
-				served = e.lead(r, w, deadline)
-				e.spinner.slept(e.now() - start)
+				served = e.lead(r, a, w, deadline)
+				e.spinner.Slept(e.now() - since)
 			}
 			e.monitor.busy.Store(false)
 			continue
@@ -35,7 +39,7 @@ func (e *Endpoint) wait(r *request, limit time.Duration, w *waiter) bool {
 		if w == nil {
 			w = newWaiter()
 		}
-		served = e.park(r, w, deadline)
+		served = e.park(r, a, w, deadline)
 	}
 	e.handover()
 	if own && w != nil {
@@ -69,25 +73,27 @@ func (e *Endpoint) takeAll(r *request) bool {
 	return served
 }
 
-// pass polls every method some times.
-func (e *Endpoint) pass(r *request, polls int) bool {
+// pass polls every method some times, and tells whether any made progress.
+func (e *Endpoint) pass(r *request, polls int) (served, moved bool) {
 	for _, in := range e.methods() {
+		did := false
 		in.lock()
-		served := r.takeLocked(in) || in.burstLocked(r, polls)
+		if served = r.takeLocked(in); !served {
+			served, did = in.burstLocked(r, polls)
+		}
 		in.unlock()
-		if served {
-			return true
+		if moved = moved || did; served {
+			return true, moved
 		}
 		for i := 0; i < 4 && in.wanted.Load() != 0; i++ {
 			runtime.Gosched() // who wants the lock gets it before we take it again
 		}
 	}
-	return false
+	return false, moved
 }
 
 // park waits for a completion, or for the monitor to be free.
-func (e *Endpoint) park(r *request, w *waiter, deadline time.Duration) bool {
-	a := r.audience(e)
+func (e *Endpoint) park(r *request, a *audience, w *waiter, deadline time.Duration) bool {
 	e.register(w, a, nil)
 	served := e.takeAll(r)
 	if !served && e.monitor.busy.Load() && !e.over(r, w, deadline) {
@@ -98,12 +104,12 @@ func (e *Endpoint) park(r *request, w *waiter, deadline time.Duration) bool {
 }
 
 // lead sleeps, and polls after each wake-up, as the holder of the monitor.
-func (e *Endpoint) lead(r *request, w *waiter, deadline time.Duration) bool {
+func (e *Endpoint) lead(r *request, a *audience, w *waiter, deadline time.Duration) bool {
 	idle := 0
 	for !e.over(r, w, deadline) {
 		all := e.methods()
 		if len(all) == 1 && all[0].sleeper != nil && idle < idleMax {
-			served, slept := e.sleepDirect(r, w, all[0], deadline)
+			served, slept := e.sleepDirect(r, a, w, all[0], deadline)
 			if served {
 				return true
 			}
@@ -115,7 +121,7 @@ func (e *Endpoint) lead(r *request, w *waiter, deadline time.Duration) bool {
 			continue
 		}
 		idle = 0
-		if e.sleepIndirect(r, w, deadline) {
+		if e.sleepIndirect(r, a, w, deadline) {
 			return true
 		}
 	}
@@ -128,9 +134,8 @@ const idleMax = 8
 
 // sleepDirect sleeps on the only method there is: one switch of threads from
 // an arrival to its completion.
-func (e *Endpoint) sleepDirect(r *request, w *waiter, in *instance, deadline time.Duration) (served, slept bool) {
+func (e *Endpoint) sleepDirect(r *request, a *audience, w *waiter, in *instance, deadline time.Duration) (served, slept bool) {
 	in.takeSleep()
-	a := r.audience(e)
 	e.register(w, a, in)
 	in.lock()
 	served = r.takeLocked(in)
@@ -164,7 +169,9 @@ func (e *Endpoint) sleepDirect(r *request, w *waiter, in *instance, deadline tim
 		in.sleeper.Disarm()
 	}
 	in.giveSleep() // before polling, which may run handlers
-	served = served || r.takeLocked(in) || in.burstLocked(r, wakePolls)
+	if served = served || r.takeLocked(in); !served {
+		served, _ = in.burstLocked(r, wakePolls)
+	}
 	in.unlock()
 	return served, armed && nap != 0
 }
@@ -174,8 +181,7 @@ const wakePolls = 8
 
 // sleepIndirect leaves the methods to their watchers, who wake the caller when
 // its operation completes.
-func (e *Endpoint) sleepIndirect(r *request, w *waiter, deadline time.Duration) bool {
-	a := r.audience(e)
+func (e *Endpoint) sleepIndirect(r *request, a *audience, w *waiter, deadline time.Duration) bool {
 	e.register(w, a, nil)
 	e.spinner.demand.Add(1)
 	for _, in := range e.methods() {
@@ -186,7 +192,11 @@ func (e *Endpoint) sleepIndirect(r *request, w *waiter, deadline time.Duration) 
 	}
 	e.spinner.demand.Add(-1)
 	e.unregister(w, a)
-	return e.takeAll(r) || e.pass(r, 1)
+	if e.takeAll(r) {
+		return true
+	}
+	served, _ := e.pass(r, 1)
+	return served
 }
 
 // takeSleep claims the right to sleep on the method, from its watcher if need

@@ -174,6 +174,7 @@ func testBlockingCancel(t T, s *Subject) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		out.poison()
+		w.strand(a, b, 2, size)
 	}
 	w.recovered(a, b)
 }

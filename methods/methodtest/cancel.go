@@ -1,6 +1,8 @@
 package methodtest
 
 import (
+	"slices"
+
 	"math/rand/v2"
 	"time"
 
@@ -216,6 +218,8 @@ func testCancelDuringTransfer(t T, s *Subject) {
 		w.cancelled(send, r)
 		if r.c.Err == nil {
 			r.got(m)
+		} else {
+			w.strand(a, b, 1, m.size)
 		}
 		w.recovered(a, b)
 	}
@@ -261,7 +265,7 @@ func testCancelSparesOthers(t T, s *Subject) {
 	w.exchange(c, b, 1, w.message(10))
 	size := a.sizesOfEachProtocol()[5]
 	waiting := b.recv(c, 7, size)
-	m := w.message(size)
+	m := w.message(slices.Max(w.early(a.sizesOfEachProtocol())))
 	early := c.send(b, 8, m)
 
 	send := a.send(b, 1, w.message(size))
@@ -273,7 +277,7 @@ func testCancelSparesOthers(t T, s *Subject) {
 	n := w.message(size)
 	w.done(c.send(b, 7, n))
 	waiting.got(n)
-	r := b.recv(c, 8, size)
+	r := b.recv(c, 8, m.size)
 	w.done(early)
 	r.got(m)
 	w.recovered(c, b)

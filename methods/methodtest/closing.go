@@ -134,6 +134,7 @@ func testCloseTellsPeers(t T, s *Subject) {
 	recvs := []*op{b.recv(a, 1, 10), b.recv(a, 2, 100_000)}
 	send := b.send(a, 3, w.message(b.sizesOfEachProtocol()[5])) // a posts no receive for it
 	other := b.recv(c, 1, 10)
+	b.heard(a)
 	w.closeNode(a)
 	w.failed(recvs)
 	w.wait(send)

@@ -10,7 +10,7 @@
 //	func TestConformance(t *testing.T) {
 //		methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
 //			return &methodtest.Subject{
-//				Address: func(name string) string { return "mine://" + name },
+//				Address: methodtest.Named("mine"),
 //			}
 //		})
 //	}
@@ -19,7 +19,7 @@
 // the method offers skips and says why. What cannot be read there (how to kill
 // an endpoint, how to start one in another process) are hooks of Subject; a
 // test whose hook is absent skips as well. For a Fork hook that runs the test
-// binary once more, TestMain calls Main. Tests are data: All holds every one
+// binary once more, TestMain calls Main or MainWithoutLeaks. Tests are data: All holds every one
 // in a sensible order, Basic those that the simplest useful method passes.
 //
 // # What lives here

@@ -45,8 +45,14 @@ func testDropAddr(t T, s *Subject) {
 		send := a.send(b, 3, w.message(size)) // no receive for it
 		a.drop(b)
 		w.failed(recvs, bmi.ErrDropped)
-		if !send.immediate {
+		switch {
+		case send.immediate:
+		case size > a.info().EagerSize && !s.HeadOfLine:
 			w.failed([]*op{send}, bmi.ErrDropped)
+		default: // it asked nobody first, and may have been faster
+			if w.wait(send); send.c.Err != nil {
+				w.failed([]*op{send}, bmi.ErrDropped)
+			}
 		}
 
 		buf := make([]byte, 10)
@@ -113,6 +119,7 @@ func testDropAddrTellsPeer(t T, s *Subject) {
 	w.exchange(a, b, 1, w.message(10))
 	w.exchange(b, a, 1, w.message(10))
 	r := b.recv(a, 1, 100)
+	b.heard(a)
 	a.drop(b)
 	w.failed([]*op{r})
 	w.renewed(a, b)

@@ -39,12 +39,18 @@ func (w *world) end() {
 func (w *world) closeBounded(n *node) bool {
 	w.Helper()
 	done := make(chan error, 1)
+	start := time.Now()
 	go func() { done <- n.ep.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), w.s.timeout())
 	defer cancel()
 	select {
 	case err := <-done:
-		if err != nil {
+		switch drain := n.cfg.Limits.DrainTimeMax; {
+		case err == nil:
+		case drain > 0 && time.Since(start) >= drain:
+			// It had little time, and says what it did not get done in it.
+			w.Logf("close of %s: %v", n.name, err)
+		default:
 			w.Errorf("close of %s: %v", n.name, err)
 		}
 		return true
@@ -172,7 +178,7 @@ func (n *node) counted() string {
 	}
 }
 
-var zeroCounter = regexp.MustCompile(`\w+:0 ?`)
+var zeroCounter = regexp.MustCompile(`\w+:0s? ?`)
 
 // counters prints those counters of v that are not zero.
 func counters(v any) string { return zeroCounter.ReplaceAllString(fmt.Sprintf("%+v", v), "") }

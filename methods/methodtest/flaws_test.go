@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 )
 
@@ -115,7 +116,7 @@ var caught = []struct {
 	{dropsNothing, []string{"DropAddr"}},
 	{dropKeepsEarly, []string{"DropAddrDiscardsEarly"}},
 	{forgetsOneOp, []string{"DropAddr", "CloseTellsPeers", "CrashCompletesEverything"}},
-	{leavesSilently, []string{"CloseTellsPeers", "RestartAfterClose", "DropAddrTellsPeer"}},
+	{leavesSilently, []string{"CloseTellsPeers", "RestartAfterClose", "DropAddrTellsPeer", "SleepWhileDropping"}},
 	{staleName, []string{"RestartAfterClose", "RestartManyTimes"}},
 	{namesCollide, []string{"NameTaken"}},
 	{waitsForNobody, []string{"PeerNotThere", "BlockingUnreachable"}},
@@ -196,7 +197,7 @@ func TestFlawsAreReported(t *testing.T) {
 	for _, c := range caught {
 		t.Run(string(c.flaw), func(t *testing.T) {
 			t.Parallel() // nearly all of it is waiting for time-outs
-			if raceEnabled && c.flaw == readsLate {
+			if race.Enabled && c.flaw == readsLate {
 				t.Skip("the race detector is faster")
 			}
 			for _, name := range c.tests {

@@ -95,6 +95,7 @@ func testForkKilled(t T, s *Subject) {
 			ops = append(append(ops, r), sends...)
 		}
 		waiting := a.recv(peer, 1000, 10)
+		a.heard(peer)
 		w.wait(ops[:1+round*10]...) // the peer is somewhere in the middle
 		p.Kill()
 		w.wait(ops...)

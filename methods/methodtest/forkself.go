@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
@@ -35,6 +36,20 @@ func Main(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, e
 		open = bmi.Open
 	}
 	if err := serveProcess(address, open); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// MainWithoutLeaks is Main for packages whose tests leave no goroutine behind: one that is
+// left when all tests have passed is printed, and the exit code is 1.
+func MainWithoutLeaks(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, error)) int {
+	code := Main(m, open)
+	if code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

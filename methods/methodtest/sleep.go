@@ -18,6 +18,7 @@ var sleepTests = Tests{
 	{"SleepManyContexts", false, testSleepManyContexts},
 	{"SleepEnds", false, testSleepEnds},
 	{"SleepUntilClose", false, testSleepUntilClose},
+	{"SleepWhileDropping", false, testSleepWhileDropping},
 }
 
 // sleepy makes an endpoint whose Test calls sleep at once.
@@ -236,5 +237,36 @@ func testSleepUntilClose(t T, s *Subject) {
 		case <-time.After(w.prompt()):
 			w.overdue(t, "closing an endpoint wakes those who sleep in its calls")
 		}
+	}
+}
+
+// testSleepWhileDropping: a peer is told that it was dropped even while somebody sleeps
+// at the endpoint that dropped it. Who polls a socket holds it open after its close.
+func testSleepWhileDropping(t T, s *Subject) {
+	w := newWorld(t, s)
+	w.threaded()
+	a, b := w.open("a", shortDrain, func(cfg *bmi.Config) { cfg.SpinMax = -1 }), w.open("b")
+	w.exchange(a, b, 1, w.message(10))
+	w.exchange(b, a, 1, w.message(10))
+	r := b.recv(a, 1, 100)
+	b.heard(a)
+	idle, err := a.ep.OpenContext()
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := idle.TestContext(make([]bmi.Completion, 1), bmi.Forever)
+		ended <- err
+	}()
+	time.Sleep(20 * time.Millisecond) // it sleeps by now, most likely
+	a.drop(b)
+	w.failed([]*op{r})
+	w.renewed(a, b)
+	a.abandon()
+	w.closeBounded(a)
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, bmi.ErrClosed)
+	case <-time.After(w.prompt()):
+		w.overdue(t, "closing an endpoint wakes who sleeps in a call")
 	}
 }

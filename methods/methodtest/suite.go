@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/viaduct-hpc/viaduct/internal/race"
 )
 
 // T is what the suite needs of a test in progress. *testing.T is one; so is
@@ -31,6 +33,17 @@ type Test struct {
 
 // Tests is an ordered list of tests.
 type Tests []Test
+
+// Share is what a seed runs where all tests with many seeds would take too long: the first whole
+// seeds run all, each other one a test in parts, and another seed others.
+func (ts Tests) Share(seed, whole, parts uint64) (share Tests) {
+	for i, test := range ts {
+		if seed <= whole || (seed+uint64(i))%parts == 0 {
+			share = append(share, test)
+		}
+	}
+	return share
+}
 
 // All holds every test, the simple ones first: when several fail, the first is
 // the one to look at.
@@ -63,6 +76,16 @@ func (ts Tests) Without(names ...string) Tests {
 		}
 	}
 	return ts.where(func(t Test) bool { return !slices.Contains(names, t.Name) })
+}
+
+// Again returns the tests for another run, of what differs little from what the first was
+// about. With the race detector, which copies slowly, it leaves out those of much memory,
+// which would say the same again.
+func (ts Tests) Again() Tests {
+	if !race.Enabled {
+		return ts
+	}
+	return ts.Without("Large", "LargeBothWays", "MaxExpectedSize", "CancelDuringTransfer", "EarlyFlood")
 }
 
 func (ts Tests) where(keep func(Test) bool) Tests {

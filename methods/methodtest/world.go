@@ -25,6 +25,8 @@ type world struct {
 	messages atomic.Uint64
 	tags     bmi.Tag // given out by freshTag
 
+	stranded []strand // see strand
+
 	// untaken: the test leaves unexpected messages behind on purpose.
 	untaken bool
 	ended   bool // end ran
@@ -161,14 +163,35 @@ func (n *node) forget(m *node) {
 	delete(n.known, m)
 }
 
-// introduce lets m learn how it addresses n, where its method cannot know.
+// introduce lets m learn how it addresses n, where its method cannot know. A first
+// message may be lost with a connection that n does not know to be broken.
 func (n *node) introduce(m *node, a bmi.Addr) {
 	n.w.Helper()
-	hello := n.lane.sendUnexpectedTo(a, 0, 0, n.w.message(0))
-	u := m.take(1)
-	m.learn(n, u[0].From)
-	u[0].Release()
-	n.w.done(hello)
+	var sent []message
+	var hellos []*op
+	n.untilDone("introduce "+n.name+" to "+m.name, func() bool {
+		sent = append(sent, n.w.message(0))
+		hello := n.lane.sendUnexpectedTo(a, 0, bmi.Tag(len(sent)), sent[len(sent)-1])
+		n.w.wait(hello)
+		hellos = append(hellos, hello)
+		if hello.c.Err != nil {
+			return false
+		}
+		// What was sent before it on the same connection comes before it.
+		var out [1]bmi.Unexpected
+		last := false
+		m.aWhile(func() bool {
+			got, err := m.ep.TestUnexpected(out[:], 0)
+			require.NoError(n.w, err)
+			if got == 1 {
+				last = out[0].Tag == bmi.Tag(len(sent))
+				m.learn(n, out[0].From)
+				out[0].Release()
+			}
+			return last
+		})
+		return last
+	})
 }
 
 // meet makes every pair of nodes know each other's addresses, so that lanes in

@@ -1,5 +1,0 @@
-//go:build !race
-
-package bmi_test
-
-const underRace = false

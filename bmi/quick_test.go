@@ -1,0 +1,63 @@
+package bmi_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// A quick function takes what it wants; the rest goes to the handler; their order stays.
+func TestHandleQuick(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.pair()
+	const messages = 300
+	var order []bmi.Tag // handlers of one method run one at a time
+	var quick, slow, ready atomic.Int64
+	require.NoError(t, b.ep.Handle(3, func(m bmi.Message) {
+		slow.Add(1)
+		order = append(order, m.Tag)
+		ready.Add(1)
+	}))
+	b.ep.HandleQuick(3, func(m bmi.Message) bool {
+		if m.Tag%3 == 0 {
+			return false
+		}
+		quick.Add(1)
+		order = append(order, m.Tag)
+		ready.Add(1)
+		b.ctx.Notify()
+		return true
+	})
+	before := b.ep.Stats().Endpoint.HandlerCalls
+	go func() {
+		for tag := range bmi.Tag(messages) {
+			a.wait(a.ctx.PostSendUnexpected(a.peer, 3, tag, nil, nil))
+		}
+	}()
+	var out [1]bmi.Completion
+	_, err := b.ctx.TestUntil(func() bool { return ready.Load() == messages }, out[:], limit)
+	require.NoError(t, err)
+	require.EqualValues(t, messages, ready.Load())
+	assert.EqualValues(t, messages/3, slow.Load())
+	assert.EqualValues(t, messages-messages/3, quick.Load())
+	for i, tag := range order {
+		require.EqualValues(t, i, tag)
+	}
+	assert.EqualValues(t, messages, b.ep.Stats().Endpoint.HandlerCalls-before)
+
+	b.ep.HandleQuick(3, nil)
+	b.ep.HandleQuick(4, func(bmi.Message) bool { t.Error("a class without a handler is queued"); return true })
+	a.wait(a.ctx.PostSendUnexpected(a.peer, 3, messages+1, nil, nil))
+	a.wait(a.ctx.PostSendUnexpected(a.peer, 4, 0, nil, nil))
+	require.Eventually(t, func() bool { return slow.Load() == messages/3+1 }, limit, time.Millisecond)
+	var queued [1]bmi.Unexpected
+	n, err := b.ep.TestUnexpected(queued[:], limit)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	queued[0].Release()
+}

@@ -1,7 +1,0 @@
-//go:build amd64 || arm64
-
-package bmi
-
-// relax tells the core that its caller polls in vain, so that another thread of
-// the same core, perhaps the very one that is waited for, gets on faster.
-func relax()

@@ -1,5 +1,0 @@
-//go:build !race
-
-package methodtest_test
-
-const raceEnabled = false
