@@ -1,12 +1,14 @@
 package via_test
 
 import (
+	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/via"
+	"github.com/viaduct-hpc/viaduct/internal/race"
 )
 
 // pingPair is two connected endpoints of this process, driven by one goroutine.
@@ -18,16 +20,42 @@ type pingPair struct {
 	completion [4]bmi.Completion
 }
 
-func newPingPair(t testing.TB, size int) *pingPair {
-	t.Setenv("VIADUCT_SHM_DIR", t.TempDir())
-	a, ca := openSHM(t, "a", via.Options{})
-	b, cb := openSHM(t, "b", via.Options{})
-	p := &pingPair{t: t, ca: ca, cb: cb, in: make([]byte, size), out: make([]byte, size)}
-	var err error
-	p.toB, err = a.Lookup("via+shm://b")
-	require.NoError(t, err)
-	p.toA, err = b.Lookup("via+shm://a")
-	require.NoError(t, err)
+// way is what a pair is connected by: a variable of the environment, and an
+// address to listen at.
+type way struct {
+	key, value string
+	listen     [2]string
+}
+
+func ways(t testing.TB) map[string]way {
+	udp := [2]string{"via+udp://127.0.0.1:0", "via+udp://127.0.0.1:0"}
+	return map[string]way{
+		"shm":          {"VIADUCT_SHM_DIR", t.TempDir(), [2]string{"via+shm://a", "via+shm://b"}},
+		"udp insecure": {"VIADUCT_UDP_INSECURE", "1", udp},
+		"udp secure":   {"VIADUCT_UDP_KEY", "correct horse battery staple", udp},
+	}
+}
+
+func newPingPair(t testing.TB, size int, how way) *pingPair {
+	t.Setenv(how.key, how.value)
+	p := &pingPair{t: t, in: make([]byte, size), out: make([]byte, size)}
+	var ends [2]*bmi.Endpoint
+	for i := range ends {
+		var err error
+		ends[i], err = bmi.Open(context.Background(), bmi.Config{Listen: how.listen[i : i+1]})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, ends[i].Close()) })
+	}
+	for i, c := range []**bmi.Context{&p.ca, &p.cb} {
+		var err error
+		*c, err = ends[i].OpenContext()
+		require.NoError(t, err)
+	}
+	for i, to := range []*bmi.Addr{&p.toA, &p.toB} {
+		var err error
+		*to, err = ends[1-i].Lookup(ends[i].Addresses()[0])
+		require.NoError(t, err)
+	}
 	for range 200 { // connect, fill the pools
 		p.message()
 	}
@@ -61,19 +89,25 @@ func (p *pingPair) message() {
 // TestNoAllocations: a small message allocates nothing between its post and its
 // completion, on either side.
 func TestNoAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	for _, size := range []int{0, 8, 40, 1000, 8176, 16384} {
-		p := newPingPair(t, size)
-		require.Zero(t, testing.AllocsPerRun(2000, p.message), "%d bytes", size)
+	for name, how := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{0, 8, 40, 960, 980, 1000, 8176, 16384} {
+				t.Run(strconv.Itoa(size), func(t *testing.T) {
+					p := newPingPair(t, size, how)
+					require.Zero(t, testing.AllocsPerRun(2000, p.message))
+				})
+			}
+		})
 	}
 }
 
 // BenchmarkMessage is what a small message costs both sides together, without
 // the way between two cores.
 func BenchmarkMessage(b *testing.B) {
-	p := newPingPair(b, 8)
+	p := newPingPair(b, 8, ways(b)["shm"])
 	b.ReportAllocs()
 	for b.Loop() {
 		p.message()

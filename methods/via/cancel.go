@@ -21,11 +21,11 @@ func (m *method) Cancel(op *bmi.Op) {
 			m.disconnect(s, err)
 			return
 		}
-		r.sends.remove(s)
+		r.sends.Remove(s)
 		m.finish(s, 0, err)
 		m.step(r, peer.Event{Kind: peer.EventUnqueued})
 	case phaseRecvQueued:
-		r.recvs.remove(s)
+		r.recvs.Remove(s)
 		m.finish(s, 0, err)
 	case phasePosted:
 		m.match.RemovePosted(s.ref)

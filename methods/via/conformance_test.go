@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 )
@@ -19,12 +17,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	code := methodtest.Main(m, nil)
-	if code == 0 && goleak.Find() != nil {
-		os.Stderr.WriteString(goleak.Find().Error() + "\n")
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(methodtest.MainWithoutLeaks(m, nil))
 }
 
 // TestConformanceSHM runs the conformance suite between endpoints of this

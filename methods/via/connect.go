@@ -3,6 +3,7 @@ package via
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
@@ -27,15 +28,14 @@ func (m *method) requested(req *vipl.ConnRequest) {
 		return
 	}
 	ask, err := wire.ParseLinkReq(req.Private)
-	if err == nil && ask.Name != "" && ask.Name != req.Remote.Host {
-		err = fmt.Errorf("%q calls itself %q: %w", req.Remote.Host, ask.Name, wire.ErrInvalid)
-	}
 	if err != nil {
 		m.errors.Protocol++
 		m.log.Warn("via: refused a connect request", "remote", req.Remote.Host, "error", err)
 		m.refuse(req, peer.ReasonProtocol)
 		return
 	}
+	// What the NIC says of the requester holds, not what that calls itself: one that
+	// listens at all addresses of its machine cannot know which of them we see.
 	r := m.byHost[req.Remote.Host]
 	if r == nil {
 		if r, err = m.newRemote(req.Remote.Host, ask.Name == ""); err != nil {
@@ -172,24 +172,47 @@ func (m *method) linkFailed(r *remote, id peer.Link, err error) {
 	m.step(r, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})
 }
 
+// errFlushed: a descriptor came back because the link ended, which says why itself.
+var errFlushed = errors.New("the connection ended")
+
+// brokenBy is the error of a descriptor that did not succeed.
+func brokenBy(what string, status nic.Status) error {
+	if status == nic.StatusFlushed {
+		return errFlushed
+	}
+	return fmt.Errorf("%s ended with status %d", what, status)
+}
+
 // linkBroke notes that the link in use gave an error. Nothing more is sent over
 // it; the operations fail in the next Poll, so that nobody who is in the middle
 // of one finds it gone.
 func (m *method) linkBroke(r *remote, err error) {
-	if r.link == nil || r.broken {
+	if r.link == nil {
+		return
+	}
+	if r.broken {
+		if errors.Is(r.cause, errFlushed) {
+			r.cause = err // which tells why
+		}
 		return
 	}
 	r.broken, r.open = true, false
-	r.cause = err
+	r.cause, r.causeWait = err, causeWaitPolls
 	m.broken = append(m.broken, r)
 	m.host.Wake()
 }
 
 // endBroken takes down the links that broke.
 func (m *method) endBroken() {
-	for len(m.broken) > 0 {
-		r := m.broken[0]
-		m.broken = m.broken[:copy(m.broken, m.broken[1:])]
+	wait := 0 // for the event that tells why, a few Polls
+	for len(m.broken) > wait {
+		r := m.broken[wait]
+		if r.broken && r.causeWait > 0 && errors.Is(r.cause, errFlushed) && r.vi.State() == vipl.Connected {
+			r.causeWait--
+			wait++
+			continue
+		}
+		m.broken = slices.Delete(m.broken, wait, wait+1)
 		if !r.broken {
 			continue // the machine has given that link up already
 		}
@@ -197,6 +220,9 @@ func (m *method) endBroken() {
 		m.log.Debug("via: link broke", "peer", r.name, "error", r.cause)
 		m.closeLink(r)
 		reason, _ := reasonOf(r.cause)
+		if reason == peer.ReasonTimeout {
+			reason = peer.ReasonLinkLost // somebody was there
+		}
 		m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: id, Reason: reason})
 	}
 }
@@ -221,6 +247,8 @@ func reasonOf(err error) (reason peer.Reason, remote bool) {
 		return peer.ReasonRefused, true
 	case errors.Is(err, vipl.ErrNoMatch), errors.Is(err, nic.ErrUnreachable):
 		return peer.ReasonAbsent, false
+	case errors.Is(err, nic.ErrKey):
+		return peer.ReasonRefused, false
 	case errors.Is(err, nic.ErrVersion):
 		return peer.ReasonVersion, false
 	case errors.Is(err, nic.ErrPeerDied):
@@ -258,7 +286,7 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 	err := m.failure(r, reason, remote)
 	r.failed = err
 	if r.assembly.unexpected {
-		m.buffers.give(r.assembly.buf)
+		m.buffers.Give(r.assembly.buf)
 	}
 	r.assembly = assembly{}
 	m.dropUnfinished(r)
@@ -354,7 +382,7 @@ func (m *method) maybeForget(r *remote) {
 	if !r.fsm.Idle() || r.ops.len > 0 || r.link != nil {
 		return
 	}
-	if r.dropped || r.fsm.SendPolicy() == peer.PolicyRefuse && r.earlyMessages == 0 && r.held.head == nil {
+	if r.dropped || r.fsm.SendPolicy() == peer.PolicyRefuse && r.earlyMessages == 0 && r.held.Head() == nil {
 		m.forget(r)
 	}
 }

@@ -26,7 +26,8 @@ type Options struct {
 	// and by default, EagerBytesMax.
 	EagerBytes int
 	// SplitBytes is the size from which both sides move a half each of a
-	// large message; by default SplitBytesMin.
+	// large message; by default SplitBytesMin if the NIC gains by it
+	// (nic.Caps.RDMACopies), else none is divided.
 	SplitBytes int
 	// Credits is the number of receives posted for each peer; at least
 	// wire.CreditsMin, by default CreditsPerPeer.
@@ -79,7 +80,13 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 		if errors.Is(err, nic.ErrNameTaken) {
 			return nil, fmt.Errorf("%w: %s://%s: %w", bmi.ErrNameTaken, d.Name(), host, err)
 		}
+		if errors.Is(err, nic.ErrBadAddress) {
+			return nil, fmt.Errorf("%w: %w", bmi.ErrBadAddress, err)
+		}
 		return nil, fmt.Errorf("via: %w", err)
+	}
+	if host != "" {
+		host = n.LocalAddr() // with the port, if it was the NIC that chose it
 	}
 	m, err := newMethod(d.Name(), host, n, cfg, opts)
 	if err != nil {
@@ -109,9 +116,6 @@ func options(o any) (Options, error) {
 	}
 	if opts.EagerBytes == 0 {
 		opts.EagerBytes = EagerBytesMax
-	}
-	if opts.SplitBytes == 0 {
-		opts.SplitBytes = SplitBytesMin
 	}
 	if opts.ConnectTimeout == 0 {
 		opts.ConnectTimeout = ConnectTimeout
@@ -147,13 +151,33 @@ func listenHost(scheme string, addresses []string) (string, error) {
 	return host, nil
 }
 
+// splitText says for people from which size on both sides copy.
+func (m *method) splitText() string {
+	if m.splitBytes > ExpectedBytesMax {
+		return "never"
+	}
+	return strconv.Itoa(m.splitBytes) + " B"
+}
+
+// splitBytes is Options.SplitBytes, or what suits the NIC.
+func (o *Options) splitBytes(caps nic.Caps) int {
+	switch {
+	case o.SplitBytes > 0:
+		return o.SplitBytes
+	case caps.RDMACopies:
+		return SplitBytesMin
+	default:
+		return ExpectedBytesMax + 1
+	}
+}
+
 func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Options) (*method, error) {
 	caps := n.Caps()
 	_, hasMemory := n.Device().(nic.Allocator)
 	m := &method{
 		nic: n, caps: caps, host: cfg.Host, hasMemory: hasMemory,
 		name: name, log: cfg.Log, clock: cfg.Clock,
-		splitBytes:      opts.SplitBytes,
+		splitBytes:      opts.splitBytes(caps),
 		letPass:         opts.Idle,
 		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
 		recvDepth:       min(opts.Credits, caps.RecvDepthMax),
@@ -234,7 +258,7 @@ func (m *method) Info() bmi.Info {
 			{"packet", strconv.Itoa(m.caps.MTUBytes) + " B"},
 			{"inline", strconv.Itoa(m.caps.InlineBytesMax) + " B"},
 			{"credits per peer", strconv.Itoa(m.recvDepth)},
-			{"both sides copy from", strconv.Itoa(m.splitBytes) + " B"},
+			{"both sides copy from", m.splitText()},
 			{"protocol version", strconv.Itoa(wire.Version)},
 		},
 	}

@@ -78,7 +78,7 @@ func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, b
 		unexpected: unexpected, class: bmi.Class(first.Class), tag: h.Bits.Tag(),
 	}
 	if unexpected {
-		a.buf = append(m.buffers.take(first.Length), body...)
+		a.buf = append(m.buffers.Take(first.Length), body...)
 		r.assembly = a
 		return
 	}

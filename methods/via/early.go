@@ -73,7 +73,7 @@ func (m *method) letGo(e *early) {
 	r.earlyMessages--
 	if e.data != nil {
 		r.earlyBytes -= cap(e.data)
-		m.buffers.give(e.data)
+		m.buffers.Give(e.data)
 	}
 	*e = early{next: m.freeEarlies}
 	m.freeEarlies = e
@@ -94,7 +94,7 @@ func (m *method) keepMessage(r *remote, tag uint32, body []byte) {
 // keepFirst keeps the beginning of a message.
 func (m *method) keepFirst(r *remote, tag uint32, size int, body []byte) *early {
 	e := m.keep(r, tag, size)
-	e.data = append(m.buffers.take(size), body...)
+	e.data = append(m.buffers.Take(size), body...)
 	r.earlyBytes += cap(e.data)
 	return e
 }

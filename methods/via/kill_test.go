@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -172,7 +174,7 @@ func TestKill(t *testing.T) {
 	moved := 0
 	for round := range *killRounds {
 		connected := connects(e)
-		kill := startVictim(t)
+		victim := startVictim(t, "via+shm://victim via+shm://survivor")
 		c := &churn{ctx: ctx, peer: peer}
 		if round%2 == 0 {
 			require.NoError(t, c.start()) // both sides connect
@@ -184,7 +186,7 @@ func TestKill(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, failed, "round %d: nobody was killed yet", round)
 		}
-		kill()
+		victim.kill()
 		killed := time.Now()
 		for c.pending > 0 {
 			require.Less(t, time.Since(killed), 10*time.Second, "round %d: %d operations hang: %+v", round, c.pending, e.Stats())
@@ -214,24 +216,56 @@ func failLeftovers(t *testing.T, c *churn) {
 	require.NoError(t, c.postSend(99, 8))
 }
 
-func startVictim(t *testing.T) (kill func()) {
+// A victimProcess is the other side.
+type victimProcess struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	in   io.Closer
+	over sync.Once
+}
+
+func startVictim(t *testing.T, spec string) *victimProcess {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), killVariable+"=via+shm://victim via+shm://survivor")
+	cmd.Env = append(os.Environ(), killVariable+"="+spec)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	v := &victimProcess{t: t, cmd: cmd, in: in}
+	t.Cleanup(v.kill)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "ready\n", line)
-	return func() {
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // reports the kill
-		_ = in.Close()
-	}
+	return v
+}
+
+// kill leaves it no time for anything, even if it is stopped.
+func (v *victimProcess) kill() {
+	v.over.Do(func() {
+		assert.NoError(v.t, v.cmd.Process.Kill())
+		_ = v.cmd.Wait() // reports the kill
+		_ = v.in.Close()
+	})
+}
+
+func (v *victimProcess) signal(s os.Signal) {
+	v.t.Helper()
+	require.NoError(v.t, v.cmd.Process.Signal(s))
+}
+
+// exits waits until it ends because an operation of its own has failed.
+func (v *victimProcess) exits(limit time.Duration) {
+	v.t.Helper()
+	v.over.Do(func() {
+		late := time.AfterFunc(limit, func() { _ = v.cmd.Process.Kill() })
+		err := v.cmd.Wait()
+		assert.True(v.t, late.Stop(), "it does not notice within %v", limit)
+		assert.Error(v.t, err)
+		_ = v.in.Close()
+	})
 }
 
 // connects counts the connections that an endpoint ever had.

@@ -50,8 +50,8 @@ const (
 	RDMAChunkBytes = 256 << 10
 	RDMAPollBytes  = 2 << 20
 
-	// SplitBytesMin is the size from which both sides move a half each;
-	// below, the receiver moves everything.
+	// SplitBytesMin is the size from which both sides move a half each over a NIC
+	// whose RDMA is a copy; below, and over others, the receiver moves everything.
 	SplitBytesMin = 32 << 10
 
 	// CompletionsPerPoll bounds the work of one Poll.
@@ -59,6 +59,10 @@ const (
 
 	// closeSpinPolls is how often Close polls in vain before it sleeps.
 	closeSpinPolls = 100
+
+	// causeWaitPolls is how many Polls a link whose descriptors came back has time to
+	// say why it ended.
+	causeWaitPolls = 64
 
 	// HousekeepingPolls is how many Polls go by between looks at the clock.
 	HousekeepingPolls = 128

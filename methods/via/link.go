@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
@@ -159,9 +160,12 @@ func (m *method) closeLink(r *remote) {
 		r.count.Disconnects++
 	}
 	r.connected, r.open, r.broken = false, false, false
+	if past := r.linkStats(); past != (bmi.LinkStats{}) {
+		r.pastLinks = &past
+	}
 	r.link, r.vi = nil, nil
-	for r.control.head != nil {
-		m.givePacket(r.control.pop()) // nobody is left to read it
+	for r.control.Head() != nil {
+		m.givePacket(r.control.Pop()) // nobody is left to read it
 	}
 	m.links.Give(l.myID, l.generation)
 	l.closing = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/buffers"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
@@ -73,7 +74,7 @@ type method struct {
 
 	movers     movers
 	freeLarges []*large
-	buffers    bufferPool
+	buffers    buffers.Pool
 	scratch    []byte // an unexpected message while a handler looks at it
 	rts        wire.RTS
 	cts        wire.CTS
@@ -151,7 +152,7 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	default:
 		r.credits.owe()
 	}
-	if r.control.head != nil || !r.sends.empty() {
+	if r.control.Head() != nil || !r.sends.Empty() {
 		m.pump(r)
 	}
 	if r.open && r.credits.mustReturn(r.withheld) {

@@ -2,7 +2,6 @@ package via
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
@@ -118,7 +117,7 @@ func (m *method) moved(p *packet) {
 		m.settle(s)
 	case status != nic.StatusSuccess:
 		// The peer closed its memory, or lied about it.
-		m.linkBroke(s.r, fmt.Errorf("RDMA ended with status %d", status))
+		m.linkBroke(s.r, brokenBy("RDMA", status))
 	default:
 		s.large.done += n
 		m.checkMoved(s)

@@ -2,6 +2,7 @@ package via
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
@@ -94,9 +95,9 @@ func (l *opList) remove(s *opState) {
 }
 
 // opQueue is a queue of operations; an operation waits in one at most.
-type opQueue = fifo[opState, *opState]
+type opQueue = queue.FIFO[opState, *opState]
 
-func (s *opState) link() **opState { return &s.queued }
+func (s *opState) Link() **opState { return &s.queued }
 
 // begin makes the record of an operation that stays with the method.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {

@@ -28,7 +28,7 @@ type packet struct {
 	next *packet
 }
 
-func (p *packet) link() **packet { return &p.next }
+func (p *packet) Link() **packet { return &p.next }
 
 // roomBytes is what a packet has at first where any memory can be sent: most
 // control packets fit.

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
@@ -15,15 +17,16 @@ import (
 type remote struct {
 	// What every message touches comes first. vi to assembly belong to the
 	// link in use and start anew with each.
-	open        bool // READY: messages may be sent
-	connected   bool // READY was reached with the link in use
-	broken      bool // in method.broken: the link is about to be given up
-	self        bool // the endpoint itself
-	refusing    bool // dropped, forgotten or closing: no new operations
-	heard       bool // something arrived since the machine was told
-	oneBytes    int  // largest message that goes as one packet, in bytes
-	packetBytes int  // largest payload of one packet, in bytes
-	eagerBytes  int  // largest message without RTS, in bytes
+	open        bool  // READY: messages may be sent
+	connected   bool  // READY was reached with the link in use
+	broken      bool  // in method.broken: the link is about to be given up
+	causeWait   uint8 // Polls in which a broken link may still tell why
+	self        bool  // the endpoint itself
+	refusing    bool  // dropped, forgotten or closing: no new operations
+	heard       bool  // something arrived since the machine was told
+	oneBytes    int   // largest message that goes as one packet, in bytes
+	packetBytes int   // largest payload of one packet, in bytes
+	eagerBytes  int   // largest message without RTS, in bytes
 	vi          *vipl.VI
 	credits     credits
 	sendSeq     uint32 // of the latest packet sent
@@ -37,18 +40,19 @@ type remote struct {
 	// key is what the match bits of an expected message from this endpoint
 	// become in the match table; only the tag is to be added.
 	key     matchbits.Bits
-	sends   opQueue               // waiting to be sent, in post order
-	recvs   opQueue               // posted in DISCONNECT
-	control fifo[packet, *packet] // control packets waiting for a credit or room
-	movers  []*opState            // moves in DATA packets, waiting for a credit
-	ops     opList                // everything not completed
+	sends   opQueue                     // waiting to be sent, in post order
+	recvs   opQueue                     // posted in DISCONNECT
+	control queue.FIFO[packet, *packet] // control packets waiting for a credit or room
+	movers  []*opState                  // moves in DATA packets, waiting for a credit
+	ops     opList                      // everything not completed
 
 	earlies       earlyList
 	earlyBytes    int // 0 ≤ earlyBytes
 	earlyMessages int // 0 ≤ earlyMessages
-	held          fifo[held, *held]
+	held          queue.FIFO[held, *held]
 
-	count traffic
+	count     traffic
+	pastLinks *bmi.LinkStats // of those that are out of use; nil: they counted nothing
 
 	fsm   peer.Machine
 	cause error // what the NIC said of the latest failure
@@ -101,6 +105,12 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 	if err := checkHost(host); err != nil {
 		return bmi.Addr{}, fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, address, err)
 	}
+	if n, ok := m.nic.Device().(nic.Namer); ok {
+		var err error
+		if host, err = n.CanonicalAddr(host); err != nil {
+			return bmi.Addr{}, fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, address, err)
+		}
+	}
 	if r := m.byHost[host]; r != nil {
 		return r.addr, nil
 	}
@@ -125,7 +135,7 @@ func (m *method) forget(r *remote) {
 	}
 	m.remotes.Give(r.id, r.generation)
 	m.unwatch(r)
-	m.past.add(&r.count)
+	m.past.Add(&r.count.Traffic)
 }
 
 // errorf makes the error of an operation with the peer.
@@ -150,7 +160,7 @@ var errOverdrawn = errors.New("sent a packet without a credit for it")
 // overLimit tells whether the peer has sent so much that nobody took that its
 // credits are withheld.
 func (r *remote) overLimit() bool {
-	return r.earlyBytes > EarlyBytesMaxPerPeer || r.earlyMessages > EarlyMessagesMaxPerPeer || r.held.head != nil
+	return r.earlyBytes > EarlyBytesMaxPerPeer || r.earlyMessages > EarlyMessagesMaxPerPeer || r.held.Head() != nil
 }
 
 // checkHost looks at a name before the provider does.

@@ -14,7 +14,7 @@ func (m *method) sendSelf(r *remote, op *bmi.Op) {
 	case op.Kind == bmi.KindSendUnexpected:
 		// The endpoint takes it in the next Poll: a handler must not run
 		// within a post.
-		data := m.buffers.take(op.Size)
+		data := m.buffers.Take(op.Size)
 		m.hold(r, op.Class, op.Tag, appendBytes(data, op.Bufs, 0, op.Size))
 		r.count.sentEager(op)
 		m.host.Wake()

@@ -16,7 +16,7 @@ import (
 // is on its way when PostSend returns; where the NIC copies, it is done.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if r.open && op.Size <= r.oneBytes && r.sends.empty() && r.control.head == nil && r.credits.mayMessage() {
+	if r.open && op.Size <= r.oneBytes && r.sends.Empty() && r.control.Head() == nil && r.credits.mayMessage() {
 		m.sendNow(r, op)
 		return
 	}
@@ -83,22 +83,22 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 
 func (m *method) queueSend(r *remote, op *bmi.Op) {
 	s := m.begin(r, op, phaseSendQueued)
-	r.sends.push(s)
+	r.sends.Push(s)
 }
 
 // pump sends what waits for this peer, control packets first, as far as
 // credits and the NIC allow.
 func (m *method) pump(r *remote) {
-	for r.mayControl(r.control.head) {
-		p := r.control.pop()
+	for r.mayControl(r.control.Head()) {
+		p := r.control.Pop()
 		if err := m.transmitControl(r, p); err != nil {
 			m.retryControl(r, p, err)
 			return
 		}
 	}
 	// An RTS may wait among the control packets: no message may overtake it.
-	for r.open && r.control.head == nil && !r.sends.empty() && r.credits.mayMessage() {
-		if !m.pushSend(r, r.sends.head) {
+	for r.open && r.control.Head() == nil && !r.sends.Empty() && r.credits.mayMessage() {
+		if !m.pushSend(r, r.sends.Head()) {
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func (m *method) pump(r *remote) {
 // there is no going on now.
 func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.op.Size > r.eagerBytes {
-		r.sends.pop()
+		r.sends.Pop()
 		if s.op.Kind == bmi.KindSendUnexpected {
 			m.finish(s, 0, r.errorf(bmi.ErrTooLarge, "the peer takes unexpected messages of %d bytes", r.eagerBytes))
 		} else {
@@ -138,7 +138,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.offset < s.op.Size {
 		return true
 	}
-	r.sends.pop()
+	r.sends.Pop()
 	r.count.sentEager(s.op)
 	if s.inflight > 0 {
 		s.phase = phaseSending
@@ -204,8 +204,8 @@ func failedNow(status nic.Status) error {
 func (m *method) sendControl(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) {
 	p.kind, p.tag, p.aux = kind, tag, aux
 	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	if r.control.head != nil || !r.mayControl(p) {
-		r.control.push(p)
+	if r.control.Head() != nil || !r.mayControl(p) {
+		r.control.Push(p)
 		return
 	}
 	if err := m.transmitControl(r, p); err != nil {
@@ -227,7 +227,7 @@ func (r *remote) mayControl(p *packet) bool {
 
 // mayMove tells whether a DATA packet may be sent now.
 func (r *remote) mayMove() bool {
-	return r.open && r.control.head == nil && r.credits.mayControl()
+	return r.open && r.control.Head() == nil && r.credits.mayControl()
 }
 
 // transmitControl sends a control packet now; the pool has it back when the
@@ -244,7 +244,7 @@ func (m *method) transmitControl(r *remote, p *packet) error {
 // of the queue. If the link is what failed, there is nobody to send it to.
 func (m *method) retryControl(r *remote, p *packet, err error) {
 	if errors.Is(err, nic.ErrAgain) {
-		r.control.putBack(p)
+		r.control.PutBack(p)
 	} else {
 		m.givePacket(p)
 	}
@@ -300,7 +300,7 @@ func (m *method) sent(p *packet) {
 	case s.phase == phaseFailing:
 		m.settle(s)
 	case status != nic.StatusSuccess:
-		m.linkBroke(s.r, fmt.Errorf("send ended with status %d", status))
+		m.linkBroke(s.r, brokenBy("send", status))
 	case s.inflight > 0:
 	case s.phase == phaseSending:
 		m.finish(s, s.op.Size, nil)

@@ -98,24 +98,35 @@ func (w *simWorld) stepped() *methodtest.Subject {
 // skipLong leaves out, beyond the first seeds, the tests that move the most
 // bytes: with many seeds they would take most of the time.
 func skipLong(seed uint64) map[string]string {
-	if seed <= 8 {
+	if seed <= wholeSeeds {
 		return nil
 	}
+	return skipAll(longTests, "takes long, the first seeds run it")
+}
+
+var longTests = []string{"Large", "LargeBothWays", "LargeManyAtOnce", "LargeAlloc", "EarlyFlood", "CancelDuringTransfer"}
+
+// skipAll skips tests for one reason.
+func skipAll(names []string, reason string) map[string]string {
 	skip := make(map[string]string)
-	for _, name := range []string{
-		"Large", "LargeBothWays", "LargeManyAtOnce", "LargeAlloc", "EarlyFlood", "CancelDuringTransfer",
-	} {
-		skip[name] = "takes long, the first 8 seeds run it"
+	for _, name := range names {
+		skip[name] = reason
 	}
 	return skip
 }
+
+// What a seed runs: see methodtest.Tests.Share.
+const (
+	wholeSeeds = 8
+	seedParts  = 4
+)
 
 // TestSimConformance runs the conformance suite over NICs of every kind: with
 // and without RDMA, loans, inline data, late and reordered completions, failing
 // posts, lost connect requests.
 func TestSimConformance(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
-		methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
+		methodtest.RunTests(t, methodtest.All.Share(seed, wholeSeeds, seedParts), func(methodtest.T) *methodtest.Subject {
 			return newSimWorld(seed, simnic.Stepped).stepped()
 		})
 	})
@@ -128,10 +139,7 @@ const wrapSeedsMax = 4
 // TestSimWrapped runs the suite over the wrapping NICs, one in the other: one
 // turns posts away and delays completions, one writes everything down.
 func TestSimWrapped(t *testing.T) {
-	sim.Run(t, func(t *testing.T, seed uint64) {
-		if seed > wrapSeedsMax && len(sim.Seeds(t)) > 1 {
-			t.Skipf("more than %d seeds add little here", wrapSeedsMax)
-		}
+	sim.RunAtMost(t, wrapSeedsMax, func(t *testing.T, seed uint64) {
 		methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
 			w := newSimWorld(seed, simnic.Stepped)
 			w.provider = trace.Wrap(fault.Wrap(w.nics, fault.Options{

@@ -42,26 +42,6 @@ func (t *traffic) receivedLarge(size int) {
 	t.RendezvousReceived++
 }
 
-// add adds another's counts.
-func (t *traffic) add(o *traffic) {
-	t.MessagesSent += o.MessagesSent
-	t.MessagesReceived += o.MessagesReceived
-	t.BytesSent += o.BytesSent
-	t.BytesReceived += o.BytesReceived
-	t.EagerSent += o.EagerSent
-	t.EagerReceived += o.EagerReceived
-	t.RendezvousSent += o.RendezvousSent
-	t.RendezvousReceived += o.RendezvousReceived
-	t.UnexpectedSent += o.UnexpectedSent
-	t.UnexpectedReceived += o.UnexpectedReceived
-	t.EarlyReceived += o.EarlyReceived
-	t.CreditsSent += o.CreditsSent
-	t.CreditStalls += o.CreditStalls
-	t.HeldUnexpected += o.HeldUnexpected
-	t.Connects += o.Connects
-	t.Disconnects += o.Disconnects
-}
-
 // countError counts an operation that ended with an error of its own. Errors
 // of a connection are counted once, when it ends.
 func (m *method) countError(err error) {
@@ -83,7 +63,7 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 		EarlyMessages: m.match.KeptLen(),
 	}
 	for r := range m.known() {
-		total.add(&r.count)
+		total.Add(&r.count.Traffic)
 		s.Peers++
 		if r.open {
 			s.Connected++
@@ -96,10 +76,25 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 			CreditsAvailable: r.credits.available,
 			CreditsOwed:      r.credits.owed + r.withheld,
 			Refs:             r.fsm.Refs(),
+			Link:             r.linkStats(),
 		})
 	}
 	s.Traffic = total.Traffic
+	info := m.nic.SystemInfo()
+	s.Link, s.Packets = bmi.LinkStats(info.Link), bmi.PacketStats(info.Packets)
 	return s, peers
+}
+
+// linkStats is what the links with a peer took.
+func (r *remote) linkStats() (sum bmi.LinkStats) {
+	if r.pastLinks != nil {
+		sum = *r.pastLinks
+	}
+	if r.link != nil {
+		now := bmi.LinkStats(r.link.vi.LinkStats())
+		sum.Add(&now)
+	}
+	return sum
 }
 
 // known walks the records of all peers, dropped ones that still drain included.

@@ -13,25 +13,25 @@ type held struct {
 	next  *held
 }
 
-func (h *held) link() **held { return &h.next }
+func (h *held) Link() **held { return &h.next }
 
 // unexpected hands an unexpected message of one packet to the endpoint, or
 // holds a copy of it. Credits for what is held are withheld, so a peer can
 // have no more held than receives were posted for it.
 func (m *method) unexpected(r *remote, class bmi.Class, tag bmi.Tag, body []byte) {
 	r.count.receivedUnexpected(len(body))
-	if r.held.head == nil && m.host.Arrived(r.addr, class, tag, m.private(body)) {
+	if r.held.Head() == nil && m.host.Arrived(r.addr, class, tag, m.private(body)) {
 		return
 	}
-	m.hold(r, class, tag, append(m.buffers.take(len(body)), body...))
+	m.hold(r, class, tag, append(m.buffers.Take(len(body)), body...))
 }
 
 // unexpectedWhole does the same with a message that was assembled.
 func (m *method) unexpectedWhole(r *remote, a assembly) {
 	r.count.receivedUnexpected(a.length)
 	tag := bmi.Tag(a.tag)
-	if r.held.head == nil && m.host.Arrived(r.addr, a.class, tag, a.buf) {
-		m.buffers.give(a.buf)
+	if r.held.Head() == nil && m.host.Arrived(r.addr, a.class, tag, a.buf) {
+		m.buffers.Give(a.buf)
 		return
 	}
 	m.hold(r, a.class, tag, a.buf)
@@ -49,7 +49,7 @@ func (m *method) private(body []byte) []byte {
 
 func (m *method) hold(r *remote, class bmi.Class, tag bmi.Tag, data []byte) {
 	r.count.HeldUnexpected++
-	r.held.push(&held{class: class, tag: tag, data: data})
+	r.held.Push(&held{class: class, tag: tag, data: data})
 	if !r.holding {
 		r.holding = true
 		m.holding = append(m.holding, r)
@@ -65,19 +65,19 @@ func (m *method) offerHeld() (did bool) {
 	m.holding = m.offering[:0]
 	for _, r := range offer {
 		r.holding = false
-		for last := r.held.tail; r.held.head != nil; {
-			h := r.held.pop()
+		for last := r.held.Tail(); r.held.Head() != nil; {
+			h := r.held.Pop()
 			if !m.host.Arrived(r.addr, h.class, h.tag, h.data) {
-				r.held.putBack(h)
+				r.held.PutBack(h)
 				break
 			}
 			did = true
-			m.buffers.give(h.data)
+			m.buffers.Give(h.data)
 			if h == last {
 				break // what a handler sent to itself waits for the next Poll
 			}
 		}
-		if r.held.head != nil && !r.holding {
+		if r.held.Head() != nil && !r.holding {
 			r.holding = true
 			m.holding = append(m.holding, r)
 		}
@@ -92,8 +92,8 @@ func (m *method) offerHeld() (did bool) {
 
 // dropHeld throws away what is held of a peer.
 func (m *method) dropHeld(r *remote) {
-	for r.held.head != nil {
-		m.buffers.give(r.held.pop().data)
+	for r.held.Head() != nil {
+		m.buffers.Give(r.held.Pop().data)
 	}
 }
 

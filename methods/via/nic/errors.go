@@ -15,6 +15,10 @@ var (
 	ErrNotConnected = errors.New("nic: port is not connected")
 	// ErrUnreachable: nobody listens at the address.
 	ErrUnreachable = errors.New("nic: nobody listens at this address")
+	// ErrBadAddress: what was given as an address is none, or none of this machine.
+	ErrBadAddress = errors.New("not an address of this kind")
+	// ErrKey: the two sides do not have the same secret, or one has none.
+	ErrKey = errors.New("nic: both sides need the same shared key")
 	// ErrTimeout: the other side did not answer in time.
 	ErrTimeout = errors.New("nic: the other side did not answer in time")
 	// ErrNameTaken: another live device has the name.

@@ -150,6 +150,14 @@ type Allocator interface {
 	Free(mem []byte) error
 }
 
+// A Namer is a device that tells a wrong address before anybody connects to it, and
+// whether two addresses are the same but for how they are written.
+type Namer interface {
+	// CanonicalAddr is an address to connect to in the form in which the device
+	// itself writes it. Its error is ErrBadAddress, wrapped.
+	CanonicalAddr(addr string) (string, error)
+}
+
 // Caps are a device's capabilities and limits. Callers choose by these and
 // never by a provider's name.
 type Caps struct {
@@ -170,6 +178,9 @@ type Caps struct {
 	// RDMAWrite, RDMARead: what the device moves without the remote side's
 	// help. Both may be used on the same pair of buffers at the same time.
 	RDMAWrite, RDMARead bool
+	// RDMACopies: RDMA is a copy by the processor of the side that posts it, so
+	// that a message of which each side moves a half takes half the time.
+	RDMACopies bool
 	// RDMABytesMax is the largest length of one RDMA descriptor.
 	RDMABytesMax int
 	// Reliability is the highest level a port may ask for.

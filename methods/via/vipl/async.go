@@ -1,6 +1,10 @@
 package vipl
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
 
 // ErrorCode says what kind of asynchronous error happened.
 type ErrorCode uint8
@@ -86,6 +90,10 @@ type SystemInfo struct {
 	CQFull uint64
 	// AsyncErrors were reported to the error callback.
 	AsyncErrors uint64
+	// Link is what the device counted of all its connections, past ones
+	// included, and Packets what it counted of packets; 0 if it counts none.
+	Link    nic.LinkStats
+	Packets nic.PacketStats
 }
 
 // SystemInfo is the guide's VipQuerySystemManagementInfo.
@@ -94,5 +102,6 @@ func (n *NIC) SystemInfo() SystemInfo {
 	info.VIs, info.CQs = n.vis, n.cqs
 	info.Regions, info.Ptags = len(n.memory), len(n.tags)
 	info.RequestsWaiting = len(n.requests)
+	info.Link, info.Packets = nic.LinkStatsOf(n.dev), nic.PacketStatsOf(n.dev)
 	return info
 }

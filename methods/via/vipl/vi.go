@@ -183,6 +183,10 @@ func (vi *VI) Query() VIInfo {
 // State is where the VI stands.
 func (vi *VI) State() State { return vi.state }
 
+// LinkStats is what the device counted of the present connection, or of the last
+// one until the VI is used for another; 0 if it counts nothing.
+func (vi *VI) LinkStats() nic.LinkStats { return nic.LinkStatsOf(vi.port) }
+
 // NIC is the NIC that the VI was made from.
 func (vi *VI) NIC() *NIC { return vi.n }
 

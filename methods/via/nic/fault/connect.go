@@ -102,3 +102,6 @@ func (p *port) connection(ev *nic.Event) {
 
 // RDMAUsable implements nic.RDMAPort for the port below.
 func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.inner) }
+
+// LinkStats implements nic.LinkCounter for the port below.
+func (p *port) LinkStats() nic.LinkStats { return nic.LinkStatsOf(p.inner) }

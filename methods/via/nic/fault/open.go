@@ -125,6 +125,12 @@ func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) 
 // Deregister is the wrapped device's.
 func (d *Device) Deregister(h nic.Handle) error { return d.inner.Deregister(h) }
 
+// LinkStats implements nic.LinkCounter for the device below.
+func (d *Device) LinkStats() nic.LinkStats { return nic.LinkStatsOf(d.inner) }
+
+// PacketStats implements nic.PacketCounter for the device below.
+func (d *Device) PacketStats() nic.PacketStats { return nic.PacketStatsOf(d.inner) }
+
 // NextDeadline is now while events are held back, else the wrapped device's.
 func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	at, ok = d.inner.NextDeadline()

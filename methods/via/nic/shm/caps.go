@@ -15,6 +15,7 @@ func (d *Device) Caps() nic.Caps {
 		UnregisteredSend: true,
 		RDMAWrite:        true,
 		RDMARead:         true,
+		RDMACopies:       true,
 		RDMABytesMax:     RDMABytesMax,
 		Reliability:      nic.ReliableReception,
 		CopiesOnPost:     true,

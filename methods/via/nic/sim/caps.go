@@ -18,6 +18,7 @@ func DefaultCaps() nic.Caps {
 		UnregisteredSend: true,
 		RDMAWrite:        true,
 		RDMARead:         true,
+		RDMACopies:       true,
 		RDMABytesMax:     1 << 30,
 		Reliability:      nic.ReliableReception,
 	}
@@ -42,5 +43,6 @@ func RandomCaps(rng *rand.Rand) nic.Caps {
 		RDMABytesMax:     pick(4096, 1<<20, 1<<30),
 		Reliability:      nic.Reliability(pick(int(nic.ReliableDelivery), int(nic.ReliableReception))),
 		CopiesOnPost:     flip(),
+		RDMACopies:       flip(),
 	}
 }

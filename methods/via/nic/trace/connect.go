@@ -110,3 +110,6 @@ func (d *Device) event(p *port, ev *nic.Event) {
 
 // RDMAUsable implements nic.RDMAPort for the port below.
 func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.Port) }
+
+// LinkStats implements nic.LinkCounter for the port below.
+func (p *port) LinkStats() nic.LinkStats { return nic.LinkStatsOf(p.Port) }

@@ -119,6 +119,12 @@ func (d *Device) Caps() nic.Caps { return d.inner.Caps() }
 // LocalAddr is the wrapped device's.
 func (d *Device) LocalAddr() string { return d.inner.LocalAddr() }
 
+// LinkStats implements nic.LinkCounter for the device below.
+func (d *Device) LinkStats() nic.LinkStats { return nic.LinkStatsOf(d.inner) }
+
+// PacketStats implements nic.PacketCounter for the device below.
+func (d *Device) PacketStats() nic.PacketStats { return nic.PacketStatsOf(d.inner) }
+
 // NextDeadline is the wrapped device's.
 func (d *Device) NextDeadline() (at time.Duration, ok bool) { return d.inner.NextDeadline() }
 

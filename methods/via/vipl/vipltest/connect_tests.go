@@ -300,7 +300,11 @@ func testCrash(t *testing.T, s Setup) {
 	p.recv(p.b, r)
 	s.Crash(p.a.name)
 	assert.Equal(t, nic.StatusFlushed, p.ended(p.b, r))
-	require.ErrorIs(t, p.event(p.b, vipl.EventDisconnected).Err, nic.ErrPeerDied)
+	noticed := nic.ErrPeerDied
+	if s.Apart {
+		noticed = nic.ErrTimeout
+	}
+	require.ErrorIs(t, p.event(p.b, vipl.EventDisconnected).Err, noticed)
 	require.Len(t, lost, 1)
 	assert.Equal(t, vipl.ErrorConnLost, lost[0].Code)
 	assert.Same(t, p.b.vi, lost[0].VI)

@@ -46,7 +46,7 @@ func testPeerToPeer(t *testing.T, s Setup) {
 			require.NoError(t, second.vi.ConnectPeerDone())
 			assert.Equal(t, uint64(1), first.n.SystemInfo().Connections, "one connection comes out")
 			_, some := first.n.NextDeadline()
-			assert.False(t, some && s.Clock != nil, "nothing is left to retry")
+			assert.False(t, some && s.Clock != nil && !s.Apart, "nothing is left to retry")
 		})
 	}
 }
@@ -97,8 +97,11 @@ func testPeerTimeout(t *testing.T, s Setup) {
 		// The other side never asks: neither the one that calls nor the one
 		// that waits to be called may hang.
 		require.NoError(t, pair[0].vi.ConnectPeerRequest(peerAddr(pair[1], "y"), opts))
-		at, ok := pair[0].n.NextDeadline()
-		assert.True(t, ok, "somebody must poll again at %v", at)
+		// On a busy machine the time may be over already.
+		if pair[0].vi.State() == vipl.PendingConnect {
+			at, ok := pair[0].n.NextDeadline()
+			assert.True(t, ok, "somebody must poll again at %v", at)
+		}
 		p.untilTime(20*time.Millisecond, func() bool { return pair[0].vi.State() == vipl.Idle })
 		require.ErrorIs(t, pair[0].vi.ConnectPeerDone(), vipl.ErrTimeout)
 	}

@@ -33,6 +33,9 @@ type Setup struct {
 	// Crash ends the NIC of a name as the death of its process would; nil if
 	// that cannot be done within one process.
 	Crash func(name string)
+	// Apart: the NICs have nothing in common but packets. They notice by silence
+	// that another one crashed, and have deadlines of their own at all times.
+	Apart bool
 }
 
 // A Test is one conformance test.

@@ -1,0 +1,76 @@
+package via_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via"
+)
+
+// unusedUDP is an address at which nobody listens.
+func unusedUDP(t *testing.T) string {
+	s, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer s.Close()
+	return s.LocalAddr().String()
+}
+
+// postUDP sends an unexpected message to an address from an endpoint of its own.
+func postUDP(t *testing.T, opts via.Options, to string) *bmi.Context {
+	ep, err := bmi.Open(t.Context(), bmi.Config{Options: map[string]any{"via+udp": opts}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, ep.Close()) })
+	addr, err := ep.Lookup("via+udp://" + to)
+	require.NoError(t, err)
+	c, err := ep.OpenContext()
+	require.NoError(t, err)
+	p, err := c.PostSendUnexpected(addr, 0, 1, []byte("hello"), nil)
+	require.NoError(t, err)
+	require.False(t, p.Done)
+	return c
+}
+
+// TestUDPNobodyThere: who sends to a port that nobody has is told so at once, as over
+// shared memory and TCP.
+func TestUDPNobodyThere(t *testing.T) {
+	t.Setenv("VIADUCT_UDP_INSECURE", "1")
+	start := time.Now()
+	c := postUDP(t, via.Options{}, unusedUDP(t))
+	var done [1]bmi.Completion
+	n, err := c.TestContext(done[:], 20*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.ErrorIs(t, done[0].Err, bmi.ErrUnreachable)
+	assert.Less(t, time.Since(start), 2*time.Second)
+}
+
+// TestUDPListenersMayComeLater: jobs whose parts start together say so, and then
+// nobody fails because he was early.
+func TestUDPListenersMayComeLater(t *testing.T) {
+	t.Setenv("VIADUCT_UDP_INSECURE", "1")
+	to := unusedUDP(t)
+	c := postUDP(t, via.Options{RetryAbsent: true}, to)
+	var done [1]bmi.Completion
+	n, err := c.TestContext(done[:], 200*time.Millisecond)
+	require.NoError(t, err)
+	require.Zero(t, n, "nobody is there, which is no failure: %v", done[0].Err)
+
+	there, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{"via+udp://" + to}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, there.Close()) })
+	var in [1]bmi.Unexpected
+	require.Eventually(t, func() bool {
+		n, err := there.TestUnexpected(in[:], 10*time.Millisecond)
+		return err == nil && n == 1
+	}, 20*time.Second, time.Millisecond)
+	in[0].Release()
+	n, err = c.TestContext(done[:], 20*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.NoError(t, done[0].Err)
+}

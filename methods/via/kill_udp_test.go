@@ -1,0 +1,167 @@
+package via_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/methods/methodtest"
+)
+
+const (
+	udpKillRounds = 100
+	// udpNoticed bounds how long an operation waits for a peer that was killed, and came
+	// back at its address: that answers for its predecessor, or calls on its own.
+	udpNoticed = 4 * time.Second
+	// udpSilent bounds how long it waits for one that says nothing: udp.GiveUp, and what
+	// a busy machine takes to find out.
+	udpSilent = 8 * time.Second
+)
+
+// A survivor has a peer in another process, to which bad things happen.
+type survivor struct {
+	t    *testing.T
+	ep   *bmi.Endpoint
+	ctx  *bmi.Context
+	peer bmi.Addr
+	spec string // of the victim
+	c    *churn
+}
+
+func newSurvivor(t *testing.T) *survivor {
+	t.Setenv(keyEnv, strings.Repeat("5eed", 16))
+	address := methodtest.UDPPorts(t, "via+udp")
+	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{address("survivor")}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ep.Close() }) // what was sent to the last victim is lost
+	s := &survivor{t: t, ep: ep, spec: address("victim") + " " + address("survivor")}
+	s.ctx, err = ep.OpenContext()
+	require.NoError(t, err)
+	s.peer, err = ep.Lookup(address("victim"))
+	require.NoError(t, err)
+	return s
+}
+
+// start begins a new churn, with sends of its own or only those of the other side.
+func (s *survivor) start(sends bool) {
+	s.c = &churn{ctx: s.ctx, peer: s.peer}
+	begin := s.c.receive
+	if sends {
+		begin = s.c.start
+	}
+	require.NoError(s.t, begin())
+}
+
+// turn goes on, and reports whether anything failed.
+func (s *survivor) turn(again bool) (failed error) {
+	s.t.Helper()
+	failed, err := s.c.turn(time.Millisecond, again)
+	require.NoError(s.t, err)
+	require.GreaterOrEqual(s.t, s.c.pending, 0, "an operation ended twice")
+	return failed
+}
+
+// goOn goes on for a time, in which nothing may fail.
+func (s *survivor) goOn(d time.Duration) {
+	s.t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		require.NoError(s.t, s.turn(true))
+	}
+}
+
+// talk goes on until messages arrive.
+func (s *survivor) talk(messages uint64) {
+	s.t.Helper()
+	first, start := s.received(), time.Now()
+	for s.received() < first+messages {
+		require.NoError(s.t, s.turn(true))
+		require.Less(s.t, time.Since(start), 10*time.Second, "nothing arrives: %+v", s.ep.Stats())
+	}
+}
+
+func (s *survivor) received() uint64 { return s.ep.Stats().Methods[0].MessagesReceived }
+
+// end waits until every operation has ended, and tells how long that took.
+func (s *survivor) end(limit time.Duration) (took time.Duration, failed error) {
+	s.t.Helper()
+	start := time.Now()
+	for s.c.pending > 0 {
+		if err := s.turn(false); err != nil {
+			failed = err
+		}
+		require.Less(s.t, time.Since(start), limit, "%d operations hang: %+v", s.c.pending, s.ep.Stats())
+	}
+	return time.Since(start), failed
+}
+
+// TestUDPKill kills the other side in the middle of traffic, most of it rendezvous,
+// again and again, and starts another one at its address. Every operation ends, once
+// and soon, and the next one reaches the new process.
+func TestUDPKill(t *testing.T) {
+	s := newSurvivor(t)
+	seed := sim.Seeds(t)[0]
+	rng := rand.New(rand.NewPCG(seed, 3))
+	rounds := udpKillRounds
+	if testing.Short() || race.Enabled {
+		rounds = 20
+	}
+	began := time.Now()
+	victim := startVictim(t, s.spec)
+	var slowest time.Duration
+	errors := map[string]int{}
+	for round := range rounds {
+		s.start(round%3 != 0)
+		if round%4 != 0 { // else it may be killed while they connect
+			s.talk(1)
+		}
+		s.goOn(time.Duration(rng.IntN(12)) * time.Millisecond)
+		victim.kill()
+		victim = startVictim(t, s.spec)
+		took, failed := s.end(udpNoticed)
+		if failed != nil {
+			errors[failed.Error()]++
+		}
+		slowest = max(slowest, took)
+	}
+	s.start(true)
+	s.talk(10)
+	victim.kill()
+	t.Logf("%d kills in %v, slowest end of all operations %v after the restart; seed %d; %v",
+		rounds, time.Since(began).Round(time.Millisecond), slowest, seed, errors)
+}
+
+// TestUDPStopped: a peer that says nothing for a while is waited for, for a while.
+func TestUDPStopped(t *testing.T) {
+	s := newSurvivor(t)
+	victim := startVictim(t, s.spec)
+	s.start(true)
+	s.talk(10)
+	victim.signal(syscall.SIGSTOP)
+	s.goOn(time.Second)
+	victim.signal(syscall.SIGCONT)
+	s.talk(100)
+
+	victim.signal(syscall.SIGSTOP)
+	took, failed := s.end(udpSilent)
+	require.ErrorIs(t, failed, bmi.ErrPeerFailed)
+	assert.Regexp(t, "has said nothing for 4|does not answer", failed.Error())
+	t.Logf("given up after %v: %v", took, failed)
+	assert.Greater(t, took, 3*time.Second)
+
+	// It finds out when it goes on, and the next process is reached.
+	victim.signal(syscall.SIGCONT)
+	victim.exits(10 * time.Second)
+	victim = startVictim(t, s.spec)
+	s.start(true)
+	s.talk(10)
+	victim.kill()
+}

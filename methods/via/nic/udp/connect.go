@@ -1,0 +1,175 @@
+package udp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// Connect implements nic.Port. INITs are sent again, at growing distances, until
+// an answer comes or the time is over.
+func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error {
+	d := p.dev
+	switch {
+	case d.closed || p.closed:
+		return nic.ErrClosed
+	case p.conn != nil || p.ended:
+		return errors.New("udp: the port is in use, connect an idle one")
+	case len(private) > nic.PrivateDataMax:
+		return fmt.Errorf("udp: %d bytes of private data, at most %d may travel with a connect request", len(private), nic.PrivateDataMax)
+	case timeout <= 0:
+		timeout = connectTimeout
+	}
+	to, err := parseRemote(addr)
+	if err != nil {
+		return fmt.Errorf("udp: %q: %w", addr, err)
+	}
+	c, err := d.newConn(p, connDialing)
+	if err != nil {
+		return err
+	}
+	if c.initiator, err = d.guard.Initiate(c.id, d.dataPort(), private); err != nil {
+		c.die()
+		return fmt.Errorf("udp: %w", err)
+	}
+	d.now = d.clock()
+	c.name = addr
+	c.since, c.until, c.again = d.now, d.now+timeout, initAgainMin
+	p.conn = c
+	c.resolve(to)
+	return nil
+}
+
+// newConn makes a connection that nobody has agreed to yet.
+func (d *Device) newConn(p *Port, state connState) (*conn, error) {
+	c := &conn{dev: d, port: p, queue: p.queue, state: state}
+	c.timer.Owner = c
+	for c.id == 0 || d.conns[c.id] != nil {
+		var b [4]byte
+		if _, err := io.ReadFull(d.opts.Random, b[:]); err != nil {
+			return nil, fmt.Errorf("udp: no random numbers: %w", err)
+		}
+		c.id = binary.LittleEndian.Uint32(b[:])
+	}
+	d.conns[c.id] = c
+	return c, nil
+}
+
+func (d *Device) dataPort() uint16 { return d.outs[wire.LaneData].socket.Addr().Port() }
+
+// ask sends an INIT, and again later.
+func (c *conn) ask() {
+	c.aim()
+	packet := c.initiator.Packet()
+	c.sendBare(packet)
+	c.probe(packet)
+	c.sendAgain(initAgainMax)
+}
+
+// answer sends the RESPONSE, and again later.
+func (c *conn) answer() {
+	c.sendBare(c.response)
+	c.sendAgain(answerAgainMax)
+}
+
+// sendAgain sets when a packet of the handshake is sent again.
+func (c *conn) sendAgain(most time.Duration) {
+	c.againAt = c.dev.now + c.again
+	c.again = min(2*c.again, most)
+	c.set()
+}
+
+// sendBare sends a packet of the handshake to the other side's priority lane.
+func (c *conn) sendBare(packet []byte) {
+	c.dev.sendBare(wire.LanePriority, c.local, c.remote[wire.LanePriority], packet)
+}
+
+// sendBare sends a packet that belongs to no connection yet, from an address of this
+// machine if there is one to be chosen. If there is no room it is lost, as any datagram
+// may be.
+func (d *Device) sendBare(lane uint8, local netip.Addr, to netip.AddrPort, packet []byte) {
+	o := &d.outs[lane]
+	if !o.fits(len(packet)) && !d.flush(int(lane)) {
+		return
+	}
+	from := len(o.pieces)
+	o.pieces = append(o.pieces, append(o.take(len(packet)), packet...))
+	o.put(dgram.Packet{From: local, To: to, Pieces: o.pieces[from:len(o.pieces):len(o.pieces)]}, nil)
+	if !d.entered {
+		d.flush(int(lane))
+	}
+}
+
+// answered takes a RETRY, RESPONSE or REFUSED.
+func (d *Device) answered(from netip.AddrPort, packet []byte, id uint32) {
+	c := d.conns[id]
+	if c == nil || !c.knows(from) {
+		d.stats.Stray++
+		return
+	}
+	if c.initiator == nil || c.state != connDialing && c.state != connOpen {
+		d.stats.Stray++
+		return
+	}
+	outcome, err := c.initiator.Input(from, packet)
+	switch outcome {
+	case secure.Again:
+		c.answered = true
+		c.again = initAgainMin
+		c.ask()
+	case secure.Connected:
+		peer := c.initiator.Peer()
+		c.remote[wire.LaneData] = netip.AddrPortFrom(from.Addr(), peer.Port)
+		c.state = connOpen
+		c.open(peer)
+		c.endProbes()
+		c.greet()
+		c.port.report(nic.EventConnected, &nic.ConnEvent{Remote: c.name})
+	case secure.Repeated:
+		c.greet()
+	case secure.Failed:
+		c.fail(c.refusal(err))
+	case secure.Ignored:
+		d.stats.Stray++
+	}
+}
+
+// greet says a word, for the other side to hear that we are there.
+func (c *conn) greet() {
+	c.emit(wire.LanePriority, 0, nil, false)
+	c.showData()
+	if !c.dev.entered {
+		c.dev.flush(wire.LanePriority)
+		c.dev.flush(wire.LaneData)
+	}
+}
+
+// refusal says why there will be no connection in terms of package nic.
+func (c *conn) refusal(err error) error {
+	var rejected *secure.RejectedError
+	if errors.As(err, &rejected) {
+		return &nic.RejectError{Remote: c.name, Reason: rejected.Reason}
+	}
+	kind, hint := nic.ErrProtocol, ""
+	var refused *secure.RefusedError
+	if errors.As(err, &refused) {
+		hint = keyHint(refused.Code)
+		switch refused.Code {
+		case wire.CodeNobody, wire.CodeBusy:
+			kind = nic.ErrUnreachable
+		case wire.CodeVersion:
+			kind = nic.ErrVersion
+		case wire.CodeKey, wire.CodeMode:
+			kind = nic.ErrKey
+		}
+	}
+	return fmt.Errorf("udp: %s: %w%s: %w", c.name, err, hint, kind)
+}

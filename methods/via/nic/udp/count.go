@@ -1,0 +1,82 @@
+package udp
+
+import (
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
+)
+
+var (
+	_ nic.LinkCounter   = (*Device)(nil)
+	_ nic.LinkCounter   = (*Port)(nil)
+	_ nic.PacketCounter = (*Device)(nil)
+)
+
+// linkCount sums up what lanes counted.
+type linkCount struct {
+	reliable.Stats
+	trips reliable.Histogram
+}
+
+// add adds both lanes of a connection.
+func (n *linkCount) add(c *conn) {
+	for lane := range c.lanes {
+		n.Add(c.lanes[lane].Stats())
+		n.trips.Merge(c.lanes[lane].Trips())
+	}
+}
+
+// stats is the sum in terms of package nic.
+func (n *linkCount) stats() nic.LinkStats {
+	return nic.LinkStats{
+		SegmentsSent: n.Sent, SegmentsReceived: n.Arrived,
+		Retransmitted: n.Resent, TimedOut: n.Timeouts, Spurious: n.Stats.Spurious,
+		Duplicates: n.Stats.Duplicates, Refused: n.Stats.Refused,
+		AcksSent: n.Stats.AcksSent, AcksReceived: n.AcksTaken,
+		RoundTrips:   n.trips.Count(),
+		RoundTripP50: n.trips.Percentile(50), RoundTripP99: n.trips.Percentile(99), RoundTripP999: n.trips.Percentile(99.9),
+	}
+}
+
+// LinkStats implements nic.LinkCounter.
+func (d *Device) LinkStats() nic.LinkStats {
+	sum := d.past
+	for _, c := range d.conns {
+		sum.add(c)
+	}
+	return sum.stats()
+}
+
+// LinkStats implements nic.LinkCounter. What the connection sends again after the
+// port has left it is in the counts of the device alone.
+func (p *Port) LinkStats() nic.LinkStats {
+	if p.conn == nil {
+		return p.last
+	}
+	return p.conn.linkStats()
+}
+
+func (c *conn) linkStats() nic.LinkStats {
+	var sum linkCount
+	sum.add(c)
+	return sum.stats()
+}
+
+// PacketStats implements nic.PacketCounter.
+func (d *Device) PacketStats() (sum nic.PacketStats) {
+	for lane := range d.outs {
+		s := d.outs[lane].socket.Stats()
+		sum.Sent += s.Sent
+		sum.BytesSent += s.SentBytes
+		sum.SendCalls += s.SendCalls
+		sum.GroupedSent += s.SentGrouped
+		sum.Unsent += s.Unsent + s.TooBig
+		sum.Received += s.Received
+		sum.BytesReceived += s.ReceivedBytes
+		sum.RecvCalls += s.RecvCalls
+		sum.GroupedReceived += s.ReceivedGrouped
+		sum.Overflowed += s.Overflowed
+	}
+	sum.Dropped = d.stats.Malformed + d.stats.Stray + d.stats.Forged + d.stats.Replayed
+	sum.Refused = d.stats.Refused
+	return sum
+}

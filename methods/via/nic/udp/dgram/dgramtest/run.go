@@ -1,0 +1,39 @@
+package dgramtest
+
+import (
+	"slices"
+	"testing"
+)
+
+// T is what a test needs of *testing.T.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	FailNow()
+	Skip(args ...any)
+	Cleanup(func())
+}
+
+// A test is one named requirement.
+type test struct {
+	name string
+	fn   func(t T, w *world)
+}
+
+// Run runs every test, each with a subject of its own. Sleep tests skip when the
+// device is no dgram.Sleeper or time is simulated.
+func Run(t *testing.T, factory Factory) {
+	for _, c := range all() {
+		t.Run(c.name, func(t *testing.T) { c.run(t, factory(t)) })
+	}
+}
+
+func (c test) run(t T, s *Subject) {
+	w := newWorld(t, s)
+	c.fn(t, w)
+	w.audit()
+}
+
+func all() []test {
+	return slices.Concat(openTests, trafficTests, familyTests, badTests, bufferTests, closeTests, sleepTests, randomTests, allocTests)
+}

@@ -1,0 +1,277 @@
+package dgramtest
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
+)
+
+var sleepTests = []test{
+	{"Arm refuses while there are arrivals", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		w.quiet(b)
+		b.away = true
+		a.give(b, w.payload(10))
+		w.soon(func() bool {
+			ok := s.Arm()
+			s.Disarm()
+			return !ok
+		})
+		b.away = false
+		w.arrived()
+	})},
+	{"an arrival ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		other := b.d.socket()
+		for i := range 20 {
+			to := []*sock{b, other}[i%2] // each socket of the device does
+			w.quiet(b)
+			w.armed(b, s)
+			woken := sleep(s, w.s.timeout())
+			w.giveAlone(a, to)
+			require.Less(t, <-woken, w.s.timeout(), "slept through an arrival")
+			s.Disarm()
+			w.arrived()
+		}
+	})},
+	{"an arrival between Arm and Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		for range 20 {
+			w.quiet(b)
+			w.armed(b, s)
+			w.giveAlone(a, b)
+			require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
+			s.Disarm()
+			w.arrived()
+		}
+	})},
+	{"an arrival while awake", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		for range 20 {
+			w.quiet(b)
+			w.giveAlone(a, b) // nobody is armed
+			if s.Arm() {
+				require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
+			}
+			s.Disarm()
+			w.arrived()
+		}
+	})},
+	{"room ends Sleep", sleeping(roomEndsSleep)},
+	{"Wake ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		for range 20 {
+			w.quiet(b)
+			w.armed(b, s)
+			woken := sleep(s, w.s.timeout())
+			s.Wake()
+			require.Less(t, <-woken, w.s.timeout(), "slept through Wake")
+			s.Disarm()
+		}
+	})},
+	{"Wake before Sleep ends the next one, once", sleeping(wakeOnce)},
+	{"Sleep ends in time", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		for _, nap := range []time.Duration{0, time.Microsecond, time.Millisecond, 30 * time.Millisecond} {
+			w.quiet(b)
+			w.armed(b, s)
+			// It may return for no reason, but not as a rule.
+			w.soon(func() bool {
+				took := <-sleep(s, nap)
+				assert.Less(t, took, w.s.timeout())
+				return took >= nap
+			})
+			s.Disarm()
+		}
+	})},
+	{"the end of the device ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		w.quiet(b)
+		w.armed(b, s)
+		woken := sleep(s, w.s.timeout())
+		require.NoError(t, b.d.Close())
+		b.closed = true
+		require.Less(t, <-woken, w.s.timeout())
+		s.Disarm()
+		assert.False(t, s.Arm(), "nothing to wait for")
+		require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "and so it returns at once")
+		s.Wake()
+		s.Disarm()
+	})},
+	{"a device without sockets sleeps", sleeping(func(t T, w *world, a, b *sock, _ dgram.Sleeper) {
+		s := w.device().Device.(dgram.Sleeper)
+		require.True(t, s.Arm())
+		woken := sleep(s, w.s.timeout())
+		s.Wake()
+		require.Less(t, <-woken, w.s.timeout())
+		s.Disarm()
+	})},
+	{"a closed socket is no reason", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
+		other := b.d.socket()
+		other.away = true
+		a.give(other, w.payload(10))
+		w.soon(func() bool {
+			ok := s.Arm()
+			s.Disarm()
+			return !ok
+		})
+		other.close()
+		clear(w.due)
+		w.quiet(b)
+		w.armed(b, s)
+		s.Disarm()
+	})},
+	{"many wakers", sleeping(manyWakers)},
+}
+
+// sleeping prepares two sockets; the device of the second one can sleep.
+func sleeping(fn func(t T, w *world, a, b *sock, s dgram.Sleeper)) func(T, *world) {
+	return func(t T, w *world) {
+		if w.s.Step != nil {
+			t.Skip("nobody sleeps in simulated time")
+		}
+		a, b := w.pair()
+		s, ok := b.d.Device.(dgram.Sleeper)
+		if !ok {
+			t.Skip("the device is no Sleeper")
+		}
+		a.give(b, w.payload(10))
+		w.arrived()
+		fn(t, w, a, b, s)
+	}
+}
+
+// quiet receives until nothing comes any more.
+func (w *world) quiet(s *sock) {
+	w.settle()
+	for s.drain() > 0 {
+		continue
+	}
+}
+
+// armed arms, and deals with what comes late.
+func (w *world) armed(b *sock, s dgram.Sleeper) {
+	w.t.Helper()
+	w.soon(func() bool {
+		if s.Arm() {
+			return true
+		}
+		s.Disarm()
+		b.drain()
+		return false
+	})
+}
+
+// soon repeats without sleeping on any device.
+func (w *world) soon(done func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(w.s.timeout()); !done(); runtime.Gosched() {
+		require.True(w.t, time.Now().Before(deadline), "took too long")
+	}
+}
+
+// giveAlone sends without anybody receiving.
+func (w *world) giveAlone(from, to *sock) {
+	batch := []dgram.Packet{from.packet(to, w.payload(10))}
+	w.soon(func() bool { return from.try(batch) == 1 })
+}
+
+// sleep sleeps in a goroutine of its own and reports how long it took.
+func sleep(s dgram.Sleeper, timeout time.Duration) <-chan time.Duration {
+	took, started := make(chan time.Duration, 1), make(chan struct{})
+	go func() {
+		start := time.Now()
+		close(started)
+		s.Sleep(timeout)
+		took <- time.Since(start)
+	}()
+	<-started
+	return took
+}
+
+// wakeOnce wakes early and twice, or between Arm and Sleep; either way it ends one
+// Sleep, and the next one lasts. (A device may wake for no reason, so that may be
+// tried again.)
+func wakeOnce(t T, w *world, a, b *sock, s dgram.Sleeper) {
+	const nap = 50 * time.Millisecond
+	for _, early := range []bool{true, false} {
+		w.quiet(b)
+		if early {
+			s.Wake()
+			s.Wake()
+		}
+		w.armed(b, s)
+		if !early {
+			s.Wake()
+		}
+		require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "a Wake was lost")
+		s.Disarm()
+		lasted := false
+		for tries := 0; tries < 3 && !lasted; tries++ {
+			w.quiet(b)
+			w.armed(b, s)
+			lasted = <-sleep(s, nap) >= nap
+			s.Disarm()
+		}
+		assert.True(t, lasted, "a Wake ends every Sleep")
+	}
+}
+
+// roomEndsSleep has an owner that sleeps over ErrAgain.
+func roomEndsSleep(t T, w *world, a, b *sock, s dgram.Sleeper) {
+	a.away, b.away = true, true
+	if !fill(b, a) {
+		t.Skip("the device always has room")
+	}
+	for range 20 {
+		w.soon(func() bool {
+			if !s.Arm() { // there was room by then
+				s.Disarm()
+				return !fill(b, a)
+			}
+			start := time.Now()
+			s.Sleep(w.s.timeout())
+			s.Disarm()
+			require.Less(t, time.Since(start), w.s.timeout(), "slept through room")
+			return true
+		})
+		if b.try([]dgram.Packet{one(a)}) == 1 && !fill(b, a) {
+			break
+		}
+	}
+	b.away = false
+	w.recover(b, a)
+}
+
+// manyWakers has several goroutines wake one that sleeps for ever: each Wake that
+// comes after the sleeper looked at the counter ends a Sleep.
+func manyWakers(t T, w *world, a, b *sock, s dgram.Sleeper) {
+	const wakers, each = 4, 500
+	news := make(chan struct{}, wakers*each)
+	for range wakers {
+		go func() {
+			for range each {
+				news <- struct{}{}
+				s.Wake()
+			}
+		}()
+	}
+	seen := 0
+	deadline := time.Now().Add(w.s.timeout())
+	for seen < wakers*each {
+		select {
+		case <-news:
+			seen++
+			continue
+		default:
+		}
+		armed := s.Arm()
+		if armed && len(news) == 0 {
+			start := time.Now()
+			s.Sleep(w.s.timeout())
+			require.Less(t, time.Since(start), w.s.timeout(), "a Wake was lost")
+		}
+		s.Disarm()
+		if !armed {
+			b.drain()
+		}
+		require.True(t, time.Now().Before(deadline))
+	}
+}

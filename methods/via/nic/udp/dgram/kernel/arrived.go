@@ -1,0 +1,69 @@
+//go:build linux
+
+package kernel
+
+import (
+	"net/netip"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
+)
+
+// coming is what the kernel says of message i, which has come.
+type coming struct {
+	i     int
+	buf   []byte // where it is, as far as there was room
+	bytes int    // how many came
+	size  int    // of each datagram; what makes no sense is ≤ 0
+	from  uint32 // size of the sender's address
+	to    netip.Addr
+}
+
+// arrived holds what came against what can be, and hands it out in a, whose Buf
+// may be another one because what came before was dropped. It returns how many
+// arrivals that makes, 0 or 1.
+func (s *socket) arrived(a *dgram.Arrival, c coming) int {
+	from := s.d.zones.read(&s.d.in.names[c.i], c.from)
+	switch {
+	case c.bytes == 0:
+		s.stats.Empty++
+		return 0
+	case c.bytes < 0 || c.size <= 0 || !from.IsValid():
+		s.stats.Odd++
+		return 0
+	}
+	size := min(c.size, c.bytes)
+	came := (c.bytes + size - 1) / size
+	whole, kept := came, c.bytes
+	if room := min(len(c.buf), len(a.Buf)); c.bytes > room {
+		whole = room / size
+		kept = whole * size
+		s.stats.Truncated += uint64(came - whole)
+		if whole == 0 {
+			return 0
+		}
+	}
+	if unsafe.SliceData(a.Buf) != unsafe.SliceData(c.buf) {
+		copy(a.Buf, c.buf[:kept])
+	}
+	a.From, a.To, a.Len, a.Size = from, c.to, kept, size
+	s.stats.Received += uint64(whole)
+	s.stats.ReceivedBytes += uint64(kept)
+	if whole > 1 {
+		s.stats.ReceivedGrouped += uint64(whole)
+	}
+	if s.canJoin && !s.joins && size >= dgram.PayloadMin {
+		s.join()
+	}
+	return 1
+}
+
+// join lets the kernel hand over several packets in one (GRO). It begins with the
+// first large packet: a socket that has only small ones does with recvfrom, which
+// costs less than recvmsg but does not tell where one packet ends.
+func (s *socket) join() {
+	s.canJoin = false
+	s.joins = unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
+}

@@ -1,0 +1,195 @@
+package simdgram
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+)
+
+// A Network joins hosts.
+type Network struct {
+	mu       sync.Mutex
+	sim      *sim.World
+	opts     Options
+	start    time.Time // of the wall clock, in the Real mode
+	at       map[netip.Addr]*Host
+	paths    map[[2]*Host]*path
+	filter   func(Datagram) bool
+	stats    Stats
+	sleeping []*Device // in the Real mode
+}
+
+// A Datagram is what travels.
+type Datagram struct {
+	From, To netip.AddrPort
+	Payload  []byte
+}
+
+// Stats counts what became of datagrams on their way. What links lose and
+// duplicate is known to nobody.
+type Stats struct {
+	Sent       uint64 // left a socket
+	Dropped    uint64 // found no room at a bottleneck
+	Vanished   uint64 // were larger than the path
+	Filtered   uint64 // were taken out by the filter
+	Corrupted  uint64 // arrived with wrong bits
+	Nobody     uint64 // arrived where no socket was
+	Overflowed uint64 // found a socket's receive buffer full
+	Arrived    uint64 // came into a receive buffer
+}
+
+// New makes a network without hosts over w, which must not be stepped by anybody
+// else in the Real mode.
+func New(w *sim.World, opts Options) *Network {
+	opts.setDefaults()
+	return &Network{
+		sim:   w,
+		opts:  opts,
+		start: time.Now(),
+		at:    make(map[netip.Addr]*Host),
+		paths: make(map[[2]*Host]*path),
+	}
+}
+
+// enter takes the network's lock and, in the Real mode, lets happen what is due.
+func (n *Network) enter() {
+	n.mu.Lock()
+	if n.opts.Mode == Real {
+		n.sim.AdvanceTo(time.Since(n.start))
+	}
+}
+
+// leave lets the lock go, after telling sleepers of what happens before they meant
+// to look.
+func (n *Network) leave() {
+	if len(n.sleeping) > 0 {
+		next, ok := n.sim.Next()
+		for _, d := range n.sleeping {
+			if ok && (d.until < 0 || next < d.until) {
+				d.kick()
+			}
+		}
+	}
+	n.mu.Unlock()
+}
+
+// Clock is virtual time.
+func (n *Network) Clock() time.Duration {
+	if n.opts.Mode == Real {
+		return time.Since(n.start)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sim.Now()
+}
+
+// Sim is the world below, which tests step in the Stepped mode.
+func (n *Network) Sim() *sim.World { return n.sim }
+
+// Idle lets the next thing happen, or virtual time pass if there is none within
+// timeout (< 0: no limit). It is what a waiting call needs in the Stepped mode; a
+// wait that nothing can end any more panics, because in a test it would hang.
+func (n *Network) Idle(timeout time.Duration) {
+	n.enter()
+	defer n.leave()
+	next, ok := n.sim.Next()
+	switch {
+	case ok && (timeout < 0 || next <= n.sim.Now()+timeout):
+		n.sim.Step()
+	case timeout >= 0:
+		n.sim.RunFor(timeout)
+	default:
+		panic(fmt.Sprintf("sim: %v: waiting for ever at %v (seed %d)", sim.ErrNotLive, n.sim.Now(), n.sim.Seed()))
+	}
+}
+
+// Stats is what became of datagrams so far.
+func (n *Network) Stats() Stats {
+	n.enter()
+	defer n.leave()
+	return n.stats
+}
+
+// SetFilter lets keep decide of every datagram that leaves a socket whether it
+// goes on; nil keeps all. It is how a test loses a certain packet, or takes notes
+// for a replay. keep must not call the network, nor change the payload; it may hold on to it.
+func (n *Network) SetFilter(keep func(Datagram) bool) {
+	n.enter()
+	defer n.leave()
+	n.filter = keep
+}
+
+// Inject makes a datagram arrive now, whoever it claims to be from, past every
+// link, limit and partition but the receive buffer, at the host that has the
+// address of d.To. It copies the payload.
+func (n *Network) Inject(d Datagram) {
+	n.enter()
+	defer n.leave()
+	d.Payload = bytes.Clone(d.Payload)
+	n.trace("inject %s > %s: %d bytes", d.From, d.To, len(d.Payload))
+	n.sim.After(0, func() { n.arrive(n.at[d.To.Addr().Unmap()], d) })
+}
+
+// SetLink describes the way from one host to another; the way back stays.
+func (n *Network) SetLink(from, to *Host, link sim.LinkOptions) {
+	n.enter()
+	defer n.leave()
+	n.sim.SetLink(from.name, to.name, link)
+}
+
+// SetRate puts a bottleneck into the way from one host to another alone.
+func (n *Network) SetRate(from, to *Host, r sim.Rate) {
+	n.enter()
+	defer n.leave()
+	n.path(from, to).neck.SetRate(r)
+}
+
+// SetMTU changes what the way from one host to another lets through: payloads
+// up to bytes (at least dgram.PayloadMin). Larger ones vanish. Unless silent, the
+// sending host hears of that, as long as the way back is open, and then knows
+// better; that there is more room again it finds out within dgram.PathMTUAge.
+func (n *Network) SetMTU(from, to *Host, bytes int, silent bool) {
+	n.enter()
+	defer n.leave()
+	n.path(from, to).setMTU(bytes, silent)
+}
+
+// Cut partitions two hosts. What is on its way is lost, too.
+func (n *Network) Cut(a, b *Host) {
+	n.CutOneWay(a, b)
+	n.CutOneWay(b, a)
+}
+
+// CutOneWay stops everything from one host to another; the way back stays.
+func (n *Network) CutOneWay(from, to *Host) {
+	n.enter()
+	defer n.leave()
+	n.trace("cut %s > %s", from.name, to.name)
+	n.sim.CutOneWay(from.name, to.name)
+}
+
+// Heal takes back the cuts between two hosts.
+func (n *Network) Heal(a, b *Host) {
+	n.enter()
+	defer n.leave()
+	n.trace("heal %s, %s", a.name, b.name)
+	n.sim.Heal(a.name, b.name)
+}
+
+// HealAll takes back every cut.
+func (n *Network) HealAll() {
+	n.enter()
+	defer n.leave()
+	n.trace("heal all")
+	n.sim.HealAll()
+}
+
+func (n *Network) trace(format string, args ...any) {
+	if n.opts.Trace != nil {
+		n.opts.Trace(fmt.Sprintf("%v ", n.sim.Now()) + fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,19 @@
+package udp
+
+import "fmt"
+
+// DataPolls and DataEvery are how often a device looks at its data lane.
+const DataPolls, DataEvery = dataPolls, dataEvery
+
+// LeftBehind says what a device still keeps for connections; it is empty if there is
+// nothing: no connection in any state, no port, request, timer, packet, event or
+// buffer on loan.
+func (d *Device) LeftBehind() string {
+	waiting := d.outs[0].n + d.outs[1].n
+	_, timer := d.wheel.Next()
+	if len(d.conns)+len(d.theirs)+len(d.ports)+len(d.requests)+len(d.events)+waiting+d.lent == 0 && d.ready.Empty() && !timer {
+		return ""
+	}
+	return fmt.Sprintf("%d connections (%d joined), %d ports, %d requests, %d events, %d packets, %d buffers lent, something to send %v, a timer %v",
+		len(d.conns), len(d.theirs), len(d.ports), len(d.requests), len(d.events), waiting, d.lent, !d.ready.Empty(), timer)
+}

@@ -1,0 +1,171 @@
+package udp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// receive takes what has arrived at one socket, or a part of it: a batch that is not
+// full is likely the last, and another look would cost as much as the first.
+func (d *Device) receive(lane uint8) {
+	for range recvRounds {
+		if d.receiveBatch(lane) < len(d.arrivals) {
+			return
+		}
+	}
+}
+
+// receiveAll takes all that has arrived at one socket, unless that is very much.
+func (d *Device) receiveAll(lane uint8) {
+	for range recvRoundsAll {
+		if d.receiveBatch(lane) == 0 {
+			return
+		}
+	}
+}
+
+// receiveBatch takes what one look at a socket finds, and returns how many arrivals
+// that is.
+func (d *Device) receiveBatch(lane uint8) int {
+	n := d.outs[lane].socket.Recv(d.arrivals)
+	if n > 0 && lane == wire.LaneData {
+		d.dataHot = dataPolls
+	}
+	for i := range d.arrivals[:n] {
+		a := &d.arrivals[i]
+		for b := a.Buf[:a.Len]; len(b) > 0; {
+			size := min(a.Size, len(b))
+			d.meant = a.To
+			d.arrived(lane, a.From, b[:size:size])
+			b = b[size:]
+		}
+	}
+	return n
+}
+
+// arrived takes one datagram, from anybody.
+func (d *Device) arrived(lane uint8, from netip.AddrPort, b []byte) {
+	kind, _ := wire.KindOf(b)
+	switch {
+	case kind == wire.KindPacket:
+		d.packet(lane, from, b)
+	case kind == wire.KindReset:
+		d.reset(from, b)
+	case lane != wire.LanePriority:
+		d.stats.Malformed++
+	case kind == wire.KindInit:
+		d.asked(from, b)
+	case kind != 0 && len(b) >= 8:
+		d.answered(from, b, binary.LittleEndian.Uint32(b[4:]))
+	default:
+		d.stats.Malformed++
+	}
+}
+
+// packet takes a packet of a connection.
+func (d *Device) packet(lane uint8, from netip.AddrPort, b []byte) {
+	p, _, err := wire.ParsePacket(b)
+	if err != nil || p.Lane != lane {
+		d.stats.Malformed++
+		return
+	}
+	c := d.conns[p.To]
+	if c == nil {
+		if answer := d.guard.Reset(d.now, from, b, d.scratch[:0]); len(answer) > 0 {
+			d.stats.Resets++
+			d.sendBare(lane, d.meant, from, answer)
+		}
+		return
+	}
+	if c.state == connDialing || !c.mayComeFrom(lane, from) {
+		d.stats.Stray++
+		return
+	}
+	payload, err := c.session.Open(b)
+	if err != nil {
+		d.unopened(c, err)
+		return
+	}
+	if p.Number >= c.newest[lane] {
+		c.newest[lane] = p.Number
+		c.cameFrom(lane, from)
+		if d.meant.IsValid() {
+			c.local = d.meant
+		}
+	}
+	if err := c.heard(lane, payload); err != nil {
+		d.stats.Protocol++
+		c.fail(fmt.Errorf("udp: %s: %w: %w", c.name, err, nic.ErrProtocol))
+	}
+}
+
+// unopened counts a packet that is not the other side's, or not for the first time.
+func (d *Device) unopened(c *conn, err error) {
+	switch {
+	case errors.Is(err, secure.ErrReplayed), errors.Is(err, secure.ErrOld):
+		d.stats.Replayed++
+		return
+	case errors.Is(err, secure.ErrForgeries):
+		c.fail(fmt.Errorf("udp: %s: %w", c.name, err))
+	}
+	d.stats.Forged++
+}
+
+// heard takes the payload of an authentic packet.
+func (c *conn) heard(lane uint8, payload []byte) error {
+	d := c.dev
+	c.heardAt, c.unheard = d.now, 0
+	if c.state == connAccepted {
+		c.state, c.response = connOpen, nil
+		for lane := range c.lanes {
+			c.notePlace(uint8(lane))
+		}
+		c.port.report(nic.EventConnected, &nic.ConnEvent{Remote: c.name})
+	}
+	t, l := &d.transport, &c.lanes[lane]
+	rest, err := t.Parse(payload)
+	if err != nil {
+		return err
+	}
+	if err := l.TakeAck(d.now, t, c.acked); err != nil {
+		return err
+	}
+	if l.Arrive(d.now, t) {
+		c.busy, c.busyAt = true, d.now
+		data, err := wire.ParseSegment(rest, &d.segment)
+		if err != nil {
+			return err
+		}
+		// The queue keeps the error, and what it has to say because of it.
+		if taken, _ := c.queue.Arrived(&d.segment, data, nil); !taken {
+			l.Refuse()
+		}
+	}
+	if lane == wire.LanePriority && t.Flags&(wire.FlagSegment|wire.FlagAnswer) == wire.FlagAnswer {
+		c.showData()
+	}
+	c.judge()
+	c.mark()
+	return nil
+}
+
+// reset takes the word of a device that it does not know a connection.
+func (d *Device) reset(from netip.AddrPort, b []byte) {
+	m, err := wire.ParseReset(b)
+	if err != nil {
+		d.stats.Malformed++
+		return
+	}
+	c := d.theirs[theirKey{from, m.To}]
+	if c == nil || !secure.SameToken(c.reset, m.Token) {
+		d.stats.Stray++
+		return
+	}
+	c.fail(fmt.Errorf("udp: %s does not know the connection any more: %w", c.name, nic.ErrPeerDied))
+}

@@ -1,0 +1,69 @@
+package udp
+
+import "time"
+
+// Limits of the packet format: both sides rely on them (docs/protocol-udp.md).
+const (
+	// MTUBytes is the largest message of one send descriptor.
+	MTUBytes = 8192
+	// PriorityBytes is the largest send that goes on the priority lane.
+	PriorityBytes = 1 << 10
+	// CopyBytes is the largest send that is copied when it is posted: one of 4 KiB
+	// with the headers of whoever sends it.
+	CopyBytes = 4<<10 + 128
+	// RDMABytesMax is the largest length of one RDMA descriptor.
+	RDMABytesMax = 1 << 30
+)
+
+// Limits of this implementation.
+const (
+	// PortsMax bounds the ports of a device.
+	PortsMax = 8192
+	// RegionsMax bounds the memory registrations of a device.
+	RegionsMax = 1 << 16
+	// SegmentsMax bounds the segments of a descriptor.
+	SegmentsMax = 12
+	// RecvDepthMax and SendDepthMax bound a port's queues, in descriptors.
+	RecvDepthMax, SendDepthMax = 256, 1024
+
+	sparesMax   = 2048 // free buffers that a device keeps, 16 MiB
+	requestsMax = 128  // connect requests that wait for Accept or Reject
+
+	recvBatch = 16 // arrivals taken at once from one socket
+	sendBatch = 32 // packets given at once to one socket
+
+	dataPolls     = 256 // Polls without a packet after which the data lane is quiet
+	dataEvery     = 8   // of those of a quiet lane, which look at it
+	recvRounds    = 4   // batches taken from one socket in one Poll
+	recvRoundsAll = 64  // batches taken before what is due is done
+	turnPackets   = 32  // packets of one lane of one connection before others have their turn
+	rangesRoom    = 2   // ack ranges that a packet with a segment has room for
+)
+
+// Times. Those of a connection's traffic are Options'.
+const (
+	connectTimeout = 5 * time.Second // of Connect, when the caller names none
+	initAgainMin   = 5 * time.Millisecond
+	initAgainMax   = 500 * time.Millisecond
+	requestLife    = 10 * time.Second // a connect request that nobody answers
+	answerAgainMax = 500 * time.Millisecond
+	answerLife     = 5 * time.Second // for the other side to hear that it is accepted
+	warnEvery      = time.Second
+
+	// KeepAlive is after how much silence a peer is asked for a sign of life.
+	KeepAlive = 3 * time.Second
+	// askAgain is after what time it is asked again, and asksMin how often at least
+	// before it counts as silent.
+	askAgain = 50 * time.Millisecond
+	asksMin  = 8
+	// GiveUp is how long a peer may be silent while something waits for it.
+	GiveUp = 4 * time.Second
+	// LeaveTimeout bounds how long a connection that was ended goes on in order to
+	// deliver what was sent; CloseDrain bounds it when the device closes.
+	LeaveTimeout = 5 * time.Second
+	CloseDrain   = time.Second
+	closeByeMax  = 10 * time.Millisecond
+	lastWords    = 100 * time.Millisecond
+	// absentAfter is how long nobody answers at all until nobody is there.
+	absentAfter = 3 * time.Second
+)

@@ -1,0 +1,124 @@
+package message
+
+import (
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// bindSend decides where a send goes whose first segment is here. It reports false
+// if the segment is not to be taken. inTurn: the message is the next to take effect.
+func (q *Queue) bindSend(m *inbound, data []byte, loan Loan, inTurn bool) (taken bool) {
+	d := q.recvs.at(m.head.Recv)
+	if d == nil {
+		return q.withoutReceive(m, inTurn)
+	}
+	status, ok := q.destination(m, d, data, loan)
+	switch {
+	case !ok:
+		return false // no device buffer now
+	case status == nic.StatusSuccess:
+		return true
+	case q.attrs.Reliability == nic.Unreliable:
+		m.discard, m.status = true, status
+		return true
+	case inTurn:
+		m.status = status
+		q.finishRecv(m)
+		reason := wire.ReasonLength
+		if status == nic.StatusProtectionError {
+			reason = wire.ReasonMemory
+		}
+		q.refuse(m.head.Number, reason)
+	}
+	return false
+}
+
+// destination chooses between the descriptor itself, the buffer that the message
+// came in, the memory of the receive, and a device buffer of its own. ok is false if
+// only the last is left and there is none now.
+func (q *Queue) destination(m *inbound, d *nic.Descriptor, data []byte, loan Loan) (status nic.Status, ok bool) {
+	total := int(m.head.Total)
+	if total > q.limits.MTUBytes {
+		return nic.StatusLengthError, true
+	}
+	lend := d.Flags&nic.FlagLoan != 0
+	switch {
+	case lend && total <= q.limits.InlineBytesMax:
+		m.flat = d.Inline[:total]
+	case lend && loan != nil && len(data) == total:
+		loan.Hold()
+		m.flat, m.loan = data[:total:total], loan
+	case fits(d, total):
+		if !q.covered(d) {
+			return nic.StatusProtectionError, true
+		}
+	case !lend || q.buffers == nil:
+		return nic.StatusLengthError, true
+	default:
+		mem, own, ok := q.buffers.Take(total)
+		if !ok {
+			return 0, false
+		}
+		m.flat, m.loan = mem[:total:total], own
+	}
+	return nic.StatusSuccess, true
+}
+
+// fits reports whether the segments of a receive have room for a message.
+func fits(d *nic.Descriptor, total int) bool {
+	for i := range d.Segments {
+		if total -= len(d.Segments[i].Data); total <= 0 {
+			return true
+		}
+	}
+	return total <= 0
+}
+
+// bindWrite checks a write whose first segment is here.
+func (q *Queue) bindWrite(m *inbound, whole, inTurn bool) (taken bool) {
+	h := &m.head
+	ok := int(h.Total) <= q.limits.RDMABytesMax
+	if ok {
+		_, ok = q.memory.Writable(h.Addr, nic.Handle(h.Handle), int(h.Total))
+	}
+	if !ok {
+		return q.unwritable(m, inTurn)
+	}
+	return !h.HasImmediate || !whole || q.hasReceive(m, inTurn)
+}
+
+// unwritable judges a write into memory that may not be written so.
+func (q *Queue) unwritable(m *inbound, inTurn bool) (taken bool) {
+	switch {
+	case q.attrs.Reliability == nic.Unreliable:
+		m.discard, m.status = true, nic.StatusRDMAError
+		return !m.head.HasImmediate || q.hasReceive(m, inTurn)
+	case inTurn:
+		q.refuse(m.head.Number, wire.ReasonRDMA)
+	}
+	return false
+}
+
+// hasReceive makes sure that a write finds the receive that it takes.
+func (q *Queue) hasReceive(m *inbound, inTurn bool) bool {
+	return q.recvs.at(m.head.Recv) != nil || q.withoutReceive(m, inTurn)
+}
+
+// withoutReceive judges a message whose receive is not posted. Out of turn it may be
+// so when the message comes again; in its turn a reliable connection ends (VI
+// Architecture 1.0, section 2.4), and an unreliable one goes on without the message.
+func (q *Queue) withoutReceive(m *inbound, inTurn bool) (taken bool) {
+	switch {
+	case !inTurn:
+		return false
+	case q.attrs.Reliability != nic.Unreliable:
+		q.refuse(m.head.Number, wire.ReasonNoReceive)
+		return false
+	}
+	q.skipReceive()
+	m.dropped = true
+	if m.head.Kind == wire.SegmentSend {
+		m.discard = true
+	}
+	return true
+}

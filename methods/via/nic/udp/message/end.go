@@ -1,0 +1,222 @@
+package message
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// errFarewell is why a connection is over that the other side left in good order.
+var errFarewell = fmt.Errorf("message: the remote side disconnected: %w", nic.ErrClosed)
+
+// reasons are what the two sides make of a Reason: how the descriptor ends whose
+// message was refused, and what the owners are told.
+var reasons = map[wire.Reason]struct {
+	status nic.Status
+	text   string
+}{
+	wire.ReasonProtocol:  {nic.StatusTransportError, "a segment broke the rules"},
+	wire.ReasonNoReceive: {nic.StatusNoDescriptor, "a message came and no receive was posted"},
+	wire.ReasonLength:    {nic.StatusLengthError, "a message was longer than its receive"},
+	wire.ReasonMemory:    {nic.StatusProtectionError, "the memory of a receive is not registered any more"},
+	wire.ReasonRDMA:      {nic.StatusRDMAError, "an RDMA write named memory that may not be written so"},
+}
+
+// breach ends a connection whose other side sent what no correct one sends.
+func (q *Queue) breach(what string) {
+	q.stats.ProtocolErrors++
+	q.err = fmt.Errorf("message: the remote side sent %s: %w", what, nic.ErrProtocol)
+	q.say(q.next, wire.ReasonProtocol)
+}
+
+// refuse ends a reliable connection because a message, whose turn it is, cannot
+// take effect.
+func (q *Queue) refuse(number uint32, reason wire.Reason) {
+	q.err = fmt.Errorf("message: %s: %w", reasons[reason].text, nic.ErrProtocol)
+	q.say(number, reason)
+}
+
+// say sends a farewell for a reason.
+func (q *Queue) say(number uint32, reason wire.Reason) {
+	q.broken = wire.Segment{Kind: wire.SegmentBye, HasImmediate: true, Number: number, Immediate: uint32(reason)}
+	q.saySegment(q.broken)
+}
+
+func (q *Queue) saySegment(head wire.Segment) {
+	w := q.pool.work(0)
+	w.head = head
+	q.saying++
+	q.control.append(w)
+}
+
+// farewellHead is what segments say whose memory is gone.
+func (q *Queue) farewellHead() wire.Segment {
+	if q.broken.Kind != 0 {
+		return q.broken
+	}
+	return wire.Segment{Kind: wire.SegmentBye, Number: q.cutOff}
+}
+
+// bye takes a farewell.
+func (q *Queue) bye(s *wire.Segment) (taken bool) {
+	if s.HasImmediate {
+		q.byeBroken(s.Number, wire.Reason(s.Immediate))
+		return true
+	}
+	switch ahead := int32(s.Number - q.next); {
+	case ahead >= 2*WindowMessages:
+		q.breach("a farewell far ahead")
+		return false
+	case q.farewell.known && q.farewell.number != s.Number:
+		q.breach("two farewells that contradict each other")
+		return false
+	}
+	q.farewell = peerBye{known: true, number: s.Number}
+	q.advance()
+	q.gone = true
+	return true
+}
+
+// byeBroken takes the farewell of a side that could not go on: the messages before
+// number took effect there.
+func (q *Queue) byeBroken(number uint32, reason wire.Reason) {
+	what, ok := reasons[reason]
+	if !ok {
+		what = reasons[wire.ReasonProtocol]
+	}
+	q.gone = true
+	q.err = fmt.Errorf("message: the remote side ended the connection, %s: %w", what.text, nic.ErrProtocol)
+	if int32(number-q.number) > 0 {
+		return // not a number of ours: it tells nothing
+	}
+	for w := q.order.head; w != nil; w = w.after {
+		read := w.head.Kind == wire.SegmentReadRequest
+		switch before := int32(w.head.Number - number); {
+		case read && w.status != nic.StatusPending: // answered before
+		case before < 0 && !read:
+			w.status, w.effective = nic.StatusSuccess, true
+		case before == 0:
+			if read {
+				q.forgetRead(w)
+			}
+			w.status = what.status
+		}
+	}
+}
+
+func (q *Queue) forgetRead(w *work) {
+	if before, found := q.reads.find(w.head.Number); found == w {
+		q.reads.remove(before, w)
+	}
+	q.forget(&w.cover)
+}
+
+// Leave ends the connection in good order: every descriptor comes back as Flush
+// says, sends that were done already still go out, up to the first message that
+// cannot because its memory goes back, and a farewell says so. Next, Append and
+// Acked go on until Left.
+func (q *Queue) Leave() {
+	if q.ended {
+		return
+	}
+	if q.err != nil {
+		q.Flush(nic.StatusFlushed)
+		return
+	}
+	q.cutOff = q.number
+	for w := q.unacked.head; w != nil; w = w.newer {
+		if !w.copied && w.head.Kind != wire.SegmentReadRequest {
+			q.cutOff = w.head.Number
+			break
+		}
+	}
+	q.flush(nic.StatusFlushed, q.cutOff)
+	q.saySegment(q.farewellHead())
+}
+
+// Left reports whether nothing is left to say after Leave or Flush: the other side
+// has all of it, or has gone as well.
+func (q *Queue) Left() bool {
+	return q.ended && (q.gone || q.unacked.head == nil && q.saying == 0)
+}
+
+// Flush ends the connection: every descriptor comes back, those that are not
+// finished with status, sends before receives. What it did not send yet it does not
+// send any more, but for the reason if this side broke the connection, and a
+// segment that is sent again says farewell.
+func (q *Queue) Flush(status nic.Status) {
+	if q.ended {
+		return
+	}
+	q.cutOff = q.number
+	if w := q.unacked.head; w != nil {
+		q.cutOff = w.head.Number
+	}
+	q.flush(status, q.cutOff)
+}
+
+// flush keeps of what is on the way only the messages before number until.
+func (q *Queue) flush(status nic.Status, until uint32) {
+	q.ended = true
+	gap := false
+	for q.order.head != nil {
+		w := q.order.pop()
+		read := w.head.Kind == wire.SegmentReadRequest
+		if read {
+			q.forgetRead(w)
+		}
+		switch {
+		case w.status == nic.StatusPending, gap && w.status == nic.StatusSuccess && !w.effective:
+			// What arrived behind something that did not never took effect.
+			w.status, gap = status, true
+		case w.status != nic.StatusSuccess && !(read && w.status == nic.StatusRDMAError):
+			gap = true
+		}
+		q.release(w, w.status)
+	}
+	for q.recvs.count() > 0 {
+		d := q.recvs.take()
+		d.Data = nil
+		q.giveBack(d, status, 0)
+	}
+	for i := range q.ring {
+		q.drop(&q.ring[i])
+	}
+	q.ring = nil
+	q.recvs.ring = nil
+	q.abandon(until)
+}
+
+// abandon turns what is not sent any more into farewells.
+func (q *Queue) abandon(until uint32) {
+	for w := q.unacked.head; w != nil; {
+		next := w.newer
+		if int32(w.head.Number-until) >= 0 {
+			q.giveUp(w)
+		}
+		w = next
+	}
+	for lane := range q.lanes {
+		q.lanes[lane].keep(func(w *work) bool { return !w.given })
+		kept := q.cut[lane][:0]
+		for _, s := range q.cut[lane] {
+			if s.w.given || s.w.owed {
+				s.w.inFlight--
+			} else {
+				kept = append(kept, s)
+			}
+		}
+		q.cut[lane] = kept
+	}
+	q.answers = workList{}
+	q.control.keep(func(w *work) bool { return !w.owed })
+}
+
+// giveUp ends the sending of a message: what of it is on the way says farewell when
+// it is sent again.
+func (q *Queue) giveUp(w *work) {
+	q.unacked.remove(w)
+	w.given = true
+	w.turn(q.farewellHead())
+}

@@ -1,0 +1,210 @@
+package message
+
+import (
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// A Segment describes one segment that goes out. It is a few words, so that what is
+// lost can be sent again from where it lies; its bytes are made by Append.
+type Segment struct {
+	w        *work
+	first, n uint32 // the bytes [first, first+n) of the message
+}
+
+// Len is the length of what Append makes, in bytes. It may become less when the
+// memory of the segment is gone.
+func (s *Segment) Len() int { return s.w.head.HeaderLen() + s.DataLen() }
+
+// DataLen is Len without the header.
+func (s *Segment) DataLen() int {
+	if s.w.head.Total == 0 {
+		return 0
+	}
+	return int(s.n)
+}
+
+// EndsWrite reports whether a segment, which Next has just described, is the last of
+// an RDMA write that the other side will not notice: it has no reason to answer, and
+// the owner of the descriptor waits for nothing but the ack.
+func (s *Segment) EndsWrite() bool {
+	h := &s.w.head
+	return h.Kind == wire.SegmentWrite && !h.HasImmediate && s.w.whole()
+}
+
+// Next describes a new segment for a lane, with at most room > 0 bytes of data
+// behind its header; ok is false if there is nothing to send.
+func (q *Queue) Next(lane, room int) (s Segment, ok bool) {
+	if room <= 0 || q.err != nil && (lane != LanePriority || q.control.head == nil) {
+		return Segment{}, false // of a connection that is over, only why
+	}
+	if cut := q.cut[lane]; len(cut) > 0 && q.err == nil {
+		s = cut[len(cut)-1]
+		q.cut[lane] = cut[:len(cut)-1]
+		if int(s.n) > room {
+			q.Fit(lane, &s, room)
+		}
+		return s, true
+	}
+	list := q.choose(lane)
+	if list == nil {
+		return Segment{}, false
+	}
+	w := list.head
+	s = Segment{w: w, first: w.described, n: uint32(min(int(w.head.Total-w.described), room))}
+	if w.head.Kind == wire.SegmentReadRequest {
+		s.n = 0
+		w.described = w.head.Total
+	}
+	w.begun = true
+	w.described += s.n
+	w.inFlight++
+	if w.whole() {
+		list.pop()
+	}
+	return s, true
+}
+
+// Waiting reports whether Next has something for a lane.
+func (q *Queue) Waiting(lane int) bool {
+	if q.err != nil {
+		return lane == LanePriority && q.control.head != nil
+	}
+	if len(q.cut[lane]) > 0 || lane == LanePriority && q.control.head != nil || lane == LaneData && q.answers.head != nil {
+		return true
+	}
+	return q.mayGo(q.lanes[lane].head)
+}
+
+// choose finds the list whose head is to be sent next. Messages and answers share
+// the data lane by turns.
+func (q *Queue) choose(lane int) *workList {
+	mine := &q.lanes[lane]
+	if !q.mayGo(mine.head) {
+		mine = nil
+	}
+	switch {
+	case lane == LanePriority && q.control.head != nil:
+		return &q.control
+	case lane == LaneData && q.answers.head != nil && (mine == nil || !q.answered):
+		q.answered = true
+		return &q.answers
+	}
+	if lane == LaneData {
+		q.answered = false
+	}
+	return mine
+}
+
+// mayGo reports whether a message is within the window of messages.
+func (q *Queue) mayGo(w *work) bool {
+	return w != nil && (w.begun || w.head.Number-q.unacked.head.head.Number < WindowMessages)
+}
+
+// Fit cuts a segment that is to be sent again down to room > 0 bytes of data,
+// because packets of the path became smaller. Next describes the rest anew.
+func (q *Queue) Fit(lane int, s *Segment, room int) {
+	if int(s.n) <= room || s.w.head.Total == 0 {
+		return
+	}
+	rest := Segment{w: s.w, first: s.first + uint32(room), n: s.n - uint32(room)}
+	s.n = uint32(room)
+	s.w.inFlight++
+	q.cut[lane] = append(q.cut[lane], rest)
+}
+
+// Append appends the header of a segment to head and the memory of its data to
+// pieces. Both are to be sent before the owner calls anything of the Queue but
+// Next and Append.
+func (q *Queue) Append(head []byte, pieces [][]byte, s *Segment) ([]byte, [][]byte) {
+	w := s.w
+	var mem []byte
+	if w.head.Kind == wire.SegmentReadData {
+		ok := !q.ended
+		if !ok {
+			w.turn(q.farewellHead())
+		} else if mem, ok = q.memory.Readable(w.head.Addr+uint64(s.first), nic.Handle(w.head.Handle), int(s.n)); !ok {
+			q.withdraw(w)
+		}
+	}
+	h := w.head
+	if h.Kind == wire.SegmentReadData {
+		h.Addr, h.Handle = 0, 0
+	}
+	if h.Total > 0 && h.Kind != wire.SegmentReadRequest {
+		h.Offset = s.first
+	}
+	head = h.Append(head)
+	switch {
+	case s.n == 0 || h.Total == 0:
+	case h.Kind == wire.SegmentReadData:
+		pieces = append(pieces, mem)
+	case w.copied:
+		pieces = append(pieces, w.room[s.first:s.first+s.n])
+	default:
+		pieces = gather(pieces, w.d.Segments, int(s.first), int(s.n))
+	}
+	return head, pieces
+}
+
+// gather appends the memory of the bytes [off, off+n) of segments.
+func gather(pieces [][]byte, from []nic.Segment, off, n int) [][]byte {
+	for i := range from {
+		data := from[i].Data
+		if off >= len(data) {
+			off -= len(data)
+			continue
+		}
+		data = data[off:]
+		off = 0
+		if len(data) >= n {
+			return append(pieces, data[:n])
+		}
+		pieces = append(pieces, data)
+		n -= len(data)
+	}
+	return pieces
+}
+
+// Acked takes note that the other side took a segment. Each segment of Next is
+// acknowledged at most once.
+func (q *Queue) Acked(s *Segment) {
+	w := s.w
+	if w.inFlight--; w.inFlight > 0 || !w.whole() {
+		return
+	}
+	w.acked = true
+	switch {
+	case w.ours:
+		q.ackedMessage(w)
+	case w.owed:
+		q.owing--
+		q.pool.freeWork(w)
+		if !q.ended && q.err == nil {
+			q.advance() // a read may have waited for this one's place
+		}
+	default:
+		q.saying--
+		q.pool.freeWork(w)
+	}
+}
+
+// ackedMessage finishes a message of this side that the other side has.
+func (q *Queue) ackedMessage(w *work) {
+	if w.copied {
+		q.copies--
+		if cap(w.room) > smallCopy {
+			q.copied -= cap(w.room)
+		}
+	}
+	if !w.given {
+		q.unacked.remove(w)
+	}
+	switch {
+	case w.d == nil:
+		q.pool.freeWork(w)
+	case w.head.Kind != wire.SegmentReadRequest:
+		w.status = nic.StatusSuccess
+		q.settle()
+	}
+}

@@ -1,0 +1,94 @@
+package message
+
+import (
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// answer makes the answer to a read request whose turn has come. It reports false
+// if as many answers as there may be are on the way.
+func (q *Queue) answer(h *wire.Segment) bool {
+	if q.owing >= AnswersMax {
+		return false
+	}
+	w := q.pool.work(0)
+	w.owed = true
+	q.owing++
+	n := int(h.Total)
+	ok := n <= q.limits.RDMABytesMax
+	if ok {
+		_, ok = q.memory.Readable(h.Addr, nic.Handle(h.Handle), n)
+	}
+	if !ok {
+		w.head = wire.Segment{Kind: wire.SegmentReadRefused, Number: h.Number}
+		q.control.append(w)
+		return true
+	}
+	// The remote side's address and handle stay with the work alone.
+	w.lane = LaneData
+	w.head = wire.Segment{Kind: wire.SegmentReadData, Number: h.Number, Total: h.Total, Addr: h.Addr, Handle: h.Handle}
+	q.answers.append(w)
+	return true
+}
+
+// withdraw turns an answer whose memory was withdrawn into a refusal, which its
+// segments on the way become when they are sent again.
+func (q *Queue) withdraw(w *work) {
+	if q.answers.head == w {
+		q.answers.pop() // else all of it was described before
+	}
+	w.turn(wire.Segment{Kind: wire.SegmentReadRefused, Number: w.head.Number})
+}
+
+// readData places what answers a read of this side.
+func (q *Queue) readData(s *wire.Segment, data []byte) (taken bool) {
+	before, w := q.reads.find(s.Number)
+	if w == nil {
+		return q.nobodysRead(s)
+	}
+	if !w.begun || s.Total != w.head.Total {
+		q.breach("an answer that does not fit its read")
+		return false
+	}
+	if !q.add(&w.cover, s.Offset, s.Offset+uint32(len(data))) {
+		q.stats.Refused++
+		return false
+	}
+	scatter(w.d.Segments, int(s.Offset), data)
+	if w.cover.have == w.head.Total {
+		q.readDone(before, w, nic.StatusSuccess)
+	}
+	return true
+}
+
+// readRefused ends a read of this side.
+func (q *Queue) readRefused(s *wire.Segment) (taken bool) {
+	before, w := q.reads.find(s.Number)
+	switch {
+	case w == nil:
+		return q.nobodysRead(s)
+	case !w.begun:
+		q.breach("a refusal of a read that it was not sent")
+		return false
+	}
+	q.readDone(before, w, nic.StatusRDMAError)
+	return true
+}
+
+func (q *Queue) readDone(before, w *work, status nic.Status) {
+	q.reads.remove(before, w)
+	q.forget(&w.cover)
+	w.status = status
+	q.settle()
+}
+
+// nobodysRead judges an answer to no read that is under way. One that was may have
+// been refused or complete before its last segments came.
+func (q *Queue) nobodysRead(s *wire.Segment) (taken bool) {
+	if int32(s.Number-q.number) >= 0 {
+		q.breach("an answer to a read that nobody asked for")
+		return false
+	}
+	q.stats.Stale++
+	return true
+}

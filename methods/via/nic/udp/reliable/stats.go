@@ -1,0 +1,37 @@
+package reliable
+
+// Stats count what happened on a lane.
+type Stats struct {
+	Sent       uint64 // segments, once each
+	Resent     uint64 // transmissions beyond the first
+	Lost       uint64 // transmissions found lost because later ones arrived
+	Late       uint64 // of those, arrived after all before they were sent again
+	Spurious   uint64 // retransmissions that were not needed, as far as acks tell
+	Timeouts   uint64 // transmissions sent again because nothing arrived
+	Arrived    uint64 // segments of the peer, once each
+	Duplicates uint64 // segments of the peer that had arrived before
+	Refused    uint64 // segments of the peer that found no place
+	Beyond     uint64 // segments of the peer beyond the window: it breaks the rules
+	AcksSent   uint64 // packets that told news of arrivals
+	AcksTaken  uint64 // packets with an ack, news or not
+	Impossible uint64 // packets that ack what was never sent
+	BadEchoes  uint64 // echoes that no clock can give
+}
+
+// Add adds the counts of another lane.
+func (s *Stats) Add(o Stats) {
+	s.Sent += o.Sent
+	s.Resent += o.Resent
+	s.Lost += o.Lost
+	s.Late += o.Late
+	s.Spurious += o.Spurious
+	s.Timeouts += o.Timeouts
+	s.Arrived += o.Arrived
+	s.Duplicates += o.Duplicates
+	s.Refused += o.Refused
+	s.Beyond += o.Beyond
+	s.AcksSent += o.AcksSent
+	s.AcksTaken += o.AcksTaken
+	s.Impossible += o.Impossible
+	s.BadEchoes += o.BadEchoes
+}

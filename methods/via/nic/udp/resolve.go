@@ -1,0 +1,212 @@
+package udp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/names"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// parse reads an address.
+func parse(addr string) (names.Target, error) {
+	t, err := names.Parse(addr)
+	if err != nil {
+		return t, fmt.Errorf("%w: %w", nic.ErrBadAddress, err)
+	}
+	if t.IP.Is6() && t.IP.IsLinkLocalUnicast() && t.IP.Zone() == "" {
+		return t, fmt.Errorf("%w: %s is there on every network, say on which: [%s%%INTERFACE]", nic.ErrBadAddress, t.Host, t.Host)
+	}
+	return t, nil
+}
+
+// parseRemote reads an address to connect to.
+func parseRemote(addr string) (names.Target, error) {
+	t, err := parse(addr)
+	switch {
+	case err != nil:
+	case t.Port == 0:
+		err = fmt.Errorf("%w: port 0 is only for listening", nic.ErrBadAddress)
+	case t.IP.IsUnspecified():
+		err = fmt.Errorf("%w: %s is only for listening, connect to one of the machine's addresses", nic.ErrBadAddress, t.Host)
+	}
+	return t, err
+}
+
+// CanonicalAddr implements nic.Namer.
+func (d *Device) CanonicalAddr(addr string) (string, error) {
+	t, err := parseRemote(addr)
+	if err != nil {
+		return "", err
+	}
+	return t.String(), nil
+}
+
+// resolve begins to find out where a connection is to be made to.
+func (c *conn) resolve(t names.Target) {
+	if known := t.Known(); known != nil {
+		for i, at := range known {
+			known[i] = numbered(at)
+		}
+		c.addrs = known
+		c.ask()
+		return
+	}
+	c.againAt = c.until
+	c.set()
+	c.dev.lookups.Ask(c, t)
+}
+
+// numbered is an address in the form that packets come from: with the number of its
+// network interface instead of the name.
+func numbered(at netip.AddrPort) netip.AddrPort {
+	zone := at.Addr().Zone()
+	if zone == "" {
+		return at
+	}
+	i, err := net.InterfaceByName(zone)
+	if err != nil {
+		return at // it is a number, or there is no such interface
+	}
+	return netip.AddrPortFrom(at.Addr().WithZone(strconv.Itoa(i.Index)), at.Port())
+}
+
+// found goes on with the connections whose names were looked up.
+func (d *Device) found() {
+	for _, a := range d.lookups.Take() {
+		c := a.For
+		switch {
+		case c.state != connDialing: // given up meanwhile
+		case a.Err != nil:
+			c.fail(fmt.Errorf("udp: %w: %w", a.Err, nic.ErrUnreachable))
+		default:
+			c.addrs, c.since = a.Addrs, d.now
+			c.ask()
+		}
+	}
+}
+
+// aim turns to the next address of the other side's name, as long as none answered.
+func (c *conn) aim() {
+	if !c.answered {
+		c.remote[wire.LanePriority] = c.addrs[0]
+		c.addrs = append(c.addrs[1:len(c.addrs):len(c.addrs)], c.addrs[0])
+	}
+}
+
+// knows tells whether packets of the handshake may come from an address. The first
+// that answers is where the connection is made to.
+func (c *conn) knows(from netip.AddrPort) bool {
+	if c.remote[wire.LanePriority] == from {
+		return true
+	}
+	if c.state == connDialing && !c.answered {
+		for _, at := range c.addrs {
+			if at == from {
+				c.remote[wire.LanePriority] = from
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// places are where a device may open its sockets, the first that works.
+func places(t names.Target) ([]netip.AddrPort, error) {
+	switch {
+	case t.IP.IsValid():
+		return t.Known(), nil
+	case t.Host == "":
+		return []netip.AddrPort{ // the second for a machine without IPv6
+			netip.AddrPortFrom(netip.IPv6Unspecified(), t.Port),
+			netip.AddrPortFrom(netip.IPv4Unspecified(), t.Port),
+		}, nil
+	}
+	if known := t.Known(); known != nil {
+		return known, nil
+	}
+	return names.Find(context.Background(), t)
+}
+
+// openSockets opens one socket for each lane; the data lane's has any port, unless
+// it is to have one.
+func (d *Device) openSockets(listen string) error {
+	t := names.Target{}
+	if listen != "" {
+		var err error
+		if t, err = parse(listen); err != nil {
+			return err
+		}
+	}
+	all, err := places(t)
+	if err != nil {
+		return fmt.Errorf("%w: %w", nic.ErrBadAddress, err)
+	}
+	var s dgram.Socket
+	for _, at := range all {
+		if s, err = d.datagrams.Open(at); err == nil || !errors.Is(err, dgram.ErrNotHere) {
+			break
+		}
+	}
+	if err != nil {
+		return d.cannotListen(listen, err)
+	}
+	at := s.Addr()
+	if h, ok := s.(dgram.Homed); ok && d.listens && at.Addr().IsUnspecified() {
+		// A machine may have several addresses, and an answer must come from the one
+		// that was asked. If that is not to be had, the usual one has to do.
+		_ = h.TellTo()
+	}
+	d.outs[wire.LanePriority].init(s)
+	if s, err = d.datagrams.Open(netip.AddrPortFrom(at.Addr(), d.opts.DataPort)); err != nil {
+		if d.opts.DataPort != 0 {
+			return fmt.Errorf("udp: the port of the data lane (%s): %w", DataPortEnv, err)
+		}
+		return d.cannotListen(listen, err)
+	}
+	d.outs[wire.LaneData].init(s)
+	switch {
+	case listen == "":
+		d.name = "~" + at.String()
+	case t.IP.IsValid() || t.Host == "":
+		d.name = at.String()
+	default:
+		d.name = net.JoinHostPort(t.Host, strconv.Itoa(int(at.Port())))
+	}
+	return nil
+}
+
+// place tells this machine from others on which a device has the same name, because it
+// listens at all addresses: by the machine's own name and its addresses.
+func (d *Device) place() string {
+	if !d.outs[wire.LanePriority].socket.Addr().Addr().IsUnspecified() {
+		return ""
+	}
+	host, _ := os.Hostname()
+	is := []string{host}
+	addrs, _ := net.InterfaceAddrs() // of neither, there is something as a rule
+	for _, a := range addrs {
+		is = append(is, a.String())
+	}
+	slices.Sort(is[1:])
+	return strings.Join(is, " ")
+}
+
+func (d *Device) cannotListen(listen string, err error) error {
+	switch {
+	case errors.Is(err, dgram.ErrInUse):
+		return fmt.Errorf("udp: listen at %s: %w", listen, nic.ErrNameTaken)
+	case errors.Is(err, dgram.ErrNotHere) && listen != "":
+		return fmt.Errorf("%w: %w", nic.ErrBadAddress, err)
+	}
+	return fmt.Errorf("udp: %w", err)
+}

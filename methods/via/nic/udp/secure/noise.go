@@ -1,0 +1,101 @@
+package secure
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/flynn/noise"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// suite is Noise_NNpsk0_25519_ChaChaPoly_SHA256 but for the pattern. The cipher is
+// the handshake's; that of packets is another choice.
+var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashSHA256)
+
+const ephemeralBytes = 32 // a private key, and a public one
+
+// noiseShaker is the shaker with a key.
+type noiseShaker struct {
+	psk    [keyBytes]byte
+	random io.Reader
+	state  *noise.HandshakeState
+
+	// What the initiator's state came from, to make it again.
+	ephemeral [ephemeralBytes]byte
+	init      []byte // InitClear bytes
+	payload   []byte
+}
+
+// start makes a state. The prologue is the clear part of the INIT, so that the
+// two sides come to nothing if somebody changed it; the INIT's cookie is in it,
+// and so a recorded INIT is of no use from another address or at another time.
+func (n *noiseShaker) start(initiator bool, prologue []byte, random io.Reader) error {
+	var err error
+	n.state, err = noise.NewHandshakeState(noise.Config{
+		CipherSuite: suite, Pattern: noise.HandshakeNN, Initiator: initiator, Random: random,
+		Prologue: prologue, PresharedKey: n.psk[:], PresharedKeyPlacement: 0,
+	})
+	return err
+}
+
+func (n *noiseShaker) sealInit(clear, payload []byte) ([]byte, error) {
+	if _, err := io.ReadFull(n.random, n.ephemeral[:]); err != nil {
+		return nil, err
+	}
+	n.init, n.payload = bytes.Clone(clear), bytes.Clone(payload)
+	return n.again()
+}
+
+// again makes the initiator's state, and its INIT, from what sealInit kept.
+func (n *noiseShaker) again() ([]byte, error) {
+	if err := n.start(true, n.init, bytes.NewReader(n.ephemeral[:])); err != nil {
+		return nil, err
+	}
+	packet := append(make([]byte, 0, wire.InitBytes), n.init...)
+	packet, _, _, err := n.state.WriteMessage(packet, n.payload)
+	return packet, err
+}
+
+func (n *noiseShaker) openInit(packet []byte) ([]byte, error) {
+	if err := n.start(false, packet[:wire.InitClear], n.random); err != nil {
+		return nil, err
+	}
+	payload, _, _, err := n.state.ReadMessage(nil, packet[wire.InitClear:])
+	if err != nil {
+		return nil, ErrKey
+	}
+	return payload, nil
+}
+
+func (n *noiseShaker) sealResponse(clear, payload []byte) ([]byte, secrets, error) {
+	packet := append(make([]byte, 0, wire.ResponseBytes), clear...)
+	packet, theirs, ours, err := n.state.WriteMessage(packet, payload)
+	if err != nil {
+		return nil, secrets{}, err
+	}
+	return packet, secrets{send: ours.UnsafeKey(), recv: theirs.UnsafeKey()}, nil
+}
+
+// openResponse must leave a state in which the genuine answer can still be read
+// after a forged one. The library does not promise that, and does not do it if
+// the forged one has a public key that X25519 refuses.
+func (n *noiseShaker) openResponse(packet []byte) ([]byte, secrets, error) {
+	payload, ours, theirs, err := n.state.ReadMessage(nil, packet[wire.ResponseClear:])
+	if err != nil {
+		if _, again := n.again(); again != nil {
+			return nil, secrets{}, again
+		}
+		return nil, secrets{}, ErrForged
+	}
+	return payload, secrets{send: ours.UnsafeKey(), recv: theirs.UnsafeKey()}, nil
+}
+
+func (n *noiseShaker) forget() {
+	if n.state != nil {
+		clear(n.state.LocalEphemeral().Private)
+	}
+	clear(n.ephemeral[:])
+	clear(n.psk[:])
+	n.state, n.payload = nil, nil
+}

@@ -1,0 +1,168 @@
+package secure
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// A Request is an INIT that was made with our key, or a checksum if there is
+// none, by somebody who receives at its address. It waits for Accept, Reject or
+// Refuse.
+type Request struct {
+	From    netip.AddrPort // of the priority lane of who asks
+	ID      uint32         // what that side wants to be called by
+	Port    uint16         // UDP port of that side's data lane
+	Private []byte
+	Name    string // that side's address; empty if it cannot be connected to
+
+	guard  *Guard
+	nonce  uint64
+	theirs wire.InitPayload
+	shaker shaker
+	asked  *asked
+	done   bool
+}
+
+// Respond looks at an INIT that came from an address. What is to be sent back
+// there at once, if anything, is appended to b; it is never longer than the
+// packet. The same INIT as before gets the answer that it got before. A request
+// is returned once for every INIT that deserves it. The error says why there is
+// none: ErrCookie and a *RefusedError with an answer, others without one; it is
+// nil for an INIT that was answered or is being decided about.
+func (g *Guard) Respond(now time.Duration, from netip.AddrPort, packet, b []byte) (answer []byte, r *Request, err error) {
+	m, err := wire.ParseInit(packet)
+	switch {
+	case err != nil:
+		return b, nil, err
+	case m.From == 0:
+		return b, nil, wire.ErrInvalid
+	case m.Version != wire.Version:
+		return g.refuse(b, &m, wire.CodeVersion)
+	case !g.cfg.Listening:
+		return g.refuse(b, &m, wire.CodeNobody)
+	case m.Mode != g.mode:
+		return g.refuse(b, &m, wire.CodeMode)
+	}
+	if err := g.cookies.turn(now); err != nil {
+		return b, nil, err
+	}
+	if m.Cookie == (wire.Cookie{}) {
+		return g.retry(b, from, &m)
+	}
+	g.memory.expire(now)
+	name := g.memory.digest(from, packet)
+	if known := g.memory.inits[name]; known != nil {
+		return append(b, known.answer...), nil, nil
+	}
+	if !g.cookies.good(from, &m) {
+		return g.retry(b, from, &m)
+	}
+	if g.memory.full() {
+		return g.refuse(b, &m, wire.CodeBusy)
+	}
+	r, err = g.request(from, packet, &m)
+	if errors.Is(err, ErrKey) {
+		return g.refuse(b, &m, wire.CodeKey)
+	}
+	if err != nil {
+		return b, nil, err
+	}
+	r.asked = g.memory.add(name, now)
+	return b, r, nil
+}
+
+func (g *Guard) retry(b []byte, from netip.AddrPort, m *wire.Init) ([]byte, *Request, error) {
+	answer := wire.Retry{To: m.From, Nonce: m.Nonce, Cookie: g.cookies.give(from, m)}
+	return answer.Append(b), nil, ErrCookie
+}
+
+func (g *Guard) refuse(b []byte, m *wire.Init, code wire.Code) ([]byte, *Request, error) {
+	answer := wire.Refused{Code: code, Version: wire.Version, To: m.From, Nonce: m.Nonce}
+	return answer.Append(b), nil, &RefusedError{Code: code, Version: m.Version, Mode: g.mode, Here: true}
+}
+
+// request opens an INIT whose cookie is good.
+func (g *Guard) request(from netip.AddrPort, packet []byte, m *wire.Init) (*Request, error) {
+	s := g.shaker()
+	sealed, err := s.openInit(packet)
+	if err != nil {
+		return nil, err
+	}
+	p, err := wire.ParseInitPayload(sealed)
+	if err != nil {
+		return nil, ErrPayload
+	}
+	p.Private = append([]byte(nil), p.Private...)
+	return &Request{
+		From: from, ID: m.From, Port: m.Port, Private: p.Private, Name: p.Name,
+		guard: g, nonce: m.Nonce, theirs: p, shaker: s,
+	}, nil
+}
+
+// Accept makes the connection: id is what the other side is to call it by,
+// random and not 0, and port that of our data lane. The packet that is returned
+// is to be sent to From, and again until the other side is heard of; whoever
+// repeats the INIT gets it from Respond too. The other side has proved that it
+// has the key but may be long gone: its first packet that Session opens shows
+// that it is there.
+func (r *Request) Accept(id uint32, port uint16) (packet []byte, p Peer, err error) {
+	if id == 0 {
+		panic("secure: a connection has the id 0")
+	}
+	payload := wire.ResponsePayload{From: id, Port: port, Token: r.guard.Token(id, r.From.Addr())}
+	if r.guard.mode == wire.ModeNoise {
+		payload.Cipher = choose(r.guard.cfg.Ciphers, r.theirs.Ciphers)
+	}
+	packet, s, err := r.answer(&payload)
+	if err != nil {
+		return nil, Peer{}, err
+	}
+	return packet, Peer{
+		Session: newSession(r.guard.mode, payload.Cipher, s),
+		ID:      r.ID, Port: r.Port, Token: r.theirs.Token, Cipher: payload.Cipher,
+	}, nil
+}
+
+// Reject turns the request down. The packet that is returned is to be sent to
+// From; reason, at most wire.ReasonMax bytes, is for the consumer there.
+func (r *Request) Reject(reason []byte) (packet []byte, err error) {
+	if len(reason) > wire.ReasonMax {
+		return nil, fmt.Errorf("%w: a reason of %d bytes", ErrPrivate, len(reason))
+	}
+	packet, _, err = r.answer(&wire.ResponsePayload{Rejected: true, Reason: reason})
+	return packet, err
+}
+
+// Refuse answers that the request cannot be decided about, as a rule for
+// wire.CodeBusy. The packet that is returned is to be sent to From. Nothing is
+// remembered: the same INIT may come again.
+func (r *Request) Refuse(code wire.Code) (packet []byte, err error) {
+	if r.done {
+		return nil, ErrSettled
+	}
+	r.done = true
+	r.guard.memory.forget(r.asked)
+	packet, _, _ = r.guard.refuse(nil, &wire.Init{From: r.ID, Nonce: r.nonce}, code)
+	return packet, nil
+}
+
+// answer seals an answer and remembers it.
+func (r *Request) answer(payload *wire.ResponsePayload) (packet []byte, s secrets, err error) {
+	if r.done {
+		return nil, secrets{}, ErrSettled
+	}
+	r.done = true
+	head := wire.Response{Mode: r.guard.mode, To: r.ID, Nonce: r.nonce, From: payload.From, Port: payload.Port}
+	packet, s, err = r.shaker.sealResponse(head.Append(nil), payload.Append(nil))
+	r.shaker.forget()
+	if err != nil {
+		r.guard.memory.forget(r.asked)
+		return nil, secrets{}, err
+	}
+	r.asked.answer = packet
+	return packet, s, nil
+}

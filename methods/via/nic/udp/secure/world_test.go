@@ -1,0 +1,126 @@
+package secure
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
+)
+
+// seeded is a repeatable source of randomness for one test.
+func seeded(seed uint64) *rand.ChaCha8 {
+	var b [32]byte
+	b[0], b[1] = byte(seed), byte(seed>>8)
+	return rand.NewChaCha8(b)
+}
+
+// testKey is a key of one letter's bytes; another letter is another key.
+func testKey(t testing.TB, letter string) *Key {
+	t.Helper()
+	key, err := Source{Text: strings.Repeat(letter, 2*keyBytes)}.Load()
+	require.NoError(t, err)
+	return key
+}
+
+var (
+	alice = netip.MustParseAddrPort("192.0.2.1:7000")
+	bob   = netip.MustParseAddrPort("[2001:db8::2]:7001")
+)
+
+// modes are the two kinds of guards, for tests of what both do.
+func modes(t *testing.T, test func(t *testing.T, key *Key)) {
+	t.Run("insecure", func(t *testing.T) { test(t, nil) })
+	t.Run("noise", func(t *testing.T) { test(t, testKey(t, "a")) })
+}
+
+func newGuard(t testing.TB, seed uint64, cfg Config) *Guard {
+	t.Helper()
+	if cfg.Random == nil {
+		cfg.Random = seeded(seed)
+	}
+	g, err := NewGuard(cfg)
+	require.NoError(t, err)
+	return g
+}
+
+// pair are two guards with one key: one dials, the other listens.
+func pair(t testing.TB, key *Key) (dialler, listener *Guard) {
+	return newGuard(t, 1, Config{Key: key}), newGuard(t, 2, Config{Key: key, Listening: true, Name: "listener"})
+}
+
+func dial(t testing.TB, g *Guard) *Initiator {
+	t.Helper()
+	i, err := g.Initiate(0xd1a1, 4001, []byte("private data"))
+	require.NoError(t, err)
+	return i
+}
+
+// cookied brings an attempt to where its INIT has a cookie.
+func cookied(t testing.TB, i *Initiator, g *Guard, now time.Duration) {
+	t.Helper()
+	retry, r, err := g.Respond(now, alice, i.Packet(), nil)
+	require.ErrorIs(t, err, ErrCookie)
+	require.Nil(t, r)
+	out, err := i.Input(bob, retry)
+	require.NoError(t, err)
+	require.Equal(t, Again, out)
+}
+
+// requested brings an attempt to a request.
+func requested(t testing.TB, i *Initiator, g *Guard) *Request {
+	t.Helper()
+	cookied(t, i, g, 0)
+	answer, r, err := g.Respond(0, alice, i.Packet(), nil)
+	require.NoError(t, err)
+	require.Empty(t, answer)
+	require.NotNil(t, r)
+	return r
+}
+
+// refused tells an attempt as often as it takes that it is refused, and returns what
+// it makes of that.
+func refused(t testing.TB, i *Initiator, packet []byte) error {
+	t.Helper()
+	for range RefusalsMin - 1 {
+		out, err := i.Input(bob, packet)
+		require.NoError(t, err)
+		require.Equal(t, Again, out)
+	}
+	out, err := i.Input(bob, packet)
+	require.Equal(t, Failed, out)
+	return err
+}
+
+// joined are the two ends of a connection.
+func joined(t testing.TB, key *Key) (a, b Peer) {
+	t.Helper()
+	dialler, listener := pair(t, key)
+	i := dial(t, dialler)
+	packet, b, err := requested(t, i, listener).Accept(0xacce, 4003)
+	require.NoError(t, err)
+	out, err := i.Input(bob, packet)
+	require.NoError(t, err)
+	require.Equal(t, Connected, out)
+	return i.Peer(), b
+}
+
+// seal makes one packet in memory of its own.
+func seal(t testing.TB, s Session, to uint32, body string) []byte {
+	t.Helper()
+	head := wire.Packet{To: to}.Append(make([]byte, 0, s.Room(wire.PacketLen, len(body))))
+	vec, err := s.Seal(nil, head, [][]byte{[]byte(body)})
+	require.NoError(t, err)
+	return flat(vec)
+}
+
+func flat(vec [][]byte) (all []byte) {
+	for _, piece := range vec {
+		all = append(all, piece...)
+	}
+	return all
+}

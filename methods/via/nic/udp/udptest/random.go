@@ -1,0 +1,41 @@
+package udptest
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
+	simdgram "github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
+)
+
+// Key is what the sides of a secure world share: no passphrase, for that would take
+// long to make a key of, on purpose.
+var Key = secure.Source{Text: strings.Repeat("0123456789abcdef", 4)}
+
+// RandomLink draws a link that is anything from perfect to awful: up to 30 % of
+// the packets get lost, up to 10 % are damaged, up to half overtake others.
+func RandomLink(rng *rand.Rand) sim.LinkOptions {
+	link := sim.RandomLink(rng)
+	link.Capacity = 0 // bottlenecks are the network's part
+	return link
+}
+
+// Random makes a world with faults of every kind, with a key or without. What it
+// cannot get through is over in seconds of virtual time.
+func Random(seed uint64) *World {
+	rng := rand.New(rand.NewPCG(seed, 31))
+	p := udp.Provider{GiveUp: 5 * time.Second, KeepAlive: 500 * time.Millisecond}
+	if rng.IntN(2) == 0 {
+		p.Key = Key
+	} else {
+		p.Insecure = true
+	}
+	w := New(seed, RandomLink(rng), simdgram.RandomOptions(rng), p)
+	if rng.IntN(2) == 0 {
+		w.Partition(200*time.Millisecond, 200*time.Millisecond)
+	}
+	return w
+}

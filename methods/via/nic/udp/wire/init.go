@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Init asks for a connection. It always has InitBytes, so that no answer is
+// larger and its length tells nothing. The first InitFixed bytes are the same in
+// every version, so that a mismatch can be told.
+//
+//	 0      1      2        4      8       16     18     24       56
+//	+------+------+--------+------+-------+------+------+--------+-----------+
+//	| kind | mode | version| from | nonce | port | zero | cookie | sealed    |
+//	+------+------+--------+------+-------+------+------+--------+-----------+
+//
+// Sealed holds an InitPayload; how, the mode says: ModeNoise makes it the first
+// message of a Noise handshake whose prologue are the InitClear bytes before it,
+// ModeInsecure puts zeros behind the payload and a CRC-32C over the whole packet
+// into the last four bytes.
+type Init struct {
+	Mode    Mode
+	Version uint16 // of the packet format
+	From    uint32 // connection id that the sender wants to be called by, not 0
+	Nonce   uint64 // random, names the attempt; answers repeat it
+	Port    uint16 // UDP port of the sender's data lane
+	Cookie  Cookie // as the latest Retry gave it; zero before that
+	Sealed  []byte // InitSealed bytes; of a parsed packet a view of it
+}
+
+// Mode says how both sides of a connection protect its packets.
+type Mode uint8
+
+const (
+	// ModeInsecure: against accidents alone, by a checksum.
+	ModeInsecure Mode = 1
+	// ModeNoise: by Noise_NNpsk0_25519_ChaChaPoly_SHA256 with a shared key,
+	// and what docs/security-udp.md says of packets.
+	ModeNoise Mode = 2
+)
+
+func (m Mode) String() string {
+	switch m {
+	case ModeInsecure:
+		return "insecure"
+	case ModeNoise:
+		return "noise"
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// A Cookie proves to its maker that whoever returns it receives at the address
+// it was made for.
+type Cookie [32]byte
+
+// A Token proves to the other side of a connection that a Reset comes from where
+// the connection goes.
+type Token [16]byte
+
+// Lengths of an INIT, in bytes.
+const (
+	InitBytes  = 512
+	InitFixed  = 16 // the same in every version
+	InitClear  = 56 // what is not sealed
+	InitSealed = InitBytes - InitClear
+)
+
+// Append appends the packet to b. Sealed must have InitSealed bytes, or none if
+// the caller appends them.
+func (m *Init) Append(b []byte) []byte {
+	b = append(b, byte(KindInit), byte(m.Mode))
+	b = binary.LittleEndian.AppendUint16(b, m.Version)
+	b = binary.LittleEndian.AppendUint32(b, m.From)
+	b = binary.LittleEndian.AppendUint64(b, m.Nonce)
+	b = binary.LittleEndian.AppendUint16(b, m.Port)
+	b = append(b, 0, 0, 0, 0, 0, 0)
+	b = append(b, m.Cookie[:]...)
+	return append(b, m.Sealed...)
+}
+
+// ParseInit reads a packet. Of another version it reads the first InitFixed
+// bytes and judges nothing.
+func ParseInit(b []byte) (m Init, err error) {
+	if err := starts(b, KindInit, InitFixed); err != nil {
+		return Init{}, err
+	}
+	m = Init{
+		Mode:    Mode(b[1]),
+		Version: binary.LittleEndian.Uint16(b[2:]),
+		From:    binary.LittleEndian.Uint32(b[4:]),
+		Nonce:   binary.LittleEndian.Uint64(b[8:]),
+	}
+	if m.Version != Version {
+		return m, nil
+	}
+	if err := sized(b, InitBytes); err != nil {
+		return Init{}, err
+	}
+	if m.From == 0 || !m.Mode.valid() || !allZero(b[18:24]) {
+		return Init{}, ErrInvalid
+	}
+	m.Port = binary.LittleEndian.Uint16(b[16:])
+	copy(m.Cookie[:], b[24:])
+	m.Sealed = b[InitClear:]
+	return m, nil
+}
+
+func (m Mode) valid() bool { return m == ModeInsecure || m == ModeNoise }
+
+func (m Init) String() string {
+	return fmt.Sprintf("INIT version=%d mode=%v from=%#x nonce=%#x port=%d cookie=%t",
+		m.Version, m.Mode, m.From, m.Nonce, m.Port, m.Cookie != Cookie{})
+}
+
+// starts checks what kind of packet it is and that it has at least n bytes.
+func starts(b []byte, kind Kind, n int) error {
+	switch {
+	case len(b) == 0:
+		return ErrShort
+	case Kind(b[0]) != kind:
+		return ErrKind
+	case len(b) < n:
+		return ErrShort
+	}
+	return nil
+}
+
+// sized checks that a packet has exactly n bytes.
+func sized(b []byte, n int) error {
+	switch {
+	case len(b) < n:
+		return ErrShort
+	case len(b) > n:
+		return ErrLong
+	}
+	return nil
+}
+
+func allZero(b []byte) bool {
+	for _, one := range b {
+		if one != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Refused answers an Init that cannot lead to a connection. It is the same in
+// every version, and proves nothing: whoever sees the nonce can make one.
+//
+//	 0      1      2         4    8       16
+//	+------+------+---------+----+-------+
+//	| kind | code | version | to | nonce |
+//	+------+------+---------+----+-------+
+type Refused struct {
+	Code    Code
+	Version uint16 // that the sender speaks
+	To      uint32 // from of the Init
+	Nonce   uint64 // of the Init
+}
+
+// Code says why.
+type Code uint8
+
+const (
+	CodeKey     Code = 1 // the Init was not made with the sender's key
+	CodeVersion Code = 2 // the sender speaks another version
+	CodeNobody  Code = 3 // nobody listens there
+	CodeBusy    Code = 4 // no room at present
+	CodeMode    Code = 5 // one side is insecure and the other one is not
+)
+
+func (c Code) String() string {
+	switch c {
+	case CodeKey:
+		return "key"
+	case CodeVersion:
+		return "version"
+	case CodeNobody:
+		return "nobody listens"
+	case CodeBusy:
+		return "busy"
+	case CodeMode:
+		return "mode"
+	}
+	return fmt.Sprintf("Code(%d)", uint8(c))
+}
+
+// RefusedBytes is the length of a REFUSED.
+const RefusedBytes = 16
+
+// If a REFUSED were longer than the least that can cause one, this length would
+// go negative and the build would stop.
+var _ [InitFixed - RefusedBytes]struct{}
+
+// Append appends the packet to b.
+func (m *Refused) Append(b []byte) []byte {
+	b = append(b, byte(KindRefused), byte(m.Code))
+	b = binary.LittleEndian.AppendUint16(b, m.Version)
+	b = binary.LittleEndian.AppendUint32(b, m.To)
+	return binary.LittleEndian.AppendUint64(b, m.Nonce)
+}
+
+// ParseRefused reads a packet. A code that it does not know may be a later
+// version's.
+func ParseRefused(b []byte) (m Refused, err error) {
+	if err := starts(b, KindRefused, RefusedBytes); err != nil {
+		return Refused{}, err
+	}
+	if err := sized(b, RefusedBytes); err != nil {
+		return Refused{}, err
+	}
+	m = Refused{
+		Code:    Code(b[1]),
+		Version: binary.LittleEndian.Uint16(b[2:]),
+		To:      binary.LittleEndian.Uint32(b[4:]),
+		Nonce:   binary.LittleEndian.Uint64(b[8:]),
+	}
+	if m.Code == 0 {
+		return Refused{}, ErrInvalid
+	}
+	return m, nil
+}
+
+func (m Refused) String() string {
+	return fmt.Sprintf("REFUSED code=%v version=%d to=%#x nonce=%#x", m.Code, m.Version, m.To, m.Nonce)
+}

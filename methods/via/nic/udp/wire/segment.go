@@ -1,0 +1,246 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Segment is the header of one packet's worth of a message. The data, which is all
+// the rest of the packet, follows it.
+//
+//	 0      1       2      4        8           12      16       20     24     32
+//	+------+-------+------+--------+-----------+-------+--------+------+------+--------+------+
+//	| kind | flags | zero | number | immediate | total | offset | recv | addr | handle | data |
+//	+------+-------+------+--------+-----------+-------+--------+------+------+--------+------+
+//	                                                                   '- WRITE and READ_REQUEST -'
+//
+// Every SEND, WRITE and READ_REQUEST of a direction has a number, counted from 0
+// in the order of their posts over both lanes, and takes effect in that order.
+// READ_DATA and READ_REFUSED answer the request of their number.
+//
+// Recv counts the receives that earlier messages of the direction take, so that
+// the receive of a message is known although messages before it are still
+// missing. It is 0 for messages that take none.
+//
+// Segments of a message may have any lengths. They overlap only where one was cut
+// in two because the path's packets became smaller.
+type Segment struct {
+	Kind         SegmentKind
+	HasImmediate bool
+	Number       uint32
+	Immediate    uint32 // 0 without HasImmediate; in a BYE with it, a Reason
+	Total        uint32 // bytes of the message; of a READ_REQUEST, bytes asked for
+	Offset       uint32 // of the first byte of the data in the message
+	Recv         uint32 // SEND, and WRITE with immediate data
+	Addr, Handle uint64 // WRITE, READ_REQUEST: memory of the message's first byte, in the remote side's terms
+}
+
+// SegmentKind says what a message does.
+type SegmentKind uint8
+
+const (
+	// SegmentSend goes into the oldest receive.
+	SegmentSend SegmentKind = iota + 1
+	// SegmentWrite goes into memory that the sender names. With immediate
+	// data it takes a receive, too.
+	SegmentWrite
+	// SegmentReadRequest asks for memory. It carries no data.
+	SegmentReadRequest
+	// SegmentReadData brings what was asked for, outside the order.
+	SegmentReadData
+	// SegmentReadRefused says that what was asked for may not be read.
+	SegmentReadRefused
+	// SegmentBye ends the connection. Without immediate data it does so in
+	// good order: the messages before its number still count, and there are
+	// none from there on. With immediate data the connection broke, now, for
+	// the Reason that stands there: of the messages of the other direction,
+	// those before its number took effect, and none from there on.
+	SegmentBye
+	segmentEnd
+)
+
+// Reason says why the sender of a SegmentBye broke the connection. A receiver
+// treats one that it does not know as ReasonProtocol.
+type Reason uint32
+
+const (
+	// ReasonProtocol: what arrived breaks the rules.
+	ReasonProtocol Reason = iota + 1
+	// ReasonNoReceive: a message found no receive posted.
+	ReasonNoReceive
+	// ReasonLength: a message was longer than its receive.
+	ReasonLength
+	// ReasonMemory: the memory of a receive is not registered any more.
+	ReasonMemory
+	// ReasonRDMA: the memory that a write named may not be written so.
+	ReasonRDMA
+)
+
+// Lengths of a segment's header, in bytes.
+const (
+	SegmentLen       = 24
+	SegmentRemoteLen = 40 // of WRITE and READ_REQUEST
+)
+
+const segmentImmediate = 1 // the flag of HasImmediate
+
+// HeaderLen is the length of what Append appends.
+func (m *Segment) HeaderLen() int { return m.Kind.HeaderLen() }
+
+// HeaderLen is the length of the header of a segment of this kind.
+func (k SegmentKind) HeaderLen() int {
+	if k.remote() {
+		return SegmentRemoteLen
+	}
+	return SegmentLen
+}
+
+func (k SegmentKind) remote() bool { return k == SegmentWrite || k == SegmentReadRequest }
+
+// Append appends the header to b. The data is the caller's to add.
+func (m *Segment) Append(b []byte) []byte {
+	var head [SegmentRemoteLen]byte
+	head[0] = byte(m.Kind)
+	if m.HasImmediate {
+		head[1] = segmentImmediate
+	}
+	binary.LittleEndian.PutUint32(head[4:], m.Number)
+	binary.LittleEndian.PutUint32(head[8:], m.Immediate)
+	binary.LittleEndian.PutUint32(head[12:], m.Total)
+	binary.LittleEndian.PutUint32(head[16:], m.Offset)
+	binary.LittleEndian.PutUint32(head[20:], m.Recv)
+	if !m.Kind.remote() {
+		return append(b, head[:SegmentLen]...)
+	}
+	binary.LittleEndian.PutUint64(head[24:], m.Addr)
+	binary.LittleEndian.PutUint64(head[32:], m.Handle)
+	return append(b, head[:]...)
+}
+
+// ParseSegment reads a segment into m: the header, and data as a view of the rest
+// of b. What it takes makes sense by itself: the data lies within the message, and
+// is empty only where the message is.
+func ParseSegment(b []byte, m *Segment) (data []byte, err error) {
+	if len(b) < SegmentLen {
+		return nil, ErrShort
+	}
+	*m = Segment{
+		Kind:         SegmentKind(b[0]),
+		HasImmediate: b[1] == segmentImmediate,
+		Number:       binary.LittleEndian.Uint32(b[4:]),
+		Immediate:    binary.LittleEndian.Uint32(b[8:]),
+		Total:        binary.LittleEndian.Uint32(b[12:]),
+		Offset:       binary.LittleEndian.Uint32(b[16:]),
+		Recv:         binary.LittleEndian.Uint32(b[20:]),
+	}
+	if m.Kind == 0 || m.Kind >= segmentEnd || b[1]&^segmentImmediate != 0 || b[2] != 0 || b[3] != 0 {
+		return nil, ErrInvalid
+	}
+	data = b[SegmentLen:]
+	if m.Kind.remote() {
+		if len(b) < SegmentRemoteLen {
+			return nil, ErrShort
+		}
+		m.Addr = binary.LittleEndian.Uint64(b[24:])
+		m.Handle = binary.LittleEndian.Uint64(b[32:])
+		data = b[SegmentRemoteLen:]
+	}
+	return data, m.check(len(data))
+}
+
+// check looks at what the fields say together, of a segment with n bytes of data.
+func (m *Segment) check(n int) error {
+	takes, fills := false, true
+	switch m.Kind {
+	case SegmentSend:
+		takes = true
+	case SegmentWrite:
+		takes = m.HasImmediate
+	case SegmentReadData:
+		fills = !m.HasImmediate
+	case SegmentReadRequest:
+		return m.checkBare(n, m.Offset == 0 && !m.HasImmediate)
+	case SegmentReadRefused:
+		return m.checkBare(n, m.Offset == 0 && m.Total == 0 && !m.HasImmediate)
+	case SegmentBye:
+		return m.checkBare(n, m.Offset == 0 && m.Total == 0)
+	}
+	switch {
+	case !fills, !takes && m.Recv != 0, !m.HasImmediate && m.Immediate != 0:
+		return ErrInvalid
+	case uint64(m.Offset)+uint64(n) > uint64(m.Total):
+		return ErrLong
+	case n == 0 && m.Total != 0:
+		return ErrShort
+	}
+	return nil
+}
+
+// checkBare is check for the kinds without data.
+func (m *Segment) checkBare(n int, ok bool) error {
+	switch {
+	case n > 0:
+		return ErrLong
+	case !ok, m.Recv != 0, !m.HasImmediate && m.Immediate != 0:
+		return ErrInvalid
+	}
+	return nil
+}
+
+func (k SegmentKind) String() string {
+	switch k {
+	case SegmentSend:
+		return "SEND"
+	case SegmentWrite:
+		return "WRITE"
+	case SegmentReadRequest:
+		return "READ_REQUEST"
+	case SegmentReadData:
+		return "READ_DATA"
+	case SegmentReadRefused:
+		return "READ_REFUSED"
+	case SegmentBye:
+		return "BYE"
+	}
+	return fmt.Sprintf("SegmentKind(%d)", uint8(k))
+}
+
+func (r Reason) String() string {
+	switch r {
+	case ReasonProtocol:
+		return "protocol"
+	case ReasonNoReceive:
+		return "no-receive"
+	case ReasonLength:
+		return "length"
+	case ReasonMemory:
+		return "memory"
+	case ReasonRDMA:
+		return "rdma"
+	}
+	return fmt.Sprintf("Reason(%d)", uint32(r))
+}
+
+func (m Segment) String() string {
+	s := fmt.Sprintf("%v number=%d", m.Kind, m.Number)
+	switch m.Kind {
+	case SegmentReadRefused:
+	case SegmentBye:
+		if m.HasImmediate {
+			s += fmt.Sprintf(" reason=%v", Reason(m.Immediate))
+		}
+		return s
+	default:
+		s += fmt.Sprintf(" total=%d offset=%d", m.Total, m.Offset)
+	}
+	if m.HasImmediate {
+		s += fmt.Sprintf(" immediate=%#x", m.Immediate)
+	}
+	if m.Kind == SegmentSend || m.Kind == SegmentWrite && m.HasImmediate {
+		s += fmt.Sprintf(" recv=%d", m.Recv)
+	}
+	if m.Kind.remote() {
+		s += fmt.Sprintf(" addr=%#x handle=%#x", m.Addr, m.Handle)
+	}
+	return s
+}

@@ -1,0 +1,66 @@
+package nic_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/fault"
+	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/trace"
+)
+
+// A counter is a provider whose devices and ports count; the simulated ones, to
+// which it adds that, do not.
+type counter struct{ nic.Provider }
+
+type countingDevice struct{ nic.Device }
+
+type countingPort struct{ nic.Port }
+
+func (c counter) Open(cfg nic.Config) (nic.Device, error) {
+	d, err := c.Provider.Open(cfg)
+	return countingDevice{d}, err
+}
+
+func (d countingDevice) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error) {
+	p, err := d.Device.OpenPort(attrs, cookie)
+	return countingPort{p}, err
+}
+
+func (countingDevice) LinkStats() nic.LinkStats {
+	return nic.LinkStats{SegmentsSent: 7, Retransmitted: 2}
+}
+func (countingDevice) PacketStats() nic.PacketStats { return nic.PacketStats{Sent: 9} }
+func (countingPort) LinkStats() nic.LinkStats       { return nic.LinkStats{SegmentsSent: 5} }
+
+// TestStatsPassThrough: what the device and the port below count is seen above the
+// wrappers, and nothing if they count nothing.
+func TestStatsPassThrough(t *testing.T) {
+	silent := simnic.New(sim.New(sim.Options{Seed: 1}), simnic.Options{})
+	for name, wrap := range map[string]func(nic.Provider) nic.Provider{
+		"fault": func(p nic.Provider) nic.Provider { return fault.Wrap(p, fault.Options{}) },
+		"trace": func(p nic.Provider) nic.Provider { return trace.Wrap(p, &trace.Recorder{}, trace.Options{}) },
+	} {
+		for _, below := range []nic.Provider{silent, counter{silent}} {
+			d, err := wrap(below).Open(nic.Config{})
+			require.NoError(t, err, name)
+			p, err := d.OpenPort(nic.PortAttrs{RecvDepth: 1, SendDepth: 1}, nil)
+			require.NoError(t, err, name)
+			if below == silent {
+				assert.Zero(t, nic.LinkStatsOf(d), name)
+				assert.Zero(t, nic.PacketStatsOf(d), name)
+				assert.Zero(t, nic.LinkStatsOf(p), name)
+			} else {
+				assert.Equal(t, nic.LinkStats{SegmentsSent: 7, Retransmitted: 2}, nic.LinkStatsOf(d), name)
+				assert.Equal(t, nic.PacketStats{Sent: 9}, nic.PacketStatsOf(d), name)
+				assert.Equal(t, nic.LinkStats{SegmentsSent: 5}, nic.LinkStatsOf(p), name)
+			}
+			require.NoError(t, p.Close())
+			require.NoError(t, d.Close())
+		}
+	}
+}

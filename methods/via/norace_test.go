@@ -1,5 +1,0 @@
-//go:build !race
-
-package via_test
-
-const raceEnabled = false
