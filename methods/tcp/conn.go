@@ -1,0 +1,251 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+)
+
+// connState is where a connection is in its life.
+type connState uint8
+
+const (
+	connOpening connState = iota // being made, or not proven yet (TLS)
+	connOpen
+	connClosed
+)
+
+// block says why a connection is not read.
+type block uint8
+
+const (
+	blockNone block = iota
+	// blockRecv: its next message needs a receive, or room to be kept.
+	blockRecv
+	// blockTake: the endpoint has no room for its unexpected message.
+	blockTake
+)
+
+// conn is a connection. It is not used again after its end, so that what still
+// refers to it can see that it ended.
+type conn struct {
+	stream stack.Stream
+	r      *remote // nil: accepted, and no message has come yet
+	state  connState
+	block  block
+
+	writable  bool   // the stream took everything last time
+	inDirty   bool   // in method.dirty
+	inReady   bool   // in method.ready
+	inCrowded bool   // in method.crowded
+	more      bool   // there may be more to read than the latest Recv gave
+	hot       bool   // in method.hot
+	large     bool   // the latest message was over readBytes
+	hungUp    bool   // the other side will send nothing more than what is there
+	accepted  bool   // the other side connected
+	idle      uint16 // polls in vain since it is hot
+
+	round   uint64 // the Poll after which it was sent to at once
+	sendErr error  // the stream takes nothing any more; what arrived is still read
+
+	reader  wire.Reader
+	in      inbound
+	rest    []byte // read, and not looked at because of block
+	resumed bool   // block was lifted, and rest not looked at since
+	buf     []byte // what rest is a part of
+
+	next         *conn // in method.ready
+	untakenLinks queue.Links[untaken]
+	crowdedLinks queue.Links[crowded]
+	timer
+	slot uint32
+}
+
+// Link links the connections that are ready.
+func (c *conn) Link() **conn { return &c.next }
+
+// A slot is where a token leads to. Its generation is part of the token.
+type slot struct {
+	c          *conn
+	l          *listener
+	generation uint32
+}
+
+// token reserves a slot.
+func (m *method) token() (uint32, stack.Token) {
+	var i uint32
+	if n := len(m.freeSlots); n > 0 {
+		i = m.freeSlots[n-1]
+		m.freeSlots = m.freeSlots[:n-1]
+	} else {
+		i = uint32(len(m.slots))
+		m.slots = append(m.slots, slot{})
+	}
+	return i, stack.Token(m.slots[i].generation)<<32 | stack.Token(i)
+}
+
+// freeSlot makes the token of a slot name nobody.
+func (m *method) freeSlot(i uint32) {
+	m.slots[i] = slot{generation: m.slots[i].generation + 1}
+	m.freeSlots = append(m.freeSlots, i)
+}
+
+// bySlot finds what a token names; nil for what has ended.
+func (m *method) bySlot(t stack.Token) *slot {
+	if i := uint32(t); int(i) < len(m.slots) && m.slots[i].generation == uint32(t>>32) {
+		return &m.slots[i]
+	}
+	return nil
+}
+
+// newConn makes the record of a stream.
+func (m *method) newConn(s stack.Stream, slot uint32) *conn {
+	c := &conn{stream: s, slot: slot}
+	c.owner = c
+	m.slots[slot].c = c
+	return c
+}
+
+// open is called when bytes can flow.
+func (m *method) open(c *conn) {
+	c.state = connOpen
+	m.conns++
+	c.writable = true
+	m.unset(&c.timer)
+	if r := c.r; r != nil {
+		m.endDial(r)
+		r.failed = nil
+		r.count.Connects++
+		m.markDirty(c)
+	}
+	m.markReady(c) // what came before costs no event
+}
+
+// end closes a connection. All operations with its peer fail with err.
+func (m *method) end(c *conn, err error) {
+	if c.state == connClosed {
+		return
+	}
+	if c.state == connOpen && c.r != nil {
+		c.r.count.Disconnects++
+	}
+	m.forgetConn(c)
+	r := c.r
+	if r == nil {
+		return
+	}
+	r.c, r.failed = nil, err
+	m.dropEarlies(r, true)
+	m.failAll(r, err)
+	if r.passive {
+		m.retire(r)
+	}
+}
+
+// forgetConn closes a stream and takes its record out of all tables.
+func (m *method) forgetConn(c *conn) {
+	if c.state == connOpen {
+		m.conns--
+	}
+	c.state = connClosed
+	c.stream.Close()
+	m.freeSlot(c.slot)
+	m.unset(&c.timer)
+	m.cool(c)
+	m.unqueue(c)
+	if c.accepted {
+		m.accepted--
+	}
+	if c.in.buf != nil {
+		m.buffers.Give(c.in.buf)
+	}
+	if c.buf != nil {
+		m.buffers.Give(c.buf)
+		c.buf, c.rest = nil, nil
+	}
+}
+
+// broken is end for a stream that does not go on, and for one that must not.
+func (m *method) broken(c *conn, cause error) {
+	kind := bmi.ErrPeerFailed
+	failed := c.r != nil && c.sendErr == nil // else it is counted already
+	switch {
+	case errors.Is(cause, errProtocol):
+		kind, failed = bmi.ErrProtocol, false
+		m.errors.Protocol++
+		m.warn("connection closed: the peer broke the protocol", "peer", c.stream.Remote().String(), "cause", cause)
+	case errors.Is(cause, stack.ErrIdentity):
+		kind, failed = bmi.ErrRefused, false
+		m.errors.ConnectFailed++
+		m.warn("connection closed: the peer is not who it must be", "peer", c.stream.Remote().String(), "cause", cause)
+	case !errors.Is(cause, io.EOF):
+	case c.reader.Left() > 0 || c.reader.Partial():
+		cause = errors.New("it closed the connection in the middle of a message")
+	default:
+		cause = errors.New("it closed the connection")
+		failed = failed && c.r.ops.Len() > 0
+	}
+	if failed {
+		m.errors.PeerFailed++
+	}
+	m.endAs(c, kind, cause)
+}
+
+func (m *method) endAs(c *conn, kind, cause error) {
+	if c.r == nil {
+		m.end(c, cause)
+		return
+	}
+	m.end(c, c.r.errorf(kind, "%w", cause))
+}
+
+// errProtocol marks what the format or its rules forbid.
+var (
+	errProtocol      = errors.New("protocol error")
+	errHeaderTimeout = fmt.Errorf("%w: a header stayed incomplete for too long", errProtocol)
+)
+
+// expired is told that a connection's deadline has passed.
+func (c *conn) expired(m *method) {
+	switch {
+	case c.state == connOpening:
+		m.errors.ConnectFailed++
+		m.warn("connection closed: the peer did not prove who it is in time", "peer", c.stream.Remote().String())
+		m.endAs(c, bmi.ErrPeerFailed, errors.New("it did not prove who it is in time"))
+	case c.block != blockNone:
+		m.broken(c, errors.New("it closed the connection, and nobody took its next message"))
+	case c.sendErr != nil:
+		m.end(c, c.sendErr)
+	default:
+		m.broken(c, errHeaderTimeout)
+	}
+}
+
+// deadline sets or clears the connection's timer after it was read.
+func (m *method) deadline(c *conn) {
+	set := c.place > 0
+	switch {
+	case c.state != connOpen:
+	case c.block != blockNone && c.hungUp, c.sendErr != nil:
+		if !set {
+			m.set(&c.timer, m.clock()+m.opts.HangupTimeout)
+		}
+	case c.block == blockNone && c.reader.Partial():
+		if !set {
+			m.set(&c.timer, m.clock()+m.opts.HeaderTimeout)
+		}
+	case set:
+		m.unset(&c.timer)
+	}
+}
+
+// hangup notes that nothing more comes than what is there already.
+func (m *method) hangup(c *conn) {
+	c.hungUp = true
+	m.deadline(c)
+}

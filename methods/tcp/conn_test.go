@@ -1,0 +1,49 @@
+package tcp_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/tcp"
+)
+
+// TestAPeerFailsOnce: a connection that breaks for sending, and then for receiving,
+// is one that failed.
+func TestAPeerFailsOnce(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
+	f, to := n.meet()
+	n.recv(to, 1, 1)
+	f.sendErr, f.inErr = io.ErrClosedPipe, io.ErrUnexpectedEOF
+	n.send(to, 1, 10)
+	n.settle()
+	for range 2 {
+		c, ok := n.completion()
+		require.True(t, ok)
+		require.ErrorIs(t, c.Err, bmi.ErrPeerFailed)
+	}
+	require.True(t, f.closed)
+	require.EqualValues(t, 1, n.Stats().Methods[0].Errors.PeerFailed)
+}
+
+// TestWhatBreaksForSendingEnds: though nothing says so to who receives.
+func TestWhatBreaksForSendingEnds(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
+	f, to := n.meet()
+	n.recv(to, 1, 1)
+	f.sendErr = io.ErrClosedPipe
+	n.send(to, 1, 10)
+	n.completion()
+	n.settle()
+	require.False(t, f.closed, "something may be there to be received")
+	n.now += tcp.HangupTimeout
+	n.settle()
+	require.True(t, f.closed)
+	c, ok := n.completion()
+	require.True(t, ok)
+	assert.ErrorIs(t, c.Err, io.ErrClosedPipe, "that is why")
+	require.EqualValues(t, 1, n.Stats().Methods[0].Errors.PeerFailed)
+}

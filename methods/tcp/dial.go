@@ -1,0 +1,156 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+// A dial is the attempt to connect to a peer: its addresses one after the other,
+// the names among them looked up when it is their turn.
+type dial struct {
+	r     *remote
+	next  int // of the peer's targets
+	addrs []netip.AddrPort
+	until time.Duration
+	err   error // of the latest attempt
+	// pause is how long to wait before beginning again; paused while it does.
+	pause  time.Duration
+	paused bool
+	timer
+}
+
+// startDial begins to connect.
+func (m *method) startDial(r *remote) {
+	d := &dial{r: r, until: m.clock() + m.opts.ConnectTimeout, pause: retryMin}
+	d.owner = d
+	r.dial = d
+	m.set(&d.timer, d.until)
+	m.dialNext(d)
+}
+
+// endDial ends the attempt to connect, if there is one.
+func (m *method) endDial(r *remote) {
+	if r.dial != nil {
+		m.unset(&r.dial.timer)
+		r.dial = nil
+	}
+}
+
+// abandonDial ends the attempt to connect with what it has begun.
+func (m *method) abandonDial(r *remote) {
+	m.endDial(r)
+	if c := r.c; c != nil && c.state == connOpening {
+		m.forgetConn(c)
+		r.c = nil
+	}
+}
+
+// dialNext goes on with the next address.
+func (m *method) dialNext(d *dial) {
+	for {
+		if len(d.addrs) > 0 {
+			to := d.addrs[0]
+			d.addrs = d.addrs[1:]
+			if m.dialAddr(d, to) {
+				return
+			}
+			continue
+		}
+		if d.next == len(d.r.targets) {
+			break
+		}
+		t := d.r.targets[d.next]
+		d.next++
+		if known := t.Known(); known != nil {
+			d.addrs = known
+			continue
+		}
+		m.names.Ask(d, t)
+		return
+	}
+	if m.opts.RetryAbsent && errors.Is(d.err, stack.ErrRefused) {
+		d.paused, d.next = true, 0
+		m.set(&d.timer, min(m.clock()+d.pause, d.until))
+		d.pause = min(2*d.pause, retryMax)
+		return
+	}
+	m.dialFailed(d, d.err)
+}
+
+// dialAddr begins to connect to one address. It reports false if that failed.
+func (m *method) dialAddr(d *dial, to netip.AddrPort) bool {
+	i, token := m.token()
+	s, err := m.stack.Dial(to, token)
+	if err != nil {
+		m.freeSlot(i)
+		d.err = err
+		return false
+	}
+	c := m.newConn(s, i)
+	c.r, d.r.c = d.r, c
+	m.opening(c)
+	return true
+}
+
+// opening looks whether a connection being made is there by now.
+func (m *method) opening(c *conn) {
+	err := c.stream.Connected()
+	switch {
+	case err == nil:
+		m.open(c)
+	case errors.Is(err, stack.ErrAgain):
+	case c.r == nil:
+		m.broken(c, err)
+	default:
+		d := c.r.dial
+		m.forgetConn(c)
+		c.r.c = nil
+		d.err = err
+		m.dialNext(d)
+	}
+}
+
+// dialFailed gives up. All operations with the peer fail: nothing will come from it.
+func (m *method) dialFailed(d *dial, cause error) {
+	r := d.r
+	m.abandonDial(r)
+	m.errors.ConnectFailed++
+	r.failed = r.connectError(cause)
+	m.failAll(r, r.failed)
+}
+
+// expired begins again after a pause, or gives up.
+func (d *dial) expired(m *method) {
+	if d.paused && m.clock() < d.until {
+		d.paused = false
+		m.set(&d.timer, d.until)
+		m.dialNext(d)
+		return
+	}
+	cause := d.err
+	if !d.paused || cause == nil {
+		cause = fmt.Errorf("no connection within %v", m.opts.ConnectTimeout)
+	}
+	m.dialFailed(d, cause)
+}
+
+// takeNames goes on with dials whose names were looked up.
+func (m *method) takeNames() bool {
+	found := m.names.Take()
+	for _, a := range found {
+		d := a.For
+		if d.r.dial != d {
+			continue // given up meanwhile
+		}
+		if a.Err != nil {
+			d.err = a.Err
+		}
+		d.addrs = a.Addrs
+		m.dialNext(d)
+	}
+	return len(found) > 0
+}

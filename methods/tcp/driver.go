@@ -1,0 +1,76 @@
+package tcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// DriverOver returns the driver of the TCP method over a stack of its own, for
+// addresses name://HOST:PORT. Each endpoint opens a stack.
+func DriverOver(name string, open func(Options) (stack.Stack, error)) bmi.Driver {
+	return driver{name, open}
+}
+
+type driver struct {
+	name string
+	open func(Options) (stack.Stack, error)
+}
+
+// Name is the scheme of the addresses.
+func (d driver) Name() string { return d.name }
+
+// Open opens a stack and the method on it.
+func (d driver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
+	opts, err := options(cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.open(opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.name, err)
+	}
+	m := newMethod(d.name, s, cfg, opts)
+	for _, address := range cfg.Listen {
+		if err := m.listen(ctx, address); err != nil {
+			m.names.Stop()
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	if sl, ok := s.(stack.Sleeper); ok {
+		return sleeper{m, sl}, nil
+	}
+	return m, nil
+}
+
+func newMethod(name string, s stack.Stack, cfg bmi.MethodConfig, opts Options) *method {
+	m := &method{
+		name: name, stack: s, host: cfg.Host, log: cfg.Log, clock: cfg.Clock, opts: opts,
+		look:    true,
+		inbuf:   make([]byte, readBytes),
+		out:     make([]byte, 0, gatherRoom),
+		vec:     make([][]byte, 0, stack.PiecesMax),
+		remotes: peer.NewIDs[*remote](peer.IDMax, idQuarantine),
+		byName:  make(map[string]*remote),
+		match:   matchbits.New[waiting](matchbits.Options{Seed: seed(opts.Seed)}),
+	}
+	m.names.Start(cfg.Host.Wake)
+	return m
+}
+
+// seed is what strangers who choose tags must not know.
+func seed(fixed uint64) uint64 {
+	for fixed == 0 {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails, says its documentation
+		fixed = binary.LittleEndian.Uint64(b[:])
+	}
+	return fixed
+}

@@ -1,0 +1,110 @@
+package tcp_test
+
+import (
+	"io"
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/tcp"
+)
+
+// TestStrangersLeaveNothing: nobody can receive from a peer that the application
+// was never told of, so what it sent goes with it.
+func TestStrangersLeaveNothing(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
+	for _, size := range []int{0, 1000} {
+		f := n.connect()
+		f.arrive(message(7, size)...)
+		n.settle()
+		require.Equal(t, 1, n.Stats().Methods[0].EarlyMessages)
+		f.finish(io.EOF)
+		n.settle()
+		require.True(t, f.closed)
+		s := n.Stats().Methods[0]
+		require.Zero(t, s.EarlyMessages)
+		require.Zero(t, s.Peers)
+	}
+}
+
+// TestAcquaintancesLeaveMessages: what a known peer sent before it went can be
+// received for a while.
+func TestAcquaintancesLeaveMessages(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
+	for _, wait := range []bool{false, true} {
+		f, from := n.meet()
+		f.arrive(message(7, 1000)...)
+		n.settle()
+		f.finish(io.EOF)
+		n.settle()
+		require.True(t, f.closed)
+		if wait {
+			n.now += tcp.HangupTimeout
+			n.settle()
+			p, err := n.ctx.PostRecv(from, 7, make([]byte, 1000), nil)
+			require.NoError(t, err)
+			require.False(t, p.Done)
+			c, ok := n.completion()
+			require.True(t, ok)
+			require.ErrorIs(t, c.Err, bmi.ErrPeerFailed)
+		} else {
+			require.True(t, n.recv(from, 7, 1000).Done)
+		}
+		require.Zero(t, n.Stats().Methods[0].Peers)
+	}
+}
+
+// TestWhoWaitedForItselfWaitsForTheOthers: a peer that was over its own limit, and
+// is not any more when others have taken the room of all, goes on when they give
+// it back.
+func TestWhoWaitedForItselfWaitsForTheOthers(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{EarlyBytes: 4096, EarlyBytesPerPeer: 2048}, bmi.Limits{})
+	come := func(f *fakeStream, tag uint32, size int) {
+		f.arrive(message(tag, size)...)
+		n.settle()
+	}
+	f, from := n.meet()
+	g, fromG := n.meet()
+	h, fromH := n.meet()
+	come(f, 1, 2000)
+	come(f, 2, 2000) // over its own limit
+	come(g, 1, 2000) // nothing is left for all
+	come(h, 1, 2000) // the first to wait for that
+	require.True(t, n.recv(from, 1, 2000).Done)
+	come(f, 3, 0) // behind what waits
+	require.True(t, n.recv(fromG, 1, 2000).Done)
+	n.settle()
+	require.True(t, n.recv(fromH, 1, 2000).Done)
+	n.settle()
+	require.True(t, n.recv(from, 3, 0).Done, "it still waits")
+}
+
+// TestWaitingConnectionsAreForgotten: of one that ends while it waits for room,
+// nothing is left, though the one in front of it waits on.
+func TestWaitingConnectionsAreForgotten(t *testing.T) {
+	for name, say := range map[string][]byte{"early": message(1, 100), "unexpected": unexpected(1, 100)} {
+		t.Run(name, func(t *testing.T) {
+			n := newFakeNode(t, tcp.Options{EarlyBytes: 128}, bmi.Limits{UnexpectedMessages: 1})
+			for range 2 {
+				n.connect().arrive(say...)
+				n.settle()
+			}
+			f := n.connect()
+			f.arrive(say...)
+			n.settle()
+			f.finish(io.EOF)
+			n.settle()
+			n.now += tcp.HangupTimeout
+			n.settle()
+			require.True(t, f.closed)
+			ended := weak.Make(f)
+			f = nil
+			runtime.GC()
+			require.Nil(t, ended.Value())
+			runtime.KeepAlive(n)
+		})
+	}
+}

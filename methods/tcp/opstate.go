@@ -1,0 +1,120 @@
+package tcp
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+)
+
+// phase says where an operation that did not complete immediately is.
+type phase uint8
+
+const (
+	// phaseSending: in remote.sends, waiting for a connection, for room in the
+	// stream, or for those before it.
+	phaseSending phase = iota + 1
+	// phasePosted: a receive in the match table.
+	phasePosted
+	// phaseJoined: a receive whose message is arriving in a buffer of ours.
+	phaseJoined
+	// phaseArriving: a receive whose message is arriving in its own memory.
+	phaseArriving
+)
+
+// opState is the method's record of an operation from its post to its
+// completion, if it did not complete immediately. The pool keeps it afterwards.
+type opState struct {
+	op    *bmi.Op
+	r     *remote
+	phase phase
+
+	chain   queue.Links[opState] // the operations of one peer, in post order
+	sending queue.Links[sending] // remote.sends
+	free    *opState             // method.freeOps
+
+	ref   matchbits.Ref // phasePosted
+	early *early        // phaseJoined
+	c     *conn         // phaseArriving
+
+	sent int    // phaseSending: bytes of header and message that the stream took
+	at   cursor // phaseSending: where the message goes on
+}
+
+// Chain links the operations of a peer.
+func (s *opState) Chain() *queue.Links[opState] { return &s.chain }
+
+// begin makes the record of an operation that stays with the method.
+func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
+	s := m.freeOps
+	if s != nil {
+		m.freeOps, s.free = s.free, nil
+	} else {
+		s = &opState{}
+	}
+	s.op, s.r, s.phase = op, r, ph
+	op.Private = s
+	r.ops.Add(s)
+	return s
+}
+
+// finish completes an operation, which is in no queue or table any more, and puts
+// its record back.
+func (m *method) finish(s *opState, size int, err error) {
+	op := s.op
+	op.Private = nil
+	s.r.ops.Remove(s)
+	*s = opState{free: m.freeOps}
+	m.freeOps = s
+	if err != nil {
+		m.countError(err)
+	}
+	op.Complete(size, err)
+}
+
+// A cursor is a place in the pieces of a message.
+type cursor struct {
+	piece int // 0 ≤ piece ≤ number of pieces
+	off   int // in that piece, in bytes
+}
+
+// advance moves n bytes on.
+func (c *cursor) advance(bufs [][]byte, n int) {
+	for n > 0 {
+		left := len(bufs[c.piece]) - c.off
+		if n < left {
+			c.off += n
+			return
+		}
+		n -= left
+		c.piece, c.off = c.piece+1, 0
+	}
+}
+
+// scatter copies data to the place and moves on behind it. There is room for it.
+func (c *cursor) scatter(bufs [][]byte, data []byte) {
+	for len(data) > 0 {
+		n := copy(bufs[c.piece][c.off:], data)
+		data = data[n:]
+		if c.off += n; c.off == len(bufs[c.piece]) {
+			c.piece, c.off = c.piece+1, 0
+		}
+	}
+}
+
+// appendPieces appends the next n bytes, or fewer if they are in more than room
+// pieces, to vec. It returns how many they are.
+func (c cursor) appendPieces(vec [][]byte, bufs [][]byte, n, room int) ([][]byte, int) {
+	total := 0
+	for ; room > 0 && n > 0 && c.piece < len(bufs); c.piece, c.off = c.piece+1, 0 {
+		b := bufs[c.piece][c.off:]
+		if len(b) == 0 {
+			continue
+		}
+		b = b[:min(len(b), n)]
+		vec = append(vec, b)
+		n -= len(b)
+		total += len(b)
+		room--
+	}
+	return vec, total
+}

@@ -1,0 +1,211 @@
+package tcp
+
+import (
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+)
+
+// sending is a send in remote.sends, in the order of the posts. A List, so that many
+// that are cancelled in any order do not each walk past the others.
+type sending opState
+
+// Chain links them.
+func (s *sending) Chain() *queue.Links[sending] { return &s.sending }
+
+func (r *remote) firstSend() *opState           { return (*opState)(r.sends.First()) }
+func (r *remote) sendAfter(s *opState) *opState { return (*opState)(r.sends.Next((*sending)(s))) }
+func (r *remote) queueSend(s *opState)          { r.sends.Add((*sending)(s)) }
+func (r *remote) unqueueSend(s *opState)        { r.sends.Remove((*sending)(s)) }
+
+// failSends completes all sends to a peer.
+func (m *method) failSends(r *remote, err error) {
+	for s := r.firstSend(); s != nil; s = r.firstSend() {
+		r.unqueueSend(s)
+		m.finish(s, 0, err)
+	}
+}
+
+// headerOf is the header of a send.
+func headerOf(op *bmi.Op) wire.Header {
+	if op.Kind == bmi.KindSendUnexpected {
+		return wire.Unexpected(uint32(op.Tag), op.Size)
+	}
+	return wire.Expected(uint32(op.Tag), op.Size)
+}
+
+// PostSend takes over a send. The first on a connection since the last Poll goes out
+// at once. Those after it wait for the next Poll, which sends them together: a call
+// of the system costs far more than a message. Nobody waits when nobody may poll
+// soon, that is while somebody sleeps.
+func (m *method) PostSend(op *bmi.Op) {
+	r := op.Peer.(*remote)
+	if err := m.unusable(r); err != nil {
+		op.Complete(0, err)
+		return
+	}
+	if r.c != nil && r.c.hungUp && r.c.block != blockNone && !r.passive {
+		// It was kept for what may still be received. The caller goes on.
+		m.broken(r.c, errors.New("it closed the connection, and nobody took its next message"))
+	}
+	c := r.c
+	switch {
+	case c != nil && c.sendErr != nil:
+		op.Complete(0, c.sendErr)
+		return
+	case c != nil && c.writable && r.sends.Len() == 0 && (c.round != m.round || m.armed):
+		c.round = m.round
+		m.sendNow(c, r, op)
+		return
+	}
+	r.queueSend(m.begin(r, op, phaseSending))
+	switch {
+	case c != nil:
+		m.markDirty(c)
+	case r.dial == nil:
+		m.startDial(r)
+	}
+}
+
+// sendNow gives a send to the stream.
+func (m *method) sendNow(c *conn, r *remote, op *bmi.Op) {
+	vec := m.vec[:0]
+	out := headerOf(op).Append(m.out[:0])
+	if op.Size <= gatherBytes {
+		for _, b := range op.Bufs {
+			out = append(out, b...)
+		}
+		vec = append(vec, out)
+	} else {
+		vec = append(vec, out)
+		vec, _ = cursor{}.appendPieces(vec, op.Bufs, moveBytes, stack.PiecesMax-1)
+	}
+	n, err := c.stream.Send(vec)
+	clear(vec)
+	if n == wire.HeaderLen+op.Size {
+		r.count.sent(op)
+		op.Complete(op.Size, nil)
+	} else {
+		s := m.begin(r, op, phaseSending)
+		r.queueSend(s)
+		m.taken(r, n)
+	}
+	m.sent(c, err)
+}
+
+// taken notes that the stream took n more bytes of the queue.
+func (m *method) taken(r *remote, n int) {
+	for n > 0 {
+		s := r.firstSend()
+		left := wire.HeaderLen + s.op.Size - s.sent
+		if n < left {
+			s.at.advance(s.op.Bufs, n-min(n, max(wire.HeaderLen-s.sent, 0)))
+			s.sent += n
+			return
+		}
+		n -= left
+		r.unqueueSend(s)
+		r.count.sent(s.op)
+		m.finish(s, s.op.Size, nil)
+	}
+}
+
+// sent looks at how a Send ended.
+func (m *method) sent(c *conn, err error) {
+	switch {
+	case err == nil:
+		m.markDirty(c)
+	case errors.Is(err, stack.ErrAgain):
+		c.writable = false
+	default:
+		m.sendFailed(c, err)
+	}
+}
+
+// sendFailed ends the sends of a connection. What the peer sent before may still be
+// there: the connection ends when that was read.
+func (m *method) sendFailed(c *conn, cause error) {
+	r := c.r
+	c.sendErr = r.errorf(bmi.ErrPeerFailed, "%w", cause)
+	c.writable = false
+	m.errors.PeerFailed++
+	m.failSends(r, c.sendErr)
+	m.markReady(c)
+	m.hangup(c)
+}
+
+// flush sends what waits, as far as the stream takes it.
+func (m *method) flush(c *conn) bool {
+	r := c.r
+	if c.state != connOpen || !c.writable || r.sends.Len() == 0 {
+		return false
+	}
+	vec := m.gather(r)
+	n, err := c.stream.Send(vec)
+	clear(vec)
+	m.taken(r, n)
+	m.sent(c, err)
+	return n > 0
+}
+
+// gather puts together what one Send shall take: headers and short messages in
+// m.out, long ones where they are.
+func (m *method) gather(r *remote) [][]byte {
+	vec, out := m.vec[:0], m.out[:0]
+	from := 0 // what lies in out before is in vec
+	room := moveBytes
+	for s := r.firstSend(); s != nil && room > 0; s = r.sendAfter(s) {
+		if len(vec) > stack.PiecesMax-3 || cap(out)-len(out) < wire.HeaderLen+gatherBytes {
+			break
+		}
+		if s.sent < wire.HeaderLen {
+			out = append(out, headerOf(s.op).Append(m.head[:0])[s.sent:]...)
+		}
+		left := s.op.Size - max(s.sent-wire.HeaderLen, 0)
+		if left <= gatherBytes {
+			for at := s.at; at.piece < len(s.op.Bufs); at.piece, at.off = at.piece+1, 0 {
+				out = append(out, s.op.Bufs[at.piece][at.off:]...)
+			}
+			room -= left
+			continue
+		}
+		if len(out) > from {
+			vec = append(vec, out[from:])
+			from = len(out)
+		}
+		var n int
+		vec, n = s.at.appendPieces(vec, s.op.Bufs, min(left, room), stack.PiecesMax-1-len(vec))
+		if n < left {
+			return vec
+		}
+		room -= n
+	}
+	if len(out) > from {
+		vec = append(vec, out[from:])
+	}
+	return vec
+}
+
+// markDirty notes that a connection has something to send.
+func (m *method) markDirty(c *conn) {
+	if !c.inDirty && c.writable && c.r.sends.Len() > 0 {
+		c.inDirty = true
+		m.dirty = append(m.dirty, c)
+	}
+}
+
+// flushAll sends what was posted since the last Poll.
+func (m *method) flushAll() (did bool) {
+	all := m.dirty
+	m.dirty = m.dirtyNext[:0]
+	for _, c := range all {
+		c.inDirty = false
+		did = m.flush(c) || did
+	}
+	clear(all)
+	m.dirtyNext = all[:0]
+	return did
+}

@@ -1,0 +1,196 @@
+//go:build linux
+
+package kernel
+
+import (
+	"io"
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+// state is where a stream is in its life:
+//
+//	connecting ──► connected
+//	     └───────► failed
+type state uint8
+
+const (
+	connecting state = iota
+	connected
+	failed // why is the reason
+)
+
+type stream struct {
+	socket
+	remote  netip.AddrPort
+	why     error
+	hangups uint64 // Stack.hangups when Recv last found nothing
+	state   state
+}
+
+// fail keeps the reason why connecting failed.
+func (c *stream) fail(why error) error {
+	c.state, c.why = failed, why
+	return why
+}
+
+// broken is the error of an operation that failed.
+func (c *stream) broken(no syscall.Errno) error {
+	if no == unix.EAGAIN {
+		return stack.ErrAgain
+	}
+	if c.state == failed {
+		return c.why
+	}
+	err := broken(no)
+	if c.state == connecting && c.fd >= 0 {
+		return c.fail(err) // the kernel does not tell Connected again
+	}
+	return err
+}
+
+// Recv implements stack.Stream.
+//
+// When fewer bytes came than there was room for, the socket was empty for a
+// moment, and whatever arrives later makes a new edge. But the end of the
+// stream may have been there behind those bytes, with its edge in the past. Such
+// an edge says so (EPOLLRDHUP), so only if any stream's did since this one was
+// last found empty does Recv look again.
+func (c *stream) Recv(bufs [][]byte) (int, error) {
+	n, room, no := c.recv(bufs)
+	switch {
+	case no != 0:
+		if no == unix.EAGAIN {
+			c.hangups = c.s.hangups
+		}
+		return 0, c.broken(no)
+	case n == room:
+		return n, nil
+	case n == 0:
+		return 0, io.EOF
+	case c.hangups == c.s.hangups:
+		return n, stack.ErrAgain
+	}
+	return n, nil // the next Recv tells which
+}
+
+// recv is one system call.
+func (c *stream) recv(bufs [][]byte) (n, room int, no syscall.Errno) {
+	one, count, room := c.s.gather(bufs)
+	for {
+		switch count {
+		case 0:
+			return 0, 0, 0
+		case 1:
+			n, no = recvFrom(c.fd, one)
+		default:
+			n, no = message(unix.SYS_RECVMSG, c.fd, c.s.message(count), room, 0)
+		}
+		if no != unix.EINTR {
+			break
+		}
+	}
+	c.s.release(count)
+	return n, room, no
+}
+
+// Send implements stack.Stream.
+func (c *stream) Send(bufs [][]byte) (int, error) {
+	n, total, no := c.send(bufs)
+	switch {
+	case no != 0:
+		return 0, c.broken(no)
+	case n < total:
+		return n, stack.ErrAgain
+	}
+	return n, nil
+}
+
+// send is one system call.
+func (c *stream) send(bufs [][]byte) (n, total int, no syscall.Errno) {
+	one, count, total := c.s.gather(bufs)
+	for {
+		switch count {
+		case 0:
+			return 0, 0, 0
+		case 1:
+			n, no = sendTo(c.fd, one)
+		default:
+			n, no = message(unix.SYS_SENDMSG, c.fd, c.s.message(count), total, unix.MSG_NOSIGNAL)
+		}
+		if no != unix.EINTR {
+			break
+		}
+	}
+	c.s.release(count)
+	return n, total, no
+}
+
+// gather lists the pieces that are not empty for the kernel, and tells how many
+// there are and their bytes; a single one is returned as it is.
+func (s *Stack) gather(bufs [][]byte) (one []byte, count, total int) {
+	if len(bufs) == 1 {
+		if one = bufs[0]; len(one) > 0 {
+			count = 1
+		}
+		return one, count, len(one)
+	}
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		if count == len(s.pieces) {
+			break
+		}
+		one = b
+		s.pieces[count].Base = &b[0]
+		s.pieces[count].SetLen(len(b))
+		count++
+		total += len(b)
+	}
+	return one, count, total
+}
+
+// message is the header for the gathered pieces.
+func (s *Stack) message(count int) *unix.Msghdr {
+	s.header.Iov = &s.pieces[0]
+	s.header.SetIovlen(count)
+	return &s.header
+}
+
+// release lets go of the gathered pieces, whose memory is the caller's.
+func (s *Stack) release(count int) {
+	if count > 1 {
+		clear(s.pieces[:count])
+		return
+	}
+	s.pieces[0].Base = nil
+}
+
+// Finish implements stack.Stream.
+func (c *stream) Finish() error {
+	if err := unix.Shutdown(c.fd, unix.SHUT_WR); err != nil {
+		return c.broken(err.(syscall.Errno))
+	}
+	return nil
+}
+
+// Delivered implements stack.Stream. The end that Finish sends counts too.
+func (c *stream) Delivered() bool {
+	n, err := unix.IoctlGetInt(c.fd, unix.SIOCOUTQ)
+	return err == nil && n == 0
+}
+
+// Remote implements stack.Stream.
+func (c *stream) Remote() netip.AddrPort { return c.remote }
+
+// Close implements stack.Stream.
+func (c *stream) Close() {
+	if c.fd >= 0 {
+		c.s.forget(&c.socket)
+	}
+}

@@ -1,0 +1,73 @@
+package secure
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+// explainHandshake makes of the reason why a handshake ended an error that says
+// what to do. Whatever TLS itself found wrong is a question of identity; that
+// the connection broke is not, with one exception.
+func (s *stream) explainHandshake(err error) error {
+	var broken *transportError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.As(err, &broken) && !s.heard && broken == errTruncated:
+		return fmt.Errorf("secure: the other side closed the connection when it was asked for TLS (does it speak tcp:// rather than tcps://?): %w: %w", stack.ErrIdentity, err)
+	case errors.As(err, &broken):
+		return fmt.Errorf("secure: the connection broke during the TLS handshake: %w", err)
+	case errors.As(err, &plain):
+		return fmt.Errorf("secure: the other side does not speak TLS (tcp:// rather than tcps://?): %w: %w", stack.ErrIdentity, err)
+	}
+	return s.identity(err)
+}
+
+// explainRecv does the same for an error of Recv. In TLS 1.3 the side that
+// dialled is through with the handshake before the other one has looked at its
+// certificate, so the first thing that it receives may be a refusal.
+func (s *stream) explainRecv(err error) error {
+	var broken *transportError
+	switch {
+	case s.outErr == errFlooded:
+		return fmt.Errorf("secure: %w", errFlooded)
+	case errors.As(err, &broken):
+		return fmt.Errorf("secure: the connection ended without an announcement: %w", broken.err)
+	case isAlert(err) && !s.got:
+		return s.identity(err)
+	}
+	return fmt.Errorf("secure: %w", err)
+}
+
+// isAlert tells whether an error is what the other side said, rather than what
+// we found.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
+// identity says what is wrong with who the two sides are.
+func (s *stream) identity(err error) error {
+	whose, text := "the other side failed to prove who it is", err.Error()
+	if isAlert(err) {
+		whose = "the other side refused us"
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, errProtocol) || strings.Contains(text, "application protocol"):
+		hint = "is it something else than Viaduct that listens or dials there?"
+	case strings.Contains(text, "protocol version"):
+		hint = "it does not do TLS 1.3"
+	case s.owner.cfg.shared:
+		hint = "both sides need the same file with the shared key"
+	case strings.Contains(text, "expired"):
+		hint = "have the CA sign a new certificate, and check the clocks"
+	default:
+		hint = "both sides need certificates that the same CA signed, with extendedKeyUsage=serverAuth,clientAuth"
+	}
+	return fmt.Errorf("secure: %s: %w: %w (%s)", whose, stack.ErrIdentity, err, hint)
+}

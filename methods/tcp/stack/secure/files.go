@@ -1,0 +1,142 @@
+package secure
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// The environment variables that FromEnv reads. They hold names of files, never
+// a key.
+const (
+	EnvCert       = "VIADUCT_TLS_CERT"
+	EnvKey        = "VIADUCT_TLS_KEY"
+	EnvCA         = "VIADUCT_TLS_CA"
+	EnvSecret     = "VIADUCT_TLS_SECRET"
+	EnvServerName = "VIADUCT_TLS_SERVER_NAME"
+)
+
+// FileBytesMax is the longest file that Load reads, in bytes.
+const FileBytesMax = 1 << 20
+
+// Files names the files that say who we are and whom we believe: either Cert,
+// Key and CA, or Secret.
+type Files struct {
+	// Cert is our certificate, PEM, the leaf first, then what lies between it
+	// and the CA, if anything.
+	Cert string
+	// Key is the private key of Cert, PEM, readable by its owner only.
+	Key string
+	// CA has the certificates of the authorities that must have signed the
+	// other side's certificate, PEM.
+	CA string
+	// Secret has a key that both sides share: SecretBytesMin bytes or more,
+	// white space at both ends not counted, readable by its owner only.
+	Secret string
+	// ServerName is a name or an IP address that the certificate of whom we
+	// dial must carry. Empty: any server certificate of the CA will do. It
+	// means nothing with Secret.
+	ServerName string
+}
+
+// FromEnv takes the names of the files from the environment and loads them.
+func FromEnv() (*Config, error) {
+	return Files{
+		Cert: os.Getenv(EnvCert), Key: os.Getenv(EnvKey), CA: os.Getenv(EnvCA),
+		Secret: os.Getenv(EnvSecret), ServerName: os.Getenv(EnvServerName),
+	}.Load()
+}
+
+// Load reads the files and checks them. Its errors say what to do.
+func (f Files) Load() (*Config, error) {
+	certificates := f.Cert != "" || f.Key != "" || f.CA != ""
+	switch {
+	case f.Secret != "" && (certificates || f.ServerName != ""):
+		return nil, errors.New("secure: both a shared key and certificates are given; choose one")
+	case f.Secret != "":
+		return f.loadSecret()
+	case certificates:
+		return f.loadCertificates()
+	}
+	return nil, fmt.Errorf("secure: no key is given: set %s to the name of a file with a shared key, or %s, %s and %s to those of certificate files",
+		EnvSecret, EnvCert, EnvKey, EnvCA)
+}
+
+func (f Files) loadSecret() (*Config, error) {
+	text, err := read("shared key", f.Secret, true)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := fromSecret(text)
+	clear(text)
+	if err != nil {
+		return nil, fmt.Errorf("secure: shared key %s: %w", f.Secret, err)
+	}
+	return cfg, nil
+}
+
+func (f Files) loadCertificates() (*Config, error) {
+	for _, need := range []struct{ what, name, env string }{
+		{"a certificate", f.Cert, EnvCert}, {"a private key", f.Key, EnvKey}, {"a CA", f.CA, EnvCA},
+	} {
+		if need.name == "" {
+			return nil, fmt.Errorf("secure: certificate, private key and CA belong together, but %s is missing (%s)", need.what, need.env)
+		}
+	}
+	cert, err := read("certificate", f.Cert, false)
+	if err != nil {
+		return nil, err
+	}
+	key, err := read("private key", f.Key, true)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := read("CA", f.CA, false)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("secure: certificate %s with private key %s: %w", f.Cert, f.Key, err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("secure: CA %s has no certificate in PEM form", f.CA)
+	}
+	cfg, err := fromCertificates(pair, roots, f.ServerName, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("secure: certificate %s: %w", f.Cert, err)
+	}
+	return cfg, nil
+}
+
+// read returns what is in a file. A private one must not be open to others.
+func read(what, name string, private bool) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("secure: %s: %w", what, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("secure: %s: %w", what, err)
+	}
+	switch mode := info.Mode(); {
+	case !mode.IsRegular():
+		return nil, fmt.Errorf("secure: %s %s is not a regular file", what, name)
+	case private && mode.Perm()&0o077 != 0:
+		return nil, fmt.Errorf("secure: %s %s can be used by others (mode %#o): chmod 600 %s", what, name, mode.Perm(), name)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, FileBytesMax+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("secure: %s %s: %w", what, name, err)
+	case len(text) > FileBytesMax:
+		return nil, fmt.Errorf("secure: %s %s is longer than %d bytes", what, name, FileBytesMax)
+	}
+	return text, nil
+}

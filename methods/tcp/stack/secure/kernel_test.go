@@ -1,0 +1,44 @@
+//go:build linux
+
+package secure
+
+import (
+	"crypto/tls"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
+)
+
+// TestRefusalArrivesThroughTheKernel has both owners close at once what failed,
+// with something unread on the way: a real kernel then throws away what it had
+// sent, unless the stack waits for the other side to read it.
+func TestRefusalArrivesThroughTheKernel(t *testing.T) {
+	anonymous := func() *Config {
+		return bent(secretConfig(t, "a"), func(c *tls.Config) { c.Certificates = nil })
+	}
+	for name, dialler := range map[string]func() *Config{
+		"found by the dialler":  func() *Config { return secretConfig(t, "b") },
+		"found by the listener": anonymous,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 30 {
+				open := func(cfg *Config) *side {
+					inner, err := kernel.Open(kernel.Options{})
+					require.NoError(t, err)
+					return newSide(t, inner, cfg)
+				}
+				client, server := open(dialler()), open(secretConfig(t, "a"))
+				l, err := server.stack.Listen(netip.MustParseAddrPort("127.0.0.1:0"), 999)
+				require.NoError(t, err)
+				server.l, client.to = l, l.Addr()
+				dialled, accepted := fate(t, client, server)
+				require.ErrorIs(t, dialled, stack.ErrIdentity)
+				require.ErrorIs(t, accepted, stack.ErrIdentity)
+			}
+		})
+	}
+}

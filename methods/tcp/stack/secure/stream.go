@@ -1,0 +1,238 @@
+package secure
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+// A state is how far a stream is:
+//
+//	opening ──► shaking ──► open ───► closed
+//	   │           │                    ▲
+//	   └───────────┴──► failed ─────────┤
+//	                      └► lingering ─┘
+//
+// (From each, Close goes to closed, or from failed to lingering.)
+type state uint8
+
+const (
+	stateOpening   state = iota // the stream below connects
+	stateShaking                // TLS shakes hands
+	stateOpen                   // bytes flow
+	stateFailed                 // it did not come to that; err says why
+	stateLingering              // failed, closed by the owner, and the other side may not know yet
+	stateClosed
+)
+
+// A finish is how far the end of what we send is.
+type finish uint8
+
+const (
+	finishNot       finish = iota
+	finishAsked            // the owner called Finish
+	finishAnnounced        // TLS has put close_notify behind what waits
+	finishDone             // all of that was taken, and the stream below told
+)
+
+// lingerTimeout is how long a failed stream is kept for the other side to read
+// why it failed; lingersMax is how many such streams there are at most. Who has
+// more than lingerBytesMax to say at a stretch is not about to read: that is more
+// than sockets hold of what an honest peer had sent before.
+const (
+	lingerTimeout  = 2 * time.Second
+	lingersMax     = 64
+	lingerBytesMax = 16 << 20
+)
+
+var errTalkative = errors.New("the other side goes on sending after the handshake failed")
+
+// A stream is one connection.
+type stream struct {
+	owner    *Stack
+	inner    stack.Stream
+	conn     *tls.Conn
+	conduit  conduit
+	hs       *handshake // while its goroutine runs
+	rest     []byte     // what it received and did not use
+	out      outgoing
+	inErr    error // why nothing more comes from the stream below
+	outErr   error // why it takes no more
+	err      error // why the stream failed or Recv ended, as the owner sees it
+	slot     stack.Token
+	token    stack.Token
+	deadline time.Duration
+	waits    int // position in the owner's waiting list, from 1; 0: not there
+	piece    [1][]byte
+	state    state
+	finish   finish
+	accepted bool        // it came from a listener: we are the TLS server
+	taken    bool        // it has a token
+	heard    bool        // the other side sent something
+	got      bool        // some of it was data
+	hangup   stack.Ready // stack.Hangup once the stream below said so
+	blocked  bool        // the stream below takes no more until an event says so
+	dry      bool        // the stream below said ErrAgain during this Recv
+	noted    bool        // in notes.list; notes.mu guards it
+}
+
+func (t *Stack) newStream() *stream {
+	s := &stream{owner: t}
+	s.conduit.stream = s
+	s.slot = t.take(slot{stream: s})
+	return s
+}
+
+// Connected implements stack.Stream.
+func (s *stream) Connected() error {
+	switch s.state {
+	case stateOpen:
+		return nil
+	case stateOpening, stateShaking:
+		return stack.ErrAgain
+	}
+	return s.err
+}
+
+// Recv implements stack.Stream.
+func (s *stream) Recv(bufs [][]byte) (n int, err error) {
+	if s.state != stateOpen {
+		return 0, s.Connected()
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	s.dry = false
+	for _, buf := range bufs[:min(len(bufs), stack.PiecesMax)] {
+		for len(buf) > 0 {
+			m, err := s.conn.Read(buf)
+			n += m
+			buf = buf[m:]
+			s.got = s.got || m > 0
+			if err == nil {
+				continue
+			}
+			if err = s.recvError(err); n > 0 && !errors.Is(err, stack.ErrAgain) {
+				err = nil // it comes with the next call, by itself
+			}
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// recvError says what an error of crypto/tls's Read means, and sends what TLS
+// may have to say about it.
+func (s *stream) recvError(err error) error {
+	// Reading can make something to send: answers to key updates, alerts. An
+	// error in sending those shows in the next Send.
+	_ = s.flush()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return stack.ErrAgain
+	case errors.Is(err, io.EOF):
+		s.err = io.EOF
+	default:
+		s.err = s.explainRecv(err)
+	}
+	return s.err
+}
+
+// Send implements stack.Stream.
+func (s *stream) Send(bufs [][]byte) (n int, err error) {
+	if s.state != stateOpen {
+		return 0, s.Connected()
+	}
+	bufs = bufs[:min(len(bufs), stack.PiecesMax)]
+	at := cursor{bufs: bufs}
+	for {
+		if err := s.flush(); err != nil {
+			return n, err
+		}
+		room := outgoingBytesMax - s.pending()
+		if room < outgoingBytesMin {
+			return n, stack.ErrAgain
+		}
+		for room > 0 {
+			data := at.next(s.owner.scratch[:min(room, recordBytesMax)])
+			if len(data) == 0 {
+				return n, s.flush()
+			}
+			if _, err := s.conn.Write(data); err != nil {
+				s.outErr = err
+				return n, err
+			}
+			n += len(data)
+			room -= len(data)
+		}
+	}
+}
+
+// A cursor cuts pieces of memory into records.
+type cursor struct {
+	bufs [][]byte
+	off  int // bufs[0][:off] is done
+}
+
+// next returns as much as fits into scratch, of several pieces in scratch, of
+// one where it is.
+func (c *cursor) next(scratch []byte) []byte {
+	n := 0
+	for len(c.bufs) > 0 {
+		piece := c.bufs[0][c.off:]
+		if n == 0 && len(piece) >= len(scratch) {
+			c.off += len(scratch)
+			return piece[:len(scratch)]
+		}
+		m := copy(scratch[n:], piece)
+		n += m
+		if m < len(piece) {
+			c.off += m
+			break
+		}
+		c.bufs, c.off = c.bufs[1:], 0
+	}
+	return scratch[:n]
+}
+
+// Finish implements stack.Stream.
+func (s *stream) Finish() error {
+	switch s.state {
+	case stateOpening, stateShaking:
+		s.finish = finishAsked
+		return nil
+	case stateOpen:
+	default:
+		return s.err
+	}
+	if s.finish >= finishAnnounced {
+		return nil
+	}
+	if s.outErr != nil {
+		return s.outErr
+	}
+	if err := s.conn.CloseWrite(); err != nil {
+		return err
+	}
+	s.finish = finishAnnounced
+	return s.flush()
+}
+
+// Delivered implements stack.Stream.
+func (s *stream) Delivered() bool {
+	switch s.state {
+	case stateOpening, stateShaking:
+		return s.finish == finishNot // nothing was sent
+	case stateOpen:
+		return s.pending() == 0 && s.outErr == nil && s.inner.Delivered()
+	}
+	return false
+}
+
+// Remote implements stack.Stream.
+func (s *stream) Remote() netip.AddrPort { return s.inner.Remote() }

@@ -1,0 +1,128 @@
+package simstack
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Options describe the network. The zero value has large segments and buffers, no
+// delays beside those of the links, and no faults beside those that a test asks
+// for.
+type Options struct {
+	// SegmentBytesMax is the largest piece in which bytes travel: sizes are
+	// drawn from 1 to this, small ones as often as large ones. 1 splits
+	// everywhere; 0 means 64 KiB.
+	SegmentBytesMax int
+	// SendBytesMax is the size of a stream's send buffer: what Send took and
+	// the other side's stack does not have yet. 0 means 256 KiB.
+	SendBytesMax int
+	// RecvBytesMax is the size of its receive buffer: what travels, or has
+	// arrived and nobody received. 0 means 256 KiB.
+	RecvBytesMax int
+	// ShortMoves is the probability that Recv or Send moves fewer bytes than
+	// it could.
+	ShortMoves float64
+
+	// EventDelayMax bounds the time from the moment when something becomes
+	// possible to the moment when Poll says so.
+	EventDelayMax time.Duration
+	// Spurious is the probability that a Poll has an event for no reason.
+	Spurious float64
+	// SetupMax bounds the time that a stream takes beyond TCP's handshake
+	// until bytes can flow (for a certificate, say). Accepted streams have it
+	// too.
+	SetupMax time.Duration
+	// AcceptDelayMax bounds the time from a finished handshake until the
+	// listener has the connection.
+	AcceptDelayMax time.Duration
+	// Backlog is the number of connections that wait for Accept; others find
+	// no answer for so long. 0 means 128.
+	Backlog int
+
+	// ConnectLoss is the probability that an attempt to connect is lost; the
+	// stack repeats it.
+	ConnectLoss float64
+	// Refuse is the probability that a listener's machine refuses.
+	Refuse float64
+	// Exhausted is the probability that Accept finds no room, and goes on to
+	// find none for up to ExhaustedMax.
+	Exhausted float64
+	// ExhaustedMax bounds that time; 0 means 1 ms.
+	ExhaustedMax time.Duration
+	// DialExhausted is the probability that Dial finds no room.
+	DialExhausted float64
+	// LoseOnClose is the probability that Close loses what was sent and not
+	// delivered, and resets the stream.
+	LoseOnClose float64
+	// Reset is the probability, per segment, that the stream is reset instead.
+	Reset float64
+	// Corrupt is the probability, per segment, that one of its bytes changes.
+	Corrupt float64
+
+	// RetransmitAfter is what a loss on the link costs; 0 means 200 µs.
+	RetransmitAfter time.Duration
+	// KeepAlive is the time without an answer after which a stack reports a
+	// stream as broken, whether it has something to send or not; 0 means 1 s,
+	// < 0 never.
+	KeepAlive time.Duration
+	// ConnectTimeout is the time after which a stack gives up to connect; 0
+	// means 2 minutes, as in Linux.
+	ConnectTimeout time.Duration
+
+	// Trace, if there is one, gets a line for all that happens.
+	Trace func(line string)
+}
+
+func (o *Options) setDefaults() {
+	number := func(n *int, def int) {
+		if *n == 0 {
+			*n = def
+		}
+	}
+	duration := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	number(&o.SegmentBytesMax, 64<<10)
+	number(&o.SendBytesMax, 256<<10)
+	number(&o.RecvBytesMax, 256<<10)
+	number(&o.Backlog, 128)
+	duration(&o.ExhaustedMax, time.Millisecond)
+	duration(&o.RetransmitAfter, 200*time.Microsecond)
+	duration(&o.KeepAlive, time.Second)
+	duration(&o.ConnectTimeout, 2*time.Minute)
+}
+
+// RandomOptions draws a network with every kind of delay, of splitting and of
+// back-pressure. It has no fault that breaks a stream: those are for the test to
+// add, so that what runs over this comes to a good end.
+func RandomOptions(rng *rand.Rand) Options {
+	pick := func(of ...int) int { return of[rng.IntN(len(of))] }
+	upTo := func(d time.Duration) time.Duration {
+		if rng.IntN(3) == 0 {
+			return 0
+		}
+		return time.Duration(rng.Int64N(int64(d)))
+	}
+	chance := func(max float64) float64 {
+		if rng.IntN(3) == 0 {
+			return 0
+		}
+		return rng.Float64() * max
+	}
+	return Options{
+		SegmentBytesMax: pick(1, 3, 23, 25, 100, 1460, 9000, 64<<10),
+		SendBytesMax:    pick(1, 7, 24, 100, 4096, 64<<10, 1<<20),
+		RecvBytesMax:    pick(1, 7, 24, 100, 4096, 64<<10, 1<<20),
+		ShortMoves:      chance(0.5),
+		EventDelayMax:   upTo(100 * time.Microsecond),
+		Spurious:        chance(0.2),
+		SetupMax:        upTo(time.Millisecond),
+		AcceptDelayMax:  upTo(time.Millisecond),
+		Backlog:         pick(1, 3, 128),
+		ConnectLoss:     chance(0.3),
+		Exhausted:       chance(0.3),
+		LoseOnClose:     chance(0.5),
+	}
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+package stacktest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
+)
+
+// flaw is something that a stack can do wrong; nil fields do right.
+type flaw struct {
+	test string // that must fail
+	edit func(f *flawed)
+}
+
+// flaws are one or more for each kind of test: a suite that cannot fail says
+// nothing.
+var flaws = map[string]flaw{
+	"room without an event": {"back-pressure", func(f *flawed) {
+		f.event = func(ev *stack.Event, nth int) {
+			if nth > 1 {
+				ev.Ready = stack.Readable
+			}
+		}
+	}},
+	"an arrival without an event": {"bytes that came before Poll", func(f *flawed) {
+		f.event = func(ev *stack.Event, nth int) {
+			if nth > 4 {
+				ev.Ready = stack.Writable
+			}
+		}
+	}},
+	"levels": {"quiet when nothing happens", func(f *flawed) { f.levels = true }},
+	"half a token": {"tokens come back whole", func(f *flawed) {
+		f.event = func(ev *stack.Event, _ int) { ev.Token = stack.Token(uint32(ev.Token)) }
+	}},
+	"an event of the dead": {"no event after Close", func(f *flawed) { f.levels = true }},
+	"the end hides": {"bytes and the end in one event", func(f *flawed) {
+		f.recv = func(s stack.Stream, bufs [][]byte) (int, error) {
+			n, err := s.Recv(bufs)
+			if n > 0 || errors.Is(err, io.EOF) {
+				err = stack.ErrAgain
+			}
+			return n, err
+		}
+	}},
+	"an end that breaks": {"half closed", func(f *flawed) {
+		f.recv = func(s stack.Stream, bufs [][]byte) (int, error) {
+			n, err := s.Recv(bufs)
+			if errors.Is(err, io.EOF) {
+				s.Close()
+			}
+			return n, err
+		}
+	}},
+	"pieces in the wrong order": {"pieces of every size", func(f *flawed) {
+		f.recv = func(s stack.Stream, bufs [][]byte) (int, error) {
+			slices.Reverse(bufs)
+			return s.Recv(bufs)
+		}
+	}},
+	"a byte twice": {"random traffic, seed 3", func(f *flawed) {
+		f.send = func(s stack.Stream, bufs [][]byte) (int, error) {
+			n, err := s.Send(bufs)
+			return max(n-1, 0), err
+		}
+	}},
+	"a wrong byte": {"bytes arrive in order", func(f *flawed) {
+		f.recv = func(s stack.Stream, bufs [][]byte) (int, error) {
+			n, err := s.Recv(bufs)
+			if n > 1000 {
+				bufs[0][1000]++
+			}
+			return n, err
+		}
+	}},
+	"nothing after Finish": {"Send after Finish", func(f *flawed) {
+		f.send = func(s stack.Stream, bufs [][]byte) (int, error) { return 0, stack.ErrAgain }
+	}},
+	"delivered at once":   {"back-pressure", func(f *flawed) { f.delivered = ptr(true) }},
+	"never delivered":     {"delivered", func(f *flawed) { f.delivered = ptr(false) }},
+	"last come first":     {"accepted in the order of dialling", func(f *flawed) { f.lifo = true }},
+	"another error":       {"address in use", func(f *flawed) { f.vague = true }},
+	"another refusal":     {"nobody listens", func(f *flawed) { f.vague = true }},
+	"Arm sees nothing":    {"Arm refuses while there are events", func(f *flawed) { f.arm = ptr(true) }},
+	"Wake is lost":        {"Wake ends Sleep", func(f *flawed) { f.wake = func(*kernel.Stack) {} }},
+	"Sleep sees nothing":  {"an arrival between Arm and Sleep", func(f *flawed) { f.sleep = func(d time.Duration) { <-time.After(d) } }},
+	"Sleep is short":      {"Sleep ends in time", func(f *flawed) { f.sleep = func(time.Duration) {} }},
+	"a message allocates": {"no allocation for a message", func(f *flawed) { f.garbage = true }},
+	"Wake stays": {"Wake before Sleep ends the next one, once", func(f *flawed) {
+		f.wake = func(s *kernel.Stack) { f.sleep = func(time.Duration) {} }
+	}},
+}
+
+func TestTheSuiteSeesEveryFlaw(t *testing.T) {
+	for name, c := range flaws {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(all(), func(x test) bool { return x.name == c.test })
+			require.GreaterOrEqual(t, i, 0, "no test %q", c.test)
+			right := play(all()[i], func(*flawed) {}, 10*time.Second)
+			require.False(t, right.failed, "fails without the flaw: %s", right.text)
+			assert.True(t, play(all()[i], c.edit, time.Second).failed, "%q does not see it", c.test)
+		})
+	}
+}
+
+// verdict is a T that only remembers.
+type verdict struct {
+	failed  bool
+	text    string
+	cleanup []func()
+}
+
+func (v *verdict) Helper()           {}
+func (v *verdict) FailNow()          { v.failed = true; runtime.Goexit() }
+func (v *verdict) Skip(...any)       { runtime.Goexit() }
+func (v *verdict) Cleanup(fn func()) { v.cleanup = append(v.cleanup, fn) }
+func (v *verdict) Errorf(format string, args ...any) {
+	v.failed = true
+	v.text += fmt.Sprintf(format, args...)
+}
+
+// play runs one test against a flawed stack.
+func play(c test, edit func(*flawed), timeout time.Duration) *verdict {
+	v := &verdict{}
+	run := func(fn func()) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			fn()
+		}()
+		<-done
+	}
+	run(func() {
+		c.fn(v, newWorld(v, &Subject{
+			Open:    func() stack.Stack { return openFlawed(v, edit) },
+			Addr:    func(stack.Stack) netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:0") },
+			Timeout: timeout,
+		}))
+	})
+	for _, fn := range v.cleanup {
+		run(fn)
+	}
+	return v
+}
+
+func ptr(b bool) *bool { return &b }

@@ -1,0 +1,33 @@
+package stacktest
+
+import (
+	"slices"
+	"testing"
+)
+
+// T is what a test needs of *testing.T.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	FailNow()
+	Skip(args ...any)
+	Cleanup(func())
+}
+
+// A test is one named requirement.
+type test struct {
+	name string
+	fn   func(t T, w *world)
+}
+
+// Run runs every test, each with a subject of its own. Sleep tests skip when
+// the stack is no stack.Sleeper or time is simulated.
+func Run(t *testing.T, factory Factory) {
+	for _, c := range all() {
+		t.Run(c.name, func(t *testing.T) { c.fn(t, newWorld(t, factory(t))) })
+	}
+}
+
+func all() []test {
+	return slices.Concat(connectTests, trafficTests, edgeTests, endTests, sleepTests, randomTests, allocTests)
+}

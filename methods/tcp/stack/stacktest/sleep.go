@@ -1,0 +1,233 @@
+package stacktest
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+var sleepTests = []test{
+	{"Arm refuses while there are events", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		w.quiet(b.n)
+		w.gives(a, 0, 10)
+		w.soon(func() bool {
+			ok := s.Arm()
+			s.Disarm()
+			return !ok
+		})
+		w.takes(b, 0, 10)
+	})},
+	{"an arrival ends Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		for range 20 {
+			w.quiet(b.n)
+			w.armed(b.n, s)
+			woken := sleep(s, w.s.timeout())
+			w.giveAlone(a, 10)
+			require.Less(t, <-woken, w.s.timeout(), "slept through an arrival")
+			s.Disarm()
+			w.takes(b, 0, 10)
+		}
+	})},
+	{"an arrival between Arm and Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		for range 20 {
+			w.quiet(b.n)
+			w.armed(b.n, s)
+			w.giveAlone(a, 10)
+			w.soon(func() bool {
+				a.n.poll()
+				return a.stream.Delivered()
+			})
+			require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
+			s.Disarm()
+			w.takes(b, 0, 10)
+		}
+	})},
+	{"a connection ends Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		l := b.n.listen()
+		w.quiet(b.n)
+		w.armed(b.n, s)
+		woken := sleep(s, w.s.timeout())
+		a.n.dial(l.listener.Addr())
+		require.Less(t, <-woken, w.s.timeout(), "slept through a connection")
+		s.Disarm()
+		w.until("accepted", func() bool { return l.accept() != nil })
+	})},
+	{"the other side's end ends Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		w.quiet(b.n)
+		w.armed(b.n, s)
+		woken := sleep(s, w.s.timeout())
+		a.close()
+		require.Less(t, <-woken, w.s.timeout(), "slept through the end")
+		s.Disarm()
+		require.Error(t, w.ends(b))
+	})},
+	{"Wake ends Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		for range 50 {
+			w.quiet(b.n)
+			w.armed(b.n, s)
+			woken := sleep(s, w.s.timeout())
+			s.Wake()
+			require.Less(t, <-woken, w.s.timeout(), "slept through Wake")
+			s.Disarm()
+		}
+	})},
+	{"Wake before Sleep ends the next one, once", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		const nap = 50 * time.Millisecond
+		for _, early := range []bool{true, false} {
+			w.quiet(b.n)
+			if early {
+				s.Wake()
+				s.Wake()
+			}
+			w.armed(b.n, s)
+			if !early {
+				s.Wake()
+			}
+			require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "a Wake was lost")
+			s.Disarm()
+			w.quiet(b.n)
+			w.armed(b.n, s)
+			assert.GreaterOrEqual(t, <-sleep(s, nap), nap, "one Wake ended two Sleeps")
+			s.Disarm()
+		}
+	})},
+	{"Sleep ends in time", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
+		for _, nap := range []time.Duration{0, time.Microsecond, time.Millisecond, 30 * time.Millisecond} {
+			w.quiet(b.n)
+			w.armed(b.n, s)
+			took := <-sleep(s, nap)
+			assert.GreaterOrEqual(t, took, nap)
+			assert.Less(t, took, w.s.timeout())
+			s.Disarm()
+		}
+	})},
+	{"others poll while one sleeps", sleeping(pollWhileAsleep)},
+	{"many wakers", sleeping(manyWakers)},
+}
+
+// sleeping prepares a connection whose accepted side can sleep.
+func sleeping(fn func(t T, w *world, a, b *end, s stack.Sleeper)) func(T, *world) {
+	return func(t T, w *world) {
+		if w.s.Step != nil {
+			t.Skip("nobody sleeps in simulated time")
+		}
+		a, b := w.pair()
+		s, ok := b.n.stack.(stack.Sleeper)
+		if !ok {
+			t.Skip("the stack is no Sleeper")
+		}
+		w.moves(a, b, 10)
+		fn(t, w, a, b, s)
+	}
+}
+
+// quiet polls until nothing comes any more.
+func (w *world) quiet(n *node) {
+	w.settle()
+	for n.poll() > 0 {
+		continue
+	}
+}
+
+// armed arms, and deals with what comes late.
+func (w *world) armed(n *node, s stack.Sleeper) {
+	w.t.Helper()
+	w.soon(func() bool {
+		if s.Arm() {
+			return true
+		}
+		s.Disarm()
+		n.poll()
+		return false
+	})
+}
+
+// soon repeats without sleeping on any stack.
+func (w *world) soon(done func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(w.s.timeout()); !done(); runtime.Gosched() {
+		require.True(w.t, time.Now().Before(deadline), "took too long")
+	}
+}
+
+// giveAlone sends without the other side's owner noticing.
+func (w *world) giveAlone(e *end, count int) {
+	b := make([]byte, count)
+	fill(b, 0)
+	for deadline := time.Now().Add(w.s.timeout()); len(b) > 0; {
+		e.n.poll()
+		n, err := e.send1(b)
+		require.NoError(w.t, err)
+		b = b[n:]
+		require.True(w.t, time.Now().Before(deadline), "Send takes nothing")
+	}
+}
+
+// sleep sleeps in a goroutine of its own and reports how long it took.
+func sleep(s stack.Sleeper, timeout time.Duration) <-chan time.Duration {
+	took, started := make(chan time.Duration, 1), make(chan struct{})
+	go func() {
+		start := time.Now()
+		close(started)
+		s.Sleep(timeout)
+		took <- time.Since(start)
+	}()
+	<-started
+	return took
+}
+
+// pollWhileAsleep takes arrivals that would wake the sleeper; the one
+// goroutine that matters then finds them taken, and sleeps again or returns,
+// but nothing is lost.
+func pollWhileAsleep(t T, w *world, a, b *end, s stack.Sleeper) {
+	for range 50 {
+		w.quiet(b.n)
+		w.armed(b.n, s)
+		woken := sleep(s, w.s.timeout())
+		w.gives(a, 0, 100)
+		w.takes(b, 0, 100)
+		s.Wake()
+		require.Less(t, <-woken, w.s.timeout())
+		s.Disarm()
+	}
+}
+
+// manyWakers has several goroutines wake one that sleeps for ever: each Wake
+// that comes after the sleeper looked at the counter ends a Sleep.
+func manyWakers(t T, w *world, a, b *end, s stack.Sleeper) {
+	const wakers, each = 4, 500
+	news := make(chan struct{}, wakers*each)
+	for range wakers {
+		go func() {
+			for range each {
+				news <- struct{}{}
+				s.Wake()
+			}
+		}()
+	}
+	seen := 0
+	deadline := time.Now().Add(w.s.timeout())
+	for seen < wakers*each {
+		select {
+		case <-news:
+			seen++
+			continue
+		default:
+		}
+		armed := s.Arm()
+		if armed && len(news) == 0 {
+			start := time.Now()
+			s.Sleep(w.s.timeout())
+			require.Less(t, time.Since(start), w.s.timeout(), "a Wake was lost")
+		}
+		s.Disarm()
+		if !armed {
+			b.n.poll()
+		}
+		require.True(t, time.Now().Before(deadline))
+	}
+}

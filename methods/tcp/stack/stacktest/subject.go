@@ -1,0 +1,59 @@
+package stacktest
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+// A Factory makes the subject of one test. What its stacks have in common (a
+// simulated network, keys) is made here and taken down with t.Cleanup.
+type Factory func(t *testing.T) *Subject
+
+// A Subject is a kind of stack under test. Open and Addr are required. The
+// suite expects events of every new stream, dialled or accepted: a first
+// Writable when Connected has an answer, Readable when bytes are there.
+type Subject struct {
+	// Open opens another stack; all stacks of one Subject can reach each
+	// other. The suite closes it.
+	Open func() stack.Stack
+
+	// Addr is where s, which Open made, can listen. With port 0 the stack
+	// chooses a free port; otherwise each call gives another one.
+	Addr func(s stack.Stack) netip.AddrPort
+
+	// Step moves simulated time on, as far as something happens next. nil:
+	// time is real, and the suite waits while nothing happens.
+	Step func()
+
+	// Timeout is how long anything may take in real time; 0 means 20 s.
+	Timeout time.Duration
+
+	// Steps is how many Steps in a row anything may take; 0 means 1 000 000.
+	Steps int
+
+	// Allocates: moving bytes allocates memory, so the suite does not check
+	// that it does not.
+	Allocates bool
+}
+
+const (
+	timeoutDefault = 20 * time.Second
+	stepsDefault   = 1_000_000
+)
+
+func (s *Subject) timeout() time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	return timeoutDefault
+}
+
+func (s *Subject) steps() int {
+	if s.Steps > 0 {
+		return s.Steps
+	}
+	return stepsDefault
+}

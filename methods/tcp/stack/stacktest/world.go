@@ -1,0 +1,109 @@
+package stacktest
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+// world is the subject of one test with the stacks it opened.
+type world struct {
+	t     T
+	s     *Subject
+	nodes []*node
+	rng   *rand.Rand
+}
+
+func newWorld(t T, s *Subject) *world {
+	require.NotNil(t, s.Open, "stacktest: Subject.Open is required")
+	require.NotNil(t, s.Addr, "stacktest: Subject.Addr is required")
+	w := &world{t: t, s: s, rng: rand.New(rand.NewPCG(1, 1))}
+	t.Cleanup(func() {
+		for _, n := range w.nodes {
+			n.close()
+		}
+	})
+	return w
+}
+
+// node opens another stack and plays its owner.
+func (w *world) node() *node {
+	n := &node{w: w, stack: w.s.Open(), ends: map[stack.Token]*end{}, events: make([]stack.Event, 16)}
+	require.NotNil(w.t, n.stack)
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// until moves the world until done, and fails the test when that takes too
+// long.
+func (w *world) until(what string, done func() bool) {
+	w.t.Helper()
+	deadline, steps := time.Now().Add(w.s.timeout()), 0
+	for !done() {
+		if w.poll() {
+			continue
+		}
+		if w.s.Step != nil {
+			w.s.Step()
+			steps++
+			require.Less(w.t, steps, w.s.steps(), "too many steps until: %s", what)
+		} else {
+			w.nap()
+		}
+		require.True(w.t, time.Now().Before(deadline), "took too long: %s", what)
+	}
+}
+
+// poll asks every stack once and tells whether there were events.
+func (w *world) poll() bool {
+	some := false
+	for _, n := range w.nodes {
+		some = n.poll() > 0 || some
+	}
+	return some
+}
+
+// nap lets real time pass while nothing happens: on the first stack, which
+// may be able to sleep, and never for long as the event may be another's.
+func (w *world) nap() {
+	const nap = 200 * time.Microsecond
+	s, ok := w.nodes[0].stack.(stack.Sleeper)
+	if !ok {
+		<-time.After(nap)
+		return
+	}
+	if s.Arm() {
+		s.Sleep(nap)
+	}
+	s.Disarm()
+}
+
+// settle lets happen what is under way, for tests of what must not happen.
+func (w *world) settle() {
+	quiet := 0
+	for until := time.Now().Add(20 * time.Millisecond); quiet < 1000; quiet++ {
+		if w.poll() {
+			quiet = 0
+		}
+		if w.s.Step != nil {
+			w.s.Step()
+			continue
+		}
+		if w.nap(); time.Now().After(until) {
+			return
+		}
+	}
+}
+
+// nobody is an address of n's at which nobody listens any more.
+func (w *world) nobody(n *node) netip.AddrPort {
+	l, err := n.stack.Listen(w.s.Addr(n.stack), n.token())
+	require.NoError(w.t, err)
+	at := l.Addr()
+	require.NoError(w.t, l.Close())
+	return at
+}

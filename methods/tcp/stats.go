@@ -1,0 +1,98 @@
+package tcp
+
+import (
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
+)
+
+// traffic counts with the verbs of this package.
+type traffic struct{ bmi.Traffic }
+
+func (t *traffic) sent(op *bmi.Op) {
+	t.MessagesSent++
+	t.BytesSent += uint64(op.Size)
+	switch {
+	case op.Kind == bmi.KindSendUnexpected:
+		t.UnexpectedSent++
+		t.EagerSent++
+	case op.Size > wire.EagerMax:
+		t.RendezvousSent++
+	default:
+		t.EagerSent++
+	}
+}
+
+func (t *traffic) received(h wire.Header) {
+	t.MessagesReceived++
+	t.BytesReceived += uint64(h.Size)
+	switch {
+	case h.Mode == wire.ModeUnexpected:
+		t.UnexpectedReceived++
+		t.EagerReceived++
+	case h.Size > wire.EagerMax:
+		t.RendezvousReceived++
+	default:
+		t.EagerReceived++
+	}
+}
+
+// countError counts an operation that ended with an error of its own. Errors of a
+// connection are counted once, when it ends.
+func (m *method) countError(err error) {
+	switch {
+	case errors.Is(err, bmi.ErrTruncated):
+		m.errors.Truncated++
+	case errors.Is(err, bmi.ErrCancelled):
+		m.errors.Cancelled++
+	}
+}
+
+// Stats counts (bmi.Statser).
+func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
+	total := m.past
+	s := bmi.MethodStats{
+		Method:        m.name,
+		Errors:        m.errors,
+		PostedRecvs:   m.match.PostedLen(),
+		EarlyMessages: m.match.KeptLen(),
+		Connected:     m.conns,
+	}
+	for r := range m.known() {
+		total.Add(&r.count.Traffic)
+		s.Peers++
+		peers = append(peers, bmi.PeerStats{
+			Method:  m.name,
+			Addr:    r.name,
+			State:   r.state().String(),
+			Traffic: r.count.Traffic,
+			Refs:    r.ops.Len(),
+		})
+	}
+	s.Traffic = total.Traffic
+	return s, peers
+}
+
+// state is the connection's state in the terms that all methods share.
+func (r *remote) state() peer.State {
+	switch {
+	case r.c != nil && r.c.state == connOpen:
+		return peer.Ready
+	case r.dial != nil:
+		return peer.Wait
+	}
+	return peer.Init
+}
+
+// known walks the records of all peers.
+func (m *method) known() func(func(*remote) bool) {
+	return func(yield func(*remote) bool) {
+		for id := peer.ID(1); int(id) <= m.newestID; id++ {
+			if r, ok := m.remotes.Lookup(id); ok && !yield(r) {
+				return
+			}
+		}
+	}
+}
