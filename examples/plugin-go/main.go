@@ -1,0 +1,5 @@
+package main
+
+import "github.com/viaduct-hpc/viaduct/plugins"
+
+func main() { plugins.Serve(driver{}) }

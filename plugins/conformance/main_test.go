@@ -1,0 +1,96 @@
+//go:build linux
+
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/methodtest"
+	"github.com/viaduct-hpc/viaduct/plugins"
+)
+
+// binaryVariable says, to processes that the tests start, where the plugin is.
+const binaryVariable = "VIADUCT_CONFORMANCE_PLUGIN"
+
+// TestMain builds the plugin and puts it where bmi.Open looks, for this process and for
+// those that it starts.
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if os.Getenv(binaryVariable) == "" {
+		folder, err := os.MkdirTemp("", "plugin-conformance-")
+		if err != nil {
+			return 1, err
+		}
+		defer os.RemoveAll(folder)
+		if err := build(folder); err != nil {
+			return 1, err
+		}
+	}
+	// Loaded now, so that a test finds no goroutine more than before it.
+	ep, err := bmi.Open(context.Background(), bmi.Config{})
+	if err != nil {
+		return 1, err
+	}
+	if err := ep.Close(); err != nil {
+		return 1, err
+	}
+	code = methodtest.Main(m, nil)
+	for _, p := range plugins.Loaded() {
+		err = errors.Join(err, p.Unload(context.Background()))
+	}
+	return code, err
+}
+
+// build builds the plugin with our methods over VIA, and names it to all.
+func build(folder string) error {
+	path := filepath.Join(folder, "bmi-method-via")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/viaduct-hpc/viaduct/cmd/bmi-method-via").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build the plugin: %w: %s", err, out)
+	}
+	for name, value := range map[string]string{
+		binaryVariable: path, "BMI_PLUGINS": path,
+		"BMI_PLUGIN_ENV":  "VIADUCT_SHM_DIR,VIADUCT_UDP_KEY",
+		"VIADUCT_SHM_DIR": filepath.Join(folder, "shm"), "VIADUCT_UDP_KEY": "correct horse battery staple",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	return os.Mkdir(os.Getenv("VIADUCT_SHM_DIR"), 0o700)
+}
+
+// TestSHM runs the conformance suite over shared memory between endpoints whose method
+// is a plugin's.
+func TestSHM(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+		address := methodtest.Named("via+shm")
+		return &methodtest.Subject{Address: address, Fork: methodtest.ForkSelf(address)}
+	})
+}
+
+// TestUDP is TestSHM over datagrams with a key.
+func TestUDP(t *testing.T) {
+	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+		address := methodtest.UDPPorts(t, "via+udp")
+		return &methodtest.Subject{Address: address, Fork: methodtest.ForkSelf(address)}
+	})
+}

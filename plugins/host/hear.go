@@ -1,0 +1,199 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/plugins/wire"
+)
+
+// hearSome takes up to so many records of the plugin. It takes none while the endpoint
+// leaves too many messages.
+func (m *Method) hearSome(most int) (did bool) {
+	for n := 0; n < most && m.line != nil && !m.deaf && m.kept < keptMax && m.hear(); n++ {
+		did = true
+	}
+	return did
+}
+
+// hear takes one record of the plugin. It reports false if there is none, or if the
+// plugin is not listened to any more.
+func (m *Method) hear() bool {
+	record, ok, err := m.line.In.Next()
+	if ok && err == nil {
+		err = m.take(record)
+	}
+	if err != nil {
+		m.broken(err)
+	}
+	return ok && err == nil
+}
+
+// take does what a record says.
+func (m *Method) take(record []byte) error {
+	var h wire.Head
+	rest, err := h.Parse(record)
+	if err != nil {
+		return err
+	}
+	switch h.Kind {
+	case wire.KindDone:
+		return m.over(&h, rest)
+	case wire.KindArrived:
+		return m.arrived(&h, rest)
+	case wire.KindStranger:
+		if h.Flags != wire.FlagText || len(rest) > AddressMax {
+			return fmt.Errorf("%w: an address of %d bytes, with flags %#x", wire.ErrInvalid, len(rest), uint8(h.Flags))
+		}
+		return m.meet(h.Peer, string(rest))
+	}
+	return fmt.Errorf("%w: %v is for the plugin", wire.ErrInvalid, h.Kind)
+}
+
+// over ends an operation.
+func (m *Method) over(h *wire.Head, rest []byte) error {
+	o := m.ops.find(h.Op)
+	if o == nil || o.state != stateSaid {
+		return fmt.Errorf("%w: the end of operation %#x, which is not under way", wire.ErrInvalid, h.Op)
+	}
+	b, size := o.bmi, int(h.Size)
+	recv := b.Kind == bmi.KindRecv
+	if h.Status != wire.StatusOK {
+		return m.failed(o, h, rest)
+	}
+	inRecord := recv && o.place == placeRecord
+	switch {
+	case size > o.size || !recv && size != o.size:
+		return fmt.Errorf("%w: %d bytes of an operation of %d", wire.ErrInvalid, size, o.size)
+	case h.Flags != 0 && (h.Flags != wire.FlagMessage || !inRecord):
+		return fmt.Errorf("%w: flags %#x at the end of an operation", wire.ErrInvalid, uint8(h.Flags))
+	case inRecord && size != len(rest):
+		return fmt.Errorf("%w: a message of %d bytes without them", wire.ErrInvalid, size)
+	case inRecord:
+		scatter(b.Bufs, rest)
+	case recv && o.place == placeStaged:
+		scatter(b.Bufs, o.staged[:size])
+	}
+	m.finish(o, size, nil)
+	return nil
+}
+
+// failed ends an operation with an error. Only that of a message that is longer than its
+// room has a size over the room's, up to the longest there is here; its sender may know of
+// longer ones.
+func (m *Method) failed(o *op, h *wire.Head, rest []byte) error {
+	size := int(h.Size)
+	if h.Status == wire.StatusTruncated && o.bmi.Kind == bmi.KindRecv {
+		size = min(size, max(o.size, m.cfg.Info.MaxExpectedSize))
+	} else if size > o.size {
+		return fmt.Errorf("%w: %d bytes of a failed operation of %d", wire.ErrInvalid, h.Size, o.size)
+	}
+	text := ""
+	if h.Flags == wire.FlagText {
+		text = printable(rest[:min(len(rest), wire.TextMax)])
+	}
+	m.finish(o, size, h.Status.Err(text))
+	return nil
+}
+
+// printable is a text of the plugin for people, without what moves a cursor.
+func printable(text []byte) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(string(text), "?"))
+}
+
+// scatter copies data to pieces; they have room.
+func scatter(to [][]byte, data []byte) {
+	for _, b := range to {
+		data = data[copy(b, data):]
+	}
+}
+
+// An arrival is an unexpected message that the endpoint did not take.
+type arrival struct {
+	class bmi.Class
+	tag   bmi.Tag
+	data  []byte
+}
+
+// arrived hands an unexpected message to the endpoint. What is handed over is a copy: the
+// plugin can write the record at any time, and a handler may have it end.
+func (m *Method) arrived(h *wire.Head, data []byte) error {
+	if h.Flags != wire.FlagMessage || len(data) > m.cfg.Info.MaxUnexpectedSize {
+		return fmt.Errorf("%w: an unexpected message of %d bytes", wire.ErrInvalid, len(data))
+	}
+	p, err := m.peers.find(h.Peer)
+	if p == nil {
+		return err
+	}
+	line := m.line
+	if m.closed {
+		return nil // and a handler may be reading what is in scratch still
+	}
+	m.scratch = append(m.scratch[:0], data...)
+	class, tag := bmi.Class(h.Class), bmi.Tag(h.Tag)
+	if len(p.kept) == 0 {
+		if m.cfg.Host.Arrived(p.addr, class, tag, m.scratch) || p.dropped {
+			return nil
+		}
+		m.keeping = append(m.keeping, p)
+	}
+	if p.heldAs == 0 && m.line == line { // a handler may have ended it
+		m.order(wire.Head{Kind: wire.KindHold, Peer: h.Peer})
+		p.heldAs = h.Peer
+	}
+	// The plugin may say more before it hears of the Hold.
+	p.kept = append(p.kept, arrival{class, tag, append([]byte(nil), m.scratch...)})
+	m.kept += keptBytes + len(m.scratch)
+	return nil
+}
+
+// keptBytes is what a message takes beside its bytes, about.
+const keptBytes = 64
+
+// offer offers again what the endpoint did not take.
+func (m *Method) offer() (did bool) {
+	for i := 0; i < len(m.keeping); {
+		p := m.keeping[i]
+		did = m.offerOf(p) || did
+		switch {
+		case m.closed: // while a handler ran
+			return did
+		case len(p.kept) > 0:
+			i++
+			continue
+		}
+		m.keeping = append(m.keeping[:i], m.keeping[i+1:]...)
+		if !p.dropped && p.heldAs != 0 {
+			m.order(wire.Head{Kind: wire.KindGoOn, Peer: p.heldAs})
+			p.heldAs = 0
+		}
+	}
+	return did
+}
+
+// offerOf is offer for one peer.
+func (m *Method) offerOf(p *peer) (did bool) {
+	for len(p.kept) > 0 {
+		a := p.kept[0]
+		if !m.cfg.Host.Arrived(p.addr, a.class, a.tag, a.data) {
+			return did
+		}
+		if did = true; m.closed {
+			return did
+		}
+		if len(p.kept) > 0 { // not taken away meanwhile
+			m.kept -= keptBytes + len(a.data)
+			p.kept[0] = arrival{}
+			p.kept = p.kept[1:]
+		}
+	}
+	p.kept = nil
+	return did
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/plugins/wire"
+)
+
+// state is where an operation is on its way.
+type state uint8
+
+const (
+	stateWaiting state = iota // in its lane: not said yet
+	stateSaid                 // the plugin has it
+)
+
+// place is where the message of an operation travels.
+type place uint8
+
+const (
+	placeRecord place = iota // in the record itself, or in the one that ends the operation
+	placeArena               // in the arena, where the user has it
+	placeStaged              // in a copy in the arena
+)
+
+// An op is what the method keeps of an operation, in its Private.
+type op struct {
+	bmi    *bmi.Op
+	peer   *peer
+	state  state
+	place  place
+	size   int    // of the message, or of the room for it, as the plugin was told
+	staged []byte // placeStaged: the copy in the arena
+	lane   *lane
+	chain  queue.Links[op] // in lane
+	due    time.Duration   // stateWaiting for a plugin: when it is given up; 0: never
+
+	slot, generation uint32 // in Method.ops
+}
+
+// Chain implements queue.Chained.
+func (o *op) Chain() *queue.Links[op] { return &o.chain }
+
+// id is what the plugin calls the operation by: another one for each use of the slot.
+func (o *op) id() uint64 { return uint64(o.generation)<<32 | uint64(o.slot) }
+
+// A table holds the operations that are not over.
+type table struct {
+	ops  []*op
+	free []uint32 // slots
+	live int
+}
+
+func (t *table) add(b *bmi.Op, p *peer, l *lane) *op {
+	if n := len(t.free); n > 0 {
+		o := t.ops[t.free[n-1]]
+		t.free = t.free[:n-1]
+		o.bmi, o.peer, o.lane, o.state = b, p, l, stateWaiting
+		t.live++
+		return o
+	}
+	o := &op{bmi: b, peer: p, lane: l, slot: uint32(len(t.ops)), generation: 1}
+	t.ops = append(t.ops, o)
+	t.live++
+	return o
+}
+
+// find is the operation that the plugin means, or nil.
+func (t *table) find(id uint64) *op {
+	slot := uint32(id)
+	if int(slot) >= len(t.ops) {
+		return nil
+	}
+	if o := t.ops[slot]; o.bmi != nil && o.generation == uint32(id>>32) {
+		return o
+	}
+	return nil
+}
+
+func (t *table) remove(o *op) {
+	o.bmi, o.peer, o.staged, o.due = nil, nil, nil, 0
+	o.generation++
+	t.free = append(t.free, o.slot)
+	t.live--
+}
+
+var recordKinds = [...]wire.Kind{
+	bmi.KindSend: wire.KindSend, bmi.KindSendUnexpected: wire.KindSendUnexpected, bmi.KindRecv: wire.KindRecv,
+}

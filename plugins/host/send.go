@@ -1,0 +1,145 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/plugins/wire"
+)
+
+// say asks the plugin for an operation. ok is false if there is no room for that now, or
+// no plugin; the error is why there never will be. What is in control is said before: the
+// peer of an operation may have the place of one that is dropped there.
+func (m *Method) say(o *op) (ok bool, err error) {
+	if m.line == nil || m.deaf || len(m.control) > 0 || !m.introduce(o.peer) {
+		return false, nil
+	}
+	b := o.bmi
+	o.size = b.Size
+	inArena := m.inArena(b.Bufs)
+	if b.Kind == bmi.KindRecv && !inArena {
+		// No message is longer, and the room for it may have to be made.
+		o.size = min(o.size, m.cfg.Info.MaxExpectedSize)
+	}
+	h := wire.Head{Kind: recordKinds[b.Kind], Class: uint8(b.Class), Tag: uint32(b.Tag), Op: o.id(), Peer: o.peer.id, Size: uint64(o.size)}
+	switch {
+	case inArena:
+		o.place, h.Flags = placeArena, wire.FlagPieces
+		ok = m.write(&h, [][]byte{m.pieces})
+	case o.size <= InlineMax && b.Kind == bmi.KindRecv:
+		o.place = placeRecord
+		ok = m.write(&h, nil)
+	case o.size <= InlineMax:
+		o.place, h.Flags = placeRecord, wire.FlagMessage
+		ok = m.write(&h, b.Bufs)
+	default:
+		ok, err = m.sayStaged(o, &h)
+	}
+	if ok {
+		o.state = stateSaid
+	}
+	return ok, err
+}
+
+// inArena tells whether a message lies in the arena, and notes its pieces.
+func (m *Method) inArena(bufs [][]byte) bool {
+	m.pieces = m.pieces[:0]
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		off, ok := m.cfg.Arena.Offset(b)
+		if !ok || len(m.pieces) == wire.PiecesMax*wire.PieceBytes {
+			return false
+		}
+		m.pieces = wire.AppendPiece(m.pieces, wire.Piece{Off: uint64(off), Len: uint64(len(b))})
+	}
+	return len(m.pieces) > 0
+}
+
+// sayStaged is say for a message that gets a copy in the arena.
+func (m *Method) sayStaged(o *op, h *wire.Head) (ok bool, err error) {
+	b := o.bmi
+	if o.staged == nil {
+		mem, ok := o.lane.alloc(m.cfg.Arena, o.size)
+		if !ok {
+			if m.lanes[0].staged+m.lanes[1].staged == 0 { // nothing that ends will make room
+				err = fmt.Errorf("%w: %d bytes, with %d of the %d bytes in use that are shared with plugin %s, free memory or make the arena larger",
+					bmi.ErrTooLarge, o.size, m.cfg.Arena.UsedBytes(), m.cfg.Arena.Size(), m.cfg.Name)
+			}
+			return false, err
+		}
+		o.staged = mem
+		if b.Kind != bmi.KindRecv {
+			for _, piece := range b.Bufs {
+				mem = mem[copy(mem, piece):]
+			}
+		}
+	}
+	off, _ := m.cfg.Arena.Offset(o.staged)
+	m.pieces = wire.AppendPiece(m.pieces[:0], wire.Piece{Off: uint64(off), Len: uint64(o.size)})
+	o.place, h.Flags = placeStaged, wire.FlagPieces
+	return m.write(h, [][]byte{m.pieces}), nil
+}
+
+// order asks for what is no operation, now or when there is room.
+func (m *Method) order(h wire.Head) {
+	if m.line == nil || m.deaf {
+		return
+	}
+	if len(m.control) > 0 || !m.write(&h, nil) {
+		m.control = append(m.control, h)
+		return
+	}
+	m.ring()
+}
+
+// flush says what there was no room for before.
+func (m *Method) flush() (did bool) {
+	for len(m.control) > 0 && !m.deaf && m.write(&m.control[0], nil) {
+		m.control = m.control[1:]
+		did = true
+	}
+	for more := true; more && m.Pressing(); did = did || more {
+		more = m.sayFirst(&m.lanes[0])
+		more = m.sayFirst(&m.lanes[1]) || more
+	}
+	return did
+}
+
+// sayFirst says the first of the operations that wait, and reports whether it did.
+func (m *Method) sayFirst(l *lane) bool {
+	o := l.ops.First()
+	if o == nil || l.stuck {
+		return false
+	}
+	ok, err := m.say(o)
+	if ok {
+		l.remove(o)
+	} else if err != nil {
+		m.giveUp(o, err)
+	}
+	return ok || err != nil
+}
+
+// write writes a record: a Head, and parts behind it.
+func (m *Method) write(h *wire.Head, parts [][]byte) bool {
+	n := wire.HeadBytes
+	for _, part := range parts {
+		n += len(part)
+	}
+	room, ok, err := m.line.Out.Reserve(n)
+	if err != nil {
+		m.broken(err)
+	}
+	if !ok || err != nil {
+		return false
+	}
+	h.Put(room)
+	room = room[wire.HeadBytes:]
+	for _, part := range parts {
+		room = room[copy(room, part):]
+	}
+	m.line.Out.Commit()
+	return true
+}

@@ -1,0 +1,109 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// Serve is the main function of a plugin: it shakes hands with the program that started
+// it, has register add services to a gRPC server, and serves. It does not return: the
+// process ends when the program asks for it, or is gone, whatever the services do then.
+//
+// Once the program has asked the first question, os.Stdout is os.Stderr: what is printed
+// becomes records in the program's log.
+func Serve(register func(grpc.ServiceRegistrar, *Inherited)) {
+	if os.Getenv(CookieKey) != CookieValue {
+		fmt.Fprintln(os.Stderr, byHand(os.Args[0]))
+		os.Exit(1)
+	}
+	log := NewLogger(os.Stderr)
+	inherited, err := inherit()
+	if err != nil {
+		log.Error("plugin cannot start", "error", err)
+		os.Exit(1)
+	}
+	if inherited != nil {
+		go func() {
+			_ = inherited.receive()
+			os.Exit(0) // the program is gone; there is nobody to tell
+		}()
+	}
+	served := serve(register, inherited, hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: os.Stderr, JSONFormat: true}))
+	if !served {
+		os.Exit(1) // go-plugin said why
+	}
+	os.Exit(0)
+}
+
+// byHand explains a plugin to a person who started it.
+func byHand(path string) string {
+	name := filepath.Base(path)
+	return name + ": this is a plugin with BMI methods, which a program loads (BMI_PLUGINS=" + path + ", or plugins.Load); to try it alone: bmi plugins check " + path
+}
+
+// serve returns when the program asked for the end, and whether it asked for anything.
+func serve(register func(grpc.ServiceRegistrar, *Inherited), inherited *Inherited, log hclog.Logger) (served bool) {
+	// go-plugin turns standard output and error into pipes that it reads when somebody
+	// asks for what is in them. Nobody does: the program reads the error output itself.
+	// Whoever has filled a pipe by then waits until its end is closed.
+	stderr := os.Stderr
+	var first sync.Once
+	restore := func() {
+		first.Do(func() {
+			served = true
+			pipes := []*os.File{os.Stdout, os.Stderr}
+			os.Stdout, os.Stderr = stderr, stderr
+			for _, end := range pipes {
+				_ = end.Close() // what is in it is lost, and nobody waits any more
+			}
+		})
+	}
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: handshake(),
+		Plugins: plugin.PluginSet{setName: servicePlugin{register: func(s grpc.ServiceRegistrar) {
+			register(s, inherited)
+		}}},
+		Logger: log,
+		GRPCServer: func(o []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(o,
+				grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
+				grpc.ChainUnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+					restore()
+					return h(ctx, q)
+				}),
+				grpc.ChainStreamInterceptor(func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+					restore()
+					return h(srv, s)
+				}),
+			)...)
+		},
+	})
+	first.Do(func() {}) // no handler is writing served any more
+	return served
+}
+
+// servicePlugin is our service as go-plugin sees it.
+type servicePlugin struct {
+	plugin.NetRPCUnsupportedPlugin
+	register func(grpc.ServiceRegistrar)
+}
+
+func (p servicePlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	p.register(s)
+	return nil
+}
+
+// GRPCClient is not called: the program has a connection of its own.
+func (servicePlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return c, nil
+}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// Start starts a plugin and returns when it answers. An error is one of the Err values
+// above, or the context's, or the operating system's.
+func Start(ctx context.Context, cfg Config) (*Process, error) {
+	cfg = cfg.withDefaults()
+	p, err := start(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s (%s): %w", cfg.Name, cfg.Path, err)
+	}
+	cfg.Log.Info("plugin started", "path", cfg.Path, "pid", p.PID())
+	return p, nil
+}
+
+func start(ctx context.Context, cfg Config) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Path = path
+	socket, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	p := &Process{cfg: cfg, socket: socket, child: newChild(cfg, theirs), done: make(chan struct{})}
+	within, cancel := context.WithTimeout(ctx, cfg.StartTimeout)
+	defer cancel()
+	if err := p.begin(within); err != nil {
+		return nil, p.abandon(ctx, within, err)
+	}
+	go p.watch()
+	return p, nil
+}
+
+// begin starts the process, has go-plugin shake hands and connects.
+func (p *Process) begin(ctx context.Context) error {
+	c := &plugin.ClientConfig{
+		HandshakeConfig:  handshake(),
+		Plugins:          plugin.PluginSet{setName: servicePlugin{}},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		AutoMTLS:         !p.cfg.Plaintext,
+		SkipHostEnv:      true,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},
+		StartTimeout:     p.cfg.StartTimeout + time.Second, // ours is first
+		Logger:           goPluginLogger(p.cfg.Log),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
+			p.child.env, p.child.socketDir = cmd.Env, dir
+			return p.child, checksum(p.cfg)
+		},
+	}
+	// Whoever gives up kills the process, and with it ends the handshake.
+	stop := context.AfterFunc(ctx, p.child.kill)
+	address, err := plugin.NewClient(c).Start()
+	if err == nil {
+		err = p.connect(ctx, c, address)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// checksum is go-plugin's, which it does not apply when somebody else starts the process.
+func checksum(cfg Config) error {
+	if cfg.SHA256 == nil {
+		return nil
+	}
+	ok, err := (&plugin.SecureConfig{Checksum: cfg.SHA256, Hash: sha256.New()}).Check(cfg.Path)
+	if err != nil {
+		return fmt.Errorf("its checksum: %w", err)
+	}
+	if !ok {
+		return fmt.Errorf("%w: the file is not the one that was meant; if it was replaced on purpose, give the new checksum (sha256sum %s)", ErrChecksum, cfg.Path)
+	}
+	return nil
+}
+
+// socketRoot is where go-plugin makes a private folder for the socket, whose path must be
+// short enough for an address.
+func socketRoot() string {
+	const addressBytesMax, ours = 107, 48
+	if root := os.TempDir(); len(root)+ours <= addressBytesMax {
+		return root
+	}
+	return "/tmp"
+}

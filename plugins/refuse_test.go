@@ -1,0 +1,279 @@
+package plugins_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/plugins"
+	"github.com/viaduct-hpc/viaduct/plugins/process"
+	"github.com/viaduct-hpc/viaduct/plugins/trust"
+)
+
+// script is an executable file with a script in a folder of its own.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), plugins.Prefix+"script")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	return path
+}
+
+// TestRefused: what is no plugin that may be loaded is not, and the error says what to do.
+func TestRefused(t *testing.T) {
+	itself := func(t *testing.T) string { return self(t) }
+	good := func(t *testing.T) string { return script(t, "exit 7") }
+	for name, c := range map[string]struct {
+		path    func(t *testing.T) string
+		options func(o *plugins.Options)
+		is      error
+		texts   []string
+		not     string
+	}{
+		"not there": {
+			path: func(t *testing.T) string { return filepath.Join(t.TempDir(), "bmi-method-none") },
+			is:   trust.ErrMissing, texts: []string{"bmi-method-none", "no such file"},
+		},
+		"a folder": {
+			path: func(t *testing.T) string { return t.TempDir() },
+			is:   trust.ErrNotAFile, texts: []string{"a folder: name a file in it"},
+		},
+		"not executable": {
+			path: func(t *testing.T) string { p := good(t); require.NoError(t, os.Chmod(p, 0o600)); return p },
+			is:   trust.ErrNotExecutable, texts: []string{"chmod +x"},
+		},
+		"a file that all can write": {
+			path: func(t *testing.T) string { p := good(t); require.NoError(t, os.Chmod(p, 0o707)); return p },
+			is:   trust.ErrWritable, texts: []string{"chmod o-w"},
+		},
+		"a folder that all can write": {
+			path: func(t *testing.T) string {
+				p := good(t)
+				require.NoError(t, os.Chmod(filepath.Dir(p), 0o777))
+				return p
+			},
+			is: trust.ErrWritable, texts: []string{"chmod o-w"},
+		},
+		"of another user": {
+			path: func(t *testing.T) string {
+				p := good(t)
+				if os.Geteuid() != 0 {
+					t.Skip("only root can give files away")
+				}
+				require.NoError(t, os.Chown(p, 12345, -1))
+				return p
+			},
+			is: trust.ErrOwner, texts: []string{"12345"},
+		},
+		"no checksum": {
+			path: good, options: func(o *plugins.Options) { o.SHA256 = "1234" },
+			is: trust.ErrChecksum, texts: []string{"sha256sum"},
+		},
+		"wrong checksum": {
+			path: good, options: func(o *plugins.Options) { o.SHA256 = strings.Repeat("ab", 32) },
+			is: process.ErrChecksum, texts: []string{"sha256sum"},
+		},
+		"no plugin": {path: good, is: process.ErrNotAPlugin, texts: []string{"exit status 7"}},
+		"another version": {
+			path: func(t *testing.T) string { return script(t, "echo '1|99|unix|/nowhere|grpc|'; sleep 60") },
+			is:   process.ErrProtocolVersion, texts: []string{"99"},
+		},
+		"name taken": {
+			path: itself, options: func(o *plugins.Options) { o.Names = nil },
+			is:    bmi.ErrNameTaken,
+			texts: []string{"offers method mem, which this program has of its own: ", "another name (Options.Names)", "in its place (Options.Replace)"},
+			not:   "running process",
+		},
+		"a name that it has not": {
+			path: itself, options: func(o *plugins.Options) { o.Names = map[string]string{"tcp": "x"} },
+			texts: []string{`plugin test has no method "tcp" to give another name, it offers mem`},
+		},
+		"no name": {
+			path: itself, options: func(o *plugins.Options) { o.Names = map[string]string{"mem": "a b"} },
+			texts: []string{`plugin test cannot have its method mem registered as "a b": that is no name for one`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options("mem")
+			if c.options != nil {
+				c.options(&o)
+			}
+			before := len(bmi.Drivers())
+			p, err := plugins.Load(t.Context(), c.path(t), o)
+			require.Nil(t, p)
+			require.ErrorIs(t, err, plugins.ErrRefused)
+			if c.is != nil {
+				require.ErrorIs(t, err, c.is)
+			}
+			for _, text := range append(c.texts, "plugins: cannot load: plugin test") {
+				require.ErrorContains(t, err, text)
+			}
+			if c.not != "" {
+				require.NotContains(t, err.Error(), c.not)
+			}
+			require.Len(t, bmi.Drivers(), before)
+			require.Empty(t, plugins.Loaded())
+		})
+	}
+}
+
+// slow is a StartTimeout: short, but a busy machine starts a process within it.
+const slow = 5 * time.Second
+
+// TestSilentAboutItself: what became of a plugin that does not say what it offers is in the
+// error, rather than what became of the question.
+func TestSilentAboutItself(t *testing.T) {
+	o := lies("panics")
+	_, err := plugins.Load(t.Context(), self(t), o)
+	require.EqualError(t, err, "plugins: cannot load: plugin test does not say what it offers: it ended: exit status 2: panic: a liar")
+	for _, lie := range []string{"hangs", "cancels", "gives up"} {
+		o = lies(lie)
+		o.StartTimeout = slow
+		_, err = plugins.Load(t.Context(), self(t), o)
+		require.EqualError(t, err, "plugins: cannot load: plugin test does not say what it offers: it did not answer within 5s (Options.StartTimeout): context deadline exceeded")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+}
+
+// TestSlowDeath: why a process is killed is known before it is dead.
+func TestSlowDeath(t *testing.T) {
+	err := plugins.Dying(errors.New("plugin test was killed, for it hung"), context.DeadlineExceeded)
+	require.EqualError(t, err, "plugins: plugin test was killed, for it hung")
+	require.ErrorIs(t, err, plugins.ErrDied)
+	require.EqualError(t, plugins.Dying(nil, context.DeadlineExceeded), "plugins: plugin test does not answer any more: context deadline exceeded")
+}
+
+// TestGivesUpFirst: a plugin hangs also if its gRPC is the first to see that there is no
+// time left for a question.
+func TestGivesUpFirst(t *testing.T) {
+	for lie, text := range map[string]string{
+		"gives up on a question": "plugin test was killed, for it hung: asked to resolve an address it did not answer within 2s",
+		"gives up on a ping":     "plugin test was killed, for it hung: it gave no sign of life within 2s",
+	} {
+		t.Run(lie, func(t *testing.T) {
+			o := lies(lie)
+			o.HangTimeout, o.RestartLimit = hang, -1
+			p := load(t, o)
+			ep, err := bmi.Open(t.Context(), bmi.Config{Methods: []string{far}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, ep.Close()) }()
+			if lie == "gives up on a question" {
+				_, err := ep.Lookup(far + "://x")
+				require.ErrorIs(t, err, plugins.ErrDied)
+				require.ErrorContains(t, err, text)
+			}
+			eventually(t, "it is killed", func() bool { return p.State() == plugins.Dead })
+			require.ErrorContains(t, p.Err(), text)
+		})
+	}
+}
+
+// TestOptionsThatCannotBe: the error names the option.
+func TestOptionsThatCannotBe(t *testing.T) {
+	_, err := plugins.Load(t.Context(), self(t), plugins.Options{Name: "test", RingBytes: 1 << 40})
+	require.ErrorIs(t, err, bmi.ErrInvalid)
+	require.ErrorContains(t, err, "RingBytes")
+	_, err = plugins.Load(t.Context(), self(t), plugins.Options{Name: "test", ArenaBytes: 1 << 50})
+	require.ErrorContains(t, err, "ArenaBytes")
+}
+
+// TestShortestRings: rings that the method's messages do not fit are an error of Open that
+// says so, whatever was asked for.
+func TestShortestRings(t *testing.T) {
+	o := options("mem")
+	o.RingBytes = 1
+	load(t, o)
+	_, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{"far://alice"}})
+	require.ErrorContains(t, err, "rings with records of 16376 bytes")
+}
+
+// TestSideBySide: two plugins that offer the same method are two methods, and what
+// happens to one is nothing to the other.
+func TestSideBySide(t *testing.T) {
+	one, two := options("mem"), options("mem")
+	one.Name, one.Names = "one", map[string]string{bmitest.Name: "mem-1"}
+	two.Name, two.Names = "two", map[string]string{bmitest.Name: "mem-2"}
+	p, q := load(t, one), load(t, two)
+	require.True(t, slices.Equal([]*plugins.Plugin{p, q}, plugins.Loaded()))
+	_, err := plugins.Load(t.Context(), self(t), one)
+	require.ErrorIs(t, err, bmi.ErrNameTaken)
+	require.ErrorContains(t, err, "offers method mem-1, which plugin one ("+p.Path()+") has brought already: ")
+	a, b := open(t, "mem-1"), open(t, "mem-1")
+	c, d := open(t, "mem-2"), open(t, "mem-2")
+	talk(t, a, b, 100)
+	talk(t, c, d, 100)
+	_, err = c.Lookup(a.Addresses()[0])
+	require.NoError(t, err)
+
+	under, err := c.ctx.PostRecv(c.to(d), 5, make([]byte, 8), nil)
+	require.NoError(t, err)
+	ops := a.posted(a.to(b), 1)
+	kill(t, p, 9)
+	a.requireDied(ops, "plugin one ended")
+	require.NoError(t, d.wait(d.ctx.PostSend(d.to(c), 5, []byte("12345678"), nil)).Err)
+	require.NoError(t, c.wait(under, nil).Err)
+	assert.Zero(t, q.Restarts())
+	assert.Equal(t, "plugin two", fmt.Sprintf("plugin %s", q.Name()))
+}
+
+// TestNamesOfAddresses: addresses have the name that the method is registered under.
+func TestNamesOfAddresses(t *testing.T) {
+	load(t, options("mem"))
+	a, b := openAt(t, "far://alice"), openAt(t, "far://bob")
+	require.Equal(t, []string{"far://alice"}, a.Addresses())
+	require.Equal(t, "far://bob", a.to(b).String())
+	require.NoError(t, a.wait(a.ctx.PostSendUnexpected(a.to(b), 3, 9, []byte("hello"), nil)).Err)
+	m := b.unexpected()
+	require.Equal(t, "far://alice", m.From.String(), "of an endpoint that was heard from first")
+	require.Equal(t, a.Addresses()[0], m.From.String())
+	in, err := a.QueryAddrRange(a.to(b), "far://b*")
+	require.NoError(t, err)
+	require.True(t, in)
+	for _, peer := range a.Stats().Peers {
+		require.True(t, strings.HasPrefix(peer.Addr, "far://"), peer.Addr)
+		require.Equal(t, far, peer.Method)
+	}
+	require.NotEmpty(t, a.Stats().Peers)
+	_, err = a.Lookup("far://" + strings.Repeat("x", 1<<16))
+	require.ErrorIs(t, err, bmi.ErrBadAddress)
+	_, err = bmi.Open(t.Context(), bmi.Config{Listen: []string{"far://bob"}})
+	require.ErrorIs(t, err, bmi.ErrNameTaken)
+}
+
+// TestStates have names, and what is none has its number.
+func TestStates(t *testing.T) {
+	require.Equal(t, "running restarting dead unloaded State(4)",
+		fmt.Sprint(plugins.Running, " ", plugins.Restarting, " ", plugins.Dead, " ", plugins.Unloaded, " ", plugins.State(4)))
+}
+
+// TestReplace: a plugin can take the place of a method, and gives it back.
+func TestReplace(t *testing.T) {
+	carried := driverOf(bmitest.Name)
+	o := options("mem")
+	o.Names, o.Replace = nil, true
+	one, err := plugins.Load(t.Context(), self(t), o)
+	require.NoError(t, err)
+	first := driverOf(bmitest.Name)
+	require.True(t, carried != first)
+	a, b := open(t, bmitest.Name), open(t, bmitest.Name)
+	talk(t, a, b, 10)
+	two, err := plugins.Load(t.Context(), self(t), o)
+	require.NoError(t, err)
+	require.True(t, first != driverOf(bmitest.Name))
+
+	require.NoError(t, one.Unload(t.Context()), "not the last one")
+	require.True(t, first != driverOf(bmitest.Name))
+	require.True(t, carried != driverOf(bmitest.Name))
+	require.NoError(t, two.Unload(t.Context()))
+	require.True(t, carried == driverOf(bmitest.Name))
+}

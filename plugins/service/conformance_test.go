@@ -1,0 +1,45 @@
+//go:build linux
+
+package service_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/methods/methodtest"
+)
+
+// TestConformance: a method in a session that sleeps is a method like any other.
+func TestConformance(t *testing.T) {
+	for name, spoil := range map[string]func(p *plugin){
+		"sleeper":    func(*plugin) {},
+		"no sleeper": func(p *plugin) { p.opt.NoSleeper = true },
+		"by stream":  func(p *plugin) { p.client = p.connect() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlugin(t)
+			spoil(p)
+			bmi.Remove(p.driver)
+			require.NoError(t, bmi.Add(outside{p}))
+			t.Cleanup(func() {
+				bmi.Remove(outside{p})
+				require.NoError(t, bmi.Add(p.driver))
+			})
+			tests := methodtest.All
+			if name != "sleeper" {
+				tests = tests.Again()
+			}
+			seeds := sim.SeedsAtMost(t, 8) // in real time they are about little but chance
+			methodtest.RunTests(t, tests, func(methodtest.T) *methodtest.Subject {
+				return &methodtest.Subject{
+					Address: methodtest.Named(bmitest.Name),
+					Seeds:   seeds,
+				}
+			})
+		})
+	}
+}
