@@ -1,0 +1,23 @@
+// Command mpibench measures messages and collective operations of package mpi, under mpiexec:
+//
+//	mpiexec -n 2 mpibench latency
+//
+// This file is wiring: which methods the binary carries is decided by its blank imports. The
+// command line is in internal/mpiperf/command, what it measures in internal/mpiperf.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/internal/dashes"
+	"github.com/viaduct-hpc/viaduct/internal/mpiperf/command"
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
+	_ "github.com/viaduct-hpc/viaduct/plugins"     // what BMI_PLUGINS names
+)
+
+func main() {
+	app := &command.App{Out: os.Stdout, Err: os.Stderr}
+	os.Exit(app.Main(context.Background(), dashes.Normalize(os.Args[1:])))
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
+	"github.com/viaduct-hpc/viaduct/mpi/launch"
+	mpiexec "github.com/viaduct-hpc/viaduct/mpi/launch/command"
+)
+
+// roleVariable makes this test program be mpiexec or mpibench.
+const (
+	roleVariable = "MPIBENCH_TEST_ROLE"
+	asLauncher   = "mpiexec"
+	asBench      = "mpibench"
+)
+
+func TestMain(m *testing.M) {
+	launch.BecomeGuard()
+	switch os.Getenv(roleVariable) {
+	case asLauncher:
+		os.Exit(mpiexec.Main(context.Background(), os.Args[1:]))
+	case asBench:
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+const waitMax = time.Minute
+
+// bench runs mpibench on some ranks, under mpiexec if there are any.
+func bench(t *testing.T, ranks string, args ...string) (out, errs string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+	defer cancel()
+	role := asBench
+	if ranks != "" {
+		role = asLauncher
+		args = append([]string{"-n", ranks, "-no-label", "-env", roleVariable + "=" + asBench, "/proc/self/exe"}, args...)
+	}
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestUnderMpiexec(t *testing.T) {
+	out, errs, code := bench(t, "2", "-json", "-check", "-iterations=20", "-sizes=8,64KiB", "latency", "rate", "allreduce", "barrier")
+	require.Zero(t, code, "%s%s", out, errs)
+	var tests []string
+	for line := range strings.Lines(out) {
+		var r mpiperf.Result
+		require.NoError(t, json.Unmarshal([]byte(line), &r), line)
+		tests = append(tests, string(r.Test))
+		assert.Equal(t, "via+shm", r.Method)
+		assert.Equal(t, 2, r.Ranks)
+		assert.Positive(t, r.Median)
+		assert.Positive(t, r.Checked)
+	}
+	assert.Equal(t, []string{"latency", "latency", "rate", "rate", "allreduce", "allreduce", "barrier"}, tests)
+}
+
+func TestTableForPeople(t *testing.T) {
+	out, errs, code := bench(t, "3", "-iterations", "5", "-sizes", "8", "-ranks", "2,3", "-pin", "off", "bcast")
+	require.Zero(t, code, "%s%s", out, errs)
+	assert.Regexp(t, `^TEST +METHOD +RANKS .*\nbcast +via\+shm +2 +8 B .*\nbcast +via\+shm +3 +8 B .*\n$`, out)
+}
+
+func TestMistakesAreSaidOnce(t *testing.T) {
+	for text, args := range map[string][]string{
+		`unknown test "lateness"`:           {"lateness"},
+		`bad size "eight"`:                  {"-sizes", "eight"},
+		`bad -pin "here"`:                   {"-pin", "here"},
+		`bad -ranks "two"`:                  {"-ranks", "two"},
+		`unknown flag: --fast`:              {"-fast"},
+		`9 ranks of a job that has 2`:       {"-ranks", "9", "barrier"},
+		`bad -window 0`:                     {"-window", "0"},
+		`none of the sizes is one for scan`: {"-sizes", "7", "scan"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, errs, code := bench(t, "2", args...)
+			assert.Equal(t, 2, code, errs)
+			assert.Equal(t, 1, strings.Count(errs, text), errs)
+			assert.Contains(t, errs, "mpibench -help")
+		})
+	}
+}
+
+func TestAloneInItsWorld(t *testing.T) {
+	out, errs, code := bench(t, "", "-iterations", "3", "barrier")
+	assert.Zero(t, code, errs)
+	assert.Contains(t, out, "barrier")
+	_, errs, code = bench(t, "", "latency")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, errs, "mpiexec -n 2")
+	out, errs, code = bench(t, "", "-help")
+	assert.Zero(t, code, errs)
+	assert.Contains(t, out, "mpiexec -n 2 mpibench latency")
+}
+
+func TestACoreThatIsNotOurs(t *testing.T) {
+	_, errs, code := bench(t, "2", "-pin", "100000", "barrier")
+	assert.Equal(t, 1, code, errs)
+	assert.Contains(t, errs, "may not run on core 100000")
+}

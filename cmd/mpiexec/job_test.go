@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
+	_ "github.com/viaduct-hpc/viaduct/methods/via"
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/slurmtest"
+)
+
+// programVariable makes this test program an MPI program.
+const programVariable = "MPIEXEC_TEST_PROGRAM"
+
+// program has all ranks add up something, unless rank 1 is to do something else first.
+func program(what string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+	defer cancel()
+	if len(os.Args) > 1 && os.Args[1] == cannotJoin {
+		_ = os.Setenv(mpi.MethodEnv, "unheard-of")
+	}
+	p, err := mpi.Init(ctx, mpi.Options{})
+	if err != nil {
+		fmt.Println("init:", err)
+		return 10
+	}
+	switch what {
+	case "spawn":
+		return spawn(ctx, p)
+	case "spawn in vain":
+		return spawnInVain(ctx, p)
+	}
+	w := p.World()
+	if w.Rank() == 1 {
+		switch what {
+		case "abort":
+			err := p.Abort(33, "rank 1 has had enough")
+			fmt.Println("abort:", err)
+		case "die":
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+		case "leave":
+			return 0
+		}
+	}
+	in, out := []int64{int64(w.Rank()) + 1}, []int64{0}
+	if err := mpi.Allreduce(w, in, out, mpi.Sum); err != nil {
+		fmt.Println("allreduce:", err)
+		if what != "sum" {
+			select {} // which one was the first to end is to be certain
+		}
+		return 11
+	}
+	fmt.Printf("rank %d of %d: sum %d\n", w.Rank(), w.Size(), out[0])
+	if err := p.Finalize(ctx); err != nil {
+		fmt.Println("finalize:", err)
+		return 12
+	}
+	return 0
+}
+
+func checkSum(t *testing.T, out string) {
+	t.Helper()
+	for rank := range 4 {
+		assert.Contains(t, out, fmt.Sprintf("rank %d of 4: sum 10\n", rank))
+	}
+	assert.Equal(t, 4, strings.Count(out, "\n"), "%s", out)
+}
+
+func TestOurMPI(t *testing.T) {
+	for _, method := range []string{"", "via+shm", "via+udp", "tcp"} {
+		t.Run("MPI_METHOD="+method, func(t *testing.T) {
+			self, err := os.Executable()
+			require.NoError(t, err)
+			var errs bytes.Buffer
+			cmd := mpiexec(t, "-n", "4", "-env", mainVariable+"=", "-env", programVariable+"=sum", "-env", "MPI_METHOD="+method, self)
+			cmd.Stderr = &errs
+			out, err := cmd.Output()
+			require.NoError(t, err, "%s%s", out, errs.String())
+			checkSum(t, string(out))
+		})
+	}
+}
+
+func TestOurMPIWhenARankIsLost(t *testing.T) {
+	for what, want := range map[string]struct {
+		code     int
+		sentence string
+	}{
+		"abort": {33, `mpiexec: rank 1 \(process \d+\) aborted the job with exit code 33: "rank 1 has had enough"`},
+		"die":   {137, `mpiexec: rank 1 \(process \d+\) was killed by signal 9 \(SIGKILL\): the 3 other processes are ended, too`},
+		"leave": {1, `mpiexec: rank 1 \(process \d+\) ended with exit code 0 without calling Finalize: the 3 other processes are ended, too`},
+	} {
+		t.Run(what, func(t *testing.T) {
+			self, err := os.Executable()
+			require.NoError(t, err)
+			cmd := mpiexec(t, "-n", "4", "-env", mainVariable+"=", "-env", programVariable+"="+what, self)
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err)
+			assert.Equal(t, want.code, cmd.ProcessState.ExitCode(), "%s", out)
+			assert.Regexp(t, want.sentence, string(out))
+		})
+	}
+}
+
+// under runs a program under another launcher.
+func under(t *testing.T, what string, env []string, launcher string, args ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, launcher, append(args, self)...)
+	cmd.Env = append(append(os.Environ(), programVariable+"="+what), env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+func TestOurMPIUnderHydra(t *testing.T) {
+	checkSum(t, under(t, "sum", nil, hydratest.Path(t), "-n", "4"))
+}
+
+func TestOurMPIUnderSlurm(t *testing.T) {
+	checkSum(t, under(t, "sum", slurmtest.Start(t), "srun", "--mpi=pmi2", "--overcommit", "-n", "4"))
+}

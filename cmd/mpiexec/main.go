@@ -1,0 +1,17 @@
+// Command mpiexec starts the processes of an MPI program on this machine.
+//
+// This file is wiring: the command line is in mpi/launch/command, what it does in mpi/launch.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/mpi/launch"
+	"github.com/viaduct-hpc/viaduct/mpi/launch/command"
+)
+
+func main() {
+	launch.BecomeGuard()
+	os.Exit(command.Main(context.Background(), os.Args[1:]))
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi/launch"
+)
+
+// mainVariable makes this test program be the command.
+const mainVariable = "MPIEXEC_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	launch.BecomeGuard()
+	if os.Getenv(mainVariable) != "" {
+		main()
+	}
+	if what := os.Getenv(programVariable); what != "" {
+		os.Exit(program(what))
+	}
+	// With the race detector, a process sleeps for a second before it ends.
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
+	os.Exit(m.Run())
+}
+
+const waitMax = 30 * time.Second
+
+// mpiexec is the command in a process of its own.
+func mpiexec(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), mainVariable+"=1")
+	return cmd
+}
+
+func TestInputOutputAndExitCode(t *testing.T) {
+	var out, errs bytes.Buffer
+	cmd := mpiexec(t, "-n", "2", "sh", "-c", "cat; echo to stderr >&2; exit $PMI_RANK")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("from stdin\n"), &out, &errs
+	require.Error(t, cmd.Run())
+	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s", errs.String())
+	assert.Contains(t, errs.String(), "[1] to stderr\n")
+	assert.Regexp(t, `mpiexec: rank 1 \(process \d+\) ended with exit code 1`, errs.String())
+}
+
+func TestSignalsReachTheProcesses(t *testing.T) {
+	cmd := mpiexec(t, "-no-label", "-n", "1", "sh", "-c", "trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.01; done")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	buf := make([]byte, 64)
+	n, err := out.Read(buf)
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", string(buf[:n]))
+	require.NoError(t, cmd.Process.Signal(unix.SIGUSR1))
+	n, err = out.Read(buf)
+	require.NoError(t, err)
+	assert.Equal(t, "got it\n", string(buf[:n]))
+	_ = cmd.Wait()
+	assert.Equal(t, 5, cmd.ProcessState.ExitCode())
+}
+
+// A program of another MPI, which knows nothing of this launcher.
+func TestAProgramOfMPICH(t *testing.T) {
+	mpicc, err := exec.LookPath("mpicc.mpich")
+	if err != nil {
+		t.Skip("mpicc.mpich is not installed (Debian: libmpich-dev)")
+	}
+	binary := filepath.Join(t.TempDir(), "sum")
+	text, err := exec.Command(mpicc, "-o", binary, "testdata/sum.c").CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	var errs bytes.Buffer
+	cmd := mpiexec(t, "-n", "3", binary)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", errs.String())
+	for _, line := range []string{"[0] rank 0 of 3: sum 3\n", "[1] rank 1 of 3: sum 3\n", "[2] rank 2 of 3: sum 3\n"} {
+		assert.Contains(t, string(out), line)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/cg"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// generate makes the file of a matrix. Every process writes the lines of its rows, behind
+// those of lower ranks.
+func generate(w *mpi.Comm, grid *cg.Grid, name string) error {
+	bounds := divide(grid.Len(), w.Size())
+	rows := grid.Rows(bounds[w.Rank()], bounds[w.Rank()+1]-bounds[w.Rank()])
+	entries := []int{rows.LowerEntries()}
+	if err := mpi.Allreduce(w, nil, entries, mpi.Sum); err != nil {
+		return err
+	}
+	var text []byte
+	if w.Rank() == 0 {
+		text = cg.AppendHeader(nil, grid.Len(), entries[0])
+		f, err := os.Create(name) // before anybody writes to it
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	text = rows.AppendEntries(text)
+	offset := []int{0} // stays so on rank 0
+	if err := mpi.Exscan(w, []int{len(text)}, offset, mpi.Sum); err != nil {
+		return err
+	}
+	if err := mpi.Barrier(w); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, int64(offset[0]))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return mpi.Barrier(w)
+}
+
+// Tags of the messages with rows.
+const (
+	pointersTag = iota + 1
+	columnsTag
+	valuesTag
+)
+
+// load reads a matrix on rank 0, which keeps it, and gives every process its rows: process i
+// has those from bounds[i] to before bounds[i+1].
+func load(w *mpi.Comm, name string) (whole, rows *cg.Rows, bounds []int, err error) {
+	if w.Rank() == 0 {
+		if whole, err = read(name); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	size := []int{0}
+	if whole != nil {
+		size[0] = whole.Cols
+	}
+	if err := mpi.Bcast(w, size, 0); err != nil {
+		return nil, nil, nil, err
+	}
+	bounds = divide(size[0], w.Size())
+	if w.Rank() != 0 {
+		rows, err = receive(w, bounds)
+		return nil, rows, bounds, err
+	}
+	for rank := 1; rank < w.Size(); rank++ {
+		part := whole.Part(bounds[rank], bounds[rank+1]-bounds[rank])
+		if err := send(w, part, rank); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return whole, whole.Part(0, bounds[1]), bounds, nil
+}
+
+// read reads a matrix that conjugate gradients can be tried on.
+func read(name string) (*cg.Rows, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	a, err := cg.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, a.CheckSymmetric()
+}
+
+// send sends rows to the process that they are for.
+func send(w *mpi.Comm, rows *cg.Rows, to int) error {
+	if err := mpi.Send(w, rows.Ptr, to, pointersTag); err != nil {
+		return err
+	}
+	if err := mpi.Send(w, rows.Col, to, columnsTag); err != nil {
+		return err
+	}
+	return mpi.Send(w, rows.Val, to, valuesTag)
+}
+
+// receive receives this process's rows. How many values they have is the last of the numbers
+// that come first.
+func receive(w *mpi.Comm, bounds []int) (*cg.Rows, error) {
+	first, n := bounds[w.Rank()], bounds[w.Rank()+1]-bounds[w.Rank()]
+	rows := &cg.Rows{First: first, Cols: bounds[w.Size()], Ptr: make([]int, n+1)}
+	if _, err := mpi.Recv(w, rows.Ptr, 0, pointersTag); err != nil {
+		return nil, err
+	}
+	rows.Col, rows.Val = make([]int32, rows.Ptr[n]), make([]float64, rows.Ptr[n])
+	if _, err := mpi.Recv(w, rows.Col, 0, columnsTag); err != nil {
+		return nil, err
+	}
+	_, err := mpi.Recv(w, rows.Val, 0, valuesTag)
+	return rows, err
+}
+
+// divide is where the part of each process of n elements begins, and the end.
+func divide(n, processes int) (bounds []int) {
+	for rank := range processes + 1 {
+		bounds = append(bounds, rank*n/processes)
+	}
+	return bounds
+}

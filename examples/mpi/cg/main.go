@@ -1,0 +1,168 @@
+// Command cg solves a linear system with a sparse matrix, whose rows are divided among the
+// processes, by conjugate gradients:
+//
+//	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
+//	bin/mpiexec -n 4 bin/cg -generate 60x60x40 rock.mtx
+//
+// The matrix is in a file in Matrix Market form, which -generate makes: diffusion through
+// layers of rock on a grid of so many cells. Other symmetric positive definite matrices do as
+// well. Rank 0 reads the file and deals the rows out (files.go); before a process multiplies,
+// it gets from its neighbours in a graph the elements that it needs (space.go). In the end
+// rank 0 computes the residual once more, with the whole matrix.
+//
+// The numerics are in examples/mpi/internal/cg.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/cg"
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
+	"github.com/viaduct-hpc/viaduct/mpi"
+	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+)
+
+// options are the command line.
+type options struct {
+	grid       *cg.Grid // to generate; nil: the file is there
+	file       string
+	tolerance  float64
+	iterations int
+}
+
+func main() {
+	log.SetFlags(0)
+	o, err := parse()
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error { return run(p.World(), o) })
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// parse takes the command line.
+func parse() (*options, error) {
+	o := new(options)
+	var grid cg.Grid
+	size := flag.String("generate", "", "make the matrix of a grid of so many cells: 60x60 or 60x60x40")
+	flag.Float64Var(&grid.Contrast, "contrast", 3, "decades between the rock that conducts least and most; the more, the harder to solve")
+	flag.Uint64Var(&grid.Seed, "seed", 1, "what the rock is made from")
+	flag.Float64Var(&o.tolerance, "tolerance", 1e-10, "residual to reach, by the norm of the right-hand side")
+	flag.IntVar(&o.iterations, "iterations", 10_000, "most iterations to try")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: cg [options] MATRIX.mtx")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 {
+		return nil, fmt.Errorf("cg: give one file of a matrix, not %q", flag.Args())
+	}
+	o.file = flag.Arg(0)
+	if *size == "" {
+		return o, nil
+	}
+	cells := []*int{&grid.NX, &grid.NY, &grid.NZ}
+	grid.NZ = 1 // unless there is a third number
+	words := strings.Split(*size, "x")
+	if len(words) != 2 && len(words) != len(cells) {
+		return nil, errGridSize(*size)
+	}
+	for i, word := range words {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, errGridSize(*size)
+		}
+		*cells[i] = n
+	}
+	o.grid = &grid
+	return o, grid.Check()
+}
+
+func errGridSize(text string) error {
+	return fmt.Errorf("cg: %q is no size of a grid: give it as 60x60 or 60x60x40", text)
+}
+
+// run is the whole job. The right-hand side is 1 everywhere: a source in each cell.
+func run(w *mpi.Comm, o *options) error {
+	if o.grid != nil {
+		if err := generate(w, o.grid, o.file); err != nil {
+			return err
+		}
+	}
+	whole, rows, bounds, err := load(w, o.file)
+	if err != nil {
+		return err
+	}
+	s, err := newSpace(w, rows, bounds)
+	if err != nil {
+		return err
+	}
+	begin := mpi.Wtime()
+	b, x := ones(rows.Len()), make([]float64, rows.Len())
+	result, err := cg.Solve(s, rows.Diagonal(), b, x, o.tolerance, o.iterations)
+	if err != nil {
+		return err
+	}
+	took := mpi.Wtime() - begin
+
+	solution, err := collect(w, x, bounds)
+	if err != nil || w.Rank() != 0 {
+		return err
+	}
+	direct := residual(whole, solution)
+	fmt.Printf("cg: %d rows, %d entries on %d processes: residual %.2e after %d iterations in %.3f s; computed directly: %.2e\n",
+		whole.Cols, whole.Entries(), w.Size(), result.Residual, result.Iterations, took, direct)
+	return check(result, direct, o)
+}
+
+// collect puts the solution together on rank 0.
+func collect(w *mpi.Comm, x []float64, bounds []int) ([]float64, error) {
+	counts := make([]int, w.Size())
+	for rank := range counts {
+		counts[rank] = bounds[rank+1] - bounds[rank]
+	}
+	solution := make([]float64, bounds[w.Size()])
+	return solution, mpi.Gatherv(w, x, solution, counts, nil, 0)
+}
+
+// residual is ‖b - Ax‖ by ‖b‖, where b is 1 everywhere.
+func residual(a *cg.Rows, x []float64) float64 {
+	r := make([]float64, a.Len())
+	a.Multiply(r, x)
+	for i := range r {
+		r[i] = 1 - r[i]
+	}
+	return math.Sqrt(cg.Dot(r, r) / float64(len(r)))
+}
+
+// surplus is how much larger the residual may be than the iteration believes, which adds up
+// its changes.
+const surplus = 10
+
+// check says whether the system is solved.
+func check(result cg.Result, direct float64, o *options) error {
+	if !result.Converged {
+		return fmt.Errorf("cg: not solved after %d iterations: allow more, or a larger tolerance than %g", result.Iterations, o.tolerance)
+	}
+	if !(direct <= surplus*o.tolerance) {
+		return fmt.Errorf("cg: the residual is %.2e, far from %.2e: rounding errors stand in the way of a tolerance of %g", direct, result.Residual, o.tolerance)
+	}
+	return nil
+}
+
+func ones(n int) []float64 {
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = 1
+	}
+	return xs
+}

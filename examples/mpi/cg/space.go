@@ -1,0 +1,87 @@
+package main
+
+import (
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/cg"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// A space is the vectors of all processes, of which this one has some elements. To multiply,
+// it needs ghosts: elements that others have. Processes are a graph, whose edges lead from
+// whoever has an element to whoever needs it.
+type space struct {
+	graph *mpi.Comm
+	part  *cg.Part
+
+	given []int     // own elements that are sent, those for the first neighbour first
+	gives []int     // how many each of them gets
+	takes []int     // how many ghosts come from each
+	out   []float64 // what is sent
+	local []float64 // own elements, then ghosts
+}
+
+var _ cg.Space = (*space)(nil)
+
+// newSpace finds out who needs what of whom: everybody tells the others which columns it
+// wants.
+func newSpace(w *mpi.Comm, rows *cg.Rows, bounds []int) (*space, error) {
+	part, err := cg.NewPart(rows, bounds)
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]int, w.Size()) // how many elements each process wants of this one
+	if err := mpi.Alltoall(w, part.Want, asked); err != nil {
+		return nil, err
+	}
+	wanted := make([]int, total(asked))
+	if err := mpi.Alltoallv(w, part.Ghosts, wanted, part.Want, nil, asked, nil); err != nil {
+		return nil, err
+	}
+	s := &space{part: part, out: make([]float64, len(wanted)), local: make([]float64, part.Own+len(part.Ghosts))}
+	if s.given, err = cg.Asked(wanted, rows.First, part.Own); err != nil {
+		return nil, err
+	}
+	var from, to []int
+	from, s.takes = positive(part.Want)
+	to, s.gives = positive(asked)
+	s.graph, err = w.DistGraphCreateAdjacent(from, nil, to, nil, nil, false)
+	return s, err
+}
+
+// positive are the ranks whose counts are not 0, and these counts.
+func positive(counts []int) (ranks, their []int) {
+	for rank, n := range counts {
+		if n > 0 {
+			ranks, their = append(ranks, rank), append(their, n)
+		}
+	}
+	return ranks, their
+}
+
+// Dot implements cg.Space.
+func (s *space) Dot(a, b []float64) (float64, error) {
+	sum := [1]float64{cg.Dot(a, b)}
+	err := mpi.Allreduce(s.graph, nil, sum[:], mpi.Sum)
+	return sum[0], err
+}
+
+// Multiply implements cg.Space.
+func (s *space) Multiply(y, x []float64) error {
+	for i, at := range s.given {
+		s.out[i] = x[at]
+	}
+	copy(s.local, x)
+	ghosts := s.local[s.part.Own:]
+	if err := mpi.NeighborAlltoallv(s.graph, s.out, ghosts, s.gives, nil, s.takes, nil); err != nil {
+		return err
+	}
+	s.part.Rows.Multiply(y, s.local)
+	return nil
+}
+
+func total(counts []int) int {
+	n := 0
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}

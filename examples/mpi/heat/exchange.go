@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/heat"
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+)
+
+// A grid is the processes, arranged as their blocks of the plate are.
+type grid struct {
+	problem *heat.Problem
+	comm    *mpi.Comm
+	dims    []int // processes in each direction
+}
+
+// newGrid arranges the processes of w.
+func newGrid(w *mpi.Comm, problem *heat.Problem) (*grid, error) {
+	dims, err := mpi.DimsCreate(w.Size(), []int{0, 0})
+	if err != nil {
+		return nil, err
+	}
+	if problem.Rows < dims[0] || problem.Cols < dims[1] {
+		return nil, fmt.Errorf("heat: a plate of %d × %d cells is too small for %d × %d processes", problem.Rows, problem.Cols, dims[0], dims[1])
+	}
+	comm, err := w.CartCreate(dims, []bool{false, false}, false)
+	return &grid{problem: problem, comm: comm, dims: dims}, err
+}
+
+// place is where the block of a process begins on the plate, and how large it is.
+func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
+	at, err := g.comm.CartCoords(rank)
+	if err != nil {
+		return 0, 0, 0, 0, err
+	}
+	row, rows = heat.Split(g.problem.Rows, g.dims[0], at[0])
+	col, cols = heat.Split(g.problem.Cols, g.dims[1], at[1])
+	return row, col, rows, cols, nil
+}
+
+// solve computes this process's block. While a halo is on its way, the cells that do not need
+// it are computed.
+func (g *grid) solve() (*heat.Block, error) {
+	row, col, rows, cols, err := g.place(g.comm.Rank())
+	if err != nil {
+		return nil, err
+	}
+	now, next := g.problem.Block(row, col, rows, cols), g.problem.Block(row, col, rows, cols)
+	haloNow, err := g.halo(now)
+	if err != nil {
+		return nil, err
+	}
+	haloNext, err := g.halo(next)
+	if err != nil {
+		return nil, err
+	}
+	for range g.problem.Steps {
+		if err := haloNow.Start(); err != nil {
+			return nil, err
+		}
+		now.StepInner(next, g.problem.Rate)
+		if _, err := haloNow.Wait(); err != nil {
+			return nil, err
+		}
+		now.StepEdge(next, g.problem.Rate)
+		now, next, haloNow, haloNext = next, now, haloNext, haloNow
+	}
+	for _, halo := range []mpi.Request{haloNow, haloNext} {
+		if err := halo.Free(); err != nil {
+			return nil, err
+		}
+	}
+	return now, nil
+}
+
+// halo is a persistent request that exchanges the edge of a block with the neighbours: they
+// get its outermost cells, and theirs go around it. Rows are contiguous in memory, columns
+// are vectors. At the frame of the plate there is no neighbour, and the halo stays.
+func (g *grid) halo(b *heat.Block) (mpi.Request, error) {
+	row, err := datatype.Contiguous(b.Cols, datatype.Float64)
+	if err != nil {
+		return mpi.Request{}, err
+	}
+	column, err := datatype.Vector(b.Rows, 1, b.Stride(), datatype.Float64)
+	if err != nil {
+		return mpi.Request{}, err
+	}
+	// In the order that a grid's neighbours have: above, below, left, right.
+	var edges, around []mpi.Buffer
+	for _, side := range []struct {
+		line    *datatype.Type
+		out, in int // where the line begins that goes out, and that which comes in
+	}{
+		{row, b.Index(0, 0), b.Index(-1, 0)},
+		{row, b.Index(b.Rows-1, 0), b.Index(b.Rows, 0)},
+		{column, b.Index(0, 0), b.Index(0, -1)},
+		{column, b.Index(0, b.Cols-1), b.Index(0, b.Cols)},
+	} {
+		out, err := mpi.TypedIn(b.Cells(), side.out, 1, side.line)
+		if err != nil {
+			return mpi.Request{}, err
+		}
+		in, err := mpi.TypedIn(b.Cells(), side.in, 1, side.line)
+		if err != nil {
+			return mpi.Request{}, err
+		}
+		edges, around = append(edges, out), append(around, in)
+	}
+	return g.comm.NeighborAlltoallwInit(edges, around)
+}
+
+// collectTag marks the messages with blocks for rank 0.
+const collectTag = 1
+
+// collect puts the plate together on rank 0: the blocks are sent from where they are, and
+// received into their place. The others get nil.
+func (g *grid) collect(b *heat.Block) (*heat.Block, error) {
+	own, err := inside(b, 0, 0, b.Rows, b.Cols)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := g.comm.IsendBuffer(own, 0, collectTag)
+	if err != nil {
+		return nil, err
+	}
+	var plate *heat.Block
+	if g.comm.Rank() == 0 {
+		if plate, err = g.receive(); err != nil {
+			return nil, err
+		}
+	}
+	_, err = sent.Wait()
+	return plate, err
+}
+
+// receive receives the blocks of all.
+func (g *grid) receive() (*heat.Block, error) {
+	plate := heat.NewBlock(g.problem.Rows, g.problem.Cols)
+	for rank := range g.comm.Size() {
+		row, col, rows, cols, err := g.place(rank)
+		if err != nil {
+			return nil, err
+		}
+		part, err := inside(plate, row, col, rows, cols)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := g.comm.RecvBuffer(part, rank, collectTag); err != nil {
+			return nil, err
+		}
+	}
+	return plate, nil
+}
+
+// inside is some of a block's cells, where they are.
+func inside(b *heat.Block, row, col, rows, cols int) (mpi.Buffer, error) {
+	sizes, subsizes := []int{b.Rows + 2, b.Stride()}, []int{rows, cols}
+	t, err := datatype.Subarray(sizes, subsizes, []int{row + 1, col + 1}, datatype.OrderC, datatype.Float64)
+	if err != nil {
+		return mpi.Buffer{}, err
+	}
+	return mpi.TypedIn(b.Cells(), 0, 1, t)
+}

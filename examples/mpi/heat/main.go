@@ -1,0 +1,117 @@
+// Command heat computes how a plate warms up, divided among the processes, and draws it:
+//
+//	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
+//	bin/mpiexec -n 4 bin/heat -out heat.png
+//	bin/mpiexec -n 4 bin/heat -check
+//
+// The processes are a grid (MPI-4.1, chapter 8), and each has a block of the plate. Before a
+// step it needs the cells next to its block, which its four neighbours have: exchange.go.
+// What is computed is in examples/mpi/internal/heat.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/heat"
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
+	"github.com/viaduct-hpc/viaduct/mpi"
+	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+)
+
+func main() {
+	log.SetFlags(0)
+	var problem heat.Problem
+	flag.IntVar(&problem.Rows, "rows", 600, "rows of cells")
+	flag.IntVar(&problem.Cols, "cols", 800, "columns of cells")
+	flag.IntVar(&problem.Steps, "steps", 1000, "steps in time")
+	flag.Float64Var(&problem.Rate, "rate", heat.RateMax, "how much of a difference to a neighbour a cell takes on in a step")
+	out := flag.String("out", "", "draw the plate to this PNG file")
+	check := flag.Bool("check", false, "compare with what one process computes, bit for bit")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("heat: what is %q? There are only options: see heat -h", flag.Arg(0))
+	}
+	if err := problem.Check(); err != nil {
+		log.Fatal(err)
+	}
+	problem.Initial = heat.HotSpots(problem.Rows, problem.Cols)
+	err := mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
+		return run(p.World(), &problem, *out, *check)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run computes, and has rank 0 collect the plate if somebody wants to see it.
+func run(w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
+	g, err := newGrid(w, problem)
+	if err != nil {
+		return err
+	}
+	begin := mpi.Wtime()
+	block, err := g.solve()
+	if err != nil {
+		return err
+	}
+	if err := mpi.Barrier(g.comm); err != nil {
+		return err
+	}
+	took := mpi.Wtime() - begin
+	if w.Rank() == 0 {
+		fmt.Printf("heat: %d × %d cells, %d steps on %d × %d processes in %.3f s\n",
+			problem.Rows, problem.Cols, problem.Steps, g.dims[0], g.dims[1], took)
+	}
+	if out == "" && !check {
+		return nil
+	}
+	plate, err := g.collect(block)
+	if err != nil || plate == nil {
+		return err
+	}
+	if check {
+		if err := compare(plate, problem.Serial()); err != nil {
+			return err
+		}
+		fmt.Println("heat: the same as the serial solution, bit for bit")
+	}
+	if out == "" {
+		return nil
+	}
+	return draw(out, plate)
+}
+
+// compare says which cell differs from the serial solution.
+func compare(plate, serial *heat.Block) error {
+	got, want := plate.Values(nil), serial.Values(nil)
+	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	if slices.EqualFunc(got, want, same) {
+		return nil
+	}
+	for i := range want {
+		if !same(got[i], want[i]) {
+			return fmt.Errorf("heat: the cell in row %d, column %d is %v, and %v in the serial solution", i/plate.Cols, i%plate.Cols, got[i], want[i])
+		}
+	}
+	return fmt.Errorf("heat: there are %d cells, and %d in the serial solution", len(got), len(want))
+}
+
+// draw writes the picture.
+func draw(name string, plate *heat.Block) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := heat.WritePNG(f, plate, 0, 1); err != nil {
+		_ = f.Close() // the first error is the one to tell
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/job"
+)
+
+func TestEveryRankSaysHello(t *testing.T) {
+	b := job.Build(t)
+	for _, s := range job.Settings() {
+		t.Run(s.String(), func(t *testing.T) {
+			lines := strings.Split(strings.TrimSuffix(b.MustRun(t, s), "\n"), "\n")
+			require.Len(t, lines, s.N)
+			for rank, line := range lines {
+				assert.Contains(t, line, fmt.Sprintf("hello from rank %d of %d on ", rank, s.N))
+			}
+		})
+	}
+	t.Run("over a plugin's method", func(t *testing.T) {
+		plugin := filepath.Join(t.TempDir(), "bmi-method-seq")
+		text, err := exec.Command("go", "build", "-o", plugin, "github.com/viaduct-hpc/viaduct/examples/plugin-go").CombinedOutput()
+		require.NoError(t, err, "%s", text)
+		t.Setenv("BMI_PLUGINS", plugin)
+		assert.Contains(t, b.MustRun(t, job.Setting{N: 3, Method: "seq"}), "hello from rank 2 of 3 on ")
+	})
+	t.Run("without a launcher", func(t *testing.T) {
+		assert.Contains(t, b.Alone(t), "hello from rank 0 of 1 on ")
+	})
+}
+
+// TestTheGuideShowsThisProgram: what people read is what runs.
+func TestTheGuideShowsThisProgram(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	require.NoError(t, err)
+	at := strings.Index(string(source), "package main\n")
+	require.GreaterOrEqual(t, at, 0)
+	guide, err := os.ReadFile("../../../docs/mpi.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(guide), "```go\n"+string(source)[at:]+"```\n", "docs/mpi.md and main.go differ")
+}

@@ -1,0 +1,53 @@
+// Command hello has every process of a job say who it is, in the order of ranks:
+//
+//	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
+//	bin/mpiexec -n 4 bin/hello
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
+	"github.com/viaduct-hpc/viaduct/mpi"
+	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+)
+
+func main() {
+	log.SetFlags(0)
+	if err := mpi.Run(context.Background(), mpi.Options{}, hello); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// greetingTag is what marks the messages of this program.
+const greetingTag = 1
+
+// hello sends a greeting to rank 0, which prints that of each process. What processes print
+// themselves has no order.
+func hello(p *mpi.Process) error {
+	w := p.World()
+	host, err := p.ProcessorName()
+	if err != nil {
+		return err
+	}
+	greeting := fmt.Sprintf("hello from rank %d of %d on %s", w.Rank(), w.Size(), host)
+	if w.Rank() != 0 {
+		return mpi.Send(w, []byte(greeting), 0, greetingTag)
+	}
+	fmt.Println(greeting)
+	for rank := 1; rank < w.Size(); rank++ {
+		m, st, err := w.Mprobe(rank, greetingTag) // how long is it?
+		if err != nil {
+			return err
+		}
+		text := make([]byte, st.Bytes)
+		if _, err := mpi.Mrecv(m, text); err != nil {
+			return err
+		}
+		fmt.Printf("%s\n", text)
+	}
+	return nil
+}

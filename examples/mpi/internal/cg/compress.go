@@ -1,0 +1,45 @@
+package cg
+
+import "fmt"
+
+// compress sorts the entries of a file by row, then by column, in two passes that count, and
+// refuses one that is there twice.
+func (f *reader) compress() (*Rows, error) {
+	columns := f.cols
+	if len(f.entries) < columns { // in a general matrix there may be many more of them
+		return nil, fmt.Errorf("%d entries are too few for %d columns: the matrix would be singular", len(f.entries), columns)
+	}
+	byCol := arrange(f.entries, columns, func(t *triple) int32 { return t.col })
+	byRow := arrange(byCol, f.rows, func(t *triple) int32 { return t.row })
+	a := &Rows{Cols: f.cols, Ptr: make([]int, f.rows+1), Col: make([]int32, len(byRow)), Val: make([]float64, len(byRow))}
+	for i, t := range byRow {
+		if i > 0 && byRow[i-1].row == t.row && byRow[i-1].col == t.col {
+			return nil, fmt.Errorf("the entry (%d, %d) is in the file twice", t.row+1, t.col+1)
+		}
+		a.Ptr[t.row+1] = i + 1
+		a.Col[i], a.Val[i] = t.col, t.val
+	}
+	for i := range f.rows {
+		a.Ptr[i+1] = max(a.Ptr[i+1], a.Ptr[i]) // of a row without entries
+	}
+	return a, nil
+}
+
+// arrange is a copy of entries in the order of their keys, which are below n; those with the
+// same key stay in their order.
+func arrange(entries []triple, n int, key func(*triple) int32) []triple {
+	at := make([]int, n+1)
+	for i := range entries {
+		at[key(&entries[i])+1]++
+	}
+	for k := range n {
+		at[k+1] += at[k]
+	}
+	out := make([]triple, len(entries))
+	for i := range entries {
+		k := key(&entries[i])
+		out[at[k]] = entries[i]
+		at[k]++
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+// Package job is for the tests of the examples: it builds a program and mpiexec, and runs the
+// one under the other, as a user would.
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
+)
+
+// timeMax bounds a job.
+const timeMax = time.Minute
+
+// A Builder has the binaries.
+type Builder struct {
+	dir     string
+	program string
+}
+
+// Build builds the program in the current folder, which is that of the test, and mpiexec.
+func Build(t *testing.T) *Builder {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("go", "build", "-o", dir+"/", ".", "github.com/viaduct-hpc/viaduct/cmd/mpiexec")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	return &Builder{dir: dir, program: filepath.Base(here)}
+}
+
+// A Setting is one way to run a program.
+type Setting struct {
+	N      int    // processes
+	Method string // for MPI_METHOD
+}
+
+// Settings are those in which every example runs: any number of processes within a host, and
+// some over what connects hosts, via+udp with the job's key.
+func Settings() []Setting {
+	return []Setting{
+		{1, "via+shm"}, {2, "via+shm"}, {4, "via+shm"}, {5, "via+shm"},
+		{2, "tcp"}, {4, "tcp"}, {2, "via+udp"}, {4, "via+udp"},
+	}
+}
+
+// String is a name for a subtest.
+func (s Setting) String() string { return fmt.Sprintf("%d over %s", s.N, s.Method) }
+
+// Run runs the program and returns what it printed, and what it and mpiexec said beside that.
+func (b *Builder) Run(t *testing.T, s Setting, args ...string) (out, errs string, err error) {
+	t.Helper()
+	args = append([]string{"-no-label", "-n", fmt.Sprint(s.N), filepath.Join(b.dir, b.program)}, args...)
+	return run(environment("MPI_METHOD="+s.Method), filepath.Join(b.dir, "mpiexec"), args...)
+}
+
+// Hydra is Run under MPICH's launcher, with whatever method there is; where that is not
+// installed, hydratest says what becomes of the test.
+func (b *Builder) Hydra(t *testing.T, n int, args ...string) (out, errs string, err error) {
+	t.Helper()
+	launcher := hydratest.Path(t)
+	args = append([]string{"-n", fmt.Sprint(n), filepath.Join(b.dir, b.program)}, args...)
+	return run(environment(), launcher, args...)
+}
+
+func run(env []string, name string, args ...string) (out, errs string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeMax)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+// MustRun is Run that must succeed.
+func (b *Builder) MustRun(t *testing.T, s Setting, args ...string) (out string) {
+	t.Helper()
+	out, errs, err := b.Run(t, s, args...)
+	require.NoError(t, err, "%s%s", out, errs)
+	return out
+}
+
+// MustFail is Run that must not, and returns why it did not.
+func (b *Builder) MustFail(t *testing.T, s Setting, args ...string) (errs string) {
+	t.Helper()
+	out, errs, err := b.Run(t, s, args...)
+	require.Error(t, err, "%s%s", out, errs)
+	return errs
+}
+
+// Alone runs the program without a launcher.
+func (b *Builder) Alone(t *testing.T, args ...string) (out string) {
+	t.Helper()
+	out, errs, err := run(environment(), filepath.Join(b.dir, b.program), args...)
+	require.NoError(t, err, "%s%s", out, errs)
+	return out
+}
+
+// environment is that of this process, without what would change how the job runs.
+func environment(more ...string) []string {
+	var env []string
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "MPI_") && !strings.HasPrefix(pair, "PMI_") && !strings.HasPrefix(pair, "VIADUCT_UDP_") {
+			env = append(env, pair)
+		}
+	}
+	return append(env, more...)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/samplesort"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// samplesOf is how many keys each of some processes shows the others: the more, the less do
+// their parts differ in the end.
+func samplesOf(processes int) int { return 64 * processes }
+
+// sort sorts the records of all processes: everybody ends up with a part whose keys are not
+// smaller than those of lower ranks. What it is given is used up.
+func sort(w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error) {
+	samplesort.Sort(records, make([]samplesort.Record, len(records)))
+	splitters, err := agree(w, records)
+	if err != nil {
+		return nil, err
+	}
+	pieces, incoming, err := exchange(w, records, samplesort.Cut(records, splitters))
+	if err != nil {
+		return nil, err
+	}
+	sorted := make([]samplesort.Record, len(pieces))
+	runs := make([][]samplesort.Record, w.Size()) // what each process sent, which is sorted
+	for rank, n := range incoming {
+		runs[rank], pieces = pieces[:n], pieces[n:]
+	}
+	samplesort.Merge(sorted, runs)
+	return sorted, nil
+}
+
+// agree chooses splitters from samples of all.
+func agree(w *mpi.Comm, sorted []samplesort.Record) ([]samplesort.Splitter, error) {
+	sample := samplesort.Sample(sorted, samplesOf(w.Size()))
+	counts := make([]int, w.Size())
+	if err := mpi.Allgather(w, []int{len(sample)}, counts); err != nil {
+		return nil, err
+	}
+	all := make([]uint64, total(counts))
+	if err := mpi.Allgatherv(w, sample, all, counts, nil); err != nil {
+		return nil, err
+	}
+	return samplesort.Splitters(all, w.Size()), nil
+}
+
+// exchange sends the records between bounds[i] and bounds[i+1] to rank i, and returns what the
+// others sent, one behind the other, and how many came from each.
+func exchange(w *mpi.Comm, records []samplesort.Record, bounds []int) (pieces []samplesort.Record, incoming []int, err error) {
+	outgoing := make([]int, w.Size())
+	for rank := range outgoing {
+		outgoing[rank] = bounds[rank+1] - bounds[rank]
+	}
+	incoming = make([]int, w.Size())
+	if err := mpi.Alltoall(w, outgoing, incoming); err != nil {
+		return nil, nil, err
+	}
+	pieces = make([]samplesort.Record, total(incoming))
+	return pieces, incoming, mpi.Alltoallv(w, records, pieces, outgoing, nil, incoming, nil)
+}
+
+func total(counts []int) int {
+	n := 0
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/samplesort"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// generate makes the input. Every process makes the records of its part.
+func generate(w *mpi.Comm, o *options) error {
+	input, err := samplesort.NewInput(o.kind, o.generate, o.seed)
+	if err != nil {
+		return err
+	}
+	first, n := share(o.generate, w.Size(), w.Rank())
+	records := make([]samplesort.Record, n)
+	input.Fill(first, records)
+	sum := []uint64{samplesort.Summarize(records).Sum}
+	if err := mpi.Allreduce(w, nil, sum, mpi.Sum); err != nil {
+		return err
+	}
+	return writeTogether(w, o.in, samplesort.Header{Count: o.generate, Sum: sum[0]}, first, records)
+}
+
+// write writes the output. Where a process's records begin depends on how many those before
+// it have.
+func write(w *mpi.Comm, name string, header samplesort.Header, records []samplesort.Record) error {
+	before := []uint64{0} // stays so on rank 0
+	if err := mpi.Exscan(w, []uint64{uint64(len(records))}, before, mpi.Sum); err != nil {
+		return err
+	}
+	return writeTogether(w, name, header, before[0], records)
+}
+
+// writeTogether writes a file of which every process has records, from number first on. It
+// returns when all have written theirs.
+func writeTogether(w *mpi.Comm, name string, header samplesort.Header, first uint64, records []samplesort.Record) error {
+	if w.Rank() == 0 {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(samplesort.WriteHeader(f, header), f.Close()); err != nil {
+			return err
+		}
+	}
+	if err := mpi.Barrier(w); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(samplesort.WriteRecords(f, first, records), f.Close()); err != nil {
+		return err
+	}
+	return mpi.Barrier(w)
+}
+
+// verify reads the output again, each process another part than it has written, and has rank
+// 0 compare what all have seen with what the header of the input says.
+func verify(w *mpi.Comm, name string, want samplesort.Header) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if got, err := samplesort.ReadHeader(f, info.Size()); err != nil || got != want {
+		return errors.Join(fmt.Errorf("samplesort: %s is to begin with %+v, and has %+v", name, want, got), err)
+	}
+	first, n := share(want.Count, w.Size(), (w.Rank()+1)%w.Size())
+	records := make([]samplesort.Record, n)
+	if err := samplesort.ReadRecords(f, first, records); err != nil {
+		return err
+	}
+	seen := make([]samplesort.Summary, w.Size())
+	if err := mpi.Gather(w, []samplesort.Summary{samplesort.Summarize(records)}, seen, 0); err != nil || w.Rank() != 0 {
+		return err
+	}
+	last := len(seen) - 1 // the last process has read the first part
+	return samplesort.Join(append(seen[last:], seen[:last]...)).Check(want)
+}

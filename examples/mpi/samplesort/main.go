@@ -1,0 +1,125 @@
+// Command samplesort sorts a file of records that is divided among the processes:
+//
+//	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
+//	bin/mpiexec -n 4 bin/samplesort -generate 10000000 records sorted
+//
+// The first file is made if -generate says so, and is read, in parts, by all processes; all
+// write their parts of the second one, read it again and verify that it is the first one
+// sorted. The files must be the same for all processes. exchange.go has the messages, and
+// examples/mpi/internal/samplesort what a process does alone.
+//
+// bench/peers/samplesort.c is the same program in C, for other MPIs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/samplesort"
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
+	"github.com/viaduct-hpc/viaduct/mpi"
+	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+)
+
+// options are the command line.
+type options struct {
+	generate, seed uint64
+	kind           string
+	in, out        string
+}
+
+func main() {
+	log.SetFlags(0)
+	var o options
+	flag.Uint64Var(&o.generate, "generate", 0, "make the input, of so many records")
+	flag.StringVar(&o.kind, "kind", "uniform", "keys to make: uniform, sorted, reverse, few, constant or skewed")
+	flag.Uint64Var(&o.seed, "seed", 1, "what the keys are made from")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: samplesort [options] INPUT OUTPUT")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 2 {
+		log.Fatalf("samplesort: give two files, of which the second is written, not %q", flag.Args())
+	}
+	o.in, o.out = flag.Arg(0), flag.Arg(1)
+	err := mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
+		return run(p.World(), &o)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run is the whole job.
+func run(w *mpi.Comm, o *options) error {
+	if o.generate > 0 {
+		if err := generate(w, o); err != nil {
+			return err
+		}
+	}
+	in, err := os.Open(o.in)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	header, err := samplesort.ReadHeader(in, info.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.in, err)
+	}
+	if os.SameFile(info, stat(o.out)) {
+		return fmt.Errorf("samplesort: %s is the input, too: give another file for the output", o.out)
+	}
+	if err := mpi.Barrier(w); err != nil { // time counts from when all are there
+		return err
+	}
+
+	begin := mpi.Wtime()
+	first, n := share(header.Count, w.Size(), w.Rank())
+	records := make([]samplesort.Record, n)
+	if err := samplesort.ReadRecords(in, first, records); err != nil {
+		return err
+	}
+	sorted, err := sort(w, records)
+	if err != nil {
+		return err
+	}
+	if err := write(w, o.out, header, sorted); err != nil {
+		return err
+	}
+	took := mpi.Wtime() - begin
+	if err := verify(w, o.out, header); err != nil {
+		return err
+	}
+	if w.Rank() == 0 {
+		fmt.Printf("samplesort: %d records on %d processes in %.3f s, verified\n", header.Count, w.Size(), took)
+	}
+	return nil
+}
+
+// stat is nil of a file that is not there: nobody can mistake it for another.
+func stat(name string) os.FileInfo {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// share is which of count records are those of a process: where they begin, and how many.
+func share(count uint64, size, rank int) (first, n uint64) {
+	each, more := count/uint64(size), count%uint64(size)
+	first = uint64(rank)*each + min(uint64(rank), more)
+	if uint64(rank) < more {
+		each++
+	}
+	return first, each
+}

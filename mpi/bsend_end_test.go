@@ -1,0 +1,52 @@
+package mpi_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// TestFinalizeAfterBsend: a buffered send need not be waited for, nor its buffer detached
+// (MPI-4.1, 11.2.2).
+func TestFinalizeAfterBsend(t *testing.T) {
+	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		const n = 1 << 20
+		if w.Rank() == 0 {
+			require.NoError(t, p.AttachBuffer(make([]byte, n+mpi.BsendOverhead)))
+			require.NoError(t, mpi.Bsend(w, make([]byte, n), 1, 0))
+		} else {
+			_, err := w.Probe(0, 0)
+			require.NoError(t, err)
+			st, err := mpi.Recv(w, make([]byte, n), 0, 0)
+			require.NoError(t, err)
+			assert.Equal(t, n, st.Bytes)
+		}
+		assert.NoError(t, p.Finalize(t.Context()))
+	})
+}
+
+// TestDetachManual: where nobody can wait, as in a simulation, nobody does for ever.
+func TestDetachManual(t *testing.T) {
+	o := mpitest.Options{TimeMax: 10 * time.Second, Each: func(_ int, o *mpi.Options) { o.Endpoint.Manual = true }}
+	mpitest.Run(t, 1, o, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		require.NoError(t, p.AttachBufferAutomatic())
+		require.NoError(t, mpi.Bsend(w, make([]byte, 1<<20), 0, 0))
+		_, err := p.DetachBuffer(t.Context())
+		assert.ErrorIs(t, err, mpi.ErrOther)
+		got := make([]byte, 1<<20)
+		r, err := mpi.Irecv(w, got, 0, 0)
+		require.NoError(t, err)
+		_, done, err := r.Test()
+		require.NoError(t, err)
+		assert.True(t, done)
+		_, err = p.DetachBuffer(t.Context())
+		assert.NoError(t, err)
+	})
+}

@@ -1,0 +1,125 @@
+package coll
+
+import (
+	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+	"github.com/viaduct-hpc/viaduct/mpi/reduce"
+)
+
+// buf begins as the contribution and ends as the result.
+type allreduceFunc = func(c Comm, r reduction, buf []byte, s *Scratch) error
+
+var allreduces = table[allreduceFunc]{
+	{name: Linear, run: allreduceLinear},
+	{name: Binomial, run: allreduceBinomial},
+	{name: Doubling, run: allreduceDoubling},
+	{name: Rabenseifner, run: allreduceRabenseifner},
+	{name: Ring, run: allreduceRing, commutative: true},
+}
+
+// Allreduce combines the count elements of every rank's in with op, in the
+// order of ranks if op does not commute, into everybody's out (MPI-4.1, 6.9.6).
+// in may be nil on all ranks: the contribution is in out.
+func Allreduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
+	r, bytes, err := newReduction(t, count, op)
+	if err != nil {
+		return err
+	}
+	if err := contribution(in, out, bytes); err != nil {
+		return err
+	}
+	n, commutes := c.Size(), op.Commutative()
+	run, err := allreduces.pick(choose, chooseAllreduce(n, bytes, count, commutes), n, commutes)
+	if err != nil || n == 1 || bytes == 0 {
+		return err
+	}
+	return run(c, r, out, s)
+}
+
+func allreduceLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
+	var out []byte
+	if c.Rank() == 0 {
+		out = buf
+	}
+	if err := reduceLinear(c, r, buf, out, 0, s); err != nil {
+		return err
+	}
+	return bcastLinear(c, buf, 0, s)
+}
+
+// allreduceBinomial reduces along a tree and broadcasts along the same tree: the
+// fewest messages, 2(n-1), for ranks that have to share cores.
+func allreduceBinomial(c Comm, r reduction, buf []byte, s *Scratch) error {
+	var out []byte
+	if c.Rank() == 0 {
+		out = buf
+	}
+	if err := reduceBinomial(c, r, buf, out, 0, s); err != nil {
+		return err
+	}
+	return bcastBinomial(c, buf, 0, s)
+}
+
+// allreduceDoubling exchanges the whole vector with partners at distance 1, 2,
+// 4, ... of a team. On two ranks it is one exchange.
+func allreduceDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	tm := newTeam(c)
+	tmp := s.bytes(len(buf))
+	if err := tm.enlist(c, r, buf, tmp); err != nil {
+		return err
+	}
+	if tm.me >= 0 {
+		for mask := 1; mask < tm.n; mask <<= 1 {
+			partner := tm.me ^ mask
+			p := tm.rank(partner)
+			if err := c.Exchange(p, buf, p, tmp); err != nil {
+				return err
+			}
+			r.combine(buf, tmp, partner < tm.me)
+		}
+	}
+	return tm.dismiss(c, buf)
+}
+
+// allreduceRabenseifner reduces by halves, and gathers the blocks the same way
+// back: every rank sends and receives less than twice the vector.
+func allreduceRabenseifner(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	tm := newTeam(c)
+	b := blocks{count: len(buf) / r.size, size: r.size, n: tm.n}
+	tmp := s.bytes(tm.spare(b))
+	if err := tm.enlist(c, r, buf, tmp); err != nil {
+		return err
+	}
+	if tm.me >= 0 {
+		block, err := tm.halve(c, r, b, buf, tmp)
+		if err != nil {
+			return err
+		}
+		if err := tm.unhalve(c, b, buf, block); err != nil {
+			return err
+		}
+	}
+	return tm.dismiss(c, buf)
+}
+
+// allreduceRing sends every block once around to be reduced, and once around
+// to be known: the ranks of a block are combined beginning with another rank,
+// so the operator must commute.
+func allreduceRing(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	n, rank := c.Size(), c.Rank()
+	b := blocks{count: len(buf) / r.size, size: r.size, n: n}
+	next, before := (rank+1)%n, (rank-1+n)%n
+	tmp := s.bytes(b.at(1))
+	for k := range n - 1 {
+		out, in := (rank-k+n)%n, (rank-k-1+n)%n
+		keep := b.of(buf, in, in+1)
+		got := tmp[:len(keep)]
+		if err := exchangeSome(c, next, b.of(buf, out, out+1), before, got); err != nil {
+			return err
+		}
+		r.combine(keep, got, true)
+	}
+	return ringBlocks(c, b, buf, next)
+}

@@ -1,0 +1,124 @@
+package coll
+
+type alltoallFunc = func(c Comm, in, out []byte, s *Scratch) error
+
+var alltoalls = table[alltoallFunc]{
+	{name: Linear, run: alltoallLinear},
+	{name: Pairwise, run: alltoallPairwise},
+	{name: Bruck, run: alltoallBruck},
+}
+
+// Alltoall sends piece r of in to rank r, and puts what rank r sent into piece
+// r of out (MPI-4.1, 6.8). in and out have the same length, a multiple of the
+// ranks. in may be nil on all ranks: out is what is sent as well.
+func Alltoall(c Comm, in, out []byte, s *Scratch, choose Choice) error {
+	n, rank := c.Size(), c.Rank()
+	if err := checkWhole("out", len(out), n); err != nil {
+		return err
+	}
+	piece := len(out) / n
+	if in != nil {
+		if err := checkLen("in", len(in), len(out)); err != nil {
+			return err
+		}
+		copy(out[rank*piece:(rank+1)*piece], in[rank*piece:])
+	}
+	run, err := alltoalls.pick(choose, chooseAlltoall(n, piece), n, true)
+	if err != nil || n == 1 || piece == 0 {
+		return err
+	}
+	if in == nil {
+		return alltoallInPlace(c, out, s)
+	}
+	return run(c, in, out, s)
+}
+
+// alltoallLinear begins everything at once, in an order that spreads the load:
+// at any time the ranks send to different ones.
+func alltoallLinear(c Comm, in, out []byte, s *Scratch) error {
+	n, rank := c.Size(), c.Rank()
+	piece := len(out) / n
+	f := s.flight()
+	for k := 1; k < n; k++ {
+		from := (rank - k + n) % n
+		f.recv(c, from, out[from*piece:(from+1)*piece])
+	}
+	for k := 1; k < n; k++ {
+		to := (rank + k) % n
+		f.send(c, to, in[to*piece:(to+1)*piece])
+	}
+	return f.land()
+}
+
+// alltoallPairwise: in round k everybody sends to the rank k further.
+func alltoallPairwise(c Comm, in, out []byte, _ *Scratch) error {
+	n, rank := c.Size(), c.Rank()
+	piece := len(out) / n
+	for k := 1; k < n; k++ {
+		to, from := (rank+k)%n, (rank-k+n)%n
+		err := c.Exchange(to, in[to*piece:(to+1)*piece], from, out[from*piece:(from+1)*piece])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alltoallBruck sends a piece that has to go k ranks further in as many hops
+// as k has bits set: in round i all pieces whose k has bit i go 2^i ranks
+// further, in one message. all[k] is the piece that has to go k ranks further
+// from here, or, once it cannot go any further, the one that came from k ranks
+// before.
+func alltoallBruck(c Comm, in, out []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	n, rank := c.Size(), c.Rank()
+	piece := len(out) / n
+	all := s.bytes(len(out))
+	k := copy(all, in[rank*piece:])
+	copy(all[k:], in)
+	half := (n + 1) / 2 * piece
+	packed, arrived := s.bytes(half), s.bytes(half)
+	for d := 1; d < n; d <<= 1 {
+		length := 0
+		for k := d; k < n; k++ {
+			if k&d != 0 {
+				length += copy(packed[length:], all[k*piece:(k+1)*piece])
+			}
+		}
+		if err := c.Exchange((rank+d)%n, packed[:length], (rank-d+n)%n, arrived[:length]); err != nil {
+			return err
+		}
+		rest := arrived[:length]
+		for k := d; k < n; k++ {
+			if k&d != 0 {
+				rest = rest[copy(all[k*piece:(k+1)*piece], rest):]
+			}
+		}
+	}
+	for k := 1; k < n; k++ {
+		from := (rank - k + n) % n
+		copy(out[from*piece:(from+1)*piece], all[k*piece:(k+1)*piece])
+	}
+	return nil
+}
+
+// alltoallInPlace exchanges piece by piece with one partner after the other:
+// in round k the partners are the ranks whose sum is k modulo n.
+func alltoallInPlace(c Comm, out []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	n, rank := c.Size(), c.Rank()
+	piece := len(out) / n
+	arrived := s.bytes(piece)
+	for k := range n {
+		partner := (k - rank + n) % n
+		if partner == rank {
+			continue
+		}
+		ours := out[partner*piece : (partner+1)*piece]
+		if err := c.Exchange(partner, ours, partner, arrived); err != nil {
+			return err
+		}
+		copy(ours, arrived)
+	}
+	return nil
+}

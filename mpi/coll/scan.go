@@ -1,0 +1,145 @@
+package coll
+
+import (
+	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+	"github.com/viaduct-hpc/viaduct/mpi/reduce"
+)
+
+// buf begins as the contribution and ends as the result.
+type scanFunc = func(c Comm, r reduction, buf []byte, s *Scratch) error
+
+var scans = table[scanFunc]{
+	{name: Linear, run: scanLinear},
+	{name: Doubling, run: scanDoubling},
+}
+
+var exscans = table[scanFunc]{
+	{name: Linear, run: exscanLinear},
+	{name: Doubling, run: exscanDoubling},
+}
+
+// Scan combines the count elements of the in of ranks 0 to the caller's, in
+// that order, with op into out (MPI-4.1, 6.11.1). in may be nil: the
+// contribution is in out.
+func Scan(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
+	return prefix(c, scans, in, out, t, count, op, s, choose)
+}
+
+// Exscan is Scan without the caller's own contribution (MPI-4.1, 6.11.2). The
+// out of rank 0, for which there is no result, stays as it is unless in is nil.
+func Exscan(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
+	if c.Rank() == 0 && in != nil {
+		defer s.release(s.mark())
+		out = s.bytes(len(out)) // where its contribution is; the caller's is left alone
+	}
+	return prefix(c, exscans, in, out, t, count, op, s, choose)
+}
+
+func prefix(c Comm, algorithms table[scanFunc], in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
+	r, bytes, err := newReduction(t, count, op)
+	if err != nil {
+		return err
+	}
+	if err := contribution(in, out, bytes); err != nil {
+		return err
+	}
+	n := c.Size()
+	run, err := algorithms.pick(choose, Doubling, n, op.Commutative())
+	if err != nil || n == 1 || bytes == 0 {
+		return err
+	}
+	return run(c, r, out, s)
+}
+
+// scanLinear: every rank adds to what the rank before has and hands it on.
+func scanLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	rank := c.Rank()
+	if rank > 0 {
+		got := s.bytes(len(buf))
+		if err := c.Recv(rank-1, got); err != nil {
+			return err
+		}
+		r.combine(buf, got, true)
+	}
+	if rank+1 < c.Size() {
+		return c.Send(rank+1, buf)
+	}
+	return nil
+}
+
+// scanDoubling: buf stands for the caller and the d-1 ranks before it, as far
+// as there are; the rank d before has the d before those.
+func scanDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	n, rank := c.Size(), c.Rank()
+	got := s.bytes(len(buf))
+	for d := 1; d < n; d <<= 1 {
+		if err := shift(c, d, buf, got); err != nil {
+			return err
+		}
+		if rank >= d {
+			r.combine(buf, got, true)
+		}
+	}
+	return nil
+}
+
+// shift sends to the rank d further and receives from the rank d before, where
+// they are.
+func shift(c Comm, d int, out, in []byte) error {
+	n, rank := c.Size(), c.Rank()
+	switch {
+	case rank >= d && rank+d < n:
+		return c.Exchange(rank+d, out, rank-d, in)
+	case rank >= d:
+		return c.Recv(rank-d, in)
+	case rank+d < n:
+		return c.Send(rank+d, out)
+	}
+	return nil
+}
+
+func exscanLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	n, rank := c.Size(), c.Rank()
+	if rank == 0 {
+		return c.Send(1, buf)
+	}
+	got := s.bytes(len(buf))
+	if err := c.Recv(rank-1, got); err != nil {
+		return err
+	}
+	if rank+1 < n {
+		r.combine(buf, got, true)
+		if err := c.Send(rank+1, buf); err != nil {
+			return err
+		}
+	}
+	copy(buf, got)
+	return nil
+}
+
+// exscanDoubling is scanDoubling with two sums, one of them without the
+// caller's contribution.
+func exscanDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
+	defer s.release(s.mark())
+	n, rank := c.Size(), c.Rank()
+	all, got := s.bytes(len(buf)), s.bytes(len(buf))
+	copy(all, buf)
+	for d := 1; d < n; d <<= 1 {
+		if err := shift(c, d, all, got); err != nil {
+			return err
+		}
+		if rank < d {
+			continue
+		}
+		r.combine(all, got, true)
+		if d == 1 {
+			copy(buf, got)
+		} else {
+			r.combine(buf, got, true)
+		}
+	}
+	return nil
+}

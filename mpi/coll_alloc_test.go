@@ -1,0 +1,52 @@
+//go:build !race
+
+package mpi_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// TestCollectivesDoNotAllocate: small blocking operations leave nothing to the garbage
+// collector, on any rank.
+func TestCollectivesDoNotAllocate(t *testing.T) {
+	const runs = 500
+	for _, n := range []int{1, 2, 3, 4} {
+		mpitest.Run(t, n, mpitest.Options{Method: "via+shm"}, func(t *testing.T, p *mpi.Process) {
+			w := p.World()
+			in, out := []float64{1}, []float64{0}
+			for _, call := range []struct {
+				name string
+				run  func() error
+			}{
+				{"allreduce", func() error { return mpi.Allreduce(w, in, out, mpi.Sum) }},
+				{"allreduce in place", func() error { return mpi.Allreduce(w, nil, out, mpi.Max) }},
+				{"barrier", func() error { return mpi.Barrier(w) }},
+			} {
+				for range 200 { // buffers grow to their size
+					require.NoError(t, call.run())
+				}
+				var failed error
+				run := func() {
+					if err := call.run(); err != nil {
+						failed = err
+					}
+				}
+				if w.Rank() > 0 {
+					for range runs + 1 {
+						run()
+					}
+				} else {
+					assert.Less(t, testing.AllocsPerRun(runs, run), 1.0, "%s on %d ranks", call.name, n)
+				}
+				require.NoError(t, failed)
+				require.NoError(t, mpi.Barrier(w))
+			}
+		})
+	}
+}

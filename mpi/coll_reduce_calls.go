@@ -1,0 +1,98 @@
+package mpi
+
+// Reduce combines every process's in, element by element and in the order of ranks, and puts
+// the result into the root's out. All have the same length; out matters at the root only, where
+// a nil in says that its elements are in out already (MPI_Reduce; MPI-4.1, 6.9.1).
+func Reduce[T any](c *Comm, in, out []T, op *Op, root int) (err error) {
+	x, y := slice(in), slice(out)
+	defer c.collective("MPI_Reduce", root, &x, &err)()
+	return c.run(c.reduce(x, y, op, root))
+}
+
+// Ireduce is the non-blocking Reduce (MPI_Ireduce; MPI-4.1, 6.12.7).
+func Ireduce[T any](c *Comm, in, out []T, op *Op, root int) (r Request, err error) {
+	x, y := slice(in), slice(out)
+	defer c.collective("MPI_Ireduce", root, &x, &err)()
+	return c.begin(c.reduce(x, y, op, root))
+}
+
+// ReduceInit is the persistent Reduce (MPI_Reduce_init; MPI-4.1, 6.13.7).
+func ReduceInit[T any](c *Comm, in, out []T, op *Op, root int) (r Request, err error) {
+	x, y := slice(in), slice(out)
+	defer c.collective("MPI_Reduce_init", root, &x, &err)()
+	return c.prepare(c.reduce(x, y, op, root))
+}
+
+// ReduceBuffer is Reduce on Buffers.
+func (c *Comm) ReduceBuffer(in, out Buffer, op *Op, root int) (err error) {
+	x, y := typed(in), typed(out)
+	defer c.collective("MPI_Reduce", root, &x, &err)()
+	return c.run(c.reduce(x, y, op, root))
+}
+
+// IreduceBuffer is Ireduce on Buffers.
+func (c *Comm) IreduceBuffer(in, out Buffer, op *Op, root int) (r Request, err error) {
+	x, y := typed(in), typed(out)
+	defer c.collective("MPI_Ireduce", root, &x, &err)()
+	return c.begin(c.reduce(x, y, op, root))
+}
+
+// ReduceInitBuffer is ReduceInit on Buffers.
+func (c *Comm) ReduceInitBuffer(in, out Buffer, op *Op, root int) (r Request, err error) {
+	x, y := typed(in), typed(out)
+	defer c.collective("MPI_Reduce_init", root, &x, &err)()
+	return c.prepare(c.reduce(x, y, op, root))
+}
+
+// Allreduce is Reduce with the result in everybody's out. A nil in, everywhere, stands for
+// MPI_IN_PLACE: the elements are in out already. On an inter-communicator each group gets the
+// result of the other (MPI_Allreduce; MPI-4.1, 6.9.6).
+func Allreduce[T any](c *Comm, in, out []T, op *Op) error {
+	x, y := slice(in), slice(out)
+	if c.hooked() {
+		return c.hookedAllreduce(x, y, op)
+	}
+	return c.fail(c.allreduceNow(&x, &y, op))
+}
+
+// Iallreduce is the non-blocking Allreduce (MPI_Iallreduce; MPI-4.1, 6.12.8).
+func Iallreduce[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
+	x, y := slice(in), slice(out)
+	defer c.collective("MPI_Iallreduce", Undefined, &x, &err)()
+	return c.begin(c.allreduce(x, y, op))
+}
+
+// AllreduceInit is the persistent Allreduce (MPI_Allreduce_init; MPI-4.1, 6.13.8).
+func AllreduceInit[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
+	x, y := slice(in), slice(out)
+	defer c.collective("MPI_Allreduce_init", Undefined, &x, &err)()
+	return c.prepare(c.allreduce(x, y, op))
+}
+
+// AllreduceBuffer is Allreduce on Buffers.
+func (c *Comm) AllreduceBuffer(in, out Buffer, op *Op) error {
+	x, y := typed(in), typed(out)
+	if c.hooked() {
+		return c.hookedAllreduce(x, y, op)
+	}
+	return c.fail(c.allreduceNow(&x, &y, op))
+}
+
+func (c *Comm) hookedAllreduce(x, y operand, op *Op) (err error) {
+	defer c.collective("MPI_Allreduce", Undefined, &x, &err)()
+	return c.allreduceNow(&x, &y, op)
+}
+
+// IallreduceBuffer is Iallreduce on Buffers.
+func (c *Comm) IallreduceBuffer(in, out Buffer, op *Op) (r Request, err error) {
+	x, y := typed(in), typed(out)
+	defer c.collective("MPI_Iallreduce", Undefined, &x, &err)()
+	return c.begin(c.allreduce(x, y, op))
+}
+
+// AllreduceInitBuffer is AllreduceInit on Buffers.
+func (c *Comm) AllreduceInitBuffer(in, out Buffer, op *Op) (r Request, err error) {
+	x, y := typed(in), typed(out)
+	defer c.collective("MPI_Allreduce_init", Undefined, &x, &err)()
+	return c.prepare(c.allreduce(x, y, op))
+}

@@ -1,0 +1,140 @@
+package mpi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/mpi/coll"
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// Tags in the context for collective operations: the highest two bits say what for, the rest
+// is the sequence number of the operation, or the user's tag.
+const (
+	tagCollective  = iota * core.CommonTags // the next operation of the communicator
+	tagCreateGroup                          // CreateGroup, by the user's tag
+	tagIntercomm                            // IntercommCreate over it as the bridge, by the user's tag
+	tagFailure                              // what works although processes failed: Agree and Shrink
+	userTagMax     = core.CommonTags - 1
+)
+
+// A view is one collective operation's view of a communicator: a coll.Remote, and so a
+// coll.Comm, over the communicator's odd context. Its messages have a tag of their own, so
+// that operations that are under way at once never mix. One goroutine uses it.
+type view struct {
+	scope   *core.Scope
+	tag     int
+	rank    int
+	size    int
+	remote  int   // ranks of the other group of an inter-communicator, else 0
+	ranks   []int // rank i is ranks[i] of the scope; nil: it is rank i
+	local   *view // the local group of an inter-communicator, else nil
+	scratch coll.Scratch
+	idle    []*posted
+	// misfit is the first message that was shorter or longer than the operation expected. The
+	// operation goes on, so that others need not wait for its part in it, and has the error
+	// when it ends.
+	misfit error
+}
+
+// A posted is a send or receive of a view that was begun.
+type posted struct {
+	request core.Request
+	view    *view
+	bytes   int // that a receive wants; -1 for a send
+}
+
+func (v *view) Rank() int { return v.rank }
+
+func (v *view) Size() int { return v.size }
+
+func (v *view) RemoteSize() int { return v.remote }
+
+func (v *view) Local() coll.Comm { return v.local }
+
+func (v *view) at(rank int) int {
+	if v.ranks == nil {
+		return rank
+	}
+	return v.ranks[rank]
+}
+
+func (v *view) Send(to int, b []byte) error {
+	return v.scope.Send(core.Standard, core.Buffer{Mem: b}, v.at(to), v.tag)
+}
+
+func (v *view) Recv(from int, b []byte) error {
+	st, err := v.scope.Recv(core.Buffer{Mem: b}, v.at(from), v.tag)
+	return v.exactly(st, err, len(b))
+}
+
+func (v *view) Exchange(to int, out []byte, from int, in []byte) error {
+	st, err := v.scope.Exchange(core.Buffer{Mem: out}, v.at(to), v.tag, core.Buffer{Mem: in}, v.at(from), v.tag)
+	return v.exactly(st, err, len(in))
+}
+
+func (v *view) Isend(to int, b []byte) (coll.Pending, error) {
+	r, err := v.scope.Isend(core.Standard, core.Buffer{Mem: b}, v.at(to), v.tag)
+	if err != nil {
+		return nil, err
+	}
+	return v.posted(r, -1), nil
+}
+
+func (v *view) Irecv(from int, b []byte) (coll.Pending, error) {
+	r, err := v.scope.Irecv(core.Buffer{Mem: b}, v.at(from), v.tag)
+	if err != nil {
+		return nil, err
+	}
+	return v.posted(r, len(b)), nil
+}
+
+func (v *view) posted(r core.Request, bytes int) *posted {
+	n := len(v.idle)
+	if n == 0 {
+		return &posted{request: r, view: v, bytes: bytes}
+	}
+	p := v.idle[n-1]
+	v.idle = v.idle[:n-1]
+	p.request, p.bytes = r, bytes
+	return p
+}
+
+// Wait implements coll.Pending. The posted is the view's again.
+func (p *posted) Wait() error {
+	st, err := p.request.Wait(context.Background())
+	if p.bytes >= 0 {
+		err = p.view.exactly(st, err, p.bytes)
+	}
+	p.view.idle = append(p.view.idle, p)
+	return err
+}
+
+// exactly takes note of a message that is not as long as the operation needs.
+func (v *view) exactly(st core.Status, err error, bytes int) error {
+	switch {
+	case err == nil && st.Bytes != bytes:
+		err = errclass.New(errclass.Truncate,
+			"%d bytes came from rank %d where a collective operation needs %d: call it with the same counts everywhere", st.Bytes, st.Source, bytes)
+	case err == nil || !errors.Is(err, errclass.Truncate):
+		return err
+	}
+	if v.misfit == nil {
+		v.misfit = err
+	}
+	return nil
+}
+
+// ended is the error of an operation, or of a part of one whose result matters at once.
+func (v *view) ended(err error) error {
+	switch {
+	case err != nil:
+		return err
+	case v.misfit != nil:
+		return v.misfit
+	case v.local != nil:
+		return v.local.misfit
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package mpi
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/group"
+)
+
+// A Comm is a communicator: processes with ranks, whose messages nobody else's can be taken
+// for (MPI-4.1, 7.4). An inter-communicator has two groups: ranks in its messages are those
+// of the remote one (MPI-4.1, 7.6). Any goroutine may call its methods.
+type Comm struct {
+	p      *Process
+	ctx    core.ContextID               // of messages between two processes; collective ones have ctx+1
+	p2p    *core.Scope                  // context ctx
+	coll   *core.Scope                  // context ctx+1
+	group  *group.Group[*core.Proc]     // this process's group
+	remote *group.Group[*core.Proc]     // the other group; nil unless it is an inter-communicator
+	rank   int                          // this process's, in group
+	peers  int                          // how many ranks messages go to and come from
+	freed  atomic.Bool                  // nobody may use the communicator any more
+	own    origin                       // of its requests
+	onErr  atomic.Pointer[ErrorHandler] // nil: errors are returned
+	bsends bsendBuffer                  // what AttachBuffer gave the communicator
+	parts  commParts                    // what it has beyond messages between two processes
+
+	mu   sync.Mutex
+	name string // guarded by mu
+}
+
+// openComm makes a communicator of a context that is free in all its processes. local has
+// this process; remote is nil unless the communicator is to be an inter-communicator. It
+// treats errors as parent does; nil returns them.
+func (p *Process) openComm(ctx core.ContextID, local, remote *group.Group[*core.Proc], parent *Comm) (*Comm, error) {
+	c := &Comm{p: p, ctx: ctx, group: local, remote: remote, rank: local.Rank(p.engine.Self())}
+	if c.rank == group.Undefined {
+		return nil, errclass.New(errclass.Group, "this process is not in the group that the communicator is for")
+	}
+	to := local
+	if remote != nil {
+		to = remote
+	}
+	peers := to.Members()
+	c.peers = len(peers)
+	c.own.comm = c
+	if remote != nil {
+		p.noteStrangers(peers)
+	}
+	if parent != nil {
+		c.onErr.Store(parent.onErr.Load())
+	}
+	var err error
+	if c.p2p, err = p.engine.OpenScope(ctx, c.rank, peers); err != nil {
+		return nil, err
+	}
+	if c.coll, err = p.engine.OpenScope(ctx+1, c.rank, peers); err != nil {
+		_ = c.p2p.Close() // nothing was posted in it
+		return nil, err
+	}
+	return c, nil
+}
+
+// Process is the process that the communicator belongs to; nil of a nil Comm.
+func (c *Comm) Process() *Process {
+	if c == nil {
+		return nil
+	}
+	return c.p
+}
+
+// Rank is this process's rank in its group, 0 to Size()-1; Undefined of a nil Comm
+// (MPI_Comm_rank; MPI-4.1, 7.4.1).
+func (c *Comm) Rank() int {
+	if c == nil {
+		return Undefined
+	}
+	return c.rank
+}
+
+// Size is the number of processes in this process's group (MPI_Comm_size; MPI-4.1, 7.4.1).
+func (c *Comm) Size() int {
+	if c == nil {
+		return 0
+	}
+	return c.group.Size()
+}
+
+// RemoteSize is the number of processes in the other group of an inter-communicator, 0 of
+// any other (MPI_Comm_remote_size; MPI-4.1, 7.6.1).
+func (c *Comm) RemoteSize() int {
+	if c == nil {
+		return 0
+	}
+	return c.remote.Size()
+}
+
+// IsInter tells whether c is an inter-communicator (MPI_Comm_test_inter; MPI-4.1, 7.6.1).
+func (c *Comm) IsInter() bool { return c != nil && c.remote != nil }
+
+// Name is what SetName set; the communicators that a process begins with have the names
+// that the standard gives them (MPI_Comm_get_name; MPI-4.1, 7.8).
+func (c *Comm) Name() string {
+	if c == nil {
+		return "MPI_COMM_NULL"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name
+}
+
+// nameBytesMax bounds the name of a communicator (MPI_MAX_OBJECT_NAME; MPI-4.1, 7.8).
+const nameBytesMax = 128
+
+// SetName names the communicator for people, here only (MPI_Comm_set_name; MPI-4.1, 7.8). A
+// name has at most 128 bytes.
+func (c *Comm) SetName(name string) (err error) {
+	defer c.call("MPI_Comm_set_name", &err)()
+	if err := c.checkLive(); err != nil {
+		return err
+	}
+	if len(name) > nameBytesMax {
+		return errclass.New(errclass.Arg, "the name has %d bytes, at most %d are kept", len(name), nameBytesMax)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name = name
+	return nil
+}
+
+// String is the name, for messages to people.
+func (c *Comm) String() string { return c.Name() }

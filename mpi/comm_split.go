@@ -1,0 +1,141 @@
+package mpi
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/mpi/coll"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// A SplitKind is what SplitType divides processes by (MPI-4.1, 7.4.2).
+type SplitKind int
+
+// The kinds of SplitType.
+const (
+	// SplitShared: processes that can share memory stay together (MPI_COMM_TYPE_SHARED).
+	SplitShared SplitKind = iota + 1
+	// SplitHardware: what the info says about the machine's parts, of which none smaller than
+	// what SplitShared finds is known (MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_HW_GUIDED).
+	SplitHardware
+)
+
+// Split divides a communicator: processes with the same colour get one together, in which
+// their ranks are in the order of key, those with the same key in that of their ranks in c
+// (MPI_Comm_split; MPI-4.1, 7.4.2). Colours are not negative; a process with Undefined gets
+// nil. On an inter-communicator both groups are divided, and a colour without processes on the
+// other side gets nil.
+func (c *Comm) Split(color, key int) (part *Comm, err error) {
+	defer c.call("MPI_Comm_split", &err)()
+	err = c.run(c.split(&part, color, key))
+	return part, err
+}
+
+// SplitType is Split by what processes have in common (MPI_Comm_split_type; MPI-4.1, 7.4.2).
+// kind is Undefined for a process that is to get nil; all others give the same kind. There are
+// no hints.
+func (c *Comm) SplitType(kind SplitKind, key int, hints *Info) (part *Comm, err error) {
+	defer c.call("MPI_Comm_split_type", &err)()
+	if err := c.checkLive(); err != nil {
+		return nil, err
+	}
+	color := Undefined
+	switch kind {
+	case SplitShared:
+		color = c.host()
+	case SplitHardware, Undefined:
+	default:
+		return nil, errclass.New(errclass.Arg, "%d is no kind of split: give SplitShared, SplitHardware or Undefined", kind)
+	}
+	err = c.run(c.split(&part, color, key))
+	return part, err
+}
+
+// host is a number for what shares memory with the process, the same in both groups of an
+// inter-communicator.
+func (c *Comm) host() int {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(c.p.engine.Self().Card().Host)) // never fails
+	return int(h.Sum64() >> 1)
+}
+
+// A place is the rank of a process and where that puts it.
+type place struct {
+	key  int64
+	rank int
+}
+
+// inOrder are the ranks by their keys.
+func inOrder(places []place) []int {
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.key, b.key) })
+	ranks := make([]int, len(places))
+	for i, p := range places {
+		ranks[i] = p.rank
+	}
+	return ranks
+}
+
+// splitBytes is what each process tells the others: its colour and its key.
+const splitBytes = 16
+
+func (c *Comm) split(part **Comm, color, key int) (program, error) {
+	if err := c.checkLive(); err != nil {
+		return nil, err
+	}
+	if color < 0 && color != Undefined {
+		return nil, errclass.New(errclass.Arg, "the colour is %d: give 0 or more, or Undefined for none", color)
+	}
+	return func(v *view) error {
+		var mine [splitBytes]byte
+		binary.LittleEndian.PutUint64(mine[:], uint64(int64(color)))
+		binary.LittleEndian.PutUint64(mine[8:], uint64(int64(key)))
+		local, remote, err := c.sameColor(v, mine[:], color)
+		if err != nil {
+			return err
+		}
+		ids, err := c.contexts(v, contextsOf(c.IsInter()))
+		if err != nil {
+			return err
+		}
+		if color == Undefined || c.IsInter() && remote.Size() == 0 {
+			local = nil
+		}
+		*part, err = c.p.open(v, ids, local, remote, c)
+		return err
+	}, nil
+}
+
+// sameColor are the groups of the processes with a colour, of the own group and of the other.
+func (c *Comm) sameColor(v *view, mine []byte, color int) (local, remote *Group, err error) {
+	all := make([]byte, splitBytes*c.Size())
+	var own coll.Comm = v
+	if v.local != nil {
+		own = v.local
+	}
+	if err := v.ended(coll.Allgather(own, mine, all, &v.scratch, coll.Auto)); err != nil {
+		return nil, nil, err
+	}
+	if local, err = c.group.Incl(colored(all, color)); err != nil || !c.IsInter() {
+		return local, nil, err
+	}
+	all = make([]byte, splitBytes*c.peers)
+	if err := v.ended(coll.InterAllgather(v, mine, all, &v.scratch, coll.Auto)); err != nil {
+		return nil, nil, err
+	}
+	remote, err = c.remote.Incl(colored(all, color))
+	return local, remote, err
+}
+
+// colored are the ranks with a colour among what all have told, by their keys.
+func colored(all []byte, color int) []int {
+	var places []place
+	for r := range len(all) / splitBytes {
+		told := all[splitBytes*r:]
+		if int64(binary.LittleEndian.Uint64(told)) == int64(color) {
+			places = append(places, place{key: int64(binary.LittleEndian.Uint64(told[8:])), rank: r})
+		}
+	}
+	return inOrder(places)
+}

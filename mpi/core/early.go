@@ -1,0 +1,79 @@
+package core
+
+import (
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+)
+
+// An early is a message that came before its receive: whole, or announced, or one that this
+// process sends to itself.
+type early struct {
+	p     *Proc
+	l     *link
+	bits  matchbits.Bits
+	ref   matchbits.Ref
+	chain queue.Links[early] // in Proc.earlies, or in Proc.taken
+	next  *early             // in the free list
+
+	size   int
+	data   []byte // a whole message; the engine's
+	id     uint32 // to be named in CTS, or in ACK if not 0
+	piece  int    // of one that was announced: the largest piece; 0: it is whole
+	charge uint32 // consumed once it is received
+	send   *op    // of one from this process: it ends when the message is received; may be nil
+	taken  bool   // by a matched probe: it is in Proc.taken
+	lost   error  // of one whose send has ended before a receive could have its data: why
+}
+
+// Chain implements queue.Chained.
+func (m *early) Chain() *queue.Links[early] { return &m.chain }
+
+func (e *Engine) newEarly(p *Proc, l *link, bits matchbits.Bits, size int) *early {
+	m := e.freeEarlies
+	if m == nil {
+		m = new(early)
+	} else {
+		e.freeEarlies = m.next
+	}
+	*m = early{p: p, l: l, bits: bits, size: size}
+	return m
+}
+
+func (e *Engine) freeEarly(m *early) {
+	if m.data != nil {
+		e.pool.Give(m.data)
+	}
+	*m = early{next: e.freeEarlies}
+	e.freeEarlies = m
+}
+
+// keepEarly puts a message where receives find it.
+func (e *Engine) keepEarly(m *early) {
+	m.ref = e.match.Keep(m.bits, waiting{early: m})
+	m.p.earlies.Add(m)
+	m.p.rename(m)
+	e.stats.Early++
+	e.arrivals.Add(1)
+	e.ctx.Notify()
+}
+
+// unasked tells whether the sender of a message has no part in it any more.
+func (m *early) unasked() bool { return m.data != nil && m.id == 0 }
+
+// drop forgets a message. Its charge is the caller's to consume.
+func (e *Engine) drop(m *early) {
+	e.match.RemoveKept(m.ref)
+	m.p.earlies.Remove(m)
+	if m.p == e.self && m.send == nil {
+		e.selfBytes -= m.size + chargeBytes
+	}
+	e.freeEarly(m)
+}
+
+// status is what a probe tells of the message.
+func (m *early) status() Status { return statusOf(m.bits, m.size) }
+
+func statusOf(bits matchbits.Bits, size int) Status {
+	return Status{Source: int(wire.SourceOf(uint64(bits))), Tag: int(wire.TagOf(uint64(bits))), Bytes: size}
+}

@@ -1,0 +1,12 @@
+package core
+
+// Idle tells whether there is nothing to wait for: the request is null, inactive, or has ended
+// and been told of.
+func (r Request) Idle() bool {
+	if r.op == nil {
+		return true
+	}
+	r.op.e.mu.Lock()
+	defer r.op.e.mu.Unlock()
+	return r.idleLocked()
+}

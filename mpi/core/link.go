@@ -1,0 +1,223 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// A link is a connection to a process, named by the address that bmi knows it by. There
+// may be two of one process: the one that it made and the one that was made to it.
+type link struct {
+	e    *Engine
+	addr bmi.Addr
+	proc *Proc // nil until the other side said who it is
+
+	eagerMax int  // the largest message that fits an EAGER
+	pieceMax int  // the largest expected message
+	greeted  bool // we said who we are
+	heard    bool // the other side did, and so knows of it
+	bye      bool // the other side said that it leaves
+	gone     bool
+
+	answering int                         // answers that are neither out nor in answers
+	answers   queue.FIFO[packet, *packet] // that wait until those are out
+	waiting   int                         // how many these are
+}
+
+// tagLife is the tag of a receive that no message ever comes for: it ends when the
+// connection does.
+const tagLife = ^bmi.Tag(0)
+
+// lifeline is the user value of that receive.
+type lifeline struct{ l *link }
+
+// linkTo is the link of an address, new if there is none.
+func (e *Engine) linkTo(addr bmi.Addr) (*link, error) {
+	if l := e.links[addr]; l != nil {
+		return l, nil
+	}
+	unexpected, err := e.ep.MaxUnexpectedSize(addr)
+	if err != nil {
+		return nil, err
+	}
+	expected, err := e.ep.MaxExpectedSize(addr)
+	if err != nil {
+		return nil, err
+	}
+	if unexpected < wire.HelloBytes+cardBytesMax || expected < pieceBytesMin {
+		return nil, errclass.New(errclass.Other, "the method of %s carries unexpected messages of %d bytes and others of %d, too small for MPI", addr, unexpected, expected)
+	}
+	l := &link{
+		e: e, addr: addr,
+		eagerMax: min(e.cfg.Limits.EagerBytesMax, unexpected-wire.EagerBytes),
+		pieceMax: min(expected, 1<<31-1),
+	}
+	e.links[addr] = l
+	return l, nil
+}
+
+// connect makes the link to a process and says who we are.
+func (p *Proc) connect(addr bmi.Addr) (*link, error) {
+	e := p.e
+	l, err := e.linkTo(addr)
+	if err != nil {
+		return nil, errclass.Wrap(errclass.Other, err, "connecting to process %s", p)
+	}
+	if l.proc != nil && l.proc != p {
+		return nil, p.displaced(l)
+	}
+	l.proc, p.route = p, l
+	l.greet()
+	if p.err == nil {
+		l.watch()
+	}
+	return l, p.err
+}
+
+// displaced is why a process cannot be reached whose address is that of another: it is gone, if
+// the other has said that it is there.
+func (p *Proc) displaced(l *link) error {
+	err := errclass.New(errclass.Other, "process %s has the address of another one, %s", p, l.proc.card.ID)
+	if l.heard {
+		p.fail(err)
+		return p.err
+	}
+	return err
+}
+
+// greet says who we are, and how much may be sent here.
+func (l *link) greet() {
+	if l.greeted {
+		return
+	}
+	l.greeted = true
+	e := l.e
+	h := wire.Hello{Version: wire.Version, Window: uint32(e.cfg.Limits.WindowBytes), ID: e.cfg.Self.ID, To: l.proc.card.ID, Card: e.cfg.Self.Encode()}
+	l.post(wire.KindHello, h.Append(e.packetBuffer()))
+}
+
+// watch posts the receive that ends with the connection.
+func (l *link) watch() {
+	if l.gone {
+		return
+	}
+	posted, err := l.e.ctx.PostRecv(l.addr, tagLife, nil, &lifeline{l})
+	switch {
+	case isRoom(err):
+		l.e.unwatched = append(l.e.unwatched, l)
+	case err != nil:
+		l.broke(err)
+	case posted.Done:
+		l.proc.broke("a message under a tag that nobody was told")
+	}
+}
+
+// broke says that the connection is no more.
+func (l *link) broke(cause error) {
+	if l.gone || errors.Is(cause, bmi.ErrClosed) && l.e.closed {
+		return
+	}
+	p := l.proc
+	if p == nil || p.left {
+		l.drop()
+		return
+	}
+	if !p.leaving() {
+		p.fail(cause)
+		return
+	}
+	l.drop()
+	p.leave()
+}
+
+// drop forgets the connection. bmi ends what it has of it.
+func (l *link) drop() {
+	if l.gone {
+		return
+	}
+	l.gone = true
+	if l.e.recent == l {
+		l.e.recent = nil
+	}
+	delete(l.e.links, l.addr)
+	for k := l.answers.Pop(); k != nil; k = l.answers.Pop() {
+		l.e.freePacket(k)
+	}
+	_ = l.e.ep.DropAddr(l.addr) // not every method can; then it stays until the end
+}
+
+// hello learns who is at the other end of a connection.
+func (e *Engine) hello(from bmi.Addr, data []byte) {
+	h, err := wire.ParseHello(data)
+	if err != nil {
+		e.refuse(from, err)
+		return
+	}
+	if h.To != e.cfg.Self.ID {
+		e.refuse(from, errclass.New(errclass.Other, "it wants to reach process %s, this is %s: its address was used again", ProcID(h.To), e.cfg.Self.ID))
+		return
+	}
+	card, err := ParseCard(h.Card)
+	if err == nil && card.ID != h.ID {
+		err = errclass.New(errclass.Other, "its card is that of another process")
+	}
+	if err != nil {
+		e.refuse(from, err)
+		return
+	}
+	p, err := e.procLocked(card)
+	if err == nil {
+		err = p.gone()
+	}
+	if err == nil && p == e.self {
+		err = errclass.New(errclass.Other, "it has this process's own id")
+	}
+	if err != nil {
+		e.refuse(from, err)
+		return
+	}
+	e.welcome(from, p, h)
+}
+
+// welcome takes a connection that a process made.
+func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
+	l, err := e.linkTo(from)
+	if err != nil {
+		e.refuse(from, err)
+		return
+	}
+	if l.proc != nil && l.proc != p || l != p.route && p.into != nil && p.into != l {
+		e.refuse(from, errclass.New(errclass.Other, "process %s connects a second time", p))
+		return
+	}
+	fresh := l.proc == nil
+	l.proc, l.heard = p, true
+	if l != p.route { // else it is the answer to ours
+		p.into = l
+	}
+	p.widen(h.Window)
+	if fresh {
+		l.watch()
+	}
+	if l.greet(); p.err == nil {
+		p.flush()
+	}
+}
+
+// refuse lets go of a connection of somebody who is nobody, so that he notices.
+func (e *Engine) refuse(from bmi.Addr, why error) {
+	e.stats.Refused++
+	switch l := e.links[from]; {
+	case l == nil:
+		_ = e.ep.DropAddr(from)
+	case l.proc == nil:
+		l.drop()
+	default:
+		l.proc.fail(why)
+	}
+	e.log.Warn("mpi: a connection was refused", "from", from.String(), "cause", why)
+}

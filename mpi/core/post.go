@@ -1,0 +1,165 @@
+package core
+
+import (
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+)
+
+// Send sends and waits until buf is free again, and in mode Synchronous until a receive has
+// begun. The tag is 0 to TagMax, dst a rank or ProcNull.
+func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
+	p, bits, err := s.checkSend(&buf, dst, tag)
+	if err != nil {
+		return err
+	}
+	e := s.e
+	e.mu.Lock()
+	if p != nil {
+		if mem, ok := buf.piece(); ok && s.sendNow(p, mode, mem, bits) {
+			e.mu.Unlock()
+			return nil
+		}
+	}
+	o := e.blocker()
+	o.prepare(opSend, s)
+	o.fillSend(mode, buf, p, bits)
+	e.start(o)
+	e.mu.Unlock()
+	_, err = o.outcome()
+	return err
+}
+
+// Recv receives and waits. A message that is longer than buf ends with errclass.Truncate.
+func (s *Scope) Recv(buf Buffer, src, tag int) (Status, error) {
+	bits, mask, p, err := s.checkRecv(&buf, src, tag)
+	if err != nil {
+		return Status{}, err
+	}
+	return s.postRecv(buf, p, bits, mask).outcome()
+}
+
+// postRecv posts a receive that its caller waits for.
+func (s *Scope) postRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) *op {
+	o := s.e.blocker()
+	s.e.mu.Lock()
+	o.prepare(opRecv, s)
+	o.fillRecv(buf, p, bits, mask)
+	s.e.startRecv(o)
+	s.e.mu.Unlock()
+	return o
+}
+
+// Exchange sends and receives at once, and waits for both (MPI-4.1, 3.10).
+func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag int) (Status, error) {
+	bits, mask, p, err := s.checkRecv(&in, src, recvTag)
+	if err != nil {
+		return Status{}, err
+	}
+	o := s.postRecv(in, p, bits, mask)
+	if err := s.Send(Standard, out, dst, sendTag); err != nil {
+		_ = Request{o, o.life}.Cancel()
+		if _, rerr := o.outcome(); rerr != nil {
+			return Status{}, rerr // the cause, if both failed for one
+		}
+		return Status{}, err
+	}
+	return o.outcome()
+}
+
+// Isend posts a send. buf is the engine's until the request has ended.
+func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
+	p, bits, err := s.checkSend(&buf, dst, tag)
+	if err != nil {
+		return Request{}, err
+	}
+	s.e.mu.Lock()
+	o := s.newSend(mode, buf, p, bits)
+	s.e.start(o)
+	r := Request{o, o.life}
+	s.e.mu.Unlock()
+	return r, nil
+}
+
+// Irecv posts a receive. buf is the engine's until the request has ended.
+func (s *Scope) Irecv(buf Buffer, src, tag int) (Request, error) {
+	bits, mask, p, err := s.checkRecv(&buf, src, tag)
+	if err != nil {
+		return Request{}, err
+	}
+	s.e.mu.Lock()
+	o := s.newRecv(buf, p, bits, mask)
+	s.e.startRecv(o)
+	r := Request{o, o.life}
+	s.e.mu.Unlock()
+	return r, nil
+}
+
+// SendInit makes a persistent send (MPI-4.1, 3.9), inactive until Start.
+func (s *Scope) SendInit(mode Mode, buf Buffer, dst, tag int) (Request, error) {
+	p, bits, err := s.checkSend(&buf, dst, tag)
+	if err != nil {
+		return Request{}, err
+	}
+	o := &op{e: s.e}
+	o.prepare(opSend, s)
+	o.fillSend(mode, buf, p, bits)
+	o.persistent = true
+	return Request{o, persistentLife}, nil
+}
+
+// RecvInit makes a persistent receive, inactive until Start.
+func (s *Scope) RecvInit(buf Buffer, src, tag int) (Request, error) {
+	bits, mask, p, err := s.checkRecv(&buf, src, tag)
+	if err != nil {
+		return Request{}, err
+	}
+	o := &op{e: s.e}
+	o.prepare(opRecv, s)
+	o.fillRecv(buf, p, bits, mask)
+	o.persistent = true
+	return Request{o, persistentLife}, nil
+}
+
+func (s *Scope) checkSend(buf *Buffer, dst, tag int) (*Proc, matchbits.Bits, error) {
+	p, err := s.peer(dst)
+	if err != nil {
+		return nil, 0, err
+	}
+	if uint(tag) > TagMax {
+		return nil, 0, errTag(tag)
+	}
+	if err := buf.check(); err != nil {
+		return nil, 0, err
+	}
+	return p, matchbits.Bits(wire.MakeBits(uint16(s.id), uint32(s.rank), uint32(tag))), nil
+}
+
+func (s *Scope) checkRecv(buf *Buffer, src, tag int) (bits, mask matchbits.Bits, p *Proc, err error) {
+	if err = buf.checkRoom(); err == nil {
+		bits, mask, p, err = s.envelope(src, tag)
+	}
+	return bits, mask, p, err
+}
+
+// newSend makes an idle send; p is nil for ProcNull.
+func (s *Scope) newSend(mode Mode, buf Buffer, p *Proc, bits matchbits.Bits) *op {
+	o := s.e.acquire(opSend, s)
+	o.fillSend(mode, buf, p, bits)
+	return o
+}
+
+func (o *op) fillSend(mode Mode, buf Buffer, p *Proc, bits matchbits.Bits) {
+	o.mode, o.buf, o.size, o.bits = mode, buf, buf.size(), bits
+	o.only, o.proc = p, p
+}
+
+func (s *Scope) newRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) *op {
+	o := s.e.acquire(opRecv, s)
+	o.fillRecv(buf, p, bits, mask)
+	return o
+}
+
+func (o *op) fillRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) {
+	o.buf, o.size, o.bits, o.mask = buf, buf.size(), bits, mask
+	o.only, o.proc = p, p
+}

@@ -1,0 +1,100 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+)
+
+// post puts a receive where messages find it: in the match table, or, while it is the only
+// one, in a field of its own. Most of the time it is the only one.
+func (e *Engine) post(o *op) {
+	o.at = atPosted
+	if e.lone == nil && e.match.PostedLen() == 0 {
+		e.lone = o
+		return
+	}
+	e.join()
+	o.tabulate()
+}
+
+func (o *op) tabulate() {
+	o.e.turns++
+	o.turn = o.e.turns
+	o.ref = o.e.match.Post(o.bits, o.mask, waiting{recv: o})
+	o.enlist()
+}
+
+// join puts the lone receive in the table and in the lists, for who is about to look there.
+func (e *Engine) join() {
+	if o := e.lone; o != nil {
+		e.lone = nil
+		o.tabulate()
+	}
+}
+
+// unpost takes a posted receive out.
+func (e *Engine) unpost(o *op) {
+	if o == e.lone {
+		e.lone = nil
+		return
+	}
+	e.match.RemovePosted(o.ref)
+	o.unlist()
+}
+
+// arrival is the receive that waits for a message of a process, taken out; nil if there is
+// none. ok is false if the message has a rank that is not its sender's.
+func (e *Engine) arrival(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
+	rank := int(wire.SourceOf(uint64(bits)))
+	if o = e.lone; o != nil {
+		switch {
+		case (o.bits^bits)&^o.mask != 0:
+			return nil, true // and there is no other
+		case !o.scope.isRank(p, rank):
+			return nil, false
+		}
+		e.lone = nil
+		o.at = nowhere
+		return o, true
+	}
+	w, found := e.match.Arrive(bits)
+	if !found {
+		return nil, true
+	}
+	o = w.recv
+	if !o.scope.isRank(p, rank) {
+		o.putBack()
+		return nil, false
+	}
+	o.unlist()
+	o.at = nowhere
+	return o, true
+}
+
+// putBack posts a receive again that an imposter's message was taken out for, in its old place:
+// before those of its scope that were posted later, or the next message would find one of them.
+func (o *op) putBack() {
+	later := []*op{o}
+	note := func(other *op) {
+		if other.scope == o.scope && other.at == atPosted && other.turn > o.turn {
+			if _, ok := o.e.match.RemovePosted(other.ref); ok {
+				later = append(later, other)
+			}
+		}
+	}
+	for _, p := range o.scope.peers {
+		for other := p.ops.First(); other != nil; other = p.ops.Next(other) {
+			note(other)
+		}
+	}
+	for other := o.scope.anys.First(); other != nil; other = o.scope.anys.Next(other) {
+		note(other)
+	}
+	slices.SortFunc(later, func(a, b *op) int { return cmp.Compare(a.turn, b.turn) })
+	for _, r := range later {
+		r.ref = o.e.match.Post(r.bits, r.mask, waiting{recv: r})
+	}
+}

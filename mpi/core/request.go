@@ -1,0 +1,247 @@
+package core
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// A Request is an operation that was posted. It is a small value; the zero Request is
+// MPI_REQUEST_NULL. Once a call has reported the end of the operation, every copy of the
+// Request is like the zero one; a persistent one becomes inactive instead.
+type Request struct {
+	op   *op
+	life uint32 // of op, or persistentLife
+}
+
+// persistentLife stands for every life of a persistent op.
+const persistentLife = 0
+
+// IsNull tells whether r is the zero Request.
+func (r Request) IsNull() bool { return r.op == nil }
+
+// idleLocked tells whether there is nothing to wait for: null, ended or inactive. Engine.mu
+// is held.
+func (r Request) idleLocked() bool {
+	o := r.op
+	if o == nil || o.state == opFree || o.state == opIdle || o.detached {
+		return true
+	}
+	return r.life != persistentLife && o.life != r.life
+}
+
+// ready tells whether a call that waits for r need not wait longer. It may be called
+// without Engine.mu.
+func (r Request) ready() bool {
+	if r.life == persistentLife {
+		return r.op.ended.Load() == r.op.begun.Load()
+	}
+	return int32(r.op.ended.Load()-r.life) >= 0
+}
+
+// collect takes the result of an operation that ended. Engine.mu is held.
+func (r Request) collect() (Status, error) {
+	o := r.op
+	st, err := o.st, o.err
+	if o.persistent {
+		o.state = opIdle
+		o.st, o.err = Status{}, nil
+		return st, err
+	}
+	o.e.recycle(o)
+	return st, err
+}
+
+// Wait waits until the operation ended. If ctx ends first the operation goes on, and ctx's
+// error is returned. Of a null, ended or inactive request it returns Empty at once.
+func (r Request) Wait(ctx context.Context) (Status, error) {
+	if r.op == nil {
+		return Empty, nil
+	}
+	e := r.op.e
+	if !r.ready() {
+		if err := e.await(ctx, r.ready); err != nil {
+			return Status{}, err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.idleLocked() {
+		return Empty, nil
+	}
+	return r.collect()
+}
+
+// Test tells whether the operation ended, and makes progress if not.
+func (r Request) Test() (Status, bool, error) {
+	st, ok, err := r.Peek()
+	if !ok || r.op == nil {
+		return st, ok, err
+	}
+	r.op.e.mu.Lock()
+	defer r.op.e.mu.Unlock()
+	if r.idleLocked() {
+		return Empty, true, nil
+	}
+	st, err = r.collect()
+	return st, true, err
+}
+
+// Peek is Test that leaves the request as it is (MPI-4.1, 3.7.6).
+func (r Request) Peek() (Status, bool, error) {
+	if r.op == nil {
+		return Empty, true, nil
+	}
+	e := r.op.e
+	if !r.ready() {
+		e.Progress()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case r.idleLocked():
+		return Empty, true, nil
+	case r.op.state != opDone:
+		return Status{}, false, nil
+	}
+	return r.op.st, true, r.op.err
+}
+
+// Start starts a persistent request.
+func (r Request) Start() error {
+	if r.op == nil {
+		return errclass.New(errclass.Request, "a null request cannot be started")
+	}
+	o, e := r.op, r.op.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case r.life != persistentLife || o.state == opFree:
+		return errclass.New(errclass.Request, "only persistent requests can be started, which are not freed")
+	case o.state != opIdle:
+		return errclass.New(errclass.Request, "the request is active: wait for it first")
+	}
+	o.proc = o.only
+	if o.kind == opSend {
+		e.start(o)
+	} else {
+		e.startRecv(o)
+	}
+	return nil
+}
+
+// Free lets go of the request; an operation under way ends unseen (MPI-4.1, 3.7.3).
+func (r Request) Free() error {
+	if r.op == nil {
+		return errclass.New(errclass.Request, "a null request cannot be freed")
+	}
+	o, e := r.op, r.op.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if o.state == opFree || o.detached || r.life != persistentLife && o.life != r.life {
+		return errclass.New(errclass.Request, "the request has ended or was freed already")
+	}
+	if o.state != opActive {
+		e.recycle(o)
+		return nil
+	}
+	o.detached = true
+	e.detached++
+	return nil
+}
+
+// NewOp makes a request that end completes, from any goroutine, once (MPI-4.1, 13.2:
+// generalized requests). cancel is called if somebody cancels it; it may be nil.
+func (e *Engine) NewOp(cancel func()) (r Request, end func(Status, error)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o := e.acquire(opOther, nil)
+	o.activate()
+	o.end = cancel
+	return Request{o, o.life}, func(st Status, err error) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		o.st, o.err = st, err
+		o.complete()
+	}
+}
+
+// await makes progress until done reports true. It fails if ctx ends first, or the endpoint
+// was closed.
+func (e *Engine) await(ctx context.Context, done func() bool) error {
+	if e.cfg.Manual {
+		if done() {
+			return nil
+		}
+		return errclass.New(errclass.Other, "nobody waits for a simulated endpoint: test, and call Progress")
+	}
+	if ctx.Done() == nil {
+		return e.poll(done)
+	}
+	stop := context.AfterFunc(ctx, e.ctx.Notify)
+	defer stop()
+	if err := e.poll(func() bool { return done() || ctx.Err() != nil }); err != nil {
+		return err
+	}
+	if done() {
+		return nil
+	}
+	return ctx.Err()
+}
+
+func (e *Engine) poll(done func() bool) error {
+	for !done() {
+		var out [completionsMax]bmi.Completion
+		n, err := e.ctx.TestUntil(done, out[:], bmi.Forever)
+		if n > 0 {
+			e.take(out[:n])
+		}
+		if err != nil && !done() { // else it has ended before
+			return errclass.Wrap(errclass.Other, err, "waiting")
+		}
+	}
+	return nil
+}
+
+// completionsMax is how many completions are taken at a time.
+const completionsMax = 4
+
+// Progress polls once. It is for who drives an endpoint with Config.Manual.
+func (e *Engine) Progress() {
+	var out [completionsMax]bmi.Completion
+	for {
+		n, err := e.ctx.TestContext(out[:], 0)
+		if n > 0 {
+			e.take(out[:n])
+		}
+		if n < len(out) || err != nil {
+			return
+		}
+	}
+}
+
+// take takes completions of bmi.
+func (e *Engine) take(out []bmi.Completion) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range out {
+		c := &out[i]
+		switch u := c.User.(type) {
+		case *packet:
+			u.sent(c.Err)
+		case *piece:
+			u.ended(c.Size, c.Err)
+		case *lifeline:
+			if c.Err == nil {
+				u.l.proc.broke("a message under a tag that nobody was told")
+			} else {
+				u.l.broke(c.Err)
+			}
+		}
+	}
+	e.retry()
+	if e.lent == 0 && e.held.Empty() {
+		e.changed()
+	}
+}

@@ -1,0 +1,273 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// start begins an idle send.
+func (e *Engine) start(o *op) {
+	o.activate()
+	if o.proc == nil { // to ProcNull
+		o.complete()
+		return
+	}
+	if err := o.refused(); err != nil {
+		o.err = err
+		o.complete()
+		return
+	}
+	if o.mode == Buffered {
+		e.startBuffered(o)
+		return
+	}
+	if o.proc == e.self {
+		e.sendSelf(o)
+		return
+	}
+	l, err := o.proc.via()
+	if err != nil {
+		o.err = err
+		o.complete()
+		return
+	}
+	if !o.proc.backlog.Empty() || !o.transmit(l) {
+		o.at = atBacklog
+		o.proc.backlog.Push(o)
+		o.enlist()
+	}
+}
+
+// startBuffered sends a copy, which nobody waits for but Close.
+func (e *Engine) startBuffered(o *op) {
+	c := e.acquire(opSend, o.scope)
+	c.mode, c.size, c.proc, c.bits = Standard, o.size, o.proc, o.bits
+	c.buf.Mem = make([]byte, o.size)
+	o.buf.read(c.buf.Mem, 0)
+	c.detached = true
+	e.detached++
+	e.start(c)
+	o.complete()
+}
+
+// refused is why the op cannot even begin; nil if it can.
+func (o *op) refused() error {
+	switch {
+	case o.e.closed:
+		return errFinalized
+	case o.scope.closed:
+		return errFreed
+	case o.e.sends.full():
+		return errNoNames
+	}
+	if err := o.scope.barred(o.bits); err != nil {
+		return err
+	}
+	return o.proc.gone()
+}
+
+// transmit sends the packet that begins the send, if the peer has room for it: the whole
+// message if it is small, or its announcement, for which there is more room.
+func (o *op) transmit(l *link) bool {
+	p := o.proc
+	switch {
+	case o.size <= min(l.eagerMax, int(p.window/4)) && p.allows(uint32(o.size)):
+		o.transmitEager(l)
+	case p.allowsAnnouncement():
+		o.announce(l)
+	default:
+		return false
+	}
+	return true
+}
+
+func (o *op) transmitEager(l *link) {
+	o.proc.charged += uint32(o.size) + chargeBytes
+	if o.mode == Synchronous {
+		o.wait(l)
+		l.sendEager(o, o.id)
+		return
+	}
+	if l.sendEager(o, 0) {
+		o.complete()
+		return
+	}
+	o.at = atNetwork
+	o.enlist()
+}
+
+// wait names the send, for the peer to answer.
+func (o *op) wait(l *link) {
+	o.at, o.id = atPeer, o.e.sends.add(o)
+	o.move.l = l
+	o.enlist()
+}
+
+// sendEager sends the whole message, and reports whether its memory is free again.
+func (l *link) sendEager(o *op, id uint32) (free bool) {
+	e := l.e
+	h := wire.Eager{Credit: o.proc.tell(), ID: id, Bits: uint64(o.bits)}
+	mem, contiguous := o.buf.piece()
+	if id == 0 && contiguous && o.size > smallPacketMax-wire.EagerBytes && e.held.Empty() {
+		return l.sendGathered(o, h, mem)
+	}
+	b := h.Append(e.buffer(wire.EagerBytes + o.size))
+	if contiguous {
+		b = append(b, mem...)
+	} else {
+		b = b[:wire.EagerBytes+o.size]
+		o.buf.read(b[wire.EagerBytes:], 0)
+	}
+	l.post(wire.KindEager, b)
+	return true
+}
+
+// sendGathered sends a message from where it is, which bmi may have to keep for a while.
+func (l *link) sendGathered(o *op, h wire.Eager, mem []byte) (free bool) {
+	e := l.e
+	k := e.newPacket(l, wire.KindEager)
+	k.buf = h.Append(e.pool.Take(wire.EagerBytes))
+	k.pieces = [2][]byte{k.buf, mem}
+	k.op = o
+	posted, err := e.ctx.PostSendUnexpectedList(l.addr, class, bmi.Tag(wire.KindEager), k.pieces[:], k)
+	switch {
+	case err == nil && posted.Done:
+		e.freePacket(k)
+		return true
+	case err == nil:
+		e.lent++
+		return false
+	}
+	// There is no room, or no connection: as with a small one, its packet waits for room.
+	b := append(h.Append(e.pool.Take(wire.EagerBytes+len(mem))), mem...)
+	e.freePacket(k)
+	l.post(wire.KindEager, b)
+	return true
+}
+
+// announce asks the peer to take a message that cannot be sent at once.
+func (o *op) announce(l *link) {
+	o.proc.charged += chargeBytes
+	o.wait(l)
+	r := wire.RTS{Credit: o.proc.tell(), ID: o.id, Bits: uint64(o.bits), Size: uint64(o.size), Piece: uint32(l.pieceMax)}
+	if _, contiguous := o.buf.piece(); !contiguous {
+		r.Piece = uint32(min(l.pieceMax, o.e.cfg.Limits.StagingBytes))
+	}
+	l.post(wire.KindRTS, r.Append(o.e.packetBuffer()))
+}
+
+// sendNow sends a small message for which no op is needed, if nothing stands in its way.
+func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) bool {
+	e := s.e
+	l := p.route
+	if l == nil || mode == Synchronous || len(mem) > smallPacketMax-wire.EagerBytes || len(mem) > l.eagerMax ||
+		!p.backlog.Empty() || p.left || s.revoked || s.broken != nil || s.closed || e.closed {
+		return false
+	}
+	if !p.allows(uint32(len(mem))) {
+		return false
+	}
+	p.charged += uint32(len(mem)) + chargeBytes
+	h := wire.Eager{Credit: p.tell(), Bits: uint64(bits)}
+	b := append(h.Append(e.packetBuffer()), mem...)
+	l.post(wire.KindEager, b)
+	return true
+}
+
+// flush sends what waited for room.
+func (p *Proc) flush() {
+	e := p.e
+	for o := p.backlog.Head(); o != nil; o = p.backlog.Head() {
+		p.backlog.Pop()
+		o.unlist()
+		o.at = nowhere
+		l, err := p.via()
+		if err == nil && e.sends.full() {
+			err = errNoNames // there were some when it was posted
+		}
+		if err != nil {
+			o.err = err
+			o.complete()
+		} else if !o.transmit(l) {
+			o.at = atBacklog
+			p.backlog.PutBack(o)
+			o.enlist()
+			return
+		}
+	}
+}
+
+// acked ends a synchronous send whose receive has begun.
+func (e *Engine) acked(p *Proc, id uint32) {
+	o := e.sends.get(id)
+	if o == nil || o.proc != p || o.at != atPeer {
+		p.broke("an ACK for send %d, which waits for none", id)
+		return
+	}
+	e.sends.remove(id)
+	o.unlist()
+	o.complete()
+}
+
+// A sendTable gives names to sends that wait for a peer. A name is not used again soon.
+type sendTable struct {
+	slots []sendSlot
+	free  []uint32
+}
+
+type sendSlot struct {
+	o   *op
+	gen uint32
+}
+
+const (
+	slotBits = 20
+	slotMask = 1<<slotBits - 1
+	genMask  = 1<<(32-slotBits) - 1
+)
+
+// add names a send; 0 is no name.
+func (t *sendTable) add(o *op) uint32 {
+	if len(t.free) == 0 {
+		if len(t.slots) > slotMask {
+			panic("mpi/core: more sends than names: refused lets none begin")
+		}
+		t.slots = append(t.slots, sendSlot{})
+		t.free = append(t.free, uint32(len(t.slots)-1))
+	}
+	i := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	s := &t.slots[i]
+	s.o = o
+	if s.gen = (s.gen + 1) & genMask; s.gen == 0 {
+		s.gen = 1
+	}
+	return s.gen<<slotBits | i
+}
+
+// get is the send of a name, or nil.
+func (t *sendTable) get(id uint32) *op {
+	i := id & slotMask
+	if i >= uint32(len(t.slots)) || t.slots[i].gen != id>>slotBits {
+		return nil
+	}
+	return t.slots[i].o
+}
+
+func (t *sendTable) remove(id uint32) {
+	i := id & slotMask
+	t.slots[i].o = nil
+	t.free = append(t.free, i)
+}
+
+// full tells whether there are as many names as there can be.
+func (t *sendTable) full() bool { return len(t.free) == 0 && len(t.slots) > slotMask }
+
+var errNoNames = errclass.New(errclass.NoMem, "a million sends wait for their receives: wait for some of them first")
+
+// isRoom tells whether an error of a post says to try again later.
+func isRoom(err error) bool { return errors.Is(err, bmi.ErrAgain) }

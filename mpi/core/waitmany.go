@@ -1,0 +1,184 @@
+package core
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// WaitAny waits until one of the requests ended, and tells which; -1 if all are null, ended
+// or inactive (MPI-4.1, 3.7.5).
+func (e *Engine) WaitAny(ctx context.Context, rs []Request) (int, Status, error) {
+	for {
+		i, st, ok, err := e.anyOf(rs)
+		if ok {
+			return i, st, err
+		}
+		if err := e.awaitAny(ctx, rs); err != nil {
+			return -1, Status{}, err
+		}
+	}
+}
+
+// TestAny is WaitAny without waiting; ok tells whether one ended, or none is active.
+func (e *Engine) TestAny(rs []Request) (i int, st Status, ok bool, err error) {
+	e.progressFor(rs)
+	return e.anyOf(rs)
+}
+
+// anyOf collects the first that ended. ok is also true if there is nothing to wait for.
+func (e *Engine) anyOf(rs []Request) (i int, st Status, ok bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	idle := true
+	for i, r := range rs {
+		if r.idleLocked() {
+			continue
+		}
+		idle = false
+		if r.op.state == opDone {
+			st, err := r.collect()
+			return i, st, true, err
+		}
+	}
+	return -1, Empty, idle, nil
+}
+
+// WaitSome waits until at least one ended, and appends the indices of all that did to
+// indices; none if all are null, ended or inactive. statuses and errs belong to rs, index by
+// index, and may be nil. The error is errclass.InStatus if an operation failed.
+func (e *Engine) WaitSome(ctx context.Context, rs []Request, indices []int, statuses []Status, errs []error) ([]int, error) {
+	for {
+		out, idle, err := e.someOf(rs, indices, statuses, errs)
+		if idle || len(out) > len(indices) {
+			return out, err
+		}
+		if err := e.awaitAny(ctx, rs); err != nil {
+			return out, err
+		}
+	}
+}
+
+// TestSome is WaitSome without waiting.
+func (e *Engine) TestSome(rs []Request, indices []int, statuses []Status, errs []error) ([]int, error) {
+	e.progressFor(rs)
+	out, _, err := e.someOf(rs, indices, statuses, errs)
+	return out, err
+}
+
+func (e *Engine) someOf(rs []Request, out []int, statuses []Status, errs []error) (_ []int, idle bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	idle = true
+	for i, r := range rs {
+		if r.idleLocked() {
+			continue
+		}
+		idle = false
+		if r.op.state == opDone {
+			err = result(err, i, r, statuses, errs)
+			out = append(out, i)
+		}
+	}
+	return out, idle, err
+}
+
+// WaitAll waits until all ended. statuses and errs belong to rs, index by index, and may be
+// nil. The error is errclass.InStatus if an operation failed.
+func (e *Engine) WaitAll(ctx context.Context, rs []Request, statuses []Status, errs []error) error {
+	for {
+		ended, err := e.allOf(rs, statuses, errs)
+		if ended {
+			return err
+		}
+		i := 0 // those before it are ready, and stay so
+		if err := e.await(ctx, func() bool { i += readies(rs[i:]); return i == len(rs) }); err != nil {
+			return err
+		}
+	}
+}
+
+// TestAll tells whether all ended; if not, none of them is collected.
+func (e *Engine) TestAll(rs []Request, statuses []Status, errs []error) (bool, error) {
+	e.progressFor(rs)
+	return e.allOf(rs, statuses, errs)
+}
+
+func (e *Engine) allOf(rs []Request, statuses []Status, errs []error) (ended bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range rs {
+		if !r.idleLocked() && r.op.state != opDone {
+			return false, nil
+		}
+	}
+	for i, r := range rs {
+		if r.idleLocked() {
+			if statuses != nil {
+				statuses[i] = Empty
+			}
+			if errs != nil {
+				errs[i] = nil
+			}
+			continue
+		}
+		err = result(err, i, r, statuses, errs)
+	}
+	return true, err
+}
+
+// result collects one of several requests.
+func result(before error, i int, r Request, statuses []Status, errs []error) error {
+	st, err := r.collect()
+	if statuses != nil {
+		statuses[i] = st
+	}
+	if errs != nil {
+		errs[i] = err
+	}
+	if err == nil || before != nil {
+		return before
+	}
+	return errclass.Wrap(errclass.InStatus, err, "request %d of several failed", i)
+}
+
+// progressFor polls unless all ended already.
+func (e *Engine) progressFor(rs []Request) {
+	if readies(rs) < len(rs) {
+		e.Progress()
+	}
+}
+
+// awaitAny waits until one of those that are active has ended.
+func (e *Engine) awaitAny(ctx context.Context, rs []Request) error {
+	var few [32]Request
+	active := few[:0]
+	e.mu.Lock()
+	for _, r := range rs {
+		if !r.idleLocked() {
+			active = append(active, r)
+		}
+	}
+	e.mu.Unlock()
+	if len(active) == 0 {
+		return nil // somebody else has collected the last of them
+	}
+	return e.await(ctx, func() bool {
+		for _, r := range active {
+			if r.ready() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// readies is how many at the front are not active.
+func readies(rs []Request) int {
+	for i, r := range rs {
+		if r.op != nil && !r.ready() {
+			return i
+		}
+	}
+	return len(rs)
+}

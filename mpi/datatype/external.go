@@ -1,0 +1,33 @@
+package datatype
+
+// PackExternalSize is how many bytes count elements are in external32
+// (MPI_Pack_external_size, MPI-4.1, 5.3): as many as PackSize says, as Go's scalars have
+// the sizes that external32 gives their counterparts.
+func (t *Type) PackExternalSize(count int) (int, error) { return t.PackSize(count) }
+
+// PackExternal is Pack in the representation external32, which is the same on all
+// machines: big-endian, without padding (MPI_Pack_external, MPI-4.1, 5.3 and 14.5.2).
+func (t *Type) PackExternal(dst, mem []byte, origin, count int) (n int, err error) {
+	total, err := t.total(len(mem), origin, count)
+	if err != nil {
+		return 0, err
+	}
+	if total > len(dst) {
+		return 0, errShort(total, len(dst))
+	}
+	m := mover{mem: mem, buf: dst[:total], op: opPackExternal}
+	m.elements(t.shape.wire, t.extent, origin, count)
+	return total, nil
+}
+
+// UnpackExternal is Unpack from the representation external32 (MPI_Unpack_external,
+// MPI-4.1, 5.3). If src ends within a number, that number is not taken.
+func (t *Type) UnpackExternal(mem []byte, origin, count int, src []byte) (n int, err error) {
+	total, err := t.room(len(mem), origin, count)
+	if err != nil {
+		return 0, err
+	}
+	m := mover{mem: mem, buf: src[:min(total, len(src))], op: opUnpackExternal}
+	m.elements(t.shape.wire, t.extent, origin, count)
+	return len(m.buf) - m.dropped, nil
+}

@@ -1,0 +1,176 @@
+package datatype
+
+import "encoding/binary"
+
+// The kernels below are where bytes move. A run is length bytes of units of unit bytes;
+// in memory runs are stride bytes apart, in the buffer gap bytes.
+
+// run moves a run at mem[at] that is packed at buf[pos]. For external32 only whole units.
+func (m *mover) run(length, unit, at, pos int) {
+	switch m.op {
+	case opPack:
+		copy(m.buf[pos:pos+length], m.mem[at:])
+	case opUnpack:
+		copy(m.mem[at:at+length], m.buf[pos:])
+	case opPackExternal:
+		m.dropped = swap(m.buf[pos:pos+length], m.mem[at:at+length], unit)
+	case opUnpackExternal:
+		m.dropped = swap(m.mem[at:at+length], m.buf[pos:pos+length], unit)
+	}
+}
+
+// runs moves count runs, the first at mem[at] and buf[pos].
+func (m *mover) runs(length, unit, at, stride, pos, gap, count int) {
+	switch m.op {
+	case opPack:
+		copyRuns(m.buf, pos, gap, m.mem, at, stride, length, count)
+	case opUnpack:
+		copyRuns(m.mem, at, stride, m.buf, pos, gap, length, count)
+	case opPackExternal:
+		swapRuns(m.buf, pos, gap, m.mem, at, stride, length, unit, count)
+	case opUnpackExternal:
+		swapRuns(m.mem, at, stride, m.buf, pos, gap, length, unit, count)
+	}
+}
+
+// blocks moves blocks first up to end of a node that is placed at mem[at]; that of first
+// is packed at buf[pos].
+func (m *mover) blocks(n *node, first, end, at, pos int) {
+	offs, ends, from := n.offs[first:end], n.ends[first:end], 0
+	if first > 0 {
+		from = n.ends[first-1]
+	}
+	pos -= from
+	switch m.op {
+	case opPack:
+		mem, buf := m.mem, m.buf
+		for i, off := range offs {
+			copyBlock(buf, pos+from, mem, at+off, ends[i]-from)
+			from = ends[i]
+		}
+	case opUnpack:
+		mem, buf := m.mem, m.buf
+		for i, off := range offs {
+			copyBlock(mem, at+off, buf, pos+from, ends[i]-from)
+			from = ends[i]
+		}
+	default:
+		for i, off := range offs {
+			m.run(ends[i]-from, int(n.grain.unit), at+off, pos+from)
+			from = ends[i]
+		}
+	}
+}
+
+// copyBlock copies a block; one that is a scalar goes through a register.
+func copyBlock(dst []byte, d int, src []byte, s, length int) {
+	switch length {
+	case 4:
+		copy4(dst, d, src, s)
+	case 8:
+		copy8(dst, d, src, s)
+	default:
+		copy(dst[d:d+length], src[s:])
+	}
+}
+
+// copyRuns copies count runs from src[s] to dst[d] that are ss and ds bytes apart there.
+// Scalars, and pairs of them, are moved through a register.
+func copyRuns(dst []byte, d, ds int, src []byte, s, ss, length, count int) {
+	switch length {
+	case 1:
+		for range count {
+			dst[d] = src[s]
+			d, s = d+ds, s+ss
+		}
+	case 2:
+		for range count {
+			binary.NativeEndian.PutUint16(dst[d:], binary.NativeEndian.Uint16(src[s:]))
+			d, s = d+ds, s+ss
+		}
+	case 4:
+		for range count {
+			copy4(dst, d, src, s)
+			d, s = d+ds, s+ss
+		}
+	case 8:
+		for range count {
+			copy8(dst, d, src, s)
+			d, s = d+ds, s+ss
+		}
+	case 12:
+		for range count {
+			copy8(dst, d, src, s)
+			copy4(dst, d+8, src, s+8)
+			d, s = d+ds, s+ss
+		}
+	case 16:
+		for range count {
+			copy8(dst, d, src, s)
+			copy8(dst, d+8, src, s+8)
+			d, s = d+ds, s+ss
+		}
+	default:
+		for range count {
+			copy(dst[d:d+length], src[s:])
+			d, s = d+ds, s+ss
+		}
+	}
+}
+
+func copy4(dst []byte, d int, src []byte, s int) {
+	binary.NativeEndian.PutUint32(dst[d:], binary.NativeEndian.Uint32(src[s:]))
+}
+
+func copy8(dst []byte, d int, src []byte, s int) {
+	binary.NativeEndian.PutUint64(dst[d:], binary.NativeEndian.Uint64(src[s:]))
+}
+
+// swap copies whole units between the machine's order of bytes and the big-endian one,
+// which is the same either way, and returns how many bytes of a unit were left over. dst
+// and src are of one length.
+func swap(dst, src []byte, unit int) (left int) {
+	left = len(src) % unit
+	n := len(src) - left
+	dst, src = dst[:n], src[:n]
+	switch unit {
+	case 2:
+		for i := 0; i+2 <= len(src); i += 2 {
+			binary.BigEndian.PutUint16(dst[i:], binary.NativeEndian.Uint16(src[i:]))
+		}
+	case 4:
+		for i := 0; i+4 <= len(src); i += 4 {
+			binary.BigEndian.PutUint32(dst[i:], binary.NativeEndian.Uint32(src[i:]))
+		}
+	case 8:
+		for i := 0; i+8 <= len(src); i += 8 {
+			binary.BigEndian.PutUint64(dst[i:], binary.NativeEndian.Uint64(src[i:]))
+		}
+	default:
+		copy(dst, src)
+	}
+	return left
+}
+
+// swapRuns is copyRuns that swaps.
+func swapRuns(dst []byte, d, ds int, src []byte, s, ss, length, unit, count int) {
+	switch {
+	case unit == 1:
+		copyRuns(dst, d, ds, src, s, ss, length, count)
+	case unit == 4 && length == 4:
+		for range count {
+			binary.BigEndian.PutUint32(dst[d:], binary.NativeEndian.Uint32(src[s:]))
+			d, s = d+ds, s+ss
+		}
+	case unit == 8 && length == 8:
+		for range count {
+			binary.BigEndian.PutUint64(dst[d:], binary.NativeEndian.Uint64(src[s:]))
+			d, s = d+ds, s+ss
+		}
+	default:
+		for range count {
+			swap(dst[d:d+length], src[s:s+length], unit)
+			d, s = d+ds, s+ss
+		}
+	}
+}

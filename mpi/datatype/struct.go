@@ -1,0 +1,45 @@
+package datatype
+
+import (
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// Struct is blocks of blockLengths[i] times types[i], displacements[i] bytes behind the
+// buffer's address (MPI_Type_create_struct, MPI-4.1, 5.1.2). Its extent is rounded up to
+// the alignment of its most aligned leaf; for Go's structs Of knows better.
+func Struct(blockLengths, displacements []int, types []*Type) (*Type, error) {
+	if len(blockLengths) != len(displacements) || len(types) != len(displacements) {
+		return nil, errclass.New(errclass.Arg, "%d block lengths and %d types for %d displacements: give one of each for each block",
+			len(blockLengths), len(types), len(displacements))
+	}
+	for i, t := range types {
+		if err := checkCounts(t, blockLengths[i]); err != nil {
+			return nil, err
+		}
+	}
+	var c sums
+	l := newCollector(&c, !sameGrains(types))
+	for i, t := range types {
+		l.add(t.shape.repeat(&c, blockLengths[i], t.extent).shift(&c, displacements[i]))
+	}
+	ints := slices.Concat([]int{len(types)}, blockLengths)
+	return newType(l.done(), &c, Contents{CombinerStruct, ints, slices.Clone(displacements), slices.Clone(types)})
+}
+
+// sameGrains reports whether all data of the types is of one grain.
+func sameGrains(types []*Type) bool {
+	first := mixed
+	for _, t := range types {
+		g := t.shape.grain
+		switch {
+		case t.shape.size == 0:
+		case g == mixed || first != mixed && g != first:
+			return false
+		default:
+			first = g
+		}
+	}
+	return true
+}

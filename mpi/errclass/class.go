@@ -1,0 +1,51 @@
+package errclass
+
+//go:generate go tool stringer -type=Class -linecomment -output=class_string.go
+
+// A Class is an MPI error class (MPI-4.1, 9.4). It is an error itself, so that
+// errors.Is(err, errclass.Truncate) tells whether err is of that class.
+type Class int
+
+// The classes of the standard, and those of user-level failure mitigation (ULFM).
+const (
+	Success              Class = iota // MPI_SUCCESS
+	Buffer                            // MPI_ERR_BUFFER
+	Count                             // MPI_ERR_COUNT
+	Type                              // MPI_ERR_TYPE
+	Tag                               // MPI_ERR_TAG
+	Comm                              // MPI_ERR_COMM
+	Rank                              // MPI_ERR_RANK
+	Request                           // MPI_ERR_REQUEST
+	Root                              // MPI_ERR_ROOT
+	Group                             // MPI_ERR_GROUP
+	Op                                // MPI_ERR_OP
+	Topology                          // MPI_ERR_TOPOLOGY
+	Dims                              // MPI_ERR_DIMS
+	Arg                               // MPI_ERR_ARG
+	Unknown                           // MPI_ERR_UNKNOWN
+	Truncate                          // MPI_ERR_TRUNCATE
+	Other                             // MPI_ERR_OTHER
+	Intern                            // MPI_ERR_INTERN
+	Pending                           // MPI_ERR_PENDING
+	InStatus                          // MPI_ERR_IN_STATUS
+	NoMem                             // MPI_ERR_NO_MEM
+	Keyval                            // MPI_ERR_KEYVAL
+	Info                              // MPI_ERR_INFO
+	InfoKey                           // MPI_ERR_INFO_KEY
+	InfoNoKey                         // MPI_ERR_INFO_NOKEY
+	InfoValue                         // MPI_ERR_INFO_VALUE
+	Name                              // MPI_ERR_NAME
+	Port                              // MPI_ERR_PORT
+	Service                           // MPI_ERR_SERVICE
+	Spawn                             // MPI_ERR_SPAWN
+	UnsupportedOperation              // MPI_ERR_UNSUPPORTED_OPERATION
+	Session                           // MPI_ERR_SESSION
+	ProcAborted                       // MPI_ERR_PROC_ABORTED
+	ValueTooLarge                     // MPI_ERR_VALUE_TOO_LARGE
+	ProcFailed                        // MPIX_ERR_PROC_FAILED
+	ProcFailedPending                 // MPIX_ERR_PROC_FAILED_PENDING
+	Revoked                           // MPIX_ERR_REVOKED
+)
+
+// Error implements error.
+func (c Class) Error() string { return c.String() }

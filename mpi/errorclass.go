@@ -1,0 +1,83 @@
+package mpi
+
+import (
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// A program's own error classes are for errors that its libraries make: &Error{Class: c, Text:
+// "..."}. Error codes need no numbers of their own in Go, where they are values (MPI-4.1, 9.5).
+
+// classesMax bounds the error classes that a process adds.
+const classesMax = 1 << 16
+
+// errorClasses are those that were added to a process.
+type errorClasses struct {
+	mu    sync.Mutex
+	added []addedClass // class i is errclass.Revoked+1+i
+}
+
+type addedClass struct {
+	text    string
+	removed bool
+}
+
+// find is an added class; nil if it is none. mu is held.
+func (e *errorClasses) find(class ErrorClass) *addedClass {
+	i := int(class) - int(errclass.Revoked) - 1
+	if i < 0 || i >= len(e.added) || e.added[i].removed {
+		return nil
+	}
+	return &e.added[i]
+}
+
+// AddErrorClass makes an error class that no other has in this process
+// (MPI_Add_error_class; MPI-4.1, 9.5). Processes that add classes in the same order have the
+// same ones.
+func (p *Process) AddErrorClass() (class ErrorClass, err error) {
+	defer p.call("MPI_Add_error_class", &err)()
+	p.classes.mu.Lock()
+	defer p.classes.mu.Unlock()
+	if len(p.classes.added) == classesMax {
+		return ErrUnknown, errclass.New(errclass.NoMem, "%d error classes have been added, and there are no more", classesMax)
+	}
+	p.classes.added = append(p.classes.added, addedClass{})
+	return errclass.Revoked + ErrorClass(len(p.classes.added)), nil
+}
+
+// RemoveErrorClass takes back what AddErrorClass made; its number is not used again
+// (MPI_Remove_error_class; MPI-4.1, 9.5).
+func (p *Process) RemoveErrorClass(class ErrorClass) (err error) {
+	defer p.call("MPI_Remove_error_class", &err)()
+	return p.changeClass(class, addedClass{removed: true})
+}
+
+// AddErrorString sets what ErrorString says of a class that was added (MPI_Add_error_string;
+// MPI-4.1, 9.5). It may be set again.
+func (p *Process) AddErrorString(class ErrorClass, text string) (err error) {
+	defer p.call("MPI_Add_error_string", &err)()
+	return p.changeClass(class, addedClass{text: text})
+}
+
+func (p *Process) changeClass(class ErrorClass, to addedClass) error {
+	p.classes.mu.Lock()
+	defer p.classes.mu.Unlock()
+	added := p.classes.find(class)
+	if added == nil {
+		return errclass.New(errclass.Arg, "%v is no error class that was added here: take one that AddErrorClass returned", class)
+	}
+	*added = to
+	return nil
+}
+
+// ErrorString is what is known of an error class: the standard's name, or what AddErrorString
+// has set (MPI_Error_string; MPI-4.1, 9.4).
+func (p *Process) ErrorString(class ErrorClass) string {
+	p.classes.mu.Lock()
+	defer p.classes.mu.Unlock()
+	if added := p.classes.find(class); added != nil && added.text != "" {
+		return added.text
+	}
+	return class.String()
+}

@@ -1,0 +1,117 @@
+package mpi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// An Error is a failed call: its class, and a sentence that says what to do (MPI-4.1, 9.3).
+// errors.As finds it, and errors.Is(err, mpi.ErrTruncate) its class.
+type Error = errclass.Error
+
+// An ErrorClass is one of the standard's error classes (MPI-4.1, 9.4).
+type ErrorClass = errclass.Class
+
+// The error classes of the standard, and those of user-level failure mitigation (ULFM).
+const (
+	Success                 = errclass.Success
+	ErrBuffer               = errclass.Buffer
+	ErrCount                = errclass.Count
+	ErrType                 = errclass.Type
+	ErrTag                  = errclass.Tag
+	ErrComm                 = errclass.Comm
+	ErrRank                 = errclass.Rank
+	ErrRequest              = errclass.Request
+	ErrRoot                 = errclass.Root
+	ErrGroup                = errclass.Group
+	ErrOp                   = errclass.Op
+	ErrTopology             = errclass.Topology
+	ErrDims                 = errclass.Dims
+	ErrArg                  = errclass.Arg
+	ErrUnknown              = errclass.Unknown
+	ErrTruncate             = errclass.Truncate
+	ErrOther                = errclass.Other
+	ErrIntern               = errclass.Intern
+	ErrPending              = errclass.Pending
+	ErrInStatus             = errclass.InStatus
+	ErrNoMem                = errclass.NoMem
+	ErrKeyval               = errclass.Keyval
+	ErrInfo                 = errclass.Info
+	ErrInfoKey              = errclass.InfoKey
+	ErrInfoNoKey            = errclass.InfoNoKey
+	ErrInfoValue            = errclass.InfoValue
+	ErrName                 = errclass.Name
+	ErrPort                 = errclass.Port
+	ErrService              = errclass.Service
+	ErrSpawn                = errclass.Spawn
+	ErrUnsupportedOperation = errclass.UnsupportedOperation
+	ErrSession              = errclass.Session
+	ErrProcAborted          = errclass.ProcAborted
+	ErrValueTooLarge        = errclass.ValueTooLarge
+	ErrProcFailed           = errclass.ProcFailed
+	ErrProcFailedPending    = errclass.ProcFailedPending
+	ErrRevoked              = errclass.Revoked
+)
+
+// ClassOf is the class of an error: Success of nil, ErrOther of one that is not of this
+// package (MPI_Error_class; MPI-4.1, 9.4).
+func ClassOf(err error) ErrorClass { return errclass.Of(err) }
+
+// An ErrorHandler is called with every error of a communicator's calls before they return
+// it (MPI-4.1, 9.3). nil stands for MPI_ERRORS_RETURN, which is what communicators begin
+// with; new ones have the handler of the one that they were made from.
+type ErrorHandler func(c *Comm, err error)
+
+// ErrorsAreFatal ends the job with exit code 1 (MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT;
+// MPI-4.1, 9.3).
+func ErrorsAreFatal(c *Comm, err error) {
+	// Where it returns, as in jobs whose ranks share a process, the caller gets the error
+	// after all.
+	_ = c.p.Abort(1, err.Error())
+}
+
+// SetErrorHandler has h called with the errors of calls on c from now on
+// (MPI_Comm_set_errhandler; MPI-4.1, 9.3.1). Errors of calls without a communicator go to
+// the handler of Process.Self.
+func (c *Comm) SetErrorHandler(h ErrorHandler) (err error) {
+	defer c.call("MPI_Comm_set_errhandler", &err)()
+	if err := c.checkLive(); err != nil {
+		return err
+	}
+	if h == nil {
+		c.onErr.Store(nil)
+	} else {
+		c.onErr.Store(&h)
+	}
+	return nil
+}
+
+// ErrorHandler is what SetErrorHandler set, nil for MPI_ERRORS_RETURN
+// (MPI_Comm_get_errhandler; MPI-4.1, 9.3.1).
+func (c *Comm) ErrorHandler() ErrorHandler {
+	if c == nil {
+		return nil
+	}
+	if h := c.onErr.Load(); h != nil {
+		return *h
+	}
+	return nil
+}
+
+// CallErrorHandler has the communicator's handler treat an error of the program's own
+// (MPI_Comm_call_errhandler; MPI-4.1, 9.5), and returns it.
+func (c *Comm) CallErrorHandler(err error) error { return c.fail(err) }
+
+// fail is how every error of a call on c is returned. What ends because the caller's
+// context.Context did is no error of the communicator's.
+func (c *Comm) fail(err error) error {
+	if c == nil || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if h := c.onErr.Load(); h != nil {
+		(*h)(c, err)
+	}
+	return err
+}

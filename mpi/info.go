@@ -1,0 +1,40 @@
+package mpi
+
+import "github.com/viaduct-hpc/viaduct/mpi/info"
+
+// An Info is keys with values, by which programs hand hints to operations (MPI-4.1, 10). nil
+// is MPI_INFO_NULL.
+type Info = info.Info
+
+// NewInfo makes an Info of keys and values in turn.
+func NewInfo(keysAndValues ...string) (*Info, error) { return info.New(keysAndValues...) }
+
+// SetInfo gives the communicator new hints, of which none changes what it does; a copy is kept
+// (MPI_Comm_set_info; MPI-4.1, 7.4.4).
+func (c *Comm) SetInfo(hints *Info) (err error) {
+	defer c.call("MPI_Comm_set_info", &err)()
+	if err := c.checkLive(); err != nil {
+		return err
+	}
+	c.keepInfo(hints)
+	return nil
+}
+
+// keepInfo keeps a copy of hints.
+func (c *Comm) keepInfo(hints *Info) {
+	kept, _ := hints.Dup() // fails only for nil, of which there is no copy
+	c.parts.info.Store(kept)
+}
+
+// Info is a copy of the communicator's hints, empty if it has none (MPI_Comm_get_info;
+// MPI-4.1, 7.4.4).
+func (c *Comm) Info() *Info {
+	if c != nil {
+		if kept := c.parts.info.Load(); kept != nil {
+			if dup, err := kept.Dup(); err == nil {
+				return dup
+			}
+		}
+	}
+	return new(Info)
+}

@@ -1,0 +1,146 @@
+package mpi
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/viaduct-hpc/viaduct/mpi/boot"
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi"
+)
+
+// Init begins a process's part in its job (MPI_Init, MPI_Init_thread; MPI-4.1, 11.2.1): it
+// waits until all others do the same, and knows then where they are; processes that were
+// spawned connect to those that spawned them. ctx, or Options.InitTimeMax, bounds that. Every
+// Process has to be finalized. The class of errors is ErrOther, ErrArg if the options make no
+// sense, or ErrPort if those that spawned the process do not listen.
+func Init(ctx context.Context, o Options) (*Process, error) {
+	if ctx == nil {
+		return nil, errclass.New(errclass.Arg, "Init needs a context, take context.Background()")
+	}
+	o = o.withDefaults()
+	ctx, cancel := boundedBy(ctx, o.InitTimeMax)
+	defer cancel()
+	b, err := findBoot(ctx, o.Boot)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{boot: b, log: o.Log, hook: o.Hook, manual: o.Endpoint.Manual, initTimeMax: o.InitTimeMax}
+	if err := p.start(ctx, o); err != nil {
+		p.tellParent(err)
+		p.giveUp()
+		return nil, err
+	}
+	return p, nil
+}
+
+// start opens what the process communicates with.
+func (p *Process) start(ctx context.Context, o Options) error {
+	b := p.boot
+	if err := p.findParent(ctx); err != nil {
+		return err
+	}
+	oneHost, err := exchangeHosts(ctx, b, o.Host)
+	if err != nil {
+		return err
+	}
+	card := core.Card{ID: newID(), Host: o.Host}
+	pl, err := p.listen(ctx, o, listenName(b.JobID(), b.Rank(), card.ID), oneHost)
+	if err != nil {
+		return err
+	}
+	card.Addresses = p.ep.Addresses()
+	p.engine, err = core.New(core.Config{
+		Endpoint: p.ep, Self: card, Log: o.Log, Limits: o.Limits, Manual: o.Endpoint.Manual,
+		Route: func(peer core.Card) []string { return pl.route(o.Host, peer) },
+	})
+	if err != nil {
+		return err
+	}
+	if p.cards, err = exchangeCards(ctx, b, card); err != nil {
+		return err
+	}
+	if err := pl.checkRoutes(card, p.cards); err != nil {
+		return err
+	}
+	procs := make([]*core.Proc, len(p.cards))
+	for rank, c := range p.cards {
+		if procs[rank], err = p.engine.Proc(c); err != nil {
+			return err
+		}
+		procs[rank].Call(strconv.Itoa(rank)) // in the world, as launchers say
+	}
+	if err := p.openWorlds(procs); err != nil {
+		return err
+	}
+	return p.meetParent(ctx)
+}
+
+// listen opens the endpoint.
+func (p *Process) listen(ctx context.Context, o Options, name string, oneHost bool) (plan, error) {
+	has, err := drivers(ctx, o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	secret := p.boot.Secret()
+	pl, err := choosePlan(o.Method, surrounding{drivers: has, oneHost: oneHost, keyed: udpKeyed(secret)})
+	if err != nil {
+		return nil, err
+	}
+	host := o.ListenHost
+	if host == "" && pl.needsHost() {
+		if host, err = listenHost(ctx, oneHost); err != nil {
+			return nil, errclass.Wrap(errclass.Other, err, "set %s to an address of this machine", ListenHostEnv)
+		}
+	}
+	p.ep, err = pl.open(ctx, o.Endpoint, name, host, secret)
+	return pl, err
+}
+
+// giveUp undoes an Init that failed.
+func (p *Process) giveUp() {
+	p.ending.Store(true)
+	p.finalized.Store(true)
+	ctx, cancel := context.WithCancel(background)
+	cancel() // nothing was sent
+	if p.engine != nil {
+		_ = p.engine.Close(ctx) // the reason for giving up is told already
+	}
+	if p.ep != nil {
+		_ = p.ep.Shutdown(ctx)
+	}
+	_ = p.boot.Close()
+}
+
+// findBoot is what started the process.
+func findBoot(ctx context.Context, given boot.Boot) (boot.Boot, error) {
+	if given != nil {
+		return given, nil
+	}
+	b, ok, err := pmi.FromEnvironment(ctx)
+	if err != nil {
+		return nil, errclass.Wrap(errclass.Other, err, "cannot join the job that started this process")
+	}
+	if ok {
+		return b, nil
+	}
+	lone, err := boot.Local(1)
+	if err != nil {
+		return nil, err
+	}
+	return alone{lone[0]}, nil
+}
+
+// alone is the Boot of a process that nobody launched: its job is the operating-system
+// process, which can be ended.
+type alone struct{ *boot.LocalBoot }
+
+// Abort implements boot.Boot.
+func (alone) Abort(code int, why string) error {
+	fmt.Fprintln(os.Stderr, "mpi: aborted:", why)
+	os.Exit(code)
+	return nil
+}

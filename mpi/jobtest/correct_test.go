@@ -1,0 +1,98 @@
+package jobtest
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/race"
+)
+
+// TestEverything: the same program gives the same over every method and with every number of
+// processes, more of them than processors included.
+func TestEverything(t *testing.T) {
+	for _, method := range methods {
+		for _, n := range sizes(method) {
+			t.Run(fmt.Sprintf("over=%s/ranks=%d", method, n), func(t *testing.T) {
+				newJob(t, n, "everything", method).run()
+			})
+		}
+	}
+}
+
+// sizes are the numbers of ranks that everything is tested with.
+func sizes(method string) []int {
+	switch {
+	case !race.Enabled:
+		return []int{1, 2, 3, 4, 7, 16}
+	case method == shm || method == tcp:
+		return []int{2, 16}
+	}
+	return []int{1, 3, 7}
+}
+
+// TestTheMethodThatIsChosen: nobody says by what messages travel.
+func TestTheMethodThatIsChosen(t *testing.T) {
+	newJob(t, 4, "everything", "").run()
+}
+
+// TestNobodyLaunchedIt: a process of its own is a whole job.
+func TestNobodyLaunchedIt(t *testing.T) {
+	j := newJob(t, 1, "init by itself", "")
+	j.cmd.Args = j.cmd.Args[:1]
+	j.env(launcherVariable, "")
+	j.run()
+}
+
+// TestAProgramWithoutMethods: it has those of a plugin, which the environment names.
+func TestAProgramWithoutMethods(t *testing.T) {
+	bare, path := built(t, "bare", "./testdata/bare"), plugin(t, "bmi-method-via")
+	for _, method := range []string{"", shm, udp} {
+		t.Run("MPI_METHOD="+method, func(t *testing.T) {
+			j := newJob(t, 3, "everything", method)
+			j.cmd.Args[len(j.cmd.Args)-1] = bare
+			j.env("BMI_PLUGINS", path).env("BMI_PLUGIN_ENV", "VIADUCT_SHM_DIR,VIADUCT_UDP_KEY")
+			j.run()
+			for rank := range 3 {
+				assert.Contains(t, j.out.String(), fmt.Sprintf("rank %d of 3 by %s", rank, method))
+			}
+			assert.Equal(t, 3, strings.Count(j.out.String(), "sum 3\n"), "%s", j.out.String())
+		})
+	}
+}
+
+// TestBadInput: mistakes in calls have their class and a sentence, over each kind of method.
+func TestBadInput(t *testing.T) {
+	for _, method := range []string{shm, tcp} {
+		for _, n := range []int{1, 2, 3} {
+			t.Run(fmt.Sprintf("over=%s/ranks=%d", method, n), func(t *testing.T) {
+				newJob(t, n, "bad input", method).run()
+			})
+		}
+	}
+}
+
+// TestFinalizeWithPendingRequests: it says so, and ends all the same.
+func TestFinalizeWithPendingRequests(t *testing.T) {
+	newJob(t, 3, "pending", shm).run()
+}
+
+// TestAMethodThatThereIsNot: Init says so in a sentence, and nobody waits for those who failed.
+func TestAMethodThatThereIsNot(t *testing.T) {
+	j := newJob(t, 3, "cannot", "via+pigeon")
+	require.Equal(t, faultCode, j.start().wait(), "%s", j.out.String())
+	assert.Regexp(t, `Init says: .*MPI_ERR_OTHER.*via\+pigeon`, j.out.String())
+}
+
+// TestTheLauncherItself is the command as users have it.
+func TestTheLauncherItself(t *testing.T) {
+	mpiexec := built(t, "mpiexec", "github.com/viaduct-hpc/viaduct/cmd/mpiexec")
+	j := newJob(t, 3, "everything", "")
+	j.cmd = &exec.Cmd{Path: mpiexec, Args: j.cmd.Args, Env: j.cmd.Env, Stdout: &j.out, Stderr: &j.out, SysProcAttr: j.cmd.SysProcAttr}
+	j.env(launcherVariable, "")
+	j.run()
+}

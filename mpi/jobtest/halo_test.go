@@ -1,0 +1,145 @@
+package jobtest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// side is that of the square block of a grid that every process has.
+const side = 6
+
+// halo computes on a grid that is a ring in its first dimension and has borders in the other:
+// each cell becomes a mixture of itself and its neighbours, those of other processes included.
+// Everybody checks the own block against the whole grid computed alone.
+func halo(t *checker, w *mpi.Comm) {
+	dims, err := mpi.DimsCreate(w.Size(), []int{0, 0})
+	require.NoError(t, err)
+	c, err := w.CartCreate(dims, []bool{true, false}, true)
+	require.NoError(t, err)
+	at, err := c.CartCoords(c.Rank())
+	require.NoError(t, err)
+	b := &block{comm: c, cells: make([]uint32, side*side)}
+	whole := newGrid(dims[0]*side, dims[1]*side)
+	b.copyFrom(whole, at)
+	for round := range 8 {
+		var around []uint32
+		if round%2 == 0 {
+			around = b.collective(t)
+		} else {
+			around = b.pairwise(t)
+		}
+		b.step(around)
+		whole = whole.step()
+		want := block{cells: make([]uint32, side*side)}
+		want.copyFrom(whole, at)
+		require.Equal(t, want.cells, b.cells, "round %d, block %v of %v", round, at, dims)
+	}
+	require.NoError(t, c.Free())
+}
+
+// A grid is computed by one process.
+type grid struct {
+	rows, columns int
+	cells         []uint32
+}
+
+func newGrid(rows, columns int) grid {
+	g := grid{rows, columns, make([]uint32, rows*columns)}
+	for i := range g.cells {
+		g.cells[i] = uint32(i*i + 7)
+	}
+	return g
+}
+
+// at is a cell; rows are a ring, and beyond the borders at left and right everything is 0.
+func (g grid) at(row, column int) uint32 {
+	if column < 0 || column >= g.columns {
+		return 0
+	}
+	return g.cells[(row+g.rows)%g.rows*g.columns+column]
+}
+
+func (g grid) step() grid {
+	next := newGrid(g.rows, g.columns)
+	for r := range g.rows {
+		for c := range g.columns {
+			next.cells[r*g.columns+c] = mix(g.at(r, c), g.at(r-1, c), g.at(r+1, c), g.at(r, c-1), g.at(r, c+1))
+		}
+	}
+	return next
+}
+
+// mix does not mistake a neighbour for another.
+func mix(here, above, below, left, right uint32) uint32 {
+	return here + 3*above + 5*below + 7*left + 11*right
+}
+
+// A block is the part of a grid that a process has.
+type block struct {
+	comm  *mpi.Comm
+	cells []uint32
+}
+
+func (b *block) copyFrom(g grid, at []int) {
+	for i := range b.cells {
+		b.cells[i] = g.at(at[0]*side+i/side, at[1]*side+i%side)
+	}
+}
+
+// edges are the outermost cells: above, below, at left and at right, in the order of neighbours
+// of a grid (MPI-4.1, 8.6).
+func (b *block) edges() []uint32 {
+	out := make([]uint32, 0, 4*side)
+	out = append(out, b.cells[:side]...)
+	out = append(out, b.cells[len(b.cells)-side:]...)
+	for _, column := range []int{0, side - 1} {
+		for row := range side {
+			out = append(out, b.cells[row*side+column])
+		}
+	}
+	return out
+}
+
+// collective exchanges the edges with a neighbourhood collective.
+func (b *block) collective(t *checker) []uint32 {
+	in := make([]uint32, 4*side)
+	require.NoError(t, mpi.NeighborAlltoall(b.comm, b.edges(), in))
+	return in
+}
+
+// pairwise exchanges them along one dimension after the other. What is sent in one direction
+// comes from the other one.
+func (b *block) pairwise(t *checker) []uint32 {
+	out, in := b.edges(), make([]uint32, 4*side)
+	for edge := range 4 {
+		from, to, err := b.comm.CartShift(edge/2, []int{-1, 1}[edge%2])
+		require.NoError(t, err)
+		opposite := edge ^ 1
+		_, err = mpi.Sendrecv(b.comm, out[edge*side:(edge+1)*side], to, edge, in[opposite*side:(opposite+1)*side], from, edge)
+		require.NoError(t, err)
+	}
+	return in
+}
+
+func (b *block) step(around []uint32) {
+	at := func(row, column int) uint32 {
+		switch {
+		case row < 0:
+			return around[column]
+		case row >= side:
+			return around[side+column]
+		case column < 0:
+			return around[2*side+row]
+		case column >= side:
+			return around[3*side+row]
+		}
+		return b.cells[row*side+column]
+	}
+	next := make([]uint32, len(b.cells))
+	for i := range next {
+		r, c := i/side, i%side
+		next[i] = mix(at(r, c), at(r-1, c), at(r+1, c), at(r, c-1), at(r, c+1))
+	}
+	b.cells = next
+}

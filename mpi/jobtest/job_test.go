@@ -1,0 +1,184 @@
+package jobtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/logtext"
+)
+
+// What jobs travel by.
+const (
+	shm       = "via+shm"
+	udp       = "via+udp" // with the job's key
+	tcp       = "tcp"
+	farMethod = "far-shm" // via+shm in a plugin's process
+)
+
+var methods = []string{shm, tcp, udp, farMethod}
+
+// jobTimeMax bounds a job, which mpiexec ends before its processes would end themselves.
+const jobTimeMax = 2 * time.Minute
+
+// goneTimeMax is how long what is killed takes to be gone.
+const goneTimeMax = 20 * time.Second
+
+// A job is mpiexec in a process of its own, and all that it started.
+type job struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	mark   string // in the environment of every process of the job
+	shmDir string
+	out    logtext.Buffer
+	began  time.Time
+}
+
+// marks counts jobs.
+var marks atomic.Int64
+
+// newJob is a job of n processes of a program, with options for mpiexec, that has not started.
+func newJob(t *testing.T, n int, program, method string, options ...string) *job {
+	t.Helper()
+	require.Contains(t, programs, program)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	j := &job{t: t, mark: fmt.Sprintf("JOBTEST_MARK=%d.%d", os.Getpid(), marks.Add(1)), shmDir: shortDir(t)}
+	args := append([]string{"-n", strconv.Itoa(n), "-timeout", jobTimeMax.String()}, options...)
+	j.cmd = exec.Command("/proc/self/exe", append(args, self)...)
+	j.cmd.Env = append(os.Environ(), launcherVariable+"=1", programVariable+"="+program, j.mark,
+		"MPI_METHOD="+method, "VIADUCT_SHM_DIR="+j.shmDir)
+	if method == farMethod {
+		j.env(pluginVariable, plugin(t, "bmi-method-via"))
+	}
+	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
+	j.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	return j
+}
+
+// shortDir is a directory for sockets, whose names must not be long.
+func shortDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "job")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (j *job) env(key, value string) *job {
+	j.cmd.Env = append(j.cmd.Env, key+"="+value)
+	return j
+}
+
+func (j *job) start() *job {
+	j.t.Helper()
+	j.began = time.Now()
+	require.NoError(j.t, j.cmd.Start())
+	j.t.Cleanup(func() {
+		for _, pid := range j.processes() { // there are none, unless the test has failed
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		_ = j.cmd.Wait()
+	})
+	return j
+}
+
+// wait waits for the end of the job, of which nothing may be left.
+func (j *job) wait() (code int) {
+	j.t.Helper()
+	_ = j.cmd.Wait() // the code tells more
+	j.nothingLeft()
+	return j.cmd.ProcessState.ExitCode()
+}
+
+// run starts a job, waits, and wants it to end well.
+func (j *job) run() {
+	j.t.Helper()
+	code := j.start().wait()
+	require.Equal(j.t, 0, code, "%s", j.out.String())
+	left, err := os.ReadDir(j.shmDir)
+	require.NoError(j.t, err)
+	assert.Empty(j.t, left, "a job that ends well leaves no files")
+}
+
+// nothingLeft waits until no process has the job's mark any more.
+func (j *job) nothingLeft() {
+	j.t.Helper()
+	if !assert.Eventually(j.t, func() bool { return len(j.processes()) == 0 }, goneTimeMax, 5*time.Millisecond) {
+		for _, pid := range j.processes() {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty if it is gone by now
+			j.t.Errorf("process %d is left: %q", pid, line)
+		}
+	}
+}
+
+// processes are those with the job's mark in their environment, which a process has from its
+// parent; those that have ended have none any more.
+func (j *job) processes() (pids []int) {
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(j.t, err)
+	for _, name := range environs {
+		text, err := os.ReadFile(name)
+		if err != nil || !bytes.Contains(append(text, 0), []byte(j.mark+"\x00")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		require.NoError(j.t, err)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// until waits until the job has written a text n times.
+func (j *job) until(n int, text string) {
+	j.t.Helper()
+	came := func() bool { return strings.Count(j.out.String(), text) >= n }
+	over := func() bool { return came() || ended(j.cmd.Process.Pid) }
+	assert.Eventually(j.t, over, jobTimeMax, 5*time.Millisecond)
+	require.True(j.t, came(), "%q does not come %d times:\n%s", text, n, &j.out)
+}
+
+// builds are the plugins that were built, each once.
+var builds struct {
+	sync.Mutex
+	dir   string
+	paths map[string]string
+}
+
+// plugin is the file of a plugin of this module.
+func plugin(t *testing.T, name string) string {
+	t.Helper()
+	return built(t, name, "github.com/viaduct-hpc/viaduct/cmd/"+name)
+}
+
+// built is the file of a program, built with the first test that wants it.
+func built(t *testing.T, name, from string) string {
+	t.Helper()
+	builds.Lock()
+	defer builds.Unlock()
+	if path, ok := builds.paths[name]; ok {
+		return path
+	}
+	if builds.dir == "" {
+		var err error
+		builds.dir, err = os.MkdirTemp("", "jobtest")
+		require.NoError(t, err)
+		builds.paths = map[string]string{}
+	}
+	path := filepath.Join(builds.dir, name)
+	out, err := exec.Command("go", "build", "-o", path, from).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	builds.paths[name] = path
+	return path
+}

@@ -1,0 +1,182 @@
+package jobtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// How a process is lost.
+const howVariable = "JOBTEST_HOW"
+
+// lose ends this process as the test wants it.
+func lose() {
+	if os.Getenv(howVariable) == "exit" {
+		os.Exit(0) // without Finalize
+	}
+	_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+	select {}
+}
+
+// noticeTimeMax is how long others may take to find out: those that share no memory or kernel
+// with the lost one ask for signs of life.
+const noticeTimeMax = 20 * time.Second
+
+// outlive loses rank 1 in the midst of collective operations, and then rank 0. The others are
+// told so, leave what they had in common, agree, and compute without them.
+func outlive(t *checker, p *mpi.Process) {
+	w, c := p.World(), p.World()
+	for deaths, victim := range []int{1, 0} {
+		if c.Size() < 3 {
+			return
+		}
+		inC, err := w.Group().TranslateRanks([]int{victim}, c.Group())
+		require.NoError(t, err)
+		last, err := exchangeUntilLost(t, c, w.Rank() == victim, inC[0])
+		require.False(t, last.IsZero(), "an operation failed before anybody was lost: %v", err)
+		noticed := time.Since(last)
+		class := mpi.ClassOf(err)
+		require.True(t, class == mpi.ErrProcFailed || class == mpi.ErrRevoked, "%v", err)
+		require.Less(t, noticed, noticeTimeMax)
+		require.NoError(t, c.Revoke())
+		shrunk, err := c.Shrink()
+		require.NoError(t, err)
+		require.Equal(t, w.Size()-deaths-1, shrunk.Size())
+		require.ErrorIs(t, mpi.Barrier(c), mpi.ErrRevoked)
+		c = shrunk
+		flag, err := c.Agree(^uint64(0) &^ (1 << c.Rank()))
+		require.NoError(t, err)
+		require.Equal(t, ^uint64(0)<<c.Size(), flag)
+		ring(t, c)
+		sum := []int{0}
+		require.NoError(t, mpi.Allreduce(c, []int{1}, sum, mpi.Sum))
+		require.Equal(t, c.Size(), sum[0])
+	}
+}
+
+// exchangeUntilLost has all tell each other the time, until the victim is lost; last is when it
+// was last heard of.
+func exchangeUntilLost(t *checker, c *mpi.Comm, victim bool, victimsRank int) (last time.Time, err error) {
+	times := make([]int64, c.Size())
+	for i := 0; ; i++ {
+		if victim && i == 25 {
+			lose()
+		}
+		err := mpi.Allgather(c, []int64{time.Now().UnixNano()}, times)
+		if err != nil {
+			return last, err
+		}
+		last = time.Unix(0, times[victimsRank])
+	}
+}
+
+// standBy has rank 0 kill rank 1, while that waits for a message. Who waits for rank 1 is told;
+// the others' messages go their way.
+func standBy(t *checker, p *mpi.Process) {
+	w := p.World()
+	pids := make([]int, w.Size())
+	require.NoError(t, mpi.Allgather(w, []int{os.Getpid()}, pids))
+	require.NoError(t, mpi.Barrier(w)) // everybody knows everybody
+	// A receive that rank 1 might match ends, but not before there is a reason.
+	x := []int{0}
+	switch w.Rank() {
+	case 0:
+		receive, err := mpi.Irecv(w, x, 1, 7)
+		require.NoError(t, err)
+		_, err = mpi.Recv(w, x, 1, 6) // it will have posted its receive, or be about to
+		require.NoError(t, err)
+		require.NoError(t, unix.Kill(pids[1], unix.SIGKILL))
+		began := time.Now()
+		_, err = receive.Wait()
+		require.ErrorIs(t, err, mpi.ErrProcFailed)
+		require.Less(t, time.Since(began), noticeTimeMax)
+		require.ErrorIs(t, mpi.Send(w, x, 1, 7), mpi.ErrProcFailed)
+		_, err = mpi.Recv(w, x, 1, 7)
+		require.ErrorIs(t, err, mpi.ErrProcFailed)
+		require.ErrorContains(t, err, "failed")
+	case 1:
+		require.NoError(t, mpi.Send(w, x, 0, 6))
+		_, _ = mpi.Recv(w, x, 0, 99)
+		t.Errorf("rank 1 is still there")
+	default:
+		_, err := mpi.Recv(w, x, mpi.AnySource, 99)
+		require.ErrorIs(t, err, mpi.ErrProcFailedPending)
+		require.NoError(t, w.AckFailed())
+		other := 2 + 3 - w.Rank()
+		_, err = mpi.Sendrecv(w, []int{w.Rank()}, other, 8, x, mpi.AnySource, 8)
+		require.NoError(t, err)
+		require.Equal(t, other, x[0])
+	}
+	require.NoError(t, w.AckFailed())
+	c, err := w.Shrink()
+	require.NoError(t, err)
+	require.Equal(t, 3, c.Size())
+	collectives(t, c)
+}
+
+// loseOne has rank 1 be lost while all communicate, and mpiexec end the others, which wait.
+func loseOne(t *checker, p *mpi.Process) {
+	_, err := exchangeUntilLost(t, p.World(), p.World().Rank() == 1, 1)
+	if !errors.Is(err, mpi.ErrProcFailed) {
+		t.Errorf("%v", err)
+	}
+	select {}
+}
+
+// forEver communicates until somebody ends it.
+func forEver(t *checker, p *mpi.Process) {
+	w := p.World()
+	require.NoError(t, mpi.Barrier(w))
+	os.Stdout.WriteString("communicates\n")
+	for {
+		ring(t, w)
+	}
+}
+
+// abort ends the job in the midst of it.
+func abort(t *checker, p *mpi.Process) {
+	w := p.World()
+	require.NoError(t, mpi.Barrier(w))
+	if w.Rank() == 1 {
+		t.Errorf("Abort returned: %v", p.Abort(33, "rank 1 has had enough"))
+	}
+	_, err := mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+	t.Errorf("nobody has sent anything: %v", err)
+	select {} // who is first to end is to be certain
+}
+
+// fatal has an error be the end of the job, as it is by default in other languages.
+func fatal(t *checker, p *mpi.Process) {
+	w := p.World()
+	require.NoError(t, w.SetErrorHandler(mpi.ErrorsAreFatal))
+	if w.Rank() == 1 {
+		t.Errorf("Send returned: %v", mpi.Send(w, []int{1}, w.Size(), 0))
+	}
+	_, _ = mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+	select {}
+}
+
+// neverInit has rank 1 do something else, and the others wait in Init.
+func neverInit(t *checker) {
+	if os.Getenv(rankVariable) == "1" {
+		select {}
+	}
+	initProcess(context.Background(), t)
+}
+
+// notInit has rank 1 end before it has begun.
+func notInit(t *checker) {
+	if os.Getenv(rankVariable) == "1" {
+		return
+	}
+	initProcess(context.Background(), t)
+}
+
+// rankVariable is where PMI says which rank a process is.
+const rankVariable = "PMI_RANK"

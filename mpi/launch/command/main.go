@@ -1,0 +1,140 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi/launch"
+)
+
+// Exit codes of mpiexec beside those of package launch and of the programs.
+const (
+	exitUsage         = 2
+	exitNotExecutable = 126
+	exitNotFound      = 127
+)
+
+// App is the surroundings of the command.
+type App struct {
+	In       io.Reader // what rank 0 reads; nil: nothing
+	Out, Err io.Writer
+	// Signals are handed on to the processes of a job.
+	Signals <-chan os.Signal
+}
+
+// Main runs the command with the arguments behind its name, and gives the code to exit with.
+func Main(ctx context.Context, args []string) int {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, launch.HandedOn()...)
+	defer signal.Stop(signals)
+	app := &App{Out: os.Stdout, Err: os.Stderr, Signals: signals}
+	if !inBackground(os.Stdin) {
+		app.In = os.Stdin
+	}
+	return app.Main(ctx, args)
+}
+
+// inBackground says whether f is a terminal which is another program's to read now: a read
+// would stop this one.
+func inBackground(f *os.File) bool {
+	foreground, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err == nil && foreground != unix.Getpgrp()
+}
+
+// Main runs the command in the surroundings of the App.
+func (a *App) Main(ctx context.Context, args []string) int {
+	code := 0
+	root := a.root(&code)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(a.Err, "mpiexec: %v\n", err)
+		if errors.Is(err, errUsage) {
+			fmt.Fprintln(a.Err, "Run 'mpiexec -help' for how it is used.")
+		}
+		return exitCode(err)
+	}
+	return code
+}
+
+func exitCode(err error) int {
+	switch {
+	case errors.Is(err, errUsage), errors.Is(err, launch.ErrCount), errors.Is(err, launch.ErrDirectory):
+		return exitUsage
+	case errors.Is(err, launch.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, launch.ErrNotExecutable):
+		return exitNotExecutable
+	}
+	return launch.CodeFailed
+}
+
+func (a *App) root(code *int) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...",
+		Short: "Start the processes of an MPI program on this machine",
+		Long: `mpiexec starts the processes of an MPI program on this machine, hands on what they write, line by
+line, and leaves none behind. Standard input goes to rank 0; SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1
+and SIGUSR2 go to all. Programs that are started together are separated by ":"; -n, -env and
+-wdir count for one program, the other options, which stand before the first, for all.
+Options may be written with one dash or two.
+
+If a process dies, aborts, or ends without Finalize, the others are ended. The exit code is the
+first of a process that is not 0 (128 + N for signal N; of a job that was sent one, that of who
+dies by it), 124 after a time-out, 127 if there is no such program, 126 if it cannot be executed,
+2 for a bad command line.`,
+		Example: `  mpiexec -n 4 ./heat -check
+  mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker`,
+		SilenceUsage: true, SilenceErrors: true,
+		// The arguments hold those of programs, which cobra must not look at.
+		DisableFlagParsing: true, DisableFlagsInUseLine: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := parse(args, cmd)
+		switch {
+		case errors.Is(err, errHelp):
+			return cmd.Help()
+		case errors.Is(err, errVersion):
+			_, err := fmt.Fprintf(a.Out, "mpiexec %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		case err != nil:
+			return err
+		}
+		*code, err = a.run(cmd.Context(), cfg)
+		return err
+	}
+	return root
+}
+
+func (a *App) run(ctx context.Context, cfg launch.Config) (int, error) {
+	cfg.Stdin, cfg.Stdout, cfg.Stderr = a.In, a.Out, a.Err
+	cfg.Signals, cfg.Guard = a.Signals, true
+	cfg.Report = func(sentence string) {
+		fmt.Fprintf(a.Err, "mpiexec: %s\n", strings.TrimSuffix(sentence, "\n"))
+	}
+	code, err := launch.Run(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	return code, nil
+}
+
+// version is what the build knows: the module's version.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "(development)"
+}

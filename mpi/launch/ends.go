@@ -1,0 +1,150 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
+)
+
+// takeState hears of a process that called Init or Finalize.
+func (j *job) takeState(p *process, s server.State) {
+	g := p.group
+	if s != server.Ready {
+		return
+	}
+	g.ready++
+	if g.ready == len(g.processes) {
+		g.stopLate()
+		return
+	}
+	if g.late == nil && j.cfg.InitTimeout > 0 {
+		g.late = time.AfterFunc(j.cfg.InitTimeout, func() { j.tell(event{kind: late, group: g}) })
+	}
+	for _, other := range g.processes {
+		if other.gone && !other.told && g.server.State(other.rank) == server.Started {
+			j.deserted(other)
+		}
+	}
+}
+
+func (g *group) stopLate() {
+	if g.late != nil {
+		g.late.Stop()
+	}
+}
+
+// takeLate hears that some have waited long enough for those that have not called Init.
+func (j *job) takeLate(g *group) {
+	missing := g.notReady()
+	if len(missing) == 0 || j.ending {
+		return
+	}
+	j.report("%s not called Init within %v, and the others wait for that: the job is ended (-init-timeout gives more time)", ranks(missing), j.cfg.InitTimeout)
+	j.end(CodeTimeout)
+}
+
+// ranks is a list of ranks with its verb: "rank 3 has" or "ranks 1, 2, 5 and 7 more have".
+func ranks(list []int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("rank %d has", list[0])
+	}
+	const shown = 8
+	var text []string
+	for _, r := range list[:min(len(list), shown)] {
+		text = append(text, fmt.Sprint(r))
+	}
+	more := ""
+	if len(list) > shown {
+		more = fmt.Sprintf(" and %d more", len(list)-shown)
+	}
+	return "ranks " + strings.Join(text, ", ") + more + " have"
+}
+
+// takeEnds hears of a process that is gone, and deals with ends in the order in which they
+// came: when one takes others with it, its last words must not make it seem the later one.
+func (j *job) takeEnds(p *process) {
+	j.early[p.order] = p
+	for next := j.early[j.heard]; next != nil; next = j.early[j.heard] {
+		delete(j.early, j.heard)
+		j.heard++
+		j.takeEnd(next)
+	}
+}
+
+// takeEnd deals with a process that is gone.
+func (j *job) takeEnd(p *process) {
+	j.running--
+	p.gone = true
+	if p.group.running--; p.group.running == 0 && p.group.number > 0 {
+		defer j.forget(p.group)
+	}
+	if p.group.abandoned {
+		return
+	}
+	state := p.group.server.State(p.rank)
+	code, how := p.code()
+	if code != 0 && (j.code == 0 || code == j.cause) {
+		j.code = code // the first, but that others saw somebody die by the user's signal is its consequence
+	}
+	switch {
+	case j.ending:
+	case code != 0:
+		j.failed(p, how, state)
+	case state == server.Ready:
+		j.deserted(p)
+	case state == server.Started && p.group.ready > 0:
+		j.deserted(p)
+	}
+	if !j.ending { // or others would go on for a moment
+		p.group.server.Gone(p.rank)
+	}
+}
+
+// failed deals with a process that died or did not end with 0. One that had called Finalize,
+// or was told to by the user's signal, leaves the others alone.
+func (j *job) failed(p *process, how string, state server.State) {
+	p.told = true
+	alone := state == server.Finalized || j.cfg.KeepGoing || j.interrupted
+	switch {
+	case j.interrupted:
+		return
+	case alone || j.running == 0:
+		j.report("%v %s", p, how)
+	default:
+		j.report("%v %s: %s", p, how, j.endOthers())
+	}
+	if !alone {
+		j.end(CodeFailed)
+	}
+}
+
+// deserted deals with a process that ended with 0, while others count on it.
+func (j *job) deserted(p *process) {
+	if j.ending || j.interrupted {
+		return
+	}
+	p.told = true
+	what := "Finalize"
+	if p.group.server.State(p.rank) == server.Started {
+		what = "Init, which others have called"
+	}
+	text := fmt.Sprintf("%v ended with exit code 0 without calling %s", p, what)
+	if j.cfg.KeepGoing {
+		j.report("%s", text)
+		return
+	}
+	if j.running > 0 {
+		text += ": " + j.endOthers()
+	}
+	j.report("%s", text)
+	j.end(CodeFailed)
+}
+
+func (j *job) endOthers() string {
+	if j.running == 1 {
+		return "the other process is ended, too"
+	}
+	return fmt.Sprintf("the %d other processes are ended, too", j.running)
+}

@@ -1,0 +1,67 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Why a program could not be started.
+var (
+	ErrNotFound      = errors.New("program not found")
+	ErrNotExecutable = errors.New("program cannot be executed")
+	ErrDirectory     = errors.New("no such working directory")
+	ErrCount         = errors.New("bad number of processes")
+)
+
+// resolve finds a program's file and checks what can be checked before the start.
+func (p Program) resolve() (Program, error) {
+	if p.N < 1 || p.N > processesMax {
+		return p, fmt.Errorf("%w: %d processes of %s cannot be started, but 1 to %d can", ErrCount, p.N, p.Path, processesMax)
+	}
+	if p.Dir != "" {
+		if info, err := os.Stat(p.Dir); err != nil || !info.IsDir() {
+			return p, fmt.Errorf("%w: %s", ErrDirectory, p.Dir)
+		}
+	}
+	p.name = p.Path
+	path, err := exec.LookPath(p.Path)
+	switch {
+	case err == nil:
+		p.Path, err = filepath.Abs(path)
+		return p, err
+	case errors.Is(err, exec.ErrDot):
+		return p, fmt.Errorf("%w: %s is found in the working directory only: write ./%s", ErrNotFound, p.Path, p.Path)
+	case errors.Is(err, exec.ErrNotFound) && !strings.Contains(p.Path, "/"):
+		text := fmt.Sprintf("there is no %s in PATH", p.Path)
+		if _, err := os.Stat(p.Path); err == nil {
+			text += fmt.Sprintf("; there is one here: write ./%s", p.Path)
+		}
+		return p, fmt.Errorf("%w: %s", ErrNotFound, text)
+	case errors.Is(err, fs.ErrNotExist):
+		return p, fmt.Errorf("%w: there is no file %s", ErrNotFound, p.Path)
+	case errors.Is(err, fs.ErrPermission):
+		return p, fmt.Errorf("%w: %s has no permission to be (chmod +x it, if it is a program)", ErrNotExecutable, p.Path)
+	}
+	return p, fmt.Errorf("%w: %w", ErrNotExecutable, err)
+}
+
+// startError says why the kernel did not start a file that is there.
+func startError(path string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%w: %s is no program for this machine (a script begins with #! and its interpreter)", ErrNotExecutable, path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the interpreter of %s is missing", ErrNotExecutable, path)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("too few descriptors for so many processes (each takes 4): raise ulimit -n: %w", err)
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return fmt.Errorf("this machine does not take so many processes: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotExecutable, err)
+}

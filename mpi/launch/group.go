@@ -1,0 +1,165 @@
+package launch
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
+)
+
+// A group are processes that were started together: the job's first, or spawned ones.
+type group struct {
+	number    int // 0 for the first
+	server    *server.Job
+	processes []*process
+	running   int  // how many have been started and not ended
+	ready     int  // how many have called Init
+	abandoned bool // it could not be started as a whole, so what it does counts for nothing
+	// late fires when those that have called Init waited long enough for the others.
+	late *time.Timer
+}
+
+// mapping tells programs that were built with MPICH that all ranks share a machine.
+const mapping = "PMI_process_mapping"
+
+// newGroup makes a group without starting it. The programs are resolved.
+func (j *job) newGroup(programs []Program, preput map[string]string) *group {
+	g := &group{number: j.numbers}
+	j.numbers++
+	for app, program := range programs {
+		for range program.N {
+			p := &process{job: j, group: g, rank: len(g.processes), app: app, program: program}
+			g.processes = append(g.processes, p)
+		}
+	}
+	size := len(g.processes)
+	pairs := map[string]string{mapping: fmt.Sprintf("(vector,(0,1,%d))", size)}
+	maps.Copy(pairs, preput)
+	g.server = server.New(server.Config{
+		Name: fmt.Sprintf("%s_%d", j.name, g.number), Size: size, Universe: max(runtime.NumCPU(), size),
+		AppNum: func(rank int) int { return g.processes[rank].app },
+		Preput: pairs, Names: &j.names,
+		Spawn: func(rank int, programs []wire.Spawn) ([]int, error) {
+			return j.spawn(g.processes[rank], programs)
+		},
+		Changed: func(rank int, s server.State) {
+			j.tell(event{process: g.processes[rank], kind: changed, state: s})
+		},
+		Abort: func(rank, code int, message string) {
+			j.tell(event{process: g.processes[rank], kind: aborted, code: code, text: message})
+		},
+	})
+	return g
+}
+
+// start starts all processes of a group; if one cannot be, those before it are running.
+func (g *group) start(stdin io.Reader) error {
+	for _, p := range g.processes {
+		var in *os.File
+		if p.rank == 0 && stdin != nil {
+			var err error
+			if in, err = feed(stdin); err != nil {
+				return err
+			}
+		}
+		if err := p.start(in); err != nil {
+			return err
+		}
+		p.job.running++
+		g.running++
+	}
+	return nil
+}
+
+// feed is the end of a pipe that what is read of r goes into.
+func feed(r io.Reader) (*os.File, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		_, _ = io.Copy(write, r) // until its reader is gone
+		_ = write.Close()
+	}()
+	return read, nil
+}
+
+// environment is what a process finds.
+func (p *process) environment() []string {
+	var env []string
+	ownKey, keyFile := true, ""
+	for _, pair := range slices.Concat(p.job.cfg.Env, p.program.Env) {
+		key, value, _ := strings.Cut(pair, "=")
+		if slices.Contains(notInherited, key) {
+			continue
+		}
+		if value != "" && slices.Contains(udpKeyVariables, key) {
+			ownKey = false
+		}
+		if key == pmi.KeyFileEnv {
+			keyFile = value
+		}
+		env = append(env, pair)
+	}
+	size := strconv.Itoa(len(p.group.processes))
+	for _, pair := range [][2]string{
+		{pmi.FDEnv, strconv.Itoa(pmiFD)}, {pmi.RankEnv, strconv.Itoa(p.rank)}, {pmi.SizeEnv, size},
+		{localRankVariable, strconv.Itoa(p.rank)}, {localSizeVariable, size},
+	} {
+		env = append(env, pair[0]+"="+pair[1])
+	}
+	if p.group.number > 0 {
+		env = append(env, pmi.SpawnedEnv+"=1")
+	}
+	return append(env, p.job.keys(ownKey, keyFile)...)
+}
+
+// keys are variables with the job's secret, or the file that the user has it in.
+func (j *job) keys(udp bool, file string) []string {
+	secret := hex.EncodeToString(j.secret)
+	switch {
+	case file != "" && udp:
+		return []string{udpKeyFileVariable + "=" + file}
+	case file != "":
+		return nil
+	case udp:
+		return []string{pmi.KeyEnv + "=" + secret, udpKeyVariable + "=" + secret}
+	}
+	return []string{pmi.KeyEnv + "=" + secret}
+}
+
+func (g *group) signal(s unix.Signal, alone bool) {
+	for _, p := range g.processes {
+		p.signal(s, alone)
+	}
+}
+
+// label is what lines of a rank begin with.
+func (g *group) label(rank int) string {
+	if g.number == 0 {
+		return fmt.Sprintf("[%d] ", rank)
+	}
+	return fmt.Sprintf("[%d.%d] ", g.number, rank)
+}
+
+// notReady are the ranks that have not called Init and still may.
+func (g *group) notReady() (ranks []int) {
+	for _, p := range g.processes {
+		if !p.gone && g.server.State(p.rank) == server.Started {
+			ranks = append(ranks, p.rank)
+		}
+	}
+	return ranks
+}

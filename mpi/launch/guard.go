@@ -1,0 +1,86 @@
+package launch
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardVariable makes this program a guard.
+const guardVariable = "VIADUCT_LAUNCH_GUARD"
+
+// A guard is a process that waits until this one is gone, and kills the process groups that
+// are left then. It is told of groups over a pipe, whose end is the end of this process. A
+// nil guard guards nothing.
+type guard struct {
+	cmd  *exec.Cmd
+	pipe *os.File
+}
+
+// BecomeGuard does not return if this process was started to be a guard. A program that sets
+// Config.Guard calls it before anything else.
+func BecomeGuard() {
+	if os.Getenv(guardVariable) == "" {
+		return
+	}
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	groups := map[int]bool{}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var what rune
+		var pid int
+		if _, err := fmt.Sscanf(in.Text(), "%c%d", &what, &pid); err != nil || pid <= 1 {
+			continue
+		}
+		if what == '+' {
+			groups[pid] = true
+		} else {
+			delete(groups, pid)
+		}
+	}
+	for pid := range groups {
+		_ = unix.Kill(-pid, unix.SIGKILL)
+	}
+	os.Exit(0)
+}
+
+func startGuard() (*guard, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{pipe: write, cmd: &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{"mpiexec-guard"}, Stdin: read,
+		Env:         []string{guardVariable + "=1"},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}}
+	err = g.cmd.Start()
+	_ = read.Close()
+	if err != nil {
+		_ = write.Close()
+		return nil, fmt.Errorf("the guard cannot be started: %w", err)
+	}
+	return g, nil
+}
+
+func (g *guard) add(pid int)    { g.tell('+', pid) }
+func (g *guard) remove(pid int) { g.tell('-', pid) }
+
+// tell is one write, so that lines from several goroutines stay whole. A guard that is gone
+// is no reason to stop.
+func (g *guard) tell(what rune, pid int) {
+	if g != nil {
+		_, _ = fmt.Fprintf(g.pipe, "%c%d\n", what, pid)
+	}
+}
+
+func (g *guard) end() {
+	if g != nil {
+		_ = g.pipe.Close()
+		_ = g.cmd.Wait()
+	}
+}

@@ -1,0 +1,85 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// lineBytesMax is the longest line that stays one: a longer one is handed on in pieces.
+	lineBytesMax = 64 << 10
+	// lastBytesMax is what is read of the output of a process that has ended: all that a
+	// pipe may hold. More can only come from what it started and could not be killed.
+	lastBytesMax = 1 << 20
+)
+
+// An output hands on what several processes write, whole lines at a time.
+type output struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// from reads f to its end. When the read deadline of f passes, the process has ended, and
+// only what is there is read: who goes on writing a little now and then is not waited for.
+func (o *output) from(f *os.File, label string) {
+	buf := make([]byte, lineBytesMax)
+	n, left, patience := 0, -1, 20*lastWords
+	for left != 0 {
+		began := time.Now()
+		got, err := f.Read(buf[n:])
+		n += got
+		if left > 0 {
+			left = max(left-got, 0)
+			if patience -= time.Since(began); patience <= 0 {
+				left = 0
+			}
+		}
+		n = o.lines(buf[:n], label)
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && left < 0:
+			left = lastBytesMax
+		case err != nil:
+			left = 0
+		}
+		if left > 0 {
+			_ = f.SetReadDeadline(time.Now().Add(lastWords))
+		}
+	}
+	o.write(buf[:n], label)
+}
+
+// lines hands on the whole lines of buf, moves the rest to its start and returns the rest's
+// length, which is less than that of buf's array.
+func (o *output) lines(buf []byte, label string) int {
+	end := bytes.LastIndexByte(buf, '\n') + 1
+	if end == 0 && len(buf) == cap(buf) {
+		end = len(buf)
+	}
+	o.write(buf[:end], label)
+	return copy(buf, buf[end:])
+}
+
+// write hands on lines, of which the last may have no end: it gets one if it has a label,
+// so that the next label stands at the start of a line.
+func (o *output) write(lines []byte, label string) {
+	if len(lines) == 0 {
+		return
+	}
+	out := lines
+	if label != "" {
+		out = make([]byte, 0, len(lines)+(bytes.Count(lines, []byte("\n"))+1)*(len(label)+1))
+		for line := range bytes.Lines(lines) {
+			out = append(append(out, label...), line...)
+		}
+		if out[len(out)-1] != '\n' {
+			out = append(out, '\n')
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = o.to.Write(out) // processes are not to stop because nobody listens
+}

@@ -1,0 +1,235 @@
+package launch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
+)
+
+// A job is everything that Run keeps. What is below loop belongs to the goroutine of Run.
+type job struct {
+	cfg    Config
+	name   string
+	secret []byte
+	names  server.Names
+	forks  forks
+	guard  *guard
+	stdout output
+	stderr output
+
+	events     chan event
+	over       chan struct{} // closed when the loop takes no more events
+	goroutines sync.WaitGroup
+	reaped     atomic.Int64 // processes that have ended
+
+	// loop:
+	groups      []*group           // the first, and of those spawned the ones that have processes
+	numbers     int                // of groups that there ever were
+	early       map[int64]*process // ended, by their order, but others before them are not yet heard of
+	heard       int64              // ends that were dealt with, in order
+	running     int                // processes that have not ended
+	code        int                // the first that is not 0
+	ending      bool               // the others have been told to end
+	interrupted bool               // the user has told them to
+	cause       int                // the exit code of who dies by the user's signal, if nobody had failed before; 0: none
+	kill        *time.Timer
+}
+
+// An event is something that the loop has to deal with.
+type event struct {
+	kind    eventKind
+	process *process      // of the first four
+	group   *group        // late
+	state   server.State  // changed
+	code    int           // aborted
+	text    string        // aborted
+	err     error         // babbled
+	spawn   *spawnRequest // spawning
+}
+
+type eventKind int
+
+const (
+	ended    eventKind = iota // a process is gone
+	changed                   // it said init or finalize
+	aborted                   // it wants the job to end
+	babbled                   // it broke the rules of PMI
+	late                      // a group waits too long for some of its own
+	spawning                  // a process wants more
+)
+
+// tell gives the loop an event, unless it is over.
+func (j *job) tell(e event) {
+	select {
+	case j.events <- e:
+	case <-j.over:
+	}
+}
+
+// Run starts a job and waits until all its processes are gone. The exit code is the first
+// that was not 0, or says why the job was ended; the error, which leaves no process behind
+// either, says why it could not be started. The end of ctx ends the job.
+func Run(ctx context.Context, cfg Config) (code int, err error) {
+	cfg = cfg.withDefaults()
+	programs, err := resolveAll(cfg.Programs, 0)
+	if err != nil {
+		return CodeFailed, err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	j := &job{
+		cfg: cfg, name: fmt.Sprintf("viaduct_%d_%s", os.Getpid(), hex.EncodeToString(random[:])),
+		secret: make([]byte, pmi.SecretBytes), forks: newForks(),
+		stdout: output{to: cfg.Stdout}, stderr: output{to: cfg.Stderr},
+		events: make(chan event), over: make(chan struct{}), early: map[int64]*process{}, kill: time.NewTimer(time.Hour),
+	}
+	j.kill.Stop()
+	_, _ = rand.Read(j.secret)
+	if cfg.Guard {
+		if j.guard, err = startGuard(); err != nil {
+			j.forks.end()
+			return CodeFailed, err
+		}
+	}
+	err = j.startGroup(programs, nil)
+	if err != nil {
+		j.end(CodeFailed)
+		j.signalAll(unix.SIGKILL, false)
+	}
+	j.loop(ctx)
+	close(j.over)
+	for _, g := range j.groups {
+		g.server.Close()
+	}
+	j.goroutines.Wait()
+	j.forks.end()
+	j.guard.end()
+	return j.code, err
+}
+
+// resolveAll checks programs before anything is started; there are running processes.
+func resolveAll(programs []Program, running int) ([]Program, error) {
+	if len(programs) == 0 {
+		return nil, fmt.Errorf("%w: there is no program", ErrCount)
+	}
+	resolved := make([]Program, len(programs))
+	for i, p := range programs {
+		var err error
+		if resolved[i], err = p.resolve(); err != nil {
+			return nil, err
+		}
+		if running += p.N; running > processesMax {
+			return nil, fmt.Errorf("%w: a job has at most %d", ErrCount, processesMax)
+		}
+	}
+	return resolved, nil
+}
+
+func (j *job) startGroup(programs []Program, preput map[string]string) error {
+	g := j.newGroup(programs, preput)
+	j.groups = append(j.groups, g)
+	if g.number == 0 {
+		return g.start(j.cfg.Stdin)
+	}
+	return g.start(nil)
+}
+
+// loop deals with events until no process is left.
+func (j *job) loop(ctx context.Context) {
+	var timeout <-chan time.Time
+	if j.cfg.Timeout > 0 {
+		t := time.NewTimer(j.cfg.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	defer j.kill.Stop()
+	cancelled := ctx.Done()
+	for j.running > 0 {
+		select {
+		case e := <-j.events:
+			j.take(e)
+		case s := <-j.cfg.Signals:
+			j.takeSignal(s)
+		case <-timeout:
+			j.report("the job has run for %v, the time-out: it is ended", j.cfg.Timeout)
+			j.end(CodeTimeout)
+		case <-cancelled:
+			cancelled = nil
+			j.end(CodeFailed)
+		case <-j.kill.C:
+			j.signalAll(unix.SIGKILL, false)
+		}
+	}
+	for _, g := range j.groups {
+		g.stopLate()
+	}
+}
+
+func (j *job) take(e event) {
+	switch e.kind {
+	case changed:
+		j.takeState(e.process, e.state)
+	case ended:
+		j.takeEnds(e.process)
+	case aborted:
+		if j.ending {
+			return
+		}
+		text := e.text
+		if text == "" {
+			text = "it does not say why"
+		}
+		j.report("%v aborted the job with exit code %d: %.500q", e.process, e.code, text)
+		j.end(atLeastOne(e.code))
+	case babbled:
+		if !j.ending {
+			j.report("%v breaks the rules of PMI, so the job is ended: %v", e.process, e.err)
+		}
+		j.end(CodeFailed)
+	case late:
+		j.takeLate(e.group)
+	case spawning:
+		e.spawn.answer <- j.takeSpawn(e.spawn)
+	}
+}
+
+// atLeastOne is the code of a job that failed: what a process says, as far as an exit code
+// can, but not 0.
+func atLeastOne(code int) int {
+	if code&0xff == 0 {
+		return CodeFailed
+	}
+	return code & 0xff
+}
+
+func (j *job) report(format string, args ...any) { j.cfg.Report(fmt.Sprintf(format, args...)) }
+
+// end tells all processes to end, with a code if there is none yet.
+func (j *job) end(code int) {
+	if j.code == 0 {
+		j.code = code
+	}
+	if j.ending {
+		return
+	}
+	j.ending = true
+	j.signalAll(unix.SIGTERM, false)
+	j.signalAll(unix.SIGCONT, false) // who is stopped hears nothing else
+	j.kill.Reset(j.cfg.Grace)
+}
+
+func (j *job) signalAll(s unix.Signal, alone bool) {
+	for _, g := range j.groups {
+		g.signal(s, alone)
+	}
+}

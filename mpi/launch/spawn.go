@@ -1,0 +1,77 @@
+package launch
+
+import (
+	"errors"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
+)
+
+// A spawnRequest is what a process wants to have started.
+type spawnRequest struct {
+	programs []Program
+	preput   map[string]string
+	answer   chan error // has room for one
+}
+
+var errOver = errors.New("the job is ending")
+
+// spawn is the server's: it asks the loop, which starts all processes or none. They have the
+// environment and, if nothing else is said, the working directory of the one that asks.
+func (j *job) spawn(parent *process, programs []wire.Spawn) ([]int, error) {
+	r := &spawnRequest{preput: map[string]string{}, answer: make(chan error, 1)}
+	count := 0
+	for _, p := range programs {
+		program := Program{N: p.Processes, Path: p.Program, Args: p.Args, Env: parent.program.Env, Dir: parent.program.Dir}
+		for _, info := range p.Info {
+			if info.Key == "wdir" { // MPI-4.1, 11.8.4; other keys may be ignored
+				program.Dir = info.Value
+			}
+		}
+		r.programs = append(r.programs, program)
+		count += p.Processes
+	}
+	for _, pair := range programs[0].Preput {
+		r.preput[pair.Key] = pair.Value
+	}
+	select {
+	case j.events <- event{kind: spawning, spawn: r}:
+	case <-j.over:
+		return nil, errOver
+	}
+	if err := <-r.answer; err != nil {
+		return nil, err
+	}
+	return make([]int, count), nil
+}
+
+// takeSpawn starts a group. If a process of it cannot be started, those before it are
+// killed, which is the failure of the spawn and not of the job.
+func (j *job) takeSpawn(r *spawnRequest) error {
+	if j.ending || j.interrupted {
+		return errOver
+	}
+	programs, err := resolveAll(r.programs, j.running)
+	if err != nil {
+		return err
+	}
+	if err := j.startGroup(programs, r.preput); err != nil {
+		g := j.groups[len(j.groups)-1]
+		g.abandoned = true
+		g.signal(unix.SIGKILL, false)
+		if g.running == 0 {
+			j.forget(g)
+		}
+		return err
+	}
+	return nil
+}
+
+// forget lets go of spawned processes when all have ended: a job may spawn for ever.
+func (j *job) forget(g *group) {
+	g.stopLate()
+	g.server.Close()
+	j.groups = slices.DeleteFunc(j.groups, func(other *group) bool { return other == g })
+}

@@ -1,0 +1,49 @@
+package mpitest_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestRun: every rank runs once, at the same time, with what Each gave it.
+func TestRun(t *testing.T) {
+	var mu sync.Mutex
+	ran := map[int]string{}
+	o := mpitest.Options{Each: func(rank int, o *mpi.Options) { o.Host = string(rune('a' + rank)) }}
+	var ended []*mpi.Process
+	mpitest.Run(t, 3, o, func(t *testing.T, p *mpi.Process) {
+		require.NoError(t, mpi.Barrier(p.World()))
+		mu.Lock()
+		defer mu.Unlock()
+		ran[p.World().Rank()] = p.Engine().Self().Card().Host
+		ended = append(ended, p)
+	})
+	assert.Equal(t, map[int]string{0: "a", 1: "b", 2: "c"}, ran)
+	for _, p := range ended {
+		assert.True(t, p.Finalized())
+	}
+}
+
+// TestKill: who was killed is dead for the others, and need not be finalized.
+func TestKill(t *testing.T) {
+	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
+		require.NoError(t, mpi.Barrier(p.World()))
+		if p.World().Rank() == 1 {
+			mpitest.Kill(p)
+			return
+		}
+		_, err := mpi.Recv(p.World(), []int{0}, 1, 0)
+		require.ErrorIs(t, err, mpi.ErrProcFailed)
+		require.NoError(t, p.Finalize(t.Context()))
+	})
+}

@@ -1,0 +1,26 @@
+// Package hydratest finds Hydra, MPICH's launcher, for tests. It is for tests only.
+package hydratest
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Variable of the environment that says what becomes of tests where Hydra is missing: "must"
+// fails them, anything else skips them.
+const Variable = "VIADUCT_HYDRA"
+
+// Path is Hydra's mpiexec.
+func Path(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("mpiexec.hydra")
+	switch {
+	case err == nil:
+	case os.Getenv(Variable) == "must":
+		t.Fatalf("mpiexec.hydra is not installed (Debian: mpich), and %s=must wants it", Variable)
+	default:
+		t.Skip("mpiexec.hydra is not installed (Debian: mpich)")
+	}
+	return path
+}

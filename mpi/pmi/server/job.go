@@ -1,0 +1,211 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
+)
+
+// A State is how far a process has come.
+//
+//	Started ──init──> Ready ──finalize──> Finalized
+type State int
+
+const (
+	Started   State = iota // it was started, and has not said anything
+	Ready                  // it said init
+	Finalized              // it said finalize
+)
+
+// Config says what a Job is.
+type Config struct {
+	// Name of the job, unique among those of the launcher: letters, digits, '-' and '_'.
+	Name string
+	// Size is the number of processes, ≥ 1.
+	Size int
+	// Universe is how many processes there may be at all; 0: Size.
+	Universe int
+	// AppNum is the number of the program that a rank runs, from 0; nil: 0 for all.
+	AppNum func(rank int) int
+	// Preput are pairs that are there from the start.
+	Preput map[string]string
+	// Names are the services that jobs publish; nil: they cannot.
+	Names *Names
+	// Spawn starts processes of the given programs as a job of their own and returns an
+	// exit code for each that could not be started, 0 for the others; nil: none can be.
+	Spawn func(rank int, programs []wire.Spawn) (codes []int, err error)
+	// Changed is told of every change of a process's state; nil: nobody is.
+	Changed func(rank int, s State)
+	// Abort is told that a process wants the job to end; nil: nobody is.
+	Abort func(rank, code int, message string)
+}
+
+// A Job serves the processes of one group. Its methods may be called from several
+// goroutines; the functions of its Config are called without its lock.
+type Job struct {
+	cfg Config
+
+	mu     sync.Mutex
+	pairs  map[string]string
+	bytes  int // of keys and values in pairs, ≤ pairsBytesMax
+	ranks  []process
+	fence  chan struct{} // closed, and replaced, when a fence is complete
+	closed chan struct{}
+	over   bool // closed is closed
+}
+
+type process struct {
+	state   State
+	gone    bool
+	waiting bool // in the fence
+}
+
+// New makes a Job.
+func New(cfg Config) *Job {
+	j := &Job{
+		cfg: cfg, pairs: map[string]string{}, ranks: make([]process, cfg.Size),
+		fence: make(chan struct{}), closed: make(chan struct{}),
+	}
+	if j.cfg.Universe == 0 {
+		j.cfg.Universe = cfg.Size
+	}
+	for key, value := range cfg.Preput {
+		j.pairs[key] = value
+		j.bytes += len(key) + len(value)
+	}
+	return j
+}
+
+// Name is the job's.
+func (j *Job) Name() string { return j.cfg.Name }
+
+// State is how far a process has come.
+func (j *Job) State(rank int) State {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ranks[rank].state
+}
+
+// Waiting are the ranks that wait in a fence for others.
+func (j *Job) Waiting() (ranks []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for r := range j.ranks {
+		if j.ranks[r].waiting {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// Gone says that a process has ended: no fence waits for it any longer.
+func (j *Job) Gone(rank int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ranks[rank].gone = true
+	j.ranks[rank].waiting = false
+	j.advanceLocked()
+}
+
+// Close ends all fences, and so everything that Serve waits for but its connection.
+func (j *Job) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.over {
+		j.over = true
+		close(j.closed)
+	}
+}
+
+func (j *Job) become(rank int, s State) error {
+	j.mu.Lock()
+	from := j.ranks[rank].state
+	legal := from == Started && s == Ready || from == Ready && s == Finalized
+	if legal {
+		j.ranks[rank].state = s
+	}
+	j.mu.Unlock()
+	if !legal {
+		return fmt.Errorf("rank %d said %s when it was %s", rank, map[State]string{Ready: "init", Finalized: "finalize"}[s], from)
+	}
+	if j.cfg.Changed != nil {
+		j.cfg.Changed(rank, s)
+	}
+	return nil
+}
+
+// put keeps a pair; why says in one word why not.
+func (j *Job) put(key, value string) (why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, put := j.pairs[key]
+	switch {
+	case key == "" || len(key) >= keyBytesMax:
+		return "bad_key"
+	case len(value) >= valueBytesMax:
+		return "value_too_long"
+	case put:
+		return "duplicate_key_" + key
+	case j.bytes+len(key)+len(value) > pairsBytesMax:
+		return "too_many_pairs"
+	}
+	j.pairs[key] = value
+	j.bytes += len(key) + len(value)
+	return ""
+}
+
+func (j *Job) get(key string) (string, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	value, ok := j.pairs[key]
+	return value, ok
+}
+
+// enter takes a rank into the fence; what it returns is closed when all are in.
+func (j *Job) enter(rank int) (<-chan struct{}, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ranks[rank].waiting {
+		return nil, fmt.Errorf("rank %d entered a barrier twice", rank)
+	}
+	j.ranks[rank].waiting = true
+	fence := j.fence
+	j.advanceLocked()
+	return fence, nil
+}
+
+// advanceLocked completes the fence if all that are there wait in it.
+func (j *Job) advanceLocked() {
+	waiting := false
+	for _, p := range j.ranks {
+		if !p.waiting && !p.gone {
+			return
+		}
+		waiting = waiting || p.waiting
+	}
+	if !waiting {
+		return
+	}
+	for r := range j.ranks {
+		j.ranks[r].waiting = false
+	}
+	close(j.fence)
+	j.fence = make(chan struct{})
+}
+
+func (j *Job) appNum(rank int) string {
+	if j.cfg.AppNum == nil {
+		return "0"
+	}
+	return strconv.Itoa(j.cfg.AppNum(rank))
+}
+
+func (s State) String() string {
+	return [...]string{"started", "initialized", "finalized"}[s]
+}
+
+// word makes a text one word, for clients that take a message up to the next blank.
+func word(text string) string { return strings.ReplaceAll(wire.Words(text), " ", "_") }

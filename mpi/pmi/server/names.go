@@ -1,0 +1,46 @@
+package server
+
+import "sync"
+
+// Names are services that the jobs of a launcher publish for each other (MPI-4.1, 11.9.5).
+// Its zero value has none.
+type Names struct {
+	mu    sync.Mutex
+	ports map[string]string // ≤ namesMax
+}
+
+// publish keeps a port under a name; why says in one word why not.
+func (n *Names) publish(service, port string) (why string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, published := n.ports[service]
+	switch {
+	case service == "" || port == "" || len(service) >= valueBytesMax || len(port) >= valueBytesMax:
+		return "bad_name_or_port"
+	case published:
+		return "already_published"
+	case len(n.ports) >= namesMax:
+		return "too_many_names"
+	case n.ports == nil:
+		n.ports = map[string]string{}
+	}
+	n.ports[service] = port
+	return ""
+}
+
+func (n *Names) unpublish(service string) (why string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, published := n.ports[service]; !published {
+		return "no_such_service"
+	}
+	delete(n.ports, service)
+	return ""
+}
+
+func (n *Names) lookup(service string) (port string, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	port, ok = n.ports[service]
+	return port, ok
+}

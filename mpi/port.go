@@ -1,0 +1,154 @@
+package mpi
+
+import (
+	"context"
+	"net"
+
+	"github.com/viaduct-hpc/viaduct/mpi/boot"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// OpenPort makes a name by which processes of other jobs reach this one with Connect
+// (MPI_Open_port; MPI-4.1, 11.9.2). The port listens by TCP; who has its name, and only they,
+// can connect. hints may have "ip_address", the address of this machine to listen on; without,
+// that is one of the loopback if all processes of the job are on this machine, and else one
+// that others reach. ClosePort, and Finalize, close the port.
+func (p *Process) OpenPort(ctx context.Context, hints *Info) (name string, err error) {
+	defer p.call("MPI_Open_port", &err)()
+	ctx = orBackground(ctx)
+	if p.finalized.Load() {
+		return "", errFinalized
+	}
+	host, ok := hints.Get("ip_address")
+	if !ok {
+		if host, err = listenHost(ctx, p.oneHost()); err != nil {
+			return "", errclass.Wrap(errclass.Port, err, "no address to listen on: name one under ip_address")
+		}
+	}
+	return p.ports.open(ctx, host)
+}
+
+// oneHost tells whether all processes of the job are on this machine.
+func (p *Process) oneHost() bool {
+	mine := p.engine.Self().Card().Host
+	for _, proc := range p.world.group.All() {
+		if proc.Card().Host != mine {
+			return false
+		}
+	}
+	return true
+}
+
+// ClosePort closes a port that OpenPort opened (MPI_Close_port; MPI-4.1, 11.9.2). Who waits for
+// its being accepted gets an error.
+func (p *Process) ClosePort(name string) (err error) {
+	defer p.call("MPI_Close_port", &err)()
+	return p.ports.close(name)
+}
+
+// Accept waits until a group of another job connects to a port of the root, and joins it with
+// that of c to an inter-communicator (MPI_Comm_accept; MPI-4.1, 11.9.2). All processes of c
+// call it; ctx and port matter at the root only, whose ctx bounds the wait.
+func (c *Comm) Accept(ctx context.Context, port string, root int) (inter *Comm, err error) {
+	defer c.call("MPI_Comm_accept", &err)()
+	ctx = orBackground(ctx)
+	return c.meetOver(root, func() (net.Conn, error) { return c.p.ports.accept(ctx, port) }, ctx)
+}
+
+// Connect joins the group of c with one that calls Accept on a port (MPI_Comm_connect; MPI-4.1,
+// 11.9.3). All processes of c call it; ctx and port matter at the root only, whose ctx bounds
+// the wait.
+func (c *Comm) Connect(ctx context.Context, port string, root int) (inter *Comm, err error) {
+	defer c.call("MPI_Comm_connect", &err)()
+	ctx = orBackground(ctx)
+	return c.meetOver(root, func() (net.Conn, error) { return dialPort(ctx, port) }, ctx)
+}
+
+// meetOver joins two groups over a connection that their roots get.
+func (c *Comm) meetOver(root int, get func() (net.Conn, error), ctx context.Context) (*Comm, error) {
+	if err := c.checkJoin(root); err != nil {
+		return nil, err
+	}
+	if c.rank != root {
+		return c.join(root, nil)
+	}
+	conn, err := get()
+	if err != nil {
+		return c.join(root, failedBridge{err})
+	}
+	defer func() { _ = conn.Close() }() // all was said, or never will be
+	return c.join(root, connBridge{ctx: ctx, conn: conn})
+}
+
+// Join joins this process with the one at the other end of a connection, which calls Join as
+// well, to an inter-communicator (MPI_Comm_join; MPI-4.1, 11.10.5). The connection is the
+// caller's again afterwards, with nothing left in it. The two processes must reach each other by
+// a method that both have.
+func (p *Process) Join(ctx context.Context, conn net.Conn) (inter *Comm, err error) {
+	defer p.call("MPI_Comm_join", &err)()
+	ctx = orBackground(ctx)
+	if conn == nil {
+		return nil, errclass.New(errclass.Arg, "the connection is nil")
+	}
+	if err := p.self.checkLive(); err != nil {
+		return nil, err
+	}
+	return p.self.join(0, connBridge{ctx: ctx, conn: conn})
+}
+
+// Disconnect is Free that waits until all processes of both groups have called it, and so until
+// the communication between them has ended (MPI_Comm_disconnect; MPI-4.1, 11.10.4).
+func (c *Comm) Disconnect() (err error) {
+	defer c.call("MPI_Comm_disconnect", &err)()
+	if err := c.run(barrier, c.checkLive()); err != nil {
+		return err
+	}
+	return c.end()
+}
+
+// PublishName makes a port known to other jobs of the same launcher under the name of a service
+// (MPI_Publish_name; MPI-4.1, 11.9.4). A launcher that does not know of names is an error of
+// class ErrService or ErrUnsupportedOperation.
+func (p *Process) PublishName(ctx context.Context, service, port string) (err error) {
+	defer p.call("MPI_Publish_name", &err)()
+	ctx = orBackground(ctx)
+	n, err := p.namer()
+	if err != nil {
+		return err
+	}
+	return n.Publish(ctx, service, port)
+}
+
+// UnpublishName takes a name back (MPI_Unpublish_name; MPI-4.1, 11.9.4).
+func (p *Process) UnpublishName(ctx context.Context, service string) (err error) {
+	defer p.call("MPI_Unpublish_name", &err)()
+	ctx = orBackground(ctx)
+	n, err := p.namer()
+	if err != nil {
+		return err
+	}
+	return n.Unpublish(ctx, service)
+}
+
+// LookupName is the port that was published under the name of a service (MPI_Lookup_name;
+// MPI-4.1, 11.9.4); ErrName if none was.
+func (p *Process) LookupName(ctx context.Context, service string) (port string, err error) {
+	defer p.call("MPI_Lookup_name", &err)()
+	ctx = orBackground(ctx)
+	n, err := p.namer()
+	if err != nil {
+		return "", err
+	}
+	return n.Lookup(ctx, service)
+}
+
+func (p *Process) namer() (boot.Namer, error) {
+	if p.finalized.Load() {
+		return nil, errFinalized
+	}
+	n, ok := p.boot.(boot.Namer)
+	if !ok {
+		return nil, errclass.New(errclass.UnsupportedOperation, "what started this process keeps no names of services: hand the port's name on by other means")
+	}
+	return n, nil
+}

@@ -1,0 +1,49 @@
+package mpi_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// TestAcceptAfterGivenUp: whoever came to a port and has gone again is not accepted instead of
+// one who waits.
+func TestAcceptAfterGivenUp(t *testing.T) {
+	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w, name := p.World(), make([]byte, 200)
+		if w.Rank() == 0 {
+			port, err := p.OpenPort(t.Context(), nil)
+			require.NoError(t, err)
+			copy(name, port)
+			require.NoError(t, mpi.Send(w, name, 1, len(port)))
+			require.NoError(t, mpi.Barrier(w))
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			inter, err := p.Self().Accept(ctx, port, 0)
+			require.NoError(t, err)
+			require.NoError(t, inter.Disconnect())
+			return
+		}
+		st, err := mpi.Recv(w, name, 0, mpi.AnyTag)
+		require.NoError(t, err)
+		port := string(name[:st.Tag])
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			_, err := p.Self().Connect(ctx, port, 0)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+		}
+		require.NoError(t, mpi.Barrier(w))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		inter, err := p.Self().Connect(ctx, port, 0)
+		require.NoError(t, err)
+		require.NoError(t, inter.Disconnect())
+	})
+}

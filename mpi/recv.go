@@ -1,0 +1,96 @@
+package mpi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+)
+
+// Recv receives into xs the next message of rank src with a tag, and waits for it (MPI_Recv;
+// MPI-4.1, 3.2.4). src may be AnySource, tag AnyTag; the Status says which it was. A message
+// may be shorter than xs, which GetCount tells; of a longer one xs takes what fits, and the
+// class is ErrTruncate. Other errors are of class ErrComm, ErrRank, ErrTag, ErrType (no
+// datatype for T, or one that would receive some bytes twice), ErrProcFailed and
+// ErrProcFailedPending.
+func Recv[T any](c *Comm, xs []T, src, tag int) (Status, error) {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return emptyStatus, c.refuse("MPI_Recv", err)
+	}
+	return c.RecvBuffer(b, src, tag)
+}
+
+// Irecv begins a Recv (MPI_Irecv; MPI-4.1, 3.7.2). xs is the library's until the request
+// ended.
+func Irecv[T any](c *Comm, xs []T, src, tag int) (Request, error) {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return Request{}, c.refuse("MPI_Irecv", err)
+	}
+	return c.IrecvBuffer(b, src, tag)
+}
+
+// RecvBuffer is Recv into a Buffer.
+func (c *Comm) RecvBuffer(b Buffer, src, tag int) (Status, error) {
+	var call *Call
+	if c.hooked() {
+		call = c.enter(Call{Name: "MPI_Recv", Comm: c, Peer: src, Tag: tag, Bytes: dataBytes(b)})
+	}
+	st, err := c.recvUnseen(b, src, tag)
+	if err != nil || call != nil {
+		err = c.leave(call, err)
+	}
+	return st, err
+}
+
+func (c *Comm) recvUnseen(b core.Buffer, src, tag int) (Status, error) {
+	if err := c.checkRecv(src, tag); err != nil {
+		return emptyStatus, err
+	}
+	st, err := c.p2p.Recv(b, src, tag)
+	return Status(st), err
+}
+
+// IrecvBuffer is Irecv into a Buffer.
+func (c *Comm) IrecvBuffer(b Buffer, src, tag int) (Request, error) {
+	var call *Call
+	if c.hooked() {
+		call = c.enter(Call{Name: "MPI_Irecv", Comm: c, Peer: src, Tag: tag, Bytes: dataBytes(b)})
+	}
+	r, err := c.irecvUnseen(b, src, tag)
+	return r, c.leave(call, err)
+}
+
+func (c *Comm) irecvUnseen(b core.Buffer, src, tag int) (Request, error) {
+	if err := c.checkRecv(src, tag); err != nil {
+		return Request{}, err
+	}
+	r, err := c.p2p.Irecv(b, src, tag)
+	if err != nil {
+		return Request{}, err
+	}
+	return c.request(r), nil
+}
+
+// RecvContext is Recv that ends when ctx does: then the receive is cancelled, and the error
+// is ctx's. If a message was faster, it is received all the same.
+func RecvContext[T any](ctx context.Context, c *Comm, xs []T, src, tag int) (Status, error) {
+	r, err := Irecv(c, xs, src, tag)
+	if err != nil {
+		return emptyStatus, err
+	}
+	ctx = orBackground(ctx)
+	st, err := r.WaitContext(ctx)
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return st, err
+	}
+	if cerr := r.Cancel(); cerr != nil {
+		return emptyStatus, cerr
+	}
+	st, werr := r.Wait() // which is soon over, as nobody else has a say in it
+	if st.Cancelled {
+		return emptyStatus, err
+	}
+	return st, werr
+}

@@ -1,0 +1,183 @@
+package mpi
+
+import "github.com/viaduct-hpc/viaduct/mpi/core"
+
+// The names of sends, by mode.
+var (
+	sendNames  = [...]string{core.Standard: "MPI_Send", core.Synchronous: "MPI_Ssend", core.Ready: "MPI_Rsend", core.Buffered: "MPI_Bsend"}
+	isendNames = [...]string{core.Standard: "MPI_Isend", core.Synchronous: "MPI_Issend", core.Ready: "MPI_Irsend", core.Buffered: "MPI_Ibsend"}
+)
+
+// Send sends the elements of xs to rank dst of c, and returns when xs may be changed again,
+// which may be before somebody receives them, or only then (MPI_Send; MPI-4.1, 3.2.1). The
+// tag is 0 to TagUB. Errors are of class ErrComm, ErrRank, ErrTag, ErrType (no datatype for
+// T), and ErrProcFailed.
+func Send[T any](c *Comm, xs []T, dst, tag int) error {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return c.refuse("MPI_Send", err)
+	}
+	return c.send(core.Standard, b, dst, tag)
+}
+
+// Ssend is a synchronous Send: it returns when the receive has begun, too (MPI_Ssend;
+// MPI-4.1, 3.4).
+func Ssend[T any](c *Comm, xs []T, dst, tag int) error {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return c.refuse("MPI_Ssend", err)
+	}
+	return c.send(core.Synchronous, b, dst, tag)
+}
+
+// Rsend is a Send for which the caller knows that the receive has been posted (MPI_Rsend;
+// MPI-4.1, 3.4). If it has not, it is a Send all the same.
+func Rsend[T any](c *Comm, xs []T, dst, tag int) error {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return c.refuse("MPI_Rsend", err)
+	}
+	return c.send(core.Ready, b, dst, tag)
+}
+
+// Bsend is a buffered send: it copies xs into the attached buffer, and returns (MPI_Bsend;
+// MPI-4.1, 3.4). Without an attached buffer that has room the class is ErrBuffer.
+func Bsend[T any](c *Comm, xs []T, dst, tag int) error {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return c.refuse("MPI_Bsend", err)
+	}
+	return c.send(core.Buffered, b, dst, tag)
+}
+
+// Isend begins a Send (MPI_Isend; MPI-4.1, 3.7.2). xs must not be changed until the request
+// ended.
+func Isend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return Request{}, c.refuse("MPI_Isend", err)
+	}
+	return c.isend(core.Standard, b, dst, tag)
+}
+
+// Issend begins an Ssend (MPI_Issend; MPI-4.1, 3.7.2).
+func Issend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return Request{}, c.refuse("MPI_Issend", err)
+	}
+	return c.isend(core.Synchronous, b, dst, tag)
+}
+
+// Irsend begins an Rsend (MPI_Irsend; MPI-4.1, 3.7.2).
+func Irsend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return Request{}, c.refuse("MPI_Irsend", err)
+	}
+	return c.isend(core.Ready, b, dst, tag)
+}
+
+// Ibsend begins a Bsend, whose request has ended when it returns (MPI_Ibsend; MPI-4.1,
+// 3.7.2).
+func Ibsend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
+	b, err := bufferOf(xs)
+	if err != nil {
+		return Request{}, c.refuse("MPI_Ibsend", err)
+	}
+	return c.isend(core.Buffered, b, dst, tag)
+}
+
+// SendBuffer is Send of a Buffer.
+func (c *Comm) SendBuffer(b Buffer, dst, tag int) error { return c.send(core.Standard, b, dst, tag) }
+
+// SsendBuffer is Ssend of a Buffer.
+func (c *Comm) SsendBuffer(b Buffer, dst, tag int) error {
+	return c.send(core.Synchronous, b, dst, tag)
+}
+
+// RsendBuffer is Rsend of a Buffer.
+func (c *Comm) RsendBuffer(b Buffer, dst, tag int) error { return c.send(core.Ready, b, dst, tag) }
+
+// BsendBuffer is Bsend of a Buffer.
+func (c *Comm) BsendBuffer(b Buffer, dst, tag int) error { return c.send(core.Buffered, b, dst, tag) }
+
+// IsendBuffer is Isend of a Buffer.
+func (c *Comm) IsendBuffer(b Buffer, dst, tag int) (Request, error) {
+	return c.isend(core.Standard, b, dst, tag)
+}
+
+// IssendBuffer is Issend of a Buffer.
+func (c *Comm) IssendBuffer(b Buffer, dst, tag int) (Request, error) {
+	return c.isend(core.Synchronous, b, dst, tag)
+}
+
+// IrsendBuffer is Irsend of a Buffer.
+func (c *Comm) IrsendBuffer(b Buffer, dst, tag int) (Request, error) {
+	return c.isend(core.Ready, b, dst, tag)
+}
+
+// IbsendBuffer is Ibsend of a Buffer.
+func (c *Comm) IbsendBuffer(b Buffer, dst, tag int) (Request, error) {
+	return c.isend(core.Buffered, b, dst, tag)
+}
+
+// send is every send that waits.
+func (c *Comm) send(mode core.Mode, b core.Buffer, dst, tag int) error {
+	var call *Call
+	if c.hooked() {
+		call = c.enter(Call{Name: sendNames[mode], Comm: c, Peer: dst, Tag: tag, Bytes: dataBytes(b)})
+	}
+	err := c.sendUnseen(mode, b, dst, tag)
+	if err != nil || call != nil {
+		return c.leave(call, err)
+	}
+	return nil
+}
+
+// sendUnseen is send without hook and error handler.
+func (c *Comm) sendUnseen(mode core.Mode, b core.Buffer, dst, tag int) error {
+	if err := c.checkSend(dst, tag); err != nil {
+		return err
+	}
+	if mode == core.Buffered {
+		return c.sendBuffered(b, dst, tag)
+	}
+	return c.p2p.Send(mode, b, dst, tag)
+}
+
+// isend is every send that returns a request.
+func (c *Comm) isend(mode core.Mode, b core.Buffer, dst, tag int) (Request, error) {
+	var call *Call
+	if c.hooked() {
+		call = c.enter(Call{Name: isendNames[mode], Comm: c, Peer: dst, Tag: tag, Bytes: dataBytes(b)})
+	}
+	r, err := c.isendUnseen(mode, b, dst, tag)
+	return r, c.leave(call, err)
+}
+
+func (c *Comm) isendUnseen(mode core.Mode, b core.Buffer, dst, tag int) (Request, error) {
+	if err := c.checkSend(dst, tag); err != nil {
+		return Request{}, err
+	}
+	var r core.Request
+	var err error
+	if mode == core.Buffered {
+		r, err = c.startBuffered(b, dst, tag)
+	} else {
+		r, err = c.p2p.Isend(mode, b, dst, tag)
+	}
+	if err != nil {
+		return Request{}, err
+	}
+	return c.request(r), nil
+}
+
+// refuse is the end of a call whose arguments make no Buffer.
+func (c *Comm) refuse(name string, err error) error {
+	defer c.call(name, &err)()
+	if live := c.checkLive(); live != nil {
+		err = live
+	}
+	return err
+}

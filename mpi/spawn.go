@@ -1,0 +1,125 @@
+package mpi
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+
+	"github.com/viaduct-hpc/viaduct/mpi/boot"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// parentKey is under which spawned processes find the port of those that spawned them.
+const parentKey = "mpi-parent-port"
+
+// A Command says what SpawnMultiple is to start: N processes of a program. What hints mean is
+// the launcher's business; "wdir" is the directory that they work in (MPI-4.1, 11.8.4).
+type Command struct {
+	Program string
+	Args    []string
+	N       int
+	Hints   *Info
+}
+
+// Spawn starts n processes of a program, which have a World of their own, and joins them with
+// the processes of c to an inter-communicator (MPI_Comm_spawn; MPI-4.1, 11.8.2). All processes
+// of c call it; everything but root matters at the root only, whose ctx bounds the wait until
+// the new processes are in Init: without a deadline, Options.InitTimeMax does. If one of them
+// fails in Init, or cannot be started, the class of the root's error is ErrSpawn. codes has an
+// exit code for each process that could not be started, where the launcher says so.
+func (c *Comm) Spawn(ctx context.Context, program string, args []string, n int, hints *Info, root int) (inter *Comm, codes []int, err error) {
+	defer c.call("MPI_Comm_spawn", &err)()
+	return c.spawn(ctx, []Command{{Program: program, Args: args, N: n, Hints: hints}}, root)
+}
+
+// SpawnMultiple is Spawn of processes of several programs, or of one with several lists of
+// arguments, which have one World: ranks there are in the order of the commands
+// (MPI_Comm_spawn_multiple; MPI-4.1, 11.8.3).
+func (c *Comm) SpawnMultiple(ctx context.Context, commands []Command, root int) (inter *Comm, codes []int, err error) {
+	defer c.call("MPI_Comm_spawn_multiple", &err)()
+	return c.spawn(ctx, commands, root)
+}
+
+func (c *Comm) spawn(ctx context.Context, commands []Command, root int) (inter *Comm, codes []int, err error) {
+	if err := c.checkJoin(root); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := boundedBy(orBackground(ctx), c.p.initTimeMax)
+	defer cancel()
+	inter, err = c.meetOver(root, func() (net.Conn, error) {
+		var conn net.Conn
+		var err error
+		codes, conn, err = c.p.spawn(ctx, commands)
+		return conn, err
+	}, ctx)
+	if err != nil {
+		return nil, codes, err
+	}
+	err = c.run(func(v *view) error {
+		told := make([]byte, 0, 8*len(codes))
+		for _, code := range codes {
+			told = binary.LittleEndian.AppendUint64(told, uint64(code))
+		}
+		told, err := v.bcastAll(root, told)
+		codes = codes[:0]
+		for ; len(told) >= 8; told = told[8:] {
+			codes = append(codes, int(int64(binary.LittleEndian.Uint64(told))))
+		}
+		return err
+	}, nil)
+	if err != nil {
+		_ = inter.free() // nobody gets it
+		return nil, codes, err
+	}
+	return inter, codes, nil
+}
+
+// spawn starts processes, and waits until their first one connects.
+func (p *Process) spawn(ctx context.Context, commands []Command) ([]int, net.Conn, error) {
+	s, ok := p.boot.(boot.Spawner)
+	if !ok {
+		return nil, nil, errclass.New(errclass.UnsupportedOperation, "what started this process starts no others: start all processes at once")
+	}
+	programs, err := programsOf(commands)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, err := listenHost(ctx, p.oneHost())
+	if err != nil {
+		return nil, nil, errclass.Wrap(errclass.Spawn, err, "no address for the new processes to connect to")
+	}
+	name, err := p.ports.open(ctx, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = p.ports.close(name) }()
+	codes, err := s.SpawnMultiple(ctx, programs, map[string]string{parentKey: name})
+	if err != nil {
+		return codes, nil, err
+	}
+	for rank, code := range codes {
+		if code != 0 {
+			return codes, nil, errclass.New(errclass.Spawn, "process %d of those to be spawned could not be started: code %d", rank, code)
+		}
+	}
+	conn, err := p.ports.accept(ctx, name)
+	if err != nil {
+		return codes, nil, errclass.Wrap(errclass.Spawn, err, "the processes of %s were started, and did not connect", commands[0].Program)
+	}
+	return codes, conn, nil
+}
+
+// programsOf is what a launcher is told of commands.
+func programsOf(commands []Command) ([]boot.Program, error) {
+	if len(commands) == 0 {
+		return nil, errclass.New(errclass.Arg, "no command says what to spawn: give one or more")
+	}
+	programs := make([]boot.Program, len(commands))
+	for i, c := range commands {
+		if c.N < 1 {
+			return nil, errclass.New(errclass.Spawn, "%d processes of %q cannot be started: ask for one or more", c.N, c.Program)
+		}
+		programs[i] = boot.Program{Path: c.Program, Args: c.Args, N: c.N, Info: c.Hints.Map()}
+	}
+	return programs, nil
+}

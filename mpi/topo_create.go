@@ -1,0 +1,181 @@
+package mpi
+
+import (
+	"encoding/binary"
+
+	"github.com/viaduct-hpc/viaduct/mpi/coll"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/topo"
+)
+
+// A communicator with a topology is made from another one and has other contexts. The ranks
+// are always the old ones: where the standard allows them to be reordered, this is allowed, and
+// not done.
+
+// CartCreate makes a communicator whose processes are a grid of dims[0] by dims[1] and so on,
+// those dimensions being rings whose periods are true (MPI_Cart_create; MPI-4.1, 8.5.1).
+// Processes beyond the grid get nil. All processes of c call it alike.
+func (c *Comm) CartCreate(dims []int, periods []bool, reorder bool) (cart *Comm, err error) {
+	defer c.call("MPI_Cart_create", &err)()
+	if err := c.checkIntra(); err != nil {
+		return nil, err
+	}
+	grid, err := topo.NewCart(c.Size(), dims, periods)
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(c.arrange(&cart, grid, grid.Size()))
+	return cart, err
+}
+
+// GraphCreate makes a communicator whose processes are the nodes of a graph that all know: the
+// neighbours of node i are edges[index[i-1]:index[i]], from 0 for the first one
+// (MPI_Graph_create; MPI-4.1, 8.5.3). Processes beyond the graph get nil.
+func (c *Comm) GraphCreate(index, edges []int, reorder bool) (graph *Comm, err error) {
+	defer c.call("MPI_Graph_create", &err)()
+	if err := c.checkIntra(); err != nil {
+		return nil, err
+	}
+	g, err := topo.NewGraph(c.Size(), index, edges)
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(c.arrange(&graph, g, g.Size()))
+	return graph, err
+}
+
+// DistGraphCreateAdjacent makes a communicator with a graph of which every process gives its
+// own neighbours (MPI_Dist_graph_create_adjacent; MPI-4.1, 8.5.4). nil weights, on both sides
+// and everywhere, stand for MPI_UNWEIGHTED.
+func (c *Comm) DistGraphCreateAdjacent(sources, sourceWeights, destinations, destWeights []int, hints *Info, reorder bool) (graph *Comm, err error) {
+	defer c.call("MPI_Dist_graph_create_adjacent", &err)()
+	if err := c.checkIntra(); err != nil {
+		return nil, err
+	}
+	g, err := topo.NewDistAdjacent(c.Size(), c.rank, sources, sourceWeights, destinations, destWeights)
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(c.arrange(&graph, g, c.Size()))
+	return graph, err
+}
+
+// DistGraphCreate makes a communicator with a graph of which every process gives any edges:
+// sources[i] has degrees[i] edges, to the next so many of destinations, with as many of weights
+// (MPI_Dist_graph_create; MPI-4.1, 8.5.4). nil weights, everywhere, stand for MPI_UNWEIGHTED.
+func (c *Comm) DistGraphCreate(sources, degrees, destinations, weights []int, hints *Info, reorder bool) (graph *Comm, err error) {
+	defer c.call("MPI_Dist_graph_create", &err)()
+	if err := c.checkIntra(); err != nil {
+		return nil, err
+	}
+	edges, err := topo.Edges(c.Size(), sources, degrees, destinations, weights)
+	if err != nil {
+		return nil, err
+	}
+	var g *topo.DistGraph
+	err = c.run(func(v *view) error {
+		sent, weighted, err := v.spreadEdges(topo.Route(v.size, edges), weights != nil, len(edges) > 0)
+		if err != nil {
+			return err
+		}
+		g, err = topo.NewDistGraph(v.size, v.rank, weighted, sent)
+		return err
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(c.arrange(&graph, g, c.Size()))
+	return graph, err
+}
+
+// checkIntra refuses inter-communicators, which cannot have a topology (MPI-4.1, 8.1).
+func (c *Comm) checkIntra() error {
+	if err := c.checkLive(); err != nil {
+		return err
+	}
+	if c.IsInter() {
+		return errclass.New(errclass.Comm, "an inter-communicator has two groups: merge it first")
+	}
+	return nil
+}
+
+// arrange is the program that makes a communicator of the first n processes, with a topology.
+func (c *Comm) arrange(made **Comm, t topo.Topology, n int) (program, error) {
+	return func(v *view) error {
+		ids, err := c.contexts(v, 1)
+		if err != nil {
+			return err
+		}
+		var local *Group
+		if c.rank < n {
+			if local, err = c.group.RangeIncl([]Range{{First: 0, Last: n - 1, Stride: 1}}); err != nil {
+				return err
+			}
+		}
+		if *made, err = c.p.open(v, ids, local, nil, c); *made != nil {
+			(*made).parts.topology = t
+		}
+		return err
+	}, nil
+}
+
+// edgeBytes is an edge as processes tell each other.
+const edgeBytes = 24
+
+// spreadEdges sends every process the edges that concern it, and returns those that concern
+// this one, by who gave them. The graph is weighted if somebody gave weights, and nobody edges
+// without.
+func (v *view) spreadEdges(routed [][]topo.Edge, weights, given bool) (sent [][]topo.Edge, weighted bool, err error) {
+	out, sizes := make([][]byte, v.size), make([]byte, 8*v.size)
+	for r, edges := range routed {
+		for _, e := range edges {
+			for _, n := range [...]int{e.Source, e.Destination, e.Weight} {
+				out[r] = binary.LittleEndian.AppendUint64(out[r], uint64(n))
+			}
+		}
+		told := uint64(len(edges)) << toldBits
+		switch {
+		case weights:
+			told |= toldWeights
+		case given:
+			told |= toldNoWeights
+		}
+		binary.LittleEndian.PutUint64(sizes[8*r:], told)
+	}
+	theirs := make([]byte, 8*v.size)
+	if err := v.ended(coll.Alltoall(v, sizes, theirs, &v.scratch, coll.Auto)); err != nil {
+		return nil, false, err
+	}
+	in := make([][]byte, v.size)
+	var said uint64
+	for r := range in {
+		told := binary.LittleEndian.Uint64(theirs[8*r:])
+		said |= told
+		n := told >> toldBits
+		if n > edgesMax {
+			return nil, false, errclass.New(errclass.Topology, "rank %d wants to send %d edges, at most %d make sense", r, n, edgesMax)
+		}
+		in[r] = make([]byte, edgeBytes*int(n))
+	}
+	if err := v.ended(coll.Alltoallv(v, out, in, &v.scratch, coll.Auto)); err != nil {
+		return nil, false, err
+	}
+	sent = make([][]topo.Edge, v.size)
+	for r, b := range in {
+		for ; len(b) > 0; b = b[edgeBytes:] {
+			at := func(i int) int { return int(int64(binary.LittleEndian.Uint64(b[8*i:]))) }
+			sent[r] = append(sent[r], topo.Edge{Source: at(0), Destination: at(1), Weight: at(2)})
+		}
+	}
+	return sent, said&toldWeights != 0 && said&toldNoWeights == 0, nil
+}
+
+// What stands below the number of edges that a process tells another.
+const (
+	toldWeights   = 1 << iota // its edges have weights
+	toldNoWeights             // it has edges, without
+	toldBits      = iota
+)
+
+// edgesMax bounds what one process takes from another: 96 MiB of edges.
+const edgesMax = 1 << 22

@@ -1,0 +1,160 @@
+package mpi_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// TestCart sends around a torus of 2 by 3, whose neighbours are partly the same process twice.
+func TestCart(t *testing.T) {
+	mpitest.Run(t, 7, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		dims, err := mpi.DimsCreate(6, []int{0, 0})
+		require.NoError(t, err)
+		require.ElementsMatch(t, []int{3, 2}, dims)
+		torus, err := w.CartCreate([]int{2, 3}, []bool{true, true}, true)
+		require.NoError(t, err)
+		if w.Rank() == 6 {
+			assert.Nil(t, torus)
+			return
+		}
+		talk(t, torus)
+		coords, err := torus.CartCoords(torus.Rank())
+		require.NoError(t, err)
+		assert.Equal(t, []int{torus.Rank() / 3, torus.Rank() % 3}, coords)
+		rank, err := torus.CartRank([]int{coords[0] - 4, coords[1] + 6})
+		require.NoError(t, err)
+		assert.Equal(t, torus.Rank(), rank)
+		// What goes to a side arrives from the other one: 10 times the sender, plus the side.
+		in, out := make([]int, 4), make([]int, 4)
+		for side := range in {
+			in[side] = 10*torus.Rank() + side
+		}
+		require.NoError(t, mpi.NeighborAlltoall(torus, in, out))
+		for dim := range 2 {
+			source, dest, err := torus.CartShift(dim, 1)
+			require.NoError(t, err)
+			assert.Equal(t, []int{10*source + 2*dim + 1, 10*dest + 2*dim}, out[2*dim:2*dim+2], "dimension %d", dim)
+		}
+		row, err := torus.CartSub([]bool{false, true})
+		require.NoError(t, err)
+		assert.Equal(t, 3, row.Size())
+		assert.Equal(t, coords[1], row.Rank())
+		grid, err := row.Cart()
+		require.NoError(t, err)
+		assert.Equal(t, []int{3}, grid.Dims())
+		talk(t, row)
+		dup, err := row.Dup()
+		require.NoError(t, err)
+		assert.Equal(t, row.Topology(), dup.Topology())
+		_, err = dup.Graph()
+		assert.ErrorIs(t, err, mpi.ErrTopology)
+		_, err = dup.DistGraph()
+		assert.ErrorIs(t, err, mpi.ErrTopology)
+		_, err = torus.CartCreate([]int{7}, []bool{true}, false)
+		assert.ErrorIs(t, err, mpi.ErrDims)
+		_, err = w.Cart()
+		assert.ErrorIs(t, err, mpi.ErrTopology)
+	})
+}
+
+// TestBorder: beyond the ends of a line there is nobody, and what is for them stays.
+func TestBorder(t *testing.T) {
+	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		line, err := p.World().CartCreate([]int{4}, []bool{false}, false)
+		require.NoError(t, err)
+		me := line.Rank()
+		got := []int{-5, -6}
+		want := []int{me - 1, me + 1}
+		if me == 0 {
+			want[0] = -5
+		}
+		if me == 3 {
+			want[1] = -6
+		}
+		require.NoError(t, mpi.NeighborAllgather(line, []int{me}, got))
+		assert.Equal(t, want, got)
+		got = []int{-5, -6}
+		r, err := mpi.IneighborAllgatherv(line, []int{me}, got, []int{1, 1}, nil)
+		require.NoError(t, err)
+		_, err = r.Wait()
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	})
+}
+
+func TestGraph(t *testing.T) {
+	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		// 0 is joined with all others.
+		star, err := p.World().GraphCreate([]int{3, 4, 5, 6}, []int{1, 2, 3, 0, 0, 0}, false)
+		require.NoError(t, err)
+		me := star.Rank()
+		neighbors, err := star.GraphNeighbors(me)
+		require.NoError(t, err)
+		got := make([]int, len(neighbors))
+		require.NoError(t, mpi.NeighborAllgather(star, []int{me}, got))
+		assert.Equal(t, neighbors, got)
+		_, err = p.World().GraphCreate([]int{1}, []int{5}, false)
+		assert.ErrorIs(t, err, mpi.ErrTopology)
+	})
+}
+
+// TestDistGraph makes the same graph in two ways: a directed ring with an edge from everybody
+// to rank 0.
+func TestDistGraph(t *testing.T) {
+	const n = 5
+	mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		me := w.Rank()
+		// Every process gives the edges of the next one.
+		next := (me + 1) % n
+		g, err := w.DistGraphCreate([]int{next}, []int{2}, []int{(next + 1) % n, 0}, []int{next, 100}, nil, false)
+		require.NoError(t, err)
+		mine, err := g.DistGraph()
+		require.NoError(t, err)
+		assert.True(t, mine.Weighted())
+		sources, weights := mine.Sources()
+		destinations, _ := mine.Destinations()
+		assert.Len(t, destinations, 2)
+		if me != 0 {
+			assert.Equal(t, []int{me - 1}, sources)
+			assert.Equal(t, []int{me - 1}, weights)
+		} else {
+			assert.Len(t, sources, n+1)
+		}
+		// Sources hear what was said to them, by where it was said to.
+		in, out := make([]int, len(destinations)), make([]int, len(sources))
+		for i, d := range destinations {
+			in[i] = 10*me + d
+		}
+		require.NoError(t, mpi.NeighborAlltoall(g, in, out))
+		for i, s := range sources {
+			assert.Equal(t, 10*s+me, out[i])
+		}
+		sw, dw := mine.Sources()
+		_ = sw
+		dd, ddw := mine.Destinations()
+		a, err := w.DistGraphCreateAdjacent(sources, dw, dd, ddw, nil, false)
+		require.NoError(t, err)
+		clear(out)
+		counts := make([]int, len(sources))
+		for i := range counts {
+			counts[i] = 1
+		}
+		sent := make([]int, len(destinations))
+		for i := range sent {
+			sent[i] = 1
+		}
+		require.NoError(t, mpi.NeighborAlltoallv(a, in, out, sent, nil, counts, nil))
+		for i, s := range sources {
+			assert.Equal(t, 10*s+me, out[i])
+		}
+		_, err = w.DistGraphCreateAdjacent([]int{n}, nil, nil, nil, nil, false)
+		assert.ErrorIs(t, err, mpi.ErrRank)
+	})
+}

@@ -1,0 +1,41 @@
+package mpi_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// TestLeftovers: messages that come when their communicator has been revoked and freed are not
+// kept, or they would take the room of others in the end.
+func TestLeftovers(t *testing.T) {
+	looked := make(chan struct{})
+	sent := make(chan struct{}) // that one of the ranks waits for without taking messages
+	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		for range 300 {
+			c, err := w.Dup()
+			require.NoError(t, err)
+			require.NoError(t, mpi.Barrier(w))
+			if w.Rank() == 0 {
+				require.NoError(t, mpi.Send(c, make([]byte, 1000), 1, 0))
+				sent <- struct{}{}
+			} else {
+				<-sent
+				require.NoError(t, c.Revoke())
+			}
+			require.NoError(t, c.Free())
+			require.NoError(t, mpi.Barrier(w))
+		}
+		if w.Rank() == 0 {
+			<-looked // else Finalize would send something, too
+			return
+		}
+		assert.Zero(t, p.Engine().Stats().EarlyNow)
+		close(looked)
+	})
+}

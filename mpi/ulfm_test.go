@@ -1,0 +1,251 @@
+package mpi_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// dies has a rank end like a process that is killed.
+func dies(p *mpi.Process) { mpitest.Kill(p) }
+
+// TestAgree combines flags while all is well.
+func TestAgree(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 9} {
+		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+			w := p.World()
+			for i := range 20 {
+				flag, err := w.Agree(^(uint64(1) << ((w.Rank() + i) % 10)))
+				require.NoError(t, err)
+				want := ^uint64(0)
+				for r := range n {
+					want &^= 1 << ((r + i) % 10)
+				}
+				require.Equal(t, want, flag)
+			}
+		})
+	}
+}
+
+// TestRevoke: what waits for ever ends in all processes when one revokes the communicator, and
+// other communicators do not notice.
+func TestRevoke(t *testing.T) {
+	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		c, err := w.Dup()
+		require.NoError(t, err)
+		if w.Rank() == 3 {
+			require.NoError(t, c.Revoke())
+		} else {
+			_, err := mpi.Recv(c, []int{0}, mpi.AnySource, 1)
+			require.ErrorIs(t, err, mpi.ErrRevoked)
+		}
+		assert.ErrorIs(t, mpi.Barrier(c), mpi.ErrRevoked)
+		assert.True(t, c.Revoked())
+		assert.False(t, w.Revoked())
+		flag, err := c.Agree(7)
+		require.NoError(t, err)
+		assert.Equal(t, uint64(7), flag)
+		again, err := c.Shrink()
+		require.NoError(t, err)
+		talk(t, again)
+		require.NoError(t, c.Free())
+		talk(t, w)
+	})
+}
+
+// TestSurvive: processes die one after the other, in the midst of allreduces, and the others go
+// on without them.
+func TestSurvive(t *testing.T) {
+	mpitest.Over(t, []string{"mem", "via+shm", "tcp"}, func(t *testing.T, o mpitest.Options) {
+		o.Leave = true
+		for seed := range uint64(4) {
+			rng := rand.New(rand.NewPCG(seed, 8))
+			const n = 6
+			order, rounds := rng.Perm(n), [3]int{}
+			for i := range rounds {
+				rounds[i] = rng.IntN(30)
+			}
+			mpitest.Run(t, n, o, func(t *testing.T, p *mpi.Process) { survive(t, p, order, rounds[:], seed) })
+		}
+	})
+}
+
+// survive is what one process does: those that come first in order die, after so many rounds.
+func survive(t *testing.T, p *mpi.Process, order, rounds []int, seed uint64) {
+	c, me := p.World(), p.World().Rank()
+	for death, round := range rounds {
+		var err error
+		for i := 0; err == nil; i++ {
+			if i == round && me == order[death] {
+				dies(p)
+				return
+			}
+			sum := []int{0}
+			err = mpi.Allreduce(c, []int{1}, sum, mpi.Sum)
+			if err == nil {
+				require.Equal(t, len(order)-death, sum[0], "seed %d", seed)
+			}
+		}
+		require.True(t, mpi.ClassOf(err) == mpi.ErrProcFailed || mpi.ClassOf(err) == mpi.ErrRevoked, "seed %d: %v", seed, err)
+		require.NoError(t, c.Revoke())
+		c, err = c.Shrink()
+		require.NoError(t, err, "seed %d", seed)
+		require.Equal(t, len(order)-death-1, c.Size(), "seed %d", seed)
+		talk(t, c)
+		flag, err := c.Agree(uint64(1 + me&1<<1))
+		require.NoError(t, err)
+		require.Equal(t, uint64(1), flag&1)
+	}
+	assert.NoError(t, p.Finalize(t.Context()))
+}
+
+// TestAcknowledge: a receive from any source ends when a process fails, until that is
+// acknowledged; Agree says so to everybody.
+func TestAcknowledge(t *testing.T) {
+	mpitest.Run(t, 4, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		talk(t, w) // everybody knows everybody
+		require.NoError(t, mpi.Barrier(w))
+		if w.Rank() == 2 {
+			dies(p)
+			return
+		}
+		_, err := mpi.Recv(w, []int{0}, 2, 1)
+		require.ErrorIs(t, err, mpi.ErrProcFailed)
+		_, err = mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+		require.ErrorIs(t, err, mpi.ErrProcFailedPending)
+		failed, err := w.Failed()
+		require.NoError(t, err)
+		two, err := w.Group().Incl([]int{2})
+		require.NoError(t, err)
+		same, err := mpi.CompareGroups(two, failed)
+		require.NoError(t, err)
+		assert.Equal(t, mpi.Ident, same)
+		if w.Rank() == 0 {
+			require.NoError(t, w.AckFailed())
+		}
+		flag, err := w.Agree(3)
+		assert.ErrorIs(t, err, mpi.ErrProcFailed, "not everybody has acknowledged it")
+		assert.Equal(t, uint64(3), flag)
+		require.NoError(t, w.AckFailed())
+		acked, err := w.Acked()
+		require.NoError(t, err)
+		same, err = mpi.CompareGroups(two, acked)
+		require.NoError(t, err)
+		assert.Equal(t, mpi.Ident, same)
+		_, err = w.Agree(1)
+		assert.NoError(t, err)
+		next := map[int]int{0: 1, 1: 3, 3: 0}[w.Rank()]
+		r, err := mpi.Isend(w, []int{w.Rank()}, next, 1)
+		require.NoError(t, err)
+		got := []int{-1}
+		_, err = mpi.Recv(w, got, mpi.AnySource, 1)
+		require.NoError(t, err)
+		assert.Equal(t, map[int]int{1: 0, 3: 1, 0: 3}[w.Rank()], got[0])
+		_, err = r.Wait()
+		require.NoError(t, err)
+		assert.NoError(t, p.Finalize(t.Context()))
+	})
+}
+
+// TestDieWhileShrinking: one process dies, and two more while all that are left shrink and
+// agree. The others end up with the same communicator, of themselves.
+func TestDieWhileShrinking(t *testing.T) {
+	const n = 7
+	mpitest.Over(t, []string{"mem", "via+shm"}, func(t *testing.T, o mpitest.Options) {
+		o.Leave = true
+		for seed := range uint64(12) {
+			rng := rand.New(rand.NewPCG(seed, 9))
+			order, spins := rng.Perm(n), [...]int{0, rng.IntN(1000), rng.IntN(10_000)}
+			mpitest.Run(t, n, o, func(t *testing.T, p *mpi.Process) {
+				c := p.World()
+				dying := slices.Index(order, c.Rank())
+				if dying >= len(spins) {
+					rest, err := together(c, n-len(spins))
+					require.NoError(t, err, "seed %d", seed)
+					talk(t, rest)
+					assert.NoError(t, p.Finalize(t.Context()))
+					return
+				}
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					if dying > 0 {
+						_, _ = together(c, n-len(spins))
+					}
+				}()
+				// On one processor a turn may take as long as many shrinks, of which the
+				// others try only so many.
+				began := time.Now()
+				for i := 0; i < spins[dying] && time.Since(began) < spinTimeMax; i++ {
+					runtime.Gosched()
+				}
+				dies(p)
+				<-ended
+			})
+		}
+	})
+}
+
+// spinTimeMax is how long a process that is to die waits for its turn to.
+const spinTimeMax = 50 * time.Millisecond
+
+// together shrinks a communicator until it has n processes, all of which agree that it has. It
+// tries for as long as a process may take to be known as dead.
+func together(c *mpi.Comm, n int) (*mpi.Comm, error) {
+	for range 1000 {
+		rest, err := c.Shrink()
+		if err != nil {
+			return nil, err
+		}
+		flag := uint64(0)
+		if rest.Size() == n {
+			flag = 1
+		}
+		if flag, err = rest.Agree(flag); err == nil && flag == 1 {
+			return rest, nil
+		}
+		if err != nil && mpi.ClassOf(err) != mpi.ErrProcFailed {
+			return nil, err
+		}
+		c = rest
+	}
+	return nil, errors.New("there are still processes that died")
+}
+
+// TestRevokeOfTwoGroups: who revokes an inter-communicator wakes the processes of the other
+// group, too, which may be waiting for each other.
+func TestRevokeOfTwoGroups(t *testing.T) {
+	mpitest.Over(t, []string{"mem", "tcp"}, func(t *testing.T, o mpitest.Options) {
+		for absent := range 2 {
+			mpitest.Run(t, 4, o, func(t *testing.T, p *mpi.Process) {
+				w := p.World()
+				half, err := w.Split(w.Rank()/2, 0)
+				require.NoError(t, err)
+				inter, err := half.IntercommCreate(0, w, 2-w.Rank()/2*2, 1)
+				require.NoError(t, err)
+				if w.Rank() == 0 {
+					require.NoError(t, inter.Revoke())
+				}
+				if w.Rank() == 2+1-absent {
+					err := mpi.Allreduce(inter, []int{1}, []int{0}, mpi.Sum)
+					assert.ErrorIs(t, err, mpi.ErrRevoked)
+				}
+				require.NoError(t, mpi.Barrier(w))
+				assert.ErrorIs(t, mpi.Barrier(inter), mpi.ErrRevoked)
+				require.NoError(t, mpi.Barrier(half))
+				require.NoError(t, inter.Free())
+			})
+		}
+	})
+}

@@ -1,0 +1,231 @@
+package mpi
+
+import (
+	"context"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// WaitAll waits until all requests ended (MPI_Waitall; MPI-4.1, 3.7.5). If an operation
+// failed, the class is ErrInStatus, and the error wraps that of the first one.
+func WaitAll(reqs ...Request) error { return WaitAllContext(background, reqs, nil, nil) }
+
+// WaitAllContext is WaitAll that tells of each request, and ends with ctx's error when ctx
+// ends, all requests being as before. statuses and errs are as long as reqs, or nil.
+func WaitAllContext(ctx context.Context, reqs []Request, statuses []Status, errs []error) (err error) {
+	c := commOf(reqs)
+	call := c.enter(Call{Name: "MPI_Waitall", Comm: c, Peer: Undefined, Tag: Undefined})
+	defer func() { err = c.leave(call, err) }()
+	set, err := newWaitSet(reqs, statuses, errs)
+	if err != nil {
+		return err
+	}
+	defer set.free()
+	if set.engine == nil {
+		emptyResults(statuses, errs)
+		return nil
+	}
+	ctx = orBackground(ctx)
+	for _, r := range reqs {
+		r.help(ctx)
+	}
+	return set.engine.WaitAll(ctx, set.rs, coreStatuses(statuses), errs)
+}
+
+// TestAll tells whether all requests ended; if not, all are as before (MPI_Testall; MPI-4.1,
+// 3.7.5). statuses and errs are as long as reqs, or nil.
+func TestAll(reqs []Request, statuses []Status, errs []error) (done bool, err error) {
+	c := commOf(reqs)
+	call := c.enter(Call{Name: "MPI_Testall", Comm: c, Peer: Undefined, Tag: Undefined})
+	defer func() { err = c.leave(call, err) }()
+	set, err := newWaitSet(reqs, statuses, errs)
+	if err != nil {
+		return false, err
+	}
+	defer set.free()
+	if set.engine == nil {
+		emptyResults(statuses, errs)
+		return true, nil
+	}
+	done, err = set.engine.TestAll(set.rs, coreStatuses(statuses), errs)
+	yieldUnless(done)
+	return done, err
+}
+
+// WaitAny waits until one of the requests ended, and returns its index, and its Status and
+// error as Wait does (MPI_Waitany; MPI-4.1, 3.7.5). The index is Undefined if all are null,
+// ended or inactive.
+func WaitAny(reqs ...Request) (int, Status, error) { return WaitAnyContext(background, reqs) }
+
+// WaitAnyContext is WaitAny that ends with ctx's error, and Undefined, when ctx ends.
+func WaitAnyContext(ctx context.Context, reqs []Request) (i int, st Status, err error) {
+	c := commOf(reqs)
+	call := c.enter(Call{Name: "MPI_Waitany", Comm: c, Peer: Undefined, Tag: Undefined})
+	defer func() { err = c.leave(call, err) }()
+	set, err := newWaitSet(reqs, nil, nil)
+	if err != nil {
+		return Undefined, emptyStatus, err
+	}
+	defer set.free()
+	if set.engine == nil {
+		return Undefined, emptyStatus, nil
+	}
+	i, got, err := set.engine.WaitAny(orBackground(ctx), set.rs)
+	return indexOf(i), Status(got), err
+}
+
+// TestAny is WaitAny without waiting (MPI_Testany; MPI-4.1, 3.7.5). done tells whether one
+// ended, or there is none to wait for, when the index is Undefined.
+func TestAny(reqs []Request) (i int, st Status, done bool, err error) {
+	c := commOf(reqs)
+	call := c.enter(Call{Name: "MPI_Testany", Comm: c, Peer: Undefined, Tag: Undefined})
+	defer func() { err = c.leave(call, err) }()
+	set, err := newWaitSet(reqs, nil, nil)
+	if err != nil {
+		return Undefined, emptyStatus, false, err
+	}
+	defer set.free()
+	if set.engine == nil {
+		return Undefined, emptyStatus, true, nil
+	}
+	i, got, done, err := set.engine.TestAny(set.rs)
+	yieldUnless(done)
+	return indexOf(i), Status(got), done, err
+}
+
+// WaitSome waits until at least one of the requests ended, and appends the indices of all
+// that did to indices; none if all are null, ended or inactive (MPI_Waitsome; MPI-4.1,
+// 3.7.5). statuses and errs are as long as reqs, or nil: those of reqs[i] go to index i. If
+// an operation failed the class is ErrInStatus.
+func WaitSome(ctx context.Context, reqs []Request, indices []int, statuses []Status, errs []error) (_ []int, err error) {
+	c := commOf(reqs)
+	call := c.enter(Call{Name: "MPI_Waitsome", Comm: c, Peer: Undefined, Tag: Undefined})
+	defer func() { err = c.leave(call, err) }()
+	set, err := newWaitSet(reqs, statuses, errs)
+	if err != nil || set.engine == nil {
+		return indices, err
+	}
+	defer set.free()
+	return set.engine.WaitSome(orBackground(ctx), set.rs, indices, coreStatuses(statuses), errs)
+}
+
+// TestSome is WaitSome without waiting (MPI_Testsome; MPI-4.1, 3.7.5).
+func TestSome(reqs []Request, indices []int, statuses []Status, errs []error) (_ []int, err error) {
+	c := commOf(reqs)
+	call := c.enter(Call{Name: "MPI_Testsome", Comm: c, Peer: Undefined, Tag: Undefined})
+	defer func() { err = c.leave(call, err) }()
+	set, err := newWaitSet(reqs, statuses, errs)
+	if err != nil || set.engine == nil {
+		return indices, err
+	}
+	defer set.free()
+	ended, err := set.engine.TestSome(set.rs, indices, coreStatuses(statuses), errs)
+	yieldUnless(len(ended) > len(indices))
+	return ended, err
+}
+
+// PeekAll is TestAll that leaves the requests as they are (MPI_Request_get_status_all;
+// MPI-4.1, 3.7.6).
+func PeekAll(reqs []Request, statuses []Status) (done bool, err error) {
+	if err := checkResults(reqs, statuses, nil); err != nil {
+		return false, err
+	}
+	done = true
+	for i, r := range reqs {
+		st, ended, perr := r.Peek()
+		if perr != nil && err == nil {
+			err = inStatus(i, perr)
+		}
+		if statuses != nil {
+			statuses[i] = st
+		}
+		done = done && ended
+	}
+	if !done {
+		return false, nil
+	}
+	return true, err
+}
+
+// inStatus is the error of a call on several requests, of which one failed.
+func inStatus(i int, err error) error {
+	return errclass.Wrap(errclass.InStatus, err, "request %d of several failed", i)
+}
+
+// A waitSet is what the engine needs of several requests. Sets are used again, so that
+// waiting allocates nothing.
+type waitSet struct {
+	engine *core.Engine // nil: all requests are null
+	rs     []core.Request
+}
+
+var waitSets = sync.Pool{New: func() any { return new(waitSet) }}
+
+// newWaitSet looks at the requests as they are now.
+func newWaitSet(reqs []Request, statuses []Status, errs []error) (*waitSet, error) {
+	if err := checkResults(reqs, statuses, errs); err != nil {
+		return nil, err
+	}
+	set := waitSets.Get().(*waitSet)
+	for _, r := range reqs {
+		if r.from == nil {
+			set.rs = append(set.rs, core.Request{})
+			continue
+		}
+		engine := r.from.comm.p.engine
+		if set.engine != nil && set.engine != engine {
+			set.free()
+			return nil, errclass.New(errclass.Request, "the requests belong to several processes: wait for those of one at a time")
+		}
+		set.engine = engine
+		set.rs = append(set.rs, r.operation())
+	}
+	return set, nil
+}
+
+// free lets another wait use the set.
+func (s *waitSet) free() {
+	clear(s.rs)
+	s.engine, s.rs = nil, s.rs[:0]
+	waitSets.Put(s)
+}
+
+// checkResults refuses statuses and errs that do not belong to the requests.
+func checkResults(reqs []Request, statuses []Status, errs []error) error {
+	if statuses != nil && len(statuses) != len(reqs) {
+		return errclass.New(errclass.Arg, "%d statuses for %d requests: give as many, or nil", len(statuses), len(reqs))
+	}
+	if errs != nil && len(errs) != len(reqs) {
+		return errclass.New(errclass.Arg, "%d errors for %d requests: give as many, or nil", len(errs), len(reqs))
+	}
+	return nil
+}
+
+// emptyResults are those of null requests.
+func emptyResults(statuses []Status, errs []error) {
+	for i := range statuses {
+		statuses[i] = emptyStatus
+	}
+	clear(errs)
+}
+
+// indexOf shows the engine's index of none.
+func indexOf(i int) int {
+	if i < 0 {
+		return Undefined
+	}
+	return i
+}
+
+// commOf is the communicator whose hook and error handler a call on several requests has:
+// that of the first which is not null.
+func commOf(reqs []Request) *Comm {
+	for _, r := range reqs {
+		if r.from != nil {
+			return r.from.comm
+		}
+	}
+	return nil
+}
