@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli"
-	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm
 )
 

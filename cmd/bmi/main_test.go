@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +39,24 @@ const waitMax = 30 * time.Second
 
 var names atomic.Int64
 
-func newAddress() string {
-	return fmt.Sprintf("via+shm://bmi-test-%d-%d", os.Getpid(), names.Add(1))
+// overEach runs a test over each method that the binary carries. newAddress gives
+// addresses that nobody else has.
+func overEach(t *testing.T, test func(t *testing.T, newAddress func() string)) {
+	t.Run("via+shm", func(t *testing.T) {
+		test(t, func() string { return fmt.Sprintf("via+shm://bmi-test-%d-%d", os.Getpid(), names.Add(1)) })
+	})
+	t.Run("tcp", func(t *testing.T) {
+		test(t, func() string { return "tcp://" + freePort(t) })
+	})
+}
+
+// freePort is a port of loopback that the kernel does not give away again soon.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	return l.Addr().String()
 }
 
 // process is the command in a process of its own.
@@ -82,7 +99,9 @@ func (p *process) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func TestSendAndRecvBetweenProcesses(t *testing.T) {
+func TestSendAndRecvBetweenProcesses(t *testing.T) { overEach(t, sendAndRecv) }
+
+func sendAndRecv(t *testing.T, newAddress func() string) {
 	data := make([]byte, 20<<20+123)
 	_, _ = rand.Read(data)
 	for _, order := range []string{"receiver first", "sender first"} {
@@ -106,9 +125,8 @@ func TestSendAndRecvBetweenProcesses(t *testing.T) {
 
 // half starts a transfer of a stream that does not end, and waits until some of
 // it has arrived.
-func half(t *testing.T) (send, recv *process, feed io.Closer) {
+func half(t *testing.T, address string) (send, recv *process) {
 	t.Helper()
-	address := newAddress()
 	folder := t.TempDir()
 	recv = command(t, "recv", address, "-o", filepath.Join(folder, "out")).start()
 	send = command(t, "send", address, "-block", "64KiB")
@@ -136,11 +154,13 @@ func half(t *testing.T) (send, recv *process, feed io.Closer) {
 		info, err := os.Stat(parts[0])
 		return err == nil && info.Size() > 1<<20
 	}, waitMax, time.Millisecond)
-	return send, recv, in
+	return send, recv
 }
 
-func TestKillOfTheSenderFailsTheReceiver(t *testing.T) {
-	send, recv, _ := half(t)
+func TestKillOfTheSenderFailsTheReceiver(t *testing.T) { overEach(t, killSender) }
+
+func killSender(t *testing.T, newAddress func() string) {
+	send, recv := half(t, newAddress())
 	require.NoError(t, send.cmd.Process.Kill())
 	assert.Equal(t, cli.ExitPeerFailed, recv.wait(), recv.err.String())
 	assert.Contains(t, recv.err.String(), "the sender is gone after")
@@ -149,28 +169,34 @@ func TestKillOfTheSenderFailsTheReceiver(t *testing.T) {
 	assert.Empty(t, left, "no half file")
 }
 
-func TestKillOfTheReceiverFailsTheSender(t *testing.T) {
-	send, recv, _ := half(t)
+func TestKillOfTheReceiverFailsTheSender(t *testing.T) { overEach(t, killReceiver) }
+
+func killReceiver(t *testing.T, newAddress func() string) {
+	send, recv := half(t, newAddress())
 	require.NoError(t, recv.cmd.Process.Kill())
 	assert.Equal(t, cli.ExitPeerFailed, send.wait(), send.err.String())
 	assert.Contains(t, send.err.String(), "the receiver is gone after")
 }
 
-func TestInterruptOfEitherSideIsTold(t *testing.T) {
-	send, recv, _ := half(t)
+func TestInterruptOfEitherSideIsTold(t *testing.T) { overEach(t, interrupt) }
+
+func interrupt(t *testing.T, newAddress func() string) {
+	send, recv := half(t, newAddress())
 	require.NoError(t, send.cmd.Process.Signal(syscall.SIGINT))
 	assert.Equal(t, cli.ExitInterrupted, send.wait(), send.err.String())
 	assert.Equal(t, cli.ExitPeerFailed, recv.wait(), recv.err.String())
 	assert.Contains(t, recv.err.String(), "the sender was interrupted")
 
-	send, recv, _ = half(t)
+	send, recv = half(t, newAddress())
 	require.NoError(t, recv.cmd.Process.Signal(syscall.SIGTERM))
 	assert.Equal(t, cli.ExitInterrupted, recv.wait(), recv.err.String())
 	assert.Equal(t, cli.ExitPeerFailed, send.wait(), send.err.String())
 	assert.Contains(t, send.err.String(), "the receiver was interrupted")
 }
 
-func TestAReaderThatLeavesFailsBothSides(t *testing.T) {
+func TestAReaderThatLeavesFailsBothSides(t *testing.T) { overEach(t, readerLeaves) }
+
+func readerLeaves(t *testing.T, newAddress func() string) {
 	address := newAddress()
 	recv, send := command(t, "recv", address), command(t, "send", address)
 	r, w, err := os.Pipe()
@@ -192,7 +218,9 @@ func TestAReaderThatLeavesFailsBothSides(t *testing.T) {
 	assert.Contains(t, send.err.String(), "broken pipe")
 }
 
-func TestPingAndANameThatIsTaken(t *testing.T) {
+func TestPingAndANameThatIsTaken(t *testing.T) { overEach(t, pingAndTaken) }
+
+func pingAndTaken(t *testing.T, newAddress func() string) {
 	address := newAddress()
 	server := command(t, "serve", address, "-child")
 	in, err := server.cmd.StdinPipe()
@@ -216,7 +244,13 @@ func TestPingAndANameThatIsTaken(t *testing.T) {
 }
 
 func TestPerfStartsItsPeerAndEndsIt(t *testing.T) {
-	perf := command(t, "perf", "via+shm", "-json", "-time", "2ms", "-size", "8,64KiB").start()
+	for _, method := range []string{"via+shm", "tcp"} {
+		t.Run(method, func(t *testing.T) { perfOf(t, method) })
+	}
+}
+
+func perfOf(t *testing.T, method string) {
+	perf := command(t, "perf", method, "-json", "-time", "2ms", "-size", "8,64KiB").start()
 	require.Equal(t, cli.ExitOK, perf.wait(), perf.err.String())
 	tests := map[string]int{}
 	for line := range strings.Lines(perf.out.String()) {
@@ -228,15 +262,17 @@ func TestPerfStartsItsPeerAndEndsIt(t *testing.T) {
 		assert.Positive(t, r.Median, line)
 		tests[r.Test+" "+r.Method]++
 	}
-	want := map[string]int{"latency via+shm": 2, "rate via+shm": 2, "bandwidth via+shm": 2, "bidirectional via+shm": 2}
-	for test := range want {
-		assert.Equal(t, want[test], tests[test], test)
+	for _, test := range []string{"latency", "rate", "bandwidth", "bidirectional"} {
+		assert.Equal(t, 2, tests[test+" "+method], test)
 	}
 }
 
-func TestPerfThatIsKilledLeavesNoPeer(t *testing.T) {
+func TestPerfThatIsKilledLeavesNoPeer(t *testing.T) { overEach(t, killPerf) }
+
+func killPerf(t *testing.T, newAddress func() string) {
 	address := newAddress()
-	perf := command(t, "perf", "via+shm", "-listen", address, "-json", "-test", "latency", "-size", "0-64KiB", "-time", "1s")
+	method, _, _ := strings.Cut(address, "://")
+	perf := command(t, "perf", method, "-listen", address, "-json", "-test", "latency", "-size", "0-64KiB", "-time", "1s")
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	perf.cmd.Stdout = w
@@ -250,4 +286,33 @@ func TestPerfThatIsKilledLeavesNoPeer(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return command(t, "serve", address, "-child").start().wait() == cli.ExitOK
 	}, waitMax, 10*time.Millisecond)
+}
+
+func TestMistypedAddressesOfHosts(t *testing.T) {
+	for _, address := range []string{"tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://:port", "tcp://127.0.0.1:99999", "tcp://", "tcp:127.0.0.1:3334"} {
+		for _, verb := range []string{"ping", "serve"} {
+			p := command(t, verb, address).start()
+			assert.Equal(t, cli.ExitUsage, p.wait(), "%s %s: %s", verb, address, p.err.String())
+			assert.Contains(t, p.err.String(), "tcp://HOST:PORT", address)
+		}
+	}
+}
+
+func TestRecvSaysWhichPortItGot(t *testing.T) {
+	recv := command(t, "recv", "tcp://127.0.0.1:0")
+	messages, w, err := os.Pipe()
+	require.NoError(t, err)
+	recv.cmd.Stderr = w
+	recv.start()
+	require.NoError(t, w.Close())
+	line, err := bufio.NewReader(messages).ReadString('\n')
+	require.NoError(t, err)
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), "receiving at ")
+	require.True(t, ok, line)
+	send := command(t, "send", address)
+	send.cmd.Stdin = strings.NewReader("hello")
+	require.Equal(t, cli.ExitOK, send.start().wait(), send.err.String())
+	require.Equal(t, cli.ExitOK, recv.wait())
+	assert.Equal(t, "hello", recv.out.String())
+	require.NoError(t, messages.Close())
 }

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,12 +16,15 @@ import (
 	"go.uber.org/goleak"
 
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
 func TestMain(m *testing.M) {
-	// The limit tests start this program again as `bmi perf-follow`.
-	if len(os.Args) == 2 && os.Args[1] == "perf-follow" {
+	servePlugin()
+	// The limit tests start this program again as `bmi perf-follow`, the check of a
+	// plugin as `bmi plugins peer`; go test gives it flags alone.
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		app := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 		os.Exit(app.Main(context.Background(), os.Args[1:]))
 	}
@@ -36,27 +37,9 @@ var names atomic.Int64
 
 func newAddress() string { return fmt.Sprintf("mem://cli-%d", names.Add(1)) }
 
-// syncBuffer may be written and read by several goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(b)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // run is one execution of the command within this process.
 type run struct {
-	out, err syncBuffer
+	out, err logtext.Buffer
 	code     int
 	done     chan struct{}
 	stop     context.CancelFunc
@@ -109,8 +92,10 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"perf mem -time 0s":                   "bad -time",
 		"perf mem://x -listen mem://y":        "-listen is for",
 		"perf mem -nosuch":                    "unknown flag: --nosuch",
-		"ping name":                           `bad address "name": want METHOD://NAME`,
-		"ping mem://":                         "the name behind :// is missing",
+		"info -test.v":                        "unknown flag: --test.v",
+		"info -sim.seeds=1":                   "unknown flag: --sim.seeds",
+		"ping name":                           `bad address "name": an address looks like mem://NAME`,
+		"ping mem://":                         "what follows :// is missing; an address looks like mem://NAME",
 		"ping mem://x -size 1MiB -count -1":   "cannot be negative",
 		"send mem://x -block 1.5":             `bad size "1.5"`,
 		"send":                                "an ADDR and perhaps a FILE",
@@ -132,7 +117,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	r := bmiRun(t)
 	assert.Equal(t, ExitOK, r.code)
-	for _, command := range []string{"info", "ping", "serve", "perf", "send", "recv", "version", "completion", "Exit codes: 0 success"} {
+	for _, command := range []string{"info", "ping", "serve", "perf", "send", "recv", "plugins", "version", "completion", "Exit codes: 0 success"} {
 		assert.Contains(t, r.out.String(), command)
 	}
 	assert.NotContains(t, r.out.String(), "perf-follow")
@@ -244,8 +229,8 @@ func TestPerfOfAnAddressHasNoLimitsUnlessAsked(t *testing.T) {
 	assert.Equal(t, []perf.Test{perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional}, p.tests)
 	p, err = planPerf("mem", perfOptions{memory: "plain", window: 1, time: time.Second})
 	require.NoError(t, err)
-	assert.Equal(t, perf.Tests, p.tests)
-	for _, test := range perf.Tests {
+	assert.Equal(t, []perf.Test{perf.LimitBounce, perf.LimitMemcpy, perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional}, p.tests)
+	for _, test := range append(p.tests, perf.LimitSocket, perf.LimitUDP) {
 		sizes := p.sizesOf(test)
 		assert.NotEmpty(t, sizes, test)
 		if test != perf.Rate && test != perf.LimitBounce {
@@ -269,11 +254,13 @@ func TestPerfLimits(t *testing.T) {
 	if cores, err := perf.AllowedCores(); err != nil || len(cores) < 2 {
 		t.Skip("two processes that spin need two cores")
 	}
-	r := bmiRun(t, "perf", "mem", "-json", "-time", "2ms", "-test", "limit", "-size", "0,4KiB")
+	r := bmiRun(t, "perf", "mem", "-json", "-time", "2ms", "-test", "limit,limit-socket,limit-udp", "-size", "0,4KiB")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	assert.Contains(t, r.out.String(), `{"test":"limit-bounce","method":"bare","size":0,"window":1,`)
 	assert.Contains(t, r.out.String(), `{"test":"limit-memcpy","method":"bare","size":4096,"window":1,`)
-	assert.Equal(t, 2, strings.Count(r.out.String(), "\n"))
+	assert.Contains(t, r.out.String(), `{"test":"limit-socket","method":"bare","size":4096,"window":1,`)
+	assert.Contains(t, r.out.String(), `{"test":"limit-udp","method":"bare","size":4096,"window":1,`)
+	assert.Equal(t, 4, strings.Count(r.out.String(), "\n"))
 }
 
 func TestPerfNobody(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 // Exit codes of the bmi command. They are part of its interface: scripts rely on
@@ -66,8 +67,8 @@ func explain(err error) string {
 		return "interrupted"
 	case errors.Is(err, bmi.ErrUnknownMethod) && !strings.Contains(text, "available"):
 		return text + "; available: " + methodList()
-	case errors.Is(err, bmi.ErrBadAddress):
-		return text + "; an address is METHOD://NAME, with a method of: " + methodList()
+	case errors.Is(err, bmi.ErrBadAddress) && !strings.Contains(text, "HOST:PORT") && !strings.Contains(text, "of this machine"):
+		return text + "; an address looks like " + addressForms()
 	}
 	return text
 }
@@ -88,17 +89,26 @@ func methodList() string {
 	return "none (this binary was built without any)"
 }
 
+// addressForms shows how addresses of this binary's methods look.
+func addressForms() string {
+	var forms []string
+	for _, name := range methodNames() {
+		forms = append(forms, service.AddressForm(name))
+	}
+	return strings.Join(forms, " or ")
+}
+
 // checkAddress gives mistakes in an address a better error than a method can.
 func checkAddress(address string) error {
 	method, rest, ok := strings.Cut(address, "://")
 	if !ok {
-		return usagef("bad address %q: want METHOD://NAME, with a method of: %s", address, methodList())
+		return usagef("bad address %q: an address looks like %s", address, addressForms())
 	}
 	if err := checkMethod(method); err != nil {
 		return err
 	}
 	if rest == "" {
-		return usagef("bad address %q: the name behind :// is missing", address)
+		return usagef("bad address %q: what follows :// is missing; an address looks like %s", address, service.AddressForm(method))
 	}
 	return nil
 }

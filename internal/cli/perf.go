@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 type perfOptions struct {
@@ -31,9 +32,11 @@ func (a *App) perfCommand() *cobra.Command {
 		Use:   "perf METHOD|ADDR",
 		Short: "Measure latency, message rate and bandwidth, and the limits of the machine",
 		Long: `Perf measures messages to a 'bmi serve ADDR'. Given only a METHOD, for instance
-via+shm, it starts that process too, and ends it with itself. The limits are
-those of the machine between the same two cores: limit-bounce is the half round
-trip of a bare cache line, limit-memcpy that of data by one plain copy.
+via+shm or tcp, it starts that process too, and ends it with itself. The limits
+are those of the machine between the same two cores: limit-bounce is the half
+round trip of a bare cache line, limit-memcpy that of data by one plain copy, and
+limit-socket and limit-udp, those for methods over TCP and over UDP, that of data
+through bare sockets on loopback that both sides poll.
 
 The tests: latency (half round trip), rate (messages a second, one way, in
 windows), bandwidth (one way) and bidirectional (both ways at once, their sum).
@@ -42,6 +45,10 @@ Each point is measured in batches; shown are the median of the batches and what
 
 With -json, one object a line: test, method, size, window, median, p99, unit.
 
+Of a method that makes its links reliable itself (via+udp) follows what this side
+counted in all tests: what was sent again, acks, round trips of packets; with
+-json as a line whose test is round-trip, the counts in its link.
+
 ` + exitHelp,
 		Args: exactly(1, "one METHOD or ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +56,7 @@ With -json, one object a line: test, method, size, window, median, p99, unit.
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&opt.tests, "test", nil, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit, all (default: all; with an ADDR, which may be anywhere, no limits)")
+	f.StringSliceVar(&opt.tests, "test", nil, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit-socket, limit-udp, limit, all (default: all; with an ADDR, which may be anywhere, no limits)")
 	f.StringSliceVar(&opt.sizes, "size", nil, "message sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: a series for each test)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests but latency")
 	f.StringVar(&opt.memory, "memory", "plain", "memory to send from and receive into: plain, or registered with the method")
@@ -59,17 +66,6 @@ With -json, one object a line: test, method, size, window, median, p99, unit.
 	f.StringVar(&opt.listen, "listen", "", "with a METHOD: the address for the process that perf starts (default: one of its own)")
 	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
 	return cmd
-}
-
-// followCommand is the other side of the limits; `bmi perf` starts it.
-func (a *App) followCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "perf-follow",
-		Short:  "The other side of the limit tests of `bmi perf`",
-		Hidden: true,
-		Args:   exactly(0, "no arguments"),
-		RunE:   func(*cobra.Command, []string) error { return perf.RunFollower(a.In, a.Out) },
-	}
 }
 
 // A perfPlan is a checked command line.
@@ -87,7 +83,7 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 		if err := checkAddress(target); err != nil {
 			return p, err
 		}
-		p.method, p.address = perf.MethodOf(target), target
+		p.method, p.address = service.MethodOf(target), target
 	} else {
 		if err := checkMethod(target); err != nil {
 			return p, err
@@ -96,13 +92,13 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 	}
 	switch {
 	case len(opt.tests) > 0:
-		if p.tests, err = perf.ParseTests(opt.tests); err != nil {
+		if p.tests, err = perf.ParseTests(p.method, opt.tests); err != nil {
 			return p, usageError{err}
 		}
 	case p.address != "":
-		p.tests = []perf.Test{perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional}
+		p.tests = perf.MethodTests
 	default:
-		p.tests = perf.Tests
+		p.tests = append(perf.LimitsOf(p.method), perf.MethodTests...)
 	}
 	if len(opt.sizes) > 0 {
 		if p.sizes, err = perf.ParseSizes(strings.Join(opt.sizes, ",")); err != nil {
@@ -135,7 +131,7 @@ func defaultSizes(t perf.Test) []int {
 		return []int{0, 1, 8, 64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
 	case perf.Rate:
 		return []int{0, 8, 64, 512, 4 * k}
-	case perf.LimitMemcpy:
+	case perf.LimitMemcpy, perf.LimitSocket, perf.LimitUDP:
 		return []int{8, 64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
 	}
 	return []int{64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
@@ -168,60 +164,6 @@ func (a *App) perf(ctx context.Context, target string, opt perfOptions) error {
 	return a.perfMethod(ctx, &p, out)
 }
 
-// perfLimits measures the bare machine, if asked for.
-func (a *App) perfLimits(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
-	largest, wanted := 0, false
-	for _, t := range p.tests {
-		if t.Limit() {
-			wanted = true
-			for _, n := range p.sizesOf(t) {
-				largest = max(largest, n)
-			}
-		}
-	}
-	if !wanted {
-		return nil
-	}
-	allowed, err := perf.AllowedCores()
-	if err != nil {
-		return err
-	}
-	if len(allowed) < 2 {
-		fmt.Fprintln(a.Err, "bmi perf: no limits: two processes that spin need two cores, this one may use one")
-		return nil
-	}
-	limits, err := perf.OpenLimits(perf.SelfCommand("perf-follow"), p.cores, largest)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, limits.Close()) }()
-	for _, t := range p.tests {
-		if !t.Limit() {
-			continue
-		}
-		for _, size := range p.sizesOf(t) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			r, err := measureLimit(limits, t, size, p.time)
-			if err != nil {
-				return err
-			}
-			if err := out.add(r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func measureLimit(l *perf.Limits, t perf.Test, size int, budget time.Duration) (perf.Result, error) {
-	if t == perf.LimitBounce {
-		return l.Bounce(budget)
-	}
-	return l.Memcpy(size, budget)
-}
-
 // perfMethod measures the method, if asked for, and starts its other side if
 // there is no address of one.
 func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
@@ -234,7 +176,7 @@ func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err
 	}
 	address := p.address
 	if address == "" {
-		peer, at, err := startServer(p)
+		peer, at, err := a.startServer(p)
 		if err != nil {
 			return err
 		}
@@ -258,16 +200,19 @@ func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err
 		}
 		defer undo()
 	}
-	return a.measureAll(ctx, p, client, out)
+	if err := a.measureAll(ctx, p, client, out); err != nil {
+		return err
+	}
+	return perfLink(ep, p.method, out)
 }
 
 // startServer starts a `bmi serve` as a child.
-func startServer(p *perfPlan) (*perf.Child, string, error) {
+func (a *App) startServer(p *perfPlan) (*perf.Child, string, error) {
 	address := p.listen
 	if address == "" {
-		address = fmt.Sprintf("%s://bmi-perf-%d-%x", p.method, os.Getpid(), time.Now().UnixNano()&0xffffff)
+		address = service.LocalAddress(p.method, "bmi-perf")
 	}
-	args := []string{"serve", address, "--child", "--spin", p.spin.String()}
+	args := append(slices.Clone(a.self), "serve", address, "--child", "--spin", p.spin.String())
 	if p.cores.Pinned {
 		args = append(args, "--core", fmt.Sprint(p.cores.Far))
 	}

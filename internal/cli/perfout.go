@@ -35,19 +35,6 @@ func (o *perfOutput) add(r perf.Result) error {
 	}
 	o.last = r.Test
 	_, err := fmt.Fprintf(o.w, "%-14s %-10s %9s %7d %14s %14s  %s\n",
-		r.Test, r.Method, perf.FormatSize(r.Size), r.Window, formatValue(r.Median, r.Unit), formatValue(r.P99, r.Unit), r.Unit)
+		r.Test, r.Method, perf.FormatSize(r.Size), r.Window, perf.FormatValue(r.Median, r.Unit), perf.FormatValue(r.P99, r.Unit), r.Unit)
 	return err
-}
-
-// formatValue writes a number with the digits that its unit makes worth reading.
-func formatValue(v float64, unit string) string {
-	switch {
-	case unit == perf.UnitMessages:
-		return fmt.Sprintf("%.0f", v)
-	case unit == perf.UnitMicros && v < 10:
-		return fmt.Sprintf("%.3f", v)
-	case v < 1000:
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.0f", v)
 }

@@ -61,6 +61,9 @@ func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err er
 		return err
 	}
 	defer closeEndpoint(ep, &err)
+	if at := ep.Addresses(); !opt.quiet && len(at) > 0 && at[0] != address {
+		fmt.Fprintf(a.Err, "receiving at %s\n", at[0]) // with the port that the kernel chose, for instance
+	}
 	bar := a.newProgress("receiving", opt.quiet)
 	start := time.Now()
 	sum, err := stream.Receive(ctx, ep, stream.RecvOptions{

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
 // App is the surroundings of a command: what it reads and writes.
@@ -18,6 +20,10 @@ type App struct {
 	Out, Err io.Writer
 	// Terminal: Err is a terminal, so that a progress bar makes sense.
 	Terminal bool
+
+	// self are the arguments that make this program what it is now, in front of those
+	// of a process that it starts: bmi plugins run.
+	self []string
 }
 
 // Main runs the command with the arguments behind its name, and gives the code
@@ -28,7 +34,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	defer context.AfterFunc(ctx, stop)()
 
 	root := a.root()
-	root.SetArgs(NormalizeArgs(args))
+	root.SetArgs(dashes.Normalize(args))
 	err := root.ExecuteContext(ctx)
 	if err != nil {
 		fmt.Fprintf(a.Err, "bmi: %s\n", strings.TrimPrefix(explain(err), "bmi: "))
@@ -45,7 +51,9 @@ func (a *App) root() *cobra.Command {
 		Short: "Messages between processes, from the command line",
 		Long: `bmi looks at, measures and uses the message transports (methods) of Viaduct.
 
-Addresses look like via+shm://NAME. Options may be written with one dash or two.
+Addresses look like via+shm://NAME, via+udp://HOST:PORT or tcp://HOST:PORT. via+udp and tcps need a key that both
+sides share: see VIADUCT_UDP_KEY_FILE and VIADUCT_TLS_SECRET in README.md. Options may be written with one dash or two.
+Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bmi help plugins).
 ` + exitHelp,
 		SilenceUsage:               true,
 		SilenceErrors:              true,
@@ -57,10 +65,13 @@ Addresses look like via+shm://NAME. Options may be written with one dash or two.
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(
-		a.infoCommand(), a.pingCommand(), a.serveCommand(), a.perfCommand(),
-		a.sendCommand(), a.recvCommand(), a.versionCommand(), a.followCommand(),
-	)
+	for _, cmd := range []*cobra.Command{
+		a.infoCommand(), a.pingCommand(), a.serveCommand(), a.perfCommand(), a.sendCommand(), a.recvCommand(),
+	} {
+		cmd.PreRunE = a.loadPlugins
+		root.AddCommand(cmd)
+	}
+	root.AddCommand(a.pluginsCommand(), a.versionCommand(), a.followCommand())
 	return root
 }
 

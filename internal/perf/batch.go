@@ -109,3 +109,18 @@ func perSecond(amount, nanos float64) float64 {
 	}
 	return amount / nanos * 1e9
 }
+
+// Batches divides the budget of a point into batches of steps, as everything here is
+// measured, given what one step was seen to cost. Both are at least 1.
+func Batches(budget, step time.Duration) (batches, steps int) {
+	p := planFor(budget, step)
+	return p.batches, p.steps
+}
+
+// WarmUp is the part of a point's budget that is spent before its measurement.
+func WarmUp(budget time.Duration) time.Duration { return budget / warmUpShare }
+
+// Quantiles are the median and the 99th percentile (nearest rank) of some batches' times.
+func Quantiles(times []float64) (median, p99 float64) {
+	return samples(times).median(), samples(times).quantile(0.99)
+}

@@ -38,10 +38,10 @@ func TestQuantiles(t *testing.T) {
 
 func TestResultsOfKnownTimes(t *testing.T) {
 	s := samples{2000} // nanoseconds a step
-	assert.Equal(t, Result{Latency, "m", 8, 1, 1, 1, UnitMicros}, s.result(Latency, "m", 8, 1))
-	assert.Equal(t, Result{Rate, "m", 8, 64, 32e6, 32e6, UnitMessages}, s.result(Rate, "m", 8, 64))
-	assert.Equal(t, Result{Bandwidth, "m", 1000, 2, 1000, 1000, UnitMB}, s.result(Bandwidth, "m", 1000, 2))
-	assert.Equal(t, Result{Bidirectional, "m", 1000, 2, 2000, 2000, UnitMB}, s.result(Bidirectional, "m", 1000, 2))
+	assert.Equal(t, Result{Latency, "m", 8, 1, 1, 1, UnitMicros, nil}, s.result(Latency, "m", 8, 1))
+	assert.Equal(t, Result{Rate, "m", 8, 64, 32e6, 32e6, UnitMessages, nil}, s.result(Rate, "m", 8, 64))
+	assert.Equal(t, Result{Bandwidth, "m", 1000, 2, 1000, 1000, UnitMB, nil}, s.result(Bandwidth, "m", 1000, 2))
+	assert.Equal(t, Result{Bidirectional, "m", 1000, 2, 2000, 2000, UnitMB, nil}, s.result(Bidirectional, "m", 1000, 2))
 	assert.Less(t, samples{1, 1, 9}.result(Rate, "m", 8, 1).P99, samples{1, 1, 9}.result(Rate, "m", 8, 1).Median,
 		"the bad end of a rate is the low one")
 }
@@ -63,4 +63,13 @@ func TestTimeBatchesCountsStepsAndRestoresTheCollector(t *testing.T) {
 
 	_, err = timeBatches(plan{batches: 4, steps: 10}, func(int) error { return errors.New("broken") })
 	assert.EqualError(t, err, "broken")
+}
+
+func TestBatchesAndQuantilesForOthers(t *testing.T) {
+	batches, steps := Batches(100*time.Millisecond, time.Microsecond)
+	p := planFor(100*time.Millisecond, time.Microsecond)
+	assert.Equal(t, p, plan{batches: batches, steps: steps})
+	assert.Equal(t, 20*time.Millisecond, WarmUp(100*time.Millisecond))
+	median, p99 := Quantiles([]float64{3, 1, 2})
+	assert.Equal(t, []float64{2, 3}, []float64{median, p99})
 }

@@ -128,6 +128,15 @@ func (c *Child) gone(err error) error {
 	return fmt.Errorf("perf: the %s ended too early: %w", c.what, err)
 }
 
+// Kill ends the process at once, and returns when it is gone.
+func (c *Child) Kill() {
+	// It fails only for a process that is gone already.
+	_ = c.cmd.Process.Kill()
+	<-c.ended
+	_ = c.in.Close()
+	_ = c.outEnd.Close()
+}
+
 // Close ends the process: politely first, by the end of its input.
 func (c *Child) Close() error {
 	_ = c.in.Close()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 // answerTimeMax is how long a server may take to get ready for a run. It may be
@@ -18,6 +19,7 @@ type Client struct {
 	side   side
 	calls  *bmi.Context
 	method string
+	class  bmi.Class // of requests
 	tag    bmi.Tag
 
 	maxExpected, maxUnexpected int
@@ -30,7 +32,7 @@ func OpenClient(ep *bmi.Endpoint, address string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{side: side{ep: ep, peer: peer}, method: MethodOf(address)}
+	c := &Client{side: side{ep: ep, peer: peer}, method: service.MethodOf(address), class: service.Class(ep, address, Class)}
 	if c.maxExpected, err = ep.MaxExpectedSize(peer); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (c *Client) NewPinger(size int) (*Pinger, error) {
 func (p *Pinger) Ping(ctx context.Context) (time.Duration, error) {
 	p.c.tag++
 	start := time.Now()
-	n, err := p.c.calls.Call(ctx, p.c.side.peer, Class, p.c.tag, p.request, p.reply)
+	n, err := p.c.calls.Call(ctx, p.c.side.peer, p.c.class, p.c.tag, p.request, p.reply)
 	took := time.Since(start)
 	if err != nil {
 		return 0, err
@@ -145,7 +147,7 @@ func (d *clientDuel) begin(steps int) error {
 	defer cancel()
 	d.c.tag++
 	var reply [replyBytes + replyTextMax]byte
-	n, err := d.c.calls.Call(ctx, d.c.side.peer, Class, d.c.tag, d.r.append(nil), reply[:])
+	n, err := d.c.calls.Call(ctx, d.c.side.peer, d.c.class, d.c.tag, d.r.append(nil), reply[:])
 	if err != nil {
 		return err
 	}

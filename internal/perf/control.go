@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Class is the class of the unexpected messages that ask a server for something.
-// The format is described in docs/performance/protocol.md.
+// Class is the class of the unexpected messages that ask a server for something,
+// where the method has classes. The format is described in docs/performance/protocol.md.
 const Class bmi.Class = 250
 
 // Version is that of the format of requests and replies.

@@ -1,16 +1,10 @@
 package perf
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"os"
 	"sync/atomic"
 	"time"
 )
-
-// limitFD is the descriptor under which the follower finds the shared memory.
-const limitFD = 3
 
 // A duel is a measurement of two sides that execute the same number of steps.
 type duel interface {
@@ -69,6 +63,8 @@ type Limits struct {
 	child *Child
 	cores Cores
 	undo  func()
+	// socket, of TCP, and datagrams, of UDP, are nil until they are needed.
+	socket, datagrams *socketSide
 }
 
 // OpenLimits starts the follower by a command that ends up in RunFollower, with
@@ -101,6 +97,11 @@ func OpenLimits(command []string, cores Cores, size int) (*Limits, error) {
 // Close ends the follower.
 func (l *Limits) Close() error {
 	l.undo()
+	for _, side := range []*socketSide{l.socket, l.datagrams} {
+		if side != nil {
+			side.close()
+		}
+	}
 	err := l.child.Close()
 	if e := l.pair.close(); err == nil {
 		err = e
@@ -150,38 +151,3 @@ func (d *limitDuel) step(n int) error {
 }
 
 func (d *limitDuel) end() error { return nil }
-
-// RunFollower is the life of the follower process: it takes commands from in
-// until that ends. The shared memory is its descriptor 3.
-func RunFollower(in io.Reader, out io.Writer) error {
-	pair, err := mapSharedPair(os.NewFile(limitFD, "shared memory of the limit tests"))
-	if err != nil {
-		return err
-	}
-	var gone atomic.Bool // never set: the kernel ends a follower whose leader dies
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		if err := followCommand(pair, lines.Text(), out, &gone); err != nil {
-			return err
-		}
-	}
-	return pair.close()
-}
-
-func followCommand(pair *sharedPair, line string, out io.Writer, gone *atomic.Bool) error {
-	var core, steps, size int
-	if n, _ := fmt.Sscanf(line, "pin %d", &core); n == 1 {
-		if _, err := PinThread(core); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(out, "ok")
-		return err
-	}
-	if n, _ := fmt.Sscanf(line, "follow %d %d", &steps, &size); n != 2 || steps < 0 || size < 0 || size > pair.size {
-		return fmt.Errorf("perf: unknown command %q for the peer of the limit tests", line)
-	}
-	if _, err := fmt.Fprintln(out, "ok"); err != nil {
-		return err
-	}
-	return pair.follow(steps, size, gone)
-}

@@ -82,6 +82,58 @@ func TestTheCopyMovesTheData(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
+func TestBareSocketsMeasureSomething(t *testing.T) {
+	l := openTestLimits(t, 0)
+	measured := map[Test]func(int, time.Duration) (Result, error){LimitSocket: l.Socket, LimitUDP: l.UDP}
+	for i, size := range []int{8, 8, 1 << 20, 1 << 20, 64, 64} {
+		test := []Test{LimitSocket, LimitUDP}[i%2]
+		r, err := measured[test](size, 5*time.Millisecond)
+		require.NoError(t, err)
+		assert.Equal(t, test, r.Test)
+		assert.Equal(t, MethodBare, r.Method)
+		assert.Equal(t, size, r.Size)
+		assert.Equal(t, UnitMicros, r.Unit)
+		assert.Positive(t, r.Median)
+	}
+	for _, measure := range measured {
+		_, err := measure(0, time.Millisecond)
+		assert.ErrorContains(t, err, "0 B cannot be sent")
+	}
+	require.NoError(t, l.Close())
+}
+
+func TestBareSocketMovesTheDataAndNoticesADeadFollower(t *testing.T) {
+	l := openTestLimits(t, 0)
+	const size = 1 << 20
+	require.NoError(t, l.openSocket())
+	l.socket.grow(size)
+	d := &socketDuel{l: l, side: l.socket, verb: "answer", size: size}
+	require.NoError(t, d.begin(1000))
+	clear(l.socket.in)
+	require.NoError(t, d.step(1))
+	for _, i := range []int{1, 255, size - 1} {
+		assert.Equal(t, byte(i), l.socket.in[i], "the pattern of the other side's buffer")
+	}
+	require.NoError(t, l.child.cmd.Process.Kill())
+	require.ErrorIs(t, d.step(1<<30), errSocketEnd)
+	assert.Error(t, l.Close())
+}
+
+func TestBareSocketWithNobodyThere(t *testing.T) {
+	listener, port, err := listenBare()
+	require.NoError(t, err)
+	listener.close()
+	_, err = dialBare(port)
+	assert.ErrorContains(t, err, "connect to port")
+}
+
+func TestFollowerRefusesWhatItDoesNotKnow(t *testing.T) {
+	f := &follower{pair: &sharedPair{size: 4096}}
+	for _, line := range []string{"", "dance", "follow 1 4097", "follow -1 0", "answer 1 8", "reflect 1 8", "connect x", "datagrams x"} {
+		assert.ErrorContains(t, f.obey(line), "unknown command", line)
+	}
+}
+
 func TestChildThatEndsIsExplained(t *testing.T) {
 	t.Setenv(roleVariable, "dies")
 	c, err := StartChild("short-lived helper", SelfCommand())

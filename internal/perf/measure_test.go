@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 )
 
 var names atomic.Int64
@@ -26,7 +26,12 @@ func serve(t *testing.T) string {
 
 func serveAt(t *testing.T, address string) string {
 	t.Helper()
-	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{address}})
+	return serveWith(t, address, bmitest.Options{})
+}
+
+func serveWith(t *testing.T, address string, opt bmitest.Options) string {
+	t.Helper()
+	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{address}, Options: map[string]any{bmitest.Name: opt}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -41,7 +46,12 @@ func serveAt(t *testing.T, address string) string {
 
 func connect(t *testing.T, address string) (*bmi.Endpoint, *Client) {
 	t.Helper()
-	ep, err := bmi.Open(context.Background(), bmi.Config{})
+	return connectWith(t, address, bmitest.Options{})
+}
+
+func connectWith(t *testing.T, address string, opt bmitest.Options) (*bmi.Endpoint, *Client) {
+	t.Helper()
+	ep, err := bmi.Open(context.Background(), bmi.Config{Options: map[string]any{bmitest.Name: opt}})
 	require.NoError(t, err)
 	c, err := OpenClient(ep, address)
 	require.NoError(t, err)
@@ -70,6 +80,17 @@ func TestEveryTestMeasures(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAMethodWithoutClassesMeasures(t *testing.T) {
+	classless := bmitest.Options{NoClasses: true}
+	_, c := connectWith(t, serveWith(t, fmt.Sprintf("mem://perf-%d", names.Add(1)), classless), classless)
+	p, err := c.NewPinger(8)
+	require.NoError(t, err)
+	_, err = p.Ping(context.Background())
+	require.NoError(t, err)
+	_, err = c.Measure(context.Background(), Point{Test: Latency, Size: 8, Window: 1, Budget: time.Millisecond})
+	assert.NoError(t, err)
 }
 
 func TestMeasureRejects(t *testing.T) {

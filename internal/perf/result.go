@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 // A Test names one kind of measurement.
@@ -19,22 +22,38 @@ const (
 	Bidirectional Test = "bidirectional" // bytes a second, both ways at once, sum of both
 	LimitBounce   Test = "limit-bounce"  // half round trip of one cache line
 	LimitMemcpy   Test = "limit-memcpy"  // half round trip of data by one plain copy
+	LimitSocket   Test = "limit-socket"  // half round trip over a bare TCP socket on loopback
+	LimitUDP      Test = "limit-udp"     // half round trip over a bare UDP socket on loopback
 )
 
-// Tests are all of them, in the order of a full run.
-var Tests = []Test{LimitBounce, LimitMemcpy, Latency, Rate, Bandwidth, Bidirectional}
+// MethodTests are those that measure a method, in the order of a full run.
+var MethodTests = []Test{Latency, Rate, Bandwidth, Bidirectional}
 
-// ParseTests reads names of tests, each argument a list separated by commas.
-// "all" is all of them; "limit" both limits.
-func ParseTests(args []string) ([]Test, error) {
+// LimitsOf are the limits of the machine that a method can be compared with.
+func LimitsOf(method string) []Test {
+	switch {
+	case service.OverDatagrams(method):
+		return []Test{LimitUDP}
+	case service.OverSockets(method):
+		return []Test{LimitSocket}
+	}
+	return []Test{LimitBounce, LimitMemcpy}
+}
+
+// allTests are all there are.
+var allTests = append([]Test{LimitBounce, LimitMemcpy, LimitSocket, LimitUDP}, MethodTests...)
+
+// ParseTests reads names of tests of a method, each argument a list separated by
+// commas. "limit" is the limits of the method; "all" those and all other tests.
+func ParseTests(method string, args []string) ([]Test, error) {
 	var out []Test
 	for _, arg := range args {
 		for name := range strings.SplitSeq(arg, ",") {
 			switch name = strings.TrimSpace(name); name {
 			case "all":
-				out = append(out, Tests...)
+				out = append(append(out, LimitsOf(method)...), MethodTests...)
 			case "limit", "limits":
-				out = append(out, LimitBounce, LimitMemcpy)
+				out = append(out, LimitsOf(method)...)
 			default:
 				if !Test(name).known() {
 					return nil, fmt.Errorf("unknown test %q: choose from %s, limit, all", name, joinTests())
@@ -47,20 +66,13 @@ func ParseTests(args []string) ([]Test, error) {
 }
 
 // Limit tells whether the test measures the machine and not a method.
-func (t Test) Limit() bool { return t == LimitBounce || t == LimitMemcpy }
+func (t Test) Limit() bool { return t.known() && !slices.Contains(MethodTests, t) }
 
-func (t Test) known() bool {
-	for _, k := range Tests {
-		if t == k {
-			return true
-		}
-	}
-	return false
-}
+func (t Test) known() bool { return slices.Contains(allTests, t) }
 
 func joinTests() string {
-	names := make([]string, len(Tests))
-	for i, t := range Tests {
+	names := make([]string, len(allTests))
+	for i, t := range allTests {
 		names[i] = string(t)
 	}
 	return strings.Join(names, ", ")
@@ -102,6 +114,8 @@ type Result struct {
 	Median float64 `json:"median"`
 	P99    float64 `json:"p99"`
 	Unit   string  `json:"unit"`
+	// Link is what the method counted meanwhile, with a RoundTrip only.
+	Link *LinkCounts `json:"link,omitempty"`
 }
 
 // WriteJSON writes the result as one line.
@@ -114,4 +128,17 @@ func (r Result) WriteJSON(w io.Writer) error {
 		return fmt.Errorf("perf: write a result: %w", err)
 	}
 	return nil
+}
+
+// FormatValue writes a number with the digits that its unit makes worth reading.
+func FormatValue(v float64, unit string) string {
+	switch {
+	case unit == UnitMessages:
+		return fmt.Sprintf("%.0f", v)
+	case unit == UnitMicros && v < 10:
+		return fmt.Sprintf("%.3f", v)
+	case v < 1000:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
 }

@@ -30,19 +30,39 @@ func TestResultLineReportsAFailedWrite(t *testing.T) {
 }
 
 func TestParseTests(t *testing.T) {
-	got, err := ParseTests([]string{"rate,latency", "latency"})
+	got, err := ParseTests("via+shm", []string{"rate,latency", "latency"})
 	require.NoError(t, err)
 	assert.Equal(t, []Test{Rate, Latency}, got)
 
-	got, err = ParseTests([]string{"limit"})
+	got, err = ParseTests("via+shm", []string{"limit"})
 	require.NoError(t, err)
 	assert.Equal(t, []Test{LimitBounce, LimitMemcpy}, got)
 
-	got, err = ParseTests([]string{"all"})
+	got, err = ParseTests("via+shm", []string{"all"})
 	require.NoError(t, err)
-	assert.Equal(t, Tests, got)
+	assert.Equal(t, []Test{LimitBounce, LimitMemcpy, Latency, Rate, Bandwidth, Bidirectional}, got)
 
-	_, err = ParseTests([]string{"latncy"})
+	got, err = ParseTests("tcp", []string{"limit,limit-bounce,rate"})
+	require.NoError(t, err)
+	assert.Equal(t, []Test{LimitSocket, LimitBounce, Rate}, got, "a method over sockets has another limit; others must be named")
+
+	got, err = ParseTests("via+udp", []string{"all"})
+	require.NoError(t, err)
+	assert.Equal(t, []Test{LimitUDP, Latency, Rate, Bandwidth, Bidirectional}, got, "and one over datagrams a third")
+
+	_, err = ParseTests("via+shm", []string{"latncy"})
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "bandwidth", "the error lists what there is")
+}
+
+func TestNumbersHaveTheDigitsWorthReading(t *testing.T) {
+	for want, got := range map[string]string{
+		"123457": FormatValue(123456.7, UnitMessages),
+		"9.877":  FormatValue(9.8765, UnitMicros),
+		"98.77":  FormatValue(98.765, UnitMicros),
+		"9877":   FormatValue(9876.6, UnitMicros),
+		"9.88":   FormatValue(9.8765, UnitMB),
+	} {
+		assert.Equal(t, want, got)
+	}
 }

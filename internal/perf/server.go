@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -18,14 +17,12 @@ const (
 	replyTimeMax = 10 * time.Second
 )
 
-// MethodOf is the scheme of an address: the name of its method.
-func MethodOf(address string) string {
-	method, _, _ := strings.Cut(address, "://")
-	return method
-}
-
 // A Server answers pings and is the other side of measurements, for one client
-// at a time; requests of others wait meanwhile.
+// at a time; requests of others wait meanwhile. It takes the unexpected messages
+// of all classes: over a method without classes, requests come under class 0.
+//
+// A client may have no address that could be looked up, so the server knows it
+// only as the sender of its request.
 type Server struct {
 	Endpoint *bmi.Endpoint
 	// Log receives what clients do wrong. Never nil.
@@ -44,7 +41,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.replies.Close() }()
 	var taken [1]bmi.Unexpected
 	for ctx.Err() == nil {
-		n, err := s.Endpoint.TestUnexpectedClass(Class, taken[:], serveWait)
+		n, err := s.Endpoint.TestUnexpected(taken[:], serveWait)
 		if err != nil {
 			return fmt.Errorf("perf: wait for requests: %w", err)
 		}

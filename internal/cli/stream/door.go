@@ -20,6 +20,10 @@ type visitor struct {
 	err   error // what is wrong with the offer
 }
 
+// classes are those under which offers come: over a method that has no classes,
+// all messages are of class 0.
+var classes = []bmi.Class{Class, 0}
+
 // A door takes the offers of senders: the first good one comes in, the others
 // are refused in words, so that nobody waits in vain.
 type door struct {
@@ -37,9 +41,11 @@ func openDoor(ep *bmi.Endpoint) (*door, error) {
 		return nil, err
 	}
 	d := &door{ep: ep, c: c, visitors: make(chan visitor, visitorsMax), stop: func() {}}
-	if err := ep.Handle(Class, d.knock); err != nil {
-		_ = c.Close()
-		return nil, err
+	for _, class := range classes {
+		if err := ep.Handle(class, d.knock); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
 	}
 	return d, nil
 }
@@ -96,7 +102,9 @@ func (d *door) refuse(ctx context.Context, v visitor, why string) {
 }
 
 func (d *door) close() {
-	_ = d.ep.Handle(Class, nil)
+	for _, class := range classes {
+		_ = d.ep.Handle(class, nil)
+	}
 	d.stop()
 	d.refused.Wait()
 	_ = d.c.Close()

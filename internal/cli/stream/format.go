@@ -10,7 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Class is the class of the unexpected message with which a sender offers a stream.
+// Class is the class of the unexpected message with which a sender offers a
+// stream, where the method has classes.
 const Class bmi.Class = 251
 
 // Version is that of the format.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"sync"
 
 	"go.uber.org/atomic"
 
@@ -237,5 +238,40 @@ func (r *receiver) leave(verdict reply) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeMax)
 	defer cancel()
+	if verdict.refused {
+		discarding, stop := context.WithCancel(ctx)
+		var ended sync.WaitGroup
+		ended.Go(func() { r.discard(discarding) })
+		defer ended.Wait()
+		defer stop()
+	}
 	_, _ = r.w.talk.Recv(ctx, r.w.peer, tagGoodbye, nil)
+}
+
+// discard takes the blocks that the sender posted before it heard the verdict, until
+// ctx ends: over a method that stops reading at a message which nobody receives,
+// the goodbye behind them would not arrive.
+func (r *receiver) discard(ctx context.Context) {
+	junk := &block{buf: make([]byte, headerBytes+r.offer.block)}
+	for ctx.Err() == nil {
+		var p bmi.Posted
+		err := r.w.touch(func() (err error) {
+			p, err = r.w.c.PostRecv(r.w.peer, tagBlock, junk.buf, junk)
+			return err
+		})
+		if err != nil {
+			return
+		}
+		for there := p.Done; !there; {
+			select {
+			case <-ctx.Done():
+				return
+			case done, open := <-r.w.completions:
+				if !open || done.Err != nil {
+					return
+				}
+				there = done.User == any(junk)
+			}
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 const (
@@ -66,11 +67,12 @@ func Send(ctx context.Context, ep *bmi.Endpoint, opt SendOptions, in io.Reader) 
 
 // A sender is one transfer, seen from the side that has the bytes.
 type sender struct {
-	w    *window
-	opt  SendOptions
-	in   io.Reader
-	fed  chan struct{} // closed when feed has returned
-	free chan *block
+	w     *window
+	opt   SendOptions
+	class bmi.Class // of the offer
+	in    io.Reader
+	fed   chan struct{} // closed when feed has returned
+	free  chan *block
 
 	// Of feed until it has returned.
 	sequence uint64
@@ -117,6 +119,7 @@ func openSender(ep *bmi.Endpoint, opt SendOptions, in io.Reader) (*sender, error
 	return &sender{
 		w:       w,
 		opt:     opt,
+		class:   service.Class(ep, opt.Address, Class),
 		in:      in,
 		fed:     make(chan struct{}),
 		free:    make(chan *block, opt.Blocks),
@@ -187,7 +190,7 @@ func (s *sender) agree(ctx context.Context) error {
 func (s *sender) call(ctx context.Context, request, answer []byte) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeMax)
 	defer cancel()
-	return s.w.talk.Call(ctx, s.w.peer, Class, tagAnswer, request, answer)
+	return s.w.talk.Call(ctx, s.w.peer, s.class, tagAnswer, request, answer)
 }
 
 // prepare makes the blocks, and hears the verdict at any time from now on.

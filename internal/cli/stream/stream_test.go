@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,18 +42,20 @@ type transfer struct {
 	sendEP  *bmi.Endpoint
 }
 
-func open(t *testing.T, listen ...string) *bmi.Endpoint {
+func open(t *testing.T, opt bmitest.Options, listen ...string) *bmi.Endpoint {
 	t.Helper()
-	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: listen})
+	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: listen, Options: map[string]any{bmitest.Name: opt}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, ep.Close()) })
 	return ep
 }
 
-func newTransfer(t *testing.T) *transfer {
+func newTransfer(t *testing.T) *transfer { return newTransferWith(t, bmitest.Options{}) }
+
+func newTransferWith(t *testing.T, opt bmitest.Options) *transfer {
 	x := &transfer{t: t, address: fmt.Sprintf("mem://stream-%d", names.Add(1)), recv: make(chan ended, 1)}
-	x.recvEP = open(t, x.address)
-	x.sendEP = open(t)
+	x.recvEP = open(t, opt, x.address)
+	x.sendEP = open(t, opt)
 	return x
 }
 
@@ -117,6 +119,16 @@ func TestStreamsOfAllLengthsArrive(t *testing.T) {
 	}
 }
 
+func TestAStreamArrivesOverAMethodWithoutClasses(t *testing.T) {
+	x := newTransferWith(t, bmitest.Options{NoClasses: true})
+	var out bytes.Buffer
+	x.receive(context.Background(), RecvOptions{}, &out)
+	data := randomBytes(5000)
+	require.NoError(t, x.send(context.Background(), SendOptions{Total: -1, Block: 512}, bytes.NewReader(data)).err)
+	require.NoError(t, x.received().err)
+	assert.Equal(t, data, out.Bytes())
+}
+
 func TestUnevenReadsArrive(t *testing.T) {
 	x := newTransfer(t)
 	var out bytes.Buffer
@@ -130,14 +142,14 @@ func TestUnevenReadsArrive(t *testing.T) {
 
 func TestSenderMayComeFirst(t *testing.T) {
 	address := fmt.Sprintf("mem://stream-%d", names.Add(1))
-	sendEP := open(t)
+	sendEP := open(t, bmitest.Options{})
 	sent := make(chan error, 1)
 	go func() {
 		_, err := Send(context.Background(), sendEP, SendOptions{Address: address, Wait: waitMax, Total: -1}, bytes.NewReader([]byte("hello")))
 		sent <- err
 	}()
 	// Whether it has looked in vain already does not matter for the outcome.
-	recvEP := open(t, address)
+	recvEP := open(t, bmitest.Options{}, address)
 	var out bytes.Buffer
 	_, err := Receive(context.Background(), recvEP, RecvOptions{}, &out)
 	require.NoError(t, err)
@@ -146,7 +158,7 @@ func TestSenderMayComeFirst(t *testing.T) {
 }
 
 func TestNobodyReceives(t *testing.T) {
-	ep := open(t)
+	ep := open(t, bmitest.Options{})
 	_, err := Send(context.Background(), ep, SendOptions{Address: "mem://nobody", Wait: 10 * time.Millisecond}, bytes.NewReader(nil))
 	require.ErrorIs(t, err, ErrNobody)
 	require.ErrorIs(t, err, bmi.ErrUnreachable)
@@ -271,7 +283,7 @@ func TestASecondSenderIsRefused(t *testing.T) {
 	sent := make(chan ended, 1)
 	go func() { sent <- x.send(context.Background(), SendOptions{Total: -1}, in) }()
 	<-started
-	_, err := Send(context.Background(), open(t), SendOptions{Address: x.address, Wait: waitMax}, bytes.NewReader(nil))
+	_, err := Send(context.Background(), open(t, bmitest.Options{}), SendOptions{Address: x.address, Wait: waitMax}, bytes.NewReader(nil))
 	require.ErrorIs(t, err, ErrOtherSide)
 	assert.ErrorContains(t, err, "busy with another sender")
 

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// TestPlugins uses the plugins that come with the command, as they are built.
+func TestPlugins(t *testing.T) {
+	folder := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", folder, "../bmi-method-via", "../bmi-method-tcp").CombinedOutput()
+	require.NoError(t, err, string(out))
+	via, tcp := filepath.Join(folder, "bmi-method-via"), filepath.Join(folder, "bmi-method-tcp")
+
+	t.Run("list", func(t *testing.T) { pluginsList(t, folder) })
+	t.Run("check", func(t *testing.T) { pluginsCheck(t, via, tcp) })
+	t.Run("interrupt", func(t *testing.T) { pluginsInterrupt(t, via) })
+	t.Run("transfer", func(t *testing.T) { pluginsTransfer(t, via) })
+	t.Run("kill", func(t *testing.T) { pluginsKill(t, via) })
+	t.Run("perf", func(t *testing.T) { pluginsPerf(t, via) })
+}
+
+func pluginsList(t *testing.T, folder string) {
+	p := command(t, "plugins", "list", folder, "-json").start()
+	require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
+	offered := map[string][]string{}
+	in := json.NewDecoder(&p.out)
+	for in.More() {
+		var i struct {
+			Name, Data string
+			Methods    []string
+		}
+		require.NoError(t, in.Decode(&i))
+		assert.Equal(t, "rings", i.Data)
+		offered[i.Name] = i.Methods
+	}
+	assert.Equal(t, map[string][]string{"tcp": {"tcp", "tcps"}, "via": {"via+shm", "via+udp"}}, offered)
+}
+
+// pluginsCheck runs the tests of the suite that need other processes, and a few beside;
+// the whole suite runs over these methods elsewhere.
+func pluginsCheck(t *testing.T, via, tcp string) {
+	const some = "SendRecv|NameTaken|TruncatedEarly|LargeFirst|SleepPingPong|DropAddr|ForkEcho"
+	for _, args := range [][]string{
+		{via, "-method", "via+shm", "-run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
+		{via, "-method", "via+shm", "-no-rings", "-run", "^(" + some + ")$"},
+		// Over UDP a peer that was killed is waited for.
+		{via, "-method", "via+udp", "-env", "VIADUCT_UDP_INSECURE=1", "-run", "^(" + some + ")$"},
+		{tcp, "-method", "tcp", "-run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
+	} {
+		p := command(t, append([]string{"plugins", "check"}, args...)...).start()
+		require.Equal(t, cli.ExitOK, p.wait(), "%v\n%s\n%s", args, p.out.String(), p.err.String())
+		want := strings.Count(args[len(args)-1], "|") + 1
+		assert.Contains(t, p.out.String(), fmt.Sprintf("%s: %d ok, 0 skipped, 0 failed", args[2], want), args)
+		assert.Empty(t, p.err.String(), args)
+	}
+	p := command(t, "plugins", "check", via, "-method", "via+udp").start()
+	assert.Equal(t, cli.ExitFailed, p.wait())
+	assert.Contains(t, p.out.String(), "VIADUCT_UDP_KEY_FILE", "what the plugin says")
+	assert.Contains(t, p.out.String(), "-env gives it what it needs")
+}
+
+func pluginsInterrupt(t *testing.T, via string) {
+	p := command(t, "plugins", "check", via, "-method", "via+shm")
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	p.cmd.Stdout = w
+	p.start()
+	require.NoError(t, w.Close())
+	_, err = bufio.NewReader(r).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, cli.ExitInterrupted, p.wait(), p.err.String())
+	require.NoError(t, r.Close())
+}
+
+// pluginsTransfer: a side with a plugin and one without understand each other.
+func pluginsTransfer(t *testing.T, via string) {
+	data := make([]byte, 5<<20+123)
+	_, _ = rand.Read(data)
+	with := []string{"plugins", "run", via, "--"}
+	for _, sides := range [][2][]string{{with, with}, {with, nil}, {nil, with}} {
+		address := "via+shm://bmi-plugins-" + filepath.Base(t.TempDir()) + rand.Text()
+		recv := command(t, append(sides[0][:len(sides[0]):len(sides[0])], "recv", address)...).start()
+		send := command(t, append(sides[1][:len(sides[1]):len(sides[1])], "send", address)...)
+		send.cmd.Stdin = bytes.NewReader(data)
+		require.Equal(t, cli.ExitOK, send.start().wait(), send.err.String())
+		require.Equal(t, cli.ExitOK, recv.wait(), recv.err.String())
+		require.True(t, bytes.Equal(data, recv.out.Bytes()))
+	}
+}
+
+// pluginsKill: a command that is killed takes its plugin with it.
+func pluginsKill(t *testing.T, via string) {
+	address := "via+shm://bmi-plugins-" + rand.Text()
+	for range 2 { // the name is free the second time
+		p := command(t, "plugins", "run", via, "--", "serve", address)
+		messages, w, err := os.Pipe()
+		require.NoError(t, err)
+		p.cmd.Stderr = w
+		p.start()
+		require.NoError(t, w.Close())
+		line, err := bufio.NewReader(messages).ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, "serving at "+address)
+		require.NoError(t, messages.Close())
+		children := processesOf(t, via)
+		require.NotEmpty(t, children)
+		require.NoError(t, p.cmd.Process.Kill())
+		require.Eventually(t, func() bool { return len(processesOf(t, via)) == 0 }, waitMax, time.Millisecond)
+	}
+}
+
+// processesOf are the processes that run a file.
+func processesOf(t *testing.T, file string) []string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/exe")
+	require.NoError(t, err)
+	var found []string
+	for _, exe := range all {
+		if at, err := os.Readlink(exe); err == nil && at == file {
+			found = append(found, exe)
+		}
+	}
+	return found
+}
+
+func pluginsPerf(t *testing.T, via string) {
+	p := command(t, "plugins", "run", via, "--", "perf", "via+shm", "-json", "-time", "2ms", "-test", "latency", "-size", "8").start()
+	require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
+	var r perf.Result
+	require.NoError(t, json.Unmarshal(p.out.Bytes(), &r))
+	assert.Equal(t, "via+shm", r.Method)
+	assert.Positive(t, r.Median)
+}

@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// How an address looks helps whoever wrote it wrongly, not whoever is on another machine.
+func TestAddressFormsAreShownWhereTheyHelp(t *testing.T) {
+	wrong := fmt.Errorf("%w: port %q is no number", bmi.ErrBadAddress, "x")
+	assert.Contains(t, explain(wrong), "an address looks like")
+	elsewhere := fmt.Errorf("%w: 192.0.2.1:7000: not an address of this machine", bmi.ErrBadAddress)
+	assert.Equal(t, elsewhere.Error(), explain(elsewhere))
+}

@@ -1,0 +1,148 @@
+package mpiperf
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// A point is a test with a size on a communicator: one rank's side.
+type point struct {
+	spec
+	c            *mpi.Comm
+	size, window int
+	job          job
+}
+
+// run runs n iterations and gives how long one took here, in nanoseconds. All ranks begin
+// together.
+func (p *point) run(n int) (float64, error) {
+	if err := p.job.ready(n); err != nil {
+		return 0, err
+	}
+	if err := mpi.Barrier(p.c); err != nil {
+		return 0, err
+	}
+	var took time.Duration
+	var err error
+	if p.apart {
+		took, err = p.oneByOne(n)
+	} else {
+		took, err = p.together(n)
+	}
+	return max(1, float64(took.Nanoseconds())) / float64(n), err
+}
+
+func (p *point) together(n int) (time.Duration, error) {
+	start := time.Now()
+	for range n {
+		if err := p.job.once(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+func (p *point) oneByOne(n int) (took time.Duration, err error) {
+	for range n {
+		start := time.Now()
+		if err := p.job.once(); err != nil {
+			return 0, err
+		}
+		took += time.Since(start)
+		if err := mpi.Barrier(p.c); err != nil {
+			return 0, err
+		}
+	}
+	return took, nil
+}
+
+// fitting runs more and more iterations until they fill the warm-up of a budget, and gives
+// batches that fill the rest. Rank 0 decides for all.
+func (p *point) fitting(budget time.Duration) (batches, steps int, err error) {
+	const growthMax = 64 // the first iteration may be a hundred times slower than the next
+	target := float64(perf.WarmUp(budget).Nanoseconds())
+	for n := 1; ; {
+		step, err := p.run(n)
+		if err != nil {
+			return 0, 0, err
+		}
+		took := step * float64(n)
+		// What rank 0 says: whether to go on, and with how many; or the batches.
+		word := []int64{1, int64(n) * int64(min(max(target/took+1, 2), growthMax)), 0}
+		if took >= target {
+			batches, steps := perf.Batches(budget, time.Duration(step))
+			word = []int64{0, int64(batches), int64(steps)}
+		}
+		if err := mpi.Bcast(p.c, word, 0); err != nil {
+			return 0, 0, err
+		}
+		if word[0] == 0 {
+			return int(word[1]), int(word[2]), nil
+		}
+		n = int(word[1])
+	}
+}
+
+// measure gives what an iteration took in each batch on each rank, by rank, at rank 0, and
+// the iterations of a batch.
+func (p *point) measure(plan Plan) (times [][]float64, steps int, err error) {
+	warmUp, batches, steps := plan.shape(p.spec, p.size, p.window)
+	if plan.Time > 0 {
+		batches, steps, err = p.fitting(plan.Time)
+	} else {
+		_, err = p.run(warmUp)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	mine := make([]float64, batches)
+	for i := range mine {
+		if mine[i], err = p.run(steps); err != nil {
+			return nil, 0, err
+		}
+	}
+	var all []float64
+	if p.c.Rank() == 0 {
+		all = make([]float64, batches*p.c.Size())
+	}
+	if err := mpi.Gather(p.c, mine, all, 0); err != nil {
+		return nil, 0, err
+	}
+	for ; len(all) > 0; all = all[batches:] {
+		times = append(times, all[:batches:batches])
+	}
+	return times, steps, nil
+}
+
+// checkRounds is how often the contents of a point's messages are compared.
+const checkRounds = 3
+
+// check runs iterations whose contents are compared. The error of a rank is everybody's, so
+// that none waits for it.
+func (p *point) check() error {
+	for round := range checkRounds {
+		p.job.fill(round)
+		if _, err := p.run(1); err != nil {
+			return err
+		}
+		wrong := p.job.check(round)
+		ranks := []int64{0}
+		if wrong != nil {
+			ranks[0] = 1
+		}
+		if err := mpi.Allreduce(p.c, nil, ranks, mpi.Sum); err != nil {
+			return err
+		}
+		if ranks[0] > 0 {
+			if wrong == nil {
+				wrong = fmt.Errorf("correct here, but wrong on %d other ranks", ranks[0])
+			}
+			return fmt.Errorf("mpiperf: %s of %s on %d ranks, round %d, at rank %d: %w",
+				p.test, perf.FormatSize(p.size), p.c.Size(), round, p.c.Rank(), wrong)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package mpiperf
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// A combining is a collective operation that adds up what ranks have.
+type combining struct {
+	// gives is how many numbers a rank gives, if the point has n.
+	gives func(n, ranks int) int
+	// gets is which of the sums a rank gets, of what the ranks below upTo gave.
+	gets func(n, me, ranks int) (first, count, upTo int)
+	call func(b *combiner) error
+}
+
+// A combiner is a rank's part in one.
+type combiner struct {
+	*combining
+	c       *mpi.Comm
+	n       int
+	in, out []float64
+	counts  []int // how ReduceScatter divides the result
+}
+
+func (o *combining) open(c *mpi.Comm, size, _ int) (job, error) {
+	n, me, ranks := size/floatBytes, c.Rank(), c.Size()
+	_, count, _ := o.gets(n, me, ranks)
+	b := &combiner{combining: o, c: c, n: n, in: make([]float64, o.gives(n, ranks)), out: make([]float64, count)}
+	for rank := range ranks {
+		first, next := share(n, rank, ranks)
+		b.counts = append(b.counts, next-first)
+	}
+	b.fill(0) // so that all pages exist
+	return b, nil
+}
+
+func (b *combiner) ready(int) error { return nil }
+func (b *combiner) once() error     { return b.call(b) }
+
+func (b *combiner) fill(round int) {
+	for i := range b.in {
+		b.in[i] = number(round, b.c.Rank(), i)
+	}
+	for i := range b.out {
+		b.out[i] = -1
+	}
+}
+
+func (b *combiner) check(round int) error {
+	first, _, upTo := b.gets(b.n, b.c.Rank(), b.c.Size())
+	if upTo == 0 {
+		return nil // the result is undefined
+	}
+	for i, got := range b.out {
+		if want := sum(round, upTo, first+i); got != want {
+			return fmt.Errorf("sum %d of %d is %v and should be %v", first+i, b.n, got, want)
+		}
+	}
+	return nil
+}
+
+func wholeVector(n, _ int) int { return n }
+
+// share is where the numbers of a rank begin and end, if all get as many, or one more.
+func share(n, rank, ranks int) (first, next int) { return n * rank / ranks, n * (rank + 1) / ranks }
+
+// The operations.
+var (
+	reduce = &combining{wholeVector, func(n, me, ranks int) (int, int, int) {
+		if me != 0 {
+			return 0, 0, 0
+		}
+		return 0, n, ranks
+	}, func(b *combiner) error { return mpi.Reduce(b.c, b.in, b.out, mpi.Sum, 0) }}
+
+	allreduce = &combining{wholeVector, func(n, _, ranks int) (int, int, int) { return 0, n, ranks },
+		func(b *combiner) error { return mpi.Allreduce(b.c, b.in, b.out, mpi.Sum) }}
+
+	reduceScatter = &combining{wholeVector, func(n, me, ranks int) (int, int, int) {
+		first, next := share(n, me, ranks)
+		return first, next - first, ranks
+	}, func(b *combiner) error { return mpi.ReduceScatter(b.c, b.in, b.out, b.counts, mpi.Sum) }}
+
+	reduceScatterBlock = &combining{func(n, ranks int) int { return n * ranks },
+		func(n, me, ranks int) (int, int, int) { return me * n, n, ranks },
+		func(b *combiner) error { return mpi.ReduceScatterBlock(b.c, b.in, b.out, mpi.Sum) }}
+
+	scan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me + 1 },
+		func(b *combiner) error { return mpi.Scan(b.c, b.in, b.out, mpi.Sum) }}
+
+	// What rank 0 gets is undefined: the sum of nobody's.
+	exscan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me },
+		func(b *combiner) error { return mpi.Exscan(b.c, b.in, b.out, mpi.Sum) }}
+)

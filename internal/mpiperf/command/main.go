@@ -1,0 +1,190 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// Exit codes of mpibench.
+const (
+	exitOK     = 0
+	exitFailed = 1 // a measurement, or the contents of a message
+	exitUsage  = 2 // the command line makes no sense
+)
+
+// App is the surroundings of the command.
+type App struct {
+	Out, Err io.Writer
+}
+
+// options are the command line as it is written.
+type options struct {
+	sizes, ranks string
+	window       int
+	iterations   int
+	batches      int
+	time         time.Duration
+	pin          string
+	check, json  bool
+}
+
+// Main runs the command with the arguments behind its name, and gives the code to exit with.
+// The mistakes of a command line are those of all ranks, which begin and end all the same, so
+// that rank 0 can say what is wrong, once.
+func (a *App) Main(ctx context.Context, args []string) int {
+	var help bytes.Buffer
+	var plan mpiperf.Plan
+	var opt options
+	wrong := parse(args, &help, &opt, &plan)
+	code := exitOK
+	err := mpi.Run(ctx, mpi.Options{}, func(p *mpi.Process) error {
+		err := wrong
+		if err == nil && help.Len() == 0 {
+			err = a.measure(p, opt, plan)
+		}
+		if err != nil && !errors.Is(err, errUsage) && !errors.Is(err, mpiperf.ErrPlan) {
+			return err
+		}
+		if err != nil {
+			code = exitUsage
+		}
+		return a.speak(p, help.Bytes(), err)
+	})
+	if err != nil {
+		fmt.Fprintf(a.Err, "mpibench: %s\n", strings.TrimPrefix(err.Error(), "mpiperf: "))
+		return exitFailed
+	}
+	return code
+}
+
+// speak is how rank 0 shows the help, or what is wrong with the command line. No rank ends
+// before it has, as its launcher might end the others.
+func (a *App) speak(p *mpi.Process, help []byte, wrong error) error {
+	var err error
+	if p.World().Rank() == 0 {
+		_, err = a.Out.Write(help)
+		if wrong != nil {
+			fmt.Fprintf(a.Err, "mpibench: %s\nRun 'mpibench -help' for how it is used.\n", strings.TrimPrefix(wrong.Error(), "mpiperf: "))
+		}
+	}
+	return errors.Join(err, mpi.Barrier(p.World()))
+}
+
+func (a *App) measure(p *mpi.Process, opt options, plan mpiperf.Plan) error {
+	undo, err := bind(p, opt.pin)
+	if err != nil {
+		return err
+	}
+	defer undo()
+	if opt.json {
+		return mpiperf.Run(p, plan, func(r mpiperf.Result) error { return r.WriteJSON(a.Out) })
+	}
+	table := mpiperf.Table{W: a.Out}
+	return mpiperf.Run(p, plan, table.Add)
+}
+
+// errUsage marks a mistake in the command line.
+var errUsage = errors.New("bad command line")
+
+type usageError struct{ error }
+
+func (usageError) Is(target error) bool { return target == errUsage }
+func (e usageError) Unwrap() error      { return e.error }
+
+// parse reads the command line. Help that is asked for is written, and there is nothing to do
+// then.
+func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) error {
+	cmd := &cobra.Command{
+		Use:   "mpibench [TEST]...",
+		Short: "Measure messages and collective operations of an MPI job",
+		Long: `mpibench measures messages and collective operations between the ranks of a job, in the manner of the
+OSU micro-benchmarks. Start it by mpiexec, or by another launcher that speaks PMI. MPI_METHOD chooses
+what messages travel by, for instance via+shm, via+udp or tcp.
+
+Tests of messages, between ranks 0 and 1: latency (half round trip), rate (messages a second, one way,
+in windows), bandwidth (one way) and bidirectional (both ways at once, their sum). Tests of collective
+operations: barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall,
+alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. messages,
+collectives and all (the default) are groups of them.
+
+The size is that of a message, or of what one rank gives to another; for reductions, which add
+float64, that of the vector, for reduce_scatter_block of the part that each rank gets. A test leaves
+out sizes that make no sense for it.
+
+Each point is warmed up and measured in batches. MEDIAN and P99 are those of batches, which count with
+the mean of all ranks (of rank 0, for messages); MIN, AVG and MAX are over ranks, of their medians.
+Operations that do not make all ranks wait for each other (bcast, gather, scatter, reduce,
+reduce_scatter, scan, exscan) are timed one by one with a barrier, not counted, after each; others one
+after another.
+
+With -json, one object a line: test, method, size, window, median, p99, unit, ranks, iterations,
+batches, min, avg, max, checked.
+
+Exit codes: 0 success, 1 failure, 2 bad command line.`,
+		Example: `  mpiexec -n 2 mpibench latency
+  mpiexec -n 8 mpibench -sizes 8-64KiB -ranks 2,4,8 allreduce bcast
+  mpiexec -n 4 mpibench -check -iterations 100 -json collectives`,
+		SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, tests []string) (err error) {
+			*plan, err = opt.plan(tests)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.sizes, "sizes", "", "sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: powers of two)")
+	f.StringVar(&opt.ranks, "ranks", "", "numbers of ranks for collective operations, of which the first of the job take part, for instance 2,4,8 or 2-16 (default: all)")
+	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests of messages but latency")
+	f.IntVar(&opt.iterations, "iterations", 0, "iterations of each point, all batches together (default: fewer for large sizes)")
+	f.IntVar(&opt.batches, "batches", 10, "batches that the iterations are divided into")
+	f.DurationVar(&opt.time, "time", 0, "how long to measure each point, about, instead of a number of iterations")
+	f.StringVar(&opt.pin, "pin", "on", "bind each rank to a core: on (if there is one for each), off, or core numbers such as 0,1 for ranks in turn")
+	f.BoolVar(&opt.check, "check", false, "compare the contents of messages, too, in rounds that are not timed")
+	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
+	cmd.SetOut(help)
+	cmd.SetErr(help)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetArgs(args)
+	return cmd.Execute()
+}
+
+// plan is what the options ask for.
+func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
+	p = mpiperf.Plan{Window: o.window, Iterations: o.iterations, Batches: o.batches, Time: o.time, Check: o.check, OwnProcess: true}
+	switch {
+	case o.window < 1:
+		return p, usageError{fmt.Errorf("bad -window %d: choose 1 to %d", o.window, mpiperf.WindowMax)}
+	case o.batches < 1:
+		return p, usageError{fmt.Errorf("bad -batches %d: choose 1 to %d", o.batches, mpiperf.BatchesMax)}
+	}
+	if len(tests) == 0 {
+		tests = []string{"all"}
+	}
+	if p.Tests, err = mpiperf.ParseTests(tests); err != nil {
+		return p, usageError{err}
+	}
+	if o.sizes != "" {
+		if p.Sizes, err = perf.ParseSizes(o.sizes); err != nil {
+			return p, usageError{err}
+		}
+	}
+	if o.ranks != "" {
+		if p.Ranks, err = perf.ParseSizes(o.ranks); err != nil {
+			return p, usageError{fmt.Errorf("bad -ranks %q: want numbers and ranges such as 2,4 or 2-16", o.ranks)}
+		}
+	}
+	_, err = parseCores(o.pin)
+	return p, err
+}

@@ -1,0 +1,61 @@
+package command
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+func TestOptionsBecomeAPlan(t *testing.T) {
+	var help bytes.Buffer
+	var opt options
+	var plan mpiperf.Plan
+	require.NoError(t, parse([]string{
+		"--sizes", "8,1KiB-4KiB", "--ranks", "2-8", "--window=16", "--time", "5ms", "--batches", "3", "--check", "--json", "--pin", "0,1", "rate", "scan",
+	}, &help, &opt, &plan))
+	assert.Empty(t, help.String())
+	assert.True(t, opt.json)
+	assert.Equal(t, mpiperf.Plan{
+		Tests: []perf.Test{perf.Rate, mpiperf.Scan}, Sizes: []int{8, 1024, 2048, 4096}, Ranks: []int{2, 4, 8},
+		Window: 16, Time: 5 * time.Millisecond, Batches: 3, Check: true, OwnProcess: true,
+	}, plan)
+}
+
+func TestNoTestsAreAll(t *testing.T) {
+	var opt options
+	var plan mpiperf.Plan
+	require.NoError(t, parse(nil, &bytes.Buffer{}, &opt, &plan))
+	all, err := mpiperf.ParseTests([]string{"all"})
+	require.NoError(t, err)
+	assert.Equal(t, all, plan.Tests)
+	assert.Equal(t, pinOn, opt.pin)
+}
+
+func TestHelpIsWrittenWhereItIsWanted(t *testing.T) {
+	var help bytes.Buffer
+	require.NoError(t, parse([]string{"--help"}, &help, &options{}, &mpiperf.Plan{}))
+	for _, s := range []string{"reduce_scatter_block", "--iterations", "Exit codes"} {
+		assert.Contains(t, help.String(), s)
+	}
+}
+
+func TestCoresOfPin(t *testing.T) {
+	for _, none := range []string{pinOn, pinOff} {
+		cores, err := parseCores(none)
+		require.NoError(t, err)
+		assert.Empty(t, cores)
+	}
+	cores, err := parseCores("3,0")
+	require.NoError(t, err)
+	assert.Equal(t, []int{3, 0}, cores)
+	for _, bad := range []string{"", "-1", "0,", "0;1"} {
+		_, err := parseCores(bad)
+		assert.ErrorIs(t, err, errUsage, bad)
+	}
+}

@@ -1,0 +1,174 @@
+package mpiperf
+
+import "github.com/viaduct-hpc/viaduct/mpi"
+
+// tag is that of all messages.
+const tag = 7
+
+// A pair is what the tests of messages have in common: a rank's memory, one block to send
+// from, and one to receive into for each message under way.
+type pair struct {
+	c     *mpi.Comm
+	peer  int
+	size  int
+	out   []byte
+	in    [][]byte
+	sends []mpi.Request
+	recvs []mpi.Request
+}
+
+func newPair(c *mpi.Comm, size, window int) *pair {
+	p := &pair{c: c, peer: 1 - c.Rank(), size: size, out: touched(size)}
+	p.sends, p.recvs = make([]mpi.Request, window), make([]mpi.Request, window)
+	// Messages lie at lines of the cache of their own.
+	const line = 64
+	stride := (size + line - 1) &^ (line - 1)
+	mem := touched(stride * window)
+	for i := range window {
+		p.in = append(p.in, mem[i*stride:][:size:size])
+	}
+	return p
+}
+
+// touched is memory that exists: every page of it has been written.
+func touched(size int) []byte {
+	mem := make([]byte, size)
+	for i := range mem {
+		mem[i] = 1
+	}
+	return mem
+}
+
+func (p *pair) fill(round int) {
+	block{p.c.Rank(), p.peer}.fill(p.out, round)
+	for _, in := range p.in {
+		spoil(in, block{p.peer, p.c.Rank()}, round)
+	}
+}
+
+func (p *pair) check(round int) error {
+	for _, in := range p.in {
+		if err := (block{p.peer, p.c.Rank()}).check(in, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pair) postSends() (err error) {
+	for i := range p.sends {
+		if p.sends[i], err = mpi.Isend(p.c, p.out, p.peer, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pair) postRecvs() (err error) {
+	for i := range p.recvs {
+		if p.recvs[i], err = mpi.Irecv(p.c, p.in[i], p.peer, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A pingPong is a message there and one of the same size back.
+type pingPong struct{ *pair }
+
+func openPingPong(c *mpi.Comm, size, _ int) (job, error) { return pingPong{newPair(c, size, 1)}, nil }
+
+func (pingPong) ready(int) error { return nil }
+
+func (p pingPong) once() error {
+	if p.c.Rank() == 0 {
+		if err := mpi.Send(p.c, p.out, p.peer, tag); err != nil {
+			return err
+		}
+		_, err := mpi.Recv(p.c, p.in[0], p.peer, tag)
+		return err
+	}
+	if _, err := mpi.Recv(p.c, p.in[0], p.peer, tag); err != nil {
+		return err
+	}
+	return mpi.Send(p.c, p.out, p.peer, tag)
+}
+
+// windows are the tests with many messages under way. The receives of a window are posted
+// before the window is asked for, but for the last one.
+type windows struct {
+	*pair
+	left int // windows that are still to come
+}
+
+// A pour is windows of messages from rank 0 to rank 1, each answered by an empty message.
+type pour struct{ windows }
+
+func openPour(c *mpi.Comm, size, window int) (job, error) {
+	return &pour{windows{pair: newPair(c, size, window)}}, nil
+}
+
+func (p *pour) ready(n int) error {
+	p.left = n
+	if p.c.Rank() == 0 {
+		return nil
+	}
+	return p.postRecvs()
+}
+
+func (p *pour) once() error {
+	if p.c.Rank() == 0 {
+		if err := p.postSends(); err != nil {
+			return err
+		}
+		if err := mpi.WaitAll(p.sends...); err != nil {
+			return err
+		}
+		_, err := mpi.Recv(p.c, p.in[0][:0], p.peer, tag)
+		return err
+	}
+	if err := mpi.WaitAll(p.recvs...); err != nil {
+		return err
+	}
+	if p.left--; p.left > 0 {
+		if err := p.postRecvs(); err != nil {
+			return err
+		}
+	}
+	return mpi.Send(p.c, p.out[:0], p.peer, tag)
+}
+
+// check compares at rank 1, as rank 0 gets nothing.
+func (p *pour) check(round int) error {
+	if p.c.Rank() == 0 {
+		return nil
+	}
+	return p.pair.check(round)
+}
+
+// An exchange is a window of messages each way, both at once.
+type exchange struct{ windows }
+
+func openExchange(c *mpi.Comm, size, window int) (job, error) {
+	return &exchange{windows{pair: newPair(c, size, window)}}, nil
+}
+
+func (p *exchange) ready(n int) error {
+	p.left = n
+	return p.postRecvs()
+}
+
+func (p *exchange) once() error {
+	if err := p.postSends(); err != nil {
+		return err
+	}
+	if err := mpi.WaitAll(p.recvs...); err != nil {
+		return err
+	}
+	if p.left--; p.left > 0 {
+		if err := p.postRecvs(); err != nil {
+			return err
+		}
+	}
+	return mpi.WaitAll(p.sends...)
+}

@@ -1,0 +1,128 @@
+package mpiperf
+
+import "github.com/viaduct-hpc/viaduct/mpi"
+
+// A moving is a collective operation that moves blocks: which ones a rank has and gets, in
+// the order of memory, and the call.
+type moving struct {
+	has, gets func(me, ranks int) []block
+	call      func(m *mover) error
+}
+
+// A mover is a rank's part in one.
+type mover struct {
+	*moving
+	c       *mpi.Comm
+	size    int
+	in, out []byte
+	counts  []int // of bytes, one for each rank: size
+}
+
+func (m *moving) open(c *mpi.Comm, size, _ int) (job, error) {
+	me, ranks := c.Rank(), c.Size()
+	out := &mover{
+		moving: m, c: c, size: size,
+		in: touched(size * len(m.has(me, ranks))), out: touched(size * len(m.gets(me, ranks))),
+		counts: make([]int, ranks),
+	}
+	for i := range out.counts {
+		out.counts[i] = size
+	}
+	return out, nil
+}
+
+func (m *mover) ready(int) error { return nil }
+func (m *mover) once() error     { return m.call(m) }
+
+func (m *mover) fill(round int) {
+	for i, b := range m.has(m.c.Rank(), m.c.Size()) {
+		b.fill(m.in[i*m.size:][:m.size], round)
+	}
+	for i, b := range m.gets(m.c.Rank(), m.c.Size()) {
+		spoil(m.out[i*m.size:][:m.size], b, round)
+	}
+}
+
+func (m *mover) check(round int) error {
+	for i, b := range m.gets(m.c.Rank(), m.c.Size()) {
+		if err := b.check(m.out[i*m.size:][:m.size], round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What ranks have and get.
+func nothing(int, int) []block { return nil }
+
+// ofMe is one block, which is meant for whoever gets it.
+func ofMe(me, _ int) []block { return []block{{from: me}} }
+
+func forMe(me, _ int) []block { return []block{{to: me}} }
+
+func ofEach(_, ranks int) []block { return blocks(ranks, func(i int) block { return block{from: i} }) }
+
+func forEach(_, ranks int) []block { return blocks(ranks, func(i int) block { return block{to: i} }) }
+
+func meToEach(me, ranks int) []block {
+	return blocks(ranks, func(i int) block { return block{from: me, to: i} })
+}
+
+func eachToMe(me, ranks int) []block {
+	return blocks(ranks, func(i int) block { return block{from: i, to: me} })
+}
+
+func blocks(n int, each func(i int) block) []block {
+	out := make([]block, n)
+	for i := range out {
+		out[i] = each(i)
+	}
+	return out
+}
+
+// atRoot is what only rank 0 has or gets, which is the root of everything here.
+func atRoot(blocks func(me, ranks int) []block) func(me, ranks int) []block {
+	return func(me, ranks int) []block {
+		if me != 0 {
+			return nil
+		}
+		return blocks(me, ranks)
+	}
+}
+
+// atOthers is what rank 0 has not or does not get.
+func atOthers(blocks func(me, ranks int) []block) func(me, ranks int) []block {
+	return func(me, ranks int) []block {
+		if me == 0 {
+			return nil
+		}
+		return blocks(me, ranks)
+	}
+}
+
+// The operations. The root has what it sends in a broadcast, the others get it; that of
+// rank 0 is meant for all.
+var (
+	bcast = &moving{atRoot(ofMe), atOthers(func(int, int) []block { return []block{{}} }), func(m *mover) error {
+		if m.c.Rank() == 0 {
+			return mpi.Bcast(m.c, m.in, 0)
+		}
+		return mpi.Bcast(m.c, m.out, 0)
+	}}
+	gather   = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return mpi.Gather(m.c, m.in, m.out, 0) }}
+	gatherv  = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return mpi.Gatherv(m.c, m.in, m.out, m.counts, nil, 0) }}
+	scatter  = &moving{atRoot(forEach), forMe, func(m *mover) error { return mpi.Scatter(m.c, m.in, m.out, 0) }}
+	scatterv = &moving{atRoot(forEach), forMe, func(m *mover) error { return mpi.Scatterv(m.c, m.in, m.out, m.counts, nil, 0) }}
+
+	allgather  = &moving{ofMe, ofEach, func(m *mover) error { return mpi.Allgather(m.c, m.in, m.out) }}
+	allgatherv = &moving{ofMe, ofEach, func(m *mover) error { return mpi.Allgatherv(m.c, m.in, m.out, m.counts, nil) }}
+	alltoall   = &moving{meToEach, eachToMe, func(m *mover) error { return mpi.Alltoall(m.c, m.in, m.out) }}
+	alltoallv  = &moving{meToEach, eachToMe, func(m *mover) error {
+		return mpi.Alltoallv(m.c, m.in, m.out, m.counts, nil, m.counts, nil)
+	}}
+)
+
+// openBarrier is an operation that moves nothing.
+func openBarrier(c *mpi.Comm, _, window int) (job, error) {
+	return (&moving{nothing, nothing, func(m *mover) error { return mpi.Barrier(m.c) }}).open(c, 0, window)
+}

@@ -1,0 +1,180 @@
+package mpiperf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// Bounds of a plan.
+const (
+	// WindowMax bounds Plan.Window, in messages.
+	WindowMax = 4096
+	// IterationsMax bounds Plan.Iterations.
+	IterationsMax = 1 << 30
+	// BatchesMax bounds Plan.Batches.
+	BatchesMax = 10_000
+	// MemoryMax is the most memory that a rank takes for a point, in bytes.
+	MemoryMax = 1 << 30
+)
+
+// windowBytesMax is how much the messages of a window have together, at most, unless two are
+// more: what is measured then is messages, and not memory behind the caches.
+const windowBytesMax = 4 << 20
+
+// ErrPlan is a plan that makes no sense, or not with as many ranks.
+var ErrPlan = errors.New("mpiperf: bad plan")
+
+// A Plan is what is to be measured. It is the same on all ranks.
+type Plan struct {
+	Tests []perf.Test
+	// Sizes of messages, or of what a rank gives to another one, in bytes. A test leaves out
+	// those that make no sense for it. nil: powers of two, up to what suits the test.
+	Sizes []int
+	// Ranks are the numbers of ranks to measure collective operations on: the first of the
+	// job. nil: all. Messages go between the first two.
+	Ranks []int
+	// Window is how many messages are under way at once, in all tests of messages but
+	// Latency. 0: 64.
+	Window int
+	// Iterations of a point, all batches together. 0: what suits the test and size, fewer
+	// for large ones.
+	Iterations int
+	// Time, if it is not 0, is how long a point takes, about; it decides on iterations and
+	// batches.
+	Time time.Duration
+	// Batches that the iterations are divided into. 0: ten.
+	Batches int
+	// Check has the contents of messages compared, in rounds of their own.
+	Check bool
+	// OwnProcess: the rank is alone in its program, so that the garbage collector may be
+	// told when to run.
+	OwnProcess bool
+}
+
+// windowDefault and batchesDefault are used where a plan says nothing.
+const (
+	windowDefault  = 64
+	batchesDefault = 10
+)
+
+// checked is the plan with defaults for a job with so many ranks.
+func (p Plan) checked(ranks int) (Plan, error) {
+	if p.Window == 0 {
+		p.Window = windowDefault
+	}
+	if p.Batches == 0 {
+		p.Batches = batchesDefault
+	}
+	if p.Ranks == nil {
+		p.Ranks = []int{ranks}
+	}
+	switch {
+	case p.Window < 1 || p.Window > WindowMax:
+		return p, fmt.Errorf("%w: a window of %d messages: choose 1 to %d", ErrPlan, p.Window, WindowMax)
+	case p.Batches < 1 || p.Batches > BatchesMax:
+		return p, fmt.Errorf("%w: %d batches: choose 1 to %d", ErrPlan, p.Batches, BatchesMax)
+	case p.Iterations < 0 || p.Iterations > IterationsMax:
+		return p, fmt.Errorf("%w: %d iterations: choose 1 to %d, or 0 for what suits the size", ErrPlan, p.Iterations, IterationsMax)
+	case p.Time < 0 || p.Time > time.Hour:
+		return p, fmt.Errorf("%w: a time of %v: choose more than 0 and at most an hour", ErrPlan, p.Time)
+	case p.Time > 0 && p.Iterations > 0:
+		return p, fmt.Errorf("%w: both a time and a number of iterations: give one of them", ErrPlan)
+	}
+	for _, n := range p.Ranks {
+		if n < 1 || n > ranks {
+			return p, fmt.Errorf("%w: %d ranks of a job that has %d", ErrPlan, n, ranks)
+		}
+	}
+	for _, t := range p.Tests {
+		if err := p.checkTest(t, ranks); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func (p Plan) checkTest(t perf.Test, ranks int) error {
+	s, known := specOf(t)
+	switch {
+	case !known:
+		return fmt.Errorf("%w: unknown test %q: choose from %s", ErrPlan, t, TestNames())
+	case s.messages && ranks < 2:
+		return fmt.Errorf("%w: %s is between two ranks, and the job has one: start it by mpiexec -n 2", ErrPlan, t)
+	}
+	sizes := p.sizesOf(s)
+	if len(sizes) == 0 {
+		return fmt.Errorf("%w: none of the sizes is one for %s: give whole multiples of %d bytes", ErrPlan, t, max(1, s.sizeMin))
+	}
+	for _, size := range sizes {
+		if size < 0 || size > MemoryMax {
+			return fmt.Errorf("%w: a size of %d bytes: choose 0 to %s", ErrPlan, size, perf.FormatSize(MemoryMax))
+		}
+		if need := s.memory(size, slices.Max(p.Ranks), p.windowOf(s, size)); need > MemoryMax {
+			return fmt.Errorf("%w: %s of %s takes %d bytes of memory on each rank: choose sizes that take at most %s",
+				ErrPlan, t, perf.FormatSize(size), need, perf.FormatSize(MemoryMax))
+		}
+	}
+	return nil
+}
+
+// sizesOf are the sizes to measure a test with, in bytes. A barrier has none, which is 0.
+func (p Plan) sizesOf(s spec) []int {
+	if s.sizeMax == 0 {
+		return []int{0}
+	}
+	if p.Sizes == nil {
+		return series(s)
+	}
+	return slices.DeleteFunc(slices.Clone(p.Sizes), func(size int) bool { return !s.fits(size) })
+}
+
+// series are the powers of two from the smallest size of a test to its largest, with 0 before
+// them where an empty message is one.
+func series(s spec) []int {
+	var out []int
+	if s.sizeMin == 0 {
+		out = append(out, 0)
+	}
+	for n := max(1, s.sizeMin); n <= s.sizeMax; n *= 2 {
+		out = append(out, n)
+	}
+	return out
+}
+
+// windowOf is how many messages of a size are under way at once.
+func (p Plan) windowOf(s spec, size int) int {
+	switch {
+	case !s.messages || s.test == perf.Latency:
+		return 1
+	case s.test == perf.Rate:
+		return p.Window
+	}
+	return min(p.Window, max(2, windowBytesMax/max(1, size)))
+}
+
+// largeSize is from where messages are large: fewer of them are sent, as each takes longer.
+const largeSize = 8 << 10
+
+// shape is how many iterations a point has before it is measured, how many batches, and how
+// many iterations in each.
+func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
+	n := p.Iterations
+	if n == 0 {
+		n = 10_000
+		if size > largeSize {
+			n = 1000
+		}
+		if window > 1 {
+			n /= 10
+		}
+		if !s.messages {
+			n /= 2
+		}
+	}
+	batches = min(p.Batches, n)
+	return max(2, n/10), batches, n / batches
+}

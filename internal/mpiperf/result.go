@@ -1,0 +1,101 @@
+package mpiperf
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// A Result is one measured point, and one line of `mpibench -json`. In the perf.Result, Median
+// and P99 are those of the batches, each of which counts with the mean of all ranks; for
+// messages, with that of the first rank.
+type Result struct {
+	perf.Result
+	Ranks int `json:"ranks"`
+	// Iterations of all batches together.
+	Iterations int `json:"iterations"`
+	Batches    int `json:"batches"`
+	// Min, Avg and Max are over ranks, of the medians of what each of them took, in Unit.
+	Min float64 `json:"min"`
+	Avg float64 `json:"avg"`
+	Max float64 `json:"max"`
+	// Checked is in how many rounds contents were compared; 0: they were not asked for.
+	Checked int `json:"checked,omitempty"`
+}
+
+// WriteJSON writes the result as one line.
+func (r Result) WriteJSON(w io.Writer) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("mpiperf: encode a result: %w", err)
+	}
+	if _, err = w.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("mpiperf: write a result: %w", err)
+	}
+	return nil
+}
+
+// resultOf makes a result of what an iteration took in each batch on each rank, in
+// nanoseconds.
+func resultOf(p *point, times [][]float64, steps int) Result {
+	batches := len(times[0])
+	r := Result{
+		Result: perf.Result{Test: p.test, Size: p.size, Window: p.window, Unit: unitOf(p.test)},
+		Ranks:  len(times), Iterations: batches * steps, Batches: batches,
+	}
+	if p.messages {
+		r.Median, r.P99 = perf.Quantiles(times[0])
+	} else {
+		r.Median, r.P99 = perf.Quantiles(means(times))
+	}
+	medians := make([]float64, len(times))
+	for i, mine := range times {
+		median, _ := perf.Quantiles(mine)
+		medians[i] = p.inUnit(median)
+		r.Avg += medians[i] / float64(len(times))
+	}
+	r.Median, r.P99 = p.inUnit(r.Median), p.inUnit(r.P99)
+	r.Min, r.Max = slices.Min(medians), slices.Max(medians)
+	return r
+}
+
+// means are those over ranks, of each batch.
+func means(times [][]float64) []float64 {
+	out := make([]float64, len(times[0]))
+	for _, mine := range times {
+		for batch, t := range mine {
+			out[batch] += t / float64(len(times))
+		}
+	}
+	return out
+}
+
+func unitOf(t perf.Test) string {
+	switch t {
+	case perf.Rate:
+		return perf.UnitMessages
+	case perf.Bandwidth, perf.Bidirectional:
+		return perf.UnitMB
+	}
+	return perf.UnitMicros
+}
+
+// inUnit turns the nanoseconds of an iteration, which is a round trip or a window for
+// messages, into the unit of the test.
+func (p *point) inUnit(nanos float64) float64 {
+	window := float64(p.window)
+	switch p.test {
+	case perf.Latency:
+		return nanos / 2 / 1e3
+	case perf.Rate:
+		return window / nanos * 1e9
+	case perf.Bandwidth:
+		return window * float64(p.size) / 1e6 / nanos * 1e9
+	case perf.Bidirectional:
+		return 2 * window * float64(p.size) / 1e6 / nanos * 1e9
+	}
+	return nanos / 1e3
+}

@@ -1,0 +1,143 @@
+package mpiperf
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// Run measures all points of a plan. Every rank of the job calls it with the same plan; rank 0
+// hands each result to report, of which other ranks may have none, as soon as it is there.
+// ErrPlan is everybody's, before anything is measured; after any other error the job has to be
+// aborted, as other ranks may wait.
+func Run(p *mpi.Process, plan Plan, report func(Result) error) error {
+	w := p.World()
+	plan, err := plan.checked(w.Size())
+	if err != nil {
+		return err
+	}
+	r := &runner{plan: plan, world: w, parts: map[int]*mpi.Comm{w.Size(): w}, method: methodOf(p), report: report}
+	defer r.free()
+	if err := r.split(); err != nil {
+		return err
+	}
+	for _, t := range plan.Tests {
+		s, _ := specOf(t)
+		if err := r.test(s); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+// pairRanks is how many ranks messages are between.
+const pairRanks = 2
+
+// A runner is one rank on its way through a plan.
+type runner struct {
+	plan   Plan
+	world  *mpi.Comm
+	parts  map[int]*mpi.Comm // by number of ranks; nil where this one takes no part
+	method string
+	report func(Result) error
+}
+
+// ranksOf are the numbers of ranks that a test is measured on.
+func (r *runner) ranksOf(s spec) []int {
+	if s.messages {
+		return []int{pairRanks}
+	}
+	return r.plan.Ranks
+}
+
+// split makes the communicators of the first ranks that tests need.
+func (r *runner) split() error {
+	for _, t := range r.plan.Tests {
+		s, _ := specOf(t)
+		for _, n := range r.ranksOf(s) {
+			if _, made := r.parts[n]; made {
+				continue
+			}
+			color := mpi.Undefined
+			if r.world.Rank() < n {
+				color = 0
+			}
+			part, err := r.world.Split(color, 0)
+			if err != nil {
+				return err
+			}
+			r.parts[n] = part
+		}
+	}
+	return nil
+}
+
+func (r *runner) free() {
+	for _, part := range r.parts {
+		if part != nil && part != r.world {
+			_ = part.Free() // what was measured counts all the same
+		}
+	}
+}
+
+// test measures all points of a test. Ranks that take no part wait.
+func (r *runner) test(s spec) error {
+	for _, n := range r.ranksOf(s) {
+		if c := r.parts[n]; c != nil {
+			for _, size := range r.plan.sizesOf(s) {
+				if err := r.point(s, c, size); err != nil {
+					return err
+				}
+			}
+		}
+		if err := mpi.Barrier(r.world); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) point(s spec, c *mpi.Comm, size int) error {
+	p := &point{spec: s, c: c, size: size, window: r.plan.windowOf(s, size)}
+	var err error
+	if p.job, err = s.open(c, size, p.window); err != nil {
+		return err
+	}
+	if r.plan.Check {
+		if err := p.check(); err != nil {
+			return err
+		}
+	}
+	if r.plan.OwnProcess {
+		// What is measured does not allocate; the collector is neither part of it nor
+		// allowed to steal a core from it.
+		runtime.GC()
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	}
+	times, steps, err := p.measure(r.plan)
+	if err != nil || c.Rank() != 0 {
+		return err
+	}
+	result := resultOf(p, times, steps)
+	result.Method = r.method
+	if r.plan.Check {
+		result.Checked = checkRounds
+	}
+	return r.report(result)
+}
+
+// methodOf is what the process's messages may travel by: the methods it listens with.
+func methodOf(p *mpi.Process) string {
+	var names []string
+	for _, address := range p.Endpoint().Addresses() {
+		name, _, _ := strings.Cut(address, "://")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,163 @@
+package mpiperf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+)
+
+// everyTest is the names of all tests.
+func everyTest(t *testing.T) []perf.Test {
+	all, err := ParseTests([]string{groupAll})
+	require.NoError(t, err)
+	return all
+}
+
+// measured runs a plan on some ranks of this program and gives what rank 0 reports.
+func measured(t *testing.T, ranks int, method string, plan Plan) (results []Result) {
+	mpitest.Run(t, ranks, mpitest.Options{Method: method}, func(t *testing.T, p *mpi.Process) {
+		err := Run(p, plan, func(r Result) error {
+			assert.Zero(t, p.World().Rank(), "only rank 0 reports")
+			results = append(results, r)
+			return nil
+		})
+		assert.NoError(t, err)
+	})
+	return results
+}
+
+func TestEveryTestIsMeasuredAndChecked(t *testing.T) {
+	sizes := []int{0, 1, 8, 24, 1000, 20_000}
+	for _, job := range []struct {
+		method string
+		ranks  []int
+	}{{mpitest.Memory, []int{1, 2, 3, 4}}, {"via+shm", []int{3}}} {
+		t.Run(job.method, func(t *testing.T) {
+			ranks := slices.Max(job.ranks)
+			got := measured(t, ranks, job.method, Plan{Tests: everyTest(t), Sizes: sizes, Ranks: job.ranks, Iterations: 6, Batches: 3, Window: 5, Check: true})
+			var points []string
+			for _, r := range got {
+				points = append(points, fmt.Sprint(r.Test, " ", r.Ranks, " ", r.Size))
+				assert.Equal(t, job.method, r.Method)
+				assert.Equal(t, 6, r.Iterations, r.Test)
+				assert.Equal(t, 3, r.Batches, r.Test)
+				assert.Equal(t, checkRounds, r.Checked)
+				assert.LessOrEqual(t, r.Min, r.Avg, r.Test)
+				assert.LessOrEqual(t, r.Avg, r.Max, r.Test)
+				assert.Positive(t, r.Median, r.Test)
+				assert.Equal(t, unitOf(r.Test), r.Unit)
+			}
+			var want []string
+			for _, s := range specs {
+				on := job.ranks
+				if s.messages {
+					on = []int{2}
+				}
+				for _, n := range on {
+					for _, size := range sizes {
+						if s.test == Barrier && size == 0 || s.test != Barrier && size >= s.sizeMin && (!s.reduces || size%8 == 0) {
+							want = append(want, fmt.Sprint(s.test, " ", n, " ", size))
+						}
+					}
+				}
+			}
+			assert.Equal(t, want, points)
+		})
+	}
+}
+
+func TestATimeDecidesOnIterations(t *testing.T) {
+	for _, r := range measured(t, 2, "", Plan{Tests: []perf.Test{perf.Latency, perf.Rate, Bcast}, Sizes: []int{8}, Time: 10 * time.Millisecond}) {
+		assert.GreaterOrEqual(t, r.Batches, 3, r.Test)
+		assert.GreaterOrEqual(t, r.Iterations, r.Batches, r.Test)
+		assert.Zero(t, r.Checked)
+	}
+}
+
+// TestWrongContentsAreFound looks at what every test got before anything was sent.
+func TestWrongContentsAreFound(t *testing.T) {
+	for _, s := range specs {
+		t.Run(string(s.test), func(t *testing.T) {
+			mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+				me := p.World().Rank()
+				j, err := s.open(p.World(), 64, 2)
+				require.NoError(t, err)
+				j.fill(1)
+				idle := map[perf.Test]int{perf.Rate: 0, perf.Bandwidth: 0, Bcast: 0, Gather: 1, Gatherv: 1, Reduce: 1, Exscan: 0}
+				if rank, some := idle[s.test]; s.test == Barrier || some && rank == me {
+					assert.NoError(t, j.check(1), "nothing arrives at rank %d", me)
+				} else {
+					assert.Error(t, j.check(1), "rank %d", me)
+				}
+			})
+		})
+	}
+}
+
+// A late is a test whose rank 1 gets what was meant for the round before.
+type late struct{ job }
+
+func (l late) fill(round int) { l.job.fill(max(0, round-1)) }
+
+func TestWhatIsWrongAtOneRankEndsAll(t *testing.T) {
+	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		j, err := openPingPong(p.World(), 8, 1)
+		require.NoError(t, err)
+		if p.World().Rank() == 1 {
+			j = late{j}
+		}
+		s, _ := specOf(perf.Latency)
+		err = (&point{spec: s, c: p.World(), size: 8, window: 1, job: j}).check()
+		if p.World().Rank() == 0 {
+			assert.ErrorContains(t, err, "latency of 8 B on 2 ranks, round 1, at rank 0: byte 0 of 8 from rank 1 for rank 0 is")
+		} else {
+			assert.ErrorContains(t, err, "correct here, but wrong on 1 other ranks")
+		}
+	})
+}
+
+func TestReportsErrorEndsTheRun(t *testing.T) {
+	full := errors.New("the disk is full")
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		err := Run(p, Plan{Tests: []perf.Test{Barrier}, Iterations: 1}, func(Result) error { return full })
+		assert.ErrorIs(t, err, full)
+	})
+}
+
+func TestBadPlansAreEverybodysError(t *testing.T) {
+	barrier := []perf.Test{Barrier}
+	for text, plan := range map[string]Plan{
+		"unknown test":                     {Tests: []perf.Test{"lateness"}},
+		"a window of -1":                   {Tests: barrier, Window: -1},
+		"a window of 5000":                 {Tests: barrier, Window: 5000},
+		"-3 batches":                       {Tests: barrier, Batches: -3},
+		"-1 iterations":                    {Tests: barrier, Iterations: -1},
+		"a time of -1s":                    {Tests: barrier, Time: -time.Second},
+		"both a time and":                  {Tests: barrier, Time: time.Second, Iterations: 1},
+		"3 ranks of a job that has 2":      {Tests: barrier, Ranks: []int{3}},
+		"0 ranks":                          {Tests: barrier, Ranks: []int{0}},
+		"none of the sizes is one for red": {Tests: []perf.Test{Reduce}, Sizes: []int{0, 7}},
+		"takes 3221225472 bytes of memory": {Tests: []perf.Test{Allgather}, Sizes: []int{1 << 30}},
+		"a size of 2147483648 bytes":       {Tests: []perf.Test{Bcast}, Sizes: []int{2 << 30}},
+	} {
+		t.Run(text, func(t *testing.T) {
+			mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+				err := Run(p, plan, nil)
+				assert.ErrorIs(t, err, ErrPlan)
+				assert.ErrorContains(t, err, text)
+			})
+		})
+	}
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		assert.ErrorContains(t, Run(p, Plan{Tests: []perf.Test{perf.Rate}}, nil), "mpiexec -n 2")
+	})
+}

@@ -1,0 +1,143 @@
+package mpiperf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// The tests of collective operations. Those of messages are perf's: Latency, Rate, Bandwidth
+// and Bidirectional.
+const (
+	Barrier            perf.Test = "barrier"
+	Bcast              perf.Test = "bcast"
+	Gather             perf.Test = "gather"
+	Gatherv            perf.Test = "gatherv"
+	Scatter            perf.Test = "scatter"
+	Scatterv           perf.Test = "scatterv"
+	Allgather          perf.Test = "allgather"
+	Allgatherv         perf.Test = "allgatherv"
+	Alltoall           perf.Test = "alltoall"
+	Alltoallv          perf.Test = "alltoallv"
+	Reduce             perf.Test = "reduce"
+	Allreduce          perf.Test = "allreduce"
+	ReduceScatter      perf.Test = "reduce_scatter"
+	ReduceScatterBlock perf.Test = "reduce_scatter_block"
+	Scan               perf.Test = "scan"
+	Exscan             perf.Test = "exscan"
+)
+
+// messagesMax is the largest message of the series that is measured unless sizes are given,
+// collectiveMax that of collective operations, in bytes, as in the OSU set.
+const (
+	messagesMax   = 4 << 20
+	collectiveMax = 1 << 20
+)
+
+// A spec is what there is to know of a test.
+type spec struct {
+	test perf.Test
+	// sizeMin is the smallest size it makes sense for, in bytes, of which sizes are
+	// multiples if it reduces; sizeMax ends its series.
+	sizeMin, sizeMax int
+	messages         bool // between two ranks; otherwise collective
+	reduces          bool // combines float64
+	// apart: not all ranks wait for all others in it, so that iterations are timed one by
+	// one. (In ReduceScatter those may get nothing, if there is too little for all.)
+	apart bool
+	// blocks is how many times the size a rank holds at most, in and out together.
+	blocks func(ranks, window int) int
+	// open gets a rank's part ready.
+	open func(c *mpi.Comm, size, window int) (job, error)
+}
+
+// A job is a rank's part in a point.
+type job interface {
+	// ready is called before some iterations are run, and outside of their time.
+	ready(n int) error
+	// once is one iteration.
+	once() error
+	// fill gives memory the contents of a round, and check compares what arrived in it
+	// after one iteration.
+	fill(round int)
+	check(round int) error
+}
+
+func fixed(blocks int) func(int, int) int    { return func(int, int) int { return blocks } }
+func windowed(each int) func(int, int) int   { return func(_, window int) int { return 1 + each*window } }
+func perRank(a, b int) func(int, int) int    { return func(ranks, _ int) int { return a + b*ranks } }
+func wholeFloats(s spec, size int) bool      { return !s.reduces || size%floatBytes == 0 }
+func (s spec) fits(size int) bool            { return size >= s.sizeMin && wholeFloats(s, size) }
+func (s spec) memory(size, ranks, w int) int { return size * s.blocks(ranks, w) }
+
+// specs are all tests, in the order of a full run.
+var specs = []spec{
+	{test: perf.Latency, sizeMax: messagesMax, messages: true, blocks: fixed(2), open: openPingPong},
+	{test: perf.Rate, sizeMax: 4 << 10, messages: true, blocks: windowed(1), open: openPour},
+	{test: perf.Bandwidth, sizeMin: 1, sizeMax: messagesMax, messages: true, blocks: windowed(1), open: openPour},
+	{test: perf.Bidirectional, sizeMin: 1, sizeMax: messagesMax, messages: true, blocks: windowed(1), open: openExchange},
+	{test: Barrier, blocks: fixed(0), open: openBarrier},
+	{test: Bcast, sizeMin: 1, sizeMax: collectiveMax, apart: true, blocks: fixed(1), open: bcast.open},
+	{test: Gather, sizeMin: 1, sizeMax: collectiveMax, apart: true, blocks: perRank(1, 1), open: gather.open},
+	{test: Gatherv, sizeMin: 1, sizeMax: collectiveMax, apart: true, blocks: perRank(1, 1), open: gatherv.open},
+	{test: Scatter, sizeMin: 1, sizeMax: collectiveMax, apart: true, blocks: perRank(1, 1), open: scatter.open},
+	{test: Scatterv, sizeMin: 1, sizeMax: collectiveMax, apart: true, blocks: perRank(1, 1), open: scatterv.open},
+	{test: Allgather, sizeMin: 1, sizeMax: collectiveMax, blocks: perRank(1, 1), open: allgather.open},
+	{test: Allgatherv, sizeMin: 1, sizeMax: collectiveMax, blocks: perRank(1, 1), open: allgatherv.open},
+	{test: Alltoall, sizeMin: 1, sizeMax: collectiveMax, blocks: perRank(0, 2), open: alltoall.open},
+	{test: Alltoallv, sizeMin: 1, sizeMax: collectiveMax, blocks: perRank(0, 2), open: alltoallv.open},
+	{test: Reduce, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, apart: true, blocks: fixed(2), open: reduce.open},
+	{test: Allreduce, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, blocks: fixed(2), open: allreduce.open},
+	{test: ReduceScatter, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, apart: true, blocks: fixed(2), open: reduceScatter.open},
+	{test: ReduceScatterBlock, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, blocks: perRank(1, 1), open: reduceScatterBlock.open},
+	{test: Scan, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, apart: true, blocks: fixed(2), open: scan.open},
+	{test: Exscan, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, apart: true, blocks: fixed(2), open: exscan.open},
+}
+
+// specOf finds a test.
+func specOf(t perf.Test) (spec, bool) {
+	i := slices.IndexFunc(specs, func(s spec) bool { return s.test == t })
+	if i < 0 {
+		return spec{}, false
+	}
+	return specs[i], true
+}
+
+// Names of groups of tests.
+const (
+	groupAll         = "all"
+	groupMessages    = "messages"
+	groupCollectives = "collectives"
+)
+
+// ParseTests reads names of tests and of groups of them: all, messages, collectives.
+func ParseTests(names []string) ([]perf.Test, error) {
+	var out []perf.Test
+	for _, name := range names {
+		found := false
+		for _, s := range specs {
+			if name == string(s.test) || name == groupAll || name == groupMessages && s.messages || name == groupCollectives && !s.messages {
+				found = true
+				if !slices.Contains(out, s.test) {
+					out = append(out, s.test)
+				}
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("unknown test %q: choose from %s", name, TestNames())
+		}
+	}
+	return out, nil
+}
+
+// TestNames lists what ParseTests reads.
+func TestNames() string {
+	names := make([]string, 0, len(specs)+3)
+	for _, s := range specs {
+		names = append(names, string(s.test))
+	}
+	return strings.Join(append(names, groupMessages, groupCollectives, groupAll), ", ")
+}
