@@ -85,6 +85,13 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, isAim, judgeMore(1.3, 0.7, 1.25))
 	assert.Equal(t, isReach, judgeMore(0.7, 0.7, 1.25))
 	assert.Equal(t, isMissed, judgeMore(0.6, 0.7, 1.25))
+
+	nan := math.NaN()
+	assert.Equal(t, isAim, judgeApart(1, 1, 1.3, 1.3))
+	assert.Equal(t, isReach, judgeApart(1, 1, 1.4, 1.3))
+	assert.Equal(t, isReach, judgeApart(1, 1, nan, 1.3), "the aim cannot be seen")
+	assert.Equal(t, isMissed, judgeApart(1.1, 1, 1, 1.3), "the aim does not replace what must be reached")
+	assert.Equal(t, isUnknown, judgeApart(nan, 1, 1, 1.3))
 }
 
 // fake is a contender whose points take so many microseconds in each round.
@@ -127,7 +134,7 @@ func TestRowsOfKnownNumbers(t *testing.T) {
 	for _, r := range got {
 		byWhat[r.What] = r
 	}
-	require.Len(t, byWhat, 9)
+	require.Len(t, byWhat, 36)
 
 	latency := byWhat["8 B half round trip"]
 	assert.Equal(t, "1.500 µs", latency.Value, "the median of the rounds")
@@ -141,6 +148,65 @@ func TestRowsOfKnownNumbers(t *testing.T) {
 	assert.Equal(t, isReach, byWhat["memory per connected idle peer"].Verdict)
 	assert.Equal(t, isUnknown, byWhat["memory per known unconnected peer"].Verdict)
 	assert.Equal(t, isUnknown, byWhat["8 processes all exchanging on 2 cores, per message"].Verdict)
+}
+
+func TestTCPRowsOfKnownNumbers(t *testing.T) {
+	all := newResults()
+	socket := contender{name: bareSocket, run: func(context.Context) ([]perf.Result, error) {
+		var out []perf.Result
+		for _, size := range latencySizes {
+			out = append(out, perf.Result{Test: perf.LimitSocket, Size: size, Median: 2, Unit: perf.UnitMicros})
+		}
+		return out, nil
+	}}
+	for _, c := range []contender{socket, fake(oursTCP, 2.5), fake(ucxTCP, 3), fake(libfabricTCP, 2.4), fake(openMPI, 1), fake(ours, 1)} {
+		all.add(context.Background(), c)
+	}
+	allocs, idle := 0.0, 9.0*1024
+	got := tcpRows(all, counts{TCPAllocsPerMessage: &allocs, TCPConnectedBytes: &idle})
+	require.Len(t, got, 5)
+
+	assert.Equal(t, "2.50 µs", got[0].Value)
+	assert.Equal(t, "1.25 × (2.00 µs)", got[0].Bare)
+	assert.Equal(t, "1.04 × of libfabric tcp (2.40 µs); 0.83 × of ucx tcp", got[0].Best, "only with those over TCP")
+	assert.Equal(t, isAim, got[0].Verdict)
+
+	assert.Equal(t, "419.43 GB/s", got[1].Value, "1 MiB in 2.5 µs")
+	assert.Equal(t, "0.80 × (524.29 GB/s)", got[1].Bare)
+	assert.Equal(t, "0.96 × of libfabric tcp (436.91 GB/s)", got[1].Best)
+	assert.Equal(t, isMissed, got[1].Verdict)
+
+	assert.Equal(t, isAim, got[2].Verdict)
+	assert.Equal(t, "0.40 million/s", got[2].Value)
+	assert.Equal(t, isAim, got[3].Verdict)
+	assert.Equal(t, isMissed, got[4].Verdict)
+	assert.Equal(t, "9.0 KiB", got[4].Value)
+
+	for _, r := range tcpRows(newResults(), counts{}) {
+		assert.Equal(t, isUnknown, r.Verdict, r.What)
+		assert.Equal(t, isUnknown, r.Value, r.What)
+		assert.Empty(t, r.Bare, r.What)
+	}
+}
+
+func TestTablesKeepTCPApart(t *testing.T) {
+	all := newResults()
+	all.add(context.Background(), fake(oursTCP, 2.5))
+	all.add(context.Background(), fake(ours, 1.25))
+	within, over, ok := strings.Cut((&report{Points: all.points()}).pointTables(), "## Over TCP")
+	require.True(t, ok)
+	assert.Contains(t, within, "| via+shm | 1.250 |")
+	assert.NotContains(t, within, "| tcp |")
+	assert.Contains(t, over, "| tcp | 2.500 |")
+	assert.NotContains(t, over, "| via+shm |")
+}
+
+func TestIterationsFillThePoint(t *testing.T) {
+	set := pairSettings{step: 1e-6, bytesPerSecond: 1e9}
+	assert.Equal(t, 50_000, set.iterations(100*time.Millisecond, 1000))
+	assert.Equal(t, 20, set.iterations(time.Millisecond, 1<<20), "a few at least")
+	set.atLeast = time.Second
+	assert.Equal(t, 500_000, set.iterations(time.Millisecond, 1000), "as long as the tool needs")
 }
 
 func TestRowsWithoutPeersSayWhatIsMissing(t *testing.T) {
@@ -161,7 +227,7 @@ func TestReportIsWritten(t *testing.T) {
 	r.Rows = rows(all, r.Counts)
 	folder := t.TempDir()
 	require.NoError(t, r.write(folder))
-	for _, name := range []string{"results.json", "results.md", "latency.svg", "bandwidth.svg", "ratios.svg"} {
+	for _, name := range []string{"results.json", "results.md", "latency.svg", "bandwidth.svg", "ratios.svg", "latency-tcp.svg", "latency-udp.svg"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)
 		switch filepath.Ext(name) {
@@ -206,13 +272,31 @@ func TestCrowdExchanges(t *testing.T) {
 }
 
 func TestIdlePeersCostSomething(t *testing.T) {
-	cost, err := measureIdle()
+	cost, err := measureIdle(ours, idleEach)
 	require.NoError(t, err)
 	assert.Equal(t, idleProcesses*idleEach, cost.peers)
 	assert.Positive(t, cost.connected)
 	assert.Positive(t, cost.known)
 	assert.Positive(t, cost.segments, "a connection maps shared memory")
 	assert.LessOrEqual(t, cost.residing, cost.segments)
+}
+
+func TestIdleConnectionsOverTCPCostSomething(t *testing.T) {
+	cost, err := measureIdle(oursTCP, idleEachTCP)
+	require.NoError(t, err)
+	assert.Equal(t, idleProcesses*idleEachTCP, cost.peers)
+	assert.Positive(t, cost.connected)
+	assert.Zero(t, cost.segments, "no shared memory")
+	assert.Zero(t, cost.known)
+}
+
+func TestIdleConnectionsOverUDPCostSomething(t *testing.T) {
+	file, remove, err := makeKey()
+	require.NoError(t, err)
+	defer remove()
+	var c counts
+	require.NoError(t, c.idleUDP(config{keyFile: file}))
+	assert.Positive(t, *c.UDPConnectedBytes)
 }
 
 func TestSmapsCountKilobytes(t *testing.T) {

@@ -26,6 +26,32 @@ const (
 	libfabric  = "libfabric"
 	pipes      = "pipe"
 	crowd      = "via+shm crowd"
+	oursMPI    = "mpi"
+
+	// Over TCP on loopback.
+	bareSocket   = "bare socket"
+	oursTCP      = "tcp"
+	openMPITCP   = "openmpi tcp"
+	mpichTCP     = "mpich tcp"
+	ucxTCP       = "ucx tcp"
+	libfabricTCP = "libfabric tcp"
+
+	// Over UDP on loopback.
+	bareUDP       = "bare udp"
+	oursUDP       = "via+udp insecure"
+	oursUDPSecure = "via+udp secure"
+	openMPIUDP    = "openmpi udp"
+	libfabricUDP  = "libfabric udp"
+)
+
+// overTCP are the contenders over TCP, which only compare with each other.
+var overTCP = []string{bareSocket, oursTCP, openMPITCP, mpichTCP, ucxTCP, libfabricTCP}
+
+// overUDP are the contenders over UDP, and besideUDP those over TCP that they are to
+// be compared with.
+var (
+	overUDP   = []string{bareUDP, oursUDP, oursUDPSecure, openMPIUDP, libfabricUDP}
+	besideUDP = []string{ucxTCP, libfabricTCP}
 )
 
 // A contender is one participant of the comparison.
@@ -58,10 +84,16 @@ const runMax = 60 * time.Second
 
 // prepare builds what must be built and lists all contenders.
 func prepare(ctx context.Context, cfg config) []contender {
-	return append([]contender{
-		limitsContender(cfg), oursContender(cfg), registeredContender(cfg), crowdContender(cfg),
-		mpiContender(ctx, cfg, openMPI), mpiContender(ctx, cfg, mpich), ucxContender(cfg), fabricContender(cfg),
+	all := append([]contender{
+		limitsContender(cfg), registeredContender(cfg), crowdContender(cfg), oursContender(cfg, plain(ours)), oursMPIContender(cfg),
+		mpiContender(ctx, cfg, openMPI), mpiContender(ctx, cfg, mpich), ucxContender(cfg, ucx), fabricContender(cfg, libfabric),
+		socketContender(cfg), oursContender(cfg, plain(oursTCP)),
+		mpiContender(ctx, cfg, openMPITCP), mpiContender(ctx, cfg, mpichTCP), ucxContender(cfg, ucxTCP), fabricContender(cfg, libfabricTCP),
+		udpContender(cfg), oursContender(cfg, insecureUDP()), oursContender(cfg, secureUDP(cfg)),
+		mpiContender(ctx, cfg, openMPIUDP), fabricContender(cfg, libfabricUDP),
 	}, cContenders(ctx, cfg)...)
+	all = append(all, sortContenders(ctx, cfg)...)
+	return append(all, inTurnContenders(cfg)...)
 }
 
 // command runs a program to its end and gives what it printed.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"regexp"
 	"strconv"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 // counts are the measurements that are no race. What could not be measured is nil;
@@ -31,6 +31,15 @@ type counts struct {
 	SegmentBytes  *float64 `json:"segment_bytes,omitempty"`
 	ResidentBytes *float64 `json:"resident_segment_bytes,omitempty"`
 
+	// The same over TCP. The kernel's memory of a socket is not in it.
+	TCPAllocsPerMessage *float64 `json:"tcp_allocs_per_message,omitempty"`
+	TCPConnectedBytes   *float64 `json:"tcp_connected_bytes,omitempty"`
+
+	// The same over UDP, with a key, and what is simulated of it.
+	UDPAllocsPerMessage *float64   `json:"udp_allocs_per_message,omitempty"`
+	UDPConnectedBytes   *float64   `json:"udp_connected_bytes,omitempty"`
+	UDPSimulated        *simulated `json:"udp_simulated,omitempty"`
+
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -42,9 +51,14 @@ func countThings(ctx context.Context, cfg config) counts {
 		what    string
 		measure func() error
 	}{
-		{"allocations", func() error { return c.allocations(ctx, cfg) }},
+		{"allocations", func() error { return allocations(ctx, cfg, plain(ours), &c.AllocsPerMessage) }},
+		{"allocations over TCP", func() error { return allocations(ctx, cfg, plain(oursTCP), &c.TCPAllocsPerMessage) }},
+		{"allocations over UDP", func() error { return allocations(ctx, cfg, secureUDP(cfg), &c.UDPAllocsPerMessage) }},
 		{"match cost", func() error { return c.match(ctx) }},
 		{"idle peers", c.idle},
+		{"idle connections over TCP", c.idleTCP},
+		{"idle connections over UDP", func() error { return c.idleUDP(cfg) }},
+		{"what is simulated", func() error { return c.simulate(goldenFolder) }},
 	} {
 		if err := part.measure(); err != nil {
 			c.Problems = append(c.Problems, fmt.Sprintf("%s: %v", part.what, err))
@@ -54,14 +68,19 @@ func countThings(ctx context.Context, cfg config) counts {
 	return c
 }
 
-func (c *counts) allocations(ctx context.Context, cfg config) error {
-	address := fmt.Sprintf("%s://bench-allocs-%d-%x", ours, os.Getpid(), time.Now().UnixNano()&0xffffff)
-	server, err := perf.StartChild("server", []string{cfg.bmi, "serve", address, "--child"})
+// allocations counts those of a method into a field.
+func allocations(ctx context.Context, cfg config, v variant, into **float64) error {
+	return v.within(func() error { return allocationsOf(ctx, cfg, v.method, into) })
+}
+
+func allocationsOf(ctx context.Context, cfg config, method string, into **float64) error {
+	server, err := perf.StartChild("server", []string{cfg.bmi, "serve", service.LocalAddress(method, "bench-allocs"), "--child"})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = server.Close() }()
-	if _, err := server.Answer(); err != nil {
+	address, err := server.Answer()
+	if err != nil {
 		return err
 	}
 	ep, err := bmi.Open(ctx, bmi.Config{})
@@ -82,7 +101,7 @@ func (c *counts) allocations(ctx context.Context, cfg config) error {
 	// The runtime itself allocates now and then, a handful in the whole run:
 	// what is rounded away here is less than one in a hundred messages.
 	n = math.Round(n*100) / 100
-	c.AllocsPerMessage = &n
+	*into = &n
 	return nil
 }
 
@@ -129,11 +148,38 @@ func parseMatch(out []byte) (map[string]float64, error) {
 }
 
 func (c *counts) idle() error {
-	cost, err := measureIdle()
+	cost, err := measureIdle(ours, idleEach)
 	if err != nil {
 		return err
 	}
 	c.ConnectedBytes, c.KnownBytes = &cost.connected, &cost.known
 	c.MachineBytes, c.SegmentBytes, c.ResidentBytes = &cost.wholeMachine, &cost.segments, &cost.residing
 	return nil
+}
+
+func (c *counts) idleTCP() error {
+	cost, err := measureIdle(oursTCP, idleEachTCP)
+	if err != nil {
+		return err
+	}
+	c.TCPConnectedBytes = &cost.connected
+	return nil
+}
+
+func (c *counts) idleUDP(cfg config) error {
+	v := secureUDP(cfg)
+	return v.within(func() error {
+		cost, err := measureIdle(v.method, idleEachUDP)
+		if err != nil {
+			return err
+		}
+		c.UDPConnectedBytes = &cost.connected
+		return nil
+	})
+}
+
+func (c *counts) simulate(folder string) error {
+	s, err := readSimulated(folder)
+	c.UDPSimulated = s
+	return err
 }

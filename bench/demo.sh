@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # The main job, small: send the Go toolchain's own source tree from one process
-# to another over via+shm, compare every file by SHA-256 in both directions, and
-# print a ping-pong table. Needs Go, tar and coreutils. Exits non-zero if anything
-# differs; cleans up, and ends only what it started.
+# to another, over via+shm, in the processes and once more in a plugin of each, then
+# over tcp and over via+udp on loopback, the last encrypted with a key made on the
+# spot; compare every file by SHA-256 in both directions. Then an MPI program: four
+# processes compute how a plate warms up, and compare it bit for bit with what one
+# process computes. Last, a ping-pong table of each method. Needs Go, tar and coreutils.
+# Exits non-zero if anything differs; cleans up, and ends only what it started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,49 +28,112 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-say 'building bin/bmi'
-CGO_ENABLED=0 go build -o bin/bmi ./cmd/bmi
+say 'building bin/bmi, a plugin, and an MPI program with its launcher'
+CGO_ENABLED=0 go build -o bin/ ./cmd/bmi ./cmd/bmi-method-via ./cmd/mpiexec ./examples/mpi/heat
+bmi=(./bin/bmi)
+with_plugin=(./bin/bmi plugins run bin/bmi-method-via --)
 
 # The resolved path: a GOROOT may be a link, and tar and find do not follow one.
 source=$(cd "$(go env GOROOT)/src" && pwd -P)
-copy=$work/copy
-address=via+shm://demo-$$
-mkdir "$copy"
-
-say "receiving at $address"
-# Two processes and a named pipe instead of a pipeline, so that both have a process
-# id and a status of their own.
-mkfifo "$work/pipe"
-./bin/bmi recv "$address" >"$work/pipe" &
-receiver=$!
-tar -x -f - -C "$copy" --no-same-owner <"$work/pipe" &
-extractor=$!
-
-say "sending $source"
-tar -c -f - -C "$source" . | ./bin/bmi send "$address"
-wait "$receiver" || { receiver=; say 'FAILED: the receiver ended with an error'; exit 1; }
-receiver=
-wait "$extractor" || { extractor=; say 'FAILED: tar could not unpack what was received'; exit 1; }
-extractor=
 
 # One line "SHA-256  ./path" per file, in one order.
 sums() {
 	(cd "$1" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
 }
-sums "$source" >"$work/sent"
-sums "$copy" >"$work/received"
 
-sent=$(wc -l <"$work/sent")
-received=$(wc -l <"$work/received")
-missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort "$work/sent") <(LC_ALL=C sort "$work/received") | wc -l)
-surplus=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/sent") <(LC_ALL=C sort "$work/received") | wc -l)
-say "files sent $sent, received $received; missing or different $missing, not sent or different $surplus"
-if [ "$sent" -eq 0 ] || [ "$missing" -ne 0 ] || [ "$surplus" -ne 0 ]; then
-	diff "$work/sent" "$work/received" | head -n 20 || true
-	say 'FAILED: what arrived is not what was sent'
-	exit 1
-fi
-say 'every file arrived as it was sent'
+# free_port prints a port of loopback that nobody listens on, below those that the
+# kernel gives to clients. A port that TCP does not use may be used by UDP; then the
+# receiver says so.
+free_port() {
+	local port
+	for _ in {1..100}; do
+		port=$((20000 + RANDOM % 12000))
+		if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+			echo "$port"
+			return
+		fi
+	done
+	say 'FAILED: no free port on loopback' >&2
+	return 1
+}
+
+# compare FOLDER: fails unless it holds what the source does, and nothing else.
+compare() {
+	sums "$1" >"$work/received"
+	local sent received missing surplus
+	sent=$(wc -l <"$work/sent")
+	received=$(wc -l <"$work/received")
+	missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort "$work/sent") <(LC_ALL=C sort "$work/received") | wc -l)
+	surplus=$(LC_ALL=C comm -13 <(LC_ALL=C sort "$work/sent") <(LC_ALL=C sort "$work/received") | wc -l)
+	say "files sent $sent, received $received; missing or different $missing, not sent or different $surplus"
+	if [ "$sent" -eq 0 ] || [ "$missing" -ne 0 ] || [ "$surplus" -ne 0 ]; then
+		diff "$work/sent" "$work/received" | head -n 20 || true
+		say 'FAILED: what arrived is not what was sent'
+		exit 1
+	fi
+	say 'every file arrived as it was sent'
+}
+
+# transfer ADDRESS: sends the source through a receiver at the address, and
+# compares what arrived.
+transfer() {
+	local address=$1 copy=$work/copy pipe=$work/pipe
+	mkdir "$copy"
+	say "receiving at $address"
+	# Two processes and a named pipe instead of a pipeline, so that both have a
+	# process id and a status of their own.
+	mkfifo "$pipe"
+	"${bmi[@]}" recv "$address" >"$pipe" &
+	receiver=$!
+	tar -x -f - -C "$copy" --no-same-owner <"$pipe" &
+	extractor=$!
+
+	say "sending $source"
+	tar -c -f - -C "$source" . | "${bmi[@]}" send "$address"
+	wait "$receiver" || { receiver=; say 'FAILED: the receiver ended with an error'; exit 1; }
+	receiver=
+	wait "$extractor" || { extractor=; say 'FAILED: tar could not unpack what was received'; exit 1; }
+	extractor=
+	compare "$copy"
+	chmod -R u+w "$copy"
+	rm -rf "$copy" "$pipe"
+}
+
+# heat METHOD: the plate on four processes, whose messages travel by a method.
+heat() {
+	say "heat on a plate: 4 processes over $1"
+	MPI_METHOD=$1 ./bin/mpiexec -no-label -timeout 2m -n 4 ./bin/heat -check -out "$work/heat.png" | tee "$work/heat" ||
+		{ say 'FAILED: the processes ended with an error'; exit 1; }
+	grep -qx 'heat: the same as the serial solution, bit for bit' "$work/heat" ||
+		{ say 'FAILED: nothing was compared with the serial solution'; exit 1; }
+	[ -s "$work/heat.png" ] || { say 'FAILED: there is no picture'; exit 1; }
+	say "the plate is what one process computes; its picture has $(wc -c <"$work/heat.png") bytes"
+}
+
+sums "$source" >"$work/sent"
+transfer "via+shm://demo-$$"
+say 'the same with via+shm in processes of its own: a plugin on each side'
+bmi=("${with_plugin[@]}")
+transfer "via+shm://demo-plugin-$$"
+bmi=(./bin/bmi)
+port=$(free_port)
+transfer "tcp://127.0.0.1:$port"
+
+# The key is in a file that only we can read, and goes with the work folder.
+(umask 077; head -c 32 /dev/urandom | base64 >"$work/key")
+export VIADUCT_UDP_KEY_FILE=$work/key
+unset VIADUCT_UDP_KEY VIADUCT_UDP_INSECURE
+port=$(free_port)
+transfer "via+udp://127.0.0.1:$port"
+
+heat via+shm
+heat tcp
 
 say 'ping-pong between two processes (half round trip), beside the bare limits of this machine'
 ./bin/bmi perf via+shm -test limit,latency -size 0,8,64,1KiB,16KiB,64KiB,1MiB
+say 'the same with via+shm in plugins'
+"${with_plugin[@]}" perf via+shm -test latency -size 0,8,64,1KiB,16KiB,64KiB,1MiB
+say 'the same over tcp on loopback, beside a bare socket'
+./bin/bmi perf tcp -test limit,latency -size 8,1KiB,64KiB,1MiB
+say 'the same over UDP on loopback, encrypted, beside a bare UDP socket'
+./bin/bmi perf via+udp -test limit,latency -size 8,1KiB,64KiB,1MiB

@@ -3,10 +3,15 @@
 // where README.md explains the method. bench/run.sh builds what it needs.
 //
 // The parts: main.go is the order of events; contender.go starts other programs,
-// and ours.go, mpi.go, ucx.go, fabric.go and pipe.go know one kind each; rounds.go
-// collects what they measure. crowd.go, idle.go and counts.go measure what is no
-// race between two processes. rows.go turns numbers into the table of aims,
-// report.go and plots.go write it all down.
+// and ours.go, oursmpi.go, mpi.go, ucx.go, fabric.go and pipe.go know one kind each, within the
+// host and over TCP and UDP on loopback (oursudp.go: ours over UDP, with a key and
+// without; pair.go: tools that are a pair of programs);
+// rounds.go collects what they measure. crowd.go, idle.go and counts.go measure
+// what is no race between two processes, samplesort.go a whole program of MPI, simulated.go reads what tests found out in
+// virtual time; inturn.go measures methods in other processes. rows.go, and
+// rowstcp.go, rowsudp.go, rowsplugin.go and rowsmpi.go for what goes over TCP, over UDP, through
+// plugins and by package mpi, turn numbers into the table of aims; report.go and plots.go write it all
+// down.
 //
 // The C programs of the comparison are in bench/peers; measuring our own methods
 // is internal/perf; the demo is bench/demo.sh.

@@ -10,10 +10,10 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
 // What is idle: a hub, and peers that connected to it, exchanged one message and
@@ -25,7 +25,14 @@ const (
 
 	idleProcesses = 4
 	idleEach      = 50 // endpoints per process
-	// strangersMax is how many peers the hub looks up without connecting.
+	// idleEachTCP is as many more as a connection is expected to cost less, so
+	// that the pages which a process gets and gives back do not matter.
+	idleEachTCP = 250
+	// idleEachUDP is as many as these processes have memory for: each endpoint has
+	// a NIC of its own, with its buffers.
+	idleEachUDP = 50
+	// strangersMax is how many peers the hub looks up without connecting; over
+	// sockets, only connections are weighed.
 	strangersMax = 20_000
 
 	idleClass bmi.Class = 9
@@ -39,21 +46,22 @@ type idleCost struct {
 	segments, residing float64 // per connection: shared memory that the hub maps, and what of it resides
 }
 
-// measureIdle starts the hub and its peers.
-func measureIdle() (idleCost, error) {
+// measureIdle starts the hub and its peers, each process with so many endpoints of
+// a method.
+func measureIdle(method string, each int) (idleCost, error) {
 	var cost idleCost
-	address := fmt.Sprintf("%s://bench-hub-%d-%x", ours, os.Getpid(), time.Now().UnixNano()&0xffffff)
-	hub, err := perf.StartChild("hub", perf.SelfCommand(roleHub, address))
+	hub, err := perf.StartChild("hub", perf.SelfCommand(roleHub, service.LocalAddress(method, "bench-hub")))
 	if err != nil {
 		return cost, err
 	}
 	defer func() { _ = hub.Close() }()
-	if _, err := hub.Answer(); err != nil {
+	address, err := hub.Answer()
+	if err != nil {
 		return cost, err
 	}
 	children := []*perf.Child{hub}
 	for range idleProcesses {
-		child, err := perf.StartChild("process of idle peers", perf.SelfCommand(rolePeers, address))
+		child, err := perf.StartChild("process of idle peers", perf.SelfCommand(rolePeers, address, fmt.Sprint(each)))
 		if err != nil {
 			return cost, err
 		}
@@ -72,20 +80,23 @@ func measureIdle() (idleCost, error) {
 			return cost, err
 		}
 	}
-	if _, err := hub.Ask("await %d", idleProcesses*idleEach); err != nil {
+	if _, err := hub.Ask("await %d", idleProcesses*each); err != nil {
 		return cost, err
 	}
 	after, err := weigh(hub, children)
 	if err != nil {
 		return cost, err
 	}
-	cost.peers = idleProcesses * idleEach
+	cost.peers = idleProcesses * each
 	n := float64(cost.peers)
 	cost.connected = (after.hub - before.hub) / n
 	cost.wholeMachine = (after.machine - before.machine) / n
 	cost.segments = (after.mapped - before.mapped) / n
 	cost.residing = (after.shared - before.shared) / n
 
+	if service.OverSockets(method) {
+		return cost, nil
+	}
 	answer, err := hub.Ask("know %d", strangersMax)
 	if err != nil {
 		return cost, err
@@ -185,11 +196,11 @@ func idleHub(args []string) error {
 	if err != nil {
 		return err
 	}
-	greeted := make(chan struct{}, idleProcesses*idleEach)
-	if err := ep.Handle(idleClass, func(bmi.Message) { greeted <- struct{}{} }); err != nil {
+	greeted := make(chan struct{}, idleProcesses*max(idleEach, idleEachTCP))
+	if err := ep.Handle(service.Class(ep, args[0], idleClass), func(bmi.Message) { greeted <- struct{}{} }); err != nil {
 		return err
 	}
-	fmt.Println("ok")
+	fmt.Println("ok", ep.Addresses()[0])
 	var known []bmi.Addr
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -239,11 +250,19 @@ func heapOf(f func() error) (uint64, error) {
 	return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, nil
 }
 
-// idlePeers opens endpoints, and connects all of them when told to.
+// idlePeers opens endpoints, and connects all of them when told to. Its arguments
+// are the hub's address and the number of endpoints.
 func idlePeers(args []string) error {
+	var each int
+	if len(args) != 2 {
+		return fmt.Errorf("want the address of the hub and a number, not %q", args)
+	}
+	if _, err := fmt.Sscan(args[1], &each); err != nil {
+		return fmt.Errorf("bad number of endpoints: %q", args[1])
+	}
 	var eps []*bmi.Endpoint
-	for range idleEach {
-		ep, err := bmi.Open(context.Background(), bmi.Config{Methods: []string{ours}})
+	for range each {
+		ep, err := bmi.Open(context.Background(), bmi.Config{Methods: []string{service.MethodOf(args[0])}})
 		if err != nil {
 			return err
 		}
@@ -281,5 +300,5 @@ func greet(ep *bmi.Endpoint, address string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), runMax)
 	defer cancel()
-	return c.SendUnexpected(ctx, a, idleClass, 1, []byte("hello"))
+	return c.SendUnexpected(ctx, a, service.Class(ep, address, idleClass), 1, []byte("hello"))
 }

@@ -12,17 +12,22 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
-	_ "github.com/viaduct-hpc/viaduct/methods/via" // for the parts that run within this program
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // for the parts that run within this program
+	_ "github.com/viaduct-hpc/viaduct/methods/via"
 )
 
 // config is the command line.
 type config struct {
 	bmi    string        // the bmi command
+	plugin string        // the plugin with our methods over VIA
+	mpi    string        // the folder with mpiexec, mpibench and samplesort
 	work   string        // where programs are built
 	out    string        // where results go
 	rounds int           // at least 5 for numbers worth quoting
 	point  time.Duration // time per measured point and round
 	cores  perf.Cores
+	// keyFile holds the key that connections over UDP share.
+	keyFile string
 }
 
 func main() {
@@ -36,9 +41,10 @@ func main() {
 
 // roles are the parts that this program plays as its own child.
 var roles = map[string]func(args []string) error{
-	roleCrowd: crowdMember,
-	roleHub:   idleHub,
-	rolePeers: idlePeers,
+	roleCrowd:  crowdMember,
+	roleHub:    idleHub,
+	rolePeers:  idlePeers,
+	roleInTurn: measureInTurn,
 }
 
 func exit(err error) {
@@ -52,6 +58,8 @@ func exit(err error) {
 func run() error {
 	var cfg config
 	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
+	flag.StringVar(&cfg.plugin, "plugin", "bin/bmi-method-via", "the plugin with our methods over VIA")
+	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench and samplesort")
 	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
 	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
@@ -69,9 +77,17 @@ func run() error {
 	if cfg.rounds < 1 || cfg.point <= 0 {
 		return errors.New("-rounds and -time must be more than 0")
 	}
-	if cfg.bmi, err = filepath.Abs(cfg.bmi); err != nil {
+	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi} {
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
+	}
+	key, removeKey, err := makeKey()
+	if err != nil {
 		return err
 	}
+	defer removeKey()
+	cfg.keyFile = key
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return compare(ctx, cfg)
@@ -89,6 +105,7 @@ func compare(ctx context.Context, cfg config) error {
 	r := &report{Machine: lookAtMachine(cfg), Rounds: cfg.rounds}
 	all := newResults()
 	contenders := prepare(ctx, cfg)
+	defer removeSortInput(cfg)
 	for round := range cfg.rounds {
 		fmt.Fprintf(os.Stderr, "bench: round %d of %d\n", round+1, cfg.rounds)
 		// Another one begins each time, so that none always runs after the

@@ -9,10 +9,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// perfCommand runs `bmi perf` with some of its options.
-func perfCommand(ctx context.Context, cfg config, args ...string) ([]perf.Result, error) {
-	all := append([]string{"perf", ours, "-json", "-time", cfg.point.String(), "-pin", cfg.cores.String(), "-window", strconv.Itoa(rateWindow)}, args...)
-	out, err := command(ctx, nil, cfg.bmi, all...)
+// A variant is one of our methods in the way it is measured.
+type variant struct {
+	name   string // of the contender
+	method string
+	env    []string // what its processes find in their environment
+}
+
+// plain is a method as it is by itself.
+func plain(method string) variant { return variant{name: method, method: method} }
+
+// perfCommand runs `bmi perf` of a method with some of its options.
+func perfCommand(ctx context.Context, cfg config, v variant, args ...string) ([]perf.Result, error) {
+	all := append([]string{"perf", v.method, "-json", "-time", cfg.point.String(), "-pin", cfg.cores.String(), "-window", strconv.Itoa(rateWindow)}, args...)
+	out, err := command(ctx, v.env, cfg.bmi, all...)
 	if err != nil {
 		return nil, err
 	}
@@ -27,31 +37,36 @@ func sizeList(sizes []int) string {
 	return strings.Join(words, ",")
 }
 
-// perfCommands runs several and puts their results together under a name.
-func perfCommands(ctx context.Context, cfg config, name string, runs ...[]string) ([]perf.Result, error) {
+// perfCommands runs several of a method and puts their results together.
+func perfCommands(ctx context.Context, cfg config, v variant, runs ...[]string) ([]perf.Result, error) {
 	var all []perf.Result
 	for _, args := range runs {
-		got, err := perfCommand(ctx, cfg, args...)
+		got, err := perfCommand(ctx, cfg, v, args...)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, got...)
-	}
-	for i := range all {
-		all[i].Method = name
 	}
 	return all, nil
 }
 
 func limitsContender(cfg config) contender {
 	return contender{name: bare, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommands(ctx, cfg, bare, []string{"-test", "limit", "-size", sizeList(latencySizes)})
+		return perfCommand(ctx, cfg, plain(ours), "-test", "limit", "-size", sizeList(latencySizes))
 	}}
 }
 
-func oursContender(cfg config) contender {
-	return contender{name: ours, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommands(ctx, cfg, ours,
+// socketContender is the limit of what goes over TCP.
+func socketContender(cfg config) contender {
+	return contender{name: bareSocket, run: func(ctx context.Context) ([]perf.Result, error) {
+		return perfCommand(ctx, cfg, plain(oursTCP), "-test", "limit", "-size", sizeList(latencySizes))
+	}}
+}
+
+// oursContender measures one of our methods.
+func oursContender(cfg config, v variant) contender {
+	return contender{name: v.name, run: func(ctx context.Context) ([]perf.Result, error) {
+		return perfCommands(ctx, cfg, v,
 			[]string{"-test", "latency", "-size", sizeList(latencySizes)},
 			[]string{"-test", "rate", "-size", fmt.Sprint(rateSize)},
 			[]string{"-test", "bandwidth,bidirectional", "-size", sizeList(bandwidthSizes)})
@@ -61,6 +76,6 @@ func oursContender(cfg config) contender {
 // registeredContender is ours with memory of the method's own.
 func registeredContender(cfg config) contender {
 	return contender{name: registered, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommands(ctx, cfg, registered, []string{"-memory", "registered", "-test", "latency", "-size", sizeList(latencySizes)})
+		return perfCommand(ctx, cfg, plain(ours), "-memory", "registered", "-test", "latency", "-size", sizeList(latencySizes))
 	}}
 }

@@ -30,20 +30,36 @@ var palette = map[string]color.Color{
 	openMPI:    color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
 	mpich:      color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
 	ucx:        color.RGBA{G: 0x9e, B: 0x73, A: 0xff},
+	oursMPI:    color.Black,
 	libfabric:  color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff},
+
+	bareSocket:   color.Gray{Y: 0x80},
+	oursTCP:      color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
+	openMPITCP:   color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
+	mpichTCP:     color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
+	ucxTCP:       color.RGBA{G: 0x9e, B: 0x73, A: 0xff},
+	libfabricTCP: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff},
+
+	bareUDP:       color.Gray{Y: 0x80},
+	oursUDP:       color.RGBA{R: 0xe6, G: 0x9f, A: 0xff},
+	oursUDPSecure: color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
+	openMPIUDP:    color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
+	libfabricUDP:  color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
 }
 
-// lineOrder is that of legends.
-var lineOrder = []string{bare, ours, registered, openMPI, mpich, ucx, libfabric}
+// lineOrder is that of legends; those over TCP and UDP are overTCP and withBesideUDP.
+var lineOrder = []string{bare, ours, registered, oursMPI, openMPI, mpich, ucx, libfabric}
 
 func (r *report) plots(folder string) error {
-	latency := r.linePlot("Half round trip between two processes on one host", "µs", perf.Latency, perf.LimitMemcpy)
-	if err := latency.Save(plotWidth, plotHeight, filepath.Join(folder, "latency.svg")); err != nil {
-		return err
-	}
-	bandwidth := r.linePlot("Bandwidth, one way, between two processes on one host", "MB/s", perf.Bandwidth, "")
-	if err := bandwidth.Save(plotWidth, plotHeight, filepath.Join(folder, "bandwidth.svg")); err != nil {
-		return err
+	for name, p := range map[string]*plot.Plot{
+		"latency.svg":     r.linePlot("Half round trip between two processes on one host", "µs", lineOrder, perf.Latency, perf.LimitMemcpy),
+		"bandwidth.svg":   r.linePlot("Bandwidth, one way, between two processes on one host", "MB/s", lineOrder, perf.Bandwidth, ""),
+		"latency-tcp.svg": r.linePlot("Half round trip over TCP on loopback", "µs", overTCP, perf.Latency, perf.LimitSocket),
+		"latency-udp.svg": r.linePlot("Half round trip over UDP on loopback", "µs", withBesideUDP, perf.Latency, perf.LimitUDP),
+	} {
+		if err := p.Save(plotWidth, plotHeight, filepath.Join(folder, name)); err != nil {
+			return err
+		}
 	}
 	ratios, err := r.ratioPlot()
 	if err != nil {
@@ -52,9 +68,9 @@ func (r *report) plots(folder string) error {
 	return ratios.Save(plotWidth, plotHeight, filepath.Join(folder, "ratios.svg"))
 }
 
-// linePlot is a test against the size, both logarithmic, with the limit as one
-// more line.
-func (r *report) linePlot(title, unit string, test, limit perf.Test) *plot.Plot {
+// linePlot is a test of some contenders against the size, both logarithmic, with
+// the limit as one more line.
+func (r *report) linePlot(title, unit string, order []string, test, limit perf.Test) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = title
 	p.X.Label.Text, p.Y.Label.Text = "message size", unit
@@ -63,7 +79,7 @@ func (r *report) linePlot(title, unit string, test, limit perf.Test) *plot.Plot 
 	// Where a curve that rises, of times, or then stays, of rates, leaves room.
 	p.Legend.Top, p.Legend.Left = limit != "", limit != ""
 	p.Add(plotter.NewGrid())
-	for i, who := range lineOrder {
+	for i, who := range order {
 		var xy plotter.XYs
 		for _, q := range r.Points {
 			if q.Method == who && (q.Test == test || limit != "" && q.Test == limit) && q.Size > 0 && q.Median > 0 {

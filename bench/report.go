@@ -52,27 +52,55 @@ func (r *report) markdown() string {
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", row.What, row.Value, row.Bare, row.Best, row.Reach, row.Aim, row.Verdict)
 	}
-	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n")
+	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n\n![half round trip over TCP](latency-tcp.svg)\n\n![half round trip over UDP](latency-udp.svg)\n")
 	b.WriteString(r.pointTables())
 	b.WriteString(r.countList())
 	b.WriteString(r.noteList())
 	return b.String()
 }
 
-// tables are the tests that get a table of all contenders, and what they are called.
-var tables = []struct {
+// A resultTable is a test of all contenders of a kind.
+type resultTable struct {
 	test    perf.Test
 	title   string
 	limit   perf.Test // shown as the bare contender; "" for none
 	decimal string
-}{
-	{perf.Latency, "Half round trip, µs", perf.LimitMemcpy, "%.3f"},
-	{perf.Rate, "Message rate, one way, messages/s", "", "%.0f"},
-	{perf.Bandwidth, "Bandwidth, one way, MB/s", "", "%.0f"},
-	{perf.Bidirectional, "Bandwidth, both ways, MB/s", "", "%.0f"},
-	{crowdTest(shapePairs), fmt.Sprintf("%d processes on 2 cores, ping-pong two by two, µs per message", crowdSize), "", "%.3f"},
-	{crowdTest(shapeRing), fmt.Sprintf("%d processes on 2 cores, in a ring, µs per message", crowdSize), "", "%.3f"},
-	{crowdTest(shapeAll), fmt.Sprintf("%d processes on 2 cores, all to all, µs per message", crowdSize), "", "%.3f"},
+	who     []string // those over TCP, over UDP or in turn; nil: all others
+}
+
+// withBesideUDP are those over UDP and what they are to be compared with.
+var withBesideUDP = append(append([]string{}, overUDP...), besideUDP...)
+
+// tables are those of the results, in order.
+var tables = []resultTable{
+	{perf.Latency, "Half round trip, µs", perf.LimitMemcpy, "%.3f", nil},
+	{perf.Rate, "Message rate, one way, messages/s", "", "%.0f", nil},
+	{perf.Bandwidth, "Bandwidth, one way, MB/s", "", "%.0f", nil},
+	{perf.Bidirectional, "Bandwidth, both ways, MB/s", "", "%.0f", nil},
+	{perf.Latency, "Over TCP: half round trip, µs", perf.LimitSocket, "%.3f", overTCP},
+	{perf.Rate, "Over TCP: message rate, one way, messages/s", "", "%.0f", overTCP},
+	{perf.Bandwidth, "Over TCP: bandwidth, one way, MB/s", "", "%.0f", overTCP},
+	{perf.Bidirectional, "Over TCP: bandwidth, both ways, MB/s", "", "%.0f", overTCP},
+	{perf.Latency, "Over UDP: half round trip, µs", perf.LimitUDP, "%.3f", withBesideUDP},
+	{perf.Rate, "Over UDP: message rate, one way, messages/s", "", "%.0f", withBesideUDP},
+	{perf.Bandwidth, "Over UDP: bandwidth, one way, MB/s", "", "%.0f", withBesideUDP},
+	{perf.Bidirectional, "Over UDP: bandwidth, both ways, MB/s", "", "%.0f", withBesideUDP},
+	{perf.Latency, "Both endpoints in one program, which moves them on in turn: half round trip, µs", "", "%.3f", overPlugins},
+	{barrier, "Barrier of two ranks, µs", "", "%.3f", nil},
+	{allreduce, "Allreduce of two ranks, µs", "", "%.3f", nil},
+	{sampleSort, fmt.Sprintf("Sample sort of a file, %d processes on 2 cores, s", sortRanks), "", "%.3f", nil},
+	{crowdTest(shapePairs), fmt.Sprintf("%d processes on 2 cores, ping-pong two by two, µs per message", crowdSize), "", "%.3f", nil},
+	{crowdTest(shapeRing), fmt.Sprintf("%d processes on 2 cores, in a ring, µs per message", crowdSize), "", "%.3f", nil},
+	{crowdTest(shapeAll), fmt.Sprintf("%d processes on 2 cores, all to all, µs per message", crowdSize), "", "%.3f", nil},
+}
+
+// holds tells whether a point belongs into the table.
+func (t resultTable) holds(p point) bool {
+	among := slices.Contains(t.who, p.Method)
+	if t.who == nil {
+		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins}, func(all []string) bool { return slices.Contains(all, p.Method) })
+	}
+	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
 }
 
 func (r *report) pointTables() string {
@@ -81,7 +109,7 @@ func (r *report) pointTables() string {
 		cells := make(map[string]map[int]float64)
 		sizes := make(map[int]bool)
 		for _, p := range r.Points {
-			if p.Test == t.test || t.limit != "" && p.Test == t.limit {
+			if t.holds(p) {
 				if cells[p.Method] == nil {
 					cells[p.Method] = make(map[int]float64)
 				}
@@ -117,10 +145,26 @@ func label(who string) string {
 		return "bare copy"
 	case openMPI:
 		return "Open MPI"
+	case oursMPI:
+		return "mpi over via+shm"
 	case mpich:
 		return "MPICH"
 	case ucx:
 		return "UCX"
+	case openMPITCP:
+		return "Open MPI over TCP"
+	case mpichTCP:
+		return "MPICH over TCP"
+	case ucxTCP:
+		return "UCX over TCP"
+	case libfabricTCP:
+		return "libfabric over TCP"
+	case bareUDP:
+		return "bare UDP"
+	case openMPIUDP:
+		return "Open MPI over libfabric over UDP"
+	case libfabricUDP:
+		return "libfabric over UDP"
 	}
 	return who
 }
@@ -141,6 +185,8 @@ func (r *report) countList() string {
 		{"per connection, shared memory mapped in the hub", c.SegmentBytes},
 		{"per connection, of that resident in the hub", c.ResidentBytes},
 		{"per known unconnected peer, heap of the hub", c.KnownBytes},
+		{"per connection over TCP, resident in the hub, without the kernel's memory", c.TCPConnectedBytes},
+		{"per connection over UDP, encrypted, resident in the hub, without the kernel's memory", c.UDPConnectedBytes},
 	} {
 		if line.bytes != nil {
 			fmt.Fprintf(&b, "- %s: %.0f B\n", line.what, *line.bytes)

@@ -66,16 +66,24 @@ func rows(all *results, c counts) []row {
 		out = append(out, largeRow(all, size))
 	}
 	out = append(out, countRows(c)...)
-	return append(out, crowdRow(all))
+	out = append(out, crowdRow(all))
+	out = append(out, tcpRows(all, c)...)
+	out = append(out, udpRows(all, c)...)
+	out = append(out, pluginRows(all)...)
+	return append(out, mpiRows(all)...)
 }
 
-var others = []string{openMPI, mpich, ucx, libfabric}
+// others are the other libraries within one host, and over TCP.
+var (
+	others    = []string{openMPI, mpich, ucx, libfabric}
+	othersTCP = []string{openMPITCP, mpichTCP, ucxTCP, libfabricTCP}
+)
 
-// best is the best of the other libraries at a point; more is better for what is
-// no time.
-func best(all *results, test perf.Test, size int, more bool) (who string, value float64) {
+// best is the best of some libraries at a point; more is better for what is no
+// time.
+func best(all *results, names []string, test perf.Test, size int, more bool) (who string, value float64) {
 	value = math.NaN()
-	for _, name := range others {
+	for _, name := range names {
 		v, ok := all.get(name, test, size)
 		if ok && (who == "" || more && v > value || !more && v < value) {
 			who, value = name, v
@@ -113,7 +121,7 @@ func againstBest(our float64, who string, theirs float64, format string) string 
 func latencyRow(all *results) row {
 	our := value(all, ours, perf.Latency, 8)
 	limit := value(all, bare, perf.LimitBounce, 0)
-	who, theirs := best(all, perf.Latency, 8, false)
+	who, theirs := best(all, others, perf.Latency, 8, false)
 	return row{
 		What: "8 B half round trip", Value: measured(our, "%.3f µs"),
 		Bare:  fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, "%.3f µs")),
@@ -126,27 +134,28 @@ func latencyRow(all *results) row {
 func rateRow(all *results) row {
 	our := value(all, ours, perf.Rate, rateSize)
 	mpi := value(all, openMPI, perf.Rate, rateSize)
-	who, theirs := best(all, perf.Rate, rateSize, true)
+	who, theirs := best(all, others, perf.Rate, rateSize, true)
 	return row{
 		What: fmt.Sprintf("8 B message rate, window %d", rateWindow), Value: measured(our/1e6, "%.2f million/s"),
-		Best:  againstBest(our/1e6, who, theirs/1e6, "%.2f million/s") + openMPIRatio(our, mpi),
+		Best:  againstBest(our/1e6, who, theirs/1e6, "%.2f million/s") + besides(our, who, openMPI, mpi),
 		Reach: "≥ 0.7 × Open MPI", Aim: "≥ 1.25 × Open MPI",
 		Verdict: judgeMore(ratio(our, mpi), 0.7, 1.25),
 	}
 }
 
-func openMPIRatio(our, mpi float64) string {
-	r := ratio(our, mpi)
-	if math.IsNaN(r) {
+// besides adds how we compare with one that need not be the best.
+func besides(our float64, best, who string, theirs float64) string {
+	r := ratio(our, theirs)
+	if math.IsNaN(r) || who == best {
 		return ""
 	}
-	return fmt.Sprintf("; %s of %s", times(r), openMPI)
+	return fmt.Sprintf("; %s of %s", times(r), who)
 }
 
 func largeRow(all *results, size int) row {
 	our := value(all, ours, perf.Latency, size)
 	limit := value(all, bare, perf.LimitMemcpy, size)
-	who, theirs := best(all, perf.Latency, size, false)
+	who, theirs := best(all, others, perf.Latency, size, false)
 	return row{
 		What: perf.FormatSize(size) + " half round trip, plain memory", Value: measured(our, "%.2f µs"),
 		Bare:  fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, "%.2f µs")),

@@ -1,38 +1,43 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// ucxEnv keeps UCX to shared memory and a single copy by the kernel.
-var ucxEnv = []string{"UCX_TLS=posix,cma,sysv,self", "UCX_WARN_UNUSED_ENV_VARS=n"}
+// ucxTCPEnv keeps UCX to TCP over loopback.
+var ucxTCPEnv = []string{"UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo", "UCX_WARN_UNUSED_ENV_VARS=n"}
+
+// ucxSettings are the ways to run ucx_perftest. The first keeps it to shared memory
+// and a single copy by the kernel.
+var ucxSettings = map[string]pairSettings{
+	ucx:    {env: []string{"UCX_TLS=posix,cma,sysv,self", "UCX_WARN_UNUSED_ENV_VARS=n"}, step: 0.6e-6, bytesPerSecond: 5e9},
+	ucxTCP: {env: ucxTCPEnv, step: 8e-6, bytesPerSecond: 2.5e9},
+}
 
 // ucxContender runs ucx_perftest, once per point: it has no other way that works.
 // Active messages are measured for 8 bytes only; the better of the two counts.
-func ucxContender(cfg config) contender {
+func ucxContender(cfg config, name string) contender {
 	if !find("ucx_perftest") {
-		return absent(ucx, notInstalled)
+		return absent(name, notInstalled)
 	}
-	return contender{name: ucx, run: func(ctx context.Context) ([]perf.Result, error) {
+	point := func(ctx context.Context, test perf.Test, what string, size int) (perf.Result, error) {
+		return ucxPoint(ctx, cfg, ucxSettings[name], test, what, size)
+	}
+	return contender{name: name, run: func(ctx context.Context) ([]perf.Result, error) {
 		var all []perf.Result
 		for _, size := range latencySizes {
-			r, err := ucxPoint(ctx, cfg, perf.Latency, "tag_lat", size)
+			r, err := point(ctx, perf.Latency, "tag_lat", size)
 			if err != nil {
 				return nil, err
 			}
 			if size == rateSize {
-				am, err := ucxPoint(ctx, cfg, perf.Latency, "ucp_am_lat", size)
+				am, err := point(ctx, perf.Latency, "ucp_am_lat", size)
 				if err != nil {
 					return nil, err
 				}
@@ -40,13 +45,13 @@ func ucxContender(cfg config) contender {
 			}
 			all = append(all, r)
 		}
-		r, err := ucxPoint(ctx, cfg, perf.Rate, "tag_bw", rateSize)
+		r, err := point(ctx, perf.Rate, "tag_bw", rateSize)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, r)
 		for _, size := range bandwidthSizes {
-			r, err := ucxPoint(ctx, cfg, perf.Bandwidth, "tag_bw", size)
+			r, err := point(ctx, perf.Bandwidth, "tag_bw", size)
 			if err != nil {
 				return nil, err
 			}
@@ -56,13 +61,11 @@ func ucxContender(cfg config) contender {
 	}}
 }
 
-// ucxPoint runs a server and a client for one point. The number of iterations
-// must be given; it is what fits the time at a guessed 0.3 us and 10 GB/s.
-func ucxPoint(ctx context.Context, cfg config, test perf.Test, name string, size int) (perf.Result, error) {
-	guess := 0.6e-6 + float64(2*size)/10e9
-	n := max(20, int(cfg.point.Seconds()/guess))
+// ucxPoint runs a server and a client for one point.
+func ucxPoint(ctx context.Context, cfg config, set pairSettings, test perf.Test, name string, size int) (perf.Result, error) {
+	n := set.iterations(cfg.point, size)
 	common := []string{"-t", name, "-s", strconv.Itoa(size), "-n", strconv.Itoa(n), "-w", strconv.Itoa(max(10, n/5))}
-	out, err := pairOfPrograms(ctx, cfg, "ucx_perftest", func(port int) (server, client []string) {
+	out, err := pairOfPrograms(ctx, cfg, set.env, "ucx_perftest", func(port int) (server, client []string) {
 		at := []string{"-p", strconv.Itoa(port)}
 		return at, append(append([]string{"127.0.0.1"}, at...), append(common, "-f", "-v")...)
 	})
@@ -87,7 +90,7 @@ func parseUCX(out []byte, test perf.Test, size int) (perf.Result, error) {
 			return perf.Result{}, fmt.Errorf("ucx_perftest: cannot read %q: %w", f, err)
 		}
 	}
-	r := perf.Result{Test: test, Method: ucx, Size: size, Window: 1}
+	r := perf.Result{Test: test, Method: "ucx_perftest", Size: size, Window: 1}
 	switch test {
 	case perf.Latency:
 		// Its median is of single iterations, its average of all: the
@@ -100,55 +103,4 @@ func parseUCX(out []byte, test perf.Test, size int) (perf.Result, error) {
 		r.P99 = r.Median
 	}
 	return r, nil
-}
-
-// pairOfPrograms runs a program twice, as a server on the far core and as a client
-// on the near one, and gives what the client printed. The client is started again
-// while the server does not listen yet.
-func pairOfPrograms(ctx context.Context, cfg config, name string, args func(port int) (server, client []string)) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, runMax)
-	defer cancel()
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	serverArgs, clientArgs := args(port)
-	server := exec.CommandContext(ctx, name, serverArgs...)
-	server.Env = append(os.Environ(), ucxEnv...)
-	if err := startPinned(server, cfg.cores.Far); err != nil {
-		return nil, err
-	}
-	defer func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	}()
-	const tries, pause = 40, 25 * time.Millisecond
-	var last error
-	for range tries {
-		time.Sleep(pause)
-		client := exec.CommandContext(ctx, name, clientArgs...)
-		client.Env = append(os.Environ(), ucxEnv...)
-		var out, errs bytes.Buffer
-		client.Stdout, client.Stderr = &out, &errs
-		if last = startPinned(client, cfg.cores.Near); last != nil {
-			return nil, last
-		}
-		if last = client.Wait(); last == nil {
-			return out.Bytes(), nil
-		}
-		last = fmt.Errorf("%s: %w: %s", name, last, lastLine(errs.String()))
-		if ctx.Err() != nil {
-			return nil, last
-		}
-	}
-	return nil, last
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

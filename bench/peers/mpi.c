@@ -2,7 +2,8 @@
  * The tests of `bmi perf` between two ranks of an MPI: half round trip, message
  * rate in windows, bandwidth one way and both ways. Same steps, same windows,
  * same use of buffers: one to send from, and one to receive into for each
- * message under way.
+ * message under way. And those of `mpibench` of operations in which all ranks
+ * wait for each other: barrier, and allreduce of doubles.
  *
  *     mpi METHOD MILLISECONDS WINDOW TEST:SIZE ...
  *
@@ -80,12 +81,31 @@ static void exchange(long n, int size, int window)
     }
 }
 
+static void barriers(long n)
+{
+    for (long i = 0; i < n; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void allreduces(long n, int size)
+{
+    for (long i = 0; i < n; i++)
+        MPI_Allreduce(out, in, size / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* collective tells those tests apart, which have no messages and so no window. */
+static int collective(const char *test) { return !strcmp(test, "barrier") || !strcmp(test, "allreduce"); }
+
 static void steps_of(const char *test, long n, int size, int window)
 {
     if (!strcmp(test, "latency"))
         ping_pong(n, size);
     else if (!strcmp(test, "bidirectional"))
         exchange(n, size, window);
+    else if (!strcmp(test, "barrier"))
+        barriers(n);
+    else if (!strcmp(test, "allreduce"))
+        allreduces(n, size);
     else
         pour(n, size, window);
 }
@@ -105,7 +125,7 @@ static void point(const char *method, const char *test, int size, int window_max
     int window = 1;
     if (!strcmp(test, "rate"))
         window = window_max;
-    else if (strcmp(test, "latency")) {
+    else if (strcmp(test, "latency") && !collective(test)) {
         window = WINDOW_BYTES_MAX / (size ? size : 1);
         if (window < 2)
             window = 2;
@@ -116,7 +136,7 @@ static void point(const char *method, const char *test, int size, int window_max
     in = aligned_alloc(4096, (window * align_up(size) + 8191) & ~4095UL);
     if (!out || !in)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    memset(out, 1, align_up(size));
+    memset(out, 0, align_up(size)); /* doubles that stay what they are */
     memset(in, 2, window * align_up(size));
 
     double step = 0;
@@ -142,6 +162,8 @@ static void point(const char *method, const char *test, int size, int window_max
     if (rank == 0) {
         if (!strcmp(test, "latency"))
             print_result(test, method, size, 1, median / 2e3, p99 / 2e3, "us");
+        else if (collective(test))
+            print_result(test, method, size, 1, median / 1e3, p99 / 1e3, "us");
         else if (!strcmp(test, "rate"))
             print_result(test, method, size, window, window / median * 1e9, window / p99 * 1e9, "msg/s");
         else {

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// fakeMPI is an MPI whose points all take so many microseconds in each round.
+func fakeMPI(name string, us ...float64) contender {
+	points := fake(name, us...)
+	round := 0
+	return contender{name: name, run: func(ctx context.Context) ([]perf.Result, error) {
+		all, err := points.run(ctx)
+		v := us[round]
+		round++
+		return append(all,
+			perf.Result{Test: barrier, Median: v, Unit: perf.UnitMicros},
+			perf.Result{Test: allreduce, Size: allreduceSize, Median: v, Unit: perf.UnitMicros}), err
+	}}
+}
+
+// fakeSort is a sample sort that takes so many seconds.
+func fakeSort(name string, seconds float64) contender {
+	return contender{name: sortName(name), run: func(context.Context) ([]perf.Result, error) {
+		return []perf.Result{{Test: sampleSort, Size: sortRecords * sortRecordBytes, Median: seconds, Unit: "s"}}, nil
+	}}
+}
+
+func TestMPIRowsOfKnownNumbers(t *testing.T) {
+	all := newResults()
+	contenders := []contender{
+		fake(ours, 1.1, 2, 1.1), fakeMPI(oursMPI, 1.2, 2.2, 1.15), fakeMPI(openMPI, 1, 1, 1), fakeMPI(mpich, 0.8, 0.8, 0.8),
+		fakeSort(oursMPI, 1.5), fakeSort(openMPI, 1.3), fakeSort(mpich, 2),
+	}
+	for range 3 {
+		for _, c := range contenders {
+			all.add(context.Background(), c)
+		}
+	}
+	got := mpiRows(all)
+	require.Len(t, got, 7)
+	var verdicts []string
+	for _, r := range got {
+		verdicts = append(verdicts, r.Verdict)
+	}
+	assert.Equal(t, []string{isReach, isReach, isMissed, isReach, isReach, isAim, isAim}, verdicts)
+
+	assert.Equal(t, row{
+		What: "mpi: 8 B half round trip", Value: "1.200 µs", Best: "1.50 × of mpich (0.800 µs); 1.20 × of openmpi",
+		Reach: "≤ 1.3 × Open MPI", Aim: "≤ Open MPI", Verdict: isReach,
+	}, got[0])
+	assert.Equal(t, "0.83 million/s", got[1].Value)
+	assert.Equal(t, "0.67 × of mpich (1.25 million/s); 0.83 × of openmpi", got[1].Best)
+	assert.Equal(t, []string{"≥ 0.5 × Open MPI", "≥ Open MPI"}, []string{got[1].Reach, got[1].Aim})
+	assert.Equal(t, "1.20 µs", got[2].Value)
+	assert.Equal(t, "mpi: barrier", got[4].What)
+	assert.Equal(t, "100 ns (mpi 1.200 µs, bmi 1.100 µs)", got[5].Value, "the median of 100, 200 and 50 ns")
+	assert.Equal(t, "mpi: sample sort of 64 MiB, 4 processes on 2 cores", got[6].What)
+	assert.Equal(t, "1.15 × of openmpi sample sort (1.300 s)", got[6].Best)
+
+	for _, r := range mpiRows(newResults()) {
+		assert.Equal(t, isUnknown, r.Verdict, r.What)
+	}
+	tables := (&report{Points: all.points()}).pointTables()
+	assert.Contains(t, tables, "## Barrier of two ranks, µs\n\n| | 0 B |\n| --- | --- |\n| mpi over via+shm | 1.200 |\n| MPICH | 0.800 |\n| Open MPI | 1.000 |\n")
+	assert.Contains(t, tables, "| openmpi sample sort | 1.300 |")
+}
+
+func TestParseSort(t *testing.T) {
+	line := fmt.Sprintf("samplesort: %d records on %d processes in 0.750 s, verified\n", sortRecords, sortRanks)
+	got, err := parseSort([]byte("chatter\n" + line))
+	require.NoError(t, err)
+	assert.InDelta(t, 0.75, got, 1e-9)
+	for text, why := range map[string]string{
+		"":                                       "does not say",
+		strings.TrimSuffix(line, ", verified\n"): "does not say",
+		strings.Replace(line, "on 4", "on 2", 1): "on 4 processes, not",
+		strings.Replace(line, "0.750", "0.000", 1): "no time",
+	} {
+		_, err := parseSort([]byte(text))
+		assert.ErrorContains(t, err, why, text)
+	}
+}
+
+// TestMPIsAreMeasured runs ours, and the others where they are installed, for a moment.
+func TestMPIsAreMeasured(t *testing.T) {
+	cores, err := perf.ParsePin("on")
+	require.NoError(t, err)
+	if !cores.Pinned {
+		t.Skip("two ranks on two cores need two cores")
+	}
+	t.Chdir("..") // where the sources are
+	cfg := config{mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
+	_, err = command(t.Context(), nil, "go", "build", "-o", cfg.mpi, "./cmd/mpiexec", "./cmd/mpibench", "./examples/mpi/samplesort")
+	require.NoError(t, err)
+	for _, c := range sortContenders(t.Context(), cfg) {
+		t.Run(c.name, func(t *testing.T) {
+			if c.missing != "" && c.name != sortName(oursMPI) {
+				t.Skip(c.missing)
+			}
+			require.Empty(t, c.missing)
+			got, err := c.run(t.Context())
+			require.NoError(t, err)
+			require.Len(t, got, 1)
+			assert.Positive(t, got[0].Median)
+		})
+	}
+	left, err := os.ReadDir(cfg.work)
+	require.NoError(t, err)
+	for _, file := range left {
+		assert.NotContains(t, file.Name(), "sorted", "outputs are removed")
+	}
+	for _, c := range []contender{oursMPIContender(cfg), mpiContender(t.Context(), cfg, openMPI), mpiContender(t.Context(), cfg, mpich)} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.missing != "" {
+				t.Skip(c.missing)
+			}
+			got, err := c.run(t.Context())
+			require.NoError(t, err)
+			count := make(map[perf.Test]int)
+			for _, r := range got {
+				count[r.Test]++
+				assert.Positive(t, r.Median, r.Test)
+			}
+			assert.Equal(t, map[perf.Test]int{
+				perf.Latency: len(latencySizes), perf.Rate: 1, barrier: 1, allreduce: 1,
+				perf.Bandwidth: len(bandwidthSizes), perf.Bidirectional: len(bandwidthSizes),
+			}, count)
+		})
+	}
+}

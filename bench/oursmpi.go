@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// Tests of package mpi and of other MPIs that are none of package perf's.
+const (
+	barrier    perf.Test = "barrier"
+	allreduce  perf.Test = "allreduce"
+	sampleSort perf.Test = "sample-sort"
+)
+
+// allreduceSize is what is added up, in bytes: a float64.
+const allreduceSize = 8
+
+// oursMPIContender measures package mpi over via+shm, as mpiContender does others.
+func oursMPIContender(cfg config) contender {
+	return contender{name: oursMPI, run: func(ctx context.Context) ([]perf.Result, error) {
+		var all []perf.Result
+		for _, args := range [][]string{
+			{"-sizes", sizeList(latencySizes), string(perf.Latency)},
+			{"-sizes", strconv.Itoa(rateSize), string(perf.Rate)},
+			{"-sizes", sizeList(bandwidthSizes), string(perf.Bandwidth), string(perf.Bidirectional)},
+			{string(barrier)},
+			{"-sizes", strconv.Itoa(allreduceSize), string(allreduce)},
+		} {
+			got, err := mpibench(ctx, cfg, args...)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, got...)
+		}
+		return all, nil
+	}}
+}
+
+// mpibench runs `mpibench` on two ranks, one on each of the cores.
+func mpibench(ctx context.Context, cfg config, args ...string) ([]perf.Result, error) {
+	line := ourMPIProgram(cfg, 2, "mpibench", append([]string{
+		"-json", "-time", cfg.point.String(), "-pin", cfg.cores.String(), "-window", strconv.Itoa(rateWindow),
+	}, args...)...)
+	out, err := command(ctx, nil, line[0], line[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	return parseResults(out)
+}
+
+// ourMPIProgram is the command line of one of our MPI programs.
+func ourMPIProgram(cfg config, ranks int, program string, args ...string) []string {
+	line := []string{
+		filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(ranks), "-no-label", "-env", "MPI_METHOD=" + ours,
+		filepath.Join(cfg.mpi, program),
+	}
+	return onCores(cfg, append(line, args...)...)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// methodUDP is the method over UDP, which has a variant with a key and one without.
+const methodUDP = "via+udp"
+
+// Where the method over UDP finds its key, or hears that there shall be none.
+const (
+	envKeyFile  = "VIADUCT_UDP_KEY_FILE"
+	envKey      = "VIADUCT_UDP_KEY"
+	envInsecure = "VIADUCT_UDP_INSECURE"
+)
+
+// insecureUDP goes without a key, whatever the environment of the comparison says.
+func insecureUDP() variant {
+	return variant{name: oursUDP, method: methodUDP, env: []string{envKeyFile + "=", envKey + "=", envInsecure + "=1"}}
+}
+
+// secureUDP has the key of this comparison.
+func secureUDP(cfg config) variant {
+	return variant{name: oursUDPSecure, method: methodUDP, env: []string{envKeyFile + "=" + cfg.keyFile, envKey + "=", envInsecure + "="}}
+}
+
+// udpContender is the limit of what goes over UDP.
+func udpContender(cfg config) contender {
+	return contender{name: bareUDP, run: func(ctx context.Context) ([]perf.Result, error) {
+		return perfCommand(ctx, cfg, insecureUDP(), "-test", "limit", "-size", sizeList(latencySizes))
+	}}
+}
+
+// makeKey writes a new random key into a file that only this user can read, in a
+// temporary folder of its own, which remove removes.
+func makeKey() (file string, remove func(), err error) {
+	folder, err := os.MkdirTemp("", "viaduct-bench-")
+	if err != nil {
+		return "", nil, err
+	}
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never fails
+	file = filepath.Join(folder, "key")
+	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(key[:])+"\n"), 0o600); err != nil {
+		_ = os.RemoveAll(folder)
+		return "", nil, err
+	}
+	return file, func() { _ = os.RemoveAll(folder) }, nil
+}
+
+// within runs a measurement that this process takes part in, or starts processes
+// for, with the variant's environment.
+func (v variant) within(f func() error) error {
+	for _, one := range v.env {
+		undo, err := setenv(one)
+		if err != nil {
+			return err
+		}
+		defer undo()
+	}
+	return f()
+}
+
+// setenv sets a variable, given as NAME=VALUE, until undo is called.
+func setenv(one string) (undo func(), err error) {
+	name, value, _ := strings.Cut(one, "=")
+	before, was := os.LookupEnv(name)
+	if err := os.Setenv(name, value); err != nil {
+		return nil, fmt.Errorf("set %s: %w", name, err)
+	}
+	return func() {
+		if was {
+			_ = os.Setenv(name, before)
+		} else {
+			_ = os.Unsetenv(name)
+		}
+	}, nil
+}

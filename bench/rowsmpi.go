@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// The marks of package mpi: what it takes, in multiples of what Open MPI does between two
+// ranks on the same cores.
+const (
+	mpiLatencyReach    = 1.3
+	mpiRateReach       = 0.5 // of messages a second, at least
+	mpiLargeReach      = 1.0
+	mpiCollectiveReach = 1.5
+	mpiSortReach       = 1.2
+	mpiAim             = 1.0
+	mpiAddReach        = 100.0 // ns on top of bmi's half round trip
+	mpiLargeSize       = 1 << 20
+	mpiRowsPrefix      = "mpi: "
+)
+
+// othersMPI are the other MPIs.
+var othersMPI = []string{openMPI, mpich}
+
+// mpiRows are the rows of the table of aims about package mpi.
+func mpiRows(all *results) []row {
+	return []row{
+		mpiTimeRow(all, "8 B half round trip", perf.Latency, rateSize, mpiLatencyReach, mpiAim),
+		mpiRateRow(all),
+		mpiTimeRow(all, perf.FormatSize(mpiLargeSize)+" half round trip", perf.Latency, mpiLargeSize, mpiLargeReach, mpiLargeReach),
+		mpiTimeRow(all, "8 B allreduce", allreduce, allreduceSize, mpiCollectiveReach, mpiAim),
+		mpiTimeRow(all, "barrier", barrier, 0, mpiCollectiveReach, mpiAim),
+		mpiAddRow(all),
+		mpiSortRow(all),
+	}
+}
+
+// mpiTimeRow compares times of two ranks, in microseconds.
+func mpiTimeRow(all *results, what string, test perf.Test, size int, reach, aim float64) row {
+	our, theirs := value(all, oursMPI, test, size), value(all, openMPI, test, size)
+	who, least := best(all, othersMPI, test, size, false)
+	format := "%.3f µs"
+	if size >= mpiLargeSize {
+		format = "%.2f µs"
+	}
+	return row{
+		What: mpiRowsPrefix + what, Value: measured(our, format),
+		Best:  againstBest(our, who, least, format) + besides(our, who, openMPI, theirs),
+		Reach: ofOpenMPI("≤", reach), Aim: ofOpenMPI("≤", aim),
+		Verdict: judge(ratio(our, theirs), reach, aim),
+	}
+}
+
+func ofOpenMPI(sign string, mark float64) string {
+	if mark == 1 {
+		return sign + " Open MPI"
+	}
+	return fmt.Sprintf("%s %.1f × Open MPI", sign, mark)
+}
+
+func mpiRateRow(all *results) row {
+	our, theirs := value(all, oursMPI, perf.Rate, rateSize), value(all, openMPI, perf.Rate, rateSize)
+	who, most := best(all, othersMPI, perf.Rate, rateSize, true)
+	return row{
+		What: fmt.Sprintf("%s8 B message rate, window %d", mpiRowsPrefix, rateWindow), Value: measured(our/1e6, "%.2f million/s"),
+		Best:  againstBest(our/1e6, who, most/1e6, "%.2f million/s") + besides(our, who, openMPI, theirs),
+		Reach: ofOpenMPI("≥", mpiRateReach), Aim: ofOpenMPI("≥", mpiAim),
+		Verdict: judgeMore(ratio(our, theirs), mpiRateReach, mpiAim),
+	}
+}
+
+// mpiAddRow is what package mpi costs on top of bmi: the difference in each round, in which
+// they run one after the other, and of those the median.
+func mpiAddRow(all *results) row {
+	added := 1e3 * difference(all, oursMPI, ours, perf.Latency, rateSize)
+	mark := fmt.Sprintf("≤ %.0f ns", mpiAddReach)
+	return row{
+		What: mpiRowsPrefix + "added to the 8 B half round trip of bmi",
+		Value: measured(added, "%.0f ns") +
+			besideOf(value(all, oursMPI, perf.Latency, rateSize), value(all, ours, perf.Latency, rateSize), "mpi %.3f µs", "bmi %.3f µs"),
+		Reach: mark, Aim: mark, Verdict: judge(added, mpiAddReach, mpiAddReach),
+	}
+}
+
+// difference is the median over rounds of what one has more than another; NaN if not both
+// were measured in all of them.
+func difference(all *results, one, other string, test perf.Test, size int) float64 {
+	a, b := all.values[pointID{one, test, size}], all.values[pointID{other, test, size}]
+	if len(a) == 0 || len(a) != len(b) {
+		return math.NaN()
+	}
+	more := make([]float64, len(a))
+	for i := range a {
+		more[i] = a[i].Median - b[i].Median
+	}
+	return median(more)
+}
+
+func mpiSortRow(all *results) row {
+	const size = sortRecords * sortRecordBytes
+	our, theirs := value(all, sortName(oursMPI), sampleSort, size), value(all, sortName(openMPI), sampleSort, size)
+	names := []string{sortName(openMPI), sortName(mpich)}
+	who, least := best(all, names, sampleSort, size, false)
+	mark := ofOpenMPI("≤", mpiSortReach)
+	return row{
+		What:  fmt.Sprintf("%ssample sort of %s, %d processes on 2 cores", mpiRowsPrefix, perf.FormatSize(size), sortRanks),
+		Value: measured(our, "%.3f s"),
+		Best:  againstBest(our, who, least, "%.3f s") + besides(our, who, sortName(openMPI), theirs),
+		Reach: mark, Aim: mark, Verdict: judge(ratio(our, theirs), mpiSortReach, mpiSortReach),
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// The marks of what goes over TCP: what must be reached is another library's
+// number, what is aimed at is close to what a bare socket does.
+const (
+	tcpLatencyAim = 1.3 // × the half round trip of a bare socket, at most
+	tcpLargeAim   = 0.9 // × the bytes a second of a bare socket, at least
+	tcpLargeSize  = 1 << 20
+	tcpIdleBytes  = 8 << 10 // per connection
+	tcpRowsPrefix = "tcp: "
+)
+
+// judgeApart judges by two ratios of which less is better: one with what must be
+// reached, the other with what is aimed at. The aim alone is not enough.
+func judgeApart(toReach, reach, toAim, aim float64) string {
+	verdict := judge(toReach, reach, reach)
+	if verdict == isAim && judge(toAim, aim, aim) != isAim {
+		return isReach
+	}
+	return verdict
+}
+
+// tcpRows are the rows of the table of aims of what goes over TCP on loopback.
+func tcpRows(all *results, c counts) []row {
+	return append([]row{tcpLatencyRow(all), tcpLargeRow(all), tcpRateRow(all)}, tcpCountRows(c)...)
+}
+
+func tcpLatencyRow(all *results) row {
+	our, limit := value(all, oursTCP, perf.Latency, rateSize), value(all, bareSocket, perf.LimitSocket, rateSize)
+	theirs := value(all, ucxTCP, perf.Latency, rateSize)
+	who, least := best(all, othersTCP, perf.Latency, rateSize, false)
+	return row{
+		What: tcpRowsPrefix + "8 B half round trip", Value: measured(our, "%.2f µs"),
+		Bare:  againstSocket(our, limit, "%.2f µs"),
+		Best:  againstBest(our, who, least, "%.2f µs") + besides(our, who, ucxTCP, theirs),
+		Reach: "≤ UCX over TCP", Aim: fmt.Sprintf("≤ %.1f × bare socket", tcpLatencyAim),
+		Verdict: judgeApart(ratio(our, theirs), 1, ratio(our, limit), tcpLatencyAim),
+	}
+}
+
+// tcpLargeRow compares the bytes a second of a ping-pong: a message in each half
+// round trip.
+func tcpLargeRow(all *results) row {
+	speed := func(who string, test perf.Test) float64 {
+		return tcpLargeSize / value(all, who, test, tcpLargeSize) / 1e3 // a byte per µs is 10^6 a second
+	}
+	our, limit, theirs := speed(oursTCP, perf.Latency), speed(bareSocket, perf.LimitSocket), speed(libfabricTCP, perf.Latency)
+	who, _ := best(all, othersTCP, perf.Latency, tcpLargeSize, false)
+	return row{
+		What: tcpRowsPrefix + perf.FormatSize(tcpLargeSize) + " half round trip, as bandwidth", Value: measured(our, "%.2f GB/s"),
+		Bare:  againstSocket(our, limit, "%.2f GB/s"),
+		Best:  againstBest(our, who, speed(who, perf.Latency), "%.2f GB/s") + besides(our, who, libfabricTCP, theirs),
+		Reach: "≥ libfabric over TCP", Aim: fmt.Sprintf("≥ %.1f × bare socket", tcpLargeAim),
+		Verdict: judgeApart(ratio(theirs, our), 1, ratio(limit, our), 1/tcpLargeAim),
+	}
+}
+
+func tcpRateRow(all *results) row {
+	our, theirs := value(all, oursTCP, perf.Rate, rateSize), value(all, ucxTCP, perf.Rate, rateSize)
+	who, most := best(all, othersTCP, perf.Rate, rateSize, true)
+	return row{
+		What: fmt.Sprintf("%s8 B message rate, window %d", tcpRowsPrefix, rateWindow), Value: measured(our/1e6, "%.2f million/s"),
+		Best:  againstBest(our/1e6, who, most/1e6, "%.2f million/s") + besides(our, who, ucxTCP, theirs),
+		Reach: "≥ UCX over TCP", Aim: "≥ UCX over TCP", Verdict: judgeMore(ratio(our, theirs), 1, 1),
+	}
+}
+
+func tcpCountRows(c counts) []row {
+	allocs, idle := orNaN(c.TCPAllocsPerMessage), orNaN(c.TCPConnectedBytes)
+	return []row{
+		{
+			What: tcpRowsPrefix + "allocations per 8 B message, post to completion", Value: measured(allocs, "%.2f"),
+			Reach: "0", Aim: "0", Verdict: judge(allocs, 0, 0),
+		},
+		{
+			What: tcpRowsPrefix + "memory per idle connection, ours", Value: measured(idle/1024, "%.1f KiB"),
+			Reach: "≤ 8 KiB", Aim: "≤ 8 KiB", Verdict: judge(idle, tcpIdleBytes, tcpIdleBytes),
+		},
+	}
+}
+
+// againstSocket compares with the bare socket, whose number comes in brackets.
+func againstSocket(our, limit float64, format string) string {
+	if math.IsNaN(limit) {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, format))
+}
