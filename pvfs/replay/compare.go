@@ -1,0 +1,131 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// free are the fields that may differ: times, and numbers that tell about a machine or about
+// how a server keeps things, by type and field.
+var free = map[string]bool{
+	"Attr.ATime": true, "Attr.MTime": true, "Attr.CTime": true,
+	"Capability.Timeout": true, "Capability.Signature": true, "Capability.Issuer": true,
+	"ReadDirResp.Version": true,
+
+	"StatFSResp.BytesAvailable": true, "StatFSResp.BytesTotal": true,
+	"StatFSResp.RAMTotal": true, "StatFSResp.RAMFree": true,
+	"StatFSResp.Load1": true, "StatFSResp.Load5": true, "StatFSResp.Load15": true,
+	"StatFSResp.Uptime": true, "StatFSResp.HandlesAvailable": true,
+
+	"PerfMonResp.NextID": true, "PerfMonResp.End": true, "PerfMonResp.Now": true,
+	"PerfMonResp.SampleCount": true, "PerfMonResp.Values": true,
+	"IterateHandlesResp.Handles": true,
+	"GetUIDResp.Users":           true,
+	"DirHint.ServersBytes":       true,
+}
+
+// tokens are the fields that only their server understands.
+var tokens = map[string]bool{
+	"ReadDirResp.Token": true, "IterateHandlesResp.Position": true, "ListEattrResp.Token": true,
+}
+
+// Compare tells in what ways a live answer differs from the captured one, one line each, and
+// learns the identifiers in it. Either is nil if its status is not 0.
+func (m *Mapping) Compare(captured, live proto.Response) []string {
+	if captured == nil || live == nil {
+		return nil
+	}
+	if reflect.TypeOf(captured) != reflect.TypeOf(live) {
+		return []string{fmt.Sprintf("%T where the capture has %T", live, captured)}
+	}
+	order(captured)
+	order(live)
+	d := differ{m: m}
+	d.walk("", reflect.ValueOf(captured).Elem(), reflect.ValueOf(live).Elem())
+	return d.found
+}
+
+// order sorts what a server may give in any order: the entries of a directory, the names of
+// extended attributes.
+func order(r proto.Response) {
+	switch r := r.(type) {
+	case *proto.ReadDirResp:
+		slices.SortFunc(r.Entries, func(a, b proto.DirEntry) int { return cmp.Compare(a.Name, b.Name) })
+	case *proto.ListEattrResp:
+		slices.Sort(r.Keys)
+	}
+}
+
+// differ walks two answers side by side.
+type differ struct {
+	m     *Mapping
+	found []string
+}
+
+// note adds a difference.
+func (d *differ) note(path string, captured, live any) {
+	d.found = append(d.found, fmt.Sprintf("%s: %v, the capture has %v", strings.TrimPrefix(path, "."), live, captured))
+}
+
+// walk compares two values of one type.
+func (d *differ) walk(path string, captured, live reflect.Value) {
+	if captured.Type() == handleType {
+		a, b := proto.Handle(captured.Uint()), proto.Handle(live.Uint())
+		if !d.m.Learn(a, b) {
+			d.note(path, fmt.Sprintf("%d, for which stands %d", a, d.m.Live(a)), b)
+		}
+		return
+	}
+	switch captured.Kind() {
+	case reflect.Struct:
+		d.walkStruct(path, captured, live)
+	case reflect.Slice:
+		d.walkSlice(path, captured, live)
+	default:
+		if !captured.Equal(live) {
+			d.note(path, captured, live)
+		}
+	}
+}
+
+// walkStruct compares the fields that matter.
+func (d *differ) walkStruct(path string, captured, live reflect.Value) {
+	t := captured.Type()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := t.Name() + "." + f.Name
+		switch {
+		case !f.IsExported() || free[name]:
+		case tokens[name]:
+			d.m.tokens[captured.Field(i).Uint()] = live.Field(i).Uint()
+		default:
+			d.walk(path+"."+f.Name, captured.Field(i), live.Field(i))
+		}
+	}
+	if t == capabilityType {
+		d.m.LearnCapability(captured.Addr().Interface().(*proto.Capability), live.Addr().Interface().(*proto.Capability))
+	}
+}
+
+// walkSlice compares lengths and elements.
+func (d *differ) walkSlice(path string, captured, live reflect.Value) {
+	if captured.Type().Elem().Kind() == reflect.Uint8 {
+		if !bytes.Equal(captured.Bytes(), live.Bytes()) {
+			d.note(path, fmt.Sprintf("%d other bytes", captured.Len()), fmt.Sprintf("%d bytes", live.Len()))
+		}
+		return
+	}
+	if captured.Len() != live.Len() {
+		d.note(path, captured, live)
+		return
+	}
+	for i := range captured.Len() {
+		d.walk(fmt.Sprintf("%s[%d]", path, i), captured.Index(i), live.Index(i))
+	}
+}
