@@ -1,0 +1,57 @@
+package rpc
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Options are of a Caller. Zero values mean defaults.
+type Options struct {
+	// Timeout is how long the response to a request may take; 0 is 300 s, < 0 without limit.
+	// A context that ends earlier ends a call, too.
+	Timeout time.Duration
+	// FlowTimeout is how long a flow may move nothing; 0 is 300 s, < 0 without limit.
+	FlowTimeout time.Duration
+	// FlowBufferSize is the length of the messages of flows, in bytes; 0 is 262144. It must be
+	// the server's. One request may have another, see Flow.
+	FlowBufferSize int
+	// FlowBuffers is how many of them are posted at once; 0 is 8.
+	FlowBuffers int
+	// Late bounds the calls that were given up, and whose answers are still waited for so that
+	// they stand in nobody's way; 0 is 64.
+	Late int
+}
+
+// ServerOptions are of a Server. Zero values mean defaults.
+type ServerOptions struct {
+	// Workers is how many requests without a flow are handled at once; 0 is four times the
+	// number of processors, at least 16.
+	Workers int
+	// Flows is how many requests with one are; 0 is 64. One client has at most half of them.
+	Flows int
+	// Outside bounds the handlers that wait for another server and are not counted in Workers
+	// meanwhile; 0 is 256.
+	Outside int
+	// Queue is how many requests may wait; 0 is 4096. Beyond, clients are held back.
+	Queue int
+	// QueuePerClient is how many of them may be of one client; 0 is 1024. Beyond, its requests
+	// are answered EAGAIN.
+	QueuePerClient int
+
+	// Timeout is how long a client may take to accept a response; 0 is 30 s.
+	Timeout time.Duration
+	// FlowTimeout is how long a flow may move nothing; 0 is 300 s.
+	FlowTimeout time.Duration
+	// FlowBufferSize is the length of the messages of flows, in bytes; 0 is 262144.
+	FlowBufferSize int
+	// FlowBuffers is how many of them one flow has under way; 0 is 8.
+	FlowBuffers int
+	// FlowMemory bounds the buffers of all flows, in bytes; 0 is 64 MiB. Flows beyond have one
+	// buffer each.
+	FlowMemory int
+	// DrainTime is how long a stop waits for requests under way; 0 is 10 s.
+	DrainTime time.Duration
+
+	// Log takes the few events worth a line; nil discards them.
+	Log *slog.Logger
+}
