@@ -1,0 +1,3 @@
+package store
+
+import _ "go.etcd.io/bbolt" // the metadata's file
