@@ -1,0 +1,178 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// An identity is for whom a request is. Without groups it is nobody's.
+type identity struct {
+	uid    uint32
+	groups []uint32 // the first is the primary one
+}
+
+// root reports whether it is the user who may everything.
+func (who identity) root() bool { return len(who.groups) > 0 && who.uid == 0 }
+
+// in reports whether a group is one of its groups.
+func (who identity) in(group uint32) bool { return slices.Contains(who.groups, group) }
+
+// prepare does the checks that all requests have in common, and finds what to do: who may ask at
+// all, which file system, credential and capability, admin mode, read-only exports.
+func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (*query, *operation, error) {
+	code := req.Op()
+	if code < 0 || int(code) >= len(table) || table[code] == nil {
+		return nil, nil, proto.ENOSYS
+	}
+	op := table[code]
+	f := fieldsOf(req)
+	from := peerText(peer)
+	if nets := s.fs.Security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
+		return nil, nil, proto.EACCES
+	}
+	if f.hasFS && f.fs != s.fs.ID {
+		return nil, nil, proto.EINVAL
+	}
+	if op.changes != nil && op.changes(req) {
+		if !op.manages && s.admin.mode.Load() == modeAdmin {
+			return nil, nil, proto.EAGAIN
+		}
+		if s.fs.Export.ReadOnly.Match(from) {
+			return nil, nil, proto.EROFS
+		}
+	}
+	q := &query{ctx: ctx, peer: peer, header: h, req: req}
+	if f.cred != nil {
+		if err := s.identify(q, f.cred, from); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := s.checkCapability(q); err != nil {
+		return nil, nil, err
+	}
+	return q, op, nil
+}
+
+// peerText is a client's address as patterns match it; empty for a request of the process itself.
+func peerText(peer bmi.Addr) string {
+	if peer.IsZero() {
+		return ""
+	}
+	return peer.String()
+}
+
+// identify takes the identity from a credential. It changes the requests that name an owner, where
+// the identity is squashed.
+func (s *Server) identify(q *query, c *proto.Credential, from string) error {
+	if s.expired(c.Timeout) {
+		return proto.EAGAIN
+	}
+	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
+		return proto.EINVAL
+	}
+	q.who = identity{c.User, c.Groups}
+	e := &s.fs.Export
+	rootly := c.User == 0 || c.Groups[0] == 0
+	switch {
+	case from == "":
+		return nil
+	case e.AllSquash.Match(from):
+	case rootly && e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from):
+	default:
+		return nil
+	}
+	q.who = identity{e.AnonUID, []uint32{e.AnonGID}}
+	squashed := *c
+	squashed.User, squashed.Groups = e.AnonUID, q.who.groups
+	*c = squashed
+	if a := ownerOf(q.req); a != nil {
+		a.Owner, a.Group = e.AnonUID, e.AnonGID
+	}
+	return nil
+}
+
+// expired reports whether something that ends at a time is no longer good.
+func (s *Server) expired(at time.Time) bool {
+	if s.fs.Security.TurnOffTimeouts || s.admin.noTimeouts.Load() {
+		return false
+	}
+	return s.clock().After(at)
+}
+
+// group is the group of something new that the query makes: the one of its hint, or the first of the
+// credential. EPERM if the credential has no such group.
+func (q *query) group() (uint32, error) {
+	for _, h := range q.header.Hints {
+		if h.Type == proto.HintOwnerGID && uint32(h.Value) != anybody {
+			if g := uint32(h.Value); q.who.uid == 0 || q.who.in(g) {
+				return g, nil
+			}
+			return 0, proto.EPERM
+		}
+	}
+	if len(q.who.groups) == 0 {
+		return 0, proto.EINVAL
+	}
+	return q.who.groups[0], nil
+}
+
+// anybody is the id that stands for the one of the credential.
+const anybody = 0xffffffff
+
+// hint returns the value of a hint of a type.
+func (q *query) hint(t proto.HintType) (uint64, bool) {
+	for _, h := range q.header.Hints {
+		if h.Type == t {
+			return h.Value, true
+		}
+	}
+	return 0, false
+}
+
+// near is the handle of the hint that says which metafile or parent a request is about; 0 if there
+// is none.
+func (q *query) near() proto.Handle {
+	v, _ := q.hint(proto.HintHandle)
+	return proto.Handle(v)
+}
+
+// may checks that the capability lists all these handles and allows one of the rights: EACCES. A
+// right of 0 is always there. A request with the null capability may what needs no right.
+func (q *query) may(rights proto.OpMask, handles ...proto.Handle) error {
+	c := &q.header.Capability
+	if q.trust == nothing {
+		if rights == 0 {
+			return nil
+		}
+		return proto.EACCES
+	}
+	for _, h := range handles {
+		if !slices.Contains(c.Handles, h) {
+			return proto.EACCES
+		}
+	}
+	if rights != 0 && c.Mask&rights == 0 {
+		return proto.EACCES
+	}
+	return nil
+}
+
+// mayAll is may for several rights that are all needed.
+func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
+	if q.header.Capability.Mask&rights != rights {
+		return proto.EACCES
+	}
+	return q.may(rights, handles...)
+}
+
+// fromServer reports whether another server of the file system sent the request.
+func (q *query) fromServer() bool { return q.trust == server }
+
+// administrator reports whether the sender showed a capability that only uid 0 or a server gets.
+func (q *query) administrator() bool {
+	return q.trust != nothing && q.header.Capability.Mask&proto.MayAdmin != 0
+}

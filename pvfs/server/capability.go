@@ -1,0 +1,155 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// trust is what a capability proves about who sent it.
+type trust uint8
+
+const (
+	nothing trust = iota // there is none
+	client               // somebody to whom a server of the file system gave it
+	server               // a server of the file system
+)
+
+// keys sign capabilities: one for those that clients get, one for those that servers show one
+// another, so that the one is never taken for the other. Both empty: nothing is signed.
+type keys struct{ client, server []byte }
+
+const (
+	keyRecord   = "key" // in the store, of a file system of one server
+	keyBytesMin = 16
+)
+
+// loadKeys takes the key of the configuration, or the one this server keeps for itself.
+func (s *Server) loadKeys() error {
+	key := s.cfg.Key
+	if sec := &s.fs.Security; len(key) == 0 && sec.KeyFile != "" {
+		b, err := os.ReadFile(sec.KeyFile)
+		if err != nil {
+			return fmt.Errorf("server: the key of the file system: %w", err)
+		}
+		key = b
+	}
+	if len(key) == 0 && len(s.fs.Servers) == 1 {
+		own, err := s.ownKey()
+		if err != nil {
+			return fmt.Errorf("server: the key of the file system: %w", err)
+		}
+		key = own
+	}
+	switch {
+	case len(key) == 0:
+		return nil
+	case len(key) < keyBytesMin:
+		return fmt.Errorf("server: a key of %d bytes, need at least %d", len(key), keyBytesMin)
+	}
+	s.keys = keys{derive(key, "viaduct pvfs client"), derive(key, "viaduct pvfs server")}
+	return nil
+}
+
+// ownKey returns the key in the store, which it makes if there is none. A store that cannot be
+// written has a key for this run only.
+func (s *Server) ownKey() ([]byte, error) {
+	var key []byte
+	if err := s.store.View(func(tx *store.Tx) (err error) {
+		key, err = tx.Record(keyRecord)
+		return err
+	}); err != nil || len(key) > 0 {
+		return key, err
+	}
+	key = make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	err := s.store.Update(func(tx *store.Tx) error { return tx.SetRecord(keyRecord, key) })
+	if proto.StatusOf(err) == proto.EROFS {
+		err = nil
+	}
+	return key, err
+}
+
+func derive(key []byte, label string) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte(label))
+	return m.Sum(nil)
+}
+
+// signature is of all of a capability.
+func signature(key []byte, c *proto.Capability) []byte {
+	if len(key) == 0 {
+		return nil
+	}
+	var small [128]byte
+	b := append(small[:0], c.Issuer...)
+	b = append(b, 0)
+	b = binary.LittleEndian.AppendUint32(b, uint32(c.FS))
+	b = binary.LittleEndian.AppendUint64(b, uint64(c.Timeout.Unix()))
+	b = binary.LittleEndian.AppendUint32(b, uint32(c.Mask))
+	for _, h := range c.Handles {
+		b = binary.LittleEndian.AppendUint64(b, uint64(h))
+	}
+	m := hmac.New(sha256.New, key)
+	m.Write(b)
+	return m.Sum(nil)
+}
+
+// issue makes the capability that a client gets for some handles.
+func (s *Server) issue(mask proto.OpMask, handles ...proto.Handle) proto.Capability {
+	return s.capability(s.keys.client, mask, handles)
+}
+
+// serverCapability is what this server shows others with a request about some handles.
+func (s *Server) serverCapability(handles ...proto.Handle) proto.Capability {
+	return s.capability(s.keys.server, proto.MayAll, handles)
+}
+
+func (s *Server) capability(key []byte, mask proto.OpMask, handles []proto.Handle) proto.Capability {
+	c := proto.Capability{
+		Issuer: "S:" + s.cfg.Alias, FS: s.fs.ID, Mask: mask, Handles: handles,
+		Timeout: s.clock().Add(s.fs.Security.CapabilityTimeout),
+	}
+	c.Signature = signature(key, &c)
+	return c
+}
+
+// checkCapability says what the capability of a query is worth. EAGAIN: it is too old, EPERM: nobody
+// of this file system made it.
+func (s *Server) checkCapability(q *query) error {
+	c := &q.header.Capability
+	if c.Issuer == "" && c.Mask == 0 {
+		return nil
+	}
+	if len(c.Handles) > proto.MaxHandles {
+		return proto.EINVAL
+	}
+	if c.FS != s.fs.ID {
+		return proto.EPERM
+	}
+	q.trust = client
+	_, says := q.hint(proto.HintServerID)
+	switch {
+	case len(s.keys.client) == 0:
+		if says && c.Mask == proto.MayAll {
+			q.trust = server
+		}
+	case hmac.Equal(c.Signature, signature(s.keys.client, c)):
+	case hmac.Equal(c.Signature, signature(s.keys.server, c)):
+		q.trust = server
+	default:
+		return proto.EPERM
+	}
+	if s.expired(c.Timeout) {
+		return proto.EAGAIN
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// locks are locks of objects by handle. One exists while somebody has it or waits for it. The zero
+// value is ready.
+//
+// Operations of one transaction share the lock of the dirdata object that they change; what takes
+// several steps (a division, the removal of a spread directory) has it alone. Nobody waits for
+// a second lock while he has one, but for a dirdata object after its directory.
+type locks struct {
+	shards [64]lockShard
+}
+
+type lockShard struct {
+	mu   sync.Mutex
+	held map[proto.Handle]*objectLock
+}
+
+type objectLock struct {
+	sync.RWMutex
+	users int // those who have it or wait
+}
+
+func (l *locks) shard(h proto.Handle) *lockShard { return &l.shards[h%proto.Handle(len(l.shards))] }
+
+func (l *locks) take(h proto.Handle) *objectLock {
+	sh := l.shard(h)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	o := sh.held[h]
+	if o == nil {
+		if sh.held == nil {
+			sh.held = map[proto.Handle]*objectLock{}
+		}
+		o = &objectLock{}
+		sh.held[h] = o
+	}
+	o.users++
+	return o
+}
+
+func (l *locks) give(h proto.Handle, o *objectLock) {
+	sh := l.shard(h)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if o.users--; o.users == 0 {
+		delete(sh.held, h)
+	}
+}
+
+// share takes an object's lock together with others who share it. The result gives it back.
+func (l *locks) share(h proto.Handle) func() {
+	o := l.take(h)
+	o.RLock()
+	return func() { o.RUnlock(); l.give(h, o) }
+}
+
+// alone takes an object's lock for one. The result gives it back.
+func (l *locks) alone(h proto.Handle) func() {
+	o := l.take(h)
+	o.Lock()
+	return func() { o.Unlock(); l.give(h, o) }
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// Config says which server of which file system this is. FS, Alias and Store must be set.
+type Config struct {
+	FS    *config.Config
+	Alias string
+	Store *store.Store
+
+	// Key signs capabilities, at least 16 bytes, the same for all servers of the file system.
+	// Without one a file system of one server makes its own; one of several signs nothing,
+	// as stock servers do, and believes what it is shown.
+	Key []byte
+
+	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
+	// operations may come from. None: from anywhere.
+	Trusted []string
+
+	RPC   rpc.ServerOptions // sizes and times that are 0 are those of FS
+	Calls rpc.Options       // to other servers; the same
+
+	Clock func() time.Time // nil is time.Now
+	Log   *slog.Logger     // nil discards
+}
+
+// Server is a file server. Its methods may be called by any goroutine.
+type Server struct {
+	cfg   Config
+	fs    *config.Config
+	me    int // index of this server in fs.Servers
+	store *store.Store
+	log   *slog.Logger
+	clock func() time.Time
+	began time.Time
+
+	locks   locks
+	keys    keys
+	peers   peers
+	admin   admin
+	split   splitter
+	next    atomic.Uint32 // turns through the servers for new files
+	changes atomic.Uint64 // requests that changed something and succeeded
+
+	ep    atomic.Pointer[bmi.Endpoint]
+	calls atomic.Pointer[rpc.Server]
+	work  sync.WaitGroup // what goes on in the background
+	stop  context.CancelFunc
+	ctx   context.Context
+	ready chan struct{}
+}
+
+// New makes a server. It makes the root directory at the first start, where this server has it.
+func New(cfg Config) (*Server, error) {
+	if cfg.FS == nil || cfg.Store == nil {
+		return nil, errors.New("server: a Config needs FS and Store")
+	}
+	s := &Server{
+		cfg: cfg, fs: cfg.FS, me: -1, store: cfg.Store, log: cfg.Log, clock: cfg.Clock,
+		ready: make(chan struct{}),
+	}
+	for i := range cfg.FS.Servers {
+		if cfg.FS.Servers[i].Alias == cfg.Alias {
+			s.me = i
+		}
+	}
+	if s.me < 0 {
+		return nil, fmt.Errorf("server: %q is no alias of the configuration", cfg.Alias)
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	s.began = s.clock()
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if err := s.loadKeys(); err != nil {
+		return nil, err
+	}
+	if err := s.initAdmin(); err != nil {
+		return nil, err
+	}
+	if err := s.makeRoot(); err != nil {
+		return nil, fmt.Errorf("server: the root directory: %w", err)
+	}
+	return s, nil
+}
+
+// Serve answers requests that come to ep until ctx ends, then finishes those under way. What an
+// earlier run left half done together with other servers is finished or undone meanwhile, see
+// Ready. It is called once.
+func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
+	opt := s.cfg.RPC
+	opt.FlowBufferSize = cmpOr(opt.FlowBufferSize, s.fs.FlowBufferSize)
+	opt.FlowBuffers = cmpOr(opt.FlowBuffers, s.fs.FlowBuffers)
+	if opt.Log == nil {
+		opt.Log = s.log
+	}
+	s.ep.Store(ep)
+	s.openPeers(ep)
+	defer s.closePeers()
+	calls := rpc.NewServer(ep, s.Handle, opt)
+	s.calls.Store(calls)
+	s.work.Go(s.recover)
+	err := calls.Serve(ctx)
+	s.stop()
+	s.work.Wait()
+	return err
+}
+
+// Ready waits until nothing is left of what an earlier run had begun, and the root directory is
+// as the configuration has it. Requests are answered before.
+func (s *Server) Ready(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stats are counters of the server.
+type Stats struct {
+	RPC     rpc.ServerStats
+	Store   store.Stats
+	Changes uint64 // requests that changed something
+}
+
+// Stats returns the counters.
+func (s *Server) Stats() Stats {
+	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load()}
+	if c := s.calls.Load(); c != nil {
+		st.RPC = c.Stats()
+	}
+	return st
+}
+
+// Handle carries out one request. It is what an rpc.Server calls.
+func (s *Server) Handle(c *rpc.Call) {
+	q, op, err := s.prepare(c.Context(), c.Peer, c.Header, c.Request)
+	if err != nil {
+		c.Fail(err)
+		return
+	}
+	if op.flow != nil {
+		op.flow(s, q, c)
+		return
+	}
+	resp, err := s.run(q, op)
+	if err != nil {
+		c.Fail(err)
+		return
+	}
+	c.Reply(resp)
+}
+
+// Do carries out one request without a network. Those that move bytes by a flow cannot be.
+func (s *Server) Do(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (proto.Response, error) {
+	q, op, err := s.prepare(ctx, peer, h, req)
+	if err != nil {
+		return nil, err
+	}
+	if op.run == nil {
+		return nil, proto.EOPNOTSUPP
+	}
+	return s.run(q, op)
+}
+
+// run carries out an operation that answers with one message.
+func (s *Server) run(q *query, op *operation) (proto.Response, error) {
+	resp, err := op.run(s, q)
+	if err == nil && op.changes != nil && op.changes(q.req) {
+		s.changes.Add(1)
+	}
+	return resp, err
+}
+
+func cmpOr(a, b int) int {
+	if a != 0 {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+)
+
+// A query is a request that passed the checks that all have in common.
+type query struct {
+	ctx    context.Context
+	peer   bmi.Addr
+	header *proto.Header
+	req    proto.Request
+
+	who    identity // of the credential, squashed; none if the request has no credential
+	trust  trust    // what the capability proves about its sender
+	holder proto.OpMask
+}
+
+// An operation is what is done for the requests of one code. Either run or flow is set.
+type operation struct {
+	// changes reports whether a request changes something: it is refused in admin mode (unless
+	// manages) and where the file system is exported read-only. nil: it never does.
+	changes func(proto.Request) bool
+	manages bool // a management operation
+
+	// run carries it out. Its errors are sent as proto.StatusOf has them.
+	run func(s *Server, q *query) (proto.Response, error)
+	// flow answers by itself.
+	flow func(s *Server, q *query, c *rpc.Call)
+}
+
+// table is the operations there are, by code.
+var table = func() (t [64]*operation) {
+	for _, group := range []map[proto.Op]*operation{nameOps, attrOps, ioOps, treeOps, manageOps} {
+		for op, o := range group {
+			if t[op] != nil {
+				panic("server: operation in the table twice")
+			}
+			t[op] = o
+		}
+	}
+	return t
+}()
+
+func always(proto.Request) bool { return true }
+
+// on makes a method that takes its own type of request one for the table.
+func on[R any, P interface {
+	*R
+	proto.Request
+}, A proto.Response](f func(*Server, *query, P) (A, error)) func(*Server, *query) (proto.Response, error) {
+	return func(s *Server, q *query) (proto.Response, error) {
+		resp, err := f(s, q, q.req.(P))
+		if err != nil {
+			return nil, err
+		}
+		return resp, nil
+	}
+}
+
+// reads and changes make entries of the table.
+func reads(f func(*Server, *query) (proto.Response, error)) *operation {
+	return &operation{run: f}
+}
+
+func changes(f func(*Server, *query) (proto.Response, error)) *operation {
+	return &operation{run: f, changes: always}
+}
