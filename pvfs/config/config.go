@@ -1,0 +1,181 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Config is one file system and its servers.
+type Config struct {
+	Text string // as it was read
+
+	Name    string
+	ID      proto.FSID
+	Root    proto.Handle
+	Servers []Server // in the order of their aliases in the text
+
+	FlowBufferSize   int // bytes of each message of a flow but the last; both sides must agree
+	FlowBuffers      int // messages of a flow that are posted ahead
+	FileStuffing     bool
+	DefaultDatafiles int        // of a new file; 0: as many as there are I/O servers
+	Dist             proto.Dist // of new files
+	DistrDir         DistrDir
+
+	ServerTimeout     time.Duration // of a message between servers, or of an answer
+	ServerFlowTimeout time.Duration // of a flow that does not move
+	ClientTimeout     time.Duration
+	ClientFlowTimeout time.Duration
+	RetryLimit        int // tries after the first
+	RetryDelay        time.Duration
+
+	SyncMeta, SyncData bool // what is acknowledged is on disk
+	Security           Security
+	Export             Export
+
+	defaults map[string]string   // of <Defaults> and what is in it, by lower-case name
+	options  []map[string]string // of <ServerOptions>, by server
+	hints    map[string]string   // of <StorageHints>
+	owners   []ownedRange        // sorted
+}
+
+// Server is one server.
+type Server struct {
+	Alias   string
+	Address string // one bmi address or several, with commas between
+	Meta    []proto.Extent
+	Data    []proto.Extent
+}
+
+// Addresses are the addresses of a server, the preferred one first.
+func (s Server) Addresses() []string { return splitList(s.Address) }
+
+// DistrDir is how new directories are spread over servers.
+type DistrDir struct {
+	Initial int // servers of a new directory
+	Max     int // servers it may grow to
+	Split   int // entries in one dirdata object at which it grows
+}
+
+// Security is who may connect, and for how long credentials last.
+type Security struct {
+	TrustedNetworks    Networks // empty: everybody
+	TrustedPortFirst   int      // of a client; both 0: any
+	TrustedPortLast    int
+	TurnOffTimeouts    bool // credentials and capabilities do not expire
+	CredentialTimeout  time.Duration
+	CapabilityTimeout  time.Duration
+	SecretKey          string // of the file system
+	ServerKey, KeyFile string // paths, as configured
+}
+
+// Export is what clients are let do, by their address.
+type Export struct {
+	RootSquash           Networks // uid 0 becomes AnonUID
+	RootSquashExceptions Networks
+	AllSquash            Networks // every user does
+	ReadOnly             Networks
+	AnonUID, AnonGID     uint32
+}
+
+// ownedRange is a range of handles and the server it belongs to.
+type ownedRange struct {
+	proto.Extent
+	server int
+	data   bool
+}
+
+// Owner is the index in Servers of the server that has a handle.
+func (c *Config) Owner(h proto.Handle) (server int, ok bool) {
+	if r := c.find(h); r != nil {
+		return r.server, true
+	}
+	return 0, false
+}
+
+// IsData reports whether a handle is in a range for datafiles.
+func (c *Config) IsData(h proto.Handle) bool {
+	r := c.find(h)
+	return r != nil && r.data
+}
+
+func (c *Config) find(h proto.Handle) *ownedRange {
+	i, _ := slices.BinarySearchFunc(c.owners, h, func(r ownedRange, h proto.Handle) int {
+		return cmp.Compare(r.Last, h)
+	})
+	if i < len(c.owners) && c.owners[i].First <= h {
+		return &c.owners[i]
+	}
+	return nil
+}
+
+// Index is the index in Servers of an alias, or -1.
+func (c *Config) Index(alias string) int {
+	return slices.IndexFunc(c.Servers, func(s Server) bool { return s.Alias == alias })
+}
+
+// MetaServers are the indices of the servers that keep metadata.
+func (c *Config) MetaServers() []int {
+	return c.having(func(s Server) bool { return len(s.Meta) > 0 })
+}
+
+// DataServers are the indices of the servers that keep datafiles.
+func (c *Config) DataServers() []int {
+	return c.having(func(s Server) bool { return len(s.Data) > 0 })
+}
+
+func (c *Config) having(has func(Server) bool) (found []int) {
+	for i, s := range c.Servers {
+		if has(s) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// Option is the value of a directive for a server: that of its <ServerOptions>,
+// or else that of <Defaults>. Case does not matter. Empty if there is none.
+func (c *Config) Option(server int, name string) string {
+	name = strings.ToLower(name)
+	if server >= 0 && server < len(c.options) {
+		if v, ok := c.options[server][name]; ok {
+			return v
+		}
+	}
+	return c.defaults[name]
+}
+
+// StorageHint is the value of a directive of <StorageHints>, or empty.
+func (c *Config) StorageHint(name string) string { return c.hints[strings.ToLower(name)] }
+
+// DataDir is where a server keeps the bytes of datafiles, MetaDir where it keeps
+// everything else, and LogFile where it logs.
+func (c *Config) DataDir(server int) string {
+	return cmp.Or(c.Option(server, "DataStorageSpace"), c.Option(server, "StorageSpace"))
+}
+
+// MetaDir is where a server keeps its metadata.
+func (c *Config) MetaDir(server int) string {
+	return cmp.Or(c.Option(server, "MetadataStorageSpace"), c.Option(server, "StorageSpace"))
+}
+
+// LogFile is where a server logs, or empty.
+func (c *Config) LogFile(server int) string { return c.Option(server, "LogFile") }
+
+// base is a configuration in which nothing is said.
+func base() *Config {
+	return &Config{
+		FlowBufferSize: 262144, FlowBuffers: 8, FileStuffing: true,
+		DistrDir:      DistrDir{Initial: 1, Max: 1, Split: 100},
+		ServerTimeout: 30 * time.Second, ServerFlowTimeout: 30 * time.Second,
+		ClientTimeout: 300 * time.Second, ClientFlowTimeout: 300 * time.Second,
+		RetryLimit: 5, RetryDelay: 2 * time.Second,
+		SyncMeta: true, SyncData: true,
+		Security: Security{CredentialTimeout: time.Hour, CapabilityTimeout: 10 * time.Minute},
+		Export:   Export{AnonUID: 65534, AnonGID: 65534},
+		defaults: map[string]string{}, hints: map[string]string{},
+	}
+}

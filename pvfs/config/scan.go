@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// directive is one line of the text that says something.
+type directive struct {
+	line int
+	name string // lower case; "<filesystem>" and "</filesystem>" for sections
+	text string // the name as written
+	args []string
+}
+
+// errorf is an error at a line.
+func (d directive) errorf(format string, args ...any) error {
+	return fmt.Errorf("config: line %d: %s: %s", d.line, d.text, fmt.Sprintf(format, args...))
+}
+
+// value is all arguments, with single blanks between.
+func (d directive) value() string { return strings.Join(d.args, " ") }
+
+// list is the arguments without the commas between or in them.
+func (d directive) list() []string {
+	return strings.FieldsFunc(d.value(), func(r rune) bool { return r == ' ' || r == ',' })
+}
+
+// scan divides a text into directives. A comment begins with # and goes to the
+// end of its line; an argument may be in quotation marks.
+func scan(text string) ([]directive, error) {
+	var found []directive
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		words, err := split(line)
+		if err != nil {
+			return nil, fmt.Errorf("config: line %d: %w", number, err)
+		}
+		if len(words) == 0 {
+			continue
+		}
+		found = append(found, directive{
+			line: number, name: strings.ToLower(words[0]), text: words[0], args: words[1:],
+		})
+	}
+	return found, nil
+}
+
+// split divides a line into words.
+func split(line string) (words []string, err error) {
+	for {
+		line = strings.TrimLeft(line, " \t\r\n\v\f")
+		if line == "" || line[0] == '#' {
+			return words, nil
+		}
+		if line[0] == 0 {
+			return nil, fmt.Errorf("a zero byte")
+		}
+		if quote := line[0]; quote == '"' || quote == '\'' {
+			end := strings.IndexByte(line[1:], quote)
+			if end < 0 {
+				return nil, fmt.Errorf("a quotation mark without its partner")
+			}
+			words, line = append(words, line[1:1+end]), line[end+2:]
+			continue
+		}
+		end := strings.IndexAny(line, " \t\r\n\v\f\x00")
+		if end < 0 {
+			end = len(line)
+		}
+		words, line = append(words, line[:end]), line[end:]
+	}
+}

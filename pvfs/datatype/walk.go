@@ -1,0 +1,109 @@
+package datatype
+
+import (
+	"iter"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Regions is the file's side of an operation: the regions of the file that hold
+// the bytes fileOffset to fileOffset+aggregate of the tiled request, in the
+// request's order; adjacent ones are one. There are none if CheckIO objects.
+func Regions(req proto.FileRequest, fileOffset, aggregate int64) iter.Seq[Region] {
+	return func(yield func(Region) bool) {
+		if fileOffset < 0 || aggregate <= 0 {
+			return
+		}
+		if IsBytes(req) {
+			if aggregate <= maxOffset-fileOffset {
+				yield(Region{fileOffset, aggregate})
+			}
+			return
+		}
+		c, err := compile(req)
+		if err != nil || aggregate > maxOffset-fileOffset || c.checkRange(fileOffset, aggregate) != nil {
+			return
+		}
+		w := walker{types: c, left: aggregate, yield: yield}
+		w.tiles(fileOffset)
+	}
+}
+
+const maxOffset = 1<<63 - 1
+
+// walker emits the regions of an operation. skip is passed down as the bytes of
+// the subtree that come before the operation's first.
+type walker struct {
+	types compiled
+	left  int64 // bytes still to emit
+	last  Region
+	yield func(Region) bool
+	stop  bool
+}
+
+func (w *walker) tiles(fileOffset int64) {
+	n := &w.types[0]
+	tile, skip := fileOffset/n.bytes, fileOffset%n.bytes
+	if n.dense {
+		w.emit(tile*n.extent+n.low+skip, w.left)
+	}
+	for ; w.left > 0 && !w.stop; tile++ {
+		w.instance(0, tile*n.extent, skip)
+		skip = 0
+	}
+	if !w.stop && w.last.Len > 0 {
+		w.yield(w.last)
+	}
+}
+
+// instance walks one instance of the type at base.
+func (w *walker) instance(i int, base, skip int64) {
+	if n := &w.types[i]; n.run {
+		w.emit(base+n.low+skip, min(n.bytes-skip, w.left))
+		return
+	}
+	for ; i >= 0 && !w.over(); i = w.types[i].sequence {
+		n := &w.types[i]
+		if skip >= n.own {
+			skip -= n.own
+			continue
+		}
+		w.blocks(n, base+n.offset, skip)
+		skip = 0
+	}
+}
+
+func (w *walker) over() bool { return w.left == 0 || w.stop }
+
+// blocks walks the blocks of one node, of which some bytes are left.
+func (w *walker) blocks(n *node, base, skip int64) {
+	e := &w.types[n.element]
+	block := n.elements * e.bytes
+	for b := skip / block; b < n.blocks && !w.over(); b++ {
+		skip %= block
+		at := base + b*n.stride
+		if e.dense {
+			w.emit(at+e.low+skip, min(block-skip, w.left))
+			skip = 0
+			continue
+		}
+		for k := skip / e.bytes; k < n.elements && !w.over(); k++ {
+			w.instance(n.element, at+k*e.extent, skip%e.bytes)
+			skip = 0
+		}
+	}
+}
+
+// emit takes n bytes at off, and joins them with those before if it can.
+func (w *walker) emit(off, n int64) {
+	w.left -= n
+	if w.last.Len > 0 && w.last.Off+w.last.Len == off {
+		w.last.Len += n
+		return
+	}
+	if w.last.Len > 0 && !w.yield(w.last) {
+		w.stop = true
+		return
+	}
+	w.last = Region{off, n}
+}

@@ -1,0 +1,164 @@
+package stripe
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// strip is one of the strips that a varstrip_dist repeats.
+type strip struct {
+	datafile int
+	off      int64 // in the stripe
+	phys     int64 // bytes of earlier strips of the stripe on the same datafile
+	size     int64
+}
+
+func (s strip) end() int64 { return s.off + s.size }
+
+// variable is varstrip_dist: strips of given sizes and datafiles, repeated.
+// Strips cover the stripe without gaps; every datafile has one at least.
+type variable struct {
+	strips []strip
+	mine   [][]strip // the same by datafile
+	share  []int64   // bytes of a datafile in one stripe
+	stripe int64     // bytes
+}
+
+// parseStrips reads "datafile:size;" repeated, where a size may end in K, M or G.
+func parseStrips(text string) (Map, error) {
+	bad := func(why string) (Map, error) {
+		return nil, fmt.Errorf("%w: %s %.64q: %s", ErrParameters, proto.DistVar, text, why)
+	}
+	if len(text) >= StripsTextMax {
+		return bad("text is too long")
+	}
+	v := &variable{}
+	for part := range strings.SplitSeq(text, ";") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		number, size, _ := strings.Cut(part, ":")
+		datafile, err := strconv.ParseUint(strings.TrimSpace(number), 10, 32)
+		if err != nil || datafile >= proto.MaxDatafiles {
+			return bad("no datafile's number before a colon")
+		}
+		bytes, ok := parseSize(strings.TrimSpace(size))
+		if !ok {
+			return bad("no size after a colon")
+		}
+		v.add(int(datafile), bytes)
+	}
+	if len(v.strips) == 0 {
+		return bad("no strips")
+	}
+	for i, bytes := range v.share {
+		if bytes == 0 {
+			return bad("no strip on datafile " + strconv.Itoa(i))
+		}
+	}
+	return v, nil
+}
+
+func parseSize(text string) (int64, bool) {
+	unit := int64(1)
+	if text != "" {
+		switch text[len(text)-1] | 0x20 {
+		case 'k':
+			unit = 1 << 10
+		case 'm':
+			unit = 1 << 20
+		case 'g':
+			unit = 1 << 30
+		}
+	}
+	if unit > 1 {
+		text = text[:len(text)-1]
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 || n > StripBytesMax/unit {
+		return 0, false
+	}
+	return n * unit, true
+}
+
+func (v *variable) add(datafile int, size int64) {
+	for len(v.share) <= datafile {
+		v.share, v.mine = append(v.share, 0), append(v.mine, nil)
+	}
+	s := strip{datafile: datafile, off: v.stripe, phys: v.share[datafile], size: size}
+	v.strips = append(v.strips, s)
+	v.mine[datafile] = append(v.mine[datafile], s)
+	v.share[datafile] += size
+	v.stripe += size
+}
+
+func (v *variable) Name() string        { return proto.DistVar }
+func (v *variable) Count(int) int       { return len(v.share) }
+func (v *variable) StripSize() int64    { return v.strips[0].size }
+func (v *variable) BlockSize(int) int64 { return v.stripe }
+
+// Check: datafiles beyond those that the strips name stay empty.
+func (v *variable) Check(n int) error {
+	if n < len(v.share) {
+		return fmt.Errorf("%w: %s over %d datafiles in a file of %d", ErrParameters, proto.DistVar, len(v.share), n)
+	}
+	return checkCount(n)
+}
+
+func (v *variable) Place(off int64, _ int) (datafile int, phys int64) {
+	turn, rest := off/v.stripe, off%v.stripe
+	i := sort.Search(len(v.strips), func(i int) bool { return v.strips[i].end() > rest })
+	s := v.strips[i]
+	return s.datafile, turn*v.share[s.datafile] + s.phys + rest - s.off
+}
+
+// at is the strip of a datafile that holds phys, how many stripes are before,
+// and how far into the strip phys is.
+func (v *variable) at(datafile int, phys int64) (s strip, turn, rest int64) {
+	mine := v.mine[datafile]
+	turn, rest = phys/v.share[datafile], phys%v.share[datafile]
+	i := sort.Search(len(mine), func(i int) bool { return mine[i].phys+mine[i].size > rest })
+	return mine[i], turn, rest - mine[i].phys
+}
+
+func (v *variable) Logical(datafile int, phys int64, _ int) int64 {
+	if datafile >= len(v.share) {
+		return math.MaxInt64
+	}
+	s, turn, rest := v.at(datafile, phys)
+	return mulAdd(turn, v.stripe, s.off+rest)
+}
+
+func (v *variable) Run(datafile int, phys int64, _ int) int64 {
+	if datafile >= len(v.share) {
+		return 0
+	}
+	if len(v.share) == 1 {
+		return math.MaxInt64 - phys
+	}
+	s, _, rest := v.at(datafile, phys)
+	return s.size - rest
+}
+
+func (v *variable) Size(sizes []int64) int64 {
+	return size(v, sizes[:min(len(sizes), len(v.share))])
+}
+
+func (v *variable) Cut(size int64, datafile, _ int) int64 {
+	if datafile >= len(v.share) {
+		return 0
+	}
+	turn, rest := size/v.stripe, size%v.stripe
+	mine := v.mine[datafile]
+	i := sort.Search(len(mine), func(i int) bool { return mine[i].end() > rest })
+	if i == len(mine) {
+		return (turn + 1) * v.share[datafile]
+	}
+	return turn*v.share[datafile] + mine[i].phys + clamp(rest-mine[i].off, mine[i].size)
+}
