@@ -1,6 +1,10 @@
 package proto
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
 
 // What a message may have wrong. The errors of Parse functions wrap one of these, and say in
 // which operation, field and byte.
@@ -11,16 +15,29 @@ var (
 	ErrMalformed = errors.New("malformed message")
 )
 
+// statusSize is the size of a response without fields, bytes.
+const statusSize = 16
+
 // Header goes before the fields of a request.
 type Header struct {
 	Capability Capability
 	Hints      Hints
 }
 
+func (h Header) String() string {
+	return fmt.Sprintf("capability=%v hints=%v", h.Capability, h.Hints)
+}
+
 // Request is the body of a request: a pointer to one of the ...Req types.
 type Request interface {
 	Op() Op
 	String() string
+	// Append is AppendRequest.
+	Append(b []byte, h *Header) []byte
+	// Parse is ParseRequest for a message that is of this operation. After an error, the
+	// body may be filled in part.
+	Parse(b []byte) (*Header, error)
+
 	append(w *writer)
 	parse(r *reader)
 }
@@ -29,49 +46,220 @@ type Request interface {
 type Response interface {
 	Op() Op
 	String() string
+	// Append is AppendResponse.
+	Append(b []byte) []byte
+	// Parse is ParseResponse.
+	Parse(b []byte) error
+
 	append(w *writer)
 	parse(r *reader)
 }
 
+// Readers and writers are used again: they go through interfaces and would be allocated
+// for every message.
+var (
+	readers = sync.Pool{New: func() any { return new(reader) }}
+	writers = sync.Pool{New: func() any { return new(writer) }}
+)
+
+func newWriter(b []byte) *writer {
+	w := writers.Get().(*writer)
+	w.b, w.base = b, len(b)
+	return w
+}
+
+func (w *writer) finish() []byte {
+	b := w.b
+	w.b = nil
+	writers.Put(w)
+	return b
+}
+
+func newReader(b []byte) *reader {
+	r := readers.Get().(*reader)
+	*r = reader{b: b}
+	return r
+}
+
+// finish is the end of the message, which must have been used up.
+func (r *reader) finish() error {
+	if n := r.left(); n > 0 {
+		r.fail(ErrMalformed, "end", "%d bytes are left over", n)
+	}
+	err := r.err
+	*r = reader{}
+	readers.Put(r)
+	return err
+}
+
 // AppendRequest appends a request, ready to be sent, to b. h may be nil for none.
-func AppendRequest(b []byte, h *Header, req Request) []byte { return b }
+func AppendRequest(b []byte, h *Header, req Request) []byte {
+	w := newWriter(b)
+	w.begin(req.Op())
+	w.skip4()
+	if h == nil {
+		h = &noHeader
+	}
+	w.capability(&h.Capability)
+	w.hints(h.Hints)
+	req.append(w)
+	return w.finish()
+}
+
+var noHeader Header
+
+// begin writes what every message begins with.
+func (w *writer) begin(op Op) {
+	w.u32(Version)
+	w.u32(Encoding)
+	w.i32(int32(op))
+}
+
+// begin takes what every message begins with. The majors of the two versions, thousands,
+// must be the same; fits says whether the minor of the other side does.
+func (r *reader) begin(fits func(minor uint32) bool) Op {
+	version := r.u32("version")
+	if r.err == nil && (version/1000 != Version/1000 || !fits(version%1000)) {
+		r.off = 0
+		r.fail(ErrVersion, "version", "%d, ours is %d", version, Version)
+	}
+	if encoding := r.u32("encoding"); r.err == nil && encoding != Encoding {
+		r.off -= 4
+		r.fail(ErrEncoding, "encoding", "%d, ours is %d", encoding, Encoding)
+	}
+	return Op(r.i32("operation"))
+}
+
+// A server knows what was before it, a client what comes after it.
+func notNewer(minor uint32) bool { return minor <= Version%1000 }
+func notOlder(minor uint32) bool { return minor >= Version%1000 }
 
 // ParseRequest takes a request apart. What it returns shares no memory with b, except for
 // the Data of a SmallIOReq. The error wraps ErrVersion, ErrEncoding, ErrUnknownOp or
 // ErrMalformed.
-func ParseRequest(b []byte) (*Header, Request, error) { return nil, nil, ErrMalformed }
+func ParseRequest(b []byte) (*Header, Request, error) {
+	r := newReader(b)
+	op := r.begin(notNewer)
+	req := NewRequest(op)
+	if req == nil && r.err == nil {
+		r.off -= 4
+		r.fail(ErrUnknownOp, "operation", "%d", int32(op))
+	}
+	if r.err != nil {
+		return nil, nil, r.finish()
+	}
+	h := r.request(req)
+	if err := r.finish(); err != nil {
+		return nil, nil, err
+	}
+	return h, req, nil
+}
+
+// parseRequest is ParseRequest into a request, whose operation it must be of.
+func parseRequest(b []byte, into Request) (*Header, error) {
+	r := newReader(b)
+	if op := r.begin(notNewer); r.err == nil && op != into.Op() {
+		r.off -= 4
+		r.fail(ErrMalformed, "operation", "%v, want %v", op, into.Op())
+	}
+	if r.err != nil {
+		return nil, r.finish()
+	}
+	h := r.request(into)
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// request takes what is behind the operation.
+func (r *reader) request(into Request) *Header {
+	r.op = into.Op()
+	h := new(Header)
+	r.skip4()
+	r.capability(&h.Capability)
+	h.Hints = r.hints()
+	into.parse(r)
+	return h
+}
 
 // AppendResponse appends a successful response to b.
-func AppendResponse(b []byte, resp Response) []byte { return b }
+func AppendResponse(b []byte, resp Response) []byte {
+	w := newWriter(b)
+	w.begin(resp.Op())
+	w.status(OK)
+	resp.append(w)
+	return w.finish()
+}
 
 // AppendStatus appends a response that has no fields to b, 16 bytes: a failure, or a
 // success of an operation with an empty response.
-func AppendStatus(b []byte, op Op, s Status) []byte { return b }
+func AppendStatus(b []byte, op Op, s Status) []byte {
+	w := newWriter(b)
+	w.begin(op)
+	w.status(s)
+	return w.finish()
+}
 
 // ParseResponse takes a response apart into into, whose operation it must be of. A status
-// other than 0 is returned as that Status; into is then as it was. What it fills in shares no memory
-// with b, except for the Data of a SmallIOResp.
-func ParseResponse(b []byte, into Response) error { return ErrMalformed }
+// other than 0 is returned as that Status; into is then as it was. That also goes for the
+// answer to a request that the other side could not decode, whatever it was. After another
+// error, into may be filled in part. What it fills in shares no memory with b, except for
+// the Data of a SmallIOResp.
+func ParseResponse(b []byte, into Response) error {
+	r := newReader(b)
+	op := r.begin(notOlder)
+	if r.err == nil && op != into.Op() && op != OpProtoError {
+		r.off -= 4
+		r.fail(ErrMalformed, "operation", "%v, want %v", op, into.Op())
+	}
+	s := r.responseStatus(op)
+	switch {
+	case s == OK && op != into.Op() && r.err == nil:
+		r.fail(ErrMalformed, "status", "%v without an error", op)
+	case s == OK && r.err == nil:
+		into.parse(r)
+	}
+	if err := r.finish(); err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+// responseStatus takes the status, behind which there is nothing if it is not 0.
+func (r *reader) responseStatus(op Op) Status {
+	r.op = op
+	return r.status("status")
+}
 
 // ParseAnyResponse takes a response apart by the operation that is in it. The response is
 // nil if the status is not 0.
-func ParseAnyResponse(b []byte) (Response, Status, error) { return nil, 0, ErrMalformed }
+func ParseAnyResponse(b []byte) (Response, Status, error) {
+	r := newReader(b)
+	op := r.begin(notOlder)
+	resp := NewResponse(op)
+	if resp == nil && r.err == nil {
+		r.off -= 4
+		r.fail(ErrUnknownOp, "operation", "%d", int32(op))
+	}
+	s := r.responseStatus(op)
+	switch {
+	case r.err != nil || s != OK:
+		resp = nil
+	default:
+		resp.parse(r)
+	}
+	if err := r.finish(); err != nil {
+		return nil, 0, err
+	}
+	return resp, s, nil
+}
 
-// NewRequest is an empty request of an operation; nil if there is none.
-func NewRequest(op Op) Request { return nil }
-
-// NewResponse is an empty response of an operation; nil if there is none.
-func NewResponse(op Op) Response { return nil }
-
-// MaxRequest is the largest encoding of a request, in bytes, as stock programs count it.
-// More than MaxUnexpected bytes cannot be sent as one.
-func MaxRequest(op Op) int { return 0 }
-
-// MaxResponse is the largest encoding of a response, in bytes: what its receive is posted
-// with.
-func MaxResponse(op Op) int { return 0 }
-
-type (
-	writer struct{}
-	reader struct{}
-)
+// OpOf is the operation of a message, without a look at the rest of it; false if it is too
+// short to have one.
+func OpOf(b []byte) (Op, bool) {
+	if len(b) < 12 {
+		return 0, false
+	}
+	return Op(int32(uint32(b[8]) | uint32(b[9])<<8 | uint32(b[10])<<16 | uint32(b[11])<<24)), true
+}

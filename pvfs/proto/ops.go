@@ -1,5 +1,7 @@
 package proto
 
+import "fmt"
+
 // Op is the code of an operation.
 type Op int32
 
@@ -55,458 +57,102 @@ const (
 	OpGetUserCertKey   Op = 51
 )
 
-// The bodies of requests and responses. Fields are in wire order as far as Go cares.
-type (
-	GetConfigReq  struct{}
-	GetConfigResp struct{ Text string }
+// An operation: its name, makers of its empty bodies, nil for none, and the largest encodings
+// of both, in bytes, as stock programs count them.
+type operation struct {
+	name     string
+	request  func() Request
+	response func() Response
+	maxReq   int
+	maxResp  int
+}
 
-	LookupPathReq struct {
-		Path  string
-		FS    FSID
-		Start Handle
-		Mask  AttrMask
-		Cred  Credential
-	}
-	LookupPathResp struct {
-		Handles []Handle
-		Attrs   []Attr // of the first so many handles
-	}
+var operations = [...]operation{
+	OpCreate:           {"CREATE", func() Request { return new(CreateReq) }, func() Response { return new(CreateResp) }, 56992, 34512},
+	OpRemove:           {"REMOVE", func() Request { return new(RemoveReq) }, func() Response { return new(RemoveResp) }, 9432, 16},
+	OpIO:               {"IO", func() Request { return new(IOReq) }, func() Response { return new(IOResp) }, 22424, 24},
+	OpGetAttr:          {"GETATTR", func() Request { return new(GetAttrReq) }, func() Response { return new(GetAttrResp) }, 18400, 34500},
+	OpSetAttr:          {"SETATTR", func() Request { return new(SetAttrReq) }, func() Response { return new(SetAttrResp) }, 52884, 16},
+	OpLookupPath:       {"LOOKUP_PATH", func() Request { return new(LookupPathReq) }, func() Response { return new(LookupPathResp) }, 22512, 8224},
+	OpCrDirent:         {"CRDIRENT", func() Request { return new(CrDirentReq) }, func() Response { return new(CrDirentResp) }, 9724, 16},
+	OpRmDirent:         {"RMDIRENT", func() Request { return new(RmDirentReq) }, func() Response { return new(RmDirentResp) }, 9656, 24},
+	OpChDirent:         {"CHDIRENT", func() Request { return new(ChDirentReq) }, func() Response { return new(ChDirentResp) }, 9664, 24},
+	OpTruncate:         {"TRUNCATE", func() Request { return new(TruncateReq) }, func() Response { return new(TruncateResp) }, 9400, 16},
+	OpMkdir:            {"MKDIR", func() Request { return new(MkdirReq) }, func() Response { return new(MkdirResp) }, 69296, 8896},
+	OpReadDir:          {"READDIR", func() Request { return new(ReadDirReq) }, func() Response { return new(ReadDirResp) }, 9400, 139304},
+	OpGetConfig:        {"GETCONFIG", func() Request { return new(GetConfigReq) }, func() Response { return new(GetConfigResp) }, 9372, 65568},
+	OpWriteCompletion:  {"WRITE_COMPLETION", nil, func() Response { return new(WriteCompletionResp) }, 0, 24},
+	OpFlush:            {"FLUSH", func() Request { return new(FlushReq) }, func() Response { return new(FlushResp) }, 9388, 16},
+	OpSetParam:         {"MGMT_SETPARAM", func() Request { return new(SetParamReq) }, func() Response { return new(SetParamResp) }, 9392, 16},
+	OpNoop:             {"MGMT_NOOP", func() Request { return new(NoopReq) }, func() Response { return new(NoopResp) }, 9372, 16},
+	OpStatFS:           {"STATFS", func() Request { return new(StatFSReq) }, func() Response { return new(StatFSResp) }, 9376, 104},
+	OpPerfMon:          {"MGMT_PERF_MON", func() Request { return new(PerfMonReq) }, func() Response { return new(PerfMonResp) }, 9388, 8240},
+	OpIterateHandles:   {"MGMT_ITERATE_HANDLES", func() Request { return new(IterateHandlesReq) }, func() Response { return new(IterateHandlesResp) }, 9392, 8224},
+	OpDspaceInfo:       {"MGMT_DSPACE_INFO_LIST", func() Request { return new(DspaceInfoReq) }, func() Response { return new(DspaceInfoResp) }, 17572, 40984},
+	OpEventMon:         {"MGMT_EVENT_MON", func() Request { return new(EventMonReq) }, func() Response { return new(EventMonResp) }, 9376, 81944},
+	OpRemoveObject:     {"MGMT_REMOVE_OBJECT", func() Request { return new(RemoveObjectReq) }, func() Response { return new(RemoveObjectResp) }, 9384, 16},
+	OpRemoveDirent:     {"MGMT_REMOVE_DIRENT", func() Request { return new(RemoveDirentReq) }, func() Response { return new(RemoveDirentResp) }, 9660, 16},
+	OpGetDirdataHandle: {"MGMT_GET_DIRDATA_HANDLE", func() Request { return new(GetDirdataHandleReq) }, func() Response { return new(GetDirdataHandleResp) }, 9384, 24},
+	OpProtoError:       {"PROTO_ERROR", nil, func() Response { return new(ProtoErrorResp) }, 9372, 16},
+	OpGetEattr:         {"GETEATTR", func() Request { return new(GetEattrReq) }, func() Response { return new(GetEattrResp) }, 9772, 131160},
+	OpSetEattr:         {"SETEATTR", func() Request { return new(SetEattrReq) }, func() Response { return new(SetEattrResp) }, 144564, 16},
+	OpDelEattr:         {"DELEATTR", func() Request { return new(DelEattrReq) }, func() Response { return new(DelEattrResp) }, 9648, 16},
+	OpListEattr:        {"LISTEATTR", func() Request { return new(ListEattrReq) }, func() Response { return new(ListEattrResp) }, 9528, 4128},
+	OpSmallIO:          {"SMALL_IO", func() Request { return new(SmallIOReq) }, func() Response { return new(SmallIOResp) }, 25916, 16424},
+	OpListAttr:         {"LISTATTR", func() Request { return new(ListAttrReq) }, func() Response { return new(ListAttrResp) }, 9868, 2066424},
+	OpBatchCreate:      {"BATCH_CREATE", func() Request { return new(BatchCreateReq) }, func() Response { return new(BatchCreateResp) }, 25780, 65560},
+	OpBatchRemove:      {"BATCH_REMOVE", func() Request { return new(BatchRemoveReq) }, func() Response { return new(BatchRemoveResp) }, 17572, 16},
+	OpUnstuff:          {"UNSTUFF", func() Request { return new(UnstuffReq) }, func() Response { return new(UnstuffResp) }, 18400, 34500},
+	OpMirror:           {"MIRROR", func() Request { return new(MirrorReq) }, func() Response { return new(MirrorResp) }, 21708, 8224},
+	OpImmCopies:        {"IMM_COPIES", func() Request { return new(ImmCopiesReq) }, func() Response { return new(ImmCopiesResp) }, 9372, 16},
+	OpTreeRemove:       {"TREE_REMOVE", func() Request { return new(TreeRemoveReq) }, func() Response { return new(TreeRemoveResp) }, 17624, 4124},
+	OpTreeGetFileSize:  {"TREE_GET_FILE_SIZE", func() Request { return new(TreeGetFileSizeReq) }, func() Response { return new(TreeGetFileSizeResp) }, 26588, 12312},
+	OpGetUID:           {"MGMT_GET_UID", func() Request { return new(GetUIDReq) }, func() Response { return new(GetUIDResp) }, 9376, 1224},
+	OpTreeSetAttr:      {"TREE_SETATTR", func() Request { return new(TreeSetAttrReq) }, func() Response { return new(TreeSetAttrResp) }, 52112, 4124},
+	OpGetDirent:        {"MGMT_GET_DIRENT", func() Request { return new(GetDirentReq) }, func() Response { return new(GetDirentResp) }, 9656, 28},
+	OpCreateRootDir:    {"MGMT_CREATE_ROOT_DIR", func() Request { return new(CreateRootDirReq) }, func() Response { return new(CreateRootDirResp) }, 9384, 16},
+	OpSplitDirent:      {"MGMT_SPLIT_DIRENT", func() Request { return new(SplitDirentReq) }, func() Response { return new(SplitDirentResp) }, 287940, 16},
+	OpAtomicEattr:      {"ATOMICEATTR", func() Request { return new(AtomicEattrReq) }, func() Response { return new(AtomicEattrResp) }, 144692, 131160},
+	OpTreeGetAttr:      {"TREE_GETATTR", func() Request { return new(TreeGetAttrReq) }, func() Response { return new(TreeGetAttrResp) }, 26592, 8216},
+	OpGetUserCert:      {"MGMT_GET_USER_CERT", nil, nil, 26300, 8216},
+	OpGetUserCertKey:   {"MGMT_GET_USER_CERT_KEYREQ", nil, nil, 9376, 8216},
+}
 
-	GetAttrReq struct {
-		Handle Handle
-		FS     FSID
-		Mask   AttrMask
-		Cred   Credential
+// operation is what there is to know of an operation; all zero for an unknown one.
+func (op Op) operation() operation {
+	if op < 0 || int(op) >= len(operations) {
+		return operation{}
 	}
-	GetAttrResp struct{ Attr Attr }
+	return operations[op]
+}
 
-	ListAttrReq struct {
-		FS      FSID
-		Mask    AttrMask
-		Handles []Handle
+func (op Op) String() string {
+	if name := op.operation().name; name != "" {
+		return name
 	}
-	ListAttrResp struct {
-		Status []Status
-		Attrs  []Attr
-	}
+	return fmt.Sprintf("Op(%d)", int32(op))
+}
 
-	SetAttrReq struct {
-		Handle Handle
-		FS     FSID
-		Attr   Attr
-		Cred   Credential
+// NewRequest is an empty request of an operation; nil if there is none.
+func NewRequest(op Op) Request {
+	if make := op.operation().request; make != nil {
+		return make()
 	}
-	SetAttrResp struct{}
+	return nil
+}
 
-	CreateReq struct {
-		FS        FSID
-		Cred      Credential
-		Attr      Attr
-		Datafiles int32 // wanted
-		Layout    Layout
+// NewResponse is an empty response of an operation; nil if there is none.
+func NewResponse(op Op) Response {
+	if make := op.operation().response; make != nil {
+		return make()
 	}
-	CreateResp struct {
-		Handle  Handle
-		Stuffed bool
-		Attr    Attr
-	}
+	return nil
+}
 
-	MkdirReq struct {
-		FS             FSID
-		Cred           Credential
-		Attr           Attr
-		Extents        []Extent
-		InitialServers int32
-		MaxServers     int32
-		SplitSize      int32
-		Layout         Layout
-	}
-	MkdirResp struct {
-		Handle     Handle
-		Capability Capability
-	}
+// MaxRequest is the largest encoding of a request, in bytes, as stock programs count it; 0
+// for an unknown operation. No more than MaxUnexpected bytes can be sent.
+func MaxRequest(op Op) int { return op.operation().maxReq }
 
-	BatchCreateReq struct {
-		FS      FSID
-		Type    ObjType
-		Count   uint32
-		Extents []Extent
-	}
-	BatchCreateResp struct{ Handles []Handle }
-
-	BatchRemoveReq struct {
-		FS      FSID
-		Handles []Handle
-	}
-	BatchRemoveResp struct{}
-
-	RemoveReq struct {
-		Handle Handle
-		FS     FSID
-		Cred   Credential
-	}
-	RemoveResp struct{}
-
-	TreeRemoveReq struct {
-		FS      FSID
-		Cred    Credential
-		Caller  uint32
-		Handles []Handle
-	}
-	TreeRemoveResp struct {
-		Caller uint32
-		Status []Status
-	}
-
-	TreeGetFileSizeReq struct {
-		FS      FSID
-		Caller  uint32
-		Retry   uint32
-		Cred    Credential
-		Handles []Handle
-	}
-	TreeGetFileSizeResp struct {
-		Caller uint32
-		Sizes  []int64
-		Errors []Status
-	}
-
-	TreeGetAttrReq struct {
-		FS      FSID
-		Caller  uint32
-		Retry   uint32
-		Cred    Credential
-		Mask    AttrMask
-		Handles []Handle
-	}
-	TreeGetAttrResp struct {
-		Caller uint32
-		Attrs  []Attr
-		Errors []Status
-	}
-
-	TreeSetAttrReq struct {
-		FS      FSID
-		Cred    Credential
-		Type    ObjType
-		Attr    Attr
-		Caller  uint32
-		Handles []Handle
-	}
-	TreeSetAttrResp struct {
-		Caller uint32
-		Status []Status
-	}
-
-	CrDirentReq struct {
-		Cred    Credential
-		Name    string
-		New     Handle
-		Dir     Handle
-		Dirdata Handle
-		FS      FSID
-	}
-	CrDirentResp struct{}
-
-	RmDirentReq struct {
-		Name    string
-		Dirdata Handle
-		FS      FSID
-	}
-	RmDirentResp struct{ Handle Handle }
-
-	ChDirentReq struct {
-		Name    string
-		New     Handle
-		Dirdata Handle
-		FS      FSID
-	}
-	ChDirentResp struct{ Old Handle }
-
-	ReadDirReq struct {
-		Dirdata Handle
-		FS      FSID
-		Count   uint32
-		Token   uint64
-	}
-	ReadDirResp struct {
-		Token   uint64
-		Version uint64
-		Entries []DirEntry
-	}
-
-	UnstuffReq struct {
-		Handle Handle
-		FS     FSID
-		Mask   AttrMask
-		Cred   Credential
-	}
-	UnstuffResp struct{ Attr Attr }
-
-	TruncateReq struct {
-		Handle Handle
-		FS     FSID
-		Size   int64
-		Flags  int32
-	}
-	TruncateResp struct{}
-
-	FlushReq struct {
-		Handle Handle
-		FS     FSID
-		Flags  int32
-	}
-	FlushResp struct{}
-
-	StatFSReq  struct{ FS FSID }
-	StatFSResp struct {
-		FS                                      FSID
-		BytesAvailable, BytesTotal              int64
-		RAMTotal, RAMFree, Load1, Load5, Load15 uint64
-		Uptime, HandlesAvailable, HandlesTotal  uint64
-	}
-
-	IOReq struct {
-		Handle     Handle
-		FS         FSID
-		Type       IOType
-		Flow       int32
-		ServerNr   uint32 // index of the datafile
-		ServerCt   uint32 // number of datafiles
-		Dist       Dist
-		Request    FileRequest
-		FileOffset int64 // within the (tiled) file request
-		Aggregate  int64 // bytes of the whole operation, over all datafiles
-	}
-	IOResp              struct{ Size int64 } // of the datafile's bytes, now
-	WriteCompletionResp struct{ Written int64 }
-
-	SmallIOReq struct {
-		Handle     Handle
-		FS         FSID
-		Type       IOType
-		ServerNr   uint32
-		ServerCt   uint32
-		Dist       Dist
-		Request    FileRequest
-		FileOffset int64
-		Aggregate  int64
-		Total      int64  // bytes of this datafile that are written; 0 for a read
-		Data       []byte // a write's bytes; a view of the message when parsed
-	}
-	SmallIOResp struct {
-		Type   IOType
-		Size   int64  // of the datafile's bytes: before a write, now for a read
-		Result int64  // bytes moved
-		Data   []byte // a read's bytes; a view of the message when parsed
-	}
-
-	GetEattrReq struct {
-		Handle Handle
-		FS     FSID
-		Keys   []string // each without its final zero, which the wire counts
-		Sizes  []int64  // room for each value
-	}
-	GetEattrResp struct {
-		Values [][]byte
-		Errors []Status
-	}
-
-	SetEattrReq struct {
-		Handle Handle
-		FS     FSID
-		Flags  int32 // 1: must be new, 2: must be there
-		Keys   []string
-		Values [][]byte
-	}
-	SetEattrResp struct{}
-
-	DelEattrReq struct {
-		Handle Handle
-		FS     FSID
-		Key    string
-	}
-	DelEattrResp struct{}
-
-	ListEattrReq struct {
-		Handle Handle
-		FS     FSID
-		Token  uint64
-		Sizes  []int64 // room for each key
-	}
-	ListEattrResp struct {
-		Token uint64
-		Keys  []string
-	}
-
-	AtomicEattrReq struct {
-		Handle Handle
-		FS     FSID
-		Flags  int32
-		Opcode int32
-		Keys   []string
-		Values [][]byte
-		Sizes  []int64
-	}
-	AtomicEattrResp struct {
-		Values [][]byte
-		Errors []Status
-	}
-
-	NoopReq  struct{}
-	NoopResp struct{}
-
-	SetParamReq struct {
-		FS    FSID
-		Param Param
-		Type  int32 // 0: Value, 1: Text
-		Value uint64
-		Text  string
-	}
-	SetParamResp struct{}
-
-	IterateHandlesReq struct {
-		FS       FSID
-		Count    int32
-		Flags    int32 // 1: reserved handles
-		Position uint64
-	}
-	IterateHandlesResp struct {
-		Position uint64
-		Handles  []Handle
-	}
-
-	DspaceInfoReq struct {
-		FS      FSID
-		Handles []Handle
-	}
-	DspaceInfo struct {
-		Error   Status
-		Handle  Handle
-		Type    ObjType
-		Size    int64
-		Dirdata Handle
-	}
-	DspaceInfoResp struct{ Infos []DspaceInfo }
-
-	PerfMonReq  struct{ Type, NextID, KeyCount, SampleCount uint32 }
-	PerfMonResp struct {
-		KeyCount, NextID uint32
-		End, Now         uint64 // ms
-		SampleCount      uint32
-		Values           []int64
-	}
-
-	EventMonReq struct{ Count uint32 }
-	MgmtEvent   struct {
-		API, Op   int32
-		Value, ID int64
-		Flags     int32
-		S, US     int32
-	}
-	EventMonResp struct{ Events []MgmtEvent }
-
-	RemoveObjectReq struct {
-		Handle Handle
-		FS     FSID
-	}
-	RemoveObjectResp struct{}
-
-	RemoveDirentReq struct {
-		Dirdata Handle
-		FS      FSID
-		Name    string
-	}
-	RemoveDirentResp struct{}
-
-	GetDirdataHandleReq struct {
-		Handle Handle
-		FS     FSID
-	}
-	GetDirdataHandleResp struct{ Handle Handle }
-
-	GetDirentReq struct {
-		Dirdata Handle
-		FS      FSID
-		Name    string
-	}
-	GetDirentResp struct {
-		Handle Handle
-		Error  Status
-	}
-
-	CreateRootDirReq struct {
-		Handle Handle
-		FS     FSID
-	}
-	CreateRootDirResp struct{}
-
-	GetUIDReq  struct{ History uint32 } // seconds
-	UIDHistory struct {
-		UID     uint32
-		Count   uint64
-		FirstS  uint64
-		FirstUS uint32
-		LastS   uint64
-		LastUS  uint32
-	}
-	GetUIDResp struct{ Users []UIDHistory }
-
-	SplitDirentReq struct {
-		FS      FSID
-		Dirdata Handle
-		Dist    Dist
-		Undo    int32
-		Handles []Handle
-		Names   []string
-	}
-	SplitDirentResp struct{}
-
-	MirrorCopy struct {
-		Handle Handle
-		Index  uint32
-	}
-	MirrorReq struct {
-		Source   Handle
-		FS       FSID
-		Dist     Dist
-		Block    uint32
-		ServerNr uint32
-		Flow     int32
-		Encoding int32
-		Copies   []MirrorCopy
-	}
-	MirrorResult struct {
-		Bytes  uint32
-		Status Status
-	}
-	MirrorResp struct {
-		Source   Handle
-		ServerNr uint32
-		Results  []MirrorResult
-	}
-
-	ImmCopiesReq  struct{}
-	ImmCopiesResp struct{}
-
-	ProtoErrorResp struct{}
-)
-
-// Param is what MGMT_SETPARAM sets.
-type Param int32
-
-// The parameters.
-const (
-	ParamDebug       Param = 1
-	ParamFSID        Param = 2
-	ParamRootHandle  Param = 3
-	ParamMode        Param = 4 // 1 normal, 2 admin
-	ParamPerfHistory Param = 5
-	ParamPerfSample  Param = 6
-	ParamEventOn     Param = 7
-	ParamEventOff    Param = 8
-	ParamSyncMeta    Param = 9
-	ParamSyncData    Param = 10
-	ParamDropCaches  Param = 11
-	ParamNoTimeouts  Param = 12
-)
+// MaxResponse is the largest encoding of a response, in bytes: what its receive is posted
+// with. It is 0 for an unknown operation.
+func MaxResponse(op Op) int { return op.operation().maxResp }

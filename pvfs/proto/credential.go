@@ -1,0 +1,73 @@
+package proto
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Limits of credentials, bytes.
+const (
+	maxIssuer      = 128
+	maxCertificate = 8192
+)
+
+func (c Credential) String() string {
+	return fmt.Sprintf("{uid=%d groups=%v %q until=%d signature=%d bytes certificate=%d bytes}",
+		c.User, c.Groups, c.Issuer, unix(c.Timeout), len(c.Signature), len(c.Certificate))
+}
+
+func (w *writer) credential(c *Credential) {
+	w.skip4()
+	w.skip4()
+	w.u32(c.User)
+	w.count(len(c.Groups))
+	for _, g := range c.Groups {
+		w.u32(g)
+	}
+	w.align8()
+	w.str(c.Issuer)
+	w.seconds(c.Timeout)
+	w.count(len(c.Signature))
+	w.bytes(c.Signature)
+	w.align8()
+	w.skip4()
+	w.count(len(c.Certificate))
+	w.bytes(c.Certificate)
+	w.align8()
+}
+
+func (r *reader) credential(c *Credential) {
+	r.skip4()
+	r.skip4()
+	c.User = r.u32("user id")
+	c.Groups = nil
+	if n := r.count("groups", MaxGroups, 4); n > 0 {
+		c.Groups = make([]uint32, n)
+		for i := range c.Groups {
+			c.Groups[i] = r.u32("groups")
+		}
+	}
+	r.align8()
+	c.Issuer = r.issuer("credential issuer")
+	c.Timeout = r.seconds("credential timeout")
+	c.Signature = r.signature("credential signature")
+	r.align8()
+	r.skip4()
+	c.Certificate = r.blob("certificate", maxCertificate)
+	r.align8()
+}
+
+// issuer takes who issued a capability or a credential.
+func (r *reader) issuer(field string) string { return r.str(field, maxIssuer) }
+
+// signature takes a signature, which the caller aligns behind.
+func (r *reader) signature(field string) []byte { return r.blob(field, MaxSignature) }
+
+// blob takes a length of at most limit, and so many bytes.
+func (r *reader) blob(field string, limit int) []byte {
+	b := r.take(field, r.count(field, limit, 1))
+	if len(b) == 0 {
+		return nil
+	}
+	return bytes.Clone(b)
+}
