@@ -1,0 +1,29 @@
+package server
+
+import (
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// flush puts what is known of an object on the disk: the bytes of a datafile, the metadata of
+// all else.
+func (s *Server) flush(_ *query, req *proto.FlushReq) (*proto.FlushResp, error) {
+	var kind proto.ObjType
+	err := s.store.View(func(tx *store.Tx) (err error) {
+		kind, err = tx.Type(req.Handle)
+		return err
+	})
+	switch {
+	case err != nil:
+	case kind == proto.TypeNone:
+		err = proto.ENOENT
+	case kind == proto.TypeDatafile:
+		err = s.store.SyncDatafile(req.Handle)
+	default:
+		err = s.store.Sync()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &proto.FlushResp{}, nil
+}

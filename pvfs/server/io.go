@@ -1,0 +1,118 @@
+package server
+
+import (
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// ioOps are the operations on the bytes of files, and what goes with them.
+var ioOps = map[proto.Op]*operation{
+	proto.OpIO: {changes: writes, flow: func(s *Server, q *query, c *rpc.Call) {
+		if err := s.io(q, c, q.req.(*proto.IOReq)); err != nil {
+			c.Fail(err)
+		}
+	}},
+	proto.OpSmallIO:  {changes: writes, run: on((*Server).smallIO)},
+	proto.OpTruncate: changes(on((*Server).truncate)),
+	proto.OpFlush:    reads(on((*Server).flush)),
+	proto.OpStatFS:   reads(on((*Server).statFS)),
+}
+
+// writes reports whether an I/O is a write.
+func writes(req proto.Request) bool {
+	switch r := req.(type) {
+	case *proto.IOReq:
+		return r.Type == proto.IOWrite
+	case *proto.SmallIOReq:
+		return r.Type == proto.IOWrite
+	}
+	return false
+}
+
+// io moves bytes of one datafile in a flow.
+func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
+	if req.Flow != proto.FlowMultiqueue {
+		return proto.EINVAL
+	}
+	if err := q.mayIO(req.Handle, req.Type); err != nil {
+		return err
+	}
+	t, err := transferOf(req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	if err != nil {
+		return err
+	}
+	data, err := s.store.OpenData(req.Handle)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = data.Close() }()
+	size, err := data.Size()
+	if err != nil {
+		return err
+	}
+	all, stored, err := t.bytes(q.ctx, size)
+	if err != nil {
+		return err
+	}
+	if req.Type == proto.IOWrite {
+		return s.writeFlow(c, data, t, size, all)
+	}
+	return s.readFlow(c, data, t, size, stored)
+}
+
+// mayIO checks that the query may read or write a datafile: its capability lists the metafile
+// that the hint names and the datafile, and allows it.
+func (q *query) mayIO(datafile proto.Handle, dir proto.IOType) error {
+	metafile := q.near()
+	if metafile == 0 {
+		return proto.EINVAL
+	}
+	switch dir {
+	case proto.IORead:
+		return q.may(proto.MayRead, metafile, datafile)
+	case proto.IOWrite:
+		return q.may(proto.MayWrite, metafile, datafile)
+	}
+	return proto.EINVAL
+}
+
+// writeFlow receives bytes straight into the datafile.
+func (s *Server) writeFlow(c *rpc.Call, data *store.Data, t transfer, size, total int64) error {
+	at := t.cursor()
+	defer at.stop()
+	write := func(part []byte, phys int64) error {
+		_, err := data.WriteAt(part, phys)
+		return err
+	}
+	written, err := c.ReceiveFlow(&proto.IOResp{Size: size}, total, func(b []byte, _ int64) error { return at.each(b, write) })
+	s.admin.perf.add(countWrite, written)
+	s.admin.perf.add(countIOWrite, written)
+	s.admin.perf.add(countFlowWrite, written)
+	if err == nil && s.store.SyncsData() {
+		err = data.Sync()
+	}
+	if err != nil {
+		return err
+	}
+	s.changes.Add(1)
+	c.Reply(&proto.WriteCompletionResp{Written: written})
+	return nil
+}
+
+// readFlow sends bytes straight from the datafile. If it got shorter meanwhile, what is missing
+// is zeros.
+func (s *Server) readFlow(c *rpc.Call, data *store.Data, t transfer, size, total int64) error {
+	at := t.cursor()
+	defer at.stop()
+	read := func(part []byte, phys int64) error {
+		n, err := data.ReadAt(part, phys)
+		clear(part[n:])
+		return err
+	}
+	sent, err := c.SendFlow(&proto.IOResp{Size: size}, total, func(b []byte, _ int64) error { return at.each(b, read) })
+	s.admin.perf.add(countRead, sent)
+	s.admin.perf.add(countIORead, sent)
+	s.admin.perf.add(countFlowRead, sent)
+	return err
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
+)
+
+// run is a run of bytes of a datafile, in the order in which they are on the wire.
+type run struct{ phys, len int64 }
+
+// transfer is one I/O on one datafile: what IO and SMALL_IO have in common.
+type transfer struct {
+	op       datatype.Op
+	datafile int
+}
+
+// transferOf checks what a request asks for. Everything in it may be hostile.
+func transferOf(d proto.Dist, nr, ct uint32, req proto.FileRequest, offset, aggregate int64) (transfer, error) {
+	if ct == 0 || ct > proto.MaxDatafiles || nr >= ct {
+		return transfer{}, fmt.Errorf("pvfs/server: datafile %d of %d: %w", nr, ct, proto.EINVAL)
+	}
+	m, err := stripe.Of(d)
+	if err == nil {
+		err = m.Check(int(ct))
+	}
+	if err == nil {
+		err = datatype.CheckIO(req, offset, aggregate)
+	}
+	if err != nil {
+		return transfer{}, fmt.Errorf("pvfs/server: %w: %w", err, proto.EINVAL)
+	}
+	op := datatype.Op{Map: m, N: int(ct), Request: req, FileOffset: offset, Aggregate: aggregate}
+	return transfer{op: op, datafile: int(nr)}, nil
+}
+
+// runs are the bytes of the transfer in the datafile. What is contiguous in the file is
+// contiguous in each of its datafiles, so this goes by regions and not by strips.
+func (t transfer) runs() iter.Seq[run] {
+	return func(yield func(run) bool) {
+		m, n := t.op.Map, t.op.N
+		var last run
+		for r := range datatype.Regions(t.op.Request, t.op.FileOffset, t.op.Aggregate) {
+			from := m.Cut(r.Off, t.datafile, n)
+			next := run{from, m.Cut(r.Off+r.Len, t.datafile, n) - from}
+			switch {
+			case next.len == 0:
+			case last.len > 0 && last.phys+last.len == next.phys:
+				last.len += next.len
+			case last.len > 0 && !yield(last):
+				return
+			default:
+				last = next
+			}
+		}
+		if last.len > 0 {
+			yield(last)
+		}
+	}
+}
+
+// checkEvery is after how many runs a walk looks whether anybody still waits for it.
+const checkEvery = 4096
+
+// bytes is how many bytes the transfer has, and how many of them a read moves if the datafile
+// has this size: it ends at the first byte beyond.
+func (t transfer) bytes(ctx context.Context, size int64) (all, stored int64, err error) {
+	ended, count := false, 0
+	for r := range t.runs() {
+		if count++; count%checkEvery == 0 && ctx.Err() != nil {
+			return 0, 0, ctx.Err()
+		}
+		all += r.len
+		if !ended {
+			in := min(max(size-r.phys, 0), r.len)
+			stored += in
+			ended = in < r.len
+		}
+	}
+	return all, stored, nil
+}
+
+// cursor goes through the runs of a transfer while its bytes go by.
+type cursor struct {
+	next func() (run, bool)
+	stop func()
+	cur  run
+	at   int64 // bytes that went by
+}
+
+// cursor begins at the first byte. The caller stops it.
+func (t transfer) cursor() *cursor {
+	c := new(cursor)
+	c.next, c.stop = iter.Pull(t.runs())
+	return c
+}
+
+// each calls f for the parts of b, the transfer's next bytes, with the place of each in the
+// datafile.
+func (c *cursor) each(b []byte, f func(part []byte, phys int64) error) error {
+	for len(b) > 0 {
+		if c.cur.len == 0 {
+			var ok bool
+			if c.cur, ok = c.next(); !ok {
+				return fmt.Errorf("pvfs/server: %d bytes beyond the transfer: %w", len(b), proto.EINVAL)
+			}
+		}
+		n := int(min(int64(len(b)), c.cur.len))
+		if err := f(b[:n], c.cur.phys); err != nil {
+			return err
+		}
+		b = b[n:]
+		c.cur.phys += int64(n)
+		c.cur.len -= int64(n)
+		c.at += int64(n)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// The modes of a server.
+const (
+	modeNormal = 1
+	modeAdmin  = 2 // changes are refused with EAGAIN
+)
+
+// admin is what management operations set and tell.
+type admin struct {
+	mode       atomic.Int32
+	noTimeouts atomic.Bool // credentials and capabilities do not expire
+	perf       perf
+	users      userLog
+}
+
+// initAdmin begins in normal mode.
+func (s *Server) initAdmin() error {
+	s.admin.mode.Store(modeNormal)
+	s.admin.perf.begin(s.began)
+	return nil
+}
+
+// manageOps are the management operations. Those that change something ask for a trusted
+// network.
+var manageOps = map[proto.Op]*operation{
+	proto.OpNoop:             reads(on((*Server).noop)),
+	proto.OpSetParam:         {manages: true, run: on((*Server).setParam)},
+	proto.OpPerfMon:          reads(trusted(on((*Server).perfMon))),
+	proto.OpEventMon:         reads(refuse),
+	proto.OpIterateHandles:   reads(trusted(on((*Server).iterateHandles))),
+	proto.OpDspaceInfo:       reads(trusted(on((*Server).dspaceInfo))),
+	proto.OpRemoveObject:     {manages: true, changes: always, run: trusted(on((*Server).removeObject))},
+	proto.OpRemoveDirent:     {manages: true, changes: always, run: trusted(on((*Server).removeDirent))},
+	proto.OpGetDirdataHandle: reads(on((*Server).getDirdataHandle)),
+	proto.OpGetUID:           reads(trusted(on((*Server).getUID))),
+	proto.OpMirror:           reads(refuse),
+	proto.OpImmCopies:        reads(refuse),
+}
+
+// refuse is for what this server plainly does not do: tracing of events, and copies of files.
+func refuse(*Server, *query) (proto.Response, error) { return nil, proto.EOPNOTSUPP }
+
+// trusted lets an operation be used from trusted networks only.
+func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
+	return func(s *Server, q *query) (proto.Response, error) {
+		if err := s.mayManage(q); err != nil {
+			return nil, err
+		}
+		return run(s, q)
+	}
+}
+
+// mayManage checks that the query comes from a trusted network, another server or the process
+// itself: EACCES.
+func (s *Server) mayManage(q *query) error {
+	if len(s.cfg.Trusted) == 0 || q.peer.IsZero() || q.fromServer() {
+		return nil
+	}
+	ep := s.ep.Load()
+	if ep == nil {
+		return proto.EACCES
+	}
+	for _, pattern := range s.cfg.Trusted {
+		if in, err := ep.QueryAddrRange(q.peer, pattern); err == nil && in {
+			return nil
+		}
+	}
+	return proto.EACCES
+}
+
+// noop does nothing.
+func (s *Server) noop(*query, *proto.NoopReq) (*proto.NoopResp, error) {
+	return &proto.NoopResp{}, nil
+}
+
+// dspaceInfo tells what objects are, each with a status of its own.
+func (s *Server) dspaceInfo(_ *query, req *proto.DspaceInfoReq) (*proto.DspaceInfoResp, error) {
+	if len(req.Handles) > proto.MaxHandles {
+		return nil, proto.EINVAL
+	}
+	resp := &proto.DspaceInfoResp{Infos: make([]proto.DspaceInfo, len(req.Handles))}
+	err := s.store.View(func(tx *store.Tx) error {
+		for i, h := range req.Handles {
+			resp.Infos[i] = s.infoOf(tx, h)
+		}
+		return nil
+	})
+	return resp, err
+}
+
+// infoOf tells what one object is.
+func (s *Server) infoOf(tx *store.Tx, h proto.Handle) proto.DspaceInfo {
+	info := proto.DspaceInfo{Handle: h}
+	o, err := tx.Get(h)
+	if err == nil {
+		info.Type = o.Type
+		switch o.Type {
+		case proto.TypeDatafile:
+			info.Size, err = s.store.Size(h)
+		case proto.TypeDirectory:
+			if len(o.DistDir.Dirdata) > 0 {
+				info.Dirdata = o.DistDir.Dirdata[0]
+			}
+		}
+	}
+	info.Error = proto.StatusOf(err)
+	return info
+}
+
+// removeObject removes one object, whatever refers to it.
+func (s *Server) removeObject(_ *query, req *proto.RemoveObjectReq) (*proto.RemoveObjectResp, error) {
+	defer s.locks.alone(req.Handle)()
+	if err := s.store.Update(func(tx *store.Tx) error { return tx.Delete(req.Handle) }); err != nil {
+		return nil, err
+	}
+	return &proto.RemoveObjectResp{}, nil
+}
+
+// removeDirent removes a name, whatever it stands for.
+func (s *Server) removeDirent(_ *query, req *proto.RemoveDirentReq) (*proto.RemoveDirentResp, error) {
+	defer s.locks.share(req.Dirdata)()
+	err := s.store.Update(func(tx *store.Tx) error {
+		_, err := tx.Unlink(req.Dirdata, req.Name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.RemoveDirentResp{}, nil
+}
+
+// getDirdataHandle tells the first of a directory's dirdata objects.
+func (s *Server) getDirdataHandle(_ *query, req *proto.GetDirdataHandleReq) (*proto.GetDirdataHandleResp, error) {
+	resp := &proto.GetDirdataHandleResp{}
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		switch {
+		case err != nil:
+			return err
+		case o.Type != proto.TypeDirectory:
+			return proto.ENOTDIR
+		case len(o.DistDir.Dirdata) == 0:
+			return fmt.Errorf("pvfs/server: directory %d has no dirdata: %w", req.Handle, proto.EIO)
+		}
+		resp.Handle = o.DistDir.Dirdata[0]
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// usersMax is how many users are remembered, and told: a stock client has room for no more.
+const usersMax = 25
+
+// userLog remembers which users sent requests lately.
+type userLog struct {
+	mu    sync.Mutex
+	users []userSeen
+}
+
+// userSeen is one user.
+type userSeen struct {
+	uid         uint32
+	count       uint64
+	first, last time.Time
+}
+
+// note counts a request of a user. Who was not seen for longest makes room.
+func (l *userLog) note(uid uint32, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	oldest := 0
+	for i := range l.users {
+		u := &l.users[i]
+		if u.uid == uid {
+			u.count, u.last = u.count+1, now
+			return
+		}
+		if u.last.Before(l.users[oldest].last) {
+			oldest = i
+		}
+	}
+	seen := userSeen{uid: uid, count: 1, first: now, last: now}
+	if len(l.users) < usersMax {
+		l.users = append(l.users, seen)
+	} else {
+		l.users[oldest] = seen
+	}
+}
+
+// since tells who was seen from a time on.
+func (l *userLog) since(from time.Time) []proto.UIDHistory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []proto.UIDHistory
+	for _, u := range l.users {
+		if u.last.Before(from) {
+			continue
+		}
+		all = append(all, proto.UIDHistory{
+			UID: u.uid, Count: u.count,
+			FirstS: uint64(u.first.Unix()), FirstUS: uint32(u.first.Nanosecond() / 1000),
+			LastS: uint64(u.last.Unix()), LastUS: uint32(u.last.Nanosecond() / 1000),
+		})
+	}
+	return all
+}
+
+// getUID tells which users sent requests in the last so many seconds.
+func (s *Server) getUID(_ *query, req *proto.GetUIDReq) (*proto.GetUIDResp, error) {
+	from := s.clock().Add(-time.Duration(req.History) * time.Second)
+	return &proto.GetUIDResp{Users: s.admin.users.since(from)}, nil
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// counter is one of the numbers that MGMT_PERF_MON tells, in its order.
+type counter int
+
+// The counters.
+const (
+	countRead       counter = iota // bytes
+	countWrite                     // bytes
+	countMetaReads                 // of the store
+	countMetaWrites                // of the store
+	countDspaceOps                 // not kept
+	countKeyvalOps                 // not kept
+	countRunning                   // requests being carried out: a state, no count
+	countRequests                  //
+	countIORead                    // bytes, by IO
+	countIOWrite                   // bytes, by IO
+	countSmallRead                 // bytes, by SMALL_IO
+	countSmallWrite                // bytes, by SMALL_IO
+	countFlowRead                  // bytes
+	countFlowWrite                 // bytes
+	countCreates                   //
+	countRemoves                   //
+	countMkdirs                    //
+	countRmdirs                    //
+	countGetAttrs                  //
+	countSetAttrs                  //
+	countIOs                       //
+	countSmallIOs                  //
+	countReadDirs                  //
+	counters        = int(iota)
+)
+
+// Limits of what is kept and told.
+const (
+	perfValues     = counters + 2 // of a sample: the counters, its time in ms, how long it lasted in ms
+	perfHistory    = 10           // samples kept, unless SETPARAM says otherwise
+	perfSamplesMax = 8192 / 8 / perfValues
+	perfInterval   = time.Second
+)
+
+// perf keeps the counters and their history: a sample of all at each interval.
+type perf struct {
+	now [counters]atomic.Int64
+
+	mu       sync.Mutex
+	history  int
+	began    time.Time    // of the current interval
+	samples  []perfSample // oldest first, history-1 at most
+	interval time.Duration
+}
+
+// perfSample is what the counters were at the end of an interval.
+type perfSample struct {
+	values [counters]int64
+	at     time.Time
+	took   time.Duration
+}
+
+// begin begins to count.
+func (p *perf) begin(now time.Time) {
+	p.history, p.began, p.interval = perfHistory, now, perfInterval
+}
+
+// every is how long to wait before the next tick.
+func (p *perf) every() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.interval
+}
+
+// add adds to a counter.
+func (p *perf) add(c counter, n int64) { p.now[c].Add(n) }
+
+// readLocked is a sample of now. The caller holds mu.
+func (p *perf) readLocked(now time.Time) perfSample {
+	s := perfSample{at: now, took: max(now.Sub(p.began), 0)}
+	for i := range s.values {
+		s.values[i] = p.now[i].Load()
+	}
+	return s
+}
+
+// tick ends an interval if it lasted long enough.
+func (p *perf) tick(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.began) < p.interval {
+		return
+	}
+	p.samples = append(p.samples, p.readLocked(now))
+	if extra := len(p.samples) - (p.history - 1); extra > 0 {
+		p.samples = append(p.samples[:0], p.samples[extra:]...)
+	}
+	p.began = now
+}
+
+// configure changes how many samples are kept, or how often one is taken; 0 leaves it.
+func (p *perf) configure(history int, interval time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if history > 0 {
+		p.history = min(history, perfSamplesMax)
+		if extra := len(p.samples) - (p.history - 1); extra > 0 {
+			p.samples = append(p.samples[:0], p.samples[extra:]...)
+		}
+	}
+	if interval > 0 {
+		p.interval = interval
+	}
+}
+
+// report is the answer to a request: the current sample, and those before from the oldest on.
+func (p *perf) report(now time.Time, keys, samples int) *proto.PerfMonResp {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	current := p.readLocked(now)
+	all := append([]perfSample{current}, p.samples[max(0, len(p.samples)-max(samples-1, 0)):]...)
+	all = all[:min(len(all), max(samples, 0))]
+	keys = min(keys, counters)
+	resp := &proto.PerfMonResp{
+		KeyCount: uint32(keys), NextID: uint32(now.UnixMilli()),
+		End: uint64(current.at.UnixMilli()), Now: uint64(now.UnixMilli()),
+		SampleCount: uint32(len(all)),
+	}
+	for _, s := range all {
+		resp.Values = append(resp.Values, s.values[:keys]...)
+		resp.Values = append(resp.Values, s.at.UnixMilli(), s.took.Milliseconds())
+	}
+	return resp
+}
+
+// perfTimers is the type of request that asks for the durations of operations.
+const perfTimers = 1
+
+// perfMon tells the counters. Durations of operations are not kept in the form that the protocol has.
+func (s *Server) perfMon(_ *query, req *proto.PerfMonReq) (*proto.PerfMonResp, error) {
+	if req.Type == perfTimers {
+		return nil, proto.EOPNOTSUPP
+	}
+	if req.Type != 0 || req.KeyCount == 0 {
+		return nil, proto.EINVAL
+	}
+	s.countRequests()
+	samples := int(min(req.SampleCount, uint32(perfSamplesMax)))
+	return s.admin.perf.report(s.clock(), int(min(req.KeyCount, uint32(counters))), samples), nil
+}
+
+// perfOps are the counters that are numbers of requests.
+var perfOps = []struct {
+	c  counter
+	op proto.Op
+}{
+	{countCreates, proto.OpCreate}, {countRemoves, proto.OpRemove}, {countMkdirs, proto.OpMkdir},
+	{countGetAttrs, proto.OpGetAttr}, {countSetAttrs, proto.OpSetAttr}, {countIOs, proto.OpIO},
+	{countSmallIOs, proto.OpSmallIO}, {countReadDirs, proto.OpReadDir},
+}
+
+// countRequests brings the counters up to date that others keep.
+func (s *Server) countRequests() {
+	p := &s.admin.perf
+	st := s.Stats()
+	total := uint64(0)
+	for _, n := range st.RPC.Ops {
+		total += n.Requests
+	}
+	p.now[countRequests].Store(int64(total))
+	p.now[countRunning].Store(int64(st.RPC.Running + st.RPC.Queued))
+	p.now[countMetaWrites].Store(int64(st.Store.Updates))
+	for _, o := range perfOps {
+		p.now[o.c].Store(int64(st.RPC.Ops[o.op].Requests))
+	}
+}
+
+// samplePerf takes samples until the server stops.
+func (s *Server) samplePerf() {
+	p := &s.admin.perf
+	for {
+		if !pause(s.ctx, p.every()) {
+			return
+		}
+		s.countRequests()
+		p.tick(s.clock())
+	}
+}

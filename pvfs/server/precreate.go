@@ -1,0 +1,205 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// How many datafiles of another server are kept ready. The first are fetched when they are first needed.
+const (
+	poolFirst = 32  // of the first batch
+	poolBatch = 512 // of later ones
+	poolLow   = 128 // below which another is fetched in the background
+	poolLoad  = proto.MaxHandles
+)
+
+// errPoolEmpty: the pools of some servers have too few handles; fill them and try again.
+var errPoolEmpty = errors.New("pvfs/server: no datafile is ready")
+
+// pools are the datafiles that other servers made ahead of need, by server. Their handles are
+// in the store's pools, so that one is taken in the transaction that uses it.
+type pools struct {
+	mu      sync.Mutex
+	fetches map[int]*fetch // under way
+	warm    map[int]bool   // servers whose pool was filled before: they get large batches
+}
+
+// fetch is a batch that is being fetched.
+type fetch struct {
+	done chan struct{}
+	err  error // valid after done
+}
+
+// poolName is the store's name of the pool of a server's datafiles.
+func (s *Server) poolName(server int) string {
+	return s.fs.Servers[server].Alias + ":" + strconv.Itoa(int(proto.TypeDatafile))
+}
+
+// takeDatafiles gives a new datafile on each of the servers, by index, in this order: those here are made, the
+// others are taken from the pools. The error wraps errPoolEmpty if one has too few:
+// call fillPools then, and the whole transaction again. Use useDatafiles, which does all that.
+func (s *Server) takeDatafiles(tx *store.Tx, servers []int, metafile proto.Handle) ([]proto.Handle, error) {
+	handles := make([]proto.Handle, 0, len(servers))
+	for _, server := range servers {
+		if server == s.me {
+			h, err := tx.Create(store.DataSpace, datafileOf(metafile))
+			if err != nil {
+				return nil, err
+			}
+			handles = append(handles, h)
+			continue
+		}
+		taken, err := tx.PoolTake(s.poolName(server), 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(taken) == 0 {
+			return nil, errPoolEmpty
+		}
+		handles = append(handles, taken[0])
+	}
+	return handles, nil
+}
+
+// datafileOf is a new datafile of a metafile; 0 if that is not known yet.
+func datafileOf(metafile proto.Handle) store.Object {
+	return store.Object{Attr: proto.Attr{Type: proto.TypeDatafile, Mask: proto.AttrType}, Parent: metafile}
+}
+
+// useDatafiles is Update for a change that takes datafiles of these servers by takeDatafiles: it
+// sees to it that there are some, and fetches more in the background when they run low.
+func (s *Server) useDatafiles(ctx context.Context, servers []int, f func(*store.Tx) error) error {
+	need := make(map[int]int)
+	for _, server := range servers {
+		if server != s.me {
+			need[server]++
+		}
+	}
+	const tries = 8 // others may take what was fetched
+	for range tries {
+		low := make(map[int]bool)
+		err := s.store.Update(func(tx *store.Tx) error {
+			clear(low)
+			if err := f(tx); err != nil {
+				return err
+			}
+			for server := range need {
+				if n, err := tx.PoolLen(s.poolName(server)); err != nil {
+					return err
+				} else if n < poolLow {
+					low[server] = true
+				}
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			for server := range low {
+				s.startFetch(server)
+			}
+			return nil
+		case !errors.Is(err, errPoolEmpty):
+			return err
+		}
+		if err := s.fillPools(ctx, need); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", proto.EAGAIN, errPoolEmpty)
+}
+
+// fillPools sees to it that each server's pool has at least so many handles.
+func (s *Server) fillPools(ctx context.Context, need map[int]int) error {
+	short := make(map[int]bool)
+	err := s.store.View(func(tx *store.Tx) error {
+		for server, n := range need {
+			have, err := tx.PoolLen(s.poolName(server))
+			if err != nil {
+				return err
+			}
+			short[server] = have < n
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var fetches []*fetch
+	for server, is := range short {
+		if is {
+			fetches = append(fetches, s.startFetch(server))
+		}
+	}
+	for _, f := range fetches {
+		select {
+		case <-f.done:
+			if f.err != nil {
+				return f.err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// startFetch fetches a batch of a server's datafiles in the background, unless that is under way.
+func (s *Server) startFetch(server int) *fetch {
+	p := &s.peers.pools
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f := p.fetches[server]; f != nil {
+		return f
+	}
+	f := &fetch{done: make(chan struct{})}
+	if s.ctx.Err() != nil {
+		f.err = errNoPeers
+		close(f.done)
+		return f
+	}
+	if p.fetches == nil {
+		p.fetches, p.warm = make(map[int]*fetch), make(map[int]bool)
+	}
+	p.fetches[server] = f
+	count := poolFirst
+	if p.warm[server] {
+		count = poolBatch
+	}
+	s.work.Go(func() {
+		f.err = s.fetchDatafiles(server, count)
+		p.mu.Lock()
+		delete(p.fetches, server)
+		p.warm[server] = f.err == nil
+		p.mu.Unlock()
+		close(f.done)
+	})
+	return f
+}
+
+// fetchDatafiles has a server make datafiles and puts them into its pool. What was made but not
+// put there, because this server ended between the two, fsck finds.
+func (s *Server) fetchDatafiles(server, count int) error {
+	req := &proto.BatchCreateReq{
+		FS: s.fs.ID, Type: proto.TypeDatafile, Count: uint32(min(count, poolLoad)),
+		Extents: s.fs.Servers[server].Data,
+	}
+	var resp proto.BatchCreateResp
+	if err := s.call(s.ctx, server, &proto.Header{Capability: s.serverCapability()}, req, &resp); err != nil {
+		return err
+	}
+	for _, h := range resp.Handles {
+		if owner, ok := s.fs.Owner(h); !ok || owner != server || !s.fs.IsData(h) {
+			return fmt.Errorf("pvfs/server: %s made datafile %d, which is not its own: %w", s.fs.Servers[server].Alias, h, proto.EPROTO)
+		}
+	}
+	if len(resp.Handles) == 0 {
+		return fmt.Errorf("pvfs/server: %s made no datafile: %w", s.fs.Servers[server].Alias, proto.ENOSPC)
+	}
+	return s.store.Update(func(tx *store.Tx) error { return tx.PoolPut(s.poolName(server), resp.Handles...) })
+}
