@@ -1,0 +1,97 @@
+package fstest
+
+import (
+	"io"
+	"time"
+)
+
+// FS is a file system as one user sees it. Names are relative to where the suite may work,
+// with slashes and without a leading one; "." is that place itself. Flags are those of package
+// os. Modes are the nine bits of access, 02000 and 04000.
+//
+// Errors answer to errors.Is with the syscall.Errno that POSIX names. The methods may be
+// called by several goroutines.
+type FS interface {
+	// Open opens a file, and creates it with os.O_CREATE. It follows symbolic links.
+	Open(name string, flag int, mode uint32) (File, error)
+	Mkdir(name string, mode uint32) error
+	// Remove removes a file, a symbolic link or an empty directory.
+	Remove(name string) error
+	Rename(from, to string) error
+	Symlink(target, name string) error
+	Readlink(name string) (string, error)
+	Stat(name string) (Info, error)
+	Lstat(name string) (Info, error)
+	// ReadDir gives the names in a directory in any order, without "." and "..".
+	ReadDir(name string) ([]Entry, error)
+	// Truncate, Chmod, Chown, Chtimes and those of extended attributes follow symbolic links.
+	Truncate(name string, size int64) error
+	Chmod(name string, mode uint32) error
+	// Chown leaves alone what is -1.
+	Chown(name string, uid, gid int) error
+	// Chtimes leaves alone what is the zero time.
+	Chtimes(name string, access, modified time.Time) error
+	// Setxattr creates or replaces with flag 0, only creates with XattrCreate, only replaces
+	// with XattrReplace. Keys begin with "user.".
+	Setxattr(name, key string, value []byte, flag int) error
+	Getxattr(name, key string) ([]byte, error)
+	// Listxattr gives the keys that begin with "user.", in any order.
+	Listxattr(name string) ([]string, error)
+	Removexattr(name, key string) error
+	Space() (Space, error)
+}
+
+// The flags of Setxattr.
+const (
+	XattrCreate  = 1
+	XattrReplace = 2
+)
+
+// File is an open file.
+type File interface {
+	io.ReadWriteSeeker
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Stat() (Info, error)
+	Truncate(size int64) error
+	Sync() error
+}
+
+// Kind is what a name stands for.
+type Kind string
+
+// The kinds there are.
+const (
+	IsFile    Kind = "file"
+	IsDir     Kind = "directory"
+	IsSymlink Kind = "symlink"
+)
+
+// Info describes an object. Size is that of a file in bytes, or of a symlink's target; that of a directory is
+// not looked at.
+type Info struct {
+	Kind                       Kind
+	Mode                       uint32
+	UID, GID                   uint32
+	Size                       int64
+	Accessed, Modified, Change time.Time
+}
+
+// Entry is a name in a directory. Kind may be empty where a listing does not tell it.
+type Entry struct {
+	Name string
+	Kind Kind
+}
+
+// Space is what a file system has room for, in bytes.
+type Space struct{ Total, Free int64 }
+
+// User is for whom a call is made. The first group is that of new files.
+type User struct {
+	UID    uint32
+	Groups []uint32
+}
+
+// Root may do everything.
+var Root = User{UID: 0, Groups: []uint32{0}}
