@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Truncate makes a file that long: what is over is gone, what is missing reads as zeros.
+func (f *FS) Truncate(ctx context.Context, name string, size int64) error {
+	return pathError("truncate", name, f.onNode(ctx, name, true, func(p *place) error {
+		return f.truncate(ctx, p.node, size)
+	}))
+}
+
+// truncate cuts all datafiles of a file.
+func (f *FS) truncate(ctx context.Context, n *inode, size int64) error {
+	if size < 0 {
+		return proto.EINVAL
+	}
+	l, err := f.layout(ctx, n)
+	if err == nil && l.stuffed {
+		// Another client may have unstuffed it.
+		n.changed()
+		l, err = f.layout(ctx, n)
+	}
+	if err == nil && l.stuffed && size > l.place.StripSize() {
+		l, err = f.unstuff(ctx, n)
+	}
+	if err != nil {
+		return err
+	}
+	err = f.shown(ctx, n, proto.MayWrite, func(h *proto.Header) error {
+		return all(len(l.datafiles), func(i int) error {
+			cut := l.place.Cut(size, i, len(l.datafiles))
+			req := &proto.TruncateReq{Handle: l.datafiles[i], FS: f.cfg.ID, Size: cut}
+			return f.call(ctx, l.datafiles[i], h, req, &proto.TruncateResp{})
+		})
+	})
+	n.resized()
+	if err != nil {
+		return err
+	}
+	return f.modified(ctx, n)
+}
+
+// Sync returns when the bytes and the attributes of what a name leads to are as safe as the servers
+// keep them.
+func (f *FS) Sync(ctx context.Context, name string) error {
+	return pathError("sync", name, f.onNode(ctx, name, true, func(p *place) error {
+		return f.flush(ctx, p.node)
+	}))
+}
+
+// flush asks the servers of an object and of its datafiles to write out what they have of it.
+func (f *FS) flush(ctx context.Context, n *inode) error {
+	a, err := f.attrs(ctx, n)
+	if err != nil {
+		return err
+	}
+	handles := append([]proto.Handle{n.handle}, a.Datafiles...)
+	return all(len(handles), func(i int) error {
+		return f.call(ctx, handles[i], hinted(proto.Capability{}, n.handle), &proto.FlushReq{Handle: handles[i], FS: f.cfg.ID}, &proto.FlushResp{})
+	})
+}

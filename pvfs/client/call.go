@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+)
+
+// server is one of the file system's.
+type server struct {
+	alias   string
+	address string // the one that is used, of the addresses in the configuration
+	addr    bmi.Addr
+}
+
+// owner is the index of the server that has an object. A handle of nobody is ENXIO.
+func (c *core) owner(h proto.Handle) (int, error) {
+	s, ok := c.cfg.Owner(h)
+	if !ok || s >= len(c.servers) {
+		return 0, proto.ENXIO
+	}
+	return s, nil
+}
+
+// call sends a request to the server of an object, and repeats it if no answer comes. The error is
+// a proto.Status or an *rpc.CallError.
+func (c *core) call(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) error {
+	s, err := c.owner(object)
+	if err != nil {
+		return err
+	}
+	_, err = c.exchange(ctx, s, h, req, resp)
+	return err
+}
+
+// callTwice is call for a request that is not the same when it is done twice: repeated tells
+// that it may have been, by a request before the one that was answered.
+func (c *core) callTwice(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) (repeated bool, err error) {
+	s, err := c.owner(object)
+	if err != nil {
+		return false, err
+	}
+	return c.exchange(ctx, s, h, req, resp)
+}
+
+// exchange sends a request to a server, and repeats it if no answer comes.
+func (c *core) exchange(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) (repeated bool, err error) {
+	for try := 0; ; try++ {
+		err = c.send(ctx, server, h, req, resp)
+		if err == nil || !passing(err) || try >= c.retryLimit {
+			return repeated, err
+		}
+		repeated = repeated || !errors.Is(err, rpc.ErrNotSent)
+		c.opt.Log.Warn("pvfs: a server did not answer, trying again", "server", c.servers[server].alias, "error", err)
+		if stop := c.pause(ctx, c.retryDelay); stop != nil {
+			return repeated, err
+		}
+	}
+}
+
+// passing tells whether a request that failed so is worth another try.
+func passing(err error) bool {
+	var status proto.Status
+	switch {
+	case errors.As(err, &status):
+		return false // the server answered
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, rpc.ErrClosed),
+		errors.Is(err, rpc.ErrTooLong), errors.Is(err, rpc.ErrBadAnswer), errors.Is(err, bmi.ErrClosed),
+		errors.Is(err, bmi.ErrUnknownMethod), errors.Is(err, bmi.ErrBadAddress):
+		return false
+	}
+	return true
+}
+
+// unsure tells whether the request may have been carried out although it failed.
+func unsure(err error) bool {
+	return errors.Is(err, rpc.ErrNoAnswer) || errors.Is(err, rpc.ErrBadAnswer)
+}
+
+// pause waits.
+func (c *core) pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closed:
+		return rpc.ErrClosed
+	case <-t.C:
+		return nil
+	}
+}
+
+// all runs do for 0 to n-1 at once and returns the first error by index. All have returned then.
+func all(n int, do func(i int) error) error {
+	if n == 1 {
+		return do(0)
+	}
+	errs := make([]error, n)
+	done := make(chan struct{}, n)
+	for i := range n {
+		go func() {
+			errs[i] = do(i)
+			done <- struct{}{}
+		}()
+	}
+	for range n {
+		<-done
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package client
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/binary"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// The wait before an operation on a directory is tried again that its server answered EAGAIN: the
+// directory is being divided. It doubles.
+const (
+	dirRetryAfter = 2 * time.Millisecond
+	dirRetryMax   = 500 * time.Millisecond
+	dirRetriesMax = 40 // what the configuration allows for a server that does not answer, at most
+)
+
+// bucket is the index of the dirdata object that has a name.
+func bucket(d *proto.DistDir, name string) (int, bool) {
+	if len(d.Dirdata) == 0 {
+		return 0, false
+	}
+	sum := md5.Sum([]byte(name))
+	hash := binary.LittleEndian.Uint64(sum[8:])
+	for height := min(max(d.TreeHeight, 0), 31); ; height-- {
+		i := int(hash & (1<<height - 1))
+		if active(d, i) {
+			return i, true
+		}
+		if height == 0 {
+			return 0, false
+		}
+	}
+}
+
+// active tells whether a dirdata object has entries.
+func active(d *proto.DistDir, i int) bool {
+	word := i / 32
+	return i < len(d.Dirdata) && word < len(d.Bitmap) && d.Bitmap[word]&(1<<(i%32)) != 0
+}
+
+// dirdatas are the dirdata objects that have entries.
+func dirdatas(d *proto.DistDir) (all []proto.Handle) {
+	for i, h := range d.Dirdata {
+		if active(d, i) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// directory are the attributes of one; what is none is ENOTDIR.
+func (f *FS) directory(ctx context.Context, dir *inode) (proto.Attr, error) {
+	a, err := f.attrs(ctx, dir)
+	if err == nil && a.Type != proto.TypeDirectory {
+		err = proto.ENOTDIR
+	}
+	return a, err
+}
+
+// entry does something with a name in a directory, which needs the rights to write there. It looks up which
+// dirdata object has the name, and again if the directory was divided meanwhile.
+func (f *FS) entry(ctx context.Context, dir *inode, name string, do func(h *proto.Header, dirdata proto.Handle) error) error {
+	wait := dirRetryAfter
+	for try := 0; ; try++ {
+		err := f.shown(ctx, dir, proto.MayWrite|proto.MayExec, func(h *proto.Header) error {
+			a, err := f.directory(ctx, dir)
+			if err != nil {
+				return err
+			}
+			i, ok := bucket(&a.DistDir, name)
+			if !ok {
+				return proto.EIO
+			}
+			return do(h, a.DistDir.Dirdata[i])
+		})
+		if status(err) != proto.EAGAIN || try >= dirRetriesMax || f.retryLimit == 0 {
+			return err
+		}
+		dir.changed()
+		if try == 0 {
+			continue // the usual case: the division is over
+		}
+		if stop := f.pause(ctx, wait); stop != nil {
+			return stop
+		}
+		wait = min(2*wait, dirRetryMax)
+	}
+}
+
+// crdirent makes an entry. It fails with EEXIST if the name is there.
+func (f *FS) crdirent(ctx context.Context, dir *inode, name string, h proto.Handle) error {
+	err := f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		req := &proto.CrDirentReq{Cred: f.cred(), Name: name, New: h, Dir: dir.handle, Dirdata: dirdata, FS: f.cfg.ID}
+		repeated, err := f.callTwice(ctx, dirdata, hd, req, &proto.CrDirentResp{})
+		if repeated && status(err) == proto.EEXIST && f.leadsTo(ctx, dir, name, h) {
+			return nil // it was the first request that made it
+		}
+		return err
+	})
+	f.entryChanged(dir, name, h, err)
+	return err
+}
+
+// rmdirent removes an entry and returns what it led to: 0 if that is not known, because the answer
+// to the request that removed it was lost.
+func (f *FS) rmdirent(ctx context.Context, dir *inode, name string) (h proto.Handle, err error) {
+	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		var resp proto.RmDirentResp
+		req := &proto.RmDirentReq{Name: name, Dirdata: dirdata, FS: f.cfg.ID}
+		repeated, err := f.callTwice(ctx, dirdata, hd, req, &resp)
+		if repeated && status(err) == proto.ENOENT {
+			return nil
+		}
+		h = resp.Handle
+		return err
+	})
+	f.entryChanged(dir, name, 0, err)
+	return h, err
+}
+
+// chdirent makes an entry lead to another object and returns the one before: 0 if that is not known.
+func (f *FS) chdirent(ctx context.Context, dir *inode, name string, h proto.Handle) (old proto.Handle, err error) {
+	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		var resp proto.ChDirentResp
+		req := &proto.ChDirentReq{Name: name, New: h, Dirdata: dirdata, FS: f.cfg.ID}
+		repeated, err := f.callTwice(ctx, dirdata, hd, req, &resp)
+		old = resp.Old
+		if repeated && old == h {
+			old = 0
+		}
+		return err
+	})
+	f.entryChanged(dir, name, h, err)
+	return old, err
+}
+
+// entryChanged keeps what became of a name.
+func (f *FS) entryChanged(dir *inode, name string, h proto.Handle, err error) {
+	if err != nil {
+		h = 0 // not known
+	}
+	f.names.set(f.user, dir.handle, name, h, f.opt.Clock())
+	dir.touched()
+}
+
+// leadsTo asks a server whether a name leads to an object.
+func (f *FS) leadsTo(ctx context.Context, dir *inode, name string, h proto.Handle) bool {
+	all, err := f.lookup(ctx, dir, []string{name})
+	return err == nil && all[0].handle == h
+}

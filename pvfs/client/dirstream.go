@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"io"
+	"io/fs"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// A dirStream is how far ReadDir of an open directory has come.
+type dirStream struct {
+	reader dirReader
+	left   []*dirEntry
+	ended  bool
+}
+
+// ReadDir reads a directory on: n entries at most, in the order of its servers, and io.EOF at the end; or all that
+// is left if n ≤ 0.
+func (f *File) ReadDir(n int) ([]fs.DirEntry, error) { return f.ReadDirCtx(f.fsys.ctx, n) }
+
+// ReadDirCtx is ReadDir with a context.
+func (f *File) ReadDirCtx(ctx context.Context, n int) ([]fs.DirEntry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, pathError("readdir", f.name, fs.ErrClosed)
+	}
+	if f.dir == nil {
+		f.dir = &dirStream{reader: dirReader{f: f.fsys, dir: f.node}}
+	}
+	list, err := f.dir.read(ctx, f.fsys, n)
+	if err == io.EOF {
+		return nil, io.EOF
+	}
+	return list, pathError("readdir", f.name, err)
+}
+
+// RewindDir lets ReadDir begin again.
+func (f *File) RewindDir() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dir = nil
+}
+
+func (d *dirStream) read(ctx context.Context, f *FS, n int) (list []fs.DirEntry, err error) {
+	for !d.ended && (n <= 0 || len(list) < n) {
+		if len(d.left) == 0 {
+			if err = d.more(ctx, f); err != nil {
+				break
+			}
+		}
+		take := len(d.left)
+		if n > 0 {
+			take = min(take, n-len(list))
+		}
+		for _, e := range d.left[:take] {
+			list = append(list, e)
+		}
+		d.left = d.left[take:]
+	}
+	if n > 0 && len(list) == 0 && err == nil {
+		return nil, io.EOF
+	}
+	return list, err
+}
+
+func (d *dirStream) more(ctx context.Context, f *FS) error {
+	entries, err := d.reader.next(ctx)
+	if err != nil {
+		return err
+	}
+	d.ended = len(entries) == 0
+	d.left, err = f.describeAll(ctx, entries, false)
+	return err
+}
+
+// Entries goes through a directory in the order of its servers. It keeps only some hundreds of entries at a time, so that a
+// directory may be larger than memory. An error ends it.
+func (f *FS) Entries(ctx context.Context, name string) func(yield func(proto.DirEntry, error) bool) {
+	return func(yield func(proto.DirEntry, error) bool) {
+		err := f.onNode(ctx, name, true, func(p *place) error {
+			r := &dirReader{f: f, dir: p.node}
+			for {
+				some, err := r.next(ctx)
+				if err != nil || len(some) == 0 {
+					return err
+				}
+				p.cached = false // what was handed over cannot be begun again
+				for _, e := range some {
+					if !yield(e, nil) {
+						return nil
+					}
+				}
+			}
+		})
+		if err != nil {
+			yield(proto.DirEntry{}, pathError("readdir", name, err))
+		}
+	}
+}

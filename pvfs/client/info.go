@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// The bits of a mode on the wire beside 0777.
+const (
+	permSetGID = 0o2000
+	permSetUID = 0o4000
+	permsAll   = 0o777 | permSetGID | permSetUID
+)
+
+// permsOf is a mode as it is on the wire. The sticky bit does not exist there.
+func permsOf(m fs.FileMode) uint32 {
+	perms := uint32(m.Perm())
+	if m&fs.ModeSetuid != 0 {
+		perms |= permSetUID
+	}
+	if m&fs.ModeSetgid != 0 {
+		perms |= permSetGID
+	}
+	return perms
+}
+
+// modeOf is the mode of an object.
+func modeOf(typ proto.ObjType, perms uint32) fs.FileMode {
+	m := fs.FileMode(perms & 0o777)
+	if perms&permSetUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	if perms&permSetGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	return m | typeOf(typ)
+}
+
+func typeOf(typ proto.ObjType) fs.FileMode {
+	switch typ {
+	case proto.TypeMetafile:
+		return 0
+	case proto.TypeDirectory:
+		return fs.ModeDir
+	case proto.TypeSymlink:
+		return fs.ModeSymlink
+	}
+	return fs.ModeIrregular
+}
+
+// dirSize is what directories tell as their size, bytes.
+const dirSize = 4096
+
+// Info is what is known of a file. It implements fs.FileInfo; Sys returns itself.
+type Info struct {
+	name   string
+	Handle proto.Handle
+	Attr   proto.Attr // all attributes, without a capability. It must not be changed
+	size   int64
+}
+
+// Name is the last part of the name.
+func (i *Info) Name() string { return i.name }
+
+// Size is the length of a file, or of a symlink's target, in bytes.
+func (i *Info) Size() int64 { return i.size }
+
+// Mode is the type and the permissions.
+func (i *Info) Mode() fs.FileMode { return modeOf(i.Attr.Type, i.Attr.Perms) }
+
+// ModTime is when the bytes or the entries were changed, in whole seconds.
+func (i *Info) ModTime() time.Time { return time.Unix(i.Attr.MTime, 0) }
+
+// AccessTime and ChangeTime are the other times.
+func (i *Info) AccessTime() time.Time { return time.Unix(i.Attr.ATime, 0) }
+
+// ChangeTime is when the attributes were changed.
+func (i *Info) ChangeTime() time.Time { return time.Unix(i.Attr.CTime, 0) }
+
+// IsDir tells whether it is a directory.
+func (i *Info) IsDir() bool { return i.Attr.Type == proto.TypeDirectory }
+
+// Sys is the Info itself.
+func (i *Info) Sys() any { return i }
+
+// Stuffed tells whether a file's bytes are all in its first datafile.
+func (i *Info) Stuffed() bool { return stuffed(&i.Attr) }
+
+// BlockSize is the best size of an I/O, in bytes.
+func (i *Info) BlockSize() int64 {
+	if l, err := layoutOf(&inode{handle: i.Handle}, &i.Attr); err == nil {
+		return l.place.BlockSize(len(l.datafiles))
+	}
+	return dirSize
+}
+
+// String is the line that ls -l would write.
+func (i *Info) String() string { return fs.FormatFileInfo(i) }
+
+// infoOf describes an object.
+func (f *FS) infoOf(ctx context.Context, n *inode, name string) (*Info, error) {
+	a, err := f.attrsNow(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	i := &Info{name: name, Handle: n.handle, Attr: a}
+	i.Attr.Capability = proto.Capability{}
+	i.Attr.Mask &^= proto.AttrCapability
+	switch a.Type {
+	case proto.TypeMetafile:
+		i.size, err = f.sizeOf(ctx, n)
+	case proto.TypeSymlink:
+		i.size = int64(len(a.Target))
+	case proto.TypeDirectory:
+		i.size = dirSize
+	}
+	return i, err
+}
+
+// StatCtx describes what a name leads to.
+func (f *FS) StatCtx(ctx context.Context, name string) (*Info, error) {
+	return f.statPath(ctx, "stat", name, true)
+}
+
+// LstatCtx describes what a name leads to, a symlink itself.
+func (f *FS) LstatCtx(ctx context.Context, name string) (*Info, error) {
+	return f.statPath(ctx, "lstat", name, false)
+}
+
+func (f *FS) statPath(ctx context.Context, op, name string, follow bool) (info *Info, err error) {
+	err = f.onNode(ctx, name, follow, func(p *place) error {
+		info, err = f.infoOf(ctx, p.node, lastPart(name))
+		return err
+	})
+	return info, pathError(op, name, err)
+}
+
+// ReadLinkCtx is where a symlink leads.
+func (f *FS) ReadLinkCtx(ctx context.Context, name string) (target string, err error) {
+	err = f.onNode(ctx, name, false, func(p *place) error {
+		a, err := f.attrs(ctx, p.node)
+		if err == nil && a.Type != proto.TypeSymlink {
+			err = proto.EINVAL
+		}
+		target = a.Target
+		return err
+	})
+	return target, pathError("readlink", name, err)
+}
+
+// A dirEntry is an fs.DirEntry.
+type dirEntry struct {
+	f      *FS
+	name   string
+	handle proto.Handle
+	typ    fs.FileMode
+	info   *Info // nil: to be asked for
+}
+
+func (e *dirEntry) Name() string      { return e.name }
+func (e *dirEntry) IsDir() bool       { return e.typ.IsDir() }
+func (e *dirEntry) Type() fs.FileMode { return e.typ }
+func (e *dirEntry) String() string    { return fs.FormatDirEntry(e) }
+
+// Info asks for what is not known, with the context of the FS.
+func (e *dirEntry) Info() (fs.FileInfo, error) {
+	if e.info != nil {
+		return e.info, nil
+	}
+	n := e.f.table.get(e.handle)
+	defer e.f.put(n)
+	i, err := e.f.infoOf(e.f.ctx, n, e.name)
+	if err != nil {
+		return nil, pathError("stat", e.name, err)
+	}
+	return i, nil
+}

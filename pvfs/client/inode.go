@@ -1,0 +1,335 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
+)
+
+// An inode is what is known of an object. There is one for each handle in use, so that
+// whoever changes the object lets everybody of this client see it.
+type inode struct {
+	handle proto.Handle
+	refs   int     // of open files and of operations under way; the table's
+	orphan *orphan // the name is gone, the object goes with the last reference; the table's
+
+	mu     sync.Mutex
+	epoch  uint64 // counts changes: what was asked for before one is not kept after it
+	attr   proto.Attr
+	at     time.Time // when attr was asked for; zero: it is not there
+	times  bool      // attr's times are current
+	size   int64
+	sizeAt time.Time // when size was asked for; zero: it is not there
+	grants []grant
+}
+
+// A grant is a capability as it was issued to a user.
+type grant struct {
+	user *user
+	cap  proto.Capability
+	at   time.Time
+}
+
+// grantMargin is how long before its end a capability is renewed.
+const grantMargin = 30 * time.Second
+
+// whole tells whether attributes are all that there are of an object, not just the common ones.
+func whole(a *proto.Attr) bool {
+	switch a.Type {
+	case proto.TypeMetafile:
+		return a.Mask&(proto.AttrDist|proto.AttrDatafiles) == proto.AttrDist|proto.AttrDatafiles
+	case proto.TypeDirectory:
+		return a.Mask&proto.AttrDistDir != 0
+	case proto.TypeSymlink:
+		return a.Mask&proto.AttrTarget != 0
+	}
+	return true
+}
+
+// mark is the inode's epoch, to be given to learn with what is asked for from now on.
+func (n *inode) mark() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.epoch
+}
+
+// learn takes over attributes that came from a server and were asked for at a time and epoch.
+func (n *inode) learn(u *user, a *proto.Attr, at time.Time, epoch uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if epoch != n.epoch {
+		return
+	}
+	if a.Mask&proto.AttrCapability != 0 {
+		n.grantLocked(u, a.Capability, at)
+	}
+	if !whole(a) {
+		if n.at.IsZero() || n.attr.Type != a.Type {
+			return
+		}
+		n.attr.Owner, n.attr.Group, n.attr.Perms = a.Owner, a.Group, a.Perms
+		n.attr.ATime, n.attr.MTime, n.attr.CTime = a.ATime, a.MTime, a.CTime
+		n.times = true
+		return
+	}
+	n.attr, n.at, n.times = *a, at, true
+	n.attr.Capability = proto.Capability{}
+	n.attr.Mask &^= proto.AttrCapability
+	if stuffed(a) {
+		n.size, n.sizeAt = int64(a.StuffedSize), at
+	}
+}
+
+func (n *inode) grantLocked(u *user, c proto.Capability, at time.Time) {
+	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.user == u || !g.cap.Timeout.After(at) })
+	n.grants = append(n.grants, grant{u, c, at})
+}
+
+// changed forgets what is known: the object was changed by this client, or is not what it was.
+func (n *inode) changed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.epoch++
+	n.at, n.sizeAt, n.grants = time.Time{}, time.Time{}, nil
+}
+
+// touched forgets the times: an entry of the directory or a byte of the file was changed.
+func (n *inode) touched() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.epoch++
+	n.times = false
+}
+
+// resized forgets the size and the times: the file was written to or truncated.
+func (n *inode) resized() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.epoch++
+	n.times, n.sizeAt = false, time.Time{}
+}
+
+// disown forgets the capabilities.
+func (n *inode) disown() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.epoch++
+	n.grants = nil
+}
+
+// kept gives the attributes if they are young enough, and current ones if times are asked for.
+func (n *inode) kept(now time.Time, age time.Duration, times bool) (proto.Attr, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	ok := !n.at.IsZero() && now.Sub(n.at) < age && (n.times || !times)
+	return n.attr, ok
+}
+
+// keptSize gives the size if it is young enough.
+func (n *inode) keptSize(now time.Time, age time.Duration) (int64, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.size, !n.sizeAt.IsZero() && now.Sub(n.sizeAt) < age
+}
+
+// learnSize takes over a size.
+func (n *inode) learnSize(size int64, at time.Time, epoch uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if epoch == n.epoch {
+		n.size, n.sizeAt = size, at
+	}
+}
+
+// grant gives a capability that was issued to u, at most age ago, and is still good.
+func (n *inode) grant(u *user, now time.Time, age time.Duration) (proto.Capability, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, g := range n.grants {
+		if g.user == u && now.Sub(g.at) < age && g.cap.Timeout.Sub(now) > grantMargin {
+			return g.cap, true
+		}
+	}
+	return proto.Capability{}, false
+}
+
+// stuffed tells whether a metafile's bytes are in one datafile until it is unstuffed.
+func stuffed(a *proto.Attr) bool {
+	return a.Type == proto.TypeMetafile && a.Mask&proto.AttrUnstuffed == 0
+}
+
+// fetch asks for all attributes of an object and for a capability.
+func (f *FS) fetch(ctx context.Context, n *inode) (proto.Attr, error) {
+	epoch, at := n.mark(), f.opt.Clock()
+	req := &proto.GetAttrReq{Handle: n.handle, FS: f.cfg.ID, Mask: proto.AttrStat, Cred: f.cred()}
+	var resp proto.GetAttrResp
+	if err := f.call(ctx, n.handle, hinted(proto.Capability{}, n.handle), req, &resp); err != nil {
+		if status(err) == proto.ENOENT {
+			n.changed()
+		}
+		return proto.Attr{}, err
+	}
+	n.learn(f.user, &resp.Attr, at, epoch)
+	return resp.Attr, nil
+}
+
+// attrs are the attributes of an object, as kept or asked for.
+func (f *FS) attrs(ctx context.Context, n *inode) (proto.Attr, error) {
+	if a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false); ok {
+		return a, nil
+	}
+	return f.fetch(ctx, n)
+}
+
+// attrsNow are attributes whose times are current, too.
+func (f *FS) attrsNow(ctx context.Context, n *inode) (proto.Attr, error) {
+	if a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, true); ok {
+		return a, nil
+	}
+	return f.fetch(ctx, n)
+}
+
+// capability is one that a server issued to the view's user for an object: fresh if it was asked for now.
+func (f *FS) capability(ctx context.Context, n *inode) (c proto.Capability, fresh bool, err error) {
+	if c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime); ok {
+		return c, false, nil
+	}
+	a, err := f.fetch(ctx, n)
+	if err != nil {
+		return proto.Capability{}, true, err
+	}
+	return a.Capability, true, nil
+}
+
+// shown does something that needs a capability of an object: a second time with a new one if the first was refused
+// and not fresh. Rights that it certainly needs are asked of the capability first.
+func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *proto.Header) error) error {
+	for {
+		c, fresh, err := f.capability(ctx, n)
+		if err != nil {
+			return err
+		}
+		if c.Mask&need == need {
+			err = do(hinted(c, n.handle))
+		} else {
+			err = proto.EACCES
+		}
+		if s := status(err); fresh || s != proto.EACCES && s != proto.EAGAIN && s != proto.EPERM {
+			return err
+		}
+		n.disown()
+	}
+}
+
+// A layout says where the bytes of a file are.
+type layout struct {
+	dist      proto.Dist
+	place     stripe.Map
+	datafiles []proto.Handle
+	// stuffed: there is one datafile, and only bytes of the first strip may be there until the
+	// file is unstuffed.
+	stuffed bool
+}
+
+// layoutOf is the layout that attributes tell, checked.
+func layoutOf(n *inode, a *proto.Attr) (layout, error) {
+	switch {
+	case a.Type == proto.TypeDirectory:
+		return layout{}, proto.EISDIR
+	case a.Type != proto.TypeMetafile || len(a.Datafiles) == 0:
+		return layout{}, fmt.Errorf("object %d has no bytes: %w", n.handle, proto.EINVAL)
+	}
+	m, err := stripe.Of(a.Dist)
+	if err == nil {
+		err = m.Check(len(a.Datafiles))
+	}
+	if err != nil {
+		return layout{}, fmt.Errorf("file %d: %w: %w", n.handle, proto.EIO, err)
+	}
+	return layout{a.Dist, m, a.Datafiles, stuffed(a)}, nil
+}
+
+// layout is where the bytes of a file are, as kept or asked for.
+func (f *FS) layout(ctx context.Context, n *inode) (layout, error) {
+	a, err := f.attrs(ctx, n)
+	if err != nil {
+		return layout{}, err
+	}
+	return layoutOf(n, &a)
+}
+
+// unstuff gives a stuffed file its other datafiles.
+func (f *FS) unstuff(ctx context.Context, n *inode) (layout, error) {
+	var resp proto.UnstuffResp
+	at := f.opt.Clock()
+	err := f.shown(ctx, n, proto.MayWrite, func(h *proto.Header) error {
+		req := &proto.UnstuffReq{Handle: n.handle, FS: f.cfg.ID, Mask: proto.AttrUnstuff, Cred: f.cred()}
+		return f.call(ctx, n.handle, h, req, &resp)
+	})
+	if err != nil {
+		return layout{}, err
+	}
+	n.changed()
+	if a := &resp.Attr; whole(a) && a.Mask&proto.AttrCommon == proto.AttrCommon {
+		n.learn(f.user, a, at, n.mark())
+	}
+	return layoutOf(n, &resp.Attr)
+}
+
+// sizeOf is the size of a file in bytes, as kept or asked for.
+func (f *FS) sizeOf(ctx context.Context, n *inode) (int64, error) {
+	if size, ok := n.keptSize(f.opt.Clock(), f.opt.SizeTime); ok {
+		return size, nil
+	}
+	return f.fetchSize(ctx, n)
+}
+
+// fetchSize asks for the size of a file.
+func (f *FS) fetchSize(ctx context.Context, n *inode) (int64, error) {
+	at := f.opt.Clock()
+	a, ok := n.kept(at, f.opt.AttrTime, false)
+	if !ok || stuffed(&a) {
+		var err error
+		if a, err = f.fetch(ctx, n); err != nil {
+			return 0, err
+		}
+	}
+	l, err := layoutOf(n, &a)
+	if err != nil {
+		return 0, err
+	}
+	if l.stuffed {
+		return int64(a.StuffedSize), nil
+	}
+	epoch := n.mark()
+	sizes, err := f.datafileSizes(ctx, l.datafiles)
+	if err != nil {
+		return 0, err
+	}
+	size := l.place.Size(sizes)
+	n.learnSize(size, at, epoch)
+	return size, nil
+}
+
+// datafileSizes asks for the sizes of datafiles, by one request.
+func (f *FS) datafileSizes(ctx context.Context, datafiles []proto.Handle) ([]int64, error) {
+	req := &proto.TreeGetFileSizeReq{FS: f.cfg.ID, Cred: f.cred(), Handles: datafiles}
+	var resp proto.TreeGetFileSizeResp
+	if err := f.call(ctx, datafiles[0], nil, req, &resp); err != nil {
+		return nil, err
+	}
+	if len(resp.Sizes) != len(datafiles) || len(resp.Errors) != len(datafiles) {
+		return nil, proto.EPROTO
+	}
+	for _, s := range resp.Errors {
+		if s != proto.OK {
+			return nil, s
+		}
+	}
+	return resp.Sizes, nil
+}

@@ -1,0 +1,342 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+)
+
+// An FS is a view of a mounted file system: for a user, and with a context for the methods
+// that take none. It implements fs.FS, fs.StatFS, fs.ReadDirFS and
+// fs.ReadLinkFS. All its methods may be called by any goroutine.
+type FS struct {
+	*core
+	user *user
+	ctx  context.Context // of the methods of io/fs
+}
+
+// core is what all views of a mount share.
+type core struct {
+	opt        Options
+	host       string
+	cfg        *config.Config
+	ep         *bmi.Endpoint
+	ownEP      bool
+	caller     *rpc.Caller
+	servers    []server // as in cfg
+	meta, data []int    // indices of those with metadata, and with datafiles
+	retryLimit int
+	retryDelay time.Duration
+
+	// send is one try of a request to a server.
+	send func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error
+
+	usersMu sync.Mutex
+	users   []*user
+	table   table
+	names   names
+
+	rngMu sync.Mutex
+	rng   *rand.Rand
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// Mount finds a file system. The source is "tcp://host:3334/pvfs2-fs", the address of any of its
+// servers and its name; or a line of a pvfs2tab; or the path of a pvfs2tab or of an fs.conf.
+//
+// The configuration is the server's. All others must have the same, or it is an error; one that
+// does not answer is passed over. ctx bounds Mount only.
+func Mount(ctx context.Context, source string, opt Options) (*FS, error) {
+	fsys, err := mount(ctx, source, opt.withDefaults())
+	if err != nil {
+		return nil, fmt.Errorf("pvfs: cannot mount %s: %w", strings.TrimSpace(source), err)
+	}
+	return fsys, nil
+}
+
+func mount(ctx context.Context, source string, opt Options) (*FS, error) {
+	tab, err := parseSource(source)
+	if err != nil {
+		return nil, err
+	}
+	ep, own := opt.Endpoint, false
+	if ep == nil {
+		if ep, err = bmi.Open(ctx, bmi.Config{Methods: opt.Methods, Log: opt.Log}); err != nil {
+			return nil, err
+		}
+		own = true
+	}
+	c, err := fetchConfig(ctx, ep, tab, opt)
+	if err != nil {
+		if own {
+			_ = ep.Close()
+		}
+		return nil, err
+	}
+	c.ownEP = own
+	id := opt.User
+	if id == nil {
+		id = processUser()
+	}
+	return &FS{core: c, user: c.user(*id), ctx: context.Background()}, nil
+}
+
+// parseSource takes what Mount is given.
+func parseSource(source string) (config.Tab, error) {
+	if strings.Contains(source, "://") {
+		return config.ParseTab(source)
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return config.Tab{}, fmt.Errorf("neither address/name nor a file: %w", err)
+	}
+	if !strings.Contains(string(text), "<") {
+		tabs, err := config.ParseTabFile(string(text))
+		if err == nil && len(tabs) != 1 {
+			err = fmt.Errorf("%d file systems in this pvfs2tab, give the line of one", len(tabs))
+		}
+		if err != nil {
+			return config.Tab{}, err
+		}
+		return tabs[0], nil
+	}
+	cfg, err := config.Parse(string(text))
+	if err != nil {
+		return config.Tab{}, err
+	}
+	tab := config.Tab{FS: cfg.Name}
+	for _, s := range cfg.Servers {
+		tab.Servers = append(tab.Servers, s.Address)
+	}
+	return tab, nil
+}
+
+// fetchConfig gets the configuration from one server and compares it with what the others have.
+func fetchConfig(ctx context.Context, ep *bmi.Endpoint, tab config.Tab, opt Options) (*core, error) {
+	first := rpc.NewCaller(ep, rpc.Options{Timeout: mountTime})
+	defer first.Close()
+	text, from, err := firstConfig(ctx, ep, first, tab, opt)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration of %s: %w", from, err)
+	}
+	if cfg.Name != tab.FS {
+		return nil, fmt.Errorf("%s has the file system %s, not %s: %w", from, cfg.Name, tab.FS, proto.ENOENT)
+	}
+	c, err := newCore(cfg, ep, opt, preferred(opt, from))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.compare(ctx, first); err != nil {
+		return nil, err
+	}
+	c.caller = rpc.NewCaller(ep, rpc.Options{
+		Timeout: c.opt.Timeout, FlowTimeout: c.opt.FlowTimeout,
+		FlowBufferSize: cfg.FlowBufferSize, FlowBuffers: cfg.FlowBuffers,
+	})
+	return c, nil
+}
+
+// firstConfig gets the configuration from the first server that answers.
+func firstConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, tab config.Tab, opt Options) (text, from string, err error) {
+	tries, delay := mountTries, mountRepeat
+	if opt.RetryLimit != 0 {
+		tries = max(opt.RetryLimit, 0) + 1
+	}
+	if opt.RetryDelay != 0 {
+		delay = max(opt.RetryDelay, 0)
+	}
+	for try := range tries {
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+				return "", "", errors.Join(ctx.Err(), err)
+			case <-time.After(delay):
+			}
+		}
+		for _, address := range tab.Servers {
+			text, err = getConfig(ctx, ep, caller, address)
+			if err == nil {
+				return text, address, nil
+			}
+			if !passing(err) {
+				return "", "", err
+			}
+		}
+	}
+	return "", "", err
+}
+
+// getConfig asks one server.
+func getConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, address string) (string, error) {
+	to, err := ep.Lookup(address)
+	if err != nil {
+		return "", err
+	}
+	var resp proto.GetConfigResp
+	err = caller.Call(ctx, to, nil, &proto.GetConfigReq{}, &resp)
+	return resp.Text, err
+}
+
+// compare makes sure that all servers have the configuration.
+func (c *core) compare(ctx context.Context, caller *rpc.Caller) error {
+	if len(c.servers) == 1 {
+		return nil
+	}
+	return all(len(c.servers), func(i int) error {
+		var resp proto.GetConfigResp
+		err := caller.Call(ctx, c.servers[i].addr, nil, &proto.GetConfigReq{}, &resp)
+		switch {
+		case err != nil && passing(err):
+			c.opt.Log.Warn("pvfs: a server does not answer, its configuration was not compared", "server", c.servers[i].alias, "error", err)
+			return nil
+		case err != nil:
+			return err
+		case resp.Text != c.cfg.Text:
+			return fmt.Errorf("server %s has another configuration than the rest, give all the same: %w", c.servers[i].alias, proto.EINVAL)
+		}
+		return nil
+	})
+}
+
+// newCore is a mount that can call servers as soon as it has a caller.
+func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string) (*core, error) {
+	c := &core{
+		opt: opt, host: opt.Host, cfg: cfg, ep: ep,
+		meta: cfg.MetaServers(), data: cfg.DataServers(),
+		rng:    rand.New(rand.NewPCG(opt.Seed, 0)),
+		closed: make(chan struct{}),
+	}
+	if len(c.meta) == 0 || len(c.data) == 0 {
+		return nil, fmt.Errorf("the configuration has no server for metadata or none for data: %w", proto.EINVAL)
+	}
+	if c.host == "" {
+		c.host, _ = os.Hostname()
+	}
+	c.table.init(opt.Objects)
+	c.names.init(opt.Names, opt.NameTime)
+	c.retryLimit, c.retryDelay = cfg.RetryLimit, cfg.RetryDelay
+	if opt.RetryLimit != 0 {
+		c.retryLimit = max(opt.RetryLimit, 0)
+	}
+	if opt.RetryDelay != 0 {
+		c.retryDelay = max(opt.RetryDelay, 0)
+	}
+	if opt.Timeout == 0 {
+		c.opt.Timeout = cfg.ClientTimeout
+	}
+	if opt.FlowTimeout == 0 {
+		c.opt.FlowTimeout = cfg.ClientFlowTimeout
+	}
+	for _, s := range cfg.Servers {
+		c.servers = append(c.servers, server{alias: s.Alias, address: prefer(s.Addresses(), methods)})
+	}
+	c.send = c.sendBMI
+	if ep == nil {
+		return c, nil
+	}
+	for i := range c.servers {
+		s := &c.servers[i]
+		var err error
+		if s.addr, err = ep.Lookup(s.address); err != nil {
+			return nil, fmt.Errorf("server %s: %w", s.alias, err)
+		}
+	}
+	return c, nil
+}
+
+// sendBMI sends a request by the caller.
+func (c *core) sendBMI(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
+	return c.caller.Call(ctx, c.servers[server].addr, h, req, resp)
+}
+
+// preferred are the methods whose addresses are used first.
+func preferred(opt Options, from string) []string {
+	if len(opt.Methods) > 0 {
+		return opt.Methods
+	}
+	method, _, _ := strings.Cut(from, "://")
+	return []string{method}
+}
+
+// prefer puts the addresses of some methods first, and makes one text of all.
+func prefer(addresses, methods []string) string {
+	rank := func(address string) int {
+		method, _, _ := strings.Cut(address, "://")
+		if i := slices.Index(methods, method); i >= 0 {
+			return i
+		}
+		return len(methods)
+	}
+	sorted := slices.Clone(addresses)
+	slices.SortStableFunc(sorted, func(a, b string) int { return rank(a) - rank(b) })
+	return strings.Join(sorted, ",")
+}
+
+// processUser is this process's.
+func processUser() *Identity {
+	id := &Identity{UID: uint32(os.Geteuid()), Groups: []uint32{uint32(os.Getegid())}}
+	groups, _ := os.Getgroups() // a process that may not ask has its primary one
+	for _, g := range groups {
+		if g := uint32(g); !slices.Contains(id.Groups, g) && len(id.Groups) < proto.MaxGroups {
+			id.Groups = append(id.Groups, g)
+		}
+	}
+	return id
+}
+
+// As is a view of the same mount for another user.
+func (f *FS) As(id Identity) *FS { return &FS{core: f.core, user: f.core.user(id), ctx: f.ctx} }
+
+// WithContext is a view of the same mount whose methods without a context, those of io/fs and of
+// files opened by it, end with ctx.
+func (f *FS) WithContext(ctx context.Context) *FS {
+	return &FS{core: f.core, user: f.user, ctx: ctx}
+}
+
+// Config is the file system's configuration. It must not be changed.
+func (f *FS) Config() *config.Config { return f.cfg }
+
+// Name is the file system's.
+func (f *FS) Name() string { return f.cfg.Name }
+
+// Identity is for whom the view acts.
+func (f *FS) Identity() Identity { return f.user.id }
+
+// Close ends the mount, for all views. What is under way ends with an error.
+func (f *FS) Close() error {
+	var err error
+	f.closing.Do(func() {
+		close(f.closed)
+		if f.caller != nil {
+			err = f.caller.Close()
+		}
+		if f.ownEP {
+			err = errors.Join(err, f.ep.Close())
+		}
+	})
+	return err
+}
+
+// pick chooses one of some servers at random.
+func (c *core) pick(servers []int) int {
+	c.rngMu.Lock()
+	defer c.rngMu.Unlock()
+	return servers[c.rng.IntN(len(servers))]
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"io/fs"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// OpenFile opens a file or directory. flag is of package os: one of O_RDONLY, O_WRONLY and O_RDWR, with O_APPEND,
+// O_CREATE, O_EXCL, O_SYNC and O_TRUNC as there. perm is for a file that is made; there is no umask.
+func (f *FS) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
+	return f.OpenStriped(ctx, name, flag, perm, Striping{})
+}
+
+// OpenStriped is OpenFile that says how the bytes of a file that is made are spread.
+func (f *FS) OpenStriped(ctx context.Context, name string, flag int, perm fs.FileMode, how Striping) (*File, error) {
+	n, err := f.open(ctx, name, flag, perm, how)
+	if err != nil {
+		return nil, pathError("open", name, err)
+	}
+	return newFile(f, n, name, flag), nil
+}
+
+// Create makes a file, or empties the one that is there, for reading and writing.
+func (f *FS) Create(ctx context.Context, name string) (*File, error) {
+	return f.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// open is the inode of what is opened, with a reference.
+func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, how Striping) (n *inode, err error) {
+	exclusive := flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL
+	for try := 0; try < openTries; try++ {
+		again := false
+		err = f.onPath(ctx, name, !exclusive, func(p *place) (err error) {
+			switch {
+			case p.node != nil && exclusive:
+				return proto.EEXIST
+			case p.node != nil:
+				n, err = f.openThere(ctx, p, flag)
+				return err
+			case flag&os.O_CREATE == 0:
+				p.cached = false // a server said so
+				return proto.ENOENT
+			case p.must:
+				return proto.EISDIR
+			}
+			n, err = f.create(ctx, p.dir(), p.name, perm, how)
+			again = status(err) == proto.EEXIST && !exclusive // somebody else made it just now
+			return err
+		})
+		if !again {
+			return n, err
+		}
+	}
+	return nil, err
+}
+
+// openTries is how often a file may come and go while it is opened.
+const openTries = 4
+
+// openThere opens what is there, as far as its attributes allow.
+func (f *FS) openThere(ctx context.Context, p *place, flag int) (*inode, error) {
+	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
+	if p.typ == proto.TypeDirectory && (writes || flag&(os.O_CREATE|os.O_TRUNC) != 0) {
+		return nil, proto.EISDIR
+	}
+	if p.typ == proto.TypeSymlink {
+		return nil, proto.ELOOP
+	}
+	need := proto.MayRead
+	switch {
+	case flag&os.O_RDWR != 0:
+		need |= proto.MayWrite
+	case writes:
+		need = proto.MayWrite
+	}
+	if flag&os.O_TRUNC != 0 {
+		need |= proto.MayWrite
+	}
+	err := f.shown(ctx, p.node, need, func(*proto.Header) error { return nil })
+	if err == nil && flag&os.O_TRUNC != 0 {
+		err = f.truncate(ctx, p.node, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.table.retain(p.node)
+	return p.node, nil
+}

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// A right is what objects are removed with: the capability of the directory that has, or had, the name.
+type right struct {
+	dir proto.Handle
+	cap proto.Capability
+}
+
+// An orphan is an object whose name was removed while this client had it open. It is removed when the last
+// file is closed.
+type orphan struct {
+	view *FS
+	by   right
+	typ  proto.ObjType
+}
+
+// rightOf is the right to remove what is in a directory; without a capability if none is to be had.
+func (f *FS) rightOf(ctx context.Context, dir *inode) right {
+	c, _, _ := f.capability(ctx, dir) // the server says what is missing
+	return right{dir.handle, c}
+}
+
+// put gives a reference back, and removes the object if that was the last and its name is gone.
+func (f *FS) put(n *inode) {
+	o := f.table.put(n)
+	if o == nil {
+		return
+	}
+	if err := o.view.eradicate(context.Background(), o.by, n.handle, o.typ); err != nil {
+		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(n.handle), "error", err)
+	}
+}
+
+// eradicate removes an object that has no name any more, and a file's datafiles.
+func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.ObjType) error {
+	var datafiles []proto.Handle
+	if typ == proto.TypeMetafile {
+		var err error
+		if datafiles, err = f.datafilesNow(ctx, h, by.dir); err != nil {
+			if status(err) == proto.ENOENT {
+				return nil
+			}
+			return err
+		}
+	}
+	return f.destroy(ctx, by, h, datafiles)
+}
+
+// datafilesNow asks for the datafiles of a file. What is kept is not enough: another client may have
+// unstuffed it.
+func (f *FS) datafilesNow(ctx context.Context, h, dir proto.Handle) ([]proto.Handle, error) {
+	req := &proto.GetAttrReq{Handle: h, FS: f.cfg.ID, Mask: proto.AttrMetafile, Cred: f.cred()}
+	var resp proto.GetAttrResp
+	err := f.call(ctx, h, hinted(proto.Capability{}, dir), req, &resp)
+	return resp.Attr.Datafiles, err
+}
+
+// destroy removes an object and datafiles, all at once. What is not there any more is no error.
+func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
+	err := all(2, func(i int) error {
+		if i == 1 {
+			return f.removeDatafiles(ctx, by, datafiles)
+		}
+		req := &proto.RemoveReq{Handle: h, FS: f.cfg.ID, Cred: f.cred()}
+		return f.call(ctx, h, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
+	})
+	f.gone(h)
+	if status(err) == proto.ENOENT {
+		return nil
+	}
+	return err
+}
+
+// removeDatafiles removes datafiles by one request to the server of the first.
+func (f *FS) removeDatafiles(ctx context.Context, by right, datafiles []proto.Handle) error {
+	if len(datafiles) == 0 {
+		return nil
+	}
+	req := &proto.TreeRemoveReq{FS: f.cfg.ID, Cred: f.cred(), Handles: datafiles}
+	var resp proto.TreeRemoveResp
+	if err := f.call(ctx, datafiles[0], hinted(by.cap, by.dir), req, &resp); err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range resp.Status {
+		if s != proto.OK && s != proto.ENOENT {
+			errs = append(errs, s)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// gone forgets an object that was removed.
+func (f *FS) gone(h proto.Handle) {
+	n := f.table.get(h)
+	n.changed()
+	f.put(n)
+}

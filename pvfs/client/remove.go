@@ -1,0 +1,236 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// What a removal is for.
+type removes int
+
+const (
+	removesAny removes = iota
+	removesFile
+	removesDir
+)
+
+// Remove removes a file, a symlink or an empty directory.
+func (f *FS) Remove(ctx context.Context, name string) error {
+	return pathError("remove", name, f.removePath(ctx, name, removesAny))
+}
+
+// Unlink removes what is no directory.
+func (f *FS) Unlink(ctx context.Context, name string) error {
+	return pathError("unlink", name, f.removePath(ctx, name, removesFile))
+}
+
+// Rmdir removes an empty directory.
+func (f *FS) Rmdir(ctx context.Context, name string) error {
+	return pathError("rmdir", name, f.removePath(ctx, name, removesDir))
+}
+
+func (f *FS) removePath(ctx context.Context, name string, what removes) error {
+	if last := lastPart(name); last == "." || last == ".." {
+		return proto.EINVAL
+	}
+	return f.onNode(ctx, name, false, func(p *place) error {
+		isDir := p.typ == proto.TypeDirectory
+		switch {
+		case p.dir() == nil:
+			return proto.EBUSY // the root
+		case isDir && what == removesFile:
+			return proto.EISDIR
+		case !isDir && what == removesDir:
+			return proto.ENOTDIR
+		case isDir:
+			return f.rmdir(ctx, p.dir(), p.name, p.node)
+		}
+		return f.unlink(ctx, p.dir(), p.name, p.node, p.typ)
+	})
+}
+
+// unlink removes the name of a file or symlink, and then the object. If another client gave the name to another
+// object meanwhile, it is that which goes.
+func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
+	by := f.rightOf(ctx, dir)
+	var datafiles []proto.Handle
+	var known error
+	var had proto.Handle
+	err := all(2, func(i int) (err error) {
+		if i == 0 {
+			had, err = f.rmdirent(ctx, dir, name)
+		} else if typ == proto.TypeMetafile {
+			datafiles, known = f.datafilesNow(ctx, n.handle, dir.handle)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // the name is gone
+	switch {
+	case had == 0:
+		return nil // it is not known whether it was this object that had the name
+	case had != n.handle:
+		other := f.table.get(had)
+		defer f.put(other)
+		a, err := f.attrs(ctx, other)
+		if err != nil {
+			return nil
+		}
+		if a.Type == proto.TypeDirectory {
+			return f.removeDir(ctx, dir, name, other, by)
+		}
+		f.discard(ctx, other, 1, by, a.Type)
+		return nil
+	case f.table.leave(n, 1, &orphan{f, by, typ}):
+		return nil
+	case known != nil:
+		f.discard(ctx, n, 1, by, typ)
+		return nil
+	}
+	if err := f.destroy(ctx, by, had, datafiles); err != nil {
+		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(had), "error", err)
+	}
+	return nil
+}
+
+// discard removes an object without a name, now or when nobody has it open any more. own is how many references
+// are the caller's.
+func (f *FS) discard(ctx context.Context, n *inode, own int, by right, typ proto.ObjType) {
+	if typ != proto.TypeDirectory && f.table.leave(n, own, &orphan{f, by, typ}) {
+		return
+	}
+	if err := f.eradicate(ctx, by, n.handle, typ); err != nil {
+		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(n.handle), "error", err)
+	}
+}
+
+// rmdir removes an empty directory.
+func (f *FS) rmdir(ctx context.Context, dir *inode, name string, n *inode) error {
+	if err := f.empty(ctx, n); err != nil {
+		return err
+	}
+	by := f.rightOf(ctx, dir)
+	had, err := f.rmdirent(ctx, dir, name)
+	if err != nil || had == 0 {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if had == n.handle {
+		return f.removeDir(ctx, dir, name, n, by)
+	}
+	other := f.table.get(had)
+	defer f.put(other)
+	return f.removeDir(ctx, dir, name, other, by)
+}
+
+// removeDir removes the object of a directory whose name was removed. If the server refuses, the name is
+// put back.
+func (f *FS) removeDir(ctx context.Context, dir *inode, name string, n *inode, by right) error {
+	req := &proto.RemoveReq{Handle: n.handle, FS: f.cfg.ID, Cred: f.cred()}
+	err := f.call(ctx, n.handle, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
+	n.changed()
+	switch {
+	case err == nil, status(err) == proto.ENOENT:
+		return nil
+	case unsure(err):
+		f.opt.Log.Warn("pvfs: an object without a name may be left over", "handle", uint64(n.handle), "error", err)
+		return nil
+	}
+	if back := f.crdirent(ctx, dir, name, n.handle); back != nil {
+		return errors.Join(err, back)
+	}
+	return err
+}
+
+// empty is ENOTEMPTY if a directory is not.
+func (f *FS) empty(ctx context.Context, n *inode) error {
+	a, err := f.fetch(ctx, n) // another client may have spread it over more servers
+	if err != nil {
+		return err
+	}
+	parts := dirdatas(&a.DistDir)
+	return all(len(parts), func(i int) error {
+		var resp proto.ReadDirResp
+		err := f.shown(ctx, n, 0, func(h *proto.Header) error {
+			req := &proto.ReadDirReq{Dirdata: parts[i], FS: f.cfg.ID, Count: 1, Token: proto.TokenStart}
+			return f.call(ctx, parts[i], h, req, &resp)
+		})
+		switch {
+		case status(err) == proto.EACCES:
+			return nil // who may not read it may still remove it; the server knows whether it is empty
+		case err == nil && len(resp.Entries) > 0:
+			return proto.ENOTEMPTY
+		}
+		return err
+	})
+}
+
+// RemoveAll removes what a name leads to, and everything below it. That there is nothing is no error.
+// It goes on after an error, and returns the first.
+func (f *FS) RemoveAll(ctx context.Context, name string) error {
+	if last := lastPart(name); last == "." || last == ".." {
+		return pathError("removeall", name, proto.EINVAL)
+	}
+	err := f.removeTree(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeTree tries the name itself first, which is all unless it is a directory with something in it.
+func (f *FS) removeTree(ctx context.Context, name string) error {
+	err := f.Remove(ctx, name)
+	if err == nil || status(err) != proto.ENOTEMPTY {
+		return err
+	}
+	var first error
+	for round := 0; round < removeRounds; round++ {
+		if first = f.removeBelow(ctx, name); first != nil {
+			break
+		}
+		// Others may put something in meanwhile.
+		if err = f.Remove(ctx, name); status(err) != proto.ENOTEMPTY {
+			return err
+		}
+	}
+	return errors.Join(first, err)
+}
+
+const (
+	removeRounds  = 8
+	removesAtOnce = 16
+)
+
+// removeBelow removes what is in a directory: first all that goes at once, several at a time, then what has
+// something below it.
+func (f *FS) removeBelow(ctx context.Context, name string) error {
+	entries, err := f.readNames(ctx, name)
+	if err != nil {
+		return err
+	}
+	full := make([]bool, len(entries))
+	first := each(len(entries), removesAtOnce, func(i int) error {
+		err := f.Remove(ctx, join(name, entries[i].Name))
+		full[i] = status(err) == proto.ENOTEMPTY
+		if full[i] || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	for i := range entries {
+		if !full[i] {
+			continue
+		}
+		err := f.removeTree(ctx, join(name, entries[i].Name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && first == nil {
+			first = err
+		}
+	}
+	return first
+}

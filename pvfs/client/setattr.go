@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Chmod sets the permissions of what a name leads to. Only those bits of mode count that Mkdir
+// takes, too.
+func (f *FS) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
+	return f.setPath(ctx, "chmod", name, true, chmodAttr(mode))
+}
+
+func chmodAttr(mode fs.FileMode) proto.Attr {
+	return proto.Attr{Perms: permsOf(mode), Mask: proto.AttrPerm | proto.AttrCTime}
+}
+
+// Chown sets the owner and the group of what a name leads to; -1 leaves one as it is.
+func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
+	return f.setPath(ctx, "chown", name, true, chownAttr(uid, gid))
+}
+
+// Lchown is Chown for a symlink itself.
+func (f *FS) Lchown(ctx context.Context, name string, uid, gid int) error {
+	return f.setPath(ctx, "lchown", name, false, chownAttr(uid, gid))
+}
+
+func chownAttr(uid, gid int) proto.Attr {
+	a := proto.Attr{Mask: proto.AttrCTime}
+	if uid >= 0 {
+		a.Owner, a.Mask = uint32(uid), a.Mask|proto.AttrUID
+	}
+	if gid >= 0 {
+		a.Group, a.Mask = uint32(gid), a.Mask|proto.AttrGID
+	}
+	return a
+}
+
+// Chtimes sets the times of access and modification of what a name leads to, in whole seconds. A zero
+// time leaves one as it is.
+func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
+	return f.setPath(ctx, "chtimes", name, true, chtimesAttr(atime, mtime))
+}
+
+// Lchtimes is Chtimes for a symlink itself.
+func (f *FS) Lchtimes(ctx context.Context, name string, atime, mtime time.Time) error {
+	return f.setPath(ctx, "lchtimes", name, false, chtimesAttr(atime, mtime))
+}
+
+func chtimesAttr(atime, mtime time.Time) proto.Attr {
+	a := proto.Attr{Mask: proto.AttrCTime}
+	if !atime.IsZero() {
+		a.ATime, a.Mask = atime.Unix(), a.Mask|proto.AttrATime|proto.AttrATimeSet
+	}
+	if !mtime.IsZero() {
+		a.MTime, a.Mask = mtime.Unix(), a.Mask|proto.AttrMTime|proto.AttrMTimeSet
+	}
+	return a
+}
+
+func (f *FS) setPath(ctx context.Context, op, name string, follow bool, a proto.Attr) error {
+	return pathError(op, name, f.onNode(ctx, name, follow, func(p *place) error {
+		return f.setAttr(ctx, p.node, a)
+	}))
+}
+
+// setAttr sets those attributes that the mask of a names; the server has the time of AttrCTime.
+func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
+	if a.Mask == proto.AttrCTime {
+		return nil
+	}
+	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
+		req := &proto.SetAttrReq{Handle: n.handle, FS: f.cfg.ID, Attr: a, Cred: f.cred()}
+		return f.call(ctx, n.handle, h, req, &proto.SetAttrResp{})
+	})
+	if a.Mask&(proto.AttrPerm|proto.AttrUID|proto.AttrGID) == 0 {
+		n.touched()
+		return err
+	}
+	if old, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false); !ok || old.Type == proto.TypeDirectory {
+		f.names.clear() // names in it may be forbidden now that were not
+	}
+	n.changed()
+	return err
+}
+
+// modified lets the server put its time on a file whose bytes were changed.
+func (f *FS) modified(ctx context.Context, n *inode) error {
+	return f.setAttr(ctx, n, proto.Attr{Mask: proto.AttrMTime | proto.AttrCTime})
+}

@@ -1,0 +1,79 @@
+package client
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// A table has the inodes: those with references, and a limited number of others, of which those go
+// first that were not used for longest.
+type table struct {
+	mu   sync.Mutex
+	max  int
+	all  map[proto.Handle]*list.Element // of idle, with *inode
+	idle *list.List                     // all inodes, the one used last in front
+}
+
+func (t *table) init(most int) {
+	t.max = most
+	t.all = make(map[proto.Handle]*list.Element)
+	t.idle = list.New()
+}
+
+// get is the inode of a handle, with a reference that put gives back.
+func (t *table) get(h proto.Handle) *inode {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.all[h]
+	if !ok {
+		e = t.idle.PushFront(&inode{handle: h})
+		t.all[h] = e
+	} else {
+		t.idle.MoveToFront(e)
+	}
+	n := e.Value.(*inode)
+	n.refs++
+	return n
+}
+
+// retain takes one more reference.
+func (t *table) retain(n *inode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n.refs++
+}
+
+// put gives a reference back. It returns what has to be removed if that was the last.
+func (t *table) put(n *inode) *orphan {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n.refs--
+	if n.refs > 0 {
+		return nil
+	}
+	o := n.orphan
+	n.orphan = nil
+	for e := t.idle.Back(); e != nil && t.idle.Len() > t.max; {
+		before := e.Prev()
+		if old := e.Value.(*inode); old.refs == 0 {
+			t.idle.Remove(e)
+			delete(t.all, old.handle)
+		}
+		e = before
+	}
+	return o
+}
+
+// leave makes the object one that is removed with the last reference. It reports whether there is another
+// than the caller's own; if not, nothing is done.
+func (t *table) leave(n *inode, own int, o *orphan) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n.refs <= own {
+		return false
+	}
+	n.orphan = o
+	return true
+}

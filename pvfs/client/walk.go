@@ -1,0 +1,284 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// loopsMax is how many symlinks one path may lead through.
+const loopsMax = 40
+
+// A place is where a path leads.
+type place struct {
+	view  *FS
+	chain []*inode // the directories from the root to the one with the name, with references
+	name  string   // in the last of them; "" if the path ends in the root or in ".."
+	node  *inode   // with a reference; nil: nothing has this name
+	typ   proto.ObjType
+	must  bool // the path ends in a slash: it means a directory
+	// cached: a name on the way was known from before, and may mean something else by now.
+	cached bool
+}
+
+// dir is the directory that has the name; nil for the root.
+func (p *place) dir() *inode {
+	if len(p.chain) == 0 {
+		return nil
+	}
+	return p.chain[len(p.chain)-1]
+}
+
+// release gives the references back.
+func (p *place) release() {
+	for _, n := range p.chain {
+		p.view.put(n)
+	}
+	if p.node != nil {
+		p.view.put(p.node)
+	}
+	p.chain, p.node = nil, nil
+}
+
+// A walker is on its way along a path.
+type walker struct {
+	f     *FS
+	chain []*inode // the directories to here, the last is where it is
+	rest  []string // what is left of the path
+	known []found  // what a server said of the first of rest
+	loops int
+	place *place
+}
+
+// found is what a name leads to.
+type found struct {
+	handle proto.Handle
+	typ    proto.ObjType // TypeNone if not known
+	kept   bool          // known from before
+}
+
+// walk resolves a path. Symlinks are followed, the last one only if follow is set or the path
+// ends in a slash. That nothing has the last name is no error.
+func (f *FS) walk(ctx context.Context, path string, follow bool) (*place, error) {
+	if len(path) > proto.MaxPath {
+		return nil, proto.ENAMETOOLONG
+	}
+	if path == "" {
+		return nil, proto.ENOENT
+	}
+	if strings.IndexByte(path, 0) >= 0 {
+		return nil, proto.EINVAL
+	}
+	p := &place{view: f}
+	p.must = strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || path == "."
+	w := &walker{f: f, place: p, rest: parts(path)}
+	w.chain = append(w.chain, f.table.get(f.cfg.Root))
+	if err := w.run(ctx, follow || p.must); err != nil {
+		p.chain = w.chain
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// parts are the names of a path, without those that mean nothing.
+func parts(path string) []string {
+	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s == "." })
+}
+
+// here is the directory where the walker is.
+func (w *walker) here() *inode { return w.chain[len(w.chain)-1] }
+
+// run walks to the end.
+func (w *walker) run(ctx context.Context, follow bool) error {
+	for len(w.rest) > 0 {
+		name := w.rest[0]
+		last := len(w.rest) == 1
+		if name == ".." {
+			w.up()
+			continue
+		}
+		if len(name) > proto.MaxName {
+			return proto.ENAMETOOLONG
+		}
+		to, err := w.step(ctx, name)
+		if status(err) == proto.ENOENT && last {
+			w.place.chain, w.place.name = w.chain, name
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		node := w.f.table.get(to.handle)
+		if to.typ == proto.TypeNone {
+			a, err := w.f.attrs(ctx, node)
+			if err != nil {
+				w.f.put(node)
+				if to.kept && status(err) == proto.ENOENT {
+					w.f.names.forget(w.here().handle, name)
+					continue // and ask
+				}
+				return err
+			}
+			to.typ = a.Type
+		}
+		switch {
+		case to.typ == proto.TypeSymlink && (!last || follow):
+			err := w.follow(ctx, node)
+			w.f.put(node)
+			if err != nil {
+				return err
+			}
+		case last:
+			p := w.place
+			p.chain, p.name, p.node, p.typ = w.chain, name, node, to.typ
+			if p.must && to.typ != proto.TypeDirectory {
+				return proto.ENOTDIR
+			}
+			return nil
+		case to.typ == proto.TypeDirectory:
+			w.chain = append(w.chain, node)
+			w.rest = w.rest[1:]
+		default:
+			w.f.put(node)
+			return proto.ENOTDIR
+		}
+	}
+	p := w.place
+	p.node, p.typ = w.here(), proto.TypeDirectory
+	p.chain = w.chain[:len(w.chain)-1]
+	return nil
+}
+
+// up goes to the parent; that of the root is the root.
+func (w *walker) up() {
+	if len(w.chain) > 1 {
+		w.f.put(w.here())
+		w.chain = w.chain[:len(w.chain)-1]
+	}
+	w.rest, w.known = w.rest[1:], nil
+}
+
+// follow puts a symlink's target in place of its name.
+func (w *walker) follow(ctx context.Context, node *inode) error {
+	w.loops++
+	if w.loops > loopsMax {
+		return proto.ELOOP
+	}
+	a, err := w.f.attrs(ctx, node)
+	if err != nil {
+		return err
+	}
+	if a.Type != proto.TypeSymlink || a.Target == "" {
+		return proto.ENOENT
+	}
+	if len(a.Target) > proto.MaxPath {
+		return proto.ENAMETOOLONG
+	}
+	if strings.HasPrefix(a.Target, "/") {
+		for len(w.chain) > 1 {
+			w.f.put(w.here())
+			w.chain = w.chain[:len(w.chain)-1]
+		}
+	}
+	w.rest = append(parts(a.Target), w.rest[1:]...)
+	w.known = nil
+	return nil
+}
+
+// step finds what a name in the directory here leads to, which is the first of rest.
+func (w *walker) step(ctx context.Context, name string) (found, error) {
+	f, dir := w.f, w.here()
+	if len(w.known) > 0 {
+		to := w.known[0]
+		w.known = w.known[1:]
+		return to, nil
+	}
+	if h, ok := f.names.get(f.user, dir.handle, name, f.opt.Clock()); ok {
+		w.place.cached = true
+		return found{handle: h, kept: true}, nil
+	}
+	all, err := f.lookup(ctx, dir, ahead(w.rest))
+	if err != nil {
+		return found{}, err
+	}
+	w.known = all[1:]
+	return all[0], nil
+}
+
+// ahead are the names at the beginning of a path that one request can ask for.
+func ahead(rest []string) []string {
+	bytes := 0
+	for i, name := range rest {
+		bytes += len(name) + 1
+		if i > 0 && (name == ".." || len(name) > proto.MaxName || i == proto.MaxSegments || bytes > proto.MaxPath) {
+			return rest[:i]
+		}
+	}
+	return rest
+}
+
+// lookup asks the server of a directory for what a path from there leads to: at least one object, or
+// an error.
+func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, error) {
+	mark, at := f.names.mark(), f.opt.Clock()
+	var resp proto.LookupPathResp
+	err := f.shown(ctx, dir, proto.MayExec, func(h *proto.Header) error {
+		resp = proto.LookupPathResp{}
+		req := &proto.LookupPathReq{
+			Path: strings.Join(path, "/"), FS: f.cfg.ID, Start: dir.handle, Mask: proto.AttrCommon, Cred: f.cred(),
+		}
+		return f.call(ctx, dir.handle, h, req, &resp)
+	})
+	if s := status(err); s != proto.OK && s != proto.ENOENT && len(path) > 1 {
+		return f.lookup(ctx, dir, path[:1]) // it need not be the first name that is refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(resp.Handles) == 0 || len(resp.Handles) > len(path) || len(resp.Attrs) > len(resp.Handles) {
+		return nil, proto.EPROTO
+	}
+	var all []found
+	parent := dir.handle
+	for i, h := range resp.Handles {
+		to := found{handle: h}
+		if i < len(resp.Attrs) {
+			to.typ = resp.Attrs[i].Type
+		}
+		f.names.add(f.user, parent, path[i], h, at, mark)
+		all = append(all, to)
+		parent = h
+	}
+	return all, nil
+}
+
+// onPath resolves a path and does something there. It starts again, once, if what a kept name led to
+// is gone.
+func (f *FS) onPath(ctx context.Context, path string, follow bool, do func(p *place) error) error {
+	for again := false; ; again = true {
+		p, err := f.walk(ctx, path, follow)
+		if err != nil {
+			return err
+		}
+		err = do(p)
+		p.release()
+		if again || !p.cached || status(err) != proto.ENOENT {
+			return err
+		}
+		f.names.clear()
+	}
+}
+
+// onNode is onPath for what must be there.
+func (f *FS) onNode(ctx context.Context, path string, follow bool, do func(p *place) error) error {
+	return f.onPath(ctx, path, follow, func(p *place) error {
+		if p.node == nil {
+			p.cached = false // a server said so
+			return proto.ENOENT
+		}
+		return do(p)
+	})
+}

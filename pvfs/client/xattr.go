@@ -1,0 +1,152 @@
+package client
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// How an extended attribute is set.
+const (
+	XattrCreate  = 1 // it must be new
+	XattrReplace = 2 // it must be there
+)
+
+const (
+	xattrListAtOnce = proto.MaxXattrs
+	xattrKeyRoom    = 256
+	xattrsMax       = 4096 // names of one object that are listed
+)
+
+// GetXattr is the value of an extended attribute. One that is not there is ENODATA.
+func (f *FS) GetXattr(ctx context.Context, name, key string) (value []byte, err error) {
+	err = f.onNode(ctx, name, true, func(p *place) error {
+		value, err = f.getXattr(ctx, p.node, key)
+		return err
+	})
+	return value, pathError("getxattr", name, err)
+}
+
+func (f *FS) getXattr(ctx context.Context, n *inode, key string) ([]byte, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	req := &proto.GetEattrReq{Handle: n.handle, FS: f.cfg.ID, Keys: []string{key}, Sizes: []int64{proto.MaxXattrValue}}
+	var resp proto.GetEattrResp
+	err := f.call(ctx, n.handle, nil, req, &resp)
+	if err == nil && (len(resp.Values) != 1 || len(resp.Errors) != 1) {
+		err = proto.EPROTO
+	}
+	if err == nil && resp.Errors[0] != proto.OK {
+		err = resp.Errors[0]
+	}
+	if status(err) == proto.ENOENT && f.there(ctx, n) {
+		err = proto.ENODATA
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resp.Values[0], nil
+}
+
+// there tells whether an object is still there: servers say ENOENT of an attribute, too.
+func (f *FS) there(ctx context.Context, n *inode) bool {
+	_, err := f.attrs(ctx, n)
+	return err == nil
+}
+
+// SetXattr sets an extended attribute. flags is 0, XattrCreate or XattrReplace.
+func (f *FS) SetXattr(ctx context.Context, name, key string, value []byte, flags int) error {
+	return pathError("setxattr", name, f.onNode(ctx, name, true, func(p *place) error {
+		return f.setXattr(ctx, p.node, key, value, flags)
+	}))
+}
+
+func (f *FS) setXattr(ctx context.Context, n *inode, key string, value []byte, flags int) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if len(value) > proto.MaxXattrValue {
+		return proto.EMSGSIZE
+	}
+	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
+		req := &proto.SetEattrReq{
+			Handle: n.handle, FS: f.cfg.ID, Flags: int32(flags), Keys: []string{key}, Values: [][]byte{value},
+		}
+		repeated, err := f.callTwice(ctx, n.handle, h, req, &proto.SetEattrResp{})
+		if repeated && status(err) == proto.EEXIST {
+			if now, wrong := f.getXattr(ctx, n, key); wrong == nil && string(now) == string(value) {
+				return nil // it was the first request that made it
+			}
+		}
+		return err
+	})
+	if flags == XattrReplace && status(err) == proto.ENOENT && f.there(ctx, n) {
+		err = proto.ENODATA
+	}
+	return err
+}
+
+// RemoveXattr removes an extended attribute. One that is not there is ENODATA.
+func (f *FS) RemoveXattr(ctx context.Context, name, key string) error {
+	return pathError("removexattr", name, f.onNode(ctx, name, true, func(p *place) error {
+		return f.removeXattr(ctx, p.node, key)
+	}))
+}
+
+func (f *FS) removeXattr(ctx context.Context, n *inode, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
+		repeated, err := f.callTwice(ctx, n.handle, h, &proto.DelEattrReq{Handle: n.handle, FS: f.cfg.ID, Key: key}, &proto.DelEattrResp{})
+		if s := status(err); repeated && (s == proto.ENOENT || s == proto.ENODATA) {
+			return nil
+		}
+		return err
+	})
+	if status(err) == proto.ENOENT && f.there(ctx, n) {
+		err = proto.ENODATA
+	}
+	return err
+}
+
+// ListXattr are the names of the extended attributes, as the server tells them.
+func (f *FS) ListXattr(ctx context.Context, name string) (keys []string, err error) {
+	err = f.onNode(ctx, name, true, func(p *place) error {
+		keys, err = f.listXattr(ctx, p.node)
+		return err
+	})
+	return keys, pathError("listxattr", name, err)
+}
+
+func (f *FS) listXattr(ctx context.Context, n *inode) (keys []string, err error) {
+	room := make([]int64, xattrListAtOnce)
+	for i := range room {
+		room[i] = xattrKeyRoom
+	}
+	token := uint64(proto.TokenStart)
+	for len(keys) < xattrsMax {
+		var resp proto.ListEattrResp
+		req := &proto.ListEattrReq{Handle: n.handle, FS: f.cfg.ID, Token: token, Sizes: room}
+		if err := f.call(ctx, n.handle, nil, req, &resp); err != nil {
+			return nil, err
+		}
+		keys = append(keys, resp.Keys...)
+		if len(resp.Keys) == 0 || resp.Token == proto.TokenEnd || resp.Token == token {
+			break
+		}
+		token = resp.Token
+	}
+	return keys, nil
+}
+
+func checkKey(key string) error {
+	switch {
+	case key == "":
+		return proto.EINVAL
+	case len(key) >= xattrKeyRoom:
+		return proto.ERANGE
+	}
+	return nil
+}
