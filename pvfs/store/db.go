@@ -1,3 +1,107 @@
 package store
 
-import _ "go.etcd.io/bbolt" // the metadata's file
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// The tables, each a bucket of the database. Keys that begin with a handle have its complement, most
+// significant byte first: handles are given out downward, and so new keys come last.
+const (
+	tStore   = iota // what belongs to the store: format, salt, state
+	tObjects        // handle: object
+	tDirs           // dirdata handle: DirState
+	tEntries        // dirdata handle, slot: name, handle
+	tXattrs         // handle, slot: name, value
+	tRecords        // key: the server's record
+	tPools          // pool, zero, handle: nothing
+	tDead           // handle of a datafile whose bytes are to be removed: nothing
+	tables
+)
+
+var tableNames = [tables]string{"store", "objects", "dirs", "entries", "xattrs", "records", "pools", "dead"}
+
+// mapAhead is how much of the database's file is mapped from the start, bytes of address space: as long as it
+// does not outgrow that, no update waits for readers.
+const mapAhead = 1 << 30
+
+// lockPatience is how long to wait for a process that is just about to close the store.
+const lockPatience = 200 * time.Millisecond
+
+// openDB opens the database's file.
+func openDB(path string, readOnly bool, maxSize int) (db *bolt.DB, err error) {
+	err = guard("open "+path, func() (err error) {
+		db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout: lockPatience, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
+			InitialMmapSize: mapAhead, NoStatistics: true, MaxSize: maxSize,
+		})
+		return err
+	})
+	return db, err
+}
+
+// guard calls f and turns its panic, and a fault of memory that is mapped from a damaged file, into EIO.
+func guard(what string, f func() error) (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if p := recover(); p != nil {
+			err = &brokenError{what: what, cause: p, where: string(debug.Stack())}
+		}
+	}()
+	return errnoOf(f())
+}
+
+// A brokenError is a panic that was caught: the database is damaged.
+type brokenError struct {
+	what  string
+	cause any
+	where string
+}
+
+func (e *brokenError) Error() string {
+	if r, ok := e.cause.(runtime.Error); ok {
+		return fmt.Sprintf("store: %s: the database is damaged (%v)", e.what, r)
+	}
+	return fmt.Sprintf("store: %s: the database is damaged: %v", e.what, e.cause)
+}
+
+func (e *brokenError) Unwrap() error { return syscall.EIO }
+
+// errnoOf gives the database's own errors the errno that says what they mean.
+func errnoOf(err error) error {
+	var errno syscall.Errno
+	switch {
+	case err == nil, errors.As(err, &errno), errors.Is(err, fs.ErrClosed):
+		return err
+	case errors.Is(err, berrors.ErrDatabaseNotOpen):
+		return fmt.Errorf("store: %w", fs.ErrClosed)
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("store: another process has it open: %w", syscall.EBUSY)
+	case errors.Is(err, berrors.ErrMaxSizeReached):
+		return fmt.Errorf("store: %w: %w", err, syscall.ENOSPC)
+	case errors.Is(err, berrors.ErrDatabaseReadOnly), errors.Is(err, berrors.ErrTxNotWritable):
+		return fmt.Errorf("store: %w: %w", err, syscall.EROFS)
+	case isBolt(err):
+		return fmt.Errorf("store: %w: %w", err, syscall.EIO)
+	}
+	return err
+}
+
+func isBolt(err error) bool {
+	for _, e := range []error{berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum, berrors.ErrInvalidMapping,
+		berrors.ErrTxClosed, berrors.ErrIncompatibleValue, berrors.ErrBucketNotFound} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

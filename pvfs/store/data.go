@@ -1,0 +1,205 @@
+package store
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Data is an open datafile. Its owner must Close it, once. All other methods may be called at once.
+type Data struct {
+	files *files
+	file  *file
+}
+
+// OpenData opens the bytes of a datafile for several accesses. The object must be there (ENOENT, EINVAL if
+// it is not a datafile). When the datafile is removed meanwhile, what was written stays readable until
+// Close, as with an open file.
+func (s *Store) OpenData(h proto.Handle) (*Data, error) {
+	f, err := s.files.acquire(h)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{files: s.files, file: f}
+	if f.get() >= 0 {
+		return d, nil
+	}
+	err = s.isDatafile(h)
+	if err == nil {
+		_, err = f.open(s.files, false)
+	}
+	if err != nil {
+		s.files.release(f)
+		return nil, err
+	}
+	return d, nil
+}
+
+// ReadAt reads bytes. A short count and no error: the end of the bytes. Holes are zeros.
+func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
+	fd := d.file.get()
+	if fd < 0 {
+		if fd, err = d.file.open(d.files, false); err != nil || fd < 0 {
+			return 0, err
+		}
+	}
+	if off < 0 {
+		return 0, fault("read", d.file.h, syscall.EINVAL)
+	}
+	for n < len(p) {
+		k, err := unix.Pread(fd, p[n:], off+int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return n, fault("read", d.file.h, err)
+		}
+		if k == 0 {
+			break
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// WriteAt writes bytes. The first one makes the file. EFBIG: beyond what the local file system can.
+func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if off < 0 {
+		return 0, fault("write", d.file.h, syscall.EINVAL)
+	}
+	if off+int64(len(p)) < 0 {
+		return 0, fault("write", d.file.h, syscall.EFBIG)
+	}
+	fd := d.file.get()
+	if fd < 0 {
+		if fd, err = d.file.open(d.files, true); err != nil {
+			return 0, err
+		}
+	}
+	for n < len(p) {
+		k, err := unix.Pwrite(fd, p[n:], off+int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return n, fault("write", d.file.h, err)
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// Truncate sets the size. EFBIG: beyond what the local file system can.
+func (d *Data) Truncate(size int64) error {
+	if size < 0 {
+		return fault("truncate", d.file.h, syscall.EINVAL)
+	}
+	fd := d.file.get()
+	if fd < 0 {
+		var err error
+		if fd, err = d.file.open(d.files, size > 0); err != nil || fd < 0 {
+			return err
+		}
+	}
+	for {
+		err := unix.Ftruncate(fd, size)
+		switch err {
+		case nil:
+			return nil
+		case unix.EINTR:
+			continue
+		case unix.EINVAL: // some file systems say so of a size that is too large
+			err = unix.EFBIG
+		}
+		return fault("truncate", d.file.h, err)
+	}
+}
+
+// Size returns the size; 0 if nothing was ever written.
+func (d *Data) Size() (int64, error) {
+	fd := d.file.get()
+	if fd < 0 {
+		var err error
+		if fd, err = d.file.open(d.files, false); err != nil || fd < 0 {
+			return 0, err
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, fault("size", d.file.h, err)
+	}
+	return st.Size, nil
+}
+
+// Sync puts the bytes on the disk, and the file's name if it is new.
+func (d *Data) Sync() error {
+	fd := d.file.get()
+	if fd < 0 {
+		var err error
+		if fd, err = d.file.open(d.files, false); err != nil || fd < 0 {
+			return err
+		}
+	}
+	if err := unix.Fdatasync(fd); err != nil {
+		return fault("sync", d.file.h, err)
+	}
+	if d.file.fresh.Swap(false) {
+		if err := syncDir(d.files.folder(d.file.h)); err != nil {
+			d.file.fresh.Store(true)
+			return fault("sync", d.file.h, err)
+		}
+	}
+	return nil
+}
+
+// Close gives it back.
+func (d *Data) Close() error {
+	d.files.release(d.file)
+	return nil
+}
+
+func (s *Store) withData(h proto.Handle, f func(*Data) error) error {
+	d, err := s.OpenData(h)
+	if err != nil {
+		return err
+	}
+	defer d.Close() // never fails
+	return f(d)
+}
+
+// ReadAt is OpenData, Data.ReadAt and Close.
+func (s *Store) ReadAt(h proto.Handle, p []byte, off int64) (n int, err error) {
+	err = s.withData(h, func(d *Data) (err error) {
+		n, err = d.ReadAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+// WriteAt is OpenData, Data.WriteAt and Close.
+func (s *Store) WriteAt(h proto.Handle, p []byte, off int64) (n int, err error) {
+	err = s.withData(h, func(d *Data) (err error) {
+		n, err = d.WriteAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+// Truncate is OpenData, Data.Truncate and Close.
+func (s *Store) Truncate(h proto.Handle, size int64) error {
+	return s.withData(h, func(d *Data) error { return d.Truncate(size) })
+}
+
+// SyncDatafile is OpenData, Data.Sync and Close.
+func (s *Store) SyncDatafile(h proto.Handle) error {
+	return s.withData(h, func(d *Data) error { return d.Sync() })
+}
+
+// Size returns the size of a datafile's bytes without opening it; 0 if nothing was ever written. It does
+// not look whether the object is there.
+func (s *Store) Size(h proto.Handle) (int64, error) { return s.files.size(h) }

@@ -1,0 +1,351 @@
+package store
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Options say how a store is opened. The zero value is good for tests: no ranges (the store takes
+// those of its last opening), durable metadata.
+type Options struct {
+	Meta, Data []proto.Extent   // where Create takes handles from
+	NoSyncMeta bool             // metadata is written to the disk now and then (SyncEvery), not by every Update
+	SyncData   bool             // only kept, for the server to ask: SyncsData
+	SyncEvery  time.Duration    // with NoSyncMeta; 0 is 5 s
+	OpenFiles  int              // files of datafiles that are kept open; 0 is 512
+	ReadOnly   bool             // nothing is changed; other readers may have the store too
+	Clock      func() time.Time // nil is time.Now; for the versions of directories
+	Log        *slog.Logger     // nil is none
+
+	metaBytesMax int // of the database's file; 0 is no limit. Tests fill it.
+}
+
+const (
+	syncEvery = 5 * time.Second
+	openFiles = 512
+
+	databaseName = "meta.db"
+	dataName     = "data"
+	orphansName  = "orphans" // where Check puts files without object
+
+	saltBytes = 16
+)
+
+// Format is the version of the whole: of tables, keys and folders.
+const Format = 1
+
+var (
+	formatKey = []byte("format")
+	saltKey   = []byte("salt")
+)
+
+// Stats are counters. Stats takes no time, however many objects there are.
+type Stats struct {
+	Objects                          map[proto.ObjType]int64
+	Entries                          int64
+	MetaHandles, DataHandles         uint64 // that the ranges have
+	MetaHandlesUsed, DataHandlesUsed uint64
+	Updates, Commits                 uint64 // since Open: calls that succeeded, and disk transactions that they took
+}
+
+// Store is an open store. Its methods may be called by many goroutines at once.
+type Store struct {
+	dir      string
+	opts     Options
+	clock    func() time.Time
+	log      *slog.Logger
+	db       *bolt.DB
+	salt     []byte
+	slotMask uint64
+	files    *files
+
+	state            atomic.Pointer[state] // as committed
+	noSyncMeta       atomic.Bool
+	syncData         atomic.Bool
+	unsynced         atomic.Bool // there are commits that may not be on the disk
+	updates, commits atomic.Uint64
+
+	queueMu sync.Mutex
+	idle    sync.Cond // leading became false
+	queue   []*update
+	group   []*update // memory of the leader
+	leading bool
+	closed  bool
+	broken  error          // why there can be no more updates
+	buried  []proto.Handle // datafiles whose bytes are removed; their marks go with the next group
+
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// Open opens the store in dir, and makes it if there is none and opts.ReadOnly is not set. EBUSY:
+// another process has it open. EIO: it is damaged.
+func Open(dir string, opts Options) (*Store, error) {
+	s := &Store{
+		dir: dir, opts: opts, clock: opts.Clock, log: opts.Log,
+		slotMask: 1<<44 - 1, stop: make(chan struct{}),
+	}
+	s.idle.L = &s.queueMu
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.noSyncMeta.Store(opts.NoSyncMeta)
+	s.syncData.Store(opts.SyncData)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("store %s: %w", dir, err)
+	}
+	if !opts.ReadOnly {
+		every := opts.SyncEvery
+		if every <= 0 {
+			every = syncEvery
+		}
+		s.done.Go(func() { s.syncNowAndThen(every) })
+	}
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	if s.opts.ReadOnly {
+		if _, err := os.Stat(filepath.Join(s.dir, databaseName)); err != nil {
+			return err
+		}
+	} else if err := os.MkdirAll(filepath.Join(s.dir, dataName), 0o700); err != nil {
+		return err
+	}
+	s.db, err = openDB(filepath.Join(s.dir, databaseName), s.opts.ReadOnly, s.opts.metaBytesMax)
+	if err != nil {
+		return err
+	}
+	if !s.opts.ReadOnly {
+		err = guard("open", func() error { return s.db.Update(s.prepare) })
+		if err == nil {
+			err = syncDir(s.dir)
+		}
+	} else {
+		err = guard("open", func() error { return s.db.View(s.load) })
+	}
+	s.files = newFiles(filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
+	if err == nil && !s.opts.ReadOnly {
+		err = s.buryOld()
+	}
+	if err != nil {
+		return errors.Join(err, guard("close", s.db.Close))
+	}
+	return nil
+}
+
+// prepare makes what is missing, and reads what the store knows of itself.
+func (s *Store) prepare(tx *bolt.Tx) error {
+	fresh := tx.Bucket([]byte(tableNames[tStore])) == nil
+	for _, name := range tableNames {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
+		}
+	}
+	own := tx.Bucket([]byte(tableNames[tStore]))
+	if fresh {
+		salt := make([]byte, saltBytes)
+		_, _ = rand.Read(salt) // never fails
+		empty := state{}
+		for key, record := range map[string][]byte{
+			string(formatKey): seal(formatKey, 1, func(b []byte) []byte { return append(b, Format) }),
+			string(saltKey):   seal(saltKey, saltBytes, func(b []byte) []byte { return append(b, salt...) }),
+			string(stateKey):  empty.record(),
+		} {
+			if err := own.Put([]byte(key), record); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.load(tx); err != nil {
+		return err
+	}
+	now := s.state.Load().clone()
+	var err error
+	now.ranges, err = makeRanges(&s.opts, now.ranges, func(e proto.Extent) (n uint64) {
+		c := tx.Bucket([]byte(tableNames[tObjects])).Cursor()
+		for key, _ := c.Seek(handleKey(e.Last)); len(key) == 8 && keyHandle(key) >= e.First; key, _ = c.Next() {
+			n++
+		}
+		return n
+	})
+	if err != nil {
+		return err
+	}
+	s.state.Store(&now)
+	return own.Put(stateKey, now.record())
+}
+
+func (s *Store) load(tx *bolt.Tx) error {
+	own := tx.Bucket([]byte(tableNames[tStore]))
+	if own == nil {
+		return damaged("no store")
+	}
+	format, err := unseal(formatKey, own.Get(formatKey))
+	if err != nil {
+		return err
+	}
+	if len(format) != 1 || format[0] != Format {
+		return fmt.Errorf("store: format %d, known is %d: a newer version made it: %w", format, Format, syscall.EINVAL)
+	}
+	salt, err := unseal(saltKey, own.Get(saltKey))
+	if err != nil {
+		return err
+	}
+	if len(salt) != saltBytes {
+		return damaged("salt of %d bytes", len(salt))
+	}
+	s.salt = append([]byte{}, salt...)
+	now, err := parseState(own.Get(stateKey))
+	if err != nil {
+		return err
+	}
+	s.state.Store(&now)
+	return nil
+}
+
+// buryOld removes the bytes of datafiles that were deleted just before the last end.
+func (s *Store) buryOld() error {
+	var dead []proto.Handle
+	err := s.View(func(t *Tx) error {
+		c := t.table(tDead).Cursor()
+		for key, _ := c.First(); key != nil; key, _ = c.Next() {
+			if len(key) == 8 {
+				dead = append(dead, keyHandle(key))
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.bury(dead)
+	}
+	return err
+}
+
+// isDatafile reports whether the object is there, for the first write.
+func (s *Store) isDatafile(h proto.Handle) error {
+	return s.View(func(t *Tx) error {
+		switch typ, err := t.Type(h); {
+		case err != nil:
+			return err
+		case typ == proto.TypeNone:
+			return fault("open datafile", h, syscall.ENOENT)
+		case typ != proto.TypeDatafile:
+			return fault("open datafile", h, syscall.EINVAL)
+		}
+		return nil
+	})
+}
+
+func (s *Store) syncNowAndThen(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+			if err := s.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) {
+				s.log.Error("store: sync failed", "err", err)
+			}
+		}
+	}
+}
+
+// Close ends the store after the updates that were begun. Later calls get fs.ErrClosed.
+func (s *Store) Close() error {
+	// The marks of buried datafiles go away with an update. If that fails they go at the next start.
+	s.queueMu.Lock()
+	marks := len(s.buried) > 0
+	s.queueMu.Unlock()
+	if marks {
+		_ = s.Update(func(*Tx) error { return nil })
+	}
+	s.queueMu.Lock()
+	if s.closed {
+		s.queueMu.Unlock()
+		return nil
+	}
+	s.closed = true
+	for s.leading {
+		s.idle.Wait()
+	}
+	broken := s.broken
+	s.queueMu.Unlock()
+	close(s.stop)
+	s.done.Wait()
+	err := s.Sync()
+	s.files.close()
+	if broken != nil {
+		return broken // a transaction may be stuck, and with it the database
+	}
+	return errors.Join(err, guard("close", s.db.Close))
+}
+
+// SetSync turns durable metadata and data on or off while the store runs.
+func (s *Store) SetSync(meta, data bool) {
+	s.noSyncMeta.Store(!meta)
+	s.syncData.Store(data)
+}
+
+// SyncsMeta reports whether an Update is on the disk when it returns.
+func (s *Store) SyncsMeta() bool { return !s.noSyncMeta.Load() }
+
+// SyncsData reports whether writes are to be synced before they are acknowledged. The store does
+// not do it by itself: call Data.Sync.
+func (s *Store) SyncsData() bool { return s.syncData.Load() }
+
+// Stats returns the counters.
+func (s *Store) Stats() Stats {
+	now := s.state.Load()
+	st := Stats{
+		Objects: make(map[proto.ObjType]int64, typesMax), Entries: now.entries,
+		Updates: s.updates.Load(), Commits: s.commits.Load(),
+	}
+	for i, n := range now.objects {
+		st.Objects[proto.ObjType(1<<i)] = n
+	}
+	for _, r := range now.ranges {
+		if r.space == MetaSpace {
+			st.MetaHandles, st.MetaHandlesUsed = st.MetaHandles+r.size(), st.MetaHandlesUsed+r.used
+		} else {
+			st.DataHandles, st.DataHandlesUsed = st.DataHandles+r.size(), st.DataHandlesUsed+r.used
+		}
+	}
+	return st
+}
+
+// Space returns bytes available and in all of the file system that the store is on.
+func (s *Store) Space() (available, total int64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.dir, &st); err != nil {
+		return 0, 0, fmt.Errorf("store %s: %w", s.dir, err)
+	}
+	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
+}
+
+// syncDir puts the names in a folder on the disk.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

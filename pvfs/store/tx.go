@@ -1,0 +1,136 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Tx is a transaction: of a View, or of an Update. Slices and strings that it returns stay valid.
+type Tx struct {
+	s       *Store
+	tx      *bolt.Tx
+	buckets [tables]*bolt.Bucket
+	w       *batch // nil in a View
+}
+
+// A batch is what belongs to the updates that share a disk transaction.
+type batch struct {
+	state state
+	dirs  map[proto.Handle]*dirCounter // those that were looked at; written at the end
+	undo  []func()                     // how to take back the running update, last step first
+	dead  []proto.Handle               // datafiles that the running update deleted
+	now   time.Time
+}
+
+type dirCounter struct {
+	DirState
+	gone  bool // the dirdata object was deleted
+	dirty bool
+}
+
+func (t *Tx) table(n int) *bolt.Bucket {
+	if t.buckets[n] == nil {
+		t.buckets[n] = t.tx.Bucket([]byte(tableNames[n]))
+		if t.buckets[n] == nil {
+			panic("table " + tableNames[n] + " is missing") // becomes EIO, see guard
+		}
+		if n != tEntries && n != tXattrs {
+			t.buckets[n].FillPercent = 0.9
+		}
+	}
+	return t.buckets[n]
+}
+
+// put writes a record of an update, and remembers what was there.
+func (t *Tx) put(table int, key, record []byte) error {
+	b := t.table(table)
+	old := b.Get(key)
+	if err := b.Put(key, record); err != nil {
+		return err
+	}
+	t.w.undo = append(t.w.undo, func() { restore(b, key, old) })
+	return nil
+}
+
+// remove removes a record of an update, and remembers it.
+func (t *Tx) remove(table int, key []byte) error {
+	b := t.table(table)
+	old := b.Get(key)
+	if old == nil {
+		return nil
+	}
+	if err := b.Delete(key); err != nil {
+		return err
+	}
+	t.w.undo = append(t.w.undo, func() { restore(b, key, old) })
+	return nil
+}
+
+// restore cannot fail but by a damaged page, and then panics as the database itself does.
+func restore(b *bolt.Bucket, key, old []byte) {
+	var err error
+	if old == nil {
+		err = b.Delete(key)
+	} else {
+		err = b.Put(key, old)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// rollback takes back what the running update did.
+func (t *Tx) rollback() {
+	for i := len(t.w.undo) - 1; i >= 0; i-- {
+		t.w.undo[i]()
+	}
+	t.w.undo, t.w.dead = t.w.undo[:0], nil
+}
+
+// mayWrite is why a change is not possible.
+func (t *Tx) mayWrite() error {
+	if t.w == nil {
+		return fmt.Errorf("store: a change in a View: %w", syscall.EROFS)
+	}
+	return nil
+}
+
+// handleKey is the key of an object.
+func handleKey(h proto.Handle) []byte {
+	return binary.BigEndian.AppendUint64(make([]byte, 0, 8), ^uint64(h))
+}
+
+func keyHandle(key []byte) proto.Handle { return proto.Handle(^binary.BigEndian.Uint64(key)) }
+
+// An Error says what could not be done with which object, and wraps the errno.
+type Error struct {
+	Op     string
+	Handle proto.Handle
+	Name   string // of an entry or an extended attribute, or none
+	Err    error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "store: %s %d", e.Op, e.Handle)
+	if e.Name != "" {
+		fmt.Fprintf(&b, " %q", e.Name)
+	}
+	return b.String() + ": " + e.Err.Error()
+}
+
+// Unwrap returns the errno.
+func (e *Error) Unwrap() error { return e.Err }
+
+func fault(op string, h proto.Handle, err error) error { return &Error{Op: op, Handle: h, Err: err} }
+
+func faultName(op string, h proto.Handle, name string, err error) error {
+	return &Error{Op: op, Handle: h, Name: name, Err: err}
+}

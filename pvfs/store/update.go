@@ -1,0 +1,237 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// groupMax is how many updates share a disk transaction at most.
+const groupMax = 512
+
+// An update waits in the queue until a group takes it.
+type update struct {
+	f    func(*Tx) error
+	err  error
+	dead []proto.Handle // datafiles whose bytes go away now
+	turn chan bool      // true: lead the next group; false: it is done
+}
+
+// View calls f with the state last committed. The transaction is of no use after f. Neither
+// Update nor Sync nor a datafile's methods may be called within f.
+func (s *Store) View(f func(*Tx) error) error {
+	err := guard("view", func() error {
+		tx, err := s.db.Begin(false)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // of a reader it cannot fail
+		return f(&Tx{s: s, tx: tx})
+	})
+	s.noteBroken(err)
+	return err
+}
+
+// Update calls f with a transaction it may change things with. If f fails, nothing has changed, and
+// f's error is returned as it is. When Update returns nil, all that f did can be seen by
+// View, and is on the disk unless metadata is not synced. f may be called more than once (after a
+// failure that was not its own), and never for long: others wait. It must not call View, Update or Sync.
+func (s *Store) Update(f func(*Tx) error) error {
+	if s.opts.ReadOnly {
+		return fmt.Errorf("store: opened to be read only: %w", syscall.EROFS)
+	}
+	u := &update{f: f, turn: make(chan bool, 1)}
+	s.queueMu.Lock()
+	if s.closed || s.broken != nil {
+		err := s.broken
+		s.queueMu.Unlock()
+		if err == nil {
+			err = fmt.Errorf("store: %w", fs.ErrClosed)
+		}
+		return err
+	}
+	s.queue = append(s.queue, u)
+	lead := !s.leading
+	s.leading = true
+	s.queueMu.Unlock()
+	if lead || <-u.turn {
+		s.lead(u)
+	}
+	if u.err == nil && len(u.dead) > 0 {
+		s.bury(u.dead)
+	}
+	return u.err
+}
+
+// lead takes the updates that wait, the caller's first, does them in one transaction of the disk, and lets
+// the first of those that came meanwhile lead.
+func (s *Store) lead(own *update) {
+	s.queueMu.Lock()
+	n := min(len(s.queue), groupMax)
+	group := append(s.group[:0], s.queue[:n]...)
+	s.queue = append(s.queue[:0], s.queue[n:]...)
+	buried := s.buried
+	s.buried = nil
+	s.queueMu.Unlock()
+
+	if len(group) > 0 && !s.run(group, buried) {
+		s.queueMu.Lock()
+		s.buried = append(s.buried, buried...)
+		s.queueMu.Unlock()
+	}
+	for _, u := range group {
+		if u != own {
+			u.turn <- false
+		}
+	}
+	clear(group)
+
+	s.queueMu.Lock()
+	defer s.queueMu.Unlock()
+	s.group = group
+	if len(s.queue) > 0 {
+		s.queue[0].turn <- true
+		return
+	}
+	s.leading = false
+	s.idle.Broadcast()
+}
+
+// run does a group and reports whether what it wrote is there. If the group breaks, each of it is
+// done by itself, so that only one that meets the damage fails.
+func (s *Store) run(group []*update, buried []proto.Handle) bool {
+	err := s.attempt(group, buried)
+	broken := (*brokenError)(nil)
+	if err == nil {
+		return true
+	}
+	if errors.As(err, &broken) && len(group) > 1 {
+		for i := range group {
+			s.run(group[i:i+1], nil)
+		}
+		return false
+	}
+	for _, u := range group {
+		if u.err == nil {
+			u.err = err
+		}
+		u.dead = nil
+	}
+	return false
+}
+
+// attempt does a group in one transaction. Each update has its own error then; the one
+// returned is that of the group as a whole.
+func (s *Store) attempt(group []*update, buried []proto.Handle) error {
+	s.queueMu.Lock()
+	broken := s.broken
+	s.queueMu.Unlock()
+	if broken != nil {
+		return broken
+	}
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return errnoOf(err)
+	}
+	id := tx.ID()
+	t := &Tx{s: s, tx: tx, w: &batch{state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock()}}
+	changed := len(buried) > 0
+	succeeded := uint64(0)
+	err = guard("update", func() error {
+		for _, h := range buried {
+			if err := t.table(tDead).Delete(handleKey(h)); err != nil {
+				return err
+			}
+		}
+		for _, u := range group {
+			t.w.undo, t.w.dead, u.dead = t.w.undo[:0], nil, nil
+			if u.err = u.f(t); u.err != nil {
+				u.err = errnoOf(u.err)
+				t.rollback()
+				continue
+			}
+			changed = changed || len(t.w.undo) > 0
+			u.dead = t.w.dead
+			succeeded++
+		}
+		if !changed {
+			return tx.Rollback()
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		s.db.NoSync = s.noSyncMeta.Load()
+		return tx.Commit()
+	})
+	if err != nil {
+		s.afterFailure(err, uint64(id), func() error { return tx.Rollback() })
+		return err
+	}
+	s.updates.Add(succeeded)
+	if changed {
+		s.commits.Add(1)
+		s.unsynced.Store(s.db.NoSync)
+		s.state.Store(&t.w.state)
+	}
+	return nil
+}
+
+// afterFailure ends a transaction that failed. If it cannot be said any more what is on the disk, the store takes
+// no more changes until it is opened again.
+func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
+	s.noteBroken(err)
+	worse := guard("rollback", func() error {
+		_ = rollback() // fails if Commit did it
+		tx, err := s.db.Begin(false)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if uint64(tx.ID()) >= id {
+			return damaged("a failed transaction may be on the disk (%v)", err)
+		}
+		return nil
+	})
+	if worse != nil {
+		s.queueMu.Lock()
+		s.broken = fmt.Errorf("store: no changes until it is opened again: %w", worse)
+		s.queueMu.Unlock()
+		s.log.Error("store: no more changes", "err", worse)
+	}
+}
+
+func (s *Store) noteBroken(err error) {
+	if broken := (*brokenError)(nil); errors.As(err, &broken) {
+		s.log.Error("store: damaged", "err", broken, "where", broken.where)
+	}
+}
+
+// bury removes the bytes of datafiles that are no more.
+func (s *Store) bury(dead []proto.Handle) {
+	buried := dead[:0]
+	for _, h := range dead {
+		if err := s.files.remove(h); err != nil {
+			s.log.Warn("store: the bytes of a removed datafile stay until the next start", "handle", h, "err", err)
+			continue
+		}
+		buried = append(buried, h)
+	}
+	s.queueMu.Lock()
+	s.buried = append(s.buried, buried...)
+	s.queueMu.Unlock()
+}
+
+// Sync puts all metadata that was committed on the disk.
+func (s *Store) Sync() error {
+	if s.opts.ReadOnly || !s.unsynced.Swap(false) {
+		return nil
+	}
+	err := guard("sync", s.db.Sync)
+	if err != nil {
+		s.unsynced.Store(true)
+	}
+	return err
+}
