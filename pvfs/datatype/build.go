@@ -28,7 +28,7 @@ func Vector(off int64, count int, blocklen, stride int64) (proto.FileRequest, er
 		Aggregate: int64(count) * blocklen, Chunks: int32(count), Depth: 2, Nested: 1,
 		Committed: -1, Element: 1, Sequence: -1,
 	}
-	last, ok := mulAdd(stride, int64(count)-1, off)
+	last, ok := mulAdd(int64(count)-1, stride, off)
 	node.LowerBound = min(off, last)
 	top, fits := addTo(max(off, last), blocklen)
 	if !ok || !fits || node.LowerBound < 0 {
