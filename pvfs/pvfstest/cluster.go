@@ -1,0 +1,263 @@
+package pvfstest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // what servers may listen on
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // the same
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// The methods that a cluster may run over.
+const (
+	Memory = bmitest.Name
+	TCP    = "tcp"
+	ViaShm = "via+shm"
+)
+
+// Methods are all of them.
+var Methods = []string{Memory, TCP, ViaShm}
+
+// readyWait bounds how long a server may take to start.
+const readyWait = 60 * time.Second
+
+// Options say what to start. The zero value is two servers over the method in memory.
+type Options struct {
+	Method  string // Memory, TCP or ViaShm; "" is Memory
+	Servers int    // 0 is 2
+	// Config changes what the configuration is generated from.
+	Config func(*config.GenOptions)
+	// Text is a configuration to use in place of a generated one. Only its addresses are replaced.
+	Text string
+	// Server changes how one server is set up.
+	Server func(i int, cfg *server.Config)
+	// Store changes how the store of one is opened.
+	Store func(i int, opts *store.Options)
+	// Key signs capabilities; nil is a key of the package's own. Unsigned leaves them unsigned.
+	Key      []byte
+	Unsigned bool
+	// Dir is where the stores are made; "" is a temporary folder of the test.
+	Dir string
+	// Sync leaves metadata durable. Otherwise tests do not wait for the disk.
+	Sync bool
+}
+
+// Cluster is a file system whose servers run in this process.
+type Cluster struct {
+	FS *config.Config
+
+	tb       testing.TB
+	opts     Options
+	dir      string
+	nodes    []*node
+	original []string // addresses in Options.Text, by server
+}
+
+// node is one server, running or not.
+type node struct {
+	alias, address string
+	endpoint       *bmi.Endpoint // of the run, or opened ahead of it
+	server         *server.Server
+	store          *store.Store
+	stop           context.CancelFunc // nil: it does not run
+	done           chan error
+}
+
+var clusters atomic.Uint64
+
+// Start starts servers, which stop when the test ends.
+func Start(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	c := &Cluster{tb: tb, opts: opts, dir: opts.Dir}
+	if c.opts.Method == "" {
+		c.opts.Method = Memory
+	}
+	if c.opts.Servers == 0 {
+		c.opts.Servers = 2
+	}
+	if c.opts.Key == nil && !opts.Unsigned {
+		c.opts.Key = []byte("a key for tests and for nothing else")
+	}
+	if c.dir == "" {
+		c.dir = tb.TempDir()
+	}
+	var aliases []string
+	if opts.Text != "" {
+		given, err := config.Parse(opts.Text)
+		c.check("parse the configuration", err)
+		for _, s := range given.Servers {
+			aliases, c.original = append(aliases, s.Alias), append(c.original, s.Address)
+		}
+	} else {
+		for i := range c.opts.Servers {
+			aliases = append(aliases, fmt.Sprintf("server%d", i))
+		}
+	}
+	tb.Cleanup(c.close)
+	number := clusters.Add(1)
+	for i, alias := range aliases {
+		c.nodes = append(c.nodes, c.listen(alias, number, i))
+	}
+	c.FS = c.configure()
+	for i := range c.nodes {
+		c.Start(i)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyWait)
+	defer cancel()
+	for i, n := range c.nodes {
+		c.check(fmt.Sprintf("wait for server %d", i), n.server.Ready(ctx))
+	}
+	return c
+}
+
+// listen opens the endpoint of a server on an address that nobody uses.
+func (c *Cluster) listen(alias string, number uint64, i int) *node {
+	n := &node{alias: alias}
+	switch c.opts.Method {
+	case TCP:
+		n.address = "tcp://127.0.0.1:0"
+	case Memory, ViaShm:
+		n.address = fmt.Sprintf("%s://pvfstest-%d-%d-%d", c.opts.Method, os.Getpid(), number, i)
+	default:
+		c.tb.Fatalf("pvfstest: no method %q", c.opts.Method)
+	}
+	n.endpoint = c.open(n.address)
+	n.address = n.endpoint.Addresses()[0]
+	return n
+}
+
+// open opens an endpoint.
+func (c *Cluster) open(listen ...string) *bmi.Endpoint {
+	ctx, cancel := context.WithTimeout(context.Background(), readyWait)
+	defer cancel()
+	ep, err := bmi.Open(ctx, bmi.Config{Listen: listen})
+	c.check("open an endpoint", err)
+	return ep
+}
+
+// configure makes the configuration with the addresses of the servers in it.
+func (c *Cluster) configure() *config.Config {
+	text := c.opts.Text
+	if text == "" {
+		gen := config.GenOptions{DataDir: "/nowhere/data", MetaDir: "/nowhere/meta", NoSyncMeta: !c.opts.Sync}
+		for _, n := range c.nodes {
+			gen.Servers = append(gen.Servers, config.GenServer{Alias: n.alias, Address: n.address})
+		}
+		if c.opts.Config != nil {
+			c.opts.Config(&gen)
+		}
+		var err error
+		text, err = config.Generate(gen)
+		c.check("generate a configuration", err)
+	}
+	for i, old := range c.original {
+		text = strings.ReplaceAll(text, old, c.nodes[i].address)
+	}
+	fs, err := config.Parse(text)
+	c.check("parse the configuration", err)
+	return fs
+}
+
+// Original is a text with the addresses of Options.Text in place of those in use.
+func (c *Cluster) Original(text string) string {
+	for i, old := range c.original {
+		text = strings.ReplaceAll(text, c.nodes[i].address, old)
+	}
+	return text
+}
+
+// Start starts a server that was stopped, with what it had stored, at the same address.
+func (c *Cluster) Start(i int) {
+	c.tb.Helper()
+	n := c.nodes[i]
+	if n.stop != nil {
+		return
+	}
+	if n.endpoint == nil {
+		n.endpoint = c.open(n.address)
+	}
+	var err error
+	srv := c.FS.Servers[i]
+	opts := store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !c.opts.Sync, SyncData: c.opts.Sync && c.FS.SyncData}
+	if c.opts.Store != nil {
+		c.opts.Store(i, &opts)
+	}
+	n.store, err = store.Open(filepath.Join(c.dir, n.alias), opts)
+	c.check("open a store", err)
+	cfg := server.Config{FS: c.FS, Alias: n.alias, Store: n.store, Key: c.opts.Key}
+	if c.opts.Server != nil {
+		c.opts.Server(i, &cfg)
+	}
+	n.server, err = server.New(cfg)
+	c.check("make a server", err)
+	ctx, stop := context.WithCancel(context.Background())
+	n.stop, n.done = stop, make(chan error, 1)
+	go func() { n.done <- n.server.Serve(ctx, n.endpoint) }()
+}
+
+// Stop stops a server, which finishes what it is at first.
+func (c *Cluster) Stop(i int) {
+	c.tb.Helper()
+	n := c.nodes[i]
+	if n.stop == nil {
+		return
+	}
+	n.stop()
+	n.stop = nil
+	c.check("stop a server", <-n.done)
+	c.check("close an endpoint", n.endpoint.Close())
+	n.endpoint = nil
+	c.check("close a store", n.store.Close())
+}
+
+// Server is a server that runs.
+func (c *Cluster) Server(i int) *server.Server { return c.nodes[i].server }
+
+// Store is its store.
+func (c *Cluster) Store(i int) *store.Store { return c.nodes[i].store }
+
+// Address is where a server listens.
+func (c *Cluster) Address(i int) string { return c.nodes[i].address }
+
+// Len is how many servers there are.
+func (c *Cluster) Len() int { return len(c.nodes) }
+
+// Source is what a client mounts.
+func (c *Cluster) Source() string { return c.nodes[0].address + "/" + c.FS.Name }
+
+// Endpoint opens an endpoint for a client, which is closed when the test ends.
+func (c *Cluster) Endpoint() *bmi.Endpoint {
+	c.tb.Helper()
+	ep := c.open()
+	c.tb.Cleanup(func() { _ = ep.Close() })
+	return ep
+}
+
+// close stops everything.
+func (c *Cluster) close() {
+	for i, n := range c.nodes {
+		c.Stop(i)
+		if n.endpoint != nil {
+			_ = n.endpoint.Close()
+		}
+	}
+}
+
+// check ends the test for an error.
+func (c *Cluster) check(what string, err error) {
+	c.tb.Helper()
+	if err != nil {
+		c.tb.Fatalf("pvfstest: %s: %v", what, err)
+	}
+}

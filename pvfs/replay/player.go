@@ -1,0 +1,173 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// A Player sends the requests of captured clients to live servers, one after the other.
+type Player struct {
+	// Servers are the live servers, by the port that the captured ones had.
+	Servers map[uint16]bmi.Addr
+	// Map knows the identifiers.
+	Map *Mapping
+	// Text puts the captured addresses into a live configuration; nil leaves it.
+	Text func(string) string
+
+	ctx *bmi.Context
+	tag bmi.Tag
+}
+
+// NewPlayer makes a player that uses ep. Close it before that.
+func NewPlayer(ep *bmi.Endpoint, m *Mapping) (*Player, error) {
+	c, err := ep.OpenContext()
+	if err != nil {
+		return nil, err
+	}
+	return &Player{Servers: make(map[uint16]bmi.Addr), Map: m, ctx: c}, nil
+}
+
+// Close ends the player.
+func (p *Player) Close() error { return p.ctx.Close() }
+
+// replyRoom is what a reply may have beyond what its operation allows, so that one that is too long
+// is seen as such.
+const replyRoom = 64
+
+// Do sends a request and returns the answer; nil if the status is not 0.
+func (p *Player) Do(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request) (proto.Response, proto.Status, error) {
+	p.tag++
+	reply := make([]byte, proto.MaxResponse(req.Op())+replyRoom)
+	n, err := p.ctx.Call(ctx, to, 0, p.tag, proto.AppendRequest(nil, h, req), reply)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", req, err)
+	}
+	return parse(reply[:n], req.Op())
+}
+
+// parse takes a response apart, and checks that it fits into what a client has room for.
+func parse(b []byte, op proto.Op) (proto.Response, proto.Status, error) {
+	if most := proto.MaxResponse(op); len(b) > most {
+		return nil, 0, fmt.Errorf("an answer of %d bytes, a stock client has room for %d", len(b), most)
+	}
+	return proto.ParseAnyResponse(b)
+}
+
+// Skip tells whether an exchange is none that a client began, or one that says nothing.
+func Skip(x *Exchange) bool {
+	h, _, err := proto.ParseRequest(x.Request)
+	if err != nil || len(x.Received) == 0 {
+		return true
+	}
+	for _, hint := range h.Hints {
+		if hint.Type == proto.HintServerID {
+			return true
+		}
+	}
+	return false
+}
+
+// Play repeats an exchange and tells, one line each, in what ways the answers differ from the captured ones.
+// An error means that nothing can be played after it.
+func (p *Player) Play(ctx context.Context, x *Exchange) ([]string, error) {
+	h, req, err := proto.ParseRequest(x.Request)
+	if err != nil {
+		return nil, fmt.Errorf("the captured request: %w", err)
+	}
+	captured, wanted, err := proto.ParseAnyResponse(x.Received[0])
+	if err != nil {
+		return nil, fmt.Errorf("the captured response: %w", err)
+	}
+	to, ok := p.Servers[x.Port]
+	if !ok {
+		return nil, fmt.Errorf("no server for port %d", x.Port)
+	}
+	p.Map.Request(h, req)
+	live, status, err := p.Do(ctx, to, h, req)
+	if err != nil {
+		return nil, err
+	}
+	if status.Base() != wanted.Base() {
+		return []string{fmt.Sprintf("%s: status %s, the capture has %s", req, status.Name(), wanted.Name())}, nil
+	}
+	diffs := p.compare(req, captured, live)
+	if io, is := req.(*proto.IOReq); is && status == proto.OK {
+		more, err := p.flow(ctx, to, io, x)
+		if err != nil {
+			return diffs, err
+		}
+		diffs = append(diffs, more...)
+	}
+	return diffs, nil
+}
+
+// compare compares answers, those first made alike that hold identifiers in bytes of their own.
+func (p *Player) compare(req proto.Request, captured, live proto.Response) []string {
+	switch live := live.(type) {
+	case *proto.GetConfigResp:
+		if p.Text != nil {
+			live.Text = p.Text(live.Text)
+		}
+	case *proto.GetEattrResp:
+		ask := req.(*proto.GetEattrReq)
+		for i, key := range ask.Keys {
+			if c, ok := captured.(*proto.GetEattrResp); ok && key == "system.pvfs2.dh" && i < len(c.Values) {
+				c.Values[i] = p.Map.bytes(c.Values[i])
+			}
+		}
+	}
+	return p.Map.Compare(captured, live)
+}
+
+// bytes maps the handles in a list of 8 bytes each.
+func (m *Mapping) bytes(b []byte) []byte {
+	var out []byte
+	for ; len(b) >= 8; b = b[8:] {
+		out = binary.LittleEndian.AppendUint64(out, uint64(m.Live(proto.Handle(binary.LittleEndian.Uint64(b)))))
+	}
+	return append(out, b...)
+}
+
+// flow moves the data of a flow that was answered with success.
+func (p *Player) flow(ctx context.Context, to bmi.Addr, req *proto.IOReq, x *Exchange) ([]string, error) {
+	if req.Type == proto.IORead {
+		return p.readFlow(ctx, to, x.Received[1:])
+	}
+	for _, data := range x.Sent {
+		if err := p.ctx.Send(ctx, to, p.tag, data); err != nil {
+			return nil, err
+		}
+	}
+	if len(x.Received) < 2 {
+		return nil, fmt.Errorf("the capture ends before the completion")
+	}
+	reply := make([]byte, proto.MaxResponse(proto.OpWriteCompletion)+replyRoom)
+	n, err := p.ctx.Recv(ctx, to, p.tag, reply)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(reply[:n], x.Received[1]) {
+		return []string{fmt.Sprintf("completion % x, the capture has % x", reply[:n], x.Received[1])}, nil
+	}
+	return nil, nil
+}
+
+// readFlow takes the data messages of a read: they must be divided as the captured ones.
+func (p *Player) readFlow(ctx context.Context, to bmi.Addr, want [][]byte) (diffs []string, err error) {
+	for i, data := range want {
+		got := make([]byte, len(data)+replyRoom)
+		n, err := p.ctx.Recv(ctx, to, p.tag, got)
+		if err != nil {
+			return diffs, err
+		}
+		if !bytes.Equal(got[:n], data) {
+			diffs = append(diffs, fmt.Sprintf("data message %d: %d bytes, the capture has %d, or they differ", i, n, len(data)))
+		}
+	}
+	return diffs, nil
+}
