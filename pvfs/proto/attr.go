@@ -240,6 +240,19 @@ func (m AttrMask) String() string {
 	return strings.Join(parts, "|")
 }
 
+func (d DistDir) String() string {
+	return fmt.Sprintf("{dirdata=%v bitmap=%#x split=%d server=%d height=%d level=%d}",
+		shorten(d.Dirdata), d.Bitmap, d.SplitSize, d.ServerNo, d.TreeHeight, d.BranchLevel)
+}
+
+func (h DirHint) String() string {
+	if h.DistName == "" && h.DistParams == "" && h.Datafiles == 0 && h.Layout == 0 && len(h.Servers) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("{%q(%q) datafiles=%d layout=%v servers=%q in %d bytes}",
+		h.DistName, h.DistParams, h.Datafiles, h.Layout, h.Servers, h.ServersBytes)
+}
+
 // String has the fields that are there.
 func (a Attr) String() string {
 	var b strings.Builder
@@ -259,7 +272,7 @@ func (a Attr) String() string {
 	has(AttrMirror, " copies=%d mirrors=%v", a.Copies, shorten(a.Mirrors))
 	has(AttrDatafileSize, " size=%d", a.DatafileSize)
 	has(AttrTarget, " target=%q", a.Target)
-	has(AttrDistDir, " dir=%+v", a.DistDir)
-	has(AttrDirentCount|AttrDirHint, " entries=%d hint=%+v", a.DirentCount, a.Hint)
+	has(AttrDistDir, " dir=%v", a.DistDir)
+	has(AttrDirentCount|AttrDirHint, " entries=%d hint=%v", a.DirentCount, a.Hint)
 	return b.String() + "}"
 }

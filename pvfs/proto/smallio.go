@@ -22,7 +22,8 @@ type SmallIOReq struct {
 func (*SmallIOReq) Op() Op { return OpSmallIO }
 
 func (q *SmallIOReq) String() string {
-	return fmt.Sprintf("REQ SMALL_IO handle=%d fs=%d type=%v server_nr=%d server_ct=%d dist=%v request=%v offset=%d aggregate=%d total=%d data=%d bytes",
+	return fmt.Sprintf("REQ SMALL_IO handle=%d fs=%d type=%v server_nr=%d server_ct=%d dist=%v request=%v "+
+		"offset=%d aggregate=%d total=%d data=%d bytes",
 		q.Handle, q.FS, q.Type, q.ServerNr, q.ServerCt, q.Dist, q.Request, q.FileOffset, q.Aggregate, q.Total, len(q.Data))
 }
 

@@ -1,0 +1,92 @@
+package proto_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/replay"
+)
+
+// captures is the folder of captured sessions, which are not part of the module: the one
+// beside the checkout, or that below VIADUCT_SHARED.
+func captures(t *testing.T) string {
+	t.Helper()
+	shared := os.Getenv("VIADUCT_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "shared")
+	}
+	dir := filepath.Join(shared, "orangefs", "captures")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no captured sessions: %v (VIADUCT_SHARED names the folder that holds orangefs/captures)", err)
+	}
+	return dir
+}
+
+// notWhole are captures that hold a connection of something else than messages.
+var notWhole = map[string]bool{"probes.pcap": true}
+
+// Every message of every captured session is understood to its last byte, and put together
+// again in the same bytes.
+func TestSessions(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"*.pcap", "ops/*.pcap"} {
+		found, err := filepath.Glob(filepath.Join(captures(t), pattern))
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	requests := make(map[proto.Op]int)
+	messages := 0
+	for _, file := range files {
+		if notWhole[filepath.Base(file)] {
+			continue
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			raw, err := os.ReadFile(file)
+			require.NoError(t, err)
+			all, err := replay.Read(raw, 3334, 3335)
+			require.NoError(t, err)
+			exchanges := replay.Exchanges(all)
+			require.NotEmpty(t, exchanges)
+			for _, x := range exchanges {
+				req := sameRequest(t, x.Request)
+				requests[req.Op()]++
+				messages++
+				for i, b := range x.Received {
+					if io, ok := req.(*proto.IOReq); ok && io.Type == proto.IORead && i > 0 {
+						break // bytes of the file
+					}
+					sameResponse(t, b)
+					messages++
+				}
+			}
+		})
+	}
+	t.Logf("%d messages of %d operations in %d captures", messages, len(requests), len(files))
+}
+
+func sameRequest(t *testing.T, b []byte) proto.Request {
+	t.Helper()
+	h, req, err := proto.ParseRequest(b)
+	require.NoError(t, err)
+	assert.Equal(t, b, proto.AppendRequest(nil, h, req), req.String())
+	assert.LessOrEqual(t, len(b), min(proto.MaxRequest(req.Op()), proto.MaxUnexpected))
+	return req
+}
+
+func sameResponse(t *testing.T, b []byte) {
+	t.Helper()
+	resp, status, err := proto.ParseAnyResponse(b)
+	require.NoError(t, err)
+	if status != proto.OK {
+		op, _ := proto.OpOf(b)
+		assert.Equal(t, b, proto.AppendStatus(nil, op, status), status.Name())
+		return
+	}
+	assert.Equal(t, b, proto.AppendResponse(nil, resp), resp.String())
+	assert.LessOrEqual(t, len(b), proto.MaxResponse(resp.Op()))
+}
