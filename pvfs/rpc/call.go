@@ -2,48 +2,201 @@ package rpc
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Call is one request at the server.
+// A Call is one request at the server. It is used by its handler, and by goroutines that end
+// before that.
 type Call struct {
 	Peer    bmi.Addr
 	Tag     bmi.Tag
 	Header  *proto.Header
 	Request proto.Request
 
-	server *Server
+	worker *worker
+	kind   int
+	state  callState
+	ctx    callContext
+
+	mu      sync.Mutex
+	waiting int  // calls to other servers
+	outside bool // and it is not counted meanwhile
+}
+
+// callState says what the client got:
+//
+//	open → answered
+//	open → flowing → received → answered   (ReceiveFlow)
+//	open → flowing → answered              (SendFlow)
+//	flowing → broken
+type callState uint8
+
+const (
+	callOpen callState = iota
+	callFlowing
+	callReceived
+	callAnswered
+	callBroken
+)
+
+// callContext knows its call.
+type callContext struct {
+	context.Context
+	call *Call
+}
+
+type callKey struct{}
+
+// Value gives the call to who looks for it.
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c.call
+	}
+	return c.Context.Value(key)
 }
 
 // Context ends when the server stops and has waited for long enough. Calls to other servers
-// are made with it, or one derived from it.
-func (c *Call) Context() context.Context { return context.Background() }
+// are made with it, or with one derived from it.
+func (c *Call) Context() context.Context { return &c.ctx }
 
 // Endpoint is where the request came in.
-func (c *Call) Endpoint() *bmi.Endpoint { return c.server.ep }
+func (c *Call) Endpoint() *bmi.Endpoint { return c.worker.s.ep }
+
+// Answered tells whether the request has its last answer, or cannot get any.
+func (c *Call) Answered() bool { return c.state == callAnswered || c.state == callBroken }
 
 // Reply answers the request. A second answer is ignored, but for a WriteCompletionResp after
 // ReceiveFlow. It does not wait for the client.
-func (c *Call) Reply(resp proto.Response) {}
-
-// Fail answers the request with the status of err, see proto.StatusOf. After ReceiveFlow began
-// it is the completion's.
-func (c *Call) Fail(err error) {}
-
-// ReceiveFlow answers an IO request with resp and receives total bytes, which it hands to sink
-// in order, piece by piece, each with its place in the flow. The pieces are sink's only during
-// the call. An error of sink is returned, after the rest of the data came and went; the client
-// is waiting for its completion then, as after success: the handler goes on with Reply or Fail. If the flow
-// failed in another way (errors.Is ErrFlow), nothing can be sent any more, and Fail does nothing.
-func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, at int64) error) (int64, error) {
-	return 0, ErrClosed
+func (c *Call) Reply(resp proto.Response) {
+	if c.Answered() {
+		return
+	}
+	c.state = callAnswered
+	rb := c.worker.s.replies.buffer()
+	rb.b = proto.AppendResponse(rb.b, resp)
+	c.worker.s.replies.send(c.Peer, c.Tag, rb)
 }
 
-// SendFlow answers an IO request with resp and sends total bytes, which source fills in, in
-// order, piece by piece. It reads the first piece before it answers: if source fails there
-// nothing was answered yet, and Fail may be used. It returns when all is sent.
-func (c *Call) SendFlow(resp *proto.IOResp, total int64, source func(b []byte, at int64) error) (int64, error) {
-	return 0, ErrClosed
+// Fail answers the request with the status of err, see proto.StatusOf. After ReceiveFlow it is
+// the completion's.
+func (c *Call) Fail(err error) {
+	if c.Answered() {
+		return
+	}
+	op := c.Request.Op()
+	if c.state == callReceived {
+		op = proto.OpWriteCompletion
+	}
+	c.state = callAnswered
+	status := proto.StatusOf(err)
+	if status == proto.OK {
+		status = proto.EIO // it is no success to have nothing to say
+	}
+	c.worker.s.count.failed(c.Request.Op())
+	c.worker.s.answer(c.Peer, c.Tag, op, status)
 }
+
+// answer sends a response without fields.
+func (s *Server) answer(to bmi.Addr, tag bmi.Tag, op proto.Op, status proto.Status) {
+	rb := s.replies.buffer()
+	rb.b = proto.AppendStatus(rb.b, op, status)
+	s.replies.send(to, tag, rb)
+}
+
+// refuse answers a request of a client that has too many waiting.
+func (s *Server) refuse(m *bmi.Unexpected) {
+	s.count.refused.Add(1)
+	op := proto.OpProtoError
+	if len(m.Data) >= opAt+4 {
+		op = opOf(m.Data)
+	}
+	s.answer(m.From, m.Tag, op, proto.EAGAIN)
+	m.Release()
+}
+
+// opAt is where the operation is in a request.
+const opAt = 8
+
+func opOf(b []byte) proto.Op { return proto.Op(binary.LittleEndian.Uint32(b[opAt:])) }
+
+// run decodes a request and runs its handler.
+func (w *worker) run(m *bmi.Unexpected) {
+	s := w.s
+	began := time.Now()
+	c := &Call{Peer: m.From, Tag: m.Tag, worker: w, kind: kindOf(m.Data)}
+	c.ctx = callContext{Context: s.base, call: c}
+	defer func() {
+		if p := recover(); p != nil {
+			s.count.panics.Add(1)
+			s.opt.Log.Error("pvfs: a request made its handler panic", "op", int32(opOrNone(m.Data)), "peer", m.From.String(),
+				"panic", p, "stack", string(debug.Stack()))
+			if c.Request == nil {
+				s.answer(m.From, m.Tag, proto.OpProtoError, proto.EPROTO)
+			} else {
+				c.Fail(proto.EIO)
+			}
+		}
+		if c.Request != nil {
+			s.count.took(c.Request.Op(), time.Since(began))
+		}
+	}()
+	h, req, err := proto.ParseRequest(m.Data)
+	if err != nil {
+		s.count.undecodable.Add(1)
+		s.opt.Log.Debug("pvfs: a request does not decode", "peer", m.From.String(), "bytes", len(m.Data), "err", err)
+		s.answer(m.From, m.Tag, proto.OpProtoError, proto.EPROTO)
+		return
+	}
+	c.Header, c.Request = h, req
+	s.count.came(req.Op())
+	s.handle(c)
+	if !c.Answered() {
+		s.opt.Log.Error("pvfs: a handler gave no answer", "op", int32(req.Op()), "peer", m.From.String(), slog.Int("state", int(c.state)))
+		c.Fail(proto.EIO)
+	}
+}
+
+func opOrNone(b []byte) proto.Op {
+	if len(b) < opAt+4 {
+		return 0
+	}
+	return opOf(b)
+}
+
+// outside tells the call in ctx, if there is one, that it waits for another server; the
+// function returned, that it does no more.
+func outside(ctx context.Context) func() {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	if c == nil {
+		return nothing
+	}
+	s := c.worker.s
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting++; c.waiting == 1 {
+		c.outside = s.stepOut(c.kind, c.Peer)
+	}
+	return c.backInside
+}
+
+func nothing() {}
+
+func (c *Call) backInside() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting--; c.waiting == 0 && c.outside {
+		c.outside = false
+		c.worker.s.stepIn(c.kind, c.Peer)
+	}
+}
+
+// ErrFlow is what flows end with whose client vanished, stalled or sent what it should not.
+var ErrFlow = errors.New("pvfs/rpc: the flow failed")

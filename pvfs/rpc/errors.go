@@ -21,8 +21,6 @@ var (
 	// ErrTooLong: the request is over the limit of an unexpected message, 16384 bytes. It is
 	// also ErrNotSent.
 	ErrTooLong = errors.New("the request is too long")
-	// ErrFlow: the flow of a request broke or stalled; the client gets no further answer.
-	ErrFlow = errors.New("pvfs/rpc: the flow failed")
 	// ErrClosed: the Caller or Server is closed. It is also ErrNotSent.
 	ErrClosed = errors.New("closed")
 )

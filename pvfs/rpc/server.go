@@ -2,6 +2,12 @@ package rpc
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -12,43 +18,299 @@ import (
 // Request may point to the message (SmallIOReq.Data).
 type Handler func(c *Call)
 
-// A Server takes the requests that come to an endpoint.
+// A Server takes the requests that come to an endpoint. Its workers take turns: one at a time
+// waits for requests, and carries out what it gets itself, after it has made another wait in its
+// place. So nothing is handed from one goroutine to another unless there is much to do.
 type Server struct {
 	ep     *bmi.Endpoint
 	handle Handler
 	opt    ServerOptions
+
+	base    context.Context // of all calls
+	cancel  context.CancelFunc
+	replies replies
+	buffers flowBuffers
+	count   counters
+	served  atomic.Bool
+
+	mu       sync.Mutex
+	kinds    [kinds]kind
+	outside  int  // handlers that wait for another server
+	leading  bool // somebody waits for requests
+	stopping bool // nobody shall wait for any more
+	drained  bool // and those that had come are in the backlogs
+	failed   error
+	idle     []*worker
+	workers  int
+	changed  sync.Cond // drained, workers or kinds
+	abort    bool      // all flows shall end
+	pumps    map[*pump]struct{}
 }
 
-// NewServer makes a server of the unexpected messages of class 0 of ep.
+// A kind is a sort of requests that has a limit of its own.
+type kind struct {
+	backlog
+	running, most, mostOfOne int
+}
+
+const (
+	kindPlain = iota // without a flow
+	kindFlow
+	kinds
+)
+
+// A worker is one goroutine, and what it uses again.
+type worker struct {
+	s     *Server
+	wake  chan struct{} // holds at most one wake-up
+	batch [messagesAtOnce]bmi.Unexpected
+	pump  *pump // for flows; nil until the first
+	slots []slot
+}
+
+// NewServer makes a server of the unexpected messages of class 0 of ep, which must have no
+// handler for them.
 func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
-	return &Server{ep: ep, handle: handle, opt: opt}
+	s := &Server{ep: ep, handle: handle, opt: opt.withDefaults(), pumps: make(map[*pump]struct{})}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	s.changed.L = &s.mu
+	s.kinds[kindPlain] = kind{backlog: newBacklog(), most: s.opt.Workers, mostOfOne: math.MaxInt}
+	s.kinds[kindFlow] = kind{backlog: newBacklog(), most: s.opt.Flows, mostOfOne: max(s.opt.Flows/2, 1)}
+	s.buffers = flowBuffers{ep: ep, size: s.opt.FlowBufferSize, most: s.opt.FlowMemory}
+	return s
 }
 
 // Serve takes requests until ctx ends, then carries out those that are there, as long as
-// DrainTime allows, and returns nil. It returns an error if the endpoint fails. It is called once.
-func (s *Server) Serve(ctx context.Context) error { <-ctx.Done(); return nil }
-
-// Stats counts since the server was made.
-func (s *Server) Stats() ServerStats { return ServerStats{} }
-
-// ServerStats count requests. Counters only grow; Queued, Running and Flowing are states.
-type ServerStats struct {
-	Ops         map[proto.Op]OpStats
-	Undecodable uint64 // requests answered EPROTO
-	Refused     uint64 // requests answered EAGAIN, see QueuePerClient
-	Panics      uint64 // handlers that panicked
-	Unsent      uint64 // responses that no client took
-	FlowsFailed uint64 // flows that ended early
-	BytesIn     uint64 // of flows
-	BytesOut    uint64
-
-	Queued, Running, Flowing int
-	FlowMemory               int // bytes of buffers, used or kept
+// DrainTime allows, and returns nil. It returns an error if the endpoint is closed before, or
+// if handlers do not return although the context of their calls ended. It is called once.
+func (s *Server) Serve(ctx context.Context) error {
+	if s.served.Swap(true) {
+		return fmt.Errorf("pvfs/rpc: %w: Serve was called before", ErrClosed)
+	}
+	defer s.cancel()
+	if err := s.replies.open(s); err != nil {
+		return err
+	}
+	defer s.replies.close()
+	s.mu.Lock()
+	s.wakeLocked()
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, s.stop)
+	defer stop()
+	err := s.drain()
+	s.buffers.free()
+	return err
 }
 
-// OpStats count the requests of one operation.
-type OpStats struct {
-	Requests uint64
-	Failed   uint64 // answered with a status other than 0
-	Time     uint64 // ns in the handler, in all
+// stop makes the server take no more requests than have come.
+func (s *Server) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	s.wakeLocked()
+	s.changed.Broadcast()
+}
+
+// drain waits for the stop, and then for the workers.
+func (s *Server) drain() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.stopping {
+		s.changed.Wait()
+	}
+	late := time.AfterFunc(s.opt.DrainTime, s.abortAll)
+	defer late.Stop()
+	hopeless := false
+	giveUp := time.AfterFunc(s.opt.DrainTime+lastHandlers, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		hopeless = true
+		s.changed.Broadcast()
+	})
+	defer giveUp.Stop()
+	for s.workers > 0 && !hopeless {
+		s.changed.Wait()
+	}
+	if s.workers > 0 {
+		return errors.Join(s.failed, fmt.Errorf("pvfs/rpc: %d handlers do not return", s.workers))
+	}
+	return s.failed
+}
+
+// abortAll ends the contexts of all calls, and all flows.
+func (s *Server) abortAll() {
+	s.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.abort = true
+	for p := range s.pumps {
+		p.halt()
+	}
+}
+
+// wakeLocked makes one more worker look for something to do, if any may.
+func (s *Server) wakeLocked() {
+	if n := len(s.idle); n > 0 {
+		w := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		w.wake <- struct{}{}
+		return
+	}
+	if s.workers < s.opt.Workers+s.opt.Flows+s.opt.Outside+1 {
+		s.workers++
+		w := &worker{s: s, wake: make(chan struct{}, 1)}
+		go w.work()
+	}
+}
+
+// work is the life of a worker.
+func (w *worker) work() {
+	s := w.s
+	s.mu.Lock()
+	for {
+		if k, m, ok := s.nextLocked(); ok {
+			w.carryOut(k, m)
+			continue
+		}
+		switch {
+		case s.mayLeadLocked():
+			w.lead()
+		case s.drained && s.backlogLocked() == 0:
+			w.leave()
+			return
+		default:
+			s.idle = append(s.idle, w)
+			s.mu.Unlock()
+			<-w.wake
+			s.mu.Lock()
+		}
+	}
+}
+
+// leave ends a worker, and wakes the next, which has nothing to do either.
+func (w *worker) leave() {
+	s := w.s
+	s.workers--
+	if len(s.idle) > 0 {
+		s.wakeLocked()
+	}
+	if w.pump != nil {
+		delete(s.pumps, w.pump)
+	}
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	if w.pump != nil {
+		_ = w.pump.ctx.Close() // nothing is pending
+	}
+}
+
+// nextLocked is a request that may be carried out now.
+func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
+	for i := range s.kinds {
+		k := &s.kinds[i]
+		if k.n == 0 || k.running >= k.most {
+			continue
+		}
+		if m, ok := k.take(k.mostOfOne); ok {
+			k.running++
+			return i, m, true
+		}
+	}
+	return 0, bmi.Unexpected{}, false
+}
+
+// backlogLocked is how many requests wait.
+func (s *Server) backlogLocked() int { return s.kinds[kindPlain].n + s.kinds[kindFlow].n }
+
+func (s *Server) mayLeadLocked() bool {
+	return !s.leading && !s.drained && s.backlogLocked() < s.opt.Queue
+}
+
+// lead waits for requests, and puts them into the backlogs. The lock is released meanwhile.
+func (w *worker) lead() {
+	s := w.s
+	s.leading = true
+	wait := leadTime
+	if s.stopping {
+		wait = 0
+	}
+	s.mu.Unlock()
+	n, err := s.ep.TestUnexpected(w.batch[:], wait)
+	var refused []bmi.Unexpected
+	s.mu.Lock()
+	s.leading = false
+	for i := range w.batch[:n] {
+		m := w.batch[i]
+		w.batch[i] = bmi.Unexpected{}
+		if !s.kinds[kindOf(m.Data)].put(m, s.opt.QueuePerClient) {
+			refused = append(refused, m)
+		}
+	}
+	if err != nil && n == 0 {
+		if !s.stopping {
+			s.failed = fmt.Errorf("pvfs/rpc: serving ended: %w", err)
+		}
+		s.stopping = true
+	}
+	if s.stopping && n == 0 {
+		s.drained = true
+		s.changed.Broadcast()
+	}
+	if len(refused) == 0 {
+		return
+	}
+	s.mu.Unlock()
+	for i := range refused {
+		s.refuse(&refused[i])
+	}
+	s.mu.Lock()
+}
+
+// kindOf tells what a request is, from its first bytes.
+func kindOf(b []byte) int {
+	if len(b) >= opAt+4 && opOf(b) == proto.OpIO {
+		return kindFlow
+	}
+	return kindPlain
+}
+
+// carryOut runs the handler for a request. The lock is released meanwhile.
+func (w *worker) carryOut(k int, m bmi.Unexpected) {
+	s := w.s
+	if !s.leading || s.backlogLocked() > 0 {
+		s.wakeLocked()
+	}
+	s.mu.Unlock()
+	from := m.From
+	w.run(&m)
+	m.Release()
+	s.mu.Lock()
+	s.kinds[k].running--
+	s.kinds[k].done(from)
+}
+
+// stepOut: a handler waits for another server and is not counted. It reports false if too many
+// do so.
+func (s *Server) stepOut(k int, client bmi.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outside >= s.opt.Outside {
+		return false
+	}
+	s.outside++
+	s.kinds[k].running--
+	s.kinds[k].client(client).running--
+	if s.kinds[k].n > 0 || !s.leading {
+		s.wakeLocked()
+	}
+	return true
+}
+
+// stepIn takes stepOut back. For a moment more than the limit may be running.
+func (s *Server) stepIn(k int, client bmi.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outside--
+	s.kinds[k].running++
+	s.kinds[k].client(client).running++
 }

@@ -1,0 +1,299 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// scattered gives memory in pieces of a size, with some that are empty.
+func scattered(b []byte, size int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			n := min(size, len(b))
+			if !yield(b[:n:n]) || !yield(nil) {
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// TestFlowsOfEverySize writes and reads around the size of the buffer and of the window, from
+// and to memory in one piece, in some, and in more than a message may have.
+func TestFlowsOfEverySize(t *testing.T) {
+	const size, buffers = 1000, 3
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		s, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: size, FlowBuffers: buffers})
+		c, to := w.caller(address, Options{FlowBufferSize: size, FlowBuffers: buffers})
+		moved := uint64(0)
+		for _, n := range []int{0, 1, 2, size - 1, size, size + 1, 2*size - 1, 2 * size, 3 * size, 3*size + 1, 4*size - 1, 7 * size, 10*size + 17} {
+			for _, piece := range []int{n + 1, 300, 1} {
+				name := fmt.Sprintf("%d bytes in pieces of %d", n, piece)
+				d.bytes = nil
+				data := random(n)
+				f := &Flow{To: to, Request: ioReq(3, int64(n)), Total: int64(n), Memory: scattered(data, piece)}
+				r, err := c.WriteFlow(context.Background(), f)
+				require.NoError(t, err, name)
+				require.Equal(t, FlowResult{Size: 0, Moved: int64(n)}, r, name)
+				if n > 0 {
+					require.Equal(t, data, d.content()[3:], name)
+				}
+				into := make([]byte, n+5)
+				f = &Flow{To: to, Request: ioReq(3, int64(n+5)), Total: int64(n + 5), Offset: 3, Memory: scattered(into, piece)}
+				r, err = c.ReadFlow(context.Background(), f)
+				require.NoError(t, err, name)
+				require.Equal(t, FlowResult{Size: d.size(), Moved: int64(n)}, r, name)
+				require.Equal(t, data, into[:n], name)
+				require.Equal(t, make([]byte, 5), into[n:], name)
+				moved += uint64(n)
+			}
+		}
+		assert.Equal(t, moved, s.Stats().BytesIn)
+		assert.Equal(t, moved, s.Stats().BytesOut)
+		require.NoError(t, noop(c, to))
+		assert.LessOrEqual(t, s.Stats().FlowMemory, 2*size*buffers)
+	})
+}
+
+func TestManyLargeFlowsAtOnce(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var disks [4]disk
+		s, address, _ := w.serve(func(c *Call) {
+			disks[c.Request.(*proto.IOReq).Handle].handle(c)
+		}, ServerOptions{FlowMemory: 1 << 20, Flows: 3})
+		c, to := w.caller(address, Options{})
+		ended := make(chan error, len(disks))
+		for i := range disks {
+			data := random(3<<20 + i)
+			go func() {
+				ended <- func() error {
+					into := make([]byte, len(data))
+					req := ioReq(0, int64(len(data)))
+					req.Handle = proto.Handle(i)
+					if _, err := c.WriteFlow(context.Background(), &Flow{To: to, Request: req, Total: int64(len(data)), Memory: scattered(data, 65536)}); err != nil {
+						return err
+					}
+					if _, err := c.ReadFlow(context.Background(), &Flow{To: to, Request: req, Total: int64(len(data)), Memory: Bytes(into)}); err != nil {
+						return err
+					}
+					assert.Equal(t, data, into)
+					return nil
+				}()
+			}()
+		}
+		for range disks {
+			require.NoError(t, <-ended)
+		}
+		assert.LessOrEqual(t, s.Stats().FlowMemory, 1<<20+3*flowBufferSizeDefault)
+	})
+}
+
+func TestDisksThatFail(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		d := disk{bytes: random(10_000), fail: proto.ENOSPC}
+		s, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: 1000, FlowBuffers: 2})
+		c, to := w.caller(address, Options{FlowBufferSize: 1000, FlowBuffers: 2})
+		b := random(10_000)
+		for _, after := range []int64{0, 1000, 5000, 9000} {
+			d.after = after
+			f := &Flow{To: to, Request: ioReq(0, int64(len(b))), Total: int64(len(b)), Memory: Bytes(b)}
+			_, err := c.WriteFlow(context.Background(), f)
+			require.Equal(t, proto.ENOSPC, err, "a write that fails after %d", after)
+			_, err = c.ReadFlow(context.Background(), f)
+			if after == 0 {
+				require.Equal(t, proto.ENOSPC, err, "nothing was answered yet")
+			} else {
+				require.Equal(t, proto.EIO, err, "a read that fails after %d", after)
+			}
+			require.NoError(t, noop(c, to))
+		}
+		assert.Equal(t, uint64(3), s.Stats().FlowsFailed)
+	})
+}
+
+func TestFlowHandlersThatPanic(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		s, address, _ := w.serve(func(c *Call) {
+			n, err := c.ReceiveFlow(&proto.IOResp{}, 5000, func([]byte, int64) error { panic("a mistake") })
+			assert.Zero(t, n)
+			c.Fail(err)
+		}, ServerOptions{FlowBufferSize: 1000})
+		c, to := w.caller(address, Options{FlowBufferSize: 1000})
+		_, err := c.WriteFlow(context.Background(), &Flow{To: to, Request: ioReq(0, 5000), Total: 5000, Memory: Bytes(random(5000))})
+		require.Equal(t, proto.EIO, err)
+		assert.Equal(t, uint64(1), s.Stats().Panics)
+	})
+}
+
+// stalled begins a write and sends nothing of it.
+func stalled(t *testing.T, w *world, address string) *bmi.Endpoint {
+	ep, c, to := w.raw(address)
+	req := ioReq(0, 100_000)
+	req.Type, req.Flow = proto.IOWrite, proto.FlowMultiqueue
+	ask(t, c, to, 5, proto.AppendRequest(nil, nil, req))
+	return ep
+}
+
+func TestClientsThatStallHoldNobodyUp(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 4, Workers: 1, FlowTimeout: 300 * time.Millisecond})
+		for range 3 {
+			stalled(t, w, address)
+		}
+		c, to := w.caller(address, Options{})
+		data := random(1000)
+		require.NoError(t, noop(c, to))
+		_, err := c.WriteFlow(context.Background(), &Flow{To: to, Request: ioReq(0, 1000), Total: 1000, Memory: Bytes(data)})
+		require.NoError(t, err)
+		soon(t, func() bool { return s.Stats().Flowing == 0 }, "stalled flows end")
+		assert.Equal(t, uint64(3), s.Stats().FlowsFailed)
+		assert.Equal(t, data, d.content())
+	})
+}
+
+func TestClientsThatVanishEndTheirFlows(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		s, address, _ := w.serve(d.handle, ServerOptions{})
+		ep := stalled(t, w, address)
+		require.Equal(t, 1, s.Stats().Flowing)
+		require.NoError(t, ep.Close())
+		soon(t, func() bool { return s.Stats().FlowsFailed == 1 }, "the flow ends at once")
+	})
+}
+
+func TestStopEndsFlowsThatStall(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		s, address, stop := w.serve(d.handle, ServerOptions{DrainTime: 10 * time.Millisecond})
+		stalled(t, w, address)
+		stop()
+		assert.Equal(t, uint64(1), s.Stats().FlowsFailed)
+	})
+}
+
+// TestReadsThatAreGivenUp: what a server sends of them stands in nobody's way.
+func TestReadsThatAreGivenUp(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		d := disk{bytes: random(1 << 20)}
+		blocked, open := make(chan struct{}, 1), make(chan struct{})
+		hold := func(c *Call, when int64) {
+			total := int64(len(d.bytes))
+			_, err := c.SendFlow(&proto.IOResp{Size: total}, total, func(b []byte, at int64) error {
+				if at == when {
+					blocked <- struct{}{}
+					<-open
+				}
+				return d.read(b, at)
+			})
+			if w.method != "via+shm" { // where a receive under way is cancelled with its connection
+				assert.NoError(t, err)
+			}
+		}
+		_, address, _ := w.serve(func(c *Call) {
+			if req, ok := c.Request.(*proto.IOReq); ok {
+				hold(c, req.FileOffset)
+				return
+			}
+			d.handle(c)
+		}, ServerOptions{FlowBufferSize: 64 << 10, FlowBuffers: 2})
+		c, to := w.caller(address, Options{FlowBufferSize: 64 << 10, FlowBuffers: 3})
+		for _, when := range []int64{0, 8 * 64 << 10} { // before the response, and behind half of the data
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.ReadFlow(ctx, &Flow{To: to, Request: ioReq(when, 1<<20), Total: 1 << 20, Memory: Bytes(make([]byte, 1<<20))})
+				ended <- err
+			}()
+			<-blocked
+			cancel()
+			err := <-ended
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, ErrNoAnswer)
+			open <- struct{}{}
+			for range 10 {
+				require.NoError(t, noop(c, to))
+			}
+			soon(t, func() bool {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return c.late == 0
+			}, "the rest was taken")
+		}
+	})
+}
+
+// TestServersThatBreakTheirFlows answers as no server should.
+func TestServersThatBreakTheirFlows(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		raw := w.open(true)
+		answers, err := raw.OpenContext()
+		require.NoError(t, err)
+		c, to := w.caller(raw.Addresses()[0], Options{FlowBufferSize: 1000, FlowTimeout: 300 * time.Millisecond})
+		response := proto.AppendResponse(nil, &proto.IOResp{Size: 5000})
+		completion := proto.AppendResponse(nil, &proto.WriteCompletionResp{Written: 4999})
+		for _, test := range []struct {
+			name     string
+			write    bool
+			messages [][]byte
+			want     error
+		}{
+			{"status", false, [][]byte{proto.AppendStatus(nil, proto.OpIO, proto.EACCES)}, proto.EACCES},
+			{"status of a write", true, [][]byte{proto.AppendStatus(nil, proto.OpIO, proto.EACCES)}, proto.EACCES},
+			{"protocol error", false, [][]byte{proto.AppendStatus(nil, proto.OpProtoError, proto.EPROTO)}, proto.EPROTO},
+			{"garbage", false, [][]byte{random(24)}, ErrBadAnswer},
+			{"too long", false, [][]byte{random(100)}, ErrBadAnswer},
+			{"short message", false, [][]byte{response, random(1000), random(999)}, ErrBadAnswer},
+			{"long message", false, [][]byte{response, random(1001)}, ErrBadAnswer},
+			{"empty message", false, [][]byte{response, random(1000), {}}, proto.EIO},
+			{"silence", false, [][]byte{response, random(1000)}, ErrTimeout},
+			{"silence of a write", true, [][]byte{response}, ErrTimeout},
+			{"wrong completion", true, [][]byte{response, completion}, ErrBadAnswer},
+			{"completion of garbage", true, [][]byte{response, random(24)}, ErrBadAnswer},
+		} {
+			ended := make(chan error, 1)
+			go func() {
+				f := &Flow{To: to, Request: ioReq(0, 5000), Total: 5000, Memory: Bytes(random(5000))}
+				var err error
+				if test.write {
+					_, err = c.WriteFlow(context.Background(), f)
+				} else {
+					_, err = c.ReadFlow(context.Background(), f)
+				}
+				ended <- err
+			}()
+			var in [1]bmi.Unexpected
+			n, err := raw.TestUnexpected(in[:], far)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			for _, m := range test.messages {
+				_ = answers.Send(context.Background(), in[0].From, in[0].Tag, m)
+			}
+			require.ErrorIs(t, <-ended, test.want, test.name)
+		}
+	})
+}
+
+func TestFlowWhoseMemoryIsShort(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		d := disk{bytes: random(9000)}
+		_, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: 1000, FlowTimeout: 300 * time.Millisecond})
+		c, to := w.caller(address, Options{FlowBufferSize: 1000, FlowBuffers: 2})
+		f := &Flow{To: to, Request: ioReq(0, 9000), Total: 9000, Memory: Bytes(random(4500))}
+		_, err := c.WriteFlow(context.Background(), f)
+		require.ErrorIs(t, err, errMemory)
+		_, err = c.ReadFlow(context.Background(), f)
+		require.ErrorIs(t, err, errMemory)
+	})
+}
