@@ -49,10 +49,12 @@ type Server struct {
 	began time.Time
 
 	locks   locks
+	removal locks // of directories that are being removed, by their handle
 	keys    keys
 	peers   peers
 	admin   admin
-	split   splitter
+	splits  splits
+	trash   trash
 	next    atomic.Uint32 // turns through the servers for new files
 	changes atomic.Uint64 // requests that changed something and succeeded
 

@@ -17,7 +17,6 @@ type query struct {
 
 	who    identity // of the credential, squashed; none if the request has no credential
 	trust  trust    // what the capability proves about its sender
-	holder proto.OpMask
 }
 
 // An operation is what is done for the requests of one code. Either run or flow is set.
@@ -34,17 +33,18 @@ type operation struct {
 }
 
 // table is the operations there are, by code.
-var table = func() (t [64]*operation) {
+var table [64]*operation
+
+func init() {
 	for _, group := range []map[proto.Op]*operation{nameOps, attrOps, ioOps, treeOps, manageOps} {
 		for op, o := range group {
-			if t[op] != nil {
+			if table[op] != nil {
 				panic("server: operation in the table twice")
 			}
-			t[op] = o
+			table[op] = o
 		}
 	}
-	return t
-}()
+}
 
 func always(proto.Request) bool { return true }
 

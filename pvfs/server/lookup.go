@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// nameOps are the operations on names.
+var nameOps = map[proto.Op]*operation{
+	proto.OpGetConfig:     reads(on((*Server).getConfig)),
+	proto.OpLookupPath:    reads(on((*Server).lookupPath)),
+	proto.OpReadDir:       reads(on((*Server).readDir)),
+	proto.OpGetDirent:     reads(on((*Server).getDirent)),
+	proto.OpCrDirent:      changes(on((*Server).crDirent)),
+	proto.OpRmDirent:      changes(on((*Server).rmDirent)),
+	proto.OpChDirent:      changes(on((*Server).chDirent)),
+	proto.OpSplitDirent:   {run: on((*Server).splitDirent), changes: always, manages: true},
+	proto.OpCreate:        changes(on((*Server).create)),
+	proto.OpMkdir:         changes(on((*Server).mkdir)),
+	proto.OpCreateRootDir: {run: on((*Server).createRootDir), changes: always, manages: true},
+	proto.OpBatchCreate:   changes(on((*Server).batchCreate)),
+	proto.OpBatchRemove:   changes(on((*Server).batchRemove)),
+	proto.OpRemove:        changes(on((*Server).remove)),
+}
+
+// getConfig gives the configuration, byte by byte as it was read.
+func (s *Server) getConfig(*query, *proto.GetConfigReq) (*proto.GetConfigResp, error) {
+	return &proto.GetConfigResp{Text: s.fs.Text}, nil
+}
+
+// lookupPath goes down a path as far as it leads over directories that are here. It succeeds if the
+// first name was found; the last of its handles has no attributes if it belongs to another server.
+func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPathResp, error) {
+	if err := q.may(proto.MayExec, req.Start); err != nil {
+		return nil, err
+	}
+	names, err := segments(req.Path)
+	if err != nil {
+		return nil, err
+	}
+	var dir store.Object
+	if err = s.store.View(func(tx *store.Tx) (err error) {
+		dir, err = tx.Get(req.Start)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	resp := &proto.LookupPathResp{}
+	at := req.Start
+	for i, name := range names {
+		if i > 0 { // the capability says nothing about this directory
+			if err = s.mayEnter(q, at, &dir); err != nil {
+				break
+			}
+		}
+		var found store.Object
+		var h proto.Handle
+		if h, found, err = s.step(q.ctx, &dir, name); h == 0 {
+			break
+		}
+		resp.Handles = append(resp.Handles, h)
+		if err != nil || found.Type == proto.TypeNone {
+			break
+		}
+		resp.Attrs = append(resp.Attrs, proto.Attr{
+			Owner: found.Owner, Group: found.Group, Perms: found.Perms, Type: found.Type, Mask: proto.AttrCommon,
+			ATime: found.ATime, MTime: found.MTime, CTime: found.CTime,
+		})
+		if found.Type != proto.TypeDirectory {
+			break
+		}
+		at, dir = h, found
+	}
+	if len(resp.Handles) == 0 {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// segments are the names of a path.
+func segments(path string) ([]string, error) {
+	if len(path) > proto.MaxPath {
+		return nil, proto.ENAMETOOLONG
+	}
+	names := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	switch {
+	case len(names) == 0:
+		return nil, proto.ENOENT
+	case len(names) > proto.MaxSegments:
+		return nil, proto.ENAMETOOLONG
+	}
+	for _, name := range names {
+		if len(name) > proto.MaxName {
+			return nil, proto.ENAMETOOLONG
+		}
+	}
+	return names, nil
+}
+
+// step looks a name up in a directory. The object is of TypeNone if it is not here.
+func (s *Server) step(ctx context.Context, dir *store.Object, name string) (proto.Handle, store.Object, error) {
+	var found store.Object
+	if dir.Type != proto.TypeDirectory {
+		return 0, found, proto.ENOTDIR
+	}
+	h, err := s.find(ctx, dir, name)
+	if err != nil {
+		return 0, found, err
+	}
+	if owner, ok := s.fs.Owner(h); !ok || owner != s.me {
+		return h, found, nil
+	}
+	err = s.store.View(func(tx *store.Tx) (err error) {
+		found, err = tx.Get(h)
+		return err
+	})
+	return h, found, err
+}
+
+// mayEnter checks that the user of a query may look up names in a directory.
+func (s *Server) mayEnter(q *query, at proto.Handle, dir *store.Object) error {
+	var acl []byte
+	if !q.who.root() {
+		if err := s.store.View(func(tx *store.Tx) (err error) {
+			acl, err = aclOf(tx, at)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if grants(&dir.Attr, acl, q.who)&proto.MayExec == 0 {
+		return proto.EACCES
+	}
+	return nil
+}
+
+// While a directory is divided a name may be on its way. So often it is looked for again.
+const (
+	findTries = 8
+	findDelay = 5 * time.Millisecond // doubled each time
+)
+
+// find looks a name up in the dirdata object that has it, here or on another server.
+func (s *Server) find(ctx context.Context, dir *store.Object, name string) (proto.Handle, error) {
+	i := bucketOf(&dir.DistDir, name)
+	for try := 0; ; try++ {
+		if i < 0 || i >= len(dir.DistDir.Dirdata) {
+			return 0, proto.EIO
+		}
+		at := dir.DistDir.Dirdata[i]
+		h, moved, err := s.findIn(ctx, at, name)
+		if proto.StatusOf(err) != proto.EAGAIN || try == findTries {
+			return h, err
+		}
+		if moved >= 0 && moved != i {
+			i = moved
+			continue
+		}
+		if !pause(ctx, findDelay<<try) {
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// findIn looks a name up in one dirdata object. EAGAIN: it belongs elsewhere, and moved says
+// where, if that is known (-1).
+func (s *Server) findIn(ctx context.Context, dirdata proto.Handle, name string) (h proto.Handle, moved int, err error) {
+	moved = -1
+	owner, ok := s.fs.Owner(dirdata)
+	if !ok {
+		return 0, moved, proto.EIO
+	}
+	if owner != s.me {
+		var resp proto.GetDirentResp
+		req := &proto.GetDirentReq{Dirdata: dirdata, FS: s.fs.ID, Name: name}
+		if err = s.tell(ctx, 0, []proto.Handle{dirdata}, req, &resp); err == nil {
+			err = resp.Error.Err()
+		}
+		return resp.Handle, moved, err
+	}
+	err = s.store.View(func(tx *store.Tx) (err error) {
+		h, moved, err = lookupIn(tx, dirdata, name)
+		return err
+	})
+	return h, moved, err
+}
+
+// lookupIn looks a name up in a dirdata object of this server. EAGAIN: it belongs into bucket moved.
+func lookupIn(tx *store.Tx, dirdata proto.Handle, name string) (h proto.Handle, moved int, err error) {
+	o, err := tx.Get(dirdata)
+	switch {
+	case err != nil:
+		return 0, -1, err
+	case o.Type != proto.TypeDirdata:
+		return 0, -1, proto.ENOTDIR
+	}
+	if len(o.DistDir.Dirdata) > 1 && o.DistDir.TreeHeight >= 0 {
+		if i := bucketOf(&o.DistDir, name); i != int(o.DistDir.ServerNo) {
+			return 0, i, proto.EAGAIN
+		}
+	}
+	h, err = tx.Lookup(dirdata, name)
+	return h, -1, err
+}
+
+// getDirent looks a name up for another server.
+func (s *Server) getDirent(q *query, req *proto.GetDirentReq) (*proto.GetDirentResp, error) {
+	if !q.fromServer() && !q.administrator() {
+		return nil, proto.EACCES
+	}
+	if err := checkName(req.Name); err != nil {
+		return nil, err
+	}
+	resp := &proto.GetDirentResp{}
+	err := s.store.View(func(tx *store.Tx) (err error) {
+		resp.Handle, _, err = lookupIn(tx, req.Dirdata, req.Name)
+		return err
+	})
+	resp.Error = proto.StatusOf(err)
+	return resp, nil
+}
+
+// readDir lists entries of one dirdata object.
+func (s *Server) readDir(q *query, req *proto.ReadDirReq) (*proto.ReadDirResp, error) {
+	if err := q.may(proto.MayRead, req.Dirdata); err != nil {
+		return nil, err
+	}
+	if req.Count > proto.MaxReadDir {
+		return nil, proto.EINVAL
+	}
+	resp := &proto.ReadDirResp{}
+	err := s.store.View(func(tx *store.Tx) error {
+		dir, err := tx.Dir(req.Dirdata)
+		if err != nil {
+			return err
+		}
+		resp.Version, resp.Token = dir.Version, req.Token
+		if req.Count == 0 {
+			return nil
+		}
+		resp.Entries, resp.Token, err = tx.Entries(req.Dirdata, req.Token, int(req.Count))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}

@@ -1,0 +1,273 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// remove removes an object whose name is gone. The capability is its directory's.
+func (s *Server) remove(q *query, req *proto.RemoveReq) (*proto.RemoveResp, error) {
+	near := q.near()
+	if near == 0 {
+		return nil, proto.EINVAL
+	}
+	if err := q.may(proto.MayRemove, near); err != nil {
+		return nil, err
+	}
+	if err := s.removeOne(q, req.Handle); err != nil {
+		return nil, err
+	}
+	return &proto.RemoveResp{}, nil
+}
+
+// batchRemove removes objects, and stops at the first that cannot be.
+func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchRemoveResp, error) {
+	rights := proto.MayBatchRemove
+	if len(req.Handles) == 1 {
+		rights |= proto.MayRemove
+	}
+	if err := q.may(rights); err != nil {
+		return nil, err
+	}
+	if len(req.Handles) < 1 || len(req.Handles) > proto.MaxHandles {
+		return nil, proto.EINVAL
+	}
+	for _, h := range req.Handles {
+		if err := s.removeOne(q, h); err != nil {
+			return nil, err
+		}
+	}
+	return &proto.BatchRemoveResp{}, nil
+}
+
+// removeOne removes an object of this server with what belongs to it: a metafile's datafiles, a
+// directory's dirdata objects. ENOTEMPTY.
+func (s *Server) removeOne(q *query, h proto.Handle) error {
+	if h == s.fs.Root {
+		return proto.EBUSY
+	}
+	var o store.Object
+	if err := s.store.View(func(tx *store.Tx) (err error) {
+		o, err = tx.Get(h)
+		return err
+	}); err != nil {
+		return err
+	}
+	switch o.Type {
+	case proto.TypeMetafile:
+		return s.removeFile(h)
+	case proto.TypeDirectory:
+		if n := len(o.DistDir.Dirdata); n > 1 {
+			return s.removeSpread(q.ctx, h)
+		}
+		return s.store.Update(func(tx *store.Tx) error { return deleteDirectory(tx, h) })
+	case proto.TypeDirdata:
+		if !q.fromServer() && !q.administrator() {
+			return proto.EPERM
+		}
+		return s.store.Update(func(tx *store.Tx) error { return deleteDirdata(tx, h) })
+	}
+	return s.store.Update(func(tx *store.Tx) error { return tx.Delete(h) })
+}
+
+// removeFile removes a metafile with the datafiles it has at this moment: those of other servers go in the
+// background.
+func (s *Server) removeFile(h proto.Handle) error {
+	var others []proto.Handle
+	err := s.store.Update(func(tx *store.Tx) error {
+		others = nil
+		o, err := tx.Get(h)
+		if err != nil {
+			return err
+		}
+		for _, d := range o.Datafiles {
+			if !s.ownedBy(d, s.me) {
+				others = append(others, d)
+				continue
+			}
+			if err := tx.Delete(d); err != nil && proto.StatusOf(err) != proto.ENOENT {
+				return err
+			}
+		}
+		if err := s.throwAway(tx, others); err != nil {
+			return err
+		}
+		return tx.Delete(h)
+	})
+	if err == nil && len(others) > 0 {
+		s.trash.wake()
+	}
+	return err
+}
+
+// deleteDirectory removes a directory whose dirdata object is here.
+func deleteDirectory(tx *store.Tx, h proto.Handle) error {
+	o, err := tx.Get(h)
+	if err != nil {
+		return err
+	}
+	if len(o.DistDir.Dirdata) > 1 {
+		return proto.EAGAIN // it was spread just now
+	}
+	for _, d := range o.DistDir.Dirdata {
+		if err := tx.Delete(d); err != nil && proto.StatusOf(err) != proto.ENOENT {
+			return err
+		}
+	}
+	return tx.Delete(h)
+}
+
+// deleteDirdata removes a dirdata object that has no entries, or only copies that are not in use.
+func deleteDirdata(tx *store.Tx, h proto.Handle) error {
+	o, err := tx.Get(h)
+	if err != nil {
+		return err
+	}
+	if len(o.DistDir.Dirdata) > 0 && !inUse(&o.DistDir, int(o.DistDir.ServerNo)) {
+		if err := clearDirdata(tx, h, &o); err != nil {
+			return err
+		}
+	}
+	return tx.Delete(h)
+}
+
+// A directory that is spread over servers is removed in these steps. A record says so meanwhile; after a
+// crash before the last step the dirdata objects thaw again.
+//
+//	freeze all its dirdata objects: they take no entries any more
+//	count their entries: if there are any they thaw, and the directory stays
+//	one transaction: the directory is gone, its dirdata objects are to be removed
+const removePrefix = "rmdir/"
+
+// removeSpread removes a directory of several dirdata objects.
+func (s *Server) removeSpread(ctx context.Context, h proto.Handle) error {
+	defer s.removal.alone(h)()
+	var o store.Object
+	key := fmt.Sprintf("%s%016x", removePrefix, uint64(h))
+	if err := s.store.Update(func(tx *store.Tx) (err error) {
+		if o, err = tx.Get(h); err != nil {
+			return err
+		}
+		return tx.SetRecord(key, []byte{1})
+	}); err != nil {
+		return err
+	}
+	err := s.freeze(ctx, h, &o)
+	if err == nil {
+		err = s.countEntries(ctx, &o)
+	}
+	if err == nil {
+		err = s.store.Update(func(tx *store.Tx) error {
+			if err := s.throwAway(tx, o.DistDir.Dirdata); err != nil {
+				return err
+			}
+			if err := tx.SetRecord(key, nil); err != nil {
+				return err
+			}
+			return tx.Delete(h)
+		})
+		if err == nil {
+			s.trash.wake()
+			return nil
+		}
+	}
+	if wrong := s.thaw(h); wrong != nil {
+		s.log.Warn("a directory that could not be removed is not in order yet", "directory", h, "err", wrong)
+		s.work.Go(func() { s.keepTrying(func() error { return s.thaw(h) }) })
+	}
+	return err
+}
+
+// each does something for all dirdata objects of a directory at once.
+func each(dirdata []proto.Handle, do func(h proto.Handle) error) error {
+	errs := make([]error, len(dirdata))
+	var wait sync.WaitGroup
+	for i, h := range dirdata {
+		wait.Go(func() { errs[i] = do(h) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeze stops all changes of a directory's entries, or (height of the tree) lets them go on.
+func (s *Server) freeze(ctx context.Context, dir proto.Handle, o *store.Object) error {
+	d := o.DistDir
+	d.TreeHeight = frozen
+	return s.setHeight(ctx, dir, d)
+}
+
+func (s *Server) setHeight(ctx context.Context, dir proto.Handle, d proto.DistDir) error {
+	return each(d.Dirdata, func(h proto.Handle) error {
+		err := s.tellAttr(ctx, dir, h, proto.Attr{Type: proto.TypeDirdata, Mask: proto.AttrDistDir, DistDir: d})
+		if proto.StatusOf(err) == proto.ENOENT {
+			return nil
+		}
+		return err
+	})
+}
+
+// countEntries checks that a directory has none. ENOTEMPTY.
+func (s *Server) countEntries(ctx context.Context, o *store.Object) error {
+	return each(o.DistDir.Dirdata, func(h proto.Handle) error {
+		var resp proto.GetAttrResp
+		req := &proto.GetAttrReq{Handle: h, FS: s.fs.ID, Mask: proto.AttrOfDirdata, Cred: s.credential()}
+		err := s.tell(ctx, 0, []proto.Handle{h}, req, &resp)
+		switch {
+		case proto.StatusOf(err) == proto.ENOENT:
+			return nil
+		case err == nil && resp.Attr.DirentCount > 0:
+			return proto.ENOTEMPTY
+		}
+		return err
+	})
+}
+
+// thaw lets a directory be used again that was to be removed.
+func (s *Server) thaw(dir proto.Handle) error {
+	var o store.Object
+	err := s.store.View(func(tx *store.Tx) (err error) {
+		o, err = tx.Get(dir)
+		return err
+	})
+	if err == nil {
+		err = s.setHeight(s.ctx, dir, o.DistDir)
+	}
+	if err != nil && proto.StatusOf(err) != proto.ENOENT {
+		return err
+	}
+	return s.store.Update(func(tx *store.Tx) error {
+		return tx.SetRecord(fmt.Sprintf("%s%016x", removePrefix, uint64(dir)), nil)
+	})
+}
+
+// mendRemovals lets the directories thaw that an earlier run was about to remove.
+func (s *Server) mendRemovals() error {
+	var dirs []proto.Handle
+	err := s.store.View(func(tx *store.Tx) error {
+		dirs = nil
+		for key := range tx.Records(removePrefix) {
+			if h := handleOf(key, removePrefix); h != 0 {
+				dirs = append(dirs, h)
+			}
+		}
+		return nil
+	})
+	errs := []error{err}
+	for _, h := range dirs {
+		func() {
+			defer s.removal.alone(h)()
+			errs = append(errs, s.thaw(h))
+		}()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,230 @@
+package server
+
+import (
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// permBits are the bits of a mode that are kept.
+const permBits = 07777
+
+// setAttr changes attributes of an object.
+func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, error) {
+	if err := q.may(0, req.Handle); err != nil {
+		return nil, err
+	}
+	if req.Attr.Mask&proto.AttrDistDir != 0 && req.Attr.Type == proto.TypeDirdata {
+		defer s.locks.alone(req.Handle)() // it may be dividing just now
+	}
+	err := s.store.Update(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err != nil {
+			return err
+		}
+		a := req.Attr
+		if o.Type != proto.TypeNone && a.Type != proto.TypeNone && o.Type != a.Type {
+			return proto.EACCES
+		}
+		fresh := isFresh(&o)
+		if err := s.maySet(q, &o, &a, fresh); err != nil {
+			return err
+		}
+		if err := s.apply(q, &o, &a); err != nil {
+			return err
+		}
+		return tx.Put(req.Handle, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.SetAttrResp{}, nil
+}
+
+// isFresh reports whether an object was made by BATCH_CREATE, and nothing is known of it yet: its
+// maker fills it in with a capability that could not give him any right.
+func isFresh(o *store.Object) bool {
+	if o.Owner != 0 || o.Perms != 0 {
+		return false
+	}
+	switch o.Type {
+	case proto.TypeMetafile:
+		return len(o.Datafiles) == 0 && o.Mask&proto.AttrDist == 0
+	case proto.TypeSymlink:
+		return o.Target == ""
+	case proto.TypeDirectory, proto.TypeDirdata:
+		return len(o.DistDir.Dirdata) == 0
+	}
+	return false
+}
+
+// Of the attributes, those that need a right, and which ones: one of them is enough.
+var rightsToSet = []struct {
+	attr   proto.AttrMask
+	rights proto.OpMask
+}{
+	{proto.AttrUID | proto.AttrGID | proto.AttrPerm | proto.AttrTarget | proto.AttrATimeSet, proto.MaySetAttr},
+	{proto.AttrMTime | proto.AttrMTimeSet | proto.AttrCTime, proto.MayWrite | proto.MaySetAttr},
+	{proto.AttrATime, proto.MayRead | proto.MayWrite | proto.MaySetAttr},
+}
+
+// attrStatic are attributes that only servers change once they are there.
+const attrStatic = proto.AttrDist | proto.AttrDatafiles | proto.AttrDistDir | proto.AttrMirror | proto.AttrUnstuffed
+
+// maySet checks what SETATTR asks for, and puts the owner and group of the credential where none is named.
+func (s *Server) maySet(q *query, o *store.Object, a *proto.Attr, fresh bool) error {
+	if a.Mask&proto.AttrUID != 0 && a.Owner == anybody {
+		a.Owner = q.who.uid
+	}
+	if a.Mask&proto.AttrGID != 0 && a.Group == anybody {
+		if len(q.who.groups) == 0 {
+			return proto.EINVAL
+		}
+		a.Group = q.who.groups[0]
+	}
+	if q.fromServer() {
+		return nil
+	}
+	if !fresh {
+		if a.Mask&attrStatic&^proto.AttrUnstuffed != 0 {
+			return proto.EPERM
+		}
+		for _, r := range rightsToSet {
+			if a.Mask&r.attr != 0 && q.header.Capability.Mask&r.rights == 0 {
+				return proto.EACCES
+			}
+		}
+	} else if a.Mask&(proto.AttrDistDir|proto.AttrMirror) != 0 {
+		return proto.EPERM
+	}
+	if q.administrator() || q.who.root() {
+		return nil
+	}
+	return mayOwn(q.who, o, a, fresh)
+}
+
+// mayOwn checks changes of owner and group by somebody who is not root: he gives away nothing, and
+// only to groups of his own.
+func mayOwn(who identity, o *store.Object, a *proto.Attr, fresh bool) error {
+	if a.Mask&(proto.AttrUID|proto.AttrGID) == 0 {
+		return nil
+	}
+	if !fresh && o.Owner != who.uid {
+		return proto.EPERM
+	}
+	if a.Mask&proto.AttrUID != 0 && a.Owner != who.uid {
+		return proto.EPERM
+	}
+	if a.Mask&proto.AttrGID != 0 && (fresh || a.Group != o.Group) && !who.in(a.Group) {
+		return proto.EPERM
+	}
+	return nil
+}
+
+// apply changes an object as attributes say.
+func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
+	now := s.clock().Unix()
+	if o.Type == proto.TypeSymlink && a.Mask&proto.AttrPerm != 0 && o.Perms != 0 && a.Perms&permBits != o.Perms {
+		return proto.EACCES
+	}
+	if a.Mask&proto.AttrUID != 0 {
+		o.Owner = a.Owner
+	}
+	if a.Mask&proto.AttrGID != 0 {
+		o.Group = a.Group
+	}
+	if a.Mask&proto.AttrPerm != 0 {
+		o.Perms = a.Perms & permBits
+	}
+	setTime(&o.ATime, a.Mask, proto.AttrATime, proto.AttrATimeSet, a.ATime, now)
+	setTime(&o.MTime, a.Mask, proto.AttrMTime, proto.AttrMTimeSet, a.MTime, now)
+	if a.Mask&(proto.AttrUID|proto.AttrGID|proto.AttrPerm|proto.AttrMTime|proto.AttrCTime) != 0 {
+		o.CTime = now
+	}
+	switch o.Type {
+	case proto.TypeMetafile:
+		return setMetafile(o, a)
+	case proto.TypeSymlink:
+		if a.Mask&proto.AttrTarget != 0 {
+			if a.Target == "" || len(a.Target) >= proto.MaxPath {
+				return proto.EINVAL
+			}
+			o.Target, o.Mask = a.Target, o.Mask|proto.AttrTarget
+		}
+	case proto.TypeDirectory, proto.TypeDirdata:
+		if a.Mask&proto.AttrDistDir != 0 {
+			return setDistDir(q, o, a.DistDir)
+		}
+	}
+	return nil
+}
+
+// setTime sets a time: to the server's, or to one that the request has.
+func setTime(to *int64, mask, asked, given proto.AttrMask, value, now int64) {
+	switch {
+	case mask&asked == 0:
+	case mask&given != 0:
+		*to = value
+	default:
+		*to = now
+	}
+}
+
+// setMetafile fills in a metafile that BATCH_CREATE made.
+func setMetafile(o *store.Object, a *proto.Attr) error {
+	if a.Mask&proto.AttrDatafiles != 0 {
+		if len(a.Datafiles) < 1 || len(a.Datafiles) > datafilesMax {
+			return proto.EOVERFLOW
+		}
+		o.Datafiles, o.Flags = a.Datafiles, a.Flags
+		o.Mask |= proto.AttrDatafiles | proto.AttrUnstuffed
+	}
+	if a.Mask&proto.AttrDist != 0 {
+		if err := checkDist(a.Dist, max(1, len(o.Datafiles))); err != nil {
+			return err
+		}
+		o.Dist, o.Mask = a.Dist, o.Mask|proto.AttrDist
+	}
+	return nil
+}
+
+// setDistDir changes over which objects a directory is spread: another server says so. A directory
+// only learns of more objects in use, one that is divided of itself and its halves. A dirdata object
+// that is frozen does what its directory says, and nobody else.
+func setDistDir(q *query, o *store.Object, d proto.DistDir) error {
+	if len(d.Dirdata) > dirdataMax || len(d.Bitmap) == 0 || len(d.Bitmap) > (dirdataMax+31)/32 || d.TreeHeight > 31 {
+		return proto.EINVAL
+	}
+	o.Mask |= proto.AttrDistDir
+	if o.Type == proto.TypeDirectory {
+		if len(o.DistDir.Dirdata) != len(d.Dirdata) {
+			if len(o.DistDir.Dirdata) != 0 {
+				return proto.EINVAL
+			}
+			o.DistDir = d
+			return nil
+		}
+		words := append([]uint32(nil), o.DistDir.Bitmap...)
+		for i := range words {
+			if i < len(d.Bitmap) {
+				words[i] |= d.Bitmap[i]
+			}
+		}
+		o.DistDir.Bitmap = words
+		o.DistDir.BranchLevel = levelOf(&o.DistDir, int(o.DistDir.ServerNo))
+		return nil
+	}
+	if o.Parent == 0 {
+		o.Parent = q.near()
+	}
+	switch known := len(o.DistDir.Dirdata) > 0; {
+	case known && d.TreeHeight < 0:
+		o.DistDir.TreeHeight = frozen
+	case known && o.DistDir.TreeHeight < 0 && q.near() != o.Parent:
+		return proto.EBUSY
+	case known && o.DistDir.TreeHeight < 0:
+		o.DistDir.TreeHeight = d.TreeHeight
+	default:
+		o.DistDir = d
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package server
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// Extended attributes are in a name space each. What a server keeps of an object itself is to be
+// seen in one of its own, and cannot be set there.
+const systemSpace = "system.pvfs2."
+
+var spaces = []string{"system.", "user.", "trusted.", "security."}
+
+// inSpace reports whether a name is in a known space.
+func inSpace(name string) bool {
+	return slices.ContainsFunc(spaces, func(space string) bool {
+		return strings.HasPrefix(name, space) && len(name) > len(space)
+	})
+}
+
+// readable checks a name that is asked for. ENOENT: there cannot be such an attribute.
+func readable(name string) error {
+	switch {
+	case len(name) > proto.MaxName:
+		return proto.EINVAL
+	case !inSpace(name):
+		return proto.ENOENT
+	}
+	return nil
+}
+
+// writable checks a name and a value that are to be set.
+func writable(name string, value []byte) error {
+	switch {
+	case len(name) > proto.MaxName, len(value) > proto.MaxXattrValue, strings.HasPrefix(name, systemSpace):
+		return proto.EINVAL
+	case !inSpace(name), strings.ContainsRune(name, 0):
+		return proto.EOPNOTSUPP
+	case (name == aclName || name == aclDefault) && aclEntries(value) == nil:
+		return proto.EINVAL
+	}
+	return nil
+}
+
+// missing is the status of an attribute that is not there, as stock servers have it.
+func missing(err error) error {
+	if proto.StatusOf(err) == proto.ENODATA {
+		return proto.ENOENT
+	}
+	return err
+}
+
+// xattrOf reads an extended attribute, of a user or of the server.
+func xattrOf(tx *store.Tx, h proto.Handle, o *store.Object, name string) ([]byte, error) {
+	if key, ok := strings.CutPrefix(name, systemSpace); ok {
+		for _, v := range visible(o) {
+			if v.key == key {
+				return v.value(), nil
+			}
+		}
+		return nil, proto.ENOENT
+	}
+	v, err := tx.Xattr(h, name)
+	return v, missing(err)
+}
+
+// getEattr reads extended attributes. It succeeds if there is one of them.
+func (s *Server) getEattr(_ *query, req *proto.GetEattrReq) (*proto.GetEattrResp, error) {
+	n := len(req.Keys)
+	if n < 1 || n > proto.MaxXattrs || len(req.Sizes) != n {
+		return nil, proto.EINVAL
+	}
+	for _, name := range req.Keys {
+		if err := readable(name); err != nil {
+			return nil, err
+		}
+	}
+	resp := &proto.GetEattrResp{}
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err == nil {
+			resp.Values, resp.Errors, err = readXattrs(tx, req.Handle, &o, req.Keys, req.Sizes)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// readXattrs reads several; the error is the first one's if none could be. ERANGE: there is no room for the
+// value; that is as good as success, since its name is known then.
+func readXattrs(tx *store.Tx, h proto.Handle, o *store.Object, names []string, sizes []int64) ([][]byte, []proto.Status, error) {
+	values, status := make([][]byte, len(names)), make([]proto.Status, len(names))
+	found := false
+	for i, name := range names {
+		v, err := xattrOf(tx, h, o, name)
+		switch {
+		case err != nil:
+			status[i] = proto.StatusOf(err)
+			continue
+		case int64(len(v)) > sizes[i]:
+			status[i] = proto.ERANGE
+		default:
+			values[i] = v
+		}
+		found = true
+	}
+	if !found {
+		return nil, nil, status[0]
+	}
+	return values, status, nil
+}
+
+// setEattr sets extended attributes, all or none.
+func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp, error) {
+	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
+		return nil, err
+	}
+	n := len(req.Keys)
+	if n < 1 || n > proto.MaxXattrs || len(req.Values) != n || req.Flags < 0 || req.Flags > 2 {
+		return nil, proto.EINVAL
+	}
+	for i, name := range req.Keys {
+		if err := writable(name, req.Values[i]); err != nil {
+			return nil, err
+		}
+	}
+	err := s.store.Update(func(tx *store.Tx) error {
+		for i, name := range req.Keys {
+			if err := tx.SetXattr(req.Handle, name, req.Values[i], store.XattrMode(req.Flags)); err != nil {
+				return missing(err)
+			}
+		}
+		return s.changed(tx, req.Handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.SetEattrResp{}, nil
+}
+
+// changed sets the time of change of an object to now.
+func (s *Server) changed(tx *store.Tx, h proto.Handle) error {
+	o, err := tx.Get(h)
+	if now := s.clock().Unix(); err == nil && o.CTime < now {
+		o.CTime = now
+		err = tx.Put(h, o)
+	}
+	return err
+}
+
+// maySetXattr checks that a query may set extended attributes of an object. The hints of a new
+// directory are set with the capability of its parent; uid 0 alone may set those of trusted and
+// security.
+func (s *Server) maySetXattr(q *query, h proto.Handle, names []string) error {
+	rights := proto.MaySetAttr
+	for _, name := range names {
+		if strings.HasPrefix(name, "trusted.") || strings.HasPrefix(name, "security.") {
+			rights = proto.MayAdmin
+		}
+	}
+	return q.may(rights, h)
+}
+
+// delEattr removes an extended attribute.
+func (s *Server) delEattr(q *query, req *proto.DelEattrReq) (*proto.DelEattrResp, error) {
+	if err := s.maySetXattr(q, req.Handle, []string{req.Key}); err != nil {
+		return nil, err
+	}
+	if len(req.Key) > proto.MaxName || strings.HasPrefix(req.Key, systemSpace) {
+		return nil, proto.EINVAL
+	}
+	err := s.store.Update(func(tx *store.Tx) error {
+		if t, err := tx.Type(req.Handle); err != nil || t == proto.TypeNone {
+			return orENOENT(err)
+		}
+		if err := tx.DelXattr(req.Handle, req.Key); err != nil {
+			return missing(err)
+		}
+		return s.changed(tx, req.Handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.DelEattrResp{}, nil
+}
+
+func orENOENT(err error) error {
+	if err == nil {
+		return proto.ENOENT
+	}
+	return err
+}
+
+// listEattr lists names of extended attributes: those of the server first. A token below tokenUser
+// counts through these.
+func (s *Server) listEattr(_ *query, req *proto.ListEattrReq) (*proto.ListEattrResp, error) {
+	if len(req.Sizes) > proto.MaxXattrs {
+		return nil, proto.EINVAL
+	}
+	resp := &proto.ListEattrResp{}
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err != nil {
+			return err
+		}
+		if len(req.Sizes) == 0 {
+			resp.Token, err = countXattrs(tx, req.Handle, &o)
+			return err
+		}
+		resp.Keys, resp.Token, err = listXattrs(tx, req.Handle, &o, req.Token, len(req.Sizes))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, key := range resp.Keys {
+		if size := req.Sizes[i]; size < int64(len(key)+1) {
+			return nil, proto.EMSGSIZE
+		}
+	}
+	return resp, nil
+}
+
+// tokenSystem marks the tokens of a list that ended among the attributes of the server; its last bits say
+// how many were told. The store's tokens do not have it: they fit in 48 bits.
+const tokenSystem = 1 << 60
+
+// listXattrs lists up to n names after a token.
+func listXattrs(tx *store.Tx, h proto.Handle, o *store.Object, token uint64, n int) ([]string, uint64, error) {
+	var names []string
+	if token == proto.TokenStart || token == 0 || token&tokenSystem != 0 {
+		own := visible(o)
+		told := 0
+		if token&tokenSystem != 0 {
+			told = int(min(token&^tokenSystem, uint64(len(own))))
+		}
+		for ; told < len(own) && len(names) < n; told++ {
+			names = append(names, systemSpace+own[told].key)
+		}
+		if len(names) == n {
+			return names, tokenSystem | uint64(told), nil
+		}
+		token = proto.TokenStart
+	}
+	more, next, err := tx.Xattrs(h, token, n-len(names))
+	return append(names, more...), next, err
+}
+
+// countXattrs counts all names.
+func countXattrs(tx *store.Tx, h proto.Handle, o *store.Object) (uint64, error) {
+	n := uint64(len(visible(o)))
+	for token := uint64(proto.TokenStart); token != proto.TokenEnd; {
+		names, next, err := tx.Xattrs(h, token, 64)
+		if err != nil {
+			return 0, err
+		}
+		n += uint64(len(names))
+		if len(names) == 0 {
+			break
+		}
+		token = next
+	}
+	return n, nil
+}
+
+// Operations of ATOMICEATTR.
+const (
+	atomicTestAndSet  = 1
+	atomicSwap        = 2
+	atomicFetchAndAdd = 0xADD
+)
+
+// atomicEattr changes extended attributes as one step, and returns what they were. One that is not there,
+// or not a number where one is needed, stays as it is.
+func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.AtomicEattrResp, error) {
+	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
+		return nil, err
+	}
+	n := len(req.Keys)
+	if n < 1 || n > proto.MaxXattrs || len(req.Values) != n || len(req.Sizes) != n {
+		return nil, proto.EINVAL
+	}
+	switch req.Opcode {
+	case atomicTestAndSet, atomicSwap, atomicFetchAndAdd:
+	default:
+		return nil, proto.ENOSYS
+	}
+	for i, name := range req.Keys {
+		if err := readable(name); err != nil {
+			return nil, err
+		}
+		if err := writable(name, req.Values[i]); err != nil {
+			return nil, err
+		}
+	}
+	resp := &proto.AtomicEattrResp{}
+	err := s.store.Update(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err != nil {
+			return err
+		}
+		if resp.Values, resp.Errors, err = readXattrs(tx, req.Handle, &o, req.Keys, req.Sizes); err != nil {
+			return err
+		}
+		for i, name := range req.Keys {
+			next, ok := atomicNext(req.Opcode, resp.Values[i], req.Values[i])
+			if !ok || resp.Errors[i] != proto.OK {
+				continue
+			}
+			if err := tx.SetXattr(req.Handle, name, next, store.XattrAny); err != nil {
+				return err
+			}
+		}
+		return s.changed(tx, req.Handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// atomicNext is the value after one operation.
+func atomicNext(op int32, old, given []byte) ([]byte, bool) {
+	if op == atomicSwap {
+		return given, true
+	}
+	if len(old) != 4 || len(given) != 4 {
+		return nil, false
+	}
+	is := binary.LittleEndian.Uint32(old)
+	if op == atomicFetchAndAdd {
+		return binary.LittleEndian.AppendUint32(nil, is+binary.LittleEndian.Uint32(given)), true
+	}
+	return binary.LittleEndian.AppendUint32(nil, 1), is == 0
+}
