@@ -8,7 +8,7 @@ import (
 
 // Truncate makes a file that long: what is over is gone, what is missing reads as zeros.
 func (f *FS) Truncate(ctx context.Context, name string, size int64) error {
-	return pathError("truncate", name, f.onNode(ctx, name, true, func(p *place) error {
+	return pathError("truncate", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.truncate(ctx, p.node, size)
 	}))
 }
@@ -47,7 +47,7 @@ func (f *FS) truncate(ctx context.Context, n *inode, size int64) error {
 // Sync returns when the bytes and the attributes of what a name leads to are as safe as the servers
 // keep them.
 func (f *FS) Sync(ctx context.Context, name string) error {
-	return pathError("sync", name, f.onNode(ctx, name, true, func(p *place) error {
+	return pathError("sync", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.flush(ctx, p.node)
 	}))
 }

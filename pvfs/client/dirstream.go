@@ -79,7 +79,7 @@ func (d *dirStream) more(ctx context.Context, f *FS) error {
 // directory may be larger than memory. An error ends it.
 func (f *FS) Entries(ctx context.Context, name string) func(yield func(proto.DirEntry, error) bool) {
 	return func(yield func(proto.DirEntry, error) bool) {
-		err := f.onNode(ctx, name, true, func(p *place) error {
+		err := f.onNode(ctx, name, follows, func(p *place) error {
 			r := &dirReader{f: f, dir: p.node}
 			for {
 				some, err := r.next(ctx)

@@ -122,16 +122,16 @@ func (f *FS) infoOf(ctx context.Context, n *inode, name string) (*Info, error) {
 
 // StatCtx describes what a name leads to.
 func (f *FS) StatCtx(ctx context.Context, name string) (*Info, error) {
-	return f.statPath(ctx, "stat", name, true)
+	return f.statPath(ctx, "stat", name, follows)
 }
 
 // LstatCtx describes what a name leads to, a symlink itself.
 func (f *FS) LstatCtx(ctx context.Context, name string) (*Info, error) {
-	return f.statPath(ctx, "lstat", name, false)
+	return f.statPath(ctx, "lstat", name, noFollow)
 }
 
-func (f *FS) statPath(ctx context.Context, op, name string, follow bool) (info *Info, err error) {
-	err = f.onNode(ctx, name, follow, func(p *place) error {
+func (f *FS) statPath(ctx context.Context, op, name string, how manner) (info *Info, err error) {
+	err = f.onNode(ctx, name, how, func(p *place) error {
 		info, err = f.infoOf(ctx, p.node, lastPart(name))
 		return err
 	})
@@ -140,7 +140,7 @@ func (f *FS) statPath(ctx context.Context, op, name string, follow bool) (info *
 
 // ReadLinkCtx is where a symlink leads.
 func (f *FS) ReadLinkCtx(ctx context.Context, name string) (target string, err error) {
-	err = f.onNode(ctx, name, false, func(p *place) error {
+	err = f.onNode(ctx, name, noFollow, func(p *place) error {
 		a, err := f.attrs(ctx, p.node)
 		if err == nil && a.Type != proto.TypeSymlink {
 			err = proto.EINVAL

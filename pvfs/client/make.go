@@ -10,10 +10,7 @@ import (
 
 // Mkdir makes a directory.
 func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
-	return pathError("mkdir", name, f.onPath(ctx, name, false, func(p *place) error {
-		if p.node != nil {
-			return proto.EEXIST
-		}
+	return pathError("mkdir", name, f.onNew(ctx, name, func(p *place) error {
 		_, err := f.mkdir(ctx, p.dir(), p.name, perm)
 		return err
 	}))
@@ -30,7 +27,7 @@ func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error 
 	}
 	for _, part := range parts(name) {
 		path += part
-		err := f.onPath(ctx, path, true, func(p *place) error {
+		err := f.onPath(ctx, path, follows, func(p *place) error {
 			switch {
 			case p.node == nil:
 				_, err := f.mkdir(ctx, p.dir(), p.name, perm)
@@ -112,10 +109,8 @@ func (f *FS) name(ctx context.Context, dir *inode, name string, h proto.Handle, 
 
 // Symlink makes a symlink that leads to target.
 func (f *FS) Symlink(ctx context.Context, target, name string) error {
-	return linkError("symlink", target, name, f.onPath(ctx, name, false, func(p *place) error {
+	return linkError("symlink", target, name, f.onNew(ctx, name, func(p *place) error {
 		switch {
-		case p.node != nil:
-			return proto.EEXIST
 		case target == "", p.must:
 			return proto.ENOENT
 		case len(target) >= proto.MaxPath:

@@ -30,13 +30,20 @@ func (f *FS) Create(ctx context.Context, name string) (*File, error) {
 
 // open is the inode of what is opened, with a reference.
 func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, how Striping) (n *inode, err error) {
-	exclusive := flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL
+	if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL {
+		err = f.onNew(ctx, name, func(p *place) (err error) {
+			if p.must {
+				return proto.EISDIR
+			}
+			n, err = f.create(ctx, p.dir(), p.name, perm, how)
+			return err
+		})
+		return n, err
+	}
 	for try := 0; try < openTries; try++ {
 		again := false
-		err = f.onPath(ctx, name, !exclusive, func(p *place) (err error) {
+		err = f.onPath(ctx, name, follows, func(p *place) (err error) {
 			switch {
-			case p.node != nil && exclusive:
-				return proto.EEXIST
 			case p.node != nil:
 				n, err = f.openThere(ctx, p, flag)
 				return err
@@ -47,7 +54,7 @@ func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, 
 				return proto.EISDIR
 			}
 			n, err = f.create(ctx, p.dir(), p.name, perm, how)
-			again = status(err) == proto.EEXIST && !exclusive // somebody else made it just now
+			again = status(err) == proto.EEXIST // somebody else made it just now
 			return err
 		})
 		if !again {

@@ -145,7 +145,7 @@ func (r *dirReader) fresh(entries []proto.DirEntry) []proto.DirEntry {
 
 // readNames are all entries of a directory, without attributes.
 func (f *FS) readNames(ctx context.Context, name string) (entries []proto.DirEntry, err error) {
-	err = f.onNode(ctx, name, true, func(p *place) error {
+	err = f.onNode(ctx, name, follows, func(p *place) error {
 		entries, err = f.entries(ctx, p.node)
 		return err
 	})
@@ -210,7 +210,7 @@ func (f *FS) ReadNames(ctx context.Context, name string) ([]string, error) {
 }
 
 func (f *FS) readInfos(ctx context.Context, name string, sizes bool) (list []*dirEntry, err error) {
-	err = f.onNode(ctx, name, true, func(p *place) error {
+	err = f.onNode(ctx, name, follows, func(p *place) error {
 		entries, err := f.entries(ctx, p.node)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 	if last := lastPart(name); last == "." || last == ".." {
 		return proto.EINVAL
 	}
-	return f.onNode(ctx, name, false, func(p *place) error {
+	return f.onNode(ctx, name, noFollow, func(p *place) error {
 		isDir := p.typ == proto.TypeDirectory
 		switch {
 		case p.dir() == nil:

@@ -23,8 +23,8 @@ func (f *FS) renamePaths(ctx context.Context, from, to string) error {
 			return proto.EBUSY
 		}
 	}
-	return f.onNode(ctx, from, false, func(old *place) error {
-		return f.onPath(ctx, to, false, func(to *place) error {
+	return f.onNode(ctx, from, noFollow, func(old *place) error {
+		return f.onPath(ctx, to, noFollow, func(to *place) error {
 			old.cached = old.cached || to.cached
 			if err := f.mayRename(ctx, old, to); err != nil {
 				return err

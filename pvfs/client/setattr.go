@@ -11,7 +11,7 @@ import (
 // Chmod sets the permissions of what a name leads to. Only those bits of mode count that Mkdir
 // takes, too.
 func (f *FS) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
-	return f.setPath(ctx, "chmod", name, true, chmodAttr(mode))
+	return f.setPath(ctx, "chmod", name, follows, chmodAttr(mode))
 }
 
 func chmodAttr(mode fs.FileMode) proto.Attr {
@@ -20,12 +20,12 @@ func chmodAttr(mode fs.FileMode) proto.Attr {
 
 // Chown sets the owner and the group of what a name leads to; -1 leaves one as it is.
 func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
-	return f.setPath(ctx, "chown", name, true, chownAttr(uid, gid))
+	return f.setPath(ctx, "chown", name, follows, chownAttr(uid, gid))
 }
 
 // Lchown is Chown for a symlink itself.
 func (f *FS) Lchown(ctx context.Context, name string, uid, gid int) error {
-	return f.setPath(ctx, "lchown", name, false, chownAttr(uid, gid))
+	return f.setPath(ctx, "lchown", name, noFollow, chownAttr(uid, gid))
 }
 
 func chownAttr(uid, gid int) proto.Attr {
@@ -42,12 +42,12 @@ func chownAttr(uid, gid int) proto.Attr {
 // Chtimes sets the times of access and modification of what a name leads to, in whole seconds. A zero
 // time leaves one as it is.
 func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
-	return f.setPath(ctx, "chtimes", name, true, chtimesAttr(atime, mtime))
+	return f.setPath(ctx, "chtimes", name, follows, chtimesAttr(atime, mtime))
 }
 
 // Lchtimes is Chtimes for a symlink itself.
 func (f *FS) Lchtimes(ctx context.Context, name string, atime, mtime time.Time) error {
-	return f.setPath(ctx, "lchtimes", name, false, chtimesAttr(atime, mtime))
+	return f.setPath(ctx, "lchtimes", name, noFollow, chtimesAttr(atime, mtime))
 }
 
 func chtimesAttr(atime, mtime time.Time) proto.Attr {
@@ -61,8 +61,8 @@ func chtimesAttr(atime, mtime time.Time) proto.Attr {
 	return a
 }
 
-func (f *FS) setPath(ctx context.Context, op, name string, follow bool, a proto.Attr) error {
-	return pathError(op, name, f.onNode(ctx, name, follow, func(p *place) error {
+func (f *FS) setPath(ctx context.Context, op, name string, how manner, a proto.Attr) error {
+	return pathError(op, name, f.onNode(ctx, name, how, func(p *place) error {
 		return f.setAttr(ctx, p.node, a)
 	}))
 }

@@ -21,7 +21,18 @@ type place struct {
 	must  bool // the path ends in a slash: it means a directory
 	// cached: a name on the way was known from before, and may mean something else by now.
 	cached bool
+	// guessed: nobody was asked whether there is nothing of this name.
+	guessed bool
 }
+
+// How a path is walked.
+type manner int
+
+const (
+	noFollow manner = iota // a symlink in the last place is what is meant
+	follows                // it is what it leads to that is meant
+	isNew                  // as noFollow; the last name should be free, and nobody is asked whether it is
+)
 
 // dir is the directory that has the name; nil for the root.
 func (p *place) dir() *inode {
@@ -59,9 +70,9 @@ type found struct {
 	kept   bool          // known from before
 }
 
-// walk resolves a path. Symlinks are followed, the last one only if follow is set or the path
+// walk resolves a path. Symlinks are followed, the last one only if how says so or the path
 // ends in a slash. That nothing has the last name is no error.
-func (f *FS) walk(ctx context.Context, path string, follow bool) (*place, error) {
+func (f *FS) walk(ctx context.Context, path string, how manner) (*place, error) {
 	if len(path) > proto.MaxPath {
 		return nil, proto.ENAMETOOLONG
 	}
@@ -75,7 +86,10 @@ func (f *FS) walk(ctx context.Context, path string, follow bool) (*place, error)
 	p.must = strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || path == "."
 	w := &walker{f: f, place: p, rest: parts(path)}
 	w.chain = append(w.chain, f.table.get(f.cfg.Root))
-	if err := w.run(ctx, follow || p.must); err != nil {
+	if p.must && how == noFollow {
+		how = follows
+	}
+	if err := w.run(ctx, how); err != nil {
 		p.chain = w.chain
 		p.release()
 		return nil, err
@@ -92,7 +106,7 @@ func parts(path string) []string {
 func (w *walker) here() *inode { return w.chain[len(w.chain)-1] }
 
 // run walks to the end.
-func (w *walker) run(ctx context.Context, follow bool) error {
+func (w *walker) run(ctx context.Context, how manner) error {
 	for len(w.rest) > 0 {
 		name := w.rest[0]
 		last := len(w.rest) == 1
@@ -103,7 +117,7 @@ func (w *walker) run(ctx context.Context, follow bool) error {
 		if len(name) > proto.MaxName {
 			return proto.ENAMETOOLONG
 		}
-		to, err := w.step(ctx, name)
+		to, err := w.step(ctx, name, how)
 		if status(err) == proto.ENOENT && last {
 			w.place.chain, w.place.name = w.chain, name
 			return nil
@@ -125,7 +139,7 @@ func (w *walker) run(ctx context.Context, follow bool) error {
 			to.typ = a.Type
 		}
 		switch {
-		case to.typ == proto.TypeSymlink && (!last || follow):
+		case to.typ == proto.TypeSymlink && (!last || how == follows):
 			err := w.follow(ctx, node)
 			w.f.put(node)
 			if err != nil {
@@ -189,7 +203,7 @@ func (w *walker) follow(ctx context.Context, node *inode) error {
 }
 
 // step finds what a name in the directory here leads to, which is the first of rest.
-func (w *walker) step(ctx context.Context, name string) (found, error) {
+func (w *walker) step(ctx context.Context, name string, how manner) (found, error) {
 	f, dir := w.f, w.here()
 	if len(w.known) > 0 {
 		to := w.known[0]
@@ -200,7 +214,15 @@ func (w *walker) step(ctx context.Context, name string) (found, error) {
 		w.place.cached = true
 		return found{handle: h, kept: true}, nil
 	}
-	all, err := f.lookup(ctx, dir, ahead(w.rest))
+	path := ahead(w.rest)
+	if how == isNew && len(path) == len(w.rest) {
+		if len(path) == 1 {
+			w.place.guessed = true
+			return found{}, proto.ENOENT
+		}
+		path = path[:len(path)-1]
+	}
+	all, err := f.lookup(ctx, dir, path)
 	if err != nil {
 		return found{}, err
 	}
@@ -257,9 +279,9 @@ func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, er
 
 // onPath resolves a path and does something there. It starts again, once, if what a kept name led to
 // is gone.
-func (f *FS) onPath(ctx context.Context, path string, follow bool, do func(p *place) error) error {
+func (f *FS) onPath(ctx context.Context, path string, how manner, do func(p *place) error) error {
 	for again := false; ; again = true {
-		p, err := f.walk(ctx, path, follow)
+		p, err := f.walk(ctx, path, how)
 		if err != nil {
 			return err
 		}
@@ -273,12 +295,29 @@ func (f *FS) onPath(ctx context.Context, path string, follow bool, do func(p *pl
 }
 
 // onNode is onPath for what must be there.
-func (f *FS) onNode(ctx context.Context, path string, follow bool, do func(p *place) error) error {
-	return f.onPath(ctx, path, follow, func(p *place) error {
+func (f *FS) onNode(ctx context.Context, path string, how manner, do func(p *place) error) error {
+	return f.onPath(ctx, path, how, func(p *place) error {
 		if p.node == nil {
 			p.cached = false // a server said so
 			return proto.ENOENT
 		}
 		return do(p)
+	})
+}
+
+// onNew is onPath for a name that do gives to something new. That the name is taken is EEXIST, whatever else
+// is wrong.
+func (f *FS) onNew(ctx context.Context, path string, do func(p *place) error) error {
+	return f.onPath(ctx, path, isNew, func(p *place) error {
+		if p.node != nil {
+			return proto.EEXIST
+		}
+		err := do(p)
+		if s := status(err); p.guessed && s != proto.OK && s != proto.EEXIST {
+			if _, free := f.lookup(ctx, p.dir(), []string{p.name}); free == nil {
+				return proto.EEXIST
+			}
+		}
+		return err
 	})
 }

@@ -20,7 +20,7 @@ const (
 
 // GetXattr is the value of an extended attribute. One that is not there is ENODATA.
 func (f *FS) GetXattr(ctx context.Context, name, key string) (value []byte, err error) {
-	err = f.onNode(ctx, name, true, func(p *place) error {
+	err = f.onNode(ctx, name, follows, func(p *place) error {
 		value, err = f.getXattr(ctx, p.node, key)
 		return err
 	})
@@ -57,7 +57,7 @@ func (f *FS) there(ctx context.Context, n *inode) bool {
 
 // SetXattr sets an extended attribute. flags is 0, XattrCreate or XattrReplace.
 func (f *FS) SetXattr(ctx context.Context, name, key string, value []byte, flags int) error {
-	return pathError("setxattr", name, f.onNode(ctx, name, true, func(p *place) error {
+	return pathError("setxattr", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.setXattr(ctx, p.node, key, value, flags)
 	}))
 }
@@ -89,7 +89,7 @@ func (f *FS) setXattr(ctx context.Context, n *inode, key string, value []byte, f
 
 // RemoveXattr removes an extended attribute. One that is not there is ENODATA.
 func (f *FS) RemoveXattr(ctx context.Context, name, key string) error {
-	return pathError("removexattr", name, f.onNode(ctx, name, true, func(p *place) error {
+	return pathError("removexattr", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.removeXattr(ctx, p.node, key)
 	}))
 }
@@ -113,7 +113,7 @@ func (f *FS) removeXattr(ctx context.Context, n *inode, key string) error {
 
 // ListXattr are the names of the extended attributes, as the server tells them.
 func (f *FS) ListXattr(ctx context.Context, name string) (keys []string, err error) {
-	err = f.onNode(ctx, name, true, func(p *place) error {
+	err = f.onNode(ctx, name, follows, func(p *place) error {
 		keys, err = f.listXattr(ctx, p.node)
 		return err
 	})
