@@ -293,12 +293,14 @@ func TestServersThatCallEachOther(t *testing.T) {
 		var addrs [2]bmi.Addr
 		var stats [2]*Server
 		var addresses [2]string
+		ready := make(chan struct{})
 		for i := range 2 {
 			stats[i], addresses[i], _ = w.serve(func(c *Call) {
 				if _, ok := c.Request.(*proto.GetConfigReq); !ok {
 					c.Reply(proto.NewResponse(c.Request.Op()))
 					return
 				}
+				<-ready
 				ctx, cancel := context.WithTimeout(c.Context(), far)
 				defer cancel()
 				var all sync.WaitGroup
@@ -314,6 +316,7 @@ func TestServersThatCallEachOther(t *testing.T) {
 		for i := range 2 {
 			callers[i], addrs[i] = w.caller(addresses[1-i], Options{})
 		}
+		close(ready)
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {

@@ -39,7 +39,7 @@ func TestFlowsOfEverySize(t *testing.T) {
 		for _, n := range []int{0, 1, 2, size - 1, size, size + 1, 2*size - 1, 2 * size, 3 * size, 3*size + 1, 4*size - 1, 7 * size, 10*size + 17} {
 			for _, piece := range []int{n + 1, 300, 1} {
 				name := fmt.Sprintf("%d bytes in pieces of %d", n, piece)
-				d.bytes = nil
+				d.set(nil, 0)
 				data := random(n)
 				f := &Flow{To: to, Request: ioReq(3, int64(n)), Total: int64(n), Memory: scattered(data, piece)}
 				r, err := c.WriteFlow(context.Background(), f)
@@ -70,11 +70,11 @@ func TestManyLargeFlowsAtOnce(t *testing.T) {
 		var disks [4]disk
 		s, address, _ := w.serve(func(c *Call) {
 			disks[c.Request.(*proto.IOReq).Handle].handle(c)
-		}, ServerOptions{FlowMemory: 1 << 20, Flows: 3})
-		c, to := w.caller(address, Options{})
+		}, ServerOptions{FlowMemory: 512 << 10, Flows: 3, FlowBufferSize: 64 << 10})
+		c, to := w.caller(address, Options{FlowBufferSize: 64 << 10})
 		ended := make(chan error, len(disks))
 		for i := range disks {
-			data := random(3<<20 + i)
+			data := random(1<<20 + i)
 			go func() {
 				ended <- func() error {
 					into := make([]byte, len(data))
@@ -94,7 +94,7 @@ func TestManyLargeFlowsAtOnce(t *testing.T) {
 		for range disks {
 			require.NoError(t, <-ended)
 		}
-		assert.LessOrEqual(t, s.Stats().FlowMemory, 1<<20+3*flowBufferSizeDefault)
+		assert.LessOrEqual(t, s.Stats().FlowMemory, 512<<10+3*(64<<10))
 	})
 }
 
@@ -105,7 +105,7 @@ func TestDisksThatFail(t *testing.T) {
 		c, to := w.caller(address, Options{FlowBufferSize: 1000, FlowBuffers: 2})
 		b := random(10_000)
 		for _, after := range []int64{0, 1000, 5000, 9000} {
-			d.after = after
+			d.set(d.content(), after)
 			f := &Flow{To: to, Request: ioReq(0, int64(len(b))), Total: int64(len(b)), Memory: Bytes(b)}
 			_, err := c.WriteFlow(context.Background(), f)
 			require.Equal(t, proto.ENOSPC, err, "a write that fails after %d", after)

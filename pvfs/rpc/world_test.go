@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -147,6 +146,12 @@ func (d *disk) handle(c *Call) {
 	}
 }
 
+func (d *disk) set(b []byte, after int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bytes, d.after = b, after
+}
+
 func (d *disk) size() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -230,5 +235,3 @@ func random(n int) []byte {
 	_, _ = rand.Read(b)
 	return b
 }
-
-var errDisk = errors.New("the disk is broken")
