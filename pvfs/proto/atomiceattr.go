@@ -47,7 +47,7 @@ func (q *AtomicEattrReq) parse(r *reader) {
 	q.Opcode = r.i32("opcode")
 	n := r.count("attributes", MaxXattrs, 24)
 	q.Keys = r.keys(n)
-	q.Values = r.buffers("values", n, MaxXattrValue)
+	q.Values = r.buffers("values", n)
 	q.Sizes = r.i64s("sizes", n)
 }
 
@@ -82,6 +82,6 @@ func (p *AtomicEattrResp) append(w *writer) {
 func (p *AtomicEattrResp) parse(r *reader) {
 	r.skip4()
 	n := r.count("attributes", MaxXattrs, 12)
-	p.Values = r.buffers("values", n, MaxXattrValue)
+	p.Values = r.buffers("values", n)
 	p.Errors = r.statuses("errors", n)
 }

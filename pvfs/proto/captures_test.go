@@ -3,6 +3,7 @@ package proto_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,6 +66,10 @@ func TestSessions(t *testing.T) {
 				}
 			}
 		})
+	}
+	for op := range requests {
+		name := strings.ToLower(strings.ReplaceAll(op.String(), "_", ""))
+		assert.FileExists(t, filepath.Join("testdata", "captured", name+".golden"))
 	}
 	t.Logf("%d messages of %d operations in %d captures", messages, len(requests), len(files))
 }

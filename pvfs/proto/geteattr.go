@@ -72,6 +72,6 @@ func (p *GetEattrResp) append(w *writer) {
 func (p *GetEattrResp) parse(r *reader) {
 	r.skip4()
 	n := r.count("attributes", MaxXattrs, 12)
-	p.Values = r.buffers("values", n, MaxXattrValue)
+	p.Values = r.buffers("values", n)
 	p.Errors = r.statuses("errors", n)
 }

@@ -154,10 +154,17 @@ func (r *reader) buffer(field string, limit int) []byte {
 	return b[:n:n]
 }
 
+// Limits of extended attributes in a message, bytes. What a file system takes of them is
+// less; it has errors of its own for what is too long.
+const (
+	maxKey   = 4096
+	maxValue = MaxUnexpected
+)
+
 // key takes the name of an extended attribute.
 func (r *reader) key(field string) string {
 	at := r.off
-	b := r.buffer(field, MaxName+1)
+	b := r.buffer(field, maxKey)
 	if len(b) == 0 {
 		return ""
 	}
@@ -221,13 +228,13 @@ func (r *reader) keys(n int) []string {
 	return list
 }
 
-func (r *reader) buffers(field string, n, limit int) [][]byte {
+func (r *reader) buffers(field string, n int) [][]byte {
 	if n == 0 {
 		return nil
 	}
 	list := make([][]byte, n)
 	for i := range list {
-		list[i] = bytes.Clone(r.buffer(field, limit))
+		list[i] = bytes.Clone(r.buffer(field, maxValue))
 	}
 	return list
 }

@@ -43,7 +43,7 @@ func (q *SetEattrReq) parse(r *reader) {
 	r.skip4()
 	n := r.count("attributes", MaxXattrs, 16)
 	q.Keys = r.keys(n)
-	q.Values = r.buffers("values", n, MaxXattrValue)
+	q.Values = r.buffers("values", n)
 }
 
 // SetEattrResp is empty.
