@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -51,13 +50,9 @@ func (m *Mapping) Compare(captured, live proto.Response) []string {
 	return d.found
 }
 
-// order sorts what a server may give in any order: the entries of a directory, the names of
-// extended attributes.
+// order sorts what a server may give in any order.
 func order(r proto.Response) {
-	switch r := r.(type) {
-	case *proto.ReadDirResp:
-		slices.SortFunc(r.Entries, func(a, b proto.DirEntry) int { return cmp.Compare(a.Name, b.Name) })
-	case *proto.ListEattrResp:
+	if r, ok := r.(*proto.ListEattrResp); ok {
 		slices.Sort(r.Keys)
 	}
 }

@@ -33,18 +33,27 @@ func TestMappingReplaces(t *testing.T) {
 }
 
 func TestCompareLearns(t *testing.T) {
-	m := NewMapping()
+	p := &Player{Map: NewMapping(), lists: make(map[proto.Handle]*listing)}
+	dir := &proto.ReadDirReq{Dirdata: 3, Token: proto.TokenStart}
 	captured := &proto.ReadDirResp{Token: 5, Version: 1, Entries: []proto.DirEntry{{Name: "b", Handle: 2}, {Name: "a", Handle: 1}}}
-	live := &proto.ReadDirResp{Token: 50, Version: 9, Entries: []proto.DirEntry{{Name: "a", Handle: 10}, {Name: "b", Handle: 20}}}
-	require.Empty(t, m.Compare(captured, live))
-	require.Equal(t, proto.Handle(20), m.Live(2))
-	req := &proto.ReadDirReq{Token: 5}
-	m.Request(&proto.Header{}, req)
+	live := &proto.ReadDirResp{Token: 50, Version: 9, Entries: []proto.DirEntry{{Name: "a", Handle: 10}, {Name: "c", Handle: 30}}}
+	require.Empty(t, p.compare(dir, captured, live))
+	require.Equal(t, proto.Handle(10), p.Map.Live(1))
+	req := &proto.ReadDirReq{Dirdata: 3, Token: 5}
+	p.Map.Request(&proto.Header{}, req)
 	require.Equal(t, uint64(50), req.Token)
+	require.Empty(t, p.compare(req,
+		&proto.ReadDirResp{Entries: []proto.DirEntry{{Name: "c", Handle: 3}}},
+		&proto.ReadDirResp{Entries: []proto.DirEntry{{Name: "b", Handle: 20}}}))
+	require.Equal(t, proto.Handle(30), p.Map.Live(3))
+	require.Empty(t, p.Finish())
 
-	live.Entries[0].Handle, live.Entries[1].Name = 20, "c"
-	require.Len(t, m.Compare(captured, live), 2)
+	require.Len(t, p.compare(dir, captured, &proto.ReadDirResp{Entries: []proto.DirEntry{{Name: "a", Handle: 20}}}), 2)
+	require.Len(t, p.Finish(), 1)
+	m := p.Map
 	require.Len(t, m.Compare(captured, &proto.IOResp{}), 1)
 	require.Len(t, m.Compare(&proto.IOResp{Size: 1}, &proto.IOResp{Size: 2}), 1)
 	require.Len(t, m.Compare(&proto.GetEattrResp{Values: [][]byte{{1}}}, &proto.GetEattrResp{Values: [][]byte{{2}}}), 1)
+	require.Empty(t, m.Compare(&proto.GetAttrResp{Attr: proto.Attr{CTime: 1, Owner: 5}}, &proto.GetAttrResp{Attr: proto.Attr{CTime: 2, Owner: 5}}))
+	require.Len(t, m.Compare(&proto.GetAttrResp{Attr: proto.Attr{Owner: 6}}, &proto.GetAttrResp{Attr: proto.Attr{Owner: 5}}), 1)
 }

@@ -18,9 +18,13 @@ type Player struct {
 	Map *Mapping
 	// Text puts the captured addresses into a live configuration; nil leaves it.
 	Text func(string) string
+	// Owner is the live server of a handle: an object may be on another server than the captured one
+	// was, and requests about it then go there. nil: none is.
+	Owner func(proto.Handle) (bmi.Addr, bool)
 
-	ctx *bmi.Context
-	tag bmi.Tag
+	ctx   *bmi.Context
+	tag   bmi.Tag
+	lists map[proto.Handle]*listing
 }
 
 // NewPlayer makes a player that uses ep. Close it before that.
@@ -29,7 +33,7 @@ func NewPlayer(ep *bmi.Endpoint, m *Mapping) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Player{Servers: make(map[uint16]bmi.Addr), Map: m, ctx: c}, nil
+	return &Player{Servers: make(map[uint16]bmi.Addr), Map: m, ctx: c, lists: make(map[proto.Handle]*listing)}, nil
 }
 
 // Close ends the player.
@@ -60,8 +64,8 @@ func parse(b []byte, op proto.Op) (proto.Response, proto.Status, error) {
 
 // Skip tells whether an exchange is none that a client began, or one that says nothing.
 func Skip(x *Exchange) bool {
-	h, _, err := proto.ParseRequest(x.Request)
-	if err != nil || len(x.Received) == 0 {
+	h, req, err := proto.ParseRequest(x.Request)
+	if err != nil || len(x.Received) == 0 || req.Op() == proto.OpGetDirent {
 		return true
 	}
 	for _, hint := range h.Hints {
@@ -88,6 +92,9 @@ func (p *Player) Play(ctx context.Context, x *Exchange) ([]string, error) {
 		return nil, fmt.Errorf("no server for port %d", x.Port)
 	}
 	p.Map.Request(h, req)
+	if owner, ok := p.ownerOf(req); ok {
+		to = owner
+	}
 	live, status, err := p.Do(ctx, to, h, req)
 	if err != nil {
 		return nil, err
@@ -106,9 +113,34 @@ func (p *Player) Play(ctx context.Context, x *Exchange) ([]string, error) {
 	return diffs, nil
 }
 
+// ownerOf is the live server of the object that a request is about, for those about one object that
+// servers may have put elsewhere.
+func (p *Player) ownerOf(req proto.Request) (bmi.Addr, bool) {
+	if p.Owner == nil {
+		return bmi.Addr{}, false
+	}
+	switch r := req.(type) {
+	case *proto.GetAttrReq:
+		return p.Owner(r.Handle)
+	case *proto.ReadDirReq:
+		return p.Owner(r.Dirdata)
+	}
+	return bmi.Addr{}, false
+}
+
 // compare compares answers, those first made alike that hold identifiers in bytes of their own.
 func (p *Player) compare(req proto.Request, captured, live proto.Response) []string {
 	switch live := live.(type) {
+	case *proto.ReadDirResp:
+		if c, ok := captured.(*proto.ReadDirResp); ok {
+			return p.compareList(req.(*proto.ReadDirReq), c, live)
+		}
+	case *proto.LookupPathResp:
+		// Which attributes there are depends on which server has an object.
+		if c, ok := captured.(*proto.LookupPathResp); ok && len(c.Handles) == len(live.Handles) {
+			n := min(len(c.Attrs), len(live.Attrs))
+			c.Attrs, live.Attrs = c.Attrs[:n], live.Attrs[:n]
+		}
 	case *proto.GetConfigResp:
 		if p.Text != nil {
 			live.Text = p.Text(live.Text)

@@ -28,7 +28,7 @@ func TestSetParam(t *testing.T) {
 		{proto.ParamRootHandle, uint64(k.c.FS.Root), proto.OK},
 		{proto.ParamRootHandle, 17, proto.ENOENT},
 		{proto.ParamDebug, 5, proto.OK},
-		{proto.ParamDropCaches, 0, proto.OK},
+		{proto.ParamDropCaches, 0, proto.EOPNOTSUPP},
 		{proto.ParamMode, 3, proto.EINVAL},
 		{proto.ParamMode, 1 << 32, proto.EINVAL},
 		{proto.ParamPerfHistory, 0, proto.EINVAL},

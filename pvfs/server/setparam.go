@@ -42,7 +42,6 @@ func (s *Server) setParam(q *query, req *proto.SetParamReq) (*proto.SetParamResp
 func (s *Server) set(p proto.Param, value uint64) error {
 	switch p {
 	case proto.ParamDebug: // this server's log is set up when it starts
-	case proto.ParamDropCaches: // there are none that would hold anything back
 	case proto.ParamMode:
 		if value != modeNormal && value != modeAdmin {
 			return proto.EINVAL
@@ -65,7 +64,7 @@ func (s *Server) set(p proto.Param, value uint64) error {
 		s.store.SetSync(s.store.SyncsMeta(), value != 0)
 	case proto.ParamNoTimeouts:
 		s.admin.noTimeouts.Store(value != 0)
-	case proto.ParamEventOn, proto.ParamEventOff:
+	case proto.ParamEventOn, proto.ParamEventOff, proto.ParamDropCaches: // as stock
 		return proto.EOPNOTSUPP
 	default:
 		return proto.EINVAL

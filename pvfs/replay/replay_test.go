@@ -1,0 +1,280 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/golden"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/replay"
+)
+
+// The captured servers, in the order of their aliases.
+var ports = []uint16{3334, 3335}
+
+// farOff bounds what may hang.
+const farOff = 2 * time.Minute
+
+// stage is live servers with the configuration of the captured ones, and a player.
+type stage struct {
+	t    *testing.T
+	ctx  context.Context
+	c    *pvfstest.Cluster
+	p    *replay.Player
+	root proto.Handle
+}
+
+func newStage(t *testing.T, config string) *stage {
+	ctx, cancel := context.WithTimeout(context.Background(), farOff)
+	t.Cleanup(cancel)
+	s := &stage{t: t, ctx: ctx}
+	s.c = pvfstest.Start(t, pvfstest.Options{Text: config})
+	s.root = s.c.FS.Root
+	ep := s.c.Endpoint()
+	var err error
+	s.p, err = replay.NewPlayer(ep, replay.NewMapping(s.root))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.p.Close() })
+	s.p.Text = s.c.Original
+	s.p.Owner = func(h proto.Handle) (bmi.Addr, bool) {
+		i, ok := s.c.FS.Owner(h)
+		if !ok {
+			return bmi.Addr{}, false
+		}
+		return s.p.Servers[ports[i]], true
+	}
+	for i, port := range ports {
+		s.p.Servers[port], err = ep.Lookup(s.c.Address(i))
+		require.NoError(t, err)
+	}
+	return s
+}
+
+// play plays a session; every answer must be as it was.
+func (s *stage) play(name string, exchanges []*replay.Exchange) {
+	s.t.Helper()
+	played := 0
+	for i, x := range exchanges {
+		if replay.Skip(x) {
+			continue
+		}
+		diffs, err := s.p.Play(s.ctx, x)
+		_, req, _ := proto.ParseRequest(x.Request)
+		require.NoError(s.t, err, "%s, exchange %d: %s", name, i, req)
+		for _, d := range diffs {
+			s.t.Errorf("%s, exchange %d, %T: %s", name, i, req, d)
+		}
+		played++
+	}
+	for _, d := range s.p.Finish() {
+		s.t.Errorf("%s: %s", name, d)
+	}
+	require.NotZero(s.t, played, name)
+}
+
+// do sends a request of the test's own, whose handles are live ones, to the owner of a handle.
+func (s *stage) do(near, owner proto.Handle, req proto.Request) proto.Response {
+	s.t.Helper()
+	h := &proto.Header{Capability: s.attr(near).Capability, Hints: proto.Hints{{Type: proto.HintHandle, Value: uint64(near)}}}
+	return s.must(h, owner, req)
+}
+
+func (s *stage) must(h *proto.Header, owner proto.Handle, req proto.Request) proto.Response {
+	s.t.Helper()
+	i, ok := s.c.FS.Owner(owner)
+	require.True(s.t, ok)
+	resp, status, err := s.p.Do(s.ctx, s.p.Servers[ports[i]], h, req)
+	require.NoError(s.t, err)
+	require.Equal(s.t, proto.OK, status, "%s", req)
+	return resp
+}
+
+var rootCred = proto.Credential{Groups: []uint32{0}, Issuer: "C:test", Timeout: time.Now().Add(time.Hour)}
+
+// attr is what there is to know of a live object.
+func (s *stage) attr(h proto.Handle) proto.Attr {
+	s.t.Helper()
+	resp := s.must(nil, h, &proto.GetAttrReq{Handle: h, FS: s.c.FS.ID, Mask: proto.AttrMetafile, Cred: rootCred})
+	return resp.(*proto.GetAttrResp).Attr
+}
+
+// dirdata is the dirdata object of a live directory that has one.
+func (s *stage) dirdata(dir proto.Handle) proto.Handle {
+	return s.attr(dir).DistDir.Dirdata[0]
+}
+
+// entries lists a live directory that has one dirdata object.
+func (s *stage) entries(dir proto.Handle) []proto.DirEntry {
+	dirdata := s.dirdata(dir)
+	resp := s.do(dir, dirdata, &proto.ReadDirReq{Dirdata: dirdata, FS: s.c.FS.ID, Count: proto.MaxReadDir, Token: proto.TokenStart})
+	return resp.(*proto.ReadDirResp).Entries
+}
+
+// find is the live handle of a name.
+func (s *stage) find(dir proto.Handle, name string) proto.Handle {
+	s.t.Helper()
+	for _, e := range s.entries(dir) {
+		if e.Name == name {
+			return e.Handle
+		}
+	}
+	s.t.Fatalf("no %q", name)
+	return 0
+}
+
+// unlink removes a name.
+func (s *stage) unlink(dir proto.Handle, name string) {
+	dirdata := s.dirdata(dir)
+	s.do(dir, dirdata, &proto.RmDirentReq{Name: name, Dirdata: dirdata, FS: s.c.FS.ID})
+}
+
+// between is what happened between captures without being captured, by what came after.
+var between = map[string]func(s *stage){
+	"27-readdir": func(s *stage) { // rename /d/f1k over /d/g100k
+		d := s.find(s.root, "d")
+		dirdata := s.dirdata(d)
+		s.do(d, dirdata, &proto.ChDirentReq{Name: "g100k", New: s.find(d, "f1k"), Dirdata: dirdata, FS: s.c.FS.ID})
+		s.unlink(d, "f1k")
+	},
+	"45-remove-dirent": func(s *stage) { // the entry that it removes
+		d := s.find(s.root, "d")
+		dirdata := s.dirdata(d)
+		s.do(d, dirdata, &proto.CrDirentReq{Cred: rootCred, Name: "victim", New: s.find(d, "f"), Dir: d, Dirdata: dirdata, FS: s.c.FS.ID})
+	},
+	"51-rmdir": func(s *stage) { // everything that is left
+		d := s.find(s.root, "d")
+		for _, e := range s.entries(d) {
+			s.unlink(d, e.Name)
+		}
+	},
+}
+
+// captures is the folder of the captures; tests that need it are skipped without it.
+func captures(t *testing.T) string {
+	t.Helper()
+	shared := os.Getenv("VIADUCT_SHARED")
+	if shared == "" {
+		t.Skip("set VIADUCT_SHARED to the folder that holds orangefs/captures")
+	}
+	dir := filepath.Join(shared, "orangefs", "captures")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no captures: %v", err)
+	}
+	return dir
+}
+
+func load(t *testing.T, path ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(path...))
+	require.NoError(t, err)
+	return b
+}
+
+func loadCapture(t *testing.T, path ...string) []*replay.Exchange {
+	t.Helper()
+	messages, err := replay.Read(load(t, path...), ports...)
+	require.NoError(t, err)
+	return replay.Exchanges(messages)
+}
+
+// configOf is the configuration that the captured servers had.
+func configOf(t *testing.T, exchanges []*replay.Exchange) string {
+	t.Helper()
+	for _, x := range exchanges {
+		if _, req, err := proto.ParseRequest(x.Request); err != nil || req.Op() != proto.OpGetConfig || len(x.Received) == 0 {
+			continue
+		}
+		var resp proto.GetConfigResp
+		require.NoError(t, proto.ParseResponse(x.Received[0], &resp))
+		return resp.Text
+	}
+	t.Fatal("nobody asked for the configuration")
+	return ""
+}
+
+// cutFile holds the sessions of TestCaptures.
+var cutFile = filepath.Join("testdata", "sessions.gz")
+
+// playAll plays the session and then, on the same servers, one operation after the other, as they were
+// captured.
+func playAll(t *testing.T, sessions []replay.Session) {
+	t.Helper()
+	s := newStage(t, configOf(t, sessions[0].Exchanges))
+	for _, one := range sessions {
+		if step := between[one.Name]; step != nil {
+			step(s)
+		}
+		s.play(one.Name, one.Exchanges)
+	}
+}
+
+// TestCaptures plays the captures themselves. With -update it makes the cut of them.
+func TestCaptures(t *testing.T) {
+	dir := captures(t)
+	sessions := []replay.Session{{Name: "session", Exchanges: loadCapture(t, dir, "session.pcap")}}
+	files, err := filepath.Glob(filepath.Join(dir, "ops", "*.pcap"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	slices.Sort(files)
+	for _, f := range files {
+		sessions = append(sessions, replay.Session{Name: strings.TrimSuffix(filepath.Base(f), ".pcap"), Exchanges: loadCapture(t, f)})
+	}
+	if golden.Updating() {
+		for i := range sessions {
+			sessions[i].Exchanges = slices.DeleteFunc(sessions[i].Exchanges, replay.Skip)
+		}
+		var cut bytes.Buffer
+		require.NoError(t, replay.WriteCut(&cut, sessions))
+		golden.Check(t, cutFile, cut.Bytes())
+	}
+	playAll(t, sessions)
+}
+
+// TestSessions plays what is kept of the captures.
+func TestSessions(t *testing.T) {
+	sessions, err := replay.ReadCut(bytes.NewReader(load(t, cutFile)))
+	require.NoError(t, err)
+	require.NotEmpty(t, sessions)
+	playAll(t, sessions)
+}
+
+// TestCapturedStart plays the ping of two servers that have just started. What they said to one
+// another goes its own way, and lost+found was not there yet when the client counted.
+func TestCapturedStart(t *testing.T) {
+	exchanges := loadCapture(t, captures(t), "00-server-startup.pcap")
+	ofServers := map[int]bool{}
+	exchanges = slices.DeleteFunc(exchanges, func(x *replay.Exchange) bool {
+		_, req, err := proto.ParseRequest(x.Request)
+		require.NoError(t, err)
+		ofServers[x.Conn] = ofServers[x.Conn] || req.Op() == proto.OpBatchCreate
+		get, is := req.(*proto.GetAttrReq)
+		return ofServers[x.Conn] || is && get.Mask == proto.AttrOfDirdata
+	})
+	newStage(t, configOf(t, exchanges)).play("start", exchanges)
+}
+
+// TestCapturedSpreadDirectory plays what was done with a directory on two servers.
+func TestCapturedSpreadDirectory(t *testing.T) {
+	dir := captures(t)
+	touch := loadCapture(t, dir, "distdir-2-touch12.pcap")
+	s := newStage(t, configOf(t, touch))
+	extents := s.c.FS.Servers[1].Meta
+	made := s.do(s.root, extents[0].First, &proto.MkdirReq{
+		FS: s.c.FS.ID, Cred: rootCred, Extents: extents, Layout: proto.Layout{Algorithm: proto.LayoutRoundRobin},
+		Attr: proto.Attr{Perms: 0o755, Mask: proto.AttrMkdir, Type: proto.TypeDirectory},
+	}).(*proto.MkdirResp)
+	bucket := s.attr(s.root).DistDir.Dirdata[1] // where "dd" belongs
+	s.do(s.root, bucket, &proto.CrDirentReq{Cred: rootCred, Name: "dd", New: made.Handle, Dir: s.root, Dirdata: bucket, FS: s.c.FS.ID})
+	s.play("touch", touch)
+	s.play("ls", loadCapture(t, dir, "distdir-2-ls.pcap"))
+}
