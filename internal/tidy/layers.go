@@ -88,6 +88,7 @@ var layerTable = []layer{
 	// What tests are made of: the suite sees no file system but its own model,
 	// and pvfstest links the methods that its servers listen on.
 	{"pvfs/fstest", []string{"internal/sim", "internal/race"}},
+	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
 
 	// Helpers.
@@ -106,7 +107,7 @@ var layerTable = []layer{
 	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
 	{"internal/mpiperf/...", []string{"mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
-	{"internal/cli/pvfs", []string{"bmi", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
+	{"internal/cli/pvfs", []string{"bmi", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 

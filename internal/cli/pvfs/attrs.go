@@ -1,0 +1,221 @@
+package pvfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+)
+
+func (a *App) chmodCommand() *cobra.Command {
+	var recursive bool
+	cmd := &cobra.Command{
+		Use:   "chmod MODE NAME...",
+		Short: "Change modes: 0644, u+x, go-w, a=rX",
+		Args:  between(2, -1, "a MODE and one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := changed(0, args[0], false); err != nil {
+				return err
+			}
+			return a.attrs(cmd.Context(), args[1:], recursive, func(ctx context.Context, t remoteTree, p place, info fs.FileInfo) error {
+				mode, err := changed(info.Mode(), args[0], info.IsDir())
+				if err != nil {
+					return err
+				}
+				return t.fs.Chmod(ctx, p.path, mode)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also what is below directories")
+	return cmd
+}
+
+// attrs does something with each of some names, and perhaps with what is below. Links below are passed
+// over.
+func (a *App) attrs(ctx context.Context, names []string, recursive bool, fn func(context.Context, remoteTree, place, fs.FileInfo) error) error {
+	return a.each(ctx, names, func(ctx context.Context, t remoteTree, p place) error {
+		info, err := t.stat(p.path, true)
+		if err != nil {
+			return err
+		}
+		return down(ctx, t, p, info, recursive, fn)
+	})
+}
+
+func down(ctx context.Context, t remoteTree, p place, info fs.FileInfo, recursive bool, fn func(context.Context, remoteTree, place, fs.FileInfo) error) error {
+	if recursive && info.IsDir() {
+		infos, err := t.fs.ReadDirPlus(ctx, p.path)
+		if err != nil {
+			return about(t.fs, p, err)
+		}
+		for _, below := range infos {
+			if below.Mode()&fs.ModeSymlink != 0 {
+				continue
+			}
+			if err := down(ctx, t, p.below(below.Name()), below, true, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return about(t.fs, p, fn(ctx, t, p, info))
+}
+
+func (a *App) chownCommand() *cobra.Command {
+	var recursive bool
+	cmd := &cobra.Command{
+		Use:   "chown [OWNER][:GROUP] NAME...",
+		Short: "Change owners and groups, by name or number",
+		Args:  between(2, -1, "an OWNER and one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			uid, gid, err := parseOwner(args[0])
+			if err != nil {
+				return err
+			}
+			return a.attrs(cmd.Context(), args[1:], recursive, func(ctx context.Context, t remoteTree, p place, _ fs.FileInfo) error {
+				return t.fs.Chown(ctx, p.path, uid, gid)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also what is below directories")
+	return cmd
+}
+
+// parseOwner understands user, user:group and :group; -1 is what is not given.
+func parseOwner(text string) (uid, gid int, err error) {
+	owner, group, _ := strings.Cut(text, ":")
+	if owner == "" && group == "" {
+		return 0, 0, usagef("bad owner %q: want OWNER, OWNER:GROUP or :GROUP", text)
+	}
+	uid, err = number(owner, func(name string) (string, error) {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		return u.Uid, nil
+	})
+	if err != nil {
+		return 0, 0, usagef("no user is called %q here; a number will do", owner)
+	}
+	gid, err = number(group, func(name string) (string, error) {
+		g, err := user.LookupGroup(name)
+		if err != nil {
+			return "", err
+		}
+		return g.Gid, nil
+	})
+	if err != nil {
+		return 0, 0, usagef("no group is called %q here; a number will do", group)
+	}
+	return uid, gid, nil
+}
+
+// number is an id, given by number or name.
+func number(text string, look func(string) (string, error)) (int, error) {
+	if text == "" {
+		return -1, nil
+	}
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err == nil {
+		return int(id), nil
+	}
+	if text, err = look(text); err == nil {
+		id, err = strconv.ParseUint(text, 10, 32)
+	}
+	return int(id), err
+}
+
+type touchOptions struct {
+	when     string
+	noCreate bool
+}
+
+func (a *App) touchCommand() *cobra.Command {
+	var opt touchOptions
+	cmd := &cobra.Command{
+		Use:   "touch NAME...",
+		Short: "Make empty files, or set their times to now",
+		Args:  between(1, -1, "one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			when := time.Now()
+			if opt.when != "" {
+				var err error
+				if when, err = time.ParseInLocation("2006-01-02 15:04:05", opt.when, time.Local); err != nil {
+					return usagef("bad -time %q: want for instance %q", opt.when, "2026-01-31 12:00:00")
+				}
+			}
+			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
+				return touch(ctx, t, p, when, opt.noCreate)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.when, "time", "", "the time to set, in place of now")
+	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "make no files")
+	return cmd
+}
+
+func touch(ctx context.Context, t remoteTree, p place, when time.Time, noCreate bool) error {
+	err := t.fs.Chtimes(ctx, p.path, when, when)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if noCreate {
+		return nil
+	}
+	f, err := t.fs.OpenFile(ctx, p.path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return t.fs.Chtimes(ctx, p.path, when, when)
+}
+
+func (a *App) truncateCommand() *cobra.Command {
+	var size string
+	cmd := &cobra.Command{
+		Use:   "truncate -size SIZE NAME...",
+		Short: "Make files shorter, or longer by zeros",
+		Args:  between(1, -1, "one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := parseBytes(size)
+			if err != nil {
+				return err
+			}
+			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
+				f, err := openFile(ctx, t.fs, p.path, os.O_WRONLY, 0, client.Striping{})
+				if err != nil {
+					return err
+				}
+				return errors.Join(f.Truncate(n), f.Close())
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&size, "size", "s", "", "how many bytes, for instance 0, 64KiB or 1GiB")
+	return cmd
+}
+
+// parseBytes understands a size of a file; plain numbers have no limit.
+func parseBytes(text string) (int64, error) {
+	if text == "" {
+		return 0, usagef("-size is missing, for instance -size 64KiB")
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+		return n, nil
+	}
+	n, err := perf.ParseSize(text)
+	if err != nil {
+		return 0, usageError{err}
+	}
+	return int64(n), nil
+}

@@ -1,0 +1,204 @@
+package pvfs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+)
+
+type benchOptions struct {
+	size   string
+	files  int
+	jobs   int
+	asJSON bool
+}
+
+func (a *App) benchCommand() *cobra.Command {
+	var opt benchOptions
+	cmd := &cobra.Command{
+		Use:   "bench [DIRECTORY]",
+		Short: "Measure bytes in and out, and creates, stats and removes per second",
+		Long: `Bench makes a directory of its own in DIRECTORY (the top one without), and removes it in the end. It
+writes -size bytes of memory to one file and reads them back, then creates, looks at and
+removes -files empty files with -jobs at once.
+
+` + exitHelp,
+		Args: between(0, 1, "one DIRECTORY at most"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.bench(cmd.Context(), append(args, "/")[0], opt)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.size, "size", "1GiB", "bytes in and out; 0 leaves that out")
+	f.IntVar(&opt.files, "files", 2000, "how many files; 0 leaves that out")
+	f.IntVar(&opt.jobs, "jobs", 16, "how many files at once")
+	f.BoolVar(&opt.asJSON, "json", false, "one JSON object for each result")
+	return cmd
+}
+
+// result is a line of bench.
+type result struct {
+	Test    string  `json:"test"`
+	Count   int64   `json:"count"` // bytes, or operations
+	Jobs    int     `json:"jobs"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"rate"` // per second
+	Unit    string  `json:"unit"`
+}
+
+func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err error) {
+	size, err := perf.ParseSize(opt.size)
+	if err != nil {
+		return usageError{err}
+	}
+	if opt.files < 0 || opt.jobs < 1 {
+		return usagef("-files cannot be negative, -jobs must be more than 0")
+	}
+	fsys, p, err := a.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	b := &bench{ctx: ctx, fs: fsys, dir: path.Join(p.path, fmt.Sprintf("pvfs-bench-%d-%d", os.Getpid(), time.Now().UnixNano())), opt: opt}
+	if err := fsys.Mkdir(ctx, b.dir, 0o755); err != nil {
+		return about(fsys, p, err)
+	}
+	defer func() {
+		// Also after an interruption, which has ended ctx.
+		err = errors.Join(err, fsys.RemoveAll(context.WithoutCancel(ctx), b.dir))
+	}()
+	for _, test := range b.tests(size) {
+		if err := a.report(opt, test); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tests are what is measured, in this order.
+func (b *bench) tests(size int) []func() (result, error) {
+	var tests []func() (result, error)
+	if size > 0 {
+		tests = append(tests, func() (result, error) { return b.in(size) }, func() (result, error) { return b.out(size) })
+	}
+	for _, jobs := range []int{1, b.opt.jobs} {
+		if b.opt.files > 0 {
+			tests = append(tests,
+				func() (result, error) { return b.each("create", jobs, b.create) },
+				func() (result, error) { return b.each("stat", jobs, b.stat) },
+				func() (result, error) { return b.each("remove", jobs, b.remove) })
+		}
+		if b.opt.jobs == 1 {
+			break
+		}
+	}
+	return tests
+}
+
+func (a *App) report(opt benchOptions, test func() (result, error)) error {
+	r, err := test()
+	if err != nil {
+		return fmt.Errorf("bench: %s: %w", r.Test, err)
+	}
+	if opt.asJSON {
+		return json.NewEncoder(a.Out).Encode(r)
+	}
+	if r.Unit == "bytes/s" {
+		_, err = fmt.Fprintf(a.Out, "%-7s %10s           in %7.3f s  %8.0f MB/s\n", r.Test, sized(int(r.Count)), r.Seconds, r.Rate/1e6)
+	} else {
+		_, err = fmt.Fprintf(a.Out, "%-7s %10d by %2d at once %7.3f s  %8.0f /s\n", r.Test, r.Count, r.Jobs, r.Seconds, r.Rate)
+	}
+	return err
+}
+
+// bench is one execution.
+type bench struct {
+	ctx context.Context
+	fs  *client.FS
+	dir string
+	opt benchOptions
+}
+
+func measured(test string, count int64, jobs int, unit string, fn func() error) (result, error) {
+	start := time.Now()
+	err := fn()
+	took := max(time.Since(start).Seconds(), 1e-9)
+	return result{test, count, jobs, took, float64(count) / took, unit}, err
+}
+
+// memory reads as bytes that are not zero, and takes what is written.
+type memory struct{}
+
+func (memory) ReadAt(b []byte, _ int64) (int, error)  { return len(b), nil }
+func (memory) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
+
+func (b *bench) bytes() string { return b.dir + "/bytes" }
+
+func (b *bench) in(size int) (result, error) {
+	return measured("in", int64(size), blocksAtOnce, "bytes/s", func() error {
+		f, err := openFile(b.ctx, b.fs, b.bytes(), os.O_RDWR|os.O_CREATE, 0o644, client.Striping{})
+		if err != nil {
+			return err
+		}
+		_, err = copyBytes(b.ctx, f, memory{}, int64(size), func(int) {})
+		return errors.Join(err, f.Close())
+	})
+}
+
+func (b *bench) out(size int) (result, error) {
+	return measured("out", int64(size), blocksAtOnce, "bytes/s", func() error {
+		f, err := openFile(b.ctx, b.fs, b.bytes(), os.O_RDONLY, 0, client.Striping{})
+		if err != nil {
+			return err
+		}
+		n, err := copyBytes(b.ctx, memory{}, f, int64(size), func(int) {})
+		if err == nil && n != int64(size) {
+			err = fmt.Errorf("%d of %d bytes came back", n, size)
+		}
+		return errors.Join(err, f.Close())
+	})
+}
+
+func (b *bench) create(name string) error {
+	f, err := b.fs.OpenFile(b.ctx, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (b *bench) stat(name string) error {
+	_, err := b.fs.StatCtx(b.ctx, name)
+	return err
+}
+
+func (b *bench) remove(name string) error { return b.fs.Remove(b.ctx, name) }
+
+// each does something with all files, some at once.
+func (b *bench) each(test string, jobs int, fn func(name string) error) (result, error) {
+	return measured(test, int64(b.opt.files), jobs, "operations/s", func() error {
+		var next atomic.Int64
+		var all sync.WaitGroup
+		errs := make([]error, jobs)
+		for i := range errs {
+			all.Go(func() {
+				for n := next.Add(1); n <= int64(b.opt.files) && errs[i] == nil; n = next.Add(1) {
+					errs[i] = fn(b.dir + "/file" + strconv.FormatInt(n, 10))
+				}
+			})
+		}
+		all.Wait()
+		return errors.Join(errs...)
+	})
+}

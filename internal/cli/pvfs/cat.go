@@ -1,0 +1,156 @@
+package pvfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+func (a *App) catCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cat NAME...",
+		Short: "Write files to standard output",
+		Args:  between(1, -1, "one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
+				info, err := t.fs.StatCtx(ctx, p.path)
+				if err != nil {
+					return err
+				}
+				if info.IsDir() {
+					return usagef("%s is a directory; ls lists it", p.given)
+				}
+				f, err := t.open(p.path)
+				if err != nil {
+					return err
+				}
+				_, err = stream(ctx, a.Out, f, func(int) {})
+				return errors.Join(err, f.Close())
+			})
+		},
+	}
+}
+
+type putOptions struct {
+	append, sync, quiet bool
+	strip               string
+	parts               int
+}
+
+func (a *App) putCommand() *cobra.Command {
+	var opt putOptions
+	cmd := &cobra.Command{
+		Use:   "put NAME",
+		Short: "Write standard input to a file",
+		Long: `Put writes its standard input to a file, in place of what was in it:
+
+    tar c DIR | pvfs put /backup/dir.tar
+
+-strip and -parts say how the bytes of a new file are spread over the servers.
+
+` + exitHelp,
+		Args: between(1, 1, "one NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.put(cmd.Context(), args[0], opt)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&opt.append, "append", false, "write behind what is there")
+	f.BoolVar(&opt.sync, "sync", false, "return when the servers' disks have it")
+	f.StringVar(&opt.strip, "strip", "", "bytes that lie together on one server, for instance 1MiB")
+	f.IntVar(&opt.parts, "parts", 0, "over how many servers (0: as the directory or the file system has it)")
+	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	return cmd
+}
+
+func (a *App) put(ctx context.Context, name string, opt putOptions) error {
+	how := client.Striping{Datafiles: opt.parts}
+	if opt.strip != "" {
+		strip, err := perf.ParseSize(opt.strip)
+		if err != nil || strip < 1 {
+			return usagef("bad -strip %q: want a size, for instance 64KiB", opt.strip)
+		}
+		how.Dist = proto.Dist{Name: proto.DistStripe, StripSize: int64(strip)}
+	}
+	if opt.parts < 0 {
+		return usagef("-parts cannot be negative")
+	}
+	fsys, p, err := a.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	flag := os.O_RDWR | os.O_CREATE
+	if !opt.append {
+		flag |= os.O_TRUNC
+	}
+	f, err := openFile(ctx, fsys, p.path, flag, 0o644, how)
+	if err != nil {
+		return about(fsys, p, err)
+	}
+	start := time.Now()
+	bar := a.newProgress("writing", -1, opt.quiet)
+	n, err := fill(ctx, f, a.In, opt.append, bar)
+	bar.end()
+	if err == nil && opt.sync {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return about(fsys, p, err)
+	}
+	if !opt.quiet && a.Terminal {
+		fmt.Fprintln(a.Err, "wrote "+rate(n, time.Since(start)))
+	}
+	return nil
+}
+
+// fill writes what can be read to a file. A block is written while the next is read.
+func fill(ctx context.Context, f file, in io.Reader, behind bool, bar *progress) (total int64, err error) {
+	var off int64
+	if behind {
+		info, err := f.Stat()
+		if err != nil {
+			return 0, err
+		}
+		off = info.Size()
+	}
+	written := make(chan error, 1)
+	written <- nil
+	for {
+		block := blocks.Get().(*[]byte)
+		n, readErr := io.ReadFull(in, *block)
+		if err = <-written; err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || n == 0 {
+			blocks.Put(block)
+			if err == nil && !errors.Is(readErr, io.EOF) {
+				err = readErr
+			}
+			return total, err
+		}
+		at := off
+		go func() {
+			_, err := f.WriteAt((*block)[:n], at)
+			blocks.Put(block)
+			written <- err
+		}()
+		off += int64(n)
+		total += int64(n)
+		bar.add(n)
+		if readErr != nil {
+			if err = <-written; err == nil && !errors.Is(readErr, io.ErrUnexpectedEOF) {
+				err = readErr
+			}
+			return total, err
+		}
+	}
+}

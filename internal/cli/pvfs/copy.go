@@ -1,0 +1,142 @@
+package pvfs
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// blockBytes is how much is read and written at once. The client divides it among
+	// servers.
+	blockBytes = 4 << 20
+	// blocksAtOnce is how many blocks of one file are under way.
+	blocksAtOnce = 4
+)
+
+// blocks are kept for the next file.
+var blocks = sync.Pool{New: func() any { b := make([]byte, blockBytes); return &b }}
+
+// copyBytes copies the first size bytes of a file, several blocks at once, and gives how many
+// there were: a file may become shorter meanwhile. done is told of each block.
+func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64, done func(bytes int)) (int64, error) {
+	var (
+		next, total atomic.Int64
+		once        sync.Once
+		failed      error
+		all         sync.WaitGroup
+	)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	fail := func(err error) { once.Do(func() { failed = err; cancel() }) }
+	work := func() {
+		block := blocks.Get().(*[]byte)
+		defer blocks.Put(block)
+		for {
+			off := next.Add(blockBytes) - blockBytes
+			if off >= size || ctx.Err() != nil {
+				return
+			}
+			b := (*block)[:min(blockBytes, size-off)]
+			n, err := from.ReadAt(b, off)
+			if err != nil && !errors.Is(err, io.EOF) {
+				fail(err)
+				return
+			}
+			if _, err := to.WriteAt(b[:n], off); err != nil {
+				fail(err)
+				return
+			}
+			total.Add(int64(n))
+			done(n)
+		}
+	}
+	for range max(1, min(blocksAtOnce, (size+blockBytes-1)/blockBytes)) {
+		all.Go(work)
+	}
+	all.Wait()
+	if failed == nil {
+		failed = context.Cause(ctx)
+	}
+	return total.Load(), failed
+}
+
+// stream reads a file from its beginning to its end in blocks, one ahead of what w takes.
+func stream(ctx context.Context, w io.Writer, from io.ReaderAt, done func(bytes int)) (int64, error) {
+	type piece struct {
+		block *[]byte
+		n     int
+		err   error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	pieces := make(chan piece, 1)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(pieces)
+		for off := int64(0); ; {
+			p := piece{block: blocks.Get().(*[]byte)}
+			p.n, p.err = from.ReadAt(*p.block, off)
+			off += int64(p.n)
+			select {
+			case pieces <- p:
+			case <-ctx.Done():
+				return
+			}
+			if p.err != nil {
+				return
+			}
+		}
+	})
+	defer reader.Wait()
+	defer cancel()
+	var total int64
+	for p := range pieces {
+		n, err := w.Write((*p.block)[:p.n])
+		blocks.Put(p.block)
+		total += int64(n)
+		done(n)
+		if err == nil && !errors.Is(p.err, io.EOF) {
+			err = p.err
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, ctx.Err()
+}
+
+// verify reads a file and its copy again, and compares their SHA-256.
+func verify(ctx context.Context, from, to tree, src, dst string) (sum [32]byte, err error) {
+	var sums [2][32]byte
+	var errs [2]error
+	var all sync.WaitGroup
+	for i, side := range []struct {
+		t    tree
+		name string
+	}{{from, src}, {to, dst}} {
+		all.Go(func() { sums[i], errs[i] = hash(ctx, side.t, side.name) })
+	}
+	all.Wait()
+	if err := errors.Join(errs[0], errs[1]); err != nil {
+		return sum, fmt.Errorf("verify: %w", err)
+	}
+	if sums[0] != sums[1] {
+		return sum, fmt.Errorf("%w: %s has %x, its copy %s has %x", errChecksum, src, sums[0], dst, sums[1])
+	}
+	return sums[0], nil
+}
+
+func hash(ctx context.Context, t tree, name string) (sum [32]byte, err error) {
+	f, err := t.open(name)
+	if err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	_, err = stream(ctx, h, f, func(int) {})
+	h.Sum(sum[:0])
+	return sum, errors.Join(err, f.Close())
+}

@@ -1,0 +1,200 @@
+package pvfs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os/user"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+type lsOptions struct{ long, all, recursive, numeric bool }
+
+func (a *App) lsCommand() *cobra.Command {
+	var opt lsOptions
+	cmd := &cobra.Command{
+		Use:   "ls [NAME]...",
+		Short: "List directories and files",
+		Long: `Ls lists what is in directories, sorted by name; without a name, in the top one. -l
+adds mode, owner, group, size and time of modification.
+
+` + exitHelp,
+		Args: between(0, -1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"/"}
+			}
+			return a.ls(cmd.Context(), args, opt)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&opt.long, "long", "l", false, "one line for each, with its attributes")
+	f.BoolVarP(&opt.all, "all", "a", false, "names that begin with a dot, too")
+	f.BoolVarP(&opt.recursive, "recursive", "R", false, "directories below, too")
+	f.BoolVarP(&opt.numeric, "numeric", "n", false, "owners and groups as numbers")
+	return cmd
+}
+
+func (a *App) ls(ctx context.Context, names []string, opt lsOptions) error {
+	for i, name := range names {
+		fsys, p, err := a.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		info, err := fsys.StatCtx(ctx, p.path)
+		if err != nil {
+			return about(fsys, p, err)
+		}
+		if !info.IsDir() {
+			if err := a.print(ctx, fsys, []line{{info, name, p.path}}, opt); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := a.lsDir(ctx, fsys, p, len(names) > 1 || opt.recursive, i > 0, opt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A line is one object that ls shows.
+type line struct {
+	info       *client.Info
+	name, path string
+}
+
+func (a *App) lsDir(ctx context.Context, fsys *client.FS, p place, title, gap bool, opt lsOptions) error {
+	if title {
+		if gap {
+			fmt.Fprintln(a.Out)
+		}
+		fmt.Fprintf(a.Out, "%s:\n", p.given)
+	}
+	if !opt.long && !opt.recursive {
+		names, err := fsys.ReadNames(ctx, p.path)
+		for _, name := range names {
+			if opt.all || !strings.HasPrefix(name, ".") {
+				fmt.Fprintln(a.Out, printable(name))
+			}
+		}
+		return about(fsys, p, err)
+	}
+	infos, err := fsys.ReadDirPlus(ctx, p.path)
+	if err != nil {
+		return about(fsys, p, err)
+	}
+	var lines []line
+	for _, info := range infos {
+		if opt.all || !strings.HasPrefix(info.Name(), ".") {
+			lines = append(lines, line{info, info.Name(), p.below(info.Name()).path})
+		}
+	}
+	if err := a.print(ctx, fsys, lines, opt); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if opt.recursive && l.info.IsDir() {
+			if err := a.lsDir(ctx, fsys, p.below(l.name), true, true, opt); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *App) print(ctx context.Context, fsys *client.FS, lines []line, opt lsOptions) error {
+	if !opt.long {
+		for _, l := range lines {
+			fmt.Fprintln(a.Out, printable(l.name))
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 0, 1, ' ', tabwriter.AlignRight)
+	who := owners{numeric: opt.numeric}
+	for _, l := range lines {
+		name := printable(l.name)
+		if l.info.Mode()&fs.ModeSymlink != 0 {
+			if target, err := fsys.ReadLinkCtx(ctx, l.path); err == nil {
+				name += " -> " + printable(target)
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t %s %s\n", l.info.Mode(), who.user(l.info.Attr.Owner), who.group(l.info.Attr.Group),
+			l.info.Size(), l.info.ModTime().Format("2006-01-02 15:04"), name)
+	}
+	return w.Flush()
+}
+
+// printable shows a name on one line.
+func printable(name string) string {
+	for _, c := range name {
+		if c < ' ' || c == 0x7f {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
+// owners gives names to numbers.
+type owners struct {
+	numeric bool
+	known   map[string]string
+}
+
+func (o *owners) user(uid uint32) string {
+	return o.name(uid, "u", func(id string) (string, error) {
+		u, err := user.LookupId(id)
+		if err != nil {
+			return "", err
+		}
+		return u.Username, nil
+	})
+}
+
+func (o *owners) group(gid uint32) string {
+	return o.name(gid, "g", func(id string) (string, error) {
+		g, err := user.LookupGroupId(id)
+		if err != nil {
+			return "", err
+		}
+		return g.Name, nil
+	})
+}
+
+func (o *owners) name(number uint32, kind string, look func(string) (string, error)) string {
+	id := strconv.FormatUint(uint64(number), 10)
+	if o.numeric {
+		return id
+	}
+	if o.known == nil {
+		o.known = make(map[string]string)
+	}
+	name, ok := o.known[kind+id]
+	if !ok {
+		var err error
+		if name, err = look(id); err != nil {
+			name = id
+		}
+		o.known[kind+id] = name
+	}
+	return name
+}
+
+// handleOf is the handle of an object; 0 of a local one.
+func handleOf(info fs.FileInfo) proto.Handle {
+	if i, ok := info.(*client.Info); ok {
+		return i.Handle
+	}
+	return 0
+}
+
+// stamp is a time as stat prints it.
+func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05 -0700") }

@@ -1,0 +1,129 @@
+package pvfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+)
+
+// defaultTab is where administrators say which file systems there are.
+const defaultTab = "/etc/pvfs2tab"
+
+// mounts are the file systems that a command has mounted, by source.
+type mounts map[string]*client.FS
+
+func (m mounts) close() error {
+	var err error
+	for source, fs := range m {
+		err = errors.Join(err, fs.Close())
+		delete(m, source)
+	}
+	return err
+}
+
+// on mounts the file system that a name is on, unless that was done.
+func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
+	source := p.fs
+	if source == "" {
+		var err error
+		if source, err = a.source(); err != nil {
+			return nil, err
+		}
+	}
+	if fs, ok := a.mounts[source]; ok {
+		return fs, nil
+	}
+	opt := client.Options{}
+	if a.userFlag != "" {
+		id, err := parseUser(a.userFlag)
+		if err != nil {
+			return nil, err
+		}
+		opt.User = &id
+	}
+	fs, err := client.Mount(ctx, source, opt)
+	if err != nil {
+		return nil, err
+	}
+	if a.mounts == nil {
+		a.mounts = make(mounts)
+	}
+	a.mounts[source] = fs
+	return fs, nil
+}
+
+// find is on for a name as it was given.
+func (a *App) find(ctx context.Context, name string) (*client.FS, place, error) {
+	p, err := remote(name)
+	if err != nil {
+		return nil, p, err
+	}
+	fs, err := a.on(ctx, p)
+	return fs, p, err
+}
+
+func (a *App) getenv(key string) string {
+	if a.Getenv != nil {
+		return a.Getenv(key)
+	}
+	return os.Getenv(key)
+}
+
+// source is the default file system's.
+func (a *App) source() (string, error) {
+	if a.fsFlag != "" {
+		return a.fsFlag, nil
+	}
+	file := a.getenv("PVFS2TAB_FILE")
+	if file == "" {
+		file = defaultTab
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", usagef("which file system? Give -fs tcp://HOST:PORT/NAME, or name a pvfs2tab in PVFS2TAB_FILE (%w)", err)
+	}
+	tabs, err := config.ParseTabFile(string(text))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	if len(tabs) == 0 {
+		return "", usagef("%s has no file system in it; a line looks like: tcp://HOST:PORT/NAME /mnt/pvfs2 pvfs2 defaults 0 0", file)
+	}
+	return sourceOf(tabs[0]), nil
+}
+
+// sourceOf is what Mount takes for a line of a pvfs2tab.
+func sourceOf(t config.Tab) string {
+	sources := make([]string, len(t.Servers))
+	for i, s := range t.Servers {
+		sources[i] = s + "/" + t.FS
+	}
+	return strings.Join(sources, ",")
+}
+
+// parseUser understands 1000 and 1000:100,200.
+func parseUser(text string) (client.Identity, error) {
+	var id client.Identity
+	user, groups, _ := strings.Cut(text, ":")
+	uid, err := strconv.ParseUint(user, 10, 32)
+	id.UID = uint32(uid)
+	if groups == "" {
+		id.Groups = []uint32{id.UID}
+	} else {
+		for group := range strings.SplitSeq(groups, ",") {
+			gid, e := strconv.ParseUint(group, 10, 32)
+			err = errors.Join(err, e)
+			id.Groups = append(id.Groups, uint32(gid))
+		}
+	}
+	if err != nil {
+		return id, usagef("bad -user %q: want UID or UID:GID,GID, in numbers", text)
+	}
+	return id, nil
+}

@@ -1,0 +1,209 @@
+package pvfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *App) mkdirCommand() *cobra.Command {
+	var parents bool
+	mode := "0755"
+	cmd := &cobra.Command{
+		Use:   "mkdir NAME...",
+		Short: "Make directories",
+		Args:  between(1, -1, "one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			perm, err := parseMode(mode)
+			if err != nil {
+				return err
+			}
+			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
+				if parents {
+					return t.fs.MkdirAll(ctx, p.path, perm)
+				}
+				return t.fs.Mkdir(ctx, p.path, perm)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&parents, "parents", "p", false, "make what is missing above, and take what is there")
+	f.StringVarP(&mode, "mode", "m", mode, "the mode, octal")
+	return cmd
+}
+
+// each does something with each of some names on file systems.
+func (a *App) each(ctx context.Context, names []string, fn func(ctx context.Context, t remoteTree, p place) error) error {
+	for _, name := range names {
+		fsys, p, err := a.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := fn(ctx, remoteTree{ctx, fsys}, p); err != nil {
+			return about(fsys, p, err)
+		}
+	}
+	return nil
+}
+
+func (a *App) rmCommand() *cobra.Command {
+	var recursive, force bool
+	cmd := &cobra.Command{
+		Use:   "rm NAME...",
+		Short: "Remove files, and directories with -r",
+		Args:  between(1, -1, "one NAME or more"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
+				err := rm(ctx, t, p, recursive)
+				if force && errors.Is(err, fs.ErrNotExist) {
+					return nil
+				}
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&recursive, "recursive", "r", false, "remove directories with all that is in them")
+	f.BoolVarP(&force, "force", "f", false, "do not mind what is not there")
+	return cmd
+}
+
+func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
+	info, err := t.fs.LstatCtx(ctx, p.path)
+	switch {
+	case err != nil:
+		return err
+	case p.base() == "":
+		return usagef("rm does not remove %s", p.given)
+	case !info.IsDir():
+		return t.fs.Remove(ctx, p.path)
+	case !recursive:
+		return usagef("%s is a directory; rm -r removes it with all that is in it", p.given)
+	}
+	return t.fs.RemoveAll(ctx, p.path)
+}
+
+func (a *App) mvCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "mv SOURCE... TARGET",
+		Short: "Rename files and directories, or move them into a directory",
+		Args:  between(2, -1, "one SOURCE or more, and a TARGET"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.mv(cmd.Context(), args[:len(args)-1], args[len(args)-1])
+		},
+	}
+}
+
+func (a *App) mv(ctx context.Context, sources []string, target string) error {
+	fsys, dst, err := a.find(ctx, target)
+	if err != nil {
+		return err
+	}
+	info, err := fsys.StatCtx(ctx, dst.path)
+	into := err == nil && info.IsDir()
+	if len(sources) > 1 && !into {
+		return usagef("%s is not a directory, so only one file can go there", target)
+	}
+	for _, source := range sources {
+		other, src, err := a.find(ctx, source)
+		if err != nil {
+			return err
+		}
+		if other != fsys {
+			return usagef("%s is on another file system than %s; use cp -r, then rm -r", source, target)
+		}
+		if _, err := fsys.LstatCtx(ctx, src.path); err != nil {
+			return about(fsys, src, err)
+		}
+		to := dst
+		if into && src.base() != "" {
+			to = dst.below(src.base())
+		}
+		if err := fsys.Rename(ctx, src.path, to.path); err != nil {
+			return about(fsys, to, err)
+		}
+	}
+	return nil
+}
+
+func (a *App) lnCommand() *cobra.Command {
+	var symbolic bool
+	cmd := &cobra.Command{
+		Use:   "ln -s TARGET NAME",
+		Short: "Make a symbolic link",
+		Long: `Ln makes a symbolic link. The target is kept as it is given: relative to where the link
+is, or from the top of the file system. There are no other links on these file systems.
+
+` + exitHelp,
+		Args: between(2, 2, "a TARGET and a NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !symbolic {
+				return usagef("a file has one name here; ln -s makes a symbolic link")
+			}
+			return a.each(cmd.Context(), args[1:], func(ctx context.Context, t remoteTree, p place) error {
+				if info, err := t.fs.StatCtx(ctx, p.path); err == nil && info.IsDir() {
+					if base := (place{path: args[0]}).base(); base != "" {
+						p = p.below(base)
+					}
+				}
+				return t.fs.Symlink(ctx, args[0], p.path)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&symbolic, "symbolic", "s", false, "a symbolic link: the only kind there is")
+	return cmd
+}
+
+// parseMode understands an octal mode.
+func parseMode(text string) (fs.FileMode, error) {
+	bits, err := strconv.ParseUint(text, 8, 32)
+	if err != nil || bits&^0o6777 != 0 {
+		return 0, usagef("bad mode %q: want octal digits, for instance 0755; the file system has no sticky bit", text)
+	}
+	return modeOf(uint32(bits)), nil
+}
+
+// modeOf is a mode as package fs has it.
+func modeOf(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	if bits&0o4000 != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if bits&0o2000 != 0 {
+		mode |= fs.ModeSetgid
+	}
+	return mode
+}
+
+// bitsOf is the other way round.
+func bitsOf(mode fs.FileMode) uint32 {
+	bits := uint32(mode.Perm())
+	if mode&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if mode&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	return bits
+}
+
+// changed applies a mode as chmod takes it, octal or symbolic, to the one there is.
+func changed(old fs.FileMode, text string, dir bool) (fs.FileMode, error) {
+	if text != "" && text[0] >= '0' && text[0] <= '9' {
+		return parseMode(text)
+	}
+	bits, err := symbolic(bitsOf(old), text, dir)
+	if err != nil {
+		return 0, usagef("bad mode %q: %w; for instance 0644, u+x, go-w, a=rX", text, err)
+	}
+	return modeOf(bits), nil
+}
+
+// errMode is for a symbolic mode that makes no sense.
+var errMode = errors.New("want who, one of +-= and rights")
+
+func modeError(c byte) error { return fmt.Errorf("%q does not belong there, %w", c, errMode) }
