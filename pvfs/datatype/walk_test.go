@@ -141,7 +141,7 @@ func operation(seed uint64) (req proto.FileRequest, fileOffset, aggregate int64,
 }
 
 func TestRegions(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range uint64(1000) {
 		req, fileOffset, aggregate, want, _ := operation(seed)
 		require.NoError(t, CheckIO(req, fileOffset, aggregate), "seed %d: %+v", seed, req)
 		got := slices.Collect(Regions(req, fileOffset, aggregate))
@@ -168,7 +168,7 @@ func randomMap(r *rand.Rand) (m stripe.Map, n int) {
 }
 
 func TestPieces(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range uint64(500) {
 		req, fileOffset, aggregate, want, r := operation(seed)
 		m, n := randomMap(r)
 		o := Op{m, n, req, fileOffset, aggregate}

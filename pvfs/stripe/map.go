@@ -49,8 +49,8 @@ type Map interface {
 	// Cut is the size that a datafile has after the file was truncated to size;
 	// that is, how many of the file's first bytes are on the datafile.
 	Cut(size int64, datafile, n int) int64
-	// StripSize is the size of the first strip: so many bytes at the beginning
-	// of a file are on its first datafile, whatever n.
+	// StripSize is how many bytes at the beginning of a file are on its first
+	// datafile, whatever n.
 	StripSize() int64
 	// BlockSize is what stat tells as the best size of an I/O, bytes.
 	BlockSize(n int) int64
@@ -115,7 +115,8 @@ func count(want int) int { return min(max(want, 1), proto.MaxDatafiles) }
 func size(m Map, sizes []int64) int64 {
 	end := int64(0)
 	for i, s := range sizes {
-		if s > 0 {
+		// Bytes on a datafile that should be empty are not the file's.
+		if s > 0 && m.Run(i, s-1, len(sizes)) > 0 {
 			end = max(end, mulAdd(1, m.Logical(i, s-1, len(sizes)), 1))
 		}
 	}

@@ -100,18 +100,31 @@ func (v *variable) add(datafile int, size int64) {
 
 func (v *variable) Name() string        { return proto.DistVar }
 func (v *variable) Count(int) int       { return len(v.share) }
-func (v *variable) StripSize() int64    { return v.strips[0].size }
 func (v *variable) BlockSize(int) int64 { return v.stripe }
 
-// Check: datafiles beyond those that the strips name stay empty.
+// StripSize is 0 if the first strip is not on the first datafile: then nothing of
+// the file is there whatever n.
+func (v *variable) StripSize() int64 {
+	if v.strips[0].datafile != 0 {
+		return 0
+	}
+	return v.strips[0].size
+}
+
+// Check: datafiles beyond those that the strips name stay empty. A single one has
+// all bytes in order, as it has under every distribution: that is a file whose
+// other datafiles are still to come.
 func (v *variable) Check(n int) error {
-	if n < len(v.share) {
+	if n != 1 && n < len(v.share) {
 		return fmt.Errorf("%w: %s over %d datafiles in a file of %d", ErrParameters, proto.DistVar, len(v.share), n)
 	}
 	return checkCount(n)
 }
 
-func (v *variable) Place(off int64, _ int) (datafile int, phys int64) {
+func (v *variable) Place(off int64, n int) (datafile int, phys int64) {
+	if n == 1 {
+		return 0, off
+	}
 	turn, rest := off/v.stripe, off%v.stripe
 	i := sort.Search(len(v.strips), func(i int) bool { return v.strips[i].end() > rest })
 	s := v.strips[i]
@@ -127,7 +140,10 @@ func (v *variable) at(datafile int, phys int64) (s strip, turn, rest int64) {
 	return mine[i], turn, rest - mine[i].phys
 }
 
-func (v *variable) Logical(datafile int, phys int64, _ int) int64 {
+func (v *variable) Logical(datafile int, phys int64, n int) int64 {
+	if n == 1 {
+		return phys
+	}
 	if datafile >= len(v.share) {
 		return math.MaxInt64
 	}
@@ -135,22 +151,25 @@ func (v *variable) Logical(datafile int, phys int64, _ int) int64 {
 	return mulAdd(turn, v.stripe, s.off+rest)
 }
 
-func (v *variable) Run(datafile int, phys int64, _ int) int64 {
+func (v *variable) Run(datafile int, phys int64, n int) int64 {
+	if n == 1 || len(v.share) == 1 && datafile == 0 {
+		return math.MaxInt64 - phys
+	}
 	if datafile >= len(v.share) {
 		return 0
-	}
-	if len(v.share) == 1 {
-		return math.MaxInt64 - phys
 	}
 	s, _, rest := v.at(datafile, phys)
 	return s.size - rest
 }
 
 func (v *variable) Size(sizes []int64) int64 {
-	return size(v, sizes[:min(len(sizes), len(v.share))])
+	return size(v, sizes)
 }
 
-func (v *variable) Cut(size int64, datafile, _ int) int64 {
+func (v *variable) Cut(size int64, datafile, n int) int64 {
+	if n == 1 {
+		return size
+	}
 	if datafile >= len(v.share) {
 		return 0
 	}
