@@ -83,6 +83,12 @@ func handleOfFile(name string) (proto.Handle, bool) {
 
 // acquire returns the file of a datafile, not necessarily open, for a user that will release it.
 func (fl *files) acquire(h proto.Handle) (*file, error) {
+	var out *file
+	defer func() {
+		if out != nil {
+			out.close()
+		}
+	}()
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	if fl.closed {
@@ -90,6 +96,9 @@ func (fl *files) acquire(h proto.Handle) (*file, error) {
 	}
 	f := fl.all[h]
 	if f == nil {
+		if len(fl.all) >= fl.max && fl.idle.Len() > 0 {
+			out = fl.evictLocked()
+		}
 		f = &file{h: h}
 		f.fd.Store(-1)
 		fl.all[h] = f

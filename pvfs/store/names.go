@@ -176,7 +176,7 @@ func (t *Tx) Lookup(dirdata proto.Handle, name string) (proto.Handle, error) {
 
 // Link adds an entry to a dirdata object. EEXIST; ENOENT or ENOTDIR without the dirdata object; EINVAL, ENAMETOOLONG.
 func (t *Tx) Link(dirdata proto.Handle, name string, h proto.Handle) error {
-	if err := t.mayWrite(); err != nil {
+	if err := t.mayGrow(); err != nil {
 		return err
 	}
 	if err := checkEntry("link", dirdata, name); err != nil {
@@ -286,7 +286,7 @@ func (t *Tx) Xattr(h proto.Handle, name string) ([]byte, error) {
 
 // SetXattr sets an extended attribute of an object. ENOENT without the object; EEXIST, ENODATA by the mode; EINVAL, ENAMETOOLONG.
 func (t *Tx) SetXattr(h proto.Handle, name string, value []byte, mode XattrMode) error {
-	if err := t.mayWrite(); err != nil {
+	if err := t.mayGrow(); err != nil {
 		return err
 	}
 	switch {

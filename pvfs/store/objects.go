@@ -71,7 +71,7 @@ func (t *Tx) Type(h proto.Handle) (proto.ObjType, error) {
 
 // Create makes an object with a new handle of the space. ENOSPC: all handles are in use.
 func (t *Tx) Create(space Space, o Object) (proto.Handle, error) {
-	if err := t.mayWrite(); err != nil {
+	if err := t.mayGrow(); err != nil {
 		return 0, err
 	}
 	if !validType(o.Type) {
@@ -87,7 +87,7 @@ func (t *Tx) Create(space Space, o Object) (proto.Handle, error) {
 // Insert makes an object with a handle that the caller knows, such as the root's. EEXIST: it is
 // there. EBUSY: a datafile of that handle is just being removed.
 func (t *Tx) Insert(h proto.Handle, o Object) error {
-	if err := t.mayWrite(); err != nil {
+	if err := t.mayGrow(); err != nil {
 		return err
 	}
 	if h == 0 || !validType(o.Type) {
@@ -271,7 +271,7 @@ func (t *Tx) SetRecord(key string, value []byte) error {
 func (t *Tx) Records(prefix string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		c := t.table(tRecords).Cursor()
-		for key, record := c.Seek([]byte(prefix)); bytes.HasPrefix(key, []byte(prefix)); key, record = c.Next() {
+		for key, record := c.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, record = c.Next() {
 			if body, err := unseal(key, record); err == nil && !yield(string(key), bytes.Clone(body)) {
 				return
 			}
@@ -287,7 +287,7 @@ func poolKey(pool string, h proto.Handle) []byte {
 // PoolPut adds handles that were made ahead of need, here or on another server, to a pool. Its
 // name is the server's choice (an alias and a type, say), without a zero byte.
 func (t *Tx) PoolPut(pool string, handles ...proto.Handle) error {
-	if err := t.mayWrite(); err != nil {
+	if err := t.mayGrow(); err != nil {
 		return err
 	}
 	if !validName(pool) {

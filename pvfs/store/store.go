@@ -40,6 +40,7 @@ const (
 
 	databaseName = "meta.db"
 	dataName     = "data"
+	reserveName  = "reserve"
 	orphansName  = "orphans" // where Check puts files without object
 
 	saltBytes = 16
@@ -72,6 +73,7 @@ type Store struct {
 	salt     []byte
 	slotMask uint64
 	files    *files
+	reserve  reserve // the leader's
 
 	state            atomic.Pointer[state] // as committed
 	noSyncMeta       atomic.Bool
@@ -141,6 +143,7 @@ func (s *Store) open() (err error) {
 	} else {
 		err = guard("open", func() error { return s.db.View(s.load) })
 	}
+	s.reserve = reserve{path: filepath.Join(s.dir, reserveName)}
 	s.files = newFiles(filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
 	if err == nil && !s.opts.ReadOnly {
 		err = s.buryOld()

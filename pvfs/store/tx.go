@@ -27,6 +27,7 @@ type batch struct {
 	undo  []func()                     // how to take back the running update, last step first
 	dead  []proto.Handle               // datafiles that the running update deleted
 	now   time.Time
+	full  bool // nothing new may be made
 }
 
 type dirCounter struct {
@@ -100,6 +101,14 @@ func (t *Tx) mayWrite() error {
 		return fmt.Errorf("store: a change in a View: %w", syscall.EROFS)
 	}
 	return nil
+}
+
+// mayGrow is why nothing new can be made.
+func (t *Tx) mayGrow() error {
+	if t.w != nil && t.w.full {
+		return fmt.Errorf("store: the disk is full: %w", syscall.ENOSPC)
+	}
+	return t.mayWrite()
 }
 
 // handleKey is the key of an object.

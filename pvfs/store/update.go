@@ -100,15 +100,19 @@ func (s *Store) lead(own *update) {
 	s.idle.Broadcast()
 }
 
-// run does a group and reports whether what it wrote is there. If the group breaks, each of it is
-// done by itself, so that only one that meets the damage fails.
+// run does a group and reports whether what it wrote is there. If the group breaks or the disk is full, each of it is
+// done by itself, so that only one that meets the damage, or needs the room, fails.
 func (s *Store) run(group []*update, buried []proto.Handle) bool {
 	err := s.attempt(group, buried)
-	broken := (*brokenError)(nil)
+	if errors.Is(err, syscall.ENOSPC) && s.reserve.use() {
+		s.log.Warn("store: the disk is full: nothing new can be made", "err", err)
+		err = s.attempt(group, buried)
+	}
 	if err == nil {
 		return true
 	}
-	if errors.As(err, &broken) && len(group) > 1 {
+	broken := (*brokenError)(nil)
+	if (errors.As(err, &broken) || errors.Is(err, syscall.ENOSPC)) && len(group) > 1 {
 		for i := range group {
 			s.run(group[i:i+1], nil)
 		}
@@ -137,7 +141,9 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 		return errnoOf(err)
 	}
 	id := tx.ID()
-	t := &Tx{s: s, tx: tx, w: &batch{state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock()}}
+	t := &Tx{s: s, tx: tx, w: &batch{
+		state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock(), full: !s.reserve.fill(),
+	}}
 	changed := len(buried) > 0
 	succeeded := uint64(0)
 	err = guard("update", func() error {

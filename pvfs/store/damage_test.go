@@ -1,0 +1,293 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// filled makes a store with many small objects, and returns how many files it has.
+func filled(t *testing.T, dir string, files int) {
+	s, err := Open(dir, with(func(*Options) {}))
+	require.NoError(t, err)
+	require.NoError(t, s.Update(func(tx *Tx) error {
+		return tx.Insert(crashDir, Object{Attr: proto.Attr{Type: proto.TypeDirdata}})
+	}))
+	for i := range files {
+		require.NoError(t, makeFile(s, nameOf("file", i)))
+	}
+	require.NoError(t, s.Close())
+}
+
+// TestDamage turns bits and pages of the database over. Whatever happens, it is an error.
+func TestDamage(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 6))
+	from := t.TempDir()
+	filled(t, from, 120)
+	good, err := os.ReadFile(filepath.Join(from, databaseName))
+	require.NoError(t, err)
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	used := 0
+	for round := range rounds {
+		bad := append([]byte{}, good...)
+		switch round % 4 {
+		case 0: // a page of zeros
+			page := rng.IntN(len(bad) / 4096)
+			clear(bad[4096*page : 4096*(page+1)])
+		case 1: // a page of another place
+			a, b := rng.IntN(60), rng.IntN(60)
+			copy(bad[4096*a:4096*(a+1)], good[4096*b:])
+		case 2: // single bits, in what is used
+			for range 20 {
+				bad[rng.IntN(60*4096)] ^= 1 << rng.IntN(8)
+			}
+		case 3: // the end is missing
+			bad = bad[:rng.IntN(60)*4096+rng.IntN(2)*100]
+		}
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))
+		if useDamaged(t, dir) {
+			used++
+		}
+	}
+	t.Logf("%d of %d could be opened", used, rounds)
+}
+
+// useDamaged does this and that with a store. Only its errors may tell of the damage.
+func useDamaged(t *testing.T, dir string) bool {
+	s, err := Open(dir, with(func(*Options) {}))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = s.Close() }()
+	_, _ = s.Check(false)
+	for i := range 130 {
+		name := nameOf("file", i)
+		err := s.View(func(tx *Tx) error {
+			h, err := tx.Lookup(crashDir, name)
+			if err == nil {
+				_, err = tx.Get(h)
+			}
+			return err
+		})
+		assertErrno(t, err)
+		if i%2 == 0 {
+			err = dropFile(s, name)
+		} else {
+			err = makeFile(s, name)
+		}
+		assertErrno(t, err)
+	}
+	_, _ = s.Check(true)
+	return true
+}
+
+func assertErrno(t *testing.T, err error) {
+	if errno := syscall.Errno(0); err != nil {
+		assert.ErrorAs(t, err, &errno)
+	}
+}
+
+// TestCheckMends breaks records one by one, behind the store's back.
+func TestCheckMends(t *testing.T) {
+	const files = 5
+	put := func(table int, key, record []byte) func(*bolt.Tx) error {
+		return func(tx *bolt.Tx) error { return tx.Bucket([]byte(tableNames[table])).Put(key, record) }
+	}
+	some := func(table int, what func(b *bolt.Bucket, key, record []byte) error) func(*bolt.Tx) error {
+		return func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte(tableNames[table]))
+			key, record := b.Cursor().First()
+			return what(b, append([]byte{}, key...), append([]byte{}, record...))
+		}
+	}
+	spoil := func(b *bolt.Bucket, key, record []byte) error {
+		record[1] ^= 1
+		return b.Put(key, record)
+	}
+	lose := func(b *bolt.Bucket, key, _ []byte) error { return b.Delete(key) }
+	dirKey := handleKey(crashDir)
+	for name, harm := range map[string]func(*bolt.Tx) error{
+		"object spoilt":        some(tObjects, spoil),
+		"object lost":          some(tObjects, lose),
+		"object's key":         put(tObjects, []byte("abc"), []byte("x")),
+		"count spoilt":         some(tDirs, spoil),
+		"count lost":           some(tDirs, lose),
+		"count wrong":          put(tDirs, dirKey, sealDir(dirKey, DirState{Count: 77})),
+		"count of nothing":     put(tDirs, handleKey(9), sealDir(handleKey(9), DirState{Count: 1})),
+		"entry spoilt":         some(tEntries, spoil),
+		"entry lost":           some(tEntries, lose),
+		"entry in a wrong row": put(tEntries, slotKey(crashDir, slotTop), sealNamed(slotKey(crashDir, slotTop), "a", handleValue(3))),
+		"entry of nothing":     put(tEntries, slotKey(9, slotTop), sealNamed(slotKey(9, slotTop), "a", handleValue(3))),
+		"xattr spoilt":         some(tXattrs, spoil),
+		"xattr's key":          put(tXattrs, []byte("abc"), []byte("x")),
+		"record spoilt":        put(tRecords, []byte("abc"), []byte("x")),
+		"pool's key":           put(tPools, []byte("abc"), []byte("x")),
+		"mark of the living": func(tx *bolt.Tx) error {
+			key, _ := tx.Bucket([]byte(tableNames[tObjects])).Cursor().First()
+			return tx.Bucket([]byte(tableNames[tDead])).Put(key, []byte{})
+		},
+		"dirdata lost":   func(tx *bolt.Tx) error { return tx.Bucket([]byte(tableNames[tObjects])).Delete(dirKey) },
+		"dirdata spoilt": put(tObjects, dirKey, []byte("x")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			filled(t, dir, files)
+			s := open(t, dir, with(func(*Options) {}))
+			require.NoError(t, s.db.Update(harm))
+			problems, err := s.Check(false)
+			require.NoError(t, err)
+			require.NotEmpty(t, problems)
+			mended, err := s.Check(true)
+			require.NoError(t, err)
+			for _, p := range mended {
+				assert.True(t, p.Repaired, p)
+			}
+			rest, err := s.Check(true) // files of lost objects show up only now
+			require.NoError(t, err)
+			for _, p := range rest {
+				assert.True(t, p.Repaired, p)
+			}
+			requireClean(t, s)
+			require.NoError(t, s.Close())
+			s = open(t, dir, with(func(*Options) {}))
+			requireClean(t, s)
+		})
+	}
+}
+
+func TestCheckFindsFilesWithoutObject(t *testing.T) {
+	dir := t.TempDir()
+	filled(t, dir, 2)
+	s := open(t, dir, with(func(*Options) {}))
+	path := s.files.path(0x1234)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("data"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, dataName, "notes"), []byte("data"), 0o600))
+	problems, err := s.Check(true)
+	require.NoError(t, err)
+	require.Len(t, problems, 2)
+	requireClean(t, s)
+	b, err := os.ReadFile(filepath.Join(dir, orphansName, filepath.Base(path)))
+	require.NoError(t, err)
+	assert.Equal(t, "data", string(b))
+}
+
+// TestDatabaseFull lets the database reach its limit: creates fail, nothing is lost, and removing
+// makes room again.
+func TestDatabaseFull(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, with(func(o *Options) { o.metaBytesMax = 256 << 10 }))
+	useFull(t, s)
+	require.NoError(t, s.Close())
+	s = open(t, dir, with(func(*Options) {}))
+	requireClean(t, s)
+}
+
+func useFull(t *testing.T, s *Store) {
+	require.NoError(t, s.Update(func(tx *Tx) error {
+		return tx.Insert(crashDir, Object{Attr: proto.Attr{Type: proto.TypeDirdata}})
+	}))
+	made := 0
+	var err error
+	for ; made < 100000; made++ {
+		if err = makeFile(s, nameOf("file", made)); err != nil {
+			break
+		}
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NotZero(t, made)
+	require.NoError(t, s.View(func(tx *Tx) error {
+		for i := range made {
+			if _, err := tx.Lookup(crashDir, nameOf("file", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for i := range made {
+		require.NoError(t, dropFile(s, nameOf("file", i)), "%d of %d", i, made)
+	}
+	if err := dropFile(s, nameOf("file", made)); !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(t, err) // its bytes found no room
+	}
+	require.NoError(t, makeFile(s, "again"))
+	requireClean(t, s)
+}
+
+// TestFullDisk does it with a real file system of a few megabytes.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=3m"); err != nil {
+		t.Skipf("no small file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	s, err := Open(filepath.Join(dir, "s"), with(func(*Options) {}))
+	require.NoError(t, err)
+	useFull(t, s)
+	// Now by bytes of datafiles.
+	h := create(t, s, DataSpace, proto.TypeDatafile)
+	_, err = s.WriteAt(h, make([]byte, 4<<20), 0)
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
+	require.NoError(t, makeFile(s, "and again"))
+	require.NoError(t, s.Close())
+	s, err = Open(filepath.Join(dir, "s"), with(func(*Options) {}))
+	require.NoError(t, err)
+	requireClean(t, s)
+	require.NoError(t, s.Close())
+
+	// And what cannot be written at all.
+	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("cannot make it read only: %v", err)
+	}
+	_, err = Open(filepath.Join(dir, "s"), with(func(*Options) {}))
+	require.ErrorIs(t, err, syscall.EROFS)
+	_, err = Open(filepath.Join(dir, "new"), with(func(*Options) {}))
+	require.ErrorIs(t, err, syscall.EROFS)
+	s, err = Open(filepath.Join(dir, "s"), Options{ReadOnly: true})
+	require.NoError(t, err, "but read")
+	requireClean(t, s)
+	require.NoError(t, s.View(func(tx *Tx) error {
+		e, err := tx.Lookup(crashDir, "again")
+		if err != nil {
+			return err
+		}
+		o, err := tx.Get(e)
+		require.NoError(t, err)
+		d, err := s.OpenData(o.Datafiles[0])
+		require.NoError(t, err)
+		buf := make([]byte, 9)
+		n, err := d.ReadAt(buf, 0)
+		assert.Equal(t, "again", string(buf[:n]))
+		_, werr := d.WriteAt([]byte("x"), 0)
+		require.Error(t, werr)
+		return errors.Join(err, d.Close())
+	}))
+	require.NoError(t, s.Close())
+}
+
+func BenchmarkStore(b *testing.B) {
+	for _, durable := range []bool{true, false} {
+		for _, clients := range []int{1, 16} {
+			name := map[bool]string{true: "durable", false: "nosync"}[durable]
+			b.Run(fmt.Sprintf("%s/%d", name, clients), func(b *testing.B) { benchmark(b, durable, clients) })
+		}
+	}
+}
