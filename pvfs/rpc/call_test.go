@@ -426,3 +426,20 @@ func TestBacklogTakesClientsInTurn(t *testing.T) {
 	b.done(a)
 	assert.Len(t, b.clients, 2)
 }
+
+// TestClientsThatTakeNoAnswersAreGivenUp: what they do not take is bounded in time.
+func TestClientsThatTakeNoAnswersAreGivenUp(t *testing.T) {
+	w := newWorld(t, "mem")
+	g := newGate()
+	close(g.open)
+	s, address, stop := w.serve(g.handle, ServerOptions{Timeout: 20 * time.Millisecond})
+	_, c, to := w.raw(address)
+	request := proto.AppendRequest(nil, nil, &proto.GetConfigReq{})
+	for tag := range 10 {
+		require.NoError(t, c.SendUnexpected(context.Background(), to, 0, bmi.Tag(tag+1), request))
+		<-g.entered
+	}
+	soon(t, func() bool { return s.Stats().Unsent == 10 }, "answers are given up")
+	stop()
+	assert.Zero(t, s.replies.bytes)
+}

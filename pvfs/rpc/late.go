@@ -49,7 +49,8 @@ func (c *Caller) mayWait() bool {
 	return true
 }
 
-// drain waits until everything came, as long as a flow may be silent.
+// drain waits until everything came, as long as a flow may be silent. It may wait for one message
+// too many: a receive that was cancelled may have taken one with it, or not.
 func (c *Caller) drain(s *session, l leftover) {
 	s.halted.Store(false)
 	c.mu.Lock()

@@ -31,9 +31,10 @@ const (
 	// flowBufferSizeMax and flowBuffersMax bound what a configuration may ask for.
 	flowBufferSizeMax = 16 << 20
 	flowBuffersMax    = 256
-	// repliesMax is how many responses may wait for their clients; beyond, the oldest is
-	// given up.
-	repliesMax = 8192
+	// repliesMax and repliesBytesMax are how many responses may wait for their clients, and of
+	// how many bytes; beyond, the oldest are given up.
+	repliesMax      = 8192
+	repliesBytesMax = 64 << 20
 	// replyBuffersKept is how many buffers of responses are kept.
 	replyBuffersKept = 256
 	// messagesAtOnce is how many requests are taken from the endpoint in one go.

@@ -17,6 +17,8 @@ type replies struct {
 	free    []*reply
 	waiting map[*reply]struct{}
 	order   []*reply // oldest first; those over are still in it
+	live    int      // how many of them were not given up
+	bytes   int      // of those
 	closed  bool
 	more    chan struct{} // holds at most one note that something waits
 	ended   chan struct{}
@@ -103,20 +105,24 @@ func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 	b.id, b.deadline = posted.Op, after(r.s.opt.Timeout)
 	r.waiting[b] = struct{}{}
 	r.order = append(r.order, b)
+	r.live++
+	r.bytes += len(b.b)
 	r.note()
-	if len(r.waiting) > repliesMax {
-		r.cancelOldestLocked()
+	for _, old := range r.order {
+		if r.live <= repliesMax && r.bytes <= repliesBytesMax {
+			break
+		}
+		r.giveUpLocked(old)
 	}
 }
 
-func (r *replies) cancelOldestLocked() {
-	for _, b := range r.order {
-		if _, ok := r.waiting[b]; ok && b.id != 0 {
-			id := b.id
-			b.id = 0
-			_ = r.ctx.Cancel(id) // it completes soon
-			return
-		}
+// giveUpLocked cancels what waits; it completes soon.
+func (r *replies) giveUpLocked(b *reply) {
+	if id := b.id; id != 0 && !b.over {
+		b.id = 0
+		r.live--
+		r.bytes -= len(b.b)
+		_ = r.ctx.Cancel(id)
 	}
 }
 
@@ -159,6 +165,10 @@ func (r *replies) doneLocked(c *bmi.Completion) {
 		return
 	}
 	delete(r.waiting, b)
+	if b.id != 0 {
+		r.live--
+		r.bytes -= len(b.b)
+	}
 	b.over = true
 }
 
@@ -183,9 +193,7 @@ func (r *replies) expireLocked() time.Duration {
 		if left := b.deadline.Sub(now); left > 0 {
 			return min(left, lookAgain)
 		}
-		id := b.id
-		b.id = 0
-		_ = r.ctx.Cancel(id) // it completes soon
+		r.giveUpLocked(b)
 	}
 	return lookAgain
 }

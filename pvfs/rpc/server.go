@@ -235,7 +235,7 @@ func (w *worker) lead() {
 		wait = 0
 	}
 	s.mu.Unlock()
-	n, err := s.ep.TestUnexpected(w.batch[:], wait)
+	n, err := s.ep.TestUnexpectedClass(0, w.batch[:], wait)
 	var refused []bmi.Unexpected
 	s.mu.Lock()
 	s.leading = false

@@ -1,0 +1,149 @@
+package pvfsd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+type genconfigOptions struct {
+	config.GenOptions
+	id                 int32
+	root               uint64
+	out                string
+	metaOnly, dataOnly []string
+}
+
+func (a *App) genconfigCommand() *cobra.Command {
+	var opt genconfigOptions
+	cmd := &cobra.Command{
+		Use:   "genconfig [ALIAS=]ADDRESS[,ADDRESS]...",
+		Short: "Write the configuration of a new file system",
+		Long: `Genconfig writes the configuration of a file system, fs.conf, for the servers that are given:
+each with its address, or several with commas between, and with an alias in front if it shall
+have one of its own. All servers must get the same file; clients fetch it from them.
+
+  pvfsd genconfig -o fs.conf a=tcp://a:3334,via+udp://a:3335 b=tcp://b:3334,via+udp://b:3335
+
+` + exitHelp,
+		RunE: func(_ *cobra.Command, args []string) error { return a.genconfig(args, opt) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&opt.out, "output", "o", "", "write to this file, which must not be there yet (default: standard output)")
+	f.StringVar(&opt.Name, "name", "", "name of the file system (default pvfs2-fs)")
+	f.Int32Var(&opt.id, "id", 0, "number of the file system (default 1000)")
+	f.Uint64Var(&opt.root, "root", 0, "handle of the root directory (default 1048576)")
+	f.StringVar(&opt.MetaDir, "dir", "", "folder of the servers' data; each adds its alias")
+	f.StringVar(&opt.LogFile, "log-file", "", "where servers log; each adds its alias")
+	f.StringVar(&opt.BMIModules, "bmi-modules", "", "what stock programs load (default bmi_tcp)")
+	f.StringSliceVar(&opt.metaOnly, "meta-only", nil, "aliases of servers that keep no data of files")
+	f.StringSliceVar(&opt.dataOnly, "data-only", nil, "aliases of servers that keep data of files alone")
+	f.BoolVar(&opt.NoStuffing, "no-stuffing", false, "small files have a datafile on every server, too")
+	f.IntVar(&opt.DefaultDatafiles, "datafiles", 0, "over how many servers a file is spread (0: all)")
+	f.IntVar(&opt.FlowBufferSize, "flow-buffer-size", 0, "length of the messages of flows, in bytes (default 262144)")
+	f.IntVar(&opt.FlowBuffers, "flow-buffers", 0, "how many of them are under way (default 8)")
+	f.IntVar(&opt.DistrDir.Initial, "dir-servers", 0, "over how many servers a new directory is spread")
+	f.IntVar(&opt.DistrDir.Max, "dir-servers-max", 0, "over how many it grows")
+	f.IntVar(&opt.DistrDir.Split, "dir-split", 0, "entries at which it does")
+	f.BoolVar(&opt.NoSyncMeta, "no-sync-meta", false, "changes of names and attributes may get lost when a machine fails")
+	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
+	f.BoolVar(&opt.Timeouts, "timeouts", false, "credentials and capabilities expire")
+	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8; may be repeated")
+	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here")
+	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network that -root-squash does not mean")
+	f.StringArrayVar(&opt.AllSquash, "all-squash", nil, "network whose users are all nobody here")
+	f.StringArrayVar(&opt.ReadOnly, "read-only", nil, "network that may only read")
+	return cmd
+}
+
+func (a *App) genconfig(args []string, opt genconfigOptions) error {
+	if len(args) == 0 {
+		return usagef("which servers? Give an address of each, for instance tcp://%s:3334", hostname())
+	}
+	gen := opt.GenOptions
+	gen.ID, gen.Root, gen.DataDir = proto.FSID(opt.id), proto.Handle(opt.root), opt.MetaDir
+	for _, arg := range args {
+		s, err := serverOf(arg)
+		if err != nil {
+			return err
+		}
+		if s.Alias != "" && slices.ContainsFunc(gen.Servers, func(o config.GenServer) bool { return o.Alias == s.Alias }) {
+			return usagef("two servers have the alias %q", s.Alias)
+		}
+		gen.Servers = append(gen.Servers, s)
+	}
+	for _, only := range []struct {
+		flag    string
+		aliases []string
+		set     func(*config.GenServer)
+	}{
+		{"meta-only", opt.metaOnly, func(s *config.GenServer) { s.NoData = true }},
+		{"data-only", opt.dataOnly, func(s *config.GenServer) { s.NoMeta = true }},
+	} {
+		for _, alias := range only.aliases {
+			i := slices.IndexFunc(gen.Servers, func(s config.GenServer) bool { return s.Alias == alias })
+			if alias == "" || i < 0 {
+				return usagef("-%s %s: no server has this alias; write it in front of an address: %s=tcp://…", only.flag, alias, alias)
+			}
+			only.set(&gen.Servers[i])
+		}
+	}
+	text, err := config.Generate(gen)
+	if err != nil {
+		return usageError{err}
+	}
+	if opt.out == "" {
+		_, err := fmt.Fprintln(a.Out, text)
+		return err
+	}
+	return writeNew(opt.out, text+"\n")
+}
+
+// serverOf takes [ALIAS=]ADDRESS[,ADDRESS] apart.
+func serverOf(arg string) (config.GenServer, error) {
+	alias, address, named := strings.Cut(arg, "=")
+	if !named || strings.Contains(alias, "://") {
+		alias, address = "", arg
+	} else if alias == "" {
+		return config.GenServer{}, usagef("%q has no alias in front of the =", arg)
+	}
+	for one := range strings.SplitSeq(address, ",") {
+		scheme, rest, ok := strings.Cut(one, "://")
+		if !ok || scheme == "" || rest == "" {
+			return config.GenServer{}, usagef("%q is no address; one looks like tcp://HOST:PORT", one)
+		}
+		if !slices.ContainsFunc(bmi.Drivers(), func(d bmi.Driver) bool { return d.Name() == scheme }) {
+			return config.GenServer{}, usagef("%q: no method %q; available: %s", one, scheme, methodList())
+		}
+	}
+	return config.GenServer{Alias: alias, Address: address}, nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s is there already; remove it first, or choose another name", name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+func hostname() string {
+	if name, err := os.Hostname(); err == nil {
+		return name
+	}
+	return "HOST"
+}

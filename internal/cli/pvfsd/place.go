@@ -1,0 +1,125 @@
+package pvfsd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// placeOptions say which server this is.
+type placeOptions struct {
+	config, fs, alias, dir string
+}
+
+func (o *placeOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.config, "config", "", "the configuration of the file system, fs.conf; the same on all servers")
+	f.StringVar(&o.fs, "fs", "", "the name of the file system, if the configuration has several")
+	f.StringVar(&o.alias, "alias", "", "which server this is; not needed if there is one")
+	f.StringVar(&o.dir, "dir", "", "the folder with the data (default: MetadataStorageSpace of the configuration)")
+	_ = cmd.MarkFlagFilename("config", "conf")
+	_ = cmd.MarkFlagDirname("dir")
+}
+
+// A place is one server of a file system and its folder.
+type place struct {
+	fs    *config.Config
+	index int // in fs.Servers
+	alias string
+	dir   string
+}
+
+// databaseName is the file that a folder with a store has.
+const databaseName = "meta.db"
+
+// find reads the configuration and finds the server in it.
+func (o *placeOptions) find() (*place, error) {
+	if o.config == "" {
+		return nil, usagef("which configuration? Give -config fs.conf; pvfsd genconfig makes one")
+	}
+	text, err := os.ReadFile(o.config)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	var c *config.Config
+	if o.fs != "" {
+		c, err = config.ParseNamed(string(text), o.fs)
+	} else if names, e := config.Names(string(text)); e == nil && len(names) > 1 {
+		return nil, usagef("%s has several file systems, choose with -fs: %s", o.config, strings.Join(names, ", "))
+	} else {
+		c, err = config.Parse(string(text))
+	}
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", o.config, err)}
+	}
+	p := &place{fs: c, alias: o.alias, dir: o.dir}
+	if p.alias == "" {
+		if len(c.Servers) != 1 {
+			return nil, usagef("which server is this? Give -alias, one of: %s", aliases(c))
+		}
+		p.alias = c.Servers[0].Alias
+	}
+	if p.index = c.Index(p.alias); p.index < 0 {
+		return nil, usagef("%s has no server %q; its servers are: %s", o.config, p.alias, aliases(c))
+	}
+	if p.dir == "" {
+		p.dir = c.MetaDir(p.index)
+	}
+	if p.dir == "" {
+		return nil, usagef("in which folder are the data? Give -dir, or MetadataStorageSpace in %s", o.config)
+	}
+	return p, nil
+}
+
+func aliases(c *config.Config) string {
+	var all []string
+	for _, s := range c.Servers {
+		all = append(all, s.Alias)
+	}
+	return strings.Join(all, ", ")
+}
+
+// exists tells whether a folder has a store.
+func exists(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, databaseName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mustExist is an error for a folder without a store.
+func mustExist(dir, how string) error {
+	ok, err := exists(dir)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return usagef("%s has no store of pvfsd; %s", dir, how)
+	}
+	return nil
+}
+
+// open opens the store, in words of this command.
+func open(dir string, opts store.Options) (*store.Store, error) {
+	s, err := store.Open(dir, opts)
+	if errors.Is(err, syscall.EBUSY) {
+		return nil, fmt.Errorf("%w: another process works with %s: %w", errInUse, dir, err)
+	}
+	return s, err
+}
+
+// options are how the configuration wants the store.
+func (p *place) options() store.Options {
+	srv := p.fs.Servers[p.index]
+	return store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !p.fs.SyncMeta, SyncData: p.fs.SyncData}
+}

@@ -1,0 +1,190 @@
+package pvfsd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
+)
+
+type serveOptions struct {
+	placeOptions
+	create  bool
+	keyFile string
+	manage  []string
+	logFile string
+	verbose bool
+	quiet   bool
+	workers int
+	flows   int
+	memory  int
+	drain   time.Duration
+}
+
+func (a *App) serveCommand() *cobra.Command {
+	var opt serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a part of a file system until interrupted",
+		Long: `Serve listens on all addresses that the configuration has for this server, and answers
+clients and other servers. SIGINT and SIGTERM end it once the requests under way are done; a
+second one ends it at once.
+
+Servers of one file system sign what they let a client do, so that clients cannot claim more. With
+several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
+nobody else can read. Without, they believe what clients say, as stock servers do.
+
+Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
+VIADUCT_TLS_SECRET in README.md.
+
+` + exitHelp,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), opt) },
+	}
+	opt.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&opt.create, "create", false, "make the store if the folder is empty, as mkfs does")
+	f.StringVar(&opt.keyFile, "key-file", "", "file with the key that all servers share")
+	f.StringArrayVar(&opt.manage, "manage-from", nil,
+		"where management may come from, in the wildcards of its method, as tcp://10.0.0.* (default: anywhere); may be repeated")
+	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
+	f.BoolVar(&opt.verbose, "verbose", false, "log more")
+	f.BoolVar(&opt.quiet, "quiet", false, "do not say that it is ready")
+	f.IntVar(&opt.workers, "workers", 0, "requests that are carried out at once (0: by the number of processors)")
+	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
+	f.IntVar(&opt.memory, "flow-memory", 0, "memory of their buffers, in MiB (0: 64)")
+	f.DurationVar(&opt.drain, "drain", 0, "how long to wait for requests under way at the end (0: 10s)")
+	return cmd
+}
+
+func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
+	p, err := opt.find()
+	if err != nil {
+		return err
+	}
+	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "flow-memory": opt.memory, "drain": int(opt.drain)} {
+		if n < 0 {
+			return usagef("-%s must not be negative", what)
+		}
+	}
+	key, err := readKey(opt.keyFile)
+	if err != nil {
+		return err
+	}
+	log, done, err := a.logger(opt.logFile, opt.verbose)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := p.needStore(opt.create); err != nil {
+		return err
+	}
+	stOpts := p.options()
+	stOpts.Log = log
+	st, err := open(p.dir, stOpts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	s, err := server.New(server.Config{
+		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Log: log,
+		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory << 20, DrainTime: opt.drain},
+	})
+	if err != nil {
+		return err
+	}
+	addresses := p.fs.Servers[p.index].Addresses()
+	ep, err := bmi.Open(ctx, bmi.Config{Listen: addresses, Log: log})
+	if err != nil {
+		return fmt.Errorf("%s listens on %s: %w", p.alias, strings.Join(addresses, ", "), err)
+	}
+	defer func() { err = errors.Join(err, ep.Close()) }()
+	if len(key) == 0 && len(p.fs.Servers) > 1 && p.fs.Security.KeyFile == "" {
+		log.Warn("capabilities are not signed: whoever reaches the servers can do anything; -key-file changes that")
+	}
+	if !opt.quiet {
+		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
+	}
+	err = s.Serve(ctx, ep)
+	if ctx.Err() != nil && !opt.quiet {
+		a.farewell(p.alias, s.Stats())
+	}
+	return err
+}
+
+// needStore sees to it that the folder has a store.
+func (p *place) needStore(create bool) error {
+	if !create {
+		return mustExist(p.dir, "pvfsd mkfs makes one, or -create here")
+	}
+	if ok, err := exists(p.dir); err != nil || ok {
+		return err
+	}
+	if err := empty(p.dir); err != nil {
+		return err
+	}
+	return p.make()
+}
+
+// farewell says what was done.
+func (a *App) farewell(alias string, st server.Stats) {
+	requests, failed := uint64(0), uint64(0)
+	for _, op := range st.RPC.Ops {
+		requests, failed = requests+op.Requests, failed+op.Failed
+	}
+	fmt.Fprintf(a.Err, "pvfsd: %s stops after %d requests, %d of them refused or failed; %d bytes in, %d bytes out\n",
+		alias, requests, failed, st.RPC.BytesIn, st.RPC.BytesOut)
+}
+
+// keyBytesMin is what package server wants at least.
+const keyBytesMin = 16
+
+// readKey reads the key that servers share. Others must not be able to read it.
+func readKey(name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, usagef("%s can be read by others: chmod 600 %s", name, name)
+	}
+	key, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(key) < keyBytesMin {
+		return nil, usagef("%s has %d bytes, a key needs %d or more", name, len(key), keyBytesMin)
+	}
+	return key, nil
+}
+
+// logger logs to standard error or to a file.
+func (a *App) logger(name string, verbose bool) (*slog.Logger, func(), error) {
+	var out io.Writer = a.Err
+	done := func() {}
+	if name != "" {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		out, done = f, func() { _ = f.Close() }
+	}
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), done, nil
+}
