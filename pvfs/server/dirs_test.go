@@ -295,7 +295,7 @@ func TestRemoveAgainstCreate(t *testing.T) {
 	for _, opts := range []pvfstest.Options{spread(2, 1, 1, 100), spread(2, 2, 2, 100)} {
 		c := pvfstest.Start(t, opts)
 		u := root(t, c)
-		for round := range 25 {
+		for round := range 8 {
 			name := fmt.Sprint("d", round)
 			d, err := u.mkdir(c.FS.Root, name, 0o777)
 			require.NoError(t, err)

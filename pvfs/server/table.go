@@ -15,8 +15,8 @@ type query struct {
 	header *proto.Header
 	req    proto.Request
 
-	who    identity // of the credential, squashed; none if the request has no credential
-	trust  trust    // what the capability proves about its sender
+	who   identity // of the credential, squashed; none if the request has no credential
+	trust trust    // what the capability proves about its sender
 }
 
 // An operation is what is done for the requests of one code. Either run or flow is set.
