@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -49,5 +50,39 @@ func BenchmarkFlow(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkBare is what BenchmarkNoop would be without this package: bmi alone, an echo.
+func BenchmarkBare(b *testing.B) {
+	for _, method := range []string{"mem", "tcp", "via+shm"} {
+		b.Run(method, func(b *testing.B) {
+			w := newWorld(b, method)
+			ep := w.open(true)
+			answers, err := ep.OpenContext()
+			require.NoError(b, err)
+			request := proto.AppendRequest(nil, nil, &proto.NoopReq{})
+			go func() {
+				var in [1]bmi.Unexpected
+				for {
+					n, err := ep.TestUnexpected(in[:], bmi.Forever)
+					if err != nil {
+						return
+					}
+					if n == 1 {
+						_ = answers.Send(context.Background(), in[0].From, in[0].Tag, in[0].Data[:16])
+						in[0].Release()
+					}
+				}
+			}()
+			_, c, to := w.raw(ep.Addresses()[0])
+			answer := make([]byte, 16)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Call(context.Background(), to, 0, 1, request, answer); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+)
+
+// mainVariable makes the test binary the command.
+const mainVariable = "PVFSD_TEST_MAIN"
+
+// far is a bound that only a hang reaches.
+const far = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if os.Getenv(mainVariable) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// command is pvfsd in a process of its own.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), mainVariable+"=1", "VIADUCT_UDP_INSECURE=1")
+	return cmd
+}
+
+// A daemon is one that serves.
+type daemon struct {
+	t         *testing.T
+	cmd       *exec.Cmd
+	addresses []string
+	rest      bytes.Buffer
+	ended     chan struct{}
+}
+
+func serve(t *testing.T, args ...string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, cmd: command(t, append([]string{"serve"}, args...)...), ended: make(chan struct{})}
+	out, err := d.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, d.cmd.Start())
+	lines := bufio.NewReader(out)
+	ready := make(chan struct{})
+	go func() {
+		defer close(d.ended)
+		for {
+			line, err := lines.ReadString('\n')
+			if _, at, ok := strings.Cut(strings.TrimSpace(line), " at "); ok && d.addresses == nil {
+				d.addresses = strings.Split(at, ", ")
+				close(ready)
+			} else {
+				d.rest.WriteString(line)
+			}
+			if err != nil {
+				_ = d.cmd.Wait()
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = d.cmd.Process.Kill()
+		<-d.ended
+	})
+	select {
+	case <-ready:
+	case <-d.ended:
+		require.FailNow(t, "the server ends", d.rest.String())
+	case <-time.After(far):
+		require.FailNow(t, "the server does not start")
+	}
+	return d
+}
+
+// end sends a signal and waits for the exit code.
+func (d *daemon) end(signal os.Signal) int {
+	d.t.Helper()
+	require.NoError(d.t, d.cmd.Process.Signal(signal))
+	select {
+	case <-d.ended:
+	case <-time.After(far):
+		require.FailNow(d.t, "the server hangs")
+	}
+	return d.cmd.ProcessState.ExitCode()
+}
+
+// noop asks whether a server answers.
+func noop(t *testing.T, address string) {
+	t.Helper()
+	ep, err := bmi.Open(context.Background(), bmi.Config{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, ep.Close()) }()
+	to, err := ep.Lookup(address)
+	require.NoError(t, err)
+	c := rpc.NewCaller(ep, rpc.Options{Timeout: far})
+	defer func() { require.NoError(t, c.Close()) }()
+	require.NoError(t, c.Call(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{}), address)
+}
+
+// freePort is a port of loopback that the kernel does not give away again soon.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	return l.Addr().String()
+}
+
+func TestServeStopKillAndServeAgain(t *testing.T) {
+	t.Setenv("VIADUCT_UDP_INSECURE", "1")
+	folder := t.TempDir()
+	conf, dir := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "data")
+	address := "tcp://" + freePort(t) + ",via+shm://pvfsd-main-" + filepath.Base(folder) + filepath.Base(filepath.Dir(folder)) + ",via+udp://127.0.0.1:0"
+	for _, args := range [][]string{
+		{"genconfig", "-o", conf, "one=" + address},
+		{"mkfs", "-config", conf, "-dir", dir},
+	} {
+		out, err := command(t, args...).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGINT} {
+		d := serve(t, "-config", conf, "-dir", dir)
+		require.Len(t, d.addresses, 3)
+		for _, at := range d.addresses {
+			noop(t, at)
+		}
+		code := d.end(signal)
+		if signal != syscall.SIGKILL {
+			assert.Equal(t, pvfsd.ExitOK, code, d.rest.String())
+			assert.Contains(t, d.rest.String(), "one stops after 3 requests")
+		}
+	}
+	out, err := command(t, "check", "-dir", dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "is in order")
+}
