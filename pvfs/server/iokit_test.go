@@ -17,7 +17,7 @@ import (
 )
 
 // farOff bounds what may hang. Nothing waits for it otherwise.
-const farOff = time.Minute
+const farOff = 5 * time.Minute
 
 // kit is a client that says what it wants, request by request.
 type kit struct {

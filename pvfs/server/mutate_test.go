@@ -1,0 +1,277 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
+)
+
+// mutations is how many requests TestMutated sends, unless VIADUCT_MUTATIONS says otherwise.
+const mutations = 100_000
+
+// growthMax is how many bytes the process may have grown after any number of requests.
+const growthMax = 48 << 20
+
+// mutator makes requests that are nearly right.
+type mutator struct {
+	rng   *rand.Rand
+	seeds []seed
+}
+
+type seed struct {
+	header *proto.Header
+	req    proto.Request
+}
+
+// strange are the numbers that break things.
+var strange = []uint64{
+	0, 1, 2, 3, 255, 256, 1024, 1025, math.MaxUint16, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32,
+	proto.TokenStart, proto.TokenEnd, 1 << 40, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64,
+}
+
+// next is a request, as bytes: with fields changed, with bytes changed, or both.
+func (m *mutator) next() []byte {
+	s := m.seeds[m.rng.IntN(len(m.seeds))]
+	h, req, err := proto.ParseRequest(proto.AppendRequest(nil, s.header, s.req)) // a copy
+	if err != nil {
+		return nil
+	}
+	how := m.rng.IntN(8)
+	if how != 0 {
+		for range 1 + m.rng.IntN(3) {
+			m.change(reflect.ValueOf(req).Elem())
+		}
+	}
+	if how == 1 {
+		m.change(reflect.ValueOf(h).Elem())
+	}
+	b := proto.AppendRequest(nil, h, req)
+	if how == 0 || how == 2 {
+		for range 1 + m.rng.IntN(4) {
+			b[m.rng.IntN(len(b))] = byte(m.rng.Uint32())
+		}
+	}
+	switch m.rng.IntN(50) {
+	case 0:
+		b = b[:m.rng.IntN(len(b))]
+	case 1:
+		b = append(b, make([]byte, m.rng.IntN(9))...)
+	}
+	return b[:min(len(b), proto.MaxUnexpected)]
+}
+
+// change changes something in a value.
+func (m *mutator) change(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.NumField() > 0 {
+			if f := v.Field(m.rng.IntN(v.NumField())); f.CanSet() {
+				m.change(f)
+			}
+		}
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(int64(m.number()))
+	case reflect.Uint32, reflect.Uint64:
+		v.SetUint(m.number())
+	case reflect.String:
+		v.SetString([]string{"", ".", "..", "a/b", "\x00", string(make([]byte, 300)), "lost+found", "x"}[m.rng.IntN(8)])
+	case reflect.Slice:
+		switch n := v.Len(); {
+		case n > 0 && m.rng.IntN(3) > 0:
+			m.change(v.Index(m.rng.IntN(n)))
+		case n > 0 && m.rng.IntN(2) == 0:
+			v.Set(v.Slice(0, m.rng.IntN(n)))
+		case n < 100:
+			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		}
+	}
+}
+
+func (m *mutator) number() uint64 {
+	n := strange[m.rng.IntN(len(strange))]
+	return n + uint64(m.rng.IntN(3)) - 1
+}
+
+// seedsOf are requests of every kind that make sense.
+func seedsOf(k *kit) []seed {
+	f := k.create(0, 1, stripe.Default(proto.DistStripe))
+	f.write(0, pattern(100000, 1))
+	id, dir := k.c.FS.ID, k.attr(k.c.FS.Root).DistDir.Dirdata[0]
+	read, write, both := f.ioReq(0, f.op(0, 50000)), f.ioReq(0, f.op(0, 5000)), f.attr.Datafiles
+	read.Type, write.Type = proto.IORead, proto.IOWrite
+	attr := proto.Attr{Perms: 0o644, Mask: proto.AttrCreate, Type: proto.TypeMetafile, Dist: f.attr.Dist}
+	layout := proto.Layout{Algorithm: proto.LayoutRoundRobin}
+	admin := &f.header
+	return []seed{
+		{nil, &proto.GetConfigReq{}}, {nil, &proto.NoopReq{}}, {nil, &proto.StatFSReq{FS: id}},
+		{&k.root, &proto.LookupPathReq{Path: "a/b/c", FS: id, Start: k.c.FS.Root, Mask: proto.AttrCommon, Cred: k.cred}},
+		{nil, &proto.GetAttrReq{Handle: f.handle, FS: id, Mask: proto.AttrStat, Cred: k.cred}},
+		{nil, &proto.ListAttrReq{FS: id, Mask: proto.AttrListAttr, Handles: append(both, f.handle)}},
+		{admin, &proto.SetAttrReq{Handle: f.handle, FS: id, Attr: attr, Cred: k.cred}},
+		{&k.root, &proto.CreateReq{FS: id, Cred: k.cred, Attr: attr, Datafiles: 2, Layout: layout}},
+		{&k.root, &proto.MkdirReq{FS: id, Cred: k.cred, Attr: proto.Attr{Mask: proto.AttrMkdir, Type: proto.TypeDirectory}, Extents: k.c.FS.Servers[0].Meta, Layout: layout}},
+		{&k.root, &proto.BatchCreateReq{FS: id, Type: proto.TypeSymlink, Count: 1, Extents: k.c.FS.Servers[0].Meta}},
+		{&k.root, &proto.BatchRemoveReq{FS: id, Handles: []proto.Handle{5}}},
+		{&k.root, &proto.RemoveReq{Handle: 5, FS: id, Cred: k.cred}},
+		{&k.root, &proto.TreeRemoveReq{FS: id, Cred: k.cred, Handles: []proto.Handle{5, 6}}},
+		{nil, &proto.TreeGetFileSizeReq{FS: id, Cred: k.cred, Handles: both}},
+		{nil, &proto.TreeGetAttrReq{FS: id, Cred: k.cred, Mask: proto.AttrCommon, Handles: both}},
+		{admin, &proto.TreeSetAttrReq{FS: id, Cred: k.cred, Attr: attr, Handles: both}},
+		{&k.root, &proto.CrDirentReq{Cred: k.cred, Name: "n", New: f.handle, Dir: k.c.FS.Root, Dirdata: dir, FS: id}},
+		{&k.root, &proto.RmDirentReq{Name: "n", Dirdata: dir, FS: id}},
+		{&k.root, &proto.ChDirentReq{Name: "n", New: f.handle, Dirdata: dir, FS: id}},
+		{&k.root, &proto.ReadDirReq{Dirdata: dir, FS: id, Count: 10, Token: proto.TokenStart}},
+		{admin, &proto.UnstuffReq{Handle: f.handle, FS: id, Mask: proto.AttrUnstuff, Cred: k.cred}},
+		{admin, &proto.TruncateReq{Handle: both[0], FS: id, Size: 70000}},
+		{admin, &proto.FlushReq{Handle: both[0], FS: id}},
+		{admin, read}, {admin, write},
+		{admin, f.smallReq(0, f.op(10, 200), nil)}, {admin, f.smallReq(0, f.op(10, 200), pattern(200, 2))},
+		{admin, &proto.GetEattrReq{Handle: f.handle, FS: id, Keys: []string{"user.a", "system.pvfs2.dh"}, Sizes: []int64{100, 100}}},
+		{admin, &proto.SetEattrReq{Handle: f.handle, FS: id, Keys: []string{"user.a"}, Values: [][]byte{{1, 2}}}},
+		{admin, &proto.DelEattrReq{Handle: f.handle, FS: id, Key: "user.a"}},
+		{admin, &proto.ListEattrReq{Handle: f.handle, FS: id, Token: proto.TokenStart, Sizes: []int64{100, 100}}},
+		{admin, &proto.AtomicEattrReq{Handle: f.handle, FS: id, Keys: []string{"user.a"}, Values: [][]byte{{1}}, Sizes: []int64{10}}},
+		{nil, &proto.SetParamReq{FS: id, Param: proto.ParamRootHandle, Value: uint64(k.c.FS.Root)}},
+		{nil, &proto.IterateHandlesReq{FS: id, Count: 100, Position: proto.TokenStart}},
+		{nil, &proto.DspaceInfoReq{FS: id, Handles: both}}, {nil, &proto.PerfMonReq{KeyCount: 20, SampleCount: 5}},
+		{nil, &proto.EventMonReq{Count: 5}}, {nil, &proto.GetUIDReq{History: 5}}, {nil, &proto.ImmCopiesReq{}},
+		{nil, &proto.RemoveObjectReq{Handle: 5, FS: id}}, {nil, &proto.RemoveDirentReq{Dirdata: dir, FS: id, Name: "n"}},
+		{nil, &proto.GetDirdataHandleReq{Handle: k.c.FS.Root, FS: id}}, {nil, &proto.GetDirentReq{Dirdata: dir, FS: id, Name: "n"}},
+		{nil, &proto.CreateRootDirReq{Handle: k.c.FS.Root, FS: id}},
+		{nil, &proto.MirrorReq{Source: both[0], FS: id, Dist: f.attr.Dist}},
+		{nil, &proto.SplitDirentReq{FS: id, Dirdata: dir, Dist: f.attr.Dist, Handles: both, Names: []string{"a", "b"}}},
+	}
+}
+
+// heap is how many bytes are in use.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// TestMutated sends requests that are nearly right to a live server. Each is answered; afterwards the
+// server does what it did before, and has not grown.
+func TestMutated(t *testing.T) {
+	count := mutations
+	if n, err := strconv.Atoi(os.Getenv("VIADUCT_MUTATIONS")); err == nil {
+		count = n
+	} else if testing.Short() || race.Enabled {
+		count /= 10
+	}
+	k := newKit(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) {
+		cfg.RPC.FlowTimeout = 20 * time.Millisecond // clients that stop are many here
+	}})
+	seeds := seedsOf(k)
+	run := func(round uint64, count int) {
+		const clients = 4
+		errs := make(chan error, clients)
+		for i := range uint64(clients) {
+			go func() {
+				m := &mutator{rng: rand.New(rand.NewPCG(round, i)), seeds: seeds}
+				rude := &rudeClient{kit: k}
+				err := rude.storm(m, count/clients)
+				errs <- errors.Join(err, rude.close())
+			}()
+		}
+		for range clients {
+			require.NoError(t, <-errs)
+		}
+	}
+	run(1, count/10)
+	before := heap()
+	run(2, count-count/10)
+	if after := heap(); after > before+growthMax {
+		t.Errorf("%d bytes in use, %d before", after, before)
+	}
+	st := k.c.Server(0).Stats()
+	require.Zero(t, st.RPC.Panics)
+	t.Logf("%d requests: %d undecodable, %d changed something", count, st.RPC.Undecodable, st.Changes)
+
+	sane := newClient(t, k.c)
+	require.Equal(t, proto.OK, sane.setParam(0, proto.ParamMode, 1))
+	f := sane.create(0, 1, stripe.Default(proto.DistStripe))
+	f.write(5, pattern(1000, 3))
+	require.Equal(t, append(make([]byte, 5), pattern(1000, 3)...), f.read(0, 2000))
+}
+
+// rudeClient sends requests, wants an answer to each, and leaves in the midst of flows.
+type rudeClient struct {
+	kit *kit
+	ep  *bmi.Endpoint
+	ctx *bmi.Context
+	tag bmi.Tag
+	buf [64 << 10]byte
+}
+
+// storm sends so many requests.
+func (r *rudeClient) storm(m *mutator, count int) error {
+	for range count {
+		if b := m.next(); b != nil {
+			if err := r.send(b); err != nil {
+				return fmt.Errorf("request % x: %w", b, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rudeClient) send(b []byte) (err error) {
+	k := r.kit
+	if r.ep == nil {
+		if r.ep, err = bmi.Open(k.ctx, bmi.Config{}); err != nil {
+			return err
+		}
+		if r.ctx, err = r.ep.OpenContext(); err != nil {
+			return err
+		}
+	}
+	to, err := r.ep.Lookup(k.c.Address(0))
+	if err != nil {
+		return err
+	}
+	r.tag++
+	n, err := r.ctx.Call(k.ctx, to, 0, r.tag, b, r.buf[:])
+	if errors.Is(err, bmi.ErrTruncated) {
+		return nil // a long one
+	} else if err != nil {
+		return err
+	}
+	resp, _, _ := proto.ParseAnyResponse(r.buf[:n])
+	switch resp.(type) {
+	case *proto.IOResp:
+		return r.close()
+	case *proto.SetParamResp: // it may be in admin mode now
+		normal := proto.AppendRequest(nil, nil, &proto.SetParamReq{FS: k.c.FS.ID, Param: proto.ParamMode, Value: 1})
+		r.tag++
+		_, err = r.ctx.Call(k.ctx, to, 0, r.tag, normal, r.buf[:])
+	}
+	return err
+}
+
+func (r *rudeClient) close() error {
+	if r.ep == nil {
+		return nil
+	}
+	ep := r.ep
+	r.ep = nil
+	return ep.Close()
+}
