@@ -9,6 +9,12 @@ import (
 // Truncate makes a file that long: what is over is gone, what is missing reads as zeros.
 func (f *FS) Truncate(ctx context.Context, name string, size int64) error {
 	return pathError("truncate", name, f.onNode(ctx, name, follows, func(p *place) error {
+		if p.typ == proto.TypeDirectory {
+			return proto.EISDIR
+		}
+		if err := f.may(ctx, p.node, proto.MayWrite); err != nil {
+			return err
+		}
 		return f.truncate(ctx, p.node, size)
 	}))
 }

@@ -144,6 +144,9 @@ func (f *FS) entryChanged(dir *inode, name string, h proto.Handle, err error) {
 	}
 	f.names.set(f.user, dir.handle, name, h, f.opt.Clock())
 	dir.touched()
+	if err == nil {
+		dir.setMoved(true)
+	}
 }
 
 // leadsTo asks a server whether a name leads to an object.

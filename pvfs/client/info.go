@@ -116,6 +116,10 @@ func (f *FS) infoOf(ctx context.Context, n *inode, name string) (*Info, error) {
 		i.size = int64(len(a.Target))
 	case proto.TypeDirectory:
 		i.size = dirSize
+		var last int64
+		if last, err = f.entriesChanged(ctx, n, &a); err == nil {
+			n.merge(&i.Attr, last)
+		}
 	}
 	return i, err
 }

@@ -18,6 +18,8 @@ type inode struct {
 	refs   int     // of open files and of operations under way; the table's
 	orphan *orphan // the name is gone, the object goes with the last reference; the table's
 
+	appending sync.Mutex // held by who writes at the end
+
 	mu     sync.Mutex
 	epoch  uint64 // counts changes: what was asked for before one is not kept after it
 	attr   proto.Attr
@@ -26,6 +28,13 @@ type inode struct {
 	size   int64
 	sizeAt time.Time // when size was asked for; zero: it is not there
 	grants []grant
+	holds  []hold
+
+	// Of a directory: when its entries were changed last, which their servers know, and whether this client did
+	// so since it last set the directory's times.
+	entries   int64
+	entriesAt time.Time // when that was asked for; zero: it is not there
+	moved     bool
 }
 
 // A grant is a capability as it was issued to a user.
@@ -95,7 +104,7 @@ func (n *inode) changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.epoch++
-	n.at, n.sizeAt, n.grants = time.Time{}, time.Time{}, nil
+	n.at, n.sizeAt, n.entriesAt, n.grants = time.Time{}, time.Time{}, time.Time{}, nil
 }
 
 // touched forgets the times: an entry of the directory or a byte of the file was changed.
@@ -103,7 +112,7 @@ func (n *inode) touched() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.epoch++
-	n.times = false
+	n.times, n.entriesAt = false, time.Time{}
 }
 
 // resized forgets the size and the times: the file was written to or truncated.
@@ -207,7 +216,8 @@ func (f *FS) capability(ctx context.Context, n *inode) (c proto.Capability, fres
 }
 
 // shown does something that needs a capability of an object: a second time with a new one if the first was refused
-// and not fresh. Rights that it certainly needs are asked of the capability first.
+// and not fresh. Rights that it certainly needs are asked of the capability first. What an open file was
+// opened for is still allowed, see held.go.
 func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *proto.Header) error) error {
 	for {
 		c, fresh, err := f.capability(ctx, n)
@@ -219,8 +229,32 @@ func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *
 		} else {
 			err = proto.EACCES
 		}
-		if s := status(err); fresh || s != proto.EACCES && s != proto.EAGAIN && s != proto.EPERM {
+		s := status(err)
+		if s != proto.EACCES && s != proto.EAGAIN && s != proto.EPERM {
 			return err
+		}
+		if held, ok := n.heldFor(f.user, need, f.opt.Clock()); ok && s == proto.EACCES {
+			return do(hinted(held, n.handle))
+		}
+		if fresh {
+			return err
+		}
+		n.disown()
+	}
+}
+
+// may fails with EACCES if the view's user has not all of some rights to an object now.
+func (f *FS) may(ctx context.Context, n *inode, need proto.OpMask) error {
+	for {
+		c, fresh, err := f.capability(ctx, n)
+		if err != nil {
+			return err
+		}
+		if c.Mask&need == need {
+			return nil
+		}
+		if fresh {
+			return proto.EACCES
 		}
 		n.disown()
 	}

@@ -104,59 +104,94 @@ func (f *FS) listAttr(ctx context.Context, handles []proto.Handle, mask proto.At
 	return nil
 }
 
-// sizeAll fills in the sizes: those of files with several datafiles from the sizes of these.
+// A piece is an object that has a part of what is told of the info it belongs to.
+type piece struct {
+	info   int
+	handle proto.Handle
+	attr   proto.Attr
+}
+
+// sizeAll fills in what other objects have: the sizes of files with several datafiles, and when
+// the entries of directories were changed.
 func (f *FS) sizeAll(ctx context.Context, infos []Info) error {
-	now := f.opt.Clock()
-	type piece struct {
-		info, index int
-		handle      proto.Handle
-	}
-	var pieces []piece
-	var ask []int
+	var datafiles, dirdata []piece
 	for i := range infos {
 		info := &infos[i]
-		switch {
-		case info.Attr.Type == proto.TypeDirectory:
+		switch a := &info.Attr; {
+		case a.Type == proto.TypeDirectory:
 			info.size = dirSize
-		case info.Attr.Type == proto.TypeSymlink:
-			info.size = int64(len(info.Attr.Target))
-		case info.Attr.Type == proto.TypeMetafile:
+			for _, h := range dirdatas(&a.DistDir) {
+				dirdata = append(dirdata, piece{info: i, handle: h})
+			}
+		case a.Type == proto.TypeSymlink:
+			info.size = int64(len(a.Target))
+		case a.Type == proto.TypeMetafile && stuffed(a):
+			info.size = int64(a.StuffedSize)
+			fallthrough
+		case a.Type == proto.TypeMetafile:
 			n := f.table.get(info.Handle)
-			size, ok := n.keptSize(now, f.opt.SizeTime)
+			size, ok := n.keptSize(f.opt.Clock(), f.opt.SizeTime)
 			f.put(n)
-			if info.size = size; ok {
-				continue
-			}
-			if info.size = int64(info.Attr.StuffedSize); stuffed(&info.Attr) {
-				continue
-			}
-			for k, h := range info.Attr.Datafiles {
-				ask = append(ask, len(pieces))
-				pieces = append(pieces, piece{i, k, h})
+			if ok {
+				info.size = size
+			} else if !stuffed(a) {
+				for _, h := range a.Datafiles {
+					datafiles = append(datafiles, piece{info: i, handle: h})
+				}
 			}
 		}
 	}
-	sizes := make([]int64, len(pieces))
+	if err := f.listPieces(ctx, datafiles, proto.AttrDatafileSize); err != nil {
+		return err
+	}
+	if err := f.listPieces(ctx, dirdata, proto.AttrOfDirdata); err != nil {
+		return err
+	}
+	byInfo(datafiles, func(i int, parts []piece) {
+		sizes := make([]int64, len(parts))
+		for k := range parts {
+			sizes[k] = parts[k].attr.DatafileSize
+		}
+		if l, err := layoutOf(&inode{handle: infos[i].Handle}, &infos[i].Attr); err == nil {
+			infos[i].size = l.place.Size(sizes)
+		}
+	})
+	byInfo(dirdata, func(i int, parts []piece) {
+		n := f.table.get(infos[i].Handle)
+		defer f.put(n)
+		last := int64(0)
+		for k := range parts {
+			last = max(last, parts[k].attr.MTime)
+		}
+		n.merge(&infos[i].Attr, last)
+	})
+	return nil
+}
+
+// listPieces asks for the attributes of pieces. Those of objects that are gone stay empty.
+func (f *FS) listPieces(ctx context.Context, pieces []piece, mask proto.AttrMask) error {
+	ask := make([]int, len(pieces))
+	for i := range ask {
+		ask[i] = i
+	}
 	parts := f.batches(ask, func(i int) proto.Handle { return pieces[i].handle })
-	err := each(len(parts), listsAtOnce, func(p int) error {
+	return each(len(parts), listsAtOnce, func(p int) error {
 		handles := make([]proto.Handle, len(parts[p]))
 		for j, i := range parts[p] {
 			handles[j] = pieces[i].handle
 		}
-		return f.listAttr(ctx, handles, proto.AttrDatafileSize, func(j int, a *proto.Attr) {
-			sizes[parts[p][j]] = a.DatafileSize
-		})
+		return f.listAttr(ctx, handles, mask, func(j int, a *proto.Attr) { pieces[parts[p][j]].attr = *a })
 	})
-	if err != nil {
-		return err
-	}
-	for first := 0; first < len(pieces); {
-		info := &infos[pieces[first].info]
-		n := len(info.Attr.Datafiles)
-		if l, err := layoutOf(&inode{handle: info.Handle}, &info.Attr); err == nil {
-			info.size = l.place.Size(sizes[first : first+n])
+}
+
+// byInfo goes through the pieces of each info, which are beside each other.
+func byInfo(pieces []piece, do func(info int, parts []piece)) {
+	for len(pieces) > 0 {
+		n := 1
+		for n < len(pieces) && pieces[n].info == pieces[0].info {
+			n++
 		}
-		first += n
+		do(pieces[0].info, pieces[:n])
+		pieces = pieces[n:]
 	}
-	return nil
 }

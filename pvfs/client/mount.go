@@ -47,6 +47,8 @@ type core struct {
 	table   table
 	names   names
 
+	moving sync.Mutex // a directory to another
+
 	rngMu sync.Mutex
 	rng   *rand.Rand
 

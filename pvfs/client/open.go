@@ -35,7 +35,7 @@ func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, 
 			if p.must {
 				return proto.EISDIR
 			}
-			n, err = f.create(ctx, p.dir(), p.name, perm, how)
+			n, err = f.createFor(ctx, p, flag, perm, how)
 			return err
 		})
 		return n, err
@@ -53,7 +53,7 @@ func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, 
 			case p.must:
 				return proto.EISDIR
 			}
-			n, err = f.create(ctx, p.dir(), p.name, perm, how)
+			n, err = f.createFor(ctx, p, flag, perm, how)
 			again = status(err) == proto.EEXIST // somebody else made it just now
 			return err
 		})
@@ -69,30 +69,25 @@ const openTries = 4
 
 // openThere opens what is there, as far as its attributes allow.
 func (f *FS) openThere(ctx context.Context, p *place, flag int) (*inode, error) {
-	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
-	if p.typ == proto.TypeDirectory && (writes || flag&(os.O_CREATE|os.O_TRUNC) != 0) {
+	if p.typ == proto.TypeDirectory && flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC) != 0 {
 		return nil, proto.EISDIR
 	}
 	if p.typ == proto.TypeSymlink {
 		return nil, proto.ELOOP
 	}
-	need := proto.MayRead
-	switch {
-	case flag&os.O_RDWR != 0:
-		need |= proto.MayWrite
-	case writes:
-		need = proto.MayWrite
-	}
+	rights := rightsOf(flag)
+	need := rights
 	if flag&os.O_TRUNC != 0 {
 		need |= proto.MayWrite
 	}
-	err := f.shown(ctx, p.node, need, func(*proto.Header) error { return nil })
+	err := f.may(ctx, p.node, need)
 	if err == nil && flag&os.O_TRUNC != 0 {
 		err = f.truncate(ctx, p.node, 0)
 	}
 	if err != nil {
 		return nil, err
 	}
+	f.opened(p.node, rights)
 	f.table.retain(p.node)
 	return p.node, nil
 }

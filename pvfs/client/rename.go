@@ -14,7 +14,22 @@ func (f *FS) Rename(ctx context.Context, from, to string) error {
 	return linkError("rename", from, to, f.renamePaths(ctx, from, to))
 }
 
+// errMove stops a renaming that moves a directory to another, which is done alone.
+var errMove = errors.New("a directory is moved")
+
 func (f *FS) renamePaths(ctx context.Context, from, to string) error {
+	err := f.renameOnce(ctx, from, to, false)
+	if errors.Is(err, errMove) {
+		// Two of them could otherwise go into each other. Other clients may still do that to us: the
+		// protocol has no lock.
+		f.moving.Lock()
+		defer f.moving.Unlock()
+		err = f.renameOnce(ctx, from, to, true)
+	}
+	return err
+}
+
+func (f *FS) renameOnce(ctx context.Context, from, to string, alone bool) error {
 	for _, last := range []string{lastPart(from), lastPart(to)} {
 		switch last {
 		case ".", "..":
@@ -31,6 +46,9 @@ func (f *FS) renamePaths(ctx context.Context, from, to string) error {
 			}
 			if to.node == old.node {
 				return nil
+			}
+			if !alone && old.typ == proto.TypeDirectory && old.dir() != to.dir() {
+				return errMove
 			}
 			return f.rename(ctx, old, to)
 		})
@@ -62,7 +80,7 @@ func (f *FS) mayRename(ctx context.Context, from, to *place) error {
 		}
 	}
 	// Who may not take the old name away should not begin with making the new one.
-	return f.shown(ctx, from.dir(), proto.MayWrite|proto.MayExec, func(*proto.Header) error { return nil })
+	return f.may(ctx, from.dir(), proto.MayWrite|proto.MayExec)
 }
 
 // rename makes the new entry and removes the old one, and then what the new one led to before.

@@ -72,10 +72,16 @@ func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
 	if a.Mask == proto.AttrCTime {
 		return nil
 	}
+	if a.Mask&(proto.AttrPerm|proto.AttrUID|proto.AttrGID) != 0 {
+		f.hold(ctx, n)
+	}
 	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
 		req := &proto.SetAttrReq{Handle: n.handle, FS: f.cfg.ID, Attr: a, Cred: f.cred()}
 		return f.call(ctx, n.handle, h, req, &proto.SetAttrResp{})
 	})
+	if err == nil && a.Mask&proto.AttrMTime != 0 {
+		n.setMoved(false)
+	}
 	if a.Mask&(proto.AttrPerm|proto.AttrUID|proto.AttrGID) == 0 {
 		n.touched()
 		return err

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// What a file may be used for is decided when it is opened: a later change of its mode matters to those only who open
+// it then. Servers know of no open files; so the capability from then is kept beside the newest, as long as
+// the inode has references and the capability is good. Root needs none of this.
+
+// A hold is what a user opened an object for.
+type hold struct {
+	user   *user
+	rights proto.OpMask
+	cap    proto.Capability // with these rights; an empty one until it is needed
+}
+
+// rightsOf are what a file is opened for.
+func rightsOf(flag int) proto.OpMask {
+	rights := proto.MayRead
+	switch {
+	case flag&os.O_RDWR != 0:
+		rights |= proto.MayWrite
+	case flag&os.O_WRONLY != 0:
+		rights = proto.MayWrite
+	}
+	return rights
+}
+
+// opened notes that the view's user has an object open.
+func (f *FS) opened(n *inode, rights proto.OpMask) {
+	if f.user.id.UID == 0 {
+		return
+	}
+	c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h := hold{user: f.user, rights: rights}
+	if ok && c.Mask&rights == rights {
+		h.cap = c
+	}
+	n.holds = slices.DeleteFunc(n.holds, func(old hold) bool { return old.user == f.user && old.rights&^rights == 0 })
+	n.holds = append(n.holds, h)
+}
+
+// heldFor is a capability that a user got when he opened the object, and that has some rights.
+func (n *inode) heldFor(u *user, need proto.OpMask, now time.Time) (proto.Capability, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, h := range n.holds {
+		if h.user == u && need != 0 && need&^h.rights == 0 && h.cap.Timeout.After(now) {
+			return h.cap, true
+		}
+	}
+	return proto.Capability{}, false
+}
+
+// hold gets the capabilities of all who have an object open, before its mode is changed.
+func (c *core) hold(ctx context.Context, n *inode) {
+	n.mu.Lock()
+	holds := slices.Clone(n.holds)
+	n.mu.Unlock()
+	for _, h := range holds {
+		view := &FS{core: c, user: h.user, ctx: ctx}
+		if h.cap.Mask == 0 && view.may(ctx, n, h.rights) == nil {
+			view.opened(n, h.rights)
+		}
+	}
+}
+
+// createFor makes a file for who opens it so. The mode is for later: its maker may use it as
+// he asked even if the mode says no.
+func (f *FS) createFor(ctx context.Context, p *place, flag int, perm fs.FileMode, how Striping) (*inode, error) {
+	rights := rightsOf(flag)
+	owner := fs.FileMode(0)
+	if rights&proto.MayRead != 0 {
+		owner |= 0o400
+	}
+	if rights&proto.MayWrite != 0 {
+		owner |= 0o200
+	}
+	n, err := f.create(ctx, p.dir(), p.name, perm|owner, how)
+	if err != nil {
+		return nil, err
+	}
+	f.opened(n, rights)
+	if perm|owner != perm {
+		if err := f.setAttr(ctx, n, chmodAttr(perm)); err != nil {
+			f.put(n)
+			return nil, err
+		}
+	}
+	return n, nil
+}
