@@ -15,9 +15,6 @@ var (
 	ErrMalformed = errors.New("malformed message")
 )
 
-// statusSize is the size of a response without fields, bytes.
-const statusSize = 16
-
 // Header goes before the fields of a request.
 type Header struct {
 	Capability Capability
