@@ -1,0 +1,236 @@
+package client
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// flowsMax is how many datafiles one I/O works on at once.
+const flowsMax = 128
+
+// A transfer is one I/O on a file: bytes of a file request, and their memory. The regions of the
+// request ascend.
+type transfer struct {
+	fs   *FS
+	node *inode
+	typ  proto.IOType
+	req  proto.FileRequest
+	off  int64 // in the request; for plain bytes, in the file
+	mem  memory
+
+	layout
+	op     datatype.Op
+	shares []int64 // bytes by datafile
+	sizes  []int64 // of the datafiles, -1 if not known
+	moved  []int64 // bytes read, by datafile
+}
+
+// end is where the last region of the transfer ends in the file.
+func (t *transfer) end() int64 {
+	if datatype.IsBytes(t.req) {
+		return t.off + t.mem.size
+	}
+	end := int64(0)
+	for r := range datatype.Regions(t.req, t.off, t.mem.size) {
+		end = max(end, r.Off+r.Len)
+	}
+	return end
+}
+
+// plan says which bytes are where, for a layout.
+func (t *transfer) plan(l layout) {
+	n := len(l.datafiles)
+	t.layout = l
+	t.op = datatype.Op{Map: l.place, N: n, Request: t.req, FileOffset: t.off, Aggregate: t.mem.size}
+	t.shares = t.op.Shares()
+	t.sizes, t.moved = make([]int64, n), make([]int64, n)
+	for i := range t.sizes {
+		t.sizes[i] = -1
+	}
+}
+
+// small tells whether all that is to move fits in requests or responses.
+func (t *transfer) small(h *proto.Header) bool {
+	most := int64(proto.MaxSmallRead)
+	if t.typ == proto.IOWrite {
+		most = smallWriteMax(h, &t.dist, len(t.req))
+	}
+	for _, n := range t.shares {
+		if n > most {
+			return false
+		}
+	}
+	return true
+}
+
+// write moves all bytes to the datafiles.
+func (t *transfer) write(ctx context.Context) error {
+	end := t.end()
+	l, err := t.fs.layout(ctx, t.node)
+	if err == nil && l.stuffed && end > l.place.StripSize() {
+		l, err = t.fs.unstuff(ctx, t.node)
+	}
+	if err != nil {
+		return err
+	}
+	t.plan(l)
+	err = t.fs.shown(ctx, t.node, proto.MayWrite, func(h *proto.Header) error { return t.run(ctx, h) })
+	t.node.resized()
+	return err
+}
+
+// read moves the bytes that are there, and puts zeros where the file has holes. n is how many
+// bytes of the memory come before the end of the file.
+func (t *transfer) read(ctx context.Context) (n int64, err error) {
+	l, err := t.fs.layout(ctx, t.node)
+	if err == nil && l.stuffed && t.end() > l.place.StripSize() {
+		// Another client may have unstuffed it.
+		t.node.changed()
+		l, err = t.fs.layout(ctx, t.node)
+	}
+	if err != nil {
+		return 0, err
+	}
+	t.plan(l)
+	err = t.fs.shown(ctx, t.node, proto.MayRead, func(h *proto.Header) error { return t.run(ctx, h) })
+	if err != nil {
+		return 0, err
+	}
+	for i, want := range t.shares {
+		if t.moved[i] < want {
+			return t.short(ctx)
+		}
+	}
+	return t.mem.size, nil
+}
+
+// run does the transfer on all datafiles that have a part in it, several at once.
+func (t *transfer) run(ctx context.Context, h *proto.Header) error {
+	move := t.flow
+	if t.small(h) {
+		move = t.little
+	}
+	if len(t.shares) == 1 {
+		return move(ctx, h, 0)
+	}
+	var with []int
+	for i, n := range t.shares {
+		if n > 0 {
+			with = append(with, i)
+		}
+	}
+	return parallel(len(with), flowsMax, func(i int) error { return move(ctx, h, with[i]) })
+}
+
+// short works out where the file ends, after a read that found less than it asked for.
+func (t *transfer) short(ctx context.Context) (n int64, err error) {
+	size, err := t.size(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if n, err = t.below(size), nil; n == 0 {
+		return 0, nil
+	}
+	for i, want := range t.shares {
+		if t.moved[i] < want {
+			t.zero(i, t.moved[i], n)
+		}
+	}
+	return n, nil
+}
+
+// size is the file's: at least as far as the transfer reaches, if it is not known exactly.
+func (t *transfer) size(ctx context.Context) (int64, error) {
+	known, all := make([]int64, len(t.sizes)), true
+	for i, s := range t.sizes {
+		known[i] = max(s, 0)
+		all = all && s >= 0
+	}
+	size := t.place.Size(known)
+	if all || size >= t.end() {
+		return size, nil
+	}
+	now, err := t.fs.datafileSizes(ctx, t.datafiles)
+	if err != nil {
+		return 0, err
+	}
+	for i, s := range now {
+		// What was read was there, even if it is cut off by now.
+		known[i] = max(known[i], s)
+	}
+	return t.place.Size(known), nil
+}
+
+// below is how many bytes of the transfer come before one that is at or beyond size in the file.
+func (t *transfer) below(size int64) int64 {
+	if datatype.IsBytes(t.req) {
+		return min(max(size-t.off, 0), t.mem.size)
+	}
+	n := int64(0)
+	for r := range datatype.Regions(t.req, t.off, t.mem.size) {
+		in := min(max(size-r.Off, 0), r.Len)
+		n += in
+		if in < r.Len {
+			break
+		}
+	}
+	return n
+}
+
+// zero clears the memory of a datafile's bytes from the one numbered from on, as far as that memory is
+// below top.
+func (t *transfer) zero(datafile int, from, top int64) {
+	for p := range t.op.Pieces(datafile) {
+		skip := min(from, p.Len)
+		from -= skip
+		start, end := p.Mem+skip, min(p.Mem+p.Len, top)
+		if start < end {
+			for b := range t.mem.parts(start, end-start) {
+				clear(b)
+			}
+		}
+	}
+}
+
+// endOf is the end of n bytes from off on, or an error if no file is that long.
+func endOf(off, n int64) error {
+	switch {
+	case off < 0:
+		return proto.EINVAL
+	case n > math.MaxInt64-off:
+		return proto.EFBIG
+	}
+	return nil
+}
+
+// parallel runs do for 0 to n-1, so many at once, one of them here. It returns the first error by
+// index; all have returned then.
+func parallel(n, atOnce int, do func(i int) error) error {
+	if n == 1 {
+		return do(0)
+	}
+	var next atomic.Int64
+	var others sync.WaitGroup
+	errs := make([]error, n)
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			errs[i] = do(i)
+		}
+	}
+	for range min(n, atOnce) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
