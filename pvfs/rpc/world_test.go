@@ -44,8 +44,8 @@ func (w *world) open(listen bool) *bmi.Endpoint {
 	w.t.Helper()
 	cfg := bmi.Config{Options: map[string]any{bmitest.Name: bmitest.Options{Network: w.net}}}
 	address := w.method + "://rpc-" + rand.Text()
-	if w.method == "tcp" {
-		address = "tcp://127.0.0.1:0"
+	if w.method == "tcp" || w.method == "via+udp" {
+		address = w.method + "://127.0.0.1:0"
 	}
 	if listen {
 		cfg.Listen = []string{address}

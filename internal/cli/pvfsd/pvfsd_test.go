@@ -234,6 +234,8 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"serve -config " + single + " -dir " + made + " -key-file " + folder + "/none", "no such file"},
 		{"serve -config " + single + " -dir " + made + " -log-file " + folder + "/no/log", "no such file"},
 		{"serve -config " + single + " -dir " + made + " -workers -1", "-workers must not be negative"},
+		{"serve -config " + single + " -dir " + made + " -manage-from tcp://10.0.0.*", "begin with the method of an address of this server: mem://"},
+		{"serve -config " + single + " -dir " + made + " -manage-from mem://[", "-manage-from mem://["},
 		{"serve -config " + single + " -dir " + made + " -fs other", "no such file system"},
 		{"mkfs -config " + single + " -dir " + made, "has a store already"},
 		{"mkfs -config " + single + " -dir " + folder, "is not empty"},

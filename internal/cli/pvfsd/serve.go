@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,9 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		return fmt.Errorf("%s listens on %s: %w", p.alias, strings.Join(addresses, ", "), err)
 	}
 	defer func() { err = errors.Join(err, ep.Close()) }()
+	if err := checkPatterns(ep, opt.manage); err != nil {
+		return err
+	}
 	if len(key) == 0 && len(p.fs.Servers) > 1 && p.fs.Security.KeyFile == "" {
 		log.Warn("capabilities are not signed: whoever reaches the servers can do anything; -key-file changes that")
 	}
@@ -120,6 +124,25 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		a.farewell(p.alias, s.Stats())
 	}
 	return err
+}
+
+// checkPatterns refuses patterns of addresses that cannot fit any client.
+func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
+	for _, pattern := range patterns {
+		scheme, _, ok := strings.Cut(pattern, "://")
+		i := slices.IndexFunc(ep.Addresses(), func(a string) bool { return strings.HasPrefix(a, scheme+"://") })
+		if !ok || i < 0 {
+			return usagef("-manage-from %s: begin with the method of an address of this server: %s", pattern, strings.Join(ep.Addresses(), ", "))
+		}
+		own, err := ep.Lookup(ep.Addresses()[i])
+		if err != nil {
+			return err
+		}
+		if _, err := ep.QueryAddrRange(own, pattern); err != nil {
+			return usageError{fmt.Errorf("-manage-from %s: %w", pattern, err)}
+		}
+	}
+	return nil
 }
 
 // needStore sees to it that the folder has a store.
