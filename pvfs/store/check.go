@@ -55,7 +55,11 @@ func (c *checker) add(h proto.Handle, mend func(t *Tx) error, format string, arg
 // it could not look at everything: the database itself is damaged.
 func (s *Store) Check(repair bool) ([]Problem, error) {
 	c := &checker{types: map[proto.Handle]proto.ObjType{}, lost: map[proto.Handle]bool{}}
-	err := s.View(func(t *Tx) error {
+	err := s.checkPages()
+	if err != nil {
+		return nil, err
+	}
+	err = s.View(func(t *Tx) error {
 		c.t = t
 		c.objects()
 		c.dirs()
@@ -65,9 +69,6 @@ func (s *Store) Check(repair bool) ([]Problem, error) {
 		c.counts(s.state.Load())
 		return nil
 	})
-	if err == nil {
-		err = s.checkPages()
-	}
 	if err == nil {
 		err = s.checkFiles(c)
 	}
@@ -283,21 +284,18 @@ func (s *Store) recount() error {
 	})
 }
 
-// checkPages lets the database look at its pages. All were read by then, so it should find nothing that ends it.
+// checkPages looks at the pages of the database. Nobody writes meanwhile.
 func (s *Store) checkPages() error {
 	return guard("check", func() error {
-		tx, err := s.db.Begin(!s.opts.ReadOnly) // of a writer, so that nobody writes meanwhile
+		tx, err := s.db.Begin(!s.opts.ReadOnly)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback() // fails only after a commit
-		var errs []error
-		for err := range tx.Check() {
-			if len(errs) < 10 {
-				errs = append(errs, damaged("database: %v", err))
-			}
+		if err := walkPages(tx); err != nil {
+			return err
 		}
-		return errors.Join(errs...)
+		return checkPages(tx)
 	})
 }
 

@@ -120,14 +120,14 @@ func TestKill(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
-	rounds := 12
+	rounds := 8
 	if testing.Short() {
 		rounds = 3
 	}
 	dir := t.TempDir()
 	must := map[string]bool{} // true: must be there; false: must not; absent: never heard of
 	for round := range rounds {
-		may := run(t, dir, round*100000+round%2, 1+rng.IntN(600), must)
+		may := run(t, dir, round*100000+round%2, 1+rng.IntN(400), must)
 		inspect(t, dir, must, may)
 	}
 	assert.NotEmpty(t, must)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,6 +40,8 @@ func TestDamage(t *testing.T) {
 	filled(t, from, 120)
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
+	pages := len(bytes.TrimRight(good, "\x00"))/4096 + 1
+	good = good[:4096*pages]
 	rounds := 60
 	if testing.Short() {
 		rounds = 10
@@ -48,17 +51,17 @@ func TestDamage(t *testing.T) {
 		bad := append([]byte{}, good...)
 		switch round % 4 {
 		case 0: // a page of zeros
-			page := rng.IntN(len(bad) / 4096)
+			page := rng.IntN(pages)
 			clear(bad[4096*page : 4096*(page+1)])
 		case 1: // a page of another place
-			a, b := rng.IntN(60), rng.IntN(60)
+			a, b := rng.IntN(pages), rng.IntN(pages)
 			copy(bad[4096*a:4096*(a+1)], good[4096*b:])
 		case 2: // single bits, in what is used
 			for range 20 {
-				bad[rng.IntN(60*4096)] ^= 1 << rng.IntN(8)
+				bad[rng.IntN(len(bad))] ^= 1 << rng.IntN(8)
 			}
 		case 3: // the end is missing
-			bad = bad[:rng.IntN(60)*4096+rng.IntN(2)*100]
+			bad = bad[:rng.IntN(pages)*4096+rng.IntN(2)*100]
 		}
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))

@@ -125,7 +125,11 @@ func (t *Tx) insert(h proto.Handle, o Object) error {
 func (t *Tx) write(h proto.Handle, o *Object) error {
 	size := 64 + 8*(len(o.Datafiles)+len(o.Mirrors)+len(o.DistDir.Dirdata)) + len(o.Target)
 	key := handleKey(h)
-	return t.put(tObjects, key, seal(key, size, func(b []byte) []byte { return appendObject(b, o) }))
+	record := seal(key, size, func(b []byte) []byte { return appendObject(b, o) })
+	if len(record) > recordMax {
+		return fault("write", h, syscall.EFBIG)
+	}
+	return t.put(tObjects, key, record)
 }
 
 // Put replaces an object. ENOENT: there is none. EINVAL: it would change the type from or to datafile or dirdata.
@@ -253,12 +257,12 @@ func (t *Tx) Record(key string) ([]byte, error) {
 	return bytes.Clone(body), err
 }
 
-// SetRecord sets such a record; a nil value removes it. EINVAL: the key is empty or over 255 bytes.
+// SetRecord sets such a record; a nil value removes it. EINVAL: the key is empty or over 255 bytes, or the value over 1 MiB.
 func (t *Tx) SetRecord(key string, value []byte) error {
 	if err := t.mayWrite(); err != nil {
 		return err
 	}
-	if key == "" || len(key) > proto.MaxName {
+	if key == "" || len(key) > proto.MaxName || len(value) > recordMax-recordFrame {
 		return faultName("record", 0, key, syscall.EINVAL)
 	}
 	if value == nil {
@@ -293,11 +297,18 @@ func (t *Tx) PoolPut(pool string, handles ...proto.Handle) error {
 	if !validName(pool) {
 		return faultName("pool", 0, pool, syscall.EINVAL)
 	}
+	added := 0
 	for _, h := range handles {
-		if err := t.put(tPools, poolKey(pool, h), []byte{}); err != nil {
+		key := poolKey(pool, h)
+		if t.table(tPools).Get(key) != nil {
+			continue
+		}
+		if err := t.put(tPools, key, []byte{}); err != nil {
 			return err
 		}
+		added++
 	}
+	t.countPool(pool, added)
 	return nil
 }
 
@@ -318,13 +329,16 @@ func (t *Tx) PoolTake(pool string, n int) ([]proto.Handle, error) {
 			return nil, err
 		}
 	}
+	t.countPool(pool, -len(handles))
 	return handles, nil
 }
 
-// PoolLen returns how many a pool has.
-func (t *Tx) PoolLen(pool string) (n int, err error) {
-	t.poolWalk(pool, func(proto.Handle) bool { n++; return true })
-	return n, nil
+// PoolLen returns how many a pool has. It takes no time, however many.
+func (t *Tx) PoolLen(pool string) (int, error) {
+	if t.w == nil {
+		return t.s.state.Load().pools[pool], nil
+	}
+	return t.w.state.pools[pool], nil
 }
 
 func (t *Tx) poolWalk(pool string, f func(proto.Handle) bool) {

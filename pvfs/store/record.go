@@ -17,6 +17,9 @@ const recordVersion = 1
 // A record is its version, the body and a checksum over key, version and body.
 const recordFrame = 1 + 4
 
+// recordMax is the size of the largest record there may be, bytes. Whatever is larger is damage.
+const recordMax = 1 << 20
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // seal makes a record of the body that build appends.
@@ -29,7 +32,7 @@ func seal(key []byte, size int, build func(b []byte) []byte) []byte {
 
 // unseal checks a record and returns its body, which is a view.
 func unseal(key, record []byte) ([]byte, error) {
-	if len(record) < recordFrame {
+	if len(record) < recordFrame || len(record) > recordMax {
 		return nil, damaged("record %x of %d bytes", key, len(record))
 	}
 	body := record[:len(record)-4]

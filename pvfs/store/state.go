@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"syscall"
@@ -30,7 +31,8 @@ const typesMax = 6
 type state struct {
 	objects [typesMax]int64
 	entries int64
-	ranges  []handleRange // those of a space from the highest to the lowest
+	ranges  []handleRange  // those of a space from the highest to the lowest
+	pools   map[string]int // handles in each; not kept but counted by Open. It is never changed, but replaced.
 }
 
 // handleRange is a range of handles that new objects take, from the last to the first. Handles that are
@@ -139,6 +141,16 @@ func (t *Tx) count(h proto.Handle, typ proto.ObjType, delta int64) {
 	}
 	add(delta)
 	t.w.undo = append(t.w.undo, func() { add(-delta) })
+}
+
+// countPool keeps account of a pool's handles.
+func (t *Tx) countPool(pool string, delta int) {
+	was := t.w.state.pools
+	t.w.undo = append(t.w.undo, func() { t.w.state.pools = was })
+	now := make(map[string]int, len(was)+1)
+	maps.Copy(now, was)
+	now[pool] += delta
+	t.w.state.pools = now
 }
 
 // allocate takes a new handle. It stays taken if the update fails.

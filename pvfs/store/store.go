@@ -88,6 +88,7 @@ type Store struct {
 	leading bool
 	closed  bool
 	broken  error          // why there can be no more updates
+	stuck   bool           // a transaction did not end, and the database cannot be closed
 	buried  []proto.Handle // datafiles whose bytes are removed; their marks go with the next group
 
 	stop chan struct{}
@@ -95,7 +96,8 @@ type Store struct {
 }
 
 // Open opens the store in dir, and makes it if there is none and opts.ReadOnly is not set. EBUSY:
-// another process has it open. EIO: it is damaged.
+// another process has it open. EIO: it is damaged. If only a part is, the rest can be read, and updates
+// fail with EIO.
 func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
 		dir: dir, opts: opts, clock: opts.Clock, log: opts.Log,
@@ -135,18 +137,19 @@ func (s *Store) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if !s.opts.ReadOnly {
-		err = guard("open", func() error { return s.db.Update(s.prepare) })
-		if err == nil {
-			err = syncDir(s.dir)
-		}
-	} else {
-		err = guard("open", func() error { return s.db.View(s.load) })
-	}
 	s.reserve = reserve{path: filepath.Join(s.dir, reserveName)}
 	s.files = newFiles(filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
-	if err == nil && !s.opts.ReadOnly {
-		err = s.buryOld()
+	wrong := s.verify()
+	if wrong != nil {
+		s.log.Error("store: the database is damaged: it can only be read", "dir", s.dir, "err", wrong)
+		s.broken = fmt.Errorf("store: no changes, the database is damaged: %w", wrong)
+	}
+	if wrong != nil || s.opts.ReadOnly {
+		err = guard("open", func() error { return s.db.View(s.load) })
+	} else if err = guard("open", func() error { return s.db.Update(s.prepare) }); err == nil {
+		if err = syncDir(s.dir); err == nil {
+			err = s.buryOld()
+		}
 	}
 	if err != nil {
 		return errors.Join(err, guard("close", s.db.Close))
@@ -219,6 +222,10 @@ func (s *Store) load(tx *bolt.Tx) error {
 	now, err := parseState(own.Get(stateKey))
 	if err != nil {
 		return err
+	}
+	now.pools = map[string]int{}
+	for pool := range (&Tx{s: s, tx: tx}).Pools() {
+		now.pools[pool]++
 	}
 	s.state.Store(&now)
 	return nil
@@ -296,8 +303,8 @@ func (s *Store) Close() error {
 	s.done.Wait()
 	err := s.Sync()
 	s.files.close()
-	if broken != nil {
-		return broken // a transaction may be stuck, and with it the database
+	if s.stuck {
+		return broken
 	}
 	return errors.Join(err, guard("close", s.db.Close))
 }

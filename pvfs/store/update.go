@@ -204,6 +204,7 @@ func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
 	if worse != nil {
 		s.queueMu.Lock()
 		s.broken = fmt.Errorf("store: no changes until it is opened again: %w", worse)
+		s.stuck = true
 		s.queueMu.Unlock()
 		s.log.Error("store: no more changes", "err", worse)
 	}
