@@ -37,6 +37,13 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	if f.hasFS && f.fs != s.fs.ID {
 		return nil, nil, proto.EINVAL
 	}
+	q := &query{ctx: ctx, peer: peer, header: h, req: req}
+	if err := s.checkCapability(q); err != nil {
+		return nil, nil, err
+	}
+	if q.fromServer() {
+		from = "" // what is said of clients is not meant for servers
+	}
 	if op.changes != nil && op.changes(req) {
 		if !op.manages && s.admin.mode.Load() == modeAdmin {
 			return nil, nil, proto.EAGAIN
@@ -45,14 +52,10 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 			return nil, nil, proto.EROFS
 		}
 	}
-	q := &query{ctx: ctx, peer: peer, header: h, req: req}
 	if f.cred != nil {
 		if err := s.identify(q, f.cred, from); err != nil {
 			return nil, nil, err
 		}
-	}
-	if err := s.checkCapability(q); err != nil {
-		return nil, nil, err
 	}
 	return q, op, nil
 }
@@ -75,10 +78,11 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 		return proto.EINVAL
 	}
 	q.who = identity{c.User, c.Groups}
+	s.admin.users.note(c.User, s.clock())
 	e := &s.fs.Export
 	rootly := c.User == 0 || c.Groups[0] == 0
 	switch {
-	case from == "":
+	case from == "": // not from a client
 		return nil
 	case e.AllSquash.Match(from):
 	case rootly && e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from):

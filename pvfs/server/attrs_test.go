@@ -323,6 +323,15 @@ func TestDirectoryHints(t *testing.T) {
 	require.NoError(t, err)
 	a, err := u.attr(d, proto.AttrMetafile)
 	require.NoError(t, err)
+	sub, err := u.mkdir(d, "sub", 0o755)
+	require.NoError(t, err)
+	inherit := &proto.SetEattrReq{Handle: sub, FS: u.fs(), Keys: []string{"user.pvfs2.num_dfiles"}, Values: [][]byte{[]byte("4\x00")}}
+	_, err = u.to(sub, u.header(d), inherit)
+	require.NoError(t, err, "with the parent's capability, as stock clients do")
+	_, err = u.to(sub, u.header(d), inherit)
+	require.Equal(t, proto.EEXIST, err, "once")
+	_, err = u.to(sub, u.header(c.FS.Root), inherit)
+	require.Equal(t, proto.EACCES, err)
 	require.Equal(t, proto.DirHint{Datafiles: 4, DistName: "basic_dist"}, proto.DirHint{Datafiles: a.Hint.Datafiles, DistName: a.Hint.DistName, Layout: a.Hint.Layout})
 }
 

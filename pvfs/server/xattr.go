@@ -119,8 +119,12 @@ func readXattrs(tx *store.Tx, h proto.Handle, o *store.Object, names []string, s
 
 // setEattr sets extended attributes, all or none.
 func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp, error) {
+	mode := store.XattrMode(req.Flags)
 	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
-		return nil, err
+		if !s.inherits(q, req) {
+			return nil, err
+		}
+		mode = store.XattrCreate
 	}
 	n := len(req.Keys)
 	if n < 1 || n > proto.MaxXattrs || len(req.Values) != n || req.Flags < 0 || req.Flags > 2 {
@@ -133,7 +137,7 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 	}
 	err := s.store.Update(func(tx *store.Tx) error {
 		for i, name := range req.Keys {
-			if err := tx.SetXattr(req.Handle, name, req.Values[i], store.XattrMode(req.Flags)); err != nil {
+			if err := tx.SetXattr(req.Handle, name, req.Values[i], mode); err != nil {
 				return missing(err)
 			}
 		}
@@ -155,9 +159,31 @@ func (s *Server) changed(tx *store.Tx, h proto.Handle) error {
 	return err
 }
 
-// maySetXattr checks that a query may set extended attributes of an object. The hints of a new
-// directory are set with the capability of its parent; uid 0 alone may set those of trusted and
-// security.
+// inherits reports whether a query gives a new directory the hints of its parent: stock clients show the
+// parent's capability for that.
+func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
+	for _, name := range req.Keys {
+		switch name {
+		case "user.pvfs2.num_dfiles", "user.pvfs2.dist_name", "user.pvfs2.dist_params":
+		default:
+			return false
+		}
+	}
+	near := q.near()
+	if near == 0 || q.may(proto.MaySetAttr|proto.MayCreate, near) != nil {
+		return false
+	}
+	child := false
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		child = o.Type == proto.TypeDirectory && o.Parent == near
+		return err
+	})
+	return err == nil && child
+}
+
+// maySetXattr checks that a query may set extended attributes of an object. uid 0 alone may set those of
+// trusted and security.
 func (s *Server) maySetXattr(q *query, h proto.Handle, names []string) error {
 	rights := proto.MaySetAttr
 	for _, name := range names {
