@@ -149,13 +149,14 @@ func TestLateAnswersStandInNobodysWay(t *testing.T) {
 		g := newGate()
 		_, address, _ := w.serve(g.handle, ServerOptions{})
 		c, to := w.caller(address, Options{Timeout: 20 * time.Millisecond})
+		patient := NewCaller(c.ep, Options{})
+		defer func() { require.NoError(t, patient.Close()) }()
+		require.NoError(t, noop(patient, to)) // they are connected: what is sent now goes out at once
 		err := getConfig(context.Background(), c, to)
 		require.ErrorIs(t, err, ErrTimeout)
 		require.ErrorIs(t, err, ErrNoAnswer)
 		<-g.entered
 
-		patient := NewCaller(c.ep, Options{})
-		defer func() { require.NoError(t, patient.Close()) }()
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- getConfig(ctx, patient, to) }()

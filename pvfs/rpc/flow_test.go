@@ -147,7 +147,7 @@ func stalled(t *testing.T, w *world, address string) *bmi.Endpoint {
 func TestClientsThatStallHoldNobodyUp(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
-		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 4, Workers: 1, FlowTimeout: 300 * time.Millisecond})
+		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 4, Workers: 1})
 		for range 3 {
 			stalled(t, w, address)
 		}
@@ -156,9 +156,21 @@ func TestClientsThatStallHoldNobodyUp(t *testing.T) {
 		require.NoError(t, noop(c, to))
 		_, err := c.WriteFlow(context.Background(), &Flow{To: to, Request: ioReq(0, 1000), Total: 1000, Memory: Bytes(data)})
 		require.NoError(t, err)
+		assert.Equal(t, data, d.content())
+		soon(t, func() bool { return s.Stats().Flowing == 3 }, "those that stall are under way")
+		assert.Zero(t, s.Stats().FlowsFailed)
+	})
+}
+
+func TestFlowsThatStallEnd(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		s, address, _ := w.serve(d.handle, ServerOptions{FlowTimeout: 20 * time.Millisecond})
+		for range 3 {
+			stalled(t, w, address)
+		}
 		soon(t, func() bool { return s.Stats().Flowing == 0 }, "stalled flows end")
 		assert.Equal(t, uint64(3), s.Stats().FlowsFailed)
-		assert.Equal(t, data, d.content())
 	})
 }
 
@@ -241,7 +253,9 @@ func TestServersThatBreakTheirFlows(t *testing.T) {
 		raw := w.open(true)
 		answers, err := raw.OpenContext()
 		require.NoError(t, err)
-		c, to := w.caller(raw.Addresses()[0], Options{FlowBufferSize: 1000, FlowTimeout: 300 * time.Millisecond})
+		patient, to := w.caller(raw.Addresses()[0], Options{FlowBufferSize: 1000})
+		hasty := NewCaller(patient.ep, Options{FlowBufferSize: 1000, FlowTimeout: 20 * time.Millisecond})
+		defer func() { require.NoError(t, hasty.Close()) }()
 		response := proto.AppendResponse(nil, &proto.IOResp{Size: 5000})
 		completion := proto.AppendResponse(nil, &proto.WriteCompletionResp{Written: 4999})
 		for _, test := range []struct {
@@ -263,6 +277,10 @@ func TestServersThatBreakTheirFlows(t *testing.T) {
 			{"wrong completion", true, [][]byte{response, completion}, ErrBadAnswer},
 			{"completion of garbage", true, [][]byte{response, random(24)}, ErrBadAnswer},
 		} {
+			c := patient
+			if test.want == ErrTimeout {
+				c = hasty
+			}
 			ended := make(chan error, 1)
 			go func() {
 				f := &Flow{To: to, Request: ioReq(0, 5000), Total: 5000, Memory: Bytes(random(5000))}
@@ -289,7 +307,7 @@ func TestServersThatBreakTheirFlows(t *testing.T) {
 func TestFlowWhoseMemoryIsShort(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		d := disk{bytes: random(9000)}
-		_, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: 1000, FlowTimeout: 300 * time.Millisecond})
+		_, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: 1000})
 		c, to := w.caller(address, Options{FlowBufferSize: 1000, FlowBuffers: 2})
 		f := &Flow{To: to, Request: ioReq(0, 9000), Total: 9000, Memory: Bytes(random(4500))}
 		_, err := c.WriteFlow(context.Background(), f)
