@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"os"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -33,13 +32,6 @@ const (
 // loadKeys takes the key of the configuration, or the one this server keeps for itself.
 func (s *Server) loadKeys() error {
 	key := s.cfg.Key
-	if sec := &s.fs.Security; len(key) == 0 && sec.KeyFile != "" {
-		b, err := os.ReadFile(sec.KeyFile)
-		if err != nil {
-			return fmt.Errorf("server: the key of the file system: %w", err)
-		}
-		key = b
-	}
 	if len(key) == 0 && len(s.fs.Servers) == 1 {
 		own, err := s.ownKey()
 		if err != nil {

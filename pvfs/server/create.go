@@ -157,7 +157,8 @@ func (s *Server) placeFile(want int, req *proto.CreateReq) (servers []int, stuff
 		return ring(data, 0, want), false, nil
 	case proto.LayoutRandom:
 		shuffled := slices.Clone(data)
-		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		rng := rand.New(rand.NewPCG(s.cfg.Seed, uint64(s.next.Add(1))))
+		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		return ring(shuffled, 0, want), false, nil
 	case proto.LayoutLocal:
 		if !here {

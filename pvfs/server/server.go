@@ -34,6 +34,7 @@ type Config struct {
 	RPC   rpc.ServerOptions // sizes and times that are 0 are those of FS
 	Calls rpc.Options       // to other servers; the same
 
+	Seed  uint64           // of the choice of servers for new files; 0: from the clock
 	Clock func() time.Time // nil is time.Now
 	Log   *slog.Logger     // nil discards
 }
@@ -90,6 +91,9 @@ func New(cfg Config) (*Server, error) {
 		s.clock = time.Now
 	}
 	s.began = s.clock()
+	if s.cfg.Seed == 0 {
+		s.cfg.Seed = uint64(s.began.UnixNano())
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if err := s.loadKeys(); err != nil {
 		return nil, err
