@@ -89,11 +89,9 @@ func (t *transfer) write(ctx context.Context) error {
 func (t *transfer) read(ctx context.Context) (n int64, err error) {
 	l, err := t.fs.layout(ctx, t.node)
 	if err == nil && l.stuffed && t.end() > l.place.StripSize() {
-		// Another client may have unstuffed it.
-		t.node.changed()
-		l, err = t.fs.layout(ctx, t.node)
+		l, err = t.stillStuffed(ctx)
 	}
-	if err != nil {
+	if err != nil || t.mem.size == 0 {
 		return 0, err
 	}
 	t.plan(l)
@@ -107,6 +105,20 @@ func (t *transfer) read(ctx context.Context) (n int64, err error) {
 		}
 	}
 	return t.mem.size, nil
+}
+
+// stillStuffed asks where the bytes of a file are that was stuffed: another client may have
+// unstuffed it. If not, its size is known now, and the transfer ends there.
+func (t *transfer) stillStuffed(ctx context.Context) (layout, error) {
+	a, err := t.fs.fetch(ctx, t.node)
+	if err != nil {
+		return layout{}, err
+	}
+	l, err := layoutOf(t.node, &a)
+	if err == nil && l.stuffed && l.place.StripSize() <= math.MaxInt32 && datatype.IsBytes(t.req) {
+		t.mem = t.mem.sub(0, t.below(int64(a.StuffedSize)))
+	}
+	return l, err
 }
 
 // run does the transfer on all datafiles that have a part in it, several at once.

@@ -20,6 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
 // mounted starts servers and mounts their file system, so often.
@@ -396,4 +397,28 @@ func TestFileRules(t *testing.T) {
 	_, err = dir.Read(b)
 	require.ErrorIs(t, err, proto.EISDIR)
 	require.NoError(t, dir.Close())
+}
+
+// TestServerAway: an I/O on a server that does not run fails, and works again when it does.
+func TestServerAway(t *testing.T) {
+	c, mounts := mounted(t, pvfstest.Options{Config: smallFlows, Method: pvfstest.TCP}, 1)
+	ctx := context.Background()
+	f, err := mounts[0].OpenStriped(ctx, "/away", os.O_RDWR|os.O_CREATE, 0o644, client.Striping{Dist: dists[2]})
+	require.NoError(t, err)
+	data := pattern(rand.New(rand.NewPCG(5, 5)), 100_000)
+	_, err = f.WriteAt(data, 0)
+	require.NoError(t, err)
+	c.Stop(1)
+	got := make([]byte, len(data))
+	_, err = f.ReadAt(got, 0)
+	require.ErrorIs(t, err, rpc.ErrNotSent)
+	_, err = f.WriteAt(data, 0)
+	require.Error(t, err)
+	c.Start(1)
+	_, err = f.WriteAt(data[:50_000], 50_000)
+	require.NoError(t, err)
+	n, err := f.ReadAt(got, 0)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(append(data[:50_000:50_000], data[:50_000]...), got[:n]))
+	require.NoError(t, f.Close())
 }

@@ -62,6 +62,9 @@ func (m *memory) of(pieces iter.Seq[datatype.Piece]) iter.Seq[[]byte] {
 
 // sub is a part of the memory.
 func (m *memory) sub(off, n int64) memory {
+	if n == m.size {
+		return *m
+	}
 	if m.ends == nil {
 		return memoryOf(m.bufs[0][off : off+n])
 	}
