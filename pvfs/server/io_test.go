@@ -173,6 +173,20 @@ func TestIOErrors(t *testing.T) {
 	require.Equal(t, []byte("hello"), f.read(0, 10), "nothing was written")
 }
 
+// TestFlowTooFar writes where no file can reach: the client gets the error after its data, and may go on.
+func TestFlowTooFar(t *testing.T) {
+	k := newKit(t, pvfstest.Options{Servers: 1, Config: smallFlows})
+	f := k.create(0, 1, stripe.Default(proto.DistBasic))
+	f.write(0, []byte("hello"))
+	data := pattern(100000, 1)
+	_, err := f.flow(f.op(math.MaxInt64-200000, len(data)), data, proto.IOWrite)
+	var status proto.Status
+	require.ErrorAs(t, err, &status)
+	require.Contains(t, []proto.Status{proto.EFBIG, proto.EINVAL}, status)
+	require.Equal(t, []byte("hello"), f.read(0, 100))
+	require.Empty(t, f.read(math.MaxInt64-200000, 100))
+}
+
 func TestRemovedDatafile(t *testing.T) {
 	k := newKit(t, pvfstest.Options{})
 	f := k.create(0, 2, stripe.Default(proto.DistStripe))

@@ -35,7 +35,7 @@ type peer struct {
 	best      atomic.Int32 // index of the address that answered last
 }
 
-// openPeers makes calls to other servers possible.
+// openPeers makes calls to other servers possible, and begins to take samples of the counters.
 func (s *Server) openPeers(ep *bmi.Endpoint) {
 	opt := s.cfg.Calls
 	if opt.Timeout == 0 {
@@ -53,6 +53,7 @@ func (s *Server) openPeers(ep *bmi.Endpoint) {
 		p.at[i].addresses = srv.Addresses()
 	}
 	p.ep, p.caller = ep, rpc.NewCaller(ep, opt)
+	s.work.Go(s.samplePerf)
 }
 
 // closePeers ends calls under way and refuses others.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -17,6 +18,9 @@ const (
 	poolBatch = 512 // of later ones
 	poolLow   = 128 // below which another is fetched in the background
 	poolLoad  = proto.MaxHandles
+
+	// fetchTimeMax bounds a fetch. A server that stops waits for it, so that what others made is kept.
+	fetchTimeMax = 10 * time.Second
 )
 
 // errPoolEmpty: the pools of some servers have too few handles; fill them and try again.
@@ -189,8 +193,10 @@ func (s *Server) fetchDatafiles(server, count int) error {
 		FS: s.fs.ID, Type: proto.TypeDatafile, Count: uint32(min(count, poolLoad)),
 		Extents: s.fs.Servers[server].Data,
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), fetchTimeMax)
+	defer cancel()
 	var resp proto.BatchCreateResp
-	if err := s.call(s.ctx, server, &proto.Header{Capability: s.serverCapability()}, req, &resp); err != nil {
+	if err := s.call(ctx, server, &proto.Header{Capability: s.serverCapability()}, req, &resp); err != nil {
 		return err
 	}
 	for _, h := range resp.Handles {
