@@ -163,7 +163,7 @@ var moreAccessCases = Cases{
 		c.holds("f", text(1, 10))
 		e.denied(c.try("f", os.O_WRONLY, 0))
 	}),
-	one("AccessOfNewFileByItsMaker", func(e *Env) {
+	{"AccessOfNewFileByItsMaker", []Ability{RightsOfOpen}, func(e *Env) {
 		// The mode is for later: who creates a file may write it whatever it says.
 		a := e.as(userA)
 		f := a.open("f", os.O_RDWR|os.O_CREATE, 0o400)
@@ -171,7 +171,7 @@ var moreAccessCases = Cases{
 		require.NoError(e, f.Close())
 		a.holds("f", text(1, 10))
 		e.denied(a.try("f", os.O_WRONLY, 0))
-	}),
+	}},
 	{"AccessKeptByHandle", []Ability{RightsOfOpen}, func(e *Env) {
 		a := e.as(userA)
 		a.put("f", text(1, 10))

@@ -256,12 +256,20 @@ func (a *actor) list(name string) []string {
 	return names
 }
 
-// text is data of n bytes in which every eight tell where they are, and the seed.
+// textBlock is how many bytes of a text tell their place together.
+const textBlock = 32
+
+// text is data of n bytes, in which every textBlock tell where they are, and the seed.
 func text(seed uint64, n int) []byte {
-	out := make([]byte, n+8)
-	for i := 0; i < n; i += 8 {
+	out := make([]byte, n+textBlock)
+	var block [textBlock]byte
+	for i := range block {
+		block[i] = byte(seed) ^ byte(i*7) | 1
+	}
+	for i := 0; i < n; i += textBlock {
 		v := (uint64(i) + seed<<40 + 1) * 0x9e3779b97f4a7c15
-		binary.LittleEndian.PutUint64(out[i:], v|0x0101010101010101)
+		binary.LittleEndian.PutUint64(block[:], v|0x0101010101010101)
+		copy(out[i:], block[:])
 	}
 	return out[:n]
 }

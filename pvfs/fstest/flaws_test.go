@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
@@ -224,6 +225,14 @@ var caught = []struct {
 	{listsFewXattrs, "XattrsMany XattrsOfLongKeys"},
 }
 
+// enough is all, or a part where the race detector makes each take ten times as long.
+func enough() fstest.Cases {
+	if race.Enabled {
+		return fstest.All.Share(0, 10)
+	}
+	return fstest.All
+}
+
 // fails runs a case with a flaw.
 func fails(c fstest.Case, f flaw) *recorder {
 	r := &recorder{name: c.Name}
@@ -234,7 +243,7 @@ func fails(c fstest.Case, f flaw) *recorder {
 // TestFlawlessPasses: without a flaw, the flawed model is a model, so what the suite reports
 // below is due to the flaws.
 func TestFlawlessPasses(t *testing.T) {
-	fstest.Run(t, func(fstest.T) *fstest.Subject { return &fstest.Subject{As: flawed(none)} })
+	fstest.RunCases(t, enough(), func(fstest.T) *fstest.Subject { return &fstest.Subject{As: flawed(none)} })
 }
 
 // TestFlawsAreReported: the suite sees every planted bug.
@@ -258,7 +267,7 @@ func TestFlawsAreReported(t *testing.T) {
 // TestEveryCaseCanFail: there is a planted bug for each case.
 func TestEveryCaseCanFail(t *testing.T) {
 	likely := []flaw{mixesErrors, losesWrites, listsTwice, removesNothing, everythingIsAFile, everybodyIsRoot, readsZeros, ignoresMode, cutsTargets}
-	for _, c := range fstest.All {
+	for _, c := range enough() {
 		failed := false
 		try := likely
 		for _, known := range caught {

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
@@ -18,7 +17,7 @@ func TestRandomSeesFlaws(t *testing.T) {
 	for _, f := range []flaw{losesStripBorder, forgetsToReplace, everybodyReads, listsTwice, removesFull, ignoresMode} {
 		t.Run(string(f), func(t *testing.T) {
 			found := 0
-			for _, seed := range append(sim.Seeds(t), 101, 102, 103, 104, 105) {
+			for seed := range uint64(100) {
 				r := &recorder{name: fmt.Sprint("seed ", seed)}
 				r.run(func() {
 					s := &fstest.Subject{As: flawed(f), Steps: 150}

@@ -68,11 +68,12 @@ func draw(rng *rand.Rand, steps int, lacks map[Ability]string) []op {
 			name: drawName(rng), other: drawName(rng), slot: rng.IntN(slots),
 			off: drawOffset(rng), size: drawSize(rng), number: rng.Uint64() % (1 << 20),
 		}
-		if dots := rng.IntN(20); dots < 2 && slices.Contains(takeDots, o.verb) {
-			o.name += []string{"/.", "/.."}[dots]
-		}
 		if _, no := lacks[Users]; !no && rng.IntN(4) == 0 {
 			o.user = 1 + rng.IntN(len(randomUsers)-1)
+		}
+		// Users who may not search the directory that dots are of find them or not.
+		if dots := rng.IntN(20); dots < 2 && o.user == 0 && slices.Contains(takeDots, o.verb) {
+			o.name += []string{"/.", "/.."}[dots]
 		}
 		ops = append(ops, o)
 	}
@@ -81,7 +82,7 @@ func draw(rng *rand.Rand, steps int, lacks map[Ability]string) []op {
 
 // takeDots are operations whose names may end with dots. Links never lead up, so that all of it stays within
 // the directory of the run.
-var takeDots = []string{"put", "get", "stat", "lstat", "readdir", "truncate", "chmod"}
+var takeDots = []string{"get", "stat", "lstat", "readdir", "truncate", "chmod"}
 
 // verbsOf lists each operation as often as its weight.
 func verbsOf(lacks map[Ability]string) []string {
@@ -294,7 +295,11 @@ func (p *player) handle(o op) string {
 		}
 		return outcome(err) + digest(data[:n])
 	case "cut":
-		return outcome(f.Truncate(o.off))
+		err := f.Truncate(o.off)
+		if errors.Is(err, syscall.EINVAL) {
+			err = syscall.EBADF // POSIX has either for a file that is not open for writing
+		}
+		return outcome(err)
 	}
 	p.open[o.slot] = nil
 	return outcome(f.Close())

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
@@ -14,7 +15,13 @@ func model(fstest.T) *fstest.Subject {
 }
 
 // TestModelPasses: the oracle is a file system.
-func TestModelPasses(t *testing.T) { fstest.Run(t, model) }
+func TestModelPasses(t *testing.T) {
+	cases := fstest.All
+	if race.Enabled {
+		cases = cases.Share(1, 3)
+	}
+	fstest.RunCases(t, cases, model)
+}
 
 func TestNamesAreUnique(t *testing.T) {
 	seen := make(map[string]bool)

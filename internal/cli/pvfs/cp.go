@@ -258,7 +258,8 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 		return j.from.about(j.src, err)
 	}
 	defer func() { _ = in.Close() }()
-	out, err := j.to.create(j.dst.path, j.info.Mode().Perm())
+	// It can be written only if its mode says so, also by who makes it.
+	out, err := j.to.create(j.dst.path, j.info.Mode().Perm()|0o600)
 	if err != nil {
 		return j.to.about(j.dst, err)
 	}
@@ -282,7 +283,11 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 
 // finish gives a copy the attributes it is to have in the end.
 func (c *copier) finish(j copyJob) error {
-	if j.info.IsDir() && j.info.Mode().Perm()&0o700 != 0o700 {
+	needed := fs.FileMode(0o600)
+	if j.info.IsDir() {
+		needed = 0o700
+	}
+	if j.info.Mode().Perm()&needed != needed {
 		if err := j.to.chmod(j.dst.path, j.info.Mode().Perm()); err != nil {
 			return j.to.about(j.dst, err)
 		}

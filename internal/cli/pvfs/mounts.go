@@ -39,7 +39,7 @@ func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 	if fs, ok := a.mounts[source]; ok {
 		return fs, nil
 	}
-	opt := client.Options{}
+	opt := a.mount
 	if a.userFlag != "" {
 		id, err := parseUser(a.userFlag)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
 // App is the surroundings of a command: what it reads and writes.
@@ -28,6 +29,7 @@ type App struct {
 	// Of the command that runs.
 	fsFlag, userFlag string
 	mounts           mounts
+	mount            client.Options
 }
 
 // Main runs the command with the arguments behind its name, and gives the code to exit with.

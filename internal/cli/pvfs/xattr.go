@@ -24,8 +24,9 @@ func (a *App) xattrCommand() *cobra.Command {
 "user.". A value may have up to 8192 bytes.
 
 ` + exitHelp,
-		Args: cobra.ArbitraryArgs,
-		RunE: unknownCommand,
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs,
+		RunE:                       unknownCommand,
 	}
 	cmd.AddCommand(a.xattrListCommand(), a.xattrGetCommand(), a.xattrSetCommand(), a.xattrRemoveCommand())
 	for _, sub := range cmd.Commands() {
@@ -35,29 +36,37 @@ func (a *App) xattrCommand() *cobra.Command {
 }
 
 func (a *App) xattrListCommand() *cobra.Command {
-	var values bool
+	var values, all bool
 	cmd := &cobra.Command{
 		Use:   "list NAME...",
 		Short: "List the keys of an object",
 		Args:  between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
-				keys, err := t.fs.ListXattr(ctx, p.path)
-				if err != nil {
-					return err
-				}
-				slices.Sort(keys)
-				for _, key := range keys {
-					if err := a.printXattr(ctx, t, p, key, values); err != nil {
-						return err
-					}
-				}
-				return nil
+				return a.listXattrs(ctx, t, p, values, all)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&values, "values", false, "print values, too")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also those of the file system itself, which begin with system.")
 	return cmd
+}
+
+func (a *App) listXattrs(ctx context.Context, t remoteTree, p place, values, all bool) error {
+	keys, err := t.fs.ListXattr(ctx, p.path)
+	if err != nil {
+		return err
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if strings.HasPrefix(key, "system.") && !all {
+			continue
+		}
+		if err := a.printXattr(ctx, t, p, key, values); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *App) printXattr(ctx context.Context, t remoteTree, p place, key string, values bool) error {

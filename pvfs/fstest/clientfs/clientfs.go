@@ -16,7 +16,8 @@ import (
 
 // Lacks are the abilities that the protocol does not have, and why.
 var Lacks = map[fstest.Ability]string{
-	fstest.Unlinked: "the protocol has no open files, so bytes go with the name",
+	fstest.Unlinked:     "the protocol has no open files, so bytes go with the name",
+	fstest.RightsOfOpen: "a capability goes with every request, and servers issue it by the mode there is",
 }
 
 // New is the file system that a client has mounted, below one of its directories.

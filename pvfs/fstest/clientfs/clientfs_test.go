@@ -2,6 +2,7 @@ package clientfs_test
 
 import (
 	"context"
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,21 +30,22 @@ func subject(t *testing.T, opts pvfstest.Options) *fstest.Subject {
 	return &fstest.Subject{As: clientfs.New(mounted(t, opts), "/"), Lacks: clientfs.Lacks}
 }
 
-// TestBehaviour runs every case over memory, and a share of them over each method on top: what
-// differs there is how messages go, which the methods' own suites are about.
-func TestBehaviour(t *testing.T) {
-	parts := 1
+var parts = flag.Int("fstest.parts", defaultParts(), "run each so manieth case only; 1 runs all")
+
+// defaultParts keeps the run short where all of it would take minutes.
+func defaultParts() int {
 	if race.Enabled {
-		parts = 4
+		return 16
 	}
+	return 4
+}
+
+// TestBehaviour runs a part of the cases over each method, another one each.
+func TestBehaviour(t *testing.T) {
 	for i, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
 			s := subject(t, pvfstest.Options{Method: method})
-			share := parts
-			if method != pvfstest.Memory {
-				share *= 4
-			}
-			fstest.RunCases(t, fstest.All.Share(i, share), func(fstest.T) *fstest.Subject { return s })
+			fstest.RunCases(t, fstest.All.Share(i, *parts), func(fstest.T) *fstest.Subject { return s })
 		})
 	}
 }
