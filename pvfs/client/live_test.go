@@ -1,0 +1,205 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+)
+
+var ctx = context.Background()
+
+// mount mounts what a cluster serves.
+func mount(t testing.TB, c *pvfstest.Cluster, opt client.Options) *client.FS {
+	t.Helper()
+	opt.Endpoint = c.Endpoint()
+	opt.User = &client.Identity{UID: 0, Groups: []uint32{0}}
+	f, err := client.Mount(ctx, c.Source(), opt)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func write(t testing.TB, f *client.FS, name, text string) {
+	t.Helper()
+	file, err := f.Create(ctx, name)
+	require.NoError(t, err)
+	_, err = file.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+}
+
+func TestIsAnFS(t *testing.T) {
+	f := mount(t, pvfstest.Start(t, pvfstest.Options{}), client.Options{})
+	write(t, f, "hello.txt", "hello")
+	write(t, f, "empty", "")
+	require.NoError(t, f.MkdirAll(ctx, "a/b/c", 0o755))
+	write(t, f, "a/b/c/long", strings.Repeat("0123456789", 200))
+	require.NoError(t, f.Symlink(ctx, "b/c/long", "a/link"))
+	for i := range 20 {
+		write(t, f, fmt.Sprintf("a/b/f%02d", i), fmt.Sprint(i))
+	}
+	require.NoError(t, fstest.TestFS(f, "hello.txt", "empty", "a/b/c/long", "a/link", "a/b/f19"))
+	sub, err := fs.Sub(f, "a/b")
+	require.NoError(t, err)
+	text, err := fs.ReadFile(sub, "f07")
+	require.NoError(t, err)
+	assert.Equal(t, "7", string(text))
+
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = fs.ReadFile(f.WithContext(stopped), "hello.txt")
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestSources(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{})
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	opt := client.Options{Endpoint: c.Endpoint(), RetryLimit: -1}
+	name := c.FS.Name
+	for _, source := range []string{
+		c.Source(),
+		c.Address(1) + "/" + name,
+		c.Address(0) + "/" + name + "," + c.Address(1) + "/" + name,
+		c.Source() + " /mnt pvfs2 defaults 0 0",
+		file("fs.conf", c.FS.Text),
+		file("pvfs2tab", "# a comment\n"+c.Source()+" /mnt pvfs2 defaults 0 0\n"),
+	} {
+		f, err := client.Mount(ctx, source, opt)
+		require.NoError(t, err, source)
+		assert.Equal(t, name, f.Name())
+		for _, err := range f.Ping(ctx) {
+			assert.NoError(t, err)
+		}
+		require.NoError(t, f.Close())
+		_, err = f.StatCtx(ctx, "/x")
+		assert.Error(t, err)
+	}
+	for source, want := range map[string]error{
+		c.Address(0) + "/other":          fs.ErrNotExist,
+		filepath.Join(dir, "nothing"):    fs.ErrNotExist,
+		"mem://nobody-listens/" + name:   nil,
+		"nomethod://somewhere/" + name:   nil,
+		"tcp://127.0.0.1:1":              nil,
+		file("none", "# nothing here\n"): nil,
+	} {
+		_, err := client.Mount(ctx, source, opt)
+		require.Error(t, err, source)
+		assert.Contains(t, err.Error(), "cannot mount", source)
+		if want != nil {
+			assert.ErrorIs(t, err, want, source)
+		}
+	}
+}
+
+func TestTwoClients(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{})
+	never := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
+	one, two := mount(t, c, never), mount(t, c, never)
+	write(t, one, "f", "first")
+	text, err := fs.ReadFile(two, "f")
+	require.NoError(t, err)
+	assert.Equal(t, "first", string(text))
+	require.NoError(t, two.Rename(ctx, "f", "g"))
+	_, err = one.StatCtx(ctx, "f")
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, one.Chmod(ctx, "g", 0o600))
+	info, err := two.StatCtx(ctx, "g")
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o600), info.Mode())
+}
+
+// TestDirectoryGrows: a directory is divided while several clients fill it, each with
+// attributes that are soon old.
+func TestDirectoryGrows(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 3, Config: func(g *config.GenOptions) {
+		g.DistrDir = config.DistrDir{Initial: 1, Max: 3, Split: 8}
+	}})
+	const clients, files = 3, 30
+	var all []*client.FS
+	for range clients {
+		all = append(all, mount(t, c, client.Options{}))
+	}
+	require.NoError(t, all[0].Mkdir(ctx, "d", 0o755))
+	errs := make([]error, clients)
+	var workers sync.WaitGroup
+	for i, f := range all {
+		workers.Go(func() {
+			for j := range files {
+				file, err := f.OpenFile(ctx, fmt.Sprintf("d/c%d-%02d", i, j), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+				if err == nil {
+					err = file.Close()
+				}
+				errs[i] = errors.Join(errs[i], err)
+			}
+		})
+	}
+	workers.Wait()
+	require.NoError(t, errors.Join(errs...))
+	info, err := all[1].StatCtx(ctx, "d")
+	require.NoError(t, err)
+	require.Len(t, info.Attr.DistDir.Dirdata, 3)
+	for _, f := range all {
+		names, err := f.ReadNames(ctx, "d")
+		require.NoError(t, err)
+		assert.Len(t, names, clients*files)
+	}
+	infos, err := all[2].ReadDirPlus(ctx, "d")
+	require.NoError(t, err)
+	assert.Len(t, infos, clients*files)
+	require.NoError(t, all[0].RemoveAll(ctx, "d"))
+}
+
+// TestServerRestarts: what is asked for while a server is away is done when it is back.
+func TestServerRestarts(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{})
+	f := mount(t, c, client.Options{RetryLimit: 1000, RetryDelay: 1})
+	write(t, f, "f", "text")
+	for i := range c.Len() {
+		c.Stop(i)
+		done := make(chan error, 1)
+		go func() {
+			done <- errors.Join(f.Mkdir(ctx, fmt.Sprint("d", i), 0o755), f.Chmod(ctx, "f", 0o600))
+		}()
+		c.Start(i)
+		require.NoError(t, <-done)
+	}
+	text, err := fs.ReadFile(f, "f")
+	require.NoError(t, err)
+	assert.Equal(t, "text", string(text))
+}
+
+func TestOverMethods(t *testing.T) {
+	for _, method := range []string{pvfstest.TCP, pvfstest.ViaShm} {
+		t.Run(method, func(t *testing.T) {
+			f := mount(t, pvfstest.Start(t, pvfstest.Options{Method: method}), client.Options{})
+			require.NoError(t, f.Mkdir(ctx, "d", 0o755))
+			write(t, f, "d/f", "text")
+			text, err := fs.ReadFile(f, "d/f")
+			require.NoError(t, err)
+			assert.Equal(t, "text", string(text))
+			space, err := f.StatFS(ctx)
+			require.NoError(t, err)
+			assert.Positive(t, space.Total)
+			require.NoError(t, f.RemoveAll(ctx, "d"))
+		})
+	}
+}
