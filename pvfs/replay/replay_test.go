@@ -34,11 +34,11 @@ type stage struct {
 	root proto.Handle
 }
 
-func newStage(t *testing.T, config string) *stage {
+func newStage(t *testing.T, method, config string) *stage {
 	ctx, cancel := context.WithTimeout(context.Background(), farOff)
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx}
-	s.c = pvfstest.Start(t, pvfstest.Options{Text: config})
+	s.c = pvfstest.Start(t, pvfstest.Options{Method: method, Text: config})
 	s.root = s.c.FS.Root
 	ep := s.c.Endpoint()
 	var err error
@@ -202,14 +202,41 @@ func configOf(t *testing.T, exchanges []*replay.Exchange) string {
 	return ""
 }
 
-// cutFile holds the sessions of TestCaptures.
-var cutFile = filepath.Join("testdata", "sessions.gz")
+// The cuts of what is captured.
+var (
+	cutFile    = filepath.Join("testdata", "sessions.gz")
+	spreadFile = filepath.Join("testdata", "spread.gz")
+)
+
+// update makes a cut of sessions if the test runs with -update.
+func update(t *testing.T, path string, sessions []replay.Session) {
+	t.Helper()
+	if !golden.Updating() {
+		return
+	}
+	var kept []replay.Session
+	for _, s := range sessions {
+		kept = append(kept, replay.Session{Name: s.Name, Exchanges: slices.DeleteFunc(slices.Clone(s.Exchanges), replay.Skip)})
+	}
+	var cut bytes.Buffer
+	require.NoError(t, replay.WriteCut(&cut, kept))
+	golden.Check(t, path, cut.Bytes())
+}
+
+// loadCut reads a cut.
+func loadCut(t *testing.T, path string) []replay.Session {
+	t.Helper()
+	sessions, err := replay.ReadCut(bytes.NewReader(load(t, path)))
+	require.NoError(t, err)
+	require.NotEmpty(t, sessions)
+	return sessions
+}
 
 // playAll plays the session and then, on the same servers, one operation after the other, as they were
 // captured.
-func playAll(t *testing.T, sessions []replay.Session) {
+func playAll(t *testing.T, method string, sessions []replay.Session) {
 	t.Helper()
-	s := newStage(t, configOf(t, sessions[0].Exchanges))
+	s := newStage(t, method, configOf(t, sessions[0].Exchanges))
 	for _, one := range sessions {
 		if step := between[one.Name]; step != nil {
 			step(s)
@@ -229,23 +256,15 @@ func TestCaptures(t *testing.T) {
 	for _, f := range files {
 		sessions = append(sessions, replay.Session{Name: strings.TrimSuffix(filepath.Base(f), ".pcap"), Exchanges: loadCapture(t, f)})
 	}
-	if golden.Updating() {
-		for i := range sessions {
-			sessions[i].Exchanges = slices.DeleteFunc(sessions[i].Exchanges, replay.Skip)
-		}
-		var cut bytes.Buffer
-		require.NoError(t, replay.WriteCut(&cut, sessions))
-		golden.Check(t, cutFile, cut.Bytes())
-	}
-	playAll(t, sessions)
+	update(t, cutFile, sessions)
+	playAll(t, pvfstest.Memory, sessions)
 }
 
 // TestSessions plays what is kept of the captures.
 func TestSessions(t *testing.T) {
-	sessions, err := replay.ReadCut(bytes.NewReader(load(t, cutFile)))
-	require.NoError(t, err)
-	require.NotEmpty(t, sessions)
-	playAll(t, sessions)
+	for _, method := range pvfstest.Methods {
+		t.Run(method, func(t *testing.T) { playAll(t, method, loadCut(t, cutFile)) })
+	}
 }
 
 // TestCapturedStart plays the ping of two servers that have just started. What they said to one
@@ -260,14 +279,13 @@ func TestCapturedStart(t *testing.T) {
 		get, is := req.(*proto.GetAttrReq)
 		return ofServers[x.Conn] || is && get.Mask == proto.AttrOfDirdata
 	})
-	newStage(t, configOf(t, exchanges)).play("start", exchanges)
+	newStage(t, pvfstest.Memory, configOf(t, exchanges)).play("start", exchanges)
 }
 
-// TestCapturedSpreadDirectory plays what was done with a directory on two servers.
-func TestCapturedSpreadDirectory(t *testing.T) {
-	dir := captures(t)
-	touch := loadCapture(t, dir, "distdir-2-touch12.pcap")
-	s := newStage(t, configOf(t, touch))
+// playSpread plays what was done with a directory on two servers, after making it.
+func playSpread(t *testing.T, method string, sessions []replay.Session) {
+	t.Helper()
+	s := newStage(t, method, configOf(t, sessions[0].Exchanges))
 	extents := s.c.FS.Servers[1].Meta
 	made := s.do(s.root, extents[0].First, &proto.MkdirReq{
 		FS: s.c.FS.ID, Cred: rootCred, Extents: extents, Layout: proto.Layout{Algorithm: proto.LayoutRoundRobin},
@@ -275,6 +293,25 @@ func TestCapturedSpreadDirectory(t *testing.T) {
 	}).(*proto.MkdirResp)
 	bucket := s.attr(s.root).DistDir.Dirdata[1] // where "dd" belongs
 	s.do(s.root, bucket, &proto.CrDirentReq{Cred: rootCred, Name: "dd", New: made.Handle, Dir: s.root, Dirdata: bucket, FS: s.c.FS.ID})
-	s.play("touch", touch)
-	s.play("ls", loadCapture(t, dir, "distdir-2-ls.pcap"))
+	for _, one := range sessions {
+		s.play(one.Name, one.Exchanges)
+	}
+}
+
+// TestCapturedSpread plays the captures of it. With -update it makes the cut of them.
+func TestCapturedSpread(t *testing.T) {
+	dir := captures(t)
+	var sessions []replay.Session
+	for _, name := range []string{"distdir-2-touch12", "distdir-2-ls"} {
+		sessions = append(sessions, replay.Session{Name: name, Exchanges: loadCapture(t, dir, name+".pcap")})
+	}
+	update(t, spreadFile, sessions)
+	playSpread(t, pvfstest.Memory, sessions)
+}
+
+// TestSpread plays what is kept of them.
+func TestSpread(t *testing.T) {
+	for _, method := range pvfstest.Methods {
+		t.Run(method, func(t *testing.T) { playSpread(t, method, loadCut(t, spreadFile)) })
+	}
 }
