@@ -47,14 +47,17 @@ func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp
 	if err != nil {
 		return nil, err
 	}
+	leave, err := s.enter(req.Dirdata)
+	if err != nil {
+		return nil, err
+	}
 	full := false
-	if err := func() error {
-		defer s.locks.share(req.Dirdata)()
-		return s.store.Update(func(tx *store.Tx) (err error) {
-			full, err = s.addEntry(tx, req, owner == s.me)
-			return err
-		})
-	}(); err != nil {
+	err = s.store.Update(func(tx *store.Tx) (err error) {
+		full, err = s.addEntry(tx, req, owner == s.me)
+		return err
+	})
+	leave()
+	if err != nil {
 		return nil, err
 	}
 	if full {
@@ -128,9 +131,13 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (*proto.RmDirentResp
 	if err := checkName(req.Name); err != nil {
 		return nil, err
 	}
-	defer s.locks.share(req.Dirdata)()
+	leave, err := s.enter(req.Dirdata)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	resp := &proto.RmDirentResp{}
-	err := s.store.Update(func(tx *store.Tx) error {
+	err = s.store.Update(func(tx *store.Tx) error {
 		_, err := belongs(tx, req.Dirdata, req.Name)
 		if err == nil {
 			resp.Handle, err = tx.Unlink(req.Dirdata, req.Name)
@@ -155,7 +162,11 @@ func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp
 	if err != nil {
 		return nil, err
 	}
-	defer s.locks.share(req.Dirdata)()
+	leave, err := s.enter(req.Dirdata)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	resp := &proto.ChDirentResp{}
 	err = s.store.Update(func(tx *store.Tx) error {
 		_, err := belongs(tx, req.Dirdata, req.Name)

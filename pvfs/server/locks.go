@@ -60,6 +60,34 @@ func (l *locks) share(h proto.Handle) func() {
 	return func() { o.RUnlock(); l.give(h, o) }
 }
 
+// tryAlone takes an object's lock for one, if nobody has it; nil otherwise.
+func (l *locks) tryAlone(h proto.Handle) func() {
+	o := l.take(h)
+	if !o.TryLock() {
+		l.give(h, o)
+		return nil
+	}
+	return func() { o.Unlock(); l.give(h, o) }
+}
+
+// waitersMax bounds the handlers that wait for a lock somebody has alone. There must always be some left
+// that serve other servers: the one who has the lock may be waiting for those.
+const waitersMax = 6
+
+// enter is share for a handler. EAGAIN: too many wait already.
+func (s *Server) enter(h proto.Handle) (leave func(), err error) {
+	o := s.locks.take(h)
+	if !o.TryRLock() {
+		defer s.waiters.Add(-1)
+		if s.waiters.Add(1) > waitersMax {
+			s.locks.give(h, o)
+			return nil, proto.EAGAIN
+		}
+		o.RLock()
+	}
+	return func() { o.RUnlock(); s.locks.give(h, o) }, nil
+}
+
 // alone takes an object's lock for one. The result gives it back.
 func (l *locks) alone(h proto.Handle) func() {
 	o := l.take(h)

@@ -146,7 +146,11 @@ const removePrefix = "rmdir/"
 
 // removeSpread removes a directory of several dirdata objects.
 func (s *Server) removeSpread(ctx context.Context, h proto.Handle) error {
-	defer s.removal.alone(h)()
+	leave := s.removal.tryAlone(h)
+	if leave == nil {
+		return proto.EAGAIN // somebody else removes it
+	}
+	defer leave()
 	var o store.Object
 	key := fmt.Sprintf("%s%016x", removePrefix, uint64(h))
 	if err := s.store.Update(func(tx *store.Tx) (err error) {

@@ -50,7 +50,8 @@ type Server struct {
 	began time.Time
 
 	locks   locks
-	removal locks // of directories that are being removed, by their handle
+	waiters atomic.Int32 // see enter
+	removal locks        // of directories that are being removed, by their handle
 	keys    keys
 	peers   peers
 	admin   admin
