@@ -79,7 +79,7 @@ var layerTable = []layer{
 	{"pvfs/proto", nil},
 	{"pvfs/stripe", []string{"pvfs/proto"}},
 	{"pvfs/datatype", []string{"pvfs/proto", "pvfs/stripe"}},
-	{"pvfs/config", []string{"pvfs/proto"}},
+	{"pvfs/config", []string{"pvfs/proto", "pvfs/stripe"}},
 	{"pvfs/store", []string{"pvfs/proto"}},
 	{"pvfs/rpc", []string{"bmi", "pvfs/proto", "internal/queue", "internal/buffers"}},
 	{"pvfs/server", []string{"bmi", "pvfs/rpc", "pvfs/store", "pvfs/config", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
@@ -88,6 +88,7 @@ var layerTable = []layer{
 	// What tests are made of: the suite sees no file system but its own model,
 	// and pvfstest links the methods that its servers listen on.
 	{"pvfs/fstest", []string{"internal/sim", "internal/race"}},
+	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
 
