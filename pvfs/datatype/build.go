@@ -91,5 +91,6 @@ func IsBytes(req proto.FileRequest) bool {
 		return false
 	}
 	n := &req[0]
-	return n.Element == -1 && n.Sequence == -1 && n.Offset == 0 && n.Aggregate == 1 && n.UpperBound-n.LowerBound == 1
+	return n.Element == -1 && n.Sequence == -1 && n.Committed < 0 && n.NumEreqs >= 0 && n.NumBlocks >= 0 &&
+		n.Offset == 0 && n.Aggregate == 1 && n.LowerBound == 0 && n.UpperBound == 1
 }

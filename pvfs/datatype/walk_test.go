@@ -272,6 +272,10 @@ func TestRefused(t *testing.T) {
 		require.ErrorIs(t, Check(req), ErrRequest, name)
 		require.Empty(t, slices.Collect(Regions(req, 0, 5)), name)
 	}
+	loose := Bytes()
+	loose[0].Committed = 0
+	require.ErrorIs(t, CheckIO(loose, 0, 5), ErrRequest)
+	require.Empty(t, slices.Collect(Regions(loose, 0, 5)))
 	require.ErrorIs(t, CheckIO(vector, -1, 5), ErrRequest)
 	require.ErrorIs(t, CheckIO(vector, 1, math.MaxInt64), ErrRequest)
 	require.ErrorIs(t, CheckIO(vector, math.MaxInt64-5, 5), ErrRequest)
