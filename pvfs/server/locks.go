@@ -74,12 +74,20 @@ func (l *locks) tryAlone(h proto.Handle) func() {
 // that serve other servers: the one who has the lock may be waiting for those.
 const waitersMax = 6
 
+// mayWait is how many may wait.
+func (s *Server) mayWait() int32 {
+	if n := s.cfg.RPC.Workers; n > 0 {
+		return int32(min(waitersMax, (n-1)/2))
+	}
+	return waitersMax
+}
+
 // enter is share for a handler. EAGAIN: too many wait already.
 func (s *Server) enter(h proto.Handle) (leave func(), err error) {
 	o := s.locks.take(h)
 	if !o.TryRLock() {
 		defer s.waiters.Add(-1)
-		if s.waiters.Add(1) > waitersMax {
+		if s.waiters.Add(1) > s.mayWait() {
 			s.locks.give(h, o)
 			return nil, proto.EAGAIN
 		}

@@ -29,15 +29,9 @@ var errPoolEmpty = errors.New("pvfs/server: no datafile is ready")
 // pools are the datafiles that other servers made ahead of need, by server. Their handles are
 // in the store's pools, so that one is taken in the transaction that uses it.
 type pools struct {
-	mu      sync.Mutex
-	fetches map[int]*fetch // under way
-	warm    map[int]bool   // servers whose pool was filled before: they get large batches
-}
-
-// fetch is a batch that is being fetched.
-type fetch struct {
-	done chan struct{}
-	err  error // valid after done
+	mu       sync.Mutex
+	fetching map[int]bool // servers of which a batch is being fetched
+	warm     map[int]bool // servers whose pool was filled before: they get large batches
 }
 
 // poolName is the store's name of the pool of a server's datafiles.
@@ -134,66 +128,52 @@ func (s *Server) fillPools(ctx context.Context, need map[int]int) error {
 	if err != nil {
 		return err
 	}
-	var fetches []*fetch
 	for server, is := range short {
-		if is {
-			fetches = append(fetches, s.startFetch(server))
+		if !is {
+			continue
 		}
-	}
-	for _, f := range fetches {
-		select {
-		case <-f.done:
-			if f.err != nil {
-				return f.err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		// A few for this query, by a call of its own: a handler that waits for somebody else's
+		// call would take a worker, and two servers could wait for each other so.
+		s.startFetch(server)
+		if err := s.fetchDatafiles(ctx, server, need[server]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // startFetch fetches a batch of a server's datafiles in the background, unless that is under way.
-func (s *Server) startFetch(server int) *fetch {
+func (s *Server) startFetch(server int) {
 	p := &s.peers.pools
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f := p.fetches[server]; f != nil {
-		return f
+	if p.fetching[server] || s.ctx.Err() != nil {
+		return
 	}
-	f := &fetch{done: make(chan struct{})}
-	if s.ctx.Err() != nil {
-		f.err = errNoPeers
-		close(f.done)
-		return f
+	if p.fetching == nil {
+		p.fetching, p.warm = make(map[int]bool), make(map[int]bool)
 	}
-	if p.fetches == nil {
-		p.fetches, p.warm = make(map[int]*fetch), make(map[int]bool)
-	}
-	p.fetches[server] = f
+	p.fetching[server] = true
 	count := poolFirst
 	if p.warm[server] {
 		count = poolBatch
 	}
 	s.work.Go(func() {
-		f.err = s.fetchDatafiles(server, count)
+		err := s.fetchDatafiles(s.ctx, server, count)
 		p.mu.Lock()
-		delete(p.fetches, server)
-		p.warm[server] = f.err == nil
-		p.mu.Unlock()
-		close(f.done)
+		defer p.mu.Unlock()
+		p.fetching[server], p.warm[server] = false, err == nil
 	})
-	return f
 }
 
 // fetchDatafiles has a server make datafiles and puts them into its pool. What was made but not
 // put there, because this server ended between the two, fsck finds.
-func (s *Server) fetchDatafiles(server, count int) error {
+func (s *Server) fetchDatafiles(ctx context.Context, server, count int) error {
 	req := &proto.BatchCreateReq{
 		FS: s.fs.ID, Type: proto.TypeDatafile, Count: uint32(min(count, poolLoad)),
 		Extents: s.fs.Servers[server].Data,
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), fetchTimeMax)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeMax)
 	defer cancel()
 	var resp proto.BatchCreateResp
 	if err := s.call(ctx, server, &proto.Header{Capability: s.serverCapability()}, req, &resp); err != nil {
