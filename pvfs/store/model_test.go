@@ -425,7 +425,7 @@ func randomObject(r *rand.Rand) Object {
 
 func TestModel(t *testing.T) {
 	start := rand.Uint64() >> 1
-	seeds := uint64(24)
+	seeds := uint64(10)
 	if testing.Short() {
 		seeds = 4
 	}

@@ -37,7 +37,7 @@ func TestRecordsOfObjects(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 4))
 	key := handleKey(5)
-	for range 500 {
+	for range 100 {
 		o := randomObject(rng)
 		record := seal(key, 0, func(b []byte) []byte { return appendObject(b, &o) })
 		body, err := unseal(key, record)
