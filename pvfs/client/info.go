@@ -102,16 +102,23 @@ func (i *Info) String() string { return fs.FormatFileInfo(i) }
 
 // infoOf describes an object.
 func (f *FS) infoOf(ctx context.Context, n *inode, name string) (*Info, error) {
-	a, err := f.attrsNow(ctx, n)
-	if err != nil {
-		return nil, err
+	now := f.opt.Clock()
+	a, ok := n.kept(now, f.opt.AttrTime, true)
+	size, sized := n.keptSize(now, f.opt.SizeTime)
+	var err error
+	if !ok || !sized && stuffed(&a) { // one request for both
+		if a, err = f.fetch(ctx, n); err != nil {
+			return nil, err
+		}
 	}
 	i := &Info{name: name, Handle: n.handle, Attr: a}
 	i.Attr.Capability = proto.Capability{}
 	i.Attr.Mask &^= proto.AttrCapability
 	switch a.Type {
 	case proto.TypeMetafile:
-		i.size, err = f.sizeOf(ctx, n)
+		if i.size = size; !sized || stuffed(&a) && !ok {
+			i.size, err = f.sizeBy(ctx, n, &a)
+		}
 	case proto.TypeSymlink:
 		i.size = int64(len(a.Target))
 	case proto.TypeDirectory:

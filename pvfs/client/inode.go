@@ -29,6 +29,8 @@ type inode struct {
 	sizeAt time.Time // when size was asked for; zero: it is not there
 	grants []grant
 	holds  []hold
+	// unstamped: bytes were changed since the time of modification was last set.
+	unstamped bool
 
 	// Of a directory: when its entries were changed last, which their servers know, and whether this client did
 	// so since it last set the directory's times.
@@ -90,7 +92,7 @@ func (n *inode) learn(u *user, a *proto.Attr, at time.Time, epoch uint64) {
 	n.attr.Capability = proto.Capability{}
 	n.attr.Mask &^= proto.AttrCapability
 	if stuffed(a) {
-		n.size, n.sizeAt = int64(a.StuffedSize), at
+		n.size, n.sizeAt = max(int64(a.StuffedSize), 0), at
 	}
 }
 
@@ -190,14 +192,6 @@ func (f *FS) fetch(ctx context.Context, n *inode) (proto.Attr, error) {
 // attrs are the attributes of an object, as kept or asked for.
 func (f *FS) attrs(ctx context.Context, n *inode) (proto.Attr, error) {
 	if a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false); ok {
-		return a, nil
-	}
-	return f.fetch(ctx, n)
-}
-
-// attrsNow are attributes whose times are current, too.
-func (f *FS) attrsNow(ctx context.Context, n *inode) (proto.Attr, error) {
-	if a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, true); ok {
 		return a, nil
 	}
 	return f.fetch(ctx, n)
@@ -315,32 +309,29 @@ func (f *FS) unstuff(ctx context.Context, n *inode) (layout, error) {
 	return layoutOf(n, &resp.Attr)
 }
 
-// sizeOf is the size of a file in bytes, as kept or asked for.
-func (f *FS) sizeOf(ctx context.Context, n *inode) (int64, error) {
-	if size, ok := n.keptSize(f.opt.Clock(), f.opt.SizeTime); ok {
-		return size, nil
-	}
-	return f.fetchSize(ctx, n)
-}
-
 // fetchSize asks for the size of a file.
 func (f *FS) fetchSize(ctx context.Context, n *inode) (int64, error) {
-	at := f.opt.Clock()
-	a, ok := n.kept(at, f.opt.AttrTime, false)
+	a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false)
 	if !ok || stuffed(&a) {
 		var err error
 		if a, err = f.fetch(ctx, n); err != nil {
 			return 0, err
 		}
 	}
-	l, err := layoutOf(n, &a)
+	return f.sizeBy(ctx, n, &a)
+}
+
+// sizeBy is the size of a file with attributes that were just asked for: it is in them, or the datafiles' servers
+// are asked.
+func (f *FS) sizeBy(ctx context.Context, n *inode, a *proto.Attr) (int64, error) {
+	l, err := layoutOf(n, a)
 	if err != nil {
 		return 0, err
 	}
 	if l.stuffed {
-		return int64(a.StuffedSize), nil
+		return max(int64(a.StuffedSize), 0), nil
 	}
-	epoch := n.mark()
+	epoch, at := n.mark(), f.opt.Clock()
 	sizes, err := f.datafileSizes(ctx, l.datafiles)
 	if err != nil {
 		return 0, err
@@ -360,9 +351,12 @@ func (f *FS) datafileSizes(ctx context.Context, datafiles []proto.Handle) ([]int
 	if len(resp.Sizes) != len(datafiles) || len(resp.Errors) != len(datafiles) {
 		return nil, proto.EPROTO
 	}
-	for _, s := range resp.Errors {
+	for i, s := range resp.Errors {
 		if s != proto.OK {
 			return nil, s
+		}
+		if resp.Sizes[i] < 0 {
+			return nil, proto.EPROTO
 		}
 	}
 	return resp.Sizes, nil
