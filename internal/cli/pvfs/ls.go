@@ -7,7 +7,6 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,19 +117,30 @@ func (a *App) print(ctx context.Context, fsys *client.FS, lines []line, opt lsOp
 		}
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 1, ' ', tabwriter.AlignRight)
 	who := owners{numeric: opt.numeric}
-	for _, l := range lines {
-		name := printable(l.name)
+	rows, widths := make([][4]string, len(lines)), [4]int{}
+	for i, l := range lines {
+		rows[i] = [4]string{
+			l.info.Mode().String(), who.user(l.info.Attr.Owner), who.group(l.info.Attr.Group), strconv.FormatInt(l.info.Size(), 10),
+		}
+		for c, cell := range rows[i] {
+			widths[c] = max(widths[c], len(cell))
+		}
+	}
+	for i, l := range lines {
+		name, r := printable(l.name), rows[i]
 		if l.info.Mode()&fs.ModeSymlink != 0 {
 			if target, err := fsys.ReadLinkCtx(ctx, l.path); err == nil {
 				name += " -> " + printable(target)
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t %s %s\n", l.info.Mode(), who.user(l.info.Attr.Owner), who.group(l.info.Attr.Group),
-			l.info.Size(), l.info.ModTime().Format("2006-01-02 15:04"), name)
+		_, err := fmt.Fprintf(a.Out, "%-*s %-*s %-*s %*s %s %s\n", widths[0], r[0], widths[1], r[1], widths[2], r[2], widths[3], r[3],
+			l.info.ModTime().Format("2006-01-02 15:04"), name)
+		if err != nil {
+			return err
+		}
 	}
-	return w.Flush()
+	return nil
 }
 
 // printable shows a name on one line.

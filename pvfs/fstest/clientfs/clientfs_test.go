@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/race"
-	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest/clientfs"
@@ -52,13 +51,9 @@ func TestBehaviour(t *testing.T) {
 
 // TestRandom compares with the model, over each method.
 func TestRandom(t *testing.T) {
-	for i, method := range pvfstest.Methods {
+	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
-			s := subject(t, pvfstest.Options{Method: method})
-			for _, seed := range sim.Seeds(t) {
-				s.Seeds = append(s.Seeds, seed+uint64(1000*i))
-			}
-			fstest.Random(t, func(fstest.T) *fstest.Subject { return s })
+			fstest.Random(t, func(fstest.T) *fstest.Subject { return subject(t, pvfstest.Options{Method: method}) })
 		})
 	}
 }
