@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -19,9 +18,8 @@ type File struct {
 
 	mu     sync.Mutex
 	closed bool
-	busy   int         // operations under way
-	dir    *dirStream  // of ReadDir
-	dirty  atomic.Bool // the bytes were changed, and the time of modification is not yet
+	busy   int        // operations under way
+	dir    *dirStream // of ReadDir
 
 	seek sync.Mutex // held by who uses pos
 	pos  int64
@@ -127,16 +125,25 @@ func (f *File) sync(ctx context.Context) error {
 	return f.fsys.flush(ctx, f.node)
 }
 
-// stamp gives a file whose bytes were changed its time of modification.
+// stamp gives a file whose bytes were changed its time of modification, unless somebody has set it
+// since.
 func (f *File) stamp(ctx context.Context) error {
-	if !f.dirty.Swap(false) {
+	f.node.mu.Lock()
+	unstamped := f.node.unstamped
+	f.node.mu.Unlock()
+	if !unstamped {
 		return nil
 	}
-	err := f.fsys.modified(ctx, f.node)
-	if err != nil {
-		f.dirty.Store(true)
-	}
-	return err
+	return f.fsys.modified(ctx, f.node)
+}
+
+// setUnstamped notes whether bytes were changed since the time of modification was set, and tells
+// what was known before.
+func (n *inode) setUnstamped(is bool) (was bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	was, n.unstamped = n.unstamped, is
+	return was
 }
 
 // Close ends the use of the file. Operations under way come to their end.

@@ -203,10 +203,10 @@ func (f *File) writeOut(ctx context.Context, req proto.FileRequest, mem memory, 
 		return 0, err
 	}
 	t := &transfer{fs: f.fsys, node: f.node, typ: proto.IOWrite, req: req, off: off, mem: mem}
-	f.dirty.Store(true)
+	f.node.setUnstamped(true)
 	if err := t.write(ctx); err != nil {
 		return 0, err
 	}
-	f.dirty.Store(true) // somebody may have stamped the file meanwhile
+	f.node.setUnstamped(true) // somebody may have stamped the file meanwhile
 	return mem.size, nil
 }

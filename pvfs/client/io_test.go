@@ -399,26 +399,67 @@ func TestFileRules(t *testing.T) {
 	require.NoError(t, dir.Close())
 }
 
-// TestServerAway: an I/O on a server that does not run fails, and works again when it does.
+// TestServerAway: an I/O on a server that does not run fails, others do not; and it works again
+// when the server does.
 func TestServerAway(t *testing.T) {
 	c, mounts := mounted(t, pvfstest.Options{Config: smallFlows, Method: pvfstest.TCP}, 1)
 	ctx := context.Background()
-	f, err := mounts[0].OpenStriped(ctx, "/away", os.O_RDWR|os.O_CREATE, 0o644, client.Striping{Dist: dists[2]})
+	const strip = 50_000
+	how := client.Striping{Dist: proto.Dist{Name: proto.DistStripe, StripSize: strip}}
+	f, err := mounts[0].OpenStriped(ctx, "/away", os.O_RDWR|os.O_CREATE, 0o644, how)
 	require.NoError(t, err)
-	data := pattern(rand.New(rand.NewPCG(5, 5)), 100_000)
+	data := pattern(rand.New(rand.NewPCG(5, 5)), 2*strip)
 	_, err = f.WriteAt(data, 0)
 	require.NoError(t, err)
 	c.Stop(1)
-	got := make([]byte, len(data))
-	_, err = f.ReadAt(got, 0)
-	require.ErrorIs(t, err, rpc.ErrNotSent)
-	_, err = f.WriteAt(data, 0)
-	require.Error(t, err)
+	got, failed := make([]byte, strip), 0
+	for i := range int64(2) {
+		_, err = f.ReadAt(got, i*strip)
+		_, err2 := f.WriteAt(data[i*strip:(i+1)*strip], i*strip)
+		if err != nil || err2 != nil {
+			require.ErrorIs(t, err, rpc.ErrNotSent)
+			require.ErrorIs(t, err2, rpc.ErrNotSent)
+			failed++
+		}
+	}
+	require.Equal(t, 1, failed)
 	c.Start(1)
-	_, err = f.WriteAt(data[:50_000], 50_000)
-	require.NoError(t, err)
-	n, err := f.ReadAt(got, 0)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(append(data[:50_000:50_000], data[:50_000]...), got[:n]))
+	for i := range int64(2) {
+		_, err = f.WriteAt(data[(1-i)*strip:(2-i)*strip], i*strip)
+		require.NoError(t, err)
+		_, err := f.ReadAt(got, i*strip)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(data[(1-i)*strip:(2-i)*strip], got))
+	}
 	require.NoError(t, f.Close())
+}
+
+// TestTimes: a write moves the time of modification at the latest at the end, but not one that
+// was set after it.
+func TestTimes(t *testing.T) {
+	_, mounts := mounted(t, pvfstest.Options{}, 1)
+	ctx := context.Background()
+	old := time.Unix(1_000_000_000, 0)
+	f, err := mounts[0].Create(ctx, "/times")
+	require.NoError(t, err)
+	for _, set := range []bool{true, false} {
+		require.NoError(t, mounts[0].Chtimes(ctx, "/times", old, old))
+		_, err = f.Write([]byte("x"))
+		require.NoError(t, err)
+		if set {
+			require.NoError(t, mounts[0].Chtimes(ctx, "/times", time.Time{}, old))
+		}
+		require.NoError(t, f.Sync())
+		info, err := f.Stat()
+		require.NoError(t, err)
+		require.Equal(t, set, info.ModTime().Equal(old))
+	}
+	require.NoError(t, mounts[0].Chtimes(ctx, "/times", old, old))
+	_, err = f.Write([]byte("x"))
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	info, err := mounts[0].Stat("times")
+	require.NoError(t, err)
+	require.False(t, info.ModTime().Equal(old))
+	require.Equal(t, int64(3), info.Size())
 }

@@ -15,6 +15,9 @@ type memory struct {
 }
 
 func memoryOf(bufs ...[]byte) memory {
+	if len(bufs) == 0 {
+		bufs = [][]byte{nil}
+	}
 	m := memory{bufs: bufs}
 	if len(bufs) == 1 {
 		m.size = int64(len(bufs[0]))

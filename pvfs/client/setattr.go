@@ -69,18 +69,27 @@ func (f *FS) setPath(ctx context.Context, op, name string, how manner, a proto.A
 
 // setAttr sets those attributes that the mask of a names; the server has the time of AttrCTime.
 func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
+	return f.setAttrFor(ctx, n, a, 0)
+}
+
+// setAttrFor is setAttr for who needs certain rights to the object.
+func (f *FS) setAttrFor(ctx context.Context, n *inode, a proto.Attr, need proto.OpMask) error {
 	if a.Mask == proto.AttrCTime {
 		return nil
 	}
 	if a.Mask&(proto.AttrPerm|proto.AttrUID|proto.AttrGID) != 0 {
 		f.hold(ctx, n)
 	}
-	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
+	unstamped := a.Mask&proto.AttrMTime != 0 && n.setUnstamped(false)
+	err := f.shown(ctx, n, need, func(h *proto.Header) error {
 		req := &proto.SetAttrReq{Handle: n.handle, FS: f.cfg.ID, Attr: a, Cred: f.cred()}
 		return f.call(ctx, n.handle, h, req, &proto.SetAttrResp{})
 	})
 	if err == nil && a.Mask&proto.AttrMTime != 0 {
 		n.setMoved(false)
+	}
+	if err != nil && unstamped {
+		n.setUnstamped(true)
 	}
 	if a.Mask&(proto.AttrPerm|proto.AttrUID|proto.AttrGID) == 0 {
 		n.touched()
@@ -95,5 +104,5 @@ func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
 
 // modified lets the server put its time on a file whose bytes were changed.
 func (f *FS) modified(ctx context.Context, n *inode) error {
-	return f.setAttr(ctx, n, proto.Attr{Mask: proto.AttrMTime | proto.AttrCTime})
+	return f.setAttrFor(ctx, n, proto.Attr{Mask: proto.AttrMTime | proto.AttrCTime}, proto.MayWrite)
 }
