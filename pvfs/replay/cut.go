@@ -36,7 +36,17 @@ const (
 
 var errCut = errors.New("replay: not a file of sessions")
 
-func line(n uint64) []byte { return fmt.Appendf(nil, "off=%011x\n", n*lineBytes) }
+func line(n uint64) []byte { return appendLine(nil, n) }
+
+// appendLine is fmt.Appendf(b, "off=%011x\n", n*lineBytes), for numbers below 2^40.
+func appendLine(b []byte, n uint64) []byte {
+	const digits = "0123456789abcdef"
+	b = append(b, "off=00000000000\n"...)
+	for i, v := len(b)-2, n*lineBytes; v > 0 && b[i] != '='; i, v = i-1, v>>4 {
+		b[i] = digits[v&15]
+	}
+	return b
+}
 
 // WriteCut writes sessions.
 func WriteCut(w io.Writer, sessions []Session) error {
@@ -217,7 +227,7 @@ func (c *cutReader) message() (m []byte) {
 			continue
 		}
 		for first, i := c.number(), uint64(0); i < n; i++ {
-			m = append(m, line((first+i)%(1<<40))...)
+			m = appendLine(m, (first+i)%(1<<40))
 		}
 	}
 	return m

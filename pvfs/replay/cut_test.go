@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,12 @@ func TestCut(t *testing.T) {
 	for n := range file.Len() {
 		_, err := ReadCut(bytes.NewReader(file.Bytes()[:n]))
 		require.Error(t, err)
+	}
+}
+
+func TestLine(t *testing.T) {
+	for _, n := range []uint64{0, 1, 15, 16, 0xabcdef, 1<<40 - 1} {
+		require.Equal(t, fmt.Sprintf("off=%011x\n", n*lineBytes), string(line(n)))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/golden"
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
@@ -260,9 +261,14 @@ func TestCaptures(t *testing.T) {
 	playAll(t, pvfstest.Memory, sessions)
 }
 
-// TestSessions plays what is kept of the captures.
+// TestSessions plays what is kept of the captures; under the race detector, which makes it slow, over one
+// method.
 func TestSessions(t *testing.T) {
-	for _, method := range pvfstest.Methods {
+	methods := pvfstest.Methods
+	if race.Enabled {
+		methods = methods[:1]
+	}
+	for _, method := range methods {
 		t.Run(method, func(t *testing.T) { playAll(t, method, loadCut(t, cutFile)) })
 	}
 }
