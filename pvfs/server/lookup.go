@@ -59,7 +59,7 @@ func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPa
 		}
 		var found store.Object
 		var h proto.Handle
-		if h, found, err = s.step(q.ctx, &dir, name); h == 0 {
+		if h, found, err = s.step(q.ctx, at, &dir, name); h == 0 {
 			break
 		}
 		resp.Handles = append(resp.Handles, h)
@@ -102,12 +102,12 @@ func segments(path string) ([]string, error) {
 }
 
 // step looks a name up in a directory. The object is of TypeNone if it is not here.
-func (s *Server) step(ctx context.Context, dir *store.Object, name string) (proto.Handle, store.Object, error) {
+func (s *Server) step(ctx context.Context, at proto.Handle, dir *store.Object, name string) (proto.Handle, store.Object, error) {
 	var found store.Object
 	if dir.Type != proto.TypeDirectory {
 		return 0, found, proto.ENOTDIR
 	}
-	h, err := s.find(ctx, dir, name)
+	h, err := s.find(ctx, at, dir, name)
 	if err != nil {
 		return 0, found, err
 	}
@@ -140,19 +140,19 @@ func (s *Server) mayEnter(q *query, at proto.Handle, dir *store.Object) error {
 
 // While a directory is divided a name may be on its way. So often it is looked for again.
 const (
-	findTries = 8
-	findDelay = 5 * time.Millisecond // doubled each time
+	findTries = 10
+	findDelay = 2 * time.Millisecond // doubled each time
 )
 
-// find looks a name up in the dirdata object that has it, here or on another server.
-func (s *Server) find(ctx context.Context, dir *store.Object, name string) (proto.Handle, error) {
+// find looks a name up in a directory of this server: in the dirdata object that has it, here or on
+// another server. dir is the directory as it was read last, and is read again when it was divided since.
+func (s *Server) find(ctx context.Context, at proto.Handle, dir *store.Object, name string) (proto.Handle, error) {
 	i := bucketOf(&dir.DistDir, name)
 	for try := 0; ; try++ {
 		if i < 0 || i >= len(dir.DistDir.Dirdata) {
 			return 0, proto.EIO
 		}
-		at := dir.DistDir.Dirdata[i]
-		h, moved, err := s.findIn(ctx, at, name)
+		h, moved, err := s.findIn(ctx, dir.DistDir.Dirdata[i], name)
 		if proto.StatusOf(err) != proto.EAGAIN || try == findTries {
 			return h, err
 		}
@@ -163,6 +163,13 @@ func (s *Server) find(ctx context.Context, dir *store.Object, name string) (prot
 		if !pause(ctx, findDelay<<try) {
 			return 0, ctx.Err()
 		}
+		if err := s.store.View(func(tx *store.Tx) (err error) {
+			*dir, err = tx.Get(at)
+			return err
+		}); err != nil {
+			return 0, err
+		}
+		i = bucketOf(&dir.DistDir, name)
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *Server) addLostAndFound(split int32) error {
 	}); err != nil {
 		return err
 	}
-	if _, err := s.find(s.ctx, &root, lostAndFound); err == nil || proto.StatusOf(err) != proto.ENOENT {
+	if _, err := s.find(s.ctx, s.fs.Root, &root, lostAndFound); err == nil || proto.StatusOf(err) != proto.ENOENT {
 		return err
 	}
 	var h proto.Handle
