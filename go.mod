@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/flynn/noise v1.1.0
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/schollz/progressbar/v3 v3.19.1

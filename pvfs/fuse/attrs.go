@@ -1,0 +1,218 @@
+package fuse
+
+import (
+	"context"
+	"io/fs"
+	"syscall"
+	"time"
+
+	gofs "github.com/hanwen/go-fuse/v2/fs"
+	gofuse "github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+var (
+	_ gofs.NodeGetattrer  = (*node)(nil)
+	_ gofs.NodeSetattrer  = (*node)(nil)
+	_ gofs.NodeReadlinker = (*node)(nil)
+	_ gofs.NodeStatfser   = (*node)(nil)
+)
+
+const (
+	sectorBytes = 512 // what blocks of a file are counted in
+	spaceBytes  = 4096
+	blockMax    = 4 << 20 // bytes that programs are told to write at once
+)
+
+// typeOf is the type of an object as stat has it.
+func typeOf(t proto.ObjType) uint32 {
+	switch t {
+	case proto.TypeDirectory:
+		return syscall.S_IFDIR
+	case proto.TypeSymlink:
+		return syscall.S_IFLNK
+	}
+	return syscall.S_IFREG
+}
+
+// fill describes an object to the kernel.
+func fill(out *gofuse.Attr, info *client.Info) {
+	a := &info.Attr
+	size := uint64(max(info.Size(), 0))
+	*out = gofuse.Attr{
+		Ino: uint64(info.Handle), Size: size, Blocks: (size + sectorBytes - 1) / sectorBytes,
+		Mode: typeOf(a.Type) | a.Perms&0o7777, Nlink: 1, Owner: gofuse.Owner{Uid: a.Owner, Gid: a.Group},
+		Blksize: uint32(min(max(info.BlockSize(), spaceBytes), blockMax)),
+	}
+	atime, mtime, ctime := info.AccessTime(), info.ModTime(), info.ChangeTime()
+	out.SetTimes(&atime, &mtime, &ctime)
+}
+
+// modeOf is a mode of a system call as the client takes it.
+func modeOf(bits uint32) fs.FileMode {
+	m := fs.FileMode(bits & 0o777)
+	if bits&syscall.S_ISUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	if bits&syscall.S_ISGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	return m
+}
+
+// Getattr describes the node. A file that is open is asked itself: its name may be gone.
+func (n *node) Getattr(request context.Context, h gofs.FileHandle, out *gofuse.AttrOut) syscall.Errno {
+	info, e := n.stat(request, h)
+	if e == 0 {
+		fill(&out.Attr, info)
+	}
+	return e
+}
+
+func (n *node) stat(request context.Context, h gofs.FileHandle) (*client.Info, syscall.Errno) {
+	if f, ok := h.(*file); ok {
+		ctx, end := patient(request)
+		defer end()
+		info, err := f.stat(ctx)
+		return info, errno(err)
+	}
+	c, end, e := n.begin(request)
+	if e != 0 {
+		return nil, e
+	}
+	defer end()
+	info, err := c.fs.LstatCtx(c, c.path)
+	if err != nil {
+		return nil, errno(err)
+	}
+	if uint64(info.Handle) != n.StableAttr().Ino {
+		return nil, syscall.ESTALE // another client gave the name to something else
+	}
+	return info, 0
+}
+
+// Setattr changes what is asked for: size, owner, mode, times.
+func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.SetAttrIn, out *gofuse.AttrOut) syscall.Errno {
+	if size, ok := in.GetSize(); ok {
+		if e := n.truncate(request, h, size); e != 0 {
+			return e
+		}
+	}
+	named := uint32(gofuse.FATTR_UID | gofuse.FATTR_GID | gofuse.FATTR_MODE | gofuse.FATTR_ATIME | gofuse.FATTR_MTIME)
+	if in.Valid&gofuse.FATTR_SIZE != 0 {
+		named &^= gofuse.FATTR_MTIME // it comes with the size, and servers set it anyway
+	}
+	if in.Valid&named != 0 {
+		if e := n.setNamed(request, in); e != 0 {
+			return e
+		}
+	}
+	return n.Getattr(request, h, out)
+}
+
+// truncate sets the size, by the open file if there is one.
+func (n *node) truncate(request context.Context, h gofs.FileHandle, size uint64) syscall.Errno {
+	if size > 1<<63-1 {
+		return syscall.EFBIG
+	}
+	if f, ok := h.(*file); ok && f.writable() {
+		ctx, end := patient(request)
+		defer end()
+		return errno(f.truncate(ctx, int64(size)))
+	}
+	c, end, e := n.begin(request)
+	if e != 0 {
+		return e
+	}
+	defer end()
+	return errno(c.fs.Truncate(c, c.path, int64(size)))
+}
+
+// setNamed sets what the client sets by name.
+func (n *node) setNamed(request context.Context, in *gofuse.SetAttrIn) syscall.Errno {
+	c, end, e := n.begin(request)
+	if e != 0 {
+		return e
+	}
+	defer end()
+	uid, gid := -1, -1
+	if v, ok := in.GetUID(); ok {
+		uid = int(v)
+	}
+	if v, ok := in.GetGID(); ok {
+		gid = int(v)
+	}
+	if uid >= 0 || gid >= 0 {
+		if err := c.fs.Lchown(c, c.path, uid, gid); err != nil {
+			return errno(err)
+		}
+	}
+	if mode, ok := in.GetMode(); ok {
+		if e := n.chmod(c, mode); e != 0 {
+			return e
+		}
+	}
+	var atime, mtime time.Time
+	if t, ok := in.GetATime(); ok {
+		atime = t
+	}
+	if t, ok := in.GetMTime(); ok {
+		mtime = t
+	}
+	if atime.IsZero() && mtime.IsZero() {
+		return 0
+	}
+	return errno(c.fs.Lchtimes(c, c.path, atime, mtime))
+}
+
+// chmod sets the mode. When somebody else than the owner writes to a file, the kernel takes away its
+// set-id bits in his name; servers leave that to the owner, so root does it.
+func (n *node) chmod(c *call, mode uint32) syscall.Errno {
+	if mode&syscall.S_ISVTX != 0 {
+		return syscall.EINVAL // the protocol has no such bit, and what it promises would not hold
+	}
+	if n.IsDir() || !n.m.opt.Callers || c.fs.Identity().UID == 0 {
+		return errno(c.fs.Chmod(c, c.path, modeOf(mode)))
+	}
+	info, err := c.fs.LstatCtx(c, c.path)
+	if err != nil {
+		return errno(err)
+	}
+	const ids = syscall.S_ISUID | syscall.S_ISGID
+	by, now := c.fs, info.Attr.Perms
+	if info.Attr.Owner != by.Identity().UID && mode&0o777 == now&0o777 && mode&ids&^now == 0 {
+		by = n.m.fsys
+	}
+	return errno(by.Chmod(c, c.path, modeOf(mode)))
+}
+
+// Readlink is where a symlink leads.
+func (n *node) Readlink(request context.Context) ([]byte, syscall.Errno) {
+	c, end, e := n.begin(request)
+	if e != 0 {
+		return nil, e
+	}
+	defer end()
+	target, err := c.fs.ReadLinkCtx(c, c.path)
+	return []byte(target), errno(err)
+}
+
+// Statfs tells how full the file system is.
+func (n *node) Statfs(request context.Context, out *gofuse.StatfsOut) syscall.Errno {
+	ctx, end := patient(request)
+	defer end()
+	s, err := n.m.fsys.StatFS(ctx)
+	if err != nil {
+		return errno(err)
+	}
+	*out = gofuse.StatfsOut{
+		Blocks: uint64(max(s.Total, 0)) / spaceBytes,
+		Bfree:  uint64(max(s.Available, 0)) / spaceBytes,
+		Bavail: uint64(max(s.Available, 0)) / spaceBytes,
+		Files:  s.HandlesTotal, Ffree: s.HandlesAvailable,
+		Bsize: spaceBytes, Frsize: spaceBytes, NameLen: proto.MaxName,
+	}
+	return 0
+}

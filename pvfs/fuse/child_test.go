@@ -1,0 +1,199 @@
+package fuse_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// childEnv asks a process of the test for random operations on a file: "PATH SEED STEPS". It is a process
+// of its own because memory mapped from a file must not be touched by the process that serves the file.
+const childEnv = "VIADUCT_FUSE_CHILD"
+
+const fsxMax = 300_000 // bytes of the file at most
+
+// child runs the operations and writes the sum of the bytes that the file has in the end.
+func child(spec string) int {
+	fields := strings.Fields(spec)
+	seed, _ := strconv.ParseUint(fields[1], 10, 64)
+	steps, _ := strconv.Atoi(fields[2])
+	x := &fsx{path: fields[0], rnd: rand.New(rand.NewPCG(seed, 1))}
+	if err := x.run(steps); err != nil {
+		fmt.Printf("seed %d: %v\nthe last operations:\n%s\n", seed, err, strings.Join(x.log[max(0, len(x.log)-20):], "\n"))
+		return 1
+	}
+	sum := sha256.Sum256(x.want)
+	fmt.Println(hex.EncodeToString(sum[:]))
+	return 0
+}
+
+// fsx compares a file with a slice, as the program of that name does.
+type fsx struct {
+	path string
+	rnd  *rand.Rand
+	f    *os.File
+	want []byte
+	log  []string
+}
+
+func (x *fsx) run(steps int) (err error) {
+	if err := x.open(os.O_CREATE | os.O_EXCL); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.f.Close()) }()
+	ops := []func() error{
+		x.read, x.write, x.write, x.truncate, x.mapped, x.mapped, x.append, x.sync, x.reopen,
+	}
+	for range steps {
+		if err := ops[x.rnd.IntN(len(ops))](); err != nil {
+			return err
+		}
+		info, err := x.f.Stat()
+		if err != nil || info.Size() != int64(len(x.want)) {
+			return fmt.Errorf("the size is %d, not %d (%w)", info.Size(), len(x.want), err)
+		}
+	}
+	got, err := os.ReadFile(x.path)
+	if err != nil {
+		return err
+	}
+	return x.same("all", 0, got, x.want)
+}
+
+func (x *fsx) open(flag int) (err error) {
+	x.f, err = os.OpenFile(x.path, os.O_RDWR|flag, 0o600)
+	return err
+}
+
+func (x *fsx) note(format string, args ...any) { x.log = append(x.log, fmt.Sprintf(format, args...)) }
+
+// same compares bytes of the file with those that should be there.
+func (x *fsx) same(what string, off int, got, want []byte) error {
+	if bytes.Equal(got, want) {
+		return nil
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Errorf("%s: byte %d is %d, not %d", what, off+i, got[i], want[i])
+		}
+	}
+	return fmt.Errorf("%s at %d: %d bytes, not %d", what, off, len(got), len(want))
+}
+
+// span is a region within limit.
+func (x *fsx) span(limit int) (off, n int) {
+	if limit == 0 {
+		return 0, 0
+	}
+	off = x.rnd.IntN(limit)
+	return off, min(x.rnd.IntN(70_000), limit-off)
+}
+
+func (x *fsx) bytes(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(x.rnd.Uint32())
+	}
+	return b
+}
+
+// grow makes the expected bytes at least n.
+func (x *fsx) grow(n int) {
+	if n > len(x.want) {
+		x.want = append(x.want, make([]byte, n-len(x.want))...)
+	}
+}
+
+func (x *fsx) read() error {
+	off, n := x.span(fsxMax)
+	x.note("read %d at %d", n, off)
+	b := make([]byte, n)
+	got, err := x.f.ReadAt(b, int64(off))
+	if err != nil && err != io.EOF {
+		return err
+	}
+	return x.same("read", off, b[:got], x.want[min(off, len(x.want)):min(off+n, len(x.want))])
+}
+
+func (x *fsx) write() error {
+	off, n := x.span(fsxMax)
+	x.note("write %d at %d", n, off)
+	b := x.bytes(n)
+	if n == 0 {
+		return nil
+	}
+	x.grow(off + n)
+	copy(x.want[off:], b)
+	_, err := x.f.WriteAt(b, int64(off))
+	return err
+}
+
+func (x *fsx) append() error {
+	n := min(x.rnd.IntN(20_000), fsxMax-len(x.want))
+	x.note("append %d", n)
+	f, err := os.OpenFile(x.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	b := x.bytes(n)
+	_, err = f.Write(b)
+	x.want = append(x.want, b...)
+	return errors.Join(err, f.Close())
+}
+
+func (x *fsx) truncate() error {
+	n := x.rnd.IntN(fsxMax)
+	x.note("truncate to %d", n)
+	x.grow(n)
+	x.want = x.want[:n:n]
+	if x.rnd.IntN(2) == 0 {
+		return os.Truncate(x.path, int64(n))
+	}
+	return x.f.Truncate(int64(n))
+}
+
+// mapped reads and writes through memory.
+func (x *fsx) mapped() error {
+	off, n := x.span(len(x.want))
+	if n == 0 {
+		return nil
+	}
+	x.note("map %d at %d", n, off)
+	start := off &^ (os.Getpagesize() - 1)
+	mem, err := unix.Mmap(int(x.f.Fd()), int64(start), off+n-start, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	err = x.same("mapped", off, mem[off-start:], x.want[off:off+n])
+	if x.rnd.IntN(2) == 0 {
+		b := x.bytes(n)
+		copy(mem[off-start:], b)
+		copy(x.want[off:], b)
+	}
+	if x.rnd.IntN(2) == 0 {
+		err = errors.Join(err, unix.Msync(mem, unix.MS_SYNC))
+	}
+	return errors.Join(err, unix.Munmap(mem))
+}
+
+func (x *fsx) sync() error {
+	x.note("fsync")
+	return x.f.Sync()
+}
+
+func (x *fsx) reopen() error {
+	x.note("close and open")
+	if err := x.f.Close(); err != nil {
+		return err
+	}
+	return x.open(0)
+}

@@ -1,0 +1,56 @@
+package fuse
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+const device = "/dev/fuse"
+
+// ErrUnavailable is that this machine, or this user, cannot mount.
+var ErrUnavailable = errors.New("FUSE cannot be used")
+
+// Available is nil if New may work: there is the kernel's device, and a right or a program to mount. Otherwise
+// it is ErrUnavailable with what is missing.
+func Available() error {
+	f, err := os.OpenFile(device, os.O_RDWR, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
+		return fmt.Errorf("%w: %s is missing; load the kernel's module (modprobe fuse), or give the container the device", ErrUnavailable, device)
+	case err != nil:
+		return fmt.Errorf("%w: %w; the container or its user may not use the device", ErrUnavailable, err)
+	}
+	f.Close()
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	for _, name := range []string{"fusermount3", "fusermount"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: fusermount3 is missing, with which users mount; it is in Debian's package fuse3", ErrUnavailable)
+}
+
+// keepToOurselves closes the device in programs that this process starts: as long as one of them has it, the mount
+// would outlive its server.
+func keepToOurselves() {
+	names, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if to, err := os.Readlink(name); err != nil || to != device {
+			continue
+		}
+		if fd, err := strconv.Atoi(filepath.Base(name)); err == nil {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}

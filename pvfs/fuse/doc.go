@@ -1,0 +1,29 @@
+// Package fuse shows a mounted client's file system to every program, as a directory: it serves
+// the kernel's FUSE requests with package client. It runs on Linux.
+//
+// New mounts and serves until Close, or until somebody unmounts the directory.
+//
+// # What is kept
+//
+// The kernel keeps attributes and names for a second (see Options), and the bytes of files while
+// they are open; beyond that the client's times apply. Writes go to the servers at once. What another
+// client changed may be seen as late as both allow.
+//
+// # Whose rights
+//
+// The kernel checks modes itself (default_permissions), and the servers do again. With Options.Callers requests
+// are made for the user and the groups of the calling process, otherwise for the client's user. A
+// file that is open is used with the rights of who opened it.
+//
+// # What differs from a local file system
+//
+// Times are whole seconds. There are no hard links, no device files and no sticky bit. A file whose name goes while it
+// is open lives until it is closed, if this mount removed it; its mode and its owner cannot be set any more. Locks are
+// the kernel's: they hold on this machine only. O_APPEND is in order on one machine only.
+//
+// # Where things are
+//
+// mount.go mounts and unmounts, device.go finds why that cannot be; caller.go says for whom a request is; node.go has what
+// all operations on names share, names.go, attrs.go and xattr.go are these operations, file.go open files, dir.go
+// open directories, errno.go errors.
+package fuse

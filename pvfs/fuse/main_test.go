@@ -1,0 +1,125 @@
+package fuse_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+)
+
+// far is a bound that nothing comes near unless it hangs.
+const far = 60 * time.Second
+
+// TestMain runs the tests, or what one of them starts as a process of its own.
+func TestMain(m *testing.M) {
+	syscall.Umask(0)
+	if spec := os.Getenv(childEnv); spec != "" {
+		os.Exit(child(spec))
+	}
+	os.Exit(m.Run())
+}
+
+// needFUSE skips a test where nothing can be mounted.
+func needFUSE(t *testing.T) {
+	t.Helper()
+	err := fuse.Available()
+	if err == nil && os.Geteuid() != 0 {
+		return // fusermount3 does it
+	}
+	if err == nil {
+		err = mayMount(t)
+	}
+	if err == nil {
+		return
+	}
+	if os.Getenv("VIADUCT_FUSE") == "must" {
+		t.Fatalf("VIADUCT_FUSE=must, but: %v", err)
+	}
+	t.Skipf("nothing can be mounted here: %v", err)
+}
+
+// mayMount tries with a file system that needs no server.
+func mayMount(t *testing.T) error {
+	dir := t.TempDir()
+	if err := syscall.Mount("viaduct", dir, "tmpfs", 0, "size=4k"); err != nil {
+		return err
+	}
+	return syscall.Unmount(dir, syscall.MNT_DETACH)
+}
+
+// A bench is servers, a client and a mount.
+type bench struct {
+	cluster *pvfstest.Cluster
+	fs      *client.FS
+	mount   *fuse.Mount
+	dir     string // where it is mounted
+	work    string // an empty directory in it
+}
+
+type setup struct {
+	cluster pvfstest.Options
+	client  client.Options
+	mount   fuse.Options
+}
+
+// start mounts a new file system. It is gone when the test ends, whatever happened.
+func start(t *testing.T, s setup) *bench {
+	t.Helper()
+	needFUSE(t)
+	b := &bench{cluster: pvfstest.Start(t, s.cluster)}
+	b.fs = b.client(t, s.client)
+	b.dir = place(t)
+	if os.Geteuid() == 0 {
+		s.mount.AllowOther, s.mount.Callers = true, true
+	}
+	var err error
+	b.mount, err = fuse.New(context.Background(), b.fs, b.dir, s.mount)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if err := b.mount.Close(); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+		if mountedOn(t, b.dir) {
+			t.Errorf("%s is still mounted: %v", b.dir, fuse.Detach(b.dir))
+		}
+	})
+	b.work = b.dir + "/work"
+	require.NoError(t, os.Mkdir(b.work, 0o777))
+	return b
+}
+
+// client is one more client of the servers.
+func (b *bench) client(t *testing.T, opt client.Options) *client.FS {
+	t.Helper()
+	opt.Seed = 1
+	f, err := client.Mount(context.Background(), b.cluster.Source(), opt)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// place is an empty directory that all users can reach.
+func place(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "viaduct-fuse-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { require.NoError(t, os.Remove(dir)) })
+	return dir
+}
+
+// mountedOn tells whether something is mounted on a directory.
+func mountedOn(t *testing.T, dir string) bool {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/mounts")
+	require.NoError(t, err)
+	return strings.Contains(string(text), " "+dir+" ")
+}

@@ -1,0 +1,249 @@
+package fuse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+)
+
+// TestRefused has what the protocol cannot do.
+func TestRefused(t *testing.T) {
+	b := start(t, setup{})
+	at := func(name string) string { return filepath.Join(b.work, name) }
+	require.NoError(t, os.WriteFile(at("f"), []byte("bytes"), 0o644))
+	require.NoError(t, os.WriteFile(at("g"), []byte("others"), 0o644))
+	assert.ErrorIs(t, os.Link(at("f"), at("h")), syscall.EPERM)
+	assert.ErrorIs(t, unix.Mkfifo(at("p"), 0o644), syscall.EPERM)
+	assert.ErrorIs(t, unix.Chmod(at("f"), 0o1755), syscall.EINVAL)
+	assert.ErrorIs(t, unix.Setxattr(at("f"), "trusted.x", []byte("1"), 0), syscall.EOPNOTSUPP)
+	assert.ErrorIs(t, unix.Setxattr(at("f"), "user.x", make([]byte, 60_000), 0), syscall.E2BIG)
+	assert.ErrorIs(t, unix.Renameat2(unix.AT_FDCWD, at("f"), unix.AT_FDCWD, at("g"), unix.RENAME_EXCHANGE), syscall.EINVAL)
+	assert.ErrorIs(t, unix.Renameat2(unix.AT_FDCWD, at("f"), unix.AT_FDCWD, at("g"), unix.RENAME_NOREPLACE), syscall.EEXIST)
+	assert.NoError(t, unix.Renameat2(unix.AT_FDCWD, at("f"), unix.AT_FDCWD, at("h"), unix.RENAME_NOREPLACE))
+	got, err := os.ReadFile(at("h"))
+	require.NoError(t, err)
+	assert.Equal(t, "bytes", string(got))
+	require.NoError(t, unix.Mknod(at("n"), unix.S_IFREG|0o640, 0))
+	info, err := os.Stat(at("n"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o640), info.Mode())
+}
+
+// TestSeenByOthers: what is done in the mount another client sees, and the other way round once the times are over.
+func TestSeenByOthers(t *testing.T) {
+	off := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
+	b := start(t, setup{client: off, mount: fuse.Options{EntryTime: -1, AttrTime: -1}})
+	other := b.client(t, off)
+	ctx := context.Background()
+	require.NoError(t, os.MkdirAll(filepath.Join(b.work, "a/b"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(b.work, "a/b/f"), []byte("one"), 0o644))
+	got, err := other.WithContext(ctx).Open("work/a/b/f")
+	require.NoError(t, err)
+	info, err := got.Stat()
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, info.Size())
+	require.NoError(t, got.Close())
+
+	require.NoError(t, other.Rename(ctx, "/work/a/b", "/work/c"))
+	f, err := other.OpenFile(ctx, "/work/c/f", os.O_WRONLY|os.O_TRUNC, 0)
+	require.NoError(t, err)
+	_, err = f.Write([]byte("twice"))
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	bytes, err := os.ReadFile(filepath.Join(b.work, "c/f"))
+	require.NoError(t, err)
+	assert.Equal(t, "twice", string(bytes))
+	_, err = os.Stat(filepath.Join(b.work, "a/b/f"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestUnlinked: what is open outlives its name, not the mount.
+func TestUnlinked(t *testing.T) {
+	b := start(t, setup{})
+	before := objects(t, b.fs)
+	path := filepath.Join(b.work, "f")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.Write([]byte("still here"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	entries, err := os.ReadDir(b.work)
+	require.NoError(t, err)
+	assert.Empty(t, entries, "it goes without a hidden name")
+	got := make([]byte, 10)
+	_, err = f.ReadAt(got, 0)
+	require.NoError(t, err)
+	assert.Equal(t, "still here", string(got))
+	require.NoError(t, f.Truncate(5))
+	info, err := f.Stat()
+	require.NoError(t, err)
+	assert.EqualValues(t, 5, info.Size())
+
+	require.NoError(t, b.mount.Close(), "although the file is open")
+	assert.False(t, mountedOn(t, b.dir))
+	assert.Equal(t, before, objects(t, b.client(t, client.Options{})), "objects on the servers")
+}
+
+// objects is how many of them there are.
+func objects(t *testing.T, f *client.FS) uint64 {
+	t.Helper()
+	s, err := f.StatFS(context.Background())
+	require.NoError(t, err)
+	return s.HandlesTotal - s.HandlesAvailable
+}
+
+// TestLargeDirectory lists more entries than one answer of the server, or one call of the kernel, has.
+func TestLargeDirectory(t *testing.T) {
+	b := start(t, setup{})
+	const count = 700
+	for i := range count {
+		require.NoError(t, b.fs.Symlink(context.Background(), "nowhere", fmt.Sprintf("/work/%04d", i)))
+	}
+	f, err := os.Open(b.work)
+	require.NoError(t, err)
+	defer f.Close()
+	for range 2 {
+		var all []string
+		for {
+			entries, err := f.ReadDir(100)
+			for _, e := range entries {
+				assert.Equal(t, os.ModeSymlink, e.Type()&os.ModeType)
+				all = append(all, e.Name())
+			}
+			if err != nil {
+				break
+			}
+		}
+		require.Len(t, all, count)
+		assert.Equal(t, "0000", all[0])
+		assert.Equal(t, fmt.Sprintf("%04d", count-1), all[count-1])
+		_, err = f.Seek(0, 0)
+		require.NoError(t, err)
+	}
+}
+
+// TestConcurrent has many programs at work at a time, each in a file of its own and all in one directory.
+func TestConcurrent(t *testing.T) {
+	b := start(t, setup{cluster: pvfstest.Options{Method: pvfstest.TCP}})
+	const workers, rounds = 8, 8
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() { assert.NoError(t, work(b.work, w, rounds)) })
+	}
+	all.Wait()
+	entries, err := os.ReadDir(b.work)
+	require.NoError(t, err)
+	assert.Len(t, entries, workers)
+}
+
+// work makes, fills, renames, reads and removes files.
+func work(dir string, w, rounds int) error {
+	last := filepath.Join(dir, fmt.Sprintf("last%d", w))
+	for i := range rounds {
+		path := filepath.Join(dir, fmt.Sprintf("%d-%d", w, i))
+		want := make([]byte, 10_000*(w+1))
+		for j := range want {
+			want[j] = byte(w + i + j)
+		}
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			return err
+		}
+		if _, err := os.ReadDir(dir); err != nil {
+			return err
+		}
+		if err := os.Rename(path, last); err != nil {
+			return err
+		}
+		got, err := os.ReadFile(last)
+		if err != nil {
+			return err
+		}
+		if string(got) != string(want) {
+			return fmt.Errorf("%s has other bytes than were written", last)
+		}
+	}
+	return nil
+}
+
+// TestServersGone: without servers there are errors, and with them again there are none.
+func TestServersGone(t *testing.T) {
+	b := start(t, setup{
+		cluster: pvfstest.Options{Method: pvfstest.TCP},
+		client:  client.Options{Timeout: 2 * time.Second, FlowTimeout: 2 * time.Second, RetryLimit: -1, AttrTime: -1, SizeTime: -1, NameTime: -1},
+		mount:   fuse.Options{EntryTime: -1, AttrTime: -1},
+	})
+	path := filepath.Join(b.work, "f")
+	require.NoError(t, os.WriteFile(path, []byte("bytes"), 0o644))
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_SYNC, 0)
+	require.NoError(t, err)
+	for i := range b.cluster.Len() {
+		b.cluster.Stop(i)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		var none []error
+		note := func(what string, err error) {
+			if err == nil {
+				none = append(none, errors.New(what+" succeeded"))
+			}
+		}
+		_, err := os.Stat(path)
+		note("stat", err)
+		_, err = f.WriteAt([]byte("x"), 0)
+		note("write", err)
+		_, err = os.ReadDir(b.work)
+		note("readdir", err)
+		note("mkdir", os.Mkdir(filepath.Join(b.work, "d"), 0o755))
+		_ = f.Close()
+		ended <- errors.Join(none...)
+	}()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(far):
+		t.Fatal("a system call hangs")
+	}
+	for i := range b.cluster.Len() {
+		b.cluster.Start(i)
+	}
+	require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, far, 10*time.Millisecond)
+}
+
+// TestUnmountedByOthers: Done tells, and Close has nothing to do.
+func TestUnmountedByOthers(t *testing.T) {
+	b := start(t, setup{})
+	require.NoError(t, fuse.Detach(b.dir))
+	select {
+	case <-b.mount.Done():
+	case <-time.After(far):
+		t.Fatal("the mount does not end")
+	}
+	require.NoError(t, b.mount.Close())
+}
+
+// TestBadDirectory: what cannot be mounted on is said so.
+func TestBadDirectory(t *testing.T) {
+	needFUSE(t)
+	f := (&bench{cluster: pvfstest.Start(t, pvfstest.Options{})}).client(t, client.Options{})
+	_, err := fuse.New(context.Background(), f, filepath.Join(t.TempDir(), "none"), fuse.Options{})
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = fuse.New(context.Background(), f, file, fuse.Options{})
+	assert.ErrorContains(t, err, "is not a directory")
+}

@@ -1,0 +1,85 @@
+package fuse
+
+import (
+	"context"
+	"strings"
+	"syscall"
+
+	gofs "github.com/hanwen/go-fuse/v2/fs"
+	gofuse "github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// A node is an object that the kernel knows. Its inode number is its handle; its name is where the kernel found it last.
+type node struct {
+	gofs.Inode
+	m *Mount
+}
+
+// A call is a request on a node, under way.
+type call struct {
+	context.Context
+	fs   *client.FS // for who asks
+	path string     // of the node
+}
+
+// begin starts a request on the node's name. ENOENT: it has none any more. end must be called if there is no error.
+func (n *node) begin(request context.Context) (c *call, end func(), e syscall.Errno) {
+	path, ok := n.path()
+	if !ok {
+		return nil, nil, syscall.ENOENT
+	}
+	ctx, end := patient(request)
+	return &call{Context: ctx, fs: n.m.view(request), path: path}, end, 0
+}
+
+// path is the node's name from the top.
+func (n *node) path() (string, bool) {
+	var names []string
+	size := 1
+	for at := n.EmbeddedInode(); !at.IsRoot(); {
+		name, parent := at.Parent()
+		if parent == nil || size > proto.MaxPath {
+			return "", false
+		}
+		names = append(names, name)
+		size += len(name) + 1
+		at = parent
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := len(names) - 1; i >= 0; i-- {
+		b.WriteByte('/')
+		b.WriteString(names[i])
+	}
+	if b.Len() == 0 {
+		return "/", true
+	}
+	return b.String(), true
+}
+
+// below is a name in the directory of a call.
+func (c *call) below(name string) string {
+	if c.path == "/" {
+		return "/" + name
+	}
+	return c.path + "/" + name
+}
+
+// child is the node of an object in this directory, whose attributes it fills in.
+func (n *node) child(ctx context.Context, info *client.Info, out *gofuse.EntryOut) *gofs.Inode {
+	fill(&out.Attr, info)
+	stable := gofs.StableAttr{Mode: typeOf(info.Attr.Type), Ino: uint64(info.Handle)}
+	return n.NewInode(ctx, &node{m: n.m}, stable)
+}
+
+// find is child for a name.
+func (n *node) find(ctx context.Context, c *call, name string, out *gofuse.EntryOut) (*gofs.Inode, syscall.Errno) {
+	info, err := c.fs.LstatCtx(c, c.below(name))
+	if err != nil {
+		return nil, errno(err)
+	}
+	return n.child(ctx, info, out), 0
+}
