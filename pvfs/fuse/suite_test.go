@@ -16,9 +16,9 @@ var parts = flag.Int("fstest.parts", defaultParts(), "run each so manieth case o
 // defaultParts keeps the run short.
 func defaultParts() int {
 	if race.Enabled {
-		return 4
+		return 24
 	}
-	return 1
+	return 8
 }
 
 // subject is a mount, used by system calls.

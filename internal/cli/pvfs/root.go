@@ -111,7 +111,7 @@ system has a colon in front (:/path), or its source. Options may be written with
 	root.AddCommand(
 		a.lsCommand(), a.cpCommand(), a.catCommand(), a.putCommand(), a.mkdirCommand(), a.rmCommand(), a.mvCommand(), a.lnCommand(),
 		a.statCommand(), a.dfCommand(), a.pingCommand(), a.xattrCommand(), a.chmodCommand(), a.chownCommand(), a.touchCommand(),
-		a.truncateCommand(), a.benchCommand(), a.versionCommand(),
+		a.truncateCommand(), a.benchCommand(), a.mountCommand(), a.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil {
