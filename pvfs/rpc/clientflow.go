@@ -75,10 +75,10 @@ func (c *Caller) flow(ctx context.Context, f *Flow, direction proto.IOType) (Flo
 	}
 	result, err := r.run()
 	s.unwatch(stop)
-	c.finish(s)
 	if err != nil && !isStatus(err) {
-		err = s.failed(ctx, f.To, proto.OpIO, err, r.kind)
+		err = s.failed(ctx, f.To, proto.OpIO, err, r.kind) // before the session is another's
 	}
+	c.finish(s)
 	return result, err
 }
 

@@ -76,10 +76,7 @@ func (c *Caller) take() (*session, error) {
 // give ends the use of a session. Nothing is pending.
 func (c *Caller) give(s *session) {
 	s.halted.Store(false)
-	if s.big != nil {
-		bigAnswers.Put(&s.big)
-		s.big = nil
-	}
+	s.giveBig()
 	c.mu.Lock()
 	delete(c.busy, s)
 	keep := !c.closed && len(c.idle) < sessionsKept
@@ -92,6 +89,15 @@ func (c *Caller) give(s *session) {
 	c.mu.Unlock()
 	if !keep {
 		_ = s.ctx.Close() // nothing is pending
+	}
+}
+
+// giveBig lets others have the memory of a large answer.
+func (s *session) giveBig() {
+	if s.big != nil {
+		big := s.big // the pool must not point into the session
+		bigAnswers.Put(&big)
+		s.big = nil
 	}
 }
 

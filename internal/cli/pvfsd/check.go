@@ -11,7 +11,8 @@ import (
 
 func (a *App) checkCommand() *cobra.Command {
 	var at placeOptions
-	var repair bool
+	var repair, all bool
+	var folders []string
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Look whether the store of a server is in order",
@@ -21,12 +22,23 @@ what it can; files that belong to nothing go to the folder orphans.
 
 With -dir no configuration is needed.
 
+With -all it checks all servers of the configuration whose folders are on this machine, and
+then whether they belong together: names that stand for nothing, files and directories that
+have lost their name, which -repair puts into lost+found, and bytes of no file.
+
 ` + exitHelp,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return a.check(at, repair) },
+		RunE: func(*cobra.Command, []string) error {
+			if all {
+				return a.checkTree(at, folders, repair)
+			}
+			return a.check(at, repair)
+		},
 	}
 	at.flags(cmd)
 	cmd.Flags().BoolVar(&repair, "repair", false, "mend what is wrong")
+	cmd.Flags().BoolVar(&all, "all", false, "check all servers, and whether they belong together")
+	cmd.Flags().StringArrayVar(&folders, "at", nil, "with -all: the folder of a server, as ALIAS=DIR")
 	return cmd
 }
 
@@ -48,20 +60,8 @@ func (a *App) check(at placeOptions, repair bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	problems, err := st.Check(repair)
-	left := 0
-	for _, p := range problems {
-		if !p.Repaired {
-			left++
-		}
-		fmt.Fprintln(a.Out, p)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	case left > 0 && !repair:
-		return fmt.Errorf("%w: %s; -repair mends what can be mended", errDamaged, count(left, "problem"))
-	case left > 0:
-		return fmt.Errorf("%w: %s left", errDamaged, count(left, "problem"))
+	if err := a.report(problems, err, repair); err != nil {
+		return err
 	}
 	s := st.Stats()
 	objects := int64(0)

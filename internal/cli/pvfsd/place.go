@@ -41,8 +41,8 @@ type place struct {
 // databaseName is the file that a folder with a store has.
 const databaseName = "meta.db"
 
-// find reads the configuration and finds the server in it.
-func (o *placeOptions) find() (*place, error) {
+// read reads the configuration.
+func (o *placeOptions) read() (*config.Config, error) {
 	if o.config == "" {
 		return nil, usagef("which configuration? Give -config fs.conf; pvfsd genconfig makes one")
 	}
@@ -60,6 +60,15 @@ func (o *placeOptions) find() (*place, error) {
 	}
 	if err != nil {
 		return nil, usageError{fmt.Errorf("%s: %w", o.config, err)}
+	}
+	return c, nil
+}
+
+// find reads the configuration and finds the server in it.
+func (o *placeOptions) find() (*place, error) {
+	c, err := o.read()
+	if err != nil {
+		return nil, err
 	}
 	p := &place{fs: c, alias: o.alias, dir: o.dir}
 	if p.alias == "" {

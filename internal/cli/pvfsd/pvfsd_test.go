@@ -22,6 +22,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
 // far is a bound that only a hang reaches.
@@ -199,6 +200,40 @@ func TestCheckFindsDamage(t *testing.T) {
 	r := pvfsd(t, "check", "-dir", dir)
 	assert.NotEqual(t, ExitOK, r.code)
 	assert.NotEmpty(t, r.err.String())
+}
+
+// TestCheckAll: what each of two servers takes for good is not, seen together.
+func TestCheckAll(t *testing.T) {
+	conf := newConfig(t, "a="+newAddress("mem"), "b="+newAddress("mem"))
+	folder := t.TempDir()
+	dirs := map[string]string{"a": filepath.Join(folder, "a"), "b": filepath.Join(folder, "b")}
+	args := []string{"check", "-all", "-config", conf}
+	for _, alias := range []string{"a", "b"} {
+		good(t, "mkfs", "-config", conf, "-alias", alias, "-dir", dirs[alias])
+		args = append(args, "-at", alias+"="+dirs[alias])
+	}
+	good(t, append(args, "-repair")...) // nobody has made lost+found yet
+	assert.Contains(t, good(t, args...), "is in order: 2 servers of 2")
+
+	p, err := (&placeOptions{config: conf, alias: "b", dir: dirs["b"]}).find()
+	require.NoError(t, err)
+	st, err := store.Open(p.dir, p.options())
+	require.NoError(t, err)
+	require.NoError(t, st.Update(func(tx *store.Tx) error {
+		_, err := tx.Create(store.MetaSpace, store.Object{Attr: proto.Attr{Type: proto.TypeSymlink, Target: "lost"}})
+		return err
+	}))
+	require.NoError(t, st.Close())
+
+	good(t, "check", "-dir", dirs["b"])
+	r := pvfsd(t, args...)
+	assert.NotEqual(t, ExitOK, r.code, r.out.String())
+	assert.Contains(t, r.err.String(), "-repair mends")
+	good(t, append(args, "-repair")...)
+	good(t, args...)
+
+	assert.Contains(t, good(t, args[:len(args)-2]...), "server b is left out")
+	assert.Contains(t, pvfsd(t, "check", "-all", "-config", conf, "-at", "c=/nowhere").err.String(), "the servers are: a, b")
 }
 
 func TestMistakesGetHelpfulErrors(t *testing.T) {

@@ -1,0 +1,105 @@
+package pvfsd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// checkTree checks the stores of all servers of a file system, and then whether they
+// belong together. Servers whose folder is not on this machine are left out, in words.
+func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err error) {
+	fs, err := at.read()
+	if err != nil {
+		return err
+	}
+	dirs, err := foldersOf(fs, folders)
+	if err != nil {
+		return err
+	}
+	tree := store.Tree{Root: fs.Root, Stores: make([]*store.Store, len(fs.Servers)), Owner: fs.Owner}
+	defer func() {
+		for _, st := range tree.Stores {
+			if st != nil {
+				err = errors.Join(err, st.Close())
+			}
+		}
+	}()
+	var problems []store.Problem
+	there := 0
+	for i, dir := range dirs {
+		if ok, err := exists(dir); err != nil {
+			return err
+		} else if dir == "" || !ok {
+			fmt.Fprintf(a.Out, "server %s is left out: its folder %q is not here; say where with -at %[1]s=DIR\n", fs.Servers[i].Alias, dir)
+			continue
+		}
+		p := &place{fs: fs, index: i, alias: fs.Servers[i].Alias, dir: dir}
+		opts := p.options()
+		opts.ReadOnly = !repair
+		st, err := open(dir, opts)
+		if err != nil {
+			return err
+		}
+		tree.Stores[i] = st
+		there++
+		found, err := st.Check(repair)
+		if problems = append(problems, found...); err != nil {
+			return fmt.Errorf("%w: %s: %w", errDamaged, dir, err)
+		}
+	}
+	if there == 0 {
+		return usagef("no server of %s has its folder on this machine", at.config)
+	}
+	found, err := store.CheckTree(tree, repair)
+	problems = append(problems, found...)
+	if err := a.report(problems, err, repair); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%s is in order: %s of %d\n", fs.Name, count(there, "server"), len(fs.Servers))
+	return err
+}
+
+// foldersOf are the folders of the servers: where ALIAS=DIR says, else where the
+// configuration does.
+func foldersOf(fs *config.Config, folders []string) ([]string, error) {
+	dirs := make([]string, len(fs.Servers))
+	for i := range dirs {
+		dirs[i] = fs.MetaDir(i)
+	}
+	for _, f := range folders {
+		alias, dir, ok := strings.Cut(f, "=")
+		if !ok || dir == "" {
+			return nil, usagef("-at %s: it must look like ALIAS=DIR", f)
+		}
+		i := fs.Index(alias)
+		if i < 0 {
+			return nil, usagef("there is no server %q; the servers are: %s", alias, aliases(fs))
+		}
+		dirs[i] = dir
+	}
+	return dirs, nil
+}
+
+// report prints problems and says what is left of them.
+func (a *App) report(problems []store.Problem, err error, repair bool) error {
+	left := 0
+	for _, p := range problems {
+		if !p.Repaired {
+			left++
+		}
+		fmt.Fprintln(a.Out, p)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	case left > 0 && !repair:
+		return fmt.Errorf("%w: %s; -repair mends what can be mended", errDamaged, count(left, "problem"))
+	case left > 0:
+		return fmt.Errorf("%w: %s left", errDamaged, count(left, "problem"))
+	}
+	return nil
+}
