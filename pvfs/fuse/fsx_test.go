@@ -31,7 +31,7 @@ func TestMapped(t *testing.T) {
 	for i := range sums {
 		all.Go(func() {
 			cmd := exec.CommandContext(ctx, os.Args[0])
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d 150", childEnv, filepath.Join(b.work, name(i)), i+1))
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d 100", childEnv, filepath.Join(b.work, name(i)), i+1))
 			out, err := cmd.CombinedOutput()
 			assert.NoError(t, err, "%s", out)
 			sums[i] = strings.TrimSpace(string(out))

@@ -110,7 +110,7 @@ func objects(t *testing.T, f *client.FS) uint64 {
 // TestLargeDirectory lists more entries than one answer of the server, or one call of the kernel, has.
 func TestLargeDirectory(t *testing.T) {
 	b := start(t, setup{})
-	const count = 700
+	const count = 400
 	for i := range count {
 		require.NoError(t, b.fs.Symlink(context.Background(), "nowhere", fmt.Sprintf("/work/%04d", i)))
 	}
