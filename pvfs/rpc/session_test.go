@@ -11,7 +11,7 @@ import (
 // TestLargeAnswersSideBySide: each session has the memory of its answer to itself, in
 // whatever order sessions gave back what they had.
 func TestLargeAnswersSideBySide(t *testing.T) {
-	n := proto.MaxResponse(proto.OpReadDir)
+	n := proto.MaxResponse(proto.OpListAttr)
 	require.Greater(t, n, replyKeptMax)
 	for range 100 {
 		sessions := make([]session, 3)
