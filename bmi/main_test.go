@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // limit is how long anything in a test may take before it counts as hung.
-const limit = 30 * time.Second
+const limit = time.Minute
 
 // world opens endpoints in a network of their own.
 type world struct {

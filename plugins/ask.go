@@ -24,7 +24,7 @@ func (in *incarnation) ask(ctx context.Context, limit time.Duration, what string
 		return fmt.Errorf("plugins: asking plugin %s to %s: %w", in.name, what, ctx.Err())
 	case late:
 		in.kill(fmt.Errorf("plugin %s was killed, for it hung: asked to %s it did not answer within %v", in.name, what, limit))
-	case status.Code(err) != codes.Unavailable && status.Code(err) != codes.Canceled:
+	case !hungUp(err):
 		return fmt.Errorf("plugins: asking plugin %s to %s: %w", in.name, what, said(err))
 	}
 	return in.dying(err)
@@ -42,6 +42,13 @@ func (in *incarnation) late(ctx context.Context, err error) bool {
 		}
 	}
 	return ctx.Err() != nil
+}
+
+// hungUp reports whether a call or stream ended because its connection did, at the
+// plugin's end or at ours, which is closed a moment before [process.Process.Done].
+func hungUp(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.Canceled
 }
 
 // dying is the error of a call that the plugin did not survive.

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/plugins/bell"
 	"github.com/viaduct-hpc/viaduct/plugins/host"
@@ -110,7 +108,7 @@ func (at *attachment) watch(s *session) {
 	if err == nil || s.closing.Load() {
 		return
 	}
-	if status.Code(err) == codes.Unavailable {
+	if hungUp(err) {
 		limit := time.NewTimer(at.in.waits.dying)
 		defer limit.Stop()
 		select {

@@ -13,6 +13,9 @@ func ForgetEnvironment() {
 	loading.environment = false
 }
 
+// HungUp reports whether err is of a connection that ended.
+func HungUp(err error) bool { return hungUp(err) }
+
 // Patient has a plugin loaded that is waited for longer than users are promised: for its
 // next process, which a busy machine may take longer to start, and for its end.
 func Patient(o *Options, most time.Duration) { o.waits = waits{next: most, dying: most} }

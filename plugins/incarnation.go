@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
@@ -89,7 +87,7 @@ func (in *incarnation) silence(ctx, within context.Context, o *Options, err erro
 		return ctx.Err()
 	case late:
 		return fmt.Errorf("it did not answer within %v (Options.StartTimeout): %w", o.StartTimeout, within.Err())
-	case status.Code(err) != codes.Unavailable && status.Code(err) != codes.Canceled: // else it died
+	case !hungUp(err): // else it died
 		return said(err)
 	}
 	limit := time.NewTimer(in.waits.dying)

@@ -104,7 +104,7 @@ func (n *node) to(other *node) bmi.Addr {
 }
 
 // patience bounds what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // wait returns how an operation ended.
 func (n *node) wait(p bmi.Posted, err error) bmi.Completion {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
@@ -163,7 +161,7 @@ func (s *session) ping(at *attachment) {
 	switch {
 	case late:
 		at.in.kill(fmt.Errorf("plugin %s was killed, for it hung: it gave no sign of life within %v", at.in.name, s.plugin.opts.HangTimeout))
-	case status.Code(err) != codes.Unavailable && status.Code(err) != codes.Canceled: // else it died
+	case !hungUp(err): // else it died
 		at.in.kill(fmt.Errorf("plugin %s was killed, for it gave up the method of an endpoint: %w", at.in.name, said(err)))
 	}
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const waitMax = 30 * time.Second
+const waitMax = time.Minute
 
 // mpiexec is the command in a process of its own.
 func mpiexec(t *testing.T, args ...string) *exec.Cmd {

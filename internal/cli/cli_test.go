@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const waitMax = 20 * time.Second
+const waitMax = time.Minute
 
 var names atomic.Int64
 

@@ -16,7 +16,7 @@ var (
 // defaultSeeds are fewer where each of them takes ten times as long.
 func defaultSeeds() int {
 	if race.Enabled {
-		return 3
+		return 2
 	}
 	return 8
 }

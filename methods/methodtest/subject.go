@@ -68,7 +68,8 @@ type Subject struct {
 	// from a seed themselves. nil means those of -sim.seeds and -sim.seed.
 	Seeds []uint64
 
-	// Timeout bounds every single wait: 0 means 20 s.
+	// Timeout bounds every single wait: 0 means a minute, and ten for a method in simulated time,
+	// which has bounds of its own.
 	Timeout time.Duration
 
 	// Skip tells, by test name, which requirements the method does not
@@ -86,11 +87,14 @@ type Process interface {
 
 // defaultTimeout is generous because it passes only when something is broken,
 // and machines that run tests are busy.
-const defaultTimeout = 20 * time.Second
+const defaultTimeout = time.Minute
 
 func (s *Subject) timeout() time.Duration {
-	if s.Timeout > 0 {
+	switch {
+	case s.Timeout > 0:
 		return s.Timeout
+	case s.Step != nil:
+		return 10 * defaultTimeout // a busy machine must not end what does not take its time
 	}
 	return defaultTimeout
 }

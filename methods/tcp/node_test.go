@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every single wait. It passes only when something is broken.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // addressOf is where the endpoint called name listens. It is the same in every
 // process, without a table: all of 127/8 is loopback, and the ports are below

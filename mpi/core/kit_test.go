@@ -20,7 +20,7 @@ import (
 )
 
 // limit is how long a test waits for what must happen.
-const limit = 20 * time.Second
+const limit = time.Minute
 
 // methods are those that the tests of this package run over, each with an address for a rank.
 var methods = map[string]func(rank int) string{

@@ -34,7 +34,7 @@ var methods = []string{shm, tcp, udp, farMethod}
 const jobTimeMax = 2 * time.Minute
 
 // goneTimeMax is how long what is killed takes to be gone.
-const goneTimeMax = 20 * time.Second
+const goneTimeMax = time.Minute
 
 // A job is mpiexec in a process of its own, and all that it started.
 type job struct {

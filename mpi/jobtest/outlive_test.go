@@ -26,7 +26,7 @@ func lose() {
 
 // noticeTimeMax is how long others may take to find out: those that share no memory or kernel
 // with the lost one ask for signs of life.
-const noticeTimeMax = 20 * time.Second
+const noticeTimeMax = time.Minute
 
 // outlive loses rank 1 in the midst of collective operations, and then rank 0. The others are
 // told so, leave what they had in common, agree, and compute without them.

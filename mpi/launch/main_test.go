@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const waitMax = 30 * time.Second
+const waitMax = time.Minute
 
 // a run is a job of this test program and what came of it.
 type run struct {

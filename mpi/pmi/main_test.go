@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const waitMax = 30 * time.Second
+const waitMax = time.Minute
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()

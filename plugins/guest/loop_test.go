@@ -22,7 +22,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-const limit = 20 * time.Second
+const limit = time.Minute
 
 // A method is one whose peers are all the same and that completes receives at once.
 type method struct {

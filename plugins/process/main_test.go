@@ -28,7 +28,7 @@ import (
 const roleKey = "PROCESS_TEST_ROLE"
 
 // patience bounds what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	role, argument, _ := strings.Cut(os.Getenv(roleKey), "=")

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-const limit = 20 * time.Second
+const limit = time.Minute
 
 // A program is the Host of its sessions.
 type program struct{ arrived chan string }

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // A program is the rings of a program with a test in the place of its method.
 type program struct {

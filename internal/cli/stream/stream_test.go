@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const waitMax = 20 * time.Second
+const waitMax = time.Minute
 
 var names atomic.Int64
 

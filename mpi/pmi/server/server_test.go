@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const waitMax = 30 * time.Second
+const waitMax = time.Minute
 
 // peer is a process that is served.
 type peer struct {

@@ -28,7 +28,7 @@ type Subject struct {
 	// time is real, and the suite waits while nothing happens.
 	Step func()
 
-	// Timeout is how long anything may take in real time; 0 means 20 s.
+	// Timeout is how long anything may take in real time; 0 means 20 s, and ten times that with Step.
 	Timeout time.Duration
 
 	// Steps is how many Steps in a row anything may take; 0 means 1 000 000.
@@ -45,8 +45,11 @@ const (
 )
 
 func (s *Subject) timeout() time.Duration {
-	if s.Timeout > 0 {
+	switch {
+	case s.Timeout > 0:
 		return s.Timeout
+	case s.Step != nil:
+		return 10 * timeoutDefault // a busy machine must not end what does not take its time
 	}
 	return timeoutDefault
 }

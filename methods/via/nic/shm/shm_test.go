@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait of these tests.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0: a new one")
 
