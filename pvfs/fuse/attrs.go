@@ -84,8 +84,10 @@ func (n *node) stat(request context.Context, h gofs.FileHandle) (*client.Info, s
 	}
 	defer end()
 	info, err := c.fs.LstatCtx(c, c.path)
-	if err != nil {
-		return nil, errno(err)
+	if e := errno(err); e == syscall.ENOENT {
+		return nil, syscall.ESTALE // something else may have the name in a moment: the kernel looks again
+	} else if e != 0 {
+		return nil, e
 	}
 	if uint64(info.Handle) != n.StableAttr().Ino {
 		return nil, syscall.ESTALE // another client gave the name to something else

@@ -25,11 +25,12 @@ type call struct {
 	path string     // of the node
 }
 
-// begin starts a request on the node's name. ENOENT: it has none any more. end must be called if there is no error.
+// begin starts a request on the node's name. ESTALE: it has none any more, and the
+// kernel looks again. end must be called if there is no error.
 func (n *node) begin(request context.Context) (c *call, end func(), e syscall.Errno) {
 	path, ok := n.path()
 	if !ok {
-		return nil, nil, syscall.ENOENT
+		return nil, nil, syscall.ESTALE
 	}
 	ctx, end := patient(request)
 	return &call{Context: ctx, fs: n.m.view(request), path: path}, end, 0
