@@ -23,7 +23,7 @@ help: ## list the targets
 build: ## build the commands into bin/
 	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/...
 
-demo: ## send the Go source tree between two processes, run an MPI program on four, print a ping-pong table
+demo: ## copy the Go source tree into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
 	./bench/demo.sh
 
 test: ## vet and run all tests, with the race detector where there is a C compiler
@@ -49,9 +49,9 @@ profile: ## take the profiles that the compiler optimises cmd/bmi and cmd/mpiben
 	rm mpi.pgo
 
 # Every package whose tests reach internal/sim knows the flag -sim.seeds. Those that
-# start plugins or commands run the same in real time whatever the seed, and slowly:
+# start plugins or commands, or servers of files, run in real time whatever the seed, and slowly:
 # make test is enough for them.
-NOT_SIMULATED := cmd/bmi|internal/cli|examples/[^/]*|plugins/conformance
+NOT_SIMULATED := cmd/bmi|internal/cli|examples/[^/]*|plugins/conformance|pvfs/fstest/clientfs|pvfs/fuse
 
 sim: ## run the simulated tests with SEEDS seeds each (200)
 	@set -eu; \

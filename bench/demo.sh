@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The main job, small: send the Go toolchain's own source tree from one process
-# to another, over via+shm, in the processes and once more in a plugin of each, then
+# The main job, small. A parallel file system: two servers, into which the Go toolchain's own
+# source tree is copied over via+shm and out of which it is copied over tcp. Then the same tree
+# from one process to another, over via+shm, in the processes and once more in a plugin of each, then
 # over tcp and over via+udp on loopback, the last encrypted with a key made on the
-# spot; compare every file by SHA-256 in both directions. Then an MPI program: four
+# spot. Every file is compared by SHA-256, in both directions. Then an MPI program: four
 # processes compute how a plate warms up, and compare it bit for bit with what one
 # process computes. Last, a ping-pong table of each method. Needs Go, tar and coreutils.
 # Exits non-zero if anything differs; cleans up, and ends only what it started.
@@ -13,11 +14,12 @@ say() { printf 'demo: %s\n' "$*"; }
 
 receiver=
 extractor=
+servers=()
 work=$(mktemp -d)
 cleanup() {
 	status=$?
 	trap - EXIT
-	for process in $receiver $extractor; do
+	for process in $receiver $extractor "${servers[@]}"; do
 		kill "$process" 2>/dev/null || true
 		wait "$process" 2>/dev/null || true
 	done
@@ -28,8 +30,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-say 'building bin/bmi, a plugin, and an MPI program with its launcher'
-CGO_ENABLED=0 go build -o bin/ ./cmd/bmi ./cmd/bmi-method-via ./cmd/mpiexec ./examples/mpi/heat
+say 'building bin/pvfs, bin/pvfsd, bin/bmi, a plugin, and an MPI program with its launcher'
+CGO_ENABLED=0 go build -o bin/ ./cmd/pvfs ./cmd/pvfsd ./cmd/bmi ./cmd/bmi-method-via ./cmd/mpiexec ./examples/mpi/heat
 bmi=(./bin/bmi)
 with_plugin=(./bin/bmi plugins run bin/bmi-method-via --)
 
@@ -99,6 +101,62 @@ transfer() {
 	rm -rf "$copy" "$pipe"
 }
 
+# serve ALIAS: starts a server of the file system of fs.conf, and waits until it listens.
+serve() {
+	local alias=$1 log=$work/pvfsd-$1.log
+	./bin/pvfsd serve -config "$work/fs.conf" -alias "$alias" -create 2>"$log" &
+	local server=$!
+	servers+=("$server")
+	until grep -q "serves" "$log"; do
+		if ! kill -0 "$server" 2>/dev/null; then
+			cat "$log" >&2
+			say "FAILED: server $alias ended"
+			exit 1
+		fi
+		sleep 0.05
+	done
+}
+
+# timed COMMAND...: runs it, and says how many bytes a second of the source that was.
+timed() {
+	local start end
+	start=$(date +%s%N)
+	"$@"
+	end=$(date +%s%N)
+	awk -v bytes="$bytes" -v files="$(wc -l <"$work/sent")" -v ns=$((end - start)) \
+		'BEGIN { printf "demo: %d files, %.0f MB in %.2f s: %.1f MB/s, %.0f files/s\n", files, bytes/1e6, ns/1e9, bytes/1e6/(ns/1e9), files/(ns/1e9) }'
+}
+
+# file_system: two servers, the source in over via+shm and out over tcp.
+file_system() {
+	local a b copy=$work/copy
+	a=$(free_port)
+	b=$(free_port)
+	while [ "$b" = "$a" ]; do b=$(free_port); done
+	./bin/pvfsd genconfig -o "$work/fs.conf" -dir "$work/storage" -no-sync-meta \
+		"a=tcp://127.0.0.1:$a,via+shm://demo-a-$$" "b=tcp://127.0.0.1:$b,via+shm://demo-b-$$"
+	mkdir "$work/storage"
+	serve a
+	serve b
+	say "two servers listen at tcp://127.0.0.1:$a and :$b, and over via+shm"
+	say "copying $source in, over via+shm"
+	timed ./bin/pvfs -fs "via+shm://demo-a-$$/pvfs2-fs" cp -r -quiet "$source" :/src
+	say 'copying it out, over tcp'
+	timed ./bin/pvfs -fs "tcp://127.0.0.1:$b/pvfs2-fs" cp -r -quiet :/src "$copy"
+	compare "$copy"
+	rm -rf "$copy"
+	./bin/pvfs -fs "tcp://127.0.0.1:$a/pvfs2-fs" df
+	local server
+	for server in "${servers[@]}"; do
+		kill "$server"
+		wait "$server" || { say 'FAILED: a server did not end in good order'; exit 1; }
+	done
+	servers=()
+	say 'looking at the stores of both servers'
+	./bin/pvfsd check -all -config "$work/fs.conf"
+	rm -rf "$work/storage"
+}
+
 # heat METHOD: the plate on four processes, whose messages travel by a method.
 heat() {
 	say "heat on a plate: 4 processes over $1"
@@ -111,6 +169,8 @@ heat() {
 }
 
 sums "$source" >"$work/sent"
+bytes=$(cd "$source" && find . -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+file_system
 transfer "via+shm://demo-$$"
 say 'the same with via+shm in processes of its own: a plugin on each side'
 bmi=("${with_plugin[@]}")

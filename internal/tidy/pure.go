@@ -11,7 +11,7 @@ import (
 // them is deterministic.
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
-	"mpi/core/wire", "mpi/errclass",
+	"mpi/core/wire", "mpi/errclass", "pvfs/stripe", "pvfs/datatype",
 }
 
 // pureImports are what they may import of the standard library; nothing else,

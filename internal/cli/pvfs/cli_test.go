@@ -106,7 +106,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	s := &shell{t: t}
 	out := s.ok("help")
-	for _, command := range []string{"ls", "cp", "cat", "put", "mkdir", "rm", "mv", "ln", "stat", "df", "ping", "xattr", "chmod", "chown", "touch", "truncate", "bench", "completion", "Exit codes: 0 success"} {
+	for _, command := range []string{"ls", "cp", "cat", "put", "mkdir", "rm", "mv", "ln", "stat", "df", "ping", "xattr", "chmod", "chown", "touch", "truncate", "bench", "mount", "completion", "Exit codes: 0 success"} {
 		assert.Contains(t, out, command)
 	}
 	assert.Contains(t, s.ok("completion bash"), "bash completion")
