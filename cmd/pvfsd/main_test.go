@@ -26,7 +26,7 @@ import (
 const mainVariable = "PVFSD_TEST_MAIN"
 
 // far is a bound that only a hang reaches.
-const far = 30 * time.Second
+const far = time.Minute
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mainVariable) != "" {

@@ -27,6 +27,8 @@ type world struct {
 
 	stranded []strand // see strand
 
+	none [1]bmi.Completion // that step never gets
+
 	// untaken: the test leaves unexpected messages behind on purpose.
 	untaken bool
 	ended   bool // end ran

@@ -26,7 +26,7 @@ import (
 )
 
 // far is a bound that only a hang reaches.
-const far = 30 * time.Second
+const far = time.Minute
 
 var number atomic.Int64
 

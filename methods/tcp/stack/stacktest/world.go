@@ -50,11 +50,15 @@ func (w *world) until(what string, done func() bool) {
 		if w.s.Step != nil {
 			w.s.Step()
 			steps++
-			require.Less(w.t, steps, w.s.steps(), "too many steps until: %s", what)
+			if steps >= w.s.steps() {
+				require.Fail(w.t, "too many steps", "until: %s", what)
+			}
 		} else {
 			w.nap()
 		}
-		require.True(w.t, time.Now().Before(deadline), "took too long: %s", what)
+		if time.Now().After(deadline) {
+			require.Fail(w.t, "took too long", "until: %s", what)
+		}
 	}
 }
 
