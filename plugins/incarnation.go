@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 	"github.com/viaduct-hpc/viaduct/plugins/trust"

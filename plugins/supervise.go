@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 

@@ -43,7 +43,7 @@ func TestMapped(t *testing.T) {
 	}
 	other := b.client(t, client.Options{})
 	for i, want := range sums {
-		bytes, err := fs.ReadFile(other, "work/"+name(i))
+		bytes, err := fs.ReadFile(other, "tree/"+name(i))
 		require.NoError(t, err)
 		sum := sha256.Sum256(bytes)
 		assert.Equal(t, want, hex.EncodeToString(sum[:]), "the bytes that another client sees")

@@ -91,7 +91,7 @@ func start(t *testing.T, s setup) *bench {
 			t.Errorf("%s is still mounted: %v", b.dir, fuse.Detach(b.dir))
 		}
 	})
-	b.work = b.dir + "/work"
+	b.work = b.dir + "/tree"
 	require.NoError(t, os.Mkdir(b.work, 0o777))
 	return b
 }

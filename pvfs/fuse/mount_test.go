@@ -51,15 +51,15 @@ func TestSeenByOthers(t *testing.T) {
 	ctx := context.Background()
 	require.NoError(t, os.MkdirAll(filepath.Join(b.work, "a/b"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(b.work, "a/b/f"), []byte("one"), 0o644))
-	got, err := other.WithContext(ctx).Open("work/a/b/f")
+	got, err := other.WithContext(ctx).Open("tree/a/b/f")
 	require.NoError(t, err)
 	info, err := got.Stat()
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, info.Size())
 	require.NoError(t, got.Close())
 
-	require.NoError(t, other.Rename(ctx, "/work/a/b", "/work/c"))
-	f, err := other.OpenFile(ctx, "/work/c/f", os.O_WRONLY|os.O_TRUNC, 0)
+	require.NoError(t, other.Rename(ctx, "/tree/a/b", "/tree/c"))
+	f, err := other.OpenFile(ctx, "/tree/c/f", os.O_WRONLY|os.O_TRUNC, 0)
 	require.NoError(t, err)
 	_, err = f.Write([]byte("twice"))
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestLargeDirectory(t *testing.T) {
 	b := start(t, setup{})
 	const count = 400
 	for i := range count {
-		require.NoError(t, b.fs.Symlink(context.Background(), "nowhere", fmt.Sprintf("/work/%04d", i)))
+		require.NoError(t, b.fs.Symlink(context.Background(), "nowhere", fmt.Sprintf("/tree/%04d", i)))
 	}
 	f, err := os.Open(b.work)
 	require.NoError(t, err)
