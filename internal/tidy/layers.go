@@ -90,6 +90,7 @@ var layerTable = []layer{
 	{"pvfs/fstest", []string{"internal/sim", "internal/race"}},
 	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
+	{"pvfs/pvfstest/stock", []string{"pvfs/config"}},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
 
 	// Helpers.
@@ -108,8 +109,9 @@ var layerTable = []layer{
 	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
 	{"internal/mpiperf/...", []string{"mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
-	{"internal/cli/pvfs", []string{"bmi", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/proto"}},
+	{"internal/cli/program", []string{"bmi"}},
+	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
 	// Programs choose what they carry.

@@ -1,0 +1,175 @@
+package stock
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+)
+
+const (
+	// readyTimeMax is how long a server may take until it listens.
+	readyTimeMax = 60 * time.Second
+	// readyEvery is how often that is looked at.
+	readyEvery = 5 * time.Millisecond
+	// makeTimeMax is how long one may take to make its storage.
+	makeTimeMax = 60 * time.Second
+)
+
+// Options say what to start. The zero value is two servers, each for metadata and data.
+type Options struct {
+	Servers int // 0 is 2
+	// Config changes what the configuration is generated from.
+	Config func(*config.GenOptions)
+	// Dir is where the stores are made; "" is a temporary folder of the test.
+	Dir string
+}
+
+// Cluster is a file system whose servers are stock ones.
+type Cluster struct {
+	Install
+	FS *config.Config
+
+	tb      testing.TB
+	dir     string
+	servers []*server
+}
+
+// server is one server, running or not.
+type server struct {
+	alias string
+	port  int
+	log   string
+	run   *Process // nil: it does not run
+}
+
+// Start makes a file system and starts its servers, which end with the test. It skips the test where there is
+// no OrangeFS.
+func Start(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	c := &Cluster{Install: Need(tb), tb: tb, dir: opts.Dir}
+	if opts.Servers == 0 {
+		opts.Servers = 2
+	}
+	if c.dir == "" {
+		c.dir = tb.TempDir()
+	}
+	for i := range opts.Servers {
+		alias := fmt.Sprintf("server%d", i)
+		c.servers = append(c.servers, &server{alias: alias, port: Port(tb), log: c.path("log-" + alias)})
+	}
+	c.configure(opts)
+	var makers []*Process
+	for _, s := range c.servers {
+		makers = append(makers, c.Install.Start(tb, nil, "pvfs2-server", c.ConfigFile(), "-f", "-a", s.alias))
+	}
+	for i, p := range makers {
+		if said, status := p.Wait(tb, makeTimeMax); status != 0 {
+			tb.Fatalf("stock: making the storage of server %d ends with status %d: %s", i, status, said)
+		}
+	}
+	tb.Cleanup(c.logs)
+	for i := range c.servers {
+		c.launch(i)
+	}
+	for i := range c.servers {
+		c.ready(i)
+	}
+	return c
+}
+
+// configure writes the configuration.
+func (c *Cluster) configure(opts Options) {
+	c.tb.Helper()
+	gen := config.GenOptions{DataDir: c.path("data"), MetaDir: c.path("meta"), LogFile: c.path("log"), NoSyncMeta: true}
+	for i, s := range c.servers {
+		gen.Servers = append(gen.Servers, config.GenServer{Alias: s.alias, Address: c.Address(i)})
+	}
+	if opts.Config != nil {
+		opts.Config(&gen)
+	}
+	text, err := config.Generate(gen)
+	c.check("generate a configuration", err)
+	c.FS, err = config.Parse(text)
+	c.check("parse the configuration", err)
+	c.check("write the configuration", os.WriteFile(c.ConfigFile(), []byte(text), 0o600))
+}
+
+// launch starts a server.
+func (c *Cluster) launch(i int) {
+	c.tb.Helper()
+	s := c.servers[i]
+	s.run = c.Install.Start(c.tb, nil, "pvfs2-server", c.ConfigFile(), "-d", "-a", s.alias)
+}
+
+// ready waits until one listens.
+func (c *Cluster) ready(i int) {
+	c.tb.Helper()
+	s := c.servers[i]
+	for deadline := time.Now().Add(readyTimeMax); ; time.Sleep(readyEvery) {
+		ok, err := listening(s.port)
+		c.check("look for listeners", err)
+		switch {
+		case ok:
+			return
+		case s.run.Ended():
+			c.tb.Fatalf("stock: server %d ended before it listened: %s", i, s.run.out.tail())
+		case time.Now().After(deadline):
+			c.tb.Fatalf("stock: server %d does not listen on port %d after %v", i, s.port, readyTimeMax)
+		}
+	}
+}
+
+// Kill ends a server as a crash would.
+func (c *Cluster) Kill(i int) {
+	c.servers[i].run.Kill()
+}
+
+// Restart starts a server that was killed, with what it had stored, at the same address.
+func (c *Cluster) Restart(i int) {
+	c.tb.Helper()
+	c.launch(i)
+	c.ready(i)
+}
+
+// Process is the process of a server, as last started.
+func (c *Cluster) Process(i int) *Process { return c.servers[i].run }
+
+// Len is how many servers there are.
+func (c *Cluster) Len() int { return len(c.servers) }
+
+// Alias is a server's name in the configuration.
+func (c *Cluster) Alias(i int) string { return c.servers[i].alias }
+
+// Address is where a server listens.
+func (c *Cluster) Address(i int) string { return fmt.Sprintf("tcp://127.0.0.1:%d", c.servers[i].port) }
+
+// Source is what a client mounts.
+func (c *Cluster) Source() string { return c.Address(0) + "/" + c.FS.Name }
+
+// ConfigFile is the path of the configuration.
+func (c *Cluster) ConfigFile() string { return c.path("fs.conf") }
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
+
+// logs shows the end of every server's log if the test has failed.
+func (c *Cluster) logs() {
+	if !c.tb.Failed() {
+		return
+	}
+	for i, s := range c.servers {
+		text, err := os.ReadFile(s.log)
+		c.tb.Logf("the end of the log of server %d (%v):\n%s", i, err, tail(string(text)))
+	}
+}
+
+// check ends the test for an error.
+func (c *Cluster) check(what string, err error) {
+	c.tb.Helper()
+	if err != nil {
+		c.tb.Fatalf("stock: %s: %v", what, err)
+	}
+}

@@ -1,0 +1,40 @@
+package stock
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Variable is the environment variable with the folder that OrangeFS is installed in.
+const Variable = "ORANGEFS_PREFIX"
+
+// Install is an installation of OrangeFS.
+type Install struct{ prefix string }
+
+// Need skips the test where there is no OrangeFS.
+func Need(tb testing.TB) Install {
+	tb.Helper()
+	prefix := os.Getenv(Variable)
+	if prefix == "" {
+		tb.Skipf("%s is not set: build OrangeFS as docs/orangefs.md says and set it to the folder that holds its bin/", Variable)
+	}
+	return Install{prefix}
+}
+
+// Program is the path of an installed program. One that is missing fails the test, as a test that
+// passes because nothing ran would say the wrong thing.
+func (o Install) Program(tb testing.TB, name string) string {
+	tb.Helper()
+	for _, folder := range []string{"bin", "sbin"} {
+		path := filepath.Join(o.prefix, folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	tb.Fatalf("stock: %s is not in bin/ or sbin/ of %s=%s, see docs/orangefs.md", name, Variable, o.prefix)
+	return ""
+}
+
+// libraries is where programs find libraries of their own installation.
+func (o Install) libraries() string { return "LD_LIBRARY_PATH=" + filepath.Join(o.prefix, "lib") }

@@ -1,0 +1,62 @@
+package stock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Ports are taken from below those that the kernel gives to outgoing connections (32768 on), so that
+// nobody gets one by chance while its server is down.
+const (
+	firstPort = 15000
+	lastPort  = 31999
+	portTries = 1000
+)
+
+// Port is a TCP port of the loopback interface that nobody listens on, and that no other test with
+// this package gets until this one ends: that is what the UDP socket of the same number is for.
+func Port(tb testing.TB) int {
+	tb.Helper()
+	for range portTries {
+		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		claim, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			_ = claim.Close()
+			continue
+		}
+		_ = l.Close()
+		tb.Cleanup(func() { _ = claim.Close() })
+		return port
+	}
+	tb.Fatalf("stock: no free port from %d to %d in %d tries", firstPort, lastPort, portTries)
+	return 0
+}
+
+// listening looks for a socket in state LISTEN (0A) in the kernel's table of IPv4 sockets, whose
+// second column is ADDRESS:PORT in hex and whose fourth is the state. A connection that only probes
+// would be one that the server takes for a client.
+func listening(port int) (bool, error) {
+	table, err := os.ReadFile("/proc/net/tcp")
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("this needs Linux: %w", err)
+	} else if err != nil {
+		return false, err
+	}
+	want := fmt.Sprintf(":%04X", port)
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], want) && f[3] == "0A" {
+			return true, nil
+		}
+	}
+	return false, nil
+}

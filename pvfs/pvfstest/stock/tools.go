@@ -1,0 +1,122 @@
+package stock
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// MountPoint is where a file system lies for the tools, which have paths of a mounted one.
+const MountPoint = "/mnt/viaduct-stock"
+
+// toolTimeMax is how long a tool may take.
+const toolTimeMax = 120 * time.Second
+
+// Tools runs OrangeFS's tools on a file system, whoever serves it.
+type Tools struct {
+	Install
+	// Dir is where they run, and Tab the file that tells them where the file system is.
+	Dir, Tab string
+	// Env are variables more than this process has.
+	Env []string
+
+	uid, gid uint32
+}
+
+// A Result is what a tool did.
+type Result struct {
+	Command string
+	Out     string // standard output and error, as they came
+	Status  int
+}
+
+// Tools makes a folder and a table of file systems for tools that work on source.
+func (o Install) Tools(tb testing.TB, source string) *Tools {
+	tb.Helper()
+	dir := tb.TempDir()
+	// Other users run tools here, too.
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o777); err != nil { //nolint:gosec // see above
+			tb.Fatalf("stock: open a temporary folder: %v", err)
+		}
+	}
+	t := &Tools{Install: o, Dir: dir, Tab: filepath.Join(dir, "pvfs2tab")}
+	line := fmt.Sprintf("%s %s pvfs2 defaults,noauto 0 0\n", source, MountPoint)
+	if err := os.WriteFile(t.Tab, []byte(line), 0o644); err != nil { //nolint:gosec // others read it
+		tb.Fatalf("stock: write a table of file systems: %v", err)
+	}
+	return t
+}
+
+// As is the same for another user. Only root can do that.
+func (t *Tools) As(uid, gid uint32) *Tools {
+	other := *t
+	other.uid, other.gid = uid, gid
+	return &other
+}
+
+// Path is the path of a name of the file system, which begins with a slash.
+func Path(name string) string { return MountPoint + strings.TrimSuffix(name, "/") }
+
+// Run runs a tool until it ends.
+func (t *Tools) Run(tb testing.TB, name string, args ...string) Result {
+	tb.Helper()
+	return t.Exec(tb, t.Program(tb, name), args...)
+}
+
+// Exec is Run for a program of any path.
+func (t *Tools) Exec(tb testing.TB, path string, args ...string) Result {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), toolTimeMax)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Dir = t.Dir
+	cmd.Env = append(append(os.Environ(), t.libraries(), "PVFS2TAB_FILE="+t.Tab), t.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if t.uid != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: t.uid, Gid: t.gid}
+	}
+	// The kernel sends the signal when the thread ends that started the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cmd.Run()
+	r := Result{Command: strings.Join(append([]string{filepath.Base(path)}, args...), " "), Out: out.String()}
+	if ctx.Err() != nil {
+		tb.Fatalf("stock: %s still runs after %v: %s", r.Command, toolTimeMax, tail(r.Out))
+	}
+	if cmd.ProcessState == nil {
+		tb.Fatalf("stock: start %s: %v", r.Command, err)
+	}
+	r.Status = cmd.ProcessState.ExitCode()
+	return r
+}
+
+// OK runs a tool that must succeed, and returns what it said.
+func (t *Tools) OK(tb testing.TB, name string, args ...string) string {
+	tb.Helper()
+	r := t.Run(tb, name, args...)
+	if r.Status != 0 {
+		tb.Fatalf("stock: %s ends with status %d: %s", r.Command, r.Status, tail(r.Out))
+	}
+	return r.Out
+}
+
+// Fails runs a tool that must fail, and returns what it said.
+func (t *Tools) Fails(tb testing.TB, name string, args ...string) string {
+	tb.Helper()
+	r := t.Run(tb, name, args...)
+	if r.Status == 0 {
+		tb.Fatalf("stock: %s succeeds: %s", r.Command, tail(r.Out))
+	}
+	return r.Out
+}
