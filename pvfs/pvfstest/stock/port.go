@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -17,14 +17,20 @@ const (
 	firstPort = 15000
 	lastPort  = 31999
 	portTries = 1000
+	// portsPerProcess is how far apart two processes begin to look.
+	portsPerProcess = 64
 )
+
+// portsTried counts the ports that this process has looked at.
+var portsTried atomic.Int64
 
 // Port is a TCP port of the loopback interface that nobody listens on, and that no other test with
 // this package gets until this one ends: that is what the UDP socket of the same number is for.
 func Port(tb testing.TB) int {
 	tb.Helper()
 	for range portTries {
-		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		next := os.Getpid()*portsPerProcess + int(portsTried.Add(1))
+		port := firstPort + next%(lastPort-firstPort+1)
 		claim, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
