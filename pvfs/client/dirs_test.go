@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -153,6 +155,74 @@ func TestReadDir(t *testing.T) {
 	for _, err := range f.Entries(ctx, "nothing") {
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 	}
+}
+
+// TestReadDirPlusInPieces reads a directory on with attributes, and without in between.
+func TestReadDirPlusInPieces(t *testing.T) {
+	k, f := newFake(t, Options{})
+	makeTree(t, f, "d/", "d/l->f")
+	for i := range 99 {
+		makeTree(t, f, fmt.Sprintf("d/f%03d", i))
+	}
+	d, err := f.OpenFile(ctx, "d", os.O_RDONLY, 0)
+	require.NoError(t, err)
+	bare, err := d.ReadDirCtx(ctx, 10)
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, e := range bare {
+		names[e.Name()] = true
+	}
+	k.take()
+	for {
+		infos, err := d.ReadDirPlusCtx(ctx, 7)
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(infos), 7)
+		for _, i := range infos {
+			assert.False(t, names[i.Name()], "%s comes twice", i.Name())
+			names[i.Name()] = true
+			assert.NotEqual(t, proto.TypeNone, i.Attr.Type)
+		}
+	}
+	assert.Len(t, names, 100)
+	assert.Less(t, strings.Count(" "+k.take(), " GETATTR"), 5, "the entries are not asked for one by one")
+	d.RewindDir()
+	infos, err := d.ReadDirPlusCtx(ctx, -1)
+	require.NoError(t, err)
+	assert.Len(t, infos, 100)
+	require.NoError(t, d.Close())
+}
+
+// TestOpenWithoutName sets what is known of a file that is open and has no name any more.
+func TestOpenWithoutName(t *testing.T) {
+	k, f := newFake(t, Options{})
+	file, err := f.OpenFile(ctx, "f", os.O_CREATE|os.O_RDWR, 0o600)
+	require.NoError(t, err)
+	file.node.setUnstamped(true)
+	require.NoError(t, file.StampCtx(ctx))
+	assert.NotEmpty(t, k.take())
+	require.NoError(t, file.StampCtx(ctx))
+	assert.Empty(t, k.take(), "its time is set already")
+	file.node.setUnstamped(true)
+	require.NoError(t, f.Unlink(ctx, "f"))
+	require.NoError(t, f.ChmodFile(ctx, file, 0o640))
+	require.NoError(t, f.ChownFile(ctx, file, 5, 6))
+	require.NoError(t, f.ChtimesFile(ctx, file, time.Unix(70, 0), time.Unix(80, 0)))
+	k.take()
+	require.NoError(t, file.StampCtx(ctx))
+	assert.Empty(t, k.take(), "somebody set a time after it was written")
+	i, err := file.StatCtx(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o640), i.Mode())
+	assert.EqualValues(t, 5, i.Attr.Owner)
+	assert.EqualValues(t, 6, i.Attr.Group)
+	assert.EqualValues(t, 80, i.ModTime().Unix())
+	assert.EqualValues(t, 70, i.AccessTime().Unix())
+	require.NoError(t, file.Close())
+	assert.ErrorIs(t, f.ChmodFile(ctx, file, 0o600), fs.ErrClosed)
+	assert.ErrorIs(t, file.StampCtx(ctx), fs.ErrClosed)
 }
 
 func TestRemove(t *testing.T) {

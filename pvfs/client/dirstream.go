@@ -12,6 +12,7 @@ import (
 type dirStream struct {
 	reader dirReader
 	left   []*dirEntry
+	plus   bool // those in left have their Info
 	ended  bool
 }
 
@@ -20,7 +21,32 @@ type dirStream struct {
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) { return f.ReadDirCtx(f.fsys.ctx, n) }
 
 // ReadDirCtx is ReadDir with a context.
-func (f *File) ReadDirCtx(ctx context.Context, n int) ([]fs.DirEntry, error) {
+func (f *File) ReadDirCtx(ctx context.Context, n int) (list []fs.DirEntry, err error) {
+	entries, err := f.readDir(ctx, n, false)
+	for _, e := range entries {
+		list = append(list, e)
+	}
+	return list, err
+}
+
+// ReadDirPlusCtx is ReadDirCtx with the attributes of the entries, by few requests. What is removed meanwhile is
+// left out. Some hundreds of entries are kept at a time, however large the directory is.
+func (f *File) ReadDirPlusCtx(ctx context.Context, n int) (list []*Info, err error) {
+	for {
+		entries, err := f.readDir(ctx, n, true)
+		for _, e := range entries {
+			if e.info != nil {
+				list = append(list, e.info)
+			}
+		}
+		if n <= 0 || err != nil || len(list) > 0 {
+			return list, err
+		}
+	}
+}
+
+// readDir gives the next entries, with their Info if plus is set.
+func (f *File) readDir(ctx context.Context, n int, plus bool) ([]*dirEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -29,7 +55,7 @@ func (f *File) ReadDirCtx(ctx context.Context, n int) ([]fs.DirEntry, error) {
 	if f.dir == nil {
 		f.dir = &dirStream{reader: dirReader{f: f.fsys, dir: f.node}}
 	}
-	list, err := f.dir.read(ctx, f.fsys, n)
+	list, err := f.dir.read(ctx, f.fsys, n, plus)
 	if err == io.EOF {
 		return nil, io.EOF
 	}
@@ -43,10 +69,10 @@ func (f *File) RewindDir() {
 	f.dir = nil
 }
 
-func (d *dirStream) read(ctx context.Context, f *FS, n int) (list []fs.DirEntry, err error) {
+func (d *dirStream) read(ctx context.Context, f *FS, n int, plus bool) (list []*dirEntry, err error) {
 	for !d.ended && (n <= 0 || len(list) < n) {
-		if len(d.left) == 0 {
-			if err = d.more(ctx, f); err != nil {
+		if len(d.left) == 0 || plus && !d.plus {
+			if err = d.more(ctx, f, plus); err != nil {
 				break
 			}
 		}
@@ -54,9 +80,7 @@ func (d *dirStream) read(ctx context.Context, f *FS, n int) (list []fs.DirEntry,
 		if n > 0 {
 			take = min(take, n-len(list))
 		}
-		for _, e := range d.left[:take] {
-			list = append(list, e)
-		}
+		list = append(list, d.left[:take]...)
 		d.left = d.left[take:]
 	}
 	if n > 0 && len(list) == 0 && err == nil {
@@ -65,13 +89,23 @@ func (d *dirStream) read(ctx context.Context, f *FS, n int) (list []fs.DirEntry,
 	return list, err
 }
 
-func (d *dirStream) more(ctx context.Context, f *FS) error {
-	entries, err := d.reader.next(ctx)
-	if err != nil {
-		return err
+// more gets the next entries, or what is not known yet of those that are left.
+func (d *dirStream) more(ctx context.Context, f *FS, plus bool) error {
+	var entries []proto.DirEntry
+	for _, e := range d.left {
+		entries = append(entries, proto.DirEntry{Name: e.name, Handle: e.handle})
 	}
-	d.ended = len(entries) == 0
-	d.left, err = f.describeAll(ctx, entries, false)
+	if len(entries) == 0 {
+		var err error
+		if entries, err = d.reader.next(ctx); err != nil {
+			return err
+		}
+		d.ended = len(entries) == 0
+	}
+	left, err := f.describeAll(ctx, entries, plus)
+	if err == nil {
+		d.left, d.plus = left, plus
+	}
 	return err
 }
 
