@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
@@ -38,9 +39,9 @@ func (a *App) infoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info [METHOD]",
 		Short: "Show methods, their providers, capabilities and limits",
-		Args:  between(0, 1, "at most one METHOD"),
+		Args:  program.Between(0, 1, "at most one METHOD"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names := methodNames()
+			names := program.Methods()
 			if len(args) == 1 {
 				if err := checkMethod(args[0]); err != nil {
 					return err

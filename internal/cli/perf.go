@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
@@ -50,7 +51,7 @@ counted in all tests: what was sent again, acks, round trips of packets; with
 -json as a line whose test is round-trip, the counts in its link.
 
 ` + exitHelp,
-		Args: exactly(1, "one METHOD or ADDR"),
+		Args: program.Exactly(1, "one METHOD or ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.perf(cmd.Context(), args[0], opt)
 		},
@@ -93,7 +94,7 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 	switch {
 	case len(opt.tests) > 0:
 		if p.tests, err = perf.ParseTests(p.method, opt.tests); err != nil {
-			return p, usageError{err}
+			return p, program.Usage(err)
 		}
 	case p.address != "":
 		p.tests = perf.MethodTests
@@ -102,21 +103,21 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 	}
 	if len(opt.sizes) > 0 {
 		if p.sizes, err = perf.ParseSizes(strings.Join(opt.sizes, ",")); err != nil {
-			return p, usageError{err}
+			return p, program.Usage(err)
 		}
 	}
 	if p.cores, err = perf.ParsePin(opt.pin); err != nil {
-		return p, usageError{err}
+		return p, program.Usage(err)
 	}
 	switch {
 	case opt.memory != "plain" && opt.memory != "registered":
-		return p, usagef("bad -memory %q: want plain or registered", opt.memory)
+		return p, program.Usagef("bad -memory %q: want plain or registered", opt.memory)
 	case opt.window < 1 || opt.window > perf.WindowMax:
-		return p, usagef("bad -window %d: choose 1 to %d", opt.window, perf.WindowMax)
+		return p, program.Usagef("bad -window %d: choose 1 to %d", opt.window, perf.WindowMax)
 	case opt.time <= 0 || opt.time > time.Hour:
-		return p, usagef("bad -time %v: choose more than 0 and at most an hour", opt.time)
+		return p, program.Usagef("bad -time %v: choose more than 0 and at most an hour", opt.time)
 	case opt.listen != "" && p.address != "":
-		return p, usagef("-listen is for `bmi perf METHOD`, which starts the process that listens")
+		return p, program.Usagef("-listen is for `bmi perf METHOD`, which starts the process that listens")
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
@@ -17,7 +18,7 @@ func (a *App) followCommand() *cobra.Command {
 		Use:    "perf-follow",
 		Short:  "The other side of the limit tests of `bmi perf`",
 		Hidden: true,
-		Args:   exactly(0, "no arguments"),
+		Args:   program.Exactly(0, "no arguments"),
 		RunE:   func(*cobra.Command, []string) error { return perf.RunFollower(a.In, a.Out) },
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
@@ -34,7 +35,7 @@ call each, as a program sees it that waits now and then; see 'bmi perf' for the
 speed of one that does nothing else.
 
 ` + exitHelp,
-		Args: exactly(1, "one ADDR"),
+		Args: program.Exactly(1, "one ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ping(cmd.Context(), args[0], opt)
 		},
@@ -53,10 +54,10 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 	}
 	size, err := perf.ParseSize(opt.size)
 	if err != nil {
-		return usageError{err}
+		return program.Usage(err)
 	}
 	if opt.count < 0 || opt.interval < 0 || opt.timeout <= 0 {
-		return usagef("-count and -interval cannot be negative, -timeout must be more than 0")
+		return program.Usagef("-count and -interval cannot be negative, -timeout must be more than 0")
 	}
 	ep, err := bmi.Open(ctx, bmi.Config{})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/plugins"
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 )
@@ -35,7 +36,7 @@ BMI_PLUGIN_ENV lists, separated by commas.
 
 ` + exitHelp,
 		Args: cobra.ArbitraryArgs,
-		RunE: unknownCommand,
+		RunE: program.Unknown,
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(a.pluginsListCommand(), a.pluginsCheckCommand(), a.pluginsRunCommand(), a.pluginsPeerCommand())
@@ -98,7 +99,7 @@ func (p *pluginFlags) args() []string {
 func (p *pluginFlags) load(ctx context.Context, path string, log *slog.Logger) (*plugins.Plugin, error) {
 	for _, e := range p.env {
 		if name, _, _ := strings.Cut(e, "="); name == "" {
-			return nil, usagef("bad -env %q: want K=V, or K for the value that it has here", e)
+			return nil, program.Usagef("bad -env %q: want K=V, or K for the value that it has here", e)
 		}
 	}
 	loaded, err := plugins.Load(ctx, path, plugins.Options{
@@ -127,11 +128,11 @@ func pluginFile(path string) (string, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", usagef("there is no plugin %q%s", path, nearPlugins(path))
+		return "", program.Usagef("there is no plugin %q%s", path, nearPlugins(path))
 	case err != nil:
-		return "", usageError{err}
+		return "", program.Usage(err)
 	case info.IsDir():
-		return "", usagef("%s is a folder; 'bmi plugins list %s' shows the plugins in it", path, path)
+		return "", program.Usagef("%s is a folder; 'bmi plugins list %s' shows the plugins in it", path, path)
 	}
 	return filepath.Abs(path)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
 // addressTemplates are how endpoints are named where -address does not say it: the
@@ -34,7 +35,7 @@ func checkTemplate(template string) error {
 	if template == "" || strings.Contains(template, "{name}") || strings.Contains(template, "{port}") || strings.Contains(template, "{ip}") {
 		return nil
 	}
-	return usagef("bad -address %q: it needs {name}, or {ip} and {port}, so that each endpoint has an address of its own", template)
+	return program.Usagef("bad -address %q: it needs {name}, or {ip} and {port}, so that each endpoint has an address of its own", template)
 }
 
 // templateOf finds out how the endpoints of a method are named, and that it works.

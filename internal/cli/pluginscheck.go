@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
@@ -45,7 +46,7 @@ letters, digits and hyphens, of {ip} an address in 127.0.0.0/8, of {port} a port
 What a method needs from the environment, a key for instance, is given with -env.
 
 ` + exitHelp,
-		Args: exactly(1, "one PATH"),
+		Args: program.Exactly(1, "one PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.pluginsCheck(cmd.Context(), args[0], opt)
 		},
@@ -71,7 +72,7 @@ var overStreams = []string{"tcp", "tcps"}
 func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 	pattern, err := regexp.Compile(opt.run)
 	if err != nil {
-		return nil, usagef("bad -run: %v", err)
+		return nil, program.Usagef("bad -run: %v", err)
 	}
 	all := methodtest.All
 	if opt.basic {
@@ -84,7 +85,7 @@ func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 		}
 	}
 	if len(tests) == 0 {
-		return nil, usagef("bad -run %q: no test is called so; the first are %s, %s, %s", opt.run, all[0].Name, all[1].Name, all[2].Name)
+		return nil, program.Usagef("bad -run %q: no test is called so; the first are %s, %s, %s", opt.run, all[0].Name, all[1].Name, all[2].Name)
 	}
 	return tests, nil
 }
@@ -96,7 +97,7 @@ func (opt *checkOptions) selectMethods(offered []string) ([]string, error) {
 	}
 	for _, m := range opt.methods {
 		if !slices.Contains(offered, m) {
-			return nil, usagef("the plugin has no method %q; it offers %s", m, strings.Join(offered, ", "))
+			return nil, program.Usagef("the plugin has no method %q; it offers %s", m, strings.Join(offered, ", "))
 		}
 	}
 	return opt.methods, nil

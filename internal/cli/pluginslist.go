@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/plugins"
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 )
@@ -54,7 +55,7 @@ without that in the folder of the bmi command itself.
 func (a *App) pluginsList(ctx context.Context, args []string, asJSON bool) error {
 	for _, place := range args {
 		if _, err := os.Stat(place); err != nil {
-			return usageError{err}
+			return program.Usage(err)
 		}
 	}
 	places, err := pluginPlaces(args)

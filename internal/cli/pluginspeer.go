@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 )
@@ -32,7 +33,7 @@ func (a *App) pluginsPeerCommand() *cobra.Command {
 		Use:    "peer PATH ADDR",
 		Short:  "The other process of `bmi plugins check`",
 		Hidden: true,
-		Args:   exactly(2, "a PATH and an ADDR"),
+		Args:   program.Exactly(2, "a PATH and an ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.pluginsPeer(cmd.Context(), args[0], args[1], flags)
 		},

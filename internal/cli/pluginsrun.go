@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
@@ -27,7 +28,7 @@ the command starts the other one (bmi perf METHOD).
 ` + exitHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return usagef("%s", pluginsRunUsage)
+				return program.Usagef("%s", pluginsRunUsage)
 			}
 			return nil
 		},
@@ -36,7 +37,7 @@ the command starts the other one (bmi perf METHOD).
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; the command and its options go behind --", err)}
+		return program.Usage(fmt.Errorf("%w; the command and its options go behind --", err))
 	})
 	flags.register(cmd)
 	return cmd

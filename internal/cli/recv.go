@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
 )
 
@@ -33,7 +34,7 @@ is whole. It fails if not everything arrived just as it was sent; what went to
 standard output before that must then not be used.
 
 ` + exitHelp,
-		Args: exactly(1, "one ADDR"),
+		Args: program.Exactly(1, "one ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.recv(cmd.Context(), args[0], opt)
 		},

@@ -2,15 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
@@ -29,24 +26,21 @@ type App struct {
 // Main runs the command with the arguments behind its name, and gives the code
 // to exit with. SIGINT and SIGTERM end it in order; a second one ends it at once.
 func (a *App) Main(ctx context.Context, args []string) int {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := program.Interruptible(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)()
 
 	root := a.root()
 	root.SetArgs(dashes.Normalize(args))
 	err := root.ExecuteContext(ctx)
+	code := ExitCode(err)
 	if err != nil {
-		fmt.Fprintf(a.Err, "bmi: %s\n", strings.TrimPrefix(explain(err), "bmi: "))
-		if ExitCode(err) == ExitUsage {
-			fmt.Fprintln(a.Err, "Run 'bmi help' or 'bmi COMMAND -help' for how it is used.")
-		}
+		program.Complain(a.Err, "bmi", explain(err), code)
 	}
-	return ExitCode(err)
+	return code
 }
 
 func (a *App) root() *cobra.Command {
-	root := &cobra.Command{
+	root := program.Root(&cobra.Command{
 		Use:   "bmi",
 		Short: "Messages between processes, from the command line",
 		Long: `bmi looks at, measures and uses the message transports (methods) of Viaduct.
@@ -55,53 +49,14 @@ Addresses look like via+shm://NAME, via+udp://HOST:PORT or tcp://HOST:PORT. via+
 sides share: see VIADUCT_UDP_KEY_FILE and VIADUCT_TLS_SECRET in README.md. Options may be written with one dash or two.
 Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bmi help plugins).
 ` + exitHelp,
-		SilenceUsage:               true,
-		SilenceErrors:              true,
-		SuggestionsMinimumDistance: 2,
-		Args:                       cobra.ArbitraryArgs,
-		RunE:                       unknownCommand,
-	}
+	}, a.Out, a.Err)
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, cmd := range []*cobra.Command{
 		a.infoCommand(), a.pingCommand(), a.serveCommand(), a.perfCommand(), a.sendCommand(), a.recvCommand(),
 	} {
 		cmd.PreRunE = a.loadPlugins
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(a.pluginsCommand(), a.versionCommand(), a.followCommand())
+	root.AddCommand(a.pluginsCommand(), program.VersionCommand(a.Out), a.followCommand())
 	return root
-}
-
-// unknownCommand runs when no subcommand fits.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usagef("%s", text)
-}
-
-// exactly and between check the number of arguments, in our words.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("bmi %s takes %s, not %d arguments", cmd.Name(), what, len(args))
-		}
-		return nil
-	}
-}
-
-func between(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			return usagef("bmi %s takes %s, not %d arguments", cmd.Name(), what, len(args))
-		}
-		return nil
-	}
 }

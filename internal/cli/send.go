@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
@@ -33,7 +34,7 @@ It does not matter which of the two starts first. Both succeed, or both fail: th
 receiver compares a SHA-256 checksum of everything, and send waits for its verdict.
 
 ` + exitHelp,
-		Args: between(1, 2, "an ADDR and perhaps a FILE"),
+		Args: program.Between(1, 2, "an ADDR and perhaps a FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := ""
 			if len(args) == 2 {
@@ -55,10 +56,10 @@ func (a *App) send(ctx context.Context, address, file string, opt sendOptions) (
 	}
 	block, err := perf.ParseSize(opt.block)
 	if err != nil {
-		return usageError{err}
+		return program.Usage(err)
 	}
 	if opt.wait < 0 || block < 1 {
-		return usagef("-wait cannot be negative, -block must be more than 0")
+		return program.Usagef("-wait cannot be negative, -block must be more than 0")
 	}
 	in, total, err := a.openInput(file)
 	if err != nil {
@@ -104,7 +105,7 @@ func (a *App) openInput(file string) (in *os.File, total int64, err error) {
 	case err != nil:
 		return nil, 0, fmt.Errorf("look at the input: %w", err)
 	case info.IsDir():
-		return nil, 0, usagef("%s is a directory; try: tar c %s | bmi send ADDR", file, file)
+		return nil, 0, program.Usagef("%s is a directory; try: tar c %s | bmi send ADDR", file, file)
 	case info.Mode().IsRegular() && file != "" && file != "-":
 		total = info.Size()
 	}

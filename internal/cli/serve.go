@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
@@ -29,7 +30,7 @@ func (a *App) serveCommand() *cobra.Command {
 a time, until it is interrupted.
 
 ` + exitHelp,
-		Args: exactly(1, "one ADDR"),
+		Args: program.Exactly(1, "one ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd.Context(), args[0], opt)
 		},

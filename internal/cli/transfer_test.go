@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
 )
 
@@ -116,16 +117,16 @@ func TestRecvWhereItCannotWrite(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	wrapped := func(err error) error { return fmt.Errorf("around: %w", err) }
 	for err, want := range map[error]int{
-		nil:                        ExitOK,
-		errors.New("x"):            ExitFailed,
-		usagef("x"):                ExitUsage,
-		bmi.ErrBadAddress:          ExitUsage,
-		bmi.ErrUnreachable:         ExitNobody,
-		stream.ErrNobody:           ExitNobody,
-		bmi.ErrPeerFailed:          ExitPeerFailed,
-		stream.ErrOtherSide:        ExitPeerFailed,
-		stream.ErrChecksum:         ExitChecksum,
-		fmt.Errorf("%w", errUsage): ExitUsage,
+		nil:                                ExitOK,
+		errors.New("x"):                    ExitFailed,
+		program.Usagef("x"):                ExitUsage,
+		bmi.ErrBadAddress:                  ExitUsage,
+		bmi.ErrUnreachable:                 ExitNobody,
+		stream.ErrNobody:                   ExitNobody,
+		bmi.ErrPeerFailed:                  ExitPeerFailed,
+		stream.ErrOtherSide:                ExitPeerFailed,
+		stream.ErrChecksum:                 ExitChecksum,
+		fmt.Errorf("%w", program.ErrUsage): ExitUsage,
 	} {
 		assert.Equal(t, want, ExitCode(err), err)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
@@ -21,7 +22,7 @@ func (a *App) chmodCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chmod MODE NAME...",
 		Short: "Change modes: 0644, u+x, go-w, a=rX",
-		Args:  between(2, -1, "a MODE and one NAME or more"),
+		Args:  program.Between(2, -1, "a MODE and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := changed(0, args[0], false); err != nil {
 				return err
@@ -74,7 +75,7 @@ func (a *App) chownCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chown [OWNER][:GROUP] NAME...",
 		Short: "Change owners and groups, by name or number",
-		Args:  between(2, -1, "an OWNER and one NAME or more"),
+		Args:  program.Between(2, -1, "an OWNER and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			uid, gid, err := parseOwner(args[0])
 			if err != nil {
@@ -93,7 +94,7 @@ func (a *App) chownCommand() *cobra.Command {
 func parseOwner(text string) (uid, gid int, err error) {
 	owner, group, _ := strings.Cut(text, ":")
 	if owner == "" && group == "" {
-		return 0, 0, usagef("bad owner %q: want OWNER, OWNER:GROUP or :GROUP", text)
+		return 0, 0, program.Usagef("bad owner %q: want OWNER, OWNER:GROUP or :GROUP", text)
 	}
 	uid, err = number(owner, func(name string) (string, error) {
 		u, err := user.Lookup(name)
@@ -103,7 +104,7 @@ func parseOwner(text string) (uid, gid int, err error) {
 		return u.Uid, nil
 	})
 	if err != nil {
-		return 0, 0, usagef("no user is called %q here; a number will do", owner)
+		return 0, 0, program.Usagef("no user is called %q here; a number will do", owner)
 	}
 	gid, err = number(group, func(name string) (string, error) {
 		g, err := user.LookupGroup(name)
@@ -113,7 +114,7 @@ func parseOwner(text string) (uid, gid int, err error) {
 		return g.Gid, nil
 	})
 	if err != nil {
-		return 0, 0, usagef("no group is called %q here; a number will do", group)
+		return 0, 0, program.Usagef("no group is called %q here; a number will do", group)
 	}
 	return uid, gid, nil
 }
@@ -143,13 +144,13 @@ func (a *App) touchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "touch NAME...",
 		Short: "Make empty files, or set their times to now",
-		Args:  between(1, -1, "one NAME or more"),
+		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			when := time.Now()
 			if opt.when != "" {
 				var err error
 				if when, err = time.ParseInLocation("2006-01-02 15:04:05", opt.when, time.Local); err != nil {
-					return usagef("bad -time %q: want for instance %q", opt.when, "2026-01-31 12:00:00")
+					return program.Usagef("bad -time %q: want for instance %q", opt.when, "2026-01-31 12:00:00")
 				}
 			}
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
@@ -186,7 +187,7 @@ func (a *App) truncateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "truncate -size SIZE NAME...",
 		Short: "Make files shorter, or longer by zeros",
-		Args:  between(1, -1, "one NAME or more"),
+		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := parseBytes(size)
 			if err != nil {
@@ -208,14 +209,14 @@ func (a *App) truncateCommand() *cobra.Command {
 // parseBytes understands a size of a file; plain numbers have no limit.
 func parseBytes(text string) (int64, error) {
 	if text == "" {
-		return 0, usagef("-size is missing, for instance -size 64KiB")
+		return 0, program.Usagef("-size is missing, for instance -size 64KiB")
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
 		return n, nil
 	}
 	n, err := perf.ParseSize(text)
 	if err != nil {
-		return 0, usageError{err}
+		return 0, program.Usage(err)
 	}
 	return int64(n), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
@@ -35,7 +36,7 @@ writes -size bytes of memory to one file and reads them back, then creates, look
 removes -files empty files with -jobs at once.
 
 ` + exitHelp,
-		Args: between(0, 1, "one DIRECTORY at most"),
+		Args: program.Between(0, 1, "one DIRECTORY at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.bench(cmd.Context(), append(args, "/")[0], opt)
 		},
@@ -61,10 +62,10 @@ type result struct {
 func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err error) {
 	size, err := perf.ParseSize(opt.size)
 	if err != nil {
-		return usageError{err}
+		return program.Usage(err)
 	}
 	if opt.files < 0 || opt.jobs < 1 {
-		return usagef("-files cannot be negative, -jobs must be more than 0")
+		return program.Usagef("-files cannot be negative, -jobs must be more than 0")
 	}
 	fsys, p, err := a.find(ctx, name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -19,7 +20,7 @@ func (a *App) catCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cat NAME...",
 		Short: "Write files to standard output",
-		Args:  between(1, -1, "one NAME or more"),
+		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
 				info, err := t.fs.StatCtx(ctx, p.path)
@@ -27,7 +28,7 @@ func (a *App) catCommand() *cobra.Command {
 					return err
 				}
 				if info.IsDir() {
-					return usagef("%s is a directory; ls lists it", p.given)
+					return program.Usagef("%s is a directory; ls lists it", p.given)
 				}
 				f, err := t.open(p.path)
 				if err != nil {
@@ -58,7 +59,7 @@ func (a *App) putCommand() *cobra.Command {
 -strip and -parts say how the bytes of a new file are spread over the servers.
 
 ` + exitHelp,
-		Args: between(1, 1, "one NAME"),
+		Args: program.Between(1, 1, "one NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.put(cmd.Context(), args[0], opt)
 		},
@@ -77,12 +78,12 @@ func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 	if opt.strip != "" {
 		strip, err := perf.ParseSize(opt.strip)
 		if err != nil || strip < 1 {
-			return usagef("bad -strip %q: want a size, for instance 64KiB", opt.strip)
+			return program.Usagef("bad -strip %q: want a size, for instance 64KiB", opt.strip)
 		}
 		how.Dist = proto.Dist{Name: proto.DistStripe, StripSize: int64(strip)}
 	}
 	if opt.parts < 0 {
-		return usagef("-parts cannot be negative")
+		return program.Usagef("-parts cannot be negative")
 	}
 	fsys, p, err := a.find(ctx, name)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
 type cpOptions struct {
@@ -35,7 +37,7 @@ With -verify every file is read again on both sides when it is copied, and the S
 compared.
 
 ` + exitHelp,
-		Args: between(2, -1, "one SOURCE or more, and a TARGET"),
+		Args: program.Between(2, -1, "one SOURCE or more, and a TARGET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.cp(cmd.Context(), args[:len(args)-1], args[len(args)-1], opt)
 		},
@@ -70,7 +72,7 @@ type copyJob struct {
 
 func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOptions) error {
 	if opt.jobs < 1 {
-		return usagef("-jobs must be more than 0")
+		return program.Usagef("-jobs must be more than 0")
 	}
 	dst, err := either(target)
 	if err != nil {
@@ -86,7 +88,7 @@ func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOpt
 	}
 	into := err == nil && there.IsDir()
 	if len(sources) > 1 && !into {
-		return usagef("%s is not a directory, so only one file can go there", target)
+		return program.Usagef("%s is not a directory, so only one file can go there", target)
 	}
 	c := &copier{opt: opt}
 	for _, source := range sources {
@@ -126,7 +128,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 		return err
 	}
 	if src.local && dst.local {
-		return usagef("%s and %s are both local; what is on the file system has a colon in front, like :/%s", source, dst.given, filepath.Base(source))
+		return program.Usagef("%s and %s are both local; what is on the file system has a colon in front, like :/%s", source, dst.given, filepath.Base(source))
 	}
 	from, err := a.treeOf(ctx, src)
 	if err != nil {
@@ -140,7 +142,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 		dst = dst.below(src.base())
 	}
 	if info.IsDir() && !c.opt.recursive {
-		return usagef("%s is a directory; cp -r copies it with all that is in it", source)
+		return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
 	}
 	return c.walk(ctx, copyJob{from, to, src, dst, info})
 }
@@ -151,7 +153,7 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 		return err
 	}
 	if same(j.from, j.to, j.info, j.dst) {
-		return usagef("%s and %s are the same", j.src.given, j.dst.given)
+		return program.Usagef("%s and %s are the same", j.src.given, j.dst.given)
 	}
 	switch mode := j.info.Mode(); {
 	case mode.IsRegular():

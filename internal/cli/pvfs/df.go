@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
@@ -17,7 +18,7 @@ func (a *App) dfCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "df [SOURCE]",
 		Short: "Show how full the file system is, by server",
-		Args:  between(0, 1, "one SOURCE at most"),
+		Args:  program.Between(0, 1, "one SOURCE at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.df(cmd.Context(), append(args, "/")[0], asJSON)
 		},
@@ -108,10 +109,10 @@ func (a *App) pingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [SOURCE]",
 		Short: "See whether every server answers, and how fast",
-		Args:  between(0, 1, "one SOURCE at most"),
+		Args:  program.Between(0, 1, "one SOURCE at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.count < 1 || opt.interval < 0 {
-				return usagef("-count must be more than 0, -interval cannot be negative")
+				return program.Usagef("-count must be more than 0, -interval cannot be negative")
 			}
 			return a.ping(cmd.Context(), append(args, "/")[0], opt)
 		},

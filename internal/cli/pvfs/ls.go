@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -26,7 +27,7 @@ func (a *App) lsCommand() *cobra.Command {
 adds mode, owner, group, size and time of modification.
 
 ` + exitHelp,
-		Args: between(0, -1, ""),
+		Args: program.Between(0, -1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"/"}

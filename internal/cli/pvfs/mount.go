@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
@@ -29,7 +30,7 @@ unmounts the directory (umount DIR, or fusermount3 -u DIR). It stays in the fore
 
 Root mounts for all users, each with his own rights; others mount for themselves, with the program
 fusermount3, and with -allow-other for all if /etc/fuse.conf has user_allow_other in it. With -user everything is done for that user.`,
-		Args: between(1, 2, "a SOURCE and a DIR, or a DIR"),
+		Args: program.Between(1, 2, "a SOURCE and a DIR, or a DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, dir := "/", args[len(args)-1]
 			if len(args) == 2 {
@@ -47,7 +48,7 @@ fusermount3, and with -allow-other for all if /etc/fuse.conf has user_allow_othe
 
 func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions) error {
 	if opt.keep < 0 {
-		return usagef("-keep cannot be negative")
+		return program.Usagef("-keep cannot be negative")
 	}
 	if opt.keep == 0 {
 		opt.keep = -1
@@ -60,7 +61,7 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 		return err
 	}
 	if p.path != "/" {
-		return usagef("%s is not the top of the file system, which is all that can be mounted", source)
+		return program.Usagef("%s is not the top of the file system, which is all that can be mounted", source)
 	}
 	m, err := fuse.New(ctx, fsys, dir, fuse.Options{
 		AllowOther: opt.allowOther,

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
@@ -86,14 +87,14 @@ func (a *App) source() (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", usagef("which file system? Give -fs tcp://HOST:PORT/NAME, or name a pvfs2tab in PVFS2TAB_FILE (%w)", err)
+		return "", program.Usagef("which file system? Give -fs tcp://HOST:PORT/NAME, or name a pvfs2tab in PVFS2TAB_FILE (%w)", err)
 	}
 	tabs, err := config.ParseTabFile(string(text))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	if len(tabs) == 0 {
-		return "", usagef("%s has no file system in it; a line looks like: tcp://HOST:PORT/NAME /mnt/pvfs2 pvfs2 defaults 0 0", file)
+		return "", program.Usagef("%s has no file system in it; a line looks like: tcp://HOST:PORT/NAME /mnt/pvfs2 pvfs2 defaults 0 0", file)
 	}
 	return sourceOf(tabs[0]), nil
 }
@@ -123,7 +124,7 @@ func parseUser(text string) (client.Identity, error) {
 		}
 	}
 	if err != nil {
-		return id, usagef("bad -user %q: want UID or UID:GID,GID, in numbers", text)
+		return id, program.Usagef("bad -user %q: want UID or UID:GID,GID, in numbers", text)
 	}
 	return id, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
 func (a *App) mkdirCommand() *cobra.Command {
@@ -16,7 +18,7 @@ func (a *App) mkdirCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mkdir NAME...",
 		Short: "Make directories",
-		Args:  between(1, -1, "one NAME or more"),
+		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			perm, err := parseMode(mode)
 			if err != nil {
@@ -55,7 +57,7 @@ func (a *App) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm NAME...",
 		Short: "Remove files, and directories with -r",
-		Args:  between(1, -1, "one NAME or more"),
+		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
 				err := rm(ctx, t, p, recursive)
@@ -78,11 +80,11 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 	case err != nil:
 		return err
 	case p.base() == "":
-		return usagef("rm does not remove %s", p.given)
+		return program.Usagef("rm does not remove %s", p.given)
 	case !info.IsDir():
 		return t.fs.Remove(ctx, p.path)
 	case !recursive:
-		return usagef("%s is a directory; rm -r removes it with all that is in it", p.given)
+		return program.Usagef("%s is a directory; rm -r removes it with all that is in it", p.given)
 	}
 	return t.fs.RemoveAll(ctx, p.path)
 }
@@ -91,7 +93,7 @@ func (a *App) mvCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mv SOURCE... TARGET",
 		Short: "Rename files and directories, or move them into a directory",
-		Args:  between(2, -1, "one SOURCE or more, and a TARGET"),
+		Args:  program.Between(2, -1, "one SOURCE or more, and a TARGET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.mv(cmd.Context(), args[:len(args)-1], args[len(args)-1])
 		},
@@ -106,7 +108,7 @@ func (a *App) mv(ctx context.Context, sources []string, target string) error {
 	info, err := fsys.StatCtx(ctx, dst.path)
 	into := err == nil && info.IsDir()
 	if len(sources) > 1 && !into {
-		return usagef("%s is not a directory, so only one file can go there", target)
+		return program.Usagef("%s is not a directory, so only one file can go there", target)
 	}
 	for _, source := range sources {
 		other, src, err := a.find(ctx, source)
@@ -114,7 +116,7 @@ func (a *App) mv(ctx context.Context, sources []string, target string) error {
 			return err
 		}
 		if other != fsys {
-			return usagef("%s is on another file system than %s; use cp -r, then rm -r", source, target)
+			return program.Usagef("%s is on another file system than %s; use cp -r, then rm -r", source, target)
 		}
 		if _, err := fsys.LstatCtx(ctx, src.path); err != nil {
 			return about(fsys, src, err)
@@ -139,10 +141,10 @@ func (a *App) lnCommand() *cobra.Command {
 is, or from the top of the file system. There are no other links on these file systems.
 
 ` + exitHelp,
-		Args: between(2, 2, "a TARGET and a NAME"),
+		Args: program.Between(2, 2, "a TARGET and a NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !symbolic {
-				return usagef("a file has one name here; ln -s makes a symbolic link")
+				return program.Usagef("a file has one name here; ln -s makes a symbolic link")
 			}
 			return a.each(cmd.Context(), args[1:], func(ctx context.Context, t remoteTree, p place) error {
 				if info, err := t.fs.StatCtx(ctx, p.path); err == nil && info.IsDir() {
@@ -162,7 +164,7 @@ is, or from the top of the file system. There are no other links on these file s
 func parseMode(text string) (fs.FileMode, error) {
 	bits, err := strconv.ParseUint(text, 8, 32)
 	if err != nil || bits&^0o6777 != 0 {
-		return 0, usagef("bad mode %q: want octal digits, for instance 0755; the file system has no sticky bit", text)
+		return 0, program.Usagef("bad mode %q: want octal digits, for instance 0755; the file system has no sticky bit", text)
 	}
 	return modeOf(uint32(bits)), nil
 }
@@ -198,7 +200,7 @@ func changed(old fs.FileMode, text string, dir bool) (fs.FileMode, error) {
 	}
 	bits, err := symbolic(bitsOf(old), text, dir)
 	if err != nil {
-		return 0, usagef("bad mode %q: %w; for instance 0644, u+x, go-w, a=rX", text, err)
+		return 0, program.Usagef("bad mode %q: %w; for instance 0644, u+x, go-w, a=rX", text, err)
 	}
 	return modeOf(bits), nil
 }

@@ -3,6 +3,8 @@ package pvfs
 import (
 	"path"
 	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
 // A place is a name as it was given: on a file system, or local.
@@ -20,7 +22,7 @@ func remote(name string) (place, error) {
 	p := place{given: name}
 	switch {
 	case name == "":
-		return p, usagef("an empty name; the top of the file system is /")
+		return p, program.Usagef("an empty name; the top of the file system is /")
 	case strings.Contains(name, "://"):
 		return p.withSource(name)
 	}
@@ -34,7 +36,7 @@ func either(name string) (place, error) {
 		return remote(name)
 	}
 	if name == "" {
-		return place{}, usagef("an empty name")
+		return place{}, program.Usagef("an empty name")
 	}
 	return place{given: name, local: true, path: name}, nil
 }
@@ -45,7 +47,7 @@ func (p place) withSource(name string) (place, error) {
 	host, rest, _ := strings.Cut(name[at:], "/")
 	fs, inside, _ := strings.Cut(rest, "/")
 	if host == "" || fs == "" {
-		return p, usagef("bad name %q: want METHOD://ADDRESS/FILESYSTEM/path, for instance tcp://host:3334/pvfs2-fs/dir", name)
+		return p, program.Usagef("bad name %q: want METHOD://ADDRESS/FILESYSTEM/path, for instance tcp://host:3334/pvfs2-fs/dir", name)
 	}
 	p.fs = name[:at] + host + "/" + fs
 	p.path = absolute(inside)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -23,7 +24,7 @@ are spread, over which servers, and the handle of each part; of a directory the 
 have its entries.
 
 ` + exitHelp,
-		Args: between(1, -1, "one NAME or more"),
+		Args: program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
 				if err := a.stat(cmd.Context(), name, follow, asJSON); err != nil {

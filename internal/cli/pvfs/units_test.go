@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
 func TestPlaces(t *testing.T) {
@@ -29,7 +31,7 @@ func TestPlaces(t *testing.T) {
 	assert.Equal(t, "b", p.base())
 	for _, bad := range []string{"", "tcp://", "tcp:///fs", "tcp://h:1/"} {
 		_, err := either(bad)
-		assert.ErrorIs(t, err, errUsage, bad)
+		assert.ErrorIs(t, err, program.ErrUsage, bad)
 	}
 }
 

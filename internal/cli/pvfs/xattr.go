@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -26,7 +27,7 @@ func (a *App) xattrCommand() *cobra.Command {
 ` + exitHelp,
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
-		RunE:                       unknownCommand,
+		RunE:                       program.Unknown,
 	}
 	cmd.AddCommand(a.xattrListCommand(), a.xattrGetCommand(), a.xattrSetCommand(), a.xattrRemoveCommand())
 	for _, sub := range cmd.Commands() {
@@ -40,7 +41,7 @@ func (a *App) xattrListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list NAME...",
 		Short: "List the keys of an object",
-		Args:  between(1, -1, "one NAME or more"),
+		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
 				return a.listXattrs(ctx, t, p, values, all)
@@ -95,7 +96,7 @@ func (a *App) xattrGetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get KEY NAME",
 		Short: "Print a value, as it is",
-		Args:  between(2, 2, "a KEY and a NAME"),
+		Args:  program.Between(2, 2, "a KEY and a NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args[1:], func(ctx context.Context, t remoteTree, p place) error {
 				value, err := t.fs.GetXattr(ctx, p.path, args[0])
@@ -114,12 +115,12 @@ func (a *App) xattrSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set KEY VALUE NAME...",
 		Short: "Set a value",
-		Args:  between(3, -1, "a KEY, a VALUE and one NAME or more"),
+		Args:  program.Between(3, -1, "a KEY, a VALUE and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := 0
 			switch {
 			case create && replace:
-				return usagef("-create and -replace exclude each other")
+				return program.Usagef("-create and -replace exclude each other")
 			case create:
 				flags = client.XattrCreate
 			case replace:
@@ -140,7 +141,7 @@ func (a *App) xattrRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm KEY NAME...",
 		Short: "Remove a key and its value",
-		Args:  between(2, -1, "a KEY and one NAME or more"),
+		Args:  program.Between(2, -1, "a KEY and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args[1:], func(ctx context.Context, t remoteTree, p place) error {
 				return xattrError(p, args[0], t.fs.RemoveXattr(ctx, p.path, args[0]))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
@@ -52,7 +53,7 @@ func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err err
 		}
 	}
 	if there == 0 {
-		return usagef("no server of %s has its folder on this machine", at.config)
+		return program.Usagef("no server of %s has its folder on this machine", at.config)
 	}
 	found, err := store.CheckTree(tree, repair)
 	problems = append(problems, found...)
@@ -73,11 +74,11 @@ func foldersOf(fs *config.Config, folders []string) ([]string, error) {
 	for _, f := range folders {
 		alias, dir, ok := strings.Cut(f, "=")
 		if !ok || dir == "" {
-			return nil, usagef("-at %s: it must look like ALIAS=DIR", f)
+			return nil, program.Usagef("-at %s: it must look like ALIAS=DIR", f)
 		}
 		i := fs.Index(alias)
 		if i < 0 {
-			return nil, usagef("there is no server %q; the servers are: %s", alias, aliases(fs))
+			return nil, program.Usagef("there is no server %q; the servers are: %s", alias, aliases(fs))
 		}
 		dirs[i] = dir
 	}

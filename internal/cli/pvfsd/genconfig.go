@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -67,7 +68,7 @@ have one of its own. All servers must get the same file; clients fetch it from t
 
 func (a *App) genconfig(args []string, opt genconfigOptions) error {
 	if len(args) == 0 {
-		return usagef("which servers? Give an address of each, for instance tcp://%s:3334", hostname())
+		return program.Usagef("which servers? Give an address of each, for instance tcp://%s:3334", hostname())
 	}
 	gen := opt.GenOptions
 	gen.ID, gen.Root, gen.DataDir = proto.FSID(opt.id), proto.Handle(opt.root), opt.MetaDir
@@ -77,7 +78,7 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 			return err
 		}
 		if s.Alias != "" && slices.ContainsFunc(gen.Servers, func(o config.GenServer) bool { return o.Alias == s.Alias }) {
-			return usagef("two servers have the alias %q", s.Alias)
+			return program.Usagef("two servers have the alias %q", s.Alias)
 		}
 		gen.Servers = append(gen.Servers, s)
 	}
@@ -92,14 +93,14 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 		for _, alias := range only.aliases {
 			i := slices.IndexFunc(gen.Servers, func(s config.GenServer) bool { return s.Alias == alias })
 			if alias == "" || i < 0 {
-				return usagef("-%s %s: no server has this alias; write it in front of an address: %s=tcp://…", only.flag, alias, alias)
+				return program.Usagef("-%s %s: no server has this alias; write it in front of an address: %s=tcp://…", only.flag, alias, alias)
 			}
 			only.set(&gen.Servers[i])
 		}
 	}
 	text, err := config.Generate(gen)
 	if err != nil {
-		return usageError{err}
+		return program.Usage(err)
 	}
 	if opt.out == "" {
 		_, err := fmt.Fprintln(a.Out, text)
@@ -114,15 +115,15 @@ func serverOf(arg string) (config.GenServer, error) {
 	if !named || strings.Contains(alias, "://") {
 		alias, address = "", arg
 	} else if alias == "" {
-		return config.GenServer{}, usagef("%q has no alias in front of the =", arg)
+		return config.GenServer{}, program.Usagef("%q has no alias in front of the =", arg)
 	}
 	for one := range strings.SplitSeq(address, ",") {
 		scheme, rest, ok := strings.Cut(one, "://")
 		if !ok || scheme == "" || rest == "" {
-			return config.GenServer{}, usagef("%q is no address; one looks like tcp://HOST:PORT", one)
+			return config.GenServer{}, program.Usagef("%q is no address; one looks like tcp://HOST:PORT", one)
 		}
 		if !slices.ContainsFunc(bmi.Drivers(), func(d bmi.Driver) bool { return d.Name() == scheme }) {
-			return config.GenServer{}, usagef("%q: no method %q; available: %s", one, scheme, methodList())
+			return config.GenServer{}, program.Usagef("%q: no method %q; available: %s", one, scheme, program.MethodList())
 		}
 	}
 	return config.GenServer{Alias: alias, Address: address}, nil
@@ -132,7 +133,7 @@ func serverOf(arg string) (config.GenServer, error) {
 func writeNew(name, text string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s is there already; remove it first, or choose another name", name)
+		return program.Usagef("%s is there already; remove it first, or choose another name", name)
 	}
 	if err != nil {
 		return err

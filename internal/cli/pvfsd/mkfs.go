@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
@@ -51,9 +52,9 @@ func empty(dir string) error {
 		return err
 	case len(there) > 0:
 		if ok, err := exists(dir); err == nil && ok {
-			return usagef("%s has a store already; remove it first if nothing in it is needed", dir)
+			return program.Usagef("%s has a store already; remove it first if nothing in it is needed", dir)
 		}
-		return usagef("%s is not empty", dir)
+		return program.Usagef("%s is not empty", dir)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
@@ -44,22 +45,22 @@ const databaseName = "meta.db"
 // read reads the configuration.
 func (o *placeOptions) read() (*config.Config, error) {
 	if o.config == "" {
-		return nil, usagef("which configuration? Give -config fs.conf; pvfsd genconfig makes one")
+		return nil, program.Usagef("which configuration? Give -config fs.conf; pvfsd genconfig makes one")
 	}
 	text, err := os.ReadFile(o.config)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, program.Usage(err)
 	}
 	var c *config.Config
 	if o.fs != "" {
 		c, err = config.ParseNamed(string(text), o.fs)
 	} else if names, e := config.Names(string(text)); e == nil && len(names) > 1 {
-		return nil, usagef("%s has several file systems, choose with -fs: %s", o.config, strings.Join(names, ", "))
+		return nil, program.Usagef("%s has several file systems, choose with -fs: %s", o.config, strings.Join(names, ", "))
 	} else {
 		c, err = config.Parse(string(text))
 	}
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", o.config, err)}
+		return nil, program.Usage(fmt.Errorf("%s: %w", o.config, err))
 	}
 	return c, nil
 }
@@ -73,18 +74,18 @@ func (o *placeOptions) find() (*place, error) {
 	p := &place{fs: c, alias: o.alias, dir: o.dir}
 	if p.alias == "" {
 		if len(c.Servers) != 1 {
-			return nil, usagef("which server is this? Give -alias, one of: %s", aliases(c))
+			return nil, program.Usagef("which server is this? Give -alias, one of: %s", aliases(c))
 		}
 		p.alias = c.Servers[0].Alias
 	}
 	if p.index = c.Index(p.alias); p.index < 0 {
-		return nil, usagef("%s has no server %q; its servers are: %s", o.config, p.alias, aliases(c))
+		return nil, program.Usagef("%s has no server %q; its servers are: %s", o.config, p.alias, aliases(c))
 	}
 	if p.dir == "" {
 		p.dir = c.MetaDir(p.index)
 	}
 	if p.dir == "" {
-		return nil, usagef("in which folder are the data? Give -dir, or MetadataStorageSpace in %s", o.config)
+		return nil, program.Usagef("in which folder are the data? Give -dir, or MetadataStorageSpace in %s", o.config)
 	}
 	return p, nil
 }
@@ -113,7 +114,7 @@ func mustExist(dir, how string) error {
 		return err
 	}
 	if !ok {
-		return usagef("%s has no store of pvfsd; %s", dir, how)
+		return program.Usagef("%s has no store of pvfsd; %s", dir, how)
 	}
 	return nil
 }

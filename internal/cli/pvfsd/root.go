@@ -2,14 +2,11 @@ package pvfsd
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
@@ -21,24 +18,21 @@ type App struct {
 // Main runs the command with the arguments behind its name, and gives the code to exit with.
 // SIGINT and SIGTERM end it in order; a second one ends it at once.
 func (a *App) Main(ctx context.Context, args []string) int {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := program.Interruptible(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)()
 
 	root := a.root()
 	root.SetArgs(dashes.Normalize(args))
 	err := root.ExecuteContext(ctx)
+	code := ExitCode(err)
 	if err != nil {
-		fmt.Fprintf(a.Err, "pvfsd: %s\n", strings.TrimPrefix(explain(err), "pvfsd: "))
-		if ExitCode(err) == ExitUsage {
-			fmt.Fprintln(a.Err, "Run 'pvfsd help' or 'pvfsd COMMAND -help' for how it is used.")
-		}
+		program.Complain(a.Err, "pvfsd", program.Explain(err), code)
 	}
-	return ExitCode(err)
+	return code
 }
 
 func (a *App) root() *cobra.Command {
-	root := &cobra.Command{
+	root := program.Root(&cobra.Command{
 		Use:   "pvfsd",
 		Short: "A server of an OrangeFS-compatible parallel file system",
 		Long: `pvfsd keeps files of a parallel file system, alone or together with others. Stock OrangeFS
@@ -54,35 +48,15 @@ With several, all have the same fs.conf and each its own -alias. Options may be 
 dash or two.
 
 ` + exitHelp,
-		SilenceUsage:               true,
-		SilenceErrors:              true,
-		SuggestionsMinimumDistance: 2,
-		Args:                       cobra.ArbitraryArgs,
-		RunE:                       unknownCommand,
-	}
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.serveCommand(), a.mkfsCommand(), a.genconfigCommand(), a.checkCommand(), a.versionCommand())
+	}, a.Out, a.Err)
+	root.AddCommand(a.serveCommand(), a.mkfsCommand(), a.genconfigCommand(), a.checkCommand(), program.VersionCommand(a.Out))
 	return root
-}
-
-// unknownCommand runs when no subcommand fits.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usagef("%s", text)
 }
 
 // noArguments refuses arguments, in our words.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes options alone, not %q", cmd.CommandPath(), args[0])
+		return program.Usagef("%s takes options alone, not %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

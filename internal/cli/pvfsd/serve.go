@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
@@ -75,7 +76,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	}
 	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "flow-memory": opt.memory, "drain": int(opt.drain)} {
 		if n < 0 {
-			return usagef("-%s must not be negative", what)
+			return program.Usagef("-%s must not be negative", what)
 		}
 	}
 	key, err := readKey(opt.keyFile)
@@ -132,14 +133,14 @@ func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 		scheme, _, ok := strings.Cut(pattern, "://")
 		i := slices.IndexFunc(ep.Addresses(), func(a string) bool { return strings.HasPrefix(a, scheme+"://") })
 		if !ok || i < 0 {
-			return usagef("-manage-from %s: begin with the method of an address of this server: %s", pattern, strings.Join(ep.Addresses(), ", "))
+			return program.Usagef("-manage-from %s: begin with the method of an address of this server: %s", pattern, strings.Join(ep.Addresses(), ", "))
 		}
 		own, err := ep.Lookup(ep.Addresses()[i])
 		if err != nil {
 			return err
 		}
 		if _, err := ep.QueryAddrRange(own, pattern); err != nil {
-			return usageError{fmt.Errorf("-manage-from %s: %w", pattern, err)}
+			return program.Usage(fmt.Errorf("-manage-from %s: %w", pattern, err))
 		}
 	}
 	return nil
@@ -179,17 +180,17 @@ func readKey(name string) ([]byte, error) {
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, program.Usage(err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, usagef("%s can be read by others: chmod 600 %s", name, name)
+		return nil, program.Usagef("%s can be read by others: chmod 600 %s", name, name)
 	}
 	key, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	if len(key) < keyBytesMin {
-		return nil, usagef("%s has %d bytes, a key needs %d or more", name, len(key), keyBytesMin)
+		return nil, program.Usagef("%s has %d bytes, a key needs %d or more", name, len(key), keyBytesMin)
 	}
 	return key, nil
 }
@@ -201,7 +202,7 @@ func (a *App) logger(name string, verbose bool) (*slog.Logger, func(), error) {
 	if name != "" {
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 		if err != nil {
-			return nil, nil, usageError{err}
+			return nil, nil, program.Usage(err)
 		}
 		out, done = f, func() { _ = f.Close() }
 	}
