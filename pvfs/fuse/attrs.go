@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"syscall"
-	"time"
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
 	gofuse "github.com/hanwen/go-fuse/v2/fuse"
@@ -75,7 +74,7 @@ func (n *node) stat(request context.Context, h gofs.FileHandle) (*client.Info, s
 	if f, ok := h.(*file); ok {
 		ctx, end := patient(request)
 		defer end()
-		info, err := f.stat(ctx)
+		info, err := f.f.StatCtx(ctx)
 		return info, errno(err)
 	}
 	c, end, e := n.begin(request)
@@ -97,6 +96,13 @@ func (n *node) stat(request context.Context, h gofs.FileHandle) (*client.Info, s
 
 // Setattr changes what is asked for: size, owner, mode, times.
 func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.SetAttrIn, out *gofuse.AttrOut) syscall.Errno {
+	defer n.change()
+	if f := n.m.borrow(n); f != nil {
+		defer f.lent.Done()
+		if h == nil {
+			h = f // the kernel tells of no open file even if it is asked by one
+		}
+	}
 	if size, ok := in.GetSize(); ok {
 		if e := n.truncate(request, h, size); e != 0 {
 			return e
@@ -107,7 +113,7 @@ func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.Se
 		named &^= gofuse.FATTR_MTIME // it comes with the size, and servers set it anyway
 	}
 	if in.Valid&named != 0 {
-		if e := n.setNamed(request, in); e != 0 {
+		if e := n.set(request, h, in); e != 0 {
 			return e
 		}
 	}
@@ -119,10 +125,10 @@ func (n *node) truncate(request context.Context, h gofs.FileHandle, size uint64)
 	if size > 1<<63-1 {
 		return syscall.EFBIG
 	}
-	if f, ok := h.(*file); ok && f.writable() {
+	if f, ok := h.(*file); ok && f.write {
 		ctx, end := patient(request)
 		defer end()
-		return errno(f.truncate(ctx, int64(size)))
+		return errno(f.f.TruncateCtx(ctx, int64(size)))
 	}
 	c, end, e := n.begin(request)
 	if e != 0 {
@@ -130,64 +136,6 @@ func (n *node) truncate(request context.Context, h gofs.FileHandle, size uint64)
 	}
 	defer end()
 	return errno(c.fs.Truncate(c, c.path, int64(size)))
-}
-
-// setNamed sets what the client sets by name.
-func (n *node) setNamed(request context.Context, in *gofuse.SetAttrIn) syscall.Errno {
-	c, end, e := n.begin(request)
-	if e != 0 {
-		return e
-	}
-	defer end()
-	uid, gid := -1, -1
-	if v, ok := in.GetUID(); ok {
-		uid = int(v)
-	}
-	if v, ok := in.GetGID(); ok {
-		gid = int(v)
-	}
-	if uid >= 0 || gid >= 0 {
-		if err := c.fs.Lchown(c, c.path, uid, gid); err != nil {
-			return errno(err)
-		}
-	}
-	if mode, ok := in.GetMode(); ok {
-		if e := n.chmod(c, mode); e != 0 {
-			return e
-		}
-	}
-	var atime, mtime time.Time
-	if t, ok := in.GetATime(); ok {
-		atime = t
-	}
-	if t, ok := in.GetMTime(); ok {
-		mtime = t
-	}
-	if atime.IsZero() && mtime.IsZero() {
-		return 0
-	}
-	return errno(c.fs.Lchtimes(c, c.path, atime, mtime))
-}
-
-// chmod sets the mode. When somebody else than the owner writes to a file, the kernel takes away its
-// set-id bits in his name; servers leave that to the owner, so root does it.
-func (n *node) chmod(c *call, mode uint32) syscall.Errno {
-	if mode&syscall.S_ISVTX != 0 {
-		return syscall.EINVAL // the protocol has no such bit, and what it promises would not hold
-	}
-	if n.IsDir() || !n.m.opt.Callers || c.fs.Identity().UID == 0 {
-		return errno(c.fs.Chmod(c, c.path, modeOf(mode)))
-	}
-	info, err := c.fs.LstatCtx(c, c.path)
-	if err != nil {
-		return errno(err)
-	}
-	const ids = syscall.S_ISUID | syscall.S_ISGID
-	by, now := c.fs, info.Attr.Perms
-	if info.Attr.Owner != by.Identity().UID && mode&0o777 == now&0o777 && mode&ids&^now == 0 {
-		by = n.m.fsys
-	}
-	return errno(by.Chmod(c, c.path, modeOf(mode)))
 }
 
 // Readlink is where a symlink leads.

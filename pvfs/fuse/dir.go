@@ -2,6 +2,8 @@ package fuse
 
 import (
 	"context"
+	"io"
+	"os"
 	"sync"
 	"syscall"
 
@@ -9,6 +11,7 @@ import (
 	gofuse "github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 var (
@@ -17,89 +20,123 @@ var (
 	_ gofs.FileSeekdirer      = (*dir)(nil)
 	_ gofs.FileLookuper       = (*dir)(nil)
 	_ gofs.FileFsyncdirer     = (*dir)(nil)
+	_ gofs.FileReleasedirer   = (*dir)(nil)
 )
 
-// A dir is an open directory: what was in it when it was read first, or rewound.
+// A dir is an open directory. It is read in pages, so that it may be larger than memory. An entry's offset is
+// how many were before it, which holds until the directory is rewound.
 type dir struct {
-	n    *node
-	view *client.FS // for who opened it
+	n *node
+	f *client.File // for who opened it
 
-	mu      sync.Mutex
-	read    bool
-	entries []*client.Info
-	byName  map[string]*client.Info // those that were given to the kernel and not looked up yet
-	next    int                     // in entries, behind "." and ".."
+	mu     sync.Mutex
+	page   []*client.Info          // the entries that were read last
+	first  int                     // how many were read before them
+	next   int                     // the entry that comes next, counted with "." and ".."
+	given  bool                    // the last answer of Readdirent was an entry: it is in this answer of go-fuse, or begins it
+	ended  bool                    // there are none behind page
+	asked  int64                   // the mount's count of changes when page was asked for
+	byName map[string]*client.Info // those of page that the kernel has not looked up yet
 }
 
-// dots are the entries that every directory has: itself and its parent.
-const dots = 2
+const (
+	dots    = 2                // the entries that every directory has: itself and its parent
+	pageMax = proto.MaxReadDir // entries that are kept at a time
+)
 
 // OpendirHandle opens the directory.
 func (n *node) OpendirHandle(request context.Context, _ uint32) (gofs.FileHandle, uint32, syscall.Errno) {
-	return &dir{n: n, view: n.m.view(request)}, 0, 0
+	c, end, e := n.begin(request)
+	if e != 0 {
+		return nil, 0, e
+	}
+	defer end()
+	f, err := c.fs.OpenFile(c, c.path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, 0, errno(err)
+	}
+	return &dir{n: n, f: f}, 0, 0
 }
 
-// Readdirent is the next entry; nil at the end.
+// Readdirent is the next entry; nil at the end. go-fuse loses entries after an error unless it comes first in an answer, so
+// one that does not ends the answer: the kernel asks again, and gets it then if it persists.
 func (d *dir) Readdirent(request context.Context) (*gofuse.DirEntry, syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.loadLocked(request); e != 0 {
-		return nil, e
-	}
-	at := d.next
-	if at >= dots+len(d.entries) {
+	begun := d.given
+	entry, e := d.entryLocked(request)
+	d.given = entry != nil
+	if begun && e != 0 {
 		return nil, 0
 	}
-	d.next++
-	entry := &gofuse.DirEntry{Off: uint64(d.next), Mode: syscall.S_IFDIR}
-	switch at {
-	case 0:
+	return entry, e
+}
+
+func (d *dir) entryLocked(request context.Context) (*gofuse.DirEntry, syscall.Errno) {
+	entry := &gofuse.DirEntry{Off: uint64(d.next + 1), Mode: syscall.S_IFDIR}
+	switch at := d.next - dots; at {
+	case -2:
 		entry.Name, entry.Ino = ".", d.n.StableAttr().Ino
-	case 1:
+	case -1:
 		entry.Name, entry.Ino = "..", d.n.StableAttr().Ino
 		if _, parent := d.n.Parent(); parent != nil {
 			entry.Ino = parent.StableAttr().Ino
 		}
 	default:
-		info := d.entries[at-dots]
+		there, e := d.reachLocked(request, at)
+		if e != 0 || !there {
+			return nil, e
+		}
+		info := d.page[at-d.first]
 		entry.Name, entry.Ino, entry.Mode = info.Name(), uint64(info.Handle), typeOf(info.Attr.Type)
 	}
+	d.next++
 	return entry, 0
 }
 
-// loadLocked reads the directory, with the attributes of what is in it.
-func (d *dir) loadLocked(request context.Context) syscall.Errno {
-	if d.read {
-		return 0
-	}
-	path, ok := d.n.path()
-	if !ok {
-		d.read = true // it was removed, so it is empty
-		return 0
-	}
+// reachLocked reads until the page has an entry, which must not be before it. It is false if the directory ends before.
+func (d *dir) reachLocked(request context.Context, at int) (bool, syscall.Errno) {
 	ctx, end := patient(request)
 	defer end()
-	entries, err := d.view.ReadDirPlus(ctx, path)
-	if err != nil {
-		return errno(err)
+	for at >= d.first+len(d.page) {
+		if d.ended {
+			return false, 0
+		}
+		asked := d.n.m.changes.Load()
+		infos, err := d.f.ReadDirPlusCtx(ctx, pageMax)
+		switch e := errno(err); {
+		case err == io.EOF, e == syscall.ENOENT: // a directory that was removed is empty
+			d.ended = true
+			continue
+		case e != 0:
+			d.rewindLocked() // whoever tries again begins again
+			return false, e
+		}
+		d.asked = asked
+		d.first += len(d.page)
+		d.page, d.byName = infos, make(map[string]*client.Info, len(infos))
+		for _, info := range infos {
+			d.byName[info.Name()] = info
+		}
 	}
-	d.read, d.entries = true, entries
-	d.byName = make(map[string]*client.Info, len(entries))
-	for _, info := range entries {
-		d.byName[info.Name()] = info
+	return true, 0
+}
+
+// Seekdir goes to an entry by its offset. What is before the page is counted again from the beginning.
+func (d *dir) Seekdir(_ context.Context, off uint64) syscall.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next, d.given = int(min(off, 1<<31)), false
+	if off == 0 || d.next-dots < d.first {
+		d.rewindLocked()
 	}
 	return 0
 }
 
-// Seekdir goes to an entry by its offset. Rewound, the directory is read again.
-func (d *dir) Seekdir(_ context.Context, off uint64) syscall.Errno {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if off == 0 {
-		d.read, d.entries, d.byName = false, nil, nil
-	}
-	d.next = int(min(off, 1<<31))
-	return 0
+// rewindLocked forgets what was read.
+func (d *dir) rewindLocked() {
+	d.f.RewindDir()
+	d.page, d.byName, d.first, d.ended = nil, nil, 0, false
 }
 
 // Lookup finds an entry that was just read. What was made or changed meanwhile is asked for.
@@ -107,19 +144,30 @@ func (d *dir) Lookup(request context.Context, name string, out *gofuse.EntryOut)
 	d.mu.Lock()
 	info, ok := d.byName[name]
 	delete(d.byName, name)
+	asked := d.asked
 	d.mu.Unlock()
-	if !ok {
+	if !ok || d.changed(name, asked) {
 		return d.n.Lookup(request, name, out)
 	}
 	return d.n.child(request, info, out), 0
 }
 
+// changed tells whether what a name of the directory stands for was changed after a certain change.
+func (d *dir) changed(name string, after int64) bool {
+	if child := d.n.GetChild(name); child != nil {
+		return child.Operations().(*node).changed.Load() > after
+	}
+	return d.n.changed.Load() > after // the name may be gone
+}
+
 // Fsyncdir returns when the directory is as safe as the servers keep it.
 func (d *dir) Fsyncdir(request context.Context, _ uint32) syscall.Errno {
-	c, end, e := d.n.begin(request)
-	if e != 0 {
-		return e
-	}
+	ctx, end := patient(request)
 	defer end()
-	return errno(c.fs.Sync(c, c.path))
+	return errno(d.f.SyncCtx(ctx))
+}
+
+// Releasedir ends the use of the directory.
+func (d *dir) Releasedir(context.Context, uint32) {
+	_ = d.f.Close() // nothing was written
 }

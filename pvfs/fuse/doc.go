@@ -18,12 +18,13 @@
 // # What differs from a local file system
 //
 // Times are whole seconds. There are no hard links, no device files and no sticky bit. A file whose name goes while it
-// is open lives until it is closed, if this mount removed it; its mode and its owner cannot be set any more. Locks are
-// the kernel's: they hold on this machine only. O_APPEND is in order on one machine only.
+// is open lives until it is closed, if this mount removed it. Locks are the kernel's: they hold on this machine only. What is
+// written to a file that was opened with O_APPEND goes where the file ends then; of two mounts that append at the same
+// moment, one may overwrite what the other writes.
 //
 // # Where things are
 //
 // mount.go mounts and unmounts, device.go finds why that cannot be; caller.go says for whom a request is; node.go has what
-// all operations on names share, names.go, attrs.go and xattr.go are these operations, file.go open files, dir.go
+// all operations on names share, names.go, attrs.go, setattr.go and xattr.go are these operations, file.go open files, dir.go
 // open directories, errno.go errors.
 package fuse

@@ -10,6 +10,7 @@ import (
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
 	gofuse "github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -23,30 +24,36 @@ var (
 	_ gofs.FileFlusher  = (*file)(nil)
 	_ gofs.FileFsyncer  = (*file)(nil)
 	_ gofs.FileReleaser = (*file)(nil)
+	_ gofs.FileLseeker  = (*file)(nil)
 )
 
 // A file is an open one.
 type file struct {
-	n    *node
-	m    *Mount
-	view *client.FS // for who opened it
-	flag int        // how; without what matters at that moment only
+	n      *node
+	m      *Mount
+	f      *client.File // for who opened it
+	append bool
+	write  bool
 
-	dirty atomic.Bool // written to since the last flush
-	mu    sync.RWMutex
-	f     *client.File // replaced by a flush
+	dirty atomic.Bool    // written to since the last flush
+	lent  sync.WaitGroup // see borrow
 }
 
-// The flags of open that the client is told. Where an append goes, the kernel decides.
+// The flags of open that the client is told, always and when a file is made or emptied.
 const (
-	openFlags  = syscall.O_ACCMODE | os.O_SYNC
+	openFlags  = syscall.O_ACCMODE | os.O_SYNC | os.O_APPEND
 	startFlags = os.O_TRUNC | os.O_EXCL
 )
 
-func (n *node) opened(view *client.FS, f *client.File, flags uint32) *file {
-	h := &file{n: n, m: n.m, view: view, flag: int(flags) & openFlags, f: f}
+// opened is what the kernel gets of an open file. Bytes that are appended go where the file ends then, which the
+// kernel may not know: another client may have appended, too. So it must not keep them where it thinks that they are.
+func (n *node) opened(f *client.File, flags uint32) (*file, uint32) {
+	h := &file{n: n, m: n.m, f: f, append: flags&syscall.O_APPEND != 0, write: flags&syscall.O_ACCMODE != syscall.O_RDONLY}
 	n.m.add(h)
-	return h
+	if h.append && h.write {
+		return h, gofuse.FOPEN_DIRECT_IO
+	}
+	return h, 0
 }
 
 // Open opens the file for who asks.
@@ -60,7 +67,11 @@ func (n *node) Open(request context.Context, flags uint32) (gofs.FileHandle, uin
 	if err != nil {
 		return nil, 0, errno(err)
 	}
-	return n.opened(c.fs, f, flags), 0, 0
+	if flags&syscall.O_TRUNC != 0 {
+		n.change()
+	}
+	h, how := n.opened(f, flags)
+	return h, how, 0
 }
 
 // Create makes a file and opens it.
@@ -83,63 +94,66 @@ func (n *node) Create(request context.Context, name string, flags, mode uint32, 
 		return nil, nil, 0, errno(err)
 	}
 	child := n.child(request, info, out)
-	return child, child.Operations().(*node).opened(c.fs, f, flags), 0, 0
-}
-
-// use runs do on the open file of the client.
-func (f *file) use(request context.Context, do func(ctx context.Context, f *client.File) error) syscall.Errno {
-	ctx, end := patient(request)
-	defer end()
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return errno(do(ctx, f.f))
-}
-
-func (f *file) writable() bool { return f.flag&syscall.O_ACCMODE != os.O_RDONLY }
-
-// stat and truncate are for the node's attributes.
-func (f *file) stat(ctx context.Context) (*client.Info, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.f.StatCtx(ctx)
-}
-
-func (f *file) truncate(ctx context.Context, size int64) error {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.f.TruncateCtx(ctx, size)
+	below := child.Operations().(*node)
+	n.change()
+	below.change()
+	h, how := below.opened(f, flags)
+	return child, h, how, 0
 }
 
 // Read reads.
 func (f *file) Read(request context.Context, dest []byte, off int64) (gofuse.ReadResult, syscall.Errno) {
-	n := 0
-	e := f.use(request, func(ctx context.Context, cf *client.File) (err error) {
-		n, err = cf.ReadAtCtx(ctx, dest, off)
-		if err == io.EOF {
-			err = nil
-		}
-		return err
-	})
-	if e != 0 {
-		return nil, e
+	ctx, end := patient(request)
+	defer end()
+	n, err := f.f.ReadAtCtx(ctx, dest, off)
+	if err != nil && err != io.EOF {
+		return nil, errno(err)
 	}
 	return gofuse.ReadResultData(dest[:n]), 0
 }
 
-// Write writes.
+// Write writes, at the end of the file if it was opened so.
 func (f *file) Write(request context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	n := 0
+	ctx, end := patient(request)
+	defer end()
 	f.dirty.Store(true)
-	e := f.use(request, func(ctx context.Context, cf *client.File) (err error) {
-		n, err = cf.WriteAtCtx(ctx, data, off)
-		return err
-	})
-	return uint32(n), e
+	defer f.n.change()
+	if !f.append {
+		n, err := f.f.WriteAtCtx(ctx, data, off)
+		return uint32(n), errno(err)
+	}
+	n, err := f.f.WriteCtx(ctx, data)
+	if end, e := f.f.Seek(0, io.SeekCurrent); e == nil {
+		f.n.NotifyContent(min(off, end-int64(n)), 0) // other open files may have the page where this one ended
+	}
+	return uint32(n), errno(err)
+}
+
+// Lseek finds data and holes: to all who ask, a file is data up to its end.
+func (f *file) Lseek(request context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
+	ctx, end := patient(request)
+	defer end()
+	info, err := f.f.StatCtx(ctx)
+	if err != nil {
+		return 0, errno(err)
+	}
+	switch size := uint64(max(info.Size(), 0)); {
+	case off >= size:
+		return 0, syscall.ENXIO
+	case whence == unix.SEEK_DATA:
+		return off, 0
+	case whence == unix.SEEK_HOLE:
+		return size, 0
+	}
+	return 0, syscall.EINVAL
 }
 
 // Fsync returns when what was written is as safe as the servers keep it.
 func (f *file) Fsync(request context.Context, _ uint32) syscall.Errno {
-	return f.use(request, func(ctx context.Context, cf *client.File) error { return cf.SyncCtx(ctx) })
+	ctx, end := patient(request)
+	defer end()
+	defer f.n.change()
+	return errno(f.f.SyncCtx(ctx))
 }
 
 // Flush runs when a descriptor is closed; others may be left. A file that was written to gets its time of modification
@@ -150,33 +164,12 @@ func (f *file) Flush(request context.Context) syscall.Errno {
 	}
 	ctx, end := patient(request)
 	defer end()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	fresh := f.again(ctx)
-	if fresh == nil {
-		return 0 // it gets its time by Release
+	defer f.n.change()
+	e := errno(f.f.StampCtx(ctx))
+	if e == syscall.ENOENT {
+		return 0 // another client removed it
 	}
-	old := f.f
-	f.f = fresh
-	return errno(old.CloseCtx(ctx))
-}
-
-// again opens the same file once more, as it is the client's Close that sets the time. nil: it cannot be opened, or its
-// name is not its own any more.
-func (f *file) again(ctx context.Context) *client.File {
-	path, ok := f.n.path()
-	if !ok {
-		return nil
-	}
-	fresh, err := f.view.OpenFile(ctx, path, f.flag, 0)
-	if err != nil {
-		return nil
-	}
-	if info, err := fresh.StatCtx(ctx); err != nil || uint64(info.Handle) != f.n.StableAttr().Ino {
-		fresh.Close()
-		return nil
-	}
-	return fresh
+	return e
 }
 
 // Release ends the use of the file.
@@ -184,7 +177,6 @@ func (f *file) Release(context.Context) syscall.Errno {
 	if !f.m.remove(f) {
 		return 0 // the end of the mount did
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.lent.Wait()
 	return errno(f.f.CloseCtx(context.Background()))
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,6 +41,10 @@ const (
 	keepTime   = time.Second
 	ioMax      = 1 << 20 // bytes of one read or write
 	background = 64      // requests that the kernel makes ahead
+
+	// O_TRUNC comes with open; large direct reads and writes are divided into requests that run at a time; files
+	// that are appended to can be mapped.
+	capabilities = gofuse.CAP_ATOMIC_O_TRUNC | gofuse.CAP_ASYNC_DIO | gofuse.CAP_DIRECT_IO_ALLOW_MMAP
 )
 
 // A Mount is a directory where a file system is mounted.
@@ -50,9 +55,10 @@ type Mount struct {
 	server *gofuse.Server
 	served chan struct{} // closed when the directory is unmounted
 
-	mu      sync.Mutex
-	open    map[*file]struct{}
-	closing bool
+	changes atomic.Int64 // of all objects
+
+	mu   sync.Mutex
+	open map[*file]struct{}
 }
 
 // New mounts the file system of a client on a directory, and serves it. The client must not be closed before the mount.
@@ -108,6 +114,7 @@ func (m *Mount) options() *gofs.Options {
 			MaxWrite:             ioMax,
 			MaxReadAhead:         ioMax,
 			IgnoreSecurityLabels: true,
+			ExtraCapabilities:    capabilities,
 			FsName:               strings.ReplaceAll(m.fsys.Name(), ",", "_"),
 			Name:                 "pvfs",
 			DirectMountStrict:    os.Geteuid() == 0,
@@ -159,7 +166,6 @@ func (m *Mount) Done() <-chan struct{} { return m.served }
 func (m *Mount) Close() error {
 	err := m.unmount()
 	m.mu.Lock()
-	m.closing = true
 	left := make([]*file, 0, len(m.open))
 	for f := range m.open {
 		left = append(left, f)
@@ -206,17 +212,34 @@ func Detach(dir string) error {
 	return nil
 }
 
-// add notes an open file; remove gives false if it was not there any more.
+// add notes an open file.
 func (m *Mount) add(f *file) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.open[f] = struct{}{}
+	if f.n.open == nil {
+		f.n.open = make(map[*file]struct{})
+	}
+	f.n.open[f] = struct{}{}
 }
 
+// remove forgets an open file; false: it was not there any more.
 func (m *Mount) remove(f *file) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, ok := m.open[f]
 	delete(m.open, f)
+	delete(f.n.open, f)
 	return ok
+}
+
+// borrow is any open file of a node, which must be given back; nil if there is none.
+func (m *Mount) borrow(n *node) *file {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for f := range n.open {
+		f.lent.Add(1)
+		return f
+	}
+	return nil
 }

@@ -47,10 +47,15 @@ func (n *node) make(request context.Context, name string, out *gofuse.EntryOut, 
 		return nil, e
 	}
 	defer end()
+	defer n.change()
 	if err := do(c, c.below(name)); err != nil {
 		return nil, errno(err)
 	}
-	return n.find(request, c, name, out)
+	child, e := n.find(request, c, name, out)
+	if e == 0 {
+		child.Operations().(*node).change()
+	}
+	return child, e
 }
 
 // Mkdir makes a directory.
@@ -93,6 +98,7 @@ func (n *node) Unlink(request context.Context, name string) syscall.Errno {
 		return e
 	}
 	defer end()
+	defer n.change()
 	return errno(c.fs.Unlink(c, c.below(name)))
 }
 
@@ -103,6 +109,7 @@ func (n *node) Rmdir(request context.Context, name string) syscall.Errno {
 		return e
 	}
 	defer end()
+	defer n.change()
 	return errno(c.fs.Rmdir(c, c.below(name)))
 }
 
@@ -138,5 +145,12 @@ func (n *node) Rename(request context.Context, name string, to gofs.InodeEmbedde
 			return e
 		}
 	}
+	defer func() {
+		n.change()
+		parent.change()
+		if child := n.GetChild(name); child != nil {
+			child.Operations().(*node).change()
+		}
+	}()
 	return errno(c.fs.Rename(c, c.below(name), dest))
 }

@@ -3,6 +3,7 @@ package fuse
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
@@ -15,8 +16,13 @@ import (
 // A node is an object that the kernel knows. Its inode number is its handle; its name is where the kernel found it last.
 type node struct {
 	gofs.Inode
-	m *Mount
+	m       *Mount
+	changed atomic.Int64       // the mount's count of changes at the last one of this object
+	open    map[*file]struct{} // the mount's
 }
+
+// change notes that the object was changed, its names if it is a directory.
+func (n *node) change() { n.changed.Store(n.m.changes.Add(1)) }
 
 // A call is a request on a node, under way.
 type call struct {
