@@ -84,6 +84,9 @@ const runMax = 60 * time.Second
 
 // prepare builds what must be built and lists all contenders.
 func prepare(ctx context.Context, cfg config) []contender {
+	if cfg.only == groupPVFS {
+		return pvfsContenders(ctx, cfg)
+	}
 	all := append([]contender{
 		limitsContender(cfg), registeredContender(cfg), crowdContender(cfg), oursContender(cfg, plain(ours)), oursMPIContender(cfg),
 		mpiContender(ctx, cfg, openMPI), mpiContender(ctx, cfg, mpich), ucxContender(cfg, ucx), fabricContender(cfg, libfabric),
@@ -93,7 +96,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 		mpiContender(ctx, cfg, openMPIUDP), fabricContender(cfg, libfabricUDP),
 	}, cContenders(ctx, cfg)...)
 	all = append(all, sortContenders(ctx, cfg)...)
-	return append(all, inTurnContenders(cfg)...)
+	all = append(all, inTurnContenders(cfg)...)
+	return append(all, pvfsContenders(ctx, cfg)...)
 }
 
 // command runs a program to its end and gives what it printed.

@@ -40,17 +40,24 @@ type counts struct {
 	UDPConnectedBytes   *float64   `json:"udp_connected_bytes,omitempty"`
 	UDPSimulated        *simulated `json:"udp_simulated,omitempty"`
 
+	// Bytes of the larger of our two file servers with idle clients, over TCP and over shared memory.
+	PVFSServerBytes    *float64 `json:"pvfs_server_bytes,omitempty"`
+	PVFSServerShmBytes *float64 `json:"pvfs_server_shm_bytes,omitempty"`
+
 	Problems []string `json:"problems,omitempty"`
+}
+
+// A countPart is one of them.
+type countPart struct {
+	what    string
+	measure func() error
 }
 
 // countThings measures one thing after the other; one that fails is a problem in
 // the report, not the end of it.
 func countThings(ctx context.Context, cfg config) counts {
 	var c counts
-	for _, part := range []struct {
-		what    string
-		measure func() error
-	}{
+	all := []countPart{
 		{"allocations", func() error { return allocations(ctx, cfg, plain(ours), &c.AllocsPerMessage) }},
 		{"allocations over TCP", func() error { return allocations(ctx, cfg, plain(oursTCP), &c.TCPAllocsPerMessage) }},
 		{"allocations over UDP", func() error { return allocations(ctx, cfg, secureUDP(cfg), &c.UDPAllocsPerMessage) }},
@@ -59,7 +66,15 @@ func countThings(ctx context.Context, cfg config) counts {
 		{"idle connections over TCP", c.idleTCP},
 		{"idle connections over UDP", func() error { return c.idleUDP(cfg) }},
 		{"what is simulated", func() error { return c.simulate(goldenFolder) }},
-	} {
+	}
+	files := []countPart{
+		{"idle clients of a file server over TCP", func() error { return pvfsIdle(ctx, cfg, oursTCP, &c.PVFSServerBytes) }},
+		{"idle clients of a file server over shared memory", func() error { return pvfsIdle(ctx, cfg, ours, &c.PVFSServerShmBytes) }},
+	}
+	if cfg.only == groupPVFS {
+		all = nil
+	}
+	for _, part := range append(all, files...) {
 		if err := part.measure(); err != nil {
 			c.Problems = append(c.Problems, fmt.Sprintf("%s: %v", part.what, err))
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", part.what, err)

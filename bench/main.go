@@ -26,6 +26,14 @@ type config struct {
 	rounds int           // at least 5 for numbers worth quoting
 	point  time.Duration // time per measured point and round
 	cores  perf.Cores
+	// The file system: our commands, how many bytes are copied, how many clients are idle, and by what the
+	// number of files is divided.
+	pvfs, pvfsd string
+	pvfsBytes   int64
+	pvfsIdle    int
+	pvfsLess    int
+	// only is the group of contenders that is measured; "" is all.
+	only string
 	// keyFile holds the key that connections over UDP share.
 	keyFile string
 }
@@ -45,6 +53,9 @@ var roles = map[string]func(args []string) error{
 	roleHub:    idleHub,
 	rolePeers:  idlePeers,
 	roleInTurn: measureInTurn,
+
+	roleNames:    namesOf,
+	rolePVFSIdle: idleClients,
 }
 
 func exit(err error) {
@@ -56,10 +67,13 @@ func exit(err error) {
 }
 
 func run() error {
-	var cfg config
+	cfg := config{pvfsBytes: pvfsBytes, pvfsIdle: pvfsIdleClients, pvfsLess: 1}
 	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
 	flag.StringVar(&cfg.plugin, "plugin", "bin/bmi-method-via", "the plugin with our methods over VIA")
 	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench and samplesort")
+	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
+	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")
+	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: pvfs")
 	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
 	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
@@ -77,7 +91,10 @@ func run() error {
 	if cfg.rounds < 1 || cfg.point <= 0 {
 		return errors.New("-rounds and -time must be more than 0")
 	}
-	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi} {
+	if cfg.only != "" && cfg.only != groupPVFS {
+		return fmt.Errorf("-only %s: the part that can be measured alone is %s", cfg.only, groupPVFS)
+	}
+	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi, &cfg.pvfs, &cfg.pvfsd} {
 		if *path, err = filepath.Abs(*path); err != nil {
 			return err
 		}
@@ -106,6 +123,7 @@ func compare(ctx context.Context, cfg config) error {
 	all := newResults()
 	contenders := prepare(ctx, cfg)
 	defer removeSortInput(cfg)
+	defer removePVFSInput()
 	for round := range cfg.rounds {
 		fmt.Fprintf(os.Stderr, "bench: round %d of %d\n", round+1, cfg.rounds)
 		// Another one begins each time, so that none always runs after the
@@ -124,5 +142,8 @@ func compare(ctx context.Context, cfg config) error {
 	r.Counts = countThings(ctx, cfg)
 	r.Rows = rows(all, r.Counts)
 	r.Seconds = int(time.Since(start).Seconds())
+	if cfg.only != "" {
+		return r.show(os.Stdout, pvfsRowsPrefix)
+	}
 	return r.write(cfg.out)
 }

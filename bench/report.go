@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,17 +42,41 @@ func (r *report) write(folder string) error {
 	return nil
 }
 
+// show writes the rows that begin with a prefix, and the points and notes behind them.
+func (r *report) show(w io.Writer, prefix string) error {
+	var b strings.Builder
+	r.Rows = slices.DeleteFunc(r.Rows, func(one row) bool { return !strings.HasPrefix(one.What, prefix) })
+	m := r.Machine
+	fmt.Fprintf(&b, "%s, cores %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
+		m.CPU, m.Cores, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
+	writeRows(&b, r.Rows)
+	b.WriteString("\n")
+	for _, p := range r.Points {
+		fmt.Fprintf(&b, "- %s, %s: %.3f %s (%s)\n", p.Method, p.Test, p.Median, p.Unit, numbers(p.Rounds))
+	}
+	for _, who := range slices.Sorted(maps.Keys(r.Notes)) {
+		fmt.Fprintf(&b, "- %s: %s\n", who, r.Notes[who])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeRows writes the table of aims.
+func writeRows(b *strings.Builder, rows []row) {
+	b.WriteString("| what | measured | against the bare limit | against the best peer | reach | aim | verdict |\n")
+	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, row := range rows {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", row.What, row.Value, row.Bare, row.Best, row.Reach, row.Aim, row.Verdict)
+	}
+}
+
 func (r *report) markdown() string {
 	var b strings.Builder
 	m := r.Machine
 	fmt.Fprintf(&b, "# Results\n\nWritten by `make bench`, not by hand; [README.md](README.md) explains the method.\n\n")
 	fmt.Fprintf(&b, "%s, %d CPUs, measured on cores %s; %s; %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
 		m.CPU, m.CPUs, m.Cores, m.Kernel, m.Memory, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
-	b.WriteString("| what | measured | against the bare limit | against the best peer | reach | aim | verdict |\n")
-	b.WriteString("| --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, row := range r.Rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", row.What, row.Value, row.Bare, row.Best, row.Reach, row.Aim, row.Verdict)
-	}
+	writeRows(&b, r.Rows)
 	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n\n![half round trip over TCP](latency-tcp.svg)\n\n![half round trip over UDP](latency-udp.svg)\n")
 	b.WriteString(r.pointTables())
 	b.WriteString(r.countList())
@@ -89,6 +114,14 @@ var tables = []resultTable{
 	{barrier, "Barrier of two ranks, µs", "", "%.3f", nil},
 	{allreduce, "Allreduce of two ranks, µs", "", "%.3f", nil},
 	{sampleSort, fmt.Sprintf("Sample sort of a file, %d processes on 2 cores, s", sortRanks), "", "%.3f", nil},
+	{pvfsIn, "File system: a file in, s", "", "%.3f", overPVFS},
+	{pvfsOut, "File system: a file out to the null device, s", "", "%.3f", overPVFS},
+	{namesTest("create", 1), "File system: creates by one client, /s", "", "%.0f", overPVFS},
+	{namesTest("stat", 1), "File system: stats by one client, /s", "", "%.0f", overPVFS},
+	{namesTest("remove", 1), "File system: removes by one client, /s", "", "%.0f", overPVFS},
+	{namesTest("create", pvfsCrowd), fmt.Sprintf("File system: creates by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
+	{namesTest("stat", pvfsCrowd), fmt.Sprintf("File system: stats by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
+	{namesTest("remove", pvfsCrowd), fmt.Sprintf("File system: removes by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
 	{crowdTest(shapePairs), fmt.Sprintf("%d processes on 2 cores, ping-pong two by two, µs per message", crowdSize), "", "%.3f", nil},
 	{crowdTest(shapeRing), fmt.Sprintf("%d processes on 2 cores, in a ring, µs per message", crowdSize), "", "%.3f", nil},
 	{crowdTest(shapeAll), fmt.Sprintf("%d processes on 2 cores, all to all, µs per message", crowdSize), "", "%.3f", nil},
@@ -98,7 +131,7 @@ var tables = []resultTable{
 func (t resultTable) holds(p point) bool {
 	among := slices.Contains(t.who, p.Method)
 	if t.who == nil {
-		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins}, func(all []string) bool { return slices.Contains(all, p.Method) })
+		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS}, func(all []string) bool { return slices.Contains(all, p.Method) })
 	}
 	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
 }

@@ -70,7 +70,8 @@ func rows(all *results, c counts) []row {
 	out = append(out, tcpRows(all, c)...)
 	out = append(out, udpRows(all, c)...)
 	out = append(out, pluginRows(all)...)
-	return append(out, mpiRows(all)...)
+	out = append(out, mpiRows(all)...)
+	return append(out, pvfsRows(all, c)...)
 }
 
 // others are the other libraries within one host, and over TCP.

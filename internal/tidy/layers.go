@@ -90,6 +90,7 @@ var layerTable = []layer{
 	{"pvfs/fstest", []string{"internal/sim", "internal/race"}},
 	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
+	{"pvfs/interop", nil}, // tests alone
 	{"pvfs/pvfstest/stock", []string{"pvfs/config"}},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
 
@@ -116,7 +117,7 @@ var layerTable = []layer{
 
 	// Programs choose what they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
-	{"bench/...", []string{"bmi", "plugins", "bench/...", "internal/perf/...", "_ methods/..."}},
+	{"bench/...", []string{"bmi", "plugins", "pvfs/client", "pvfs/config", "bench/...", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
 	{"tools/...", nil},
 }

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// The file system is measured with two servers, whose storage is in memory as the file that is copied
+// is, on the two cores where the clients are too. Every contender starts servers of its own and stops
+// them. What it is told to keep on the disk is what stock's pvfs2-genconfig writes: names and
+// attributes synced with every change, the bytes of files not.
+const (
+	pvfsBytes = 1 << 30 // of the file that is copied
+	// pvfsCrowd is how many clients make, look at and remove files at once.
+	pvfsCrowd = 16
+	// pvfsFiles is how many each of them does, and pvfsFilesAlone one that is alone.
+	pvfsFiles      = 40
+	pvfsFilesAlone = 400
+	memoryFolder   = "/dev/shm"
+	groupPVFS      = "pvfs"
+)
+
+// Contenders of the file system: client and servers.
+const (
+	pvfsTCP      = "pvfs tcp"
+	pvfsShm      = "pvfs via+shm"
+	pvfsStock    = "orangefs"
+	pvfsOnStock  = "pvfs, servers of orangefs"
+	pvfsForStock = "orangefs, servers of pvfsd"
+	pvfsBare     = "cp"
+)
+
+// overPVFS are the contenders of the file system, which only compare with each other.
+var overPVFS = []string{pvfsTCP, pvfsShm, pvfsStock, pvfsOnStock, pvfsForStock, pvfsBare}
+
+// Tests of the file system.
+const (
+	pvfsIn  perf.Test = "pvfs-in"
+	pvfsOut perf.Test = "pvfs-out"
+)
+
+// What is done to names.
+var pvfsActs = []string{"create", "stat", "remove"}
+
+// namesTest is the test of an act by some clients.
+func namesTest(act string, clients int) perf.Test {
+	return perf.Test(fmt.Sprintf("pvfs-%s-%d", act, clients))
+}
+
+// A clientKind is a client program of a file system.
+type clientKind struct {
+	// in and out are command lines that copy a local file in and out.
+	in, out func(fs *fileSystem, local, name string) []string
+	// names is a program that takes orders, see namesOf.
+	names func(fs *fileSystem, prefix string) []string
+	env   func(fs *fileSystem) []string
+}
+
+// pvfsContenders are those of the file system.
+func pvfsContenders(ctx context.Context, cfg config) []contender {
+	stock, why := findStock(ctx, cfg)
+	all := []contender{
+		bareCopyContender(cfg),
+		pvfsContender(cfg, pvfsTCP, startOurs, ourClient(cfg, oursTCP)),
+		pvfsContender(cfg, pvfsShm, startOurs, ourClient(cfg, ours)),
+	}
+	if why != "" {
+		return append(all, absent(pvfsStock, why), absent(pvfsOnStock, why), absent(pvfsForStock, why))
+	}
+	return append(all,
+		pvfsContender(cfg, pvfsStock, stock.start, stock.client()),
+		pvfsContender(cfg, pvfsOnStock, stock.start, ourClient(cfg, oursTCP)),
+		pvfsContender(cfg, pvfsForStock, startOurs, stock.client()),
+	)
+}
+
+// memoryName is a name in memoryFolder that is this process's.
+func memoryName(what string) string { return fmt.Sprintf("viaduct-bench-%d-%s", os.Getpid(), what) }
+
+func inputName() string { return filepath.Join(memoryFolder, memoryName("input")) }
+
+// pvfsInput is the file that is copied; it is made once.
+func pvfsInput(cfg config) (string, error) {
+	name := inputName()
+	if info, err := os.Stat(name); err == nil && info.Size() == cfg.pvfsBytes {
+		return name, nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return "", err
+	}
+	block := make([]byte, 1<<20)
+	for i := range block {
+		block[i] = byte(i*7 + i>>8)
+	}
+	for at := int64(0); at < cfg.pvfsBytes && err == nil; at += int64(len(block)) {
+		_, err = f.Write(block[:min(int64(len(block)), cfg.pvfsBytes-at)])
+	}
+	return name, errors.Join(err, f.Close())
+}
+
+// removePVFSInput removes it.
+func removePVFSInput() {
+	_ = os.Remove(inputName()) // it may not be there
+}
+
+// bareCopyContender is what the machine does without a file system of ours: cp from one file in
+// memory to another, and to the null device.
+func bareCopyContender(cfg config) contender {
+	return contender{name: pvfsBare, run: func(ctx context.Context) ([]perf.Result, error) {
+		input, err := pvfsInput(cfg)
+		if err != nil {
+			return nil, err
+		}
+		copied := input + ".copy"
+		defer func() { _ = os.Remove(copied) }() // it may not be there
+		in, err := timed(ctx, cfg, nil, "cp", input, copied)
+		if err != nil {
+			return nil, err
+		}
+		out, err := timed(ctx, cfg, nil, "dd", "if="+input, "of=/dev/null", "bs=1M", "status=none")
+		return []perf.Result{bytesResult(cfg, pvfsIn, in), bytesResult(cfg, pvfsOut, out)}, err
+	}}
+}
+
+// pvfsContender measures a client with servers.
+func pvfsContender(cfg config, name string, start func(context.Context, config) (*fileSystem, error), kind clientKind) contender {
+	return contender{name: name, run: func(ctx context.Context) ([]perf.Result, error) {
+		input, err := pvfsInput(cfg)
+		if err != nil {
+			return nil, err
+		}
+		fs, err := start(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		defer fs.stop()
+		all, err := measureNames(ctx, cfg, fs, kind)
+		if err != nil {
+			return nil, fs.explain(err)
+		}
+		in, err := timed(ctx, cfg, kind.env(fs), kind.in(fs, input, "bytes")...)
+		if err != nil {
+			return nil, fs.explain(err)
+		}
+		out, err := timed(ctx, cfg, kind.env(fs), kind.out(fs, os.DevNull, "bytes")...)
+		if err != nil {
+			return nil, fs.explain(err)
+		}
+		return append(all, bytesResult(cfg, pvfsIn, in), bytesResult(cfg, pvfsOut, out)), nil
+	}}
+}
+
+// timed runs a program on the cores of the comparison, and gives the seconds from its start to its
+// end.
+func timed(ctx context.Context, cfg config, env []string, line ...string) (float64, error) {
+	line = onCores(cfg, line...)
+	ctx, cancel := context.WithTimeout(ctx, runMax)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	begun := time.Now()
+	said, err := cmd.CombinedOutput()
+	took := time.Since(begun).Seconds()
+	if err != nil {
+		err = fmt.Errorf("%v: %w: %s", line, err, lastLine(string(said)))
+	}
+	return took, err
+}
+
+func bytesResult(cfg config, test perf.Test, seconds float64) perf.Result {
+	return perf.Result{Test: test, Size: int(cfg.pvfsBytes), Window: 1, Median: seconds, P99: seconds, Unit: "s"}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+)
+
+// fakeFiles is a contender of the file system that takes so many seconds to copy in and half of that out, and does so
+// many operations a second.
+func fakeFiles(name string, seconds, rate float64) contender {
+	return contender{name: name, run: func(context.Context) ([]perf.Result, error) {
+		all := []perf.Result{{Test: pvfsIn, Size: 7, Median: seconds}, {Test: pvfsOut, Size: 7, Median: seconds / 2}}
+		for _, clients := range []int{1, pvfsCrowd} {
+			for _, act := range pvfsActs {
+				all = append(all, perf.Result{Test: namesTest(act, clients), Median: rate})
+			}
+		}
+		return all, nil
+	}}
+}
+
+func TestPVFSRowsOfKnownNumbers(t *testing.T) {
+	all := newResults()
+	for _, c := range []contender{
+		fakeFiles(pvfsStock, 1, 800), fakeFiles(pvfsTCP, 0.8, 1600), fakeFiles(pvfsShm, 0.5, 8000), fakeFiles(pvfsBare, 0.4, 1),
+		fakeFiles(pvfsOnStock, 0.7, 1200), fakeFiles(pvfsForStock, 0.9, 700),
+	} {
+		all.add(context.Background(), c)
+	}
+	server := 40.0 * (1 << 20)
+	got := pvfsRows(all, counts{PVFSServerBytes: &server})
+	require.Len(t, got, 20)
+	assert.Equal(t, row{
+		What: "pvfs: 1 GiB in, tcp", Value: "0.800 s", Bare: "2.00 × (0.400 s)", Best: "1.25 × of orangefs (1.000 s)",
+		Reach: "≥ 1.3 × orangefs", Aim: "≥ 1.3 × orangefs", Verdict: isMissed,
+	}, got[0])
+	assert.Equal(t, row{
+		What: "pvfs: 1 GiB in, via+shm", Value: "0.500 s", Bare: "1.25 × (0.400 s)", Best: "2.00 × of orangefs (1.000 s)",
+		Reach: "≥ 1.7 × orangefs", Aim: "≤ 1.3 × bare", Verdict: isAim,
+	}, got[1])
+	assert.Equal(t, "≥ 3.5 × orangefs", got[3].Aim)
+	assert.Equal(t, []string{isMissed, isMissed}, []string{got[2].Verdict, got[3].Verdict}, "out")
+	assert.Equal(t, isAim, got[4].Verdict)
+	assert.Equal(t, "in 1.43 × (0.700 s), out 1.43 × (0.350 s), creates 1.50 × (1200/s), stats 1.50 × (1200/s), removes 1.50 × (1200/s)", got[4].Value)
+	assert.Equal(t, "1.43 × of orangefs at least (1.000 s, 0.500 s, 800/s, 800/s, 800/s)", got[4].Best)
+	assert.Equal(t, isMissed, got[5].Verdict, "one that is worse is enough")
+	assert.Equal(t, "pvfs: creates, clients: 1, tcp", got[6].What)
+	assert.Equal(t, isReach, got[6].Verdict)
+	assert.Equal(t, isAim, got[7].Verdict)
+	assert.Equal(t, "pvfs: removes, clients: 16, via+shm", got[17].What)
+	assert.Equal(t, []string{"40.0 MiB", isReach}, []string{got[18].Value, got[18].Verdict})
+	assert.Equal(t, isUnknown, got[19].Verdict)
+
+	all = newResults()
+	all.add(context.Background(), fakeFiles(pvfsTCP, 0.8, 1600))
+	all.add(context.Background(), absent(pvfsStock, "not installed: set "+orangefsVariable))
+	for _, r := range pvfsRows(all, counts{})[:18] {
+		assert.Equal(t, isUnknown, r.Verdict, r.What)
+		assert.Equal(t, "not installed: set ORANGEFS_PREFIX", r.Best, r.What)
+	}
+}
+
+// TestFileSystemsAreMeasured runs all of it, small: ours, and OrangeFS where it is installed.
+func TestFileSystemsAreMeasured(t *testing.T) {
+	cores, err := perf.ParsePin("on")
+	require.NoError(t, err)
+	if !cores.Pinned {
+		t.Skip("two servers on two cores need two cores")
+	}
+	t.Chdir("..") // where the sources are
+	bin := t.TempDir()
+	_, err = command(t.Context(), nil, "go", "build", "-o", bin, "./cmd/pvfs", "./cmd/pvfsd")
+	require.NoError(t, err)
+	cfg := config{
+		pvfs: filepath.Join(bin, "pvfs"), pvfsd: filepath.Join(bin, "pvfsd"), work: bin, cores: cores, only: groupPVFS,
+		pvfsBytes: 3<<20 + 5, pvfsIdle: 8, pvfsLess: 20,
+	}
+	defer removePVFSInput()
+	for _, c := range prepare(t.Context(), cfg) {
+		t.Run(c.name, func(t *testing.T) {
+			if c.missing != "" {
+				t.Skip(c.missing)
+			}
+			got, err := c.run(t.Context())
+			require.NoError(t, err)
+			tests := make(map[perf.Test]bool)
+			for _, r := range got {
+				assert.Positive(t, r.Median, r.Test)
+				tests[r.Test] = true
+			}
+			assert.True(t, tests[pvfsIn] && tests[pvfsOut])
+			if c.name != pvfsBare {
+				assert.Len(t, tests, 2+2*len(pvfsActs))
+			}
+		})
+	}
+	c := countThings(t.Context(), cfg)
+	assert.Empty(t, c.Problems)
+	require.NotNil(t, c.PVFSServerBytes)
+	require.NotNil(t, c.PVFSServerShmBytes)
+	assert.Greater(t, *c.PVFSServerShmBytes, 1e6)
+
+	left, err := filepath.Glob(filepath.Join(memoryFolder, memoryName("*")))
+	require.NoError(t, err)
+	assert.Equal(t, []string{inputName()}, left, "servers leave nothing behind")
+	info, err := os.Stat(inputName())
+	require.NoError(t, err)
+	assert.Equal(t, cfg.pvfsBytes, info.Size())
+}

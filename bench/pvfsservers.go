@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	pvfsconfig "github.com/viaduct-hpc/viaduct/pvfs/config"
+)
+
+const (
+	pvfsServerCount = 2
+	// pvfsReadyMax is how long servers may take until they answer, and pvfsStopMax until they end.
+	pvfsReadyMax = 30 * time.Second
+	pvfsStopMax  = 5 * time.Second
+)
+
+// A fileSystem is one whose servers run, with all that they keep in one folder.
+type fileSystem struct {
+	dir     string
+	name    string
+	servers []*perf.Child
+	tcp     []string // their addresses
+	shm     []string // the same; none if they are stock's
+}
+
+// startServers writes a configuration and starts what command gives for each server.
+func startServers(cfg config, withShm bool, command func(fs *fileSystem, conf, alias string) ([]string, error)) (fs *fileSystem, err error) {
+	fs = &fileSystem{}
+	if fs.dir, err = os.MkdirTemp(memoryFolder, memoryName("pvfs-")); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			fs.stop()
+		}
+	}()
+	var gen pvfsconfig.GenOptions
+	for i := range pvfsServerCount {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		fs.tcp = append(fs.tcp, fmt.Sprintf("127.0.0.1:%d", port))
+		address := "tcp://" + fs.tcp[i]
+		if withShm {
+			fs.shm = append(fs.shm, fmt.Sprintf("%s://bench-%d-%d", ours, os.Getpid(), port))
+			address += "," + fs.shm[i]
+		}
+		at := func(what string) string { return filepath.Join(fs.dir, fmt.Sprint(what, i)) }
+		gen.Servers = append(gen.Servers, pvfsconfig.GenServer{
+			Alias: fmt.Sprint("server", i), Address: address, DataDir: at("data"), MetaDir: at("meta"), LogFile: at("log"),
+		})
+	}
+	text, err := pvfsconfig.Generate(gen)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := pvfsconfig.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	fs.name = parsed.Name
+	conf := filepath.Join(fs.dir, "fs.conf")
+	table := fmt.Sprintf("tcp://%s/%s %s pvfs2 defaults,noauto 0 0\n", fs.tcp[0], fs.name, stockMount)
+	if err := errors.Join(os.WriteFile(conf, []byte(text+"\n"), 0o600), os.WriteFile(fs.table(), []byte(table), 0o600)); err != nil {
+		return nil, err
+	}
+	for _, s := range gen.Servers {
+		line, err := command(fs, conf, s.Alias)
+		if err != nil {
+			return nil, err
+		}
+		// A server says more than belongs among our own messages.
+		line = append([]string{"sh", "-c", `exec "$@" 2>>"$0"`, fs.log()}, onCores(cfg, line...)...)
+		child, err := perf.StartChild("server", line)
+		if err != nil {
+			return nil, err
+		}
+		fs.servers = append(fs.servers, child)
+	}
+	return fs, fs.listens()
+}
+
+func (fs *fileSystem) log() string   { return filepath.Join(fs.dir, "log") }
+func (fs *fileSystem) table() string { return filepath.Join(fs.dir, "pvfs2tab") }
+
+// listens waits until all servers take connections.
+func (fs *fileSystem) listens() error {
+	until := time.Now().Add(pvfsReadyMax)
+	for i, address := range fs.tcp {
+		for {
+			c, err := net.Dial("tcp", address)
+			if err == nil {
+				_ = c.Close()
+				break
+			}
+			if fs.servers[i].Dead.Load() || time.Now().After(until) {
+				return fs.explain(fmt.Errorf("a server does not listen: %w", err))
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// explain adds the last that servers said.
+func (fs *fileSystem) explain(err error) error {
+	if text, no := os.ReadFile(fs.log()); no == nil && len(text) > 0 {
+		return fmt.Errorf("%w; a server's last words: %s", err, lastLine(string(text)))
+	}
+	return err
+}
+
+// stop ends the servers and removes what they kept.
+func (fs *fileSystem) stop() {
+	for _, s := range fs.servers {
+		_ = syscall.Kill(s.PID(), syscall.SIGTERM) // it may have ended
+	}
+	until := time.Now().Add(pvfsStopMax)
+	for _, s := range fs.servers {
+		for !s.Dead.Load() && time.Now().Before(until) {
+			time.Sleep(2 * time.Millisecond)
+		}
+		s.Kill()
+	}
+	_ = os.RemoveAll(fs.dir) // what is left there is no reason to stop
+}
+
+// startOurs starts our servers.
+func startOurs(_ context.Context, cfg config) (*fileSystem, error) {
+	return startServers(cfg, true, func(_ *fileSystem, conf, alias string) ([]string, error) {
+		return []string{cfg.pvfsd, "serve", "-config", conf, "-alias", alias, "-create"}, nil
+	})
+}
+
+// ourClient is our client over a method.
+func ourClient(cfg config, method string) clientKind {
+	cp := func(fs *fileSystem, from, to string) []string {
+		return []string{cfg.pvfs, "-fs", ourSource(fs, method), "cp", "-quiet", from, to}
+	}
+	return clientKind{
+		in:  func(fs *fileSystem, local, name string) []string { return cp(fs, local, ":/"+name) },
+		out: func(fs *fileSystem, local, name string) []string { return cp(fs, ":/"+name, local) },
+		names: func(fs *fileSystem, prefix string) []string {
+			return perf.SelfCommand(roleNames, ourSource(fs, method), prefix)
+		},
+		env: func(*fileSystem) []string { return nil },
+	}
+}
+
+// ourSource is what our client mounts to reach servers over a method.
+func ourSource(fs *fileSystem, method string) string {
+	if method == ours {
+		return fs.shm[0] + "/" + fs.name
+	}
+	return "tcp://" + fs.tcp[0] + "/" + fs.name
+}
