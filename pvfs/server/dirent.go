@@ -37,17 +37,7 @@ func belongs(tx *store.Tx, dirdata proto.Handle, name string) (store.Object, err
 
 // crDirent adds an entry. A request that is repeated succeeds again.
 func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp, error) {
-	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
-		return nil, err
-	}
-	if err := checkName(req.Name); err != nil {
-		return nil, err
-	}
-	owner, err := s.target(req.New)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.enter(req.Dirdata)
+	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +54,23 @@ func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp
 		s.divideSoon(q.ctx, req.Dirdata)
 	}
 	return &proto.CrDirentResp{}, nil
+}
+
+// enterToLink does what comes before a name in a dirdata object is made to stand for an object: it
+// checks that the query may do that and that name and object are possible, and waits for those who need the
+// dirdata object alone. owner is the object's server; leave ends it.
+func (s *Server) enterToLink(q *query, dirdata proto.Handle, name string, object proto.Handle) (owner int, leave func(), err error) {
+	if err := q.mayAll(proto.MayWrite|proto.MayExec, dirdata); err != nil {
+		return 0, nil, err
+	}
+	if err := checkName(name); err != nil {
+		return 0, nil, err
+	}
+	if owner, err = s.target(object); err != nil {
+		return 0, nil, err
+	}
+	leave, err = s.enter(dirdata)
+	return owner, leave, err
 }
 
 // target checks the handle that an entry is to stand for, and returns its owner.
@@ -152,17 +159,7 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (*proto.RmDirentResp
 
 // chDirent lets an entry stand for another object, and returns the one before.
 func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp, error) {
-	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
-		return nil, err
-	}
-	if err := checkName(req.Name); err != nil {
-		return nil, err
-	}
-	owner, err := s.target(req.New)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.enter(req.Dirdata)
+	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// flush puts what is known of an object on the disk: the bytes of a datafile, the metadata of
-// all else.
+// flush puts what is known of an object on the disk: its metadata, and the bytes of a datafile.
 func (s *Server) flush(_ *query, req *proto.FlushReq) (*proto.FlushResp, error) {
 	var kind proto.ObjType
 	err := s.store.View(func(tx *store.Tx) (err error) {
@@ -18,7 +17,9 @@ func (s *Server) flush(_ *query, req *proto.FlushReq) (*proto.FlushResp, error) 
 	case kind == proto.TypeNone:
 		err = proto.ENOENT
 	case kind == proto.TypeDatafile:
-		err = s.store.SyncDatafile(req.Handle)
+		if err = s.store.SyncDatafile(req.Handle); err == nil {
+			err = s.store.Sync() // bytes without an object would be nobody's
+		}
 	default:
 		err = s.store.Sync()
 	}

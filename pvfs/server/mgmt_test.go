@@ -3,6 +3,7 @@ package server_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,7 +102,15 @@ func TestPerfMon(t *testing.T) {
 	require.Equal(t, int64(1), got.Values[14], "creates")
 	require.NoError(t, k.ask(0, nil, &proto.PerfMonReq{KeyCount: 2, SampleCount: 1}, &got))
 	require.Len(t, got.Values, 4)
-	require.Equal(t, proto.EOPNOTSUPP, k.status(0, nil, &proto.PerfMonReq{Type: 1, KeyCount: 2}))
+	require.Eventually(t, func() bool { // a request has its duration after it was answered
+		require.NoError(t, k.ask(0, nil, &proto.PerfMonReq{Type: 1, KeyCount: 10, SampleCount: 1}, &got))
+		require.Len(t, got.Values, 42)
+		return got.Values[4*7+1] == 2 // I/O
+	}, farOff, time.Millisecond)
+	require.Equal(t, uint32(10), got.KeyCount)
+	require.Equal(t, int64(1), got.Values[4*1+1], "creates")
+	require.Positive(t, got.Values[4*7], "which took some time")
+	require.GreaterOrEqual(t, got.Values[4*7+3], got.Values[4*7+2], "the longest and the shortest")
 	require.Equal(t, proto.EINVAL, k.status(0, nil, &proto.PerfMonReq{Type: 9, KeyCount: 2}))
 }
 

@@ -41,15 +41,17 @@ const (
 
 // Limits of what is kept and told.
 const (
-	perfValues     = counters + 2 // of a sample: the counters, its time in ms, how long it lasted in ms
+	perfValues     = counters + 2 // of a sample: the counters, when it began in ms, how long it lasted in ms
 	perfHistory    = 10           // samples kept, unless SETPARAM says otherwise
-	perfSamplesMax = 8192 / 8 / perfValues
+	perfSamplesMax = perfTold / perfValues
+	perfTold       = 8192 / 8 // values in a response
 	perfInterval   = time.Second
 )
 
 // perf keeps the counters and their history: a sample of all at each interval.
 type perf struct {
-	now [counters]atomic.Int64
+	now   [counters]atomic.Int64
+	times [timers]durations
 
 	mu       sync.Mutex
 	history  int
@@ -58,10 +60,11 @@ type perf struct {
 	interval time.Duration
 }
 
-// perfSample is what the counters were at the end of an interval.
+// perfSample is what the counters and timers were at the end of an interval.
 type perfSample struct {
 	values [counters]int64
-	at     time.Time
+	times  [timers * timerParts]int64
+	at     time.Time // when it began
 	took   time.Duration
 }
 
@@ -82,9 +85,13 @@ func (p *perf) add(c counter, n int64) { p.now[c].Add(n) }
 
 // readLocked is a sample of now. The caller holds mu.
 func (p *perf) readLocked(now time.Time) perfSample {
-	s := perfSample{at: now, took: max(now.Sub(p.began), 0)}
+	s := perfSample{at: p.began, took: max(now.Sub(p.began), 0)}
 	for i := range s.values {
 		s.values[i] = p.now[i].Load()
+	}
+	for i := range p.times {
+		v := p.times[i].read()
+		copy(s.times[i*timerParts:], v[:])
 	}
 	return s
 }
@@ -118,48 +125,60 @@ func (p *perf) configure(history int, interval time.Duration) {
 	}
 }
 
+// The kinds of values that a request may ask for.
+const (
+	perfCounters = 0
+	perfTimers   = 1
+)
+
 // report is the answer to a request: the current sample, and those before from the oldest on.
-func (p *perf) report(now time.Time, keys, samples int) *proto.PerfMonResp {
+func (p *perf) report(now time.Time, kind uint32, keys, samples int) *proto.PerfMonResp {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	most, each := counters, 1
+	if kind == perfTimers {
+		most, each = timers, timerParts
+	}
+	keys = min(keys, most)
+	samples = min(samples, perfTold/(keys*each+2))
 	current := p.readLocked(now)
 	all := append([]perfSample{current}, p.samples[max(0, len(p.samples)-max(samples-1, 0)):]...)
 	all = all[:min(len(all), max(samples, 0))]
-	keys = min(keys, counters)
 	resp := &proto.PerfMonResp{
 		KeyCount: uint32(keys), NextID: uint32(now.UnixMilli()),
-		End: uint64(current.at.UnixMilli()), Now: uint64(now.UnixMilli()),
-		SampleCount: uint32(len(all)),
+		Now: uint64(now.UnixMilli()), SampleCount: uint32(len(all)),
+	}
+	if len(all) > 0 {
+		last := all[len(all)-1]
+		resp.End = uint64(last.at.Add(last.took).UnixMilli())
 	}
 	for _, s := range all {
-		resp.Values = append(resp.Values, s.values[:keys]...)
+		values := s.values[:]
+		if kind == perfTimers {
+			values = s.times[:]
+		}
+		resp.Values = append(resp.Values, values[:keys*each]...)
 		resp.Values = append(resp.Values, s.at.UnixMilli(), s.took.Milliseconds())
 	}
 	return resp
 }
 
-// perfTimers is the type of request that asks for the durations of operations.
-const perfTimers = 1
-
-// perfMon tells the counters. Durations of operations are not kept in the form that the protocol has.
+// perfMon tells the counters, or the durations of operations.
 func (s *Server) perfMon(_ *query, req *proto.PerfMonReq) (*proto.PerfMonResp, error) {
-	if req.Type == perfTimers {
-		return nil, proto.EOPNOTSUPP
-	}
-	if req.Type != 0 || req.KeyCount == 0 {
+	if req.Type > perfTimers || req.KeyCount == 0 {
 		return nil, proto.EINVAL
 	}
 	s.countRequests()
-	samples := int(min(req.SampleCount, uint32(perfSamplesMax)))
-	return s.admin.perf.report(s.clock(), int(min(req.KeyCount, uint32(counters))), samples), nil
+	samples := int(min(req.SampleCount, uint32(perfTold)))
+	return s.admin.perf.report(s.clock(), req.Type, int(min(req.KeyCount, uint32(counters))), samples), nil
 }
 
-// perfOps are the counters that are numbers of requests.
+// perfOps are the counters that are numbers of all requests of an operation.
 var perfOps = []struct {
 	c  counter
 	op proto.Op
 }{
-	{countCreates, proto.OpCreate}, {countRemoves, proto.OpRemove}, {countMkdirs, proto.OpMkdir},
+	{countCreates, proto.OpCreate}, {countMkdirs, proto.OpMkdir},
 	{countGetAttrs, proto.OpGetAttr}, {countSetAttrs, proto.OpSetAttr}, {countIOs, proto.OpIO},
 	{countSmallIOs, proto.OpSmallIO}, {countReadDirs, proto.OpReadDir},
 }
@@ -175,6 +194,8 @@ func (s *Server) countRequests() {
 	p.now[countRequests].Store(int64(total))
 	p.now[countRunning].Store(int64(st.RPC.Running + st.RPC.Queued))
 	p.now[countMetaWrites].Store(int64(st.Store.Updates))
+	p.now[countRemoves].Store(p.times[timeRemove].count.Load())
+	p.now[countRmdirs].Store(p.times[timeRmdir].count.Load())
 	for _, o := range perfOps {
 		p.now[o.c].Store(int64(st.RPC.Ops[o.op].Requests))
 	}

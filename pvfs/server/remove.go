@@ -62,6 +62,7 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 	case proto.TypeMetafile:
 		return s.removeFile(h)
 	case proto.TypeDirectory:
+		q.directory = true
 		if n := len(o.DistDir.Dirdata); n > 1 {
 			return s.removeSpread(q.ctx, h)
 		}

@@ -111,14 +111,14 @@ func (s *Server) growRoot() error {
 			return err
 		}
 	}
-	if err := s.addLostAndFound(plan.split); err != nil {
+	if err := s.addLostAndFound(plan); err != nil {
 		return err
 	}
 	return s.store.Update(func(tx *store.Tx) error { return tx.SetRecord(rootRecord, []byte{1}) })
 }
 
 // addLostAndFound makes that directory and its name, unless it is there.
-func (s *Server) addLostAndFound(split int32) error {
+func (s *Server) addLostAndFound(plan dirPlan) error {
 	var root store.Object
 	if err := s.store.View(func(tx *store.Tx) (err error) {
 		root, err = tx.Get(s.fs.Root)
@@ -131,10 +131,15 @@ func (s *Server) addLostAndFound(split int32) error {
 	}
 	var h proto.Handle
 	if err := s.store.Update(func(tx *store.Tx) (err error) {
-		h, err = addDirectory(tx, 0, s.newDirectory(), split)
+		h, err = addDirectory(tx, 0, s.newDirectory(), plan.split)
 		return err
 	}); err != nil {
 		return err
+	}
+	if plan.total > 1 {
+		if err := s.extend(s.ctx, h, plan); err != nil {
+			return err
+		}
 	}
 	i := bucketOf(&root.DistDir, lostAndFound)
 	if i < 0 || i >= len(root.DistDir.Dirdata) {

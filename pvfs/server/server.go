@@ -159,11 +159,13 @@ func (s *Server) Stats() Stats {
 
 // Handle carries out one request. It is what an rpc.Server calls.
 func (s *Server) Handle(c *rpc.Call) {
+	began := time.Now()
 	q, op, err := s.prepare(c.Context(), c.Peer, c.Header, c.Request)
 	if err != nil {
 		c.Fail(err)
 		return
 	}
+	defer s.admin.perf.took(q, began)
 	if op.flow != nil {
 		op.flow(s, q, c)
 		return

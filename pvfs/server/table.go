@@ -17,6 +17,8 @@ type query struct {
 
 	who   identity // of the credential, squashed; none if the request has no credential
 	trust trust    // what the capability proves about its sender
+
+	directory bool // set by REMOVE: it was one
 }
 
 // An operation is what is done for the requests of one code. Either run or flow is set.

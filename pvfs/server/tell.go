@@ -66,7 +66,7 @@ func copyResponse(to, from proto.Response) error {
 			*to = *r
 			return nil
 		}
-	case *proto.SetAttrResp, *proto.SplitDirentResp, *proto.RemoveResp:
+	case *proto.SetAttrResp, *proto.SplitDirentResp, *proto.RemoveResp, *proto.CrDirentResp:
 		return nil
 	}
 	return errors.New("server: a response that tell does not know")

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -42,9 +43,24 @@ func writable(name string, value []byte) error {
 		return proto.EOPNOTSUPP
 	case (name == aclName || name == aclDefault) && aclEntries(value) == nil:
 		return proto.EINVAL
+	case name == flagsName && len(value) != flagsLen:
+		return proto.EINVAL
+	case name == mirrorName && !bytes.Equal(value, noMirrors):
+		return proto.EOPNOTSUPP
 	}
 	return nil
 }
+
+// Extended attributes that users set and that mean something: the flags of a file, which go with its attributes,
+// and when it is to be copied to mirrors, which this server does not do.
+const (
+	flagsName  = "user.pvfs2.meta_hint"
+	flagsLen   = 8
+	mirrorName = "user.pvfs2.mirror.mode"
+)
+
+// noMirrors is the only value of mirrorName that can be set.
+var noMirrors = []byte{100, 0, 0, 0}
 
 // missing is the status of an attribute that is not there, as stock servers have it.
 func missing(err error) error {
@@ -141,7 +157,7 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 				return missing(err)
 			}
 		}
-		return s.changed(tx, req.Handle)
+		return s.changed(tx, req.Handle, req.Keys...)
 	})
 	if err != nil {
 		return nil, err
@@ -149,14 +165,31 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 	return &proto.SetEattrResp{}, nil
 }
 
-// changed sets the time of change of an object to now.
-func (s *Server) changed(tx *store.Tx, h proto.Handle) error {
+// changed is called after extended attributes of these names were set or removed: it sets the time of change
+// to now, and the flags of a file to what they are by now.
+func (s *Server) changed(tx *store.Tx, h proto.Handle, names ...string) error {
 	o, err := tx.Get(h)
-	if now := s.clock().Unix(); err == nil && o.CTime < now {
-		o.CTime = now
-		err = tx.Put(h, o)
+	if err != nil {
+		return err
 	}
-	return err
+	put := false
+	if now := s.clock().Unix(); o.CTime < now {
+		o.CTime, put = now, true
+	}
+	if o.Type == proto.TypeMetafile && slices.Contains(names, flagsName) {
+		v, err := tx.Xattr(h, flagsName)
+		if err != nil && proto.StatusOf(err) != proto.ENODATA {
+			return err
+		}
+		o.Flags, put = 0, true
+		if len(v) == flagsLen {
+			o.Flags = binary.LittleEndian.Uint64(v)
+		}
+	}
+	if !put {
+		return nil
+	}
+	return tx.Put(h, o)
 }
 
 // inherits reports whether a query gives a new directory the hints of its parent: stock clients show the
@@ -209,7 +242,7 @@ func (s *Server) delEattr(q *query, req *proto.DelEattrReq) (*proto.DelEattrResp
 		if err := tx.DelXattr(req.Handle, req.Key); err != nil {
 			return missing(err)
 		}
-		return s.changed(tx, req.Handle)
+		return s.changed(tx, req.Handle, req.Key)
 	})
 	if err != nil {
 		return nil, err
@@ -344,7 +377,7 @@ func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.Atomic
 				return err
 			}
 		}
-		return s.changed(tx, req.Handle)
+		return s.changed(tx, req.Handle, req.Keys...)
 	})
 	if err != nil {
 		return nil, err

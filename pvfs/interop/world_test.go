@@ -1,0 +1,149 @@
+package interop
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
+)
+
+// A world is a file system with stock tools that work on it.
+type world struct {
+	*stock.Tools
+	addresses []string
+	cluster   *pvfstest.Cluster // nil: the servers are not in this process
+}
+
+// ours are servers of this process.
+func ours(t testing.TB, servers int, change func(*config.GenOptions)) *world {
+	t.Helper()
+	o := stock.Need(t)
+	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: change})
+	w := &world{Tools: o.Tools(t, c.Source()), cluster: c}
+	for i := range c.Len() {
+		w.addresses = append(w.addresses, c.Address(i))
+	}
+	return w
+}
+
+// theirs are stock servers.
+func theirs(t testing.TB, servers int, change func(*config.GenOptions)) *world {
+	t.Helper()
+	c := stock.Start(t, stock.Options{Servers: servers, Config: change})
+	w := &world{Tools: c.Tools(t, c.Source())}
+	for i := range c.Len() {
+		w.addresses = append(w.addresses, c.Address(i))
+	}
+	return w
+}
+
+// binaries are processes of the program pvfsd, with the key of all, and its configuration as genconfig
+// writes it.
+func binaries(t testing.TB, servers int, options ...string) *world {
+	t.Helper()
+	o := stock.Need(t)
+	dir := t.TempDir()
+	pvfsd := filepath.Join(dir, "pvfsd")
+	out, err := exec.Command("go", "build", "-o", pvfsd, "github.com/viaduct-hpc/viaduct/cmd/pvfsd").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	key := filepath.Join(dir, "key")
+	require.NoError(t, os.WriteFile(key, []byte("a key for this test and nothing else"), 0o600))
+	w := &world{}
+	args := append([]string{"genconfig", "-o", filepath.Join(dir, "fs.conf"), "-dir", filepath.Join(dir, "store")}, options...)
+	for i := range servers {
+		w.addresses = append(w.addresses, fmt.Sprintf("tcp://127.0.0.1:%d", stock.Port(t)))
+		args = append(args, fmt.Sprintf("s%d=%s", i, w.addresses[i]))
+	}
+	out, err = exec.Command(pvfsd, args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for i := range servers {
+		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", key, "-create")
+	}
+	w.Tools = o.Tools(t, w.addresses[0]+"/pvfs2-fs")
+	return w
+}
+
+// startBinary starts a server, and waits until it says that it serves. It is stopped in good order
+// when the test ends.
+func startBinary(t testing.TB, path string, args ...string) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	require.NoError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	said := func() string {
+		b, err := os.ReadFile(log.Name())
+		require.NoError(t, err)
+		return string(b)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if it ended before, Wait says so
+		if err := <-ended; err != nil {
+			t.Errorf("pvfsd ended: %v: %s", err, said())
+		}
+		_ = log.Close()
+	})
+	for range 6000 {
+		if strings.Contains(said(), " serves ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("pvfsd does not say that it serves: %s", said())
+}
+
+// at is a path on the file system, as tools have it.
+func at(name string) string { return stock.Path(name) }
+
+// content is a text of n bytes in which every 16 bytes hold their own offset.
+func content(n int) []byte {
+	b := make([]byte, 0, n+16)
+	for len(b) < n {
+		b = fmt.Appendf(b, "%015d\n", len(b))
+	}
+	return b[:n]
+}
+
+// local writes a local file for the tools.
+func (w *world) local(t testing.TB, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(w.Dir, name)
+	require.NoError(t, os.WriteFile(path, data, 0o644)) //nolint:gosec // tools of other users read it
+	return path
+}
+
+// fetch copies a file out and returns what is in it.
+func (w *world) fetch(t testing.TB, name string, options ...string) []byte {
+	t.Helper()
+	path := filepath.Join(w.Dir, "fetched")
+	w.OK(t, "pvfs2-cp", append(options, at(name), path)...)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	return b
+}
+
+// fields are what pvfs2-stat prints of a name.
+func (w *world) fields(t testing.TB, name string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(w.OK(t, "pvfs2-stat", at(name))) {
+		if key, value, ok := strings.Cut(line, ":"); ok {
+			all[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	return all
+}

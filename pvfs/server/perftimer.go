@@ -1,0 +1,90 @@
+package server
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// timer is one of the durations that MGMT_PERF_MON tells, in its order.
+type timer int
+
+// The timers: of requests of one operation, but for timeRmdir, which is that of REMOVE for a directory.
+const (
+	timeLookup timer = iota
+	timeCreate
+	timeRemove
+	timeMkdir
+	timeRmdir
+	timeGetAttr
+	timeSetAttr
+	timeIO
+	timeSmallIO
+	timeReadDir
+	timers = int(iota)
+)
+
+// timerParts is how many values a timer has: the sum of all durations, how many there were, the shortest, the
+// longest; in nanoseconds.
+const timerParts = 4
+
+// timerOf is the timer of an operation; -1 if it has none.
+func timerOf(op proto.Op, directory bool) timer {
+	switch op {
+	case proto.OpLookupPath:
+		return timeLookup
+	case proto.OpCreate:
+		return timeCreate
+	case proto.OpRemove:
+		if directory {
+			return timeRmdir
+		}
+		return timeRemove
+	case proto.OpMkdir:
+		return timeMkdir
+	case proto.OpGetAttr:
+		return timeGetAttr
+	case proto.OpSetAttr:
+		return timeSetAttr
+	case proto.OpIO:
+		return timeIO
+	case proto.OpSmallIO:
+		return timeSmallIO
+	case proto.OpReadDir:
+		return timeReadDir
+	}
+	return -1
+}
+
+// durations are what a timer is made from.
+type durations struct{ sum, count, least, most atomic.Int64 }
+
+// add counts one. None is 0: that would be no least.
+func (d *durations) add(took time.Duration) {
+	n := max(took.Nanoseconds(), 1)
+	d.sum.Add(n)
+	d.count.Add(1)
+	for {
+		if old := d.least.Load(); (old != 0 && old <= n) || d.least.CompareAndSwap(old, n) {
+			break
+		}
+	}
+	for {
+		if old := d.most.Load(); old >= n || d.most.CompareAndSwap(old, n) {
+			break
+		}
+	}
+}
+
+// read is a timer's values.
+func (d *durations) read() [timerParts]int64 {
+	return [timerParts]int64{d.sum.Load(), d.count.Load(), d.least.Load(), d.most.Load()}
+}
+
+// took notes how long a request took that is done.
+func (p *perf) took(q *query, began time.Time) {
+	if t := timerOf(q.req.Op(), q.directory); t >= 0 {
+		p.times[t].add(time.Since(began))
+	}
+}
