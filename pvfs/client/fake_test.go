@@ -59,6 +59,7 @@ type fake struct {
 	buckets int // dirdata objects of new directories
 	expires time.Duration
 	clock   func() time.Time
+	stock   bool // some things are not done, as stock servers do not do them
 
 	log []string // the requests, "CREATE"
 	// fail is asked before a request is done. An error with done set comes after it was.
@@ -174,6 +175,9 @@ func (k *fake) attrOf(h proto.Handle, o *fakeObject, cred *proto.Credential) pro
 		a.Mask |= proto.AttrDistDir | proto.AttrDirHint
 	case proto.TypeSymlink:
 		a.Mask |= proto.AttrTarget
+		if k.stock && len(a.Target) >= 256 {
+			a.Target = a.Target[:256] + "rubbish"
+		}
 	case proto.TypeDatafile:
 		a.Mask |= proto.AttrDatafileSize
 		a.DatafileSize = o.size

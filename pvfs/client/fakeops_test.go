@@ -105,12 +105,15 @@ func (k *fake) doNames(server int, h *proto.Header, req proto.Request, resp prot
 		return k.readDir(server, h, req, resp.(*proto.ReadDirResp))
 	case *proto.SetEattrReq:
 		o, err := k.get(server, req.Handle)
+		if err == nil {
+			err = k.may(h, req.Handle, proto.MaySetAttr)
+		}
 		if err != nil {
 			return err
 		}
 		_, there := o.xattrs[req.Keys[0]]
 		switch {
-		case req.Flags == XattrCreate && there:
+		case req.Flags == XattrCreate && there && !k.stock:
 			return proto.EEXIST
 		case req.Flags == XattrReplace && !there:
 			return proto.ENODATA

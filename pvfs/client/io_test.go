@@ -220,6 +220,9 @@ func randomRegions(r *rand.Rand) (regions []client.Region, b []byte) {
 		off, n = x.Off+x.Len, n+int(x.Len)
 		regions = append(regions, x)
 	}
+	if r.IntN(3) == 0 {
+		r.Shuffle(len(regions), func(i, j int) { regions[i], regions[j] = regions[j], regions[i] })
+	}
 	return regions, pattern(r, n)
 }
 

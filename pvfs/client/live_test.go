@@ -11,10 +11,12 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
@@ -110,6 +112,14 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestMistypedServer: nobody listens there, which is no reason to try for long.
+func TestMistypedServer(t *testing.T) {
+	begun := time.Now()
+	_, err := client.Mount(ctx, "tcp://127.0.0.1:1/pvfs2-fs", client.Options{})
+	require.ErrorIs(t, err, bmi.ErrUnreachable)
+	assert.Less(t, time.Since(begun), 6*time.Second, "of which one is meant to pass")
+}
+
 func TestTwoClients(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	never := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
@@ -171,7 +181,7 @@ func TestDirectoryGrows(t *testing.T) {
 // TestServerRestarts: what is asked for while a server is away is done when it is back.
 func TestServerRestarts(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
-	f := mount(t, c, client.Options{RetryLimit: 1000, RetryDelay: 1})
+	f := mount(t, c, client.Options{RetryLimit: 60000, RetryDelay: time.Millisecond})
 	write(t, f, "f", "text")
 	for i := range c.Len() {
 		c.Stop(i)

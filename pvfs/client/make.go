@@ -2,10 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
 // Mkdir makes a directory.
@@ -147,7 +149,11 @@ func (f *FS) symlink(ctx context.Context, dir *inode, name, target string) error
 	if err != nil {
 		return err
 	}
-	if err := f.describe(ctx, made, group, target); err != nil {
+	err = f.describe(ctx, made, group, target)
+	if err == nil && len(target) > targetSureMax {
+		err = f.leads(ctx, made, target)
+	}
+	if err != nil {
 		if !unsure(err) {
 			_ = f.destroy(context.WithoutCancel(ctx), f.rightOf(ctx, dir), made, nil) // it has no name, so it hurts nobody
 		}
@@ -168,6 +174,21 @@ func (f *FS) describe(ctx context.Context, link proto.Handle, group uint32, targ
 	a.Target, a.ATime, a.MTime, a.CTime = target, now, now, now
 	req := &proto.SetAttrReq{Handle: link, FS: f.cfg.ID, Attr: a, Cred: f.cred()}
 	return f.call(ctx, link, &proto.Header{Capability: got.Attr.Capability}, req, &proto.SetAttrResp{})
+}
+
+// targetSureMax is how long a target every server keeps. Stock servers take longer ones, and answer with their
+// first 256 bytes and what happens to be in memory behind.
+const targetSureMax = 255
+
+// leads makes sure that a symlink leads where it should: ENAMETOOLONG.
+func (f *FS) leads(ctx context.Context, link proto.Handle, target string) error {
+	var got proto.GetAttrResp
+	ask := &proto.GetAttrReq{Handle: link, FS: f.cfg.ID, Mask: proto.AttrCommon | proto.AttrTarget, Cred: f.cred()}
+	err := f.call(ctx, link, nil, ask, &got)
+	if errors.Is(err, rpc.ErrBadAnswer) || err == nil && got.Attr.Target != target {
+		return proto.ENAMETOOLONG
+	}
+	return err
 }
 
 // create makes a file and its entry. The inode has a reference.

@@ -155,23 +155,14 @@ func fetchConfig(ctx context.Context, ep *bmi.Endpoint, tab config.Tab, opt Opti
 	return c, nil
 }
 
-// firstConfig gets the configuration from the first server that answers.
+// firstConfig gets the configuration from the first server that answers. One that is just being started is waited
+// for, but not for long: it may as well be mistyped.
 func firstConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, tab config.Tab, opt Options) (text, from string, err error) {
-	tries, delay := mountTries, mountRepeat
-	if opt.RetryLimit != 0 {
-		tries = max(opt.RetryLimit, 0) + 1
-	}
+	begun, delay := time.Now(), mountRepeat
 	if opt.RetryDelay != 0 {
 		delay = max(opt.RetryDelay, 0)
 	}
-	for try := range tries {
-		if try > 0 {
-			select {
-			case <-ctx.Done():
-				return "", "", errors.Join(ctx.Err(), err)
-			case <-time.After(delay):
-			}
-		}
+	for try := 0; ; try++ {
 		for _, address := range tab.Servers {
 			text, err = getConfig(ctx, ep, caller, address)
 			if err == nil {
@@ -181,8 +172,19 @@ func firstConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, tab 
 				return "", "", err
 			}
 		}
+		enough := time.Since(begun)+delay > mountPatience
+		if opt.RetryLimit != 0 {
+			enough = try >= opt.RetryLimit
+		}
+		if enough {
+			return "", "", err
+		}
+		select {
+		case <-ctx.Done():
+			return "", "", errors.Join(ctx.Err(), err)
+		case <-time.After(delay):
+		}
 	}
-	return "", "", err
 }
 
 // getConfig asks one server.

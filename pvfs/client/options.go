@@ -58,8 +58,9 @@ const (
 	objectsMax  = 16384
 	namesMax    = 16384
 	mountTime   = 30 * time.Second // for an answer, during Mount
-	mountRepeat = 2 * time.Second
-	mountTries  = 5
+	mountRepeat = 200 * time.Millisecond
+	// mountPatience is how long Mount tries again.
+	mountPatience = time.Second
 )
 
 func (o Options) withDefaults() Options {

@@ -67,9 +67,14 @@ func (f *FS) setPath(ctx context.Context, op, name string, how manner, a proto.A
 	}))
 }
 
-// setAttr sets those attributes that the mask of a names; the server has the time of AttrCTime.
+// setAttr sets those attributes that the mask of a names; the server has the time of AttrCTime. Only who may
+// set them tries: stock servers refuse nobody where an object belongs to root and has no datafiles.
 func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
-	return f.setAttrFor(ctx, n, a, 0)
+	need := proto.OpMask(0)
+	if a.Mask&(proto.AttrUID|proto.AttrGID|proto.AttrPerm|proto.AttrATimeSet) != 0 {
+		need = proto.MaySetAttr
+	}
+	return f.setAttrFor(ctx, n, a, need)
 }
 
 // setAttrFor is setAttr for who needs certain rights to the object.

@@ -56,19 +56,20 @@ func (f *File) WriteBlocks(ctx context.Context, b []byte, blocks Blocks) (int, e
 // first one that is beyond the end of the file, and io.EOF if that is not all.
 func (f *File) ReadRegions(ctx context.Context, b []byte, regions []Region) (int, error) {
 	return f.reading(func() (int64, error) {
-		return eachRun(memoryOf(b), regions, func(req proto.FileRequest, part memory) (int64, error) {
+		return eachRegion(memoryOf(b), regions, func(req proto.FileRequest, part memory) (int64, error) {
 			return f.readIn(ctx, req, part, 0)
 		})
 	})
 }
 
-// WriteRegions writes b to regions, one after another.
+// WriteRegions writes b to regions, one after another. In what order their bytes get there is only
+// certain where regions overlap.
 func (f *File) WriteRegions(ctx context.Context, b []byte, regions []Region) (int, error) {
 	return f.writing(func() (int64, error) {
 		if f.flag&os.O_APPEND != 0 {
 			return 0, errAppend
 		}
-		return eachRun(memoryOf(b), regions, func(req proto.FileRequest, part memory) (int64, error) {
+		return eachRegion(memoryOf(b), regions, func(req proto.FileRequest, part memory) (int64, error) {
 			return f.writeOut(ctx, req, part, 0)
 		})
 	})
@@ -102,69 +103,4 @@ func (v Blocks) each(mem memory, do func(req proto.FileRequest, part memory, off
 		}
 	}
 	return done, nil
-}
-
-// eachRun does something for the regions, with one request for as many as ascend and fit in it.
-func eachRun(mem memory, regions []Region, do func(req proto.FileRequest, part memory) (int64, error)) (done int64, err error) {
-	sum := int64(0)
-	for _, r := range regions {
-		if r.Off < 0 || r.Len < 0 || r.Len > math.MaxInt64-r.Off || r.Len > mem.size-sum {
-			return 0, proto.EINVAL
-		}
-		sum += r.Len
-	}
-	if sum != mem.size {
-		return 0, proto.EINVAL
-	}
-	for len(regions) > 0 {
-		run, rest := ascending(regions)
-		regions = rest
-		if len(run) == 0 {
-			continue
-		}
-		bytes := int64(0)
-		for _, r := range run {
-			bytes += r.Len
-		}
-		req, err := datatype.Indexed(run)
-		if err != nil {
-			return done, proto.EINVAL
-		}
-		n, err := do(req, mem.sub(done, bytes))
-		done += n
-		if err != nil {
-			return done, err
-		}
-	}
-	return done, nil
-}
-
-// ascending are the first regions that do not go back in the file, as one request takes them,
-// and those that are left.
-func ascending(regions []Region) (run, rest []Region) {
-	for i, r := range regions {
-		if r.Len == 0 {
-			continue
-		}
-		end := int64(0)
-		if n := len(run); n > 0 {
-			end = run[n-1].Off + run[n-1].Len
-		}
-		if r.Off < end || len(run) == datatype.RegionsMax {
-			return run, regions[i:]
-		}
-		for r.Len > math.MaxInt32 {
-			// One node counts its bytes in 31 bits.
-			if len(run) == datatype.RegionsMax {
-				break
-			}
-			run = append(run, Region{Off: r.Off, Len: math.MaxInt32})
-			r.Off, r.Len = r.Off+math.MaxInt32, r.Len-math.MaxInt32
-		}
-		if len(run) == datatype.RegionsMax {
-			return run, append([]Region{r}, regions[i+1:]...)
-		}
-		run = append(run, r)
-	}
-	return run, nil
 }

@@ -55,7 +55,8 @@ func (f *FS) there(ctx context.Context, n *inode) bool {
 	return err == nil
 }
 
-// SetXattr sets an extended attribute. flags is 0, XattrCreate or XattrReplace.
+// SetXattr sets an extended attribute. flags is 0, XattrCreate or XattrReplace. If two clients of a stock server
+// create the same one at a time, both may succeed, and one value is lost.
 func (f *FS) SetXattr(ctx context.Context, name, key string, value []byte, flags int) error {
 	return pathError("setxattr", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.setXattr(ctx, p.node, key, value, flags)
@@ -68,6 +69,12 @@ func (f *FS) setXattr(ctx context.Context, n *inode, key string, value []byte, f
 	}
 	if len(value) > proto.MaxXattrValue {
 		return proto.EMSGSIZE
+	}
+	// A stock server takes the flag and replaces the value all the same.
+	if flags == XattrCreate && f.may(ctx, n, proto.MaySetAttr) == nil {
+		if _, err := f.getXattr(ctx, n, key); err == nil {
+			return proto.EEXIST
+		}
 	}
 	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
 		req := &proto.SetEattrReq{
@@ -98,9 +105,10 @@ func (f *FS) removeXattr(ctx context.Context, n *inode, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
+	_, missing := f.getXattr(ctx, n, key) // else nobody could tell whether a request whose answer was lost removed it
 	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
 		repeated, err := f.callTwice(ctx, n.handle, h, &proto.DelEattrReq{Handle: n.handle, FS: f.cfg.ID, Key: key}, &proto.DelEattrResp{})
-		if s := status(err); repeated && (s == proto.ENOENT || s == proto.ENODATA) {
+		if s := status(err); repeated && missing == nil && (s == proto.ENOENT || s == proto.ENODATA) {
 			return nil
 		}
 		return err

@@ -2,6 +2,7 @@ package fstest
 
 import (
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/stretchr/testify/require"
@@ -65,22 +66,40 @@ var accessCases = func() Cases {
 					u := prepare(e, at.kind, at.right<<class.shift, class.user)
 					require.NoError(e, at.does(u), "mode %o", at.right<<class.shift)
 				}},
-				Case{at.name + "RefusedTo" + class.name, needs, func(e *Env) {
-					// Each right is missing in turn, and the other classes have all.
-					for bit := uint32(1); bit <= 4; bit <<= 1 {
-						if at.right&bit != 0 {
-							u := prepare(e, at.kind, 0o777&^(bit<<class.shift), class.user)
-							e.denied(at.does(u))
-							e.root.unchanged(at.kind)
-							require.NoError(e, removeAll(e.root.fs, e.at("x")))
-						}
-					}
+				// The other classes have all rights, or the less specific ones have none of those that are missing.
+				Case{at.name + "RefusedTo" + class.name, refusedNeeds(needs, class.shift), func(e *Env) {
+					refused(e, at, class.user, func(bit uint32) uint32 { return bit << class.shift })
 				}},
 			)
+			if class.shift > 0 {
+				out = append(out, Case{at.name + "RefusedFrom" + class.name, needs, func(e *Env) {
+					refused(e, at, class.user, func(bit uint32) uint32 { return bit * 0o111 & (0o10<<class.shift - 1) })
+				}})
+			}
 		}
 	}
 	return append(out, needing(moreAccessCases, Users)...)
 }()
+
+// refusedNeeds are the abilities for a mode that refuses one class what it gives to all others.
+func refusedNeeds(needs []Ability, shift int) []Ability {
+	if shift == 0 {
+		return needs
+	}
+	return append(slices.Clone(needs), OneClass)
+}
+
+// refused tries without each right in turn. without gives the bits of the mode that are missing then.
+func refused(e *Env, at attempt, u User, without func(bit uint32) uint32) {
+	for bit := uint32(1); bit <= 4; bit <<= 1 {
+		if at.right&bit != 0 {
+			a := prepare(e, at.kind, 0o777&^without(bit), u)
+			e.denied(at.does(a))
+			e.root.unchanged(at.kind)
+			require.NoError(e, removeAll(e.root.fs, e.at("x")))
+		}
+	}
+}
 
 // prepare makes the object of an attempt, with a mode.
 func prepare(e *Env, kind Kind, mode uint32, u User) *actor {
@@ -128,7 +147,7 @@ var moreAccessCases = Cases{
 		require.Equal(e, []string{"g", "h"}, e.root.list("d"))
 		e.root.remove("d/g")
 	}),
-	one("AccessOwnerBeforeGroup", func(e *Env) {
+	{"AccessOwnerBeforeGroup", []Ability{OneClass}, func(e *Env) {
 		// The owner is refused although group and others are not.
 		a := e.as(userA)
 		a.put("f", nil)
@@ -137,15 +156,15 @@ var moreAccessCases = Cases{
 		e.denied(a.try("f", os.O_RDONLY, 0))
 		require.NoError(e, e.as(userB).try("f", os.O_RDWR, 0))
 		require.NoError(e, e.as(userC).try("f", os.O_RDWR, 0))
-	}),
-	one("AccessGroupBeforeOther", func(e *Env) {
+	}},
+	{"AccessGroupBeforeOther", []Ability{OneClass}, func(e *Env) {
 		a := e.as(userA)
 		a.put("f", nil)
 		a.chown("f", -1, 2000)
 		a.chmod("f", 0o707)
 		e.denied(e.as(userB).try("f", os.O_RDONLY, 0))
 		require.NoError(e, e.as(userC).try("f", os.O_RDONLY, 0))
-	}),
+	}},
 	one("AccessByLaterGroup", func(e *Env) {
 		e.root.put("f", nil)
 		e.root.chown("f", 0, 2000)

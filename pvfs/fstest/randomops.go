@@ -75,6 +75,9 @@ func draw(rng *rand.Rand, steps int, lacks map[Ability]string) []op {
 		if dots := rng.IntN(20); dots < 2 && o.user == 0 && slices.Contains(takeDots, o.verb) {
 			o.name += []string{"/.", "/.."}[dots]
 		}
+		if _, no := lacks[LongTargets]; no && o.verb == "symlink" {
+			o.other = o.other[:min(len(o.other), targetMax)]
+		}
 		ops = append(ops, o)
 	}
 	return ops

@@ -51,6 +51,11 @@ const (
 	Huge Ability = "huge sparse files"
 	// Append: os.O_APPEND writes at the end, by one writer at a time.
 	Append Ability = "append"
+	// LongTargets: symbolic links to more than 255 bytes.
+	LongTargets Ability = "long targets"
+	// OneClass: the most specific class of a mode decides alone. Without it, who has a right as a member of the
+	// group has it although he is the owner, whom the mode refuses it, and so on.
+	OneClass Ability = "one class of the mode decides"
 	// RightsOfOpen: what a handle may do is checked when it is opened, not later.
 	RightsOfOpen Ability = "rights kept from open"
 )

@@ -14,12 +14,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
-// Lacks are the abilities that the protocol does not have, and why.
-var Lacks = map[fstest.Ability]string{
-	fstest.Unlinked:     "the protocol has no open files, so bytes go with the name",
-	fstest.RightsOfOpen: "a capability goes with every request, and servers issue it by the mode there is",
-}
-
 // New is the file system that a client has mounted, below one of its directories.
 func New(f *client.FS, dir string) func(fstest.User) fstest.FS {
 	return func(u fstest.User) fstest.FS {

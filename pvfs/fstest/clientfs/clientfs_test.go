@@ -26,7 +26,7 @@ func mounted(t *testing.T, opts pvfstest.Options) *client.FS {
 
 func subject(t *testing.T, opts pvfstest.Options) *fstest.Subject {
 	t.Helper()
-	return &fstest.Subject{As: clientfs.New(mounted(t, opts), "/"), Lacks: clientfs.Lacks}
+	return &fstest.Subject{As: clientfs.New(mounted(t, opts), "/")}
 }
 
 var parts = flag.Int("fstest.parts", defaultParts(), "run each so manieth case only; 1 runs all")

@@ -1,0 +1,65 @@
+package client
+
+import (
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// These tests are about what stock servers do not do, which the fake does not do then either. The
+// same is tried with stock servers in pvfs/fstest/clientfs.
+
+// TestAttributesOfRoot: a stock server lets everybody set attributes of what has no datafiles and belongs to root.
+func TestAttributesOfRoot(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.stock = true
+	makeTree(t, f, "d/", "l->nothing")
+	bob := f.As(Identity{UID: 5, Groups: []uint32{5}})
+	when := time.Unix(1, 0)
+	assert.ErrorIs(t, bob.Chmod(ctx, "d", 0o777), fs.ErrPermission)
+	assert.ErrorIs(t, bob.Chown(ctx, "d", 5, 5), fs.ErrPermission)
+	assert.ErrorIs(t, bob.Lchown(ctx, "l", 5, -1), fs.ErrPermission)
+	assert.ErrorIs(t, bob.Chtimes(ctx, "d", when, when), fs.ErrPermission)
+	info, err := f.StatCtx(ctx, "d")
+	require.NoError(t, err)
+	assert.Equal(t, fs.ModeDir|0o755, info.Mode())
+	assert.Zero(t, info.Attr.Owner)
+	require.NoError(t, f.Chown(ctx, "d", 5, 5))
+	require.NoError(t, bob.Chmod(ctx, "d", 0o700), "it is his now")
+}
+
+// TestXattrCreateOnly: a stock server replaces what is there.
+func TestXattrCreateOnly(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.stock = true
+	makeTree(t, f, "f")
+	require.NoError(t, f.SetXattr(ctx, "f", "user.k", []byte("1"), XattrCreate))
+	require.ErrorIs(t, f.SetXattr(ctx, "f", "user.k", []byte("2"), XattrCreate), fs.ErrExist)
+	bob := f.As(Identity{UID: 5, Groups: []uint32{5}})
+	require.ErrorIs(t, bob.SetXattr(ctx, "f", "user.k", []byte("2"), XattrCreate), fs.ErrPermission)
+	value, err := f.GetXattr(ctx, "f", "user.k")
+	require.NoError(t, err)
+	require.Equal(t, "1", string(value))
+}
+
+// TestLongTargets: a stock server forgets what is beyond 256 bytes of a symlink's target.
+func TestLongTargets(t *testing.T) {
+	k, f := newFake(t, Options{})
+	long, longest := strings.Repeat("t/", 500), strings.Repeat("t/", 127)+"t"
+	require.NoError(t, f.Symlink(ctx, long, "here"))
+	k.stock = true
+	before := len(k.objects)
+	require.ErrorIs(t, f.Symlink(ctx, long, "l"), syscall.ENAMETOOLONG)
+	_, err := f.LstatCtx(ctx, "l")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Len(t, k.objects, before, "nothing is left of it")
+	require.NoError(t, f.Symlink(ctx, longest, "l"))
+	target, err := f.ReadLinkCtx(ctx, "l")
+	require.NoError(t, err)
+	require.Equal(t, longest, target)
+}
