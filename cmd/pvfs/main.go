@@ -22,5 +22,5 @@ func main() {
 		Err:      os.Stderr,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
-	os.Exit(app.Main(context.Background(), os.Args[1:]))
+	os.Exit(app.Main(context.Background(), pvfs.Arguments(os.Args)))
 }

@@ -22,7 +22,7 @@ import (
 // again mounts the same file system once more, by another client.
 func (b *bench) again(t *testing.T, opt client.Options, how fuse.Options) *bench {
 	t.Helper()
-	other := &bench{cluster: b.cluster, fs: b.client(t, opt), dir: place(t)}
+	other := &bench{source: b.source, fs: b.client(t, opt), dir: place(t)}
 	var err error
 	other.mount, err = fuse.New(context.Background(), other.fs, other.dir, how)
 	require.NoError(t, err)

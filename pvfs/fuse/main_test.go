@@ -57,7 +57,8 @@ func mayMount(t *testing.T) error {
 
 // A bench is servers, a client and a mount.
 type bench struct {
-	cluster *pvfstest.Cluster
+	cluster *pvfstest.Cluster // nil: the servers are stock ones
+	source  string            // what clients mount
 	fs      *client.FS
 	mount   *fuse.Mount
 	dir     string // where it is mounted
@@ -74,7 +75,15 @@ type setup struct {
 func start(t *testing.T, s setup) *bench {
 	t.Helper()
 	needFUSE(t)
-	b := &bench{cluster: pvfstest.Start(t, s.cluster)}
+	cluster := pvfstest.Start(t, s.cluster)
+	b := &bench{cluster: cluster, source: cluster.Source()}
+	b.on(t, s)
+	return b
+}
+
+// on mounts the file system of the bench.
+func (b *bench) on(t *testing.T, s setup) {
+	t.Helper()
 	b.fs = b.client(t, s.client)
 	b.dir = place(t)
 	if os.Geteuid() == 0 {
@@ -93,14 +102,13 @@ func start(t *testing.T, s setup) *bench {
 	})
 	b.work = b.dir + "/tree"
 	require.NoError(t, os.Mkdir(b.work, 0o777))
-	return b
 }
 
 // client is one more client of the servers.
 func (b *bench) client(t *testing.T, opt client.Options) *client.FS {
 	t.Helper()
 	opt.Seed = 1
-	f, err := client.Mount(context.Background(), b.cluster.Source(), opt)
+	f, err := client.Mount(context.Background(), b.source, opt)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +28,11 @@ type Options struct {
 	// Callers makes each request for the user who calls. It needs root, and AllowOther to make sense. Otherwise all
 	// requests are for the user of the client.
 	Callers bool
+	// ReadOnly refuses every change.
+	ReadOnly bool
+	// Flags are others of the mount, as mount(8) names them: suid, dev, noexec and their opposites. nosuid and nodev
+	// are set unless they say otherwise.
+	Flags []string
 	// EntryTime and AttrTime are how long the kernel keeps names and attributes without asking: 1 s. Below 0: not at all.
 	EntryTime, AttrTime time.Duration
 	// Log takes the few events worth a line; nil discards them.
@@ -66,14 +70,9 @@ func New(ctx context.Context, fsys *client.FS, dir string, opt Options) (*Mount,
 	if err := Available(); err != nil {
 		return nil, err
 	}
-	dir, err := filepath.Abs(dir)
+	dir, err := suitable(dir)
 	if err != nil {
 		return nil, err
-	}
-	if info, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("pvfs/fuse: the directory to mount on: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("pvfs/fuse: %s is not a directory", dir)
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -105,11 +104,19 @@ func New(ctx context.Context, fsys *client.FS, dir string, opt Options) (*Mount,
 func (m *Mount) options() *gofs.Options {
 	entry, attr := timeOr(m.opt.EntryTime), timeOr(m.opt.AttrTime)
 	quiet := log.New(logWriter{m.opt.Log}, "", 0)
+	options, flags := append([]string{"default_permissions"}, m.opt.Flags...), uintptr(syscall.MS_NOSUID|syscall.MS_NODEV)
+	if m.opt.ReadOnly {
+		flags |= syscall.MS_RDONLY
+		if !direct() {
+			options = append(options, "ro")
+		}
+	}
 	return &gofs.Options{
 		EntryTimeout: &entry, AttrTimeout: &attr, NullPermissions: true, Logger: quiet,
 		MountOptions: gofuse.MountOptions{
 			AllowOther:           m.opt.AllowOther,
-			Options:              []string{"default_permissions"},
+			Options:              options,
+			DirectMountFlags:     flags,
 			MaxBackground:        background,
 			MaxWrite:             ioMax,
 			MaxReadAhead:         ioMax,
@@ -117,7 +124,7 @@ func (m *Mount) options() *gofs.Options {
 			ExtraCapabilities:    capabilities,
 			FsName:               strings.ReplaceAll(m.fsys.Name(), ",", "_"),
 			Name:                 "pvfs",
-			DirectMountStrict:    os.Geteuid() == 0,
+			DirectMountStrict:    direct(),
 			Debug:                m.opt.Debug,
 			Logger:               debugLog(m.opt.Debug, quiet),
 		},

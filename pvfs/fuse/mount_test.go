@@ -225,7 +225,7 @@ func TestUnmountedByOthers(t *testing.T) {
 // TestBadDirectory: what cannot be mounted on is said so.
 func TestBadDirectory(t *testing.T) {
 	needFUSE(t)
-	f := (&bench{cluster: pvfstest.Start(t, pvfstest.Options{})}).client(t, client.Options{})
+	f := (&bench{source: pvfstest.Start(t, pvfstest.Options{}).Source()}).client(t, client.Options{})
 	_, err := fuse.New(context.Background(), f, filepath.Join(t.TempDir(), "none"), fuse.Options{})
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	file := filepath.Join(t.TempDir(), "file")

@@ -20,7 +20,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or the command in a process that one of them has started.
+func TestMain(m *testing.M) {
+	if os.Getenv(commandEnv) != "" {
+		app := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+		os.Exit(app.Main(context.Background(), os.Args[1:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// commandEnv makes the test's program the command.
+const commandEnv = "VIADUCT_TEST_PVFS"
 
 // shell runs commands against one file system.
 type shell struct {

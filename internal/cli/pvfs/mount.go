@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,35 +16,44 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
-type mountOptions struct {
-	allowOther bool
-	keep       time.Duration
-	debug      bool
-}
-
 func (a *App) mountCommand() *cobra.Command {
 	var opt mountOptions
+	var lists []string
 	cmd := &cobra.Command{
 		Use:   "mount [SOURCE] DIR",
 		Short: "Mount the file system on a directory, for all programs",
 		Long: `mount shows the file system in a directory, by FUSE, until it is interrupted or somebody
-unmounts the directory (umount DIR, or fusermount3 -u DIR). It stays in the foreground.
+unmounts the directory (umount DIR, or fusermount3 -u DIR). It stays in the foreground, unless -background
+is given: then it returns as soon as the directory is mounted.
 
 Root mounts for all users, each with his own rights; others mount for themselves, with the program
-fusermount3, and with -allow-other for all if /etc/fuse.conf has user_allow_other in it. With -user everything is done for that user.`,
+fusermount3, and with -allow-other for all if /etc/fuse.conf has user_allow_other in it. With -user everything is done for that user.
+
+What -o lists is the same as in fstab: ` + strings.Join(mountKnown, ", ") + `;
+what is for mount(8) alone is passed over. With a link /sbin/mount.pvfs to this program, mount -t pvfs SOURCE DIR
+and lines of fstab with the type pvfs work.`,
 		Args: program.Between(1, 2, "a SOURCE and a DIR, or a DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, dir := "/", args[len(args)-1]
 			if len(args) == 2 {
 				source = args[0]
 			}
+			for _, list := range lists {
+				if err := opt.list(list); err != nil {
+					return err
+				}
+			}
 			return a.mountOn(cmd.Context(), source, dir, opt)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&opt.allowOther, "allow-other", os.Geteuid() == 0, "let other users in")
-	f.DurationVar(&opt.keep, "keep", time.Second, "how long the kernel keeps names and attributes without asking")
+	f.BoolVar(&opt.readOnly, "read-only", false, "refuse every change")
+	f.BoolVar(&opt.background, "background", false, "return as soon as the directory is mounted")
+	f.StringVar(&opt.logFile, "log", "", "write what goes wrong to this file, instead of standard error")
+	f.DurationVar(&opt.keep, "keep", time.Second, "how long names, attributes and sizes are kept without asking, by the kernel and by this program")
 	f.BoolVar(&opt.debug, "debug", false, "write every request of the kernel to standard error")
+	f.StringArrayVarP(&lists, "options", "o", nil, "options with commas between them, as in fstab")
 	return cmd
 }
 
@@ -56,6 +67,15 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 	if err := fuse.Available(); err != nil {
 		return err
 	}
+	if opt.background && !isChild() {
+		return a.inBackground()
+	}
+	out, err := a.logTo(opt.logFile)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	a.mount.AttrTime, a.mount.SizeTime, a.mount.NameTime = opt.keep, opt.keep, opt.keep
 	fsys, p, err := a.find(ctx, source)
 	if err != nil {
 		return err
@@ -66,22 +86,40 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 	m, err := fuse.New(ctx, fsys, dir, fuse.Options{
 		AllowOther: opt.allowOther,
 		Callers:    opt.allowOther && os.Geteuid() == 0 && a.userFlag == "",
+		ReadOnly:   opt.readOnly,
+		Flags:      opt.flags,
 		EntryTime:  opt.keep, AttrTime: opt.keep,
-		Log:   slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log:   slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Debug: opt.debug,
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "file system %s is mounted on %s\n", fsys.Name(), m.Dir())
+	text := fmt.Sprintf("file system %s is mounted on %s", fsys.Name(), m.Dir())
+	if opt.background {
+		err = ready(text)
+	} else {
+		_, err = fmt.Fprintln(a.Out, text)
+	}
+	if err != nil {
+		return errors.Join(err, m.Close())
+	}
 	select {
 	case <-ctx.Done(): // this is how it ends
-		err = m.Close()
 	case <-m.Done():
-		err = m.Close()
 	}
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return err
+	return m.Close()
 }
+
+// logTo is where the log goes: a file, or standard error.
+func (a *App) logTo(file string) (io.WriteCloser, error) {
+	if file == "" {
+		return unclosed{a.Err}, nil
+	}
+	return os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
+
+// unclosed is a writer that others close.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,25 +16,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestMount mounts, and is interrupted.
-func TestMount(t *testing.T) {
+// needFUSE skips a test where nothing can be mounted.
+func needFUSE(t *testing.T) {
+	t.Helper()
 	err := fuse.Available()
 	if err != nil && os.Getenv("VIADUCT_FUSE") != "must" {
 		t.Skipf("nothing can be mounted here: %v", err)
 	}
 	require.NoError(t, err)
-	s := newShell(t)
-	s.in = []byte("some bytes")
-	s.ok("put " + s.source + "/f")
+}
 
+// empty is a directory to mount on, where nothing may be mounted in the end.
+func empty(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	t.Cleanup(func() {
 		if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil && strings.Contains(string(mounts), " "+dir+" ") {
 			t.Errorf("%s is still mounted: %v", dir, fuse.Detach(dir))
 		}
 	})
+	return dir
+}
+
+// TestMount mounts, and is interrupted.
+func TestMount(t *testing.T) {
+	needFUSE(t)
+	s := newShell(t)
+	s.in = []byte("some bytes")
+	s.ok("put " + s.source + "/f")
+
+	dir := empty(t)
 	ctx, interrupt := context.WithTimeout(context.Background(), time.Minute)
 	defer interrupt()
 	read, write := io.Pipe()
@@ -66,8 +82,93 @@ func TestMountMistakes(t *testing.T) {
 	s := newShell(t)
 	assert.Contains(t, s.no(ExitUsage, "mount"), "takes a SOURCE and a DIR")
 	assert.Contains(t, s.no(ExitUsage, "mount -keep -1s /tmp"), "cannot be negative")
+	assert.Contains(t, s.no(ExitUsage, "mount -o keep=-1 /tmp"), "cannot be negative")
+	assert.Contains(t, s.no(ExitUsage, "mount -o ro,keep=soon /tmp"), "want a time like 5s")
+	assert.Contains(t, s.no(ExitUsage, "mount -o allow_othr /tmp"), "mount has no option -o allow_othr; it has ro, allow_other, ")
 	if fuse.Available() == nil {
 		assert.Contains(t, s.no(ExitUsage, "mount "+s.source+"/below "+t.TempDir()), "not the top")
 		assert.Contains(t, s.no(ExitFailed, "mount "+s.source+" "+t.TempDir()+"/none"), "no such file")
 	}
+}
+
+// command is the command in a process of its own.
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), commandEnv+"=1")
+	return cmd
+}
+
+// TestMountInBackground mounts as mount(8) does it: the command returns, the mount stays.
+func TestMountInBackground(t *testing.T) {
+	needFUSE(t)
+	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
+	dir := empty(t)
+	log := filepath.Join(t.TempDir(), "log")
+	args := Arguments([]string{"/sbin/mount.pvfs", source, dir, "-sn", "-o", "rw,_netdev,noatime,nosuid,keep=0.5,log=" + log})
+	out, err := command(args...).CombinedOutput()
+	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
+		t.Skipf("nothing can be mounted here: %s", out)
+	}
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "file system pvfs2-fs is mounted on "+dir+"\n", string(out))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("bytes"), 0o644))
+	assert.FileExists(t, log)
+
+	out, err = command(args...).CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, ExitFailed, exit.ExitCode())
+	assert.Contains(t, string(out), "is mounted on "+dir+" already; unmount it first")
+	assert.Equal(t, 1, strings.Count(string(out), "\n"), "it is said once: %s", out)
+	require.NoError(t, fuse.Detach(dir))
+}
+
+// TestMountReadOnly refuses changes.
+func TestMountReadOnly(t *testing.T) {
+	needFUSE(t)
+	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
+	dir := empty(t)
+	out, err := command("mount", "-background", "-read-only", source, dir).CombinedOutput()
+	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
+		t.Skipf("nothing can be mounted here: %s", out)
+	}
+	require.NoError(t, err, "%s", out)
+	assert.ErrorIs(t, os.WriteFile(filepath.Join(dir, "f"), nil, 0o644), syscall.EROFS)
+	_, err = os.ReadDir(dir)
+	assert.NoError(t, err)
+	require.NoError(t, fuse.Detach(dir))
+}
+
+// TestMountIsKilled: the directory of a mount whose process was killed says so, until it is unmounted.
+func TestMountIsKilled(t *testing.T) {
+	needFUSE(t)
+	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
+	dir := empty(t)
+	cmd := command("mount", source, dir)
+	said, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Start())
+	line := make([]byte, 200)
+	if _, err := said.Read(line); err != nil {
+		_ = cmd.Wait()
+		if strings.Contains(errs.String(), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
+			t.Skipf("nothing can be mounted here: %s", &errs)
+		}
+		t.Fatal(errs.String())
+	}
+	f, err := os.Create(filepath.Join(dir, "f"))
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
+	_, err = f.WriteString("bytes")
+	assert.Error(t, err)
+	_, err = os.ReadDir(dir)
+	assert.ErrorIs(t, err, syscall.ENOTCONN)
+	out, err := command("mount", source, dir).CombinedOutput()
+	assert.Error(t, err)
+	assert.Contains(t, string(out), "whose process has ended; unmount it first (umount "+dir+")")
+	require.NoError(t, fuse.Detach(dir))
 }

@@ -2,6 +2,7 @@ package pvfs
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type App struct {
 	Getenv func(key string) string
 
 	// Of the command that runs.
+	args             []string // as given to Main
 	fsFlag, userFlag string
 	mounts           mounts
 	mount            client.Options
@@ -34,6 +36,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
 
+	a.args = args
 	root := a.root()
 	root.SetArgs(dashes.Normalize(apart(args)))
 	err := root.ExecuteContext(ctx)
@@ -43,6 +46,9 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	}
 	if e := a.mounts.close(); err == nil {
 		err = e
+	}
+	if child := (*childError)(nil); errors.As(err, &child) {
+		return child.code // it has complained itself
 	}
 	code := ExitCode(err)
 	if err != nil {

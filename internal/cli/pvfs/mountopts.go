@@ -1,0 +1,97 @@
+package pvfs
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+)
+
+// mountOptions are what mount is told, by options of its own and by those that -o lists.
+type mountOptions struct {
+	allowOther, readOnly, debug bool
+	background                  bool
+	logFile                     string
+	keep                        time.Duration
+	flags                       []string // nosuid and the like
+}
+
+// The options of -o that mean something. What fstab and mount(8) are told beside them is for
+// others, and passed over.
+var (
+	mountFlags   = []string{"suid", "nosuid", "dev", "nodev", "exec", "noexec"}
+	mountForeign = []string{
+		"defaults", "rw", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "async",
+		"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "default_permissions", "nonempty",
+	}
+	mountKnown = append([]string{"ro", "allow_other", "debug", "keep=TIME", "log=FILE"}, mountFlags...)
+)
+
+// list takes in one value of -o.
+func (m *mountOptions) list(text string) error {
+	for option := range strings.SplitSeq(text, ",") {
+		if err := m.one(option); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mountOptions) one(option string) error {
+	name, value, _ := strings.Cut(option, "=")
+	switch {
+	case option == "ro":
+		m.readOnly = true
+	case option == "rw":
+		m.readOnly = false
+	case option == "allow_other":
+		m.allowOther = true
+	case option == "debug":
+		m.debug = true
+	case name == "log" && value != "":
+		m.logFile = value
+	case name == "keep":
+		keep, err := parseKeep(value)
+		if err != nil {
+			return err
+		}
+		m.keep = keep
+	case slices.Contains(mountFlags, option):
+		m.flags = append(m.flags, option)
+	case option == "", slices.Contains(mountForeign, option), strings.HasPrefix(option, "x-"), name == "comment":
+	default:
+		return program.Usagef("mount has no option -o %s; it has %s", option, strings.Join(mountKnown, ", "))
+	}
+	return nil
+}
+
+// parseKeep understands 500ms, and seconds without a unit as other file systems have them.
+func parseKeep(text string) (time.Duration, error) {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		text = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
+	}
+	keep, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, program.Usagef("bad -o keep=%s: want a time like 5s", text)
+	}
+	return keep, nil
+}
+
+// Arguments are those of Main for a command line. A program that is called mount.pvfs is what mount(8) runs for
+// mount -t pvfs, as mount.pvfs SOURCE DIR [-sfnv] [-o OPTIONS].
+func Arguments(argv []string) []string {
+	name := argv[0][strings.LastIndexByte(argv[0], '/')+1:]
+	if name != "mount.pvfs" {
+		return argv[1:]
+	}
+	args := []string{"mount", "-background"}
+	for _, arg := range argv[1:] {
+		if len(arg) > 1 && arg[0] == '-' && strings.Trim(arg[1:], "snv") == "" {
+			continue // sloppy, no mtab, verbose
+		}
+		args = append(args, arg)
+	}
+	return args
+}

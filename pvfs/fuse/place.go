@@ -1,0 +1,53 @@
+package fuse
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// fsType is the type of our mounts, as the kernel lists them.
+const fsType = "fuse.pvfs"
+
+// direct tells whether we mount ourselves, or by fusermount3.
+func direct() bool { return os.Geteuid() == 0 }
+
+// suitable is the path of a directory that can be mounted on.
+func suitable(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, syscall.ENOTCONN):
+		return "", fmt.Errorf("pvfs/fuse: something is mounted on %s whose process has ended; unmount it first (umount %s): %w", dir, dir, err)
+	case err != nil:
+		return "", fmt.Errorf("pvfs/fuse: the directory to mount on: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("pvfs/fuse: %s is not a directory", dir)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err == nil && mounted(string(mounts), dir) {
+		return "", fmt.Errorf("pvfs/fuse: a file system of this kind is mounted on %s already; unmount it first (umount %s): %w", dir, dir, syscall.EBUSY)
+	}
+	return dir, nil
+}
+
+// mounted tells whether the list of the kernel has a mount of ours on a directory.
+func mounted(list, dir string) bool {
+	// The list has these four characters in octal.
+	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(dir)
+	for line := range strings.Lines(list) {
+		if f := strings.Fields(line); len(f) > 2 && f[1] == escaped && f[2] == fsType {
+			return true
+		}
+	}
+	return false
+}
