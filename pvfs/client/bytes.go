@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -64,7 +65,7 @@ func (f *FS) flush(ctx context.Context, n *inode) error {
 	if err != nil {
 		return err
 	}
-	handles := append([]proto.Handle{n.handle}, a.Datafiles...)
+	handles := slices.Concat([]proto.Handle{n.handle}, a.Datafiles, a.DistDir.Dirdata)
 	return all(len(handles), func(i int) error {
 		return f.call(ctx, handles[i], hinted(proto.Capability{}, n.handle), &proto.FlushReq{Handle: handles[i], FS: f.cfg.ID}, &proto.FlushResp{})
 	})

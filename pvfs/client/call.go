@@ -67,7 +67,7 @@ func passing(err error) bool {
 	var status proto.Status
 	switch {
 	case errors.As(err, &status):
-		return false // the server answered
+		return status == proto.EHOSTUNREACH // it answered, but one that it needs did not
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, rpc.ErrClosed),
 		errors.Is(err, rpc.ErrTooLong), errors.Is(err, rpc.ErrBadAnswer), errors.Is(err, bmi.ErrClosed),
 		errors.Is(err, bmi.ErrUnknownMethod), errors.Is(err, bmi.ErrBadAddress):

@@ -131,8 +131,7 @@ func (f *FS) rmdir(ctx context.Context, dir *inode, name string, n *inode) error
 // removeDir removes the object of a directory whose name was removed. If the server refuses, the name is
 // put back.
 func (f *FS) removeDir(ctx context.Context, dir *inode, name string, n *inode, by right) error {
-	req := &proto.RemoveReq{Handle: n.handle, FS: f.cfg.ID, Cred: f.cred()}
-	err := f.call(ctx, n.handle, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
+	err := f.removeSpread(ctx, n, by)
 	n.changed()
 	switch {
 	case err == nil, status(err) == proto.ENOENT:
@@ -145,6 +144,23 @@ func (f *FS) removeDir(ctx context.Context, dir *inode, name string, n *inode, b
 		return errors.Join(err, back)
 	}
 	return err
+}
+
+// removeSpread asks for the removal of a directory, again as long as its server is at it already, or at taking an earlier
+// try back.
+func (f *FS) removeSpread(ctx context.Context, n *inode, by right) error {
+	wait := dirRetryAfter
+	for try := 0; ; try++ {
+		req := &proto.RemoveReq{Handle: n.handle, FS: f.cfg.ID, Cred: f.cred()}
+		err := f.call(ctx, n.handle, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
+		if status(err) != proto.EAGAIN || try >= dirRetriesMax || f.retryLimit == 0 {
+			return err
+		}
+		if f.pause(ctx, wait) != nil {
+			return err
+		}
+		wait = min(2*wait, dirRetryMax)
+	}
 }
 
 // empty is ENOTEMPTY if a directory is not.

@@ -44,7 +44,7 @@ func (f *FS) renameOnce(ctx context.Context, from, to string, alone bool) error 
 			if err := f.mayRename(ctx, old, to); err != nil {
 				return err
 			}
-			if to.node == old.node {
+			if to.node == old.node && to.dir() == old.dir() && to.name == old.name {
 				return nil
 			}
 			if !alone && old.typ == proto.TypeDirectory && old.dir() != to.dir() {
@@ -150,8 +150,7 @@ func (f *FS) replaced(ctx context.Context, from, to *place, before proto.Handle)
 		f.discard(ctx, n, own, by, typ)
 		return nil
 	}
-	req := &proto.RemoveReq{Handle: before, FS: f.cfg.ID, Cred: f.cred()}
-	err := f.call(ctx, before, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
+	err := f.removeSpread(ctx, n, by)
 	n.changed()
 	if status(err) == proto.ENOTEMPTY {
 		// Somebody put something in meanwhile: all goes back.

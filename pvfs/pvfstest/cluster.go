@@ -113,11 +113,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	for i := range c.nodes {
 		c.Start(i)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readyWait)
-	defer cancel()
-	for i, n := range c.nodes {
-		c.check(fmt.Sprintf("wait for server %d", i), n.server.Ready(ctx))
-	}
+	c.WaitReady()
 	return c
 }
 
@@ -193,7 +189,7 @@ func (c *Cluster) Start(i int) {
 	if c.opts.Store != nil {
 		c.opts.Store(i, &opts)
 	}
-	n.store, err = store.Open(filepath.Join(c.dir, n.alias), opts)
+	n.store, err = store.Open(c.Dir(i), opts)
 	c.check("open a store", err)
 	cfg := server.Config{FS: c.FS, Alias: n.alias, Store: n.store, Key: c.opts.Key}
 	if c.opts.Server != nil {
@@ -220,6 +216,37 @@ func (c *Cluster) Stop(i int) {
 	n.endpoint = nil
 	c.check("close a store", n.store.Close())
 }
+
+// Kill ends a server at once: nothing is answered any more, whatever it is at. What it has put into its
+// store stays, as it does when a process is killed.
+func (c *Cluster) Kill(i int) {
+	c.tb.Helper()
+	n := c.nodes[i]
+	if n.stop == nil {
+		return
+	}
+	c.check("close an endpoint", n.endpoint.Close())
+	n.endpoint = nil
+	n.stop()
+	n.stop = nil
+	<-n.done // the error is that its endpoint was closed
+	c.check("close a store", n.store.Close())
+}
+
+// WaitReady waits until the servers that run have done what earlier runs had begun.
+func (c *Cluster) WaitReady() {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), readyWait)
+	defer cancel()
+	for i, n := range c.nodes {
+		if n.stop != nil {
+			c.check(fmt.Sprintf("wait for server %d", i), n.server.Ready(ctx))
+		}
+	}
+}
+
+// Dir is the folder of a server's store.
+func (c *Cluster) Dir(i int) string { return filepath.Join(c.dir, c.nodes[i].alias) }
 
 // Server is a server that runs.
 func (c *Cluster) Server(i int) *server.Server { return c.nodes[i].server }

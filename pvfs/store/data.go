@@ -136,7 +136,7 @@ func (d *Data) Size() (int64, error) {
 	return st.Size, nil
 }
 
-// Sync puts the bytes on the disk, and the file's name if it is new.
+// Sync puts the bytes on the disk, and the file's name, which may be new.
 func (d *Data) Sync() error {
 	fd := d.file.get()
 	if fd < 0 {

@@ -46,7 +46,7 @@ type file struct {
 
 	mu      sync.Mutex   // making and removing
 	fd      atomic.Int64 // -1: not open, perhaps because there is nothing to open
-	fresh   atomic.Bool  // its name may not be on the disk
+	fresh   atomic.Bool  // its name may not be on the disk: it has not been synced since it was opened
 	removed bool
 }
 
@@ -186,11 +186,11 @@ func (f *file) open(fl *files, create bool) (int, error) {
 			}
 			fd, err = fl.openFile(path, flags|unix.O_CREAT)
 		}
-		f.fresh.Store(true)
 	}
 	if err != nil {
 		return -1, fault("open datafile", f.h, err)
 	}
+	f.fresh.Store(true)
 	f.fd.Store(int64(fd))
 	return fd, nil
 }

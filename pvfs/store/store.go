@@ -80,6 +80,7 @@ type Store struct {
 	syncData         atomic.Bool
 	unsynced         atomic.Bool // there are commits that may not be on the disk
 	updates, commits atomic.Uint64
+	syncMu           sync.Mutex // held while the database is synced
 
 	queueMu sync.Mutex
 	idle    sync.Cond // leading became false

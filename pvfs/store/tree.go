@@ -31,11 +31,13 @@ var pending = []string{"trash/", "split/", "rmdir/"}
 type treeNode struct {
 	Object
 	server  int
-	entries []treeEntry // of a dirdata object
-	held    bool        // by a pool, or by work that is not done yet
-	reached bool        // from the root or, later, from what is put into lost+found
-	named   bool        // by some entry
-	used    int         // of a datafile: metafiles; of a dirdata object: directories
+	entries []treeEntry    // of a dirdata object
+	held    bool           // by a pool, or by work that is not done yet
+	reached bool           // from the root or, later, from what is put into lost+found
+	named   bool           // by some entry
+	used    int            // of a datafile: metafiles; of a dirdata object: directories
+	lacks   []proto.Handle // of a metafile: datafiles that do not exist
+	leaves  bool           // its removal was under way, and is finished
 }
 
 type treeEntry struct {
@@ -89,6 +91,7 @@ func CheckTree(tree Tree, repair bool) ([]Problem, error) {
 		c.nameless()
 		c.unused()
 	}
+	c.incomplete()
 	problems := make([]Problem, len(c.found))
 	var errs []error
 	for i, f := range c.found {
@@ -225,6 +228,8 @@ func (c *treeChecker) use(by, h proto.Handle, typ proto.ObjType, mend func() err
 	switch {
 	case n == nil && c.missing(h) && c.at(h) == nil:
 		c.add(by, nil, "its %s %d is no server's", what, h)
+	case n == nil && c.missing(h) && !c.nodes[by].held && typ == proto.TypeDatafile:
+		c.nodes[by].lacks = append(c.nodes[by].lacks, h)
 	case n == nil && c.missing(h) && !c.nodes[by].held:
 		c.add(by, mend, "its %s %d does not exist", what, h)
 	case n == nil: // not at hand, or on its way out
@@ -308,16 +313,47 @@ func (c *treeChecker) nameless() {
 	for _, loops := range []bool{false, true} {
 		for _, h := range c.order {
 			n := c.nodes[h]
-			if n.reached || n.held || n.named && !loops || partial {
+			if n.reached || n.leaves || n.held || n.named && !loops || partial {
 				continue
 			}
 			switch n.Type {
 			case proto.TypeMetafile, proto.TypeSymlink, proto.TypeDirectory:
+				if len(n.lacks) > 0 {
+					n.leaves = true
+					c.add(h, func() error { return c.finishRemoval(n) }, "has no name, and a datafile of it does not exist: its removal was under way")
+					continue
+				}
 				c.add(h, func() error { return c.adopt(n) }, "has no name")
 				c.walkFrom(h)
 			}
 		}
 	}
+}
+
+// incomplete finds files that have lost datafiles.
+func (c *treeChecker) incomplete() {
+	for _, h := range c.order {
+		n := c.nodes[h]
+		for _, d := range n.lacks {
+			if !n.leaves {
+				c.add(h, nil, "its datafile %d does not exist", d)
+			}
+		}
+	}
+}
+
+// finishRemoval removes a file that has no name and not all of its datafiles: clients remove these together with
+// the metafile, and only after the name. Bytes that are left go to the folder of orphans.
+func (c *treeChecker) finishRemoval(n *treeNode) error {
+	for _, h := range n.Datafiles {
+		if c.nodes[h] == nil {
+			continue
+		}
+		if err := c.dropDatafile(h); err != nil {
+			return err
+		}
+	}
+	return c.at(n.Handle).Update(func(t *Tx) error { return t.Delete(n.Handle) })
 }
 
 // empty reports whether an object without a name is worth nothing.

@@ -231,8 +231,10 @@ func (s *Store) bury(dead []proto.Handle) {
 	s.queueMu.Unlock()
 }
 
-// Sync puts all metadata that was committed on the disk.
+// Sync puts all metadata that was committed on the disk. Of several at a time, one does it and the others wait.
 func (s *Store) Sync() error {
+	s.syncMu.Lock()
+	defer s.syncMu.Unlock()
 	if s.opts.ReadOnly || !s.unsynced.Swap(false) {
 		return nil
 	}

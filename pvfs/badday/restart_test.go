@@ -1,0 +1,178 @@
+package badday_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/fstest/clientfs"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// TestRestart compares random operations with the oracle while servers stop, or vanish with whatever they were at, and
+// come back, one of them or both at once. In the end nothing is left in the stores that does not belong there.
+func TestRestart(t *testing.T) {
+	for _, method := range pvfstest.Methods {
+		t.Run(method, func(t *testing.T) {
+			c := pvfstest.Start(t, pvfstest.Options{Method: method, Config: func(o *config.GenOptions) {
+				o.DistrDir = config.DistrDir{Initial: 1, Max: 2, Split: 3}
+			}})
+			rng := rand.New(rand.NewPCG(1, 1))
+			restarts := 0
+			fstest.Random(t, func(fstest.T) *fstest.Subject {
+				s := &fstest.Subject{As: clientfs.New(mounted(t, c), "/")}
+				s.Disturb = func(fstest.T) {
+					restarts++
+					restart(c, rng)
+				}
+				return s
+			})
+			if t.Failed() {
+				return
+			}
+			require.NotZero(t, restarts)
+			t.Logf("%d restarts", restarts)
+			inOrder(t, c)
+		})
+	}
+}
+
+// mounted is a client that does not give up as long as a server is away.
+func mounted(t *testing.T, c *pvfstest.Cluster) *client.FS {
+	t.Helper()
+	f, err := client.Mount(context.Background(), c.Source(), client.Options{
+		User: &client.Identity{Groups: []uint32{0}}, Seed: 1, RetryLimit: 10000, RetryDelay: time.Millisecond,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// restart ends one server or all, and starts them again.
+func restart(c *pvfstest.Cluster, rng *rand.Rand) {
+	from, to := 0, c.Len()
+	if rng.IntN(3) > 0 {
+		from = rng.IntN(c.Len())
+		to = from + 1
+	}
+	for i := from; i < to; i++ {
+		if rng.IntN(2) == 0 {
+			c.Stop(i)
+		} else {
+			c.Kill(i)
+		}
+	}
+	for i := from; i < to; i++ {
+		c.Start(i)
+	}
+}
+
+// inOrder requires that nothing is wrong with the stores, nor with how they belong together.
+func inOrder(t *testing.T, c *pvfstest.Cluster) {
+	t.Helper()
+	c.WaitReady()
+	tree := store.Tree{Root: c.FS.Root, Owner: c.FS.Owner}
+	for i := range c.Len() {
+		c.Stop(i)
+		s, err := store.Open(c.Dir(i), store.Options{ReadOnly: true})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		problems, err := s.Check(false)
+		require.NoError(t, err)
+		require.Empty(t, problems)
+		tree.Stores = append(tree.Stores, s)
+	}
+	problems, err := store.CheckTree(tree, false)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}
+
+// TestRenameAgain: a renaming that came to a stop between its two halves leaves both names. Doing it again takes
+// the old one away, and the file stays.
+func TestRenameAgain(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
+	f := mounted(t, c)
+	require.NoError(t, write(f, "/a", entry{kind: "file", data: 10, size: 10}))
+	require.NoError(t, c.Store(0).Update(func(tx *store.Tx) error {
+		root, err := tx.Get(c.FS.Root)
+		if err != nil {
+			return err
+		}
+		at := root.DistDir.Dirdata[0]
+		h, err := tx.Lookup(at, "a")
+		if err != nil {
+			return err
+		}
+		return tx.Link(at, "b", h)
+	}))
+	require.NoError(t, f.Rename(background, "/a", "/b"))
+	require.NoError(t, sameNames(f, "/", []string{"b", "lost+found"}))
+	require.NoError(t, f.Rename(background, "/b", "/./b"))
+	data, err := fs.ReadFile(f, "b")
+	require.NoError(t, err)
+	require.Equal(t, entry{data: 10, size: 10}.bytes(), data)
+	inOrder(t, c)
+}
+
+// TestNeededServerAway: a server that needs another one which is away says so, and a client that is patient asks
+// again.
+func TestNeededServerAway(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Config: func(o *config.GenOptions) { o.NoStuffing = true }})
+	mount := func(opt client.Options) *client.FS {
+		f, err := client.Mount(background, c.Source(), opt)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, f.Close()) })
+		return f
+	}
+	hasty := mount(client.Options{RetryLimit: -1})
+	heard := &listener{word: "no route to host", heard: make(chan struct{})}
+	opt := patient()
+	opt.Log = slog.New(slog.NewTextHandler(heard, nil))
+	tireless := mount(opt)
+	c.Stop(1)
+	for i := 0; ; i++ { // until nothing is left of the datafiles that were made ahead
+		require.Less(t, i, 5000)
+		err := write(hasty, fmt.Sprint("/used", i), entry{kind: "file"})
+		if errors.Is(err, syscall.EHOSTUNREACH) {
+			break
+		}
+	}
+	const files = 8 // half of them on the server that is there
+	done := make(chan error, files)
+	for i := range files {
+		go func() { done <- write(tireless, fmt.Sprint("/file", i), entry{kind: "file", data: 9, size: 9}) }()
+	}
+	<-heard.heard
+	c.Start(1)
+	for range files {
+		require.NoError(t, <-done)
+	}
+}
+
+// A listener is a log in which a word is waited for.
+type listener struct {
+	word  string
+	once  sync.Once
+	heard chan struct{}
+}
+
+func (l *listener) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(l.word)) {
+		l.once.Do(func() { close(l.heard) })
+	}
+	return len(line), nil
+}
