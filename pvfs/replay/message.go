@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
@@ -24,10 +23,12 @@ type Message struct {
 	Tag        uint32
 	At         float64 // seconds
 	Data       []byte
+	// Garbage: it is no message but the rest of a stream, which has no header where one should be.
+	Garbage bool
 }
 
 // Read takes a capture apart into the messages of all connections to the ports, in the order in
-// which they had arrived.
+// which they had arrived. It fails if the file is no capture, whatever was sent.
 func Read(file []byte, ports ...uint16) ([]Message, error) {
 	all, err := segments(file)
 	if err != nil {
@@ -60,9 +61,7 @@ func Read(file []byte, ports ...uint16) ([]Message, error) {
 	var messages []Message
 	for i, c := range conns {
 		for dir := range c.dirs {
-			if messages, err = appendFrames(messages, &c.dirs[dir], Message{Conn: i, Port: c.server, FromServer: dir == 1}); err != nil {
-				return nil, fmt.Errorf("connection %d: %w", i, err)
-			}
+			messages = appendFrames(messages, &c.dirs[dir], Message{Conn: i, Port: c.server, FromServer: dir == 1})
 		}
 	}
 	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.At, b.At) })
@@ -70,15 +69,13 @@ func Read(file []byte, ports ...uint16) ([]Message, error) {
 }
 
 // appendFrames cuts a stream into messages like m. What a capture ended in the middle of is left out.
-func appendFrames(to []Message, s *stream, m Message) ([]Message, error) {
+func appendFrames(to []Message, s *stream, m Message) []Message {
 	for o := 0; len(s.data)-o >= frameHeader; {
 		h := s.data[o:]
-		if binary.LittleEndian.Uint32(h) != frameMagic {
-			return nil, fmt.Errorf("%w: no header at byte %d of the stream", errCapture, o)
-		}
 		size := binary.LittleEndian.Uint64(h[16:])
-		if size > frameBytesMax {
-			return nil, fmt.Errorf("%w: message of %d bytes", errCapture, size)
+		if binary.LittleEndian.Uint32(h) != frameMagic || size > frameBytesMax {
+			m.Data, m.At, m.Garbage = h, s.when(len(s.data)), true
+			return append(to, m)
 		}
 		end := o + frameHeader + int(size)
 		if end > len(s.data) {
@@ -90,7 +87,7 @@ func appendFrames(to []Message, s *stream, m Message) ([]Message, error) {
 		to = append(to, m)
 		o = end
 	}
-	return to, nil
+	return to
 }
 
 // An Exchange is a request and all that was said with its tag.
@@ -115,6 +112,7 @@ func Exchanges(messages []Message) []*Exchange {
 		k := key{m.Conn, m.Tag}
 		x := open[k]
 		switch {
+		case m.Garbage:
 		case m.Unexpected && !m.FromServer:
 			x = &Exchange{Conn: m.Conn, Port: m.Port, Tag: m.Tag, Request: m.Data}
 			open[k] = x

@@ -11,13 +11,9 @@ import (
 // captures is the folder of the captures; tests that need it are skipped without it.
 func captures(t testing.TB) string {
 	t.Helper()
-	shared := os.Getenv("VIADUCT_SHARED")
-	if shared == "" {
-		t.Skip("set VIADUCT_SHARED to the folder that holds orangefs/captures")
-	}
-	dir := filepath.Join(shared, "orangefs", "captures")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no captures: %v", err)
+	dir, err := Captures()
+	if err != nil {
+		t.Skip(err)
 	}
 	return dir
 }
@@ -37,6 +33,23 @@ func TestReadSession(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3<<20, flows)
+}
+
+// One connection of the probes does not speak the protocol; the others are read all the same.
+func TestReadProbes(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(captures(t), "probes.pcap"))
+	require.NoError(t, err)
+	all, err := Read(file, 3334)
+	require.NoError(t, err)
+	garbage := 0
+	for _, m := range all {
+		if m.Garbage {
+			require.Len(t, m.Data, 84)
+			garbage++
+		}
+	}
+	require.Equal(t, 1, garbage)
+	require.Len(t, Exchanges(all), 23)
 }
 
 func TestReadGarbage(t *testing.T) {

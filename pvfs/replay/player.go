@@ -45,13 +45,19 @@ const replyRoom = 64
 
 // Do sends a request and returns the answer; nil if the status is not 0.
 func (p *Player) Do(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request) (proto.Response, proto.Status, error) {
-	p.tag++
-	reply := make([]byte, proto.MaxResponse(req.Op())+replyRoom)
-	n, err := p.ctx.Call(ctx, to, 0, p.tag, proto.AppendRequest(nil, h, req), reply)
+	reply, err := p.Say(ctx, to, proto.AppendRequest(nil, h, req), proto.MaxResponse(req.Op())+replyRoom)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", req, err)
 	}
-	return parse(reply[:n], req.Op())
+	return parse(reply, req.Op())
+}
+
+// Say sends a message, which need not be a request, and returns the answer, of so many bytes at most.
+func (p *Player) Say(ctx context.Context, to bmi.Addr, message []byte, most int) ([]byte, error) {
+	p.tag++
+	reply := make([]byte, most)
+	n, err := p.ctx.Call(ctx, to, 0, p.tag, message, reply)
+	return reply[:n], err
 }
 
 // parse takes a response apart, and checks that it fits into what a client has room for.

@@ -163,13 +163,9 @@ var between = map[string]func(s *stage){
 // captures is the folder of the captures; tests that need it are skipped without it.
 func captures(t *testing.T) string {
 	t.Helper()
-	shared := os.Getenv("VIADUCT_SHARED")
-	if shared == "" {
-		t.Skip("set VIADUCT_SHARED to the folder that holds orangefs/captures")
-	}
-	dir := filepath.Join(shared, "orangefs", "captures")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no captures: %v", err)
+	dir, err := replay.Captures()
+	if err != nil {
+		t.Skip(err)
 	}
 	return dir
 }
@@ -207,6 +203,7 @@ func configOf(t *testing.T, exchanges []*replay.Exchange) string {
 var (
 	cutFile    = filepath.Join("testdata", "sessions.gz")
 	spreadFile = filepath.Join("testdata", "spread.gz")
+	probesFile = filepath.Join("testdata", "probes.gz")
 )
 
 // update makes a cut of sessions if the test runs with -update.
@@ -215,13 +212,17 @@ func update(t *testing.T, path string, sessions []replay.Session) {
 	if !golden.Updating() {
 		return
 	}
-	var kept []replay.Session
+	var cut bytes.Buffer
+	require.NoError(t, replay.WriteCut(&cut, sessions))
+	golden.Check(t, path, cut.Bytes())
+}
+
+// ofClients leaves out what is not played.
+func ofClients(sessions []replay.Session) (kept []replay.Session) {
 	for _, s := range sessions {
 		kept = append(kept, replay.Session{Name: s.Name, Exchanges: slices.DeleteFunc(slices.Clone(s.Exchanges), replay.Skip)})
 	}
-	var cut bytes.Buffer
-	require.NoError(t, replay.WriteCut(&cut, kept))
-	golden.Check(t, path, cut.Bytes())
+	return kept
 }
 
 // loadCut reads a cut.
@@ -246,9 +247,9 @@ func playAll(t *testing.T, method string, sessions []replay.Session) {
 	}
 }
 
-// TestCaptures plays the captures themselves. With -update it makes the cut of them.
-func TestCaptures(t *testing.T) {
-	dir := captures(t)
+// capturedSessions are the session and the operations as they were captured.
+func capturedSessions(t *testing.T, dir string) []replay.Session {
+	t.Helper()
 	sessions := []replay.Session{{Name: "session", Exchanges: loadCapture(t, dir, "session.pcap")}}
 	files, err := filepath.Glob(filepath.Join(dir, "ops", "*.pcap"))
 	require.NoError(t, err)
@@ -257,7 +258,13 @@ func TestCaptures(t *testing.T) {
 	for _, f := range files {
 		sessions = append(sessions, replay.Session{Name: strings.TrimSuffix(filepath.Base(f), ".pcap"), Exchanges: loadCapture(t, f)})
 	}
-	update(t, cutFile, sessions)
+	return sessions
+}
+
+// TestCaptures plays the captures themselves. With -update it makes the cut of them.
+func TestCaptures(t *testing.T) {
+	sessions := capturedSessions(t, captures(t))
+	update(t, cutFile, ofClients(sessions))
 	playAll(t, pvfstest.Memory, sessions)
 }
 
@@ -273,17 +280,27 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestCapturedStart plays the ping of two servers that have just started. What they said to one
-// another goes its own way, and lost+found was not there yet when the client counted.
-func TestCapturedStart(t *testing.T) {
-	exchanges := loadCapture(t, captures(t), "00-server-startup.pcap")
+// capturedStart is the ping of two servers that have just started, without what they said to one another.
+func capturedStart(t *testing.T, dir string) []*replay.Exchange {
+	t.Helper()
+	exchanges := loadCapture(t, dir, "00-server-startup.pcap")
 	ofServers := map[int]bool{}
-	exchanges = slices.DeleteFunc(exchanges, func(x *replay.Exchange) bool {
+	for _, x := range exchanges {
 		_, req, err := proto.ParseRequest(x.Request)
 		require.NoError(t, err)
 		ofServers[x.Conn] = ofServers[x.Conn] || req.Op() == proto.OpBatchCreate
+	}
+	return slices.DeleteFunc(exchanges, func(x *replay.Exchange) bool { return ofServers[x.Conn] })
+}
+
+// TestCapturedStart plays the ping. lost+found was not there yet when the client counted.
+func TestCapturedStart(t *testing.T) {
+	exchanges := capturedStart(t, captures(t))
+	exchanges = slices.DeleteFunc(exchanges, func(x *replay.Exchange) bool {
+		_, req, err := proto.ParseRequest(x.Request)
+		require.NoError(t, err)
 		get, is := req.(*proto.GetAttrReq)
-		return ofServers[x.Conn] || is && get.Mask == proto.AttrOfDirdata
+		return is && get.Mask == proto.AttrOfDirdata
 	})
 	newStage(t, pvfstest.Memory, configOf(t, exchanges)).play("start", exchanges)
 }
@@ -304,14 +321,19 @@ func playSpread(t *testing.T, method string, sessions []replay.Session) {
 	}
 }
 
-// TestCapturedSpread plays the captures of it. With -update it makes the cut of them.
-func TestCapturedSpread(t *testing.T) {
-	dir := captures(t)
-	var sessions []replay.Session
+// capturedSpread are the sessions with a directory on two servers as they were captured.
+func capturedSpread(t *testing.T, dir string) (sessions []replay.Session) {
+	t.Helper()
 	for _, name := range []string{"distdir-2-touch12", "distdir-2-ls"} {
 		sessions = append(sessions, replay.Session{Name: name, Exchanges: loadCapture(t, dir, name+".pcap")})
 	}
-	update(t, spreadFile, sessions)
+	return sessions
+}
+
+// TestCapturedSpread plays the captures of it. With -update it makes the cut of them.
+func TestCapturedSpread(t *testing.T) {
+	sessions := capturedSpread(t, captures(t))
+	update(t, spreadFile, ofClients(sessions))
 	playSpread(t, pvfstest.Memory, sessions)
 }
 
