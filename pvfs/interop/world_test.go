@@ -44,7 +44,14 @@ func theirs(t testing.TB, servers int, change func(*config.GenOptions)) *world {
 	for i := range c.Len() {
 		w.addresses = append(w.addresses, c.Address(i))
 	}
-	return w
+	for range 600 { // a server listens before it has made the root directory
+		if w.Run(t, "pvfs2-stat", at("/lost+found")).Status == 0 {
+			return w
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("stock servers do not make their root directory")
+	return nil
 }
 
 // binaries are processes of the program pvfsd, with the key of all, and its configuration as genconfig

@@ -72,6 +72,37 @@ func TestSpreadFromTheBeginning(t *testing.T) {
 	require.Equal(t, proto.ENOENT, err)
 }
 
+// TestNoEarlyEnd: the first of several dirdata objects does not say that the directory ends when it gives as many
+// entries as it was asked for: stock clients would not ask the others.
+func TestNoEarlyEnd(t *testing.T) {
+	c := pvfstest.Start(t, spread(2, 2, 2, 1000))
+	u := root(t, c)
+	d, err := u.mkdir(c.FS.Root, "d", 0o755)
+	require.NoError(t, err)
+	for i := range 20 {
+		_, err := u.create(d, fmt.Sprint("f", i), 0o644)
+		require.NoError(t, err)
+	}
+	a, err := u.attr(d, proto.AttrMetafile)
+	require.NoError(t, err)
+	h := u.header(d)
+	read := func(dirdata proto.Handle, count uint32, token uint64) *proto.ReadDirResp {
+		resp, err := u.to(dirdata, h, &proto.ReadDirReq{Dirdata: dirdata, FS: u.fs(), Count: count, Token: token})
+		require.NoError(t, err)
+		return resp.(*proto.ReadDirResp)
+	}
+	for i, dirdata := range a.DistDir.Dirdata {
+		all := read(dirdata, 100, proto.TokenStart)
+		require.EqualValues(t, proto.TokenEnd, all.Token, "fewer than asked for")
+		exact := read(dirdata, uint32(len(all.Entries)), proto.TokenStart)
+		require.Equal(t, all.Entries, exact.Entries)
+		require.Equal(t, i > 0, exact.Token == proto.TokenEnd)
+		rest := read(dirdata, 100, exact.Token)
+		require.Empty(t, rest.Entries)
+		require.EqualValues(t, proto.TokenEnd, rest.Token)
+	}
+}
+
 // TestDivide: a directory grows over its servers, whoever creates in it, and nothing is lost.
 func TestDivide(t *testing.T) {
 	c := pvfstest.Start(t, spread(4, 1, 4, 8))

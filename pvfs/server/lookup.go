@@ -250,10 +250,26 @@ func (s *Server) readDir(q *query, req *proto.ReadDirReq) (*proto.ReadDirResp, e
 			return nil
 		}
 		resp.Entries, resp.Token, err = tx.Entries(req.Dirdata, req.Token, int(req.Count))
+		if err == nil && resp.Token == proto.TokenEnd && len(resp.Entries) == int(req.Count) {
+			return noEarlyEnd(tx, req.Dirdata, resp)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// tokenLast is behind every entry.
+const tokenLast = 1<<48 - 1
+
+// noEarlyEnd takes the end out of an answer that is as long as was asked for, if it is of the first dirdata
+// object of several: stock clients would take it for the end of the whole directory. They ask again then.
+func noEarlyEnd(tx *store.Tx, dirdata proto.Handle, resp *proto.ReadDirResp) error {
+	o, err := tx.Get(dirdata)
+	if err == nil && o.DistDir.ServerNo == 0 && len(o.DistDir.Dirdata) > 1 {
+		resp.Token = tokenLast
+	}
+	return err
 }

@@ -111,7 +111,7 @@ func (t *Tx) scan(table int, h proto.Handle, token uint64, f func(at slot, name,
 
 // page collects up to limit names behind a token and says where to go on.
 func (t *Tx) page(table int, h proto.Handle, token uint64, limit int, add func(name, value []byte) error) (next uint64, err error) {
-	if token == proto.TokenEnd {
+	if token == proto.TokenEnd || token == uint64(slotEnd-1) { // nothing is behind the last slot
 		return proto.TokenEnd, nil
 	}
 	if token&uint64(slotTop) == 0 && token != 0 && token != proto.TokenStart || token >= uint64(slotEnd) {

@@ -206,6 +206,10 @@ func TestNamesOfOneHash(t *testing.T) {
 			got, token = append(got, entries[0].Name), next
 		}
 		assert.Equal(t, []string{"a", "b", "i", "d", "e", "f", "g", "h"}, got)
+		entries, next, err := tx.Entries(d, 1<<48-1, 10)
+		assert.NoError(t, err)
+		assert.Empty(t, entries, "nothing is behind the last token")
+		assert.EqualValues(t, proto.TokenEnd, next)
 		return nil
 	}))
 	requireClean(t, s)

@@ -1,0 +1,236 @@
+package interop
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+)
+
+// A model is what a file must hold, and the lines of a script that make it so.
+type model struct {
+	w     *world
+	t     testing.TB
+	rng   *rand.Rand
+	path  string
+	data  []byte
+	lines []string
+	want  map[string][]byte // local files of the reads, once the script has run
+}
+
+const modelBytesMax = 1 << 20
+
+// put sets bytes of the file.
+func (m *model) put(at int, b []byte) {
+	if end := at + len(b); len(b) > 0 && end > len(m.data) {
+		m.data = append(m.data, make([]byte, end-len(m.data))...)
+	}
+	copy(m.data[min(at, len(m.data)):], b)
+}
+
+// get is bytes of the file; what is behind its end is zero.
+func (m *model) get(at, n int) []byte {
+	b := make([]byte, n)
+	if at < len(m.data) {
+		copy(b, m.data[at:])
+	}
+	return b
+}
+
+// place is an offset near a border of strips, or anywhere.
+func (m *model) place() int {
+	if m.rng.IntN(2) == 0 {
+		return max(0, m.rng.IntN(8)*65536+m.rng.IntN(5)-2)
+	}
+	return m.rng.IntN(modelBytesMax / 2)
+}
+
+func (m *model) random(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(m.rng.Uint32())
+	}
+	return b
+}
+
+// blocks are the numbers of a strided operation.
+func (m *model) blocks() (count, block, stride int) {
+	block = 1 + m.rng.IntN(3000)
+	return 1 + m.rng.IntN(40), block, block + m.rng.IntN(5000)
+}
+
+// local names a new local file for one operation.
+func (m *model) local(kind string) string {
+	return fmt.Sprintf("%s%s-%d", strings.ReplaceAll(m.path, "/", "_"), kind, len(m.lines))
+}
+
+// step adds one operation.
+func (m *model) step() {
+	at, name := m.place(), m.local("data")
+	switch m.rng.IntN(8) {
+	case 0, 1: // one piece
+		b := m.random(1 + m.rng.IntN(200000))
+		m.write("write", fmt.Sprintf("%d %d", at, len(b)), name, b)
+		m.put(at, b)
+	case 2: // pieces of the file
+		count, block, stride := m.blocks()
+		b := m.random(count * block)
+		m.write("swrite", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
+		for i := range count {
+			m.put(at+i*stride, b[i*block:(i+1)*block])
+		}
+	case 3: // pieces of memory
+		count, block, stride := m.blocks()
+		b := m.random(count * stride)
+		m.write("mwrite", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
+		for i := range count {
+			m.put(at+i*block, b[i*stride:i*stride+block])
+		}
+	case 4:
+		n := m.place()
+		m.lines = append(m.lines, fmt.Sprintf("truncate %s %d", m.path, n))
+		m.data = slices.Clone(m.get(0, n))
+	case 5:
+		n := 1 + m.rng.IntN(200000)
+		m.read("read", fmt.Sprintf("%d %d", at, n), name, m.get(at, n))
+	case 6:
+		count, block, stride := m.blocks()
+		var b []byte
+		for i := range count {
+			b = append(b, m.get(at+i*stride, block)...)
+		}
+		m.read("sread", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
+	case 7:
+		count, block, stride := m.blocks()
+		b := make([]byte, count*stride)
+		for i := range count {
+			copy(b[i*stride:], m.get(at+i*block, block))
+		}
+		m.read("mread", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
+	}
+}
+
+func (m *model) write(op, numbers, name string, b []byte) {
+	m.w.local(m.t, name, b)
+	m.lines = append(m.lines, fmt.Sprintf("%s %s %s %s", op, m.path, numbers, name))
+}
+
+func (m *model) read(op, numbers, name string, b []byte) {
+	m.lines = append(m.lines, fmt.Sprintf("%s %s %s %s", op, m.path, numbers, name))
+	m.want[name] = b
+}
+
+// check looks at what a script that has run brought.
+func (m *model) check(answers []string) {
+	for i, a := range answers {
+		require.True(m.t, strings.HasPrefix(a, "ok"), "%s: %s", m.lines[i], a)
+	}
+	for name, want := range m.want {
+		got, err := os.ReadFile(filepath.Join(m.w.Dir, name))
+		require.NoError(m.t, err)
+		require.Equal(m.t, want, got, "%s", name)
+	}
+}
+
+// randomFile makes a script of operations on a file of its own.
+func randomFile(t testing.TB, w *world, rng *rand.Rand, path string, steps int) *model {
+	m := &model{w: w, t: t, rng: rng, path: path, want: map[string][]byte{}}
+	strip := []int{65536, 1000, 4096}[rng.IntN(3)]
+	m.lines = append(m.lines, fmt.Sprintf("create %s %d %d", path, 1+rng.IntN(4), strip))
+	for range steps {
+		m.step()
+	}
+	m.read("read", fmt.Sprintf("0 %d", len(m.data)+10), m.local("all"), m.get(0, len(m.data)+10))
+	return m
+}
+
+// TestLibraryIO: random I/O of stock clients, in one piece, in pieces of the file and of memory, and truncations, by several of them at the
+// same time, each on files of its own.
+func TestLibraryIO(t *testing.T) {
+	program := library(t)
+	const clients, steps = 4, 60
+	for _, n := range fleets {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			sim.RunAtMost(t, 3, func(t *testing.T, seed uint64) {
+				w := ours(t, n, nil)
+				var all []*model
+				for i := range clients {
+					all = append(all, randomFile(t, w, rand.New(rand.NewPCG(seed, uint64(i))), fmt.Sprintf("/f%d", i), steps))
+				}
+				answers := make([][]string, clients)
+				var wait sync.WaitGroup
+				for i, m := range all {
+					wait.Go(func() { answers[i] = w.script(t, program, m.lines...) })
+				}
+				wait.Wait()
+				for i, m := range all {
+					m.check(answers[i])
+				}
+			})
+		})
+	}
+}
+
+// TestManyNames: thousands of names in directories that stay on one server and in those that are divided, made by several clients at
+// the same time; all are listed, by few and by many at a time, and can be removed.
+func TestManyNames(t *testing.T) {
+	program := library(t)
+	const clients, each = 4, 700
+	for name, change := range map[string]func(*config.GenOptions){
+		"one":     nil,
+		"spread":  func(o *config.GenOptions) { o.DistrDir.Initial, o.DistrDir.Max, o.DistrDir.Split = 4, 4, 100 },
+		"divided": func(o *config.GenOptions) { o.DistrDir.Initial, o.DistrDir.Max, o.DistrDir.Split = 1, 4, 100 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ours(t, 4, change)
+			require.Equal(t, []string{"ok"}, w.script(t, program, "mkdir /d"))
+			want := map[string]bool{}
+			var wait sync.WaitGroup
+			for c := range clients {
+				var lines []string
+				for i := range each {
+					name := fmt.Sprintf("name-%d-%d", c, i)
+					want[name] = true
+					lines = append(lines, "create /d/"+name)
+				}
+				wait.Go(func() {
+					for i, a := range w.script(t, program, lines...) {
+						if a != "ok" {
+							t.Errorf("%s: %s", lines[i], a)
+						}
+					}
+				})
+			}
+			wait.Wait()
+			for _, count := range []int{512, 7} {
+				answer := w.script(t, program, fmt.Sprintf("names /d %d", count))[0]
+				words := strings.Fields(answer)
+				require.Equal(t, []string{"ok", fmt.Sprint(len(want))}, words[len(words)-2:])
+				got := map[string]bool{}
+				for _, word := range words[:len(words)-2] {
+					got[word] = true
+				}
+				require.Equal(t, want, got)
+			}
+			require.Equal(t, fmt.Sprint(len(want)), w.fields(t, "/d")["dir entries"])
+			require.Len(t, strings.Fields(w.OK(t, "pvfs2-ls", at("/d"))), len(want))
+			require.Len(t, strings.Split(strings.TrimSpace(w.OK(t, "pvfs2-lsplus", "-l", at("/d"))), "\n"), len(want))
+			var lines []string
+			for name := range want {
+				lines = append(lines, "remove /d/"+name)
+			}
+			for i, a := range w.script(t, program, append(lines, "remove /d", "names / 100")...) {
+				require.True(t, strings.HasSuffix(a, "ok") || strings.HasSuffix(a, "ok 1"), "%d: %s", i, a)
+			}
+		})
+	}
+}
