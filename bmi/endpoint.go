@@ -123,6 +123,7 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	in.info.Name = name
 	in.sleeper, _ = in.method.(Sleeper)
 	in.deadliner, _ = in.method.(Deadliner)
+	in.quick, _ = in.method.(QuickSender)
 	if !e.cfg.Manual {
 		in.watch = newWatcher(in)
 	}

@@ -18,9 +18,10 @@ type instance struct {
 	index     int
 	method    Method
 	info      Info
-	sleeper   Sleeper   // nil: the method cannot be slept on
-	deadliner Deadliner // nil: the method has no deadlines
-	watch     *watcher  // nil if Config.Manual
+	sleeper   Sleeper     // nil: the method cannot be slept on
+	deadliner Deadliner   // nil: the method has no deadlines
+	quick     QuickSender // nil: every send has an Op
+	watch     *watcher    // nil if Config.Manual
 
 	// Guarded by the engine lock.
 	lanes    []*lane // by Context.index; nil where the context posted nothing yet

@@ -98,6 +98,14 @@ type Checker interface {
 	Check(peer Peer) error
 }
 
+// A QuickSender is a method that can send a small unexpected message within a call, and
+// without an Op.
+type QuickSender interface {
+	// SendNow sends the message that head and body are together, neither of which it keeps.
+	// false says that it has to be posted, for whatever reason; nothing has happened then.
+	SendNow(to Peer, class Class, tag Tag, head, body []byte) bool
+}
+
 // A Ranger tells whether a peer lies in a range of addresses, in the method's
 // own wildcard syntax.
 type Ranger interface {

@@ -24,6 +24,26 @@ func (c *Context) PostSendUnexpected(to Addr, class Class, tag Tag, buf []byte, 
 	return c.postOne(KindSendUnexpected, class, to, tag, buf, user, nil)
 }
 
+// SendUnexpectedNow sends a small unexpected message in two pieces, if that can be done
+// within the call, which is cheaper than to post it. false says that it has to be posted,
+// for whatever reason: an error, a message before it that waits, a method that cannot.
+// Nothing has happened then. The pieces are the caller's again in either case.
+func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []byte) bool {
+	if to.e == nil || to.e.in == nil || to.e.in.ep != c.ep {
+		return false
+	}
+	in := to.e.in
+	if in.quick == nil || class != 0 && !in.info.Classes {
+		return false
+	}
+	in.lock()
+	l := in.existingLocked(c) // there is none before the first post
+	sent := l != nil && !l.closed && !in.closing && !to.e.dropped.Load() &&
+		in.quick.SendNow(to.e.peer, class, tag, head, body)
+	in.unlock()
+	return sent
+}
+
 // PostSendList is PostSend of one message gathered from pieces. The list
 // itself may be used again at once, the memory it points to may not.
 func (c *Context) PostSendList(to Addr, tag Tag, bufs [][]byte, user any) (Posted, error) {

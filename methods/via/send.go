@@ -23,6 +23,32 @@ func (m *method) PostSend(op *bmi.Op) {
 	m.sendLater(r, op)
 }
 
+// SendNow sends a small unexpected message at once, if nothing is in its way and the NIC
+// takes it without a descriptor (bmi.QuickSender).
+func (m *method) SendNow(to bmi.Peer, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
+	r := to.(*remote)
+	size := len(head) + len(body)
+	if !r.open || size > r.oneBytes || !r.sends.Empty() || r.control.Head() != nil || !r.credits.mayMessage() {
+		return false
+	}
+	room := r.vi.Claim(wire.HeaderLen + size)
+	if room == nil {
+		return false
+	}
+	r.sendSeq++
+	wire.Header{
+		Bits: matchbits.Make(matchbits.TypeUnexpected, r.credits.takeSome(), r.theirID, uint32(tag)),
+		Seq:  r.sendSeq,
+		Aux:  wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(),
+	}.Put((*[wire.HeaderLen]byte)(room))
+	n := copy(room[wire.HeaderLen:], head)
+	copy(room[wire.HeaderLen+n:], body)
+	r.vi.PublishSend()
+	r.credits.spend()
+	r.count.sentUnexpected(size)
+	return true
+}
+
 // sendNow sends a message as one packet.
 func (m *method) sendNow(r *remote, op *bmi.Op) {
 	p := m.takePacket()

@@ -19,6 +19,13 @@ func (t *traffic) sentEager(op *bmi.Op) {
 	}
 }
 
+func (t *traffic) sentUnexpected(size int) {
+	t.MessagesSent++
+	t.BytesSent += uint64(size)
+	t.EagerSent++
+	t.UnexpectedSent++
+}
+
 func (t *traffic) receivedEager(size int) {
 	t.MessagesReceived++
 	t.BytesReceived += uint64(size)

@@ -30,8 +30,9 @@ type VI struct {
 	User any
 
 	port           nic.Port
-	recvCQ, sendCQ *CQ // nil: the queue completes into recvDone, sendDone
-	recvs, sends   int // descriptors that the device has; ≥ 0
+	direct         nic.DirectPort // port, if it is one; else nil
+	recvCQ, sendCQ *CQ            // nil: the queue completes into recvDone, sendDone
+	recvs, sends   int            // descriptors that the device has; ≥ 0
 	state          State
 	stale          bool // the port was connected once: it is replaced before the next use
 
@@ -110,6 +111,7 @@ func (vi *VI) openPort() error {
 		return fmt.Errorf("vipl: create VI: %w", err)
 	}
 	vi.port, vi.stale = port, false
+	vi.direct, _ = port.(nic.DirectPort)
 	return nil
 }
 

@@ -58,15 +58,17 @@ type conn struct {
 	cold  bool // waits for its doorbell instead of being polled
 
 	// Sending. 0 ≤ limit − sent ≤ ringSlots.
-	sent, limit uint64
-	streak      uint32         // messages sent since one arrived
-	txSlots     unsafe.Pointer // our ring
-	txBuffers   []byte
-	theirLimit  *uint64        // how much they let us send
-	theirBell   *uint64        // whether they want their doorbell rung
-	rung        uint64         // the value of theirBell we last rang for
-	theirIDs    unsafe.Pointer // the buffer of each slot
-	backed      uint64         // buffers that we know to have pages
+	sent, limit  uint64
+	streak       uint32         // messages sent since one arrived
+	txSlots      unsafe.Pointer // our ring
+	claimed      unsafe.Pointer // the slot of the last Claim
+	claimedBytes int            // and the length of its message
+	txBuffers    []byte
+	theirLimit   *uint64        // how much they let us send
+	theirBell    *uint64        // whether they want their doorbell rung
+	rung         uint64         // the value of theirBell we last rang for
+	theirIDs     unsafe.Pointer // the buffer of each slot
+	backed       uint64         // buffers that we know to have pages
 
 	// Receiving. received ≤ posted ≤ received + ringSlots.
 	received, posted uint64

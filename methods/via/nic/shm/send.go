@@ -87,13 +87,7 @@ func (c *conn) send(d *nic.Descriptor) nic.Status {
 			return status
 		}
 	}
-	slot := unsafe.Add(c.txSlots, uintptr(c.sent%ringSlots)*slotBytes)
-	if c.streak++; c.streak > 1 {
-		// Several messages in a row: the other side still has the cache
-		// lines of the slots from their last use, and each store would wait
-		// for its line. In a ping-pong this would only be in the way.
-		prefetchWrite(unsafe.Add(c.txSlots, uintptr((c.sent+writeAhead)%ringSlots)*slotBytes))
-	}
+	slot := c.nextSlot()
 	var to []byte
 	var flags uint64
 	if length <= InlineBytesMax {
@@ -112,10 +106,28 @@ func (c *conn) send(d *nic.Descriptor) nic.Status {
 		flags |= flagImmediate
 		immediate = d.Immediate
 	}
+	c.publish(slot, makeHeader(c.sent, length, flags, immediate))
+	d.Length = length
+	return nic.StatusSuccess
+}
+
+// nextSlot is the slot of the message to be sent.
+func (c *conn) nextSlot() unsafe.Pointer {
+	if c.streak++; c.streak > 1 {
+		// Several messages in a row: the other side still has the cache
+		// lines of the slots from their last use, and each store would wait
+		// for its line. In a ping-pong this would only be in the way.
+		prefetchWrite(unsafe.Add(c.txSlots, uintptr((c.sent+writeAhead)%ringSlots)*slotBytes))
+	}
+	return unsafe.Add(c.txSlots, uintptr(c.sent%ringSlots)*slotBytes)
+}
+
+// publish shows the other side the message in a slot, by its header.
+func (c *conn) publish(slot unsafe.Pointer, header uint64) {
 	// This store publishes the message, and is a full fence: if the other
 	// side asked for its doorbell before it could see the message, the load
 	// below sees the wish.
-	atomic.StoreUint64((*uint64)(slot), makeHeader(c.sent, length, flags, immediate))
+	atomic.StoreUint64((*uint64)(slot), header)
 	c.sent++
 	if bell := atomic.LoadUint64(c.theirBell); bell&1 != 0 && bell != c.rung {
 		c.ring(bell)
@@ -130,8 +142,6 @@ func (c *conn) send(d *nic.Descriptor) nic.Status {
 			c.limit = limit
 		}
 	}
-	d.Length = length
-	return nic.StatusSuccess
 }
 
 // reread looks how much the other side lets us send by now. If that is nothing
