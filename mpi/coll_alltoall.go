@@ -7,15 +7,15 @@ import (
 
 func (c *Comm) alltoall(x, y operand) (program, error) {
 	return func(v *view) error {
-		out := room(y.Buffer, x.null)
+		out := room(&y.Buffer, x.null)
 		var err error
 		if v.local != nil {
-			err = coll.InterAlltoall(v, packed(x.Buffer), out, &v.scratch, coll.Auto)
+			err = coll.InterAlltoall(v, packed(&x.Buffer), out, &v.scratch, coll.Auto)
 		} else {
-			err = coll.Alltoall(v, contribution(x, true), out, &v.scratch, coll.Auto)
+			err = coll.Alltoall(v, contribution(&x, true), out, &v.scratch, coll.Auto)
 		}
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}, c.evenly(c.evenly(c.checkAll(x, y), x), y)

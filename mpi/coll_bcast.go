@@ -89,7 +89,7 @@ func (c *Comm) bcast(x operand, root int) (program, error) {
 		return nothing, nil
 	}
 	return func(v *view) error {
-		mem := room(x.Buffer, c.isRoot(root))
+		mem := room(&x.Buffer, c.isRoot(root))
 		var err error
 		if v.local != nil {
 			err = coll.InterBcast(v, mem, root, &v.scratch, coll.Auto)
@@ -97,7 +97,7 @@ func (c *Comm) bcast(x operand, root int) (program, error) {
 			err = coll.Bcast(v, mem, root, &v.scratch, coll.Auto)
 		}
 		if err == nil && !c.isRoot(root) {
-			unpack(x.Buffer, mem)
+			unpack(&x.Buffer, mem)
 		}
 		return err
 	}, x.err

@@ -12,7 +12,7 @@ import (
 func inPlace(b Buffer) bool { return b.Type == nil && b.Mem == nil }
 
 // elementType is the datatype of a buffer's elements.
-func elementType(b Buffer) *datatype.Type {
+func elementType(b *Buffer) *datatype.Type {
 	if b.Type == nil {
 		return datatype.Byte
 	}
@@ -20,7 +20,7 @@ func elementType(b Buffer) *datatype.Type {
 }
 
 // elements is how many there are in a buffer.
-func elements(b Buffer) int {
+func elements(b *Buffer) int {
 	if b.Type == nil {
 		return len(b.Mem)
 	}
@@ -28,7 +28,7 @@ func elements(b Buffer) int {
 }
 
 // packedBytes is how many bytes a buffer has when packed.
-func packedBytes(b Buffer) int {
+func packedBytes(b *Buffer) int {
 	if b.Type == nil {
 		return len(b.Mem)
 	}
@@ -52,7 +52,7 @@ func checkBuffer(b Buffer) error {
 }
 
 // direct is the memory of a checked buffer if that is its packed form already.
-func direct(b Buffer) ([]byte, bool) {
+func direct(b *Buffer) ([]byte, bool) {
 	switch {
 	case b.Type == nil:
 		return b.Mem, true
@@ -65,7 +65,7 @@ func direct(b Buffer) ([]byte, bool) {
 }
 
 // packed is a checked buffer's elements one behind the other; it is not nil.
-func packed(b Buffer) []byte {
+func packed(b *Buffer) []byte {
 	mem, ok := direct(b)
 	switch {
 	case !ok:
@@ -79,7 +79,7 @@ func packed(b Buffer) []byte {
 
 // room is where a checked buffer's elements are to be put one behind the other, and where they
 // are already if keep is set. It is their own memory if that is possible.
-func room(b Buffer, keep bool) []byte {
+func room(b *Buffer, keep bool) []byte {
 	if keep {
 		return packed(b)
 	}
@@ -90,7 +90,7 @@ func room(b Buffer, keep bool) []byte {
 }
 
 // unpack puts what room gave where it belongs.
-func unpack(b Buffer, mem []byte) {
+func unpack(b *Buffer, mem []byte) {
 	if _, ok := direct(b); !ok {
 		_, _ = b.Type.Unpack(b.Mem, b.Origin, b.Count, mem) // checked
 	}

@@ -9,7 +9,7 @@ func evenly(err error, x operand, processes int) error {
 	if err != nil || processes == 0 {
 		return err
 	}
-	if n := elements(x.Buffer); n%processes != 0 {
+	if n := elements(&x.Buffer); n%processes != 0 {
 		return errclass.New(errclass.Count, "%d elements cannot be divided evenly among %d: each gives or gets as many, unless you take the form of the call with counts", n, processes)
 	}
 	return nil

@@ -4,11 +4,11 @@ import "github.com/viaduct-hpc/viaduct/mpi/coll"
 
 // contribution is the packed form of what a process gives: nil, which package coll knows as
 // MPI_IN_PLACE, if it may be that and is.
-func contribution(x operand, mayBeInPlace bool) []byte {
+func contribution(x *operand, mayBeInPlace bool) []byte {
 	if x.null && mayBeInPlace {
 		return nil
 	}
-	return packed(x.Buffer)
+	return packed(&x.Buffer)
 }
 
 func (c *Comm) gather(x, y operand, root int) (program, error) {
@@ -24,15 +24,15 @@ func (c *Comm) gather(x, y operand, root int) (program, error) {
 		})
 	}
 	return func(v *view) error {
-		out := room(y.Buffer, x.null)
+		out := room(&y.Buffer, x.null)
 		var err error
 		if v.local != nil {
 			err = coll.InterGather(v, nil, out, root, &v.scratch, coll.Auto)
 		} else {
-			err = coll.Gather(v, contribution(x, true), out, root, &v.scratch, coll.Auto)
+			err = coll.Gather(v, contribution(&x, true), out, root, &v.scratch, coll.Auto)
 		}
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}, c.evenly(c.wrongAtRoot(x, y), y)
@@ -44,7 +44,7 @@ func (c *Comm) giveTo(x operand, root int, send func(v *view, in []byte) error) 
 	if root == ProcNull {
 		return nothing, nil
 	}
-	return func(v *view) error { return send(v, packed(x.Buffer)) }, x.err
+	return func(v *view) error { return send(v, packed(&x.Buffer)) }, x.err
 }
 
 func (c *Comm) gatherv(x, y operand, counts, displs []int, root int) (program, error) {
@@ -72,7 +72,7 @@ func (c *Comm) gatherv(x, y operand, counts, displs []int, root int) (program, e
 		if v.local != nil {
 			err = coll.InterGatherv(v, nil, out, root, &v.scratch)
 		} else {
-			err = coll.Gatherv(v, contribution(x, true), out, root, &v.scratch)
+			err = coll.Gatherv(v, contribution(&x, true), out, root, &v.scratch)
 		}
 		if err == nil {
 			unpackAll(parts, out)

@@ -15,8 +15,11 @@ type operand struct {
 
 // slice is the operand of a slice.
 func slice[T any](xs []T) operand {
-	b, err := BufferOf(xs)
-	return operand{Buffer: b, null: xs == nil, err: err}
+	t, err := datatype.Of[T]()
+	if err != nil {
+		return operand{null: xs == nil, err: err}
+	}
+	return operand{Buffer: Buffer{Mem: bytesOf(xs), Type: t, Count: len(xs)}, null: xs == nil}
 }
 
 // typed is the operand of a Buffer.
@@ -47,7 +50,7 @@ func pieces(x operand, l layout, n int) ([]Buffer, error) {
 	if l.displs != nil && len(l.displs) != n {
 		return nil, errclass.New(errclass.Arg, "%d displacements for %d ranks: give one for each, or nil", len(l.displs), n)
 	}
-	t := elementType(x.Buffer)
+	t := elementType(&x.Buffer)
 	_, extent := t.Extent()
 	list := make([]Buffer, n)
 	at := 0
@@ -85,7 +88,7 @@ func piece(b Buffer, t *datatype.Type, extent, at, count int) (Buffer, error) {
 func packedAll(bs []Buffer) [][]byte {
 	list := make([][]byte, len(bs))
 	for i, b := range bs {
-		list[i] = packed(b)
+		list[i] = packed(&b)
 	}
 	return list
 }
@@ -94,7 +97,7 @@ func packedAll(bs []Buffer) [][]byte {
 func roomAll(bs []Buffer, keep bool) [][]byte {
 	list := make([][]byte, len(bs))
 	for i, b := range bs {
-		list[i] = room(b, keep)
+		list[i] = room(&b, keep)
 	}
 	return list
 }
@@ -102,6 +105,6 @@ func roomAll(bs []Buffer, keep bool) [][]byte {
 // unpackAll is unpack of several buffers.
 func unpackAll(bs []Buffer, list [][]byte) {
 	for i, b := range bs {
-		unpack(b, list[i])
+		unpack(&b, list[i])
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // checkReduction makes sure that two buffers have the same elements, and that an operator
 // combines them.
-func checkReduction(in, out Buffer, op *Op) error {
+func checkReduction(in, out *Buffer, op *Op) error {
 	if n, want := packedBytes(in), packedBytes(out); n != want || elements(in) != elements(out) {
 		return errclass.New(errclass.Count, "%d elements of %d bytes in all are combined into %d of %d bytes: give as many as the result has",
 			elements(in), n, elements(out), want)
@@ -18,9 +18,9 @@ func checkReduction(in, out Buffer, op *Op) error {
 // checkReduce is checkReduction of operands, of which the first may be nil for MPI_IN_PLACE.
 func (c *Comm) checkReduce(x, y *operand, op *Op) error {
 	if x.null && !c.IsInter() {
-		return op.ValidFor(elementType(y.Buffer))
+		return op.ValidFor(elementType(&y.Buffer))
 	}
-	return checkReduction(x.Buffer, y.Buffer, op)
+	return checkReduction(&x.Buffer, &y.Buffer, op)
 }
 
 func (c *Comm) reduce(x, y operand, op *Op, root int) (program, error) {
@@ -35,11 +35,11 @@ func (c *Comm) reduce(x, y operand, op *Op, root int) (program, error) {
 	case x.err != nil:
 		return nil, x.err
 	}
-	if err := op.ValidFor(elementType(x.Buffer)); err != nil {
+	if err := op.ValidFor(elementType(&x.Buffer)); err != nil {
 		return nil, err
 	}
 	return func(v *view) error {
-		in, t, n := packed(x.Buffer), elementType(x.Buffer), elements(x.Buffer)
+		in, t, n := packed(&x.Buffer), elementType(&x.Buffer), elements(&x.Buffer)
 		if v.local != nil {
 			return coll.InterReduce(v, in, nil, t, n, op, root, &v.scratch, coll.Auto)
 		}
@@ -52,21 +52,21 @@ func (c *Comm) reduceHere(x, y operand, op *Op, root int) (program, error) {
 	err := c.wrongAtRoot(x, y)
 	if err == nil {
 		if c.IsInter() {
-			err = op.ValidFor(elementType(y.Buffer))
+			err = op.ValidFor(elementType(&y.Buffer))
 		} else {
 			err = c.checkReduce(&x, &y, op)
 		}
 	}
 	return func(v *view) error {
-		out, t, n := room(y.Buffer, x.null), elementType(y.Buffer), elements(y.Buffer)
+		out, t, n := room(&y.Buffer, x.null), elementType(&y.Buffer), elements(&y.Buffer)
 		var err error
 		if v.local != nil {
 			err = coll.InterReduce(v, nil, out, t, n, op, root, &v.scratch, coll.Auto)
 		} else {
-			err = coll.Reduce(v, contribution(x, true), out, t, n, op, root, &v.scratch, coll.Auto)
+			err = coll.Reduce(v, contribution(&x, true), out, t, n, op, root, &v.scratch, coll.Auto)
 		}
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}, err
@@ -99,15 +99,15 @@ func (c *Comm) allreduce(x, y operand, op *Op) (program, error) {
 }
 
 func (v *view) allreduce(x, y *operand, op *Op) error {
-	out, t, n := room(y.Buffer, x.null), elementType(y.Buffer), elements(y.Buffer)
+	out, t, n := room(&y.Buffer, x.null), elementType(&y.Buffer), elements(&y.Buffer)
 	var err error
 	if v.local != nil {
-		err = coll.InterAllreduce(v, packed(x.Buffer), out, t, n, op, &v.scratch, coll.Auto)
+		err = coll.InterAllreduce(v, packed(&x.Buffer), out, t, n, op, &v.scratch, coll.Auto)
 	} else {
-		err = coll.Allreduce(v, contribution(*x, true), out, t, n, op, &v.scratch, coll.Auto)
+		err = coll.Allreduce(v, contribution(x, true), out, t, n, op, &v.scratch, coll.Auto)
 	}
 	if err == nil {
-		unpack(y.Buffer, out)
+		unpack(&y.Buffer, out)
 	}
 	return err
 }

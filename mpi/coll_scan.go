@@ -26,10 +26,10 @@ func (c *Comm) prefix(x, y operand, op *Op, scan prefixFunc) (program, error) {
 	}
 	return func(v *view) error {
 		// What is not written, such as the result of rank 0 of an Exscan, stays as it is.
-		out := room(y.Buffer, true)
-		err := scan(v, contribution(x, true), out, elementType(y.Buffer), elements(y.Buffer), op, &v.scratch, coll.Auto)
+		out := room(&y.Buffer, true)
+		err := scan(v, contribution(&x, true), out, elementType(&y.Buffer), elements(&y.Buffer), op, &v.scratch, coll.Auto)
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}, c.checkReduce(&x, &y, op)

@@ -16,9 +16,9 @@ func (c *Comm) scatter(x, y operand, root int) (program, error) {
 	}
 	return c.scatterFrom(y, func(v *view, out []byte) error {
 		if v.local != nil {
-			return coll.InterScatter(v, packed(x.Buffer), nil, root, &v.scratch, coll.Auto)
+			return coll.InterScatter(v, packed(&x.Buffer), nil, root, &v.scratch, coll.Auto)
 		}
-		return coll.Scatter(v, packed(x.Buffer), out, root, &v.scratch, coll.Auto)
+		return coll.Scatter(v, packed(&x.Buffer), out, root, &v.scratch, coll.Auto)
 	}), c.evenly(c.wrongAtRoot(y, x), x)
 }
 
@@ -34,13 +34,13 @@ func (c *Comm) takeFrom(y operand, root int, recv func(v *view, out []byte) erro
 // takeInto is the program of a process that gets its elements.
 func takeInto(y operand, recv func(v *view, out []byte) error) program {
 	return func(v *view) error {
-		out := room(y.Buffer, false)
+		out := room(&y.Buffer, false)
 		if out == nil {
 			out = []byte{} // nil has a meaning of its own
 		}
 		err := recv(v, out)
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}

@@ -143,11 +143,11 @@ func ReduceLocalBuffer(in, inout Buffer, op *Op) error {
 }
 
 func reduceLocal(in, inout Buffer, op *Op) error {
-	if err := checkReduction(in, inout, op); err != nil {
+	if err := checkReduction(&in, &inout, op); err != nil {
 		return err
 	}
-	acc := packed(inout)
-	op.Apply(acc, packed(in), elementType(inout), elements(inout))
-	unpack(inout, acc)
+	acc := packed(&inout)
+	op.Apply(acc, packed(&in), elementType(&inout), elements(&inout))
+	unpack(&inout, acc)
 	return nil
 }

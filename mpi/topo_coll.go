@@ -30,10 +30,10 @@ func (c *Comm) neighborAllgather(x, y operand) (program, error) {
 	nb, err := c.neighborsOf(x, y)
 	return func(v *view) error {
 		// The parts of neighbours that are none stay as they are, here and below.
-		out := room(y.Buffer, true)
-		err := coll.NeighborAllgather(v, packed(x.Buffer), out, nb, &v.scratch)
+		out := room(&y.Buffer, true)
+		err := coll.NeighborAllgather(v, packed(&x.Buffer), out, nb, &v.scratch)
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}, evenly(err, y, len(nb.Sources))
@@ -47,7 +47,7 @@ func (c *Comm) neighborAllgatherv(x, y operand, counts, displs []int) (program, 
 	parts, err := pieces(y, layout{counts, displs}, len(nb.Sources))
 	return func(v *view) error {
 		out := roomAll(parts, true)
-		err := coll.NeighborAllgatherv(v, packed(x.Buffer), out, nb, &v.scratch)
+		err := coll.NeighborAllgatherv(v, packed(&x.Buffer), out, nb, &v.scratch)
 		if err == nil {
 			unpackAll(parts, out)
 		}
@@ -58,10 +58,10 @@ func (c *Comm) neighborAllgatherv(x, y operand, counts, displs []int) (program, 
 func (c *Comm) neighborAlltoall(x, y operand) (program, error) {
 	nb, err := c.neighborsOf(x, y)
 	return func(v *view) error {
-		out := room(y.Buffer, true)
-		err := coll.NeighborAlltoall(v, packed(x.Buffer), out, nb, &v.scratch)
+		out := room(&y.Buffer, true)
+		err := coll.NeighborAlltoall(v, packed(&x.Buffer), out, nb, &v.scratch)
 		if err == nil {
-			unpack(y.Buffer, out)
+			unpack(&y.Buffer, out)
 		}
 		return err
 	}, evenly(evenly(err, x, len(nb.Destinations)), y, len(nb.Sources))

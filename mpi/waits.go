@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/mpi/core"
@@ -28,8 +29,10 @@ func WaitAllContext(ctx context.Context, reqs []Request, statuses []Status, errs
 		return nil
 	}
 	ctx = orBackground(ctx)
-	for _, r := range reqs {
-		r.help(ctx)
+	if set.tasks {
+		for _, r := range reqs {
+			r.help(ctx)
+		}
 	}
 	return set.engine.WaitAll(ctx, set.rs, coreStatuses(statuses), errs)
 }
@@ -158,6 +161,7 @@ func inStatus(i int, err error) error {
 // waiting allocates nothing.
 type waitSet struct {
 	engine *core.Engine // nil: all requests are null
+	tasks  bool         // some are of collective operations
 	rs     []core.Request
 }
 
@@ -169,26 +173,44 @@ func newWaitSet(reqs []Request, statuses []Status, errs []error) (*waitSet, erro
 		return nil, err
 	}
 	set := waitSets.Get().(*waitSet)
-	for _, r := range reqs {
-		if r.from == nil {
-			set.rs = append(set.rs, core.Request{})
-			continue
+	set.rs = slices.Grow(set.rs, len(reqs))[:len(reqs)]
+	var last *origin // most requests come from where the one before them did
+	for i := range reqs {
+		r := &reqs[i]
+		if r.from != last && r.from != nil {
+			last = r.from
+			if !set.isOf(last) {
+				set.free()
+				return nil, errclass.New(errclass.Request, "the requests belong to several processes: wait for those of one at a time")
+			}
 		}
-		engine := r.from.comm.p.engine
-		if set.engine != nil && set.engine != engine {
-			set.free()
-			return nil, errclass.New(errclass.Request, "the requests belong to several processes: wait for those of one at a time")
+		switch {
+		case r.from == nil:
+			set.rs[i] = core.Request{}
+		case r.from.start == nil:
+			set.rs[i] = r.r
+		default:
+			set.rs[i] = r.operation()
 		}
-		set.engine = engine
-		set.rs = append(set.rs, r.operation())
 	}
 	return set, nil
+}
+
+// isOf takes note of a request's origin, and tells whether its engine is that of the others.
+func (s *waitSet) isOf(from *origin) bool {
+	engine := from.comm.p.engine
+	if s.engine != nil && s.engine != engine {
+		return false
+	}
+	s.engine = engine
+	s.tasks = s.tasks || from.task.Load() != nil
+	return true
 }
 
 // free lets another wait use the set.
 func (s *waitSet) free() {
 	clear(s.rs)
-	s.engine, s.rs = nil, s.rs[:0]
+	s.engine, s.tasks, s.rs = nil, false, s.rs[:0]
 	waitSets.Put(s)
 }
 

@@ -28,7 +28,11 @@ func Allreduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.O
 		return err
 	}
 	n, commutes := c.Size(), op.Commutative()
-	run, err := allreduces.pick(choose, chooseAllreduce(n, bytes, count, commutes), n, commutes)
+	auto := chooseAllreduce(n, bytes, count, commutes)
+	if choose == Auto && auto == Doubling && bytes > 0 {
+		return allreduceDoubling(c, r, out, s) // also of one rank, where it does nothing
+	}
+	run, err := allreduces.pick(choose, auto, n, commutes)
 	if err != nil || n == 1 || bytes == 0 {
 		return err
 	}

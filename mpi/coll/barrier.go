@@ -10,6 +10,9 @@ var barriers = table[barrierFunc]{
 
 // Barrier returns when every rank has called it (MPI-4.1, 6.3).
 func Barrier(c Comm, choose Choice) error {
+	if choose == Auto {
+		return barrierDissemination(c)
+	}
 	run, err := barriers.pick(choose, Dissemination, c.Size(), true)
 	if err != nil {
 		return err

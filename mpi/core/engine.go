@@ -12,6 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
@@ -65,6 +66,7 @@ type Engine struct {
 	freePieces  *piece
 	freePackets *packet
 	pool        buffers.Pool
+	head        [wire.EagerBytes]byte       // of a message that is sent without a packet
 	scratch     []byte                      // the next small packet, unless bmi has it
 	held        queue.FIFO[packet, *packet] // that bmi had no room for
 	unwatched   []*link                     // for whose watch bmi had no room

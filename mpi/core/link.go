@@ -22,6 +22,8 @@ type link struct {
 	heard    bool // the other side did, and so knows of it
 	bye      bool // the other side said that it leaves
 	gone     bool
+	quick    bool // bmi has sent a message within the call
+	tight    bool // and the last one it has not
 
 	answering int                         // answers that are neither out nor in answers
 	answers   queue.FIFO[packet, *packet] // that wait until those are out

@@ -104,6 +104,17 @@ func (e *Engine) acquire(kind opKind, s *Scope) *op {
 	return o
 }
 
+// sentOp is an op of a send that has ended already. It never had anything.
+func (e *Engine) sentOp() *op {
+	o := e.acquire(opSend, nil)
+	if o.life++; o.life == 0 {
+		o.life++
+	}
+	o.state, o.st = opDone, Empty
+	o.ended.Store(o.life) // nobody waits for it yet
+	return o
+}
+
 // prepare makes an op as if it were new, but for its count of lives.
 func (o *op) prepare(kind opKind, s *Scope) {
 	o.kind, o.scope = kind, s
@@ -128,6 +139,10 @@ func (e *Engine) recycle(o *op) {
 	o.state = opFree
 	if o.persistent {
 		return // its Requests do not tell its lives apart, so it has no further one
+	}
+	if o.scope == nil && o.kind == opSend { // of sentOp
+		o.next, e.freeOps = e.freeOps, o
+		return
 	}
 	o.scope, o.only, o.proc, o.early, o.end = nil, nil, nil, nil, nil
 	o.buf = Buffer{}

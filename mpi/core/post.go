@@ -13,12 +13,10 @@ func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
 		return err
 	}
 	e := s.e
-	e.mu.Lock()
-	if p != nil {
-		if mem, ok := buf.piece(); ok && s.sendNow(p, mode, mem, bits) {
-			e.mu.Unlock()
-			return nil
-		}
+	e.lockToSend(p)
+	if s.sendPiece(p, mode, &buf, bits) {
+		e.mu.Unlock()
+		return nil
 	}
 	o := e.blocker()
 	o.prepare(opSend, s)
@@ -51,11 +49,27 @@ func (s *Scope) postRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) *op {
 
 // Exchange sends and receives at once, and waits for both (MPI-4.1, 3.10).
 func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag int) (Status, error) {
-	bits, mask, p, err := s.checkRecv(&in, src, recvTag)
+	bits, mask, from, err := s.checkRecv(&in, src, recvTag)
 	if err != nil {
 		return Status{}, err
 	}
-	o := s.postRecv(in, p, bits, mask)
+	to, sendBits, err := s.checkSend(&out, dst, sendTag)
+	if err != nil {
+		return Status{}, err
+	}
+	e := s.e
+	e.mu.Lock()
+	// A message that leaves at once goes first: the other side waits for it, and the
+	// receive is posted while it travels.
+	sent := s.sendPiece(to, Standard, &out, sendBits)
+	o := e.blocker()
+	o.prepare(opRecv, s)
+	o.fillRecv(in, from, bits, mask)
+	e.startRecv(o)
+	e.mu.Unlock()
+	if sent {
+		return o.outcome()
+	}
 	if err := s.Send(Standard, out, dst, sendTag); err != nil {
 		_ = Request{o, o.life}.Cancel()
 		if _, rerr := o.outcome(); rerr != nil {
@@ -72,11 +86,17 @@ func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	s.e.mu.Lock()
-	o := s.newSend(mode, buf, p, bits)
-	s.e.start(o)
+	e := s.e
+	e.lockToSend(p)
+	var o *op
+	if s.sendPiece(p, mode, &buf, bits) {
+		o = e.sentOp()
+	} else {
+		o = s.newSend(mode, buf, p, bits)
+		e.start(o)
+	}
 	r := Request{o, o.life}
-	s.e.mu.Unlock()
+	e.mu.Unlock()
 	return r, nil
 }
 

@@ -14,7 +14,7 @@ func (e *Engine) startRecv(o *op) {
 		o.complete()
 		return
 	}
-	for !o.scope.bars(o.bits) { // else what is there is of an operation that others gave up
+	for e.match.KeptLen() > 0 && !o.scope.bars(o.bits) { // else what is there is of an operation that others gave up
 		w, ok := e.match.Take(o.bits, o.mask)
 		if !ok {
 			break

@@ -115,6 +115,9 @@ func (l *link) sendEager(o *op, id uint32) (free bool) {
 	if id == 0 && contiguous && o.size > smallPacketMax-wire.EagerBytes && e.held.Empty() {
 		return l.sendGathered(o, h, mem)
 	}
+	if contiguous && l.sendQuick(h, mem) {
+		return true
+	}
 	b := h.Append(e.buffer(wire.EagerBytes + o.size))
 	if contiguous {
 		b = append(b, mem...)
@@ -160,6 +163,15 @@ func (o *op) announce(l *link) {
 	l.post(wire.KindRTS, r.Append(o.e.packetBuffer()))
 }
 
+// sendPiece is sendNow of a buffer's data, if it is one piece of memory; p is nil for ProcNull.
+func (s *Scope) sendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) bool {
+	if p == nil {
+		return false
+	}
+	mem, ok := buf.piece()
+	return ok && s.sendNow(p, mode, mem, bits)
+}
+
 // sendNow sends a small message for which no op is needed, if nothing stands in its way.
 func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) bool {
 	e := s.e
@@ -173,9 +185,39 @@ func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) boo
 	}
 	p.charged += uint32(len(mem)) + chargeBytes
 	h := wire.Eager{Credit: p.tell(), Bits: uint64(bits)}
+	if l.sendQuick(h, mem) {
+		return true
+	}
 	b := append(h.Append(e.packetBuffer()), mem...)
 	l.post(wire.KindEager, b)
 	return true
+}
+
+// sendQuick sends a small message that bmi takes without an operation.
+func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
+	e := l.e
+	if !e.held.Empty() || l.gone {
+		return false
+	}
+	head := h.Append(e.head[:0])
+	sent := e.ctx.SendUnexpectedNow(l.addr, class, bmi.Tag(wire.KindEager), head, mem)
+	l.tight = l.quick && !sent
+	l.quick = l.quick || sent
+	return sent
+}
+
+// lockToSend takes Engine.mu for who is about to send a small message. If bmi had no room for
+// the last one it looks first whether there is some by now: what comes back from the other
+// side costs less to take in than a message that has to wait.
+func (e *Engine) lockToSend(p *Proc) {
+	e.mu.Lock()
+	if p == nil || p.route == nil || !p.route.tight || e.cfg.Manual {
+		return
+	}
+	p.route.tight = false
+	e.mu.Unlock()
+	e.Progress()
+	e.mu.Lock()
 }
 
 // flush sends what waited for room.

@@ -113,16 +113,19 @@ func (e *Engine) allOf(rs []Request, statuses []Status, errs []error) (ended boo
 		}
 	}
 	for i, r := range rs {
-		if r.idleLocked() {
+		switch {
+		case r.idleLocked():
 			if statuses != nil {
 				statuses[i] = Empty
 			}
 			if errs != nil {
 				errs[i] = nil
 			}
-			continue
+		case statuses == nil && errs == nil && r.op.err == nil && !r.op.persistent:
+			e.recycle(r.op)
+		default:
+			err = result(err, i, r, statuses, errs)
 		}
-		err = result(err, i, r, statuses, errs)
 	}
 	return true, err
 }
