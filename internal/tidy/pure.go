@@ -11,7 +11,7 @@ import (
 // them is deterministic.
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
-	"mpi/core/wire", "mpi/errclass", "pvfs/stripe", "pvfs/datatype",
+	"mpi/core/wire", "mpi/errclass", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 
 // pureImports are what they may import of the standard library; nothing else,
@@ -19,7 +19,7 @@ var purePackages = []string{
 // has neither state of its own nor an effect.
 var pureImports = []string{
 	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "math/bits",
-	"slices", "sort", "strconv", "strings", "time", "unicode/utf8",
+	"net/netip", "path", "slices", "sort", "strconv", "strings", "time", "unicode/utf8",
 }
 
 // timeTypes are what they may use of package time: amounts, no clock.

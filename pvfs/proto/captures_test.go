@@ -27,6 +27,23 @@ func captures(t *testing.T) string {
 // probes is the capture that holds what no client sends: what cannot be parsed there has no bytes to compare.
 const probes = "probes.pcap"
 
+// TestCuts is TestSessions with what is kept of the captures, which is always there.
+func TestCuts(t *testing.T) {
+	files, err := filepath.Glob("../replay/testdata/*.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		f, err := os.Open(file)
+		require.NoError(t, err)
+		sessions, err := replay.ReadCut(f)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		for _, s := range sessions {
+			t.Run(s.Name, func(t *testing.T) { sameExchanges(t, s.Exchanges, s.Name == "probes") })
+		}
+	}
+}
+
 // Every message of every captured session is understood to its last byte, and put together
 // again in the same bytes.
 func TestSessions(t *testing.T) {
@@ -36,8 +53,8 @@ func TestSessions(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, found...)
 	}
-	requests := make(map[proto.Op]int)
-	messages, odd := 0, 0
+	requests := make(map[proto.Op]bool)
+	messages := 0
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			raw, err := os.ReadFile(file)
@@ -49,33 +66,52 @@ func TestSessions(t *testing.T) {
 			for _, m := range all {
 				require.True(t, !m.Garbage || filepath.Base(file) == probes)
 			}
-			for _, x := range exchanges {
-				if _, _, err := proto.ParseRequest(x.Request); err != nil && filepath.Base(file) == probes {
-					odd++
-					for _, b := range x.Received {
-						sameResponse(t, b)
-					}
-					continue
-				}
-				req := sameRequest(t, x.Request)
-				requests[req.Op()]++
-				messages++
-				for i, b := range x.Received {
-					if io, ok := req.(*proto.IOReq); ok && io.Type == proto.IORead && i > 0 {
-						break // bytes of the file
-					}
-					sameResponse(t, b)
-					messages++
-				}
+			counted := sameExchanges(t, exchanges, filepath.Base(file) == probes)
+			messages += counted.messages
+			for op := range counted.requests {
+				requests[op] = true
 			}
 		})
 	}
-	assert.Equal(t, 7, odd, "probes that cannot be parsed")
 	for op := range requests {
 		name := strings.ToLower(strings.ReplaceAll(op.String(), "_", ""))
 		assert.FileExists(t, filepath.Join("testdata", "captured", name+".golden"))
 	}
 	t.Logf("%d messages of %d operations in %d captures", messages, len(requests), len(files))
+}
+
+// counted is what was compared.
+type counted struct {
+	messages int
+	requests map[proto.Op]bool
+}
+
+// sameExchanges reads every message and writes it again. Of probes, what is no request at all is left out.
+func sameExchanges(t *testing.T, exchanges []*replay.Exchange, probes bool) counted {
+	t.Helper()
+	c := counted{requests: make(map[proto.Op]bool)}
+	odd := 0
+	for _, x := range exchanges {
+		var req proto.Request
+		if _, _, err := proto.ParseRequest(x.Request); err != nil && probes {
+			odd++
+		} else {
+			req = sameRequest(t, x.Request)
+			c.requests[req.Op()] = true
+			c.messages++
+		}
+		for i, b := range x.Received {
+			if io, ok := req.(*proto.IOReq); ok && io.Type == proto.IORead && i > 0 {
+				break // bytes of the file
+			}
+			sameResponse(t, b)
+			c.messages++
+		}
+	}
+	if probes {
+		assert.Equal(t, 7, odd, "probes that cannot be parsed")
+	}
+	return c
 }
 
 func sameRequest(t *testing.T, b []byte) proto.Request {

@@ -64,7 +64,7 @@ var deviations = []deviation{
 	{"+ GETATTR", "0?-cp-* session/3", "the mode was changed, so ours asks for a capability that fits it", nil},
 	{"+ GETATTR", "44-* 49-* 51-* session/[789]", "ours asks again right before it removes, as another client may have unstuffed the file or spread the directory", nil},
 	{"+ GETATTR", "25-*", "ours looks whether it is a directory that is renamed", nil},
-	{"+ GETEATTR", "36-*", "ours looks first whether there is such an attribute; a stock server is silent about that", nil},
+	{"+ GETEATTR", "36-*", "ours looks first whether there is such an attribute, or it could not tell later whether a removal whose answer was lost took place", nil},
 	{"+ SMALL_IO", "15-*", "the end of a stuffed file is known, so that its bytes fit into the answer", nil},
 }
 
