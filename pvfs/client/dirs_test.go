@@ -195,6 +195,34 @@ func TestReadDirPlusInPieces(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
+// TestOpenFresh opens what another client has changed, and put in place of what was there.
+func TestOpenFresh(t *testing.T) {
+	k, f := newFake(t, Options{})
+	makeTree(t, f, "f", "g")
+	file, err := f.OpenFile(ctx, "f", os.O_RDONLY, 0)
+	require.NoError(t, err)
+	old := file.Handle()
+	k.objects[old].attr.Perms = 0o604
+	same, err := f.OpenFresh(ctx, "f", os.O_RDONLY)
+	require.NoError(t, err)
+	assert.Equal(t, old, same.Handle())
+	i, err := same.StatCtx(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o604), i.Mode())
+	require.NoError(t, same.Close())
+	require.NoError(t, file.Close())
+
+	root := k.objects[k.objects[10].attr.DistDir.Dirdata[0]]
+	root.entries["f"] = root.entries["g"]
+	delete(k.objects, old)
+	other, err := f.OpenFresh(ctx, "f", os.O_RDWR)
+	require.NoError(t, err)
+	assert.Equal(t, root.entries["g"], other.Handle())
+	require.NoError(t, other.Close())
+	_, err = f.OpenFresh(ctx, "none", os.O_RDWR)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
 // TestOpenWithoutName sets what is known of a file that is open and has no name any more.
 func TestOpenWithoutName(t *testing.T) {
 	k, f := newFake(t, Options{})

@@ -33,6 +33,9 @@ func newFile(f *FS, n *inode, name string, flag int) *File {
 // Name is the name that the file was opened by.
 func (f *File) Name() string { return f.name }
 
+// Handle is the object that is open.
+func (f *File) Handle() proto.Handle { return f.node.handle }
+
 // begin keeps the inode until end. It fails if the file is closed.
 func (f *File) begin() error {
 	f.mu.Lock()

@@ -23,6 +23,21 @@ func (f *FS) OpenStriped(ctx context.Context, name string, flag int, perm fs.Fil
 	return newFile(f, n, name, flag), nil
 }
 
+// OpenFresh is OpenFile for what is there, whose attributes, size and rights are asked for whatever is kept of
+// them: what another client has written and closed is seen.
+func (f *FS) OpenFresh(ctx context.Context, name string, flag int) (*File, error) {
+	var n *inode
+	err := f.onNode(ctx, name, follows, func(p *place) (err error) {
+		p.node.changed()
+		n, err = f.openThere(ctx, p, flag)
+		return err
+	})
+	if err != nil {
+		return nil, pathError("open", name, err)
+	}
+	return newFile(f, n, name, flag), nil
+}
+
 // Create makes a file, or empties the one that is there, for reading and writing.
 func (f *FS) Create(ctx context.Context, name string) (*File, error) {
 	return f.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)

@@ -110,8 +110,11 @@ func (r *run) compare(ops []op, oracle, subject *player, rng *rand.Rand) *differ
 }
 
 // untold tells whether an operation is on something that not every file system has to do the
-// same way: a file that is open and has no name any more.
+// same way: a file that is open and has no name any more, or what the kernel has rules for.
 func untold(s *Subject, oracle *player, o op) bool {
+	if _, lacks := s.Lacks[OwnRules]; lacks && kernelRefuses(oracle, o) {
+		return true
+	}
 	if _, lacks := s.Lacks[Unlinked]; !lacks {
 		return false
 	}
@@ -122,6 +125,23 @@ func untold(s *Subject, oracle *player, o op) bool {
 	}
 	f, ok := oracle.open[o.slot].(*modelFile)
 	return ok && !holdsFile(f.m.root, f.n)
+}
+
+// kernelRefuses tells whether the kernel refuses what the model may allow, see OwnRules.
+func kernelRefuses(oracle *player, o op) bool {
+	m := oracle.fs[o.user].(*modelFS)
+	need := uint32(mayWrite)
+	switch o.verb {
+	case "getx":
+		need = mayRead
+	case "setx", "delx", "rename":
+	default:
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, no := m.existing(oracle.dir+"/"+o.name, o.verb != "rename")
+	return no == 0 && !n.allows(m.user, need) && (o.verb != "rename" || n.kind == IsDir)
 }
 
 func holdsFile(top, n *node) bool {

@@ -56,6 +56,10 @@ const (
 	// OneClass: the most specific class of a mode decides alone. Without it, who has a right as a member of the
 	// group has it although he is the owner, whom the mode refuses it, and so on.
 	OneClass Ability = "one class of the mode decides"
+	// OwnRules: what may be done to an object is up to the file system. Without it the kernel asks first, and refuses
+	// extended attributes to who may not read the object, or write to it, and to move a directory into another to who
+	// may not write to it.
+	OwnRules Ability = "no rules of the kernel"
 	// RightsOfOpen: what a handle may do is checked when it is opened, not later.
 	RightsOfOpen Ability = "rights kept from open"
 )

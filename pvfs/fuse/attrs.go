@@ -65,6 +65,7 @@ func modeOf(bits uint32) fs.FileMode {
 func (n *node) Getattr(request context.Context, h gofs.FileHandle, out *gofuse.AttrOut) syscall.Errno {
 	info, e := n.stat(request, h)
 	if e == 0 {
+		n.tell(info)
 		fill(&out.Attr, info)
 	}
 	return e

@@ -56,19 +56,29 @@ func (n *node) opened(f *client.File, flags uint32) (*file, uint32) {
 	return h, 0
 }
 
-// Open opens the file for who asks.
+// Open opens the file for who asks. It is then as another client has left it that has closed it before. ESTALE: the name
+// stands for another one by now, and the kernel looks again.
 func (n *node) Open(request context.Context, flags uint32) (gofs.FileHandle, uint32, syscall.Errno) {
 	c, end, e := n.begin(request)
 	if e != 0 {
 		return nil, 0, e
 	}
 	defer end()
-	f, err := c.fs.OpenFile(c, c.path, int(flags)&(openFlags|os.O_TRUNC), 0)
-	if err != nil {
-		return nil, 0, errno(err)
+	f, err := c.fs.OpenFresh(c, c.path, int(flags)&(openFlags|os.O_TRUNC))
+	switch e := errno(err); {
+	case e == syscall.ENOENT, e == 0 && uint64(f.Handle()) != n.StableAttr().Ino:
+		if f != nil {
+			_ = f.CloseCtx(c) // nothing was written
+		}
+		return nil, 0, syscall.ESTALE
+	case e != 0:
+		return nil, 0, e
 	}
 	if flags&syscall.O_TRUNC != 0 {
 		n.change()
+	}
+	if info, err := f.StatCtx(c); err == nil && n.tell(info) {
+		n.NotifyContent(-1, 0) // the kernel forgets the attributes that it has
 	}
 	h, how := n.opened(f, flags)
 	return h, how, 0

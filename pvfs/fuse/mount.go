@@ -44,6 +44,7 @@ type Options struct {
 const (
 	keepTime   = time.Second
 	ioMax      = 1 << 20 // bytes of one read or write
+	aheadMax   = 4 << 20 // bytes that the kernel reads ahead
 	background = 64      // requests that the kernel makes ahead
 
 	// O_TRUNC comes with open; large direct reads and writes are divided into requests that run at a time; files
@@ -97,6 +98,9 @@ func New(ctx context.Context, fsys *client.FS, dir string, opt Options) (*Mount,
 	if err := server.WaitMount(); err != nil {
 		return nil, errors.Join(refused(dir, err), m.Close())
 	}
+	if err := readAhead(dir); err != nil {
+		opt.Log.Info("pvfs: the kernel reads ahead less than it could", "error", err)
+	}
 	return m, nil
 }
 
@@ -119,7 +123,7 @@ func (m *Mount) options() *gofs.Options {
 			DirectMountFlags:     flags,
 			MaxBackground:        background,
 			MaxWrite:             ioMax,
-			MaxReadAhead:         ioMax,
+			MaxReadAhead:         aheadMax,
 			IgnoreSecurityLabels: true,
 			ExtraCapabilities:    capabilities,
 			FsName:               strings.ReplaceAll(m.fsys.Name(), ",", "_"),

@@ -71,6 +71,32 @@ func TestSeenByOthers(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// TestOpenAfterClose: who opens a file finds what another mount has written and closed before, however long attributes
+// are kept, and another file of the name if it was put in its place.
+func TestOpenAfterClose(t *testing.T) {
+	long := fuse.Options{EntryTime: 2 * time.Second, AttrTime: time.Hour}
+	b := start(t, setup{mount: long, client: client.Options{AttrTime: time.Hour, SizeTime: time.Hour, NameTime: time.Hour}})
+	other := b.again(t, client.Options{}, long)
+	mine, theirs := filepath.Join(b.work, "f"), filepath.Join(other.work, "f")
+	for i, text := range []string{"one", "seven", "two"} {
+		require.NoError(t, os.WriteFile(theirs, []byte(text), 0o644))
+		got, err := os.ReadFile(mine)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(got), "%d", i)
+		info, err := os.Stat(mine)
+		require.NoError(t, err)
+		assert.EqualValues(t, len(text), info.Size())
+	}
+	f, err := os.Open(mine)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, os.Remove(theirs))
+	require.NoError(t, os.WriteFile(theirs, []byte("another file"), 0o644))
+	got, err := os.ReadFile(mine)
+	require.NoError(t, err)
+	assert.Equal(t, "another file", string(got))
+}
+
 // TestUnlinked: what is open outlives its name, not the mount.
 func TestUnlinked(t *testing.T) {
 	b := start(t, setup{mount: fuse.Options{EntryTime: -1, AttrTime: -1}})

@@ -18,11 +18,21 @@ type node struct {
 	gofs.Inode
 	m       *Mount
 	changed atomic.Int64       // the mount's count of changes at the last one of this object
+	told    atomic.Value       // with a version: of the attributes that the kernel got last
 	open    map[*file]struct{} // the mount's
 }
 
 // change notes that the object was changed, its names if it is a directory.
 func (n *node) change() { n.changed.Store(n.m.changes.Add(1)) }
+
+// A version is what differs if the bytes or the attributes of an object do, as far as whole seconds tell.
+type version struct{ size, mtime, ctime int64 }
+
+// tell notes what the kernel gets of the object, and reports whether that is something else than before.
+func (n *node) tell(info *client.Info) bool {
+	now := version{info.Size(), info.Attr.MTime, info.Attr.CTime}
+	return n.told.Swap(now) != now
+}
 
 // A call is a request on a node, under way.
 type call struct {
@@ -79,7 +89,9 @@ func (c *call) below(name string) string {
 func (n *node) child(ctx context.Context, info *client.Info, out *gofuse.EntryOut) *gofs.Inode {
 	fill(&out.Attr, info)
 	stable := gofs.StableAttr{Mode: typeOf(info.Attr.Type), Ino: uint64(info.Handle)}
-	return n.NewInode(ctx, &node{m: n.m}, stable)
+	child := n.NewInode(ctx, &node{m: n.m}, stable)
+	child.Operations().(*node).tell(info)
+	return child
 }
 
 // find is child for a name.

@@ -33,7 +33,9 @@ func overMethods(t *testing.T, do func(t *testing.T, turn int, s *fstest.Subject
 
 // subject is a mount, used by system calls.
 func subject(b *bench) *fstest.Subject {
-	s := &fstest.Subject{As: func(u fstest.User) fstest.FS { return &view{b.dir, u} }, Lacks: map[fstest.Ability]string{}}
+	s := &fstest.Subject{As: func(u fstest.User) fstest.FS { return &view{b.dir, u} }, Lacks: map[fstest.Ability]string{
+		fstest.OwnRules: "the kernel checks modes itself",
+	}}
 	if os.Geteuid() != 0 {
 		s.Lacks[fstest.Users] = "only root becomes another user"
 	}
@@ -45,7 +47,9 @@ func onStock(t *testing.T) *fstest.Subject {
 	needFUSE(t)
 	b := &bench{source: stock.Start(t, stock.Options{}).Source()}
 	b.on(t, setup{})
-	return subject(b)
+	s := subject(b)
+	s.Lacks[fstest.LongTargets] = "see docs/orangefs.md"
+	return s
 }
 
 // TestBehaviour runs the suite through system calls.
