@@ -84,10 +84,14 @@ func (f *file) from(off int64, n int) []byte {
 // distributions, from below a strip to many messages.
 func TestRandomIO(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{Servers: 3, Config: smallFlows}, 1)
+	randomIO(t, mounts[0])
+}
+
+func randomIO(t *testing.T, fsys *client.FS) {
 	for i, dist := range dists {
 		t.Run(fmt.Sprintf("%d-%s", i, dist.Name), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
-			opened, err := mounts[0].OpenStriped(context.Background(), fmt.Sprintf("/random-%d", i), os.O_RDWR|os.O_CREATE, 0o644, client.Striping{Dist: dist})
+			opened, err := fsys.OpenStriped(context.Background(), fmt.Sprintf("/random-%d", i), os.O_RDWR|os.O_CREATE, 0o644, client.Striping{Dist: dist})
 			require.NoError(t, err)
 			f := &file{File: opened}
 			for step := range 60 {
@@ -231,37 +235,45 @@ func TestBig(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
 			_, mounts := mounted(t, pvfstest.Options{Method: method, Config: func(o *config.GenOptions) { o.FlowBufferSize = 50_000 }}, 2)
-			data := pattern(rand.New(rand.NewPCG(1, 1)), 1<<20+12345)
-			f, err := mounts[0].Create(context.Background(), "/big")
-			require.NoError(t, err)
-			n, err := f.Write(data)
-			require.NoError(t, err)
-			require.Equal(t, len(data), n)
-			require.NoError(t, f.Sync())
-			require.NoError(t, f.Close())
-			got, err := fs.ReadFile(mounts[1], "big")
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(data, got))
-
-			in, err := mounts[1].Open("big")
-			require.NoError(t, err)
-			out, err := mounts[1].Create(context.Background(), "/copy")
-			require.NoError(t, err)
-			copied, err := io.Copy(out, in)
-			require.NoError(t, err)
-			require.Equal(t, int64(len(data)), copied)
-			require.NoError(t, out.Close())
-			require.NoError(t, in.Close())
-			got, err = fs.ReadFile(mounts[0], "copy")
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(data, got))
+			big(t, mounts)
 		})
 	}
+}
+
+func big(t *testing.T, mounts []*client.FS) {
+	data := pattern(rand.New(rand.NewPCG(1, 1)), 1<<20+12345)
+	f, err := mounts[0].Create(context.Background(), "/big")
+	require.NoError(t, err)
+	n, err := f.Write(data)
+	require.NoError(t, err)
+	require.Equal(t, len(data), n)
+	require.NoError(t, f.Sync())
+	require.NoError(t, f.Close())
+	got, err := fs.ReadFile(mounts[1], "big")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(data, got))
+
+	in, err := mounts[1].Open("big")
+	require.NoError(t, err)
+	out, err := mounts[1].Create(context.Background(), "/copy")
+	require.NoError(t, err)
+	copied, err := io.Copy(out, in)
+	require.NoError(t, err)
+	require.Equal(t, int64(len(data)), copied)
+	require.NoError(t, out.Close())
+	require.NoError(t, in.Close())
+	got, err = fs.ReadFile(mounts[0], "copy")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(data, got))
 }
 
 // TestConcurrent lets many goroutines of two mounts write to one file and read it.
 func TestConcurrent(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{Config: smallFlows}, 2)
+	concurrent(t, mounts)
+}
+
+func concurrent(t *testing.T, mounts []*client.FS) {
 	f, err := mounts[0].Create(context.Background(), "/shared")
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
@@ -300,6 +312,10 @@ func TestConcurrent(t *testing.T) {
 // TestAnotherUnstuffed: this client takes a file for a stuffed one that is none any more.
 func TestAnotherUnstuffed(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{}, 2)
+	anotherUnstuffed(t, mounts)
+}
+
+func anotherUnstuffed(t *testing.T, mounts []*client.FS) {
 	ctx := context.Background()
 	a, err := mounts[0].Create(ctx, "/f")
 	require.NoError(t, err)
@@ -329,6 +345,10 @@ func TestAnotherUnstuffed(t *testing.T) {
 
 func TestFileRules(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{}, 1)
+	fileRules(t, mounts)
+}
+
+func fileRules(t *testing.T, mounts []*client.FS) {
 	ctx := context.Background()
 	f, err := mounts[0].OpenFile(ctx, "/rules", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	require.NoError(t, err)
@@ -441,6 +461,10 @@ func TestServerAway(t *testing.T) {
 // was set after it.
 func TestTimes(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{}, 1)
+	times(t, mounts)
+}
+
+func times(t *testing.T, mounts []*client.FS) {
 	ctx := context.Background()
 	old := time.Unix(1_000_000_000, 0)
 	f, err := mounts[0].Create(ctx, "/times")

@@ -45,7 +45,10 @@ func write(t testing.TB, f *client.FS, name, text string) {
 }
 
 func TestIsAnFS(t *testing.T) {
-	f := mount(t, pvfstest.Start(t, pvfstest.Options{}), client.Options{})
+	isAnFS(t, mount(t, pvfstest.Start(t, pvfstest.Options{}), client.Options{}))
+}
+
+func isAnFS(t *testing.T, f *client.FS) {
 	write(t, f, "hello.txt", "hello")
 	write(t, f, "empty", "")
 	require.NoError(t, f.MkdirAll(ctx, "a/b/c", 0o755))
@@ -122,8 +125,13 @@ func TestMistypedServer(t *testing.T) {
 
 func TestTwoClients(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
-	never := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
-	one, two := mount(t, c, never), mount(t, c, never)
+	twoClients(t, mount(t, c, never), mount(t, c, never))
+}
+
+// never keeps nothing.
+var never = client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
+
+func twoClients(t *testing.T, one, two *client.FS) {
 	write(t, one, "f", "first")
 	text, err := fs.ReadFile(two, "f")
 	require.NoError(t, err)
@@ -143,11 +151,15 @@ func TestDirectoryGrows(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3, Config: func(g *config.GenOptions) {
 		g.DistrDir = config.DistrDir{Initial: 1, Max: 3, Split: 8}
 	}})
-	const clients, files = 3, 30
-	var all []*client.FS
-	for range clients {
-		all = append(all, mount(t, c, client.Options{}))
-	}
+	all := []*client.FS{mount(t, c, client.Options{}), mount(t, c, client.Options{}), mount(t, c, client.Options{})}
+	directoryGrows(t, all, 3)
+	require.NoError(t, all[0].RemoveAll(ctx, "d"))
+}
+
+// directoryGrows fills a directory until so many servers have it.
+func directoryGrows(t *testing.T, all []*client.FS, servers int) {
+	const files = 30
+	clients := len(all)
 	require.NoError(t, all[0].Mkdir(ctx, "d", 0o755))
 	errs := make([]error, clients)
 	var workers sync.WaitGroup
@@ -166,7 +178,7 @@ func TestDirectoryGrows(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 	info, err := all[1].StatCtx(ctx, "d")
 	require.NoError(t, err)
-	require.Len(t, info.Attr.DistDir.Dirdata, 3)
+	require.Len(t, info.Attr.DistDir.Dirdata, servers)
 	for _, f := range all {
 		names, err := f.ReadNames(ctx, "d")
 		require.NoError(t, err)
@@ -175,7 +187,6 @@ func TestDirectoryGrows(t *testing.T) {
 	infos, err := all[2].ReadDirPlus(ctx, "d")
 	require.NoError(t, err)
 	assert.Len(t, infos, clients*files)
-	require.NoError(t, all[0].RemoveAll(ctx, "d"))
 }
 
 // TestServerRestarts: what is asked for while a server is away is done when it is back.

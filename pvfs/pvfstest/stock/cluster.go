@@ -78,6 +78,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	for i := range c.servers {
 		c.ready(i)
 	}
+	c.rooted()
 	return c
 }
 
@@ -119,6 +120,21 @@ func (c *Cluster) ready(i int) {
 			c.tb.Fatalf("stock: server %d ended before it listened: %s", i, s.run.out.tail())
 		case time.Now().After(deadline):
 			c.tb.Fatalf("stock: server %d does not listen on port %d after %v", i, s.port, readyTimeMax)
+		}
+	}
+}
+
+// rooted waits until there is a root directory: a server makes it once all listen.
+func (c *Cluster) rooted() {
+	c.tb.Helper()
+	tools := c.Tools(c.tb, c.Source())
+	for deadline := time.Now().Add(readyTimeMax); ; time.Sleep(readyEvery) {
+		r := tools.Run(c.tb, "pvfs2-stat", Path("/"))
+		if r.Status == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.tb.Fatalf("stock: no root directory after %v: %s", readyTimeMax, r.Out)
 		}
 	}
 }
