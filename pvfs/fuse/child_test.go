@@ -19,7 +19,7 @@ import (
 // of its own because memory mapped from a file must not be touched by the process that serves the file.
 const childEnv = "VIADUCT_FUSE_CHILD"
 
-const fsxMax = 300_000 // bytes of the file at most
+const fsxMax = 400_000 // bytes of the file at most: more than two strips on each of three servers
 
 // child runs the operations and writes the sum of the bytes that the file has in the end.
 func child(spec string) int {
@@ -52,6 +52,7 @@ func (x *fsx) run(steps int) (err error) {
 	defer func() { err = errors.Join(err, x.f.Close()) }()
 	ops := []func() error{
 		x.read, x.write, x.write, x.truncate, x.mapped, x.mapped, x.append, x.sync, x.reopen,
+		x.readDirect, x.writeDirect, x.copyRange, x.seek, x.allocate,
 	}
 	for range steps {
 		if err := ops[x.rnd.IntN(len(ops))](); err != nil {
@@ -113,28 +114,95 @@ func (x *fsx) grow(n int) {
 	}
 }
 
-func (x *fsx) read() error {
+func (x *fsx) read() error  { return x.readBy("read", x.f) }
+func (x *fsx) write() error { return x.writeBy("write", x.f) }
+
+// readDirect and writeDirect pass over what the kernel keeps.
+func (x *fsx) readDirect() error  { return x.direct(os.O_RDONLY, x.readBy) }
+func (x *fsx) writeDirect() error { return x.direct(os.O_WRONLY, x.writeBy) }
+
+func (x *fsx) direct(flag int, do func(what string, f *os.File) error) error {
+	f, err := os.OpenFile(x.path, flag|unix.O_DIRECT, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do("direct", f), f.Close())
+}
+
+func (x *fsx) readBy(what string, f *os.File) error {
 	off, n := x.span(fsxMax)
-	x.note("read %d at %d", n, off)
+	x.note("%s: read %d at %d", what, n, off)
 	b := make([]byte, n)
-	got, err := x.f.ReadAt(b, int64(off))
+	got, err := f.ReadAt(b, int64(off))
 	if err != nil && err != io.EOF {
 		return err
 	}
-	return x.same("read", off, b[:got], x.want[min(off, len(x.want)):min(off+n, len(x.want))])
+	return x.same(what, off, b[:got], x.want[min(off, len(x.want)):min(off+n, len(x.want))])
 }
 
-func (x *fsx) write() error {
+func (x *fsx) writeBy(what string, f *os.File) error {
 	off, n := x.span(fsxMax)
-	x.note("write %d at %d", n, off)
+	x.note("%s: write %d at %d", what, n, off)
 	b := x.bytes(n)
 	if n == 0 {
 		return nil
 	}
 	x.grow(off + n)
 	copy(x.want[off:], b)
-	_, err := x.f.WriteAt(b, int64(off))
+	_, err := f.WriteAt(b, int64(off))
 	return err
+}
+
+// copyRange lets the kernel copy, from one half of the file to the other.
+func (x *fsx) copyRange() error {
+	from, n := x.span(len(x.want) / 2)
+	to := len(x.want)/2 + x.rnd.IntN(fsxMax/2)
+	n = min(n, fsxMax-to)
+	if n == 0 {
+		return nil
+	}
+	x.note("copy %d from %d to %d", n, from, to)
+	for done := 0; done < n; {
+		in, out := int64(from+done), int64(to+done)
+		moved, err := unix.CopyFileRange(int(x.f.Fd()), &in, int(x.f.Fd()), &out, n-done, 0)
+		if err != nil || moved == 0 {
+			return fmt.Errorf("copy_file_range gives %d, %w", moved, err)
+		}
+		done += moved
+	}
+	x.grow(to + n)
+	copy(x.want[to:to+n], x.want[from:])
+	return nil
+}
+
+// seek looks for data and for holes: all is data up to the end.
+func (x *fsx) seek() error {
+	off := x.rnd.IntN(fsxMax)
+	x.note("seek at %d", off)
+	data, err := x.f.Seek(int64(off), unix.SEEK_DATA)
+	hole, err2 := x.f.Seek(int64(off), unix.SEEK_HOLE)
+	if off >= len(x.want) {
+		if !errors.Is(err, unix.ENXIO) || !errors.Is(err2, unix.ENXIO) {
+			return fmt.Errorf("behind the end: %w, %w", err, err2)
+		}
+		return nil
+	}
+	if err := errors.Join(err, err2); err != nil || data != int64(off) || hole != int64(len(x.want)) {
+		return fmt.Errorf("data at %d and a hole at %d, in %d bytes: %w", data, hole, len(x.want), err)
+	}
+	return nil
+}
+
+// allocate must change nothing: there is no such thing.
+func (x *fsx) allocate() error {
+	off, n := x.span(fsxMax)
+	x.note("allocate %d at %d", n, off)
+	modes := []uint32{0, unix.FALLOC_FL_KEEP_SIZE, unix.FALLOC_FL_KEEP_SIZE | unix.FALLOC_FL_PUNCH_HOLE, unix.FALLOC_FL_ZERO_RANGE}
+	err := unix.Fallocate(int(x.f.Fd()), modes[x.rnd.IntN(len(modes))], int64(off), int64(n+1))
+	if !errors.Is(err, unix.EOPNOTSUPP) {
+		return fmt.Errorf("fallocate: %w", err)
+	}
+	return nil
 }
 
 func (x *fsx) append() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,40 +15,54 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestMapped runs random reads, writes, truncations and maps in processes of their own, one for each seed, all at a
+var fsxSteps = flag.Int("fsx.steps", 250, "how many operations a process of TestFsx does")
+
+const fsxAtOnce = 3
+
+// TestFsx runs random reads, writes, truncations, maps and more in processes of their own, one for each seed, some at a
 // time. Another client then finds the bytes that the processes expect.
-func TestMapped(t *testing.T) {
-	b := start(t, setup{cluster: pvfstest.Options{Method: pvfstest.TCP, Servers: 3}})
-	ctx, cancel := context.WithTimeout(context.Background(), far)
-	defer cancel()
-	sums := make([]string, 3)
-	var all sync.WaitGroup
-	for i := range sums {
-		all.Go(func() {
-			cmd := exec.CommandContext(ctx, os.Args[0])
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d 100", childEnv, filepath.Join(b.work, name(i)), i+1))
-			out, err := cmd.CombinedOutput()
-			assert.NoError(t, err, "%s", out)
-			sums[i] = strings.TrimSpace(string(out))
+func TestFsx(t *testing.T) {
+	for _, method := range []string{pvfstest.TCP, pvfstest.ViaShm} {
+		t.Run(method, func(t *testing.T) {
+			b := start(t, setup{cluster: pvfstest.Options{Method: method, Servers: 3}})
+			other := b.client(t, client.Options{})
+			turn := make(chan struct{}, fsxAtOnce)
+			var all sync.WaitGroup
+			for _, seed := range sim.Seeds(t) {
+				turn <- struct{}{}
+				all.Go(func() {
+					defer func() { <-turn }()
+					b.fsx(t, other, seed)
+				})
+			}
+			all.Wait()
 		})
-	}
-	all.Wait()
-	if t.Failed() {
-		return
-	}
-	other := b.client(t, client.Options{})
-	for i, want := range sums {
-		bytes, err := fs.ReadFile(other, "tree/"+name(i))
-		require.NoError(t, err)
-		sum := sha256.Sum256(bytes)
-		assert.Equal(t, want, hex.EncodeToString(sum[:]), "the bytes that another client sees")
 	}
 }
 
-func name(i int) string { return fmt.Sprintf("file%d", i) }
+// fsx is the run of one seed.
+func (b *bench) fsx(t *testing.T, other *client.FS, seed uint64) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*far)
+	defer cancel()
+	name := fmt.Sprintf("file%d", seed)
+	path := filepath.Join(b.work, name)
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d", childEnv, path, seed, *fsxSteps))
+	out, err := cmd.CombinedOutput()
+	if !assert.NoError(t, err, "%s", out) {
+		return
+	}
+	bytes, err := fs.ReadFile(other, "tree/"+name)
+	if !assert.NoError(t, err) {
+		return
+	}
+	sum := sha256.Sum256(bytes)
+	assert.Equal(t, strings.TrimSpace(string(out)), hex.EncodeToString(sum[:]), "seed %d: the bytes that another client sees", seed)
+	assert.NoError(t, os.Remove(path))
+}
