@@ -23,7 +23,10 @@ import (
 )
 
 // far is a bound that only a hang reaches.
-const far = 2 * time.Minute
+const far = 5 * time.Minute
+
+// tick is how often something is looked at that will come to be.
+const tick = 20 * time.Millisecond
 
 // linesKept is how much of what a server says is kept for a failure, bytes.
 const linesKept = 32 << 10

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -25,8 +26,13 @@ import (
 // mutations is how many requests TestMutated sends, unless VIADUCT_MUTATIONS says otherwise.
 const mutations = 100_000
 
-// growthMax is how many bytes the process may have grown after any number of requests.
-const growthMax = 48 << 20
+// How much the process may have grown after any number of requests: in bytes, by the workers that a
+// server keeps, and by the datafiles that it keeps open.
+const (
+	growthMax      = 48 << 20
+	goroutinesMax  = 400
+	descriptorsMax = 600
+)
 
 // mutator makes requests that are nearly right.
 type mutator struct {
@@ -159,17 +165,51 @@ func seedsOf(k *kit) []seed {
 	}
 }
 
-// heap is how many bytes are in use.
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse + m.StackInuse
+// usage is what the process has in use.
+type usage struct {
+	bytes                   int64
+	goroutines, descriptors int
 }
 
-// TestMutated sends requests that are nearly right to a live server. Each is answered; afterwards the
-// server does what it did before, and has not grown.
+// used measures it. What is just about to end gets some time for that.
+func used(t testing.TB, atMost usage) (now usage) {
+	for end := time.Now().Add(farOff); ; time.Sleep(10 * time.Millisecond) {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		open, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		now = usage{int64(m.HeapInuse + m.StackInuse), runtime.NumGoroutine(), len(open)}
+		if now.goroutines <= atMost.goroutines && now.descriptors <= atMost.descriptors || time.Now().After(end) {
+			return now
+		}
+	}
+}
+
+// clientsOfFlood is how many send mutated requests at a time.
+const clientsOfFlood = 4
+
+// flood sends mutated requests to the first server.
+func flood(t testing.TB, k *kit, seeds []seed, round uint64, count int) {
+	t.Helper()
+	errs := make(chan error, clientsOfFlood)
+	for i := range uint64(clientsOfFlood) {
+		go func() {
+			m := &mutator{rng: rand.New(rand.NewPCG(round, i)), seeds: seeds}
+			rude := &rudeClient{kit: k}
+			err := rude.storm(m, count/clientsOfFlood)
+			errs <- errors.Join(err, rude.close())
+		}()
+	}
+	for range clientsOfFlood {
+		require.NoError(t, <-errs)
+	}
+}
+
+// TestMutated sends requests that are nearly right to a live server over tcp. Each is answered; afterwards the
+// server does what it did before, and has not grown. Where management may not come from there, another
+// client meanwhile notices nothing.
 func TestMutated(t *testing.T) {
 	count := mutations
 	if n, err := strconv.Atoi(os.Getenv("VIADUCT_MUTATIONS")); err == nil {
@@ -177,40 +217,71 @@ func TestMutated(t *testing.T) {
 	} else if testing.Short() || race.Enabled {
 		count /= 10
 	}
-	k := newKit(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) {
+	t.Run("management", func(t *testing.T) { mutated(t, count/4, nil) })
+	t.Run("beside a client", func(t *testing.T) { mutated(t, count-count/4, []string{"tcp://192.0.2.1"}) })
+}
+
+func mutated(t *testing.T, count int, trusted []string) {
+	k := newKit(t, pvfstest.Options{Method: pvfstest.TCP, Servers: 1, Server: func(_ int, cfg *server.Config) {
 		cfg.RPC.FlowTimeout = 20 * time.Millisecond // clients that stop are many here
+		cfg.Trusted = trusted
 	}})
 	seeds := seedsOf(k)
-	run := func(round uint64, count int) {
-		const clients = 4
-		errs := make(chan error, clients)
-		for i := range uint64(clients) {
-			go func() {
-				m := &mutator{rng: rand.New(rand.NewPCG(round, i)), seeds: seeds}
-				rude := &rudeClient{kit: k}
-				err := rude.storm(m, count/clients)
-				errs <- errors.Join(err, rude.close())
-			}()
-		}
-		for range clients {
-			require.NoError(t, <-errs)
-		}
+	flood(t, k, seeds, 1, count/10)
+	before := used(t, usage{goroutines: math.MaxInt, descriptors: math.MaxInt})
+	sane := newClient(t, k.c)
+	stop, slowest := make(chan struct{}), make(chan time.Duration, 1)
+	if trusted != nil {
+		go sane.works(stop, slowest)
+	} else {
+		slowest <- 0
 	}
-	run(1, count/10)
-	before := heap()
-	run(2, count-count/10)
-	if after := heap(); after > before+growthMax {
-		t.Errorf("%d bytes in use, %d before", after, before)
+	flood(t, k, seeds, 2, count-count/10)
+	close(stop)
+	slow := <-slowest
+	limit := usage{before.bytes + growthMax, before.goroutines + goroutinesMax, before.descriptors + descriptorsMax}
+	after := used(t, limit)
+	if after.bytes > limit.bytes || after.goroutines > limit.goroutines || after.descriptors > limit.descriptors {
+		t.Errorf("in use %+v, before %+v", after, before)
 	}
 	st := k.c.Server(0).Stats()
 	require.Zero(t, st.RPC.Panics)
-	t.Logf("%d requests: %d undecodable, %d changed something", count, st.RPC.Undecodable, st.Changes)
+	t.Logf("%d requests: %d undecodable, %d changed something; in use %+v, before %+v; the slowest of another client's took %v",
+		count, st.RPC.Undecodable, st.Changes, after, before, slow)
 
-	sane := newClient(t, k.c)
-	require.Equal(t, proto.OK, sane.setParam(0, proto.ParamMode, 1))
+	if trusted == nil {
+		require.Equal(t, proto.OK, sane.setParam(0, proto.ParamMode, 1))
+	}
 	f := sane.create(0, 1, stripe.Default(proto.DistStripe))
 	f.write(5, pattern(1000, 3))
 	require.Equal(t, append(make([]byte, 5), pattern(1000, 3)...), f.read(0, 2000))
+}
+
+// works makes files, writes and reads them until stop is closed, and tells how long the slowest operation took: less than
+// farOff, or it fails.
+func (k *kit) works(stop <-chan struct{}, slowest chan<- time.Duration) {
+	slow := time.Duration(0)
+	defer func() { slowest <- slow }()
+	for i := byte(0); ; i++ {
+		select {
+		case <-stop:
+			return
+		case <-time.After(20 * time.Millisecond): // it is not to take the server for itself
+		}
+		began := time.Now()
+		f := k.create(0, 1, stripe.Default(proto.DistStripe))
+		data := pattern(1000*int(i), i)
+		f.write(0, append(data, i))
+		if !bytes.Equal(data, f.read(0, len(data))) {
+			k.t.Error("other bytes than were written")
+			return
+		}
+		if s := k.status(0, &k.root, &proto.RemoveReq{Handle: f.handle, FS: k.c.FS.ID, Cred: k.cred}); s != proto.OK {
+			k.t.Errorf("remove: %v", s)
+			return
+		}
+		slow = max(slow, time.Since(began))
+	}
 }
 
 // rudeClient sends requests, wants an answer to each, and leaves in the midst of flows.

@@ -1,0 +1,135 @@
+package badday_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+)
+
+// idleClients are how many clients are connected and do nothing, and idleBytesMax how much of the machine's memory
+// a server may have in use then.
+const (
+	idleClients  = 1000
+	idleBytesMax = 64 << 20
+)
+
+// TestIdleClients connects clients over tcp to a pvfsd, each of which mounts, reads a file and then is silent, and measures the
+// memory that the process has in use. Others are served as before, and when the clients are gone, so are
+// their connections.
+func TestIdleClients(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector multiplies memory, which is what is measured here")
+	}
+	f := newFileSystem(t, "tcp", 1, nil)
+	f.start()
+	pid := f.servers[0].cmd.Process.Pid
+	m := f.mount(patient())
+	e := entryOf("file")
+	require.NoError(t, write(m, "/file", e))
+	alone, openAlone := resident(t, pid), descriptors(t, pid)
+
+	const atOnce = 20
+	clients, errs := make([]*client.FS, idleClients), make([]error, idleClients)
+	for from := 0; from < idleClients; from += atOnce {
+		var wait sync.WaitGroup
+		for i := from; i < from+atOnce; i++ {
+			wait.Go(func() { clients[i], errs[i] = f.reader(e) })
+		}
+		wait.Wait()
+	}
+	require.NoError(t, errors.Join(errs...))
+	full := resident(t, pid)
+	require.GreaterOrEqual(t, descriptors(t, pid), openAlone+idleClients, "all of them are connected")
+	t.Logf("resident memory: %.1f MiB with one client, %.1f MiB with %d idle ones more", mib(alone), mib(full), idleClients)
+	require.LessOrEqual(t, full, int64(idleBytesMax))
+	require.NoError(t, write(m, "/file", e))
+	for _, c := range clients {
+		require.NoError(t, c.Close())
+	}
+	require.Eventually(t, func() bool { return descriptors(t, pid) <= openAlone+2 }, far, tick, "connections stay behind")
+}
+
+// reader is a client that has read a file.
+func (f *fileSystem) reader(e entry) (*client.FS, error) {
+	c, err := client.Mount(background, f.servers[0].address+"/"+f.name, client.Options{Objects: -1, Names: -1})
+	if err != nil {
+		return nil, err
+	}
+	data, err := fs.ReadFile(c, "file")
+	if err == nil && !bytes.Equal(data, e.bytes()) {
+		err = errors.New("other bytes than were written")
+	}
+	return c, err
+}
+
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+// resident is the memory that a process has in use, in bytes.
+func resident(t testing.TB, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			require.NoError(t, err)
+			return n << 10
+		}
+	}
+	require.FailNow(t, "no VmRSS")
+	return 0
+}
+
+// descriptors is how many a process has open.
+func descriptors(t testing.TB, pid int) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	require.NoError(t, err)
+	return len(open)
+}
+
+// TestSilentConnections opens thousands of connections that never say a word, or half a header, and closes them. Nothing of them
+// stays, and a client is served meanwhile.
+func TestSilentConnections(t *testing.T) {
+	f := newFileSystem(t, "tcp", 1, nil)
+	f.start()
+	pid := f.servers[0].cmd.Process.Pid
+	m := f.mount(client.Options{RetryLimit: -1})
+	require.NoError(t, write(m, "/file", entryOf("file")))
+	before, open := resident(t, pid), descriptors(t, pid)
+	at := strings.TrimPrefix(f.servers[0].address, "tcp://")
+	rounds, each := 10, 300
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
+		var all []net.Conn
+		for i := range each {
+			c, err := net.Dial("tcp", at)
+			require.NoError(t, err)
+			_, err = c.Write([]byte("\x01\xca\x00\x00 and what is no header of a message")[:i%30])
+			require.NoError(t, err)
+			all = append(all, c)
+		}
+		require.NoError(t, write(m, fmt.Sprint("/file", round), entryOf("file")))
+		for _, c := range all {
+			require.NoError(t, c.Close())
+		}
+	}
+	require.Eventually(t, func() bool { return descriptors(t, pid) <= open+10 }, far, tick, "connections stay behind")
+	after := resident(t, pid)
+	t.Logf("resident memory: %.1f MiB, after %d connections %.1f MiB", mib(before), rounds*each, mib(after))
+	require.LessOrEqual(t, after, before+idleBytesMax)
+}
