@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"net"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -44,6 +47,9 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	if q.fromServer() {
 		from = "" // what is said of clients is not meant for servers
 	}
+	if !s.trustedPort(from) {
+		return nil, nil, proto.EACCES
+	}
 	if op.changes != nil && op.changes(req) {
 		if !op.manages && s.admin.mode.Load() == modeAdmin {
 			return nil, nil, proto.EAGAIN
@@ -66,6 +72,21 @@ func peerText(peer bmi.Addr) string {
 		return ""
 	}
 	return peer.String()
+}
+
+// trustedPort reports whether a client's port is one that clients may come from. What has no ports is trusted.
+func (s *Server) trustedPort(from string) bool {
+	sec := &s.fs.Security
+	if sec.TrustedPortFirst == 0 && sec.TrustedPortLast == 0 {
+		return true
+	}
+	_, address, _ := strings.Cut(from, "://")
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return true
+	}
+	port, err := strconv.Atoi(text)
+	return err == nil && sec.TrustedPortFirst <= port && port <= sec.TrustedPortLast
 }
 
 // identify takes the identity from a credential. It changes the requests that name an owner, where

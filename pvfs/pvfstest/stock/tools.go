@@ -120,3 +120,6 @@ func (t *Tools) Fails(tb testing.TB, name string, args ...string) string {
 	}
 	return r.Out
 }
+
+// Said is what a program has said so far.
+func (p *Process) Said() string { return p.out.String() }
