@@ -30,6 +30,28 @@ func (f *FS) ChtimesFile(ctx context.Context, file *File, atime, mtime time.Time
 	return f.setFile(ctx, "chtimes", file, chtimesAttr(atime, mtime))
 }
 
+// Touch lets the server put its time as the time of access, of modification or both. Unlike Chtimes it takes no more
+// than the right to write. A symlink is touched itself.
+func (f *FS) Touch(ctx context.Context, name string, access, modified bool) error {
+	return f.setPath(ctx, "touch", name, noFollow, touchAttr(access, modified))
+}
+
+// TouchFile is Touch for a file that is open, as ChmodFile is.
+func (f *FS) TouchFile(ctx context.Context, file *File, access, modified bool) error {
+	return f.setFile(ctx, "touch", file, touchAttr(access, modified))
+}
+
+func touchAttr(access, modified bool) proto.Attr {
+	a := proto.Attr{Mask: proto.AttrCTime}
+	if access {
+		a.Mask |= proto.AttrATime
+	}
+	if modified {
+		a.Mask |= proto.AttrMTime
+	}
+	return a
+}
+
 func (f *FS) setFile(ctx context.Context, op string, file *File, a proto.Attr) error {
 	return file.during(op, func() error { return f.setAttr(ctx, file.node, a) })
 }

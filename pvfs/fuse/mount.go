@@ -160,8 +160,11 @@ func (w logWriter) Write(b []byte) (int, error) {
 
 // refused says why a mount did not succeed.
 func refused(dir string, err error) error {
-	if errors.Is(err, syscall.EPERM) {
+	switch {
+	case errors.Is(err, syscall.EPERM):
 		return fmt.Errorf("%w: the kernel does not let this process mount on %s (CAP_SYS_ADMIN is missing): %w", ErrUnavailable, dir, err)
+	case !direct(): // fusermount3 has said why on standard error
+		return fmt.Errorf("pvfs/fuse: mount on %s: %s", dir, strings.TrimSpace(err.Error()))
 	}
 	return fmt.Errorf("pvfs/fuse: mount on %s: %w", dir, err)
 }

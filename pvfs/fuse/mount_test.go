@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
@@ -95,6 +96,31 @@ func TestOpenAfterClose(t *testing.T) {
 	got, err := os.ReadFile(mine)
 	require.NoError(t, err)
 	assert.Equal(t, "another file", string(got))
+}
+
+// TestTouch: who may write to a file may set its times to what it is now, and to nothing else.
+func TestTouch(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root becomes another user")
+	}
+	b := start(t, setup{})
+	path := filepath.Join(b.work, "f")
+	require.NoError(t, os.WriteFile(path, nil, 0o666))
+	long := time.Unix(1000, 0)
+	require.NoError(t, os.Chtimes(path, long, long))
+	other := &view{dir: b.work, user: fstest.User{UID: 1001, Groups: []uint32{1001}}}
+	touch := func() error {
+		return other.as(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, nil, 0) })
+	}
+	assert.ErrorIs(t, other.Chtimes("f", long, long), syscall.EPERM)
+	require.NoError(t, touch())
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.WithinDuration(t, time.Now(), info.ModTime(), far)
+	st := info.Sys().(*syscall.Stat_t)
+	assert.WithinDuration(t, time.Now(), time.Unix(st.Atim.Unix()), far)
+	require.NoError(t, os.Chmod(path, 0o644))
+	assert.ErrorIs(t, touch(), syscall.EACCES)
 }
 
 // TestUnlinked: what is open outlives its name, not the mount.

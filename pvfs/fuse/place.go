@@ -15,6 +15,14 @@ const fsType = "fuse.pvfs"
 // direct tells whether we mount ourselves, or by fusermount3.
 func direct() bool { return os.Geteuid() == 0 }
 
+// unmountCommand is what unmounts a directory.
+func unmountCommand(dir string) string {
+	if direct() {
+		return "umount " + dir
+	}
+	return "fusermount3 -u " + dir
+}
+
 // suitable is the path of a directory that can be mounted on.
 func suitable(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
@@ -24,7 +32,7 @@ func suitable(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
-		return "", fmt.Errorf("pvfs/fuse: something is mounted on %s whose process has ended; unmount it first (umount %s): %w", dir, dir, err)
+		return "", fmt.Errorf("pvfs/fuse: something is mounted on %s whose process has ended; unmount it first (%s): %w", dir, unmountCommand(dir), err)
 	case err != nil:
 		return "", fmt.Errorf("pvfs/fuse: the directory to mount on: %w", err)
 	case !info.IsDir():
@@ -35,7 +43,7 @@ func suitable(dir string) (string, error) {
 	}
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err == nil && mounted(string(mounts), dir) {
-		return "", fmt.Errorf("pvfs/fuse: a file system of this kind is mounted on %s already; unmount it first (umount %s): %w", dir, dir, syscall.EBUSY)
+		return "", fmt.Errorf("pvfs/fuse: a file system of this kind is mounted on %s already; unmount it first (%s): %w", dir, unmountCommand(dir), syscall.EBUSY)
 	}
 	return dir, nil
 }

@@ -41,6 +41,13 @@ func (t target) chtimes(atime, mtime time.Time) error {
 	return t.by.Lchtimes(t, t.path, atime, mtime)
 }
 
+func (t target) touch(access, modified bool) error {
+	if t.file != nil {
+		return t.by.TouchFile(t, t.file, access, modified)
+	}
+	return t.by.Touch(t, t.path, access, modified)
+}
+
 func (t target) stat() (*client.Info, error) {
 	if t.file != nil {
 		return t.file.StatCtx(t)
@@ -85,17 +92,26 @@ func (n *node) set(request context.Context, h gofs.FileHandle, in *gofuse.SetAtt
 			return e
 		}
 	}
+	return errno(t.times(in))
+}
+
+// times sets the times. Who may write to a file may set both of them to what it is now, and nothing else.
+func (t target) times(in *gofuse.SetAttrIn) error {
 	var atime, mtime time.Time
 	if v, ok := in.GetATime(); ok {
 		atime = v
 	}
-	if v, ok := in.GetMTime(); ok {
+	if v, ok := in.GetMTime(); ok && in.Valid&gofuse.FATTR_SIZE == 0 { // else it comes with the size, and servers set it
 		mtime = v
 	}
-	if atime.IsZero() && mtime.IsZero() {
-		return 0
+	const given, now = gofuse.FATTR_ATIME | gofuse.FATTR_MTIME, gofuse.FATTR_ATIME_NOW | gofuse.FATTR_MTIME_NOW
+	switch {
+	case atime.IsZero() && mtime.IsZero():
+		return nil
+	case in.Valid&given == given && in.Valid&now == now:
+		return t.touch(true, !mtime.IsZero())
 	}
-	return errno(t.chtimes(atime, mtime))
+	return t.chtimes(atime, mtime)
 }
 
 // chmod sets the mode. When somebody else than the owner writes to a file, the kernel takes away its

@@ -36,7 +36,10 @@ and lines of fstab with the type pvfs work.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, dir := "/", args[len(args)-1]
 			if len(args) == 2 {
-				source = args[0]
+				var err error
+				if source, err = a.mountSource(args[0]); err != nil {
+					return err
+				}
 			}
 			for _, list := range lists {
 				if err := opt.list(list); err != nil {
@@ -55,6 +58,18 @@ and lines of fstab with the type pvfs work.`,
 	f.BoolVar(&opt.debug, "debug", false, "write every request of the kernel to standard error")
 	f.StringArrayVarP(&lists, "options", "o", nil, "options with commas between them, as in fstab")
 	return cmd
+}
+
+// mountSource is the name that a SOURCE means: it may also be what -fs takes.
+func (a *App) mountSource(source string) (string, error) {
+	if strings.Contains(source, "://") || source == "/" {
+		return source, nil
+	}
+	if info, err := os.Stat(source); err == nil && info.Mode().IsRegular() {
+		a.fsFlag = source
+		return "/", nil
+	}
+	return "", program.Usagef("%q is no source of a file system: want tcp://HOST:PORT/NAME or another METHOD://ADDRESS/NAME, or the path of a pvfs2tab", source)
 }
 
 func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions) error {

@@ -81,6 +81,7 @@ func TestMount(t *testing.T) {
 func TestMountMistakes(t *testing.T) {
 	s := newShell(t)
 	assert.Contains(t, s.no(ExitUsage, "mount"), "takes a SOURCE and a DIR")
+	assert.Contains(t, s.no(ExitUsage, "mount 127.0.0.1:3334/pvfs2-fs /tmp"), `"127.0.0.1:3334/pvfs2-fs" is no source of a file system: want tcp://HOST:PORT/NAME`)
 	assert.Contains(t, s.no(ExitUsage, "mount -keep -1s /tmp"), "cannot be negative")
 	assert.Contains(t, s.no(ExitUsage, "mount -o keep=-1 /tmp"), "cannot be negative")
 	assert.Contains(t, s.no(ExitUsage, "mount -o ro,keep=soon /tmp"), "want a time like 5s")
@@ -128,7 +129,9 @@ func TestMountReadOnly(t *testing.T) {
 	needFUSE(t)
 	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
 	dir := empty(t)
-	out, err := command("mount", "-background", "-read-only", source, dir).CombinedOutput()
+	tab := filepath.Join(t.TempDir(), "pvfs2tab")
+	require.NoError(t, os.WriteFile(tab, []byte(source+" /mnt pvfs2 defaults 0 0\n"), 0o600))
+	out, err := command("mount", "-background", "-read-only", tab, dir).CombinedOutput()
 	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
 		t.Skipf("nothing can be mounted here: %s", out)
 	}
