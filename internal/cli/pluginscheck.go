@@ -219,7 +219,7 @@ func (c *checking) describe(ctx context.Context) (err error) {
 
 // try runs one test. That the process of the plugin lives on is part of each: the suite
 // kills none that it did not start.
-func (c *checking) try(ctx context.Context, test methodtest.Test) (verdict, error) {
+func (c *checking) try(ctx context.Context, test methodtest.Test) (result, error) {
 	before := c.plugin.Restarts()
 	v, err := try(ctx, test, c.subject)
 	if died := c.plugin.Restarts() - before; err == nil && died > 0 {

@@ -46,6 +46,7 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/message", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/queue", "internal/buffers"}},
 	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire"}},
 	{"methods/via/nic/udp/dgram", nil},
+	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
 	{"methods/via/nic/udp", []string{"methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/buffers"}},
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
@@ -53,6 +54,7 @@ var layerTable = []layer{
 
 	// Other methods never see each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
+	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
 	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue"}},
 
@@ -100,6 +102,8 @@ var layerTable = []layer{
 	{"internal/golden", nil},
 	{"internal/logtext", nil},
 	{"internal/race", nil},
+	{"internal/verdict", nil},
+	{"internal/seamtest", nil},
 	{"internal/queue", nil},
 	{"internal/buffers", nil},
 	{"internal/netpoll", nil},
@@ -114,7 +118,7 @@ var layerTable = []layer{
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/...", []string{"bmi", "internal/dashes", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
+	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
 	// Programs choose what they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},

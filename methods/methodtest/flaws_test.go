@@ -204,10 +204,10 @@ func TestFlawsAreReported(t *testing.T) {
 				test, ok := methodtest.All.Find(name)
 				require.True(t, ok, "no test is called %s", name)
 				r := record(test, flawed(c.flaw, 300*time.Millisecond))
-				assert.Empty(t, r.skipped, "%s", name)
-				assert.True(t, r.failed, "%s passes with a method that %s", name, c.flaw)
-				if r.failed {
-					assert.NotEmpty(t, r.errors, "%s says what is wrong", name)
+				assert.Empty(t, r.Skipped(), "%s", name)
+				assert.True(t, r.Failed(), "%s passes with a method that %s", name, c.flaw)
+				if r.Failed() {
+					assert.NotEmpty(t, r.Errors(), "%s says what is wrong", name)
 				}
 			}
 		})
@@ -235,7 +235,7 @@ func TestHangsAreBounded(t *testing.T) {
 	test, _ := methodtest.All.Find("CancelUnmatchedReceive")
 	start := time.Now()
 	r := record(test, flawed(ignoresCancel, 200*time.Millisecond))
-	require.True(t, r.failed)
+	require.True(t, r.Failed())
 	require.Less(t, time.Since(start), 10*time.Second)
-	require.True(t, slices.ContainsFunc(r.errors, func(e string) bool { return len(e) > 0 }))
+	require.True(t, slices.ContainsFunc(r.Errors(), func(e string) bool { return len(e) > 0 }))
 }

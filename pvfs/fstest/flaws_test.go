@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/internal/verdict"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
@@ -234,10 +235,8 @@ func enough() fstest.Cases {
 }
 
 // fails runs a case with a flaw.
-func fails(c fstest.Case, f flaw) *recorder {
-	r := &recorder{name: c.Name}
-	r.run(func() { fstest.RunCase(r, c, &fstest.Subject{As: flawed(f)}) })
-	return r
+func fails(c fstest.Case, f flaw) *verdict.T {
+	return verdict.Run(c.Name, func(t *verdict.T) { fstest.RunCase(t, c, &fstest.Subject{As: flawed(f)}) })
 }
 
 // TestFlawlessPasses: without a flaw, the flawed model is a model, so what the suite reports
@@ -254,10 +253,10 @@ func TestFlawsAreReported(t *testing.T) {
 				test, ok := fstest.All.Find(name)
 				require.True(t, ok, "no case is called %s", name)
 				r := fails(test, c.flaw)
-				assert.Empty(t, r.skipped, "%s", name)
-				assert.True(t, r.failed, "%s passes with a file system that %s", name, c.flaw)
-				if r.failed {
-					assert.NotEmpty(t, r.errors, "%s says what is wrong", name)
+				assert.Empty(t, r.Skipped(), "%s", name)
+				assert.True(t, r.Failed(), "%s passes with a file system that %s", name, c.flaw)
+				if r.Failed() {
+					assert.NotEmpty(t, r.Errors(), "%s says what is wrong", name)
 				}
 			}
 		})
@@ -278,7 +277,7 @@ func TestEveryCaseCanFail(t *testing.T) {
 			try = append(try, known.flaw)
 		}
 		for i := 0; i < len(try) && !failed; i++ {
-			failed = fails(c, try[i]).failed
+			failed = fails(c, try[i]).Failed()
 		}
 		assert.True(t, failed, "no flaw makes %s fail", c.Name)
 	}

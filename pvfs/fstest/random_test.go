@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/verdict"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
@@ -18,15 +19,13 @@ func TestRandomSeesFlaws(t *testing.T) {
 		t.Run(string(f), func(t *testing.T) {
 			found := 0
 			for seed := range uint64(100) {
-				r := &recorder{name: fmt.Sprint("seed ", seed)}
-				r.run(func() {
-					s := &fstest.Subject{As: flawed(f), Steps: 150}
-					fstest.RandomSeed(r, s, seed)
+				v := verdict.Run(fmt.Sprint("seed ", seed), func(t *verdict.T) {
+					fstest.RandomSeed(t, &fstest.Subject{As: flawed(f), Steps: 150}, seed)
 				})
-				if r.failed {
+				if v.Failed() {
 					found++
-					require.Len(t, r.errors, 1)
-					assert.Contains(t, r.errors[0], "want ")
+					require.Len(t, v.Errors(), 1)
+					assert.Contains(t, v.Errors()[0], "want ")
 					break
 				}
 			}

@@ -3,7 +3,6 @@ package stacktest
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,16 +28,7 @@ var allocTests = []test{
 		if w.s.Allocates {
 			t.Skip("the stack allocates")
 		}
-		w.quiet(b.n)
-		assert.Zero(t, testing.AllocsPerRun(200, func() {
-			s.Arm()
-			s.Wake()
-			s.Sleep(time.Second)
-			s.Disarm()
-			s.Arm()
-			s.Sleep(time.Microsecond)
-			s.Disarm()
-		}))
+		w.bed(b.n, s).SleepAllocatesNothing()
 	})},
 }
 

@@ -4,10 +4,8 @@ package stacktest
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/verdict"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 )
@@ -110,50 +109,21 @@ func TestTheSuiteSeesEveryFlaw(t *testing.T) {
 			i := slices.IndexFunc(all(), func(x test) bool { return x.name == c.test })
 			require.GreaterOrEqual(t, i, 0, "no test %q", c.test)
 			right := play(all()[i], func(*flawed) {}, 10*time.Second)
-			require.False(t, right.failed, "fails without the flaw: %s", right.text)
-			assert.True(t, play(all()[i], c.edit, time.Second).failed, "%q does not see it", c.test)
+			require.False(t, right.Failed(), "fails without the flaw: %s", right.Errors())
+			assert.True(t, play(all()[i], c.edit, time.Second).Failed(), "%q does not see it", c.test)
 		})
 	}
 }
 
-// verdict is a T that only remembers.
-type verdict struct {
-	failed  bool
-	text    string
-	cleanup []func()
-}
-
-func (v *verdict) Helper()           {}
-func (v *verdict) FailNow()          { v.failed = true; runtime.Goexit() }
-func (v *verdict) Skip(...any)       { runtime.Goexit() }
-func (v *verdict) Cleanup(fn func()) { v.cleanup = append(v.cleanup, fn) }
-func (v *verdict) Errorf(format string, args ...any) {
-	v.failed = true
-	v.text += fmt.Sprintf(format, args...)
-}
-
 // play runs one test against a flawed stack.
-func play(c test, edit func(*flawed), timeout time.Duration) *verdict {
-	v := &verdict{}
-	run := func(fn func()) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			fn()
-		}()
-		<-done
-	}
-	run(func() {
-		c.fn(v, newWorld(v, &Subject{
-			Open:    func() stack.Stack { return openFlawed(v, edit) },
+func play(c test, edit func(*flawed), timeout time.Duration) *verdict.T {
+	return verdict.Run(c.name, func(t *verdict.T) {
+		c.fn(t, newWorld(t, &Subject{
+			Open:    func() stack.Stack { return openFlawed(t, edit) },
 			Addr:    func(stack.Stack) netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:0") },
 			Timeout: timeout,
 		}))
 	})
-	for _, fn := range v.cleanup {
-		run(fn)
-	}
-	return v
 }
 
 func ptr(b bool) *bool { return &b }

@@ -1,12 +1,12 @@
 package stacktest
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/seamtest"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
@@ -25,7 +25,7 @@ var sleepTests = []test{
 		for range 20 {
 			w.quiet(b.n)
 			w.armed(b.n, s)
-			woken := sleep(s, w.s.timeout())
+			woken := seamtest.Sleep(s, w.s.timeout())
 			w.giveAlone(a, 10)
 			require.Less(t, <-woken, w.s.timeout(), "slept through an arrival")
 			s.Disarm()
@@ -41,7 +41,7 @@ var sleepTests = []test{
 				a.n.poll()
 				return a.stream.Delivered()
 			})
-			require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
+			require.Less(t, <-seamtest.Sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
 			s.Disarm()
 			w.takes(b, 0, 10)
 		}
@@ -50,7 +50,7 @@ var sleepTests = []test{
 		l := b.n.listen()
 		w.quiet(b.n)
 		w.armed(b.n, s)
-		woken := sleep(s, w.s.timeout())
+		woken := seamtest.Sleep(s, w.s.timeout())
 		a.n.dial(l.listener.Addr())
 		require.Less(t, <-woken, w.s.timeout(), "slept through a connection")
 		s.Disarm()
@@ -59,54 +59,26 @@ var sleepTests = []test{
 	{"the other side's end ends Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
 		w.quiet(b.n)
 		w.armed(b.n, s)
-		woken := sleep(s, w.s.timeout())
+		woken := seamtest.Sleep(s, w.s.timeout())
 		a.close()
 		require.Less(t, <-woken, w.s.timeout(), "slept through the end")
 		s.Disarm()
 		require.Error(t, w.ends(b))
 	})},
-	{"Wake ends Sleep", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
-		for range 50 {
-			w.quiet(b.n)
-			w.armed(b.n, s)
-			woken := sleep(s, w.s.timeout())
-			s.Wake()
-			require.Less(t, <-woken, w.s.timeout(), "slept through Wake")
-			s.Disarm()
-		}
-	})},
-	{"Wake before Sleep ends the next one, once", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
-		const nap = 50 * time.Millisecond
-		for _, early := range []bool{true, false} {
-			w.quiet(b.n)
-			if early {
-				s.Wake()
-				s.Wake()
-			}
-			w.armed(b.n, s)
-			if !early {
-				s.Wake()
-			}
-			require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "a Wake was lost")
-			s.Disarm()
-			w.quiet(b.n)
-			w.armed(b.n, s)
-			assert.GreaterOrEqual(t, <-sleep(s, nap), nap, "one Wake ended two Sleeps")
-			s.Disarm()
-		}
-	})},
+	{"Wake ends Sleep", sleeping(func(_ T, w *world, _, b *end, s stack.Sleeper) { w.bed(b.n, s).WakeEndsSleep(50) })},
+	{"Wake before Sleep ends the next one, once", sleeping(func(_ T, w *world, _, b *end, s stack.Sleeper) { w.bed(b.n, s).WakeOnce(1) })},
 	{"Sleep ends in time", sleeping(func(t T, w *world, a, b *end, s stack.Sleeper) {
 		for _, nap := range []time.Duration{0, time.Microsecond, time.Millisecond, 30 * time.Millisecond} {
 			w.quiet(b.n)
 			w.armed(b.n, s)
-			took := <-sleep(s, nap)
+			took := <-seamtest.Sleep(s, nap)
 			assert.GreaterOrEqual(t, took, nap)
 			assert.Less(t, took, w.s.timeout())
 			s.Disarm()
 		}
 	})},
 	{"others poll while one sleeps", sleeping(pollWhileAsleep)},
-	{"many wakers", sleeping(manyWakers)},
+	{"many wakers", sleeping(func(_ T, w *world, _, b *end, s stack.Sleeper) { w.bed(b.n, s).ManyWakers() })},
 }
 
 // sleeping prepares a connection whose accepted side can sleep.
@@ -133,26 +105,16 @@ func (w *world) quiet(n *node) {
 	}
 }
 
-// armed arms, and deals with what comes late.
-func (w *world) armed(n *node, s stack.Sleeper) {
-	w.t.Helper()
-	w.soon(func() bool {
-		if s.Arm() {
-			return true
-		}
-		s.Disarm()
-		n.poll()
-		return false
-	})
+// bed is a sleeper in the hands of this test.
+func (w *world) bed(n *node, s stack.Sleeper) *seamtest.Bed {
+	return &seamtest.Bed{T: w.t, Sleeper: s, Timeout: w.s.timeout(), Poll: func() { n.poll() }, Quiet: func() { w.quiet(n) }}
 }
 
-// soon repeats without sleeping on any stack.
-func (w *world) soon(done func() bool) {
-	w.t.Helper()
-	for deadline := time.Now().Add(w.s.timeout()); !done(); runtime.Gosched() {
-		require.True(w.t, time.Now().Before(deadline), "took too long")
-	}
-}
+// armed arms, and deals with what comes late.
+func (w *world) armed(n *node, s stack.Sleeper) { w.bed(n, s).Arm() }
+
+// soon repeats without sleeping.
+func (w *world) soon(done func() bool) { seamtest.Soon(w.t, w.s.timeout(), done) }
 
 // giveAlone sends without the other side's owner noticing.
 func (w *world) giveAlone(e *end, count int) {
@@ -167,19 +129,6 @@ func (w *world) giveAlone(e *end, count int) {
 	}
 }
 
-// sleep sleeps in a goroutine of its own and reports how long it took.
-func sleep(s stack.Sleeper, timeout time.Duration) <-chan time.Duration {
-	took, started := make(chan time.Duration, 1), make(chan struct{})
-	go func() {
-		start := time.Now()
-		close(started)
-		s.Sleep(timeout)
-		took <- time.Since(start)
-	}()
-	<-started
-	return took
-}
-
 // pollWhileAsleep takes arrivals that would wake the sleeper; the one
 // goroutine that matters then finds them taken, and sleeps again or returns,
 // but nothing is lost.
@@ -187,47 +136,11 @@ func pollWhileAsleep(t T, w *world, a, b *end, s stack.Sleeper) {
 	for range 50 {
 		w.quiet(b.n)
 		w.armed(b.n, s)
-		woken := sleep(s, w.s.timeout())
+		woken := seamtest.Sleep(s, w.s.timeout())
 		w.gives(a, 0, 100)
 		w.takes(b, 0, 100)
 		s.Wake()
 		require.Less(t, <-woken, w.s.timeout())
 		s.Disarm()
-	}
-}
-
-// manyWakers has several goroutines wake one that sleeps for ever: each Wake
-// that comes after the sleeper looked at the counter ends a Sleep.
-func manyWakers(t T, w *world, a, b *end, s stack.Sleeper) {
-	const wakers, each = 4, 500
-	news := make(chan struct{}, wakers*each)
-	for range wakers {
-		go func() {
-			for range each {
-				news <- struct{}{}
-				s.Wake()
-			}
-		}()
-	}
-	seen := 0
-	deadline := time.Now().Add(w.s.timeout())
-	for seen < wakers*each {
-		select {
-		case <-news:
-			seen++
-			continue
-		default:
-		}
-		armed := s.Arm()
-		if armed && len(news) == 0 {
-			start := time.Now()
-			s.Sleep(w.s.timeout())
-			require.Less(t, time.Since(start), w.s.timeout(), "a Wake was lost")
-		}
-		s.Disarm()
-		if !armed {
-			b.n.poll()
-		}
-		require.True(t, time.Now().Before(deadline))
 	}
 }

@@ -2,7 +2,6 @@ package dgramtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,15 +41,6 @@ var allocTests = []test{
 		if w.s.Allocates {
 			t.Skip("the device allocates")
 		}
-		w.quiet(b)
-		assert.Zero(t, testing.AllocsPerRun(200, func() {
-			s.Arm()
-			s.Wake()
-			s.Sleep(time.Second)
-			s.Disarm()
-			s.Arm()
-			s.Sleep(time.Microsecond)
-			s.Disarm()
-		}))
+		w.bed(b, s).SleepAllocatesNothing()
 	})},
 }

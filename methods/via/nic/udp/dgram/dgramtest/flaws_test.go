@@ -1,9 +1,7 @@
 package dgramtest
 
 import (
-	"fmt"
 	"net/netip"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/verdict"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 	simdgram "github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram/sim"
 )
@@ -153,44 +152,15 @@ func TestTheSuiteSeesEveryFlaw(t *testing.T) {
 				mode = simdgram.Real
 			}
 			right := play(all()[i], &flaws{}, mode, 10*time.Second)
-			require.False(t, right.failed, "fails without the flaw: %s", right.text)
-			assert.True(t, play(all()[i], &c.flaws, mode, 300*time.Millisecond).failed, "%q does not see it", c.test)
+			require.False(t, right.Failed(), "fails without the flaw: %s", right.Errors())
+			assert.True(t, play(all()[i], &c.flaws, mode, 300*time.Millisecond).Failed(), "%q does not see it", c.test)
 		})
 	}
 }
 
-// verdict is a T that only remembers.
-type verdict struct {
-	failed  bool
-	text    string
-	cleanup []func()
-}
-
-func (v *verdict) Helper()           {}
-func (v *verdict) FailNow()          { v.failed = true; runtime.Goexit() }
-func (v *verdict) Skip(...any)       { runtime.Goexit() }
-func (v *verdict) Cleanup(fn func()) { v.cleanup = append(v.cleanup, fn) }
-func (v *verdict) Errorf(format string, args ...any) {
-	v.failed = true
-	v.text += fmt.Sprintf(format, args...)
-}
-
 // play runs one test against flawed devices.
-func play(c test, f *flaws, mode simdgram.Mode, timeout time.Duration) *verdict {
-	v := &verdict{}
-	run := func(fn func()) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			fn()
-		}()
-		<-done
-	}
-	run(func() { c.run(v, subjectOf(f, mode, timeout)) })
-	for _, fn := range v.cleanup {
-		run(fn)
-	}
-	return v
+func play(c test, f *flaws, mode simdgram.Mode, timeout time.Duration) *verdict.T {
+	return verdict.Run(c.name, func(t *verdict.T) { c.run(t, subjectOf(f, mode, timeout)) })
 }
 
 func ptr(b bool) *bool { return &b }

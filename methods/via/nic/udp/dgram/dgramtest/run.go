@@ -3,16 +3,12 @@ package dgramtest
 import (
 	"slices"
 	"testing"
+
+	"github.com/viaduct-hpc/viaduct/internal/seamtest"
 )
 
 // T is what a test needs of *testing.T.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	FailNow()
-	Skip(args ...any)
-	Cleanup(func())
-}
+type T = seamtest.T
 
 // A test is one named requirement.
 type test struct {

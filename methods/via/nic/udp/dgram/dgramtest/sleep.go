@@ -1,12 +1,12 @@
 package dgramtest
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/seamtest"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
@@ -29,7 +29,7 @@ var sleepTests = []test{
 			to := []*sock{b, other}[i%2] // each socket of the device does
 			w.quiet(b)
 			w.armed(b, s)
-			woken := sleep(s, w.s.timeout())
+			woken := seamtest.Sleep(s, w.s.timeout())
 			w.giveAlone(a, to)
 			require.Less(t, <-woken, w.s.timeout(), "slept through an arrival")
 			s.Disarm()
@@ -41,7 +41,7 @@ var sleepTests = []test{
 			w.quiet(b)
 			w.armed(b, s)
 			w.giveAlone(a, b)
-			require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
+			require.Less(t, <-seamtest.Sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
 			s.Disarm()
 			w.arrived()
 		}
@@ -51,31 +51,22 @@ var sleepTests = []test{
 			w.quiet(b)
 			w.giveAlone(a, b) // nobody is armed
 			if s.Arm() {
-				require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
+				require.Less(t, <-seamtest.Sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
 			}
 			s.Disarm()
 			w.arrived()
 		}
 	})},
 	{"room ends Sleep", sleeping(roomEndsSleep)},
-	{"Wake ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
-		for range 20 {
-			w.quiet(b)
-			w.armed(b, s)
-			woken := sleep(s, w.s.timeout())
-			s.Wake()
-			require.Less(t, <-woken, w.s.timeout(), "slept through Wake")
-			s.Disarm()
-		}
-	})},
-	{"Wake before Sleep ends the next one, once", sleeping(wakeOnce)},
+	{"Wake ends Sleep", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).WakeEndsSleep(20) })},
+	{"Wake before Sleep ends the next one, once", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).WakeOnce(3) })},
 	{"Sleep ends in time", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
 		for _, nap := range []time.Duration{0, time.Microsecond, time.Millisecond, 30 * time.Millisecond} {
 			w.quiet(b)
 			w.armed(b, s)
 			// It may return for no reason, but not as a rule.
 			w.soon(func() bool {
-				took := <-sleep(s, nap)
+				took := <-seamtest.Sleep(s, nap)
 				assert.Less(t, took, w.s.timeout())
 				return took >= nap
 			})
@@ -85,20 +76,20 @@ var sleepTests = []test{
 	{"the end of the device ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
 		w.quiet(b)
 		w.armed(b, s)
-		woken := sleep(s, w.s.timeout())
+		woken := seamtest.Sleep(s, w.s.timeout())
 		require.NoError(t, b.d.Close())
 		b.closed = true
 		require.Less(t, <-woken, w.s.timeout())
 		s.Disarm()
 		assert.False(t, s.Arm(), "nothing to wait for")
-		require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "and so it returns at once")
+		require.Less(t, <-seamtest.Sleep(s, w.s.timeout()), w.s.timeout(), "and so it returns at once")
 		s.Wake()
 		s.Disarm()
 	})},
 	{"a device without sockets sleeps", sleeping(func(t T, w *world, a, b *sock, _ dgram.Sleeper) {
 		s := w.device().Device.(dgram.Sleeper)
 		require.True(t, s.Arm())
-		woken := sleep(s, w.s.timeout())
+		woken := seamtest.Sleep(s, w.s.timeout())
 		s.Wake()
 		require.Less(t, <-woken, w.s.timeout())
 		s.Disarm()
@@ -118,7 +109,7 @@ var sleepTests = []test{
 		w.armed(b, s)
 		s.Disarm()
 	})},
-	{"many wakers", sleeping(manyWakers)},
+	{"many wakers", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).ManyWakers() })},
 }
 
 // sleeping prepares two sockets; the device of the second one can sleep.
@@ -146,72 +137,21 @@ func (w *world) quiet(s *sock) {
 	}
 }
 
-// armed arms, and deals with what comes late.
-func (w *world) armed(b *sock, s dgram.Sleeper) {
-	w.t.Helper()
-	w.soon(func() bool {
-		if s.Arm() {
-			return true
-		}
-		s.Disarm()
-		b.drain()
-		return false
-	})
+// bed is a sleeper in the hands of this test.
+func (w *world) bed(b *sock, s dgram.Sleeper) *seamtest.Bed {
+	return &seamtest.Bed{T: w.t, Sleeper: s, Timeout: w.s.timeout(), Poll: func() { b.drain() }, Quiet: func() { w.quiet(b) }}
 }
 
-// soon repeats without sleeping on any device.
-func (w *world) soon(done func() bool) {
-	w.t.Helper()
-	for deadline := time.Now().Add(w.s.timeout()); !done(); runtime.Gosched() {
-		require.True(w.t, time.Now().Before(deadline), "took too long")
-	}
-}
+// armed arms, and deals with what comes late.
+func (w *world) armed(b *sock, s dgram.Sleeper) { w.bed(b, s).Arm() }
+
+// soon repeats without sleeping.
+func (w *world) soon(done func() bool) { seamtest.Soon(w.t, w.s.timeout(), done) }
 
 // giveAlone sends without anybody receiving.
 func (w *world) giveAlone(from, to *sock) {
 	batch := []dgram.Packet{from.packet(to, w.payload(10))}
 	w.soon(func() bool { return from.try(batch) == 1 })
-}
-
-// sleep sleeps in a goroutine of its own and reports how long it took.
-func sleep(s dgram.Sleeper, timeout time.Duration) <-chan time.Duration {
-	took, started := make(chan time.Duration, 1), make(chan struct{})
-	go func() {
-		start := time.Now()
-		close(started)
-		s.Sleep(timeout)
-		took <- time.Since(start)
-	}()
-	<-started
-	return took
-}
-
-// wakeOnce wakes early and twice, or between Arm and Sleep; either way it ends one
-// Sleep, and the next one lasts. (A device may wake for no reason, so that may be
-// tried again.)
-func wakeOnce(t T, w *world, a, b *sock, s dgram.Sleeper) {
-	const nap = 50 * time.Millisecond
-	for _, early := range []bool{true, false} {
-		w.quiet(b)
-		if early {
-			s.Wake()
-			s.Wake()
-		}
-		w.armed(b, s)
-		if !early {
-			s.Wake()
-		}
-		require.Less(t, <-sleep(s, w.s.timeout()), w.s.timeout(), "a Wake was lost")
-		s.Disarm()
-		lasted := false
-		for tries := 0; tries < 3 && !lasted; tries++ {
-			w.quiet(b)
-			w.armed(b, s)
-			lasted = <-sleep(s, nap) >= nap
-			s.Disarm()
-		}
-		assert.True(t, lasted, "a Wake ends every Sleep")
-	}
 }
 
 // roomEndsSleep has an owner that sleeps over ErrAgain.
@@ -238,40 +178,4 @@ func roomEndsSleep(t T, w *world, a, b *sock, s dgram.Sleeper) {
 	}
 	b.away = false
 	w.recover(b, a)
-}
-
-// manyWakers has several goroutines wake one that sleeps for ever: each Wake that
-// comes after the sleeper looked at the counter ends a Sleep.
-func manyWakers(t T, w *world, a, b *sock, s dgram.Sleeper) {
-	const wakers, each = 4, 500
-	news := make(chan struct{}, wakers*each)
-	for range wakers {
-		go func() {
-			for range each {
-				news <- struct{}{}
-				s.Wake()
-			}
-		}()
-	}
-	seen := 0
-	deadline := time.Now().Add(w.s.timeout())
-	for seen < wakers*each {
-		select {
-		case <-news:
-			seen++
-			continue
-		default:
-		}
-		armed := s.Arm()
-		if armed && len(news) == 0 {
-			start := time.Now()
-			s.Sleep(w.s.timeout())
-			require.Less(t, time.Since(start), w.s.timeout(), "a Wake was lost")
-		}
-		s.Disarm()
-		if !armed {
-			b.drain()
-		}
-		require.True(t, time.Now().Before(deadline))
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/seamtest"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
@@ -41,27 +42,9 @@ type Subject struct {
 	Allocates bool
 }
 
-const (
-	timeoutDefault = 20 * time.Second
-	stepsDefault   = 1_000_000
-)
+func (s *Subject) timeout() time.Duration { return seamtest.Timeout(s.Timeout, s.Step != nil) }
 
-func (s *Subject) timeout() time.Duration {
-	switch {
-	case s.Timeout > 0:
-		return s.Timeout
-	case s.Step != nil:
-		return 10 * timeoutDefault // a busy machine must not end what does not take its time
-	}
-	return timeoutDefault
-}
-
-func (s *Subject) steps() int {
-	if s.Steps > 0 {
-		return s.Steps
-	}
-	return stepsDefault
-}
+func (s *Subject) steps() int { return seamtest.Steps(s.Steps) }
 
 // nobody is an address that no device has.
 func (s *Subject) nobody(like netip.Addr) netip.Addr {
