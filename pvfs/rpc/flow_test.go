@@ -174,6 +174,26 @@ func TestFlowsThatStallEnd(t *testing.T) {
 	})
 }
 
+// TestFlowsThatStallMakeRoom: a flow that is silent, as after a client gave its write up, has its place until somebody waits for
+// it, although it might be silent for much longer.
+func TestFlowsThatStallMakeRoom(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 2, FlowTimeout: time.Hour, FlowPatience: 20 * time.Millisecond})
+		for range 2 {
+			stalled(t, w, address)
+		}
+		time.Sleep(100 * time.Millisecond)
+		require.Zero(t, s.Stats().FlowsFailed, "nobody waits")
+		c, to := w.caller(address, Options{})
+		data := random(1000)
+		_, err := c.WriteFlow(context.Background(), &Flow{To: to, Request: ioReq(0, 1000), Total: 1000, Memory: Bytes(data)})
+		require.NoError(t, err)
+		require.Equal(t, data, d.content())
+		require.NotZero(t, s.Stats().FlowsFailed)
+	})
+}
+
 func TestClientsThatVanishEndTheirFlows(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk

@@ -10,6 +10,7 @@ import (
 const (
 	timeoutDefault        = 300 * time.Second
 	replyTimeoutDefault   = 30 * time.Second
+	flowPatienceDefault   = 5 * time.Second
 	drainTimeDefault      = 10 * time.Second
 	flowBufferSizeDefault = 256 << 10
 	flowBuffersDefault    = 8
@@ -69,6 +70,7 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	orDefault(&o.QueuePerClient, queuePerClientDefault)
 	orDefault(&o.Timeout, replyTimeoutDefault)
 	orDefault(&o.FlowTimeout, timeoutDefault)
+	orDefault(&o.FlowPatience, flowPatienceDefault)
 	orDefault(&o.FlowBufferSize, flowBufferSizeDefault)
 	orDefault(&o.FlowBuffers, flowBuffersDefault)
 	orDefault(&o.FlowMemory, flowMemoryDefault)

@@ -42,6 +42,8 @@ type ServerOptions struct {
 	Timeout time.Duration
 	// FlowTimeout is how long a flow may move nothing; 0 is 300 s.
 	FlowTimeout time.Duration
+	// FlowPatience is how long it may move nothing while others wait for their turn; 0 is 5 s.
+	FlowPatience time.Duration
 	// FlowBufferSize is the length of the messages of flows, in bytes; 0 is 262144.
 	FlowBufferSize int
 	// FlowBuffers is how many of them one flow has under way; 0 is 8.

@@ -222,6 +222,14 @@ func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
 // backlogLocked is how many requests wait.
 func (s *Server) backlogLocked() int { return s.kinds[kindPlain].n + s.kinds[kindFlow].n }
 
+// flowsWait reports whether requests with a flow wait because as many as may be are under way.
+func (s *Server) flowsWait() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := &s.kinds[kindFlow]
+	return k.n > 0 && k.running >= min(k.most, k.mostOfOne)
+}
+
 func (s *Server) mayLeadLocked() bool {
 	return !s.leading && !s.drained && s.backlogLocked() < s.opt.Queue
 }

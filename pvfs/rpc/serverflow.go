@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -193,11 +194,26 @@ func (f *stream) arrived(want int) ([]byte, error) {
 	return sl.buf[:want], nil
 }
 
-// wait waits for the end of a message.
+// wait waits for the end of a message: as long as a flow may be silent, or, once other flows wait for
+// their turn, as long as it may be silent then. A client that gave a write up does not say so.
 func (f *stream) wait(sl *slot) error {
+	s := f.c.worker.s
+	moved := time.Now()
 	for sl.pending {
-		if err := f.pump.wait(after(f.c.worker.s.opt.FlowTimeout)); err != nil {
+		patience := s.opt.FlowPatience
+		if limit := s.opt.FlowTimeout; limit >= 0 {
+			patience = max(min(patience, limit-time.Since(moved)), 0)
+		}
+		err := f.pump.wait(after(patience))
+		switch {
+		case err == nil:
+			moved = time.Now()
+		case !errors.Is(err, ErrTimeout):
 			return err
+		case s.opt.FlowTimeout >= 0 && time.Since(moved) >= s.opt.FlowTimeout:
+			return err
+		case time.Since(moved) >= s.opt.FlowPatience && s.flowsWait():
+			return fmt.Errorf("%w, and others wait for its place", err)
 		}
 	}
 	return sl.err
