@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -64,16 +65,21 @@ func (c *core) exchange(ctx context.Context, server int, h *proto.Header, req pr
 
 // passing tells whether a request that failed so is worth another try.
 func passing(err error) bool {
-	var status proto.Status
+	if s := status(err); s != proto.OK {
+		return slices.Contains(awayStatus, s)
+	}
 	switch {
-	case errors.As(err, &status):
-		return status == proto.EHOSTUNREACH // it answered, but one that it needs did not
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, rpc.ErrClosed),
 		errors.Is(err, rpc.ErrTooLong), errors.Is(err, rpc.ErrBadAnswer), errors.Is(err, bmi.ErrClosed),
 		errors.Is(err, bmi.ErrUnknownMethod), errors.Is(err, bmi.ErrBadAddress):
 		return false
 	}
 	return true
+}
+
+// awayStatus are what a server answers when another one that it needs does not: ours the first, stock ones any.
+var awayStatus = []proto.Status{
+	proto.EHOSTUNREACH, proto.ECONNREFUSED, proto.ECONNRESET, proto.EHOSTDOWN, proto.ETIMEDOUT, proto.EPIPE,
 }
 
 // unsure tells whether the request may have been carried out although it failed.

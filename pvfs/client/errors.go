@@ -8,11 +8,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// status is the proto.Status in an error; OK if there is none.
+// status is the proto.Status in an error, without the class that stock servers may add; OK if there is none.
 func status(err error) proto.Status {
 	var s proto.Status
 	if errors.As(err, &s) {
-		return s
+		return s.Base()
 	}
 	return proto.OK
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // These tests are about what stock servers do not do, which the fake does not do then either. The
@@ -62,4 +64,27 @@ func TestLongTargets(t *testing.T) {
 	target, err := f.ReadLinkCtx(ctx, "l")
 	require.NoError(t, err)
 	require.Equal(t, longest, target)
+}
+
+// TestAnotherServerAway: a server answers that another one does not, which it needs. Stock servers have several ways to
+// say that, and may say which of their parts found it.
+func TestAnotherServerAway(t *testing.T) {
+	k, f := newFake(t, Options{RetryDelay: -1})
+	makeTree(t, f, "d/")
+	const bmiClass = 1 << 7
+	for _, s := range []proto.Status{
+		proto.EHOSTUNREACH, proto.ECONNREFUSED, proto.ECONNRESET, proto.EHOSTDOWN, proto.ETIMEDOUT, proto.EPIPE, -(-proto.ECONNREFUSED | bmiClass),
+	} {
+		refused := false
+		k.fail = func(req proto.Request, h *proto.Header) (bool, error) {
+			if req.Op() != proto.OpMkdir || refused {
+				return false, nil
+			}
+			refused = true
+			return false, s
+		}
+		require.NoError(t, f.Mkdir(ctx, "d/"+s.Name(), 0o755), s.Name())
+		require.NoError(t, f.Remove(ctx, "d/"+s.Name()))
+		require.True(t, refused)
+	}
 }

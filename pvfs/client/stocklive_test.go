@@ -210,7 +210,10 @@ func TestStockRest(t *testing.T) {
 // TestStockServerKilled: what is asked for while a server is away is done when it is back, or fails at once without retries; what
 // was there before is there.
 func TestStockServerKilled(t *testing.T) {
-	c := stock.Start(t, stock.Options{Servers: 2, Config: smallFlows})
+	c := stock.Start(t, stock.Options{Servers: 2, Config: func(o *config.GenOptions) {
+		smallFlows(o)
+		o.NoSyncMeta, o.SyncData = false, true // stock servers forget what they have not synced when they are killed
+	}})
 	patient := stockMounts(t, c, client.Options{RetryLimit: 1000, RetryDelay: 10 * time.Millisecond}, 1)[0]
 	hasty := stockMounts(t, c, client.Options{RetryLimit: -1}, 1)[0]
 	write(t, patient, "f", "text")

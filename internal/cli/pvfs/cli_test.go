@@ -123,8 +123,9 @@ func TestHelp(t *testing.T) {
 	assert.Regexp(t, `^pvfs \S+ go\S+ linux/\w+\n$`, s.ok("version"))
 }
 
-func TestNamesAndLists(t *testing.T) {
-	s := newShell(t)
+func TestNamesAndLists(t *testing.T) { namesAndLists(t, newShell(t)) }
+
+func namesAndLists(t *testing.T, s *shell) {
 	s.ok("mkdir -p /a/b/c")
 	s.ok("touch /a/f /a/.hidden")
 	assert.Equal(t, "b\nf\n", s.ok("ls /a"))
@@ -150,8 +151,9 @@ func TestNamesAndLists(t *testing.T) {
 	assert.Contains(t, s.no(ExitUsage, "rm -r /"), "rm does not remove /")
 }
 
-func TestMistypedNames(t *testing.T) {
-	s := newShell(t)
+func TestMistypedNames(t *testing.T) { mistypedNames(t, newShell(t)) }
+
+func mistypedNames(t *testing.T, s *shell) {
 	s.ok("mkdir -p /projects/weather/Results")
 	s.ok("touch /projects/weather/Results/data.bin")
 	s.ok("ln -s nowhere /projects/broken")
@@ -172,8 +174,10 @@ func TestMistypedNames(t *testing.T) {
 }
 
 func TestCopyInOutAndBetween(t *testing.T) {
-	s := newShell(t)
-	other := pvfstest.Start(t, pvfstest.Options{Servers: 1}).Source()
+	copyInOutAndBetween(t, newShell(t), pvfstest.Start(t, pvfstest.Options{Servers: 1}).Source())
+}
+
+func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	dir := t.TempDir()
 	tree := filepath.Join(dir, "tree")
 	files := map[string]int{"small": 10, "empty": 0, "sub/strips": 200001, "sub/deep/large": 9<<20 + 7}
@@ -227,8 +231,9 @@ func pattern(n int) []byte {
 	return b
 }
 
-func TestPutCatTruncate(t *testing.T) {
-	s := newShell(t)
+func TestPutCatTruncate(t *testing.T) { putCatTruncate(t, newShell(t)) }
+
+func putCatTruncate(t *testing.T, s *shell) {
 	s.in = pattern(5<<20 + 3)
 	s.ok("put /f")
 	assert.Equal(t, string(s.in), s.ok("cat /f"))
@@ -244,8 +249,9 @@ func TestPutCatTruncate(t *testing.T) {
 	assert.Contains(t, s.no(ExitUsage, "cat /"), "ls lists it")
 }
 
-func TestStat(t *testing.T) {
-	s := newShell(t)
+func TestStat(t *testing.T) { statShows(t, newShell(t)) }
+
+func statShows(t *testing.T, s *shell) {
 	s.in = pattern(300000)
 	s.ok("put -strip 64KiB -parts 2 /f")
 	out := s.ok("stat /f")
@@ -263,8 +269,9 @@ func TestStat(t *testing.T) {
 	assert.Contains(t, s.ok("stat -L /l"), "300000 bytes")
 }
 
-func TestAttributes(t *testing.T) {
-	s := newShell(t)
+func TestAttributes(t *testing.T) { attributes(t, newShell(t)) }
+
+func attributes(t *testing.T, s *shell) {
 	mode := func(name string) string {
 		var d described
 		require.NoError(t, json.Unmarshal([]byte(s.ok("stat -json "+name)), &d))
@@ -289,8 +296,9 @@ func TestAttributes(t *testing.T) {
 	assert.Equal(t, "f\n", s.ok("ls /d"))
 }
 
-func TestXattrs(t *testing.T) {
-	s := newShell(t)
+func TestXattrs(t *testing.T) { xattrs(t, newShell(t)) }
+
+func xattrs(t *testing.T, s *shell) {
 	s.ok("touch /f")
 	s.ok("xattr set user.a one /f")
 	s.ok("xattr set -create user.b two /f")
@@ -304,10 +312,15 @@ func TestXattrs(t *testing.T) {
 
 func TestServers(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
-	s := &shell{t: t, source: c.Source()}
+	servers(t, &shell{t: t, source: c.Source()}, c.Address(0), c.Address(1))
+}
+
+// servers asks two servers what they say of themselves.
+func servers(t *testing.T, s *shell, addresses ...string) {
 	out := s.ok("ping")
-	assert.Contains(t, out, c.Address(0)+" answers")
-	assert.Contains(t, out, c.Address(1)+" answers")
+	for _, address := range addresses {
+		assert.Contains(t, out, address+" answers")
+	}
 	out = s.ok("df")
 	assert.Contains(t, out, "USE%")
 	assert.Equal(t, 4, strings.Count(out, "\n"))
@@ -315,8 +328,9 @@ func TestServers(t *testing.T) {
 	assert.Contains(t, s.no(ExitNobody, "ls mem://nobody-is-here/pvfs2-fs/"), "is pvfsd running there?")
 }
 
-func TestBench(t *testing.T) {
-	s := newShell(t)
+func TestBench(t *testing.T) { benchWorks(t, newShell(t)) }
+
+func benchWorks(t *testing.T, s *shell) {
 	out := s.ok("bench -size 9MiB -files 20 -jobs 4")
 	for _, test := range []string{"in ", "out ", "create ", "stat ", "remove "} {
 		assert.Contains(t, out, test)
@@ -329,8 +343,9 @@ func TestBench(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
-	s := newShell(t)
+func TestCompletion(t *testing.T) { completes(t, newShell(t)) }
+
+func completes(t *testing.T, s *shell) {
 	s.ok("mkdir -p /data/one /other")
 	s.ok("touch /data/only")
 	assert.Contains(t, s.ok("__complete ls /da"), "/data/\n")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
@@ -25,8 +26,11 @@ const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line, 3 a serv
 // errChecksum: what was copied differs from its copy.
 var errChecksum = errors.New("checksum differs")
 
-// silence is what an error says when a server does not answer.
-var silence = []error{rpc.ErrNotSent, rpc.ErrNoAnswer, bmi.ErrUnreachable, bmi.ErrPeerFailed}
+// silence is what an error says when a server does not answer, us or another server.
+var silence = []error{
+	rpc.ErrNotSent, rpc.ErrNoAnswer, bmi.ErrUnreachable, bmi.ErrPeerFailed,
+	proto.EHOSTUNREACH, proto.ECONNREFUSED, proto.ECONNRESET, proto.EHOSTDOWN, proto.ETIMEDOUT,
+}
 
 // exits are the codes of this command alone.
 var exits = []program.Exit{
