@@ -20,8 +20,8 @@ var errMove = errors.New("a directory is moved")
 func (f *FS) renamePaths(ctx context.Context, from, to string) error {
 	err := f.renameOnce(ctx, from, to, false)
 	if errors.Is(err, errMove) {
-		// Two of them could otherwise go into each other. Other clients may still do that to us: the
-		// protocol has no lock.
+		// Two of them could otherwise go into each other. That other clients do that to us is found out
+		// afterwards, see connected: the protocol has no lock.
 		f.moving.Lock()
 		defer f.moving.Unlock()
 		err = f.renameOnce(ctx, from, to, true)
@@ -39,6 +39,7 @@ func (f *FS) renameOnce(ctx context.Context, from, to string, alone bool) error 
 		}
 	}
 	return f.onNode(ctx, from, noFollow, func(old *place) error {
+		path := to
 		return f.onPath(ctx, to, noFollow, func(to *place) error {
 			old.cached = old.cached || to.cached
 			if err := f.mayRename(ctx, old, to); err != nil {
@@ -50,7 +51,7 @@ func (f *FS) renameOnce(ctx context.Context, from, to string, alone bool) error 
 			if !alone && old.typ == proto.TypeDirectory && old.dir() != to.dir() {
 				return errMove
 			}
-			return f.rename(ctx, old, to)
+			return f.rename(ctx, old, to, path)
 		})
 	})
 }
@@ -83,8 +84,9 @@ func (f *FS) mayRename(ctx context.Context, from, to *place) error {
 	return f.may(ctx, from.dir(), proto.MayWrite|proto.MayExec)
 }
 
-// rename makes the new entry and removes the old one, and then what the new one led to before.
-func (f *FS) rename(ctx context.Context, from, to *place) error {
+// rename makes the new entry, which path leads to, and removes the old one, and then what the new one led to
+// before.
+func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 	h := from.node.handle
 	before := proto.Handle(0)
 	var err error
@@ -114,11 +116,32 @@ func (f *FS) rename(ctx context.Context, from, to *place) error {
 		// The old name led to something else by now: that was not to be renamed.
 		return errors.Join(proto.ENOENT, f.crdirent(undo, from.dir(), from.name, had), f.unname(undo, to, h, before))
 	}
+	if from.typ == proto.TypeDirectory && from.dir() != to.dir() && !f.connected(undo, path, h) {
+		err := f.crdirent(undo, from.dir(), from.name, h)
+		if err == nil {
+			err = f.unname(undo, to, h, before)
+		}
+		return errors.Join(proto.EBUSY, err)
+	}
 	from.node.touched()
 	if before == 0 || before == h {
 		return nil
 	}
 	return f.replaced(undo, from, to, before)
+}
+
+// connected reports whether a path still leads to a directory that was moved there. If others moved a directory above
+// it at the same time, into this one perhaps, it may not, and both may be cut off from the root. Of
+// those that cut each other off, the one that removes its old name last sees that here, whoever else does, and
+// takes it back; so none stays cut off.
+func (f *FS) connected(ctx context.Context, path string, h proto.Handle) bool {
+	f.names.clear()
+	p, err := f.walk(ctx, path, noFollow)
+	if err != nil {
+		return false
+	}
+	defer p.release()
+	return p.node != nil && p.node.handle == h
 }
 
 // unname takes a new entry away again, or lets it lead to what it did before.
