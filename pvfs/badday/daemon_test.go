@@ -134,6 +134,9 @@ func (d *daemon) start() {
 	out, err := cmd.StderrPipe()
 	require.NoError(d.t, err)
 	require.NoError(d.t, cmd.Start())
+	d.mu.Lock()
+	d.said.Reset()
+	d.mu.Unlock()
 	d.cmd, d.ready, d.ended = cmd, make(chan struct{}), make(chan struct{})
 	go d.listen(bufio.NewReader(out), d.ready, d.ended)
 }

@@ -226,10 +226,12 @@ func mutated(t *testing.T, count int, trusted []string) {
 		cfg.RPC.FlowTimeout = 20 * time.Millisecond // clients that stop are many here
 		cfg.Trusted = trusted
 	}})
+	k.ctx = t.Context() // a million requests take as long as they take
 	seeds := seedsOf(k)
 	flood(t, k, seeds, 1, count/10)
 	before := used(t, usage{goroutines: math.MaxInt, descriptors: math.MaxInt})
 	sane := newClient(t, k.c)
+	sane.ctx = k.ctx
 	stop, slowest := make(chan struct{}), make(chan time.Duration, 1)
 	if trusted != nil {
 		go sane.works(stop, slowest)
@@ -331,7 +333,7 @@ func (r *rudeClient) send(b []byte) (err error) {
 	case *proto.IOResp:
 		return r.close()
 	case *proto.SetParamResp: // it may be in admin mode now
-		normal := proto.AppendRequest(nil, nil, &proto.SetParamReq{FS: k.c.FS.ID, Param: proto.ParamMode, Value: 1})
+		normal := proto.AppendRequest(nil, &k.root, &proto.SetParamReq{FS: k.c.FS.ID, Param: proto.ParamMode, Value: 1})
 		r.tag++
 		_, err = r.ctx.Call(k.ctx, to, 0, r.tag, normal, r.buf[:])
 	}

@@ -329,6 +329,50 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// TestDiskFullOfNames: removing names makes room for names, although the database's file does not get smaller.
+func TestDiskFullOfNames(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=10m"); err != nil {
+		t.Skipf("no small file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	s, err := Open(filepath.Join(dir, "s"), with(func(*Options) {}))
+	require.NoError(t, err)
+	require.NoError(t, s.Update(func(tx *Tx) error {
+		return tx.Insert(crashDir, Object{Attr: proto.Attr{Type: proto.TypeDirdata}})
+	}))
+	const batch = 500
+	change := func(i int, f func(tx *Tx, name string, h proto.Handle) error) error {
+		return s.Update(func(tx *Tx) error {
+			for j := i * batch; j < (i+1)*batch; j++ {
+				if err := f(tx, fmt.Sprintf("%0200d", j), proto.Handle(j+1)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	link := func(tx *Tx, name string, h proto.Handle) error { return tx.Link(crashDir, name, h) }
+	made := 0
+	for err = error(nil); err == nil; made++ {
+		require.Less(t, made, 1000)
+		err = change(made, link)
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	made--
+	for i := range made {
+		require.NoError(t, change(i, func(tx *Tx, name string, _ proto.Handle) error { _, err := tx.Unlink(crashDir, name); return err }))
+	}
+	available, _, err := s.Space()
+	require.NoError(t, err)
+	require.Less(t, available, int64(2*reserveBytes), "the disk is as full as it was")
+	for i := range made / 4 {
+		require.NoError(t, change(i, link))
+	}
+	requireClean(t, s)
+	require.NoError(t, s.Close())
+}
+
 func BenchmarkStore(b *testing.B) {
 	for _, durable := range []bool{true, false} {
 		for _, clients := range []int{1, 16} {

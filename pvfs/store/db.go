@@ -41,7 +41,7 @@ func openDB(path string, readOnly bool, maxSize int) (db *bolt.DB, err error) {
 	err = guard("open "+path, func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
 			Timeout: lockPatience, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
-			InitialMmapSize: mapAhead, NoStatistics: true, MaxSize: maxSize,
+			InitialMmapSize: mapAhead, MaxSize: maxSize,
 		})
 		return err
 	})

@@ -44,3 +44,9 @@ func (r *reserve) use() bool {
 	r.held = false
 	return was && os.Truncate(r.path, 0) == nil
 }
+
+// mayFill reports whether something new may be made: there is room on the disk, or in the database, whose file
+// does not get smaller when things are removed.
+func (s *Store) mayFill() bool {
+	return s.reserve.fill() || s.db.Stats().FreePageN*s.db.Info().PageSize >= reserveBytes
+}

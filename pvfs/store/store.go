@@ -78,6 +78,7 @@ type Store struct {
 	state            atomic.Pointer[state] // as committed
 	noSyncMeta       atomic.Bool
 	syncData         atomic.Bool
+	told             atomic.Bool // damage was logged
 	unsynced         atomic.Bool // there are commits that may not be on the disk
 	updates, commits atomic.Uint64
 	syncMu           sync.Mutex // held while the database is synced

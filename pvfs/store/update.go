@@ -142,7 +142,7 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	}
 	id := tx.ID()
 	t := &Tx{s: s, tx: tx, w: &batch{
-		state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock(), full: !s.reserve.fill(),
+		state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock(), full: !s.mayFill(),
 	}}
 	changed := len(buried) > 0
 	succeeded := uint64(0)
@@ -210,8 +210,9 @@ func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
 	}
 }
 
+// noteBroken logs the first damage that was met, of many perhaps.
 func (s *Store) noteBroken(err error) {
-	if broken := (*brokenError)(nil); errors.As(err, &broken) {
+	if broken := (*brokenError)(nil); errors.As(err, &broken) && !s.told.Swap(true) {
 		s.log.Error("store: damaged", "err", broken, "where", broken.where)
 	}
 }

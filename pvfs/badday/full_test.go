@@ -1,0 +1,140 @@
+package badday_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+)
+
+// smallDisk mounts a file system of a few megabytes on a folder, until the test ends.
+func smallDisk(t *testing.T, dir, options string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	if err := syscall.Mount("none", dir, "tmpfs", 0, options); err != nil {
+		t.Skipf("no small file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+}
+
+// TestFullDisk fills the disk of both servers: with bytes, with names, with symlinks. Clients are told so, what was
+// there stays as it was, and once something is removed all goes on.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2 {
+		smallDisk(t, fmt.Sprintf("%s/server%d", dir, i), "size=8m")
+	}
+	c := pvfstest.Start(t, pvfstest.Options{Dir: dir})
+	f := mounted(t, c)
+	require.NoError(t, f.Mkdir(background, "/kept", 0o755))
+	kept := entry{kind: "file", number: 7, data: 200_000, size: 200_000}
+	require.NoError(t, write(f, "/kept/file", kept))
+
+	t.Run("bytes", func(t *testing.T) {
+		fills(t, f, "/kept/file", kept, func(name string) error {
+			return write(f, name, entry{kind: "file", number: 1, data: 500_000, size: 500_000})
+		})
+	})
+	t.Run("names", func(t *testing.T) {
+		ballast(t, f)
+		fills(t, f, "/kept/file", kept, func(name string) error { return write(f, name, entry{kind: "file"}) })
+		require.NoError(t, f.Remove(background, "/ballast"))
+	})
+	t.Run("symlinks", func(t *testing.T) {
+		ballast(t, f)
+		fills(t, f, "/kept/file", kept, func(name string) error { return f.Symlink(background, strings.Repeat("to/", 1000), name) })
+		require.NoError(t, f.Remove(background, "/ballast"))
+	})
+	for i := range c.Len() { // what is said of it is true
+		c.Stop(i)
+		c.Start(i)
+	}
+	holdsKept(t, f, "/kept/file", kept)
+	inOrder(t, c)
+}
+
+// ballast takes most of what room there is.
+func ballast(t *testing.T, f *client.FS) {
+	t.Helper()
+	space, err := f.StatFS(background)
+	require.NoError(t, err)
+	n := max(space.Available-(6<<20), 1) // each server needs some to begin with
+	require.NoError(t, write(f, "/ballast", entry{kind: "file", data: n, size: n}))
+}
+
+// fills makes things until there is no room, removes some of them, makes others, and removes all.
+func fills(t *testing.T, f *client.FS, keptName string, kept entry, create func(name string) error) {
+	t.Helper()
+	require.NoError(t, f.Mkdir(background, "/fill", 0o755))
+	made := 0
+	name := func(i int) string { return fmt.Sprintf("/fill/%0240d", i) }
+	full := func() {
+		t.Helper()
+		for ; ; made++ {
+			require.Less(t, made, 200_000, "the disk does not get full")
+			err := create(name(made))
+			if err == nil {
+				continue
+			}
+			require.ErrorIs(t, err, syscall.ENOSPC)
+			break
+		}
+	}
+	full()
+	require.NotZero(t, made)
+	holdsKept(t, f, keptName, kept)
+	_ = f.Remove(background, name(made)) // a file may be there whose bytes found no room
+	for i := range made {
+		if i%3 != 0 || i+3 > made {
+			require.NoError(t, f.Remove(background, name(i)), "removals need no room")
+		}
+	}
+	require.NoError(t, create("/fill/again"))
+	holdsKept(t, f, keptName, kept)
+	require.NoError(t, f.RemoveAll(background, "/fill"))
+}
+
+func holdsKept(t *testing.T, f *client.FS, name string, e entry) {
+	t.Helper()
+	data := make([]byte, e.size+1)
+	file, err := f.OpenFile(background, name, os.O_RDONLY, 0)
+	require.NoError(t, err)
+	n, _ := file.ReadAt(data, 0) // the end of the file
+	require.NoError(t, file.Close())
+	require.Equal(t, e.bytes(), data[:n])
+}
+
+// TestReadOnlyDisk has a store that nothing can be written to any more: bytes can be read, and changes are refused.
+func TestReadOnlyDisk(t *testing.T) {
+	dir := t.TempDir()
+	smallDisk(t, dir, "size=64m")
+	c := pvfstest.Start(t, pvfstest.Options{Dir: dir, Servers: 1})
+	f := mounted(t, c)
+	kept := entry{kind: "file", number: 7, data: 200_000, size: 200_000}
+	require.NoError(t, write(f, "/file", kept))
+	c.Stop(0)
+	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("cannot make it read only: %v", err)
+	}
+	out, err := command("check", "-dir", filepath.Join(dir, "server0")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	conf := filepath.Join(t.TempDir(), "fs.conf")
+	require.NoError(t, os.WriteFile(conf, []byte(c.FS.Text), 0o600))
+	out, err = command("serve", "-config", conf, "-dir", filepath.Join(dir, "server0")).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "read-only file system")
+	require.NoError(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
+	c.Start(0)
+	holdsKept(t, f, "/file", kept)
+	require.NoError(t, errors.Join(f.Mkdir(background, "/d", 0o755), f.Remove(background, "/d")))
+	inOrder(t, c)
+}
