@@ -126,6 +126,9 @@ func (n *node) truncate(request context.Context, h gofs.FileHandle, size uint64)
 	if size > 1<<63-1 {
 		return syscall.EFBIG
 	}
+	if e := n.beforeWrite(request, h); e != 0 {
+		return e
+	}
 	if f, ok := h.(*file); ok && f.write {
 		ctx, end := patient(request)
 		defer end()

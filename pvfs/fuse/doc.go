@@ -7,7 +7,7 @@
 //
 // The kernel keeps attributes and names for a second (see Options), and the bytes of files while
 // they are open; beyond that the client's times apply. Writes go to the servers at once. What another
-// client changed may be seen as late as both allow.
+// client changed may be seen as late as both allow, except by who opens a file: that asks.
 //
 // # Whose rights
 //
@@ -24,7 +24,7 @@
 //
 // # Where things are
 //
-// mount.go mounts and unmounts, device.go finds why that cannot be; caller.go says for whom a request is; node.go has what
-// all operations on names share, names.go, attrs.go, setattr.go and xattr.go are these operations, file.go open files, dir.go
-// open directories, errno.go errors.
+// mount.go mounts and unmounts, place.go looks where, device.go finds why that cannot be; caller.go says for whom a request
+// is; node.go has what all operations on names share, names.go, attrs.go, setattr.go and xattr.go are these operations,
+// setid.go what the kernel leaves to them; file.go has open files, dir.go open directories, errno.go errors.
 package fuse

@@ -64,6 +64,11 @@ func (n *node) Open(request context.Context, flags uint32) (gofs.FileHandle, uin
 		return nil, 0, e
 	}
 	defer end()
+	if flags&syscall.O_TRUNC != 0 {
+		if e := n.beforeWrite(request, nil); e != 0 {
+			return nil, 0, e
+		}
+	}
 	f, err := c.fs.OpenFresh(c, c.path, int(flags)&(openFlags|os.O_TRUNC))
 	switch e := errno(err); {
 	case e == syscall.ENOENT, e == 0 && uint64(f.Handle()) != n.StableAttr().Ino:
@@ -126,6 +131,9 @@ func (f *file) Read(request context.Context, dest []byte, off int64) (gofuse.Rea
 func (f *file) Write(request context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	ctx, end := patient(request)
 	defer end()
+	if e := f.n.beforeWrite(request, f); e != 0 {
+		return 0, e
+	}
 	f.dirty.Store(true)
 	defer f.n.change()
 	if !f.append {

@@ -48,8 +48,8 @@ const (
 	background = 64      // requests that the kernel makes ahead
 
 	// O_TRUNC comes with open; large direct reads and writes are divided into requests that run at a time; files
-	// that are appended to can be mapped.
-	capabilities = gofuse.CAP_ATOMIC_O_TRUNC | gofuse.CAP_ASYNC_DIO | gofuse.CAP_DIRECT_IO_ALLOW_MMAP
+	// that are appended to can be mapped; set-id bits are ours to take away.
+	capabilities = gofuse.CAP_ATOMIC_O_TRUNC | gofuse.CAP_ASYNC_DIO | gofuse.CAP_DIRECT_IO_ALLOW_MMAP | gofuse.CAP_HANDLE_KILLPRIV_V2
 )
 
 // A Mount is a directory where a file system is mounted.

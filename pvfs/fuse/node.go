@@ -18,6 +18,7 @@ type node struct {
 	gofs.Inode
 	m       *Mount
 	changed atomic.Int64       // the mount's count of changes at the last one of this object
+	setID   atomic.Bool        // it may have set-id bits
 	told    atomic.Value       // with a version: of the attributes that the kernel got last
 	open    map[*file]struct{} // the mount's
 }
@@ -30,6 +31,7 @@ type version struct{ size, mtime, ctime int64 }
 
 // tell notes what the kernel gets of the object, and reports whether that is something else than before.
 func (n *node) tell(info *client.Info) bool {
+	n.setID.Store(hasIDs(info))
 	now := version{info.Size(), info.Attr.MTime, info.Attr.CTime}
 	return n.told.Swap(now) != now
 }

@@ -86,6 +86,11 @@ func (n *node) set(request context.Context, h gofs.FileHandle, in *gofuse.SetAtt
 		if err := t.chown(uid, gid); err != nil {
 			return errno(err)
 		}
+		if n.setID.Load() {
+			if e := t.dropIDs(n); e != 0 {
+				return e
+			}
+		}
 	}
 	if mode, ok := in.GetMode(); ok {
 		if e := n.chmod(t, mode); e != 0 {
