@@ -29,8 +29,8 @@ func (s *Server) initAdmin() error {
 	return nil
 }
 
-// manageOps are the management operations. Those that change something ask for a trusted
-// network.
+// manageOps are the management operations. But for the harmless ones they ask for a trusted network, and those that
+// change something for a capability of the administrator.
 var manageOps = map[proto.Op]*operation{
 	proto.OpNoop:             reads(on((*Server).noop)),
 	proto.OpSetParam:         {manages: true, run: on((*Server).setParam)},
@@ -38,8 +38,8 @@ var manageOps = map[proto.Op]*operation{
 	proto.OpEventMon:         reads(refuse),
 	proto.OpIterateHandles:   reads(trusted(on((*Server).iterateHandles))),
 	proto.OpDspaceInfo:       reads(trusted(on((*Server).dspaceInfo))),
-	proto.OpRemoveObject:     {manages: true, changes: always, run: trusted(on((*Server).removeObject))},
-	proto.OpRemoveDirent:     {manages: true, changes: always, run: trusted(on((*Server).removeDirent))},
+	proto.OpRemoveObject:     {manages: true, changes: always, run: administrators(on((*Server).removeObject))},
+	proto.OpRemoveDirent:     {manages: true, changes: always, run: administrators(on((*Server).removeDirent))},
 	proto.OpGetDirdataHandle: reads(on((*Server).getDirdataHandle)),
 	proto.OpGetUID:           reads(trusted(on((*Server).getUID))),
 	proto.OpMirror:           reads(refuse),
@@ -57,6 +57,16 @@ func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *q
 		}
 		return run(s, q)
 	}
+}
+
+// administrators lets an operation be used by those alone who may everything.
+func administrators(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
+	return trusted(func(s *Server, q *query) (proto.Response, error) {
+		if !q.administrator() {
+			return nil, proto.EACCES
+		}
+		return run(s, q)
+	})
 }
 
 // mayManage checks that the query comes from a trusted network, another server or the process

@@ -15,7 +15,7 @@ import (
 
 func (k *kit) setParam(srv int, p proto.Param, value uint64) proto.Status {
 	k.t.Helper()
-	return k.status(srv, nil, &proto.SetParamReq{FS: k.c.FS.ID, Param: p, Value: value})
+	return k.status(srv, &k.root, &proto.SetParamReq{FS: k.c.FS.ID, Param: p, Value: value})
 }
 
 func TestSetParam(t *testing.T) {
@@ -86,6 +86,33 @@ func TestUntrusted(t *testing.T) {
 	require.Equal(t, proto.OK, k.setParam(0, proto.ParamRootHandle, uint64(k.c.FS.Root)))
 	require.Equal(t, proto.OK, k.status(0, nil, &proto.NoopReq{}))
 	k.create(1, 2, stripe.Default(proto.DistStripe)) // the servers trust each other
+}
+
+// TestOnlyAdministratorsManage: what changes something takes more than a connection.
+func TestOnlyAdministratorsManage(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
+	alice, bob := root(t, c), newUser(t, c, 5, 5)
+	d, err := alice.mkdir(c.FS.Root, "d", 0o777)
+	require.NoError(t, err)
+	f, err := bob.create(d, "f", 0o644)
+	require.NoError(t, err)
+	a, err := bob.attr(d, proto.AttrMetafile)
+	require.NoError(t, err)
+	id, shown := c.FS.ID, []*proto.Header{nil, bob.header(d), bob.header(f)}
+	for _, req := range []proto.Request{
+		&proto.SetParamReq{FS: id, Param: proto.ParamMode, Value: 1},
+		&proto.SetParamReq{FS: id, Param: proto.ParamSyncMeta, Value: 1},
+		&proto.SetParamReq{FS: id, Param: proto.ParamNoTimeouts, Value: 1},
+		&proto.RemoveObjectReq{FS: id, Handle: f},
+		&proto.RemoveDirentReq{FS: id, Dirdata: a.DistDir.Dirdata[0], Name: "f"},
+	} {
+		for _, h := range shown {
+			_, err := bob.do(0, h, req)
+			require.Equal(t, proto.EACCES, err, "%s", req)
+		}
+		_, err := alice.do(0, alice.header(c.FS.Root), req)
+		require.NoError(t, err, "%s", req)
+	}
 }
 
 func TestPerfMon(t *testing.T) {
@@ -170,9 +197,9 @@ func TestDspaceInfo(t *testing.T) {
 	require.Equal(t, dirdata, dir.Handle)
 	require.Equal(t, proto.ENOTDIR, k.status(0, nil, &proto.GetDirdataHandleReq{FS: k.c.FS.ID, Handle: f.handle}))
 	require.Equal(t, proto.ENOENT, k.status(0, nil, &proto.GetDirdataHandleReq{FS: k.c.FS.ID, Handle: 99}))
-	require.Equal(t, proto.ENOENT, k.status(0, nil, &proto.RemoveDirentReq{FS: k.c.FS.ID, Dirdata: dirdata, Name: "nothing"}))
-	require.Equal(t, proto.ENOENT, k.status(0, nil, &proto.RemoveObjectReq{FS: k.c.FS.ID, Handle: 99}))
-	require.Equal(t, proto.OK, k.status(0, nil, &proto.RemoveObjectReq{FS: k.c.FS.ID, Handle: f.handle}))
+	require.Equal(t, proto.ENOENT, k.status(0, &k.root, &proto.RemoveDirentReq{FS: k.c.FS.ID, Dirdata: dirdata, Name: "nothing"}))
+	require.Equal(t, proto.ENOENT, k.status(0, &k.root, &proto.RemoveObjectReq{FS: k.c.FS.ID, Handle: 99}))
+	require.Equal(t, proto.OK, k.status(0, &k.root, &proto.RemoveObjectReq{FS: k.c.FS.ID, Handle: f.handle}))
 }
 
 func TestRefused(t *testing.T) {

@@ -29,6 +29,9 @@ func (s *Server) setParam(q *query, req *proto.SetParamReq) (*proto.SetParamResp
 	if err := s.mayManage(q); err != nil {
 		return nil, err
 	}
+	if !q.administrator() {
+		return nil, proto.EACCES
+	}
 	if req.Type == paramText && req.Param != proto.ParamDebug {
 		return nil, proto.EINVAL
 	}
