@@ -65,13 +65,13 @@ func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err er
 	if at := ep.Addresses(); !opt.quiet && len(at) > 0 && at[0] != address {
 		fmt.Fprintf(a.Err, "receiving at %s\n", at[0]) // with the port that the kernel chose, for instance
 	}
-	bar := a.newProgress("receiving", opt.quiet)
+	bar := program.NewProgress(a.Err, "receiving", a.Terminal && !opt.quiet)
 	start := time.Now()
 	sum, err := stream.Receive(ctx, ep, stream.RecvOptions{
-		Started:  func(_ string, total int64) { start = time.Now(); bar.begin(total) },
-		Progress: bar.set,
+		Started:  func(_ string, total int64) { start = time.Now(); bar.Begin(total) },
+		Progress: bar.Set,
 	}, out)
-	bar.end()
+	bar.End()
 	if err != nil {
 		return fmt.Errorf("recv: %w", err)
 	}
@@ -119,4 +119,9 @@ func finishFile(f *os.File, name string, err error) error {
 		_ = os.Remove(f.Name())
 	}
 	return err
+}
+
+// summary is the line that ends a successful transfer.
+func summary(verb string, bytes int64, sum [32]byte, took time.Duration) string {
+	return fmt.Sprintf("%s %s, sha256 %x", verb, program.Rate(bytes, took), sum)
 }

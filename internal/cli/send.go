@@ -73,14 +73,14 @@ func (a *App) send(ctx context.Context, address, file string, opt sendOptions) (
 		return err
 	}
 	defer closeEndpoint(ep, &err)
-	bar := a.newProgress("sending", opt.quiet)
+	bar := program.NewProgress(a.Err, "sending", a.Terminal && !opt.quiet)
 	start := time.Now()
 	sum, err := stream.Send(ctx, ep, stream.SendOptions{
 		Address: address, Wait: opt.wait, Total: total, Block: block,
-		Started:  func() { start = time.Now(); bar.begin(total) },
-		Progress: bar.set,
+		Started:  func() { start = time.Now(); bar.Begin(total) },
+		Progress: bar.Set,
 	}, in)
-	bar.end()
+	bar.End()
 	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}

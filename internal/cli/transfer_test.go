@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -133,25 +132,4 @@ func TestExitCodes(t *testing.T) {
 			assert.Equal(t, want, ExitCode(wrapped(err)), err)
 		}
 	}
-}
-
-func TestProgressOnlyOnATerminal(t *testing.T) {
-	var out bytes.Buffer
-	assert.Nil(t, (&App{Err: &out}).newProgress("x", false))
-	assert.Nil(t, (&App{Err: &out, Terminal: true}).newProgress("x", true))
-	var none *progress
-	none.begin(1)
-	none.set(1)
-	none.end()
-
-	p := (&App{Err: &out, Terminal: true}).newProgress("sending", false)
-	p.begin(1000)
-	p.set(10)
-	assert.Empty(t, out.String(), "a short transfer shows nothing")
-	p.start = p.start.Add(-2 * progressAfter)
-	require.Eventually(t, func() bool { // the bar draws only so often
-		p.set(500)
-		return strings.Contains(out.String(), "sending")
-	}, waitMax, 10*time.Millisecond)
-	p.end()
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -116,4 +118,31 @@ func TestInterruptible(t *testing.T) {
 	require.NoError(t, self.Signal(syscall.SIGTERM))
 	<-ctx.Done()
 	assert.ErrorIs(t, ctx.Err(), context.Canceled)
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	none := NewProgress(&out, "x", false)
+	assert.Nil(t, none)
+	none.Begin(1)
+	none.Set(1)
+	none.Add(1)
+	none.End()
+
+	p := NewProgress(&out, "sending", true)
+	p.Set(5) // nothing is known yet
+	p.Begin(1000).Set(10)
+	p.Add(10)
+	assert.Empty(t, out.String(), "a short transfer shows nothing")
+	p.start = p.start.Add(-2 * progressAfter)
+	require.Eventually(t, func() bool { // the bar draws only so often
+		p.Set(500)
+		return strings.Contains(out.String(), "sending")
+	}, time.Minute, 10*time.Millisecond)
+	p.End()
+}
+
+func TestRate(t *testing.T) {
+	assert.Equal(t, "3000000 bytes in 1.5s (2 MB/s)", Rate(3_000_000, 1500*time.Millisecond))
+	assert.Contains(t, Rate(0, 0), "0 bytes in 0s (0 MB/s)")
 }

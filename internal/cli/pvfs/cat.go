@@ -98,9 +98,9 @@ func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 		return about(fsys, p, err)
 	}
 	start := time.Now()
-	bar := a.newProgress("writing", -1, opt.quiet)
+	bar := program.NewProgress(a.Err, "writing", a.Terminal && !opt.quiet).Begin(-1)
 	n, err := fill(ctx, f, a.In, opt.append, bar)
-	bar.end()
+	bar.End()
 	if err == nil && opt.sync {
 		err = f.Sync()
 	}
@@ -108,13 +108,13 @@ func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 		return about(fsys, p, err)
 	}
 	if !opt.quiet && a.Terminal {
-		fmt.Fprintln(a.Err, "wrote "+rate(n, time.Since(start)))
+		fmt.Fprintln(a.Err, "wrote "+program.Rate(n, time.Since(start)))
 	}
 	return nil
 }
 
 // fill writes what can be read to a file. A block is written while the next is read.
-func fill(ctx context.Context, f file, in io.Reader, behind bool, bar *progress) (total int64, err error) {
+func fill(ctx context.Context, f file, in io.Reader, behind bool, bar *program.Progress) (total int64, err error) {
 	var off int64
 	if behind {
 		info, err := f.Stat()
@@ -146,7 +146,7 @@ func fill(ctx context.Context, f file, in io.Reader, behind bool, bar *progress)
 		}()
 		off += int64(n)
 		total += int64(n)
-		bar.add(n)
+		bar.Add(n)
 		if readErr != nil {
 			if err = <-written; err == nil && !errors.Is(readErr, io.ErrUnexpectedEOF) {
 				err = readErr

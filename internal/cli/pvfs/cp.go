@@ -57,7 +57,7 @@ type copier struct {
 	jobs  []copyJob
 	dirs  []copyJob // that were made, the outer ones first
 	bytes int64
-	bar   *progress
+	bar   *program.Progress
 
 	copied, files atomic.Int64
 	sum           [32]byte // of the file if it is only one
@@ -97,9 +97,9 @@ func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOpt
 		}
 	}
 	start := time.Now()
-	c.bar = a.newProgress("copying", c.bytes, opt.quiet)
+	c.bar = program.NewProgress(a.Err, "copying", a.Terminal && !opt.quiet).Begin(c.bytes)
 	err = c.run(ctx)
-	c.bar.end()
+	c.bar.End()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (a *App) copied(c *copier, took time.Duration) error {
 	if c.opt.quiet {
 		return nil
 	}
-	text := fmt.Sprintf("copied %d files, %s", c.files.Load(), rate(c.copied.Load(), took))
+	text := fmt.Sprintf("copied %d files, %s", c.files.Load(), program.Rate(c.copied.Load(), took))
 	switch {
 	case c.opt.verify && len(c.jobs) == 1:
 		text += fmt.Sprintf(", verified: sha256 %x", c.sum)
@@ -265,7 +265,7 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 	if err != nil {
 		return j.to.about(j.dst, err)
 	}
-	n, err := copyBytes(ctx, out, in, j.info.Size(), c.bar.add)
+	n, err := copyBytes(ctx, out, in, j.info.Size(), c.bar.Add)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("copy %s to %s: %w", j.src.given, j.dst.given, err)
 	}
