@@ -66,7 +66,11 @@ func (s *Store) Check(repair bool) ([]Problem, error) {
 		c.names(tEntries, "entry")
 		c.names(tXattrs, "extended attribute")
 		c.rest()
-		c.counts(s.state.Load())
+		is, err := parseState(t.table(tStore).Get(stateKey)) // of this moment, others may go on
+		if err != nil {
+			is = *s.state.Load()
+		}
+		c.counts(&is)
 		return nil
 	})
 	if err == nil {
