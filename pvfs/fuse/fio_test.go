@@ -10,7 +10,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // needFIO is the program fio; the test skips where there is none.
@@ -46,24 +45,21 @@ var workloads = []workload{
 	{"several in one file", []string{"--rw=randrw", "--ioengine=psync", "--bs=20k", "--filename=shared", "--size=2m", "--offset_increment=2m", "--numjobs=3"}, false},
 }
 
-// TestFIO runs fio with verification, over each method.
+// TestFIO runs fio with verification.
 func TestFIO(t *testing.T) {
 	program := needFIO(t)
-	for _, method := range []string{pvfstest.TCP, pvfstest.ViaShm} {
-		t.Run(method, func(t *testing.T) {
-			b := start(t, setup{cluster: pvfstest.Options{Method: method, Servers: 3}})
-			other := b.again(t, client.Options{}, fuse.Options{AllowOther: os.Geteuid() == 0})
-			for _, w := range workloads {
-				t.Run(w.name, func(t *testing.T) {
-					runFIO(t, program, b.work, w.args)
-					if w.later {
-						runFIO(t, program, other.work, append([]string{"--verify_only"}, w.args...))
-					}
-					clear(t, b.work)
-				})
-			}
-		})
-	}
+	onServers(t, func(t *testing.T, b *bench) {
+		other := b.again(t, client.Options{}, fuse.Options{AllowOther: os.Geteuid() == 0})
+		for _, w := range workloads {
+			t.Run(w.name, func(t *testing.T) {
+				runFIO(t, program, b.work, w.args)
+				if w.later {
+					runFIO(t, program, other.work, append([]string{"--verify_only"}, w.args...))
+				}
+				removeFiles(t, b.work)
+			})
+		}
+	})
 }
 
 func runFIO(t *testing.T, program, dir string, args []string) {
@@ -80,8 +76,8 @@ func runFIO(t *testing.T, program, dir string, args []string) {
 	require.NoError(t, err, "fio %q: %s", args, out)
 }
 
-// clear removes the files in a directory.
-func clear(t *testing.T, dir string) {
+// removeFiles removes the files in a directory.
+func removeFiles(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)

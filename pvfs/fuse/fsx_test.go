@@ -18,7 +18,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 var fsxSteps = flag.Int("fsx.steps", 250, "how many operations a process of TestFsx does")
@@ -28,22 +27,19 @@ const fsxAtOnce = 3
 // TestFsx runs random reads, writes, truncations, maps and more in processes of their own, one for each seed, some at a
 // time. Another client then finds the bytes that the processes expect.
 func TestFsx(t *testing.T) {
-	for _, method := range []string{pvfstest.TCP, pvfstest.ViaShm} {
-		t.Run(method, func(t *testing.T) {
-			b := start(t, setup{cluster: pvfstest.Options{Method: method, Servers: 3}})
-			other := b.client(t, client.Options{})
-			turn := make(chan struct{}, fsxAtOnce)
-			var all sync.WaitGroup
-			for _, seed := range sim.Seeds(t) {
-				turn <- struct{}{}
-				all.Go(func() {
-					defer func() { <-turn }()
-					b.fsx(t, other, seed)
-				})
-			}
-			all.Wait()
-		})
-	}
+	onServers(t, func(t *testing.T, b *bench) {
+		other := b.client(t, client.Options{})
+		turn := make(chan struct{}, fsxAtOnce)
+		var all sync.WaitGroup
+		for _, seed := range sim.Seeds(t) {
+			turn <- struct{}{}
+			all.Go(func() {
+				defer func() { <-turn }()
+				b.fsx(t, other, seed)
+			})
+		}
+		all.Wait()
+	})
 }
 
 // fsx is the run of one seed.

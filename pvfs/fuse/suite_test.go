@@ -4,9 +4,11 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
@@ -42,12 +44,27 @@ func subject(b *bench) *fstest.Subject {
 	return s
 }
 
-// onStock is a subject on servers of OrangeFS itself. The test skips where there are none.
-func onStock(t *testing.T) *fstest.Subject {
+// startStock is start with so many servers of OrangeFS itself. The test skips where there are none.
+func startStock(t *testing.T, servers int) *bench {
 	needFUSE(t)
-	b := &bench{source: stock.Start(t, stock.Options{}).Source()}
+	b := &bench{source: stock.Start(t, stock.Options{Servers: servers}).Source()}
 	b.on(t, setup{})
-	s := subject(b)
+	return b
+}
+
+// onServers runs a test on three servers of ours over each method, and on stock ones.
+func onServers(t *testing.T, do func(t *testing.T, b *bench)) {
+	for _, method := range []string{pvfstest.TCP, pvfstest.ViaShm} {
+		t.Run(method, func(t *testing.T) {
+			do(t, start(t, setup{cluster: pvfstest.Options{Method: method, Servers: 3}}))
+		})
+	}
+	t.Run("stock", func(t *testing.T) { do(t, startStock(t, 3)) })
+}
+
+// onStock is a subject on stock servers.
+func onStock(t *testing.T) *fstest.Subject {
+	s := subject(startStock(t, 2))
 	s.Lacks[fstest.LongTargets] = "see docs/orangefs.md"
 	return s
 }
@@ -65,6 +82,20 @@ func TestRandom(t *testing.T) {
 		s.Seeds = sim.Seeds(t)
 		fstest.Random(t, func(fstest.T) *fstest.Subject { return s })
 	})
+}
+
+// TestRandomWithRestarts compares with the model while servers end and start again.
+func TestRandomWithRestarts(t *testing.T) {
+	b := start(t, setup{cluster: pvfstest.Options{Method: pvfstest.TCP}, client: client.Options{RetryDelay: 10 * time.Millisecond}})
+	s := subject(b)
+	s.Seeds = sim.SeedsAtMost(t, 50)
+	turn := 0
+	s.Disturb = func(fstest.T) {
+		b.cluster.Stop(turn % b.cluster.Len())
+		b.cluster.Start(turn % b.cluster.Len())
+		turn++
+	}
+	fstest.Random(t, func(fstest.T) *fstest.Subject { return s })
 }
 
 // TestStockBehaviour is TestBehaviour against stock servers.
