@@ -26,8 +26,8 @@ type Endpoint struct {
 	addrMu sync.RWMutex
 	addrs  map[string]Addr // what Lookup found, by the text it was given
 
-	handlers [256]atomic.Pointer[func(Message)]      // by class
-	quick    [256]atomic.Pointer[func(Message) bool] // of HandleQuick
+	handlers [256]atomic.Pointer[func(Message)] // by class
+	quick    [256]atomic.Pointer[QuickHandler]  // of HandleQuick
 	queue    unexpectedQueue
 
 	monitor  monitor

@@ -27,6 +27,7 @@ type fake struct {
 
 	poll     func(*fake) bool             // called by Poll
 	post     func(*fake, *bmi.Op)         // called by PostSend; nil: keep
+	now      func(head, body []byte) bool // called by SendNow; nil: false
 	next     func() (time.Duration, bool) // NextDeadline
 	cancel   func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
 	refuses  bool                         // Arm always says that something is there
@@ -99,6 +100,12 @@ func (f *fake) PostSend(op *bmi.Op) {
 		return
 	}
 	f.posted = append(f.posted, op)
+}
+
+// SendNow implements bmi.QuickSender.
+func (f *fake) SendNow(to bmi.Peer, _ bmi.Class, _ bmi.Tag, head, body []byte) bool {
+	f.must(to == bmi.Peer(fakePeer{}), "SendNow to another peer")
+	return f.now != nil && f.now(head, body)
 }
 
 func (f *fake) PostRecv(op *bmi.Op) {

@@ -24,10 +24,11 @@ type instance struct {
 	watch     *watcher    // nil if Config.Manual
 
 	// Guarded by the engine lock.
-	lanes    []*lane // by Context.index; nil where the context posted nothing yet
-	closing  bool    // Close began: nothing is posted any more
-	dead     bool    // Close ended: the method is not called any more
-	handlers int     // handlers running now with the engine lock released
+	lanes    []*lane       // by Context.index; nil where the context posted nothing yet
+	closing  bool          // Close began: nothing is posted any more
+	dead     bool          // Close ended: the method is not called any more
+	handlers int           // handlers running now with the engine lock released
+	begun    *QuickHandler // the one that is between Begin and End; nil: none
 	idle     sync.Cond
 	polls    uint64
 	calls    uint64 // of handlers
@@ -67,6 +68,9 @@ func (l *engineLock) lock() {
 // unlock releases the engine lock. A sleeper that would now oversleep a
 // deadline of the method is woken.
 func (in *instance) unlock() {
+	if in.begun != nil {
+		in.endQuickLocked() // what came within a post, or before a handler
+	}
 	if in.asleep && in.deadliner != nil && !in.dead {
 		at, ok := in.deadliner.NextDeadline()
 		if ok && (in.sleepUntil < 0 || at < in.sleepUntil) {
@@ -84,7 +88,31 @@ func (in *instance) pollLocked() bool {
 		return false
 	}
 	in.polls++
-	return in.method.Poll()
+	did := in.method.Poll()
+	if in.begun != nil {
+		in.endQuickLocked()
+	}
+	return did
+}
+
+// takeQuickLocked shows a message to a quick handler.
+func (in *instance) takeQuickLocked(h *QuickHandler, m Message) bool {
+	if in.begun != h {
+		if in.begun != nil {
+			in.endQuickLocked()
+		}
+		if !(*h).Begin() {
+			return false
+		}
+		in.begun = h
+	}
+	return (*h).Take(m)
+}
+
+func (in *instance) endQuickLocked() {
+	h := *in.begun
+	in.begun = nil
+	h.End()
 }
 
 // laneLocked is the lane of a context, or why it has none.
@@ -136,7 +164,7 @@ func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
 		}
 	}
 	m := Message{From: from, Class: class, Tag: tag, Data: data}
-	if quick := in.ep.quick[class].Load(); quick != nil && (*quick)(m) {
+	if quick := in.ep.quick[class].Load(); quick != nil && in.takeQuickLocked(quick, m) {
 		in.calls++
 		return true
 	}

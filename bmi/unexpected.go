@@ -106,17 +106,28 @@ func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 	return nil
 }
 
-// HandleQuick adds to the handler of a class a function that sees each message before it,
-// and deals with those that are no trouble: it returns true for these, and false for what it
-// leaves to the handler. It is called with the method's lock held, which saves some time,
+// A QuickHandler sees the messages of a class before its handler does, and deals with those
+// that are no trouble. It is called with the method's lock held, which saves some time,
 // and so must not wait for anybody, nor for a lock that is held by who calls the endpoint;
-// of the endpoint it may call Context.Notify alone. nil removes it.
-func (e *Endpoint) HandleQuick(class Class, fn func(Message) bool) {
-	if fn == nil {
+// of the endpoint it may call Context.Notify alone.
+type QuickHandler interface {
+	// Begin comes before one or several calls of Take by one caller. False leaves the
+	// message that is there to the handler.
+	Begin() bool
+	// Take deals with a message, or returns false to leave it to the handler.
+	Take(m Message) bool
+	// End comes after the last Take, before any handler is called and before the caller lets go
+	// of the method.
+	End()
+}
+
+// HandleQuick adds h to the handler of a class; nil removes what was added.
+func (e *Endpoint) HandleQuick(class Class, h QuickHandler) {
+	if h == nil {
 		e.quick[class].Store(nil)
 		return
 	}
-	e.quick[class].Store(&fn)
+	e.quick[class].Store(&h)
 }
 
 // handle gives one queued message to a handler. The lock is released meanwhile.

@@ -61,21 +61,21 @@ func (v *view) at(rank int) int {
 }
 
 func (v *view) Send(to int, b []byte) error {
-	return v.scope.Send(core.Standard, core.Buffer{Mem: b}, v.at(to), v.tag)
+	return v.scope.SendBytes(core.Standard, b, v.at(to), v.tag)
 }
 
 func (v *view) Recv(from int, b []byte) error {
-	st, err := v.scope.Recv(core.Buffer{Mem: b}, v.at(from), v.tag)
+	st, err := v.scope.RecvBytes(b, v.at(from), v.tag)
 	return v.exactly(st, err, len(b))
 }
 
 func (v *view) Exchange(to int, out []byte, from int, in []byte) error {
-	st, err := v.scope.Exchange(core.Buffer{Mem: out}, v.at(to), v.tag, core.Buffer{Mem: in}, v.at(from), v.tag)
+	st, err := v.scope.ExchangeBytes(out, v.at(to), in, v.at(from), v.tag)
 	return v.exactly(st, err, len(in))
 }
 
 func (v *view) Isend(to int, b []byte) (coll.Pending, error) {
-	r, err := v.scope.Isend(core.Standard, core.Buffer{Mem: b}, v.at(to), v.tag)
+	r, err := v.scope.IsendBytes(core.Standard, b, v.at(to), v.tag)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (v *view) Isend(to int, b []byte) (coll.Pending, error) {
 }
 
 func (v *view) Irecv(from int, b []byte) (coll.Pending, error) {
-	r, err := v.scope.Irecv(core.Buffer{Mem: b}, v.at(from), v.tag)
+	r, err := v.scope.IrecvBytes(b, v.at(from), v.tag)
 	if err != nil {
 		return nil, err
 	}

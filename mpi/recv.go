@@ -14,6 +14,9 @@ import (
 // datatype for T, or one that would receive some bytes twice), ErrProcFailed and
 // ErrProcFailedPending.
 func Recv[T any](c *Comm, xs []T, src, tag int) (Status, error) {
+	if isScalar[T]() && !c.hooked() {
+		return c.recvBytes(bytesOf(xs), src, tag)
+	}
 	b, err := bufferOf(xs)
 	if err != nil {
 		return emptyStatus, c.refuse("MPI_Recv", err)
@@ -24,6 +27,9 @@ func Recv[T any](c *Comm, xs []T, src, tag int) (Status, error) {
 // Irecv begins a Recv (MPI_Irecv; MPI-4.1, 3.7.2). xs is the library's until the request
 // ended.
 func Irecv[T any](c *Comm, xs []T, src, tag int) (Request, error) {
+	if isScalar[T]() && !c.hooked() {
+		return c.irecvBytes(bytesOf(xs), src, tag)
+	}
 	b, err := bufferOf(xs)
 	if err != nil {
 		return Request{}, c.refuse("MPI_Irecv", err)

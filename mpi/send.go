@@ -13,6 +13,9 @@ var (
 // tag is 0 to TagUB. Errors are of class ErrComm, ErrRank, ErrTag, ErrType (no datatype for
 // T), and ErrProcFailed.
 func Send[T any](c *Comm, xs []T, dst, tag int) error {
+	if isScalar[T]() && !c.hooked() {
+		return c.sendBytes(bytesOf(xs), dst, tag)
+	}
 	b, err := bufferOf(xs)
 	if err != nil {
 		return c.refuse("MPI_Send", err)
@@ -53,6 +56,9 @@ func Bsend[T any](c *Comm, xs []T, dst, tag int) error {
 // Isend begins a Send (MPI_Isend; MPI-4.1, 3.7.2). xs must not be changed until the request
 // ended.
 func Isend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
+	if isScalar[T]() && !c.hooked() {
+		return c.isendBytes(bytesOf(xs), dst, tag)
+	}
 	b, err := bufferOf(xs)
 	if err != nil {
 		return Request{}, c.refuse("MPI_Isend", err)

@@ -39,8 +39,8 @@ type Config struct {
 // An Engine is one process's place among others. Any goroutine may call its methods.
 //
 // One mutex guards all state, and is taken before any lock of bmi: by who posts, by the
-// handler of unexpected messages, and by who takes completions. arriveQuick alone is called with
-// a lock of bmi held, and so only tries to take it.
+// handler of unexpected messages, and by who takes completions. quickArrivals alone is called
+// with a lock of bmi held, and so only tries to take it.
 type Engine struct {
 	cfg  Config
 	ep   *bmi.Endpoint
@@ -121,7 +121,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := e.ep.Handle(class, e.arrive); err != nil {
 		return nil, errclass.Wrap(errclass.Other, err, "taking the endpoint's unexpected messages")
 	}
-	e.ep.HandleQuick(class, e.arriveQuick)
+	e.ep.HandleQuick(class, quickArrivals{e})
 	return e, nil
 }
 

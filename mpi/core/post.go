@@ -8,6 +8,9 @@ import (
 // Send sends and waits until buf is free again, and in mode Synchronous until a receive has
 // begun. The tag is 0 to TagMax, dst a rank or ProcNull.
 func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
+	if buf.Type == nil {
+		return s.SendBytes(mode, buf.Mem, dst, tag)
+	}
 	p, bits, err := s.checkSend(&buf, dst, tag)
 	if err != nil {
 		return err
@@ -20,7 +23,8 @@ func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
 	}
 	o := e.blocker()
 	o.prepare(opSend, s)
-	o.fillSend(mode, buf, p, bits)
+	o.fillSend(mode, p, bits)
+	o.fill(&buf)
 	e.start(o)
 	e.mu.Unlock()
 	_, err = o.outcome()
@@ -29,21 +33,27 @@ func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
 
 // Recv receives and waits. A message that is longer than buf ends with errclass.Truncate.
 func (s *Scope) Recv(buf Buffer, src, tag int) (Status, error) {
+	if buf.Type == nil {
+		return s.RecvBytes(buf.Mem, src, tag)
+	}
 	bits, mask, p, err := s.checkRecv(&buf, src, tag)
 	if err != nil {
 		return Status{}, err
 	}
-	return s.postRecv(buf, p, bits, mask).outcome()
+	e := s.e
+	e.mu.Lock()
+	o := s.recvLocked(&buf, p, bits, mask)
+	e.mu.Unlock()
+	return o.outcome()
 }
 
-// postRecv posts a receive that its caller waits for.
-func (s *Scope) postRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) *op {
+// recvLocked posts a receive that its caller waits for.
+func (s *Scope) recvLocked(buf *Buffer, p *Proc, bits, mask matchbits.Bits) *op {
 	o := s.e.blocker()
-	s.e.mu.Lock()
 	o.prepare(opRecv, s)
-	o.fillRecv(buf, p, bits, mask)
+	o.fillRecv(p, bits, mask)
+	o.fill(buf)
 	s.e.startRecv(o)
-	s.e.mu.Unlock()
 	return o
 }
 
@@ -62,10 +72,7 @@ func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag i
 	// A message that leaves at once goes first: the other side waits for it, and the
 	// receive is posted while it travels.
 	sent := s.sendPiece(to, Standard, &out, sendBits)
-	o := e.blocker()
-	o.prepare(opRecv, s)
-	o.fillRecv(in, from, bits, mask)
-	e.startRecv(o)
+	o := s.recvLocked(&in, from, bits, mask)
 	e.mu.Unlock()
 	if sent {
 		return o.outcome()
@@ -82,6 +89,9 @@ func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag i
 
 // Isend posts a send. buf is the engine's until the request has ended.
 func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
+	if buf.Type == nil {
+		return s.IsendBytes(mode, buf.Mem, dst, tag)
+	}
 	p, bits, err := s.checkSend(&buf, dst, tag)
 	if err != nil {
 		return Request{}, err
@@ -92,7 +102,9 @@ func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 	if s.sendPiece(p, mode, &buf, bits) {
 		o = e.sentOp()
 	} else {
-		o = s.newSend(mode, buf, p, bits)
+		o = e.acquire(opSend, s)
+		o.fillSend(mode, p, bits)
+		o.fill(&buf)
 		e.start(o)
 	}
 	r := Request{o, o.life}
@@ -102,12 +114,17 @@ func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 
 // Irecv posts a receive. buf is the engine's until the request has ended.
 func (s *Scope) Irecv(buf Buffer, src, tag int) (Request, error) {
+	if buf.Type == nil {
+		return s.IrecvBytes(buf.Mem, src, tag)
+	}
 	bits, mask, p, err := s.checkRecv(&buf, src, tag)
 	if err != nil {
 		return Request{}, err
 	}
 	s.e.mu.Lock()
-	o := s.newRecv(buf, p, bits, mask)
+	o := s.e.acquire(opRecv, s)
+	o.fillRecv(p, bits, mask)
+	o.fill(&buf)
 	s.e.startRecv(o)
 	r := Request{o, o.life}
 	s.e.mu.Unlock()
@@ -122,7 +139,8 @@ func (s *Scope) SendInit(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 	}
 	o := &op{e: s.e}
 	o.prepare(opSend, s)
-	o.fillSend(mode, buf, p, bits)
+	o.fillSend(mode, p, bits)
+	o.fill(&buf)
 	o.persistent = true
 	return Request{o, persistentLife}, nil
 }
@@ -135,21 +153,28 @@ func (s *Scope) RecvInit(buf Buffer, src, tag int) (Request, error) {
 	}
 	o := &op{e: s.e}
 	o.prepare(opRecv, s)
-	o.fillRecv(buf, p, bits, mask)
+	o.fillRecv(p, bits, mask)
+	o.fill(&buf)
 	o.persistent = true
 	return Request{o, persistentLife}, nil
 }
 
 func (s *Scope) checkSend(buf *Buffer, dst, tag int) (*Proc, matchbits.Bits, error) {
+	p, bits, err := s.checkTo(dst, tag)
+	if err == nil {
+		err = buf.check()
+	}
+	return p, bits, err
+}
+
+// checkTo is whom a message goes to, nil for ProcNull, and what it is matched by.
+func (s *Scope) checkTo(dst, tag int) (*Proc, matchbits.Bits, error) {
 	p, err := s.peer(dst)
 	if err != nil {
 		return nil, 0, err
 	}
 	if uint(tag) > TagMax {
 		return nil, 0, errTag(tag)
-	}
-	if err := buf.check(); err != nil {
-		return nil, 0, err
 	}
 	return p, matchbits.Bits(wire.MakeBits(uint16(s.id), uint32(s.rank), uint32(tag))), nil
 }
@@ -161,25 +186,19 @@ func (s *Scope) checkRecv(buf *Buffer, src, tag int) (bits, mask matchbits.Bits,
 	return bits, mask, p, err
 }
 
-// newSend makes an idle send; p is nil for ProcNull.
-func (s *Scope) newSend(mode Mode, buf Buffer, p *Proc, bits matchbits.Bits) *op {
-	o := s.e.acquire(opSend, s)
-	o.fillSend(mode, buf, p, bits)
-	return o
-}
+// fill gives an op its memory.
+func (o *op) fill(buf *Buffer) { o.buf, o.size = *buf, buf.size() }
 
-func (o *op) fillSend(mode Mode, buf Buffer, p *Proc, bits matchbits.Bits) {
-	o.mode, o.buf, o.size, o.bits = mode, buf, buf.size(), bits
+// fillBytes is fill of bytes. An op that is not in use has no Buffer.
+func (o *op) fillBytes(mem []byte) { o.buf.Mem, o.size = mem, len(mem) }
+
+// fillSend makes an idle op a send; p is nil for ProcNull.
+func (o *op) fillSend(mode Mode, p *Proc, bits matchbits.Bits) {
+	o.mode, o.bits = mode, bits
 	o.only, o.proc = p, p
 }
 
-func (s *Scope) newRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) *op {
-	o := s.e.acquire(opRecv, s)
-	o.fillRecv(buf, p, bits, mask)
-	return o
-}
-
-func (o *op) fillRecv(buf Buffer, p *Proc, bits, mask matchbits.Bits) {
-	o.buf, o.size, o.bits, o.mask = buf, buf.size(), bits, mask
+func (o *op) fillRecv(p *Proc, bits, mask matchbits.Bits) {
+	o.bits, o.mask = bits, mask
 	o.only, o.proc = p, p
 }

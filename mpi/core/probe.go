@@ -134,7 +134,9 @@ func (m *Message) Irecv(buf Buffer) (Request, error) {
 	if m.early == nil && !m.null {
 		return Request{}, errclass.New(errclass.Request, "the message was received already")
 	}
-	o := s.newRecv(buf, nil, 0, 0)
+	o := s.e.acquire(opRecv, s)
+	o.fillRecv(nil, 0, 0)
+	o.fill(&buf)
 	o.activate()
 	if m.null {
 		o.st = m.status

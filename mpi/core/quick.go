@@ -6,19 +6,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// arriveQuick is arrive for a whole message that leads to no packet: nearly all small ones.
-// It is called under a lock of bmi, and so must neither wait nor post; whatever is not as
-// usual it leaves to arrive, untouched.
-func (e *Engine) arriveQuick(m bmi.Message) bool {
-	if wire.Kind(m.Tag) != wire.KindEager || !e.mu.TryLock() {
-		return false
-	}
-	done := e.takeQuick(m)
-	e.mu.Unlock()
-	return done
+// quickArrivals is arrive for whole messages that lead to no packet: nearly all small ones
+// (bmi.QuickHandler). It is called under a lock of bmi, and so must neither wait nor post;
+// whatever is not as usual it leaves to arrive, untouched. The messages of one poll are taken
+// under one hold of Engine.mu.
+type quickArrivals struct{ e *Engine }
+
+func (q quickArrivals) Begin() bool { return q.e.mu.TryLock() }
+func (q quickArrivals) End()        { q.e.mu.Unlock() }
+
+func (q quickArrivals) Take(m bmi.Message) bool {
+	return wire.Kind(m.Tag) == wire.KindEager && q.e.takeQuick(&m)
 }
 
-func (e *Engine) takeQuick(m bmi.Message) bool {
+func (e *Engine) takeQuick(m *bmi.Message) bool {
 	l := e.recent
 	if l == nil || l.addr != m.From {
 		return false

@@ -3,6 +3,7 @@ package simnic
 import (
 	"math/rand/v2"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -29,7 +30,7 @@ func DefaultCaps() nic.Caps {
 // has reliable delivery.
 func RandomCaps(rng *rand.Rand) nic.Caps {
 	flip := func() bool { return rng.IntN(2) == 0 }
-	pick := func(of ...int) int { return of[rng.IntN(len(of))] }
+	pick := sim.Draw{Rand: rng}.Pick
 	return nic.Caps{
 		InlineBytesMax:   pick(0, 8, 32, nic.InlineMax),
 		MTUBytes:         pick(1024, 4096, 8192, 64<<10),

@@ -77,18 +77,13 @@ type Options struct {
 // RandomOptions draws NICs with every kind of delay and few hard faults, so that
 // what runs on them still comes to an end.
 func RandomOptions(rng *rand.Rand) Options {
-	upTo := func(d time.Duration) time.Duration {
-		if rng.IntN(3) == 0 {
-			return 0
-		}
-		return time.Duration(rng.Int64N(int64(d)))
-	}
+	draw := sim.Draw{Rand: rng}
 	return Options{
 		Caps:         RandomCaps(rng),
-		PostDelayMax: upTo(100 * time.Microsecond),
-		SendDelayMax: upTo(2 * time.Millisecond),
-		RecvDelayMax: upTo(200 * time.Microsecond),
-		RDMATimeMax:  upTo(200 * time.Microsecond),
+		PostDelayMax: draw.UpTo(100 * time.Microsecond),
+		SendDelayMax: draw.UpTo(2 * time.Millisecond),
+		RecvDelayMax: draw.UpTo(200 * time.Microsecond),
+		RDMATimeMax:  draw.UpTo(200 * time.Microsecond),
 		DoneNow:      rng.Float64() * 0.5,
 		Again:        rng.Float64() * 0.1,
 		ConnectLoss:  rng.Float64() * 0.3,

@@ -96,39 +96,27 @@ func clampMTU(bytes int) int { return min(max(bytes, dgram.PayloadMin), dgram.Pa
 // overflow and change of MTU, but one through which enough comes that a protocol
 // with retransmission gets on. Links have faults of their own (sim.RandomLink).
 func RandomOptions(rng *rand.Rand) Options {
-	pick := func(of ...int) int { return of[rng.IntN(len(of))] }
-	upTo := func(d time.Duration) time.Duration {
-		if rng.IntN(3) == 0 {
-			return 0
-		}
-		return time.Duration(rng.Int64N(int64(d)))
-	}
-	chance := func(max float64) float64 {
-		if rng.IntN(3) == 0 {
-			return 0
-		}
-		return rng.Float64() * max
-	}
+	draw := sim.Draw{Rand: rng}
 	o := Options{
-		MTUBytes:     pick(1200, 1452, 1472, 8972, dgram.PayloadMax),
-		Silent:       chance(1),
-		Up:           sim.Rate{BytesPerSecond: pick(0, 0, 10e6, 125e6, 1250e6)},
-		SendBytesMax: pick(4<<10, 64<<10, 208<<10, 1<<20),
-		Full:         chance(0.05),
-		FullMax:      upTo(time.Millisecond),
-		HoldMax:      upTo(100 * time.Microsecond),
-		Merge:        chance(0.9),
-		Short:        chance(0.3),
-		Scribble:     chance(0.3),
+		MTUBytes:     draw.Pick(1200, 1452, 1472, 8972, dgram.PayloadMax),
+		Silent:       draw.Chance(1),
+		Up:           sim.Rate{BytesPerSecond: draw.Pick(0, 0, 10e6, 125e6, 1250e6)},
+		SendBytesMax: draw.Pick(4<<10, 64<<10, 208<<10, 1<<20),
+		Full:         draw.Chance(0.05),
+		FullMax:      draw.UpTo(time.Millisecond),
+		HoldMax:      draw.UpTo(100 * time.Microsecond),
+		Merge:        draw.Chance(0.9),
+		Short:        draw.Chance(0.3),
+		Scribble:     draw.Chance(0.3),
 	}
 	// What has no room for a few packets lets nothing through.
 	few := 4 * (o.MTUBytes + 1024)
-	o.RecvBytesMax = max(few, pick(8<<10, 32<<10, 208<<10, 1<<20))
+	o.RecvBytesMax = max(few, draw.Pick(8<<10, 32<<10, 208<<10, 1<<20))
 	if rng.IntN(2) == 0 {
-		o.MTUChangeEvery = 5*time.Millisecond + upTo(100*time.Millisecond)
+		o.MTUChangeEvery = 5*time.Millisecond + draw.UpTo(100*time.Millisecond)
 	}
 	if rng.IntN(3) == 0 {
-		o.Down = sim.Rate{BytesPerSecond: pick(10e6, 125e6), QueueBytes: max(few, pick(16<<10, 64<<10, 256<<10))}
+		o.Down = sim.Rate{BytesPerSecond: draw.Pick(10e6, 125e6), QueueBytes: max(few, draw.Pick(16<<10, 64<<10, 256<<10))}
 	}
 	return o
 }
