@@ -22,7 +22,7 @@ import (
 func newStorm(t *testing.T, seed uint64, change func(*rand.Rand, *simstack.Options, *tcp.Options)) *storm {
 	rng := rand.New(rand.NewPCG(seed, 21))
 	opts, link := simstack.RandomOptions(rng), sim.RandomLink(rng)
-	pick := func(of ...int) int { return of[rng.IntN(len(of))] }
+	pick := sim.Draw{Rand: rng}.Pick
 	s := &storm{
 		T: t, rng: rng, messages: make(map[uint64]*simMessage),
 		met: make(map[simOrder][]simMet),

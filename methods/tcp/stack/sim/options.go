@@ -3,6 +3,8 @@ package simstack
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
 // Options describe the network. The zero value has large segments and buffers, no
@@ -98,31 +100,19 @@ func (o *Options) setDefaults() {
 // back-pressure. It has no fault that breaks a stream: those are for the test to
 // add, so that what runs over this comes to a good end.
 func RandomOptions(rng *rand.Rand) Options {
-	pick := func(of ...int) int { return of[rng.IntN(len(of))] }
-	upTo := func(d time.Duration) time.Duration {
-		if rng.IntN(3) == 0 {
-			return 0
-		}
-		return time.Duration(rng.Int64N(int64(d)))
-	}
-	chance := func(max float64) float64 {
-		if rng.IntN(3) == 0 {
-			return 0
-		}
-		return rng.Float64() * max
-	}
+	draw := sim.Draw{Rand: rng}
 	return Options{
-		SegmentBytesMax: pick(1, 3, 23, 25, 100, 1460, 9000, 64<<10),
-		SendBytesMax:    pick(1, 7, 24, 100, 4096, 64<<10, 1<<20),
-		RecvBytesMax:    pick(1, 7, 24, 100, 4096, 64<<10, 1<<20),
-		ShortMoves:      chance(0.5),
-		EventDelayMax:   upTo(100 * time.Microsecond),
-		Spurious:        chance(0.2),
-		SetupMax:        upTo(time.Millisecond),
-		AcceptDelayMax:  upTo(time.Millisecond),
-		Backlog:         pick(1, 3, 128),
-		ConnectLoss:     chance(0.3),
-		Exhausted:       chance(0.3),
-		LoseOnClose:     chance(0.5),
+		SegmentBytesMax: draw.Pick(1, 3, 23, 25, 100, 1460, 9000, 64<<10),
+		SendBytesMax:    draw.Pick(1, 7, 24, 100, 4096, 64<<10, 1<<20),
+		RecvBytesMax:    draw.Pick(1, 7, 24, 100, 4096, 64<<10, 1<<20),
+		ShortMoves:      draw.Chance(0.5),
+		EventDelayMax:   draw.UpTo(100 * time.Microsecond),
+		Spurious:        draw.Chance(0.2),
+		SetupMax:        draw.UpTo(time.Millisecond),
+		AcceptDelayMax:  draw.UpTo(time.Millisecond),
+		Backlog:         draw.Pick(1, 3, 128),
+		ConnectLoss:     draw.Chance(0.3),
+		Exhausted:       draw.Chance(0.3),
+		LoseOnClose:     draw.Chance(0.5),
 	}
 }
