@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
 	gofuse "github.com/hanwen/go-fuse/v2/fuse"
@@ -36,6 +37,7 @@ type dir struct {
 	given  bool                    // the last answer of Readdirent was an entry: it is in this answer of go-fuse, or begins it
 	ended  bool                    // there are none behind page
 	asked  int64                   // the mount's count of changes when page was asked for
+	at     time.Time               // when that was
 	byName map[string]*client.Info // those of page that the kernel has not looked up yet
 }
 
@@ -102,7 +104,7 @@ func (d *dir) reachLocked(request context.Context, at int) (bool, syscall.Errno)
 		if d.ended {
 			return false, 0
 		}
-		asked := d.n.m.changes.Load()
+		asked, at := d.n.m.changes.Load(), time.Now()
 		infos, err := d.f.ReadDirPlusCtx(ctx, pageMax)
 		switch e := errno(err); {
 		case err == io.EOF, e == syscall.ENOENT: // a directory that was removed is empty
@@ -112,7 +114,7 @@ func (d *dir) reachLocked(request context.Context, at int) (bool, syscall.Errno)
 			d.rewindLocked() // whoever tries again begins again
 			return false, e
 		}
-		d.asked = asked
+		d.asked, d.at = asked, at
 		d.first += len(d.page)
 		d.page, d.byName = infos, make(map[string]*client.Info, len(infos))
 		for _, info := range infos {
@@ -139,14 +141,15 @@ func (d *dir) rewindLocked() {
 	d.page, d.byName, d.first, d.ended = nil, nil, 0, false
 }
 
-// Lookup finds an entry that was just read. What was made or changed meanwhile is asked for.
+// Lookup finds an entry that was just read. What was made or changed meanwhile is asked for, and all if the program that
+// reads takes longer than attributes are kept.
 func (d *dir) Lookup(request context.Context, name string, out *gofuse.EntryOut) (*gofs.Inode, syscall.Errno) {
 	d.mu.Lock()
 	info, ok := d.byName[name]
 	delete(d.byName, name)
-	asked := d.asked
+	asked, age := d.asked, time.Since(d.at)
 	d.mu.Unlock()
-	if !ok || d.changed(name, asked) {
+	if keep := timeOr(d.n.m.opt.AttrTime); !ok || keep > 0 && age > keep || d.changed(name, asked) {
 		return d.n.Lookup(request, name, out)
 	}
 	return d.n.child(request, info, out), 0

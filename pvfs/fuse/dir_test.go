@@ -110,6 +110,30 @@ func TestChangedWhileListed(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// TestListedSlowly: what another client changes while a program takes its time is seen as it goes on.
+func TestListedSlowly(t *testing.T) {
+	const keep = 300 * time.Millisecond
+	off := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
+	b := start(t, setup{client: off, mount: fuse.Options{EntryTime: keep, AttrTime: keep}})
+	const count = 500
+	b.fill(t, count)
+	last := filepath.Join(b.work, "9999")
+	require.NoError(t, os.WriteFile(last, nil, 0o600))
+	other := b.client(t, off)
+	f, err := os.Open(b.work)
+	require.NoError(t, err)
+	defer f.Close()
+	some, err := f.Readdirnames(1)
+	require.NoError(t, err)
+	require.NotContains(t, some, "9999")
+	time.Sleep(keep * 3 / 2)
+	require.NoError(t, other.Chmod(context.Background(), "/tree/9999", 0o640))
+	names(t, f, 1000)
+	info, err := os.Lstat(last)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o640), info.Mode())
+}
+
 // TestDirectoryThatFails: an error in the midst of a directory leaves nothing out when it is read again.
 func TestDirectoryThatFails(t *testing.T) {
 	b := start(t, setup{client: client.Options{RetryLimit: -1, Timeout: 2 * time.Second}})
