@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -87,4 +88,36 @@ func TestAnotherServerAway(t *testing.T) {
 		require.NoError(t, f.Remove(ctx, "d/"+s.Name()))
 		require.True(t, refused)
 	}
+}
+
+// TestTokenOfRemovedName: a stock server does not know where to go on in a directory when the name was removed that a
+// token stands for.
+func TestTokenOfRemovedName(t *testing.T) {
+	k, f := newFake(t, Options{})
+	var want []string
+	for i := range 9 {
+		want = append(want, fmt.Sprint("name", i))
+		makeTree(t, f, want[i])
+	}
+	lost := 0
+	k.fail = func(req proto.Request, h *proto.Header) (bool, error) {
+		if r, ok := req.(*proto.ReadDirReq); ok && r.Token != proto.TokenStart && lost < 3 {
+			lost++
+			return false, proto.ENOENT
+		}
+		return false, nil
+	}
+	names, err := f.ReadNames(ctx, "/")
+	require.NoError(t, err)
+	require.Equal(t, want, names, "each once")
+	require.Equal(t, 3, lost)
+
+	k.fail = func(req proto.Request, h *proto.Header) (bool, error) {
+		if r, ok := req.(*proto.ReadDirReq); ok && r.Token != proto.TokenStart {
+			return false, proto.ENOENT
+		}
+		return false, nil
+	}
+	_, err = f.ReadNames(ctx, "/")
+	require.ErrorIs(t, err, fs.ErrNotExist, "not for ever")
 }
