@@ -199,7 +199,8 @@ func (c *Cluster) Start(i int) {
 	c.check("make a server", err)
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop, n.done = stop, make(chan error, 1)
-	go func() { n.done <- n.server.Serve(ctx, n.endpoint) }()
+	run, ep, done := n.server, n.endpoint, n.done // the node's may be another run's by the time this one begins
+	go func() { done <- run.Serve(ctx, ep) }()
 }
 
 // Stop stops a server, which finishes what it is at first.
