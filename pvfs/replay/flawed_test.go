@@ -1,19 +1,22 @@
 package replay_test
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
-// notTold are the fields that need not be equal: those of each client's own, and those in deviations.
+// notTold tells whether a deviation allows a field to differ.
 func notTold(scene, field string) bool {
 	return allowed(scene, field, nil, nil, make(map[*deviation]bool))
 }
@@ -63,28 +66,24 @@ func flawed(x *replay.Exchange, n int) (*replay.Exchange, string) {
 	return &other, req.Op().String() + " " + name[1:]
 }
 
-// own are the times of clients, and what does not say anything to a server.
+// own are the times of clients.
 var own = []string{"Capability.Timeout", "Attr.ATime", "Attr.MTime", "Attr.CTime"}
 
-// unseen tells whether nobody can see that a captured request was changed: it is the same on the wire, cannot be
-// parsed any more, or the field is a client's own.
+// unseen tells whether nobody needs to see that a captured request was changed: it is the same on the wire, cannot
+// be parsed any more, or the field may differ.
 func unseen(scene string, was, is *replay.Exchange, field string) bool {
-	if _, _, err := proto.ParseRequest(is.Request); err != nil {
-		return true
-	}
-	same, err := replay.Pairs([]*replay.Exchange{was}, []*replay.Exchange{is})
-	if err != nil || len(same) == 1 && same[0].Live != nil && len(same[0].Differences) == 0 {
-		// What Pairs does not see must be a client's own, or not on the wire at all.
-		op := opOf(was).String() + " "
-		return string(was.Request) == string(is.Request) || slices.Contains(own, field[len(op):])
-	}
-	return notTold(scene, field)
+	_, _, err := proto.ParseRequest(is.Request)
+	_, name, _ := strings.Cut(field, " ")
+	return err != nil || bytes.Equal(was.Request, is.Request) || slices.Contains(own, name) || notTold(scene, field)
 }
 
 // TestClientFlaws proves that TestClient sees what it should: with any field of any captured request changed, or with a
 // request more or less, it fails.
 func TestClientFlaws(t *testing.T) {
 	scenes := []string{"02-mkdir", "06-cp-in-100k", "17-smallread", "25-rename", "29-symlink", "33-xattr-set", "49-rm-file"}
+	if race.Enabled {
+		scenes = scenes[:1]
+	}
 	for _, k := range takesOf(t, loadCut(t, cutFile)...) {
 		if !slices.Contains(scenes, k.name) {
 			continue

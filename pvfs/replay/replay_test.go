@@ -343,3 +343,14 @@ func TestSpread(t *testing.T) {
 		t.Run(method, func(t *testing.T) { playSpread(t, method, loadCut(t, spreadFile)) })
 	}
 }
+
+// TestEveryCaptureIsPlayed: there is no capture that none of these tests reads. Those in ops are all read.
+func TestEveryCaptureIsPlayed(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(captures(t), "*.pcap"))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), ".pcap"))
+	}
+	require.ElementsMatch(t, []string{"session", "00-server-startup", "distdir-2-touch12", "distdir-2-ls", "probes"}, names)
+}
