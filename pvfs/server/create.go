@@ -226,6 +226,9 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 		}
 	}
 	o := store.Object{Attr: proto.Attr{Type: req.Type, Mask: proto.AttrCommon}}
+	if q.trust == client {
+		o.Parent = q.near()
+	}
 	resp := &proto.BatchCreateResp{}
 	err := s.store.Update(func(tx *store.Tx) error {
 		resp.Handles = make([]proto.Handle, 0, req.Count)

@@ -101,7 +101,7 @@ func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (full
 		return false, err
 	}
 	if here {
-		if err := s.touch(tx, req.New); err != nil {
+		if err := s.touch(tx, req.New, o.Parent); err != nil {
 			return false, err
 		}
 	}
@@ -112,8 +112,9 @@ func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (full
 	return false, nil
 }
 
-// touch sets the time of change of an object of this server to now. ENOENT.
-func (s *Server) touch(tx *store.Tx, h proto.Handle) error {
+// touch notes in an object of this server that it has a name in a directory now: it changed, and may be removed from there.
+// ENOENT.
+func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) error {
 	o, err := tx.Get(h)
 	if err != nil {
 		return err
@@ -123,11 +124,12 @@ func (s *Server) touch(tx *store.Tx, h proto.Handle) error {
 	default:
 		return proto.EINVAL
 	}
-	if now := s.clock().Unix(); o.CTime < now {
-		o.CTime = now
-		return tx.Put(h, o)
+	now := s.clock().Unix()
+	if o.CTime >= now && o.Parent == dir {
+		return nil
 	}
-	return nil
+	o.CTime, o.Parent = max(o.CTime, now), dir
+	return tx.Put(h, o)
 }
 
 // rmDirent removes an entry, and returns what it stood for.
@@ -166,12 +168,12 @@ func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp
 	defer leave()
 	resp := &proto.ChDirentResp{}
 	err = s.store.Update(func(tx *store.Tx) error {
-		_, err := belongs(tx, req.Dirdata, req.Name)
+		o, err := belongs(tx, req.Dirdata, req.Name)
 		if err == nil {
 			resp.Old, err = tx.Relink(req.Dirdata, req.Name, req.New)
 		}
 		if err == nil && owner == s.me {
-			err = s.touch(tx, req.New)
+			err = s.touch(tx, req.New, o.Parent)
 		}
 		return err
 	})

@@ -34,6 +34,9 @@ func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchR
 	if err := q.may(rights); err != nil {
 		return nil, err
 	}
+	if !q.fromServer() && !q.administrator() {
+		return nil, proto.EACCES // nothing says in which directory they were
+	}
 	if len(req.Handles) < 1 || len(req.Handles) > proto.MaxHandles {
 		return nil, proto.EINVAL
 	}
@@ -58,7 +61,14 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.mayRemove(q, h, &o); err != nil {
+		return err
+	}
 	switch o.Type {
+	case proto.TypeDatafile:
+		if !q.fromServer() && !q.administrator() {
+			return nil // it goes with its file
+		}
 	case proto.TypeMetafile:
 		return s.removeFile(h)
 	case proto.TypeDirectory:
@@ -74,6 +84,57 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 		return s.store.Update(func(tx *store.Tx) error { return deleteDirdata(tx, h) })
 	}
 	return s.store.Update(func(tx *store.Tx) error { return tx.Delete(h) })
+}
+
+// mayRemove checks that an object may be one of the directory whose capability was shown for its removal: it is the one where
+// it was made, or, since names move, the object has no name any more where it was made. EACCES.
+func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
+	switch o.Type {
+	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
+	default:
+		return nil
+	}
+	if o.Parent == 0 || o.Parent == q.near() || q.fromServer() || q.administrator() {
+		return nil
+	}
+	named, err := s.names(q.ctx, o.Parent, h)
+	if err == nil && named {
+		err = proto.EACCES
+	}
+	return err
+}
+
+// names reports whether a directory, here or on another server, has an entry for an object.
+func (s *Server) names(ctx context.Context, dir, object proto.Handle) (bool, error) {
+	var got proto.GetAttrResp
+	req := &proto.GetAttrReq{Handle: dir, FS: s.fs.ID, Mask: proto.AttrCommon | proto.AttrDistDir, Cred: s.credential()}
+	err := s.tell(ctx, 0, []proto.Handle{dir}, req, &got)
+	if proto.StatusOf(err) == proto.ENOENT {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, dirdata := range got.Attr.DistDir.Dirdata {
+		for token := uint64(proto.TokenStart); token != proto.TokenEnd; {
+			var part proto.ReadDirResp
+			req := &proto.ReadDirReq{Dirdata: dirdata, FS: s.fs.ID, Count: proto.MaxReadDir, Token: token}
+			err := s.tell(ctx, 0, []proto.Handle{dirdata}, req, &part)
+			if proto.StatusOf(err) == proto.ENOENT {
+				break
+			}
+			if err != nil {
+				return false, err
+			}
+			for _, e := range part.Entries {
+				if e.Handle == object {
+					return true, nil
+				}
+			}
+			token = part.Token
+		}
+	}
+	return false, nil
 }
 
 // removeFile removes a metafile with the datafiles it has at this moment: those of other servers go in the

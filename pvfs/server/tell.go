@@ -61,6 +61,11 @@ func copyResponse(to, from proto.Response) error {
 			*to = *r
 			return nil
 		}
+	case *proto.ReadDirResp:
+		if to, ok := to.(*proto.ReadDirResp); ok {
+			*to = *r
+			return nil
+		}
 	case *proto.GetDirentResp:
 		if to, ok := to.(*proto.GetDirentResp); ok {
 			*to = *r

@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+)
+
+// TestRemoveOfOthers: who may remove names in a directory of his own removes no objects of other directories with that, however he
+// asks; what was moved into it he does.
+func TestRemoveOfOthers(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
+	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
+	theirs, err := admin.mkdir(c.FS.Root, "theirs", 0o777)
+	require.NoError(t, err)
+	his, err := admin.mkdir(c.FS.Root, "his", 0o777)
+	require.NoError(t, err)
+	h := bob.header(his)
+	require.NotZero(t, h.Capability.Mask&proto.MayRemove)
+	for i := range 2 * c.Len() { // of every server
+		name := fmt.Sprint("f", i)
+		f, err := alice.create(theirs, name, 0o600)
+		require.NoError(t, err)
+		d, err := alice.mkdir(theirs, "d"+name, 0o700)
+		require.NoError(t, err)
+		l, err := alice.symlink(theirs, "l"+name, "target")
+		require.NoError(t, err)
+		a, err := bob.attr(f, proto.AttrStat)
+		require.NoError(t, err, "everybody may ask for its datafiles")
+		for _, victim := range append(a.Datafiles, f, d, l) {
+			_, err := bob.to(victim, h, &proto.RemoveReq{Handle: victim, FS: bob.fs(), Cred: bob.cred})
+			if !c.FS.IsData(victim) {
+				require.Equal(t, proto.EACCES, err)
+			}
+			_, err = bob.to(victim, h, &proto.TreeRemoveReq{FS: bob.fs(), Cred: bob.cred, Handles: []proto.Handle{victim}})
+			require.NoError(t, err, "it says so in each object's status")
+			_, err = bob.to(victim, h, &proto.BatchRemoveReq{FS: bob.fs(), Handles: []proto.Handle{victim}})
+			require.Equal(t, proto.EACCES, err)
+			_, err = alice.attr(victim, proto.AttrStat)
+			require.NoError(t, err, "it is still there")
+		}
+		// Moved into his directory, by who may.
+		for _, moved := range []struct {
+			name   string
+			object proto.Handle
+		}{{name, f}, {"d" + name, d}, {"l" + name, l}} {
+			require.NoError(t, alice.link(his, moved.name, moved.object))
+			_, err = alice.unlink(theirs, moved.name)
+			require.NoError(t, err)
+			require.NoError(t, bob.remove(his, moved.name))
+			_, err = alice.attr(moved.object, proto.AttrStat)
+			require.Equal(t, proto.ENOENT, err)
+		}
+	}
+}
