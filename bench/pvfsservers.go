@@ -30,8 +30,8 @@ type fileSystem struct {
 	shm     []string // the same; none if they are stock's
 }
 
-// startServers writes a configuration and starts what command gives for each server.
-func startServers(cfg config, withShm bool, command func(fs *fileSystem, conf, alias string) ([]string, error)) (fs *fileSystem, err error) {
+// startServers writes a configuration, for servers of our own or of stock's, and starts what command gives for each.
+func startServers(cfg config, own bool, command func(fs *fileSystem, conf, alias string) ([]string, error)) (fs *fileSystem, err error) {
 	fs = &fileSystem{}
 	if fs.dir, err = os.MkdirTemp(memoryFolder, memoryName("pvfs-")); err != nil {
 		return nil, err
@@ -42,6 +42,9 @@ func startServers(cfg config, withShm bool, command func(fs *fileSystem, conf, a
 		}
 	}()
 	var gen pvfsconfig.GenOptions
+	if own {
+		gen.FlowBufferSize, gen.FlowBuffers = pvfsconfig.GoodFlowBufferSize, pvfsconfig.GoodFlowBuffers // as pvfsd genconfig does
+	}
 	for i := range pvfsServerCount {
 		port, err := freePort()
 		if err != nil {
@@ -49,7 +52,7 @@ func startServers(cfg config, withShm bool, command func(fs *fileSystem, conf, a
 		}
 		fs.tcp = append(fs.tcp, fmt.Sprintf("127.0.0.1:%d", port))
 		address := "tcp://" + fs.tcp[i]
-		if withShm {
+		if own {
 			fs.shm = append(fs.shm, fmt.Sprintf("%s://bench-%d-%d", ours, os.Getpid(), port))
 			address += "," + fs.shm[i]
 		}
