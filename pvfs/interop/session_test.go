@@ -52,6 +52,10 @@ func compareSessions(t *testing.T, servers int, change func(*config.GenOptions))
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		if _, err := os.Stat("/bin/csh"); err != nil && strings.Contains(line, "etmattr") {
+			t.Logf("left out, as it is a script for csh, which is not here: %s", line)
+			continue
+		}
 		want, got := stockWorld.step(t, line), ourWorld.step(t, line)
 		assert.Equal(t, want, got, line)
 	}
