@@ -125,6 +125,7 @@ func (m *Mount) options() *gofs.Options {
 			MaxWrite:             ioMax,
 			MaxReadAhead:         aheadMax,
 			IgnoreSecurityLabels: true,
+			DisableSplice:        true, // bytes come from memory, and 1 MiB with its header fits no pipe
 			ExtraCapabilities:    capabilities,
 			FsName:               strings.ReplaceAll(m.fsys.Name(), ",", "_"),
 			Name:                 "pvfs",

@@ -1,9 +1,12 @@
 package fuse_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -96,6 +99,24 @@ func TestOpenAfterClose(t *testing.T) {
 	got, err := os.ReadFile(mine)
 	require.NoError(t, err)
 	assert.Equal(t, "another file", string(got))
+}
+
+// TestQuiet: what goes well is not in the log.
+func TestQuiet(t *testing.T) {
+	var log bytes.Buffer
+	b := start(t, setup{mount: fuse.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}})
+	path := filepath.Join(b.work, "f")
+	want := bytes.Repeat([]byte("sixteen bytes..."), 4<<20/16)
+	require.NoError(t, os.WriteFile(path, want, 0o644))
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECT, 0)
+	require.NoError(t, err)
+	got := make([]byte, len(want))
+	_, err = io.ReadFull(f, got)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	assert.True(t, bytes.Equal(want, got))
+	require.NoError(t, b.mount.Close())
+	assert.Empty(t, log.String())
 }
 
 // TestTouch: who may write to a file may set its times to what it is now, and to nothing else.
