@@ -193,6 +193,9 @@ func (k *fake) listAttr(server int, req *proto.ListAttrReq, resp *proto.ListAttr
 		}
 		resp.Status, resp.Attrs = append(resp.Status, 0), append(resp.Attrs, k.attrOf(x, o, nil))
 	}
+	if k.stock && !slices.Contains(resp.Status, proto.OK) {
+		return resp.Status[0]
+	}
 	return nil
 }
 

@@ -86,7 +86,11 @@ func (f *FS) listAll(ctx context.Context, infos []Info, ask []int) error {
 func (f *FS) listAttr(ctx context.Context, handles []proto.Handle, mask proto.AttrMask, got func(i int, a *proto.Attr)) error {
 	req := &proto.ListAttrReq{FS: f.cfg.ID, Mask: mask, Handles: handles}
 	var resp proto.ListAttrResp
-	if err := f.call(ctx, handles[0], nil, req, &resp); err != nil {
+	err := f.call(ctx, handles[0], nil, req, &resp)
+	if status(err) == proto.ENOENT {
+		return nil // a stock server's answer if none of them is there
+	}
+	if err != nil {
 		return err
 	}
 	if len(resp.Status) != len(handles) || len(resp.Attrs) != len(handles) {

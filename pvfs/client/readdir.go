@@ -28,11 +28,7 @@ type dirPart struct {
 	dirdata proto.Handle
 	token   uint64
 	done    bool
-	again   int // how often it was begun anew
 }
-
-// againMax is how often a dirdata object is begun anew.
-const againMax = 16
 
 // next gives the next entries, some hundreds for each dirdata object; none at the end.
 func (r *dirReader) next(ctx context.Context) ([]proto.DirEntry, error) {
@@ -118,12 +114,6 @@ func (r *dirReader) read(ctx context.Context, p *dirPart) ([]proto.DirEntry, err
 		req := &proto.ReadDirReq{Dirdata: p.dirdata, FS: r.f.cfg.ID, Count: proto.MaxReadDir, Token: p.token}
 		return r.f.call(ctx, p.dirdata, h, req, &resp)
 	})
-	if status(err) == proto.ENOENT && p.token != proto.TokenStart && p.again < againMax && r.f.there(ctx, r.dir) {
-		// A stock server's token stands for a name, and that was removed.
-		p.token = proto.TokenStart
-		p.again++
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +128,12 @@ func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= proto.MaxName && !strings.ContainsAny(s, "/\x00")
 }
 
-// fresh leaves out the names that came before: a directory may be divided, and read anew.
+// fresh leaves out the names that came before, which can be in a directory that may be divided.
 func (r *dirReader) fresh(entries []proto.DirEntry) []proto.DirEntry {
+	if a, ok := r.dir.kept(r.f.opt.Clock(), 1<<62, false); ok && len(a.DistDir.Dirdata) == 1 && len(r.parts) == 1 {
+		return entries
+	}
 	if r.seen == nil {
-		a, ok := r.dir.kept(r.f.opt.Clock(), 1<<62, false)
-		if ok && len(a.DistDir.Dirdata) == 1 && len(r.parts) == 1 && r.parts[0].done {
-			return entries // all came at once
-		}
 		r.seen = make(map[string]struct{})
 	}
 	return slices.DeleteFunc(entries, func(e proto.DirEntry) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,13 @@ const (
 	// makeTimeMax is how long one may take to make its storage.
 	makeTimeMax = 60 * time.Second
 )
+
+// serverTimeouts replaces how long a server waits, in seconds: on a machine with much to do it may
+// stand still for longer, and then gives writes up without a word to the client, which waits for minutes.
+var serverTimeouts = []string{
+	"ServerJobBMITimeoutSecs 30\n", "ServerJobBMITimeoutSecs 300\n",
+	"ServerJobFlowTimeoutSecs 30\n", "ServerJobFlowTimeoutSecs 300\n",
+}
 
 // Options say what to start. The zero value is two servers, each for metadata and data.
 type Options struct {
@@ -94,6 +102,7 @@ func (c *Cluster) configure(opts Options) {
 	}
 	text, err := config.Generate(gen)
 	c.check("generate a configuration", err)
+	text = strings.NewReplacer(serverTimeouts...).Replace(text)
 	c.FS, err = config.Parse(text)
 	c.check("parse the configuration", err)
 	c.check("write the configuration", os.WriteFile(c.ConfigFile(), []byte(text), 0o600))
