@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest/clientfs"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
@@ -25,8 +27,13 @@ var stockLacks = map[fstest.Ability]string{
 // stockSubject is our client of so many stock servers.
 func stockSubject(t *testing.T, servers int) *fstest.Subject {
 	t.Helper()
-	c := stock.Start(t, stock.Options{Servers: servers})
-	f, err := client.Mount(context.Background(), c.Source(), client.Options{User: &client.Identity{Groups: []uint32{0}}, Seed: 1})
+	return stockClient(t, stock.Start(t, stock.Options{Servers: servers}), client.Options{})
+}
+
+func stockClient(t *testing.T, c *stock.Cluster, opt client.Options) *fstest.Subject {
+	t.Helper()
+	opt.User, opt.Seed = &client.Identity{Groups: []uint32{0}}, 1
+	f, err := client.Mount(context.Background(), c.Source(), opt)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return &fstest.Subject{As: clientfs.New(f, "/"), Lacks: stockLacks}
@@ -49,4 +56,21 @@ func TestStockRandom(t *testing.T) {
 			fstest.Random(t, func(fstest.T) *fstest.Subject { return stockSubject(t, servers) })
 		})
 	}
+}
+
+// TestStockRestart is the same with servers that are killed and come back between operations.
+func TestStockRestart(t *testing.T) {
+	fstest.Random(t, func(fstest.T) *fstest.Subject {
+		c := stock.Start(t, stock.Options{Servers: 2, Config: func(o *config.GenOptions) {
+			o.NoSyncMeta, o.SyncData = false, true // stock servers forget what they have not synced when they are killed
+		}})
+		s := stockClient(t, c, client.Options{RetryLimit: 1000, RetryDelay: 10 * time.Millisecond})
+		next := 0
+		s.Disturb = func(fstest.T) {
+			c.Kill(next % c.Len())
+			c.Restart(next % c.Len())
+			next++
+		}
+		return s
+	})
 }
