@@ -224,3 +224,19 @@ func TestOverMethods(t *testing.T) {
 		})
 	}
 }
+
+// TestReaderClosesBesideAWriter: a user who may only read closes the file while another has it open and has written.
+func TestReaderClosesBesideAWriter(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{})
+	f := mount(t, c, client.Options{})
+	writer, err := f.OpenFile(ctx, "f", os.O_WRONLY|os.O_CREATE, 0o644)
+	require.NoError(t, err)
+	_, err = writer.WriteAt([]byte("text"), 0)
+	require.NoError(t, err)
+	reader, err := f.As(client.Identity{UID: 1000, Groups: []uint32{1000}}).OpenFile(ctx, "f", os.O_RDONLY, 0)
+	require.NoError(t, err)
+	c.Stop(0)
+	c.Start(0)
+	require.NoError(t, reader.Close())
+	require.NoError(t, writer.Close())
+}
