@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 const (
 	orangefsVariable = "ORANGEFS_PREFIX"
 	// stockMount is where the table of stock clients says that the file system is.
 	stockMount = "/viaduct-bench"
+	// stockPause is how long to wait before its servers are asked again whether they are ready.
+	stockPause = 100 * time.Millisecond
 )
 
 // stock is an installation of OrangeFS.
@@ -51,12 +54,20 @@ func (s stock) start(ctx context.Context, cfg config) (*fileSystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range 2 * pvfsServerCount { // files go to the servers in turn
-		if _, err := command(ctx, s.env(fs), filepath.Join(s.prefix, "bin/pvfs2-touch"), fmt.Sprintf("%s/warm%d", stockMount, i)); err != nil {
+	until := time.Now().Add(pvfsReadyMax)
+	for made := 0; made < 2*pvfsServerCount; { // files go to the servers in turn
+		_, err := command(ctx, s.env(fs), filepath.Join(s.prefix, "bin/pvfs2-touch"), fmt.Sprintf("%s/warm%d", stockMount, made))
+		if err == nil {
+			made++
+			continue
+		}
+		// A server that has no objects of the other yet refuses.
+		if ctx.Err() != nil || time.Now().After(until) {
 			err = fs.explain(err)
 			fs.stop()
 			return nil, err
 		}
+		time.Sleep(stockPause)
 	}
 	return fs, nil
 }
