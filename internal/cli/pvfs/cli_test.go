@@ -221,6 +221,15 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	require.Equal(t, ExitOK, code, errs)
 	assert.Contains(t, errs, fmt.Sprintf("sha256 %x", sha256.Sum256(pattern(200001))))
 	assert.Contains(t, s.no(ExitUsage, "cp "+tree+"/small "+tree+"/empty :/new"), "only one file can go there")
+
+	// What was there before keeps its mode.
+	there := filepath.Join(dir, "there")
+	require.NoError(t, os.WriteFile(there, pattern(20), 0o640))
+	s.ok("cp -quiet :/in/small " + there)
+	info, err := os.Stat(there)
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o640), info.Mode())
+	assert.EqualValues(t, 10, info.Size())
 }
 
 func pattern(n int) []byte {

@@ -68,6 +68,8 @@ type copyJob struct {
 	from, to tree
 	src, dst place
 	info     fs.FileInfo
+	// there tells that dst was there before, and so keeps its mode.
+	there bool
 }
 
 func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOptions) error {
@@ -144,7 +146,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 	if info.IsDir() && !c.opt.recursive {
 		return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
 	}
-	return c.walk(ctx, copyJob{from, to, src, dst, info})
+	return c.walk(ctx, copyJob{from: from, to: to, src: src, dst: dst, info: info})
 }
 
 // walk makes the directories of a tree and notes its files.
@@ -173,6 +175,7 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 		if there, e := j.to.stat(j.dst.path, true); e != nil || !there.IsDir() {
 			return j.to.about(j.dst, err)
 		}
+		j.there = true
 	}
 	c.dirs = append(c.dirs, j)
 	for _, entry := range entries {
@@ -181,7 +184,7 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 		if err != nil {
 			return j.from.about(src, err)
 		}
-		if err := c.walk(ctx, copyJob{j.from, j.to, src, j.dst.below(entry.Name()), info}); err != nil {
+		if err := c.walk(ctx, copyJob{from: j.from, to: j.to, src: src, dst: j.dst.below(entry.Name()), info: info}); err != nil {
 			return err
 		}
 	}
@@ -260,6 +263,10 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 		return j.from.about(j.src, err)
 	}
 	defer func() { _ = in.Close() }()
+	if !j.writable() {
+		_, err := j.to.stat(j.dst.path, true)
+		j.there = err == nil
+	}
 	// It can be written only if its mode says so, also by who makes it.
 	out, err := j.to.create(j.dst.path, j.info.Mode().Perm()|0o600)
 	if err != nil {
@@ -283,13 +290,18 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 	return c.finish(j)
 }
 
-// finish gives a copy the attributes it is to have in the end.
-func (c *copier) finish(j copyJob) error {
+// writable tells whether a copy with the mode of the original can be written.
+func (j copyJob) writable() bool {
 	needed := fs.FileMode(0o600)
 	if j.info.IsDir() {
 		needed = 0o700
 	}
-	if j.info.Mode().Perm()&needed != needed {
+	return j.info.Mode().Perm()&needed == needed
+}
+
+// finish gives a copy the attributes it is to have in the end.
+func (c *copier) finish(j copyJob) error {
+	if !j.there && !j.writable() {
 		if err := j.to.chmod(j.dst.path, j.info.Mode().Perm()); err != nil {
 			return j.to.about(j.dst, err)
 		}
