@@ -51,6 +51,7 @@ func TestStockCommands(t *testing.T) {
 // inOrder requires that stock's checks find nothing: they say what they do, and one more line for each fault.
 func inOrder(t *testing.T, tools *stock.Tools) {
 	t.Helper()
+	tools.Settle(t)
 	for line := range strings.Lines(tools.OK(t, "pvfs2-fsck", "-m", stock.MountPoint)) {
 		require.True(t, strings.HasPrefix(line, "# "), "pvfs2-fsck says %q", line)
 	}

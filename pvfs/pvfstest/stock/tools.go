@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -35,7 +36,8 @@ type Tools struct {
 type Result struct {
 	Command string
 	Out     string // standard output and error, as they came
-	Status  int
+	Status  int    // -1 if a signal ended it
+	End     string // the same in words
 }
 
 // Tools makes a folder and a table of file systems for tools that work on source.
@@ -97,7 +99,7 @@ func (t *Tools) Exec(tb testing.TB, path string, args ...string) Result {
 	if cmd.ProcessState == nil {
 		tb.Fatalf("stock: start %s: %v", r.Command, err)
 	}
-	r.Status = cmd.ProcessState.ExitCode()
+	r.Status, r.End = cmd.ProcessState.ExitCode(), cmd.ProcessState.String()
 	return r
 }
 
@@ -106,7 +108,7 @@ func (t *Tools) OK(tb testing.TB, name string, args ...string) string {
 	tb.Helper()
 	r := t.Run(tb, name, args...)
 	if r.Status != 0 {
-		tb.Fatalf("stock: %s ends with status %d: %s", r.Command, r.Status, tail(r.Out))
+		tb.Fatalf("stock: %s ends with %s: %s", r.Command, r.End, tail(r.Out))
 	}
 	return r.Out
 }
@@ -123,3 +125,27 @@ func (t *Tools) Fails(tb testing.TB, name string, args ...string) string {
 
 // Said is what a program has said so far.
 func (p *Process) Said() string { return p.out.String() }
+
+// Settle waits until stock servers have made all the objects that they keep for one another, which begins when all
+// listen. A tool that lists objects while more are made writes behind the end of its list, and may crash.
+func (t *Tools) Settle(tb testing.TB) {
+	tb.Helper()
+	begin := time.Now()
+	for last, since := "", begin; time.Since(since) < settledAfter; time.Sleep(settledEvery) {
+		if time.Since(begin) > toolTimeMax {
+			tb.Fatalf("stock: the number of objects still changes after %v: %s", toolTimeMax, last)
+		}
+		if now := fmt.Sprint(objectCounts.FindAllString(t.OK(tb, "pvfs2-statfs", "-m", MountPoint), -1)); now != last {
+			last, since = now, time.Now()
+		}
+	}
+}
+
+const (
+	// settledAfter is more than the two seconds after which a stock server asks another one again.
+	settledAfter = 2500 * time.Millisecond
+	settledEvery = 250 * time.Millisecond
+)
+
+// objectCounts finds how many objects there are in what pvfs2-statfs prints.
+var objectCounts = regexp.MustCompile(`handles \w+\s*: \d+`)
