@@ -106,24 +106,5 @@ func (c *core) pause(ctx context.Context, d time.Duration) error {
 
 // all runs do for 0 to n-1 at once and returns the first error by index. All have returned then.
 func all(n int, do func(i int) error) error {
-	if n == 1 {
-		return do(0)
-	}
-	errs := make([]error, n)
-	done := make(chan struct{}, n)
-	for i := range n {
-		go func() {
-			errs[i] = do(i)
-			done <- struct{}{}
-		}()
-	}
-	for range n {
-		<-done
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return parallel(n, n, do)
 }

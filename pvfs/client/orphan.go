@@ -62,15 +62,14 @@ func (f *FS) datafilesNow(ctx context.Context, h, dir proto.Handle) ([]proto.Han
 	return resp.Attr.Datafiles, err
 }
 
-// destroy removes an object and datafiles, all at once. What is not there any more is no error.
+// destroy removes an object and datafiles. What is not there any more is no error. The object goes first: a server of
+// ours removes its own datafiles with it, in one transaction, and who may not remove it keeps them, too.
 func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
-	err := all(2, func(i int) error {
-		if i == 1 {
-			return f.removeDatafiles(ctx, by, datafiles)
-		}
-		req := &proto.RemoveReq{Handle: h, FS: f.cfg.ID, Cred: f.cred()}
-		return f.call(ctx, h, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
-	})
+	req := &proto.RemoveReq{Handle: h, FS: f.cfg.ID, Cred: f.cred()}
+	err := f.call(ctx, h, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
+	if err == nil || status(err) == proto.ENOENT {
+		err = f.removeDatafiles(ctx, by, datafiles)
+	}
 	f.gone(h)
 	if status(err) == proto.ENOENT {
 		return nil

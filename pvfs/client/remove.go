@@ -56,17 +56,7 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 // object meanwhile, it is that which goes.
 func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
 	by := f.rightOf(ctx, dir)
-	var datafiles []proto.Handle
-	var known error
-	var had proto.Handle
-	err := all(2, func(i int) (err error) {
-		if i == 0 {
-			had, err = f.rmdirent(ctx, dir, name)
-		} else if typ == proto.TypeMetafile {
-			datafiles, known = f.datafilesNow(ctx, n.handle, dir.handle)
-		}
-		return err
-	})
+	had, err := f.rmdirent(ctx, dir, name)
 	if err != nil {
 		return err
 	}
@@ -86,15 +76,8 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 		}
 		f.discard(ctx, other, 1, by, a.Type)
 		return nil
-	case f.table.leave(n, 1, &orphan{f, by, typ}):
-		return nil
-	case known != nil:
-		f.discard(ctx, n, 1, by, typ)
-		return nil
 	}
-	if err := f.destroy(ctx, by, had, datafiles); err != nil {
-		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(had), "error", err)
-	}
+	f.discard(ctx, n, 1, by, typ)
 	return nil
 }
 
