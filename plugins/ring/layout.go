@@ -86,5 +86,8 @@ func place(at uint64) uint64 { return uint64(uint32(at/Line+1)) << lengthBits }
 // lines is the room that a record takes, with its word.
 func lines(n int) int { return (WordBytes + n + Line - 1) &^ (Line - 1) }
 
-func load(p *uint64) uint64       { return atomic.LoadUint64(p) }
-func publish(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
+func load(p *uint64) uint64 { return atomic.LoadUint64(p) }
+
+// publish is a full fence. A store would cost as much, but under the race detector it is
+// none for memory that is not Go's.
+func publish(p *uint64, v uint64) { atomic.SwapUint64(p, v) }

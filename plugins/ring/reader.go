@@ -80,7 +80,7 @@ func (r *Reader) tell(least uint64) {
 // Arm asks to be woken when a record comes. It reports false if one is there, and then
 // has asked for nothing.
 func (r *Reader) Arm() bool {
-	atomic.StoreUint32(r.sleep, 1) // a full fence, before the look at the word
+	atomic.SwapUint32(r.sleep, 1) // a full fence, before the look at the word
 	if load(r.word(r.at+uint64(r.taken))) == 0 {
 		return true
 	}

@@ -49,12 +49,12 @@ func (d *Device) cool(c *conn) {
 	d.chill(c)
 }
 
-// wantBell asks the other side to ring for its next message. The store is a
-// full fence: the caller's next load of the slot sees what was written before
-// the other side could see the wish.
+// wantBell asks the other side to ring for its next message. The swap is a full
+// fence, as in publish: the caller's next load of the slot sees what was written
+// before the other side could see the wish.
 func (c *conn) wantBell() {
 	c.bellCount++
-	atomic.StoreUint64(c.ourBell, c.bellCount<<1|1)
+	atomic.SwapUint64(c.ourBell, c.bellCount<<1|1)
 }
 
 func (c *conn) polling() { atomic.StoreUint64(c.ourBell, c.bellCount<<1) }
