@@ -51,7 +51,7 @@ profile: ## take the profiles that the compiler optimises cmd/bmi and cmd/mpiben
 # Every package whose tests reach internal/sim knows the flag -sim.seeds. Those that
 # start plugins or commands, or servers of files, run in real time whatever the seed, and slowly:
 # make test is enough for them.
-NOT_SIMULATED := cmd/bmi|internal/cli|examples/[^/]*|plugins/conformance|pvfs/fstest/clientfs|pvfs/fuse
+NOT_SIMULATED := cmd/bmi|internal/cli|examples/[^/]*|plugins/conformance|pvfs/badday|pvfs/interop|pvfs/fstest/clientfs|pvfs/fuse
 
 sim: ## run the simulated tests with SEEDS seeds each (200)
 	@set -eu; \

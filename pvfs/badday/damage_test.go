@@ -102,7 +102,7 @@ func serves(t *testing.T, f *fileSystem) bool {
 	case <-d.ended:
 	}
 	_ = d.cmd.Wait()
-	require.True(t, d.cmd.ProcessState.Exited(), "it is killed by a signal")
+	require.True(t, d.cmd.ProcessState.Exited(), "%v: %s", d.cmd.ProcessState, d.heard())
 	require.NotRegexp(t, "(?m)^(panic|fatal error): ", d.heard())
 	require.Contains(t, d.heard(), "pvfsd: ", "it says why")
 	d.cmd = nil

@@ -139,6 +139,9 @@ func (s *Store) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.checkLoops(); err != nil {
+		return errors.Join(err, guard("close", s.db.Close))
+	}
 	s.reserve = reserve{path: filepath.Join(s.dir, reserveName)}
 	s.files = newFiles(filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
 	wrong := s.verify()
