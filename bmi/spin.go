@@ -14,7 +14,20 @@ type spinner struct {
 
 	// demand counts callers that rely on the watchers while they sleep.
 	demand atomic.Int32
+	// hopeless: the last wait was expected to be too long to spin. Anybody reads it.
+	hopeless atomic.Bool
 }
+
+// firstPolls is how often a caller polls who may wait, before it joins the others who do.
+func (s *spinner) firstPolls() int {
+	if s.hopeless.Load() {
+		return 1
+	}
+	return firstPolls
+}
+
+// firstPolls is about as long as an answer takes from a fast peer.
+const firstPolls = 64
 
 // spin polls for as long as that is worthwhile, counted from when anything moved
 // last. It returns that time: a wait may be long because its message is.
@@ -22,6 +35,9 @@ func (e *Endpoint) spin(r *request, start, deadline time.Duration) (served bool,
 	s := &e.spinner
 	since = start
 	budget := s.Budget()
+	if hopeless := budget <= 0; hopeless != s.hopeless.Load() {
+		s.hopeless.Store(hopeless)
+	}
 	if budget <= 0 {
 		return false, since
 	}

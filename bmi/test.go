@@ -184,7 +184,7 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 func (e *Endpoint) test(r *request, a *audience, wait time.Duration) (int, error) {
 	polls := 1
 	if wait != 0 && !e.cfg.Manual {
-		polls = firstPolls
+		polls = e.spinner.firstPolls()
 	}
 	if !e.first(r, polls) && wait != 0 {
 		e.wait(r, a, wait, nil)
@@ -271,7 +271,3 @@ func (in *instance) burstLocked(r *request, polls int) (served, moved bool) {
 	}
 	return false, moved
 }
-
-// firstPolls is how often a caller that may wait polls before it joins the
-// others who wait: about as long as an answer takes from a fast peer.
-const firstPolls = 64
