@@ -367,7 +367,7 @@ func TestMaxLoc(t *testing.T) {
 // w7 is a walk around a ring of seven: 0, 3, 6, 2.
 func w7(i int) int { return 3 * i % 7 }
 
-// TestErrorHandler: a communicator's handler sees the errors of collectives, and duplicates
+// TestCollectiveErrorHandler: a communicator's handler sees the errors of collectives, and duplicates
 // have it too.
 func TestCollectiveErrorHandler(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {

@@ -1,7 +1,8 @@
 // Package tidy holds the house rules that a machine can check: which layer may
 // import which (layers.go), which packages are pure (pure.go), that pages
-// referred to are there (links.go), and the small ones, such as that every
-// package says what it is for (small.go). Its test applies them to the whole
+// referred to are there (links.go) and so are the tests and packages in command
+// lines (commands.go), that tables are whole (tables.go), and the small ones, such
+// as that every package says what it is for (small.go). Its test applies them to the whole
 // repository; nothing that ships imports it.
 //
 // Every rule has a folder under testdata/bad with a small tree that breaks it,
@@ -84,6 +85,8 @@ func Rules() []Rule {
 		{"marks", marks},
 		{"randomness", randomness},
 		{"links", links},
+		{"commands", commands},
+		{"tables", tables},
 	}
 }
 
