@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"runtime"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // Defaults of Options and ServerOptions.
@@ -77,6 +79,9 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	orDefault(&o.DrainTime, drainTimeDefault)
 	o.FlowBufferSize = min(max(o.FlowBufferSize, 1), flowBufferSizeMax)
 	o.FlowBuffers = min(max(o.FlowBuffers, 1), flowBuffersMax)
+	if o.Brief == nil {
+		o.Brief = func(proto.Op) bool { return false }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

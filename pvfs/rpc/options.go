@@ -3,6 +3,8 @@ package rpc
 import (
 	"log/slog"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // Options are of a Caller. Zero values mean defaults.
@@ -32,6 +34,10 @@ type ServerOptions struct {
 	// Outside bounds the handlers that wait for another server and are not counted in Workers
 	// meanwhile; 0 is 256.
 	Outside int
+	// Brief tells which requests are answered at once as a rule, without a wait for a disk or for
+	// others. Who takes such a one carries it out before anybody waits for the next, and is replaced
+	// only if that takes long after all. nil: none.
+	Brief func(proto.Op) bool
 	// Queue is how many requests may wait; 0 is 4096. Beyond, clients are held back.
 	Queue int
 	// QueuePerClient is how many of them may be of one client; 0 is 1024. Beyond, its requests

@@ -35,8 +35,10 @@ type Server struct {
 
 	mu       sync.Mutex
 	kinds    [kinds]kind
-	outside  int  // handlers that wait for another server
-	leading  bool // somebody waits for requests
+	outside  int    // handlers that wait for another server
+	leading  bool   // somebody waits for requests
+	turn     uint64 // counts who did
+	standIn  standIn
 	stopping bool // nobody shall wait for any more
 	drained  bool // and those that had come are in the backlogs
 	failed   error
@@ -74,6 +76,8 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s := &Server{ep: ep, handle: handle, opt: opt.withDefaults(), pumps: make(map[*pump]struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.changed.L = &s.mu
+	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
+	s.standIn.timer.Stop()
 	s.kinds[kindPlain] = kind{backlog: newBacklog(), most: s.opt.Workers, mostOfOne: math.MaxInt}
 	s.kinds[kindFlow] = kind{backlog: newBacklog(), most: s.opt.Flows, mostOfOne: max(s.opt.Flows/2, 1)}
 	s.buffers = flowBuffers{ep: ep, size: s.opt.FlowBufferSize, most: s.opt.FlowMemory}
@@ -98,6 +102,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.stop)
 	defer stop()
 	err := s.drain()
+	s.standIn.timer.Stop()
 	s.buffers.free()
 	return err
 }
@@ -238,6 +243,7 @@ func (s *Server) mayLeadLocked() bool {
 func (w *worker) lead() {
 	s := w.s
 	s.leading = true
+	s.turn++
 	wait := leadTime
 	if s.stopping {
 		wait = 0
@@ -285,7 +291,13 @@ func kindOf(b []byte) int {
 // carryOut runs the handler for a request. The lock is released meanwhile.
 func (w *worker) carryOut(k int, m bmi.Unexpected) {
 	s := w.s
-	if !s.leading || s.backlogLocked() > 0 {
+	switch {
+	case s.backlogLocked() > 0:
+		s.wakeLocked()
+	case s.leading:
+	case s.opt.Brief(opOrNone(m.Data)):
+		s.standIn.awaitLocked(s.turn)
+	default:
 		s.wakeLocked()
 	}
 	s.mu.Unlock()

@@ -115,6 +115,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	opt := s.cfg.RPC
 	opt.FlowBufferSize = cmpOr(opt.FlowBufferSize, s.fs.FlowBufferSize)
 	opt.FlowBuffers = cmpOr(opt.FlowBuffers, s.fs.FlowBuffers)
+	opt.Brief = brief
 	if opt.Log == nil {
 		opt.Log = s.log
 	}
@@ -197,6 +198,15 @@ func (s *Server) run(q *query, op *operation) (proto.Response, error) {
 		s.changes.Add(1)
 	}
 	return resp, err
+}
+
+// brief are the operations that read a few records, which are in memory as a rule.
+func brief(op proto.Op) bool {
+	switch op {
+	case proto.OpGetAttr, proto.OpLookupPath, proto.OpGetDirent, proto.OpGetEattr, proto.OpGetConfig, proto.OpStatFS:
+		return true
+	}
+	return false
 }
 
 func cmpOr(a, b int) int {
