@@ -103,8 +103,3 @@ func (c *core) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
-
-// all runs do for 0 to n-1 at once and returns the first error by index. All have returned then.
-func all(n int, do func(i int) error) error {
-	return parallel(n, n, do)
-}

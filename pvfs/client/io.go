@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"math"
-	"sync"
-	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -216,33 +214,6 @@ func endOf(off, n int64) error {
 		return proto.EINVAL
 	case n > math.MaxInt64-off:
 		return proto.EFBIG
-	}
-	return nil
-}
-
-// parallel runs do for 0 to n-1, so many at once, one of them here. It returns the first error by
-// index; all have returned then.
-func parallel(n, atOnce int, do func(i int) error) error {
-	if n == 1 {
-		return do(0)
-	}
-	var next atomic.Int64
-	var others sync.WaitGroup
-	errs := make([]error, n)
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			errs[i] = do(i)
-		}
-	}
-	for range min(n, atOnce) - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
