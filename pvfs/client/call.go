@@ -56,6 +56,7 @@ func (c *core) exchange(ctx context.Context, server int, h *proto.Header, req pr
 			return repeated, err
 		}
 		repeated = repeated || !errors.Is(err, rpc.ErrNotSent)
+		c.kinds[server].Store(kindUnknown)
 		c.opt.Log.Warn("pvfs: a server did not answer, trying again", "server", c.servers[server].alias, "error", err)
 		if stop := c.pause(ctx, c.retryDelay); stop != nil {
 			return repeated, err

@@ -121,6 +121,27 @@ func (f *FS) rmdirent(ctx context.Context, dir *inode, name string) (h proto.Han
 	return h, err
 }
 
+// rmdirentOf is rmdirent that lets a server of ours remove the file or symlink that the name is expected to lead to as well, and
+// reports whether it did.
+func (f *FS) rmdirentOf(ctx context.Context, dir *inode, name string, object proto.Handle) (h proto.Handle, removed bool, err error) {
+	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		var resp proto.MarkedRmDirentResp
+		req := &proto.RmDirentReq{Name: name, Dirdata: dirdata, FS: f.cfg.ID}
+		hd.Hints = append(hd.Hints, proto.RemovesHint(object))
+		repeated, err := f.callTwice(ctx, dirdata, hd, req, &resp)
+		if repeated && status(err) == proto.ENOENT {
+			return nil
+		}
+		if err == nil {
+			f.heard(dirdata, resp.Mark)
+		}
+		h, removed = resp.Handle, resp.Mark == proto.MarkRemoved && resp.Handle == object
+		return err
+	})
+	f.entryChanged(dir, name, 0, err)
+	return h, removed, err
+}
+
 // chdirent makes an entry lead to another object and returns the one before: 0 if that is not known.
 func (f *FS) chdirent(ctx context.Context, dir *inode, name string, h proto.Handle) (old proto.Handle, err error) {
 	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {

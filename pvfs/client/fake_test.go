@@ -60,6 +60,7 @@ type fake struct {
 	expires time.Duration
 	clock   func() time.Time
 	stock   bool // some things are not done, as stock servers do not do them
+	ours    bool // files are removed with their names, as servers of ours do
 
 	log []string // the requests, "CREATE"
 	// fail is asked before a request is done. An error with done set comes after it was.

@@ -37,7 +37,7 @@ func (k *fake) do(server int, h *proto.Header, req proto.Request, resp proto.Res
 		resp.(*proto.BatchCreateResp).Handles = []proto.Handle{made}
 		return nil
 	case *proto.RemoveReq:
-		return k.remove(server, h, req)
+		return k.remove(server, h, req, resp)
 	case *proto.TreeRemoveReq:
 		return k.treeRemove(h, req, resp.(*proto.TreeRemoveResp))
 	case *proto.TreeGetFileSizeReq:
@@ -86,11 +86,17 @@ func (k *fake) doNames(server int, h *proto.Header, req proto.Request, resp prot
 		if err == nil && o.entries[req.Name] == 0 {
 			err = proto.ENOENT
 		}
-		if err == nil {
-			resp.(*proto.RmDirentResp).Handle = o.entries[req.Name]
-			delete(o.entries, req.Name)
+		if err != nil {
+			return err
 		}
-		return err
+		was := o.entries[req.Name]
+		delete(o.entries, req.Name)
+		if r, ok := resp.(*proto.MarkedRmDirentResp); ok {
+			*r = proto.MarkedRmDirentResp{Handle: was, Mark: k.removeMeant(server, h, was)}
+			return nil
+		}
+		resp.(*proto.RmDirentResp).Handle = was
+		return nil
 	case *proto.ChDirentReq:
 		o, err := k.of(server, h, req.Dirdata, req.Name)
 		if err == nil && o.entries[req.Name] == 0 {
@@ -259,7 +265,28 @@ func (k *fake) mkdir(server int, h *proto.Header, req *proto.MkdirReq, resp *pro
 	return nil
 }
 
-func (k *fake) remove(server int, h *proto.Header, req *proto.RemoveReq) error {
+// removeMeant removes the file of a name that is gone if the request has the hint for it and the server knows that.
+func (k *fake) removeMeant(server int, h *proto.Header, was proto.Handle) proto.RemovedMark {
+	meant, _ := h.Hints.Removes()
+	switch {
+	case !k.ours:
+		return proto.MarkNone
+	case meant != was || k.server(was) != server || k.objects[was].attr.Type == proto.TypeDirectory:
+		return proto.MarkKept
+	}
+	k.drop(was)
+	return proto.MarkRemoved
+}
+
+// drop removes an object with its datafiles.
+func (k *fake) drop(h proto.Handle) {
+	for _, d := range k.objects[h].attr.Datafiles {
+		delete(k.objects, d)
+	}
+	delete(k.objects, h)
+}
+
+func (k *fake) remove(server int, h *proto.Header, req *proto.RemoveReq, resp proto.Response) error {
 	o, err := k.get(server, req.Handle)
 	if err == nil {
 		err = k.may(h, hint(h), proto.MayRemove)
@@ -274,6 +301,10 @@ func (k *fake) remove(server int, h *proto.Header, req *proto.RemoveReq) error {
 	}
 	for _, d := range o.attr.DistDir.Dirdata {
 		delete(k.objects, d)
+	}
+	if _, hinted := h.Hints.Removes(); hinted && k.ours {
+		k.drop(req.Handle)
+		resp.(*proto.MarkedRemoveResp).Mark = proto.MarkRemoved
 	}
 	delete(k.objects, req.Handle)
 	return nil

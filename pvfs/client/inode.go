@@ -17,6 +17,8 @@ type inode struct {
 	handle proto.Handle
 	refs   int     // of open files and of operations under way; the table's
 	orphan *orphan // the name is gone, the object goes with the last reference; the table's
+	// claimed is closed when it is known whether the object was removed with its name; nil: nobody tries. The table's.
+	claimed chan struct{}
 
 	appending sync.Mutex // held by who writes at the end
 
@@ -139,6 +141,13 @@ func (n *inode) kept(now time.Time, age time.Duration, times bool) (proto.Attr, 
 	defer n.mu.Unlock()
 	ok := !n.at.IsZero() && now.Sub(n.at) < age && (n.times || !times)
 	return n.attr, ok
+}
+
+// keptDatafiles gives the datafiles that a file had when its attributes were asked for, however long ago.
+func (n *inode) keptDatafiles() ([]proto.Handle, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.attr.Datafiles, !n.at.IsZero() && n.attr.Type == proto.TypeMetafile
 }
 
 // keptSize gives the size if it is young enough.

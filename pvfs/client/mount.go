@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -38,6 +39,7 @@ type core struct {
 	meta, data []int    // indices of those with metadata, and with datafiles
 	retryLimit int
 	retryDelay time.Duration
+	kinds      []atomic.Int32 // a kind for each server, see kind.go
 
 	// send is one try of a request to a server.
 	send func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error
@@ -248,6 +250,7 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	if opt.FlowTimeout == 0 {
 		c.opt.FlowTimeout = cfg.ClientFlowTimeout
 	}
+	c.kinds = make([]atomic.Int32, len(cfg.Servers))
 	for _, s := range cfg.Servers {
 		c.servers = append(c.servers, server{alias: s.Alias, address: prefer(s.Addresses(), methods)})
 	}

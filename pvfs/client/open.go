@@ -90,6 +90,9 @@ func (f *FS) openThere(ctx context.Context, p *place, flag int) (*inode, error) 
 	if p.typ == proto.TypeSymlink {
 		return nil, proto.ELOOP
 	}
+	if err := f.table.settled(ctx, p.node); err != nil {
+		return nil, err
+	}
 	rights := rightsOf(flag)
 	need := rights
 	if flag&os.O_TRUNC != 0 {

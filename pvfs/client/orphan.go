@@ -38,10 +38,14 @@ func (f *FS) put(n *inode) {
 	}
 }
 
-// eradicate removes an object that has no name any more, and a file's datafiles.
+// eradicate removes an object that has no name any more, and a file's datafiles. A server of ours needs one request for that.
 func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.ObjType) error {
 	var datafiles []proto.Handle
-	if typ == proto.TypeMetafile {
+	known := false
+	if f.isOurs(h) {
+		datafiles, known = f.datafilesKept(h) // only needed if it is another server by now
+	}
+	if typ == proto.TypeMetafile && !known {
 		var err error
 		if datafiles, err = f.datafilesNow(ctx, h, by.dir); err != nil {
 			if status(err) == proto.ENOENT {
@@ -51,6 +55,13 @@ func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.
 		}
 	}
 	return f.destroy(ctx, by, h, datafiles)
+}
+
+// datafilesKept are the datafiles of a file as far as is known.
+func (f *FS) datafilesKept(h proto.Handle) ([]proto.Handle, bool) {
+	n := f.table.get(h)
+	defer f.put(n)
+	return n.keptDatafiles()
 }
 
 // datafilesNow asks for the datafiles of a file. What is kept is not enough: another client may have
@@ -63,11 +74,17 @@ func (f *FS) datafilesNow(ctx context.Context, h, dir proto.Handle) ([]proto.Han
 }
 
 // destroy removes an object and datafiles. What is not there any more is no error. The object goes first: a server of
-// ours removes its own datafiles with it, in one transaction, and who may not remove it keeps them, too.
+// ours removes the datafiles with it, and who may not remove it keeps them, too.
 func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
 	req := &proto.RemoveReq{Handle: h, FS: f.cfg.ID, Cred: f.cred()}
-	err := f.call(ctx, h, hinted(by.cap, by.dir), req, &proto.RemoveResp{})
-	if err == nil || status(err) == proto.ENOENT {
+	header := hinted(by.cap, by.dir)
+	header.Hints = append(header.Hints, proto.RemovesHint(h))
+	var resp proto.MarkedRemoveResp
+	err := f.call(ctx, h, header, req, &resp)
+	if err == nil {
+		f.heard(h, resp.Mark)
+	}
+	if err == nil && resp.Mark == proto.MarkNone || status(err) == proto.ENOENT && !f.isOurs(h) {
 		err = f.removeDatafiles(ctx, by, datafiles)
 	}
 	f.gone(h)

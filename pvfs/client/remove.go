@@ -52,12 +52,12 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 	})
 }
 
-// unlink removes the name of a file or symlink, and then the object. If another client gave the name to another
+// unlink removes the name of a file or symlink, and with it or then the object. If another client gave the name to another
 // object meanwhile, it is that which goes.
 func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
 	by := f.rightOf(ctx, dir)
-	had, err := f.rmdirent(ctx, dir, name)
-	if err != nil {
+	had, removed, err := f.unlinkOf(ctx, dir, name, n)
+	if err != nil || removed {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // the name is gone
@@ -79,6 +79,21 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 	}
 	f.discard(ctx, n, 1, by, typ)
 	return nil
+}
+
+// unlinkOf removes a name, and what it leads to as well if that is n, which this client has not open, and a server of ours has
+// both. It reports whether n is gone.
+func (f *FS) unlinkOf(ctx context.Context, dir *inode, name string, n *inode) (had proto.Handle, removed bool, err error) {
+	if !f.table.claim(n) {
+		had, err = f.rmdirent(ctx, dir, name)
+		return had, false, err
+	}
+	defer f.table.unclaim(n)
+	had, removed, err = f.rmdirentOf(ctx, dir, name, n.handle)
+	if removed || unsure(err) || err == nil && had == 0 {
+		n.changed()
+	}
+	return had, removed, err
 }
 
 // discard removes an object without a name, now or when nobody has it open any more. own is how many references

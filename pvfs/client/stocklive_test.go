@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -205,6 +206,47 @@ func TestStockRest(t *testing.T) {
 	}
 	require.NoError(t, f.SetXattr(ctx, "f", "user.long", long[1:], client.XattrReplace))
 	require.ErrorIs(t, f.SetXattr(ctx, "f", "user.long", nil, client.XattrCreate), fs.ErrExist)
+}
+
+// TestStockRemoves: stock servers do not look at the hint that ours are sent with removals, and nothing of a file is left.
+func TestStockRemoves(t *testing.T) {
+	c := stock.Start(t, stock.Options{Servers: 2})
+	f := stockMounts(t, c, client.Options{}, 1)[0]
+	ep, err := bmi.Open(ctx, bmi.Config{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, ep.Close()) }()
+	caller := rpc.NewCaller(ep, rpc.Options{Timeout: time.Minute})
+	defer func() { require.NoError(t, caller.Close()) }()
+	there := func(h proto.Handle) error {
+		server, ok := f.Config().Owner(h)
+		require.True(t, ok)
+		to, err := ep.Lookup(f.Config().Servers[server].Address)
+		require.NoError(t, err)
+		var resp proto.GetAttrResp
+		return caller.Call(ctx, to, nil, &proto.GetAttrReq{
+			Handle: h, FS: f.Config().ID, Mask: proto.AttrCommon,
+			Cred: proto.Credential{Groups: []uint32{0}, Issuer: "C:test", Timeout: time.Now().Add(time.Hour)},
+		}, &resp)
+	}
+	for i := range 16 {
+		name := fmt.Sprint("f", i)
+		write(t, f, name, strings.Repeat("x", 1+i*20_000)) // some are unstuffed
+		info, err := f.StatCtx(ctx, name)
+		require.NoError(t, err)
+		objects := append(slices.Clone(info.Attr.Datafiles), info.Handle)
+		for _, h := range objects {
+			require.NoError(t, there(h))
+		}
+		if i%2 == 0 {
+			require.NoError(t, f.Remove(ctx, name))
+		} else {
+			write(t, f, "other", "y")
+			require.NoError(t, f.Rename(ctx, "other", name))
+		}
+		for _, h := range objects {
+			require.ErrorIs(t, there(h), proto.ENOENT, "%s", name)
+		}
+	}
 }
 
 // TestStockServerKilled: what is asked for while a server is away is done when it is back, or fails at once without retries; what

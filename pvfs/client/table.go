@@ -2,6 +2,7 @@ package client
 
 import (
 	"container/list"
+	"context"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -67,6 +68,42 @@ func (t *table) put(n *inode) *orphan {
 		e = before
 	}
 	return o
+}
+
+// claim takes an object for a server to remove it together with its name. It reports whether nobody has a reference beside the
+// caller, who has one; if so, who opens the object waits until unclaim.
+func (t *table) claim(n *inode) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n.refs > 1 || n.claimed != nil {
+		return false
+	}
+	n.claimed = make(chan struct{})
+	return true
+}
+
+// unclaim ends that.
+func (t *table) unclaim(n *inode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(n.claimed)
+	n.claimed = nil
+}
+
+// settled waits until nobody has claimed an object, of which the caller has a reference.
+func (t *table) settled(ctx context.Context, n *inode) error {
+	t.mu.Lock()
+	claimed := n.claimed
+	t.mu.Unlock()
+	if claimed == nil {
+		return nil
+	}
+	select {
+	case <-claimed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // leave makes the object one that is removed with the last reference. It reports whether there is another

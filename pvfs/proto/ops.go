@@ -58,7 +58,7 @@ const (
 )
 
 // An operation: its name, makers of its empty bodies, nil for none, and the largest encodings
-// of both, in bytes, as stock programs count them.
+// of both, in bytes, as stock programs count them; those of REMOVE and RMDIRENT have room for a RemovedMark.
 type operation struct {
 	name     string
 	request  func() Request
@@ -69,13 +69,13 @@ type operation struct {
 
 var operations = [...]operation{
 	OpCreate:           {"CREATE", request[CreateReq], response[CreateResp], 56992, 34512},
-	OpRemove:           {"REMOVE", request[RemoveReq], response[RemoveResp], 9432, 16},
+	OpRemove:           {"REMOVE", request[RemoveReq], response[RemoveResp], 9432, 24},
 	OpIO:               {"IO", request[IOReq], response[IOResp], 22424, 24},
 	OpGetAttr:          {"GETATTR", request[GetAttrReq], response[GetAttrResp], 18400, 34500},
 	OpSetAttr:          {"SETATTR", request[SetAttrReq], response[SetAttrResp], 52884, 16},
 	OpLookupPath:       {"LOOKUP_PATH", request[LookupPathReq], response[LookupPathResp], 22512, 8224},
 	OpCrDirent:         {"CRDIRENT", request[CrDirentReq], response[CrDirentResp], 9724, 16},
-	OpRmDirent:         {"RMDIRENT", request[RmDirentReq], response[RmDirentResp], 9656, 24},
+	OpRmDirent:         {"RMDIRENT", request[RmDirentReq], response[RmDirentResp], 9656, 32},
 	OpChDirent:         {"CHDIRENT", request[ChDirentReq], response[ChDirentResp], 9664, 24},
 	OpTruncate:         {"TRUNCATE", request[TruncateReq], response[TruncateResp], 9400, 16},
 	OpMkdir:            {"MKDIR", request[MkdirReq], response[MkdirResp], 69296, 8896},

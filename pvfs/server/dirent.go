@@ -132,33 +132,6 @@ func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) error {
 	return tx.Put(h, o)
 }
 
-// rmDirent removes an entry, and returns what it stood for.
-func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (*proto.RmDirentResp, error) {
-	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
-		return nil, err
-	}
-	if err := checkName(req.Name); err != nil {
-		return nil, err
-	}
-	leave, err := s.enter(req.Dirdata)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	resp := &proto.RmDirentResp{}
-	err = s.store.Update(func(tx *store.Tx) error {
-		_, err := belongs(tx, req.Dirdata, req.Name)
-		if err == nil {
-			resp.Handle, err = tx.Unlink(req.Dirdata, req.Name)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
 // chDirent lets an entry stand for another object, and returns the one before.
 func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp, error) {
 	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)

@@ -10,8 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// remove removes an object whose name is gone. The capability is its directory's.
-func (s *Server) remove(q *query, req *proto.RemoveReq) (*proto.RemoveResp, error) {
+// remove removes an object whose name is gone. The capability is its directory's. Who sent the hint is told that nothing
+// of it is left.
+func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) {
 	near := q.near()
 	if near == 0 && q.trust != nothing {
 		return nil, proto.EINVAL
@@ -21,6 +22,9 @@ func (s *Server) remove(q *query, req *proto.RemoveReq) (*proto.RemoveResp, erro
 	}
 	if err := s.removeOne(q, req.Handle); err != nil {
 		return nil, err
+	}
+	if _, hinted := q.header.Hints.Removes(); hinted {
+		return &proto.MarkedRemoveResp{Mark: proto.MarkRemoved}, nil
 	}
 	return &proto.RemoveResp{}, nil
 }
@@ -140,31 +144,37 @@ func (s *Server) names(ctx context.Context, dir, object proto.Handle) (bool, err
 // removeFile removes a metafile with the datafiles it has at this moment: those of other servers go in the
 // background.
 func (s *Server) removeFile(h proto.Handle) error {
-	var others []proto.Handle
+	others := false
 	err := s.store.Update(func(tx *store.Tx) error {
-		others = nil
 		o, err := tx.Get(h)
-		if err != nil {
-			return err
+		if err == nil {
+			others, err = s.deleteFile(tx, &o)
 		}
-		for _, d := range o.Datafiles {
-			if !s.ownedBy(d, s.me) {
-				others = append(others, d)
-				continue
-			}
-			if err := tx.Delete(d); err != nil && proto.StatusOf(err) != proto.ENOENT {
-				return err
-			}
-		}
-		if err := s.throwAway(tx, others); err != nil {
-			return err
-		}
-		return tx.Delete(h)
+		return err
 	})
-	if err == nil && len(others) > 0 {
+	if err == nil && others {
 		s.trash.wake()
 	}
 	return err
+}
+
+// deleteFile is the transaction of removeFile. others: there are datafiles of other servers, and the trash is to be woken
+// after the commit.
+func (s *Server) deleteFile(tx *store.Tx, o *store.Object) (others bool, err error) {
+	var away []proto.Handle
+	for _, d := range o.Datafiles {
+		if !s.ownedBy(d, s.me) {
+			away = append(away, d)
+			continue
+		}
+		if err := tx.Delete(d); err != nil && proto.StatusOf(err) != proto.ENOENT {
+			return false, err
+		}
+	}
+	if err := s.throwAway(tx, away); err != nil {
+		return false, err
+	}
+	return len(away) > 0, tx.Delete(o.Handle)
 }
 
 // deleteDirectory removes a directory whose dirdata object is here.

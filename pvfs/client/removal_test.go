@@ -1,0 +1,176 @@
+package client
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+)
+
+// fileAt makes a file on one of the fake's servers.
+func fileAt(t *testing.T, k *fake, f *FS, name string, server int) proto.Handle {
+	for {
+		makeTree(t, f, name)
+		i, err := f.StatCtx(ctx, name)
+		require.NoError(t, err)
+		if k.server(i.Handle) == server {
+			k.take()
+			return i.Handle
+		}
+		require.NoError(t, f.Remove(ctx, name))
+	}
+}
+
+// TestRemoveRequests is how many requests a removal takes.
+func TestRemoveRequests(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.ours = true
+	before := k.count()
+	fileAt(t, k, f, "f", 0)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "RMDIRENT", k.take(), "directory and file have the same server")
+	_, err := f.StatCtx(ctx, "f")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	k.take()
+
+	fileAt(t, k, f, "f", 1)
+	f.kinds[1].Store(kindUnknown)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "RMDIRENT GETATTR REMOVE", k.take(), "the file's server is not known yet")
+	fileAt(t, k, f, "f", 1)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "RMDIRENT REMOVE", k.take())
+
+	fileAt(t, k, f, "f", 1)
+	makeTree(t, f, "g")
+	k.take()
+	require.NoError(t, f.Rename(ctx, "g", "f"))
+	assert.Equal(t, "CHDIRENT RMDIRENT REMOVE", k.take(), "what is renamed over")
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, before, k.count(), "nothing is left over")
+
+	k.ours = false
+	f.kinds[1].Store(kindUnknown)
+	fileAt(t, k, f, "f", 0)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "RMDIRENT GETATTR REMOVE TREE_REMOVE", k.take(), "servers that do not know the hint")
+	assert.Equal(t, before, k.count())
+}
+
+// TestAnotherServer: a server that is none of ours any more has no datafiles left over.
+func TestAnotherServer(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.ours = true
+	before := k.count()
+	fileAt(t, k, f, "f", 1)
+	f.kinds[1].Store(kindOurs)
+	k.ours = false
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "RMDIRENT REMOVE TREE_REMOVE", k.take())
+	assert.Equal(t, before, k.count())
+
+	k.ours = true
+	fileAt(t, k, f, "f", 1)
+	f.kinds[1].Store(kindOurs)
+	f.table.init(0) // nothing is kept of the file
+	require.NoError(t, f.Remove(ctx, "f"))
+	k.take()
+	assert.Equal(t, before, k.count())
+
+	f.kinds[1].Store(kindOurs)
+	fileAt(t, k, f, "f", 1)
+	tries := 0
+	k.fail = func(req proto.Request, _ *proto.Header) (bool, error) {
+		if req.Op() == proto.OpRemove {
+			if tries++; tries == 1 {
+				k.ours = false
+				return false, &rpc.CallError{Op: req.Op(), Kind: rpc.ErrNoAnswer, Err: errors.New("gone")}
+			}
+		}
+		return false, nil
+	}
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, before, k.count(), "it came back as another while the request was under way")
+	assert.Equal(t, kindOther, f.kinds[1].Load())
+}
+
+// TestLostRemoval: the answer to the request that removed name and file is lost.
+func TestLostRemoval(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.ours = true
+	before := k.count()
+	fileAt(t, k, f, "f", 0)
+	lost := 0
+	k.fail = func(req proto.Request, _ *proto.Header) (bool, error) {
+		if req.Op() == proto.OpRmDirent && lost == 0 {
+			lost++
+			return true, &rpc.CallError{Op: req.Op(), Kind: rpc.ErrNoAnswer, Err: errors.New("lost")}
+		}
+		return false, nil
+	}
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, 1, lost)
+	assert.Equal(t, before, k.count())
+}
+
+// TestRemoveOpenOurs: what is open stays with servers of ours, too; and another object with the name is not taken for the one
+// that was meant.
+func TestRemoveOpenOurs(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.ours = true
+	before := k.count()
+	h := fileAt(t, k, f, "f", 0)
+	file, err := f.OpenFile(ctx, "f", os.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.NotNil(t, k.objects[h])
+	require.NoError(t, file.Close())
+	assert.Equal(t, before, k.count())
+
+	fileAt(t, k, f, "f", 0)
+	fileAt(t, k, f, "open", 0)
+	file, err = f.OpenFile(ctx, "open", os.O_RDWR, 0)
+	require.NoError(t, err)
+	other := &FS{core: f.core, user: f.user, ctx: ctx}
+	entries := k.objects[k.objects[10].attr.DistDir.Dirdata[0]].entries
+	gone := entries["f"]
+	entries["f"] = file.node.handle // another client renamed it
+	delete(entries, "open")
+	require.NoError(t, other.Remove(ctx, "f"))
+	assert.NotNil(t, k.objects[file.node.handle], "it is open")
+	require.NoError(t, file.Close())
+	k.drop(gone)
+	assert.Equal(t, before, k.count())
+}
+
+// TestOpenWhileRemoved: who opens a file while a server is asked to remove it either comes before, and can use it, or after.
+func TestOpenWhileRemoved(t *testing.T) {
+	k, f := newFake(t, Options{})
+	k.ours = true
+	fileAt(t, k, f, "f", 0)
+	opened := make(chan error, 1)
+	began := make(chan struct{})
+	k.fail = func(req proto.Request, _ *proto.Header) (bool, error) {
+		if req.Op() == proto.OpRmDirent {
+			go func() {
+				p, err := f.walk(ctx, "f", noFollow) // name and attributes are kept
+				close(began)
+				if err == nil {
+					defer p.release()
+					_, err = f.openThere(ctx, p, os.O_RDONLY)
+				}
+				opened <- err
+			}()
+			<-began
+		}
+		return false, nil
+	}
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.ErrorIs(t, <-opened, fs.ErrNotExist)
+}

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// rmDirent removes an entry, and returns what it stood for. A client of ours that sends the hint has the object removed with
+// it, in the same transaction, if that is here, and is told whether that was done; see proto.HintRemoves.
+func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, error) {
+	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
+		return nil, err
+	}
+	if err := checkName(req.Name); err != nil {
+		return nil, err
+	}
+	leave, err := s.enter(req.Dirdata)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	meant, hinted := q.header.Hints.Removes()
+	var was proto.Handle
+	var mark proto.RemovedMark
+	var others bool
+	err = s.store.Update(func(tx *store.Tx) error {
+		mark, others = proto.MarkKept, false
+		dirdata, err := belongs(tx, req.Dirdata, req.Name)
+		if err != nil {
+			return err
+		}
+		if was, err = tx.Unlink(req.Dirdata, req.Name); err != nil || !hinted || was != meant {
+			return err
+		}
+		mark, others, err = s.deleteNamed(tx, q, dirdata.Parent, was)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if others {
+		s.trash.wake()
+	}
+	if hinted {
+		return &proto.MarkedRmDirentResp{Handle: was, Mark: mark}, nil
+	}
+	return &proto.RmDirentResp{Handle: was}, nil
+}
+
+// deleteNamed removes the file or symlink of an entry of a directory that was removed in the same transaction. It keeps what is
+// not here, is something else, or takes a closer look before it may be removed: REMOVE does that.
+func (s *Server) deleteNamed(tx *store.Tx, q *query, dir, h proto.Handle) (mark proto.RemovedMark, others bool, err error) {
+	if !s.ownedBy(h, s.me) || dir == 0 || q.near() != dir || q.may(proto.MayRemove, dir) != nil {
+		return proto.MarkKept, false, nil
+	}
+	o, err := tx.Get(h)
+	switch {
+	case proto.StatusOf(err) == proto.ENOENT:
+		return proto.MarkRemoved, false, nil
+	case err != nil:
+		return proto.MarkKept, false, nil // the name goes all the same, and REMOVE says what is wrong
+	case o.Parent != dir:
+		return proto.MarkKept, false, nil
+	}
+	switch o.Type {
+	case proto.TypeMetafile:
+		others, err = s.deleteFile(tx, &o)
+	case proto.TypeSymlink:
+		err = tx.Delete(h)
+	default:
+		return proto.MarkKept, false, nil
+	}
+	return proto.MarkRemoved, others, err
+}
