@@ -124,6 +124,9 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	in.sleeper, _ = in.method.(Sleeper)
 	in.deadliner, _ = in.method.(Deadliner)
 	in.quick, _ = in.method.(QuickSender)
+	if in.info.FileSends {
+		in.files, in.info.FileSends = in.method.(FileSender)
+	}
 	if !e.cfg.Manual {
 		in.watch = newWatcher(in)
 	}

@@ -32,6 +32,7 @@ type fake struct {
 	cancel   func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
 	refuses  bool                         // Arm always says that something is there
 	leaves   bool                         // Close completes nothing
+	files    bool                         // Info says FileSends
 	clock    func() time.Duration
 	mu       sync.Mutex // guards what follows, which tests read
 	sleeping bool
@@ -83,7 +84,7 @@ func (f *fake) must(ok bool, text string) {
 }
 
 func (f *fake) Info() bmi.Info {
-	return bmi.Info{Name: "another name", MaxExpectedSize: 100, MaxUnexpectedSize: 100, MaxPieces: 2}
+	return bmi.Info{Name: "another name", MaxExpectedSize: 100, MaxUnexpectedSize: 100, MaxPieces: 2, FileSends: f.files}
 }
 
 func (f *fake) Resolve(address string) (bmi.Addr, error) {
@@ -100,6 +101,12 @@ func (f *fake) PostSend(op *bmi.Op) {
 		return
 	}
 	f.posted = append(f.posted, op)
+}
+
+// PostSendFile implements bmi.FileSender.
+func (f *fake) PostSendFile(op *bmi.Op) {
+	f.must(f.files, "PostSendFile of a method that does not offer it")
+	f.PostSend(op)
 }
 
 // SendNow implements bmi.QuickSender.

@@ -21,6 +21,7 @@ type instance struct {
 	sleeper   Sleeper     // nil: the method cannot be slept on
 	deadliner Deadliner   // nil: the method has no deadlines
 	quick     QuickSender // nil: every send has an Op
+	files     FileSender  // nil: the method takes no bytes from files
 	watch     *watcher    // nil if Config.Manual
 
 	// Guarded by the engine lock.

@@ -68,6 +68,9 @@ func (l *lane) recycleLocked(op *Op) {
 	op.Peer, op.Private, op.Bufs = nil, nil, nil
 	op.user, op.err, op.waiter = nil, nil, nil
 	op.one[0] = nil
+	if op.File.File != nil {
+		op.File = FileRange{}
+	}
 	if len(op.list) > 0 {
 		clear(op.list)
 		op.list = op.list[:0]

@@ -106,6 +106,16 @@ type QuickSender interface {
 	SendNow(to Peer, class Class, tag Tag, head, body []byte) bool
 }
 
+// A FileSender is a method that takes the bytes of a message from a file by itself, with less
+// copying than into a buffer first. It is asked only if its Info says FileSends.
+type FileSender interface {
+	// PostSendFile takes over an expected send of op.Size > 0 bytes of op.File; op.Bufs is
+	// empty. Otherwise it is PostSend: order, Cancel and Complete are the same.
+	// Context.PostSendFile says what becomes of the bytes beyond the file's end (zeros) and
+	// of a file that cannot be read (the connection ends).
+	PostSendFile(op *Op)
+}
+
 // A Ranger tells whether a peer lies in a range of addresses, in the method's
 // own wildcard syntax.
 type Ranger interface {
@@ -197,6 +207,8 @@ type Info struct {
 	// RemoteRead, RemoteWrite: large messages move by one copy that the
 	// receiver, or the sender, makes.
 	RemoteRead, RemoteWrite bool
+	// FileSends: PostSendFile moves bytes from a file without a buffer in between.
+	FileSends bool
 	// Addresses are those on which the method listens.
 	Addresses []string
 	// Details are name and value pairs for people.

@@ -13,6 +13,8 @@ type Op struct {
 	// length. Size is the sum of their lengths.
 	Bufs [][]byte
 	Size int
+	// File, in Bufs' place, is where FileSender.PostSendFile takes the message.
+	File FileRange
 
 	// Private is the method's own; nil when the operation is posted.
 	Private any

@@ -161,6 +161,11 @@ func (in *instance) postLocked(op *Op, w *waiter) Posted {
 	} else {
 		in.method.PostSend(op)
 	}
+	return op.postedLocked(w)
+}
+
+// postedLocked is the answer to a post, after the method took the operation.
+func (op *Op) postedLocked(w *waiter) Posted {
 	if w != nil && w.done {
 		return Posted{} // failed within the post: op is free again
 	}

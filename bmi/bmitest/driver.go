@@ -40,6 +40,8 @@ type Options struct {
 	NoSleeper bool
 	// NoClasses hides that unexpected messages carry a class.
 	NoClasses bool
+	// NoFileSends hides that messages are taken from files.
+	NoFileSends bool
 }
 
 func (o Options) withDefaults() Options {

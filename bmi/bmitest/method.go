@@ -58,6 +58,7 @@ func newMethod(host bmi.Host, o Options) *method {
 		Classes:           !o.NoClasses,
 		RegisteredMemory:  true,
 		RemoteRead:        true,
+		FileSends:         !o.NoFileSends,
 	}
 	return m
 }
@@ -88,7 +89,22 @@ func (m *method) peer(name string) *peer {
 }
 
 // PostSend implements bmi.Method.
-func (m *method) PostSend(op *bmi.Op) {
+func (m *method) PostSend(op *bmi.Op) { m.post(op, nil) }
+
+// PostSendFile implements bmi.FileSender. The bytes are taken at once.
+func (m *method) PostSendFile(op *bmi.Op) {
+	data := make([]byte, op.Size)
+	if err := op.File.Fill(data, 0); err != nil {
+		p := op.Peer.(*peer)
+		m.abort(p, bmi.ErrPeerFailed)
+		op.Complete(0, fmt.Errorf("%w: %s: the connection was closed, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, p, err))
+		return
+	}
+	m.post(op, data)
+}
+
+// post sends a message; data is what was taken from its file.
+func (m *method) post(op *bmi.Op, data []byte) {
 	p, n := op.Peer.(*peer), m.opts.Network
 	n.mu.Lock()
 	if err := m.connectLocked(p); err != nil {
@@ -103,6 +119,7 @@ func (m *method) PostSend(op *bmi.Op) {
 	}
 	pk := n.allocLocked()
 	pk.kind, pk.cls, pk.tag, pk.size, pk.from = op.Kind, op.Class, op.Tag, op.Size, m.node
+	pk.data = append(pk.data[:0], data...)
 	eager := op.Size <= m.opts.EagerSize && q.n < m.opts.Credits
 	if eager {
 		pk.fill(op)

@@ -66,7 +66,7 @@ type packet struct {
 	cls  bmi.Class
 	tag  bmi.Tag
 	from *node
-	data []byte // the copy, if op is nil
+	data []byte // the copy, if op is nil or sends from a file
 	op   *bmi.Op
 	size int
 	// cancelled: the sender took op back.
@@ -243,8 +243,11 @@ func (n *Network) freeLocked(p *packet) {
 	p.next, n.free = n.free, p
 }
 
-// fill copies a message into the packet.
+// fill copies a message into the packet, unless it was taken from a file.
 func (p *packet) fill(op *bmi.Op) {
+	if op.File.File != nil {
+		return
+	}
 	p.data = p.data[:0]
 	for _, b := range op.Bufs {
 		p.data = append(p.data, b...)

@@ -145,7 +145,7 @@ func (m *method) takeLocked(p *peer, pk *packet, op *bmi.Op) (size int, err erro
 		return 0, nil, true
 	case pk.size > op.Size:
 		err = bmi.ErrTruncated
-	case pk.op != nil:
+	case pk.op != nil && pk.op.File.File == nil:
 		scatter(op.Bufs, pk.op.Bufs...)
 	default:
 		scatter(op.Bufs, pk.data)

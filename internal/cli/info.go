@@ -29,6 +29,7 @@ type methodInfo struct {
 	RegisteredMemory  bool              `json:"registered_memory"`
 	RemoteRead        bool              `json:"remote_read"`
 	RemoteWrite       bool              `json:"remote_write"`
+	FileSends         bool              `json:"file_sends"`
 	Details           map[string]string `json:"details,omitempty"`
 	// Error is why the method cannot be used here; the rest is empty then.
 	Error string `json:"error,omitempty"`
@@ -86,6 +87,7 @@ func fromInfo(i bmi.Info) methodInfo {
 		Method: i.Name, Description: i.Description, Provider: i.Provider,
 		MaxExpectedSize: i.MaxExpectedSize, MaxUnexpectedSize: i.MaxUnexpectedSize, EagerSize: i.EagerSize, MaxPieces: i.MaxPieces,
 		Classes: i.Classes, RegisteredMemory: i.RegisteredMemory, RemoteRead: i.RemoteRead, RemoteWrite: i.RemoteWrite,
+		FileSends: i.FileSends,
 	}
 	for _, d := range i.Details {
 		if out.Details == nil {
@@ -131,7 +133,7 @@ func printInfo(w io.Writer, infos []methodInfo) error {
 			has  bool
 		}{
 			{"classes of unexpected messages", i.Classes}, {"registered memory", i.RegisteredMemory},
-			{"remote read", i.RemoteRead}, {"remote write", i.RemoteWrite},
+			{"remote read", i.RemoteRead}, {"remote write", i.RemoteWrite}, {"sends from files", i.FileSends},
 		} {
 			fmt.Fprintf(table, "%s\t%s\n", c.name, yesNo(c.has))
 		}

@@ -64,7 +64,7 @@ func (m *flawedMethod) Info() bmi.Info {
 	return bmi.Info{
 		Name: flawedScheme, Description: "a method with one flaw", Provider: "memory",
 		MaxExpectedSize: flawedMax, MaxUnexpectedSize: flawedUnexpected, EagerSize: flawedEager,
-		MaxPieces: flawedPieces, Classes: true, Addresses: listen,
+		MaxPieces: flawedPieces, Classes: true, FileSends: true, Addresses: listen,
 	}
 }
 
@@ -89,7 +89,10 @@ func (m *flawedMethod) peer(name string) *flawedPeer {
 	return p
 }
 
-func (m *flawedMethod) PostSend(op *bmi.Op) {
+func (m *flawedMethod) PostSend(op *bmi.Op) { m.post(op, gather(op.Bufs)) }
+
+// post sends a message.
+func (m *flawedMethod) post(op *bmi.Op, data []byte) {
 	peer := op.Peer.(*flawedPeer)
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
@@ -111,7 +114,7 @@ func (m *flawedMethod) PostSend(op *bmi.Op) {
 	m.counted.BytesSent += uint64(op.Size)
 	p := &flawedPacket{
 		from: m.net.seenFrom(m.node.name, peer.name), kind: op.Kind, class: op.Class, tag: op.Tag, size: op.Size,
-		data: gather(op.Bufs), owner: m.node,
+		data: data, owner: m.node,
 	}
 	m.spoilLocked(p, op)
 	large := op.Size > flawedEager && op.Kind == bmi.KindSend
@@ -178,6 +181,7 @@ func (m *flawedMethod) matches(op *bmi.Op, p *flawedPacket) bool {
 func (m *flawedMethod) take(op *bmi.Op, p *flawedPacket) {
 	m.counted.MessagesReceived++
 	m.counted.BytesReceived += uint64(p.size)
+	m.makeUp(p)
 	var err, sendErr error
 	size := p.size
 	if p.size > op.Size {

@@ -77,6 +77,11 @@ const (
 	takesAnyAddress       flaw = "takes an address without a name"
 	mumbles               flaw = "has peers whose text is not their address"
 	hangsInClose          flaw = "does not return from Close"
+
+	misreadsFiles   flaw = "takes the bytes of a file from another place"
+	makesFilesUp    flaw = "sends something for what a file does not have"
+	failsAtFileEnds flaw = "fails a send that goes past the end of its file"
+	hidesReadErrors flaw = "sends zeros for what it cannot read"
 )
 
 // caught tells which tests must report a flaw. Others may as well.
@@ -115,7 +120,7 @@ var caught = []struct {
 	{cancelEats, []string{"CancelUnmatchedReceive", "ContextClose", "BlockingCancel"}},
 	{dropsNothing, []string{"DropAddr"}},
 	{dropKeepsEarly, []string{"DropAddrDiscardsEarly"}},
-	{forgetsOneOp, []string{"DropAddr", "CloseTellsPeers", "CrashCompletesEverything"}},
+	{forgetsOneOp, []string{"FileCrash", "DropAddr", "CloseTellsPeers", "CrashCompletesEverything"}},
 	{leavesSilently, []string{"CloseTellsPeers", "RestartAfterClose", "DropAddrTellsPeer", "SleepWhileDropping"}},
 	{staleName, []string{"RestartAfterClose", "RestartManyTimes"}},
 	{namesCollide, []string{"NameTaken"}},
@@ -135,7 +140,7 @@ var caught = []struct {
 	{leaksGoroutines, []string{"CloseLeavesNothing"}},
 	{losesFromHandlers, []string{"HandlerAnswers", "BlockingCall", "ProgressHandlerAlone"}},
 	{ignoresHandlersCancel, []string{"HandlerCancels"}},
-	{ignoresCancelOfSends, []string{"CancelUnmatchedSend", "CancelSparesOthers"}},
+	{ignoresCancelOfSends, []string{"FileCancel", "CancelUnmatchedSend", "CancelSparesOthers"}},
 	{remembersAbsence, []string{"PeerComesLater", "CancelBeforeConnected"}},
 	{failsEverybody, []string{"DropAddrSparesOthers", "CrashSparesOthers", "CloseTellsPeers"}},
 	{overflows, []string{"EarlyFlood", "ProgressOneWay"}},
@@ -147,6 +152,10 @@ var caught = []struct {
 	{hidesItsAddress, []string{"Info"}},
 	{takesAnyAddress, []string{"BadAddresses"}},
 	{mumbles, []string{"Lookup"}},
+	{misreadsFiles, []string{"FileSizes", "FileOrder", "RandomOperations"}},
+	{makesFilesUp, []string{"FileEnd", "FileShrinks"}},
+	{failsAtFileEnds, []string{"FileEnd"}},
+	{hidesReadErrors, []string{"FileUnreadable"}},
 	{hangsInClose, []string{"CloseUnused", "CloseTwice", "CloseCompletesEverything", "SleepUntilClose"}},
 }
 
@@ -215,7 +224,7 @@ func TestFlawsAreReported(t *testing.T) {
 }
 
 // endpointsOwn are tests of what the endpoint does before a method hears of it.
-var endpointsOwn = map[string]bool{"WrongUse": true}
+var endpointsOwn = map[string]bool{"WrongUse": true, "FileRefused": true}
 
 // TestEveryTestCanFail: there is a planted bug for each test.
 func TestEveryTestCanFail(t *testing.T) {

@@ -195,6 +195,10 @@ func (c *chaos) send() {
 		c.recv(l, tag)
 	}
 	c.ahead[l]++
+	if c.info.FileSends && c.rng.IntN(4) == 0 {
+		c.checks.sent(l, tag, m, c.nodes[l.from].sendFile(c.nodes[l.to], tag, m))
+		return
+	}
 	c.checks.sent(l, tag, m, c.nodes[l.from].sendList(c.nodes[l.to], tag, m, split))
 }
 

@@ -49,7 +49,7 @@ func (ts Tests) Share(seed, whole, parts uint64) (share Tests) {
 // the one to look at.
 var All = slices.Concat(
 	callTests, addressTests, immediateTests, orderTests, matchTests, earlyTests,
-	truncateTests, sizeTests, listTests, largeTests, unexpectedTests,
+	truncateTests, sizeTests, listTests, largeTests, fileTests, unexpectedTests,
 	handlerTests, connectTests, cancelTests, dropTests, contextTests,
 	goroutineTests, progressTests, sleepTests, blockingTests, closeTests,
 	restartTests, forkTests, randomTests,

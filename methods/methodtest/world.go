@@ -3,6 +3,7 @@ package methodtest
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,8 @@ type world struct {
 	stranded []strand // see strand
 
 	none [1]bmi.Completion // that step never gets
+
+	file *os.File // see inFile
 
 	// untaken: the test leaves unexpected messages behind on purpose.
 	untaken bool
