@@ -12,10 +12,10 @@ import (
 // spin is
 //
 //   - nothing for some waits after several spins in a row were in vain, or after
-//     one while the machine had more runnable processes than cores (see load),
-//     and for twice as many if the next is no better, up to skipMax: so two
-//     processes bound to one core, which the load of the machine does not show,
-//     soon sleep at once;
+//     one while others wanted the core: the machine had more runnable processes
+//     than cores (see load), or the kernel took the core away from who polled
+//     (see preempt); and for twice as many if the next is no better, up to
+//     skipMax: so two processes bound to one core soon sleep at once;
 //   - else the maximum, if waits were shorter than that lately (polled or
 //     slept, so that spinning comes back by itself), falling to nothing as
 //     their average grows to twice the maximum.
@@ -31,10 +31,11 @@ type Spinner struct {
 	skip int // waits that do not spin
 	step int // how many to skip the next time; 0 ≤ step ≤ skipMax
 
-	load   load
-	procs  int // GOMAXPROCS, which takes a lock to read
-	sample [1]metrics.Sample
-	bursts uint
+	load    load
+	preempt preempt
+	procs   int // GOMAXPROCS, which takes a lock to read
+	sample  [1]metrics.Sample
+	bursts  uint
 }
 
 // Burst is how many polls there are between two looks at the clock.
@@ -55,6 +56,7 @@ func (s *Spinner) Init(limit time.Duration) {
 	s.sample[0].Name = runnable
 	if s.limit > 0 {
 		s.load.open()
+		s.preempt.count = involuntary
 	}
 }
 
@@ -65,9 +67,11 @@ func (s *Spinner) Close() { s.load.close() }
 func (s *Spinner) IgnoreLoad() {
 	s.load.close()
 	s.load.file = nil
+	s.preempt.count = nil
 }
 
-// Budget is how long to spin now.
+// Budget is how long to spin now. If it is not 0, Yield is called after each burst of polls, and
+// Won or Vain at the end.
 func (s *Spinner) Budget() time.Duration {
 	if s.skip > 0 {
 		s.skip--
@@ -76,11 +80,17 @@ func (s *Spinner) Budget() time.Duration {
 	return min(s.limit, max(2*s.limit-s.average, 0))
 }
 
+// crowded tells, at the end of a spin, whether somebody else could use this core.
+func (s *Spinner) crowded(now time.Duration) bool {
+	s.preempt.end()
+	return s.preempt.crowded() || s.load.crowded(now)
+}
+
 // Won notes that a wait ended while its caller polled.
 func (s *Spinner) Won(now, took time.Duration) {
 	s.lost = 0
 	s.learn(took)
-	if s.load.crowded(now) {
+	if s.crowded(now) {
 		s.hold()
 	} else {
 		s.step = 0
@@ -89,7 +99,7 @@ func (s *Spinner) Won(now, took time.Duration) {
 
 // Vain notes that a caller polled for nothing and goes to sleep.
 func (s *Spinner) Vain(now time.Duration) {
-	if s.lost++; s.load.crowded(now) || s.lost >= lostMax {
+	if s.lost++; s.crowded(now) || s.lost >= lostMax {
 		s.hold()
 	}
 }
@@ -109,6 +119,7 @@ func (s *Spinner) learn(took time.Duration) {
 
 // Yield lets other goroutines run if there are any that cannot.
 func (s *Spinner) Yield() {
+	s.preempt.note()
 	s.bursts++
 	if s.procs == 1 {
 		runtime.Gosched()

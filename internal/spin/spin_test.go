@@ -3,6 +3,7 @@ package spin
 import (
 	"math"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -139,4 +140,64 @@ func TestNoSpinningInACrowd(t *testing.T) {
 	waits(loadOver * skipMax)
 	waits(100)
 	assert.Equal(t, 100, spun, "it recovers")
+}
+
+func TestNoSpinningOnACoreThatOthersWant(t *testing.T) {
+	thread, switches, taken := 1, int64(0), false
+	s := Spinner{limit: 50 * time.Microsecond}
+	s.preempt.count = func() (int, int64) {
+		if taken {
+			switches++
+		}
+		return thread, switches
+	}
+	spins := func(waits int) (n int) { // each is won at once
+		for range waits {
+			if s.Budget() > 0 {
+				n++
+				s.Yield()
+				s.Won(0, time.Microsecond)
+			}
+		}
+		return n
+	}
+
+	assert.Equal(t, 50, spins(50))
+	taken = true
+	assert.Equal(t, 1, spins(1))
+	taken = false
+	assert.GreaterOrEqual(t, spins(20), 15, "once now and then is no crowd")
+	assert.Equal(t, 50, spins(50))
+
+	taken = true
+	spins(300)
+	assert.Less(t, spins(1000), 1000/skipMax+2)
+	taken = false
+	spins(preemptOver * 4 * skipMax)
+	assert.Equal(t, 100, spins(100), "it recovers")
+
+	taken = true
+	spins(300)
+	s.preempt.count = func() (int, int64) { thread++; return thread, 0 }
+	assert.Less(t, spins(1000), 1000/skipMax+2, "who changed threads learns nothing")
+
+	for range 4 * preemptOver {
+		s.Won(0, time.Microsecond)
+	}
+	spins(skipMax)
+	assert.Equal(t, 100, spins(100), "spins that are over at once go well")
+}
+
+func TestInvoluntarySwitches(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system does not say")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, before := involuntary()
+	require.Positive(t, thread)
+	again, after := involuntary()
+	assert.Equal(t, thread, again)
+	assert.GreaterOrEqual(t, after, before)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { involuntary() }))
 }

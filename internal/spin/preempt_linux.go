@@ -1,0 +1,13 @@
+package spin
+
+import "golang.org/x/sys/unix"
+
+// involuntary counts how often the kernel took the core from the running thread, as
+// getrusage(2) has it.
+func involuntary() (thread int, switches int64) {
+	var use unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &use) != nil {
+		return 0, 0
+	}
+	return unix.Gettid(), use.Nivcsw
+}
