@@ -296,6 +296,9 @@ func (s *Store) checkPages() error {
 			return err
 		}
 		defer tx.Rollback() // fails only after a commit
+		if err := findLoops(tx, true); err != nil {
+			return err
+		}
 		if err := walkPages(tx); err != nil {
 			return err
 		}

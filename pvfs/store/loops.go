@@ -2,7 +2,9 @@ package store
 
 import (
 	"encoding/binary"
+	"io"
 	"os"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -15,11 +17,13 @@ const (
 	pageBranch       = 1
 	pageLeaf         = 2
 	elementIsBucket  = 1
-	bucketBytes      = 16 // the root page of a bucket, or 0 if it has none, and a counter
 )
 
 // checkLoops makes sure that no page is reached from the root in two ways. Who follows a tree that leads back to
 // itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it.
+//
+// Beyond verifyMax it does not look into leaves, which are all but every hundredth page and lead nowhere: which pages
+// they are it takes from the first one under a branch, as all leaves of a tree have the same depth.
 func (s *Store) checkLoops() error {
 	return guard("verify", func() error {
 		tx, err := s.db.Begin(false)
@@ -27,20 +31,34 @@ func (s *Store) checkLoops() error {
 			return err
 		}
 		defer tx.Rollback() // of a reader it cannot fail
-		file, err := os.Open(s.db.Path())
-		if err != nil {
-			return err
-		}
-		defer file.Close() // it was only read
-		info, err := file.Stat()
-		if err != nil {
-			return err
-		}
-		w := pageWalk{file: file, pageBytes: uint64(s.db.Info().PageSize)}
-		w.pages = uint64(min(tx.Size(), info.Size())) / w.pageBytes
-		w.seen = make([]uint64, w.pages/64+1)
-		return w.from(rootPage(tx))
+		return findLoops(tx, tx.Size() <= verifyMax)
 	})
+}
+
+func findLoops(tx *bolt.Tx, leaves bool) error {
+	file, err := os.Open(tx.DB().Path())
+	if err != nil {
+		return err
+	}
+	defer file.Close() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if leaves {
+		// Every page is wanted, and a disk gives them faster in a row than one by one. What cannot be read is noticed below.
+		_, _ = io.Copy(io.Discard, file)
+	}
+	w := pageWalk{file: file, pageBytes: uint64(tx.DB().Info().PageSize), leaves: true}
+	w.pages = uint64(min(tx.Size(), info.Size())) / w.pageBytes
+	w.seen = make([]uint64, w.pages/64+1)
+	for w.roots = []uint64{rootPage(tx)}; len(w.roots) > 0; {
+		if err := w.trees(); err != nil {
+			return err
+		}
+		w.leaves = leaves // of the first tree they have the roots of the tables
+	}
+	return nil
 }
 
 func rootPage(tx *bolt.Tx) uint64 { return uint64(tx.Cursor().Bucket().Root()) }
@@ -50,16 +68,44 @@ type pageWalk struct {
 	file      *os.File
 	pageBytes uint64
 	pages     uint64   // that the database has
-	seen      []uint64 // a bit for each
-	found     []uint64 // pages to look at
+	leaves    bool     // look into leaves
+	seen      []uint64 // a bit for each page that something refers to
+	roots     []uint64 // of trees to look at
+	buf       []byte   // of elements
 }
 
-// from looks at all pages that a page leads to.
-func (w *pageWalk) from(root uint64) error {
-	w.found = append(w.found, root)
-	for len(w.found) > 0 {
-		id := w.found[len(w.found)-1]
-		w.found = w.found[:len(w.found)-1]
+// trees looks at all pages of the trees of w.roots, and leaves there the roots of those that their leaves have.
+func (w *pageWalk) trees() error {
+	found := w.roots
+	w.roots = nil
+	if err := w.mark(found); err != nil {
+		return err
+	}
+	for len(found) > 0 {
+		id := found[len(found)-1]
+		found = found[:len(found)-1]
+		switch kind, count := w.header(id); kind {
+		case pageBranch:
+			below := w.children(id, count)
+			if err := w.mark(below); err != nil {
+				return err
+			}
+			if len(below) > 0 && !w.leaves {
+				if first, _ := w.header(below[0]); first == pageLeaf {
+					continue
+				}
+			}
+			found = append(found, below...)
+		case pageLeaf:
+			w.tables(id, count)
+		}
+	}
+	return nil
+}
+
+// mark notes that something refers to pages, for the first time to each of them.
+func (w *pageWalk) mark(ids []uint64) error {
+	for _, id := range ids {
 		if id >= w.pages {
 			continue
 		}
@@ -67,36 +113,56 @@ func (w *pageWalk) from(root uint64) error {
 			return damaged("database: page %d is in the tree twice", id)
 		}
 		w.seen[id/64] |= 1 << (id % 64)
-		w.look(id)
 	}
 	return nil
 }
 
-// look finds what a page refers to.
-func (w *pageWalk) look(id uint64) {
-	b := make([]byte, w.pageBytes)
-	if _, err := w.file.ReadAt(b, int64(id*w.pageBytes)); err != nil {
-		return
+// header is the kind of a page, and how many elements it has; 0 if it is not there.
+func (w *pageWalk) header(id uint64) (kind, count int) {
+	var b [pageHeaderBytes]byte
+	if id >= w.pages || !w.read(b[:], id, 0) {
+		return 0, 0
 	}
-	kind, count := binary.NativeEndian.Uint16(b[8:]), int(binary.NativeEndian.Uint16(b[10:]))
-	if more := uint64(binary.NativeEndian.Uint32(b[12:])); more > 0 && more < w.pages-id {
-		b = make([]byte, (more+1)*w.pageBytes)
-		if _, err := w.file.ReadAt(b, int64(id*w.pageBytes)); err != nil {
-			return
-		}
+	return int(binary.NativeEndian.Uint16(b[8:])), int(binary.NativeEndian.Uint16(b[10:]))
+}
+
+// children are the pages that a branch leads to.
+func (w *pageWalk) children(id uint64, count int) []uint64 {
+	all := w.elements(id, count)
+	ids := make([]uint64, 0, count)
+	for e := range slices.Chunk(all, pageElementBytes) {
+		ids = append(ids, binary.NativeEndian.Uint64(e[8:]))
 	}
-	for at := pageHeaderBytes; count > 0 && at+pageElementBytes <= len(b); at, count = at+pageElementBytes, count-1 {
-		e := b[at:]
-		switch kind {
-		case pageBranch:
-			w.found = append(w.found, binary.NativeEndian.Uint64(e[8:]))
-		case pageLeaf:
-			value := uint64(binary.NativeEndian.Uint32(e[4:])) + uint64(binary.NativeEndian.Uint32(e[8:]))
-			if binary.NativeEndian.Uint32(e)&elementIsBucket != 0 && value+bucketBytes <= uint64(len(e)) {
-				if root := binary.NativeEndian.Uint64(e[value:]); root != 0 {
-					w.found = append(w.found, root)
-				}
+	return ids
+}
+
+// tables adds the roots of the tables whose names are in a leaf.
+func (w *pageWalk) tables(id uint64, count int) {
+	at := uint64(pageHeaderBytes)
+	for e := range slices.Chunk(w.elements(id, count), pageElementBytes) {
+		value := at + uint64(binary.NativeEndian.Uint32(e[4:])) + uint64(binary.NativeEndian.Uint32(e[8:]))
+		var root [8]byte // or 0 if the table is so small that it has none
+		if binary.NativeEndian.Uint32(e)&elementIsBucket != 0 && w.read(root[:], id, value) {
+			if r := binary.NativeEndian.Uint64(root[:]); r != 0 {
+				w.roots = append(w.roots, r)
 			}
 		}
+		at += pageElementBytes
 	}
+}
+
+// elements are those of a page, until the next call; none if they cannot be read.
+func (w *pageWalk) elements(id uint64, count int) []byte {
+	n := count * pageElementBytes
+	w.buf = slices.Grow(w.buf[:0], n)[:n]
+	if !w.read(w.buf, id, pageHeaderBytes) {
+		return nil
+	}
+	return w.buf
+}
+
+// read reads from a place in a page, or in those that follow as part of it.
+func (w *pageWalk) read(b []byte, id, at uint64) bool {
+	_, err := w.file.ReadAt(b, int64(id*w.pageBytes+at))
+	return err == nil
 }

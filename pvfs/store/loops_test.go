@@ -7,38 +7,110 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+const loopsPage = 4096 // bytes of a page
+
+// pagesOf calls f with a copy of a database for each of its pages of a kind, and where that page begins.
+func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
+	for at := 2 * loopsPage; at+loopsPage <= len(good); at += loopsPage {
+		id := binary.NativeEndian.Uint64(good[at:])
+		if binary.NativeEndian.Uint16(good[at+8:]) == kind && id == uint64(at/loopsPage) {
+			f(append([]byte{}, good...), at)
+		}
+	}
+}
+
+// looped tells whether a store with such a database is refused for its loops. One that is not must not have the page in use.
+func looped(t *testing.T, database []byte) bool {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), database, 0o600))
+	s, err := Open(dir, with(func(*Options) {}))
+	if err == nil {
+		require.NoError(t, s.Close())
+		return false
+	}
+	require.ErrorIs(t, err, syscall.EIO)
+	require.ErrorContains(t, err, "is in the tree twice")
+	return true
+}
+
+// loopedWithoutLeaves is looped for a large database.
+func loopedWithoutLeaves(t *testing.T, database []byte) bool {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), databaseName)
+	require.NoError(t, os.WriteFile(path, database, 0o600))
+	db, err := openDB(path, true, 0)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, db.Close()) }()
+	tx, err := db.Begin(false)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, tx.Rollback()) }()
+	err = findLoops(tx, false)
+	if err != nil {
+		require.ErrorContains(t, err, "is in the tree twice")
+	}
+	return err != nil
+}
 
 // TestLoops: a database whose tree leads back to itself is not opened, whichever page does so, instead of being followed
 // until memory is full.
 func TestLoops(t *testing.T) {
-	const page = 4096
 	from := t.TempDir()
 	filled(t, from, 200)
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
-	branches := 0
-	for at := 2 * page; at+page <= len(good); at += page {
-		id := binary.NativeEndian.Uint64(good[at:])
-		if binary.NativeEndian.Uint16(good[at+8:]) != pageBranch || id != uint64(at/page) {
-			continue
-		}
-		branches++
-		bad := append([]byte{}, good...)
-		count := int(binary.NativeEndian.Uint16(good[at+10:]))
+	require.False(t, looped(t, good))
+	require.False(t, loopedWithoutLeaves(t, good))
+	branches, leaves := 0, 0
+	pagesOf(good, pageBranch, func(bad []byte, at int) {
+		count := int(binary.NativeEndian.Uint16(bad[at+10:]))
 		last := at + pageHeaderBytes + (count-1)*pageElementBytes
-		binary.NativeEndian.PutUint64(bad[last+8:], id)
-		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))
-		s, err := Open(dir, with(func(*Options) {}))
-		if err == nil {
-			require.NoError(t, s.Close()) // the page is not in use
-			branches--
-			continue
+		binary.NativeEndian.PutUint64(bad[last+8:], uint64(at/loopsPage))
+		if found := looped(t, bad); found {
+			branches++
+			require.True(t, loopedWithoutLeaves(t, bad))
+		} else {
+			require.False(t, loopedWithoutLeaves(t, bad))
 		}
-		require.ErrorIs(t, err, syscall.EIO)
-		require.ErrorContains(t, err, "is in the tree twice")
-	}
+	})
+	// An element that says it is a table, and that its root is the page itself.
+	pagesOf(good, pageLeaf, func(bad []byte, at int) {
+		first := at + pageHeaderBytes
+		value := first + int(binary.NativeEndian.Uint32(bad[first+4:])+binary.NativeEndian.Uint32(bad[first+8:]))
+		binary.NativeEndian.PutUint32(bad[first:], elementIsBucket)
+		binary.NativeEndian.PutUint64(bad[value:], uint64(at/loopsPage))
+		if looped(t, bad) {
+			leaves++
+		}
+	})
 	require.Positive(t, branches, "no branch was in use: the test proves nothing")
+	require.Positive(t, leaves, "no leaf was in use: the test proves nothing")
+}
+
+// TestLoopsOverStaleLeaf: a leaf that became a branch, as a write that was lost can leave it, leads back to what is above it. That
+// is looked for up to verifyMax.
+func TestLoopsOverStaleLeaf(t *testing.T) {
+	from := t.TempDir()
+	filled(t, from, 200)
+	good, err := os.ReadFile(filepath.Join(from, databaseName))
+	require.NoError(t, err)
+	found := 0
+	pagesOf(good, pageBranch, func(bad []byte, at int) {
+		below := int(binary.NativeEndian.Uint64(bad[at+pageHeaderBytes+8:]))
+		if (below+1)*loopsPage > len(bad) || binary.NativeEndian.Uint16(bad[below*loopsPage+8:]) != pageLeaf {
+			return
+		}
+		page := bad[below*loopsPage:]
+		binary.NativeEndian.PutUint16(page[8:], pageBranch)
+		binary.NativeEndian.PutUint16(page[10:], 1)
+		binary.NativeEndian.PutUint64(page[pageHeaderBytes+8:], uint64(at/loopsPage))
+		if looped(t, bad) {
+			found++
+		}
+	})
+	require.Positive(t, found, "no such leaf was in use: the test proves nothing")
 }
