@@ -40,6 +40,18 @@ func names(t *testing.T, f *os.File, step int) (all []string) {
 	}
 }
 
+// begun is the directory, of which a program has read the beginning, without its last name.
+func (b *bench) begun(t *testing.T, last string) *os.File {
+	t.Helper()
+	f, err := os.Open(b.work)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.Close()) })
+	some, err := f.Readdirnames(1)
+	require.NoError(t, err)
+	require.NotContains(t, some, last)
+	return f
+}
+
 // TestLargeDirectory lists more entries than the mount keeps, or one call of the kernel has, twice.
 func TestLargeDirectory(t *testing.T) {
 	b := start(t, setup{})
@@ -92,12 +104,7 @@ func TestChangedWhileListed(t *testing.T) {
 	b.fill(t, count-1)
 	last := filepath.Join(b.work, "9999")
 	require.NoError(t, os.WriteFile(last, []byte("one"), 0o600))
-	f, err := os.Open(b.work)
-	require.NoError(t, err)
-	defer f.Close()
-	some, err := f.Readdirnames(1)
-	require.NoError(t, err)
-	require.NotContains(t, some, "9999")
+	f := b.begun(t, "9999")
 	require.NoError(t, os.WriteFile(last, []byte("three"), 0o600))
 	require.NoError(t, os.Chmod(last, 0o640))
 	require.NoError(t, os.Remove(filepath.Join(b.work, "0498")))
@@ -120,12 +127,7 @@ func TestListedSlowly(t *testing.T) {
 	last := filepath.Join(b.work, "9999")
 	require.NoError(t, os.WriteFile(last, nil, 0o600))
 	other := b.client(t, off)
-	f, err := os.Open(b.work)
-	require.NoError(t, err)
-	defer f.Close()
-	some, err := f.Readdirnames(1)
-	require.NoError(t, err)
-	require.NotContains(t, some, "9999")
+	f := b.begun(t, "9999")
 	time.Sleep(keep * 3 / 2)
 	require.NoError(t, other.Chmod(context.Background(), "/tree/9999", 0o640))
 	names(t, f, 1000)

@@ -20,12 +20,26 @@ func spread(servers, initial, most, split int) pvfstest.Options {
 	}}
 }
 
-// bits counts the dirdata objects in use.
+// inUse counts the dirdata objects in use.
 func inUse(d proto.DistDir) (n int) {
 	for i := range d.Dirdata {
 		n += int(d.Bitmap[i/32] >> (i % 32) & 1)
 	}
 	return n
+}
+
+// filled makes a directory of the root, with 20 files.
+func filled(t *testing.T, u *user) (proto.Handle, proto.Attr) {
+	t.Helper()
+	d, err := u.mkdir(u.c.FS.Root, "d", 0o755)
+	require.NoError(t, err)
+	for i := range 20 {
+		_, err := u.create(d, fmt.Sprint("f", i), 0o644)
+		require.NoError(t, err)
+	}
+	a, err := u.attr(d, proto.AttrMetafile)
+	require.NoError(t, err)
+	return d, a
 }
 
 func TestSpreadFromTheBeginning(t *testing.T) {
@@ -77,14 +91,7 @@ func TestSpreadFromTheBeginning(t *testing.T) {
 func TestNoEarlyEnd(t *testing.T) {
 	c := pvfstest.Start(t, spread(2, 2, 2, 1000))
 	u := root(t, c)
-	d, err := u.mkdir(c.FS.Root, "d", 0o755)
-	require.NoError(t, err)
-	for i := range 20 {
-		_, err := u.create(d, fmt.Sprint("f", i), 0o644)
-		require.NoError(t, err)
-	}
-	a, err := u.attr(d, proto.AttrMetafile)
-	require.NoError(t, err)
+	d, a := filled(t, u)
 	h := u.header(d)
 	read := func(dirdata proto.Handle, count uint32, token uint64) *proto.ReadDirResp {
 		resp, err := u.to(dirdata, h, &proto.ReadDirReq{Dirdata: dirdata, FS: u.fs(), Count: count, Token: token})
@@ -204,14 +211,7 @@ func TestDivideWithoutTheOther(t *testing.T) {
 func TestAfterACrash(t *testing.T) {
 	c := pvfstest.Start(t, spread(2, 1, 2, 1000))
 	u := root(t, c)
-	d, err := u.mkdir(c.FS.Root, "d", 0o777)
-	require.NoError(t, err)
-	for i := range 20 {
-		_, err := u.create(d, fmt.Sprint("f", i), 0o644)
-		require.NoError(t, err)
-	}
-	a, err := u.attr(d, proto.AttrMetafile)
-	require.NoError(t, err)
+	d, a := filled(t, u)
 	from, to := a.DistDir.Dirdata[0], a.DistDir.Dirdata[1]
 	here, _ := c.FS.Owner(from)
 	there := 1 - here
