@@ -24,10 +24,10 @@ func (c *Context) PostSendUnexpected(to Addr, class Class, tag Tag, buf []byte, 
 	return c.postOne(KindSendUnexpected, class, to, tag, buf, user, nil)
 }
 
-// SendUnexpectedNow sends a small unexpected message in two pieces, if that can be done
+// SendUnexpectedNow sends head and body as one small unexpected message, if that can be done
 // within the call, which is cheaper than to post it. false says that it has to be posted,
 // for whatever reason: an error, a message before it that waits, a method that cannot.
-// Nothing has happened then. The pieces are the caller's again in either case.
+// Nothing has happened then. head and body are the caller's again in either case.
 func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []byte) bool {
 	if to.e == nil || to.e.in == nil || to.e.in.ep != c.ep {
 		return false

@@ -11,19 +11,21 @@ import (
 type traffic struct{ bmi.Traffic }
 
 func (t *traffic) sentEager(op *bmi.Op) {
-	t.MessagesSent++
-	t.BytesSent += uint64(op.Size)
-	t.EagerSent++
+	t.sentSmall(op.Size)
 	if op.Kind == bmi.KindSendUnexpected {
 		t.UnexpectedSent++
 	}
 }
 
 func (t *traffic) sentUnexpected(size int) {
+	t.sentSmall(size)
+	t.UnexpectedSent++
+}
+
+func (t *traffic) sentSmall(size int) {
 	t.MessagesSent++
 	t.BytesSent += uint64(size)
 	t.EagerSent++
-	t.UnexpectedSent++
 }
 
 func (t *traffic) receivedEager(size int) {
