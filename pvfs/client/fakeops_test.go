@@ -182,6 +182,10 @@ func (k *fake) lookup(server int, h *proto.Header, req *proto.LookupPathReq, res
 		if found, err := k.get(server, at); err == nil {
 			a := found.attr
 			a.Mask &= proto.AttrCommon
+			if k.ours && i == strings.Count(req.Path, "/") && a.Type != proto.TypeDirectory {
+				a = k.attrOf(at, found, nil)
+				a.Mask &= req.Mask | proto.AttrUnstuffed
+			}
 			resp.Attrs = append(resp.Attrs, a)
 		} else {
 			return nil

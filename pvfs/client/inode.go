@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -22,8 +23,10 @@ type inode struct {
 
 	appending sync.Mutex // held by who writes at the end
 
+	changes *atomic.Uint64 // counts those of all inodes; the table's
+
 	mu     sync.Mutex
-	epoch  uint64 // counts changes: what was asked for before one is not kept after it
+	epoch  uint64 // of the last change: what was asked for before it is not kept after it
 	attr   proto.Attr
 	at     time.Time // when attr was asked for; zero: it is not there
 	times  bool      // attr's times are current
@@ -71,6 +74,17 @@ func (n *inode) mark() uint64 {
 	return n.epoch
 }
 
+// learnFound takes over the attributes of a file or symlink that was looked up, if they are all of them. since is how many changes
+// there were when it was asked for: nobody knew of which object then.
+func (n *inode) learnFound(u *user, a *proto.Attr, at time.Time, since uint64) {
+	if a.Type != proto.TypeMetafile && a.Type != proto.TypeSymlink || !whole(a) {
+		return
+	}
+	if epoch := n.mark(); epoch <= since {
+		n.learn(u, a, at, epoch)
+	}
+}
+
 // learn takes over attributes that came from a server and were asked for at a time and epoch.
 func (n *inode) learn(u *user, a *proto.Attr, at time.Time, epoch uint64) {
 	n.mu.Lock()
@@ -107,7 +121,7 @@ func (n *inode) grantLocked(u *user, c proto.Capability, at time.Time) {
 func (n *inode) changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.epoch++
+	n.epoch = n.changes.Add(1)
 	n.at, n.sizeAt, n.entriesAt, n.grants = time.Time{}, time.Time{}, time.Time{}, nil
 }
 
@@ -115,7 +129,7 @@ func (n *inode) changed() {
 func (n *inode) touched() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.epoch++
+	n.epoch = n.changes.Add(1)
 	n.times, n.entriesAt = false, time.Time{}
 }
 
@@ -123,7 +137,7 @@ func (n *inode) touched() {
 func (n *inode) resized() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.epoch++
+	n.epoch = n.changes.Add(1)
 	n.times, n.sizeAt = false, time.Time{}
 }
 
@@ -131,7 +145,7 @@ func (n *inode) resized() {
 func (n *inode) disown() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.epoch++
+	n.epoch = n.changes.Add(1)
 	n.grants = nil
 }
 

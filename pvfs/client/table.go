@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -15,6 +16,9 @@ type table struct {
 	max  int
 	all  map[proto.Handle]*list.Element // of idle, with *inode
 	idle *list.List                     // all inodes, the one used last in front
+
+	changes atomic.Uint64 // of all inodes
+	dropped uint64        // the last change of an inode that is not here any more, at most
 }
 
 func (t *table) init(most int) {
@@ -29,7 +33,7 @@ func (t *table) get(h proto.Handle) *inode {
 	defer t.mu.Unlock()
 	e, ok := t.all[h]
 	if !ok {
-		e = t.idle.PushFront(&inode{handle: h})
+		e = t.idle.PushFront(&inode{handle: h, changes: &t.changes, epoch: t.dropped})
 		t.all[h] = e
 	} else {
 		t.idle.MoveToFront(e)
@@ -62,6 +66,7 @@ func (t *table) put(n *inode) *orphan {
 	for e := t.idle.Back(); e != nil && t.idle.Len() > t.max; {
 		before := e.Prev()
 		if old := e.Value.(*inode); old.refs == 0 {
+			t.dropped = max(t.dropped, old.mark())
 			t.idle.Remove(e)
 			delete(t.all, old.handle)
 		}

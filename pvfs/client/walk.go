@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -242,15 +243,29 @@ func ahead(rest []string) []string {
 	return rest
 }
 
+// lookupMask is what servers of ours tell of what a path leads to at its end, if they have it: all attributes of files and
+// symlinks. Others tell the common ones of everything.
+const lookupMask = proto.AttrCommon | proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror | proto.AttrTarget
+
+// found keeps the attributes of an object that was looked up.
+func (f *FS) found(h proto.Handle, a *proto.Attr, at time.Time, since uint64) {
+	if a.Mask == proto.AttrCommon {
+		return
+	}
+	n := f.table.get(h)
+	defer f.put(n)
+	n.learnFound(f.user, a, at, since)
+}
+
 // lookup asks the server of a directory for what a path from there leads to: at least one object, or
 // an error.
 func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, error) {
-	mark, at := f.names.mark(), f.opt.Clock()
+	mark, since, at := f.names.mark(), f.table.changes.Load(), f.opt.Clock()
 	var resp proto.LookupPathResp
 	err := f.shown(ctx, dir, proto.MayExec, func(h *proto.Header) error {
 		resp = proto.LookupPathResp{}
 		req := &proto.LookupPathReq{
-			Path: strings.Join(path, "/"), FS: f.cfg.ID, Start: dir.handle, Mask: proto.AttrCommon, Cred: f.cred(),
+			Path: strings.Join(path, "/"), FS: f.cfg.ID, Start: dir.handle, Mask: lookupMask, Cred: f.cred(),
 		}
 		return f.call(ctx, dir.handle, h, req, &resp)
 	})
@@ -269,6 +284,7 @@ func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, er
 		to := found{handle: h}
 		if i < len(resp.Attrs) {
 			to.typ = resp.Attrs[i].Type
+			f.found(h, &resp.Attrs[i], at, since)
 		}
 		f.names.add(f.user, parent, path[i], h, at, mark)
 		all = append(all, to)

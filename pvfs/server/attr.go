@@ -70,16 +70,22 @@ func (s *Server) listAttr(_ *query, req *proto.ListAttrReq) (*proto.ListAttrResp
 	return resp, nil
 }
 
-// attrOf is what is told of an object to somebody who asks for mask: the common attributes always,
-// and of the others those that its type has.
-func (s *Server) attrOf(tx *store.Tx, h proto.Handle, o *store.Object, mask proto.AttrMask) (proto.Attr, error) {
-	a := proto.Attr{
+// commonAttr are the attributes that every object has.
+func commonAttr(o *store.Object) proto.Attr {
+	return proto.Attr{
 		Owner: o.Owner, Group: o.Group, Perms: o.Perms, Type: o.Type, Mask: proto.AttrCommon,
 		ATime: o.ATime, MTime: o.MTime, CTime: o.CTime,
 	}
+}
+
+// attrOf is what is told of an object to somebody who asks for mask: the common attributes always,
+// and of the others those that its type has.
+func (s *Server) attrOf(tx *store.Tx, h proto.Handle, o *store.Object, mask proto.AttrMask) (proto.Attr, error) {
+	a := commonAttr(o)
 	switch o.Type {
 	case proto.TypeMetafile:
-		return a, s.metafileAttr(&a, o, mask)
+		err := s.metafileAttr(&a, o, mask)
+		return a, err
 	case proto.TypeDatafile:
 		size, err := s.store.Size(h)
 		a.Mask |= proto.AttrDatafileSize

@@ -32,6 +32,17 @@ func (s *Server) getConfig(*query, *proto.GetConfigReq) (*proto.GetConfigResp, e
 	return &proto.GetConfigResp{Text: s.fs.Text}, nil
 }
 
+// A descent goes down a path.
+type descent struct {
+	q     *query
+	mask  proto.AttrMask // wanted of what the last name stands for
+	names []string
+	at    proto.Handle // the directory of names[len(resp.Handles)]
+	dir   store.Object
+	resp  *proto.LookupPathResp
+	ended bool // no more names can be looked up here
+}
+
 // lookupPath goes down a path as far as it leads over directories that are here. It succeeds if the
 // first name was found; the last of its handles has no attributes if it belongs to another server.
 func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPathResp, error) {
@@ -42,43 +53,99 @@ func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPa
 	if err != nil {
 		return nil, err
 	}
-	var dir store.Object
-	if err = s.store.View(func(tx *store.Tx) (err error) {
-		dir, err = tx.Get(req.Start)
-		return err
-	}); err != nil {
+	d := &descent{q: q, mask: req.Mask, names: names, at: req.Start, resp: &proto.LookupPathResp{}}
+	// Most paths lead over this server only: they take one view of the store.
+	err = s.store.View(func(tx *store.Tx) (err error) {
+		if d.dir, err = tx.Get(req.Start); err != nil {
+			return err
+		}
+		return s.descendHere(tx, d)
+	})
+	for err == nil && !d.ended {
+		var h proto.Handle
+		if h, err = s.enterAndFind(d); err == nil {
+			err = s.store.View(func(tx *store.Tx) error { return s.found(tx, d, h) })
+		}
+	}
+	if len(d.resp.Handles) == 0 {
 		return nil, err
 	}
-	resp := &proto.LookupPathResp{}
-	at := req.Start
-	for i, name := range names {
-		if i > 0 { // the capability says nothing about this directory
-			if err = s.mayEnter(q, at, &dir); err != nil {
-				break
+	return d.resp, nil
+}
+
+// descendHere goes as far as directories and their dirdata objects are here, and not being divided.
+func (s *Server) descendHere(tx *store.Tx, d *descent) error {
+	for !d.ended {
+		if d.dir.Type != proto.TypeDirectory {
+			return proto.ENOTDIR
+		}
+		name := d.names[len(d.resp.Handles)]
+		i := bucketOf(&d.dir.DistDir, name)
+		if i < 0 || i >= len(d.dir.DistDir.Dirdata) || !s.ownedBy(d.dir.DistDir.Dirdata[i], s.me) {
+			return nil
+		}
+		if len(d.resp.Handles) > 0 { // the capability says nothing about this directory
+			if err := mayEnter(tx, d.q, d.at, &d.dir); err != nil {
+				return err
 			}
 		}
-		var found store.Object
-		var h proto.Handle
-		if h, found, err = s.step(q.ctx, at, &dir, name); h == 0 {
-			break
+		h, _, err := lookupIn(tx, d.dir.DistDir.Dirdata[i], name)
+		if proto.StatusOf(err) == proto.EAGAIN {
+			return nil
 		}
-		resp.Handles = append(resp.Handles, h)
-		if err != nil || found.Type == proto.TypeNone {
-			break
+		if err == nil {
+			err = s.found(tx, d, h)
 		}
-		resp.Attrs = append(resp.Attrs, proto.Attr{
-			Owner: found.Owner, Group: found.Group, Perms: found.Perms, Type: found.Type, Mask: proto.AttrCommon,
-			ATime: found.ATime, MTime: found.MTime, CTime: found.CTime,
-		})
-		if found.Type != proto.TypeDirectory {
-			break
+		if err != nil {
+			return err
 		}
-		at, dir = h, found
 	}
-	if len(resp.Handles) == 0 {
-		return nil, err
+	return nil
+}
+
+// enterAndFind looks up the next name, wherever it is.
+func (s *Server) enterAndFind(d *descent) (proto.Handle, error) {
+	if d.dir.Type != proto.TypeDirectory {
+		return 0, proto.ENOTDIR
 	}
-	return resp, nil
+	if len(d.resp.Handles) > 0 {
+		if err := s.store.View(func(tx *store.Tx) error { return mayEnter(tx, d.q, d.at, &d.dir) }); err != nil {
+			return 0, err
+		}
+	}
+	return s.find(d.q.ctx, d.at, &d.dir, d.names[len(d.resp.Handles)])
+}
+
+// lookupDatafilesMax is up to how many datafiles a file may have to be told of whole: the answer has to fit into what a
+// client keeps ready for it.
+const lookupDatafilesMax = 64
+
+// found takes what the next name stands for. What belongs to another server has no attributes.
+func (s *Server) found(tx *store.Tx, d *descent, h proto.Handle) error {
+	d.resp.Handles = append(d.resp.Handles, h)
+	d.ended = true
+	if !s.ownedBy(h, s.me) {
+		return nil
+	}
+	o, err := tx.Get(h)
+	if err != nil {
+		return err
+	}
+	last := len(d.resp.Handles) == len(d.names)
+	mask := proto.AttrCommon
+	if last && len(o.Datafiles)+len(o.Mirrors) <= lookupDatafilesMax {
+		mask |= d.mask & (proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror | proto.AttrTarget)
+	}
+	var a proto.Attr
+	if mask == proto.AttrCommon {
+		a = commonAttr(&o)
+	} else if a, err = s.attrOf(tx, h, &o, mask); err != nil {
+		return err
+	}
+	d.resp.Attrs = append(d.resp.Attrs, a)
+	d.ended = last || o.Type != proto.TypeDirectory
+	d.at, d.dir = h, o
+	return nil
 }
 
 // segments are the names of a path.
@@ -101,34 +168,12 @@ func segments(path string) ([]string, error) {
 	return names, nil
 }
 
-// step looks a name up in a directory. The object is of TypeNone if it is not here.
-func (s *Server) step(ctx context.Context, at proto.Handle, dir *store.Object, name string) (proto.Handle, store.Object, error) {
-	var found store.Object
-	if dir.Type != proto.TypeDirectory {
-		return 0, found, proto.ENOTDIR
-	}
-	h, err := s.find(ctx, at, dir, name)
-	if err != nil {
-		return 0, found, err
-	}
-	if owner, ok := s.fs.Owner(h); !ok || owner != s.me {
-		return h, found, nil
-	}
-	err = s.store.View(func(tx *store.Tx) (err error) {
-		found, err = tx.Get(h)
-		return err
-	})
-	return h, found, err
-}
-
 // mayEnter checks that the user of a query may look up names in a directory.
-func (s *Server) mayEnter(q *query, at proto.Handle, dir *store.Object) error {
+func mayEnter(tx *store.Tx, q *query, at proto.Handle, dir *store.Object) error {
 	var acl []byte
 	if !q.who.root() {
-		if err := s.store.View(func(tx *store.Tx) (err error) {
-			acl, err = aclOf(tx, at)
-			return err
-		}); err != nil {
+		var err error
+		if acl, err = aclOf(tx, at); err != nil {
 			return err
 		}
 	}
