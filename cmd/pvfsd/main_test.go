@@ -19,6 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
@@ -57,7 +58,7 @@ func serve(t *testing.T, args ...string) *daemon {
 	d := &daemon{t: t, cmd: command(t, append([]string{"serve"}, args...)...), ended: make(chan struct{})}
 	out, err := d.cmd.StderrPipe()
 	require.NoError(t, err)
-	require.NoError(t, d.cmd.Start())
+	require.NoError(t, pvfstest.StartChild(d.cmd))
 	lines := bufio.NewReader(out)
 	ready := make(chan struct{})
 	go func() {

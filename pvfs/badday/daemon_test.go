@@ -20,6 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // far is a bound that only a hang reaches.
@@ -133,7 +134,7 @@ func (d *daemon) start() {
 	cmd := command(d.args...)
 	out, err := cmd.StderrPipe()
 	require.NoError(d.t, err)
-	require.NoError(d.t, cmd.Start())
+	require.NoError(d.t, pvfstest.StartChild(cmd))
 	d.mu.Lock()
 	d.said.Reset()
 	d.mu.Unlock()

@@ -18,6 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // TestDurable kills all servers at once, at the very moment that files were synced, and again. What was synced is there,
@@ -118,7 +119,7 @@ func TestSyncReachesTheDisk(t *testing.T) {
 	tracer := exec.Command(strace, "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", log, "-p", pid)
 	var said lockedBuffer
 	tracer.Stderr = &said
-	require.NoError(t, tracer.Start())
+	require.NoError(t, pvfstest.StartChild(tracer))
 	ended := make(chan struct{})
 	go func() { _ = tracer.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = tracer.Process.Kill(); <-ended })

@@ -138,7 +138,7 @@ func TestListedSlowly(t *testing.T) {
 
 // TestDirectoryThatFails: an error in the midst of a directory leaves nothing out when it is read again.
 func TestDirectoryThatFails(t *testing.T) {
-	b := start(t, setup{client: client.Options{RetryLimit: -1, Timeout: 2 * time.Second}})
+	b := start(t, setup{client: client.Options{RetryLimit: -1, Timeout: far}})
 	const count = 1100
 	b.fill(t, count)
 	f, err := os.Open(b.work)

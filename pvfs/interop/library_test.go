@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
@@ -49,7 +50,7 @@ func (w *world) script(t testing.TB, program string, lines ...string) []string {
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	require.NoError(t, cmd.Start())
+	require.NoError(t, pvfstest.StartChild(cmd))
 	limit := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()
 	limit.Stop()

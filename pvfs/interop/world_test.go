@@ -88,7 +88,7 @@ func startBinary(t testing.TB, path string, args ...string) {
 	require.NoError(t, err)
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	require.NoError(t, cmd.Start())
+	require.NoError(t, pvfstest.StartChild(cmd))
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	said := func() string {

@@ -152,7 +152,8 @@ func TestMountIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	require.NoError(t, cmd.Start())
+	require.NoError(t, pvfstest.StartChild(cmd))
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test does not come to that
 	line := make([]byte, 200)
 	if _, err := said.Read(line); err != nil {
 		_ = cmd.Wait()
