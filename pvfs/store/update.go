@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -69,6 +70,7 @@ func (s *Store) Update(f func(*Tx) error) error {
 // lead takes the updates that wait, the caller's first, does them in one transaction of the disk, and lets
 // the first of those that came meanwhile lead.
 func (s *Store) lead(own *update) {
+	runtime.Gosched() // whoever is about to queue something shares the transaction
 	s.queueMu.Lock()
 	n := min(len(s.queue), groupMax)
 	group := append(s.group[:0], s.queue[:n]...)
