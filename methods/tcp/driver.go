@@ -61,6 +61,7 @@ func newMethod(name string, s stack.Stack, cfg bmi.MethodConfig, opts Options) *
 		byName:  make(map[string]*remote),
 		match:   matchbits.New[waiting](matchbits.Options{Seed: seed(opts.Seed)}),
 	}
+	m.files, _ = s.(stack.FileSender)
 	m.names.Start(cfg.Host.Wake)
 	return m
 }

@@ -2,7 +2,11 @@ package tcp_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/netip"
+	"os"
 	"testing"
 	"time"
 
@@ -154,6 +158,25 @@ func (f *fakeStream) Send(bufs [][]byte) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// SendFile implements stack.FileSender.
+func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, file *os.File, off int64, most int) (int, error) {
+	f, front := to.(*fakeStream), 0
+	for _, b := range head {
+		front += len(b)
+	}
+	n, err := f.Send(head)
+	if err != nil || n < front {
+		return n, err
+	}
+	buf := make([]byte, most)
+	k, err := file.ReadAt(buf, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, fmt.Errorf("%w: %w", stack.ErrFile, err)
+	}
+	k, err = f.Send([][]byte{buf[:k]})
+	return n + k, err
 }
 
 func (f *fakeStream) Finish() error          { return nil }

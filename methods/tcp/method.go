@@ -25,6 +25,7 @@ type method struct {
 	hot     [hotMax]*conn
 	hots    int
 	stack   stack.Stack
+	files   stack.FileSender // the same; nil: it takes no bytes from files
 	match   *matchbits.Engine[waiting]
 	freeOps *opState
 	host    bmi.Host
@@ -262,6 +263,7 @@ func (m *method) Info() bmi.Info {
 		MaxUnexpectedSize: wire.UnexpectedMax,
 		EagerSize:         wire.EagerMax,
 		MaxPieces:         PiecesMax,
+		FileSends:         m.files != nil,
 		Details: [][2]string{
 			{"connections", "up to " + strconv.Itoa(m.opts.Connections) + " accepted"},
 			{"kept per peer", strconv.Itoa(m.opts.EarlyBytesPerPeer) + " B without a receive"},

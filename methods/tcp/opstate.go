@@ -38,6 +38,8 @@ type opState struct {
 
 	sent int    // phaseSending: bytes of header and message that the stream took
 	at   cursor // phaseSending: where the message goes on
+
+	ended bool // phaseSending: of a file, whose end was met
 }
 
 // Chain links the operations of a peer.

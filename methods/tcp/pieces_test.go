@@ -3,6 +3,8 @@ package tcp_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +36,7 @@ type pieces struct {
 	n      *fakeNode
 	f      *fakeStream
 	peer   bmi.Addr
+	files  [6]*os.File
 	step   int // bytes that move at once
 	data   [6][]byte
 	mem    [6][]byte
@@ -58,9 +61,17 @@ func (p *pieces) send() {
 		for i := range data {
 			data[i] = byte(p.rng.Uint32())
 		}
+		if len(data) > 0 && p.rng.IntN(2) == 0 {
+			clear(data[p.rng.IntN(len(data)):])
+		}
 		p.data[tag], p.mem[tag] = data, make([]byte, len(data))
 		p.stream = append(wire.Expected(uint32(tag), len(data)).Append(p.stream), data...)
-		_, err := p.n.ctx.PostSendList(p.peer, bmi.Tag(tag), cut(p.rng, data, 200), nil)
+		var err error
+		if tag%2 == 0 {
+			_, err = p.n.ctx.PostSendList(p.peer, bmi.Tag(tag), cut(p.rng, data, 200), nil)
+		} else {
+			_, err = p.n.ctx.PostSendFile(p.peer, bmi.Tag(tag), p.inFile(p.files[tag], data), nil)
+		}
 		require.NoError(t, err)
 	}
 	for range len(p.stream)/p.step + 2 {
@@ -70,6 +81,16 @@ func (p *pieces) send() {
 	}
 	require.True(t, bytes.Equal(p.stream, p.f.out), "steps of %d: %d of %d bytes", p.step, len(p.f.out), len(p.stream))
 	require.Equal(t, len(p.data), p.finished())
+}
+
+// inFile puts data at the end of a file, without the zeros that it ends with.
+func (p *pieces) inFile(file *os.File, data []byte) bmi.FileRange {
+	t := p.n.t
+	off := int64(p.rng.IntN(10_000))
+	require.NoError(t, file.Truncate(0))
+	_, err := file.WriteAt(bytes.TrimRight(data, "\x00"), off)
+	require.NoError(t, err)
+	return bmi.FileRange{File: file, Off: off, Len: len(data)}
 }
 
 // recv posts the receive of a message.
@@ -109,8 +130,15 @@ func TestPiecesAtEverySplit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, peer := n.meet()
+	var files [6]*os.File
+	for i := range files {
+		file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+		require.NoError(t, err)
+		defer file.Close()
+		files[i] = file
+	}
 	for step := 1; step < 1200; step += 1 + step/40 {
-		p := &pieces{rng: rng, n: n, f: f, peer: peer, step: step}
+		p := &pieces{rng: rng, n: n, f: f, peer: peer, files: files, step: step}
 		p.send()
 		p.echo()
 		s := n.Stats().Methods[0]

@@ -43,28 +43,44 @@ func headerOf(op *bmi.Op) wire.Header {
 // soon, that is while somebody sleeps.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if err := m.unusable(r); err != nil {
+	if err := m.unsendable(r); err != nil {
 		op.Complete(0, err)
 		return
+	}
+	if c := r.c; m.atOnce(c) {
+		c.round = m.round
+		m.sendNow(c, r, op)
+		return
+	}
+	m.sendLater(r, op)
+}
+
+// unsendable says why nothing can be sent to a peer; nil if it can.
+func (m *method) unsendable(r *remote) error {
+	if err := m.unusable(r); err != nil {
+		return err
 	}
 	if r.c != nil && r.c.hungUp && r.c.block != blockNone && !r.passive {
 		// It was kept for what may still be received. The caller goes on.
 		m.broken(r.c, errors.New("it closed the connection, and nobody took its next message"))
 	}
-	c := r.c
-	switch {
-	case c != nil && c.sendErr != nil:
-		op.Complete(0, c.sendErr)
-		return
-	case c != nil && c.writable && r.sends.Len() == 0 && (c.round != m.round || m.armed):
-		c.round = m.round
-		m.sendNow(c, r, op)
-		return
+	if r.c != nil {
+		return r.c.sendErr
 	}
+	return nil
+}
+
+// atOnce tells whether a send goes out within its post.
+func (m *method) atOnce(c *conn) bool {
+	return c != nil && c.writable && c.r.sends.Len() == 0 && (c.round != m.round || m.armed)
+}
+
+// sendLater puts a send behind those that wait.
+func (m *method) sendLater(r *remote, op *bmi.Op) {
 	r.queueSend(m.begin(r, op, phaseSending))
 	switch {
-	case c != nil:
-		m.markDirty(c)
+	case r.c != nil:
+		m.markDirty(r.c)
 	case r.dial == nil:
 		m.startDial(r)
 	}
@@ -102,7 +118,9 @@ func (m *method) taken(r *remote, n int) {
 		s := r.firstSend()
 		left := wire.HeaderLen + s.op.Size - s.sent
 		if n < left {
-			s.at.advance(s.op.Bufs, n-min(n, max(wire.HeaderLen-s.sent, 0)))
+			if s.op.File.File == nil {
+				s.at.advance(s.op.Bufs, n-min(n, max(wire.HeaderLen-s.sent, 0)))
+			}
 			s.sent += n
 			return
 		}
@@ -143,17 +161,28 @@ func (m *method) flush(c *conn) bool {
 	if c.state != connOpen || !c.writable || r.sends.Len() == 0 {
 		return false
 	}
-	vec := m.gather(r)
-	n, err := c.stream.Send(vec)
+	vec, file := m.gather(r)
+	var n int
+	var err error
+	if file == nil {
+		n, err = c.stream.Send(vec)
+	} else {
+		n, err = m.sendFile(c, vec, file)
+	}
 	clear(vec)
 	m.taken(r, n)
+	if errors.Is(err, stack.ErrFile) {
+		m.unread(c, err)
+		return true
+	}
 	m.sent(c, err)
 	return n > 0
 }
 
 // gather puts together what one Send shall take: headers and short messages in
-// m.out, long ones where they are.
-func (m *method) gather(r *remote) [][]byte {
+// m.out, long ones where they are. file is the send whose bytes follow from its file; nil:
+// none do.
+func (m *method) gather(r *remote) (vec [][]byte, file *opState) {
 	vec, out := m.vec[:0], m.out[:0]
 	from := 0 // what lies in out before is in vec
 	room := moveBytes
@@ -165,6 +194,13 @@ func (m *method) gather(r *remote) [][]byte {
 			out = append(out, headerOf(s.op).Append(m.head[:0])[s.sent:]...)
 		}
 		left := s.op.Size - max(s.sent-wire.HeaderLen, 0)
+		if s.op.File.File != nil && !s.ended {
+			file = s
+			break
+		}
+		if s.ended {
+			return m.appendZeros(append(vec, out[from:]), left), nil
+		}
 		if left <= gatherBytes {
 			for at := s.at; at.piece < len(s.op.Bufs); at.piece, at.off = at.piece+1, 0 {
 				out = append(out, s.op.Bufs[at.piece][at.off:]...)
@@ -179,14 +215,14 @@ func (m *method) gather(r *remote) [][]byte {
 		var n int
 		vec, n = s.at.appendPieces(vec, s.op.Bufs, min(left, room), stack.PiecesMax-1-len(vec))
 		if n < left {
-			return vec
+			return vec, nil
 		}
 		room -= n
 	}
 	if len(out) > from {
 		vec = append(vec, out[from:])
 	}
-	return vec
+	return vec, file
 }
 
 // markDirty notes that a connection has something to send.

@@ -5,7 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -46,6 +49,7 @@ type storm struct {
 	posts    uint64 // receives posted
 	buffers  sim.Buffers
 	held     []string // names in buffers, oldest first
+	file     *os.File // see inFile
 }
 
 // A simNode is one life of an endpoint.
@@ -194,9 +198,29 @@ func (n *simNode) send(p *simPeer, unexpected bool) *simOp {
 	} else {
 		p.sent[m.tag]++
 	}
+	if !unexpected && s.rng.IntN(3) == 0 {
+		posted, err := n.ctx.PostSendFile(p.addr, m.tag, s.inFile(buf), o)
+		o.posted(posted, err)
+		return o
+	}
 	posted, err := post(p.addr, m.tag, s.cut(buf), o)
 	o.posted(posted, err)
 	return o
+}
+
+// inFile puts bytes into the storm's file, behind those of others.
+func (s *storm) inFile(buf []byte) bmi.FileRange {
+	if s.file == nil {
+		file, err := os.Create(filepath.Join(s.TempDir(), "file"))
+		require.NoError(s, err)
+		s.Cleanup(func() { _ = file.Close() })
+		s.file = file
+	}
+	at, err := s.file.Seek(0, io.SeekEnd)
+	require.NoError(s, err)
+	_, err = s.file.Write(buf)
+	require.NoError(s, err)
+	return bmi.FileRange{File: s.file, Off: at, Len: len(buf)}
 }
 
 // recv posts a receive.

@@ -17,6 +17,7 @@ package stack
 import (
 	"errors"
 	"net/netip"
+	"os"
 	"time"
 )
 
@@ -91,6 +92,20 @@ type Sleeper interface {
 	Disarm()
 	Sleep(timeout time.Duration)
 	Wake()
+}
+
+// ErrFile: a file cannot be read. The stream it was for is as before.
+var ErrFile = errors.New("the file cannot be read")
+
+// A FileSender is a Stack whose streams take bytes from files.
+type FileSender interface {
+	// SendFile is Send of head, which may be empty, and of up to most > 0 bytes of a
+	// regular file from off on. It returns how many bytes it took in all. When it took head
+	// and nothing else without an error, the file ends at off or before. The bytes of the
+	// file need not be copied: what is written to it until the other side has them may
+	// arrive in their place. ErrFile says that it cannot be read; n bytes of head were
+	// taken then.
+	SendFile(to Stream, head [][]byte, f *os.File, off int64, most int) (n int, err error)
 }
 
 // A Listener takes connections.

@@ -30,10 +30,11 @@ type Stack struct {
 }
 
 var (
-	_ stack.Stack    = (*Stack)(nil)
-	_ stack.Sleeper  = (*Stack)(nil)
-	_ stack.Listener = (*listener)(nil)
-	_ stack.Stream   = (*stream)(nil)
+	_ stack.Stack      = (*Stack)(nil)
+	_ stack.Sleeper    = (*Stack)(nil)
+	_ stack.FileSender = (*Stack)(nil)
+	_ stack.Listener   = (*listener)(nil)
+	_ stack.Stream     = (*stream)(nil)
 )
 
 // Open makes a stack without sockets.

@@ -100,7 +100,7 @@ func (c *stream) recv(bufs [][]byte) (n, room int, no syscall.Errno) {
 
 // Send implements stack.Stream.
 func (c *stream) Send(bufs [][]byte) (int, error) {
-	n, total, no := c.send(bufs)
+	n, total, no := c.send(bufs, 0)
 	switch {
 	case no != 0:
 		return 0, c.broken(no)
@@ -110,17 +110,17 @@ func (c *stream) Send(bufs [][]byte) (int, error) {
 	return n, nil
 }
 
-// send is one system call.
-func (c *stream) send(bufs [][]byte) (n, total int, no syscall.Errno) {
+// send is one system call; flags are those of sendmsg(2) besides MSG_NOSIGNAL.
+func (c *stream) send(bufs [][]byte, flags int) (n, total int, no syscall.Errno) {
 	one, count, total := c.s.gather(bufs)
 	for {
 		switch count {
 		case 0:
 			return 0, 0, 0
 		case 1:
-			n, no = sendTo(c.fd, one)
+			n, no = sendTo(c.fd, one, flags|unix.MSG_NOSIGNAL)
 		default:
-			n, no = message(unix.SYS_SENDMSG, c.fd, c.s.message(count), total, unix.MSG_NOSIGNAL)
+			n, no = message(unix.SYS_SENDMSG, c.fd, c.s.message(count), total, flags|unix.MSG_NOSIGNAL)
 		}
 		if no != unix.EINTR {
 			break

@@ -29,14 +29,14 @@ func recvFrom(fd int, b []byte) (int, syscall.Errno) {
 	return int(n), no
 }
 
-// sendTo is sendto(2) without an address, and without SIGPIPE.
-func sendTo(fd int, b []byte) (int, syscall.Errno) {
+// sendTo is sendto(2) without an address.
+func sendTo(fd int, b []byte, flags int) (int, syscall.Errno) {
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if len(b) > rawBytesMax {
-		n, _, no := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(p), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+		n, _, no := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(p), uintptr(len(b)), uintptr(flags), 0, 0)
 		return int(n), no
 	}
-	n, _, no := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(p), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	n, _, no := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(p), uintptr(len(b)), uintptr(flags), 0, 0)
 	return int(n), no
 }
 

@@ -5,6 +5,7 @@ package stacktest
 import (
 	"errors"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,8 @@ type flawed struct {
 	event     func(ev *stack.Event, nth int) // nth event of its token
 	recv      func(s stack.Stream, bufs [][]byte) (int, error)
 	send      func(s stack.Stream, bufs [][]byte) (int, error)
+	file      func(off int64) int64 // where a file is read instead
+	unread    error                 // instead of stack.ErrFile
 	wake      func(s *kernel.Stack)
 	sleep     func(timeout time.Duration)
 	arm       *bool
@@ -146,6 +149,17 @@ func (s *flawedStream) Send(bufs [][]byte) (int, error) {
 		return s.f.send(s.Stream, bufs)
 	}
 	return s.Stream.Send(bufs)
+}
+
+func (f *flawed) SendFile(to stack.Stream, head [][]byte, file *os.File, off int64, most int) (int, error) {
+	if f.file != nil {
+		off = f.file(off)
+	}
+	n, err := f.Stack.SendFile(to.(*flawedStream).Stream, head, file, off, most)
+	if f.unread != nil && errors.Is(err, stack.ErrFile) {
+		err = f.unread
+	}
+	return n, err
 }
 
 func (s *flawedStream) Delivered() bool {

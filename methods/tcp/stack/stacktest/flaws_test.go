@@ -85,6 +85,8 @@ var flaws = map[string]flaw{
 			return n, err
 		}
 	}},
+	"another part of the file":       {"bytes of files", func(f *flawed) { f.file = func(off int64) int64 { return off - 1 } }},
+	"a file's fault is the stream's": {"a file that cannot be read", func(f *flawed) { f.unread = errors.New("broken") }},
 	"nothing after Finish": {"Send after Finish", func(f *flawed) {
 		f.send = func(s stack.Stream, bufs [][]byte) (int, error) { return 0, stack.ErrAgain }
 	}},

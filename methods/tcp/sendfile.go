@@ -1,0 +1,55 @@
+package tcp
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+)
+
+// zeros stand for what a file does not have.
+var zeros [readBytes]byte
+
+// PostSendFile takes over a send whose bytes are in a file (bmi.FileSender). They go from
+// there into the stream, in turn with other sends, and behind the header in one call.
+func (m *method) PostSendFile(op *bmi.Op) {
+	r := op.Peer.(*remote)
+	if err := m.unsendable(r); err != nil {
+		op.Complete(0, err)
+		return
+	}
+	now := m.atOnce(r.c)
+	m.sendLater(r, op)
+	if now {
+		r.c.round = m.round
+		m.flush(r.c)
+	}
+}
+
+// sendFile gives the stream what is in front of a send, and the next bytes of its file. The
+// file's end is noted: what the message still lacks is zeros, whatever becomes of the file.
+func (m *method) sendFile(c *conn, vec [][]byte, s *opState) (int, error) {
+	front := 0
+	for _, b := range vec {
+		front += len(b)
+	}
+	at, part := max(s.sent-wire.HeaderLen, 0), s.op.File
+	n, err := m.files.SendFile(c.stream, vec, part.File, part.Off+int64(at), min(s.op.Size-at, moveBytes))
+	s.ended = err == nil && n == front
+	return n, err
+}
+
+// appendZeros appends pieces of zeros, n bytes or fewer, to vec.
+func (m *method) appendZeros(vec [][]byte, n int) [][]byte {
+	for ; n > 0 && len(vec) < stack.PiecesMax; n -= min(n, len(zeros)) {
+		vec = append(vec, zeros[:min(n, len(zeros))])
+	}
+	return vec
+}
+
+// unread ends a connection on which a message was begun whose file cannot be read: the
+// other side must not take anything else for the rest of it.
+func (m *method) unread(c *conn, cause error) {
+	m.errors.PeerFailed++
+	m.warn("connection closed: a file to send from cannot be read", "peer", c.r.name, "cause", cause)
+	m.end(c, c.r.errorf(bmi.ErrPeerFailed, "connection closed: cannot send from a file: %w", cause))
+}

@@ -1,0 +1,31 @@
+package simstack
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+)
+
+var _ stack.FileSender = (*Stack)(nil)
+
+// SendFile takes bytes of a file into the send buffer, behind others.
+func (*Stack) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, most int) (int, error) {
+	s := to.(*Stream)
+	n, err := s.Send(head)
+	if err != nil || n < total(head) {
+		return n, err
+	}
+	buf := make([]byte, most)
+	k, err := f.ReadAt(buf, off)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, fmt.Errorf("%w: %w", stack.ErrFile, err)
+	case k == 0:
+		return n, nil
+	}
+	k, err = s.Send([][]byte{buf[:k]})
+	return n + k, err
+}
