@@ -114,6 +114,25 @@ func command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// says is what a pvfsd prints that ends by itself, and how it ends.
+func says(args ...string) (string, error) {
+	cmd := command(args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := ends(cmd)
+	return out.String(), err
+}
+
+// ends starts a program and waits until it ends, by itself or because it takes too long.
+func ends(cmd *exec.Cmd) error {
+	if err := pvfstest.StartChild(cmd); err != nil {
+		return err
+	}
+	limit := time.AfterFunc(far, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	return cmd.Wait()
+}
+
 // start starts all servers that do not run, and waits until they serve.
 func (f *fileSystem) start() {
 	f.t.Helper()
@@ -209,10 +228,10 @@ func (f *fileSystem) kill() {
 func (f *fileSystem) check(args ...string) (lines []string, code int) {
 	f.t.Helper()
 	cmd := command(append([]string{"check", "-all", "-config", f.conf}, args...)...)
-	var wrong bytes.Buffer
-	cmd.Stderr = &wrong
-	out, err := cmd.Output()
-	lines, code = strings.Split(strings.TrimSpace(string(out)), "\n"), cmd.ProcessState.ExitCode()
+	var out, wrong bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &wrong
+	err := ends(cmd)
+	lines, code = strings.Split(strings.TrimSpace(out.String()), "\n"), cmd.ProcessState.ExitCode()
 	if err != nil && code != pvfsd.ExitDamaged {
 		require.NoError(f.t, err, wrong.String())
 	}

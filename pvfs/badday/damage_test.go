@@ -88,7 +88,6 @@ func TestDamagedDatabase(t *testing.T) {
 		assert.Contains(t, []int{pvfsd.ExitOK, pvfsd.ExitDamaged}, code, "seed %d", seed)
 	}
 	t.Logf("%d refused to start; %d served, and gave %d files of %d", refused, served, right, served*40)
-	require.NotZero(t, served+refused)
 }
 
 // serves starts the server, and reports whether it does so.
@@ -176,12 +175,12 @@ func TestWrongStore(t *testing.T) {
 	f, dir := oneServer(t)
 	f.start()
 	d := f.servers[0]
-	out, err := command(d.args...).CombinedOutput()
+	out, err := says(d.args...)
 	require.Error(t, err)
-	assert.Contains(t, string(out), "another process")
-	out, err = command("check", "-dir", dir).CombinedOutput()
+	assert.Contains(t, out, "another process")
+	out, err = says("check", "-dir", dir)
 	require.Error(t, err)
-	assert.Contains(t, string(out), "another process")
+	assert.Contains(t, out, "another process")
 
 	text, err := os.ReadFile(f.conf)
 	require.NoError(t, err)
@@ -190,9 +189,9 @@ func TestWrongStore(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "fs.conf")
 	require.NoError(t, os.WriteFile(conf, []byte(other), 0o600))
 	f.kill()
-	out, err = command("serve", "-config", conf, "-dir", dir).CombinedOutput()
+	out, err = says("serve", "-config", conf, "-dir", dir)
 	require.Error(t, err, "the store of file system 1000 serves 1001")
-	assert.Contains(t, string(out), "1000")
+	assert.Contains(t, out, "1000")
 
 	_, err = client.Mount(background, d.address+"/another-name", client.Options{RetryLimit: -1})
 	require.Error(t, err)

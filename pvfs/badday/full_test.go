@@ -113,7 +113,8 @@ func holdsKept(t *testing.T, f *client.FS, name string, e entry) {
 	require.Equal(t, e.bytes(), data[:n])
 }
 
-// TestReadOnlyDisk has a store that nothing can be written to any more: bytes can be read, and changes are refused.
+// TestReadOnlyDisk has a store that nothing can be written to any more: it can be checked, a server says why it does not
+// start, and once it can be written to again all goes on.
 func TestReadOnlyDisk(t *testing.T) {
 	dir := t.TempDir()
 	smallDisk(t, dir, "size=64m")
@@ -125,13 +126,13 @@ func TestReadOnlyDisk(t *testing.T) {
 	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Skipf("cannot make it read only: %v", err)
 	}
-	out, err := command("check", "-dir", filepath.Join(dir, "server0")).CombinedOutput()
+	out, err := says("check", "-dir", filepath.Join(dir, "server0"))
 	require.NoError(t, err, "%s", out)
 	conf := filepath.Join(t.TempDir(), "fs.conf")
 	require.NoError(t, os.WriteFile(conf, []byte(c.FS.Text), 0o600))
-	out, err = command("serve", "-config", conf, "-dir", filepath.Join(dir, "server0")).CombinedOutput()
+	out, err = says("serve", "-config", conf, "-dir", filepath.Join(dir, "server0"))
 	require.Error(t, err)
-	require.Contains(t, string(out), "read-only file system")
+	require.Contains(t, out, "read-only file system")
 	require.NoError(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
 	c.Start(0)
 	holdsKept(t, f, "/file", kept)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <pvfs2.h>
 
 static PVFS_fs_id fs;
@@ -279,6 +280,12 @@ static int flush(void)
     return err ? err : PVFS_sys_flush(ref, &cred, NULL);
 }
 
+static int wait_for(void)
+{
+    usleep(number(1) * 1000);
+    return 0;
+}
+
 /* run runs one line. 1: it has said so itself. */
 static int run(void)
 {
@@ -299,6 +306,7 @@ static int run(void)
     if (!strcmp(w, "rename")) return rename_to();
     if (!strcmp(w, "truncate")) return truncate_to();
     if (!strcmp(w, "flush")) return flush();
+    if (!strcmp(w, "wait")) return wait_for();
     return -PVFS_ENOSYS;
 }
 
