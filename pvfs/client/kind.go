@@ -17,6 +17,12 @@ func (c *core) isOurs(object proto.Handle) bool {
 	return err == nil && c.kinds[s].Load() == kindOurs
 }
 
+// isOther reports whether the server of an object is certainly none of ours.
+func (c *core) isOther(object proto.Handle) bool {
+	s, err := c.owner(object)
+	return err == nil && c.kinds[s].Load() == kindOther
+}
+
 // heard takes what the server of an object answered to a request with the hint.
 func (c *core) heard(object proto.Handle, mark proto.RemovedMark) {
 	s, err := c.owner(object)

@@ -29,30 +29,42 @@ func (f *FS) rightOf(ctx context.Context, dir *inode) right {
 
 // put gives a reference back, and removes the object if that was the last and its name is gone.
 func (f *FS) put(n *inode) {
-	o := f.table.put(n)
-	if o == nil {
-		return
-	}
-	if err := o.view.eradicate(context.Background(), o.by, n.handle, o.typ); err != nil {
-		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(n.handle), "error", err)
+	if o := f.table.put(n); o != nil {
+		f.leftOver(n.handle, o.view.eradicate(context.Background(), o.by, n.handle, o.typ))
 	}
 }
 
+// datafilesOf tells the datafiles of a file when they are needed.
+type datafilesOf func() ([]proto.Handle, error)
+
 // eradicate removes an object that has no name any more, and a file's datafiles. A server of ours needs one request for that.
 func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.ObjType) error {
-	var datafiles []proto.Handle
-	known := false
-	if f.isOurs(h) {
-		datafiles, known = f.datafilesKept(h) // only needed if it is another server by now
+	return f.eradicateWith(ctx, by, h, typ, nil)
+}
+
+// eradicateWith is eradicate that may have asked for the datafiles already.
+func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ proto.ObjType, asked datafilesOf) error {
+	if typ != proto.TypeMetafile {
+		return f.destroy(ctx, by, h, nil)
 	}
-	if typ == proto.TypeMetafile && !known {
-		var err error
-		if datafiles, err = f.datafilesNow(ctx, h, by.dir); err != nil {
-			if status(err) == proto.ENOENT {
-				return nil
-			}
-			return err
+	if f.isOurs(h) {
+		if datafiles, ok := f.datafilesKept(h); ok { // only needed if it is another server by now
+			return f.destroy(ctx, by, h, datafiles)
 		}
+	}
+	err := error(proto.EAGAIN)
+	var datafiles []proto.Handle
+	if asked != nil {
+		datafiles, err = asked()
+	}
+	if err != nil {
+		datafiles, err = f.datafilesNow(ctx, h, by.dir)
+	}
+	switch {
+	case status(err) == proto.ENOENT:
+		return nil
+	case err != nil:
+		return err
 	}
 	return f.destroy(ctx, by, h, datafiles)
 }
@@ -62,6 +74,25 @@ func (f *FS) datafilesKept(h proto.Handle) ([]proto.Handle, bool) {
 	n := f.table.get(h)
 	defer f.put(n)
 	return n.keptDatafiles()
+}
+
+// askDatafiles asks for the datafiles of a file that is about to lose its name while that is done, unless its server
+// removes them itself: nil.
+func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle, typ proto.ObjType) datafilesOf {
+	if typ != proto.TypeMetafile || f.isOurs(h) {
+		return nil
+	}
+	var datafiles []proto.Handle
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		datafiles, err = f.datafilesNow(ctx, h, dir)
+	}()
+	return func() ([]proto.Handle, error) {
+		<-done
+		return datafiles, err
+	}
 }
 
 // datafilesNow asks for the datafiles of a file. What is kept is not enough: another client may have
@@ -74,24 +105,41 @@ func (f *FS) datafilesNow(ctx context.Context, h, dir proto.Handle) ([]proto.Han
 }
 
 // destroy removes an object and datafiles. What is not there any more is no error. The object goes first: a server of
-// ours removes the datafiles with it, and who may not remove it keeps them, too.
+// ours removes the datafiles with it. With others both goes at once; the right to do both is the same.
 func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
+	defer f.gone(h)
+	if f.isOther(h) && len(datafiles) > 0 && by.cap.Mask&proto.MayRemove != 0 {
+		return all(2, func(i int) error {
+			if i == 0 {
+				return f.removeDatafiles(ctx, by, datafiles)
+			}
+			_, err := f.removeObject(ctx, by, h)
+			return err
+		})
+	}
+	mark, err := f.removeObject(ctx, by, h)
+	if err == nil && mark == proto.MarkNone {
+		err = f.removeDatafiles(ctx, by, datafiles)
+	}
+	return err
+}
+
+// removeObject removes an object and tells whether the server removed what belongs to it.
+func (f *FS) removeObject(ctx context.Context, by right, h proto.Handle) (proto.RemovedMark, error) {
 	req := &proto.RemoveReq{Handle: h, FS: f.cfg.ID, Cred: f.cred()}
 	header := hinted(by.cap, by.dir)
 	header.Hints = append(header.Hints, proto.RemovesHint(h))
 	var resp proto.MarkedRemoveResp
 	err := f.call(ctx, h, header, req, &resp)
-	if err == nil {
+	switch {
+	case err == nil:
 		f.heard(h, resp.Mark)
+	case status(err) == proto.ENOENT && f.isOurs(h):
+		return proto.MarkRemoved, nil
+	case status(err) == proto.ENOENT:
+		return proto.MarkNone, nil
 	}
-	if err == nil && resp.Mark == proto.MarkNone || status(err) == proto.ENOENT && !f.isOurs(h) {
-		err = f.removeDatafiles(ctx, by, datafiles)
-	}
-	f.gone(h)
-	if status(err) == proto.ENOENT {
-		return nil
-	}
-	return err
+	return resp.Mark, err
 }
 
 // removeDatafiles removes datafiles by one request to the server of the first.
@@ -102,6 +150,9 @@ func (f *FS) removeDatafiles(ctx context.Context, by right, datafiles []proto.Ha
 	req := &proto.TreeRemoveReq{FS: f.cfg.ID, Cred: f.cred(), Handles: datafiles}
 	var resp proto.TreeRemoveResp
 	if err := f.call(ctx, datafiles[0], hinted(by.cap, by.dir), req, &resp); err != nil {
+		if status(err) == proto.ENOENT {
+			return nil
+		}
 		return err
 	}
 	var errs []error

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,7 +44,7 @@ func TestRemoveRequests(t *testing.T) {
 	fileAt(t, k, f, "f", 1)
 	f.kinds[1].Store(kindUnknown)
 	require.NoError(t, f.Remove(ctx, "f"))
-	assert.Equal(t, "RMDIRENT GETATTR REMOVE", k.take(), "the file's server is not known yet")
+	assert.Equal(t, "GETATTR REMOVE RMDIRENT", inAnyOrder(k.take()), "the file's server is not known yet: two at once")
 	fileAt(t, k, f, "f", 1)
 	require.NoError(t, f.Remove(ctx, "f"))
 	assert.Equal(t, "RMDIRENT REMOVE", k.take())
@@ -59,8 +61,14 @@ func TestRemoveRequests(t *testing.T) {
 	f.kinds[1].Store(kindUnknown)
 	fileAt(t, k, f, "f", 0)
 	require.NoError(t, f.Remove(ctx, "f"))
-	assert.Equal(t, "RMDIRENT GETATTR REMOVE TREE_REMOVE", k.take(), "servers that do not know the hint")
+	assert.Equal(t, "GETATTR REMOVE RMDIRENT TREE_REMOVE", inAnyOrder(k.take()), "servers that do not know the hint: twice two at once")
 	assert.Equal(t, before, k.count())
+}
+
+func inAnyOrder(requests string) string {
+	all := strings.Fields(requests)
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 // TestAnotherServer: a server that is none of ours any more has no datafiles left over.

@@ -56,6 +56,7 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 // object meanwhile, it is that which goes.
 func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
 	by := f.rightOf(ctx, dir)
+	datafiles := f.askDatafiles(ctx, n.handle, dir.handle, typ)
 	had, removed, err := f.unlinkOf(ctx, dir, name, n)
 	if err != nil || removed {
 		return err
@@ -77,7 +78,9 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 		f.discard(ctx, other, 1, by, a.Type)
 		return nil
 	}
-	f.discard(ctx, n, 1, by, typ)
+	if !f.table.leave(n, 1, &orphan{f, by, typ}) {
+		f.leftOver(n.handle, f.eradicateWith(ctx, by, n.handle, typ, datafiles))
+	}
 	return nil
 }
 
@@ -102,8 +105,13 @@ func (f *FS) discard(ctx context.Context, n *inode, own int, by right, typ proto
 	if typ != proto.TypeDirectory && f.table.leave(n, own, &orphan{f, by, typ}) {
 		return
 	}
-	if err := f.eradicate(ctx, by, n.handle, typ); err != nil {
-		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(n.handle), "error", err)
+	f.leftOver(n.handle, f.eradicate(ctx, by, n.handle, typ))
+}
+
+// leftOver notes that an object could not be removed, if that is so.
+func (f *FS) leftOver(h proto.Handle, err error) {
+	if err != nil {
+		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(h), "error", err)
 	}
 }
 
