@@ -96,9 +96,9 @@ func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle, typ proto.Ob
 }
 
 // datafilesNow asks for the datafiles of a file. What is kept is not enough: another client may have
-// unstuffed it.
+// unstuffed it. Nothing else is asked for: each attribute more is a read of its database for a stock server.
 func (f *FS) datafilesNow(ctx context.Context, h, dir proto.Handle) ([]proto.Handle, error) {
-	req := &proto.GetAttrReq{Handle: h, FS: f.cfg.ID, Mask: proto.AttrMetafile, Cred: f.cred()}
+	req := &proto.GetAttrReq{Handle: h, FS: f.cfg.ID, Mask: proto.AttrCommon | proto.AttrDatafiles, Cred: f.cred()}
 	var resp proto.GetAttrResp
 	err := f.call(ctx, h, hinted(proto.Capability{}, dir), req, &resp)
 	return resp.Attr.Datafiles, err
