@@ -182,6 +182,22 @@ func (e *Endpoint) MaxUnexpectedSize(a Addr) (int, error) {
 // Alloc gives memory that moves to and from a as cheaply as possible:
 // registered memory if its method has such, else plain memory.
 func (e *Endpoint) Alloc(a Addr, size int) ([]byte, error) {
+	return e.alloc(a, size, func(al Allocator) ([]byte, error) { return al.Alloc(size) })
+}
+
+// AllocShared is Alloc of memory for what peers send from files (Context.PostSendFile): if the
+// method of a has such memory, the sender puts the bytes there by one copy. Where Alloc
+// gives other memory than this, messages from memory move more cheaply to and from that.
+func (e *Endpoint) AllocShared(a Addr, size int) ([]byte, error) {
+	return e.alloc(a, size, func(al Allocator) ([]byte, error) {
+		if al, ok := al.(SharedAllocator); ok {
+			return al.AllocShared(size)
+		}
+		return al.Alloc(size)
+	})
+}
+
+func (e *Endpoint) alloc(a Addr, size int, alloc func(Allocator) ([]byte, error)) ([]byte, error) {
 	in, err := e.check(a)
 	if err != nil {
 		return nil, err
@@ -198,10 +214,10 @@ func (e *Endpoint) Alloc(a Addr, size int) ([]byte, error) {
 	if in.closing {
 		return nil, ErrClosed
 	}
-	return al.Alloc(size)
+	return alloc(al)
 }
 
-// Free gives back memory from Alloc with an address of the same method. No
+// Free gives back memory from Alloc or AllocShared with an address of the same method. No
 // operation may use it any more.
 func (e *Endpoint) Free(a Addr, mem []byte) error {
 	if a.e == nil || a.e.in == nil || a.e.in.ep != e {

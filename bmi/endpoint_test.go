@@ -199,6 +199,13 @@ func TestAlloc(t *testing.T) {
 	_, err = a.ep.Alloc(b.peer, 1)
 	assert.ErrorIs(t, err, bmi.ErrInvalid, "address of another endpoint")
 	assert.ErrorIs(t, a.ep.Free(bmi.Addr{}, nil), bmi.ErrInvalid)
+
+	mem, err = a.ep.AllocShared(a.peer, 100) // the method has no choice of memory
+	require.NoError(t, err)
+	require.Len(t, mem, 100)
+	require.NoError(t, a.ep.Free(a.peer, mem))
+	_, err = a.ep.AllocShared(a.peer, -1)
+	assert.ErrorIs(t, err, bmi.ErrInvalid)
 }
 
 func TestDropAddr(t *testing.T) {

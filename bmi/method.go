@@ -85,6 +85,13 @@ type Allocator interface {
 	Free(mem []byte) error
 }
 
+// A SharedAllocator is an Allocator that also has memory into which peers move bytes of files
+// (FileSender) more cheaply than into any other.
+type SharedAllocator interface {
+	Allocator
+	AllocShared(size int) ([]byte, error)
+}
+
 // A Dropper forgets a remote endpoint: every operation with it completes with
 // ErrDropped, the connection closes, messages from it that nobody took are
 // discarded.

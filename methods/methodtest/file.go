@@ -19,6 +19,7 @@ var fileTests = Tests{
 	{"FileSizes", false, testFileSizes},
 	{"FileEnd", false, testFileEnd},
 	{"FileOrder", false, testFileOrder},
+	{"FileShared", false, testFileShared},
 	{"FileShrinks", false, testFileShrinks},
 	{"FileUnreadable", false, testFileUnreadable},
 	{"FileCancel", false, testFileCancel},
@@ -135,6 +136,35 @@ func testFileOrder(t T, s *Subject) {
 	w.done(sends...)
 	for i, r := range recvs {
 		r.got(ms[i])
+	}
+}
+
+// testFileShared receives into memory that is meant for bytes of files, and whatever else comes.
+func testFileShared(t T, s *Subject) {
+	w, a, b := filePair(t, s)
+	sizes := a.sizesOfEachProtocol()
+	for _, most := range []int{64 << 10, slices.Max(sizes) + 100_000} {
+		buf, err := b.ep.AllocShared(b.addr(a), most)
+		require.NoError(t, err)
+		require.Len(t, buf, most)
+		mem := memoryOf(buf)
+		for i, size := range sizes {
+			if size > most {
+				continue
+			}
+			at := (most - size) * i / len(sizes)
+			part := memoryOf(buf[at : at+size : at+size])
+			mem.parts = append(mem.parts, part)
+			m := w.message(size)
+			r := b.recvMemory(a, 1, part)
+			if i%3 == 2 {
+				w.done(a.send(b, 1, m))
+			} else {
+				w.done(a.sendFile(b, 1, m))
+			}
+			r.got(m)
+		}
+		b.free(a, mem)
 	}
 }
 

@@ -304,8 +304,8 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 
 // failOp ends one operation, at once or when its memory is free.
 func (m *method) failOp(s *opState, err error) {
-	if errors.Is(s.err, bmi.ErrCancelled) {
-		err = s.err // this one was cancelled; the others fail because of it
+	if s.err != nil {
+		err = s.err // this one was cancelled, or its file; the others fail because of it
 	}
 	switch s.phase {
 	case phasePosted:

@@ -253,6 +253,7 @@ func (m *method) Info() bmi.Info {
 		RegisteredMemory:  m.hasMemory,
 		RemoteRead:        m.caps.RDMARead,
 		RemoteWrite:       m.caps.RDMAWrite,
+		FileSends:         m.caps.FileWrites,
 		Details: [][2]string{
 			{"NIC address", q.Address},
 			{"packet", strconv.Itoa(m.caps.MTUBytes) + " B"},
@@ -269,11 +270,16 @@ func (m *method) Info() bmi.Info {
 }
 
 // Alloc gives memory that the NIC moves more cheaply (bmi.Allocator).
-func (m *method) Alloc(size int) ([]byte, error) {
+func (m *method) Alloc(size int) ([]byte, error) { return m.alloc(size, m.nic.Alloc) }
+
+// AllocShared gives memory that peers write to from files by one copy (bmi.SharedAllocator).
+func (m *method) AllocShared(size int) ([]byte, error) { return m.alloc(size, m.nic.AllocShared) }
+
+func (m *method) alloc(size int, alloc func(int) ([]byte, error)) ([]byte, error) {
 	if !m.hasMemory {
 		return make([]byte, size), nil
 	}
-	mem, err := m.nic.Alloc(size)
+	mem, err := alloc(size)
 	if err != nil {
 		return nil, fmt.Errorf("via: %w", err)
 	}

@@ -37,9 +37,16 @@ const churnDepth = 2
 // A churn keeps messages of all sizes going both ways between two endpoints.
 type churn struct {
 	ctx     *bmi.Context
-	peer    bmi.Addr
 	pending int
-	out     [16]bmi.Completion
+
+	// What is sent from a file, in turn with memory, arrives in memory that the peer
+	// may map. ep is nil if that is not to be tried.
+	ep     *bmi.Endpoint
+	file   *os.File
+	sent   int
+	shared [][]byte
+	peer   bmi.Addr
+	out    [16]bmi.Completion
 }
 
 type churnOp struct {
@@ -69,7 +76,13 @@ func (c *churn) answer(o *churnOp) error {
 }
 
 func (c *churn) postSend(tag bmi.Tag, size int) error {
-	p, err := c.ctx.PostSend(c.peer, tag, make([]byte, size), nil)
+	var p bmi.Posted
+	var err error
+	if c.sent++; c.ep != nil && c.sent%2 == 0 {
+		p, err = c.ctx.PostSendFile(c.peer, tag, bmi.FileRange{File: c.file, Off: int64(c.sent), Len: size}, nil)
+	} else {
+		p, err = c.ctx.PostSend(c.peer, tag, make([]byte, size), nil)
+	}
 	if err == nil && !p.Done {
 		c.pending++
 	}
@@ -80,12 +93,50 @@ func (c *churn) postSend(tag bmi.Tag, size int) error {
 func (c *churn) receive() error {
 	for tag, size := range churnSizes {
 		for range churnDepth {
-			if err := c.postRecv(&churnOp{tag: bmi.Tag(tag), buf: make([]byte, size)}); err != nil {
+			buf, err := c.memory(size)
+			if err == nil {
+				err = c.postRecv(&churnOp{tag: bmi.Tag(tag), buf: buf})
+			}
+			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// files makes both sides send from files, too.
+func (c *churn) files(ep *bmi.Endpoint) error {
+	f, err := os.CreateTemp("", "churn-")
+	if err != nil {
+		return err
+	}
+	c.ep, c.file = ep, f
+	return errors.Join(os.Remove(f.Name()), f.Truncate(1<<20)) // shorter than some messages that begin late
+}
+
+// memory is for a receive.
+func (c *churn) memory(size int) ([]byte, error) {
+	if c.ep == nil {
+		return make([]byte, size), nil
+	}
+	buf, err := c.ep.AllocShared(c.peer, size)
+	if err == nil {
+		c.shared = append(c.shared, buf)
+	}
+	return buf, err
+}
+
+// close gives back what nothing uses any more.
+func (c *churn) close() error {
+	if c.ep == nil {
+		return nil
+	}
+	err := c.file.Close()
+	for _, buf := range c.shared {
+		err = errors.Join(err, c.ep.Free(c.peer, buf))
+	}
+	return err
 }
 
 func (c *churn) start() error {
@@ -144,6 +195,11 @@ func victim(spec string) error {
 	}
 	fmt.Println("ready")
 	c := &churn{ctx: ctx, peer: addr}
+	if can, err := e.FileSends(addr); err == nil && can {
+		if err := c.files(e); err != nil {
+			return err
+		}
+	}
 	if err := c.start(); err != nil {
 		return err
 	}
@@ -176,12 +232,13 @@ func TestKill(t *testing.T) {
 		connected := connects(e)
 		victim := startVictim(t, "via+shm://victim via+shm://survivor")
 		c := &churn{ctx: ctx, peer: peer}
+		require.NoError(t, c.files(e))
 		if round%2 == 0 {
 			require.NoError(t, c.start()) // both sides connect
 		} else {
 			require.NoError(t, c.receive()) // only the victim connects
 		}
-		for end := time.Now().Add(time.Duration(rng.IntN(12)) * time.Millisecond); time.Now().Before(end); moved++ {
+		for end := time.Now().Add(time.Duration(rng.IntN(20)) * time.Millisecond); time.Now().Before(end); moved++ {
 			failed, err := c.turn(time.Millisecond, true)
 			require.NoError(t, err)
 			require.NoError(t, failed, "round %d: nobody was killed yet", round)
@@ -199,6 +256,7 @@ func TestKill(t *testing.T) {
 		}
 		slowest = max(slowest, time.Since(killed))
 		require.Less(t, time.Since(killed), time.Second, "round %d", round)
+		require.NoError(t, c.close())
 		if connects(e) > connected {
 			requireOnly(t, dir, "survivor")
 		} else {

@@ -29,6 +29,9 @@ func (m *method) move(s *opState) {
 		if errors.Is(err, nic.ErrAgain) {
 			break
 		}
+		if errors.Is(err, errFile) {
+			return
+		}
 		if err != nil {
 			m.retryLater(s.r, err)
 			return
@@ -71,6 +74,9 @@ func (m *method) moveAll() (did bool) {
 // errNoCredit: the move goes on when the peer returns a credit.
 var errNoCredit = errors.New("via: no credit")
 
+// errFile: the file of a send cannot be read, and the link is about to end.
+var errFile = errors.New("via: no file")
+
 var errRegister = errors.New("via: the NIC cannot register the memory of a large message")
 
 // moveRDMA posts one RDMA descriptor.
@@ -78,12 +84,14 @@ func (m *method) moveRDMA(s *opState) error {
 	l := s.large
 	piece, off := findPiece(l.remote, l.next-l.remoteBase)
 	n := min(l.end-l.next, int(piece.Len)-off, RDMAChunkBytes, m.caps.RDMABytesMax)
-	if !m.caps.UnregisteredSend && len(l.memory) == 0 && !m.register(s, 0, PiecesMax) {
+	if !fromFile(s.op) && !m.caps.UnregisteredSend && len(l.memory) == 0 && !m.register(s, 0, PiecesMax) {
 		return errRegister
 	}
 	p := m.takePacket()
 	var ok bool
-	if p.segs, ok = m.localSegments(p.segs[:0], s, l.next, n); !ok {
+	if fromFile(s.op) {
+		writeFile(p, s.op, l.next, n)
+	} else if p.segs, ok = m.localSegments(p.segs[:0], s, l.next, n); !ok {
 		n = segmentBytes(p.segs)
 	}
 	d := &p.desc
@@ -109,12 +117,14 @@ func (m *method) moveRDMA(s *opState) error {
 
 // moved takes back an RDMA descriptor.
 func (m *method) moved(p *packet) {
-	s, status, n := p.state, p.desc.Status, segmentBytes(p.desc.Segments)
+	s, status, n, fault := p.state, p.desc.Status, p.desc.Size(), p.desc.File.Err
 	m.givePacket(p)
 	s.inflight--
 	switch {
 	case s.phase == phaseFailing:
 		m.settle(s)
+	case status == nic.StatusFileError:
+		m.fileFailed(s, fault)
 	case status != nic.StatusSuccess:
 		// The peer closed its memory, or lied about it.
 		m.linkBroke(s.r, brokenBy("RDMA", status))
@@ -133,7 +143,12 @@ func (m *method) moveData(s *opState) error {
 	n := min(l.end-l.next, r.packetBytes-wire.DataFixed)
 	p := m.takePacket()
 	p.room = wire.Data{RecvOp: l.theirs, Offset: uint64(l.next)}.Append(p.room)
-	lent := m.gather(p, s.op.Bufs, l.next, n)
+	lent, err := m.load(p, s.op, l.next, n)
+	if err != nil {
+		m.givePacket(p)
+		m.fileFailed(s, err)
+		return errFile
+	}
 	done, err := m.transmit(r, p, matchbits.TypeData, 0, 0)
 	if err != nil {
 		m.givePacket(p)

@@ -73,6 +73,7 @@ func (m *method) givePacket(p *packet) {
 	p.state = nil
 	clear(p.segs) // no reference to the user's memory stays behind
 	p.segs = p.segs[:0]
+	p.desc.File = nic.FileRange{}
 	p.next = m.freePackets
 	m.freePackets = p
 }

@@ -16,7 +16,7 @@ func (m *method) announce(s *opState) {
 	s.phase = phaseAnnounced
 	s.inFlight()
 	m.rts = wire.RTS{Op: l.id, Size: uint64(l.size), Pieces: m.rts.Pieces[:0]}
-	if r.link.reads && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
+	if r.link.reads && !fromFile(s.op) && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
 		m.rts.Pieces = l.pieces(m.rts.Pieces, 0)
 	}
 	p := m.takePacket()

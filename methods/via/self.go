@@ -34,15 +34,22 @@ func (m *method) sendLocal(r *remote, op *bmi.Op) {
 		e.local, s.local = s, e
 		return
 	}
-	r.count.sentEager(op)
 	s := w.recv
 	if op.Size > s.op.Size {
+		r.count.sentEager(op)
 		m.truncated(s, op.Size)
-	} else {
-		copyPieces(s.op.Bufs, op.Bufs)
-		r.count.receivedEager(op.Size)
-		m.finish(s, op.Size, nil)
+		op.Complete(op.Size, nil)
+		return
 	}
+	if err := copyMessage(s.op.Bufs, op); err != nil {
+		err = unreadable(r, err)
+		m.finish(s, 0, err)
+		op.Complete(0, err)
+		return
+	}
+	r.count.sentEager(op)
+	r.count.receivedEager(op.Size)
+	m.finish(s, op.Size, nil)
 	op.Complete(op.Size, nil)
 }
 
@@ -52,24 +59,22 @@ func (m *method) deliverLocal(r *remote, op *bmi.Op, e *early) {
 	size := s.op.Size
 	m.letGo(e)
 	s.local = nil
-	r.count.sentEager(s.op)
-	var err error
 	if size > op.Size {
-		err = r.truncation(size, op.Size)
+		r.count.sentEager(s.op)
+		err := r.truncation(size, op.Size)
 		m.countError(err)
-	} else {
-		copyPieces(op.Bufs, s.op.Bufs)
-		r.count.receivedEager(size)
+		m.finish(s, size, nil)
+		op.Complete(size, err)
+		return
 	}
+	if err := copyMessage(op.Bufs, s.op); err != nil {
+		err = unreadable(r, err)
+		m.finish(s, 0, err)
+		op.Complete(0, err)
+		return
+	}
+	r.count.sentEager(s.op)
+	r.count.receivedEager(size)
 	m.finish(s, size, nil)
-	op.Complete(size, err)
-}
-
-// copyPieces copies one list of pieces into another that is at least as long.
-func copyPieces(to, from [][]byte) {
-	off := 0
-	for _, b := range from {
-		scatter(to, off, b)
-		off += len(b)
-	}
+	op.Complete(size, nil)
 }

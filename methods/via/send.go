@@ -56,7 +56,12 @@ func (m *method) sendNow(r *remote, op *bmi.Op) {
 	if op.Kind == bmi.KindSendUnexpected {
 		kind, class = matchbits.TypeUnexpected, uint8(op.Class)
 	}
-	lent := m.gather(p, op.Bufs, 0, op.Size)
+	lent, err := m.load(p, op, 0, op.Size)
+	if err != nil {
+		m.givePacket(p)
+		m.fileFailed(m.queueSend(r, op), err)
+		return
+	}
 	aux := wire.EagerFirst{Length: op.Size, Class: class}.Aux()
 	done, err := m.transmit(r, p, kind, uint32(op.Tag), aux)
 	switch {
@@ -107,9 +112,10 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 	}
 }
 
-func (m *method) queueSend(r *remote, op *bmi.Op) {
+func (m *method) queueSend(r *remote, op *bmi.Op) *opState {
 	s := m.begin(r, op, phaseSendQueued)
 	r.sends.Push(s)
+	return s
 }
 
 // pump sends what waits for this peer, control packets first, as far as
@@ -145,7 +151,12 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	kind, aux := eagerHeader(s)
 	n := min(s.op.Size-s.offset, r.packetBytes)
 	p := m.takePacket()
-	lent := m.gather(p, s.op.Bufs, s.offset, n)
+	lent, err := m.load(p, s.op, s.offset, n)
+	if err != nil {
+		m.givePacket(p)
+		m.fileFailed(s, err)
+		return false
+	}
 	done, err := m.transmit(r, p, kind, uint32(s.op.Tag), aux)
 	if err != nil {
 		m.givePacket(p)

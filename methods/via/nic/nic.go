@@ -146,7 +146,11 @@ type Sleeper interface {
 // An Allocator is a device with memory of its own that it moves more cheaply
 // than any other.
 type Allocator interface {
-	Alloc(size int) ([]byte, error)
+	// Alloc gives memory. shared asks for such that other devices put bytes of files into
+	// (Caps.FileWrites) with one copy less than into any other, if there is a choice: for
+	// other transfers it may be the slower one.
+	Alloc(size int, shared bool) ([]byte, error)
+	// Free takes memory from Alloc back.
 	Free(mem []byte) error
 }
 
@@ -181,6 +185,8 @@ type Caps struct {
 	// RDMACopies: RDMA is a copy by the processor of the side that posts it, so
 	// that a message of which each side moves a half takes half the time.
 	RDMACopies bool
+	// FileWrites: an RDMA write may take its bytes from a file (Descriptor.File).
+	FileWrites bool
 	// RDMABytesMax is the largest length of one RDMA descriptor.
 	RDMABytesMax int
 	// Reliability is the highest level a port may ask for.
@@ -267,6 +273,7 @@ const (
 	StatusRDMAError                     // the remote memory may not be accessed so
 	StatusTransportError                // the link failed or the remote side broke the rules
 	StatusNoDescriptor                  // the remote side had no receive posted
+	StatusFileError                     // the file cannot be read; Descriptor.File.Err says why
 )
 
 // A Segment is one piece of local memory.
@@ -299,6 +306,9 @@ type Descriptor struct {
 	Immediate uint32
 	Remote    Remote
 	Segments  []Segment
+	// File, in Segments' place, is where an RDMA write takes its bytes; its File is nil if
+	// it is not used.
+	File FileRange
 
 	// Status, Length (payload bytes moved) and, for a loan, Data are valid
 	// once the descriptor came back. Data aliases Inline or a device buffer.

@@ -28,7 +28,7 @@ const (
 // prepare resets what the last use left behind. The cookie stays.
 func prepare(d *Descriptor, op nic.Op, flags nic.Flags, remote Remote, segs []Segment) *Descriptor {
 	d.Op, d.Flags, d.Immediate = op, flags, 0
-	d.Remote, d.Segments = remote, segs
+	d.Remote, d.Segments, d.File = remote, segs, nic.FileRange{}
 	d.Status, d.Length, d.Data = nic.StatusPending, 0, nil
 	return d
 }
@@ -72,13 +72,9 @@ func Immediate(d *Descriptor) (value uint32, ok bool) {
 	return d.Immediate, d.Flags&nic.FlagImmediate != 0
 }
 
-// TotalLength is the number of bytes that the segments hold.
+// TotalLength is the number of bytes that the segments hold, or the file range in their place.
 func TotalLength(d *Descriptor) int {
-	n := 0
-	for i := range d.Segments {
-		n += len(d.Segments[i].Data)
-	}
-	return n
+	return d.Size()
 }
 
 // Err is nil for a descriptor that completed successfully, else its

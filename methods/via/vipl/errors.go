@@ -102,6 +102,7 @@ var statusTexts = [...]string{
 	nic.StatusRDMAError:       "RDMA protection error, the remote memory may not be accessed so",
 	nic.StatusTransportError:  "transport error, the link failed or the remote side broke the rules",
 	nic.StatusNoDescriptor:    "remote descriptor error, the remote side had no receive posted",
+	nic.StatusFileError:       "file error, what was to be sent cannot be read",
 }
 
 func (e *DescriptorError) Error() string {

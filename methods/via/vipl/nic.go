@@ -151,10 +151,19 @@ func (n *NIC) Alloc(size int) ([]byte, error) {
 	if n.alloc == nil {
 		return nil, fmt.Errorf("%w: memory of its own", ErrNotSupported)
 	}
-	return n.alloc.Alloc(size)
+	return n.alloc.Alloc(size, false)
 }
 
-// Free takes back memory from Alloc.
+// AllocShared gives memory that devices of remote sides write to from files with one copy
+// less than to any other.
+func (n *NIC) AllocShared(size int) ([]byte, error) {
+	if n.alloc == nil {
+		return nil, fmt.Errorf("%w: memory of its own", ErrNotSupported)
+	}
+	return n.alloc.Alloc(size, true)
+}
+
+// Free takes back memory from Alloc or AllocShared.
 func (n *NIC) Free(mem []byte) error {
 	if n.alloc == nil {
 		return fmt.Errorf("%w: memory of its own", ErrNotSupported)

@@ -223,7 +223,7 @@ func TestStatusNames(t *testing.T) {
 	for _, s := range statusNames {
 		assert.Equal(t, s.name, StatusName(s.err))
 	}
-	for status := nic.StatusFlushed; status <= nic.StatusNoDescriptor; status++ {
+	for status := nic.StatusFlushed; status <= nic.StatusFileError; status++ {
 		err := Err(&Descriptor{Status: status})
 		require.ErrorIs(t, err, ErrDescriptor)
 		assert.NotContains(t, err.Error(), "unknown")

@@ -15,7 +15,7 @@ func (p *port) PostSend(d *nic.Descriptor) (done bool, err error) {
 		return false, fmt.Errorf("fault: post send: %w", ErrInjected)
 	case Drop:
 		if p.connected && d.Op == nic.OpSend {
-			d.Status, d.Length = nic.StatusSuccess, sizeOf(d)
+			d.Status, d.Length = nic.StatusSuccess, d.Size()
 			return true, nil
 		}
 	case Break:
@@ -31,11 +31,4 @@ func (p *port) PostSend(d *nic.Descriptor) (done bool, err error) {
 		}
 	}
 	return done, err
-}
-
-func sizeOf(d *nic.Descriptor) (n int) {
-	for _, s := range d.Segments {
-		n += len(s.Data)
-	}
-	return n
 }

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	pageBytes  = 4096
-	hugeBytes  = 2 << 20
-	arenaBytes = 1 << 20
-	classMax   = arenaBytes / 4 // larger pieces get a mapping of their own
-	classes    = 7              // 4 KiB << class, up to classMax
+	pageBytes = 4096
+	hugeBytes = 2 << 20
+	classMax  = chunkBytes / 4 // larger pieces get a mapping of their own
+	classes   = 7              // 4 KiB << class, up to classMax
 )
 
 // allocator gives out page-aligned memory that is already backed, so that
-// neither the owner nor a peer's RDMA meets page faults in it.
+// neither the owner nor a peer's RDMA meets page faults in it. Small pieces are of the arena as long
+// as that has room, large ones only if asked for: they are in huge pages otherwise.
 type allocator struct {
-	arenas [][]byte
+	shared arena
+	chunks [][]byte // that are not of the arena
 	free   [classes][][]byte
 	live   map[*byte][]byte // what is out, by its first byte; the whole piece
 }
@@ -34,15 +35,16 @@ func class(size int) int {
 
 // Alloc implements nic.Allocator. The memory is page-aligned; its content is
 // unspecified.
-func (d *Device) Alloc(size int) ([]byte, error) {
+func (d *Device) Alloc(size int, shared bool) ([]byte, error) {
 	if size <= 0 || size > allocMax {
 		return nil, fmt.Errorf("shm: cannot allocate %d bytes, at most %d", size, int64(allocMax))
 	}
 	m := &d.memory
 	if m.live == nil {
 		m.live = make(map[*byte][]byte)
+		m.shared.none = d.noCMA // nobody could use it
 	}
-	piece, err := m.take(size)
+	piece, err := m.take(size, shared)
 	if err != nil {
 		return nil, err
 	}
@@ -50,19 +52,27 @@ func (d *Device) Alloc(size int) ([]byte, error) {
 	return piece[:size:size], nil
 }
 
-func (m *allocator) take(size int) ([]byte, error) {
+func (m *allocator) take(size int, shared bool) ([]byte, error) {
 	k := class(size)
 	if k < 0 {
+		if shared {
+			if mem := m.shared.take(size); mem != nil {
+				return mem, nil
+			}
+		}
 		return mapPrivate(size)
 	}
 	if len(m.free[k]) == 0 {
-		arena, err := mapPrivate(arenaBytes)
-		if err != nil {
-			return nil, err
+		chunk := m.shared.take(chunkBytes)
+		if chunk == nil {
+			var err error
+			if chunk, err = mapPrivate(chunkBytes); err != nil {
+				return nil, err
+			}
+			m.chunks = append(m.chunks, chunk)
 		}
-		m.arenas = append(m.arenas, arena)
-		for piece := pageBytes << k; len(arena) >= piece; arena = arena[piece:] {
-			m.free[k] = append(m.free[k], arena[:piece:piece])
+		for piece := pageBytes << k; len(chunk) >= piece; chunk = chunk[piece:] {
+			m.free[k] = append(m.free[k], chunk[:piece:piece])
 		}
 	}
 	last := len(m.free[k]) - 1
@@ -83,19 +93,24 @@ func (d *Device) Free(mem []byte) error {
 		d.memory.free[k] = append(d.memory.free[k], piece)
 		return nil
 	}
+	if d.memory.shared.offset(piece) >= 0 {
+		d.memory.shared.give(piece)
+		return nil
+	}
 	return unix.Munmap(piece)
 }
 
 // close gives everything back, also what was never freed.
 func (m *allocator) close() {
 	for _, piece := range m.live {
-		if class(len(piece)) < 0 {
+		if class(len(piece)) < 0 && m.shared.offset(piece) < 0 {
 			unmap(piece)
 		}
 	}
-	for _, arena := range m.arenas {
-		unmap(arena)
+	for _, chunk := range m.chunks {
+		unmap(chunk)
 	}
+	m.shared.close()
 	*m = allocator{}
 }
 

@@ -149,9 +149,9 @@ func BenchmarkEmptyPoll(b *testing.B) {
 func BenchmarkRDMA(b *testing.B) {
 	_, pa, pb := pair(b, reliable())
 	for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
-		theirs, err := pb.dev.Alloc(size)
+		theirs, err := pb.dev.Alloc(size, false)
 		require.NoError(b, err)
-		ours, err := pa.dev.Alloc(size)
+		ours, err := pa.dev.Alloc(size, false)
 		require.NoError(b, err)
 		h, err := pb.dev.Register(theirs, nic.AccessRemoteRead|nic.AccessRemoteWrite, 7)
 		require.NoError(b, err)

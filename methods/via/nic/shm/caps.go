@@ -16,6 +16,7 @@ func (d *Device) Caps() nic.Caps {
 		RDMAWrite:        true,
 		RDMARead:         true,
 		RDMACopies:       true,
+		FileWrites:       true,
 		RDMABytesMax:     RDMABytesMax,
 		Reliability:      nic.ReliableReception,
 		CopiesOnPost:     true,

@@ -87,6 +87,7 @@ type conn struct {
 	// RDMA.
 	theirHazard, ourHazard *uint64
 	theirTable             []byte
+	arena                  theirArena
 	theirRights            rights
 	pid                    int
 	reach, reached         bool // we can access the peer's memory, and it ours
@@ -320,6 +321,7 @@ func (c *conn) release() {
 		d.freeConns = append(d.freeConns, c.index)
 		unmap(c.theirTable)
 		c.theirTable = nil
+		c.arena.unmap()
 	}
 	if c.loans == 0 {
 		unmap(c.mem)

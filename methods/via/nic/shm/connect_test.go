@@ -354,7 +354,7 @@ func TestOutOfMemory(t *testing.T) {
 	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_AS, nil, &old))
 	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: old.Max}, nil))
 	err = p.Connect("b", nil, 0)
-	_, allocErr := a.Alloc(4 << 20)
+	_, allocErr := a.Alloc(4<<20, false)
 	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_AS, &old, nil))
 	require.ErrorContains(t, err, "memory limit")
 	require.ErrorContains(t, allocErr, "memory limit")

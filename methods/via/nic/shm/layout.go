@@ -53,8 +53,11 @@ const (
 	entryHandle = 0
 	entryAddr   = 8
 	entryLen    = 16
-	entryRights = 24 // access | tag << 32
+	entryRights = 24 // access | descriptor << 8 | tag << 32
 	tableBytes  = tableEntries * entryBytes
+
+	descriptorShift = 8
+	descriptorMask  = 1<<24 - 1
 )
 
 // The compiler guards what the code assumes: an index out of range here is a

@@ -10,9 +10,10 @@ const (
 	// MTUBytes is the payload of one message: one buffer.
 	MTUBytes = 8192
 
-	ringSlots    = 64   // messages under way in one direction
-	slotBytes    = 64   // one cache line
-	tableEntries = 8192 // memory registrations of one device
+	ringSlots    = 64        // messages under way in one direction
+	slotBytes    = 64        // one cache line
+	tableEntries = 8192      // memory registrations of one device
+	arenaBytes   = 256 << 20 // addresses of an arena
 )
 
 // Limits of this implementation.
@@ -41,6 +42,8 @@ const (
 
 	rdmaCallBytes = 256 << 10 // one process_vm_* call
 	rdmaPollBytes = 512 << 10 // one Poll, one port
+
+	fileBufferBytes = 128 << 10 // what of a file is copied twice at once
 )
 
 // Times. None is looked at per message.

@@ -156,7 +156,7 @@ func TestAllocator(t *testing.T) {
 	var live [][]byte
 	for i := range 300 {
 		size := 1 + rng.IntN(1<<rng.IntN(23))
-		mem, err := d.Alloc(size)
+		mem, err := d.Alloc(size, rng.IntN(2) == 0)
 		require.NoError(t, err)
 		require.Len(t, mem, size)
 		require.Zero(t, remoteOf(mem, 0, 0).Addr%pageBytes, "not page-aligned")
@@ -174,7 +174,7 @@ func TestAllocator(t *testing.T) {
 		}
 	}
 	for _, size := range []int{0, -1, allocMax + 1} {
-		_, err := d.Alloc(size)
+		_, err := d.Alloc(size, false)
 		require.Error(t, err)
 	}
 	require.Error(t, d.Free(make([]byte, 1)))

@@ -87,13 +87,14 @@ type Device struct {
 	noCMA bool
 	iov   [SegmentsMax]unix.Iovec
 
-	epfd   int
-	events [eventBatch]unix.EpollEvent
-	one    [8]byte // what is written to an eventfd
-	sleep  sleeper
-	memory allocator
-	stats  Stats
-	closed bool
+	epfd    int
+	events  [eventBatch]unix.EpollEvent
+	one     [8]byte // what is written to an eventfd
+	sleep   sleeper
+	memory  allocator
+	fileBuf []byte // see fileBuffer
+	stats   Stats
+	closed  bool
 }
 
 // connEntry is a place for a connection; the generation keeps events of a
@@ -234,6 +235,8 @@ func (d *Device) release() {
 	}
 	d.table.close()
 	d.memory.close()
+	unmap(d.fileBuf)
+	d.fileBuf = nil
 	if d.dir != nil {
 		d.dir.close()
 	}

@@ -40,10 +40,7 @@ func (c *conn) rdma(d *nic.Descriptor, budget int) nic.Status {
 			return status
 		}
 	}
-	total := 0
-	for i := range d.Segments {
-		total += len(d.Segments[i].Data)
-	}
+	total := d.Size()
 	for d.Length < total {
 		if budget <= 0 {
 			return nic.StatusPending
@@ -75,16 +72,16 @@ func (c *conn) announce(d *nic.Descriptor) nic.Status {
 // checkRDMA looks at everything that does not change while a descriptor is
 // worked on.
 func (c *conn) checkRDMA(d *nic.Descriptor) nic.Status {
-	total := 0
+	total := d.File.Len
 	for i := range d.Segments {
 		s := &d.Segments[i]
 		if s.Handle != 0 && !c.dev.table.covers(s.Handle, s.Data, c.port.attrs.Tag) {
 			return nic.StatusProtectionError
 		}
 		total += len(s.Data)
-		if total > RDMABytesMax {
-			return nic.StatusLengthError
-		}
+	}
+	if total > RDMABytesMax {
+		return nic.StatusLengthError
 	}
 	need := nic.AccessRemoteWrite
 	if d.Op == nic.OpRDMARead {
@@ -110,25 +107,30 @@ func (c *conn) call(d *nic.Descriptor, n int) (int, nic.Status) {
 	// The other side either sees the hazard word before it lets its memory
 	// go, or has invalidated the entry before the check below.
 	atomic.StoreUint64(c.ourHazard, uint64(d.Remote.Handle))
-	status := c.allowed(d, n)
-	var moved uintptr
-	var errno unix.Errno
-	if status == nic.StatusPending {
-		count := c.dev.gather(d, n)
-		remote := remoteIovec{base: uintptr(d.Remote.Addr) + uintptr(d.Length), length: uintptr(n)}
-		trap := uintptr(unix.SYS_PROCESS_VM_WRITEV)
-		if d.Op == nic.OpRDMARead {
-			trap = unix.SYS_PROCESS_VM_READV
-		}
-		moved, _, errno = unix.RawSyscall6(trap, uintptr(c.pid),
-			uintptr(unsafe.Pointer(&c.dev.iov[0])), uintptr(count), uintptr(unsafe.Pointer(&remote)), 1, 0)
-		clear(c.dev.iov[:count])
-		c.dev.stats.RDMACalls++
-	}
-	atomic.StoreUint64(c.ourHazard, 0)
+	moved := 0
+	rights, status := c.allowed(d, n)
 	switch {
 	case status != nic.StatusPending:
-		return 0, status
+	case d.File.File != nil:
+		moved, status = c.moveFile(d, n, rights)
+	case d.Op == nic.OpRDMARead:
+		moved, status = c.cross(unix.SYS_PROCESS_VM_READV, d, n, c.dev.gather(d, n))
+	default:
+		moved, status = c.cross(unix.SYS_PROCESS_VM_WRITEV, d, n, c.dev.gather(d, n))
+	}
+	atomic.StoreUint64(c.ourHazard, 0)
+	return moved, status
+}
+
+// cross is the system call that copies n bytes between the first count pieces of local memory
+// in iov and the other side's memory, as far as the descriptor has come.
+func (c *conn) cross(trap uintptr, d *nic.Descriptor, n, count int) (int, nic.Status) {
+	remote := remoteIovec{base: uintptr(d.Remote.Addr) + uintptr(d.Length), length: uintptr(n)}
+	moved, _, errno := unix.RawSyscall6(trap, uintptr(c.pid),
+		uintptr(unsafe.Pointer(&c.dev.iov[0])), uintptr(count), uintptr(unsafe.Pointer(&remote)), 1, 0)
+	clear(c.dev.iov[:count])
+	c.dev.stats.RDMACalls++
+	switch {
 	case errno == unix.ESRCH:
 		return 0, nic.StatusTransportError
 	case errno != 0 || moved == 0:
@@ -139,15 +141,15 @@ func (c *conn) call(d *nic.Descriptor, n int) (int, nic.Status) {
 }
 
 // allowed reads the other side's table entry, which it cannot change while
-// our hazard word names it and the entry is valid.
-func (c *conn) allowed(d *nic.Descriptor, n int) nic.Status {
+// our hazard word names it and the entry is valid. It gives the entry's last word.
+func (c *conn) allowed(d *nic.Descriptor, n int) (rights uint64, status nic.Status) {
 	i := handleIndex(d.Remote.Handle)
 	if i < 0 || atomic.LoadUint64(c.entry(i, entryHandle)) != uint64(d.Remote.Handle) {
-		return nic.StatusRDMAError
+		return 0, nic.StatusRDMAError
 	}
 	start := atomic.LoadUint64(c.entry(i, entryAddr))
 	length := atomic.LoadUint64(c.entry(i, entryLen))
-	rights := atomic.LoadUint64(c.entry(i, entryRights))
+	rights = atomic.LoadUint64(c.entry(i, entryRights))
 	need := nic.AccessRemoteWrite
 	if d.Op == nic.OpRDMARead {
 		need = nic.AccessRemoteRead
@@ -155,11 +157,11 @@ func (c *conn) allowed(d *nic.Descriptor, n int) nic.Status {
 	at := d.Remote.Addr + uint64(d.Length)
 	switch {
 	case nic.Access(rights)&need == 0, nic.ProtectionTag(rights>>32) != c.theirRights.tag:
-		return nic.StatusRDMAError
+		return 0, nic.StatusRDMAError
 	case at < start, at-start > length, uint64(n) > length-(at-start):
-		return nic.StatusRDMAError
+		return 0, nic.StatusRDMAError
 	}
-	return nic.StatusPending
+	return rights, nic.StatusPending
 }
 
 func (c *conn) entry(index int, off uintptr) *uint64 {

@@ -39,6 +39,9 @@ func (p *Port) notConnected() error {
 
 // postOrdered takes RDMA descriptors, and sends that must not overtake one.
 func (p *Port) postOrdered(c *conn, d *nic.Descriptor) (done bool, err error) {
+	if d.File.File != nil && (d.Op != nic.OpRDMAWrite || len(d.Segments) > 0) {
+		return false, fmt.Errorf("shm: a file is what an RDMA write takes all of its bytes from, and nothing else")
+	}
 	if len(d.Segments) > SegmentsMax {
 		return false, fmt.Errorf("shm: %d segments, at most %d", len(d.Segments), SegmentsMax)
 	}

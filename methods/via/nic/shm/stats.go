@@ -6,6 +6,8 @@ type Stats struct {
 	// and RDMABytes what they moved.
 	Sent, Received       uint64
 	RDMACalls, RDMABytes uint64
+	// FileBytes counts bytes of files put into memory of the other side that is mapped here.
+	FileBytes uint64
 	// Dropped counts messages of unreliable ports that had no receive.
 	Dropped uint64
 	// DoorbellsRung counts wake-ups of the other side, DoorbellsHeard ours.

@@ -70,7 +70,7 @@ func (t *table) word(index int, off uintptr) *uint64 {
 	return wordAt(t.mem, uintptr(index)*entryBytes+off)
 }
 
-func (t *table) add(mem []byte, access nic.Access, tag nic.ProtectionTag) (nic.Handle, error) {
+func (t *table) add(mem []byte, access nic.Access, tag nic.ProtectionTag, descriptor uint64) (nic.Handle, error) {
 	var index int
 	if n := len(t.free); n > 0 {
 		index = int(t.free[n-1])
@@ -92,7 +92,7 @@ func (t *table) add(mem []byte, access nic.Access, tag nic.ProtectionTag) (nic.H
 	r.handle = makeHandle(index, r.generation)
 	atomic.StoreUint64(t.word(index, entryAddr), uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))))
 	atomic.StoreUint64(t.word(index, entryLen), uint64(len(mem)))
-	atomic.StoreUint64(t.word(index, entryRights), uint64(access)|uint64(tag)<<32)
+	atomic.StoreUint64(t.word(index, entryRights), uint64(access)|descriptor<<descriptorShift|uint64(tag)<<32)
 	atomic.StoreUint64(t.word(index, entryHandle), uint64(r.handle))
 	return r.handle, nil
 }
@@ -150,7 +150,7 @@ func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) 
 	case !validAccess(access):
 		return 0, fmt.Errorf("shm: unknown access bits %#x", access)
 	}
-	return d.table.add(mem, access, tag)
+	return d.table.add(mem, access, tag, d.memory.shared.descriptor(mem))
 }
 
 // Deregister implements nic.Device. A peer that is stopped in the middle of

@@ -20,6 +20,7 @@ func DefaultCaps() nic.Caps {
 		RDMAWrite:        true,
 		RDMARead:         true,
 		RDMACopies:       true,
+		FileWrites:       true,
 		RDMABytesMax:     1 << 30,
 		Reliability:      nic.ReliableReception,
 	}
@@ -45,5 +46,6 @@ func RandomCaps(rng *rand.Rand) nic.Caps {
 		Reliability:      nic.Reliability(pick(int(nic.ReliableDelivery), int(nic.ReliableReception))),
 		CopiesOnPost:     flip(),
 		RDMACopies:       flip(),
+		FileWrites:       flip(),
 	}
 }

@@ -22,11 +22,12 @@ func (p *Port) target(remote nic.Remote, size int, access nic.Access) (*region, 
 	return r, mem
 }
 
-func (k *work) size() (n int) {
-	for _, s := range k.d.Segments {
-		n += len(s.Data)
+// source is what an RDMA write writes.
+func (k *work) source() []nic.Segment {
+	if k.d.File.File != nil {
+		return []nic.Segment{{Data: k.data}}
 	}
-	return n
+	return k.d.Segments
 }
 
 // transfer copies the bytes [from, to) of the segments to or from flat memory.
@@ -52,7 +53,7 @@ func (k *work) write(h *half) {
 	if k.aborted || to.conn != h.c {
 		return
 	}
-	size := k.size()
+	size := k.d.Size()
 	r, mem := to.target(k.d.Remote, size, nic.AccessRemoteWrite)
 	if r == nil {
 		k.refused(h, nic.StatusRDMAError)
@@ -61,13 +62,13 @@ func (k *work) write(h *half) {
 	w := h.c.w
 	r.inUse++
 	h.busy = true
-	transfer(k.d.Segments, mem, 0, size/2, true)
+	transfer(k.source(), mem, 0, size/2, true)
 	w.sim.After(w.sim.Between(0, w.opts.RDMATimeMax), func() {
 		r.inUse--
 		if k.aborted || to.conn != h.c || h.dead || to.dev.dead {
 			return
 		}
-		transfer(k.d.Segments, mem, size/2, size, true)
+		transfer(k.source(), mem, size/2, size, true)
 		h.busy = false
 		k.written(h, size)
 		h.arm()
@@ -107,7 +108,7 @@ func (k *work) read(h *half) {
 	if k.aborted || to.conn != h.c {
 		return
 	}
-	size := k.size()
+	size := k.d.Size()
 	r, mem := to.target(k.d.Remote, size, nic.AccessRemoteRead)
 	if r == nil {
 		k.refused(h, nic.StatusRDMAError)

@@ -78,13 +78,12 @@ func (p *Port) checkSend(d *nic.Descriptor) (length int, err error) {
 		return 0, fmt.Errorf("sim: the device has no RDMA of kind %d", d.Op)
 	case d.Op == nic.OpRDMARead && p.attrs.Reliability == nic.Unreliable:
 		return 0, fmt.Errorf("sim: RDMA read needs a reliable port")
+	case d.File.File != nil && (!caps.FileWrites || d.Op != nic.OpRDMAWrite || len(d.Segments) > 0):
+		return 0, fmt.Errorf("sim: the device does not move bytes of files in this way")
 	case len(d.Segments) > caps.SegmentsMax:
 		return 0, fmt.Errorf("sim: %d segments, at most %d", len(d.Segments), caps.SegmentsMax)
 	}
-	for _, s := range d.Segments {
-		length += len(s.Data)
-	}
-	return length, nil
+	return d.Size(), nil
 }
 
 // checkLocal finds what the descriptor itself comes back for.
@@ -139,6 +138,14 @@ func (k *work) depart() {
 	}
 	if k.d.Op == nic.OpSend && k.data == nil {
 		k.data = gather(k.d)
+	}
+	if k.d.File.File != nil {
+		k.data = make([]byte, k.d.File.Len)
+		if k.d.File.Fill(k.data, 0) != nil {
+			k.finish(nic.StatusFileError)
+			p.breakIfReliable(nic.StatusFileError)
+			return
+		}
 	}
 	out := p.conn.out(p)
 	if p.attrs.Reliability == nic.Unreliable {
@@ -195,7 +202,7 @@ func (k *work) departUnreliable(out *half) {
 	m := message{data: k.data, length: len(k.data), flags: k.d.Flags, immediate: k.d.Immediate}
 	remote, op := k.d.Remote, k.d.Op
 	if op == nic.OpRDMAWrite {
-		m.data = gather(k.d)
+		m.data = append(k.data, gather(k.d)...)
 	}
 	c := out.c
 	to := out.to()
@@ -253,9 +260,7 @@ func (k *work) settled() {
 	k.aborted = true
 	k.d.Status = k.status
 	if k.status == nic.StatusSuccess {
-		for _, s := range k.d.Segments {
-			k.d.Length += len(s.Data)
-		}
+		k.d.Length = k.d.Size()
 	}
 }
 

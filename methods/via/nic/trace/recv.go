@@ -15,6 +15,7 @@ var statusNames = [...]string{
 	nic.StatusRDMAError:       "rdma-error",
 	nic.StatusTransportError:  "transport-error",
 	nic.StatusNoDescriptor:    "no-descriptor",
+	nic.StatusFileError:       "file-error",
 }
 
 func statusName(s nic.Status) string {

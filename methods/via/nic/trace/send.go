@@ -41,13 +41,13 @@ func (d *Device) number(desc *nic.Descriptor) uint64 {
 // describe is what a descriptor asks for; payload tells whether its segments hold
 // something worth showing.
 func (d *Device) describe(desc *nic.Descriptor, payload bool) string {
-	size := 0
-	for _, s := range desc.Segments {
-		size += len(s.Data)
-	}
+	size := desc.Size()
 	text := fmt.Sprintf("%s %dB", opName(desc.Op), size)
 	if len(desc.Segments) > 1 {
 		text += fmt.Sprintf("/%d", len(desc.Segments))
+	}
+	if desc.File.File != nil {
+		text += " of a file"
 	}
 	if desc.Flags&nic.FlagImmediate != 0 && desc.Op != nic.OpRecv {
 		text += fmt.Sprintf(" imm=%d", desc.Immediate)

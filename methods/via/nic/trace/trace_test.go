@@ -181,8 +181,8 @@ func (o optional) Open(cfg nic.Config) (nic.Device, error) {
 
 type heap struct{}
 
-func (heap) Alloc(size int) ([]byte, error) { return make([]byte, size), nil }
-func (heap) Free([]byte) error              { return nil }
+func (heap) Alloc(size int, shared bool) ([]byte, error) { return make([]byte, size), nil }
+func (heap) Free([]byte) error                           { return nil }
 
 func TestOptionalInterfacesPassThrough(t *testing.T) {
 	check := func(mode simnic.Mode, alloc bool) {

@@ -1,0 +1,72 @@
+package via
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// PostSendFile takes over a send of bytes of a file (bmi.FileSender). A small message is read into
+// its packet. A large one is written by RDMA from the file; the receiver reads nothing, for
+// nothing of it is in memory here.
+func (m *method) PostSendFile(op *bmi.Op) { m.PostSend(op) }
+
+func fromFile(op *bmi.Op) bool { return op.File.File != nil }
+
+// load adds the bytes [off, off+n) of a send to a packet: see gather. An error is the file's.
+func (m *method) load(p *packet, op *bmi.Op, off, n int) (lent bool, err error) {
+	if !fromFile(op) {
+		return m.gather(p, op.Bufs, off, n), nil
+	}
+	at := len(p.room)
+	p.room = slices.Grow(p.room, n)[:at+n]
+	if err := op.File.Fill(p.room[at:], off); err != nil {
+		return false, err
+	}
+	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
+	return false, nil
+}
+
+// fileFailed ends the connection because of a file that cannot be read: the receiver has the
+// beginning of the message, or waits for it, and must not take anything else for the rest.
+func (m *method) fileFailed(s *opState, err error) {
+	r := s.r
+	if s.phase != phaseFailing {
+		s.err = unreadable(r, err)
+	}
+	m.linkBroke(r, fmt.Errorf("a file to send from: %w", err))
+}
+
+func unreadable(r *remote, err error) error {
+	return fmt.Errorf("%w: %s: the connection ended, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, r.name, err)
+}
+
+// writeFile makes a packet's descriptor a write of n bytes of an operation's file, from byte off of
+// the message on.
+func writeFile(p *packet, op *bmi.Op, off, n int) {
+	p.segs = p.segs[:0]
+	p.desc.File = nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n}
+}
+
+// copyMessage copies the message of one operation of this endpoint into the memory of another that is
+// at least as long.
+func copyMessage(to [][]byte, from *bmi.Op) error {
+	off := 0
+	if !fromFile(from) {
+		for _, b := range from.Bufs {
+			scatter(to, off, b)
+			off += len(b)
+		}
+		return nil
+	}
+	for _, b := range to {
+		b = b[:min(len(b), from.Size-off)]
+		if err := from.File.Fill(b, off); err != nil {
+			return err
+		}
+		off += len(b)
+	}
+	return nil
+}
