@@ -243,7 +243,7 @@ func work(dir string, w, rounds int) error {
 func TestServersGone(t *testing.T) {
 	b := start(t, setup{
 		cluster: pvfstest.Options{Method: pvfstest.TCP},
-		client:  client.Options{Timeout: 2 * time.Second, FlowTimeout: 2 * time.Second, RetryLimit: -1, AttrTime: -1, SizeTime: -1, NameTime: -1},
+		client:  client.Options{Timeout: far, FlowTimeout: far, RetryLimit: -1, AttrTime: -1, SizeTime: -1, NameTime: -1},
 		mount:   fuse.Options{EntryTime: -1, AttrTime: -1},
 	})
 	path := filepath.Join(b.work, "f")

@@ -212,7 +212,9 @@ func flood(t testing.TB, k *kit, seeds []seed, round uint64, count int) {
 // client meanwhile notices nothing.
 func TestMutated(t *testing.T) {
 	count := mutations
-	if n, err := strconv.Atoi(os.Getenv("VIADUCT_MUTATIONS")); err == nil {
+	if text := os.Getenv("VIADUCT_MUTATIONS"); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
 		count = n
 	} else if testing.Short() || race.Enabled {
 		count /= 10
@@ -258,8 +260,7 @@ func mutated(t *testing.T, count int, trusted []string) {
 	require.Equal(t, append(make([]byte, 5), pattern(1000, 3)...), f.read(0, 2000))
 }
 
-// works makes files, writes and reads them until stop is closed, and tells how long the slowest operation took: less than
-// farOff, or it fails.
+// works makes files, writes and reads them until stop is closed, and tells how long the slowest round took.
 func (k *kit) works(stop <-chan struct{}, slowest chan<- time.Duration) {
 	slow := time.Duration(0)
 	defer func() { slowest <- slow }()
