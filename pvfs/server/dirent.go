@@ -112,8 +112,9 @@ func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (full
 	return false, nil
 }
 
-// touch notes in an object of this server that it has a name in a directory now: it changed, and may be removed from there.
-// ENOENT.
+// touch notes in an object of this server that it has a name in a directory now: it changed, and may be removed from there if
+// nobody knows where it was made. Else that directory stays the one that mayRemove asks: everybody may give names in his own
+// directory to what others made, and must not remove it then. ENOENT.
 func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) error {
 	o, err := tx.Get(h)
 	if err != nil {
@@ -125,10 +126,13 @@ func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) error {
 		return proto.EINVAL
 	}
 	now := s.clock().Unix()
-	if o.CTime >= now && o.Parent == dir {
+	if o.CTime >= now && o.Parent != 0 {
 		return nil
 	}
-	o.CTime, o.Parent = max(o.CTime, now), dir
+	o.CTime = max(o.CTime, now)
+	if o.Parent == 0 {
+		o.Parent = dir
+	}
 	return tx.Put(h, o)
 }
 

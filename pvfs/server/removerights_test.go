@@ -57,3 +57,56 @@ func TestRemoveOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// relink lets a name stand for something else.
+func (u *user) relink(dir proto.Handle, name string, to proto.Handle) error {
+	return u.entry(dir, name, func(d proto.Handle, h *proto.Header) error {
+		_, err := u.to(d, h, &proto.ChDirentReq{Name: name, New: to, Dirdata: d, FS: u.fs()})
+		return err
+	})
+}
+
+// TestRemoveOfOthersLinked: a name that somebody gives in his own directory to what others made is his to remove again, and
+// the object is not, however he asks.
+func TestRemoveOfOthersLinked(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
+	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
+	theirs, err := admin.mkdir(c.FS.Root, "theirs", 0o777)
+	require.NoError(t, err)
+	his, err := admin.mkdir(c.FS.Root, "his", 0o777)
+	require.NoError(t, err)
+	for i := range 2 * c.Len() { // of every server
+		name := fmt.Sprint("f", i)
+		f, err := alice.create(theirs, name, 0o600)
+		require.NoError(t, err)
+		d, err := alice.mkdir(theirs, "d"+name, 0o700)
+		require.NoError(t, err)
+		l, err := alice.symlink(theirs, "l"+name, "target")
+		require.NoError(t, err)
+		h := bob.header(his)
+		other, err := bob.create(his, "o"+name, 0o600)
+		require.NoError(t, err)
+		for _, victim := range []proto.Handle{f, d, l} {
+			remove := func() {
+				t.Helper()
+				_, err := bob.to(victim, h, &proto.RemoveReq{Handle: victim, FS: bob.fs(), Cred: bob.cred})
+				require.Equal(t, proto.EACCES, err)
+				require.False(t, alice.gone(victim))
+			}
+			require.NoError(t, bob.link(his, name, victim))
+			remove()
+			resp, err := bob.unlinkWith(his, name, victim)
+			require.NoError(t, err)
+			require.Equal(t, proto.MarkKept, resp.Mark)
+			remove()
+			require.NoError(t, bob.relink(his, "o"+name, victim))
+			remove()
+			require.NoError(t, bob.relink(his, "o"+name, other))
+			remove()
+		}
+		for _, name := range []string{name, "d" + name, "l" + name} {
+			require.NoError(t, alice.remove(theirs, name), "who made it")
+		}
+		require.True(t, alice.gone(f) && alice.gone(d) && alice.gone(l))
+	}
+}
