@@ -49,6 +49,8 @@ type core struct {
 	table   table
 	names   names
 
+	lender lender
+
 	moving sync.Mutex // a directory to another
 
 	rngMu sync.Mutex
@@ -334,6 +336,7 @@ func (f *FS) Close() error {
 		if f.caller != nil {
 			err = f.caller.Close()
 		}
+		f.freeLent()
 		if f.ownEP {
 			err = errors.Join(err, f.ep.Close())
 		}

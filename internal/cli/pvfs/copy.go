@@ -21,6 +21,11 @@ const (
 	// blocksAtOnce is how many blocks of one file are under way: the next request waits while
 	// the bytes of the last one move.
 	blocksAtOnce = 2
+	// The same for files that their servers put into memory of the client by themselves. Pages of
+	// that have to be there before, so small files are copied as others are.
+	sharedBytes  = 4 << 20
+	sharedAtOnce = 3
+	sharedMin    = 2 * sharedBytes
 )
 
 // blocks are kept for the next file.
@@ -37,6 +42,40 @@ func newBlock() []byte {
 	return b
 }
 
+// A sharedReader has memory of its own to read into (client.File); nil: it has not.
+type sharedReader interface {
+	ReadMemory(size int) []byte
+	ReturnMemory(mem []byte)
+}
+
+// A lend gives a block to copy through, until back is called.
+type lend func() (block []byte, back func())
+
+// lenderOf says which blocks to copy a file through, how long they are, and how many to have under way.
+func lenderOf(from io.ReaderAt, size int64) (borrow lend, blockSize, atOnce int64) {
+	f, ok := from.(sharedReader)
+	if !ok || size < sharedMin {
+		return ownBlock, blockBytes, blocksAtOnce
+	}
+	block := f.ReadMemory(sharedBytes)
+	if block == nil {
+		return ownBlock, blockBytes, blocksAtOnce
+	}
+	f.ReturnMemory(block)
+	return func() ([]byte, func()) {
+		block := f.ReadMemory(sharedBytes)
+		if block == nil { // the file system is closed, or the machine's memory is full
+			return make([]byte, sharedBytes), func() {}
+		}
+		return block, func() { f.ReturnMemory(block) }
+	}, sharedBytes, sharedAtOnce
+}
+
+func ownBlock() ([]byte, func()) {
+	block := blocks.Get().(*[]byte)
+	return *block, func() { blocks.Put(block) }
+}
+
 // copyBytes copies the first size bytes of a file, several blocks at once, and gives how many
 // there were: a file may become shorter meanwhile. done is told of each block.
 func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64, done func(bytes int)) (int64, error) {
@@ -49,15 +88,16 @@ func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	fail := func(err error) { once.Do(func() { failed = err; cancel() }) }
+	borrow, each, atOnce := lenderOf(from, size)
 	work := func() {
-		block := blocks.Get().(*[]byte)
-		defer blocks.Put(block)
+		block, back := borrow()
+		defer back()
 		for {
-			off := next.Add(blockBytes) - blockBytes
+			off := next.Add(each) - each
 			if off >= size || ctx.Err() != nil {
 				return
 			}
-			b := (*block)[:min(blockBytes, size-off)]
+			b := block[:min(each, size-off)]
 			n, err := from.ReadAt(b, off)
 			if err != nil && !errors.Is(err, io.EOF) {
 				fail(err)
@@ -71,7 +111,7 @@ func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64
 			done(n)
 		}
 	}
-	for range max(1, min(blocksAtOnce, (size+blockBytes-1)/blockBytes)) {
+	for range max(1, min(atOnce, (size+each-1)/each)) {
 		all.Go(work)
 	}
 	all.Wait()
