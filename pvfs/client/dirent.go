@@ -106,8 +106,9 @@ func (f *FS) crdirent(ctx context.Context, dir *inode, name string, h proto.Hand
 
 // rmdirent removes an entry and returns what it led to: 0 if that is not known, because the answer
 // to the request that removed it was lost.
-func (f *FS) rmdirent(ctx context.Context, dir *inode, name string) (h proto.Handle, err error) {
+func (f *FS) rmdirent(ctx context.Context, dir *inode, name string, hints ...proto.Hint) (h proto.Handle, err error) {
 	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		hd.Hints = append(hd.Hints, hints...)
 		var resp proto.RmDirentResp
 		req := &proto.RmDirentReq{Name: name, Dirdata: dirdata, FS: f.cfg.ID}
 		repeated, err := f.callTwice(ctx, dirdata, hd, req, &resp)

@@ -106,7 +106,11 @@ func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 		return err
 	}
 	undo := context.WithoutCancel(ctx)
-	had, err := f.rmdirent(ctx, from.dir(), from.name)
+	var hints []proto.Hint
+	if from.dir() != to.dir() {
+		hints = append(hints, proto.MovesHint(h, to.dir().handle))
+	}
+	had, err := f.rmdirent(ctx, from.dir(), from.name, hints...)
 	switch {
 	case unsure(err):
 		return err // both names may be there

@@ -110,3 +110,66 @@ func TestRemoveOfOthersLinked(t *testing.T) {
 		require.True(t, alice.gone(f) && alice.gone(d) && alice.gone(l))
 	}
 }
+
+// TestRemoveOfMoved: what was moved from one directory to another, by who says so, is not for everybody to remove. That it was
+// is noted where object and old name have one server, and with the right to remove it there alone.
+func TestRemoveOfMoved(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
+	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
+	var dirs []proto.Handle
+	for _, name := range []string{"from", "to", "his"} {
+		d, err := admin.mkdir(c.FS.Root, name, 0o777)
+		require.NoError(t, err)
+		dirs = append(dirs, d)
+	}
+	from, to, his := dirs[0], dirs[1], dirs[2]
+	a, err := alice.attr(from, proto.AttrMetafile)
+	require.NoError(t, err)
+	noted := 0
+	for i := range 4 * c.Len() {
+		name := fmt.Sprint("f", i)
+		f, err := alice.create(from, name, 0o600)
+		require.NoError(t, err)
+		// Bob says that it is in his directory now, as far as he can.
+		require.NoError(t, bob.link(his, name, f))
+		require.NoError(t, bob.unlinkMoved(his, name, f, his))
+		h := bob.header(his)
+		remove := &proto.RemoveReq{Handle: f, FS: bob.fs(), Cred: bob.cred}
+		_, err = bob.to(f, h, remove)
+		require.Equal(t, proto.EACCES, err)
+
+		require.NoError(t, alice.link(to, name, f))
+		require.NoError(t, alice.unlinkMoved(from, name, f, to))
+		if there, _ := c.FS.Owner(f); there != owner(t, c, dirdata(a.DistDir, name)) {
+			require.NoError(t, alice.remove(to, name))
+			continue
+		}
+		noted++
+		_, err = bob.to(f, h, remove)
+		require.Equal(t, proto.EACCES, err)
+		resp, err := alice.unlinkWith(to, name, f)
+		require.NoError(t, err)
+		if resp.Mark != proto.MarkRemoved {
+			_, err = alice.to(f, alice.header(to), remove)
+			require.NoError(t, err)
+		}
+		require.True(t, alice.gone(f))
+	}
+	require.NotZero(t, noted)
+}
+
+// unlinkMoved removes a name of what is in another directory now.
+func (u *user) unlinkMoved(dir proto.Handle, name string, object, to proto.Handle) error {
+	return u.entry(dir, name, func(d proto.Handle, h *proto.Header) error {
+		h.Hints = append(h.Hints, proto.MovesHint(object, to))
+		_, err := u.to(d, h, &proto.RmDirentReq{Name: name, Dirdata: d, FS: u.fs()})
+		return err
+	})
+}
+
+func owner(t *testing.T, c *pvfstest.Cluster, h proto.Handle) int {
+	t.Helper()
+	i, ok := c.FS.Owner(h)
+	require.True(t, ok)
+	return i
+}
