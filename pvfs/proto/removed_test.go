@@ -81,3 +81,24 @@ func TestMarks(t *testing.T) {
 	var refused MarkedRmDirentResp
 	assert.Equal(t, ENOENT, refused.Parse(AppendStatus(nil, OpRmDirent, ENOENT)))
 }
+
+// FuzzMarked is FuzzResponse for answers that may have a mark.
+func FuzzMarked(f *testing.F) {
+	for _, mark := range []RemovedMark{MarkNone, MarkKept, MarkRemoved} {
+		f.Add((&MarkedRmDirentResp{Handle: 9, Mark: mark}).Append(nil))
+		f.Add((&MarkedRemoveResp{Mark: mark}).Append(nil))
+	}
+	f.Add(AppendStatus(nil, OpRemove, ENOENT))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, into := range []func() Response{
+			func() Response { return new(MarkedRmDirentResp) }, func() Response { return new(MarkedRemoveResp) },
+		} {
+			got, again := into(), into()
+			if got.Parse(b) != nil {
+				continue
+			}
+			require.NoError(t, again.Parse(got.Append(nil)))
+			require.Equal(t, got, again)
+		}
+	})
+}
