@@ -59,6 +59,7 @@ type Server struct {
 	trash   trash
 	next    atomic.Uint32 // turns through the servers for new files
 	changes atomic.Uint64 // requests that changed something and succeeded
+	moves   atomic.Int64  // tellMoved is about to tell others of
 
 	ep    atomic.Pointer[bmi.Endpoint]
 	calls atomic.Pointer[rpc.Server]

@@ -32,6 +32,9 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if err := s.apply(q, &o, &a); err != nil {
 			return err
 		}
+		if h, to, moves := q.header.Hints.Moves(); moves && h == req.Handle && q.fromServer() && o.Parent == q.near() {
+			o.Parent = to // see tellMoved
+		}
 		return tx.Put(req.Handle, o)
 	})
 	if err != nil {

@@ -20,7 +20,8 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	}
 	defer leave()
 	meant, hinted := q.header.Hints.Removes()
-	var was proto.Handle
+	object, to, moves := q.header.Hints.Moves()
+	var was, from proto.Handle
 	var mark proto.RemovedMark
 	var others bool
 	err = s.store.Update(func(tx *store.Tx) error {
@@ -32,8 +33,9 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 		if was, err = tx.Unlink(req.Dirdata, req.Name); err != nil {
 			return err
 		}
-		if object, to, moves := q.header.Hints.Moves(); moves && object == was {
-			return s.noteMoved(tx, q, dirdata.Parent, was, to)
+		from = dirdata.Parent
+		if moves && object == was {
+			return s.noteMoved(tx, q, from, was, to)
 		}
 		if !hinted || was != meant {
 			return nil
@@ -47,28 +49,13 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	if others {
 		s.trash.wake()
 	}
+	if moves && object == was {
+		s.tellMoved(q, from, was, to)
+	}
 	if hinted {
 		return &proto.MarkedRmDirentResp{Handle: was, Mark: mark}, nil
 	}
 	return &proto.RmDirentResp{Handle: was}, nil
-}
-
-// noteMoved notes in an object of this server whose name in a directory was removed that it is in another one now: who may
-// remove it is who may do so there. It takes the right to remove it from where it was.
-func (s *Server) noteMoved(tx *store.Tx, q *query, dir, h, to proto.Handle) error {
-	if _, err := s.target(to); err != nil || !s.ownedBy(h, s.me) || dir == 0 || q.near() != dir || q.may(proto.MayRemove, dir) != nil {
-		return nil
-	}
-	o, err := tx.Get(h)
-	if err != nil || o.Parent != dir {
-		return nil
-	}
-	switch o.Type {
-	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
-		o.Parent = to
-		return tx.Put(h, o)
-	}
-	return nil
 }
 
 // deleteNamed removes the file or symlink of an entry of a directory that was removed in the same transaction. It keeps what is
