@@ -15,9 +15,8 @@ type lender struct {
 }
 
 // ReadMemory lends memory that bytes of the file are read into with less copying than into any other. nil
-// says that there is none such for the method of its servers. It is in pages that are there, so it is for
-// much data, and must be given back with ReturnMemory when nothing uses it any more, before the file
-// system is closed.
+// says that there is none such for the method of its servers. It must be given back with ReturnMemory when
+// nothing uses it any more, before the file system is closed.
 func (f *File) ReadMemory(size int) []byte {
 	c := f.fsys.core
 	to := c.servers[c.data[0]].addr
@@ -67,11 +66,15 @@ func (c *core) lends(a bmi.Addr) bool {
 	return false
 }
 
-// freeLent gives back to the endpoint what nobody has.
+// freeLent gives back to the endpoint what nobody has. An endpoint of the mount's own frees all that it has
+// when it is closed.
 func (c *core) freeLent() {
 	c.lender.mu.Lock()
 	defer c.lender.mu.Unlock()
 	c.lender.over = true
+	if c.ownEP {
+		return
+	}
 	for _, kept := range c.lender.kept {
 		for _, mem := range kept {
 			c.free(mem)

@@ -21,8 +21,8 @@ const (
 	// blocksAtOnce is how many blocks of one file are under way: the next request waits while
 	// the bytes of the last one move.
 	blocksAtOnce = 2
-	// The same for files that their servers put into memory of the client by themselves. Pages of
-	// that have to be there before, so small files are copied as others are.
+	// The same for files that their servers put into memory of the client by themselves. It is in
+	// small pages, which have to be made, so small files are copied as others are.
 	sharedBytes  = 4 << 20
 	sharedAtOnce = 3
 	sharedMin    = 2 * sharedBytes

@@ -15,9 +15,10 @@ const (
 	classes   = 7              // 4 KiB << class, up to classMax
 )
 
-// allocator gives out page-aligned memory that is already backed, so that
-// neither the owner nor a peer's RDMA meets page faults in it. Small pieces are of the arena as long
-// as that has room, large ones only if asked for: they are in huge pages otherwise.
+// allocator gives out page-aligned memory. It is already backed, so that
+// neither the owner nor a peer's RDMA meets page faults in it, but for large pieces of the arena. Small
+// pieces are of the arena as long as that has room, large ones only if asked for: they are in huge
+// pages otherwise.
 type allocator struct {
 	shared arena
 	chunks [][]byte // that are not of the arena
@@ -64,7 +65,12 @@ func (m *allocator) take(size int, shared bool) ([]byte, error) {
 	}
 	if len(m.free[k]) == 0 {
 		chunk := m.shared.take(chunkBytes)
-		if chunk == nil {
+		if chunk != nil {
+			if err := backPages(chunk); err != nil {
+				m.shared.give(chunk)
+				return nil, resourceError("memory", err)
+			}
+		} else {
 			var err error
 			if chunk, err = mapPrivate(chunkBytes); err != nil {
 				return nil, err

@@ -16,7 +16,7 @@ const (
 
 // An arena is memory of a device that the other sides of its connections may map, so that they put
 // bytes of files there by one copy. It is a sparse memfd, mapped at an address divisible by its size:
-// the lower bits of an address are its place in the file. Pages are there where memory is given out.
+// the lower bits of an address are its place in the file.
 type arena struct {
 	fd   int // valid if mem is not nil
 	mem  []byte
@@ -69,7 +69,9 @@ func (a *arena) close() {
 	*a = arena{none: true}
 }
 
-// take gives out memory in whole chunks, with its pages; nil if there is no room or no memory.
+// take gives out memory in whole chunks, whose pages come when they are touched: nobody else may
+// ever touch them all, and those who put bytes there meet page faults on all of their processors. nil:
+// there is no room.
 func (a *arena) take(size int) []byte {
 	n := (size + chunkBytes - 1) / chunkBytes
 	if a.none || n > arenaChunks {
@@ -91,9 +93,6 @@ func (a *arena) take(size int) []byte {
 		}
 		start := i + 1 - n
 		mem := a.mem[start*chunkBytes:][: n*chunkBytes : n*chunkBytes]
-		if backPages(mem) != nil {
-			return nil
-		}
 		for k := range n {
 			a.used[start+k] = true
 		}

@@ -49,13 +49,31 @@ var kinds = []struct {
 	}},
 }
 
+// memoryFile is a file that is in memory for good.
+func memoryFile(t testing.TB, data []byte) *os.File {
+	t.Helper()
+	fd, err := newMemfd("viaduct-test", int64(len(data)))
+	require.NoError(t, err)
+	f := os.NewFile(uintptr(fd), "memory")
+	t.Cleanup(func() { _ = f.Close() })
+	_, err = f.WriteAt(data, 0)
+	require.NoError(t, err)
+	return f
+}
+
 func TestFileWrites(t *testing.T) {
+	const has = 200_000
+	data := pattern(has, 3)
+	t.Run("on disk", func(t *testing.T) { fileWrites(t, data, fileOf(t, data, os.O_RDONLY)) })
+	t.Run("in memory", func(t *testing.T) { fileWrites(t, data, memoryFile(t, data)) })
+}
+
+func fileWrites(t *testing.T, data []byte, file *os.File) {
+	has := int64(len(data))
+	require.NoError(t, file.Sync()) // what is clean can be thrown out of memory
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			f, pa, pb := pair(t, reliable())
-			const has = 200_000
-			data := pattern(has, 3)
-			file := fileOf(t, data, os.O_RDONLY)
 			for _, c := range []struct {
 				off int64
 				n   int
@@ -63,6 +81,7 @@ func TestFileWrites(t *testing.T) {
 				{0, 1}, {0, 4096}, {1, 4095}, {4097, 65_535}, {7, fileBufferBytes}, {7, fileBufferBytes + 1},
 				{has - 1, 1}, {has - 5000, 5000}, {has - 5000, 12_345}, {has - 1, 100_000}, {has, 70_000}, {1 << 40, 4096},
 			} {
+				_ = unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
 				mem, err := kind.alloc(pb.dev, c.n+128)
 				require.NoError(t, err)
 				for i := range mem {
@@ -185,12 +204,16 @@ func TestFilesAreForWritesAlone(t *testing.T) {
 // TestFileShrinksUnderWrites: whatever becomes of the file, what arrives is what it held, or zeros, and
 // nobody's process ends.
 func TestFileShrinksUnderWrites(t *testing.T) {
-	const n = 512 << 10
-	data := pattern(n, 5)
+	data := pattern(512<<10, 5)
+	t.Run("on disk", func(t *testing.T) { fileShrinks(t, data, fileOf(t, data, os.O_RDWR)) })
+	t.Run("in memory", func(t *testing.T) { fileShrinks(t, data, memoryFile(t, data)) })
+}
+
+func fileShrinks(t *testing.T, data []byte, file *os.File) {
+	n := len(data)
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			f, pa, pb := pair(t, reliable())
-			file := fileOf(t, data, os.O_RDWR)
 			mem, err := kind.alloc(pb.dev, n)
 			require.NoError(t, err)
 			h, err := pb.dev.Register(mem, nic.AccessRemoteWrite, 7)
@@ -209,7 +232,7 @@ func TestFileShrinksUnderWrites(t *testing.T) {
 					assert.NoError(t, err)
 				}
 			}()
-			for range 200 {
+			for range 100 {
 				require.Equal(t, nic.StatusSuccess, f.rdma(pa, fileDesc(file, 0, n, remoteOf(mem, 0, h))))
 				for i, b := range mem {
 					if b != 0 && b != data[i] {
