@@ -229,12 +229,12 @@ func TestNetworks(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	program := library(t)
 	w := ours(t, 2, func(o *config.GenOptions) { o.Timeouts = true })
-	w.cluster.FS.Security.CapabilityTimeout = time.Second
+	w.cluster.FS.Security.CapabilityTimeout = 3 * time.Second // in less a busy machine may not use a new one
 	w.local(t, "in", content(100000))
 	lines := []string{"mkdir /d", "create /d/f 2"}
 	calls := []string{"write /d/f 0 100000 in", "read /d/f 1000 1000 out", "flush /d/f", "truncate /d/f 50000"}
 	for _, late := range calls { // the first with a capability that is too old
-		lines = append(append(lines, calls...), "wait 2100", late)
+		lines = append(append(lines, calls...), "wait 4100", late)
 	}
 	for i, a := range w.script(t, program, lines...) {
 		require.True(t, strings.HasPrefix(a, "ok"), "%s: %s", lines[i], a)
