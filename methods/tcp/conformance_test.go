@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 // within the process.
 func TestConformanceCrash(t *testing.T) {
 	var tests methodtest.Tests
-	for _, name := range []string{"CrashCompletesEverything", "CrashDuringTransfer", "CrashSparesOthers"} {
+	for _, name := range []string{"CrashCompletesEverything", "CrashDuringTransfer", "CrashSparesOthers", "FileCrash"} {
 		test, ok := methodtest.All.Find(name)
 		require.True(t, ok, name)
 		tests = append(tests, test)

@@ -2,6 +2,7 @@ package tcp_test
 
 import (
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,6 +108,12 @@ func (s tapStream) Recv(bufs [][]byte) (int, error) {
 func (s tapStream) Send(bufs [][]byte) (int, error) {
 	s.t.sends.Add(1)
 	return s.Stream.Send(bufs)
+}
+
+// SendFile implements stack.FileSender.
+func (t *tap) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, most int) (int, error) {
+	t.sends.Add(1)
+	return t.Stack.SendFile(to.(tapStream).Stream, head, f, off, most)
 }
 
 // crash ends an endpoint of scheme tapped as kill -9 would, as far as others can see.

@@ -13,6 +13,9 @@
 // the client waits for the response, sends the data, and waits for the completion. For a read
 // the data follow the response, as far as the datafile reaches.
 //
+// A server can send messages out of files (Source), which takes no buffers of it. Otherwise
+// their buffers are bounded for all flows together; each flow has at least one.
+//
 // A server that cannot read on sends an empty message in place of the next, which no
 // other server does; a Caller then fails with EIO at once.
 //

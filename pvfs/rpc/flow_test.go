@@ -222,13 +222,13 @@ func TestReadsThatAreGivenUp(t *testing.T) {
 		blocked, open, over := make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 1)
 		hold := func(c *Call, when int64) {
 			total := int64(len(d.bytes))
-			_, err := c.SendFlow(&proto.IOResp{Size: total}, total, func(b []byte, at int64) error {
+			_, err := c.SendFlow(&proto.IOResp{Size: total}, total, SourceFunc(func(b []byte, at int64) error {
 				if at == when {
 					blocked <- struct{}{}
 					<-open
 				}
 				return d.read(b, at)
-			})
+			}))
 			if w.method != "via+shm" { // where a receive under way is cancelled with its connection
 				assert.NoError(t, err)
 			}

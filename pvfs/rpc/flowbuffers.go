@@ -31,23 +31,18 @@ func methodOf(a bmi.Addr) string {
 	return name
 }
 
-// take appends up to n slots with buffers for a peer, at least one if n > 0.
-func (b *flowBuffers) take(a bmi.Addr, slots []slot, n int) []slot {
-	method := methodOf(a)
+// take is a buffer for a peer; nil: there is none left, and must is not set.
+func (b *flowBuffers) take(a bmi.Addr, must bool) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.kept == nil {
 		b.kept, b.lent = make(map[string][]flowBuffer), make(map[*byte]flowBuffer)
 	}
-	for i := range n {
-		fb, ok := b.oneLocked(method, a, i == 0)
-		if !ok {
-			break
-		}
+	fb, ok := b.oneLocked(methodOf(a), a, must)
+	if ok {
 		b.lent[&fb.mem[0]] = fb
-		slots = append(slots, slot{buf: fb.mem})
 	}
-	return slots
+	return fb.mem
 }
 
 // oneLocked is one buffer; a new one is over the limit only if it must be.
@@ -93,6 +88,9 @@ func (b *flowBuffers) give(a bmi.Addr, slots []slot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range slots {
+		if slots[i].buf == nil {
+			continue
+		}
 		fb := b.lent[&slots[i].buf[0]]
 		delete(b.lent, &slots[i].buf[0])
 		slots[i].buf = nil

@@ -70,6 +70,12 @@ func (p *pump) send(o *op, to bmi.Addr, tag bmi.Tag, buf []byte) error {
 	return p.begun(o, posted, err)
 }
 
+// sendFile posts a message whose bytes are in a file.
+func (p *pump) sendFile(o *op, to bmi.Addr, tag bmi.Tag, part bmi.FileRange) error {
+	posted, err := p.ctx.PostSendFile(to, tag, part, o)
+	return p.begun(o, posted, err)
+}
+
 // wait takes completions, and waits for the first until a time; the zero time is no limit. It
 // returns ErrTimeout when that is over and errHalted after halt, if there was none.
 func (p *pump) wait(until time.Time) error {

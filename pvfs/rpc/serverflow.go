@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -13,7 +14,8 @@ import (
 // A slot is one message of a flow at the server, with its buffer.
 type slot struct {
 	op
-	buf []byte
+	buf  []byte
+	part bmi.FileRange // of a message that is sent from a file, else zero
 }
 
 // A stream is a flow under way at the server. Message i is in slot i modulo their number.
@@ -25,6 +27,8 @@ type stream struct {
 	total      int64 // bytes
 	count      int64 // messages
 	next, done int64 // 0 ≤ done ≤ next ≤ count, next - done ≤ len(slots)
+	sends      bool  // SendFlow
+	files      bool  // messages can be sent from files
 }
 
 // ReceiveFlow answers an IO request with resp and receives total bytes, which it hands to sink
@@ -39,6 +43,12 @@ func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, 
 		return 0, err
 	}
 	defer f.end()
+	for i := range f.slots {
+		if !f.buffer(&f.slots[i]) {
+			f.slots = f.slots[:i]
+			break
+		}
+	}
 	for f.next < f.count && f.next < int64(len(f.slots)) {
 		if err := f.recv(); err != nil {
 			return 0, err // the client has no answer yet
@@ -53,7 +63,7 @@ func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, 
 			return taken, f.broken(err)
 		}
 		if failed == nil {
-			if failed = f.safely(sink, b, at); failed == nil {
+			if failed = f.safely(func() error { return sink(b, at) }); failed == nil {
 				taken += int64(want)
 			}
 		}
@@ -67,45 +77,6 @@ func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, 
 	c.worker.s.count.bytesIn.Add(uint64(total))
 	c.state = callReceived
 	return taken, failed
-}
-
-// SendFlow answers an IO request with resp and sends total bytes, which source fills in, in
-// order, piece by piece. It reads the first piece before it answers: if source fails there
-// nothing was answered yet, and Fail may be used. It returns when all is sent.
-func (c *Call) SendFlow(resp *proto.IOResp, total int64, source func(b []byte, at int64) error) (int64, error) {
-	f, err := c.stream(total)
-	if err != nil {
-		return 0, err
-	}
-	defer f.end()
-	if f.count > 0 {
-		if err := f.fill(source); err != nil {
-			return 0, err
-		}
-	}
-	c.greet(resp)
-	var failed error
-	for f.done < f.count && failed == nil {
-		for f.next < f.count && f.next-f.done < int64(len(f.slots)) {
-			if f.next > 0 {
-				if failed = f.fill(source); failed != nil {
-					break
-				}
-			}
-			if err := f.send(f.length(f.next)); err != nil {
-				return 0, f.broken(err)
-			}
-		}
-		if err := f.sent(); err != nil {
-			return 0, f.broken(err)
-		}
-	}
-	if failed != nil {
-		return f.done * f.size, f.breakOff(failed)
-	}
-	c.worker.s.count.bytesOut.Add(uint64(total))
-	c.state = callAnswered
-	return total, nil
 }
 
 // stream prepares a flow.
@@ -123,8 +94,31 @@ func (c *Call) stream(total int64) (*stream, error) {
 	}
 	size := int64(s.opt.FlowBufferSize)
 	f := &stream{c: c, pump: pump, size: size, total: total, count: (total + size - 1) / size}
-	f.slots = s.buffers.take(c.Peer, c.worker.slots[:0], int(min(f.count, int64(s.opt.FlowBuffers))))
+	n := int(min(f.count, int64(s.opt.FlowBuffers)))
+	f.slots = slices.Grow(c.worker.slots[:0], n)[:n]
+	clear(f.slots)
 	return f, nil
+}
+
+// buffer gives a slot a buffer, if there is one left: one of a slot that is idle, or another.
+// A flow has at least one.
+func (f *stream) buffer(sl *slot) bool {
+	if sl.buf != nil {
+		return true
+	}
+	none := true
+	for i := range f.slots {
+		other := &f.slots[i]
+		if other.buf == nil {
+			continue
+		}
+		if none = false; f.sends && !other.pending {
+			sl.buf, other.buf = other.buf, nil
+			return true
+		}
+	}
+	sl.buf = f.c.worker.s.buffers.take(f.c.Peer, none)
+	return sl.buf != nil
 }
 
 // needPump gives a worker what moves its flows.
@@ -152,6 +146,7 @@ func (f *stream) end() {
 	}
 	f.pump.settle()
 	f.c.worker.s.buffers.give(f.c.Peer, f.slots)
+	clear(f.slots) // of the files
 	f.c.worker.slots = f.slots[:0]
 	if f.c.state == callFlowing { // a panic
 		f.c.state = callBroken
@@ -219,47 +214,6 @@ func (f *stream) wait(sl *slot) error {
 	return sl.err
 }
 
-// fill reads the next message.
-func (f *stream) fill(source func([]byte, int64) error) error {
-	return f.safely(source, f.slot(f.next).buf[:f.length(f.next)], f.next*f.size)
-}
-
-// send posts the first n bytes of the next message.
-func (f *stream) send(n int) error {
-	sl := f.slot(f.next)
-	if err := f.pump.send(&sl.op, f.c.Peer, f.c.Tag, sl.buf[:n]); err != nil {
-		return err
-	}
-	f.next++
-	return nil
-}
-
-// sent takes what was sent, and waits for the oldest message if the window is full or
-// everything is posted.
-func (f *stream) sent() error {
-	for f.done < f.next {
-		sl := f.slot(f.done)
-		if sl.pending && f.next < f.count && f.next-f.done < int64(len(f.slots)) {
-			return nil
-		}
-		if err := f.wait(sl); err != nil {
-			return err
-		}
-		f.done++
-	}
-	return nil
-}
-
-// breakOff tells the client that there will be no more, with an empty message.
-func (f *stream) breakOff(cause error) error {
-	err := f.send(0)
-	for err == nil && f.done < f.next {
-		err = f.wait(f.slot(f.done))
-		f.done++
-	}
-	return f.broken(errors.Join(cause, err))
-}
-
 // broken notes that the flow failed; the client gets no further answer.
 func (f *stream) broken(err error) error {
 	s := f.c.worker.s
@@ -270,7 +224,7 @@ func (f *stream) broken(err error) error {
 }
 
 // safely calls a sink or source; its panic is an error, so that the flow goes on in order.
-func (f *stream) safely(do func([]byte, int64) error, b []byte, at int64) (err error) {
+func (f *stream) safely(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s := f.c.worker.s
@@ -279,5 +233,5 @@ func (f *stream) safely(do func([]byte, int64) error, b []byte, at int64) (err e
 			err = proto.EIO
 		}
 	}()
-	return do(b, at)
+	return do()
 }

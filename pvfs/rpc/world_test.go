@@ -202,9 +202,9 @@ func (d *disk) io(c *Call, req *proto.IOReq) {
 		return
 	}
 	total := min(max(size-req.FileOffset, 0), req.Aggregate)
-	_, err := c.SendFlow(&proto.IOResp{Size: size}, total, func(b []byte, at int64) error {
+	_, err := c.SendFlow(&proto.IOResp{Size: size}, total, SourceFunc(func(b []byte, at int64) error {
 		return d.read(b, req.FileOffset+at)
-	})
+	}))
 	if err != nil {
 		c.Fail(err)
 	}

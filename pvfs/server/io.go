@@ -103,14 +103,9 @@ func (s *Server) writeFlow(c *rpc.Call, data *store.Data, t transfer, size, tota
 // readFlow sends bytes straight from the datafile. If it got shorter meanwhile, what is missing
 // is zeros.
 func (s *Server) readFlow(c *rpc.Call, data *store.Data, t transfer, size, total int64) error {
-	at := t.cursor()
-	defer at.stop()
-	read := func(part []byte, phys int64) error {
-		n, err := data.ReadAt(part, phys)
-		clear(part[n:])
-		return err
-	}
-	sent, err := c.SendFlow(&proto.IOResp{Size: size}, total, func(b []byte, _ int64) error { return at.each(b, read) })
+	src := &source{data: data, at: t.cursor()}
+	defer src.at.stop()
+	sent, err := c.SendFlow(&proto.IOResp{Size: size}, total, src)
 	s.admin.perf.add(countRead, sent)
 	s.admin.perf.add(countIORead, sent)
 	s.admin.perf.add(countFlowRead, sent)

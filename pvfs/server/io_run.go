@@ -99,6 +99,23 @@ func (t transfer) cursor() *cursor {
 	return c
 }
 
+// piece is where the next n bytes are in the datafile, if they are in one piece.
+func (c *cursor) piece(n int) (phys int64, ok bool) {
+	if c.cur.len == 0 {
+		if c.cur, ok = c.next(); !ok {
+			return 0, false
+		}
+	}
+	return c.cur.phys, c.cur.len >= int64(n)
+}
+
+// skip goes past n bytes, which piece said are in one piece.
+func (c *cursor) skip(n int) {
+	c.cur.phys += int64(n)
+	c.cur.len -= int64(n)
+	c.at += int64(n)
+}
+
 // each calls f for the parts of b, the transfer's next bytes, with the place of each in the
 // datafile.
 func (c *cursor) each(b []byte, f func(part []byte, phys int64) error) error {
@@ -114,9 +131,7 @@ func (c *cursor) each(b []byte, f func(part []byte, phys int64) error) error {
 			return err
 		}
 		b = b[n:]
-		c.cur.phys += int64(n)
-		c.cur.len -= int64(n)
-		c.at += int64(n)
+		c.skip(n)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -62,6 +63,17 @@ func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 		n += k
 	}
 	return n, nil
+}
+
+// File is the open file with the bytes, which is the caller's to read until Close; nil if nothing
+// was ever written.
+func (d *Data) File() (*os.File, error) {
+	if d.file.get() < 0 {
+		if fd, err := d.file.open(d.files, false); err != nil || fd < 0 {
+			return nil, err
+		}
+	}
+	return d.file.hand(d.files), nil
 }
 
 // WriteAt writes bytes. The first one makes the file. EFBIG: beyond what the local file system can.

@@ -46,6 +46,7 @@ type file struct {
 
 	mu      sync.Mutex   // making and removing
 	fd      atomic.Int64 // -1: not open, perhaps because there is nothing to open
+	handed  *os.File     // of fd, made when somebody asked for it; under mu
 	fresh   atomic.Bool  // its name may not be on the disk: it has not been synced since it was opened
 	removed bool
 }
@@ -146,9 +147,26 @@ func (fl *files) evictLocked() *file {
 func (f *file) get() int { return int(f.fd.Load()) }
 
 func (f *file) close() {
-	if fd := f.fd.Swap(-1); fd >= 0 {
-		_ = unix.Close(int(fd)) // whoever wants to be sure has synced
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fd := f.fd.Swap(-1)
+	// Whoever wants to be sure has synced.
+	if f.handed != nil {
+		_ = f.handed.Close()
+		f.handed = nil
+	} else if fd >= 0 {
+		_ = unix.Close(int(fd))
 	}
+}
+
+// hand gives the open file as others need it; nil if it is not open.
+func (f *file) hand(fl *files) *os.File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fd := f.get(); fd >= 0 && f.handed == nil {
+		f.handed = os.NewFile(uintptr(fd), fl.path(f.h))
+	}
+	return f.handed
 }
 
 // open opens the file, and makes it if create is set and the datafile is still there. -1: there is none, the datafile is empty.

@@ -85,6 +85,49 @@ func TestOpenFilesAreBounded(t *testing.T) {
 	assert.Empty(t, s.files.all)
 }
 
+// TestHandedFiles: the file that others get is open as long as its datafile is, also when that is
+// removed, and closed with it.
+func TestHandedFiles(t *testing.T) {
+	s := open(t, t.TempDir(), with(func(o *Options) { o.OpenFiles = 1 }))
+	h, other := create(t, s, DataSpace, proto.TypeDatafile), create(t, s, DataSpace, proto.TypeDatafile)
+	d, err := s.OpenData(h)
+	require.NoError(t, err)
+	f, err := d.File()
+	require.NoError(t, err)
+	require.Nil(t, f, "nothing was written")
+	_, err = d.WriteAt([]byte("abc"), 0)
+	require.NoError(t, err)
+	f, err = d.File()
+	require.NoError(t, err)
+	again, err := d.File()
+	require.NoError(t, err)
+	require.Same(t, f, again)
+	_, err = s.WriteAt(other, []byte("x"), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
+	buf := make([]byte, 3)
+	_, err = f.ReadAt(buf, 0)
+	require.NoError(t, err)
+	assert.Equal(t, "abc", string(buf))
+	require.NoError(t, d.Close())
+	_, err = f.ReadAt(buf, 0)
+	require.ErrorIs(t, err, os.ErrClosed)
+
+	o, err := s.OpenData(other)
+	require.NoError(t, err)
+	f, err = o.File()
+	require.NoError(t, err)
+	require.NoError(t, o.Close())
+	_, err = f.ReadAt(buf[:1], 0)
+	require.NoError(t, err, "it is kept open for the next")
+	s.files.closeIdle()
+	_, err = f.ReadAt(buf[:1], 0)
+	require.ErrorIs(t, err, os.ErrClosed)
+	_, err = s.ReadAt(other, buf[:1], 0)
+	require.NoError(t, err)
+	assert.Equal(t, "x", string(buf[:1]))
+}
+
 func TestRemovedWhileOpen(t *testing.T) {
 	s := fresh(t)
 	h, empty := create(t, s, DataSpace, proto.TypeDatafile), create(t, s, DataSpace, proto.TypeDatafile)

@@ -27,6 +27,7 @@ type Stack struct {
 	pieces   [stack.PiecesMax]unix.Iovec
 	header   unix.Msghdr
 	accepted unix.RawSockaddrInet6
+	copied   []byte // of a file; see sendCopy
 }
 
 var (

@@ -35,6 +35,9 @@ func suite(t *testing.T, o Options, at netip.AddrPort) {
 
 func TestConformance(t *testing.T) { suite(t, Options{}, loopback4) }
 
+// TestConformanceOfPages sends files on this host as to another.
+func TestConformanceOfPages(t *testing.T) { suite(t, Options{PagesOnly: true}, loopback4) }
+
 func TestConformanceIPv6(t *testing.T) {
 	s := open(t, Options{})
 	at := netip.MustParseAddrPort("[::1]:0")

@@ -26,6 +26,9 @@ type Options struct {
 	// the connection's speed and delay, which is best unless memory is scarce.
 	SendBuffer, RecvBuffer int
 
+	// PagesOnly: bytes of files are not copied for peers on this host either; see SendFile.
+	PagesOnly bool
+
 	// Backlog is how many connections wait for Accept, at most.
 	Backlog int
 }

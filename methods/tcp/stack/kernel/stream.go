@@ -24,12 +24,22 @@ const (
 	failed // why is the reason
 )
 
+// place says where the other side is.
+type place uint8
+
+const (
+	unknown place = iota
+	near          // on this host
+	far
+)
+
 type stream struct {
 	socket
 	remote  netip.AddrPort
 	why     error
 	hangups uint64 // Stack.hangups when Recv last found nothing
 	state   state
+	where   place
 }
 
 // fail keeps the reason why connecting failed.

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/pagecache"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// source gives the bytes of a datafile that a transfer reads (rpc.Source).
+type source struct {
+	data *store.Data
+	at   *cursor
+	file *os.File // of data, once it was asked for
+}
+
+// Fill reads bytes. What the datafile does not have any more is zeros.
+func (s *source) Fill(b []byte, _ int64) error {
+	return s.at.each(b, func(part []byte, phys int64) error {
+		n, err := s.data.ReadAt(part, phys)
+		clear(part[n:])
+		return err
+	})
+}
+
+// Range says where bytes are that are in one piece and in memory. Others are read, with holes
+// among them.
+func (s *source) Range(n int, _ int64) (bmi.FileRange, bool) {
+	phys, ok := s.at.piece(n)
+	if !ok || s.file == nil && !s.open() || !pagecache.Holds(s.file, phys, n) {
+		return bmi.FileRange{}, false
+	}
+	s.at.skip(n)
+	return bmi.FileRange{File: s.file, Off: phys, Len: n}, true
+}
+
+// open asks for the file. That it cannot be had Fill says, too.
+func (s *source) open() bool {
+	f, err := s.data.File()
+	s.file = f
+	return err == nil && f != nil
+}
