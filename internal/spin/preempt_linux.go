@@ -9,5 +9,5 @@ func involuntary() (thread int, switches int64) {
 	if unix.Getrusage(unix.RUSAGE_THREAD, &use) != nil {
 		return 0, 0
 	}
-	return unix.Gettid(), use.Nivcsw
+	return unix.Gettid(), int64(use.Nivcsw) // 32 bits wide where an int is
 }
