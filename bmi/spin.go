@@ -18,10 +18,11 @@ type spinner struct {
 	hopeless atomic.Bool
 }
 
-// firstPolls is how often a caller polls who may wait, before it joins the others who do.
+// firstPolls is how often a caller polls who may wait, before it joins the others who do: not at
+// all if it will sleep, for then whatever came is noticed on the way.
 func (s *spinner) firstPolls() int {
 	if s.hopeless.Load() {
-		return 1
+		return 0
 	}
 	return firstPolls
 }

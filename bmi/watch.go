@@ -34,11 +34,13 @@ const (
 )
 
 // How long a watcher rests: between two looks at an application that polls
-// (growing while it does), and between two polls of a method that cannot be
-// slept on, with somebody waiting and without.
+// (growing while it does, further if it sleeps on the method whenever somebody
+// looks), and between two polls of a method that cannot be slept on, with
+// somebody waiting and without.
 const (
 	tickMin      = time.Millisecond
 	tickMax      = 4 * time.Millisecond
+	asleepMax    = 16 * time.Millisecond
 	pollPauseMin = 50 * time.Microsecond
 	pollPauseMax = time.Millisecond
 	pollIdleMax  = 10 * time.Millisecond
@@ -97,11 +99,15 @@ func (w *watcher) run() {
 	demand := &w.in.ep.spinner.demand
 	seen := ^uint64(0)
 	for !w.quit.Load() {
-		polls, idle := w.look()
+		polls, idle, asleep := w.look()
 		if !idle || w.in.stepBack.Load() || (polls != seen && demand.Load() == 0 && !w.soon.Load()) {
 			seen = polls
 			w.rest(w.active)
-			w.active = min(2*w.active, tickMax)
+			limit := tickMax
+			if asleep {
+				limit = asleepMax
+			}
+			w.active = min(2*w.active, limit)
 			continue
 		}
 		w.active = tickMin
@@ -109,15 +115,16 @@ func (w *watcher) run() {
 	}
 }
 
-// look reads how often the method was polled, unless somebody is at it now.
-func (w *watcher) look() (polls uint64, idle bool) {
+// look reads how often the method was polled, unless somebody is at it now, and
+// whether somebody sleeps on it.
+func (w *watcher) look() (polls uint64, idle, asleep bool) {
 	in := w.in
 	if !in.mu.TryLock() {
-		return 0, false
+		return 0, false, false
 	}
-	polls, idle = in.polls, in.handlers == 0
+	polls, idle, asleep = in.polls, in.handlers == 0, in.asleep
 	in.unlock()
-	return polls, idle
+	return polls, idle, asleep
 }
 
 // rest waits for a while, and reports whether somebody cut it short.

@@ -39,8 +39,11 @@ const (
 
 	// hotMax connections that had traffic lately are read in every Poll, until
 	// nothing came in hotPolls of them. Whatever else happens is looked for
-	// in every eventPolls of them then.
+	// in every eventPolls of them then, or in each if there are more than
+	// hotFew: to ask what happened costs about as much as to read one of them
+	// in vain.
 	hotMax     = 4
+	hotFew     = 2
 	hotPolls   = 256
 	eventPolls = 8
 	// readsPerPoll bounds the connections that one Poll reads beside those.

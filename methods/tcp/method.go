@@ -72,11 +72,12 @@ type method struct {
 func (m *method) Poll() bool {
 	m.round++
 	did := len(m.dirty) > 0 && m.flushAll()
-	hot := m.hots > 0 && m.readHot()
-	if m.hots == 0 || m.look || m.round%eventPolls == 0 {
+	asked := m.hots == 0 || m.hots > hotFew || m.look || m.round%eventPolls == 0
+	if asked {
 		m.look = false
 		did = m.takeEvents() || did
 	}
+	did = m.hots > 0 && m.readHot(asked) || did
 	if !m.ready.Empty() {
 		did = m.readReady() || did
 	}
@@ -96,18 +97,20 @@ func (m *method) Poll() bool {
 	if len(m.dirty) > 0 { // what handlers posted
 		did = m.flushAll() || did
 	}
-	return did || hot
+	return did
 }
 
-// readHot reads the connections that had traffic lately.
-func (m *method) readHot() (did bool) {
+// readHot reads the connections that had traffic lately; those of which the stack was asked
+// a moment ago and said nothing it leaves alone.
+func (m *method) readHot(asked bool) (did bool) {
 	for i := 0; i < m.hots; {
 		c := m.hot[i]
+		quiet := asked && !c.more && !c.resumed
 		switch {
 		case c.block != blockNone:
 			m.cool(c)
 			continue
-		case m.service(c):
+		case !quiet && m.service(c):
 			did = true
 			c.idle = 0
 		default:
