@@ -54,8 +54,10 @@ var roles = map[string]func(args []string) error{
 	rolePeers:  idlePeers,
 	roleInTurn: measureInTurn,
 
-	roleNames:    namesOf,
-	rolePVFSIdle: idleClients,
+	roleNames:        namesOf,
+	rolePVFSIdle:     idleClients,
+	roleSocketServer: socketServer,
+	roleSocketCopy:   socketCopy,
 }
 
 func exit(err error) {

@@ -18,14 +18,14 @@ const roleNames = "pvfs-names"
 // at them is not who made them, so that no cache of a client knows them.
 func measureNames(ctx context.Context, cfg config, fs *fileSystem, kind clientKind) ([]perf.Result, error) {
 	var all []perf.Result
-	for _, crowd := range []struct{ clients, files int }{{1, pvfsFilesAlone}, {pvfsCrowd, pvfsFiles}} {
-		files := max(crowd.files/cfg.pvfsLess, 1)
-		makers, err := startNames(cfg, fs, kind, crowd.clients)
+	files := max(pvfsFiles/cfg.pvfsLess, 1)
+	for _, clients := range []int{1, pvfsCrowd} {
+		makers, err := startNames(cfg, fs, kind, clients)
 		if err != nil {
 			return nil, err
 		}
 		defer makers.end()
-		others, err := startNames(cfg, fs, kind, crowd.clients)
+		others, err := startNames(cfg, fs, kind, clients)
 		if err != nil {
 			return nil, err
 		}
@@ -42,8 +42,8 @@ func measureNames(ctx context.Context, cfg config, fs *fileSystem, kind clientKi
 			if err != nil {
 				return nil, err
 			}
-			rate := float64(crowd.clients*files) / took
-			all = append(all, perf.Result{Test: namesTest(act, crowd.clients), Window: crowd.clients, Median: rate, P99: rate, Unit: "operations/s"})
+			rate := float64(clients*files) / took
+			all = append(all, perf.Result{Test: namesTest(act, clients), Window: clients, Median: rate, P99: rate, Unit: "operations/s"})
 		}
 	}
 	return all, nil

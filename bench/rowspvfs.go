@@ -67,7 +67,11 @@ func againstStock(all *results, faster, theirs float64, format string) string {
 }
 
 func pvfsCopyRow(all *results, what string, test perf.Test, who string, reach, aim float64) row {
-	our, theirs, bare := pvfsSeconds(all, who, test), pvfsSeconds(all, pvfsStock, test), pvfsSeconds(all, pvfsBare, test)
+	bareIs := pvfsBare
+	if who == pvfsTCP {
+		bareIs = pvfsSockets
+	}
+	our, theirs, bare := pvfsSeconds(all, who, test), pvfsSeconds(all, pvfsStock, test), pvfsSeconds(all, bareIs, test)
 	faster, slower := ratio(theirs, our), ratio(our, bare)
 	r := row{
 		What:  fmt.Sprintf("%s%s %s, %s", pvfsRowsPrefix, perf.FormatSize(pvfsBytes), what, strings.TrimPrefix(who, "pvfs ")),
