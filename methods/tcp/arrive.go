@@ -48,6 +48,9 @@ func (m *method) read(c *conn) bool {
 			m.markReady(c)
 		}
 	case errors.Is(err, stack.ErrAgain):
+		if c.mark > c.reader.Left() {
+			c.await(1)
+		}
 	case c.block != blockNone:
 		m.hangup(c) // Recv says it again when everything before was taken
 	default:

@@ -49,6 +49,7 @@ type conn struct {
 	hungUp    bool   // the other side will send nothing more than what is there
 	accepted  bool   // the other side connected
 	idle      uint16 // polls in vain since it is hot
+	mark      int    // the low-water mark of the stream; 0: as it began
 
 	round   uint64 // the Poll after which it was sent to at once
 	sendErr error  // the stream takes nothing any more; what arrived is still read

@@ -49,6 +49,7 @@ type fakeStream struct {
 	sendErr   error
 	out       []byte
 	undone    bool // Delivered says no
+	mark      int  // the last of LowWater
 	closed    bool
 }
 
@@ -179,6 +180,7 @@ func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, file *os.File, off 
 	return n + k, err
 }
 
+func (f *fakeStream) LowWater(n int)         { f.mark = n }
 func (f *fakeStream) Finish() error          { return nil }
 func (f *fakeStream) Delivered() bool        { return !f.undone }
 func (f *fakeStream) Remote() netip.AddrPort { return f.remote }

@@ -32,6 +32,12 @@ const (
 	// while this one copies in: the kernel passes on what it has when the call
 	// ends. 1 MiB in one call takes half as long again.
 	moveBytes = 256 << 10
+	// Nobody is woken for less than a lowWaterPart of a message, or what is left of it, if that is lowWaterMin bytes or
+	// more, or for less than lowWaterMax: each wake-up costs as much as to copy some 50 KiB. That it is a part has
+	// a message that is alone copied out here while the rest of it is copied in there.
+	lowWaterPart = 2
+	lowWaterMin  = 64 << 10
+	lowWaterMax  = 1 << 20
 	// gatherBytes is the size up to which the bytes of a send are put behind
 	// others and its header in one buffer, and gatherRoom the buffer's.
 	gatherBytes = 4 << 10

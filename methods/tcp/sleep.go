@@ -16,11 +16,33 @@ type sleeper struct {
 // Arm asks the stack for wake-ups, unless something is left to do here.
 func (s sleeper) Arm() bool {
 	m := s.method
-	if m.busy() || !s.stack.Arm() {
+	if m.busy() {
 		return false
 	}
-	m.armed = true
-	return true
+	for _, c := range m.hot[:m.hots] {
+		c.await(lowWater(c.reader.Left(), c.in.head.Size))
+	}
+	m.armed = s.stack.Arm()
+	return m.armed
+}
+
+// lowWater is how many bytes are worth a wake-up while left of the size of a message are to come.
+func lowWater(left, size int) int {
+	if n := min(left, size/lowWaterPart, lowWaterMax); n >= lowWaterMin {
+		return n
+	}
+	return 1
+}
+
+// await sets the low-water mark of the stream, if that has one.
+func (c *conn) await(mark int) {
+	if mark == max(c.mark, 1) {
+		return
+	}
+	if p, ok := c.stream.(stack.Patient); ok {
+		p.LowWater(mark)
+		c.mark = mark
+	}
 }
 
 // Disarm takes Arm back. The next Poll asks the stack what happened.

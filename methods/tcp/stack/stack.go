@@ -108,6 +108,15 @@ type FileSender interface {
 	SendFile(to Stream, head [][]byte, f *os.File, off int64, most int) (n int, err error)
 }
 
+// A Patient is a Stream whose owner need not be told of every byte.
+type Patient interface {
+	// LowWater sets the mark below which arrivals need no Event (SO_RCVLOWAT): Readable
+	// comes when n ≥ 1 bytes are there at the latest, or as many as the stream has room for,
+	// or fewer and its end or an error; at once if that is so already. The mark is 1 at first.
+	// Recv takes what there is, as ever.
+	LowWater(n int)
+}
+
 // A Listener takes connections.
 type Listener interface {
 	// Accept takes a connection, which is called t from now on; ErrAgain if

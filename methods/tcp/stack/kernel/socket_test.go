@@ -38,6 +38,37 @@ func connect(t *testing.T, from *Stack, to stack.Listener, at netip.AddrPort) (d
 	return d.(*stream), a.(*stream)
 }
 
+// TestNoEventBelowTheMark is what the mark is for; that there is one in time is the conformance suite's.
+func TestNoEventBelowTheMark(t *testing.T) {
+	s := open(t, Options{})
+	l, err := s.Listen(loopback4, 0)
+	require.NoError(t, err)
+	d, a := connect(t, s, l, l.Addr())
+	var events [8]stack.Event
+	buf := make([]byte, 1000)
+	drain := func() {
+		for s.Poll(events[:]) > 0 {
+		}
+		for err = nil; err == nil; {
+			_, err = a.Recv([][]byte{buf})
+		}
+		require.ErrorIs(t, err, stack.ErrAgain)
+	}
+	drain()
+	a.LowWater(1000)
+	for range 3 {
+		n, err := d.Send([][]byte{buf[:999]})
+		require.NoError(t, err)
+		require.Equal(t, 999, n)
+		eventually(t, "delivered", d.Delivered)
+		require.Zero(t, s.Poll(events[:]))
+		_, err = d.Send([][]byte{buf[:1]})
+		require.NoError(t, err)
+		eventually(t, "an event", func() bool { return s.Poll(events[:]) > 0 })
+		drain()
+	}
+}
+
 func TestSocketsHaveTheOptions(t *testing.T) {
 	o := Options{
 		KeepIdle: 1500 * time.Millisecond, KeepInterval: 7 * time.Second, KeepCount: 5,

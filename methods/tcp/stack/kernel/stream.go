@@ -88,6 +88,14 @@ func (c *stream) Recv(bufs [][]byte) (int, error) {
 	return n, nil // the next Recv tells which
 }
 
+// LowWater implements stack.Patient. The kernel looks at once whether the mark is reached, keeps
+// it within half of the receive buffer, and makes that larger if it may.
+func (c *stream) LowWater(n int) {
+	if c.fd >= 0 {
+		_ = unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) // wakes too often otherwise
+	}
+}
+
 // recv is one system call.
 func (c *stream) recv(bufs [][]byte) (n, room int, no syscall.Errno) {
 	one, count, room := c.s.gather(bufs)

@@ -24,11 +24,12 @@ type Stream struct {
 	// armedRecv, armedSend: bytes, and room, make an event. One is not armed
 	// again until the owner was told ErrAgain.
 	armedRecv, armedSend bool
+	mark                 int // see LowWater
 	watches              int // how often the keep-alive was set
 }
 
 func newStream(h *Host, local, remote netip.AddrPort) *Stream {
-	s := &Stream{host: h, local: local, remote: remote, armedRecv: true, armedSend: true}
+	s := &Stream{host: h, local: local, remote: remote, armedRecv: true, armedSend: true, mark: 1}
 	s.idle = s.anything
 	h.streams = append(h.streams, s)
 	return s
@@ -163,9 +164,17 @@ func (s *Stream) accepted(to *Stack, t stack.Token) {
 	}
 }
 
+// LowWater sets the mark below which arrivals make no event.
+func (s *Stream) LowWater(n int) {
+	s.mark = min(n, max(s.host.n.opts.RecvBytesMax/2, 1))
+	if s.in.readable() {
+		s.arrival()
+	}
+}
+
 // arrival tells the owner of bytes.
 func (s *Stream) arrival() {
-	if s.open && s.armedRecv {
+	if s.open && s.armedRecv && len(s.in.inbox) >= s.mark {
 		s.armedRecv = false
 		s.tell(stack.Readable)
 	}

@@ -22,6 +22,7 @@ type flawed struct {
 	send      func(s stack.Stream, bufs [][]byte) (int, error)
 	file      func(off int64) int64 // where a file is read instead
 	unread    error                 // instead of stack.ErrFile
+	mark      func(s stack.Patient, n int)
 	wake      func(s *kernel.Stack)
 	sleep     func(timeout time.Duration)
 	arm       *bool
@@ -149,6 +150,15 @@ func (s *flawedStream) Send(bufs [][]byte) (int, error) {
 		return s.f.send(s.Stream, bufs)
 	}
 	return s.Stream.Send(bufs)
+}
+
+func (s *flawedStream) LowWater(n int) {
+	p := s.Stream.(stack.Patient)
+	if s.f.mark != nil {
+		s.f.mark(p, n)
+		return
+	}
+	p.LowWater(n)
 }
 
 func (f *flawed) SendFile(to stack.Stream, head [][]byte, file *os.File, off int64, most int) (int, error) {

@@ -87,6 +87,16 @@ var flaws = map[string]flaw{
 	}},
 	"another part of the file":       {"bytes of files", func(f *flawed) { f.file = func(off int64) int64 { return off - 1 } }},
 	"a file's fault is the stream's": {"a file that cannot be read", func(f *flawed) { f.unread = errors.New("broken") }},
+	"a mark that only rises": {"a low-water mark that is lowered", func(f *flawed) {
+		highest := 0
+		f.mark = func(s stack.Patient, n int) {
+			highest = max(highest, n)
+			s.LowWater(highest)
+		}
+	}},
+	"a mark too high": {"a low-water mark that is reached", func(f *flawed) {
+		f.mark = func(s stack.Patient, n int) { s.LowWater(n + 1) }
+	}},
 	"nothing after Finish": {"Send after Finish", func(f *flawed) {
 		f.send = func(s stack.Stream, bufs [][]byte) (int, error) { return 0, stack.ErrAgain }
 	}},

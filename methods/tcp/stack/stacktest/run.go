@@ -25,5 +25,5 @@ func Run(t *testing.T, factory Factory) {
 }
 
 func all() []test {
-	return slices.Concat(connectTests, trafficTests, fileTests, edgeTests, endTests, sleepTests, randomTests, allocTests)
+	return slices.Concat(connectTests, trafficTests, fileTests, edgeTests, lowWaterTests, endTests, sleepTests, randomTests, allocTests)
 }
