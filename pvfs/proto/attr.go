@@ -99,16 +99,24 @@ func (w *writer) dirHint(h *DirHint) {
 	w.u32(h.Datafiles)
 	w.i32(int32(h.Layout))
 	w.count(len(h.Servers))
-	text := ""
-	if len(h.Servers) > 0 {
-		text = strconv.Itoa(len(h.Servers)) + " " + strings.Join(h.Servers, " ")
+	w.i32(h.serversBytes())
+	w.str(h.serversText())
+}
+
+func (h *DirHint) serversText() string {
+	if len(h.Servers) == 0 {
+		return ""
 	}
-	size := h.ServersBytes
-	if size == 0 && text != "" {
-		size = int32(len(text) + 1)
+	return strconv.Itoa(len(h.Servers)) + " " + strings.Join(h.Servers, " ")
+}
+
+// serversBytes is the size of the buffer for the servers. Where none is given, it is what
+// they need, with the final zero.
+func (h *DirHint) serversBytes() int32 {
+	if h.ServersBytes == 0 && len(h.Servers) > 0 {
+		return int32(len(h.serversText()) + 1)
 	}
-	w.i32(size)
-	w.str(text)
+	return h.ServersBytes
 }
 
 // sized writes a string with its size before it: with the final zero, 0 for none.
@@ -213,6 +221,7 @@ func (r *reader) dirHint(h *DirHint) {
 	if fields := strings.Fields(r.str("hint servers", MaxLayoutBytes)); len(fields) > 1 {
 		h.Servers = fields[1:]
 	}
+	h.ServersBytes = h.serversBytes()
 }
 
 var maskNames = []struct {

@@ -193,7 +193,7 @@ type DirHint struct {
 	Datafiles            uint32
 	Layout               LayoutAlgorithm
 	Servers              []string
-	ServersBytes         int32 // size of the buffer that they are kept in, as it was received
+	ServersBytes         int32 // size of the buffer that they are kept in: as received; 0: what they need
 }
 
 // Dist is how a file's bytes are spread over its datafiles. Which of the parameters are there,
