@@ -27,6 +27,13 @@ func (c *core) owner(h proto.Handle) (int, error) {
 	return s, nil
 }
 
+// sameServer tells whether two objects certainly have the same server.
+func (c *core) sameServer(a, b proto.Handle) bool {
+	s, err := c.owner(a)
+	other, otherErr := c.owner(b)
+	return err == nil && otherErr == nil && s == other
+}
+
 // call sends a request to the server of an object, and repeats it if no answer comes. The error is
 // a proto.Status or an *rpc.CallError.
 func (c *core) call(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) error {
@@ -48,20 +55,37 @@ func (c *core) callTwice(ctx context.Context, object proto.Handle, h *proto.Head
 	return c.exchange(ctx, s, h, req, resp)
 }
 
+// beginCall is the first half of call, for who has something else to ask meanwhile. What it returns is the other half, and must
+// be called.
+func (c *core) beginCall(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) (wait func() error) {
+	s, err := c.owner(object)
+	if err != nil {
+		return func() error { return err }
+	}
+	first := c.begin(ctx, s, h, req, resp)
+	return func() error {
+		_, err := c.repeat(ctx, s, h, req, resp, first())
+		return err
+	}
+}
+
 // exchange sends a request to a server, and repeats it if no answer comes.
 func (c *core) exchange(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) (repeated bool, err error) {
-	for try := 0; ; try++ {
-		err = c.send(ctx, server, h, req, resp)
-		if err == nil || !passing(err) || try >= c.retryLimit {
-			return repeated, err
-		}
+	return c.repeat(ctx, server, h, req, resp, c.send(ctx, server, h, req, resp))
+}
+
+// repeat goes on after the first try, which ended with err.
+func (c *core) repeat(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response, err error) (repeated bool, _ error) {
+	for try := 0; err != nil && passing(err) && try < c.retryLimit; try++ {
 		repeated = repeated || !errors.Is(err, rpc.ErrNotSent)
 		c.kinds[server].Store(kindUnknown)
 		c.opt.Log.Warn("pvfs: a server did not answer, trying again", "server", c.servers[server].alias, "error", err)
 		if stop := c.pause(ctx, c.retryDelay); stop != nil {
-			return repeated, err
+			break
 		}
+		err = c.send(ctx, server, h, req, resp)
 	}
+	return repeated, err
 }
 
 // passing tells whether a request that failed so is worth another try.

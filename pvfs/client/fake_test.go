@@ -88,6 +88,10 @@ func newFake(t testing.TB, opt Options) (*fake, *FS) {
 	c, err := newCore(cfg, nil, opt.withDefaults(), nil)
 	require.NoError(t, err)
 	c.send = k.send
+	c.begin = func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) func() error {
+		err := k.send(ctx, server, h, req, resp)
+		return func() error { return err }
+	}
 	return k, &FS{core: c, user: c.user(Identity{UID: 0, Groups: []uint32{0}}), ctx: context.Background()}
 }
 

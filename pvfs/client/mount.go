@@ -41,8 +41,9 @@ type core struct {
 	retryDelay time.Duration
 	kinds      []atomic.Int32 // a kind for each server, see kind.go
 
-	// send is one try of a request to a server.
-	send func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error
+	// send is one try of a request to a server. begin is its first half, and returns the other.
+	send  func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error
+	begin func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) (wait func() error)
 
 	usersMu sync.Mutex
 	users   []*user
@@ -256,7 +257,7 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	for _, s := range cfg.Servers {
 		c.servers = append(c.servers, server{alias: s.Alias, address: prefer(s.Addresses(), methods)})
 	}
-	c.send = c.sendBMI
+	c.send, c.begin = c.sendBMI, c.beginBMI
 	if ep == nil {
 		return c, nil
 	}
@@ -273,6 +274,11 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 // sendBMI sends a request by the caller.
 func (c *core) sendBMI(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	return c.caller.Call(ctx, c.servers[server].addr, h, req, resp)
+}
+
+func (c *core) beginBMI(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) (wait func() error) {
+	p := c.caller.Begin(ctx, c.servers[server].addr, h, req, resp)
+	return p.Wait
 }
 
 // preferred are the methods whose addresses are used first.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -34,16 +35,15 @@ func (f *FS) put(n *inode) {
 	}
 }
 
-// datafilesOf tells the datafiles of a file when they are needed.
-type datafilesOf func() ([]proto.Handle, error)
-
 // eradicate removes an object that has no name any more, and a file's datafiles. A server of ours needs one request for that.
 func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.ObjType) error {
-	return f.eradicateWith(ctx, by, h, typ, nil)
+	return f.eradicateWith(ctx, by, h, typ, nil, errNotAsked)
 }
 
-// eradicateWith is eradicate that may have asked for the datafiles already.
-func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ proto.ObjType, asked datafilesOf) error {
+var errNotAsked = errors.New("not asked for")
+
+// eradicateWith is eradicate by who asked for the datafiles already, with what came of that.
+func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ proto.ObjType, datafiles []proto.Handle, err error) error {
 	if typ != proto.TypeMetafile {
 		return f.destroy(ctx, by, h, nil)
 	}
@@ -52,13 +52,8 @@ func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ pr
 			return f.destroy(ctx, by, h, datafiles)
 		}
 	}
-	err := error(proto.EAGAIN)
-	var datafiles []proto.Handle
-	if asked != nil {
-		datafiles, err = asked()
-	}
 	if err != nil {
-		datafiles, err = f.datafilesNow(ctx, h, by.dir)
+		datafiles, err = f.askDatafiles(ctx, h, by.dir)()
 	}
 	switch {
 	case status(err) == proto.ENOENT:
@@ -76,46 +71,29 @@ func (f *FS) datafilesKept(h proto.Handle) ([]proto.Handle, bool) {
 	return n.keptDatafiles()
 }
 
-// askDatafiles asks for the datafiles of a file that is about to lose its name while that is done, unless its server
-// removes them itself: nil.
-func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle, typ proto.ObjType) datafilesOf {
-	if typ != proto.TypeMetafile || f.isOurs(h) {
-		return nil
-	}
-	var datafiles []proto.Handle
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		datafiles, err = f.datafilesNow(ctx, h, dir)
-	}()
-	return func() ([]proto.Handle, error) {
-		<-done
-		return datafiles, err
-	}
-}
-
-// datafilesNow asks for the datafiles of a file. What is kept is not enough: another client may have
-// unstuffed it. Nothing else is asked for: each attribute more is a read of its database for a stock server.
-func (f *FS) datafilesNow(ctx context.Context, h, dir proto.Handle) ([]proto.Handle, error) {
+// askDatafiles asks for the datafiles of a file; what it returns waits for them, and must be called. What is kept is not enough:
+// another client may have unstuffed it. Nothing else is asked for: each attribute more is a read of its database for a stock server.
+func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle) (wait func() ([]proto.Handle, error)) {
 	req := &proto.GetAttrReq{Handle: h, FS: f.cfg.ID, Mask: proto.AttrCommon | proto.AttrDatafiles, Cred: f.cred()}
 	var resp proto.GetAttrResp
-	err := f.call(ctx, h, hinted(proto.Capability{}, dir), req, &resp)
-	return resp.Attr.Datafiles, err
+	answer := f.beginCall(ctx, h, hinted(proto.Capability{}, dir), req, &resp)
+	return func() ([]proto.Handle, error) {
+		err := answer()
+		return resp.Attr.Datafiles, err
+	}
 }
 
 // destroy removes an object and datafiles. What is not there any more is no error. The object goes first: a server of
-// ours removes the datafiles with it. With others both goes at once; the right to do both is the same.
+// ours removes the datafiles with it. Others need the right to do so; if they have both, one request takes both.
 func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
 	defer f.gone(h)
 	if f.isOther(h) && len(datafiles) > 0 && by.cap.Mask&proto.MayRemove != 0 {
-		return all(2, func(i int) error {
-			if i == 0 {
-				return f.removeDatafiles(ctx, by, datafiles)
-			}
-			_, err := f.removeObject(ctx, by, h)
-			return err
-		})
+		if f.sameServer(h, datafiles[0]) && len(datafiles) < proto.MaxHandles {
+			return f.removeTogether(ctx, by, append([]proto.Handle{h}, datafiles...))()
+		}
+		wait := f.removeTogether(ctx, by, datafiles)
+		_, err := f.removeObject(ctx, by, h)
+		return cmp.Or(wait(), err)
 	}
 	mark, err := f.removeObject(ctx, by, h)
 	if err == nil && mark == proto.MarkNone {
@@ -142,26 +120,31 @@ func (f *FS) removeObject(ctx context.Context, by right, h proto.Handle) (proto.
 	return resp.Mark, err
 }
 
-// removeDatafiles removes datafiles by one request to the server of the first.
+// removeDatafiles removes datafiles.
 func (f *FS) removeDatafiles(ctx context.Context, by right, datafiles []proto.Handle) error {
 	if len(datafiles) == 0 {
 		return nil
 	}
-	req := &proto.TreeRemoveReq{FS: f.cfg.ID, Cred: f.cred(), Handles: datafiles}
+	return f.removeTogether(ctx, by, datafiles)()
+}
+
+// removeTogether removes objects by one request to the server of the first; what it returns waits for that, and must be called.
+func (f *FS) removeTogether(ctx context.Context, by right, objects []proto.Handle) (wait func() error) {
+	req := &proto.TreeRemoveReq{FS: f.cfg.ID, Cred: f.cred(), Handles: objects}
 	var resp proto.TreeRemoveResp
-	if err := f.call(ctx, datafiles[0], hinted(by.cap, by.dir), req, &resp); err != nil {
-		if status(err) == proto.ENOENT {
-			return nil
+	answer := f.beginCall(ctx, objects[0], hinted(by.cap, by.dir), req, &resp)
+	return func() error {
+		if err := answer(); err != nil && status(err) != proto.ENOENT {
+			return err
 		}
-		return err
-	}
-	var errs []error
-	for _, s := range resp.Status {
-		if s != proto.OK && s != proto.ENOENT {
-			errs = append(errs, s)
+		var errs []error
+		for _, s := range resp.Status {
+			if s != proto.OK && s != proto.ENOENT {
+				errs = append(errs, s)
+			}
 		}
+		return errors.Join(errs...)
 	}
-	return errors.Join(errs...)
 }
 
 // gone forgets an object that was removed.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,7 +62,16 @@ func TestRemoveRequests(t *testing.T) {
 	f.kinds[1].Store(kindUnknown)
 	fileAt(t, k, f, "f", 0)
 	require.NoError(t, f.Remove(ctx, "f"))
-	assert.Equal(t, "GETATTR REMOVE RMDIRENT TREE_REMOVE", inAnyOrder(k.take()), "servers that do not know the hint: twice two at once")
+	assert.Equal(t, "GETATTR RMDIRENT TREE_REMOVE", k.take(), "servers that do not know the hint: two trips")
+	assert.Equal(t, before, k.count())
+
+	h := fileAt(t, k, f, "f", 0)
+	o, elsewhere := k.objects[h], k.alloc(1)+20000
+	k.objects[elsewhere] = k.objects[o.attr.Datafiles[0]]
+	delete(k.objects, o.attr.Datafiles[0])
+	o.attr.Datafiles = []proto.Handle{elsewhere}
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "GETATTR RMDIRENT TREE_REMOVE REMOVE", k.take(), "file and datafiles on two servers: the last two at once")
 	assert.Equal(t, before, k.count())
 }
 
@@ -181,4 +191,22 @@ func TestOpenWhileRemoved(t *testing.T) {
 	}
 	require.NoError(t, f.Remove(ctx, "f"))
 	assert.ErrorIs(t, <-opened, fs.ErrNotExist)
+}
+
+// TestRefusedRemoval: who may not remove a name is told so, although the file's server is away.
+func TestRefusedRemoval(t *testing.T) {
+	k, f := newFake(t, Options{RetryLimit: 10, RetryDelay: time.Hour})
+	h := fileAt(t, k, f, "f", 1)
+	k.fail = func(req proto.Request, _ *proto.Header) (bool, error) {
+		switch req := req.(type) {
+		case *proto.RmDirentReq:
+			return false, proto.EACCES
+		case *proto.GetAttrReq:
+			if req.Handle == h {
+				return false, &rpc.CallError{Op: req.Op(), Kind: rpc.ErrNotSent, Err: errors.New("away")}
+			}
+		}
+		return false, nil
+	}
+	require.ErrorIs(t, f.Remove(ctx, "f"), proto.EACCES)
 }

@@ -56,11 +56,19 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 // object meanwhile, it is that which goes.
 func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
 	by := f.rightOf(ctx, dir)
-	datafiles := f.askDatafiles(ctx, n.handle, dir.handle, typ)
+	asking, enough := context.WithCancel(ctx)
+	defer enough()
+	datafiles := func() ([]proto.Handle, error) { return nil, errNotAsked }
+	if typ == proto.TypeMetafile && !f.isOurs(n.handle) {
+		datafiles = f.askDatafiles(asking, n.handle, dir.handle)
+	}
 	had, removed, err := f.unlinkOf(ctx, dir, name, n)
 	if err != nil || removed {
+		enough() // nobody wants to know
+		_, _ = datafiles()
 		return err
 	}
+	handles, unknown := datafiles()
 	ctx = context.WithoutCancel(ctx) // the name is gone
 	switch {
 	case had == 0:
@@ -79,7 +87,7 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 		return nil
 	}
 	if !f.table.leave(n, 1, &orphan{f, by, typ}) {
-		f.leftOver(n.handle, f.eradicateWith(ctx, by, n.handle, typ, datafiles))
+		f.leftOver(n.handle, f.eradicateWith(ctx, by, n.handle, typ, handles, unknown))
 	}
 	return nil
 }

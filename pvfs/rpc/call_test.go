@@ -444,3 +444,52 @@ func TestClientsThatTakeNoAnswersAreGivenUp(t *testing.T) {
 	stop()
 	assert.Zero(t, s.replies.bytes)
 }
+
+func TestBegin(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		g := newGate()
+		_, address, _ := w.serve(g.handle, ServerOptions{})
+		c, to := w.caller(address, Options{})
+		var config proto.GetConfigResp
+		first := c.Begin(context.Background(), to, nil, &proto.GetConfigReq{}, &config)
+		<-g.entered
+		second := c.Begin(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{})
+		require.NoError(t, second.Wait(), "while the first is under way")
+		close(g.open)
+		require.NoError(t, first.Wait())
+		assert.Len(t, config.Text, 60_000)
+
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		none := c.Begin(ctx, to, nil, &proto.NoopReq{}, &proto.NoopResp{})
+		err := none.Wait()
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, ErrNotSent)
+		long := c.Begin(context.Background(), to, nil, &proto.SetEattrReq{Keys: []string{"a", "b", "c"}, Values: [][]byte{random(8000), random(8000), random(8000)}}, &proto.SetEattrResp{})
+		require.ErrorIs(t, long.Wait(), ErrTooLong)
+	})
+}
+
+// TestBeginThenEnd: what has begun ends with its context, and with the Caller.
+func TestBeginThenEnd(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		g := newGate()
+		_, address, _ := w.serve(g.handle, ServerOptions{})
+		c, to := w.caller(address, Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		p := c.Begin(ctx, to, nil, &proto.GetConfigReq{}, &proto.GetConfigResp{})
+		<-g.entered
+		cancel()
+		err := p.Wait()
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, ErrNoAnswer)
+
+		p = c.Begin(context.Background(), to, nil, &proto.GetConfigReq{}, &proto.GetConfigResp{})
+		<-g.entered
+		closed := make(chan error, 1)
+		go func() { closed <- c.Close() }()
+		require.ErrorIs(t, p.Wait(), ErrClosed)
+		require.NoError(t, <-closed)
+		close(g.open)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -56,46 +57,87 @@ func (c *Caller) Close() error {
 // is used any more when Call returns. The Data of a SmallIOResp is put into the capacity of
 // what Data was before, if it fits.
 func (c *Caller) Call(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request, resp proto.Response) error {
-	if err := ctx.Err(); err != nil {
-		return &CallError{Op: req.Op(), Peer: to.String(), Kind: ErrNotSent, Err: err}
+	p := c.Begin(ctx, to, h, req, resp)
+	return p.Wait()
+}
+
+// A Pending is a request whose response was not waited for yet.
+type Pending struct {
+	s     *session
+	ctx   context.Context
+	to    bmi.Addr
+	op    proto.Op
+	resp  proto.Response
+	tag   bmi.Tag
+	room  []byte
+	until time.Time
+	stop  func() bool
+	err   error
+}
+
+// Begin is the first half of Call: it sends the request, so that several may be under way. Wait is the other half, and
+// must be called, once. Only then the header, the request and the response are the caller's again.
+func (c *Caller) Begin(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request, resp proto.Response) Pending {
+	p := Pending{ctx: ctx, to: to, op: req.Op(), resp: resp}
+	err := ctx.Err()
+	if err == nil {
+		p.s, err = c.take()
 	}
-	s, err := c.take()
 	if err != nil {
-		return &CallError{Op: req.Op(), Peer: to.String(), Kind: ErrNotSent, Err: err}
+		p.err = &CallError{Op: p.op, Peer: to.String(), Kind: ErrNotSent, Err: err}
+		return p
 	}
-	defer outside(ctx)()
-	stop := s.watch(ctx)
-	err = s.call(ctx, to, h, req, resp)
-	s.unwatch(stop)
-	c.finish(s)
+	p.stop = p.s.watch(ctx)
+	if err := p.send(h, req); err != nil {
+		p.err = p.s.failed(ctx, to, p.op, err, ErrNotSent)
+	}
+	return p
+}
+
+// send posts what the call consists of.
+func (p *Pending) send(h *proto.Header, req proto.Request) error {
+	s := p.s
+	s.sent, s.answered, s.completed = op{}, op{}, op{}
+	if err := s.encode(h, req); err != nil {
+		return err
+	}
+	p.tag, p.room = nextTag(), s.room(proto.MaxResponse(p.op))
+	p.until = after(s.caller.opt.Timeout)
+	if err := s.recv(&s.answered, p.to, p.tag, p.room); err != nil {
+		return err
+	}
+	return s.dispatch(p.to, p.tag)
+}
+
+// Wait waits for the response, decodes it, and returns what Call does.
+func (p *Pending) Wait() error {
+	s := p.s
+	if s == nil {
+		return p.err
+	}
+	defer outside(p.ctx)()
+	err := p.err
+	if err == nil {
+		err = p.receive()
+	}
+	s.unwatch(p.stop)
+	s.caller.finish(s)
 	return err
 }
 
-func (s *session) call(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request, resp proto.Response) error {
-	s.sent, s.answered, s.completed = op{}, op{}, op{}
-	if err := s.encode(h, req); err != nil {
-		return s.failed(ctx, to, req.Op(), err, ErrNotSent)
-	}
-	tag, room := nextTag(), s.room(proto.MaxResponse(req.Op()))
-	if err := s.recv(&s.answered, to, tag, room); err != nil {
-		return s.failed(ctx, to, req.Op(), err, ErrNotSent)
-	}
-	if err := s.dispatch(to, tag); err != nil {
-		return s.failed(ctx, to, req.Op(), err, ErrNotSent)
-	}
-	if err := s.await(after(s.caller.opt.Timeout)); err != nil {
+func (p *Pending) receive() error {
+	s := p.s
+	if err := s.await(p.until); err != nil {
 		if givenUp(err) {
-			s.left = leftover{from: to, tag: tag}
+			s.left = leftover{from: p.to, tag: p.tag}
 		}
-		return s.failed(ctx, to, req.Op(), err, nil)
+		return s.failed(p.ctx, p.to, p.op, err, nil)
 	}
-	if err := decode(room[:s.answered.size], resp); err != nil {
-		if !isStatus(err) {
-			err = s.failed(ctx, to, req.Op(), err, ErrBadAnswer)
-		}
-		return err
+	err := decode(p.room[:s.answered.size], p.resp)
+	if err != nil && !isStatus(err) {
+		err = s.failed(p.ctx, p.to, p.op, err, ErrBadAnswer)
 	}
-	return nil
+	return err
 }
 
 // decode parses a response. A status is returned as it is.
