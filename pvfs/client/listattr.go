@@ -63,7 +63,7 @@ func (f *FS) batches(ask []int, handle func(i int) proto.Handle) (all [][]int) {
 // listAll asks for the attributes of the infos with some indices. Those of objects that are gone stay empty.
 func (f *FS) listAll(ctx context.Context, infos []Info, ask []int) error {
 	parts := f.batches(ask, func(i int) proto.Handle { return infos[i].Handle })
-	return each(len(parts), listsAtOnce, func(p int) error {
+	return parallel(len(parts), listsAtOnce, func(p int) error {
 		handles := make([]proto.Handle, len(parts[p]))
 		epochs := make([]uint64, len(parts[p]))
 		for j, i := range parts[p] {
@@ -179,7 +179,7 @@ func (f *FS) listPieces(ctx context.Context, pieces []piece, mask proto.AttrMask
 		ask[i] = i
 	}
 	parts := f.batches(ask, func(i int) proto.Handle { return pieces[i].handle })
-	return each(len(parts), listsAtOnce, func(p int) error {
+	return parallel(len(parts), listsAtOnce, func(p int) error {
 		handles := make([]proto.Handle, len(parts[p]))
 		for j, i := range parts[p] {
 			handles[j] = pieces[i].handle

@@ -37,13 +37,11 @@ func (f *FS) put(n *inode) {
 
 // eradicate removes an object that has no name any more, and a file's datafiles. A server of ours needs one request for that.
 func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.ObjType) error {
-	return f.eradicateWith(ctx, by, h, typ, nil, errNotAsked)
+	return f.eradicateWith(ctx, by, h, typ, nil)
 }
 
-var errNotAsked = errors.New("not asked for")
-
-// eradicateWith is eradicate by who asked for the datafiles already, with what came of that.
-func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ proto.ObjType, datafiles []proto.Handle, err error) error {
+// eradicateWith is eradicate by who may have asked for the datafiles already.
+func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ proto.ObjType, asked *question) error {
 	if typ != proto.TypeMetafile {
 		return f.destroy(ctx, by, h, nil)
 	}
@@ -52,8 +50,9 @@ func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ pr
 			return f.destroy(ctx, by, h, datafiles)
 		}
 	}
+	datafiles, err := asked.take()
 	if err != nil {
-		datafiles, err = f.askDatafiles(ctx, h, by.dir)()
+		datafiles, err = f.askDatafiles(ctx, h, by.dir).take()
 	}
 	switch {
 	case status(err) == proto.ENOENT:
@@ -71,15 +70,41 @@ func (f *FS) datafilesKept(h proto.Handle) ([]proto.Handle, bool) {
 	return n.keptDatafiles()
 }
 
-// askDatafiles asks for the datafiles of a file; what it returns waits for them, and must be called. What is kept is not enough:
-// another client may have unstuffed it. Nothing else is asked for: each attribute more is a read of its database for a stock server.
-func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle) (wait func() ([]proto.Handle, error)) {
+// A question is a request for the datafiles of a file that is under way. It is taken or dropped, or there is none: nil.
+type question struct {
+	resp   proto.GetAttrResp
+	answer func() error // nil: it was taken
+	enough context.CancelFunc
+}
+
+// askDatafiles asks for the datafiles of a file. What is kept is not enough: another client may have unstuffed it. Nothing else is
+// asked for: each attribute more is a read of its database for a stock server.
+func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle) *question {
+	ctx, cancel := context.WithCancel(ctx)
+	q := &question{enough: cancel}
 	req := &proto.GetAttrReq{Handle: h, FS: f.cfg.ID, Mask: proto.AttrCommon | proto.AttrDatafiles, Cred: f.cred()}
-	var resp proto.GetAttrResp
-	answer := f.beginCall(ctx, h, hinted(proto.Capability{}, dir), req, &resp)
-	return func() ([]proto.Handle, error) {
-		err := answer()
-		return resp.Attr.Datafiles, err
+	q.answer = f.beginCall(ctx, h, hinted(proto.Capability{}, dir), req, &q.resp)
+	return q
+}
+
+var errNotAsked = errors.New("the datafiles were not asked for")
+
+// take waits for the answer.
+func (q *question) take() ([]proto.Handle, error) {
+	if q == nil {
+		return nil, errNotAsked
+	}
+	err := q.answer()
+	q.answer = nil
+	q.enough()
+	return q.resp.Attr.Datafiles, err
+}
+
+// drop gives up what was not taken.
+func (q *question) drop() {
+	if q.answer != nil {
+		q.enough()
+		_ = q.answer() // nobody wants to know
 	}
 }
 

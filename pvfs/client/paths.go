@@ -1,10 +1,6 @@
 package client
 
-import (
-	"strings"
-	"sync"
-	"sync/atomic"
-)
+import "strings"
 
 // lastPart is what comes last in a path; "/" for the root.
 func lastPart(path string) string {
@@ -21,25 +17,4 @@ func join(dir, name string) string {
 		return dir + name
 	}
 	return dir + "/" + name
-}
-
-// each runs do for 0 to n-1, several at once, and returns the first error by index.
-func each(n, atOnce int, do func(i int) error) error {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	errs := make([]error, n)
-	for range min(n, atOnce) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				errs[i] = do(i)
-			}
-		})
-	}
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

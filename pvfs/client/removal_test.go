@@ -210,3 +210,22 @@ func TestRefusedRemoval(t *testing.T) {
 	}
 	require.ErrorIs(t, f.Remove(ctx, "f"), proto.EACCES)
 }
+
+// TestRemoveOpenWhileAway: who removes the name of an open file does not wait for the file's server, which is away.
+func TestRemoveOpenWhileAway(t *testing.T) {
+	k, f := newFake(t, Options{RetryLimit: 10, RetryDelay: time.Hour})
+	before := k.count()
+	h := fileAt(t, k, f, "f", 1)
+	file, err := f.OpenFile(ctx, "f", os.O_RDWR, 0)
+	require.NoError(t, err)
+	k.fail = func(req proto.Request, _ *proto.Header) (bool, error) {
+		if req, ok := req.(*proto.GetAttrReq); ok && req.Handle == h {
+			return false, &rpc.CallError{Op: req.Op(), Kind: rpc.ErrNotSent, Err: errors.New("away")}
+		}
+		return false, nil
+	}
+	require.NoError(t, f.Remove(ctx, "f"))
+	k.fail = nil
+	require.NoError(t, file.Close())
+	require.Equal(t, before, k.count())
+}

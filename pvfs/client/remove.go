@@ -56,19 +56,15 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 // object meanwhile, it is that which goes.
 func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
 	by := f.rightOf(ctx, dir)
-	asking, enough := context.WithCancel(ctx)
-	defer enough()
-	datafiles := func() ([]proto.Handle, error) { return nil, errNotAsked }
+	var datafiles *question
 	if typ == proto.TypeMetafile && !f.isOurs(n.handle) {
-		datafiles = f.askDatafiles(asking, n.handle, dir.handle)
+		datafiles = f.askDatafiles(ctx, n.handle, dir.handle)
+		defer datafiles.drop()
 	}
 	had, removed, err := f.unlinkOf(ctx, dir, name, n)
 	if err != nil || removed {
-		enough() // nobody wants to know
-		_, _ = datafiles()
 		return err
 	}
-	handles, unknown := datafiles()
 	ctx = context.WithoutCancel(ctx) // the name is gone
 	switch {
 	case had == 0:
@@ -87,7 +83,7 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 		return nil
 	}
 	if !f.table.leave(n, 1, &orphan{f, by, typ}) {
-		f.leftOver(n.handle, f.eradicateWith(ctx, by, n.handle, typ, handles, unknown))
+		f.leftOver(n.handle, f.eradicateWith(ctx, by, n.handle, typ, datafiles))
 	}
 	return nil
 }
@@ -245,7 +241,7 @@ func (f *FS) removeBelow(ctx context.Context, name string) error {
 		return err
 	}
 	full := make([]bool, len(entries))
-	first := each(len(entries), removesAtOnce, func(i int) error {
+	first := parallel(len(entries), removesAtOnce, func(i int) error {
 		err := f.Remove(ctx, join(name, entries[i].Name))
 		full[i] = status(err) == proto.ENOTEMPTY
 		if full[i] || errors.Is(err, fs.ErrNotExist) {
