@@ -78,6 +78,7 @@ func TestFlowsFromFiles(t *testing.T) {
 					_, err := c.ReadFlow(context.Background(), &Flow{To: to, Request: ioReq(0, int64(n)), Total: int64(n), Memory: Bytes(into)})
 					require.NoError(t, err, "%s: %d bytes", name, n)
 					require.Equal(t, data[:n], into, "%s: %d bytes", name, n)
+					soon(t, func() bool { return s.Stats().Flowing == 0 }, "the flow gave its buffers back before the next takes some")
 					for i := 0; i < n; i += size {
 						if !files.Load() || !inFile(int64(i)) {
 							buffered.Add(1)
