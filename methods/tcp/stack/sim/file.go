@@ -18,7 +18,7 @@ func (*Stack) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, mo
 	if err != nil || n < total(head) {
 		return n, err
 	}
-	buf := make([]byte, most)
+	buf := make([]byte, min(most, s.offered()))
 	k, err := f.ReadAt(buf, off)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -28,4 +28,13 @@ func (*Stack) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, mo
 	}
 	k, err = s.Send([][]byte{buf[:k]})
 	return n + k, err
+}
+
+// offered is how many bytes it makes sense to read for a Send: one more than it takes, so
+// that it sees its buffer fill.
+func (s *Stream) offered() int {
+	if s.out == nil {
+		return 1
+	}
+	return s.out.room() + 1
 }
