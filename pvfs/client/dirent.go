@@ -135,6 +135,9 @@ func (f *FS) rmdirentOf(ctx context.Context, dir *inode, name string, object pro
 		}
 		if err == nil {
 			f.heard(dirdata, resp.Mark)
+			if resp.Mark == proto.MarkRemoved {
+				f.heard(resp.Handle, resp.Mark) // its server is of the same kind
+			}
 		}
 		h, removed = resp.Handle, resp.Mark == proto.MarkRemoved && resp.Handle == object
 		return err

@@ -61,6 +61,7 @@ type fake struct {
 	clock   func() time.Time
 	stock   bool // some things are not done, as stock servers do not do them
 	ours    bool // files are removed with their names, as servers of ours do
+	leaves  bool // and those of other servers left to them
 
 	log []string // the requests, "CREATE"
 	// fail is asked before a request is done. An error with done set comes after it was.

@@ -275,7 +275,7 @@ func (k *fake) removeMeant(server int, h *proto.Header, was proto.Handle) proto.
 	switch {
 	case !k.ours:
 		return proto.MarkNone
-	case meant != was || k.server(was) != server || k.objects[was].attr.Type == proto.TypeDirectory:
+	case meant != was || k.server(was) != server && !k.leaves || k.objects[was].attr.Type == proto.TypeDirectory:
 		return proto.MarkKept
 	}
 	k.drop(was)

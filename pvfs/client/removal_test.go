@@ -50,6 +50,16 @@ func TestRemoveRequests(t *testing.T) {
 	require.NoError(t, f.Remove(ctx, "f"))
 	assert.Equal(t, "RMDIRENT REMOVE", k.take())
 
+	k.leaves = true
+	fileAt(t, k, f, "f", 1)
+	f.kinds[1].Store(kindUnknown)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "GETATTR RMDIRENT", k.take(), "the name's server knows the file's")
+	fileAt(t, k, f, "f", 1)
+	require.NoError(t, f.Remove(ctx, "f"))
+	assert.Equal(t, "RMDIRENT", k.take(), "so the client does now")
+	k.leaves = false
+
 	fileAt(t, k, f, "f", 1)
 	makeTree(t, f, "g")
 	k.take()
@@ -59,6 +69,7 @@ func TestRemoveRequests(t *testing.T) {
 	assert.Equal(t, before, k.count(), "nothing is left over")
 
 	k.ours = false
+	f.kinds[0].Store(kindUnknown)
 	f.kinds[1].Store(kindUnknown)
 	fileAt(t, k, f, "f", 0)
 	require.NoError(t, f.Remove(ctx, "f"))

@@ -58,7 +58,7 @@ const (
 )
 
 // An operation: its name, makers of its empty bodies, nil for none, and the largest encodings
-// of both, in bytes, as stock programs count them; those of REMOVE and RMDIRENT have room for a RemovedMark.
+// of both, in bytes, as stock programs count them; those of REMOVE, RMDIRENT and MGMT_NOOP have room for a RemovedMark.
 type operation struct {
 	name     string
 	request  func() Request
@@ -84,7 +84,7 @@ var operations = [...]operation{
 	OpWriteCompletion:  {"WRITE_COMPLETION", nil, response[WriteCompletionResp], 0, 24},
 	OpFlush:            {"FLUSH", request[FlushReq], response[FlushResp], 9388, 16},
 	OpSetParam:         {"MGMT_SETPARAM", request[SetParamReq], response[SetParamResp], 9392, 16},
-	OpNoop:             {"MGMT_NOOP", request[NoopReq], response[NoopResp], 9372, 16},
+	OpNoop:             {"MGMT_NOOP", request[NoopReq], response[NoopResp], 9372, 24},
 	OpStatFS:           {"STATFS", request[StatFSReq], response[StatFSResp], 9376, 104},
 	OpPerfMon:          {"MGMT_PERF_MON", request[PerfMonReq], response[PerfMonResp], 9388, 8240},
 	OpIterateHandles:   {"MGMT_ITERATE_HANDLES", request[IterateHandlesReq], response[IterateHandlesResp], 9392, 8224},

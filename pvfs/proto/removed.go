@@ -5,9 +5,13 @@ import (
 	"strconv"
 )
 
-// HintRemoves is the name of a hint of type HintUnknown that clients of ours send with RMDIRENT and REMOVE, and that other
-// servers do not look at. Its text is a handle. With RMDIRENT it means: if the name is of this file or symlink, remove
-// that, too. A server that knows the hint says so in its answer, by a mark that comes behind the fields.
+// HintRemoves is the name of a hint of type HintUnknown that clients and servers of ours send, and that other servers do not
+// look at. Its text is a handle. A server that knows the hint says so in its answer to RMDIRENT, REMOVE and MGMT_NOOP, by a mark
+// that comes behind the fields. It means
+//
+//	with RMDIRENT     if the name is of this file or symlink, remove that, too
+//	with TREE_REMOVE  of another server: names of the objects were removed from this directory, by who may do that; remove
+//	                  what REMOVE would with the right to remove there
 const HintRemoves = "viaduct.remove"
 
 // RemovesHint is that hint for an object.
@@ -35,7 +39,8 @@ const (
 	MarkNone RemovedMark = 0
 	// MarkKept: the object was not looked at, or is not to be removed so. REMOVE does.
 	MarkKept RemovedMark = 1
-	// MarkRemoved: it is gone, and a file's datafiles are or will be.
+	// MarkRemoved: it is gone, or will be if it is of another server, which is one that knows the hint; and a file's datafiles
+	// are or will be.
 	MarkRemoved RemovedMark = 2
 )
 
@@ -116,3 +121,21 @@ func (p *MarkedRemoveResp) Parse(b []byte) error { return ParseResponse(b, p) }
 func (p *MarkedRemoveResp) append(w *writer) { w.removedMark(p.Mark) }
 
 func (p *MarkedRemoveResp) parse(r *reader) { p.Mark = r.removedMark() }
+
+// MarkedNoopResp is NoopResp in answer to a request with the hint, of a server that knows it or not.
+type MarkedNoopResp struct{ Mark RemovedMark }
+
+// Op is OpNoop.
+func (*MarkedNoopResp) Op() Op { return OpNoop }
+
+func (p *MarkedNoopResp) String() string { return fmt.Sprintf("RESP MGMT_NOOP mark=%v", p.Mark) }
+
+// Append is AppendResponse.
+func (p *MarkedNoopResp) Append(b []byte) []byte { return AppendResponse(b, p) }
+
+// Parse is ParseResponse.
+func (p *MarkedNoopResp) Parse(b []byte) error { return ParseResponse(b, p) }
+
+func (p *MarkedNoopResp) append(w *writer) { w.removedMark(p.Mark) }
+
+func (p *MarkedNoopResp) parse(r *reader) { p.Mark = r.removedMark() }

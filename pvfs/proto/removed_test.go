@@ -49,29 +49,37 @@ func TestMarks(t *testing.T) {
 		{&MarkedRmDirentResp{Handle: 9, Mark: MarkRemoved}, &RmDirentResp{}, head + "08000000" + "00000000" + "0900000000000000" + "0200000000000000"},
 		{&MarkedRemoveResp{}, &RemoveResp{}, head + "02000000" + "00000000"},
 		{&MarkedRemoveResp{Mark: MarkRemoved}, &RemoveResp{}, head + "02000000" + "00000000" + "0200000000000000"},
+		{&MarkedNoopResp{}, &NoopResp{}, head + "11000000" + "00000000"},
+		{&MarkedNoopResp{Mark: MarkKept}, &NoopResp{}, head + "11000000" + "00000000" + "0100000000000000"},
 	} {
 		b := c.resp.Append(nil)
 		assert.Equal(t, c.hex, hex.EncodeToString(b))
 		assert.LessOrEqual(t, len(b), MaxResponse(c.resp.Op()))
 		into := func() Response {
-			if c.resp.Op() == OpRemove {
+			switch c.resp.Op() {
+			case OpRemove:
 				return &MarkedRemoveResp{Mark: MarkKept}
+			case OpNoop:
+				return &MarkedNoopResp{Mark: MarkRemoved}
 			}
 			return &MarkedRmDirentResp{Handle: 1, Mark: MarkKept}
+		}
+		unmarked := 16 // bytes without a mark
+		if c.resp.Op() == OpRmDirent {
+			unmarked = 24
 		}
 		got := into()
 		require.NoError(t, got.Parse(b))
 		assert.Equal(t, c.resp, got)
 		assert.NotEmpty(t, got.String())
-		bare := c.resp.Op() == OpRemove && len(b) == 16 || c.resp.Op() == OpRmDirent && len(b) == 24
-		if err := c.plain.Parse(b); bare {
+		if err := c.plain.Parse(b); len(b) == unmarked {
 			assert.NoError(t, err)
 		} else {
 			assert.ErrorIs(t, err, ErrMalformed)
 		}
 		for n := range b {
-			if n == 24 && c.resp.Op() == OpRmDirent || n == 16 && c.resp.Op() == OpRemove {
-				continue // it has no mark
+			if n == unmarked {
+				continue
 			}
 			assert.ErrorIs(t, into().Parse(b[:n:n]), ErrMalformed, "%d of %d bytes", n, len(b))
 		}
@@ -87,11 +95,13 @@ func FuzzMarked(f *testing.F) {
 	for _, mark := range []RemovedMark{MarkNone, MarkKept, MarkRemoved} {
 		f.Add((&MarkedRmDirentResp{Handle: 9, Mark: mark}).Append(nil))
 		f.Add((&MarkedRemoveResp{Mark: mark}).Append(nil))
+		f.Add((&MarkedNoopResp{Mark: mark}).Append(nil))
 	}
 	f.Add(AppendStatus(nil, OpRemove, ENOENT))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, into := range []func() Response{
 			func() Response { return new(MarkedRmDirentResp) }, func() Response { return new(MarkedRemoveResp) },
+			func() Response { return new(MarkedNoopResp) },
 		} {
 			got, again := into(), into()
 			if got.Parse(b) != nil {

@@ -87,8 +87,11 @@ func (s *Server) mayManage(q *query) error {
 	return proto.EACCES
 }
 
-// noop does nothing.
-func (s *Server) noop(*query, *proto.NoopReq) (*proto.NoopResp, error) {
+// noop does nothing. Who sends the hint learns that this is a server of ours.
+func (s *Server) noop(q *query, _ *proto.NoopReq) (proto.Response, error) {
+	if _, hinted := q.header.Hints.Removes(); hinted {
+		return &proto.MarkedNoopResp{Mark: proto.MarkKept}, nil
+	}
 	return &proto.NoopResp{}, nil
 }
 

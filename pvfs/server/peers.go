@@ -33,6 +33,7 @@ type peers struct {
 type peer struct {
 	addresses []string
 	best      atomic.Int32 // index of the address that answered last
+	kind      atomic.Int32 // kindUnknown and so on
 }
 
 // openPeers makes calls to other servers possible, and begins to take samples of the counters.
@@ -112,6 +113,7 @@ func (s *Server) call(ctx context.Context, server int, h *proto.Header, req prot
 	if errors.As(err, &status) {
 		return err
 	}
+	s.peers.at[server].kind.Store(kindUnknown)
 	s.log.Warn("another server does not answer", "server", s.fs.Servers[server].Alias, "err", err)
 	if errors.Is(err, rpc.ErrTimeout) {
 		return fmt.Errorf("%w: %w", proto.ETIMEDOUT, err)

@@ -70,7 +70,7 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 	}
 	switch o.Type {
 	case proto.TypeDatafile:
-		if !q.fromServer() && !q.administrator() {
+		if !q.removesAny() {
 			return nil // it goes with its file
 		}
 	case proto.TypeMetafile:
@@ -82,12 +82,22 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 		}
 		return s.store.Update(func(tx *store.Tx) error { return deleteDirectory(tx, h) })
 	case proto.TypeDirdata:
-		if !q.fromServer() && !q.administrator() {
+		if !q.removesAny() {
 			return proto.EPERM
 		}
 		return s.store.Update(func(tx *store.Tx) error { return deleteDirdata(tx, h) })
 	}
 	return s.store.Update(func(tx *store.Tx) error { return tx.Delete(h) })
+}
+
+// removesAny reports whether a query may remove objects whatever directory they were in. A server that removes what others
+// left to it, see leave, may no more than they.
+func (q *query) removesAny() bool {
+	if q.fromServer() {
+		_, left := q.header.Hints.Removes()
+		return !left
+	}
+	return q.administrator()
 }
 
 // mayRemove checks that an object may be one of the directory whose capability was shown for its removal: it is the one where
@@ -98,7 +108,7 @@ func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
 	default:
 		return nil
 	}
-	if o.Parent == 0 || o.Parent == q.near() || q.fromServer() || q.administrator() {
+	if o.Parent == 0 || o.Parent == q.near() || q.removesAny() {
 		return nil
 	}
 	named, err := s.names(q.ctx, o.Parent, h)

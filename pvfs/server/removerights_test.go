@@ -77,6 +77,10 @@ func TestRemoveOfOthersLinked(t *testing.T) {
 	require.NoError(t, err)
 	his, err := admin.mkdir(c.FS.Root, "his", 0o777)
 	require.NoError(t, err)
+	names, err := bob.attr(his, proto.AttrMetafile)
+	require.NoError(t, err)
+	require.Len(t, names.DistDir.Dirdata, 1)
+	left := 0
 	for i := range 2 * c.Len() { // of every server
 		name := fmt.Sprint("f", i)
 		f, err := alice.create(theirs, name, 0o600)
@@ -99,18 +103,32 @@ func TestRemoveOfOthersLinked(t *testing.T) {
 			remove()
 			resp, err := bob.unlinkWith(his, name, victim)
 			require.NoError(t, err)
-			require.Equal(t, proto.MarkKept, resp.Mark)
+			if resp.Mark != proto.MarkKept {
+				left++
+				require.NotEqual(t, owner(t, c, victim), owner(t, c, names.DistDir.Dirdata[0]))
+				emptied(t, c)
+			}
 			remove()
 			require.NoError(t, bob.relink(his, "o"+name, victim))
 			remove()
 			require.NoError(t, bob.relink(his, "o"+name, other))
 			remove()
 		}
+		// What no name is to stand for.
+		a, err := alice.attr(d, proto.AttrMetafile)
+		require.NoError(t, err)
+		if part := a.DistDir.Dirdata[0]; bob.link(his, name, part) == nil {
+			_, err := bob.unlinkWith(his, name, part)
+			require.NoError(t, err)
+			emptied(t, c)
+			require.False(t, alice.gone(part))
+		}
 		for _, name := range []string{name, "d" + name, "l" + name} {
 			require.NoError(t, alice.remove(theirs, name), "who made it")
 		}
 		require.True(t, alice.gone(f) && alice.gone(d) && alice.gone(l))
 	}
+	require.NotZero(t, left, "no server was asked to remove anything")
 }
 
 // TestRemoveOfMoved: what was moved from one directory to another, by who says so, is not for everybody to remove. That it was
@@ -155,6 +173,7 @@ func TestRemoveOfMoved(t *testing.T) {
 			_, err = alice.to(f, alice.header(to), remove)
 			require.NoError(t, err)
 		}
+		emptied(t, c)
 		require.True(t, alice.gone(f))
 	}
 	require.NotZero(t, noted)

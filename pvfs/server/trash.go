@@ -1,7 +1,10 @@
 package server
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,137 +13,255 @@ import (
 )
 
 // What is to be removed from other servers is written down in the transaction that makes it useless,
-// and removed in the background: clients have often done so themselves.
+// and removed in the background, soon: who removes a large file wants the room. A record is named after the object; its value is the
+// directory where it had a name, in eight bytes, or one byte.
 const (
 	trashPrefix = "trash/"
-	trashDelay  = 200 * time.Millisecond // more may come
-	trashBatch  = 512                    // in one request
+	trashPause  = 20 * time.Millisecond // between two rounds: much goes in one request
+	trashBatch  = 512                   // at most
 )
 
-// trash wakes those who empty it. The zero value is ready.
+// trash wakes those who empty it, one for each server. The zero value is ready.
 type trash struct {
-	mu     sync.Mutex
-	signal chan struct{}
+	mu      sync.Mutex
+	signals map[int]chan struct{}
 }
 
-func (t *trash) channel() chan struct{} {
+// signal is what the one for a server waits for.
+func (t *trash) signal(server int) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.signal == nil {
-		t.signal = make(chan struct{}, 1)
+	if t.signals == nil {
+		t.signals = map[int]chan struct{}{}
 	}
-	return t.signal
+	if t.signals[server] == nil {
+		t.signals[server] = make(chan struct{}, 1)
+	}
+	return t.signals[server]
 }
 
-// wake is called after a commit with throwAway.
+// wake is called after a commit with throwAway or leave.
 func (t *trash) wake() {
-	select {
-	case t.channel() <- struct{}{}:
-	default:
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, signal := range t.signals {
+		select {
+		case signal <- struct{}{}:
+		default:
+		}
 	}
 }
 
 // throwAway notes, in a transaction, that objects are to be removed, here or on other servers.
 func (s *Server) throwAway(tx *store.Tx, handles []proto.Handle) error {
 	for _, h := range handles {
-		if err := tx.SetRecord(fmt.Sprintf("%s%016x", trashPrefix, uint64(h)), []byte{1}); err != nil {
+		if err := tx.SetRecord(trashKey(h), []byte{1}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// emptyTrash removes what was thrown away, now and until the server stops.
+// leave notes, in a transaction, that an object of another server lost its name in a directory here, and is to be removed by the
+// right to do so there.
+func (s *Server) leave(tx *store.Tx, h, dir proto.Handle) error {
+	return tx.SetRecord(trashKey(h), binary.BigEndian.AppendUint64(nil, uint64(dir)))
+}
+
+func trashKey(h proto.Handle) string { return fmt.Sprintf("%s%016x", trashPrefix, uint64(h)) }
+
+// dirOf is the directory in a record; 0 if there is none.
+func dirOf(value []byte) proto.Handle {
+	if len(value) != 8 {
+		return 0
+	}
+	return proto.Handle(binary.BigEndian.Uint64(value))
+}
+
+// emptyTrash removes what was thrown away, now and until the server stops: each server's by itself, so that nobody waits for one
+// that is away.
 func (s *Server) emptyTrash() {
-	for {
-		s.keepTrying(s.removeTrash)
-		select {
-		case <-s.trash.channel():
-		case <-s.ctx.Done():
-			return
-		}
-		if !pause(s.ctx, trashDelay) {
-			return
-		}
+	if !s.keepTrying(s.forgetStray) {
+		return
 	}
+	var all sync.WaitGroup
+	for server := range s.fs.Servers {
+		signal := s.trash.signal(server)
+		all.Go(func() {
+			for s.keepTrying(func() error { return s.removeTrash(server) }) && pause(s.ctx, trashPause) {
+				select {
+				case <-signal:
+				case <-s.ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
-// removeTrash goes through all of it once.
-func (s *Server) removeTrash() error {
-	for {
-		batches := map[int][]proto.Handle{}
-		if err := s.store.View(func(tx *store.Tx) error {
-			clear(batches)
-			n := 0
-			for key := range tx.Records(trashPrefix) {
-				if n++; n > trashBatch {
-					break
-				}
-				h := handleOf(key, trashPrefix)
-				owner, ok := s.fs.Owner(h)
-				if !ok {
-					owner = s.me // it finds nothing
-				}
-				batches[owner] = append(batches[owner], h)
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if len(batches) == 0 {
-			return nil
-		}
-		var failed error
-		for to, handles := range batches {
-			if err := s.removeBatch(to, handles); err != nil {
-				failed = err
+// forgetStray forgets what is of no server: the configuration was changed.
+func (s *Server) forgetStray() error {
+	var stray []string
+	if err := s.store.View(func(tx *store.Tx) error {
+		stray = nil
+		for key := range tx.Records(trashPrefix) {
+			if _, ok := s.fs.Owner(handleOf(key, trashPrefix)); !ok {
+				stray = append(stray, key)
 			}
 		}
-		if failed != nil {
-			return failed
-		}
+		return nil
+	}); err != nil || len(stray) == 0 {
+		return err
 	}
-}
-
-// removeBatch removes objects of one server, and forgets them.
-func (s *Server) removeBatch(to int, handles []proto.Handle) error {
-	status := make([]proto.Status, len(handles))
-	if to == s.me {
-		q := &query{ctx: s.ctx, header: s.header(0, handles), trust: server}
-		for i, h := range handles {
-			status[i] = proto.StatusOf(s.removeOne(q, h))
-		}
-	} else {
-		req := &proto.TreeRemoveReq{FS: s.fs.ID, Cred: s.credential(), Handles: handles}
-		var resp proto.TreeRemoveResp
-		if err := s.callWith(s.ctx, to, handles[0], handles, req, &resp); err != nil {
-			return err
-		}
-		if len(resp.Status) != len(handles) {
-			return proto.EPROTO
-		}
-		status = resp.Status
-	}
-	var failed error
-	err := s.store.Update(func(tx *store.Tx) error {
-		failed = nil
-		for i, h := range handles {
-			switch status[i].Base() {
-			case proto.OK, proto.ENOENT:
-			case proto.ENOTEMPTY, proto.EPERM, proto.EINVAL:
-				s.log.Warn("an object stays although nothing refers to it", "handle", h, "err", status[i])
-			default:
-				failed = status[i]
-				continue
-			}
-			if err := tx.SetRecord(fmt.Sprintf("%s%016x", trashPrefix, uint64(h)), nil); err != nil {
+	s.log.Warn("objects that were to be removed are of no server", "count", len(stray))
+	return s.store.Update(func(tx *store.Tx) error {
+		for _, key := range stray {
+			if err := tx.SetRecord(key, nil); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
+}
+
+// An errand is a request to a server to remove objects.
+type errand struct {
+	to      int
+	dir     proto.Handle // where they had names, see leave; 0 if they had none
+	handles []proto.Handle
+}
+
+var errNotRemoved = errors.New("pvfs/server: objects are not removed yet")
+
+// removeTrash goes once through what there is of a server.
+func (s *Server) removeTrash(server int) error {
+	var failed error
+	refused := map[proto.Handle]bool{}
+	ours := sync.OnceValues(func() (bool, error) { return s.askKind(s.ctx, server) })
+	for {
+		errands, err := s.errands(server, refused)
+		if err != nil {
+			return err
+		}
+		if len(errands) == 0 {
+			return failed
+		}
+		for _, e := range errands {
+			left, err := s.carryOut(e, ours)
+			if err != nil {
+				return err
+			}
+			for _, h := range left {
+				refused[h], failed = true, errNotRemoved
+			}
+		}
+	}
+}
+
+// errands are the next for a server, without some objects.
+func (s *Server) errands(server int, without map[proto.Handle]bool) ([]*errand, error) {
+	var all []*errand
+	err := s.store.View(func(tx *store.Tx) error {
+		all = nil
+		of := map[proto.Handle]*errand{} // by directory
+		n := 0
+		for _, x := range slices.Concat(s.fs.Servers[server].Meta, s.fs.Servers[server].Data) {
+			for key, value := range tx.RecordsBetween(trashKey(x.First), trashKey(x.Last)) {
+				h := handleOf(key, trashPrefix)
+				if without[h] {
+					continue
+				}
+				if n++; n > trashBatch {
+					return nil
+				}
+				dir := dirOf(value)
+				if of[dir] == nil {
+					of[dir] = &errand{to: server, dir: dir}
+					all = append(all, of[dir])
+				}
+				of[dir].handles = append(of[dir].handles, h)
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// carryOut removes the objects of an errand from a server that may be one of ours, and forgets them. left are those that are not removed yet.
+func (s *Server) carryOut(e *errand, ours func() (bool, error)) (left []proto.Handle, err error) {
+	status := slices.Repeat([]proto.Status{proto.EOPNOTSUPP}, len(e.handles))
+	may := e.dir == 0 || e.to == s.me
+	if !may {
+		if may, err = ours(); err != nil {
+			return nil, err
+		}
+	}
+	if may { // else it has the address of one that was, and not its objects
+		if status, err = s.removeAll(e); err != nil {
+			return nil, err
+		}
+	}
+	err = s.store.Update(func(tx *store.Tx) error {
+		left = nil
+		for i, h := range e.handles {
+			if !s.settled(h, status[i]) {
+				left = append(left, h)
+			} else if err := e.forget(tx, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return left, err
+}
+
+// settled reports whether an object is removed, or never will be.
+func (s *Server) settled(h proto.Handle, status proto.Status) bool {
+	switch status.Base() {
+	case proto.OK, proto.ENOENT:
+	case proto.EACCES:
+		s.log.Debug("an object stays, it has another name", "handle", h)
+	case proto.ENOTEMPTY, proto.EPERM, proto.EINVAL, proto.EOPNOTSUPP:
+		s.log.Warn("an object stays although nothing refers to it", "handle", h, "err", status)
+	default:
+		s.log.Debug("an object is not removed yet", "handle", h, "err", status)
+		return false
+	}
+	return true
+}
+
+// forget forgets an object, unless it was thrown away from somewhere else meanwhile.
+func (e *errand) forget(tx *store.Tx, h proto.Handle) error {
+	value, err := tx.Record(trashKey(h))
+	if err != nil || dirOf(value) != e.dir {
 		return err
 	}
-	return failed
+	return tx.SetRecord(trashKey(h), nil)
+}
+
+// removeAll tells for each object of an errand whether it is removed.
+func (s *Server) removeAll(e *errand) ([]proto.Status, error) {
+	header := s.header(e.handles[0], e.handles)
+	if e.dir != 0 {
+		header = s.header(e.dir, []proto.Handle{e.dir})
+		header.Hints = append(header.Hints, proto.RemovesHint(e.dir))
+	}
+	if e.to == s.me {
+		q := &query{ctx: s.ctx, header: header, trust: server}
+		status := make([]proto.Status, len(e.handles))
+		for i, h := range e.handles {
+			status[i] = proto.StatusOf(s.removeOne(q, h))
+		}
+		return status, nil
+	}
+	req := &proto.TreeRemoveReq{FS: s.fs.ID, Cred: s.credential(), Handles: e.handles}
+	var resp proto.TreeRemoveResp
+	if err := s.call(s.ctx, e.to, header, req, &resp); err != nil {
+		return nil, err
+	}
+	if len(resp.Status) != len(e.handles) {
+		return nil, proto.EPROTO
+	}
+	return resp.Status, nil
 }

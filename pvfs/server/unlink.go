@@ -6,7 +6,7 @@ import (
 )
 
 // rmDirent removes an entry, and returns what it stood for. A client of ours that sends the hint has the object removed with
-// it, in the same transaction, if that is here, and is told whether that was done; see proto.HintRemoves.
+// it, in the same transaction if that is here, else soon, and is told whether that was done; see proto.HintRemoves.
 func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, error) {
 	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
 		return nil, err
@@ -22,6 +22,7 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	meant, hinted := q.header.Hints.Removes()
 	object, to, moves := q.header.Hints.Moves()
 	var was, from proto.Handle
+	away := hinted && s.mayLeave(meant)
 	var mark proto.RemovedMark
 	var others bool
 	err = s.store.Update(func(tx *store.Tx) error {
@@ -40,7 +41,7 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 		if !hinted || was != meant {
 			return nil
 		}
-		mark, others, err = s.deleteNamed(tx, q, dirdata.Parent, was)
+		mark, others, err = s.deleteNamed(tx, q, dirdata.Parent, was, away)
 		return err
 	})
 	if err != nil {
@@ -58,10 +59,22 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	return &proto.RmDirentResp{Handle: was}, nil
 }
 
-// deleteNamed removes the file or symlink of an entry of a directory that was removed in the same transaction. It keeps what is
-// not here, is something else, or takes a closer look before it may be removed: REMOVE does that.
-func (s *Server) deleteNamed(tx *store.Tx, q *query, dir, h proto.Handle) (mark proto.RemovedMark, others bool, err error) {
-	if !s.ownedBy(h, s.me) || dir == 0 || q.near() != dir || q.may(proto.MayRemove, dir) != nil {
+// mayLeave reports whether an object can be left to its server to remove: another one of ours.
+func (s *Server) mayLeave(h proto.Handle) bool {
+	owner, err := s.target(h)
+	return err == nil && owner != s.me && s.isOurs(owner)
+}
+
+// deleteNamed removes the file or symlink of an entry of a directory that was removed in the same transaction. What is on another
+// server is left to that if it may be (away): it takes the same look at it as with REMOVE. It keeps what
+// is something else, or takes a closer look before it may be removed: REMOVE does that.
+func (s *Server) deleteNamed(tx *store.Tx, q *query, dir, h proto.Handle, away bool) (mark proto.RemovedMark, others bool, err error) {
+	switch {
+	case dir == 0 || q.near() != dir || q.may(proto.MayRemove, dir) != nil:
+		return proto.MarkKept, false, nil
+	case away:
+		return proto.MarkRemoved, true, s.leave(tx, h, dir)
+	case !s.ownedBy(h, s.me):
 		return proto.MarkKept, false, nil
 	}
 	o, err := tx.Get(h)

@@ -42,8 +42,8 @@ func (u *user) gone(h proto.Handle) bool {
 	return err == proto.ENOENT
 }
 
-// TestUnlinkWithObject: whoever sends the hint has file or symlink removed with the name, where one server has both, and is told
-// what else is to be done.
+// TestUnlinkWithObject: whoever sends the hint has file or symlink removed with the name, at once where one server has both, soon
+// where the server of the name knows the other, and is told what else is to be done.
 func TestUnlinkWithObject(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	u := root(t, c)
@@ -51,8 +51,8 @@ func TestUnlinkWithObject(t *testing.T) {
 	require.NoError(t, err)
 	a, err := u.attr(dir, proto.AttrMetafile)
 	require.NoError(t, err)
-	here := 0
-	for i := range 4 * c.Len() {
+	here, left := 0, 0
+	for i := range 8 * c.Len() {
 		name := fmt.Sprint("f", i)
 		var h proto.Handle
 		if i%2 == 0 {
@@ -68,10 +68,15 @@ func TestUnlinkWithObject(t *testing.T) {
 		got, err := u.unlinkWith(dir, name, h)
 		require.NoError(t, err)
 		assert.Equal(t, h, got.Handle)
-		if owner == mine {
+		switch {
+		case owner == mine:
 			here++
 			assert.Equal(t, proto.MarkRemoved, got.Mark)
-		} else {
+			assert.True(t, u.gone(h))
+		case got.Mark == proto.MarkRemoved:
+			left++
+			assert.Eventually(t, func() bool { return u.gone(h) }, farOff, time.Millisecond)
+		default:
 			assert.Equal(t, proto.MarkKept, got.Mark)
 			assert.False(t, u.gone(h))
 			header := u.header(dir)
@@ -79,8 +84,8 @@ func TestUnlinkWithObject(t *testing.T) {
 			var removed proto.MarkedRemoveResp
 			require.NoError(t, u.send(h, header, &proto.RemoveReq{Handle: h, FS: u.fs(), Cred: u.cred}, &removed))
 			assert.Equal(t, proto.MarkRemoved, removed.Mark)
+			assert.True(t, u.gone(h))
 		}
-		assert.True(t, u.gone(h))
 		for _, d := range of.Datafiles {
 			assert.Eventually(t, func() bool { return u.gone(d) }, 30*time.Second, time.Millisecond, "datafile of %s", name)
 		}
@@ -88,6 +93,7 @@ func TestUnlinkWithObject(t *testing.T) {
 		assert.Equal(t, proto.ENOENT, err)
 	}
 	assert.NotZero(t, here)
+	assert.NotZero(t, left)
 }
 
 // TestUnlinkKeeps: what the hint does not name, what is no file, and what belongs to another directory stays when its name goes.

@@ -273,9 +273,18 @@ func (t *Tx) SetRecord(key string, value []byte) error {
 
 // Records walks the records whose keys begin with a prefix, by key.
 func (t *Tx) Records(prefix string) iter.Seq2[string, []byte] {
+	return t.records(prefix, func(key []byte) bool { return bytes.HasPrefix(key, []byte(prefix)) })
+}
+
+// RecordsBetween walks the records with keys from first to last, both included, by key.
+func (t *Tx) RecordsBetween(first, last string) iter.Seq2[string, []byte] {
+	return t.records(first, func(key []byte) bool { return string(key) <= last })
+}
+
+func (t *Tx) records(first string, in func(key []byte) bool) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		c := t.table(tRecords).Cursor()
-		for key, record := c.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, record = c.Next() {
+		for key, record := c.Seek([]byte(first)); key != nil && in(key); key, record = c.Next() {
 			if body, err := unseal(key, record); err == nil && !yield(string(key), bytes.Clone(body)) {
 				return
 			}

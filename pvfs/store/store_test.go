@@ -378,6 +378,17 @@ func TestRecordsAndPools(t *testing.T) {
 			keys = append(keys, key)
 		}
 		assert.Equal(t, []string{"split/5"}, keys)
+		for between, want := range map[[2]string]int{
+			{"root", "split/5"}: 2, {"root", "root"}: 1, {"roo", "split/4"}: 1, {"rop", "split/4"}: 0, {"split/5", "split/5"}: 1, {"split/6", "t"}: 0,
+			{"t", "a"}: 0,
+		} {
+			found := 0
+			for key := range tx.RecordsBetween(between[0], between[1]) {
+				assert.True(t, between[0] <= key && key <= between[1])
+				found++
+			}
+			assert.Equal(t, want, found, "%q", between)
+		}
 		pools := map[proto.Handle]string{}
 		for pool, h := range tx.Pools() {
 			pools[h] = pool

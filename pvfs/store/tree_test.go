@@ -184,6 +184,10 @@ func TestTree(t *testing.T) {
 			h := create(g.t, g.tree.Stores[1], DataSpace, proto.TypeDatafile)
 			g.update(1, func(tx *Tx) error { return tx.SetRecord(fmt.Sprintf("trash/%016x", uint64(h)), []byte{1}) })
 		}},
+		"file in another's trash": {harm: func(g *grove) {
+			h := g.file(1, 0, "", "a", "b")
+			g.update(0, func(tx *Tx) error { return tx.SetRecord(fmt.Sprintf("trash/%016x", uint64(h)), make([]byte, 8)) })
+		}},
 		"not at hand": {harm: func(g *grove) {
 			g.file(0, 0, "", "a", "b")
 			g.link(1, "ghost", 3500)

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// What is known of another server. One of ours can be told to remove a file whose name was removed here: it takes the
+// datafiles with it, and checks whose file it is. Others would take a server's word for everything. It is asked when it is
+// needed first, and forgotten when the server does not answer: another may have its address then.
+const (
+	kindUnknown int32 = iota
+	kindAsked
+	kindOurs
+	kindOther
+)
+
+// isOurs reports whether another server is known to be one of ours. If nothing is known of it, it is asked in the background.
+func (s *Server) isOurs(server int) bool {
+	if _, _, err := s.peers.open(); err != nil {
+		return false
+	}
+	kind := &s.peers.at[server].kind
+	if kind.CompareAndSwap(kindUnknown, kindAsked) {
+		s.work.Go(func() { _, _ = s.askKind(s.ctx, server) }) // it is asked again if that fails
+	}
+	return kind.Load() == kindOurs
+}
+
+// askKind asks another server whether it is one of ours.
+func (s *Server) askKind(ctx context.Context, server int) (ours bool, err error) {
+	header := s.header(0, nil)
+	header.Hints = append(header.Hints, proto.RemovesHint(0))
+	var resp proto.MarkedNoopResp
+	if err := s.call(ctx, server, header, &proto.NoopReq{}, &resp); err != nil {
+		s.forgetKind(server)
+		return false, err
+	}
+	kind := kindOurs
+	if resp.Mark == proto.MarkNone {
+		kind = kindOther
+	}
+	s.peers.at[server].kind.Store(kind)
+	return kind == kindOurs, nil
+}
+
+// forgetKind is called when a server does not answer.
+func (s *Server) forgetKind(server int) {
+	if _, _, err := s.peers.open(); err == nil {
+		s.peers.at[server].kind.Store(kindUnknown)
+	}
+}

@@ -1,0 +1,159 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// thrownAway counts what a server still has to remove from others.
+func thrownAway(t *testing.T, c *pvfstest.Cluster, server int) (n int) {
+	t.Helper()
+	require.NoError(t, c.Store(server).View(func(tx *store.Tx) error {
+		n = 0
+		for range tx.Records("trash/") {
+			n++
+		}
+		return nil
+	}))
+	return n
+}
+
+// emptied waits until all servers have removed what they threw away.
+func emptied(t *testing.T, c *pvfstest.Cluster) {
+	t.Helper()
+	for i := range c.Len() {
+		require.Eventually(t, func() bool { return thrownAway(t, c, i) == 0 }, farOff, time.Millisecond, "server %d", i)
+	}
+}
+
+// dirOn makes a directory with the names on one server.
+func dirOn(t *testing.T, u *user, server int) proto.Handle {
+	t.Helper()
+	for i := range 100 {
+		dir, err := u.mkdir(u.c.FS.Root, fmt.Sprintf("d%d-%d", server, i), 0o777)
+		require.NoError(t, err)
+		a, err := u.attr(dir, proto.AttrMetafile)
+		require.NoError(t, err)
+		if len(a.DistDir.Dirdata) == 1 && owner(t, u.c, a.DistDir.Dirdata[0]) == server {
+			return dir
+		}
+	}
+	require.Fail(t, "no directory is on server %d", server)
+	return 0
+}
+
+// createOn makes a file on one server.
+func createOn(t *testing.T, u *user, dir proto.Handle, name string, server int) proto.Handle {
+	t.Helper()
+	u.turn = server + u.c.Len() - 1
+	f, err := u.create(dir, name, 0o600)
+	require.NoError(t, err)
+	require.Equal(t, server, owner(t, u.c, f))
+	return f
+}
+
+// acquainted has the server of a directory's names learn that another is one of ours.
+func acquainted(t *testing.T, u *user, dir proto.Handle, server int) {
+	t.Helper()
+	for range 5000 {
+		f := createOn(t, u, dir, "first", server)
+		got, err := u.unlinkWith(dir, "first", f)
+		require.NoError(t, err)
+		if got.Mark == proto.MarkRemoved {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	require.Fail(t, "a server is not asked what it is", "server %d", server)
+}
+
+// TestLeftToServerAway: a file of a server that is away goes when that comes back, with its datafiles; and what others are to
+// remove does not wait behind more than one request's worth of it.
+func TestLeftToServerAway(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
+	u := root(t, c)
+	dir := dirOn(t, u, 0)
+	acquainted(t, u, dir, 1)
+	acquainted(t, u, dir, 2)
+	const away = 600
+	var lost []proto.Handle
+	for i := range away {
+		lost = append(lost, createOn(t, u, dir, fmt.Sprint("f", i), 1))
+	}
+	other := createOn(t, u, dir, "other", 2)
+	require.Less(t, lost[0], other, "those of the first server come first")
+	c.Stop(1)
+	for i, h := range lost {
+		got, err := u.unlinkWith(dir, fmt.Sprint("f", i), h)
+		require.NoError(t, err)
+		require.Equal(t, proto.MarkedRmDirentResp{Handle: h, Mark: proto.MarkRemoved}, got, "file %d", i)
+	}
+	_, err := u.unlinkWith(dir, "other", other)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return u.gone(other) }, farOff, time.Millisecond)
+	require.GreaterOrEqual(t, thrownAway(t, c, 0), away)
+
+	c.Stop(0)
+	c.Start(0) // it has it written down
+	c.Start(1)
+	c.WaitReady()
+	emptied(t, c)
+	for _, h := range lost {
+		require.True(t, u.gone(h))
+	}
+}
+
+// TestLeftToNoneOfOurs: a server that is none of ours is not told to remove files, which would be gone without a look at who may and
+// without their datafiles.
+func TestLeftToNoneOfOurs(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
+	u := root(t, c)
+	dir := dirOn(t, u, 0)
+	acquainted(t, u, dir, 1)
+	left, kept := createOn(t, u, dir, "left", 1), createOn(t, u, dir, "kept", 1)
+	emptied(t, c)
+	c.Stop(1)
+	got, err := u.unlinkWith(dir, "left", left)
+	require.NoError(t, err)
+	require.Equal(t, proto.MarkRemoved, got.Mark, "it is known as one of ours still")
+
+	ep, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{c.Address(1)}})
+	require.NoError(t, err)
+	var asked, others atomic.Int32
+	stock := rpc.NewServer(ep, func(call *rpc.Call) {
+		if call.Request.Op() != proto.OpNoop {
+			others.Add(1)
+			call.Fail(proto.EINVAL)
+			return
+		}
+		asked.Add(1)
+		call.Reply(&proto.NoopResp{})
+	}, rpc.ServerOptions{})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- stock.Serve(ctx) }()
+	require.Eventually(t, func() bool { return thrownAway(t, c, 0) == 0 }, farOff, time.Millisecond, "it is given up")
+	got, err = u.unlinkWith(dir, "kept", kept)
+	require.NoError(t, err)
+	assert.Equal(t, proto.MarkKept, got.Mark)
+	assert.Zero(t, thrownAway(t, c, 0))
+	assert.NotZero(t, asked.Load())
+	assert.Zero(t, others.Load())
+	stop()
+	require.NoError(t, <-done)
+	require.NoError(t, ep.Close())
+	c.Start(1)
+	assert.False(t, u.gone(left), "check -repair finds it")
+}
