@@ -58,7 +58,7 @@ func TestFlowsFromFiles(t *testing.T) {
 				data := random(23*size + 123)
 				file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 				require.NoError(t, err)
-				defer file.Close()
+				t.Cleanup(func() { _ = file.Close() })
 				_, err = file.WriteAt(data, 7)
 				require.NoError(t, err)
 				var fills, buffered atomic.Int64
@@ -126,7 +126,7 @@ func TestUnreadableFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
 	require.NoError(t, err)
-	defer file.Close()
+	t.Cleanup(func() { _ = file.Close() }) // after the servers, which the client's error does not wait for
 	var fills atomic.Int64
 	for _, n := range []int64{10, 1 << 20} {
 		_, address, _ := w.serve(func(c *Call) {
