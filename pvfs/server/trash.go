@@ -190,17 +190,9 @@ func (s *Server) errands(server int, without map[proto.Handle]bool) ([]*errand, 
 
 // carryOut removes the objects of an errand from a server that may be one of ours, and forgets them. left are those that are not removed yet.
 func (s *Server) carryOut(e *errand, ours func() (bool, error)) (left []proto.Handle, err error) {
-	status := slices.Repeat([]proto.Status{proto.EOPNOTSUPP}, len(e.handles))
-	may := e.dir == 0 || e.to == s.me
-	if !may {
-		if may, err = ours(); err != nil {
-			return nil, err
-		}
-	}
-	if may { // else it has the address of one that was, and not its objects
-		if status, err = s.removeAll(e); err != nil {
-			return nil, err
-		}
+	status, err := s.removeAll(e, ours)
+	if err != nil {
+		return nil, err
 	}
 	err = s.store.Update(func(tx *store.Tx) error {
 		left = nil
@@ -240,13 +232,19 @@ func (e *errand) forget(tx *store.Tx, h proto.Handle) error {
 	return tx.SetRecord(trashKey(h), nil)
 }
 
-// removeAll tells for each object of an errand whether it is removed.
-func (s *Server) removeAll(e *errand) ([]proto.Status, error) {
-	header := s.header(e.handles[0], e.handles)
-	if e.dir != 0 {
-		header = s.header(e.dir, []proto.Handle{e.dir})
-		header.Hints = append(header.Hints, proto.RemovesHint(e.dir))
+// header is what goes with an errand.
+func (e *errand) header(s *Server) *proto.Header {
+	if e.dir == 0 {
+		return s.header(e.handles[0], e.handles)
 	}
+	h := s.header(e.dir, []proto.Handle{e.dir})
+	h.Hints = append(h.Hints, proto.RemovesHint(e.dir))
+	return h
+}
+
+// removeAll tells for each object of an errand whether it is removed.
+func (s *Server) removeAll(e *errand, ours func() (bool, error)) ([]proto.Status, error) {
+	header := e.header(s)
 	if e.to == s.me {
 		q := &query{ctx: s.ctx, header: header, trust: server}
 		status := make([]proto.Status, len(e.handles))
@@ -254,6 +252,13 @@ func (s *Server) removeAll(e *errand) ([]proto.Status, error) {
 			status[i] = proto.StatusOf(s.removeOne(q, h))
 		}
 		return status, nil
+	}
+	if e.dir != 0 {
+		if is, err := ours(); err != nil {
+			return nil, err
+		} else if !is { // it has the address of one that was, and not its objects
+			return slices.Repeat([]proto.Status{proto.EOPNOTSUPP}, len(e.handles)), nil
+		}
 	}
 	req := &proto.TreeRemoveReq{FS: s.fs.ID, Cred: s.credential(), Handles: e.handles}
 	var resp proto.TreeRemoveResp

@@ -74,7 +74,7 @@ func acquainted(t *testing.T, u *user, dir proto.Handle, server int) {
 		if got.Mark == proto.MarkRemoved {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // it is being asked; nothing depends on it
 	}
 	require.Fail(t, "a server is not asked what it is", "server %d", server)
 }
