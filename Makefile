@@ -1,21 +1,17 @@
 # Viaduct. `make` lists what there is; .ci/run calls the same targets.
 
 GO       ?= go
-SEEDS    ?= 200
-FUZZTIME ?= 30s
-# Fuzz targets that run side by side, one processor each.
-FUZZJOBS ?= 2
+HOURS    ?= 2
+ROUNDS   ?= 20
+LOAD     ?= 8
 
 MODULE := github.com/viaduct-hpc/viaduct
-
-# The race detector needs cgo, and cgo a C compiler: go env says 0 without one.
-RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 # root needs no sudo, and a small machine may have none.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test hosts bench bench-deps profile sim fuzz lint model generate ci clean
+.PHONY: help build demo test slow flake soak hosts bench bench-deps profile lint model generate ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -26,10 +22,17 @@ build: ## build the commands into bin/
 demo: ## copy the Go source tree into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
 	./bench/demo.sh
 
-test: ## vet and run all tests, with the race detector where there is a C compiler
-	@$(if $(RACE),,echo 'test: without the race detector: cgo is off or there is no C compiler (apt-get install gcc)')
-	$(GO) vet ./...
-	$(GO) test $(RACE) -timeout=15m ./...
+test: ## run the fast tier of tests; docs/testing.md says what is in it
+	$(GO) run ./tools/checks fast
+
+slow: ## run the fast tier and list what takes longest
+	$(GO) run ./tools/checks slow
+
+flake: ## run the fast tier ROUNDS (20) times beside LOAD (8) busy processes, and list what did not pass every time
+	$(GO) run ./tools/checks flake --rounds $(ROUNDS) --load $(LOAD)
+
+soak: ## run everything at full length, then fresh seeds, fuzzing and load, for HOURS (2); ONLY=seeds,fuzz picks stages
+	$(GO) run ./tools/checks soak --hours $(HOURS) $(if $(ONLY),--only $(ONLY))
 
 hosts: ## run the tests that need several hosts; they fail where namespaces are not allowed
 	VIADUCT_NETNS=must $(GO) test -count=1 -timeout=5m $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... \
@@ -47,36 +50,6 @@ profile: ## take the profiles that the compiler optimises cmd/bmi and cmd/mpiben
 	$(GO) test ./mpi -run '^$$' -bench '^Benchmark(PingPong|Rate|Barrier|Allreduce)$$' -benchtime 5s -cpuprofile mpi.pgo -o /dev/null
 	$(GO) tool pprof -proto mpi.pgo cmd/bmi/default.pgo > cmd/mpibench/default.pgo
 	rm mpi.pgo
-
-# Every package whose tests reach internal/sim knows the flag -sim.seeds. Those that
-# start plugins or commands, or servers of files, run in real time whatever the seed, and slowly:
-# make test is enough for them.
-NOT_SIMULATED := cmd/bmi|internal/cli|examples/[^/]*|plugins/conformance|pvfs/badday|pvfs/interop|pvfs/fstest/clientfs|pvfs/fuse
-
-sim: ## run the simulated tests with SEEDS seeds each (200)
-	@set -eu; \
-	packages=$$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... \
-		| grep '^[^ ]*\.test ' | grep -E ' $(MODULE)/internal/sim( |$$)' | sed 's/\.test .*//' \
-		| grep -vE '^$(MODULE)/($(NOT_SIMULATED))$$'); \
-	test -n "$$packages" || { echo 'sim: no package uses internal/sim'; exit 1; }; \
-	set -x; \
-	$(GO) test -count=1 -timeout=15m $$packages -sim.seeds=$(SEEDS)
-
-# One line "folder target" for each; a failing one prints its output. Go before
-# 1.27 sometimes reports its own end of FUZZTIME as a failure, with this one line
-# and no failing input (go.dev/issue/75804): the time is up, nothing was found.
-fuzz: ## run every fuzz target for FUZZTIME (30s), FUZZJOBS (2) at a time
-	@set -eu; \
-	targets=$$(grep -rE '^func Fuzz[A-Za-z0-9_]*\(' --include='*_test.go' . \
-		| sed -nE 's,^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*)\(.*,\1 \2,p' | sort); \
-	test -n "$$targets" || { echo 'fuzz: no targets'; exit 1; }; \
-	echo "fuzz: $$(echo "$$targets" | wc -l) targets, $(FUZZTIME) each, $(FUZZJOBS) at a time"; \
-	echo "$$targets" | xargs -P $(FUZZJOBS) -L 1 sh -c ' \
-		time_up() { echo "$$out" | grep -A 1 -e "^--- FAIL" | tail -n 1 | grep -qx "    context deadline exceeded" \
-			&& ! echo "$$out" | grep -qiE "failing input|panic|hung"; }; \
-		if out=$$($(GO) test -run "^$$" -fuzz "^$$2\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s -parallel 1 "$$1" 2>&1) || time_up; \
-		then echo "fuzz: ok   $$1 $$2 ($$(echo "$$out" | sed -nE "s/.* (execs: [0-9]+).*/\1/p" | tail -n 1))"; \
-		else echo "$$out"; echo "fuzz: FAIL $$1 $$2"; exit 1; fi' fuzz
 
 lint: ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
 	@echo 'lint: gofmt'; bad=$$(gofmt -l .); test -z "$$bad" || { echo "run gofmt -w on:"; echo "$$bad"; exit 1; }

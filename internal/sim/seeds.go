@@ -9,30 +9,29 @@ import (
 )
 
 var (
-	flagSeed  = flag.Uint64("sim.seed", 0, "replay this one seed (0: run -sim.seeds of them)")
-	flagSeeds = flag.Int("sim.seeds", defaultSeeds(), "how many seeds each simulated test runs")
+	flagSeed  = flag.Uint64("sim.seed", 0, "replay this one seed (0: those of -sim.base and -sim.seeds)")
+	flagBase  = flag.Uint64("sim.base", 0, "run the seeds that follow this one (0: the fixed ones of the fast tier)")
+	flagSeeds = flag.Int("sim.seeds", 0, "how many seeds each simulated test runs (0: 8, or 2 with the race detector or -short)")
 )
 
-// defaultSeeds are fewer where each of them takes ten times as long.
-func defaultSeeds() int {
-	if race.Enabled {
+// seeds is the number of seeds unless -sim.seeds says it. They are fewer where each of
+// them takes ten times as long, and where minutes count.
+func seeds() int {
+	switch {
+	case *flagSeeds != 0:
+		return *flagSeeds
+	case race.Enabled || testing.Short():
 		return 2
 	}
 	return 8
 }
 
-// Seeds are the seeds that a test must run: the one of -sim.seed, or the first
-// -sim.seeds.
+// Seeds are the seeds that a test must run: the one of -sim.seed; or those that follow
+// -sim.base; or, with neither, the first ones and those that the file testdata/seeds.txt
+// beside the test lists for it, each of which found a bug.
 func Seeds(t testing.TB) []uint64 {
 	t.Helper()
-	if *flagSeed != 0 {
-		return []uint64{*flagSeed}
-	}
-	seeds := make([]uint64, *flagSeeds)
-	for i := range seeds {
-		seeds[i] = uint64(i) + 1
-	}
-	return seeds
+	return seedsAtMost(t, seeds())
 }
 
 // Run calls fn as a subtest for each of Seeds, and says on failure how to
@@ -42,22 +41,41 @@ func Run(t *testing.T, fn func(t *testing.T, seed uint64)) {
 	run(t, Seeds(t), fn)
 }
 
-// SeedsAtMost are the first most of [Seeds]: for tests that take long, or that repeat much
-// of what another does. A replay runs whatever its seed.
+// SeedsAtMost are [Seeds], but at most so many of those that follow one another: for tests
+// that take long, or that repeat much of what another does.
 func SeedsAtMost(t testing.TB, most int) []uint64 {
 	t.Helper()
-	seeds := Seeds(t)
-	if len(seeds) > most {
-		t.Logf("%d of %d seeds: more add little here", most, len(seeds))
-		seeds = seeds[:most]
+	n := seeds()
+	if n > most {
+		t.Logf("%d of %d seeds: more add little here", most, n)
+		n = most
 	}
-	return seeds
+	return seedsAtMost(t, n)
 }
 
 // RunAtMost is [Run] with [SeedsAtMost].
 func RunAtMost(t *testing.T, most int, fn func(t *testing.T, seed uint64)) {
 	t.Helper()
 	run(t, SeedsAtMost(t, most), fn)
+}
+
+func seedsAtMost(t testing.TB, n int) []uint64 {
+	t.Helper()
+	if *flagSeed != 0 {
+		return []uint64{*flagSeed}
+	}
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = *flagBase + uint64(i) + 1
+	}
+	if *flagBase != 0 {
+		return seeds
+	}
+	known, err := regressions("testdata/seeds.txt", t.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(seeds, known...)
 }
 
 func run(t *testing.T, seeds []uint64, fn func(t *testing.T, seed uint64)) {

@@ -120,12 +120,3 @@ func TestRunUntilReportsWhatIsNotLive(t *testing.T) {
 	w.After(time.Minute, func() {})
 	require.ErrorIs(t, w.RunUntilIdle(func() {}), ErrNotLive)
 }
-
-func TestSeeds(t *testing.T) {
-	old, oldN := *flagSeed, *flagSeeds
-	defer func() { *flagSeed, *flagSeeds = old, oldN }()
-	*flagSeed, *flagSeeds = 0, 3
-	assert.Equal(t, []uint64{1, 2, 3}, Seeds(t))
-	*flagSeed = 99
-	assert.Equal(t, []uint64{99}, Seeds(t))
-}

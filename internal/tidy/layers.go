@@ -110,7 +110,8 @@ var layerTable = []layer{
 	{"internal/pagecache", nil},
 	{"internal/names", nil},
 	{"internal/spin", nil},
-	{"internal/tidy", nil},
+	{"internal/tidy", []string{"internal/tiers"}},
+	{"internal/tiers", nil},
 	{"internal/netns", nil},
 	{"internal/relay", nil},
 	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
@@ -125,7 +126,7 @@ var layerTable = []layer{
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "plugins", "pvfs/client", "pvfs/config", "bench/...", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
-	{"tools/...", nil},
+	{"tools/...", []string{"internal/tiers"}},
 }
 
 func layers(t *Tree) (problems []Problem) {

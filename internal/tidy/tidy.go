@@ -1,7 +1,8 @@
 // Package tidy holds the house rules that a machine can check: which layer may
 // import which (layers.go), which packages are pure (pure.go), that pages
 // referred to are there (links.go) and so are the tests and packages in command
-// lines (commands.go), that tables are whole (tables.go), and the small ones, such
+// lines (commands.go), that tables are whole (tables.go), that the page on testing and the packages
+// agree (tested.go), and the small ones, such
 // as that every package says what it is for (small.go). Its test applies them to the whole
 // repository; nothing that ships imports it.
 //
@@ -87,6 +88,7 @@ func Rules() []Rule {
 		{"links", links},
 		{"commands", commands},
 		{"tables", tables},
+		{"tested", tested},
 	}
 }
 

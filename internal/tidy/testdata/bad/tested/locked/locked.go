@@ -1,0 +1,6 @@
+// Package locked has a lock.
+package locked
+
+import "sync"
+
+var Lock sync.Mutex

@@ -1,0 +1,5 @@
+package locked
+
+import "testing"
+
+func TestLock(t *testing.T) { Lock.Lock() }

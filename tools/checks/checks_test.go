@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/tiers"
+)
+
+// small is a module with a package for each way in which tests can end.
+var small = map[string]string{
+	"go.mod": "module example.org/small\n\ngo 1.26\n",
+	"docs/testing.md": tiers.Head + " why |\n| --- | --- | --- | --- |\n| `good` | plain | | |\n| `bad` | race | | |\n" +
+		"| `panics` | plain | | |\n| `broken` | plain | | |\n",
+	"good/good_test.go": `package good
+
+import "testing"
+
+func TestGood(t *testing.T) {}
+
+func TestSkips(t *testing.T) { t.Skip("there is no moon") }
+`,
+	"bad/bad_test.go": `package bad
+
+import "testing"
+
+func TestBad(t *testing.T) {
+	t.Run("part", func(t *testing.T) { t.Error("one and one is three") })
+}
+
+func TestShort(t *testing.T) {
+	if !testing.Short() {
+		t.Error("this is not the fast tier")
+	}
+}
+`,
+	"panics/panics_test.go": `package panics
+
+import "testing"
+
+func TestPanics(t *testing.T) { panic("out of tea") }
+`,
+	"broken/broken_test.go": `package broken
+
+func TestBroken(t *testing.T) {}
+`,
+}
+
+// inSmall makes the small module and goes there.
+func inSmall(t *testing.T) *module {
+	dir := t.TempDir()
+	for name, content := range small {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+	}
+	t.Chdir(dir)
+	m, err := loadModule(t.Context())
+	require.NoError(t, err)
+	return m
+}
+
+func TestEveryEndOfATestIsSeen(t *testing.T) {
+	m := inSmall(t)
+	m.canRace = false // it is slow to build, and changes nothing here
+	var out bytes.Buffer
+	f := newFold(m.path, &out)
+	plain, race := m.selected(always, fast)
+	require.Equal(t, []string{"bad"}, race.packages)
+	require.NoError(t, m.test(t.Context(), f, []string{"-short", "-vet=off"}, nil, plain, race))
+	ends := make(map[string]string)
+	for _, o := range f.outcomes {
+		ends[strings.TrimSpace(o.Package+" "+o.Test)] = o.Action
+	}
+	assert.Equal(t, map[string]string{
+		"good": "pass", "good TestGood": "pass", "good TestSkips": "skip",
+		"bad": "fail", "bad TestBad": "fail", "bad TestBad/part": "fail", "bad TestShort": "pass",
+		"panics": "fail", "panics TestPanics": "fail",
+		"broken": "fail",
+	}, ends)
+	assert.True(t, f.bad())
+	assert.Equal(t, "2 passed, 4 failed, 1 skipped", f.counts().String())
+	for _, want := range []string{"one and one is three", "panic: out of tea", "undefined: testing", "ok  \texample.org/small/good"} {
+		assert.Contains(t, out.String(), want)
+	}
+	out.Reset()
+	f.printSkipped(&out)
+	assert.Equal(t, "skipped: good TestSkips: there is no moon\n", out.String())
+	out.Reset()
+	f.printSlowest(&out, 1, time.Minute)
+	assert.Equal(t, 1, strings.Count(out.String(), "the slowest tests"))
+}
+
+func TestNothingButGood(t *testing.T) {
+	m := inSmall(t)
+	f := newFold(m.path, io.Discard)
+	plain, race := m.selected(within([]string{"./good/"}), fast)
+	require.NoError(t, m.test(t.Context(), f, nil, nil, plain, race))
+	assert.False(t, f.bad())
+	assert.Equal(t, "1 passed, 0 failed, 1 skipped", f.counts().String())
+}
+
+// TestFlakeFindsWhatDoesNotPassEveryTime: a test passes in every round but one.
+func TestFlakeFindsWhatDoesNotPassEveryTime(t *testing.T) {
+	inSmall(t)
+	require.NoError(t, os.WriteFile("good/good_test.go", []byte(`package good
+
+import (
+	"os"
+	"testing"
+)
+
+func TestSecondTimeUnlucky(t *testing.T) {
+	if _, err := os.Stat("first"); err == nil {
+		os.Remove("first")
+		t.Fatal("unlucky")
+	}
+	os.WriteFile("first", nil, 0o600)
+}
+`), 0o644))
+	r, err := flake(t.Context(), []string{"good"}, 0, func(done int, _ time.Duration) bool { return done < 3 })
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]int{"good ": {2}, "good TestSecondTimeUnlucky": {2}}, r.failed)
+	require.ErrorIs(t, r.verdict(), errFailed)
+}
+
+func TestFoldersAreKnown(t *testing.T) {
+	inSmall(t)
+	_, err := runFast(t.Context(), []string{"elsewhere"}, false)
+	require.ErrorContains(t, err, `no package of docs/testing.md is in ["elsewhere"]`)
+	_, err = flake(t.Context(), []string{"elsewhere"}, 0, nil)
+	require.ErrorContains(t, err, "elsewhere")
+}
+
+func TestStagesAreKnown(t *testing.T) {
+	picked, err := pick("fuzz,seeds")
+	require.NoError(t, err)
+	require.Len(t, picked, 2)
+	_, err = pick("fuzz,seed")
+	require.EqualError(t, err, `checks: no stage is called "seed": there are race, full, models, seeds, fuzz, load`)
+}
+
+func TestSummaryFailsIfAStageDid(t *testing.T) {
+	require.NoError(t, summary([]result{{stage: "full"}}))
+	require.ErrorIs(t, summary([]result{{stage: "full"}, {stage: "fuzz", bad: true}}), errFailed)
+}
+
+func TestBases(t *testing.T) {
+	s := &soak{base: 7}
+	first, err := s.nextBase()
+	require.NoError(t, err)
+	second, err := s.nextBase()
+	require.NoError(t, err)
+	assert.Equal(t, [2]uint64{7, 7 + seedsPerRound}, [2]uint64{first, second}, "a replay goes on where it began")
+	s = &soak{}
+	first, err = s.nextBase()
+	require.NoError(t, err)
+	assert.NotZero(t, first)
+}
+
+func TestTimeUp(t *testing.T) {
+	assert.True(t, timeUp("fuzz: elapsed: 5s\n--- FAIL: FuzzX (5.03s)\n    context deadline exceeded\nFAIL\n"))
+	assert.False(t, timeUp("--- FAIL: FuzzX (1.03s)\n    --- FAIL: FuzzX (0.00s)\n        Failing input written to x\n"))
+	assert.False(t, timeUp("--- FAIL: FuzzX (1.03s)\n    context deadline exceeded\n    Failing input written to x\n"))
+	assert.False(t, timeUp("panic: no\n"))
+}
+
+func TestTheBusyProcessesEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stop, err := busy(ctx, 0)
+	require.NoError(t, err)
+	stop()
+	cancel()
+	t.Setenv("PATH", t.TempDir())
+	_, err = busy(ctx, 1)
+	require.ErrorContains(t, err, "apt-get install stress-ng")
+}

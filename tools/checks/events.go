@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An event is one line of go test -json, as "go doc test2json" and "go help buildjson" describe it.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of a build event
+	Test       string
+	Elapsed    float64 // seconds
+	Output     string
+}
+
+// An outcome is how a test, or a package as a whole, ended.
+type outcome struct {
+	Package string
+	Test    string // "" is the package as a whole
+	Action  string // pass, fail or skip
+	Elapsed time.Duration
+	Reason  string // why it was skipped
+	Output  string // what it printed, if it failed
+	Cached  bool
+}
+
+// A fold turns events into outcomes. What it prints while the tests run is a line for each
+// package, and what a failing test printed. Several runs of go test may be read at once.
+type fold struct {
+	module string
+	print  io.Writer
+	quiet  bool // print nothing of packages that pass
+
+	mu       sync.Mutex
+	outcomes []outcome
+	broken   bool                           // go test failed, if only to build something
+	output   map[[2]string]*strings.Builder // by package and test, of those that run
+}
+
+func newFold(module string, print io.Writer) *fold {
+	return &fold{module: module, print: print, output: make(map[[2]string]*strings.Builder)}
+}
+
+// read folds events until there are no more. Lines that are no events are printed: they say
+// what is wrong with the go command itself.
+func (f *fold) read(r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		f.line(lines.Bytes())
+	}
+	return lines.Err()
+}
+
+func (f *fold) line(line []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var e event
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &e) != nil {
+		f.say(string(line) + "\n")
+		return
+	}
+	f.add(e)
+}
+
+func (f *fold) add(e event) {
+	key := [2]string{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		f.say(e.Output)
+	case "output":
+		b := f.output[key]
+		if b == nil {
+			b = new(strings.Builder)
+			f.output[key] = b
+		}
+		b.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		f.end(e, key)
+	}
+}
+
+// end notes how a test or a package ended.
+func (f *fold) end(e event, key [2]string) {
+	o := outcome{
+		Package: strings.TrimPrefix(strings.TrimPrefix(e.Package, f.module), "/"),
+		Test:    e.Test, Action: e.Action, Elapsed: time.Duration(e.Elapsed * float64(time.Second)),
+	}
+	if o.Package == "" {
+		o.Package = "."
+	}
+	var output string
+	if b := f.output[key]; b != nil {
+		output = b.String()
+		delete(f.output, key)
+	}
+	switch {
+	case e.Action == "skip":
+		o.Reason = skipReason(output)
+	case e.Action == "fail":
+		o.Output = output
+		f.say(output)
+	}
+	if e.Test == "" {
+		o.Cached = strings.Contains(output, "(cached)")
+		switch {
+		case e.Action == "fail":
+			f.sayUnended(e.Package)
+		case !f.quiet:
+			f.say(lastLine(output))
+		}
+	}
+	f.outcomes = append(f.outcomes, o)
+}
+
+// sayUnended prints what those tests of a package printed that did not come to an end, such
+// as one that panicked.
+func (f *fold) sayUnended(pkg string) {
+	for key, b := range f.output {
+		if key[0] == pkg {
+			f.say(b.String())
+			delete(f.output, key)
+		}
+	}
+}
+
+func (f *fold) say(text string) {
+	_, _ = io.WriteString(f.print, text) // to a terminal or a log: nobody could be told
+}
+
+// skipReason is what a test said when it skipped, without the place in the code.
+func skipReason(output string) string {
+	reason := "no reason was given"
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
+			continue
+		}
+		if _, after, ok := strings.Cut(line, ".go:"); ok {
+			if _, text, ok := strings.Cut(after, ": "); ok {
+				line = text
+			}
+		}
+		reason = line
+	}
+	return reason
+}
+
+// lastLine is the line with which a package closes: "ok", its name, and its seconds.
+func lastLine(output string) string {
+	output = strings.TrimSuffix(output, "\n")
+	return output[strings.LastIndexByte(output, '\n')+1:] + "\n"
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/internal/tiers"
+)
+
+// packageTimeout is how long the tests of one package may take: so long that only a
+// program that hangs, or that a busy machine has all but stopped, meets it.
+const packageTimeout = "40m"
+
+// A module is the one whose tests run, with the table that says how.
+type module struct {
+	path    string // its name
+	rows    []tiers.Row
+	canRace bool // cgo and a C compiler are there
+}
+
+// loadModule reads what there is below the current folder, the root of the module.
+func loadModule(ctx context.Context) (*module, error) {
+	page, err := os.ReadFile(tiers.Page)
+	if err != nil {
+		return nil, fmt.Errorf("checks: %w (run it in the root of the module)", err)
+	}
+	rows, err := tiers.Parse(page)
+	if err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, "go", "list", "-m").Output()
+	if err != nil {
+		return nil, fmt.Errorf("checks: go list -m: %w", err)
+	}
+	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
+	if err != nil {
+		return nil, fmt.Errorf("checks: go env: %w", err)
+	}
+	return &module{path: strings.TrimSpace(string(out)), rows: rows, canRace: strings.TrimSpace(string(cgo)) == "1"}, nil
+}
+
+// A selection is a set of packages that one go command tests.
+type selection struct {
+	race     bool
+	packages []string // folders relative to the root
+}
+
+// selected are the packages whose rows pass. raced says of each whether the race detector
+// watches.
+func (m *module) selected(passes func(tiers.Row) bool, raced func(tiers.Row) bool) (plain, race selection) {
+	race.race = m.canRace
+	for _, row := range m.rows {
+		switch {
+		case !passes(row):
+		case raced(row):
+			race.packages = append(race.packages, row.Package)
+		default:
+			plain.packages = append(plain.packages, row.Package)
+		}
+	}
+	return plain, race
+}
+
+// fast is how the fast tier runs a package.
+func fast(row tiers.Row) bool { return row.Fast == tiers.Race }
+
+func always(tiers.Row) bool { return true }
+func never(tiers.Row) bool  { return false }
+
+// within keeps packages whose folders begin with one of the given; all of them if none is given.
+func within(folders []string) func(tiers.Row) bool {
+	return func(row tiers.Row) bool {
+		for _, folder := range folders {
+			folder = strings.TrimPrefix(strings.TrimSuffix(folder, "/"), "./")
+			if row.Package == folder || strings.HasPrefix(row.Package, folder+"/") {
+				return true
+			}
+		}
+		return len(folders) == 0
+	}
+}
+
+// test runs go test on selections, side by side, and folds what it says into f. Flags of go
+// test stand in front of the packages, those of the test binaries behind.
+func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string, all ...selection) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(all))
+	for i, s := range all {
+		if len(s.packages) == 0 {
+			continue
+		}
+		args := append([]string{"test", "-json", "-timeout=" + packageTimeout}, goFlags...)
+		if s.race {
+			args = append(args, "-race")
+		}
+		for _, folder := range s.packages {
+			args = append(args, "./"+folder)
+		}
+		args = append(args, testFlags...)
+		wg.Go(func() { errs[i] = f.command(ctx, s.environment(), args...) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// environment is that of the go command. Without the race detector nothing needs cgo, and the
+// programs that ship are built without it.
+func (s selection) environment() []string {
+	if s.race {
+		return os.Environ()
+	}
+	return append(os.Environ(), "CGO_ENABLED=0")
+}
+
+// command runs the go command and folds what it says. That a test failed is no error of it.
+func (f *fold) command(ctx context.Context, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = env
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its tests
+	r, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("checks: %w", err)
+	}
+	read := make(chan error, 1)
+	go func() { read <- f.read(r) }()
+	err := cmd.Wait()
+	_ = w.Close() // ends the reading
+	if err := <-read; err != nil {
+		return fmt.Errorf("checks: what go says cannot be read: %w", err)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 && ctx.Err() == nil {
+		f.broken = true
+		return nil
+	}
+	return err
+}

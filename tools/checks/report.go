@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// counts are how many tests ended how.
+type counts struct{ passed, failed, skipped int }
+
+// counts counts tests and their subtests. A package without tests of its own that failed, for
+// instance to build, counts as a test.
+func (f *fold) counts() (c counts) {
+	failing := make(map[string]bool)
+	for _, o := range f.outcomes {
+		switch {
+		case o.Test == "":
+			if o.Action == "fail" && !failing[o.Package] {
+				c.failed++
+			}
+		case o.Action == "pass":
+			c.passed++
+		case o.Action == "fail":
+			failing[o.Package] = true
+			c.failed++
+		case o.Action == "skip":
+			c.skipped++
+		}
+	}
+	return c
+}
+
+func (c counts) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", c.passed, c.failed, c.skipped)
+}
+
+// bad reports whether anything failed.
+func (f *fold) bad() bool { return f.broken || f.counts().failed > 0 }
+
+// printSkipped lists what was skipped, by its reason.
+func (f *fold) printSkipped(w io.Writer) {
+	by := make(map[string][]string)
+	for _, o := range f.outcomes {
+		if o.Action == "skip" && o.Test != "" {
+			by[o.Reason] = append(by[o.Reason], o.Package+" "+o.Test)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		slices.Sort(by[reason])
+		const most = 3
+		names := strings.Join(by[reason][:min(most, len(by[reason]))], ", ")
+		if n := len(by[reason]) - most; n > 0 {
+			names += fmt.Sprintf(" and %d more", n)
+		}
+		fmt.Fprintf(w, "skipped: %s: %s\n", names, reason)
+	}
+}
+
+// printFailed lists what failed.
+func (f *fold) printFailed(w io.Writer) {
+	for _, o := range f.outcomes {
+		if o.Action == "fail" {
+			fmt.Fprintf(w, "failed: %s %s\n", o.Package, o.Test)
+		}
+	}
+}
+
+// printSlowest lists the packages and the tests that took longest, with their share of the
+// time of all packages. Tests that run side by side share it.
+func (f *fold) printSlowest(w io.Writer, most int, limit time.Duration) {
+	var packages, tests []outcome
+	var sum time.Duration
+	for _, o := range f.outcomes {
+		switch {
+		case o.Test == "":
+			packages = append(packages, o)
+			sum += o.Elapsed
+		case !strings.Contains(o.Test, "/"):
+			tests = append(tests, o)
+		}
+	}
+	list := func(what string, all []outcome) {
+		slices.SortStableFunc(all, func(a, b outcome) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+		fmt.Fprintf(w, "\nthe slowest %s:\n", what)
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, o := range all[:min(most, len(all))] {
+			var over string
+			if o.Test == "" && o.Elapsed > limit {
+				over = fmt.Sprintf("over %v: move what is slow to the soak tier, or make it fast", limit)
+			}
+			fmt.Fprintf(table, "  %.2f s\t%.1f %%\t%s %s\t%s\n",
+				o.Elapsed.Seconds(), 100*float64(o.Elapsed)/float64(max(sum, 1)), o.Package, o.Test, over)
+		}
+		_ = table.Flush() // as the writes before it
+	}
+	list("packages", packages)
+	list("tests", tests)
+}
