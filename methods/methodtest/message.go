@@ -16,6 +16,8 @@ type message struct {
 func (m message) String() string { return fmt.Sprintf("message %#x of %d bytes", m.id, m.size) }
 
 // word is the i-th group of eight bytes (splitmix64).
+//
+//go:norace
 func (m message) word(i uint64) uint64 {
 	z := m.id*0xd1342543de82ef95 + (i+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -34,15 +36,25 @@ func (m message) fill(pieces [][]byte) {
 }
 
 func (m message) fillAt(b []byte, off uint64) {
+	var block [blockSize]byte
 	for len(b) > 0 {
-		w := m.word(off / 8)
-		if off%8 == 0 && len(b) >= 8 {
-			binary.LittleEndian.PutUint64(b, w)
-			b, off = b[8:], off+8
-			continue
-		}
-		b[0] = byte(w >> (8 * (off % 8)))
-		b, off = b[1:], off+1
+		at := off % blockSize
+		m.block(&block, off-at)
+		n := copy(b, block[at:])
+		b, off = b[n:], off+uint64(n)
+	}
+}
+
+// blockSize is how many bytes of a message are computed at a time.
+const blockSize = 4096
+
+// block computes the bytes of a message from an offset on. The race detector need not look
+// at each of them; it sees the block as a whole when it is copied or compared.
+//
+//go:norace
+func (m message) block(b *[blockSize]byte, off uint64) {
+	for i := 0; i < blockSize; i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], m.word((off+uint64(i))/8))
 	}
 }
 
@@ -64,17 +76,25 @@ func (m message) wrongAt(pieces [][]byte) int {
 }
 
 func (m message) wrongFrom(b []byte, off uint64) int {
-	for i := 0; i < len(b); {
-		w := m.word((off + uint64(i)) / 8)
-		at := (off + uint64(i)) % 8
-		if at == 0 && len(b)-i >= 8 && binary.LittleEndian.Uint64(b[i:]) == w {
-			i += 8
-			continue
+	var block [blockSize]byte
+	for done := 0; done < len(b); {
+		at := (off + uint64(done)) % blockSize
+		m.block(&block, off+uint64(done)-at)
+		want := block[at:min(blockSize, at+uint64(len(b)-done))]
+		if got := b[done : done+len(want)]; !bytes.Equal(got, want) {
+			return done + firstDifference(got, want)
 		}
-		if b[i] != byte(w>>(8*at)) {
+		done += len(want)
+	}
+	return -1
+}
+
+// firstDifference is the index of the first byte in which two slices of one length differ.
+func firstDifference(a, b []byte) int {
+	for i := range a {
+		if a[i] != b[i] {
 			return i
 		}
-		i++
 	}
 	return -1
 }

@@ -87,13 +87,18 @@ func testSizesAroundEdges(t T, s *Subject) {
 	}
 }
 
-// largestSent bounds what the suite really sends of a method's largest message.
-const largestSent = 64 << 20
+// largestSent bounds what the suite really sends of a method's largest message, in bytes.
+func largestSent() int {
+	if short() {
+		return largestShort
+	}
+	return 64 << 20
+}
 
 func testMaxExpectedSize(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	limit := a.info().MaxExpectedSize
-	if limit <= largestSent {
+	if limit <= largestSent() {
 		w.exchange(a, b, 1, w.message(limit))
 	} else {
 		t.Logf("the largest message, %d bytes, is not sent but refused one over", limit)
@@ -135,7 +140,7 @@ func testMaxUnexpectedSize(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	limit := a.info().MaxUnexpectedSize
 	addr := a.addr(b)
-	if limit > largestSent {
+	if limit > largestSent() {
 		t.Skipf("unexpected messages of %d bytes are more than the suite sends", limit)
 	}
 	m := w.message(limit)

@@ -79,14 +79,17 @@ func (ts Tests) Without(names ...string) Tests {
 }
 
 // Again returns the tests for another run, of what differs little from what the first was
-// about. With the race detector, which copies slowly, it leaves out those of much memory,
-// which would say the same again.
+// about. With the race detector, which copies slowly, and with -short it leaves out those of much
+// memory, which would say the same again.
 func (ts Tests) Again() Tests {
-	if !race.Enabled {
+	if !race.Enabled && !short() {
 		return ts
 	}
 	return ts.Without("Large", "LargeBothWays", "MaxExpectedSize", "CancelDuringTransfer", "EarlyFlood")
 }
+
+// short reports whether go test runs with -short. The suite also runs elsewhere.
+func short() bool { return testing.Testing() && testing.Short() }
 
 func (ts Tests) where(keep func(Test) bool) Tests {
 	var out Tests
