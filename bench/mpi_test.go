@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // fakeMPI is an MPI whose points all take so many microseconds in each round.
@@ -100,8 +101,7 @@ func TestMPIsAreMeasured(t *testing.T) {
 	}
 	t.Chdir("..") // where the sources are
 	cfg := config{mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
-	_, err = command(t.Context(), nil, "go", "build", "-o", cfg.mpi, "./cmd/mpiexec", "./cmd/mpibench", "./examples/mpi/samplesort")
-	require.NoError(t, err)
+	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec", "cmd/mpibench", "examples/mpi/samplesort"))
 	for _, c := range sortContenders(t.Context(), cfg) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.missing != "" && c.name != sortName(oursMPI) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 func TestPluginRowsOfKnownNumbers(t *testing.T) {
@@ -47,9 +47,9 @@ func TestPluginRowsOfKnownNumbers(t *testing.T) {
 // TestInTurn: both endpoints in one program exchange messages of all sizes, in plain
 // memory and in the method's own, without a plugin and with one, by rings and by gRPC.
 func TestInTurn(t *testing.T) {
-	plugin := filepath.Join(t.TempDir(), "bmi-method-via")
-	built, err := exec.Command("go", "build", "-o", plugin, "github.com/viaduct-hpc/viaduct/cmd/bmi-method-via").CombinedOutput()
-	require.NoError(t, err, "%s", built)
+	dir := t.TempDir()
+	require.NoError(t, programs.Build(dir, "cmd/bmi-method-via"))
+	plugin := filepath.Join(dir, "bmi-method-via")
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	all := inTurnContenders(config{plugin: plugin, cores: cores, point: time.Millisecond})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // fakeFiles is a contender of the file system that takes so many seconds to copy in and half of that out, and does so
@@ -77,8 +78,7 @@ func TestFileSystemsAreMeasured(t *testing.T) {
 	}
 	t.Chdir("..") // where the sources are
 	bin := t.TempDir()
-	_, err = command(t.Context(), nil, "go", "build", "-o", bin, "./cmd/pvfs", "./cmd/pvfsd")
-	require.NoError(t, err)
+	require.NoError(t, programs.Build(bin, "cmd/pvfs", "cmd/pvfsd"))
 	cfg := config{
 		pvfs: filepath.Join(bin, "pvfs"), pvfsd: filepath.Join(bin, "pvfsd"), work: bin, cores: cores, only: groupPVFS,
 		pvfsBytes: 3<<20 + 5, pvfsIdle: 8, pvfsLess: 20,

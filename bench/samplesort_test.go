@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // A sorter sorts a file on some processes.
@@ -50,10 +52,7 @@ func TestSampleSortsAgree(t *testing.T) {
 	if len(others) == 0 {
 		t.Skip("neither Open MPI nor MPICH is installed (Debian: libopenmpi-dev, libmpich-dev)")
 	}
-	build := exec.Command("go", "build", "-o", cfg.work+"/", "../cmd/mpiexec", "../examples/mpi/samplesort")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", text)
+	require.NoError(t, programs.Build(cfg.work, "cmd/mpiexec", "examples/mpi/samplesort"))
 
 	ours := func(ranks int) []string {
 		return []string{filepath.Join(cfg.work, "mpiexec"), "-no-label", "-n", strconv.Itoa(ranks), filepath.Join(cfg.work, "samplesort")}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,13 +18,13 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/cli"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // TestPlugins uses the plugins that come with the command, as they are built.
 func TestPlugins(t *testing.T) {
 	folder := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", folder, "../bmi-method-via", "../bmi-method-tcp").CombinedOutput()
-	require.NoError(t, err, string(out))
+	require.NoError(t, programs.Build(folder, "cmd/bmi-method-via", "cmd/bmi-method-tcp"))
 	via, tcp := filepath.Join(folder, "bmi-method-via"), filepath.Join(folder, "bmi-method-tcp")
 
 	t.Run("list", func(t *testing.T) { pluginsList(t, folder) })

@@ -29,6 +29,7 @@ address, 4 the other side died or gave up, 5 checksum differs, 130 interrupted.`
 // exits are the codes of this command alone.
 var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{stream.ErrChecksum}},
+	{Code: ExitPeerFailed, Errors: []error{stream.ErrGone}},
 	{Code: ExitNobody, Errors: []error{stream.ErrNobody, errNoAnswer, bmi.ErrUnreachable}},
 	{Code: ExitPeerFailed, Errors: []error{stream.ErrOtherSide, bmi.ErrPeerFailed, bmi.ErrRefused}},
 	{Code: ExitUsage, Errors: []error{perf.ErrSize}},

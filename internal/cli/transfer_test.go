@@ -124,6 +124,7 @@ func TestExitCodes(t *testing.T) {
 		stream.ErrNobody:                   ExitNobody,
 		bmi.ErrPeerFailed:                  ExitPeerFailed,
 		stream.ErrOtherSide:                ExitPeerFailed,
+		stream.ErrGone:                     ExitPeerFailed,
 		stream.ErrChecksum:                 ExitChecksum,
 		fmt.Errorf("%w", program.ErrUsage): ExitUsage,
 	} {
@@ -132,4 +133,6 @@ func TestExitCodes(t *testing.T) {
 			assert.Equal(t, want, ExitCode(wrapped(err)), err)
 		}
 	}
+	late := fmt.Errorf("%w: %w", stream.ErrGone, bmi.ErrUnreachable)
+	assert.Equal(t, ExitPeerFailed, ExitCode(late), "it was there, whatever the method says now")
 }

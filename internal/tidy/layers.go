@@ -117,6 +117,7 @@ var layerTable = []layer{
 	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
 	{"internal/mpiperf/...", []string{"mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
+	{"internal/programs", nil},
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/proto"}},
@@ -125,7 +126,7 @@ var layerTable = []layer{
 	// Programs choose what they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "plugins", "pvfs/client", "pvfs/config", "bench/...", "internal/perf/...", "_ methods/..."}},
-	{"examples/...", []string{"bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
+	{"examples/...", []string{"internal/programs", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
 	{"tools/...", []string{"internal/tiers"}},
 }
 

@@ -1,6 +1,7 @@
 package methodtest
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -88,8 +89,9 @@ func (ts Tests) Again() Tests {
 	return ts.Without("Large", "LargeBothWays", "MaxExpectedSize", "CancelDuringTransfer", "EarlyFlood")
 }
 
-// short reports whether go test runs with -short. The suite also runs elsewhere.
-func short() bool { return testing.Testing() && testing.Short() }
+// short reports whether go test runs with -short. The suite also runs elsewhere: in a program,
+// or in a test binary that plays one and has not parsed the flags of tests.
+func short() bool { return testing.Testing() && flag.Parsed() && testing.Short() }
 
 func (ts Tests) where(keep func(Test) bool) Tests {
 	var out Tests

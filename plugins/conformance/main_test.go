@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
@@ -61,9 +61,8 @@ func run(m *testing.M) (code int, err error) {
 // build builds the plugin with our methods over VIA, and names it to all.
 func build(folder string) error {
 	path := filepath.Join(folder, "bmi-method-via")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/viaduct-hpc/viaduct/cmd/bmi-method-via").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("build the plugin: %w: %s", err, out)
+	if err := programs.Build(folder, "cmd/bmi-method-via"); err != nil {
+		return err
 	}
 	for name, value := range map[string]string{
 		binaryVariable: path, "BMI_PLUGINS": path,

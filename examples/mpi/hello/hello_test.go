@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/job"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 func TestEveryRankSaysHello(t *testing.T) {
@@ -26,10 +26,9 @@ func TestEveryRankSaysHello(t *testing.T) {
 		})
 	}
 	t.Run("over a plugin's method", func(t *testing.T) {
-		plugin := filepath.Join(t.TempDir(), "bmi-method-seq")
-		text, err := exec.Command("go", "build", "-o", plugin, "github.com/viaduct-hpc/viaduct/examples/plugin-go").CombinedOutput()
-		require.NoError(t, err, "%s", text)
-		t.Setenv("BMI_PLUGINS", plugin)
+		dir := t.TempDir()
+		require.NoError(t, programs.Build(dir, "examples/plugin-go"))
+		t.Setenv("BMI_PLUGINS", filepath.Join(dir, "plugin-go"))
 		assert.Contains(t, b.MustRun(t, job.Setting{N: 3, Method: "seq"}), "hello from rank 2 of 3 on ")
 	})
 	t.Run("without a launcher", func(t *testing.T) {

@@ -45,7 +45,7 @@ func (r *receiver) write(b *block) error {
 		r.opt.Progress(written)
 	}
 	if err := r.post(b); err != nil {
-		return fmt.Errorf("the sender is gone after %d bytes: %w", written, err)
+		return gone("sender", written, err)
 	}
 	return nil
 }

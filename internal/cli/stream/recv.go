@@ -193,7 +193,7 @@ func (r *receiver) see(done bmi.Completion) error {
 		return nil // after the end, receives that the stream did not need
 	}
 	if done.Err != nil {
-		return fmt.Errorf("the sender is gone after %d bytes: %w", r.bytes.Load(), done.Err)
+		return gone("sender", r.bytes.Load(), done.Err)
 	}
 	b.size = done.Size
 	return r.take(b)

@@ -271,7 +271,7 @@ func (s *sender) see(done bmi.Completion) error {
 }
 
 func (s *sender) gone(err error) error {
-	return fmt.Errorf("the receiver is gone after %d bytes: %w", s.taken.Load(), err)
+	return gone("receiver", s.taken.Load(), err)
 }
 
 // took gives a block that the method has let go of back to feed. Both the caller

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
 )
 
@@ -31,12 +32,9 @@ type Builder struct {
 func Build(t *testing.T) *Builder {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", dir+"/", ".", "github.com/viaduct-hpc/viaduct/cmd/mpiexec")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	text, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", text)
 	here, err := os.Getwd()
 	require.NoError(t, err)
+	require.NoError(t, programs.Build(dir, "cmd/mpiexec", "examples/mpi/"+filepath.Base(here)))
 	return &Builder{dir: dir, program: filepath.Base(here)}
 }
 

@@ -1,0 +1,23 @@
+package stream
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// TestGoneWhateverTheMethodSays: a side that posts after the other one died is told that
+// nobody answers; one whose operation was pending is told that the peer failed.
+func TestGoneWhateverTheMethodSays(t *testing.T) {
+	for _, err := range []error{bmi.ErrUnreachable, bmi.ErrPeerFailed} {
+		got := new(receiver).see(bmi.Completion{User: new(block), Err: err})
+		require.ErrorIs(t, got, ErrGone)
+		require.ErrorIs(t, got, err)
+		require.ErrorContains(t, got, "the sender is gone after 0 bytes: ")
+		got = new(sender).see(bmi.Completion{Err: err})
+		require.ErrorIs(t, got, ErrGone)
+		require.ErrorContains(t, got, "the receiver is gone after 0 bytes: ")
+	}
+}

@@ -1,0 +1,50 @@
+package programs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBuild(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	require.NoError(t, Build(first, "cmd/mpiexec"))
+	require.NoError(t, Build(second, "cmd/mpiexec"))
+	require.NoError(t, Build(second, "cmd/mpiexec"), "it replaces what is there")
+	a, err := os.Stat(filepath.Join(first, "mpiexec"))
+	require.NoError(t, err)
+	b, err := os.Stat(filepath.Join(second, "mpiexec"))
+	require.NoError(t, err)
+	assert.True(t, os.SameFile(a, b), "it was built once")
+	out, err := exec.Command(filepath.Join(second, "mpiexec"), "--help").CombinedOutput()
+	require.NoError(t, err)
+	assert.Contains(t, string(out), "mpiexec")
+}
+
+func TestNoSuchProgram(t *testing.T) {
+	require.ErrorContains(t, Build(t.TempDir(), "cmd/nothing"), "cmd/nothing")
+}
+
+func TestNoCache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", "/dev/null")
+	require.ErrorContains(t, Build(t.TempDir(), "cmd/mpiexec"), "programs: ")
+}
+
+func TestCopiesAcrossFileSystems(t *testing.T) {
+	const memory = "/dev/shm"
+	dir, err := os.MkdirTemp(memory, "programs-")
+	if err != nil {
+		t.Skipf("no other file system: %v", err)
+	}
+	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
+	from := filepath.Join(t.TempDir(), "from")
+	require.NoError(t, os.WriteFile(from, []byte("program"), 0o755))
+	require.NoError(t, link(from, filepath.Join(dir, "to")))
+	got, err := os.ReadFile(filepath.Join(dir, "to"))
+	require.NoError(t, err)
+	assert.Equal(t, "program", string(got))
+}
