@@ -136,12 +136,16 @@ func TestSilentAboutItself(t *testing.T) {
 	o := lies("panics")
 	_, err := plugins.Load(t.Context(), self(t), o)
 	require.EqualError(t, err, "plugins: cannot load: plugin test does not say what it offers: it ended: exit status 2: panic: a liar")
-	for _, lie := range []string{"hangs", "cancels", "gives up"} {
-		o = lies(lie)
-		o.StartTimeout = slow
-		_, err = plugins.Load(t.Context(), self(t), o)
-		require.EqualError(t, err, "plugins: cannot load: plugin test does not say what it offers: it did not answer within 5s (Options.StartTimeout): context deadline exceeded")
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+	for i, lie := range []string{"hangs", "cancels", "gives up"} {
+		t.Run(lie, func(t *testing.T) {
+			t.Parallel()
+			o := lies(lie)
+			o.Name, o.StartTimeout = fmt.Sprintf("test%d", i), slow
+			_, err := plugins.Load(t.Context(), self(t), o)
+			require.EqualError(t, err, fmt.Sprintf("plugins: cannot load: plugin %s does not say what it offers: "+
+				"it did not answer within 5s (Options.StartTimeout): context deadline exceeded", o.Name))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
 	}
 }
 

@@ -81,7 +81,7 @@ func subject(methodtest.T) *methodtest.Subject {
 // TestConformance: a method in Python is a method like any other.
 func TestConformance(t *testing.T) {
 	load(t, plugins.Options{})
-	methodtest.Run(t, subject)
+	methodtest.RunTests(t, methodtest.All.Brief(), subject)
 }
 
 // TestPlaintext: it does without TLS, too.

@@ -117,6 +117,7 @@ var layerTable = []layer{
 	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
 	{"internal/mpiperf/...", []string{"mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
+	{"internal/wallclock", nil},
 	{"internal/programs", nil},
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},

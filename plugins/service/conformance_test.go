@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 			})
 			tests := methodtest.All
 			if name != "sleeper" {
-				tests = tests.Again()
+				tests = tests.Again().Brief()
 			}
 			seeds := sim.SeedsAtMost(t, 8) // in real time they are about little but chance
 			methodtest.RunTests(t, tests, func(methodtest.T) *methodtest.Subject {
