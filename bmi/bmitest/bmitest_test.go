@@ -11,6 +11,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -284,7 +285,7 @@ func TestSleepEnds(t *testing.T) {
 		_, err := c.Recv(context.Background(), self, 1, nil)
 		done <- err
 	}()
-	require.Eventually(t, func() bool { return e.Stats().Endpoint.Sleeps > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return e.Stats().Endpoint.Sleeps > 0 }, wallclock.Patience, time.Millisecond)
 	require.NoError(t, c.Send(context.Background(), self, 1, nil))
 	require.NoError(t, <-done)
 }

@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/plugins"
 	"github.com/viaduct-hpc/viaduct/plugins/process"
@@ -146,14 +147,14 @@ func TestKilled(t *testing.T) {
 		}
 		c, done, err := from.Test(sent.Op, 10*time.Second)
 		return err == nil && done && c.Err == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, wallclock.Patience, 10*time.Millisecond)
 	require.Equal(t, 1, p.Restarts())
 	var got [1]bmi.Unexpected
 	require.Eventually(t, func() bool {
 		n, err := to.TestUnexpected(got[:], time.Second)
 		require.NoError(t, err)
 		return n == 1
-	}, 20*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 	require.Equal(t, "again", string(got[0].Data))
 	got[0].Release()
 }

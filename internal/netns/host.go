@@ -115,5 +115,10 @@ func (h *Host) close() {
 	}
 	if h.keeper != nil {
 		h.keeper.close()
+		return
 	}
+	// The other end of its wire would take the device along, but only when the kernel gets round
+	// to removing that end's namespace: until then the next host here could not have the name. Of
+	// one that was never made this is an error, and nothing else.
+	_ = h.ip("link del " + h.Device)
 }

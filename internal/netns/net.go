@@ -119,7 +119,7 @@ func Open(opts Options) (*Net, error) {
 }
 
 // settleMax is how long the kernel may take until a host is as it was told.
-const settleMax = 10 * time.Second
+const settleMax = time.Minute
 
 // settle waits until the kernel knows that the host's device has a carrier, and until
 // packets of IPv6 reach the host itself: in its first moment they get lost.

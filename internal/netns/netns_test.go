@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,7 +45,7 @@ func exchange(t *testing.T, n *Net, at func(*Host) netip.Addr) {
 		for _, to := range socks {
 			_, err := from.WriteToUDPAddrPort([]byte("hello"), addrOf(to))
 			require.NoError(t, err)
-			require.NoError(t, to.SetReadDeadline(time.Now().Add(10*time.Second)))
+			require.NoError(t, to.SetReadDeadline(time.Now().Add(wallclock.Patience)))
 			buf := make([]byte, 100)
 			k, who, err := to.ReadFromUDPAddrPort(buf)
 			require.NoError(t, err, "%s to %s", addrOf(from), addrOf(to))
@@ -130,7 +132,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	require.ErrorIs(t, h.Do(func() error { return nil }), errEnded)
 	// The kernel takes devices away in its own time.
-	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, devices(t)) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, devices(t)) }, wallclock.Patience, 10*time.Millisecond)
 }
 
 func TestCableAndMTU(t *testing.T) {
@@ -149,7 +151,7 @@ func TestCableAndMTU(t *testing.T) {
 	require.ErrorIs(t, send(1473), unix.EMSGSIZE)
 	require.NoError(t, n.Hosts[1].SetPortMTU(1400))
 	// The router says so on the first packet that is too large.
-	require.Eventually(t, func() bool { return errors.Is(send(1372+1), unix.EMSGSIZE) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(send(1372+1), unix.EMSGSIZE) }, wallclock.Patience, time.Millisecond)
 	require.NoError(t, send(1372))
 	require.NoError(t, n.Hosts[0].SetMTU(1300))
 	require.ErrorIs(t, send(1273), unix.EMSGSIZE)
@@ -167,4 +169,15 @@ func TestOptions(t *testing.T) {
 	err := error(&CannotError{"why", os.ErrPermission})
 	require.ErrorIs(t, err, os.ErrPermission)
 	require.ErrorContains(t, err, "netns: why")
+}
+
+// TestHereAgain: the device in the test's own namespace is gone when Close returns, though the
+// kernel takes a namespace with its devices away in its own time.
+func TestHereAgain(t *testing.T) {
+	before := devices(t)
+	for range 10 {
+		n := New(t, Options{Here: true})
+		n.Close()
+		require.Equal(t, before, devices(t))
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var local = netip.MustParseAddrPort("127.0.0.1:0")
 
 // within bounds what must happen.
-const within = 20 * time.Second
+const within = wallclock.Patience
 
 type end struct {
 	*testing.T

@@ -2,7 +2,8 @@
 // import which (layers.go), which packages are pure (pure.go), that pages
 // referred to are there (links.go) and so are the tests and packages in command
 // lines (commands.go), that tables are whole (tables.go), that the page on testing and the packages
-// agree (tested.go), and the small ones, such
+// agree (tested.go), that no test fails because something took long (clock.go), and the
+// small ones, such
 // as that every package says what it is for (small.go). Its test applies them to the whole
 // repository; nothing that ships imports it.
 //
@@ -89,6 +90,7 @@ func Rules() []Rule {
 		{"commands", commands},
 		{"tables", tables},
 		{"tested", tested},
+		{"clock", clock},
 	}
 }
 

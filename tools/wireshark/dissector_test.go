@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
@@ -67,7 +68,7 @@ func talk(t *testing.T, p *provider) (address string) {
 	require.Eventually(t, func() bool {
 		n, err := server.TestUnexpected(hello[:], 10*time.Millisecond)
 		return err == nil && n == 1
-	}, 10*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 	from := hello[0].From
 	hello[0].Release()
 	for tag, size := range []int{100, 5000, 100_000} { // on each lane, and by RDMA
