@@ -166,7 +166,8 @@ type Namer interface {
 // never by a provider's name.
 type Caps struct {
 	// InlineBytesMax is the largest payload that travels inside a
-	// completion entry, without touching a buffer.
+	// completion entry, without touching a buffer. A payload that is no
+	// longer is never lent (FlagLoan).
 	InlineBytesMax int
 	// MTUBytes is the largest payload of one send descriptor.
 	MTUBytes int
@@ -255,9 +256,13 @@ const (
 	// FlagImmediate: Immediate is valid (set by the sender; on a completed
 	// receive it says that the sender sent some).
 	FlagImmediate Flags = 1 << iota
-	// FlagLoan on a receive: the device may answer with a view of a buffer
-	// of its own in Data instead of filling Segments. The view is the
-	// consumer's until the descriptor is posted again or the port is closed.
+	// FlagLoan on a receive: the device may answer with a view in Data
+	// instead of filling Segments: of Inline, or, if the payload is longer
+	// than Caps.InlineBytesMax, of a buffer of the device, which is lent.
+	// The view is the consumer's until the descriptor is posted again or the
+	// port is closed. The remote side may be able to write a lent buffer all
+	// that time: the consumer reads every byte of it once, and shows nobody
+	// the view.
 	FlagLoan
 )
 

@@ -128,10 +128,12 @@ func makeHeader(index uint64, length int, flags uint64, immediate uint32) uint64
 }
 
 // headerLength is the payload length that a header claims, or -1 if the
-// header is one that no correct sender writes.
+// header is one that no correct sender writes. A payload that fits the slot is
+// in the slot: in a buffer it would be lent, and consumers take a payload of
+// InlineBytesMax or less for private (nic.FlagLoan).
 func headerLength(h uint64) int {
 	length := int(h >> lengthShift & lengthMask)
-	if length > MTUBytes || h&flagBuffered == 0 && length > InlineBytesMax {
+	if length > MTUBytes || (h&flagBuffered != 0) != (length > InlineBytesMax) {
 		return -1
 	}
 	if h&flagImmediate == 0 && uint32(h) != 0 {

@@ -179,6 +179,7 @@ func FuzzHeader(f *testing.F) {
 			return
 		}
 		if h&flagBuffered != 0 {
+			require.Greater(t, length, InlineBytesMax, "lent, although it fits the slot")
 			require.LessOrEqual(t, length, MTUBytes)
 		} else {
 			require.LessOrEqual(t, length, InlineBytesMax)
