@@ -2,6 +2,7 @@ package methodtest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -68,7 +69,7 @@ func testHandler(t T, s *Subject) {
 }
 
 // A server answers requests from a handler with an expected message that holds
-// the same bytes.
+// the same bytes. The request must still be there after the post.
 type server struct {
 	n   *node
 	ctx *bmi.Context
@@ -88,9 +89,13 @@ func (n *node) serve(class bmi.Class) *server {
 }
 
 func (s *server) answer(m bmi.Message) {
-	p, err := s.ctx.PostSend(m.From, m.Tag, bytes.Clone(m.Data), s)
+	request := bytes.Clone(m.Data)
+	p, err := s.ctx.PostSend(m.From, m.Tag, request, s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !bytes.Equal(request, m.Data) && s.failed == nil {
+		s.failed = errors.New("a message changed while its handler looked at it")
+	}
 	if err != nil && s.failed == nil {
 		s.failed = fmt.Errorf("post from a handler: %w", err)
 	}

@@ -42,7 +42,7 @@ type hostileWorld struct {
 
 func newHostileWorld(t testing.TB, seed uint64) *hostileWorld {
 	h := &hostileWorld{t: t, world: sim.New(sim.Options{Seed: seed}), session: 1 << 40, ended: make(map[bmi.OpID]bmi.Completion)}
-	h.nics = simnic.New(h.world, simnic.Options{})
+	h.nics = simnic.New(h.world, simnic.Options{PeerWrites: 0.5})
 	open := func(name string, n uint64) (*bmi.Endpoint, *bmi.Context) {
 		e, err := bmi.Open(context.Background(), bmi.Config{
 			Listen: []string{"via+sim://" + name},

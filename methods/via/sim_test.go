@@ -51,13 +51,19 @@ type simWorld struct {
 	opened   atomic.Uint64
 }
 
-func newSimWorld(seed uint64, mode simnic.Mode) *simWorld {
+func newSimWorld(seed uint64, opts simnic.Options) *simWorld {
 	w := &simWorld{seed: seed, sim: sim.New(sim.Options{Seed: seed})}
-	opts := simnic.RandomOptions(rand.New(rand.NewPCG(seed, 1)))
-	opts.Mode = mode
 	w.nics = simnic.New(w.sim, opts)
 	w.provider = w.nics
 	return w
+}
+
+// randomNICs are NICs of any kind, and peers that write over what those lend.
+func randomNICs(seed uint64) simnic.Options {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	opts := simnic.RandomOptions(rng)
+	opts.PeerWrites = sim.Draw{Rand: rng}.Chance(1)
+	return opts
 }
 
 // open opens an endpoint; idle moves virtual time on while it closes.
@@ -122,12 +128,12 @@ const (
 )
 
 // TestSimConformance runs the conformance suite over NICs of every kind: with
-// and without RDMA, loans, inline data, late and reordered completions, failing
-// posts, lost connect requests.
+// and without RDMA, loans that the peer writes over, inline data, late and
+// reordered completions, failing posts, lost connect requests.
 func TestSimConformance(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		methodtest.RunTests(t, methodtest.All.Share(seed, wholeSeeds, seedParts), func(methodtest.T) *methodtest.Subject {
-			return newSimWorld(seed, simnic.Stepped).stepped()
+			return newSimWorld(seed, randomNICs(seed)).stepped()
 		})
 	})
 }
@@ -141,7 +147,9 @@ const wrapSeedsMax = 4
 func TestSimWrapped(t *testing.T) {
 	sim.RunAtMost(t, wrapSeedsMax, func(t *testing.T, seed uint64) {
 		methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
-			w := newSimWorld(seed, simnic.Stepped)
+			opts := randomNICs(seed)
+			opts.PeerWrites = 0 // what is held back on the way is read late
+			w := newSimWorld(seed, opts)
 			w.provider = trace.Wrap(fault.Wrap(w.nics, fault.Options{
 				Chances: fault.Chances{Again: 0.2, Delay: 0.2},
 				Rand:    rand.New(rand.NewPCG(seed, 4)),
@@ -157,7 +165,9 @@ func TestSimWrapped(t *testing.T) {
 // wall, with the goroutines and sleeps of a real endpoint.
 func TestRealTime(t *testing.T) {
 	methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
-		w := newSimWorld(1, simnic.Real)
+		opts := randomNICs(1)
+		opts.Mode = simnic.Real
+		w := newSimWorld(1, opts)
 		skip := skipLong(1000)
 		for _, name := range []string{"CrashDuringTransfer", "CrashCompletesEverything"} {
 			skip[name] = "waits for real time-outs, TestSimConformance runs it in virtual time"

@@ -83,7 +83,9 @@ func init() {
 func modelSimulatedNIC(seed uint64) coretest.Fabric {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	world := sim.New(sim.Options{Seed: seed, Link: sim.RandomLink(rng)})
-	nics := simnic.New(world, simnic.RandomOptions(rng))
+	opts := simnic.RandomOptions(rng)
+	opts.PeerWrites = sim.Draw{Rand: rng}.Chance(1)
+	nics := simnic.New(world, opts)
 	return coretest.Fabric{
 		Step:  func() { step(world) },
 		Crash: func(rank int) { nics.Crash(fmt.Sprint(rank)) },

@@ -19,7 +19,9 @@ func TestBrokenWords(t *testing.T) {
 	}{
 		{"inline length", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, 57, 0, 0)) }},
 		{"buffered length", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, 8193, flagBuffered, 0)) }},
-		{"short message in a buffer", func(pa, _ *Port) { wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, InlineBytesMax, flagBuffered, 0)) }},
+		{"short message in a buffer", func(pa, _ *Port) {
+			wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, InlineBytesMax, flagBuffered, 0))
+		}},
 		{"empty message in a buffer", func(pa, _ *Port) {
 			wordAtomic((*uint64)(pa.conn.txSlots), makeHeader(0, 0, flagBuffered|flagImmediate, 1))
 		}},

@@ -25,7 +25,7 @@ type request struct {
 // Connect asks the device at addr for a connection.
 func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error {
 	w := p.w()
-	w.enter()
+	p.dev.enter()
 	defer w.leave()
 	switch {
 	case p.dev.dead || p.state == closed:
@@ -138,7 +138,7 @@ func (d *Device) take(id nic.RequestID) (*request, error) {
 
 // Accept joins a request to an idle port.
 func (d *Device) Accept(id nic.RequestID, np nic.Port) error {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	p, ok := np.(*Port)
 	if !ok || p.dev != d {
@@ -183,7 +183,7 @@ func (c *conn) accepted(r *request) {
 
 // Reject refuses a request.
 func (d *Device) Reject(id nic.RequestID, reason []byte) error {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	if len(reason) > nic.RejectReasonMax {
 		return fmt.Errorf("sim: a reason of %d bytes, at most %d", len(reason), nic.RejectReasonMax)

@@ -43,6 +43,7 @@ type Device struct {
 	handles  nic.Handle
 	requests map[nic.RequestID]*request
 	events   []nic.Event // not reported yet, oldest first
+	loans    []loan      // oldest first
 
 	sleep
 }
@@ -81,7 +82,7 @@ func (d *Device) LocalAddr() string { return d.name }
 
 // OpenPort makes an unconnected port.
 func (d *Device) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error) {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	switch {
 	case d.dead:
@@ -92,7 +93,7 @@ func (d *Device) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error) {
 		return nil, fmt.Errorf("sim: queues of %d and %d descriptors, the device has 1 to %d and %d",
 			attrs.RecvDepth, attrs.SendDepth, d.caps.RecvDepthMax, d.caps.SendDepthMax)
 	}
-	p := &Port{dev: d, attrs: attrs, cookie: cookie, loans: make(map[*nic.Descriptor][]byte)}
+	p := &Port{dev: d, attrs: attrs, cookie: cookie}
 	d.ports = append(d.ports, p)
 	return p, nil
 }
@@ -108,7 +109,7 @@ type region struct {
 
 // Register makes memory known to the device.
 func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) (nic.Handle, error) {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	if d.dead {
 		return 0, nic.ErrClosed
@@ -123,7 +124,7 @@ func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) 
 
 // Deregister withdraws memory.
 func (d *Device) Deregister(h nic.Handle) error {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	r := d.regions[h]
 	switch {
@@ -164,13 +165,13 @@ func addrOf(mem []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.Sli
 
 // Poll reports what happened.
 func (d *Device) Poll(out []nic.Event) int {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	if len(d.events) == 0 && d.w.opts.Mode == Polled {
 		d.w.sim.Step()
 	}
 	d.again = false
-	n := copy(out, d.events)
+	n := copy(out, d.events[:d.show(len(out))])
 	rest := copy(d.events, d.events[n:])
 	clear(d.events[rest:])
 	d.events = d.events[:rest]
@@ -207,7 +208,7 @@ func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 // Close ends the device in good order: what was sent still arrives, then the other
 // sides see the connections end.
 func (d *Device) Close() error {
-	d.w.enter()
+	d.enter()
 	defer d.w.leave()
 	if d.dead {
 		return nil

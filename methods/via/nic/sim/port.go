@@ -40,7 +40,6 @@ type Port struct {
 	arrived []lateRecv        // filled, but the owner must not see it yet
 	works   []*work           // the send queue, oldest first
 	departs time.Duration     // when the latest work is put on the way
-	loans   map[*nic.Descriptor][]byte
 }
 
 // A lateRecv is a receive whose completion is seen at some time.
@@ -62,7 +61,7 @@ func (p *Port) reportConn(kind nic.EventKind, ev nic.ConnEvent) {
 // Disconnect ends the connection or the attempt. An idle port, whose attempt may
 // have failed a moment ago, hands back the receives posted on it, if there are any.
 func (p *Port) Disconnect() {
-	p.w().enter()
+	p.dev.enter()
 	defer p.w().leave()
 	p.disconnect()
 }
@@ -106,7 +105,7 @@ func (p *Port) end(err error) {
 
 // Close frees an idle or ended port.
 func (p *Port) Close() error {
-	p.w().enter()
+	p.dev.enter()
 	defer p.w().leave()
 	switch {
 	case p.dev.dead || p.state == closed:
@@ -116,9 +115,7 @@ func (p *Port) Close() error {
 	}
 	p.state = closed
 	p.recvs = nil
-	for d := range p.loans {
-		p.takeLoan(d)
-	}
+	p.takeLoans(func(*loan) bool { return true })
 	p.dev.ports = slices.DeleteFunc(p.dev.ports, func(o *Port) bool { return o == p })
 	return nil
 }

@@ -8,16 +8,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// loanPoison fills a device buffer that its borrower had to give back.
-const loanPoison = 0xDB
-
 var errNoRecv = errors.New("sim: a message came and no receive was posted")
 
 // PostRecv appends a receive descriptor.
 func (p *Port) PostRecv(d *nic.Descriptor) error {
-	w := p.w()
-	w.enter()
-	defer w.leave()
+	p.dev.enter()
+	defer p.w().leave()
 	switch {
 	case p.dev.dead || p.state == closed:
 		return nic.ErrClosed
@@ -37,15 +33,6 @@ func (p *Port) PostRecv(d *nic.Descriptor) error {
 	d.Status = nic.StatusPending
 	p.recvs = append(p.recvs, d)
 	return nil
-}
-
-// takeLoan takes a device buffer back.
-func (p *Port) takeLoan(d *nic.Descriptor) {
-	loan := p.loans[d]
-	for i := range loan {
-		loan[i] = loanPoison
-	}
-	delete(p.loans, d)
 }
 
 // A message is what a send, or the immediate data of an RDMA write, brings.
@@ -100,9 +87,7 @@ func (p *Port) place(d *nic.Descriptor, data []byte) bool {
 			d.Data = d.Inline[:copy(d.Inline[:], data)]
 			return true
 		case caps.LoansRecv:
-			loan := append([]byte(nil), data...)
-			p.loans[d] = loan
-			d.Data = loan
+			p.lend(d, data)
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ type work struct {
 // PostSend appends a send or RDMA descriptor.
 func (p *Port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	w := p.w()
-	w.enter()
+	p.dev.enter()
 	defer w.leave()
 	switch {
 	case p.dev.dead || p.state == closed:

@@ -1,6 +1,7 @@
 package simnic
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -306,6 +307,47 @@ func TestLoansArePoisonedWhenGivenBack(t *testing.T) {
 	n.until(n.b, nic.EventDisconnected)
 	require.NoError(t, n.b.port.Close())
 	assert.Equal(t, byte(loanPoison), loan[0])
+}
+
+// TestLentMemoryChanges: what was lent is right when Poll reports it, and something
+// else after any further call.
+func TestLentMemoryChanges(t *testing.T) {
+	sim.Run(t, func(t *testing.T, seed uint64) {
+		caps := DefaultCaps()
+		caps.InlineBytesMax = 8
+		n := newNet(t, seed, nic.ReliableDelivery, microsecond, Options{Caps: caps, PeerWrites: 1})
+		n.connect()
+		const count, size = 4, 100
+		for range 2 * count {
+			require.NoError(t, n.b.port.PostRecv(&nic.Descriptor{Op: nic.OpRecv, Flags: nic.FlagLoan}))
+		}
+		for i := range count {
+			n.a.mem[i*size] = byte(i + 1)
+			n.send(n.a, &nic.Descriptor{Segments: []nic.Segment{n.a.seg(i*size, size)}})
+			n.send(n.a, &nic.Descriptor{Segments: []nic.Segment{n.a.seg(i*size, 8)}})
+		}
+		n.world.RunFor(time.Second)
+		var out [16]nic.Event
+		for i := range count {
+			require.Equal(t, 1, n.b.dev.Poll(out[:]), "a loan is reported alone")
+			d := out[0].Desc
+			require.Equal(t, n.a.mem[i*size:][:size], d.Data)
+			_, err := n.b.dev.Register(make([]byte, 1), 0, 1)
+			require.NoError(t, err)
+			require.NotEqual(t, n.a.mem[i*size:][:size], d.Data)
+
+			require.Equal(t, 1, n.b.dev.Poll(out[:]))
+			short := out[0].Desc
+			_, err = n.b.dev.Register(make([]byte, 1), 0, 1)
+			require.NoError(t, err)
+			require.Equal(t, n.a.mem[i*size:][:8], short.Data, "what is not lent stays")
+
+			loan := d.Data
+			require.NoError(t, n.b.port.PostRecv(d))
+			require.NoError(t, n.b.port.PostRecv(short))
+			require.Equal(t, bytes.Repeat([]byte{loanPoison}, size), loan, "written after it was given back")
+		}
+	})
 }
 
 func TestSentIsSent(t *testing.T) {

@@ -54,6 +54,12 @@ type Options struct {
 	// FailSend is the probability that a send or RDMA fails with
 	// nic.StatusTransportError and takes the connection with it.
 	FailSend float64
+	// PeerWrites is the probability, at each call of a device's owner and for
+	// each buffer that the owner was lent by then, that the remote side
+	// writes over it. A consumer that handles every completion before it
+	// calls the device again, and reads what it was lent once, sees nothing
+	// of that.
+	PeerWrites float64
 	// ConnectLoss is the probability that a connect request is lost; the NIC
 	// repeats it.
 	ConnectLoss float64

@@ -1,0 +1,103 @@
+package simnic
+
+import (
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// loanPoison fills a device buffer that its borrower had to give back.
+const loanPoison = 0xDB
+
+// A loan is a device buffer that a completed receive shows to the owner of the
+// port. The remote side can write it (Options.PeerWrites) from the moment when
+// Poll reports the receive until the descriptor is posted again or the port is
+// closed.
+type loan struct {
+	p     *Port
+	d     *nic.Descriptor
+	mem   []byte
+	shown bool // Poll reported it
+}
+
+// lend completes a receive with a buffer of the device.
+func (p *Port) lend(d *nic.Descriptor, data []byte) {
+	d.Data = slices.Clone(data)
+	p.dev.loans = append(p.dev.loans, loan{p: p, d: d, mem: d.Data})
+}
+
+// takeLoan takes the buffer back that a descriptor holds, if it holds one.
+func (p *Port) takeLoan(d *nic.Descriptor) {
+	p.takeLoans(func(l *loan) bool { return l.d == d })
+}
+
+// takeLoans takes back those of a port's loans that match.
+func (p *Port) takeLoans(match func(*loan) bool) {
+	p.dev.loans = slices.DeleteFunc(p.dev.loans, func(l loan) bool {
+		if l.p != p || !match(&l) {
+			return false
+		}
+		for i := range l.mem {
+			l.mem[i] = loanPoison
+		}
+		return true
+	})
+}
+
+// enter begins a call of the device's owner. What the owner was lent before may
+// have changed.
+func (d *Device) enter() {
+	d.w.enter()
+	for i := range d.loans {
+		if l := &d.loans[i]; l.shown && d.w.sim.Chance(d.w.opts.PeerWrites) {
+			d.w.overwrite(l.mem)
+		}
+	}
+}
+
+// overwrite changes every byte of a random part of mem, half of the time from its
+// beginning on, where headers are.
+func (w *World) overwrite(mem []byte) {
+	rng, from := w.sim.Rand(), 0
+	if rng.IntN(2) == 0 {
+		from = rng.IntN(len(mem))
+	}
+	to := from + 1 + rng.IntN(len(mem)-from)
+	change := byte(1 + rng.IntN(255))
+	for i := from; i < to; i++ {
+		mem[i] ^= change
+	}
+}
+
+// show tells how many of the oldest events Poll may report, at most limit, and
+// notes what the owner sees of them. Where lent memory changes, a loan is
+// reported alone: so the owner has read it before it calls the device for the
+// sake of another event.
+func (d *Device) show(limit int) int {
+	n := min(limit, len(d.events))
+	if d.w.opts.PeerWrites == 0 {
+		return n
+	}
+	for i := range n {
+		if l := d.lentBy(&d.events[i]); l != nil {
+			if i > 0 {
+				return i
+			}
+			l.shown = true
+			return 1
+		}
+	}
+	return n
+}
+
+// lentBy is the loan of a completed receive; nil if there is none.
+func (d *Device) lentBy(ev *nic.Event) *loan {
+	if ev.Kind != nic.EventRecv {
+		return nil
+	}
+	i := slices.IndexFunc(d.loans, func(l loan) bool { return l.d == ev.Desc })
+	if i < 0 {
+		return nil
+	}
+	return &d.loans[i]
+}
