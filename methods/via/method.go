@@ -135,8 +135,14 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 		m.protocolError(r, errOverdrawn)
 		return
 	}
-	withhold := r.overLimit() && isMessage(data)
-	m.received(r, data)
+	// The peer may still write data: the header is read here, and only here.
+	h, body, err := wire.ParseHeader(data)
+	if err != nil {
+		m.protocolError(r, err)
+		return
+	}
+	withhold := r.overLimit() && isMessage(h)
+	m.received(r, h, body)
 	if r.link != l {
 		return // the packet ended it, or a handler did
 	}
@@ -162,11 +168,7 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 
 // isMessage tells whether a packet is one whose credit may be withheld. Those of
 // control packets never are: they end what is under way.
-func isMessage(data []byte) bool {
-	if len(data) < wire.HeaderLen {
-		return false
-	}
-	h, _, _ := wire.ParseHeader(data)
+func isMessage(h wire.Header) bool {
 	switch h.Bits.Type() {
 	case matchbits.TypeExpected, matchbits.TypeUnexpected, matchbits.TypeRTS:
 		return true

@@ -64,14 +64,9 @@ func (m *method) postQueuedRecvs(r *remote) {
 	}
 }
 
-// received handles one packet. data may be memory that the peer can still
+// received handles one packet. body may be memory that the peer can still
 // write: what is checked is read once, what is kept is copied.
-func (m *method) received(r *remote, data []byte) {
-	if len(data) < wire.HeaderLen {
-		m.protocolError(r, wire.ErrShort)
-		return
-	}
-	h, body, _ := wire.ParseHeader(data)
+func (m *method) received(r *remote, h wire.Header, body []byte) {
 	if h.Seq != r.recvSeq+1 || h.Bits.PeerID() != r.myID && !anonymous(h.Bits) || h.Bits.Reserved() != 0 {
 		m.badHeader(r, h)
 		return

@@ -20,8 +20,11 @@ func (h *held) Link() **held { return &h.next }
 // have no more held than receives were posted for it.
 func (m *method) unexpected(r *remote, class bmi.Class, tag bmi.Tag, body []byte) {
 	r.count.receivedUnexpected(len(body))
-	if r.held.Head() == nil && m.host.Arrived(r.addr, class, tag, m.private(body)) {
-		return
+	if r.held.Head() == nil {
+		body = m.private(body)
+		if m.host.Arrived(r.addr, class, tag, body) {
+			return
+		}
 	}
 	m.hold(r, class, tag, append(m.buffers.Take(len(body)), body...))
 }
@@ -38,7 +41,8 @@ func (m *method) unexpectedWhole(r *remote, a assembly) {
 }
 
 // private returns body, or a copy of it if the peer could still change it while
-// a handler looks at it.
+// a handler looks at it (docs/decisions/0001). A NIC that lends its buffers does
+// not lend them for what fits a completion entry (nic.FlagLoan).
 func (m *method) private(body []byte) []byte {
 	if !m.caps.LoansRecv || wire.HeaderLen+len(body) <= m.caps.InlineBytesMax {
 		return body

@@ -105,9 +105,13 @@ func (d *Device) unqueue(out []nic.Event, n int) int {
 func (d *Device) pollEnding(out []nic.Event, n int) int {
 	for i := 0; i < len(d.ending); {
 		c := d.ending[i]
-		for n < len(out) && c.state == connDraining && c.received < c.drainTo && c.arrived() {
+		for n < len(out) && c.state == connDraining && c.received < c.drainTo {
+			h := atomic.LoadUint64(c.header)
+			if uint16(h>>stampShift) != c.stamp {
+				break
+			}
 			room := min(uint64(len(out)-n), c.drainTo-c.received)
-			n = c.take(atomic.LoadUint64(c.header), out[:n+int(room)], n)
+			n = c.take(h, out[:n+int(room)], n)
 		}
 		switch {
 		case c.state != connDraining: // broke the rules at last, and was taken out
