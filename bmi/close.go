@@ -23,23 +23,18 @@ func (e *Endpoint) Close() error {
 // Shutdown refuses new posts, drains what was posted until ctx ends, completes
 // the rest with ErrClosed and frees everything. Test calls then return what
 // completed, and after that ErrClosed. A handler must not call it.
+//
+// If a handler still runs when ctx ends, Shutdown returns an error that says so.
+// The handler's method closes when the handler returns, and has what was posted
+// with it until then.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	e.open.Lock()
 	first := !e.closing.Swap(true)
 	e.open.Unlock()
 	if !first {
-		select {
-		case <-e.closed:
-			return nil // also if ctx ended before the call
-		default:
-		}
-		select {
-		case <-e.closed:
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("bmi: another call is closing the endpoint: %w", ctx.Err())
-		}
+		return e.shutdownAgain(ctx)
 	}
+	e.unclosed.Add(1) // this call
 	for _, in := range e.methods() {
 		if in.watch != nil {
 			in.watch.stop()
@@ -58,10 +53,41 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	}
 	all.Wait()
 	e.waitForWatchers(ctx)
+	e.closedOne()
+	return errors.Join(errs...)
+}
+
+// shutdownAgain waits for the first Shutdown, and for what that left.
+func (e *Endpoint) shutdownAgain(ctx context.Context) error {
+	for _, in := range e.methods() {
+		if in.orphaned.CompareAndSwap(true, false) {
+			in.lock()
+			in.closeLateLocked()
+			in.unlock()
+		}
+	}
+	select {
+	case <-e.closed:
+		return nil // also if ctx ended before the call
+	default:
+	}
+	select {
+	case <-e.closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("bmi: the endpoint is still closing since another call: %w", ctx.Err())
+	}
+}
+
+// closedOne ends the closing of the endpoint when nothing is left to wait for:
+// neither Shutdown nor a method with a handler that Shutdown did not wait for.
+func (e *Endpoint) closedOne() {
+	if e.unclosed.Add(-1) > 0 {
+		return
+	}
 	close(e.closed)
 	e.spinner.Close()
 	e.wakeEverybody()
-	return errors.Join(errs...)
 }
 
 // waitForWatchers waits until no goroutine of the endpoint is left; one in a
@@ -78,7 +104,8 @@ func (e *Endpoint) waitForWatchers(ctx context.Context) {
 	}
 }
 
-// close closes the method and completes what it left behind.
+// close closes the method, or leaves that to the goroutine in whose call of the
+// method a handler still runs when ctx ends: see unlock.
 func (in *instance) close(ctx context.Context) error {
 	in.takeSleep() // nobody is asleep on a method that closes
 	defer in.giveSleep()
@@ -94,12 +121,30 @@ func (in *instance) close(ctx context.Context) error {
 	for in.handlers > 0 && ctx.Err() == nil {
 		in.idle.Wait()
 	}
-	var err error
 	if in.handlers > 0 {
-		err = fmt.Errorf("bmi: method %s closed while a handler still runs, let handlers return soon", in.info.Name)
+		in.closeLater = true
+		in.ep.unclosed.Add(1)
+		return fmt.Errorf("bmi: a handler of method %s still runs, and the method closes when it returns; let handlers return soon", in.info.Name)
 	}
+	return in.closeLocked(ctx)
+}
+
+// closeLateLocked closes a method whose last handler has returned. Nobody sleeps on
+// it: since close took the right to sleep, every caller finds the endpoint closing.
+func (in *instance) closeLateLocked() {
+	in.closeLater = false
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // the time for draining is over
+	if err := in.closeLocked(ctx); err != nil {
+		in.ep.cfg.Log.Error("method closed late, with an error", "method", in.info.Name, "error", err)
+	}
+	in.ep.closedOne()
+}
+
+// closeLocked closes the method and completes what it left behind.
+func (in *instance) closeLocked(ctx context.Context) (err error) {
 	if e := in.method.Close(ctx); e != nil {
-		err = errors.Join(err, fmt.Errorf("bmi: closing method %s: %w", in.info.Name, e))
+		err = fmt.Errorf("bmi: closing method %s: %w", in.info.Name, e)
 	}
 	in.dead = true
 	left := 0

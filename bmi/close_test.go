@@ -125,6 +125,81 @@ func TestShutdownWithAHandlerRunning(t *testing.T) {
 	release <- true
 }
 
+// A method is not called within its Poll, not even to close: if a handler takes
+// longer than Close may, the method closes when the handler returns.
+func TestMethodIsNotClosedWithinPoll(t *testing.T) {
+	for _, end := range []string{"returns", "panics"} {
+		t.Run("handler "+end, func(t *testing.T) {
+			told := false
+			f := &fake{poll: func(f *fake) bool {
+				if told {
+					return false
+				}
+				told = true
+				for range 2 {
+					f.must(f.host.Arrived(f.addr, 0, 0, nil), "a message was not taken")
+				}
+				f.must(len(f.posted) == 1, "its operations were taken away within Poll")
+				return true
+			}}
+			if end == "panics" {
+				f.poll = func(f *fake) bool {
+					if !told {
+						told = true
+						defer func() { f.polling = false }()
+						f.host.Arrived(f.addr, 0, 0, nil)
+					}
+					return false
+				}
+			}
+			s := f.open(t, bmi.Config{Manual: true})
+			running, release := make(chan bool), make(chan bool)
+			require.NoError(t, s.ep.Handle(0, func(bmi.Message) {
+				running <- true
+				<-release
+				if end == "panics" {
+					panic("mine")
+				}
+			}))
+			out := make([]bmi.Completion, 2)
+			recv, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+			require.NoError(t, err)
+			polled := make(chan any)
+			got := 0
+			go func() {
+				defer func() { polled <- recover() }()
+				got, _ = s.ctx.TestContext(out[:1], 0)
+			}()
+			<-running
+			require.ErrorContains(t, s.ep.Close(), "handler")
+			n, err := s.ctx.TestContext(out[1:], 0)
+			require.NoError(t, err, "the method still has an operation")
+			require.Zero(t, n)
+			_, err = s.ctx.PostRecv(s.peer, 1, nil, nil)
+			require.ErrorIs(t, err, bmi.ErrClosed)
+
+			release <- true
+			if end == "panics" {
+				require.Equal(t, "mine", <-polled)
+			} else {
+				<-running
+				release <- true
+				require.Nil(t, <-polled)
+			}
+			require.NoError(t, s.ep.Close())
+			if got == 0 {
+				got, err = s.ctx.TestContext(out[:1], 0)
+				require.NoError(t, err)
+			}
+			require.Equal(t, 1, got)
+			require.Equal(t, recv.Op, out[0].Op)
+			require.ErrorIs(t, out[0].Err, bmi.ErrClosed)
+			_, err = s.ctx.TestContext(out, 0)
+			require.ErrorIs(t, err, bmi.ErrClosed)
+		})
+	}
+}
+
 func TestShutdownTwiceAtOnce(t *testing.T) {
 	a, _ := newWorld(t).pair()
 	done := make(chan error)

@@ -22,6 +22,7 @@ type Endpoint struct {
 	contexts  []*Context                  // by Context.index; nil where free
 	closing   atomic.Bool                 // posts and opens are refused
 	closed    chan struct{}               // every method is closed
+	unclosed  atomic.Int32                // see closedOne
 
 	addrMu sync.RWMutex
 	addrs  map[string]Addr // what Lookup found, by the text it was given

@@ -155,6 +155,7 @@ func (f *fake) Poll() bool {
 }
 
 func (f *fake) Close(context.Context) error {
+	f.must(!f.polling, "closed within Poll")
 	f.mu.Lock()
 	f.must(!f.sleeping && !f.armed, "closed while somebody sleeps")
 	f.mu.Unlock()

@@ -25,15 +25,18 @@ type instance struct {
 	watch     *watcher    // nil if Config.Manual
 
 	// Guarded by the engine lock.
-	lanes    []*lane       // by Context.index; nil where the context posted nothing yet
-	closing  bool          // Close began: nothing is posted any more
-	dead     bool          // Close ended: the method is not called any more
-	handlers int           // handlers running now with the engine lock released
-	begun    *QuickHandler // the one that is between Begin and End; nil: none
-	idle     sync.Cond
-	polls    uint64
-	calls    uint64 // of handlers
-	spinsWon uint64
+	lanes    []*lane // by Context.index; nil where the context posted nothing yet
+	closing  bool    // Close began: nothing is posted any more
+	dead     bool    // Close ended: the method is not called any more
+	handlers int     // handlers running now with the engine lock released
+	// closeLater: Close could not wait for a handler, so the goroutine that
+	// runs it closes the method after its call of the method.
+	closeLater bool
+	begun      *QuickHandler // the one that is between Begin and End; nil: none
+	idle       sync.Cond
+	polls      uint64
+	calls      uint64 // of handlers
+	spinsWon   uint64
 
 	// asleep: somebody is between Arm and Disarm, until sleepUntil (in terms
 	// of Config.Clock; < 0: no limit).
@@ -46,12 +49,16 @@ type instance struct {
 	sleepMu  sync.Mutex
 	stepBack atomic.Bool
 
+	// orphaned: closeLater, but the handler panicked. The next Close call
+	// closes the method.
+	orphaned atomic.Bool
+
 	// opened tells Host.Wake that the fields above are set.
 	opened atomic.Bool
 }
 
-// An engineLock is a mutex that knows whether somebody waits for it, so that
-// who polls in a loop can let go of it at once.
+// An engineLock is a mutex that knows whether somebody waits for it, so that a
+// caller that polls in a loop can let go of it at once.
 type engineLock struct {
 	mu     sync.Mutex
 	wanted atomic.Int32
@@ -67,10 +74,14 @@ func (l *engineLock) lock() {
 }
 
 // unlock releases the engine lock. A sleeper that would now oversleep a
-// deadline of the method is woken.
+// deadline of the method is woken. With a handler running, or about to, the
+// method is in the middle of a call; with none, the caller has come back from it.
 func (in *instance) unlock() {
 	if in.begun != nil {
 		in.endQuickLocked() // what came within a post, or before a handler
+	}
+	if in.closeLater && in.handlers == 0 {
+		in.closeLateLocked()
 	}
 	if in.asleep && in.deadliner != nil && !in.dead {
 		at, ok := in.deadliner.NextDeadline()
@@ -175,7 +186,7 @@ func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
 
 // handleLocked runs a handler with the engine lock released. If the handler
 // panics, the panic goes on through the method; the engine lock then stays
-// free, so that whoever recovers can still close the endpoint.
+// free, so that a caller that recovers can still close the endpoint.
 func (in *instance) handleLocked(fn func(Message), m Message) {
 	in.handlers++
 	in.calls++
@@ -184,6 +195,10 @@ func (in *instance) handleLocked(fn func(Message), m Message) {
 	defer func() {
 		if !returned {
 			in.lock()
+			if in.closeLater { // but not here, within the method's call
+				in.closeLater = false
+				in.orphaned.Store(true)
+			}
 			in.handlerDoneLocked()
 			in.unlock()
 		}
@@ -194,7 +209,7 @@ func (in *instance) handleLocked(fn func(Message), m Message) {
 	in.handlerDoneLocked()
 }
 
-// handlerDoneLocked lets those go on who wait because a handler ran.
+// handlerDoneLocked wakes those that wait because a handler ran.
 func (in *instance) handlerDoneLocked() {
 	in.handlers--
 	if in.handlers > 0 {

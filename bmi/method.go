@@ -50,7 +50,8 @@ type Method interface {
 	Poll() bool
 
 	// Close drains what it can until ctx ends, completes every operation
-	// still posted with ErrClosed and frees everything.
+	// still posted with ErrClosed and frees everything. It is called once,
+	// and never within another call of the method (see Host.Arrived).
 	Close(ctx context.Context) error
 }
 
@@ -157,8 +158,9 @@ type Host interface {
 	// Poll, before any other unexpected message of that sender.
 	//
 	// A handler may run within this call, with the engine lock released: it
-	// may post and cancel, so everything but Poll may be entered again before
-	// Arrived returns. The method must look again at whatever it kept.
+	// may post and cancel, so everything but Poll and Close may be entered
+	// again before Arrived returns. The method must look again at whatever it
+	// kept.
 	Arrived(from Addr, class Class, tag Tag, data []byte) bool
 
 	// Wake makes the endpoint poll soon. Any goroutine may call it.

@@ -52,7 +52,7 @@ func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error)
 	return c.ep.test(&r, &c.audience, wait)
 }
 
-// TestUntil is TestContext for who waits for something else besides, that a handler or
+// TestUntil is TestContext for a caller that also waits for something that a handler or
 // another goroutine does: it also returns, perhaps with no completion, once done reports
 // true. done is called again and again by the caller, with a lock held: it looks at
 // something atomic, and nothing more. What makes it true is noticed at once if a handler
@@ -196,6 +196,9 @@ func (e *Endpoint) test(r *request, a *audience, wait time.Duration) (int, error
 		return 0, fmt.Errorf("%w: the context, open another", ErrClosed)
 	}
 	if e.closing.Load() && e.isClosed() {
+		if e.takeAll(r); r.n > 0 { // what completed since the last look
+			return r.n, nil
+		}
 		return 0, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
 	}
 	if r.bad {
