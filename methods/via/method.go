@@ -158,7 +158,7 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	default:
 		r.credits.owe()
 	}
-	if r.control.Head() != nil || !r.sends.Empty() {
+	if r.control.Head() != nil || r.sends.Len() > 0 {
 		m.pump(r)
 	}
 	if r.open && r.credits.mustReturn(r.withheld) {

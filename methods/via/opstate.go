@@ -41,8 +41,8 @@ type opState struct {
 
 	// prev and next link the operations of one remote, in post order.
 	prev, next *opState
-	// queued links remote.sends or remote.recvs, or method.failing.
-	queued *opState
+	// queued links remote.sends or remote.recvs.
+	queued queue.Links[opState]
 
 	ref matchbits.Ref // phasePosted
 
@@ -94,10 +94,12 @@ func (l *opList) remove(s *opState) {
 	l.len--
 }
 
-// opQueue is a queue of operations; an operation waits in one at most.
-type opQueue = queue.FIFO[opState, *opState]
+// opQueue is a queue of operations, which a cancelled one leaves from anywhere at
+// once; an operation waits in one at most.
+type opQueue = queue.List[opState, *opState]
 
-func (s *opState) Link() **opState { return &s.queued }
+// Chain implements queue.Chained.
+func (s *opState) Chain() *queue.Links[opState] { return &s.queued }
 
 // begin makes the record of an operation that stays with the method.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {

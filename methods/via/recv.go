@@ -51,14 +51,15 @@ func (m *method) recvLater(r *remote, op *bmi.Op) {
 	case r.gone:
 		op.Complete(0, r.errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended"))
 	default:
-		r.recvs.Push(m.begin(r, op, phaseRecvQueued))
+		r.recvs.Add(m.begin(r, op, phaseRecvQueued))
 	}
 }
 
 // postQueuedRecvs matches the receives that were posted in DISCONNECT.
 func (m *method) postQueuedRecvs(r *remote) {
-	for s := r.recvs.Pop(); s != nil; s = r.recvs.Pop() {
+	for s := r.recvs.First(); s != nil; s = r.recvs.First() {
 		op := s.op
+		r.recvs.Remove(s)
 		m.giveState(s)
 		m.postRecv(r, op) // what came early is older than any message to come
 	}
@@ -106,7 +107,7 @@ func (m *method) credited(r *remote, n int) bool {
 		m.protocolError(r, fmt.Errorf("returned %d credits more than it was given", r.credits.available-r.credits.granted))
 		return false
 	}
-	if r.control.Head() != nil || !r.sends.Empty() || len(r.movers) > 0 {
+	if r.control.Head() != nil || r.sends.Len() > 0 || len(r.movers) > 0 {
 		m.stall(r)
 	}
 	return true

@@ -65,11 +65,11 @@ type remote struct {
 
 	id         peer.ID // of key; the record's own, whatever its links are called
 	generation uint32
-	dropped    bool // by DropAddr
-	gone       bool // out of the tables
-	stalled    bool // in method.stalled
-	holding    bool // in method.holding
-	timedAt    int  // place in method.timed plus one; 0: not there
+	dropped    bool  // by DropAddr
+	gone       bool  // out of the tables
+	stalled    bool  // in method.stalled
+	holding    bool  // in method.holding
+	timedAt    int32 // place in method.timed plus one; 0: not there
 }
 
 // String is the address (bmi.Peer).

@@ -16,7 +16,7 @@ import (
 // is on its way when PostSend returns; where the NIC copies, it is done.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if r.open && op.Size <= r.oneBytes && r.sends.Empty() && r.control.Head() == nil && r.credits.mayMessage() {
+	if r.open && op.Size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.mayMessage() {
 		m.sendNow(r, op)
 		return
 	}
@@ -28,7 +28,7 @@ func (m *method) PostSend(op *bmi.Op) {
 func (m *method) SendNow(to bmi.Peer, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
 	r := to.(*remote)
 	size := len(head) + len(body)
-	if !r.open || size > r.oneBytes || !r.sends.Empty() || r.control.Head() != nil || !r.credits.mayMessage() {
+	if !r.open || size > r.oneBytes || r.sends.Len() > 0 || r.control.Head() != nil || !r.credits.mayMessage() {
 		return false
 	}
 	room := r.vi.Claim(wire.HeaderLen + size)
@@ -114,7 +114,7 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 
 func (m *method) queueSend(r *remote, op *bmi.Op) *opState {
 	s := m.begin(r, op, phaseSendQueued)
-	r.sends.Push(s)
+	r.sends.Add(s)
 	return s
 }
 
@@ -129,8 +129,8 @@ func (m *method) pump(r *remote) {
 		}
 	}
 	// An RTS may wait among the control packets: no message may overtake it.
-	for r.open && r.control.Head() == nil && !r.sends.Empty() && r.credits.mayMessage() {
-		if !m.pushSend(r, r.sends.Head()) {
+	for r.open && r.control.Head() == nil && r.sends.Len() > 0 && r.credits.mayMessage() {
+		if !m.pushSend(r, r.sends.First()) {
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (m *method) pump(r *remote) {
 // there is no going on now.
 func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.op.Size > r.eagerBytes {
-		r.sends.Pop()
+		r.sends.Remove(s)
 		if s.op.Kind == bmi.KindSendUnexpected {
 			m.finish(s, 0, r.errorf(bmi.ErrTooLarge, "the peer takes unexpected messages of %d bytes", r.eagerBytes))
 		} else {
@@ -175,7 +175,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.offset < s.op.Size {
 		return true
 	}
-	r.sends.Pop()
+	r.sends.Remove(s)
 	r.count.sentEager(s.op)
 	if s.inflight > 0 {
 		s.phase = phaseSending

@@ -17,7 +17,7 @@ func (m *method) watch(r *remote) {
 		return
 	case r.timedAt == 0:
 		m.timed = append(m.timed, r)
-		r.timedAt = len(m.timed)
+		r.timedAt = int32(len(m.timed)) // one for each peer at most
 	}
 	m.nextTick = min(m.nextTick, at)
 }
