@@ -1,6 +1,8 @@
 package via
 
 import (
+	"slices"
+
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -12,6 +14,7 @@ type early struct {
 	r    *remote
 	size int // of the message, in bytes
 	ref  matchbits.Ref
+	kept int // bytes of memory that hold what came; part of remote.earlyBytes
 
 	// One of these holds what came.
 	data  []byte    // the message; while it is being assembled, its beginning
@@ -71,8 +74,8 @@ func (m *method) letGo(e *early) {
 	r := e.r
 	r.earlies.remove(e)
 	r.earlyMessages--
+	r.earlyBytes -= e.kept
 	if e.data != nil {
-		r.earlyBytes -= cap(e.data)
 		m.buffers.Give(e.data)
 	}
 	*e = early{next: m.freeEarlies}
@@ -95,8 +98,22 @@ func (m *method) keepMessage(r *remote, tag uint32, body []byte) {
 func (m *method) keepFirst(r *remote, tag uint32, size int, body []byte) *early {
 	e := m.keep(r, tag, size)
 	e.data = append(m.buffers.Take(size), body...)
-	r.earlyBytes += cap(e.data)
+	e.charge(cap(e.data))
 	return e
+}
+
+// keepAnnouncement keeps a copy of an announcement. What it announces stays with
+// the peer, and is charged to nobody.
+func (m *method) keepAnnouncement(r *remote, tag uint32, rts *wire.RTS) {
+	e := m.keep(r, tag, int(rts.Size))
+	e.rts = &wire.RTS{Op: rts.Op, Size: rts.Size, Pieces: slices.Clone(rts.Pieces)}
+	e.charge(rts.Len()) // the copy takes about as much as the packet
+}
+
+// charge counts memory towards the peer's limit.
+func (e *early) charge(bytes int) {
+	e.kept += bytes
+	e.r.earlyBytes += bytes
 }
 
 func (m *method) completeEarly(r *remote, e *early) {

@@ -40,8 +40,11 @@ const (
 	RDMAPiecesMax = wire.PiecesMax
 
 	// EarlyBytesMaxPerPeer and EarlyMessagesMaxPerPeer bound what is kept of
-	// messages whose receive has not been posted. Beyond, their packets stay
-	// where they are and the peer runs out of credits.
+	// messages, and of announcements of large ones, whose receive has not been
+	// posted. Beyond, packets are still taken, but their credits are withheld:
+	// the peer runs dry after as many as receives are posted for it
+	// (docs/decisions/0002). The bytes are those of the memory in use here; of
+	// a large message, its announcement is all that is here.
 	EarlyBytesMaxPerPeer    = 4 << 20
 	EarlyMessagesMaxPerPeer = 4096
 

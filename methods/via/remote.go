@@ -47,8 +47,8 @@ type remote struct {
 	ops     opList                      // everything not completed
 
 	earlies       earlyList
-	earlyBytes    int // 0 ≤ earlyBytes
-	earlyMessages int // 0 ≤ earlyMessages
+	earlyBytes    int // memory that holds what is in earlies; 0 ≤ earlyBytes
+	earlyMessages int // how many are in earlies; 0 ≤ earlyMessages
 	held          queue.FIFO[held, *held]
 
 	count     traffic

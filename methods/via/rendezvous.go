@@ -36,8 +36,7 @@ func (m *method) rtsArrived(r *remote, h wire.Header, body []byte) error {
 		m.startLarge(w.recv, &m.rts)
 		return nil
 	}
-	e := m.keep(r, h.Bits.Tag(), int(m.rts.Size))
-	e.rts = &wire.RTS{Op: m.rts.Op, Size: m.rts.Size, Pieces: append([]wire.Piece(nil), m.rts.Pieces...)}
+	m.keepAnnouncement(r, h.Bits.Tag(), &m.rts)
 	return nil
 }
 

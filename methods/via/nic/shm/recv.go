@@ -128,8 +128,8 @@ func (c *conn) take(h uint64, out []nic.Event, n int) int {
 	}
 }
 
-// deliver moves the payload to where its receive wants it. The header was
-// checked; the payload is whatever it is, and is read once.
+// deliver moves the payload to where its receive wants it, or lends it where it
+// lies. The header was checked; of the payload nothing is looked at.
 func (c *conn) deliver(d *nic.Descriptor, h uint64, length int) {
 	slot := c.received % ringSlots
 	b := c.bufferOf[slot]

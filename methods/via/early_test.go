@@ -1,0 +1,54 @@
+package via
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+// TestEarlyAnnouncementsAreBounded: what is kept of announcements without a receive
+// counts as what is kept of messages does, so a peer that sends them as long as it has
+// credits is held to the same limit. What they announce does not count: it is still
+// with the peer.
+func TestEarlyAnnouncementsAreBounded(t *testing.T) {
+	g := newRig(t)
+	r, l := g.peer, g.connect(t)
+	const size = ExpectedBytesMax
+	rts := wire.RTS{Op: 1, Size: size}
+	for range wire.PiecesMax {
+		rts.Pieces = append(rts.Pieces, wire.Piece{Addr: 1 << 20, Handle: 1, Len: size / wire.PiecesMax})
+	}
+	kept := rts.Len()
+
+	count := 0
+	for ; !r.overdrawn() && count < 2*EarlyMessagesMaxPerPeer; count++ {
+		r.credits.owed = 0 // the peer has them back at once
+		packet := wire.Header{Bits: matchbits.Make(matchbits.TypeRTS, 0, r.myID, 0), Seq: r.recvSeq + 1}.Append(nil)
+		packet = rts.Append(packet)
+		g.recvDone(l, &nic.Descriptor{Op: nic.OpRecv, Status: nic.StatusSuccess, Data: packet, Length: len(packet)})
+		require.Zero(t, g.errors.Protocol)
+	}
+	require.Equal(t, l.credits, r.withheld, "the peer has run dry")
+	limit := EarlyBytesMaxPerPeer + l.credits*kept
+	assert.Greater(t, count*kept, EarlyBytesMaxPerPeer)
+	assert.LessOrEqual(t, count*kept, limit+kept, "bytes kept of %d announcements", count)
+
+	// Whichever way they leave, they leave nothing behind.
+	var ended []error
+	for range count / 2 {
+		g.post(bmi.KindRecv, 1, &ended)
+	}
+	require.Len(t, ended, count/2)
+	assert.ErrorIs(t, ended[0], bmi.ErrTruncated)
+	assert.Less(t, r.earlyBytes, EarlyBytesMaxPerPeer)
+	assert.Zero(t, r.withheld)
+	g.dropUnfinished(r)
+	assert.Zero(t, r.earlyBytes)
+	assert.Zero(t, r.earlyMessages)
+}
