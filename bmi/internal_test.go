@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestOpID(t *testing.T) {
@@ -55,7 +57,7 @@ func TestParkLooksAtTheMonitorAgain(t *testing.T) {
 	select {
 	case served := <-returned:
 		assert.False(t, served)
-	case <-time.After(10 * time.Second):
+	case <-time.After(wallclock.Patience):
 		t.Fatal("parked although nobody holds the monitor")
 	}
 }

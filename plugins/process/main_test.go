@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
@@ -177,7 +178,7 @@ func begin(t *testing.T, cfg Config) *Process {
 
 func ask(t *testing.T, p *Process, what string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	defer cancel()
 	reply, err := p.Client().Describe(ctx, &proto.DescribeRequest{Program: what})
 	require.NoError(t, err)
