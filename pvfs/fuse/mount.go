@@ -127,7 +127,7 @@ func (m *Mount) options() *gofs.Options {
 			IgnoreSecurityLabels: true,
 			DisableSplice:        true, // bytes come from memory, and 1 MiB with its header fits no pipe
 			ExtraCapabilities:    capabilities,
-			FsName:               strings.ReplaceAll(m.fsys.Name(), ",", "_"),
+			FsName:               sourceOf(m.fsys.Name()),
 			Name:                 "pvfs",
 			DirectMountStrict:    direct(),
 			Debug:                m.opt.Debug,

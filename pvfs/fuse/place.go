@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // fsType is the type of our mounts, as the kernel lists them.
@@ -48,10 +50,12 @@ func suitable(dir string) (string, error) {
 	return dir, nil
 }
 
+// octal writes names as the kernel lists them.
+var octal = strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`)
+
 // mounted tells whether the list of the kernel has a mount of ours on a directory.
 func mounted(list, dir string) bool {
-	// The list has these four characters in octal.
-	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(dir)
+	escaped := octal.Replace(dir)
 	for line := range strings.Lines(list) {
 		if f := strings.Fields(line); len(f) > 2 && f[1] == escaped && f[2] == fsType {
 			return true
@@ -59,3 +63,25 @@ func mounted(list, dir string) bool {
 	}
 	return false
 }
+
+// Shows reports whether a device, as stat(2) has it, is a mount of this package that shows a file system of some name.
+func Shows(dev uint64, name string) bool {
+	list, err := os.ReadFile("/proc/self/mountinfo")
+	return err == nil && shows(string(list), dev, name)
+}
+
+// shows is Shows with the list of the kernel: see proc_pid_mountinfo(5).
+func shows(list string, dev uint64, name string) bool {
+	number := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
+	for line := range strings.Lines(list) {
+		place, kind, _ := strings.Cut(line, " - ")
+		p, k := strings.Fields(place), strings.Fields(kind)
+		if len(p) > 2 && len(k) > 1 && p[2] == number && k[0] == fsType && k[1] == octal.Replace(sourceOf(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sourceOf is how the kernel lists what is mounted. Options of a mount have commas between them.
+func sourceOf(name string) string { return strings.ReplaceAll(name, ",", "_") }

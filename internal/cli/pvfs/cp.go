@@ -54,8 +54,9 @@ compared.
 // A copier is one execution of cp.
 type copier struct {
 	opt   cpOptions
+	dirs  []copyJob // to make, the outer ones first
+	links []copyJob
 	jobs  []copyJob
-	dirs  []copyJob // that were made, the outer ones first
 	bytes int64
 	bar   *program.Progress
 
@@ -68,6 +69,10 @@ type copyJob struct {
 	from, to tree
 	src, dst place
 	info     fs.FileInfo
+	// outermost: a source as it was given, not what is below one.
+	outermost bool
+	// absent: nothing was at dst when the copy was planned.
+	absent bool
 	// there tells that dst was there before, and so keeps its mode.
 	there bool
 }
@@ -98,6 +103,9 @@ func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOpt
 			return err
 		}
 	}
+	if err := c.makeTree(ctx); err != nil {
+		return err
+	}
 	start := time.Now()
 	c.bar = program.NewProgress(a.Err, "copying", a.Terminal && !opt.quiet).Begin(c.bytes)
 	err = c.run(ctx)
@@ -123,7 +131,7 @@ func (a *App) copied(c *copier, took time.Duration) error {
 	return err
 }
 
-// plan finds out what a source takes.
+// plan finds out what a source takes. Nothing is changed before that is known of all sources.
 func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to tree, into bool) error {
 	src, err := either(source)
 	if err != nil {
@@ -146,16 +154,16 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 	if info.IsDir() && !c.opt.recursive {
 		return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
 	}
-	return c.walk(ctx, copyJob{from: from, to: to, src: src, dst: dst, info: info})
+	return c.walk(ctx, copyJob{from: from, to: to, src: src, dst: dst, info: info, outermost: true})
 }
 
-// walk makes the directories of a tree and notes its files.
+// walk notes what there is in a tree.
 func (c *copier) walk(ctx context.Context, j copyJob) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if same(j.from, j.to, j.info, j.dst) {
-		return program.Usagef("%s and %s are the same", j.src.given, j.dst.given)
+	if err := c.apart(&j); err != nil {
+		return err
 	}
 	switch mode := j.info.Mode(); {
 	case mode.IsRegular():
@@ -163,46 +171,51 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 		c.bytes += j.info.Size()
 		return nil
 	case mode&fs.ModeSymlink != 0:
-		return j.link()
+		c.links = append(c.links, j)
+		return nil
 	case !mode.IsDir():
 		return fmt.Errorf("%s: neither file, directory nor symbolic link", j.src.given)
 	}
-	entries, err := j.from.list(j.src.path) // before the target is made, which may be inside
+	entries, err := j.from.list(j.src.path)
 	if err != nil {
 		return j.from.about(j.src, err)
 	}
-	if err := j.to.mkdir(j.dst.path, j.info.Mode().Perm()|0o700); err != nil {
-		if there, e := j.to.stat(j.dst.path, true); e != nil || !there.IsDir() {
-			return j.to.about(j.dst, err)
-		}
-		j.there = true
-	}
 	c.dirs = append(c.dirs, j)
 	for _, entry := range entries {
-		src := j.src.below(entry.Name())
-		info, err := j.from.stat(src.path, false)
-		if err != nil {
-			return j.from.about(src, err)
+		below := copyJob{from: j.from, to: j.to, src: j.src.below(entry.Name()), dst: j.dst.below(entry.Name()), absent: j.absent}
+		if below.info, err = j.from.stat(below.src.path, false); err != nil {
+			return j.from.about(below.src, err)
 		}
-		if err := c.walk(ctx, copyJob{from: j.from, to: j.to, src: src, dst: j.dst.below(entry.Name()), info: info}); err != nil {
+		if err := c.walk(ctx, below); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// same tells whether source and target are one object.
-func same(from, to tree, info fs.FileInfo, dst place) bool {
-	there, err := to.stat(dst.path, true)
-	if err != nil {
-		return false
+// makeTree makes the directories and symbolic links that were noted.
+func (c *copier) makeTree(ctx context.Context) error {
+	for i := range c.dirs {
+		j := &c.dirs[i]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := j.to.mkdir(j.dst.path, j.info.Mode().Perm()|0o700); err != nil {
+			if there, e := j.to.stat(j.dst.path, true); e != nil || !there.IsDir() {
+				return j.to.about(j.dst, err)
+			}
+			j.there = true
+		}
 	}
-	a, okA := from.(remoteTree)
-	b, okB := to.(remoteTree)
-	if okA && okB && a.fs.Config().ID == b.fs.Config().ID && a.fs.Name() == b.fs.Name() {
-		return handleOf(info) == handleOf(there)
+	for _, j := range c.links {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := j.link(); err != nil {
+			return err
+		}
 	}
-	return false
+	return nil
 }
 
 // link copies a symbolic link.
