@@ -32,9 +32,10 @@ func (f *File) ReadAtCtx(ctx context.Context, b []byte, off int64) (int, error) 
 // WriteAt writes at off. If that fails some of the bytes may be there, anywhere.
 func (f *File) WriteAt(b []byte, off int64) (int, error) { return f.WriteAtCtx(f.fsys.ctx, b, off) }
 
-// WriteAtCtx is WriteAt with a context. b must not be changed until it returns.
+// WriteAtCtx is WriteAt with a context. b must not be changed until it returns. With O_SYNC, an error may come after all of b
+// was written but before it was safe.
 func (f *File) WriteAtCtx(ctx context.Context, b []byte, off int64) (int, error) {
-	return f.writing(func() (int64, error) { return f.writeAt(ctx, memoryOf(b), off) })
+	return f.writing(ctx, func() (int64, error) { return f.writeAt(ctx, memoryOf(b), off) })
 }
 
 // Read reads the next bytes: all that were asked for unless the file ends.
@@ -69,7 +70,7 @@ func (f *File) WriteString(s string) (int, error) { return f.Write([]byte(s)) }
 // WriteCtx is Write with a context. Of several clients that append at a time, one may
 // overwrite what another has written.
 func (f *File) WriteCtx(ctx context.Context, b []byte) (int, error) {
-	return f.writing(func() (int64, error) { return f.write(ctx, memoryOf(b)) })
+	return f.writing(ctx, func() (int64, error) { return f.write(ctx, memoryOf(b)) })
 }
 
 // write writes at the place where the file is.
@@ -146,8 +147,8 @@ func (f *File) reading(do func() (int64, error)) (n int, err error) {
 	return n, err
 }
 
-// writing runs a write on the open file.
-func (f *File) writing(do func() (int64, error)) (n int, err error) {
+// writing runs a write on the open file, and what O_SYNC adds to it.
+func (f *File) writing(ctx context.Context, do func() (int64, error)) (n int, err error) {
 	err = f.during("write", func() error {
 		if err := f.writable(); err != nil {
 			return err
@@ -155,7 +156,7 @@ func (f *File) writing(do func() (int64, error)) (n int, err error) {
 		moved, err := do()
 		n = int(moved)
 		if err == nil && f.flag&os.O_SYNC != 0 {
-			err = f.sync(f.fsys.ctx)
+			err = f.sync(ctx)
 		}
 		return err
 	})

@@ -26,7 +26,7 @@ func (f *File) ReadVecAt(ctx context.Context, bufs [][]byte, off int64) (int, er
 
 // WriteVecAt writes several buffers, one after another, at off.
 func (f *File) WriteVecAt(ctx context.Context, bufs [][]byte, off int64) (int, error) {
-	return f.writing(func() (int64, error) { return f.writeAt(ctx, memoryOf(bufs...), off) })
+	return f.writing(ctx, func() (int64, error) { return f.writeAt(ctx, memoryOf(bufs...), off) })
 }
 
 // ReadBlocks reads blocks into b, one after another: each server gets one request for all of its
@@ -42,7 +42,7 @@ func (f *File) ReadBlocks(ctx context.Context, b []byte, blocks Blocks) (int, er
 
 // WriteBlocks writes b to blocks, one after another.
 func (f *File) WriteBlocks(ctx context.Context, b []byte, blocks Blocks) (int, error) {
-	return f.writing(func() (int64, error) {
+	return f.writing(ctx, func() (int64, error) {
 		if f.flag&os.O_APPEND != 0 {
 			return 0, errAppend
 		}
@@ -65,7 +65,7 @@ func (f *File) ReadRegions(ctx context.Context, b []byte, regions []Region) (int
 // WriteRegions writes b to regions, one after another. In what order their bytes get there is only
 // certain where regions overlap.
 func (f *File) WriteRegions(ctx context.Context, b []byte, regions []Region) (int, error) {
-	return f.writing(func() (int64, error) {
+	return f.writing(ctx, func() (int64, error) {
 		if f.flag&os.O_APPEND != 0 {
 			return 0, errAppend
 		}
