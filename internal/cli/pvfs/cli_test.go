@@ -340,7 +340,7 @@ func servers(t *testing.T, s *shell, addresses ...string) {
 func TestBench(t *testing.T) { benchWorks(t, newShell(t)) }
 
 func benchWorks(t *testing.T, s *shell) {
-	out := s.ok("bench -size 9MiB -files 20 -jobs 4")
+	out := s.ok("bench -verify -size 9MiB -files 20 -jobs 4")
 	for _, test := range []string{"in ", "out ", "create ", "stat ", "remove "} {
 		assert.Contains(t, out, test)
 	}

@@ -29,15 +29,15 @@ const (
 )
 
 // blocks are kept for the next file.
-var blocks = sync.Pool{New: func() any { b := newBlock(); return &b }}
+var blocks = sync.Pool{New: func() any { b := newBlock(blockBytes); return &b }}
 
 // newBlock is a block that lies in huge pages where the system has some: the kernel moves it faster between
 // files, sockets and processes.
-func newBlock() []byte {
+func newBlock(size int) []byte {
 	const huge = 2 << 20
-	b := make([]byte, blockBytes+huge)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % huge
-	b = b[skip : skip+blockBytes : skip+blockBytes]
+	b := make([]byte, size+huge)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % huge)
+	b = b[skip : skip+size : skip+size]
 	_ = unix.Madvise(b, unix.MADV_HUGEPAGE) // small pages do, too
 	return b
 }
@@ -48,11 +48,19 @@ type sharedReader interface {
 	ReturnMemory(mem []byte)
 }
 
+// A lendingReader reads into blocks of its own alone.
+type lendingReader interface {
+	lender() (borrow lend, blockSize, atOnce int64)
+}
+
 // A lend gives a block to copy through, until back is called.
 type lend func() (block []byte, back func())
 
 // lenderOf says which blocks to copy a file through, how long they are, and how many to have under way.
 func lenderOf(from io.ReaderAt, size int64) (borrow lend, blockSize, atOnce int64) {
+	if l, ok := from.(lendingReader); ok {
+		return l.lender()
+	}
 	f, ok := from.(sharedReader)
 	if !ok || size < sharedMin {
 		return ownBlock, blockBytes, blocksAtOnce
