@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -21,16 +22,25 @@ var suffixes = []struct {
 	name   string
 	factor int64
 }{
-	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30},
-	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9},
-	{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30},
+	{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40}, {"pib", 1 << 50}, {"eib", 1 << 60},
+	{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"pb", 1e15}, {"eb", 1e18},
+	{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"t", 1 << 40}, {"p", 1 << 50}, {"e", 1 << 60},
 	{"b", 1},
 }
 
-// ParseSize reads a size in bytes: a whole number with an optional suffix B,
-// KiB, MiB, GiB, K, M, G (powers of 1024) or kB, MB, GB (powers of 1000),
-// in any case.
+// ParseSize reads a size of something that is kept in memory, as ParseBytes
+// does. The most is SizeMax.
 func ParseSize(text string) (int, error) {
+	n, err := parseUpTo(text, SizeMax)
+	return int(n), err
+}
+
+// ParseBytes reads a size in bytes: a whole number with an optional suffix B,
+// KiB to EiB, K to E (powers of 1024) or kB to EB (powers of 1000), in any case.
+// It is for files, which may be much larger than memory.
+func ParseBytes(text string) (int64, error) { return parseUpTo(text, math.MaxInt64) }
+
+func parseUpTo(text string, most int64) (int64, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	factor := int64(1)
 	for _, suffix := range suffixes {
@@ -39,14 +49,14 @@ func ParseSize(text string) (int, error) {
 			break
 		}
 	}
-	n, err := strconv.ParseUint(s, 10, 63)
-	if err != nil {
-		return 0, fmt.Errorf("bad size %q: want a whole number and perhaps KiB, MiB or GiB, for instance 8, 64KiB, 1MiB", text)
+	n, err := strconv.ParseUint(s, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && n > uint64(most/factor):
+		return 0, fmt.Errorf("bad size %q: the most is %s", text, FormatSize(int(most)))
+	case err != nil:
+		return 0, fmt.Errorf("bad size %q: want a whole number and perhaps KiB, MiB, GiB and so on to EiB, for instance 8, 64KiB, 1MiB", text)
 	}
-	if n > SizeMax/uint64(factor) || n > math.MaxInt64/uint64(factor) {
-		return 0, fmt.Errorf("bad size %q: the most is %s", text, FormatSize(SizeMax))
-	}
-	return int(n) * int(factor), nil
+	return int64(n) * factor, nil
 }
 
 // ParseSizes reads a list of sizes and ranges separated by commas. A range
@@ -91,15 +101,12 @@ func ParseSizes(text string) ([]int, error) {
 	return out, nil
 }
 
-// FormatSize writes a size the way ParseSize reads it: exactly.
+// FormatSize writes a size the way ParseBytes reads it: exactly.
 func FormatSize(n int) string {
-	switch {
-	case n >= 1<<30 && n%(1<<30) == 0:
-		return strconv.Itoa(n>>30) + " GiB"
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return strconv.Itoa(n>>20) + " MiB"
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return strconv.Itoa(n>>10) + " KiB"
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	u := 0
+	for u < len(units)-1 && n >= 1<<10 && n%(1<<10) == 0 {
+		n, u = n>>10, u+1
 	}
-	return strconv.Itoa(n) + " B"
+	return strconv.Itoa(n) + " " + units[u]
 }

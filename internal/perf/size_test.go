@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -19,8 +20,31 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "8": 8, "64KiB": 64 << 10, "17GiB": 17 << 30, "1TiB": 1 << 40, "2 tib": 2 << 40, "3T": 3 << 40, "4TB": 4e12,
+		"1PiB": 1 << 50, "2P": 2 << 50, "3PB": 3e15, "1EiB": 1 << 60, "7E": 7 << 60, "9EB": 9e18,
+		"8191PiB": 8191 << 50, "9223372036854775807": math.MaxInt64, "9223372036854775807B": math.MaxInt64,
+	} {
+		got, err := ParseBytes(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{
+		"8EiB", "8192PiB", "10EB", "9223372036854775808", "9007199254740992KiB", "16EiB", "17179869184GiB", "18446744073709551616", "16777216TiB",
+	} {
+		_, err := ParseBytes(text)
+		assert.ErrorContains(t, err, "bad size", text)
+		assert.ErrorContains(t, err, "the most is", text)
+	}
+	for _, text := range []string{"", "TiB", "-1TiB", "1.5PiB", "0x10", "8 8", "1TiBB", "1KTiB", "1ZiB", "+1", "1_000"} {
+		_, err := ParseBytes(text)
+		assert.ErrorContains(t, err, "want a whole number", text)
+	}
+}
+
 func TestParseSizeRejects(t *testing.T) {
-	for _, text := range []string{"", "KiB", "-1", "1.5MiB", "1TiB", "17GiB", "9223372036854775807", "9999999999999999999999", "0x10", "8 8", "1KiBB"} {
+	for _, text := range []string{"", "KiB", "-1", "1.5MiB", "1TiB", "17GiB", "16777216TiB", "8EiB", "9223372036854775807", "9999999999999999999999", "0x10", "8 8", "1KiBB"} {
 		_, err := ParseSize(text)
 		require.Error(t, err, text)
 		assert.Contains(t, err.Error(), "bad size", text)
@@ -58,6 +82,14 @@ func TestFormatSizeIsReadBack(t *testing.T) {
 		assert.Equal(t, n, got)
 	}
 	assert.Equal(t, "64 KiB", FormatSize(65536))
+	for n, want := range map[int]string{
+		1 << 40: "1 TiB", 3 << 50: "3 PiB", 7 << 60: "7 EiB", 1<<60 + 1<<50: "1025 PiB", math.MaxInt64: "9223372036854775807 B", 1<<40 + 1<<30: "1025 GiB",
+	} {
+		assert.Equal(t, want, FormatSize(n))
+		got, err := ParseBytes(want)
+		require.NoError(t, err, want)
+		assert.EqualValues(t, n, got)
+	}
 }
 
 func FuzzParseSizes(f *testing.F) {

@@ -206,17 +206,14 @@ func (a *App) truncateCommand() *cobra.Command {
 	return cmd
 }
 
-// parseBytes understands a size of a file; plain numbers have no limit.
+// parseBytes understands a size of a file.
 func parseBytes(text string) (int64, error) {
 	if text == "" {
 		return 0, program.Usagef("-size is missing, for instance -size 64KiB")
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
-		return n, nil
-	}
-	n, err := perf.ParseSize(text)
+	n, err := perf.ParseBytes(text)
 	if err != nil {
 		return 0, program.Usage(err)
 	}
-	return int64(n), nil
+	return n, nil
 }

@@ -66,7 +66,7 @@ type result struct {
 }
 
 func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err error) {
-	size, err := perf.ParseSize(opt.size)
+	size, err := perf.ParseBytes(opt.size)
 	if err != nil {
 		return program.Usage(err)
 	}
@@ -98,7 +98,7 @@ func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err err
 }
 
 // tests are what is measured, in this order.
-func (b *bench) tests(size int) []func() (result, error) {
+func (b *bench) tests(size int64) []func() (result, error) {
 	var tests []func() (result, error)
 	if size > 0 {
 		tests = append(tests, func() (result, error) { return b.in(size) }, func() (result, error) { return b.out(size) })
@@ -126,7 +126,7 @@ func (a *App) report(opt benchOptions, test func() (result, error)) error {
 		return json.NewEncoder(a.Out).Encode(r)
 	}
 	if r.Unit == "bytes/s" {
-		_, err = fmt.Fprintf(a.Out, "%-7s %10s           in %7.3f s  %8.0f MB/s\n", r.Test, sized(int(r.Count)), r.Seconds, r.Rate/1e6)
+		_, err = fmt.Fprintf(a.Out, "%-7s %10s           in %7.3f s  %8.0f MB/s\n", r.Test, perf.FormatSize(int(r.Count)), r.Seconds, r.Rate/1e6)
 	} else {
 		_, err = fmt.Fprintf(a.Out, "%-7s %10d by %2d at once %7.3f s  %8.0f /s\n", r.Test, r.Count, r.Jobs, r.Seconds, r.Rate)
 	}
@@ -152,19 +152,19 @@ func measured(test string, count int64, jobs int, unit string, fn func() error) 
 
 func (b *bench) bytes() string { return b.dir + "/bytes" }
 
-func (b *bench) in(size int) (result, error) {
-	return measured("in", int64(size), blocksAtOnce, "bytes/s", func() error {
+func (b *bench) in(size int64) (result, error) {
+	return measured("in", size, blocksAtOnce, "bytes/s", func() error {
 		f, err := openFile(b.ctx, b.fs, b.bytes(), os.O_RDWR|os.O_CREATE, 0o644, client.Striping{})
 		if err != nil {
 			return err
 		}
-		_, err = copyBytes(b.ctx, f, b.data, int64(size), func(int) {})
+		_, err = copyBytes(b.ctx, f, b.data, size, func(int) {})
 		return errors.Join(err, f.Close())
 	})
 }
 
-func (b *bench) out(size int) (result, error) {
-	return measured("out", int64(size), blocksAtOnce, "bytes/s", func() error {
+func (b *bench) out(size int64) (result, error) {
+	return measured("out", size, blocksAtOnce, "bytes/s", func() error {
 		f, err := openFile(b.ctx, b.fs, b.bytes(), os.O_RDONLY, 0, client.Striping{})
 		if err != nil {
 			return err
@@ -173,8 +173,8 @@ func (b *bench) out(size int) (result, error) {
 		if b.opt.verify {
 			to.want = b.data
 		}
-		n, err := copyBytes(b.ctx, to, f, int64(size), func(int) {})
-		if err == nil && n != int64(size) {
+		n, err := copyBytes(b.ctx, to, f, size, func(int) {})
+		if err == nil && n != size {
 			err = fmt.Errorf("%d of %d bytes came back", n, size)
 		}
 		return errors.Join(err, f.Close())

@@ -76,11 +76,11 @@ func (a *App) putCommand() *cobra.Command {
 func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 	how := client.Striping{Datafiles: opt.parts}
 	if opt.strip != "" {
-		strip, err := perf.ParseSize(opt.strip)
+		strip, err := perf.ParseBytes(opt.strip)
 		if err != nil || strip < 1 {
 			return program.Usagef("bad -strip %q: want a size, for instance 64KiB", opt.strip)
 		}
-		how.Dist = proto.Dist{Name: proto.DistStripe, StripSize: int64(strip)}
+		how.Dist = proto.Dist{Name: proto.DistStripe, StripSize: strip}
 	}
 	if opt.parts < 0 {
 		return program.Usagef("-parts cannot be negative")

@@ -101,6 +101,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"truncate -size 1.5 a":             `bad size "1.5"`,
 		"put -strip x a":                   `bad -strip "x"`,
 		"bench -size x":                    `bad size "x"`,
+		"bench -size 8EiB":                 `bad size "8EiB": the most is`,
 		"bench -jobs 0":                    "-jobs must be more than 0",
 		"ping -count 0":                    "-count must be more than 0",
 		"xattr gett":                       `unknown command "gett"; did you mean get or set?`,
@@ -256,6 +257,12 @@ func putCatTruncate(t *testing.T, s *shell) {
 	s.ok("put /f")
 	assert.Empty(t, s.ok("cat /f"))
 	assert.Contains(t, s.no(ExitUsage, "cat /"), "ls lists it")
+
+	s.ok("truncate -size 3TiB /f")
+	assert.Contains(t, s.ok("stat /f"), "file of 3298534883328 bytes")
+	s.ok("truncate -size 20GiB /f")
+	assert.Contains(t, s.ok("stat /f"), "file of 21474836480 bytes")
+	assert.Contains(t, s.no(ExitUsage, "truncate -size 8EiB /f"), `bad size "8EiB": the most is`)
 }
 
 func TestStat(t *testing.T) { statShows(t, newShell(t)) }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
 func (a *App) dfCommand() *cobra.Command {
@@ -158,6 +157,3 @@ func (a *App) ping(ctx context.Context, name string, opt pingOptions) error {
 	}
 	return failed
 }
-
-// sized is a size in the form that the options take.
-func sized(bytes int) string { return perf.FormatSize(bytes) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -78,6 +79,9 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		if n < 0 {
 			return program.Usagef("-%s must not be negative", what)
 		}
+	}
+	if opt.memory > math.MaxInt>>20 {
+		return program.Usagef("-flow-memory is in MiB, of which there are no %d", opt.memory)
 	}
 	key, err := readKey(opt.keyFile)
 	if err != nil {
