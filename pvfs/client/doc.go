@@ -25,7 +25,7 @@
 //
 // # Where things are
 //
-// mount.go and call.go talk to servers; user.go says for whom; inode.go, table.go and names.go are what is kept;
+// mount.go and call.go talk to servers; user.go says for whom; limits.go is how much is kept; inode.go, table.go and names.go are what is kept;
 // walk.go resolves paths, dirent.go changes directories' entries, and one file for each group of
 // operations uses them: make.go, remove.go, rename.go, readdir.go, setattr.go, xattr.go, space.go. Bytes of files are in
 // the files that begin with file, io and vector.

@@ -93,7 +93,7 @@ func newFake(t testing.TB, opt Options) (*fake, *FS) {
 		err := k.send(ctx, server, h, req, resp)
 		return func() error { return err }
 	}
-	return k, &FS{core: c, user: c.user(Identity{UID: 0, Groups: []uint32{0}}), ctx: context.Background()}
+	return k, &FS{core: c, user: c.users.get(Identity{UID: 0, Groups: []uint32{0}}), ctx: context.Background()}
 }
 
 func (k *fake) server(h proto.Handle) int {

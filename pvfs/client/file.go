@@ -53,6 +53,7 @@ func (f *File) end() {
 	last := f.closed && f.busy == 0
 	f.mu.Unlock()
 	if last {
+		f.fsys.dropHold(f.node, rightsOf(f.flag))
 		f.fsys.put(f.node)
 	}
 }

@@ -12,12 +12,13 @@ import (
 
 // What a file may be used for is decided when it is opened: a later change of its mode matters to those only who open
 // it then. Servers know of no open files; so the capability from then is kept beside the newest, as long as
-// the inode has references and the capability is good. Root needs none of this.
+// the file is open and the capability is good. Root needs none of this.
 
-// A hold is what a user opened an object for.
+// A hold is what a user opened an object for. There is one for each user and rights.
 type hold struct {
 	user   *user
 	rights proto.OpMask
+	files  int              // that are open; > 0
 	cap    proto.Capability // with these rights; an empty one until it is needed
 }
 
@@ -33,20 +34,51 @@ func rightsOf(flag int) proto.OpMask {
 	return rights
 }
 
-// opened notes that the view's user has an object open.
-func (f *FS) opened(n *inode, rights proto.OpMask) {
+// takeHold notes that the view's user has opened an object, until dropHold.
+func (f *FS) takeHold(n *inode, rights proto.OpMask) {
 	if f.user.id.UID == 0 {
 		return
 	}
-	c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime)
+	n.mu.Lock()
+	i := n.holdLocked(f.user, rights)
+	if i < 0 {
+		i = len(n.holds)
+		n.holds = append(n.holds, hold{user: f.user, rights: rights})
+	}
+	n.holds[i].files++
+	n.mu.Unlock()
+	f.keepHold(n, rights)
+}
+
+// dropHold notes that the view's user has closed what was opened.
+func (f *FS) dropHold(n *inode, rights proto.OpMask) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	h := hold{user: f.user, rights: rights}
-	if ok && c.Mask&rights == rights {
-		h.cap = c
+	i := n.holdLocked(f.user, rights)
+	if i < 0 {
+		return // root's
 	}
-	n.holds = slices.DeleteFunc(n.holds, func(old hold) bool { return old.user == f.user && old.rights&^rights == 0 })
-	n.holds = append(n.holds, h)
+	if n.holds[i].files--; n.holds[i].files == 0 {
+		n.holds = slices.Delete(n.holds, i, i+1)
+	}
+}
+
+// holdLocked is where the hold of a user with some rights is; -1: there is none.
+func (n *inode) holdLocked(u *user, rights proto.OpMask) int {
+	return slices.IndexFunc(n.holds, func(h hold) bool { return h.rights == rights && h.user.is(u) })
+}
+
+// keepHold keeps the capability that there is with the hold of the view's user.
+func (f *FS) keepHold(n *inode, rights proto.OpMask) {
+	c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime)
+	if !ok || c.Mask&rights != rights {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i := n.holdLocked(f.user, rights); i >= 0 {
+		n.holds[i].cap = c
+	}
 }
 
 // heldFor is a capability that a user got when he opened the object, and that has some rights.
@@ -54,7 +86,7 @@ func (n *inode) heldFor(u *user, need proto.OpMask, now time.Time) (proto.Capabi
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, h := range n.holds {
-		if h.user == u && need != 0 && need&^h.rights == 0 && h.cap.Timeout.After(now) {
+		if h.user.is(u) && need != 0 && need&^h.rights == 0 && h.cap.Timeout.After(now) {
 			return h.cap, true
 		}
 	}
@@ -69,7 +101,7 @@ func (c *core) hold(ctx context.Context, n *inode) {
 	for _, h := range holds {
 		view := &FS{core: c, user: h.user, ctx: ctx}
 		if h.cap.Mask == 0 && view.may(ctx, n, h.rights) == nil {
-			view.opened(n, h.rights)
+			view.keepHold(n, h.rights)
 		}
 	}
 }
@@ -89,9 +121,10 @@ func (f *FS) createFor(ctx context.Context, p *place, flag int, perm fs.FileMode
 	if err != nil {
 		return nil, err
 	}
-	f.opened(n, rights)
+	f.takeHold(n, rights)
 	if perm|owner != perm {
 		if err := f.setAttr(ctx, n, chmodAttr(perm)); err != nil {
+			f.dropHold(n, rights)
 			f.put(n)
 			return nil, err
 		}

@@ -32,7 +32,7 @@ type inode struct {
 	times  bool      // attr's times are current
 	size   int64
 	sizeAt time.Time // when size was asked for; zero: it is not there
-	grants []grant
+	grants []grant   // one for each user at most, the oldest first
 	holds  []hold
 	// unstamped: bytes were changed since the time of modification was last set.
 	unstamped bool
@@ -50,9 +50,6 @@ type grant struct {
 	cap  proto.Capability
 	at   time.Time
 }
-
-// grantMargin is how long before its end a capability is renewed.
-const grantMargin = 30 * time.Second
 
 // whole tells whether attributes are all that there are of an object, not just the common ones.
 func whole(a *proto.Attr) bool {
@@ -113,7 +110,10 @@ func (n *inode) learn(u *user, a *proto.Attr, at time.Time, epoch uint64) {
 }
 
 func (n *inode) grantLocked(u *user, c proto.Capability, at time.Time) {
-	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.user == u || !g.cap.Timeout.After(at) })
+	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.user.is(u) || !g.cap.Timeout.After(at) })
+	if len(n.grants) >= grantsKeptMax {
+		n.grants = slices.Delete(n.grants, 0, len(n.grants)/4) // the oldest; some at once, so that it is seldom done
+	}
 	n.grants = append(n.grants, grant{u, c, at})
 }
 
@@ -185,7 +185,7 @@ func (n *inode) grant(u *user, now time.Time, age time.Duration) (proto.Capabili
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, g := range n.grants {
-		if g.user == u && now.Sub(g.at) < age && g.cap.Timeout.Sub(now) > grantMargin {
+		if g.user.is(u) && now.Sub(g.at) < age && g.cap.Timeout.Sub(now) > grantMargin {
 			return g.cap, true
 		}
 	}

@@ -8,9 +8,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// flowsMax is how many datafiles one I/O works on at once.
-const flowsMax = 128
-
 // A transfer is one I/O on a file: bytes of a file request, and their memory. The regions of the
 // request ascend.
 type transfer struct {

@@ -45,10 +45,9 @@ type core struct {
 	send  func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error
 	begin func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) (wait func() error)
 
-	usersMu sync.Mutex
-	users   []*user
-	table   table
-	names   names
+	users users
+	table table
+	names names
 
 	lender lender
 
@@ -98,7 +97,7 @@ func mount(ctx context.Context, source string, opt Options) (*FS, error) {
 	if id == nil {
 		id = processUser()
 	}
-	return &FS{core: c, user: c.user(*id), ctx: context.Background()}, nil
+	return &FS{core: c, user: c.users.get(*id), ctx: context.Background()}, nil
 }
 
 // parseSource takes what Mount is given.
@@ -238,6 +237,7 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	if c.host == "" {
 		c.host, _ = os.Hostname()
 	}
+	c.users.init(c.host)
 	c.table.init(opt.Objects)
 	c.names.init(opt.Names, opt.NameTime)
 	c.retryLimit, c.retryDelay = cfg.RetryLimit, cfg.RetryDelay
@@ -317,7 +317,7 @@ func processUser() *Identity {
 }
 
 // As is a view of the same mount for another user.
-func (f *FS) As(id Identity) *FS { return &FS{core: f.core, user: f.core.user(id), ctx: f.ctx} }
+func (f *FS) As(id Identity) *FS { return &FS{core: f.core, user: f.users.get(id), ctx: f.ctx} }
 
 // WithContext is a view of the same mount whose methods without a context, those of io/fs and of
 // files opened by it, end with ctx.

@@ -44,7 +44,7 @@ func (c *names) get(u *user, dir proto.Handle, name string, now time.Time) (prot
 	defer c.mu.Unlock()
 	key := nameKey{dir, name}
 	e, ok := c.all[key]
-	if !ok || e.user != u {
+	if !ok || !e.user.is(u) {
 		return 0, false
 	}
 	if now.Sub(e.at) >= c.life {

@@ -79,9 +79,6 @@ func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, 
 	return nil, err
 }
 
-// openTries is how often a file may come and go while it is opened.
-const openTries = 4
-
 // openThere opens what is there, as far as its attributes allow.
 func (f *FS) openThere(ctx context.Context, p *place, flag int) (*inode, error) {
 	if p.typ == proto.TypeDirectory && flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC) != 0 {
@@ -105,7 +102,7 @@ func (f *FS) openThere(ctx context.Context, p *place, flag int) (*inode, error) 
 	if err != nil {
 		return nil, err
 	}
-	f.opened(p.node, rights)
+	f.takeHold(p.node, rights)
 	f.table.retain(p.node)
 	return p.node, nil
 }

@@ -60,9 +60,6 @@ func (t *table) put(n *inode) *orphan {
 	}
 	o := n.orphan
 	n.orphan = nil
-	n.mu.Lock()
-	n.holds = nil
-	n.mu.Unlock()
 	for e := t.idle.Back(); e != nil && t.idle.Len() > t.max; {
 		before := e.Prev()
 		if old := e.Value.(*inode); old.refs == 0 {

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"container/list"
+	"encoding/binary"
 	"slices"
 	"sync"
 	"time"
@@ -8,19 +10,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// credentialTime is how long a credential is good, as stock clients have it. It is renewed when
-// half of that is over.
-const credentialTime = time.Hour
-
-// A user is for whom a view acts. There is one for each Identity of a mount, so that
-// capabilities can be kept by it.
+// A user is for whom a view acts. Two with the same key are one user: views, open files and what is kept of objects may have one that
+// the mount does not keep any more.
 type user struct {
+	key    string // the identity, see appendKey
 	id     Identity
 	issuer string
 
 	mu   sync.Mutex
 	cred proto.Credential
 }
+
+// is tells whether two are one user.
+func (u *user) is(other *user) bool { return u == other || u.key == other.key }
 
 // credential is one that is good for a while.
 func (u *user) credential(now time.Time) proto.Credential {
@@ -48,19 +50,48 @@ func (u *user) group() uint32 {
 // in tells whether the user may give a file to a group.
 func (u *user) in(group uint32) bool { return u.id.UID == 0 || slices.Contains(u.id.Groups, group) }
 
-// user is the one of an identity.
-func (c *core) user(id Identity) *user {
-	id.Groups = slices.Clone(id.Groups[:min(len(id.Groups), proto.MaxGroups)])
-	c.usersMu.Lock()
-	defer c.usersMu.Unlock()
-	for _, u := range c.users {
-		if u.id.UID == id.UID && slices.Equal(u.id.Groups, id.Groups) {
-			return u
-		}
+// users keeps the users of a mount that were used last, at most usersKeptMax: whoever can act under many identities, as a mount for
+// all users of a machine does, takes a bounded amount of memory.
+type users struct {
+	issuer string
+
+	mu   sync.Mutex
+	all  map[string]*list.Element // of used, by key
+	used *list.List               // of *user, the one used last in front
+}
+
+func (us *users) init(host string) {
+	us.issuer, us.all, us.used = "C:"+host, make(map[string]*list.Element), list.New()
+}
+
+// get is the user of an identity.
+func (us *users) get(id Identity) *user {
+	id.Groups = id.Groups[:min(len(id.Groups), proto.MaxGroups)]
+	var room [4 + 4*proto.MaxGroups]byte
+	key := appendKey(room[:0], id)
+	us.mu.Lock()
+	defer us.mu.Unlock()
+	if e, ok := us.all[string(key)]; ok {
+		us.used.MoveToFront(e)
+		return e.Value.(*user)
 	}
-	u := &user{id: id, issuer: "C:" + c.host}
-	c.users = append(c.users, u)
+	if us.used.Len() >= usersKeptMax {
+		old := us.used.Remove(us.used.Back()).(*user)
+		delete(us.all, old.key)
+	}
+	id.Groups = slices.Clone(id.Groups)
+	u := &user{key: string(key), id: id, issuer: us.issuer}
+	us.all[u.key] = us.used.PushFront(u)
 	return u
+}
+
+// appendKey appends what tells identities apart.
+func appendKey(b []byte, id Identity) []byte {
+	b = binary.BigEndian.AppendUint32(b, id.UID)
+	for _, g := range id.Groups {
+		b = binary.BigEndian.AppendUint32(b, g)
+	}
+	return b
 }
 
 // cred is the credential of the view's user.

@@ -9,9 +9,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// loopsMax is how many symlinks one path may lead through.
-const loopsMax = 40
-
 // A place is where a path leads.
 type place struct {
 	view  *FS
