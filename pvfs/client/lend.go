@@ -1,17 +1,130 @@
 package client
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A lender keeps memory that servers put bytes of their files into by one copy.
+// A lender keeps memory that servers put bytes of their files into by one copy, for the next file. What it keeps is bounded, and
+// what is not used for some time is freed: shared memory is nothing that a garbage collector gives back.
 type lender struct {
-	mu   sync.Mutex
-	kept map[int][][]byte // by length
-	over bool             // the file system is closed
+	alloc func(size int) ([]byte, error)
+	free  func(mem []byte)
+
+	mu     sync.Mutex
+	kept   []spare // in the order that it was given back in
+	bytes  int     // of kept
+	expiry *time.Timer
+	over   bool // the file system is closed
+}
+
+// A spare is memory that nobody uses, since a time.
+type spare struct {
+	mem []byte
+	at  time.Time
+}
+
+// take is memory of a length; nil if there is none to be had.
+func (l *lender) take(size int) []byte {
+	l.mu.Lock()
+	if l.over {
+		l.mu.Unlock()
+		return nil
+	}
+	for i, s := range slices.Backward(l.kept) {
+		if len(s.mem) == size {
+			l.dropLocked(i, i+1)
+			l.mu.Unlock()
+			return s.mem
+		}
+	}
+	l.mu.Unlock()
+	mem, err := l.alloc(size)
+	if err != nil {
+		return nil // other memory does, too
+	}
+	return mem
+}
+
+// give takes memory back. The oldest is freed if there is too much now.
+func (l *lender) give(mem []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || len(mem) > lentKeptBytesMax {
+		l.free(mem)
+		return
+	}
+	l.kept = append(l.kept, spare{mem, time.Now()})
+	l.bytes += len(mem)
+	for l.bytes > lentKeptBytesMax || len(l.kept) > lentKeptMax {
+		l.freeLocked(1)
+	}
+	if len(l.kept) == 1 {
+		l.waitLocked(lentKeptTime)
+	}
+}
+
+// waitLocked frees what is too old after some time.
+func (l *lender) waitLocked(d time.Duration) {
+	if l.expiry == nil {
+		l.expiry = time.AfterFunc(d, l.expire)
+	} else {
+		l.expiry.Reset(d)
+	}
+}
+
+// expire frees what was not used for lentKeptTime.
+func (l *lender) expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for len(l.kept) > 0 {
+		if left := lentKeptTime - now.Sub(l.kept[0].at); left > 0 {
+			l.waitLocked(left)
+			return
+		}
+		l.freeLocked(1)
+	}
+}
+
+// freeLocked frees the oldest n.
+func (l *lender) freeLocked(n int) {
+	for _, s := range l.kept[:n] {
+		l.free(s.mem)
+	}
+	l.dropLocked(0, n)
+}
+
+func (l *lender) dropLocked(from, to int) {
+	for _, s := range l.kept[from:to] {
+		l.bytes -= len(s.mem)
+	}
+	l.kept = slices.Delete(l.kept, from, to)
+}
+
+// close ends lending, and frees what is kept unless the endpoint does so.
+func (l *lender) close(free bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	if l.expiry != nil {
+		l.expiry.Stop()
+	}
+	if free {
+		l.freeLocked(len(l.kept))
+	}
+	l.kept, l.bytes = nil, 0
+}
+
+// lending prepares the lender of the mount.
+func (c *core) lending() {
+	to := func() bmi.Addr { return c.servers[c.data[0]].addr }
+	c.lender.alloc = func(size int) ([]byte, error) { return c.ep.AllocShared(to(), size) }
+	c.lender.free = func(mem []byte) { _ = c.ep.Free(to(), mem) } // an endpoint that is closed freed it
 }
 
 // ReadMemory lends memory that bytes of the file are read into with less copying than into any other. nil
@@ -19,41 +132,14 @@ type lender struct {
 // nothing uses it any more, before the file system is closed.
 func (f *File) ReadMemory(size int) []byte {
 	c := f.fsys.core
-	to := c.servers[c.data[0]].addr
-	if !c.lends(to) {
+	if !c.lends(c.servers[c.data[0]].addr) {
 		return nil
 	}
-	c.lender.mu.Lock()
-	defer c.lender.mu.Unlock()
-	if c.lender.over {
-		return nil
-	}
-	if kept := c.lender.kept[size]; len(kept) > 0 {
-		mem := kept[len(kept)-1]
-		c.lender.kept[size] = kept[:len(kept)-1]
-		return mem
-	}
-	mem, err := c.ep.AllocShared(to, size)
-	if err != nil {
-		return nil // other memory does, too
-	}
-	return mem
+	return c.lender.take(size)
 }
 
-// ReturnMemory gives back what ReadMemory lent. It is kept for the next file.
-func (f *File) ReturnMemory(mem []byte) {
-	l := &f.fsys.lender
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.over {
-		f.fsys.free(mem)
-		return
-	}
-	if l.kept == nil {
-		l.kept = make(map[int][][]byte)
-	}
-	l.kept[len(mem)] = append(l.kept[len(mem)], mem)
-}
+// ReturnMemory gives back what ReadMemory lent. Some of it is kept for the next file, for some seconds.
+func (f *File) ReturnMemory(mem []byte) { f.fsys.lender.give(mem) }
 
 // lends tells whether a method has memory of its own, and servers send files over it as they are.
 func (c *core) lends(a bmi.Addr) bool {
@@ -64,25 +150,4 @@ func (c *core) lends(a bmi.Addr) bool {
 		}
 	}
 	return false
-}
-
-// freeLent gives back to the endpoint what nobody has. An endpoint of the mount's own frees all that it has
-// when it is closed.
-func (c *core) freeLent() {
-	c.lender.mu.Lock()
-	defer c.lender.mu.Unlock()
-	c.lender.over = true
-	if c.ownEP {
-		return
-	}
-	for _, kept := range c.lender.kept {
-		for _, mem := range kept {
-			c.free(mem)
-		}
-	}
-	c.lender.kept = nil
-}
-
-func (c *core) free(mem []byte) {
-	_ = c.ep.Free(c.servers[c.data[0]].addr, mem) // an endpoint that is closed freed it
 }

@@ -8,6 +8,11 @@ const (
 	usersKeptMax = 4096
 	// grantsKeptMax is how many capabilities are kept of one object, for as many users.
 	grantsKeptMax = 256
+	// lentKeptBytesMax and lentKeptMax bound the memory to read into that nobody uses, bytes and pieces; lentKeptTime is how long
+	// it is kept. It is enough for eight files that are copied at a time, of 12 MiB each.
+	lentKeptBytesMax = 128 << 20
+	lentKeptMax      = 64
+	lentKeptTime     = 10 * time.Second
 )
 
 // Limits of one operation.

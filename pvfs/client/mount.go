@@ -261,6 +261,7 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	if ep == nil {
 		return c, nil
 	}
+	c.lending()
 	for i := range c.servers {
 		s := &c.servers[i]
 		var err error
@@ -342,7 +343,7 @@ func (f *FS) Close() error {
 		if f.caller != nil {
 			err = f.caller.Close()
 		}
-		f.freeLent()
+		f.lender.close(!f.ownEP)
 		if f.ownEP {
 			err = errors.Join(err, f.ep.Close())
 		}
