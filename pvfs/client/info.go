@@ -97,7 +97,7 @@ func (i *Info) BlockSize() int64 {
 	return dirSize
 }
 
-// String is the line that ls -l would write.
+// String is what fs.FormatFileInfo makes of it.
 func (i *Info) String() string { return fs.FormatFileInfo(i) }
 
 // infoOf describes an object.

@@ -141,7 +141,10 @@ func namesAndLists(t *testing.T, s *shell) {
 	assert.Contains(t, s.ok("ls -R /a"), "/a/b/c:\n")
 
 	s.ok("ln -s f /a/l")
-	assert.Contains(t, s.ok("ls -l /a"), "l -> f")
+	s.ok("chmod 6755 /a/f")
+	s.ok("chmod 2750 /a/b")
+	assert.Regexp(t, `^drwxr-s--- .* b\n-rwsr-sr-x .* f\nlrwxrwxrwx .* l -> f\n$`, s.ok("ls -l /a"))
+	assert.Contains(t, s.ok("stat /a/f"), "mode 6755")
 	s.ok("mv /a/f /a/b")
 	assert.Equal(t, "c\nf\n", s.ok("ls /a/b"))
 	s.ok("mv /a/b/f /a/g")

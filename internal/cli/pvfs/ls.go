@@ -122,7 +122,7 @@ func (a *App) print(ctx context.Context, fsys *client.FS, lines []line, opt lsOp
 	rows, widths := make([][4]string, len(lines)), [4]int{}
 	for i, l := range lines {
 		rows[i] = [4]string{
-			l.info.Mode().String(), who.user(l.info.Attr.Owner), who.group(l.info.Attr.Group), strconv.FormatInt(l.info.Size(), 10),
+			letters(l.info.Mode().Type(), l.info.Attr.Perms), who.user(l.info.Attr.Owner), who.group(l.info.Attr.Group), strconv.FormatInt(l.info.Size(), 10),
 		}
 		for c, cell := range rows[i] {
 			widths[c] = max(widths[c], len(cell))

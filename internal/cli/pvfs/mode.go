@@ -1,6 +1,9 @@
 package pvfs
 
-import "strings"
+import (
+	"io/fs"
+	"strings"
+)
 
 // symbolic applies a symbolic mode: clauses with commas between, each of who (u, g, o, a), one
 // or more of + - = and the rights r, w, x, X, s.
@@ -62,4 +65,36 @@ func applyClause(bits uint32, clause string, dir bool) (uint32, error) {
 		}
 	}
 	return bits, nil
+}
+
+// letters is a mode as ls(1) writes it, from the type of an object and the bits that its server has.
+func letters(typ fs.FileMode, bits uint32) string {
+	b := []byte("?rwxrwxrwx")
+	switch {
+	case typ&fs.ModeDir != 0:
+		b[0] = 'd'
+	case typ&fs.ModeSymlink != 0:
+		b[0] = 'l'
+	case typ.IsRegular():
+		b[0] = '-'
+	}
+	for i := range 9 {
+		if bits&(0o400>>i) == 0 {
+			b[1+i] = '-'
+		}
+	}
+	for i, special := range []struct {
+		bit           uint32
+		with, without byte // the right to execute
+	}{{0o4000, 's', 'S'}, {0o2000, 's', 'S'}, {0o1000, 't', 'T'}} {
+		at := &b[3+3*i]
+		switch {
+		case bits&special.bit == 0:
+		case *at == 'x':
+			*at = special.with
+		default:
+			*at = special.without
+		}
+	}
+	return string(b)
 }

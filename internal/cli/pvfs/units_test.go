@@ -1,6 +1,7 @@
 package pvfs
 
 import (
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,6 +55,21 @@ func TestSymbolicModes(t *testing.T) {
 	for _, bad := range []string{"", "u", "x", "u+q", "z+x", "u+x,"} {
 		_, err := symbolic(0o644, bad, false)
 		assert.ErrorIs(t, err, errMode, bad)
+	}
+}
+
+func TestModeLetters(t *testing.T) {
+	for _, c := range []struct {
+		typ  fs.FileMode
+		bits uint32
+		want string
+	}{
+		{0, 0o644, "-rw-r--r--"}, {0, 0, "----------"}, {fs.ModeDir, 0o755, "drwxr-xr-x"}, {fs.ModeSymlink, 0o777, "lrwxrwxrwx"},
+		{0, 0o4755, "-rwsr-xr-x"}, {0, 0o4644, "-rwSr--r--"}, {0, 0o2755, "-rwxr-sr-x"}, {0, 0o2745, "-rwxr-Sr-x"},
+		{fs.ModeDir, 0o2770, "drwxrws---"}, {fs.ModeDir, 0o1777, "drwxrwxrwt"}, {fs.ModeDir, 0o1776, "drwxrwxrwT"},
+		{0, 0o7777, "-rwsrwsrwt"}, {0, 0o7000, "---S--S--T"}, {0, 0o6666, "-rwSrwSrw-"}, {fs.ModeIrregular, 0o600, "?rw-------"},
+	} {
+		assert.Equal(t, c.want, letters(c.typ, c.bits), "%v %o", c.typ, c.bits)
 	}
 }
 
