@@ -206,8 +206,8 @@ func TestOrangeFSClientEarlyMessage(t *testing.T) {
 	client.wait(t)
 }
 
-// driver-bw-multi, as one of several ranks of an MPI job of which docs/orangefs.md
-// makes it the only one. Rank 0 is the server, the others are clients. After a
+// driver-bw-multi, as one of several ranks of an MPI job of which it is the only
+// one (docs/orangefs.md). Rank 0 is the server, the others are clients. After a
 // barrier, for which the program takes a byte or the end of its input, a client
 // opens with an unexpected message of 4 bytes, of which only the sender
 // matters. After the second barrier it posts all its messages at once, all of one size

@@ -27,7 +27,7 @@ import (
 )
 
 // This file starts programs of OrangeFS; interop_test.go talks to them.
-// docs/orangefs.md tells how to build them.
+// docs/orangefs.md says which, and how OrangeFS must be configured.
 
 const (
 	orangefsVariable = "ORANGEFS_PREFIX"
@@ -53,7 +53,7 @@ func needOrangeFS(t *testing.T) orangefs {
 	t.Helper()
 	prefix := os.Getenv(orangefsVariable)
 	if prefix == "" {
-		t.Skipf("%s is not set: build OrangeFS's programs as docs/orangefs.md says and set it to the folder that holds their bin/", orangefsVariable)
+		t.Skipf("%s is not set: it names an installation of OrangeFS as docs/orangefs.md describes it, the folder that holds bin/", orangefsVariable)
 	}
 	return orangefs{prefix}
 }

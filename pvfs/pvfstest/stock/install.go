@@ -17,7 +17,7 @@ func Need(tb testing.TB) Install {
 	tb.Helper()
 	prefix := os.Getenv(Variable)
 	if prefix == "" {
-		tb.Skipf("%s is not set: build OrangeFS as docs/orangefs.md says and set it to the folder that holds its bin/", Variable)
+		tb.Skipf("%s is not set: it names an installation of OrangeFS as docs/orangefs.md describes it, the folder that holds bin/", Variable)
 	}
 	return Install{prefix}
 }
