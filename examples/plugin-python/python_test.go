@@ -82,7 +82,7 @@ func subject(methodtest.T) *methodtest.Subject {
 // TestConformance: a method in Python is a method like any other.
 func TestConformance(t *testing.T) {
 	load(t, plugins.Options{})
-	methodtest.RunTests(t, methodtest.All.Brief(), subject)
+	methodtest.RunTests(t, methodtest.All.Brief(1, 4), subject)
 }
 
 // TestPlaintext: it does without TLS, too.

@@ -193,7 +193,7 @@ func TestFlawlessPasses(t *testing.T) { methodtest.Run(t, flawed(none, 0)) }
 // TestOneWayPasses: the suite gets by with a method that does not recognise who
 // connects.
 func TestOneWayPasses(t *testing.T) {
-	methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(3, 4), func(methodtest.T) *methodtest.Subject {
 		net := newFlawedNet(none)
 		net.oneWay = true
 		s := subjectIn(net, 0)

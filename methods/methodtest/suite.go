@@ -39,7 +39,7 @@ type Tests []Test
 // seeds run all, each other one a test in parts, and another seed others.
 func (ts Tests) Share(seed, whole, parts uint64) (share Tests) {
 	for i, test := range ts {
-		if seed <= whole || (seed+uint64(i))%parts == 0 {
+		if 0 < seed && seed <= whole || (seed+uint64(i))%parts == 0 {
 			share = append(share, test)
 		}
 	}
@@ -89,13 +89,14 @@ func (ts Tests) Again() Tests {
 	return ts.Without("Large", "LargeBothWays", "MaxExpectedSize", "CancelDuringTransfer", "EarlyFlood")
 }
 
-// Brief returns with -short a quarter of the tests, in which each kind of test still has a part,
-// and otherwise all. It is for another way to reach a method that passes all of them elsewhere.
-func (ts Tests) Brief() Tests {
+// Brief returns with -short one of some parts of the tests, counted from 0, in which each kind of
+// test is still represented, and otherwise all. It is for several ways to reach a method: each
+// may pass another part, or a part where all is passed elsewhere.
+func (ts Tests) Brief(part, parts int) Tests {
 	if !short() {
 		return ts
 	}
-	return ts.Share(1, 0, 4)
+	return ts.Share(uint64(part), 0, uint64(parts))
 }
 
 // short reports whether go test runs with -short. The suite also runs elsewhere: in a program,

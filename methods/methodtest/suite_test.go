@@ -43,7 +43,7 @@ func TestMemory(t *testing.T) { methodtest.Run(t, memory(nil)) }
 
 // TestMemoryWithoutSleeper: a method that nobody can sleep on is polled.
 func TestMemoryWithoutSleeper(t *testing.T) {
-	methodtest.Run(t, memory(func(o *bmitest.Options) { o.NoSleeper = true }))
+	methodtest.RunTests(t, methodtest.All.Brief(0, 4), memory(func(o *bmitest.Options) { o.NoSleeper = true }))
 }
 
 // TestMemorySmall: a method that can do little skips much and fails nothing.
@@ -57,7 +57,7 @@ func TestMemorySmall(t *testing.T) {
 // TestMemoryStepped: with Step, one goroutine drives all endpoints.
 func TestMemoryStepped(t *testing.T) {
 	f := memory(nil)
-	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(1, 4), func(t methodtest.T) *methodtest.Subject {
 		s := f(t)
 		s.Step = func() {}
 		return s
@@ -67,7 +67,7 @@ func TestMemoryStepped(t *testing.T) {
 // TestMemoryHeadOfLine: the suite gets by without overtaking large messages.
 func TestMemoryHeadOfLine(t *testing.T) {
 	f := memory(nil)
-	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(2, 4), func(t methodtest.T) *methodtest.Subject {
 		s := f(t)
 		s.HeadOfLine = true
 		return s

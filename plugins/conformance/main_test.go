@@ -88,7 +88,7 @@ func TestSHM(t *testing.T) {
 
 // TestUDP is TestSHM over datagrams with a key.
 func TestUDP(t *testing.T) {
-	methodtest.RunTests(t, methodtest.All.Brief(), func(t methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(0, 4), func(t methodtest.T) *methodtest.Subject {
 		address := methodtest.UDPPorts(t, "via+udp")
 		return &methodtest.Subject{Address: address, Fork: methodtest.ForkSelf(address)}
 	})

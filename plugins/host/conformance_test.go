@@ -140,7 +140,7 @@ func TestConformance(t *testing.T) {
 			n.ring = bytes
 			tests := methodtest.All
 			if name == "room for all" {
-				tests = tests.Again().Brief()
+				tests = tests.Again().Brief(2, 4)
 			}
 			seeds := sim.SeedsAtMost(t, 50) // each has hundreds of steps
 			methodtest.RunTests(t, tests, func(methodtest.T) *methodtest.Subject {

@@ -15,14 +15,18 @@ import (
 
 // TestConformance: a method in a session that sleeps is a method like any other.
 func TestConformance(t *testing.T) {
-	for name, spoil := range map[string]func(p *plugin){
-		"sleeper":    func(*plugin) {},
-		"no sleeper": func(p *plugin) { p.opt.NoSleeper = true },
-		"by stream":  func(p *plugin) { p.client = p.connect() },
-	} {
-		t.Run(name, func(t *testing.T) {
+	ways := []struct {
+		name  string
+		spoil func(p *plugin)
+	}{
+		{"sleeper", func(*plugin) {}},
+		{"no sleeper", func(p *plugin) { p.opt.NoSleeper = true }},
+		{"by stream", func(p *plugin) { p.client = p.connect() }},
+	}
+	for i, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			p := newPlugin(t)
-			spoil(p)
+			way.spoil(p)
 			bmi.Remove(p.driver)
 			require.NoError(t, bmi.Add(outside{p}))
 			t.Cleanup(func() {
@@ -30,9 +34,10 @@ func TestConformance(t *testing.T) {
 				require.NoError(t, bmi.Add(p.driver))
 			})
 			tests := methodtest.All
-			if name != "sleeper" {
-				tests = tests.Again().Brief()
+			if i > 0 {
+				tests = tests.Again()
 			}
+			tests = tests.Brief(i, len(ways))
 			seeds := sim.SeedsAtMost(t, 8) // in real time they are about little but chance
 			methodtest.RunTests(t, tests, func(methodtest.T) *methodtest.Subject {
 				return &methodtest.Subject{

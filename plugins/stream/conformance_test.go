@@ -378,16 +378,21 @@ func (s *session) end(ctx context.Context) {
 
 // TestConformance: a method behind a stream is a method like any other.
 func TestConformance(t *testing.T) {
-	for name, c := range map[string]struct{ ring, hostArena, guestArena int }{
-		"room for all": {1 << 20, 256 << 20, 256 << 20},
-		"small":        {512 << 10, 256 << 20, 128 << 20},
-	} {
-		t.Run(name, func(t *testing.T) {
+	rooms := []struct {
+		name                        string
+		ring, hostArena, guestArena int
+	}{
+		{"room for all", 1 << 20, 256 << 20, 256 << 20},
+		{"small", 512 << 10, 256 << 20, 128 << 20},
+	}
+	for i, c := range rooms {
+		t.Run(c.name, func(t *testing.T) {
 			replace(t, c.ring, c.hostArena, c.guestArena)
 			tests := methodtest.All
-			if name == "room for all" {
-				tests = tests.Again().Brief()
+			if c.name == "room for all" {
+				tests = tests.Again()
 			}
+			tests = tests.Brief(i, 4)
 			seeds := sim.SeedsAtMost(t, 8) // in real time they are about little but chance
 			methodtest.RunTests(t, tests, func(methodtest.T) *methodtest.Subject {
 				return &methodtest.Subject{

@@ -137,7 +137,9 @@ func (f *fold) command(ctx context.Context, env []string, args ...string) error 
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 && ctx.Err() == nil {
+		f.mu.Lock()
 		f.broken = true
+		f.mu.Unlock()
 		return nil
 	}
 	return err
