@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"context"
-	"errors"
 
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
@@ -79,24 +78,25 @@ func (c *Comm) irecvUnseen(b core.Buffer, src, tag int) (Request, error) {
 	return c.request(r), nil
 }
 
-// RecvContext is Recv that ends when ctx does: then the receive is cancelled, and the error
-// is ctx's. If a message was faster, it is received all the same.
+// RecvContext is Recv that ends when ctx does, with ctx's error, also if the sender has stalled.
+// A message that has begun to move by then has another second (Limits.LateTimeMax) to arrive, and
+// is received if it does; if not, it is lost. In any case xs is the caller's again. A message that is too large to
+// travel at once moves through memory of the library, which costs one copy more than Recv:
+// Irecv and WaitContext do without it, and lose no message.
 func RecvContext[T any](ctx context.Context, c *Comm, xs []T, src, tag int) (Status, error) {
-	r, err := Irecv(c, xs, src, tag)
+	b, err := bufferOf(xs)
 	if err != nil {
+		return emptyStatus, c.refuse("MPI_Recv", err)
+	}
+	call := c.enter(Call{Name: "MPI_Recv", Comm: c, Peer: src, Tag: tag, Bytes: dataBytes(b)})
+	st, err := c.recvContext(orBackground(ctx), b, src, tag)
+	return st, c.leave(call, err)
+}
+
+func (c *Comm) recvContext(ctx context.Context, b core.Buffer, src, tag int) (Status, error) {
+	if err := c.checkRecv(src, tag); err != nil {
 		return emptyStatus, err
 	}
-	ctx = orBackground(ctx)
-	st, err := r.WaitContext(ctx)
-	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
-		return st, err
-	}
-	if cerr := r.Cancel(); cerr != nil {
-		return emptyStatus, cerr
-	}
-	st, werr := r.Wait() // which is soon over, as nobody else has a say in it
-	if st.Cancelled {
-		return emptyStatus, err
-	}
-	return st, werr
+	st, err := c.p2p.RecvContext(ctx, b, src, tag)
+	return Status(st), err
 }

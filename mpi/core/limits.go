@@ -1,6 +1,10 @@
 package core
 
-import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
+import (
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+)
 
 // Widths of the envelope in match bits.
 const (
@@ -20,6 +24,9 @@ type Limits struct {
 	// StagingBytes is the size of the pieces in which memory travels that is not
 	// contiguous.
 	StagingBytes int
+	// LateTimeMax is how long a message has to arrive that is moving when the context of its
+	// RecvContext ends; beyond, it is lost. < 0: no time at all.
+	LateTimeMax time.Duration
 }
 
 // Defaults of Limits.
@@ -27,6 +34,7 @@ const (
 	eagerBytesMax = 8 << 10
 	windowBytes   = 256 << 10
 	stagingBytes  = 64 << 10
+	lateTimeMax   = time.Second
 )
 
 // The protocol's own.
@@ -66,6 +74,9 @@ func (l Limits) withDefaults() Limits {
 	l.EagerBytesMax = min(l.EagerBytesMax, l.WindowBytes/4)
 	if l.StagingBytes <= 0 {
 		l.StagingBytes = stagingBytes
+	}
+	if l.LateTimeMax == 0 {
+		l.LateTimeMax = lateTimeMax
 	}
 	l.StagingBytes = max(l.StagingBytes, pieceBytesMin)
 	return l

@@ -7,8 +7,8 @@ import (
 )
 
 // A transfer is the data of a large message on its way, piece after piece, in expected
-// messages of bmi under one tag. A piece that is not one piece of memory here is packed or
-// unpacked in staging memory.
+// messages of bmi under one tag. A piece that is not one piece of memory here, or of a receive
+// that may be abandoned, is packed or unpacked in staging memory.
 type transfer struct {
 	l     *link // also of a send that waits at its peer
 	tag   bmi.Tag
@@ -40,15 +40,15 @@ func (o *op) begin(l *link, tag bmi.Tag, total, each int) {
 func (o *op) advance() {
 	m := &o.move
 	most := piecesMax
-	mem, contiguous := o.buf.piece()
-	if !contiguous {
+	mem, direct := o.direct()
+	if !direct {
 		most = stagedMax
 	}
 	for m.next < m.total && m.lent < most && !m.stop {
 		n := min(m.each, m.total-m.next)
 		k := o.e.newPiece(o, m.next, n)
 		var b []byte
-		if contiguous {
+		if direct {
 			b = mem[m.next : m.next+n]
 		} else {
 			b = o.e.pool.Take(n)[:n]
@@ -65,6 +65,14 @@ func (o *op) advance() {
 		o.unlist()
 		o.complete()
 	}
+}
+
+// direct is the op's data as memory that bmi moves from or to, if it may.
+func (o *op) direct() ([]byte, bool) {
+	if o.staged {
+		return nil, false
+	}
+	return o.buf.piece()
 }
 
 // postPiece gives a piece to bmi, and reports whether another may follow.
@@ -120,7 +128,7 @@ func (o *op) moved(k *piece, size int) {
 		if size != k.n && o.err == nil {
 			o.err = k.errSize(size)
 			o.move.stop = true
-		} else if k.staging != nil {
+		} else if k.staging != nil && !o.abandoned {
 			o.buf.write(k.off, k.staging)
 		}
 	}
@@ -213,7 +221,7 @@ func (e *Engine) granted(l *link, c wire.CTS) {
 
 // eachPiece is the largest piece that the op can send or receive.
 func (o *op) eachPiece(l *link) int {
-	if _, contiguous := o.buf.piece(); contiguous {
+	if _, direct := o.direct(); direct {
 		return l.pieceMax
 	}
 	return min(l.pieceMax, o.e.cfg.Limits.StagingBytes)

@@ -32,6 +32,8 @@ type op struct {
 	persistent bool
 	detached   bool // nobody will collect it: it frees itself
 	cancelling bool // a CANCEL is under way
+	staged     bool // a receive whose memory bmi never gets: its message moves through staging memory
+	abandoned  bool // staged, and its memory is the caller's again: what still comes is discarded
 
 	scope *Scope
 	only  *Proc // whom it was posted for; nil: anybody, or ProcNull
@@ -120,6 +122,7 @@ func (o *op) prepare(kind opKind, s *Scope) {
 	o.kind, o.scope = kind, s
 	o.mode, o.at, o.state = Standard, nowhere, opIdle
 	o.persistent, o.detached, o.cancelling = false, false, false
+	o.staged, o.abandoned = false, false
 	o.st, o.err, o.next = Status{}, nil, nil
 }
 

@@ -1,0 +1,59 @@
+package core
+
+import "context"
+
+// RecvContext is Recv that ends with ctx's error when ctx ends. A message that is moving then is
+// received if it arrives within Limits.LateTimeMax, and else lost. buf is the caller's in any case:
+// messages move to it through staging memory.
+func (s *Scope) RecvContext(ctx context.Context, buf Buffer, src, tag int) (Status, error) {
+	if ctx.Done() == nil {
+		return s.Recv(buf, src, tag)
+	}
+	bits, mask, p, err := s.checkRecv(&buf, src, tag)
+	if err != nil {
+		return Status{}, err
+	}
+	e := s.e
+	e.mu.Lock()
+	o := e.acquire(opRecv, s)
+	o.fillRecv(p, bits, mask)
+	o.fill(&buf)
+	o.staged = true
+	e.startRecv(o)
+	r := Request{o, o.life}
+	e.mu.Unlock()
+	if !r.ready() {
+		if err = e.await(ctx, r.ready); err != nil && r.moving() {
+			late, cancel := context.WithTimeout(context.Background(), e.cfg.Limits.LateTimeMax)
+			_ = e.await(late, r.ready) // why the receive ends is known already
+			cancel()
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if o.state == opDone {
+		return r.collect()
+	}
+	o.abandon()
+	return Empty, err
+}
+
+// moving tells whether the data of a message is moving.
+func (r Request) moving() bool {
+	r.op.e.mu.Lock()
+	defer r.op.e.mu.Unlock()
+	return r.op.at == atMove
+}
+
+// abandon ends an active staged receive for its caller. What its peer has a part in comes to its
+// end unseen, so that the peer notices nothing.
+func (o *op) abandon() {
+	o.detached = true
+	o.e.detached++
+	if o.at == atMove {
+		o.abandoned = true
+		o.buf = Buffer{}
+		return
+	}
+	o.cancelled()
+}
