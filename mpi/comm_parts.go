@@ -40,6 +40,17 @@ type commParts struct {
 	closing bool
 }
 
+// acknowledge notes all processes that one call of AckFailed found failed. None of them comes
+// back, so of what two calls found the shorter list is older, and has nothing that the other
+// has not.
+func (parts *commParts) acknowledge(failed []*core.Proc) {
+	parts.mu.Lock()
+	defer parts.mu.Unlock()
+	if len(failed) > len(parts.acked) {
+		parts.acked = failed
+	}
+}
+
 // number is the tag of the next collective operation. It is taken when the operation is
 // called, as all processes call them in the same order.
 func (c *Comm) number() int {

@@ -64,9 +64,7 @@ func (c *Comm) AckFailed() (err error) {
 	}
 	acked := c.p2p.Acknowledge()
 	_ = c.coll.Acknowledge()
-	c.parts.mu.Lock()
-	defer c.parts.mu.Unlock()
-	c.parts.acked = acked
+	c.parts.acknowledge(acked)
 	return nil
 }
 

@@ -1,0 +1,21 @@
+package mpi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+)
+
+// TestAcknowledgeNeverLess: of two calls of AckFailed at once, the one that found fewer failures
+// may be the last to note them.
+func TestAcknowledgeNeverLess(t *testing.T) {
+	var parts commParts
+	a, b := new(core.Proc), new(core.Proc)
+	parts.acknowledge([]*core.Proc{a, b})
+	parts.acknowledge([]*core.Proc{a})
+	assert.Len(t, parts.acked, 2)
+	parts.acknowledge(nil)
+	assert.Len(t, parts.acked, 2)
+}
