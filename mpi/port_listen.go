@@ -41,6 +41,7 @@ const (
 type ports struct {
 	mu     sync.Mutex
 	byName map[string]*port
+	closed bool // none may be added; guarded by mu
 }
 
 type port struct {
@@ -50,6 +51,9 @@ type port struct {
 	end   func()
 	ready chan arrival // have greeted, and wait for being accepted
 	work  sync.WaitGroup
+
+	failed chan struct{} // closed when the listener has failed for good
+	cause  error         // why it has; set before failed is closed
 }
 
 // An arrival is a connection of one that greeted, or why nobody comes.
@@ -65,13 +69,23 @@ func (ps *ports) open(ctx context.Context, host string) (string, error) {
 	if err != nil {
 		return "", errclass.Wrap(errclass.Port, err, "cannot listen on %s", host)
 	}
+	return ps.add(ln)
+}
+
+// add makes a port of a listener, and returns its name. Once closeAll was called, it closes the
+// listener instead.
+func (ps *ports) add(ln net.Listener) (string, error) {
 	var token [tokenBytes]byte
 	_, _ = rand.Read(token[:]) // never fails
-	o := &port{ln: ln, token: hex.EncodeToString(token[:]), ready: make(chan arrival)}
+	o := &port{ln: ln, token: hex.EncodeToString(token[:]), ready: make(chan arrival), failed: make(chan struct{})}
 	o.life, o.end = context.WithCancel(background)
 	name := portScheme + ln.Addr().String() + "/" + o.token
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
+	if ps.closed {
+		_ = ln.Close()
+		return "", errFinalized
+	}
 	if ps.byName == nil {
 		ps.byName = map[string]*port{}
 	}
@@ -104,11 +118,11 @@ func (ps *ports) close(name string) error {
 	return nil
 }
 
-// closeAll closes what is still open.
+// closeAll closes what is still open, for good.
 func (ps *ports) closeAll() {
 	ps.mu.Lock()
 	all := ps.byName
-	ps.byName = nil
+	ps.byName, ps.closed = nil, true
 	ps.mu.Unlock()
 	for _, o := range all {
 		o.close()
@@ -121,12 +135,21 @@ func (o *port) close() {
 	o.work.Wait()
 }
 
-// listen takes connections until the port is closed.
+// listen takes connections until the port is closed or its listener fails.
 func (o *port) listen() {
 	greeting := make(chan struct{}, greetsMax)
 	for {
-		conn, err := o.ln.Accept()
+		conn, err := o.take()
+		if o.life.Err() != nil {
+			if err == nil {
+				_ = conn.Close()
+			}
+			return
+		}
 		if err != nil {
+			o.cause = errclass.Wrap(errclass.Port, err, "the port can accept nobody any more: close it and open another one")
+			close(o.failed)
+			_ = o.ln.Close() // nobody is to wait there
 			return
 		}
 		greeting <- struct{}{}
@@ -196,6 +219,8 @@ func (ps *ports) accept(ctx context.Context, name string) (net.Conn, error) {
 			}
 		case <-o.life.Done():
 			return nil, errclass.New(errclass.Port, "the port was closed while Accept waited")
+		case <-o.failed:
+			return nil, o.cause
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
