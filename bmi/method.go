@@ -176,6 +176,16 @@ type Driver interface {
 	Open(ctx context.Context, cfg MethodConfig) (Method, error)
 }
 
+// A Keyer is a driver of a method whose connections are protected by a key that all sides share.
+// It lets a program hand over a key without knowing the driver's own option type.
+type Keyer interface {
+	Driver
+	// WithKey is options, which are of the driver's own type or nil, with a key of 32 random
+	// bytes in them, unless they have one already. It fails for options of another type, and
+	// for a key that protects nothing; its errors do not show the key.
+	WithKey(options any, key []byte) (any, error)
+}
+
 // MethodConfig is what a Driver opens a method with.
 type MethodConfig struct {
 	Host Host

@@ -29,7 +29,9 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{boot: b, log: o.Log, hook: o.Hook, manual: o.Endpoint.Manual, initTimeMax: o.InitTimeMax}
-	if err := p.start(ctx, o); err != nil {
+	err = p.start(ctx, o)
+	forgetKey(b.Secret())
+	if err != nil {
 		p.tellParent(err)
 		p.giveUp()
 		return nil, err

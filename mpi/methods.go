@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/mpi/core"
@@ -22,8 +22,7 @@ const (
 	methodTCP = "tcp"
 )
 
-// Variables that tell via+udp its key. The first is set to the job's secret while an
-// endpoint is opened, if none of them is set.
+// Variables that tell via+udp its key. If none of them is set, it is the job's secret.
 var udpKeyEnvs = [...]string{"VIADUCT_UDP_KEY", "VIADUCT_UDP_KEY_FILE", "VIADUCT_UDP_INSECURE"}
 
 // What stands in an address to listen at for what differs between processes.
@@ -148,7 +147,9 @@ func (pl plan) uses(method string) bool {
 // open opens an endpoint that listens as planned.
 func (pl plan) open(ctx context.Context, cfg bmi.Config, name, host string, secret []byte) (*bmi.Endpoint, error) {
 	if pl.uses(methodUDP) {
-		defer lendKey(secret)()
+		if err := giveKey(&cfg, secret); err != nil {
+			return nil, err
+		}
 	}
 	forms := make([]int, len(pl))
 	cfg.Methods = nil
@@ -200,20 +201,37 @@ func udpKeySet() bool {
 	return slices.ContainsFunc(udpKeyEnvs[:], func(env string) bool { return os.Getenv(env) != "" })
 }
 
-// environment guards the variables of this process while a key is among them.
-var environment sync.Mutex
-
-// lendKey makes the job's secret the key of the devices that are opened before the function
-// that it returns is called. A key that the user set is left alone.
-func lendKey(secret []byte) (back func()) {
-	environment.Lock()
+// giveKey makes the job's secret the key of via+udp in an endpoint's options. A key that the
+// user set is left alone; a plugin takes none, and finds its key in the environment that it was
+// given.
+func giveKey(cfg *bmi.Config, secret []byte) error {
 	if len(secret) == 0 || udpKeySet() {
-		return environment.Unlock
+		return nil
 	}
-	_ = os.Setenv(udpKeyEnvs[0], hex.EncodeToString(secret)) // fails only for bad names
-	return func() {
-		_ = os.Unsetenv(udpKeyEnvs[0])
-		environment.Unlock()
+	for _, d := range bmi.Drivers() {
+		k, ok := d.(bmi.Keyer)
+		if !ok || d.Name() != methodUDP {
+			continue
+		}
+		opts, err := k.WithKey(cfg.Options[methodUDP], secret)
+		if err != nil {
+			return errclass.Wrap(errclass.Other, err, "the key of the job")
+		}
+		cfg.Options = maps.Clone(cfg.Options) // which is the caller's
+		if cfg.Options == nil {
+			cfg.Options = map[string]any{}
+		}
+		cfg.Options[methodUDP] = opts
+	}
+	return nil
+}
+
+// forgetKey takes the job's secret out of the environment, where a launcher may have left it for
+// via+udp: this process has it, and so have its plugins. Programs that it starts are not ranks
+// of the job; those that are get it from the launcher.
+func forgetKey(secret []byte) {
+	if env := udpKeyEnvs[0]; len(secret) > 0 && os.Getenv(env) == hex.EncodeToString(secret) {
+		_ = os.Unsetenv(env) // fails only for bad names
 	}
 }
 

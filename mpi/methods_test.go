@@ -3,7 +3,6 @@ package mpi
 import (
 	"net"
 	"net/netip"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,31 +105,6 @@ func TestOpenTriesForms(t *testing.T) {
 	_, err = pl.open(t.Context(), bmi.Config{}, "x", "h", nil)
 	require.ErrorIs(t, err, ErrOther)
 	require.ErrorIs(t, err, bmi.ErrUnknownMethod)
-}
-
-// TestLendKey: the job's secret is in the environment while an endpoint is opened, unless
-// the user has said something of keys.
-func TestLendKey(t *testing.T) {
-	for _, env := range udpKeyEnvs {
-		t.Setenv(env, "")
-	}
-	assert.False(t, udpKeyed(nil))
-	assert.True(t, udpKeyed([]byte{1}))
-	back := lendKey([]byte{0xab, 0xcd})
-	assert.Equal(t, "abcd", os.Getenv("VIADUCT_UDP_KEY"))
-	back()
-	assert.Empty(t, os.Getenv("VIADUCT_UDP_KEY"))
-	lendKey(nil)()
-	for _, env := range udpKeyEnvs {
-		t.Setenv(env, "mine")
-		assert.True(t, udpKeyed(nil))
-		back = lendKey([]byte{1})
-		assert.Equal(t, env == "VIADUCT_UDP_KEY", os.Getenv("VIADUCT_UDP_KEY") == "mine")
-		assert.NotEqual(t, "01", os.Getenv("VIADUCT_UDP_KEY"))
-		back()
-		assert.Equal(t, "mine", os.Getenv(env))
-		t.Setenv(env, "")
-	}
 }
 
 // TestListenHost: within a host the loopback will do; to others an address of ours is told.

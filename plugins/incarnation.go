@@ -46,7 +46,7 @@ func start(ctx context.Context, path string, o *Options) (*incarnation, error) {
 		}
 	}
 	proc, err := process.Start(ctx, process.Config{
-		Name: o.Name, Path: path, Args: o.Args, Env: o.environment(), SHA256: sum,
+		Name: o.Name, Path: path, Args: o.Args, Env: o.Env, SHA256: sum,
 		Plaintext: o.Plaintext, StartTimeout: o.StartTimeout, Log: o.Log,
 	})
 	if err != nil {

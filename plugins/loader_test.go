@@ -1,10 +1,12 @@
 package plugins_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -109,6 +111,22 @@ func TestReplacedFile(t *testing.T) {
 		require.NoError(t, ep.Close())
 	}
 	require.Len(t, plugins.Loaded(), 1)
+}
+
+// TestVariableOutlivesItsProgram: a plugin that is started again has the variables that the
+// program had when it loaded the plugin.
+func TestVariableOutlivesItsProgram(t *testing.T) {
+	const name = "VIADUCT_PLUGIN_SECRET"
+	t.Setenv(name, "x")
+	o := options("mem")
+	o.Env = append(o.Env, name)
+	p := load(t, o)
+	require.NoError(t, os.Unsetenv(name))
+	kill(t, p, syscall.SIGKILL)
+	eventually(t, "it runs again", func() bool { return p.Restarts() == 1 && p.State() == plugins.Running })
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))
+	require.NoError(t, err)
+	assert.Contains(t, strings.Split(string(env), "\x00"), name+"=x")
 }
 
 // TestEnvironmentLoads: so it does with those of the environment, of which one that cannot

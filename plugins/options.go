@@ -34,8 +34,8 @@ type Options struct {
 	SHA256 string
 	// Args are the arguments of the process.
 	Args []string
-	// Env is its environment: "K=V", or "K" for the value that this process has. Nothing
-	// else is inherited.
+	// Env is its environment: "K=V", or "K" for the value that this process has when it loads
+	// the plugin. Nothing else is inherited.
 	Env []string
 	// Log is told what becomes of the plugin, and what it says itself; nil discards it.
 	Log *slog.Logger
@@ -91,6 +91,7 @@ func (o Options) withDefaults(path string) (Options, error) {
 	if o.Name == "" {
 		o.Name = strings.TrimPrefix(filepath.Base(path), Prefix)
 	}
+	o.Env = environment(o.Env)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -130,10 +131,11 @@ func power(what string, n, least, most int) (int, error) {
 	return max(1<<bits.Len(uint(n-1)), least), nil
 }
 
-// environment is the environment of the process.
-func (o *Options) environment() []string {
+// environment is what Options.Env stands for now. A process that takes the place of one that
+// died has the same.
+func environment(given []string) []string {
 	var env []string
-	for _, e := range o.Env {
+	for _, e := range given {
 		if strings.Contains(e, "=") {
 			env = append(env, e)
 		} else if v, ok := os.LookupEnv(e); ok {

@@ -42,6 +42,10 @@ type Options struct {
 	// gives it up after four times as long; 0: never. A NIC that notices a
 	// peer's death by itself does not need it.
 	KeepAlive time.Duration
+	// Key is the key that all sides share, nic.KeyBytes random bytes, of a NIC that protects
+	// what it sends (via+udp). It comes before what the environment says of keys; nil: what
+	// that says.
+	Key nic.Key
 	// Idle is called by Close when there is nothing to do, with the time it
 	// still has. Nil means to sleep as the NIC can. In simulated time it is
 	// what moves the world on; the context of Close, which knows only the
@@ -56,7 +60,12 @@ type Options struct {
 
 // Driver returns the driver of the VIA method over one provider of NICs. Its
 // addresses are via+PROVIDER://NAME.
-func Driver(p nic.Provider) bmi.Driver { return driver{p} }
+func Driver(p nic.Provider) bmi.Driver {
+	if _, ok := p.(nic.Keyed); ok {
+		return keyed{driver{p}}
+	}
+	return driver{p}
+}
 
 type driver struct{ provider nic.Provider }
 
@@ -69,11 +78,15 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if err != nil {
 		return nil, err
 	}
+	provider, err := withKey(d.provider, opts.Key)
+	if err != nil {
+		return nil, err
+	}
 	host, err := listenHost(d.Name(), cfg.Listen)
 	if err != nil {
 		return nil, err
 	}
-	n, err := vipl.OpenNIC(d.provider, vipl.NICConfig{
+	n, err := vipl.OpenNIC(provider, vipl.NICConfig{
 		Listen: host, Clock: cfg.Clock, Log: cfg.Log, Events: true,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 	"github.com/viaduct-hpc/viaduct/mpi/launch/command"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
@@ -116,10 +118,21 @@ func initProcess(ctx context.Context, t *checker) *mpi.Process {
 			t.FailNow()
 		}
 	}
+	key := os.Getenv(pmi.KeyEnv)
 	p, err := mpi.Init(ctx, mpi.Options{Endpoint: bmi.Config{}})
 	if err != nil {
 		t.Errorf("Init: %v", err)
 		t.FailNow()
 	}
+	noKeyLeft(t, key)
 	return p
+}
+
+// noKeyLeft makes sure that programs which this one starts do not inherit the job's key.
+func noKeyLeft(t *checker, key string) {
+	for _, pair := range os.Environ() {
+		if name, value, _ := strings.Cut(pair, "="); key != "" && value == key {
+			t.Errorf("the key of the job is still in %s", name)
+		}
+	}
 }

@@ -33,8 +33,9 @@ const (
 	// VersionEnv, set to 1 or 2, is the version of PMI to speak, whatever the launcher
 	// seems to be; "none" makes each process a job of its own.
 	VersionEnv = "MPI_PMI"
-	// KeyEnv is the secret key of the job, 64 hexadecimal digits, and KeyFileEnv a file
-	// that has it, which nobody but its owner can read.
+	// KeyEnv is the secret key of the job, 64 hexadecimal digits, which FromEnvironment
+	// removes once it has read it, and KeyFileEnv a file that has it, which nobody but its
+	// owner can read.
 	KeyEnv     = "VIADUCT_JOB_KEY"
 	KeyFileEnv = "VIADUCT_JOB_KEY_FILE"
 )
@@ -60,9 +61,16 @@ const programsMax = 64
 
 // FromEnvironment connects to the launcher that started this process. If nobody says that
 // one did, ok is false: the process is a job of its own. It can be called once in a
-// process, because what the launcher gave it to connect by is used up then.
+// process, because what the launcher gave it to connect by is used up then. It takes the key of
+// the job out of the environment, so that programs which this process starts do not inherit it.
 func FromEnvironment(ctx context.Context) (c Client, ok bool, err error) {
-	return Connect(ctx, os.Getenv)
+	return Connect(ctx, func(key string) string {
+		value := os.Getenv(key)
+		if key == KeyEnv {
+			_ = os.Unsetenv(key) // fails only for bad names
+		}
+		return value
+	})
 }
 
 // Connect is FromEnvironment with an environment of the caller's.

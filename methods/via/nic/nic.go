@@ -29,6 +29,15 @@ type Provider interface {
 	Open(cfg Config) (Device, error)
 }
 
+// A Keyed provider makes devices that protect what they send by a key that all sides share.
+type Keyed interface {
+	Provider
+
+	// WithKey is the provider with a key instead of any other that it would take. It fails
+	// for a key that protects nothing, with an error that does not show it.
+	WithKey(key Key) (Provider, error)
+}
+
 // Config is what a device is opened with. The zero value opens a device that
 // can connect but that nobody can connect to.
 type Config struct {

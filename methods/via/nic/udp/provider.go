@@ -2,6 +2,7 @@ package udp
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -67,10 +68,20 @@ type Provider struct {
 	Random io.Reader
 }
 
-var _ nic.Provider = Provider{}
+var _ nic.Keyed = Provider{}
 
 // Name implements nic.Provider.
 func (Provider) Name() string { return "udp" }
+
+// WithKey implements nic.Keyed.
+func (p Provider) WithKey(key nic.Key) (nic.Provider, error) {
+	if len(key) != nic.KeyBytes {
+		return nil, fmt.Errorf("udp: a shared key of %d bytes, want %d random ones", len(key), nic.KeyBytes)
+	}
+	p.Key, p.Insecure = secure.Source{Text: hex.EncodeToString(key)}, false
+	_, err := p.Key.Load()
+	return p, err
+}
 
 // errNoKey says what to do.
 var errNoKey = fmt.Errorf("udp: connections need a key that all sides share: put one into a file (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE) and set %s=FILE, or set %s=1 to go without, which lets anybody in who can send datagrams here",

@@ -1,0 +1,40 @@
+package via
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// keyed is the driver over a provider whose NICs take a key.
+type keyed struct{ driver }
+
+var _ bmi.Keyer = keyed{}
+
+// WithKey implements bmi.Keyer.
+func (d keyed) WithKey(o any, key []byte) (any, error) {
+	opts, err := options(o)
+	if err != nil || opts.Key != nil {
+		return opts, err
+	}
+	opts.Key = append(nic.Key{}, key...) // nil would be none
+	_, err = withKey(d.provider, opts.Key)
+	return opts, err
+}
+
+// withKey is the provider with the key of Options.
+func withKey(p nic.Provider, key nic.Key) (nic.Provider, error) {
+	if key == nil {
+		return p, nil
+	}
+	k, ok := p.(nic.Keyed)
+	if !ok {
+		return nil, fmt.Errorf("%w: Options.Key is set, and the %s NIC takes no key", bmi.ErrInvalid, p.Name())
+	}
+	p, err := k.WithKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: Options.Key: %w", bmi.ErrInvalid, err)
+	}
+	return p, nil
+}

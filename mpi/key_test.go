@@ -1,0 +1,124 @@
+package mpi
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// clearKeys makes an environment in which nobody has said anything of keys.
+func clearKeys(t *testing.T) {
+	for _, env := range udpKeyEnvs {
+		t.Setenv(env, "")
+	}
+}
+
+// aSpy is a method that opens nothing, and looks at the environment meanwhile.
+type aSpy struct{ saw []string }
+
+var errSpied = errors.New("nothing to open here")
+
+func (s *aSpy) Name() string { return "spy" }
+
+func (s *aSpy) Open(context.Context, bmi.MethodConfig) (bmi.Method, error) {
+	s.saw = os.Environ()
+	return nil, errSpied
+}
+
+// openUDP opens an endpoint of via+udp.
+func openUDP(t *testing.T, secret []byte) (*bmi.Endpoint, error) {
+	pl, err := forced(methodUDP)
+	require.NoError(t, err)
+	ep, err := pl.open(t.Context(), bmi.Config{}, "x", loopback, secret)
+	if err == nil {
+		t.Cleanup(func() { assert.NoError(t, ep.Close()) })
+	}
+	return ep, err
+}
+
+// say sends a message from one endpoint to another.
+func say(t *testing.T, from, to *bmi.Endpoint) error {
+	addr, err := from.Lookup(to.Addresses()[0])
+	require.NoError(t, err)
+	c, err := from.OpenContext()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return c.SendUnexpected(ctx, addr, 0, 1, []byte("hello"))
+}
+
+// TestKeyIsNotInTheEnvironment: nothing that is started while an endpoint is opened inherits the
+// job's key.
+func TestKeyIsNotInTheEnvironment(t *testing.T) {
+	clearKeys(t)
+	spy := &aSpy{}
+	require.NoError(t, bmi.Add(spy))
+	defer bmi.Remove(spy)
+	secret := bytes.Repeat([]byte{0xab, 0xcd}, 16)
+	pl, err := forced("via+udp,spy")
+	require.NoError(t, err)
+	_, err = pl.open(t.Context(), bmi.Config{}, "x", loopback, secret)
+	require.ErrorIs(t, err, errSpied)
+	require.NotEmpty(t, spy.saw)
+	all := strings.ToLower(strings.Join(spy.saw, "\n"))
+	assert.False(t, strings.Contains(all, hex.EncodeToString(secret))) // which prints nothing else that is there
+}
+
+// TestForgetKey: the job's key goes, and what the user set stays.
+func TestForgetKey(t *testing.T) {
+	clearKeys(t)
+	secret := bytes.Repeat([]byte{0xab}, 32)
+	text := hex.EncodeToString(secret)
+	for env, value := range map[string]string{"VIADUCT_UDP_KEY": "mine", "VIADUCT_UDP_KEY_FILE": text, "VIADUCT_UDP_INSECURE": "1"} {
+		t.Setenv(env, value)
+		forgetKey(secret)
+		assert.Equal(t, value, os.Getenv(env))
+	}
+	t.Setenv("VIADUCT_UDP_KEY", text)
+	forgetKey(nil)
+	assert.Equal(t, text, os.Getenv("VIADUCT_UDP_KEY"))
+	forgetKey(secret)
+	_, there := os.LookupEnv("VIADUCT_UDP_KEY")
+	assert.False(t, there)
+}
+
+// TestKeyOfTheJob: who has the job's key can connect, and nobody else. The user's variables come
+// before it.
+func TestKeyOfTheJob(t *testing.T) {
+	clearKeys(t)
+	assert.False(t, udpKeyed(nil))
+	_, err := openUDP(t, nil)
+	require.ErrorContains(t, err, "VIADUCT_UDP_KEY_FILE")
+
+	secret, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	assert.True(t, udpKeyed(secret))
+	a, err := openUDP(t, secret)
+	require.NoError(t, err)
+	b, err := openUDP(t, secret)
+	require.NoError(t, err)
+	require.NoError(t, say(t, a, b))
+	stranger, err := openUDP(t, other)
+	require.NoError(t, err)
+	require.ErrorIs(t, say(t, stranger, a), bmi.ErrRefused)
+
+	t.Setenv("VIADUCT_UDP_KEY", hex.EncodeToString(other))
+	assert.True(t, udpKeyed(nil))
+	friend, err := openUDP(t, secret)
+	require.NoError(t, err)
+	require.NoError(t, say(t, friend, stranger))
+	t.Setenv("VIADUCT_UDP_KEY", "")
+	t.Setenv("VIADUCT_UDP_INSECURE", "1")
+	open, err := openUDP(t, secret)
+	require.NoError(t, err)
+	require.ErrorIs(t, say(t, open, a), bmi.ErrRefused)
+}
