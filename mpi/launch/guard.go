@@ -55,7 +55,7 @@ func startGuard() (*guard, error) {
 	}
 	g := &guard{pipe: write, cmd: &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{"mpiexec-guard"}, Stdin: read,
-		Env:         []string{guardVariable + "=1"},
+		Env:         guardEnvironment(),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}}
 	err = g.cmd.Start()
@@ -65,6 +65,19 @@ func startGuard() (*guard, error) {
 		return nil, fmt.Errorf("the guard cannot be started: %w", err)
 	}
 	return g, nil
+}
+
+// raceVariable has the settings of the race detector. By default that makes a process sleep for a
+// second before it ends, which mpiexec would wait for.
+const raceVariable = "GORACE"
+
+// guardEnvironment is what a guard is given.
+func guardEnvironment() []string {
+	env := []string{guardVariable + "=1"}
+	if race, ok := os.LookupEnv(raceVariable); ok {
+		env = append(env, raceVariable+"="+race)
+	}
+	return env
 }
 
 func (g *guard) add(pid int)    { g.tell('+', pid) }

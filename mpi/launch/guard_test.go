@@ -1,0 +1,23 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestGuardEnvironment: a guard inherits nothing but the race detector's settings, without which
+// it would sleep for a second before it ends, and mpiexec with it.
+func TestGuardEnvironment(t *testing.T) {
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
+	g, err := startGuard()
+	require.NoError(t, err)
+	defer g.end()
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", g.cmd.Process.Pid))
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"VIADUCT_LAUNCH_GUARD=1", "GORACE=atexit_sleep_ms=0"}, strings.Split(strings.TrimSuffix(string(env), "\x00"), "\x00"))
+}
