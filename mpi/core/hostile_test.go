@@ -234,7 +234,9 @@ func TestEmptyPromise(t *testing.T) {
 	s.say(wire.KindHello, h.Append(nil))
 	const most = 16 << 20 / (64 + 8)
 	for sent := 0; ; sent++ {
-		require.LessOrEqual(t, sent, most)
+		if sent > most { // package require takes its time
+			require.LessOrEqual(t, sent, most)
+		}
 		r, err := s.nodes[0].s.Isend(core.Standard, mem(8, 1), 2, 1)
 		require.NoError(t, err)
 		if s.nodes[0].e.Stats().Sending > 0 {

@@ -118,9 +118,13 @@ func (d *node) mustWait(r core.Request, err error) core.Status {
 
 // mem is memory that every seed fills differently.
 func mem(n int, seed byte) core.Buffer {
+	const period = 1 << 16
 	b := make([]byte, n)
-	for i := range b {
+	for i := range min(n, period) {
 		b[i] = seed + byte(i) + byte(i>>8)
+	}
+	for filled := period; filled < n; filled *= 2 { // byte by byte, the race detector makes it seconds
+		copy(b[filled:], b[:filled])
 	}
 	return core.Buffer{Mem: b}
 }
