@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -26,13 +27,13 @@ func (c *Comm) IntercommCreate(leader int, bridge *Comm, remoteLeader, tag int) 
 		return nil, err
 	}
 	if c.rank != leader {
-		return c.join(leader, nil)
+		return c.join(background, leader, nil)
 	}
 	b, err := bridgeOver(bridge, remoteLeader, tag)
 	if err != nil {
 		b = failedBridge{err} // the others of the group are told
 	}
-	return c.join(leader, b)
+	return c.join(background, leader, b)
 }
 
 // checkJoin is what can be wrong with a communicator whose group is to join another.
@@ -96,14 +97,15 @@ func tooMuch(n uint64, limit int) error {
 }
 
 // join makes an inter-communicator of the group of c and the one that the leader reaches over
-// its bridge; b is nil for all others.
-func (c *Comm) join(leader int, b bridge) (*Comm, error) {
+// its bridge; b is nil for all others. If ctx ends before all processes of both groups have the
+// communicator, this process gets ctx's error, and others may get a communicator that is revoked.
+func (c *Comm) join(ctx context.Context, leader int, b bridge) (*Comm, error) {
 	v := c.take(c.number())
-	made, err := c.joinOver(v, leader, b)
+	made, err := c.joinOver(ctx, v, leader, b)
 	return made, c.put(v, err)
 }
 
-func (c *Comm) joinOver(v *view, leader int, b bridge) (*Comm, error) {
+func (c *Comm) joinOver(ctx context.Context, v *view, leader int, b bridge) (*Comm, error) {
 	key := agreementKey{parent: c.ctx, tag: v.tag, leader: c.p.engine.Self().Card().ID}
 	key, remote, err := c.meet(v, leader, b, key)
 	if err != nil {
@@ -119,7 +121,18 @@ func (c *Comm) joinOver(v *view, leader int, b bridge) (*Comm, error) {
 	}
 	// As in open, but the two groups have nothing in common yet. This also tells whether their
 	// processes reach each other. Revoked at once, it has been made all the same.
-	if err := made.run(barrier, nil); err != nil && !errors.Is(err, errclass.Revoked) {
+	stop := context.AfterFunc(ctx, func() { // end the barrier
+		made.p2p.Revoke()
+		made.coll.Revoke()
+	})
+	err = made.run(barrier, nil)
+	switch {
+	case !stop():
+		err = ctx.Err()
+	case errors.Is(err, errclass.Revoked):
+		err = nil
+	}
+	if err != nil {
 		_ = made.free()
 		return nil, err
 	}

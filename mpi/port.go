@@ -48,7 +48,8 @@ func (p *Process) ClosePort(name string) (err error) {
 
 // Accept waits until a group of another job connects to a port of the root, and joins it with
 // that of c to an inter-communicator (MPI_Comm_accept; MPI-4.1, 11.9.2). All processes of c
-// call it; ctx and port matter at the root only, whose ctx bounds the wait.
+// call it; ctx and port matter at the root only, whose ctx bounds the wait. If that ends when the
+// groups have met already, other processes may get a communicator that is revoked.
 func (c *Comm) Accept(ctx context.Context, port string, root int) (inter *Comm, err error) {
 	defer c.call("MPI_Comm_accept", &err)()
 	ctx = orBackground(ctx)
@@ -70,14 +71,14 @@ func (c *Comm) meetOver(root int, get func() (net.Conn, error), ctx context.Cont
 		return nil, err
 	}
 	if c.rank != root {
-		return c.join(root, nil)
+		return c.join(background, root, nil)
 	}
 	conn, err := get()
 	if err != nil {
-		return c.join(root, failedBridge{err})
+		return c.join(background, root, failedBridge{err})
 	}
 	defer func() { _ = conn.Close() }() // all was said, or never will be
-	return c.join(root, connBridge{ctx: ctx, conn: conn})
+	return c.join(ctx, root, connBridge{ctx: ctx, conn: conn})
 }
 
 // Join joins this process with the one at the other end of a connection, which calls Join as
@@ -93,7 +94,7 @@ func (p *Process) Join(ctx context.Context, conn net.Conn) (inter *Comm, err err
 	if err := p.self.checkLive(); err != nil {
 		return nil, err
 	}
-	return p.self.join(0, connBridge{ctx: ctx, conn: conn})
+	return p.self.join(ctx, 0, connBridge{ctx: ctx, conn: conn})
 }
 
 // Disconnect is Free that waits until all processes of both groups have called it, and so until

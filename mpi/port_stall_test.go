@@ -1,0 +1,74 @@
+package mpi
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/mpi/boot"
+)
+
+// lone is a job of one process over memory. A stalled one does nothing on its own.
+func lone(t *testing.T, stalled bool) *Process {
+	boots, err := boot.Local(1)
+	require.NoError(t, err)
+	o := Options{Boot: boots[0], Method: "mem"}
+	o.Endpoint.Manual = stalled
+	p, err := Init(t.Context(), o)
+	require.NoError(t, err)
+	return p
+}
+
+// TestJoinStalled: two groups have met, and then the other one stalls. The call ends when its
+// context does.
+func TestJoinStalled(t *testing.T) {
+	p, other := lone(t, false), lone(t, true)
+	ours, theirs := net.Pipe()
+	led := make(chan struct{})
+	go func() { // the other group's leader, as long as there is something to say
+		defer close(led)
+		for said := appendMeeting(nil, agreementKey{leader: other.engine.Self().Card().ID}, other.self.group); ; {
+			heard, err := readFrame(theirs, meetingBytesMax)
+			if err != nil {
+				return
+			}
+			if said == nil {
+				said = heard // the mask of contexts: it has them all
+			}
+			if _, err = theirs.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(said))), said...)); err != nil {
+				return
+			}
+			said = nil
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	joined := make(chan error, 1)
+	go func() {
+		_, err := p.Join(ctx, ours)
+		joined <- err
+	}()
+	// Once the other group has heard of the communicator, it stalls.
+	for limit := time.Now().Add(time.Minute); other.engine.Stats().EarlyNow == 0; runtime.Gosched() {
+		require.True(t, time.Now().Before(limit))
+		other.engine.Progress()
+	}
+	cancel()
+	select {
+	case err := <-joined:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(time.Minute):
+		assert.Fail(t, "it waits for ever")
+	}
+	require.NoError(t, ours.Close())
+	require.NoError(t, theirs.Close())
+	<-led
+	require.NoError(t, other.ep.Shutdown(ctx))
+	require.NoError(t, p.Finalize(t.Context()))
+}
