@@ -179,8 +179,9 @@ func (w *world) step() {
 	if w.s.Step == nil {
 		return
 	}
+	live := w.live()
 	for range pollsPerStep {
-		for _, n := range w.live() {
+		for _, n := range live {
 			if _, err := n.pump.TestContext(w.none[:], 0); err != nil {
 				require.NoError(w, err, "poll %s", n.name)
 			}

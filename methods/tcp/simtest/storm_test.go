@@ -1,4 +1,4 @@
-package tcp_test
+package simtest
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 )
 
 // Random traffic over random networks, with and without faults. What is checked
-// stands in simcheck_test.go.
+// stands in check_test.go.
 
 // newStorm makes a storm of 2 to 6 endpoints.
 func newStorm(t *testing.T, seed uint64, change func(*rand.Rand, *simstack.Options, *tcp.Options)) *storm {
@@ -221,8 +221,8 @@ func (n *simNode) cancel(o *simOp) {
 	require.True(n.s, o.over, "%v is still pending after Cancel", o)
 }
 
-// TestSimQuiet: where nothing breaks, everything arrives.
-func TestSimQuiet(t *testing.T) {
+// TestQuiet: where nothing breaks, everything arrives.
+func TestQuiet(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		s := newStorm(t, seed, func(*rand.Rand, *simstack.Options, *tcp.Options) {})
 		s.quiet = true
@@ -365,8 +365,8 @@ func (s *storm) reopen(i int) {
 	s.nodes[i].greet()
 }
 
-// TestSimFaults: whatever breaks, every operation ends.
-func TestSimFaults(t *testing.T) {
+// TestFaults: whatever breaks, every operation ends.
+func TestFaults(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		newStorm(t, seed, func(rng *rand.Rand, o *simstack.Options, _ *tcp.Options) {
 			if rng.IntN(2) == 0 {
@@ -378,8 +378,8 @@ func TestSimFaults(t *testing.T) {
 	})
 }
 
-// TestSimHostile: the network changes bytes, so that streams say anything at all.
-func TestSimHostile(t *testing.T) {
+// TestHostile: the network changes bytes, so that streams say anything at all.
+func TestHostile(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		s := newStorm(t, seed, func(rng *rand.Rand, o *simstack.Options, _ *tcp.Options) {
 			o.Corrupt = []float64{0.001, 0.01, 0.1}[rng.IntN(3)]
@@ -390,9 +390,9 @@ func TestSimHostile(t *testing.T) {
 	})
 }
 
-// TestSimCloseUnderFire: Close comes to an end though there is something to do in
+// TestCloseUnderFire: Close comes to an end though there is something to do in
 // every Poll, as with a peer that never stops sending.
-func TestSimCloseUnderFire(t *testing.T) {
+func TestCloseUnderFire(t *testing.T) {
 	s := newStorm(t, 1, func(_ *rand.Rand, o *simstack.Options, _ *tcp.Options) { o.Spurious = 1 })
 	n := s.nodes[0]
 	s.crash(s.nodes[1])
@@ -400,9 +400,9 @@ func TestSimCloseUnderFire(t *testing.T) {
 	s.close(n)
 }
 
-// TestSimRoom: of a peer's messages without a receive, as many are kept as
+// TestRoom: of a peer's messages without a receive, as many are kept as
 // Options.EarlyBytesPerPeer allows; with room for another, it comes.
-func TestSimRoom(t *testing.T) {
+func TestRoom(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		const size, kept = 500, 4
 		s := newStorm(t, seed, func(_ *rand.Rand, _ *simstack.Options, o *tcp.Options) {

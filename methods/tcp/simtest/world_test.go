@@ -1,4 +1,4 @@
-package tcp_test
+package simtest
 
 import (
 	"context"
@@ -141,7 +141,8 @@ func (w *simWorld) subject() *methodtest.Subject {
 var heavy = map[string]bool{
 	"Large": true, "LargeBothWays": true, "LargeManyAtOnce": true, "LargeAlloc": true, "EarlyFlood": true,
 	"CancelDuringTransfer": true, "CrashDuringTransfer": true, "MaxExpectedSize": true, "ListSplits": true,
-	"SizesAroundEdges": true, "ListRandomSplits": true, "ListAgainstOnePiece": true,
+	"SizesAroundEdges": true, "ListRandomSplits": true, "ListAgainstOnePiece": true, "Alloc": true,
+	"FileSizes": true, "FileShrinks": true, "FileCancel": true, "FileCrash": true,
 }
 
 // heavySeedsMax is how many seeds run those.
@@ -149,19 +150,24 @@ const heavySeedsMax = 8
 
 // What a seed runs: see methodtest.Tests.Share.
 const (
-	wholeSeeds = 2
-	seedParts  = 16
+	wholeSeeds      = 2
+	wholeSeedsShort = 1 // with -short
+	seedParts       = 16
 )
 
-// TestSimConformance runs the conformance suite over networks of every kind:
+// TestConformance runs the conformance suite over networks of every kind:
 // segments from one byte on, small buffers, events that come late or for
 // nothing, losses, refused room.
-func TestSimConformance(t *testing.T) {
+func TestConformance(t *testing.T) {
+	whole, small := uint64(wholeSeeds), 100
+	if testing.Short() {
+		whole, small = wholeSeedsShort, 1000
+	}
 	sim.RunAtMost(t, 100, func(t *testing.T, seed uint64) {
-		methodtest.RunTests(t, methodtest.All.Share(seed, wholeSeeds, seedParts), func(t methodtest.T) *methodtest.Subject {
+		methodtest.RunTests(t, methodtest.All.Share(seed, whole, seedParts), func(t methodtest.T) *methodtest.Subject {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			opts, link := simstack.RandomOptions(rng), sim.RandomLink(rng)
-			least := 100
+			least := small
 			if heavy[path.Base(t.Name())] {
 				if seed > heavySeedsMax {
 					t.Skipf("takes long, the first %d seeds run it", heavySeedsMax)
