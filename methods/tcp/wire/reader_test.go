@@ -23,7 +23,9 @@ const (
 func sizes(n int) (all []int) {
 	step := func(size int) int { return 1 }
 	switch {
-	case testing.Short() || race.Enabled:
+	case testing.Short():
+		step = func(size int) int { return 1 + size/4 }
+	case race.Enabled:
 		step = func(size int) int { return 1 + size/8 }
 	case n > 256<<10: // too long to be fed four thousand times
 		step = func(size int) int { return 1 + size/64 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/stacktest"
 )
@@ -24,19 +25,23 @@ func open(t testing.TB, o Options) *Stack {
 	return s
 }
 
-func suite(t *testing.T, o Options, at netip.AddrPort) {
-	stacktest.Run(t, func(t *testing.T) *stacktest.Subject {
+func factory(o Options, at netip.AddrPort) stacktest.Factory {
+	return func(t *testing.T) *stacktest.Subject {
 		return &stacktest.Subject{
 			Open: func() stack.Stack { return open(t, o) },
 			Addr: func(stack.Stack) netip.AddrPort { return at },
+
+			Timeout: wallclock.Patience,
 		}
-	})
+	}
 }
 
-func TestConformance(t *testing.T) { suite(t, Options{}, loopback4) }
+func TestConformance(t *testing.T) { stacktest.Run(t, factory(Options{}, loopback4)) }
 
 // TestConformanceOfPages sends files on this host as to another.
-func TestConformanceOfPages(t *testing.T) { suite(t, Options{PagesOnly: true}, loopback4) }
+func TestConformanceOfPages(t *testing.T) {
+	stacktest.RunAgain(t, factory(Options{PagesOnly: true}, loopback4))
+}
 
 func TestConformanceIPv6(t *testing.T) {
 	s := open(t, Options{})
@@ -46,9 +51,9 @@ func TestConformanceIPv6(t *testing.T) {
 		t.Skip("no IPv6 here: ", err)
 	}
 	require.NoError(t, l.Close())
-	suite(t, Options{}, at)
+	stacktest.Run(t, factory(Options{}, at))
 }
 
 func TestConformanceSmallBuffers(t *testing.T) {
-	suite(t, Options{SendBuffer: 16 << 10, RecvBuffer: 48 << 10}, loopback4)
+	stacktest.RunAgain(t, factory(Options{SendBuffer: 16 << 10, RecvBuffer: 48 << 10}, loopback4))
 }

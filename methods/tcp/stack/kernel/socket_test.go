@@ -14,12 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(wallclock.Patience); !done(); runtime.Gosched() {
 		require.True(t, time.Now().Before(deadline), "took too long: %s", what)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/secure"
@@ -41,27 +42,32 @@ func over(t testing.TB, options kernel.Options, cfg *secure.Config) stack.Stack 
 	return s
 }
 
-// overKernel runs the suite of all stacks over the kernel's sockets.
-func overKernel(t *testing.T, options kernel.Options) {
-	stacktest.Run(t, func(t *testing.T) *stacktest.Subject {
+// overKernel makes subjects over the kernel's sockets.
+func overKernel(options kernel.Options) stacktest.Factory {
+	return func(t *testing.T) *stacktest.Subject {
 		cfg := config(t)
 		return &stacktest.Subject{
 			Open:      func() stack.Stack { return over(t, options, cfg) },
 			Addr:      func(stack.Stack) netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:0") },
 			Allocates: true,
+			Timeout:   wallclock.Patience,
 		}
-	})
+	}
 }
 
-func TestConformance(t *testing.T) { overKernel(t, kernel.Options{}) }
+func TestConformance(t *testing.T) { stacktest.Run(t, overKernel(kernel.Options{})) }
 
 func TestConformanceSmallBuffers(t *testing.T) {
-	overKernel(t, kernel.Options{SendBuffer: 16 << 10, RecvBuffer: 16 << 10})
+	stacktest.RunAgain(t, overKernel(kernel.Options{SendBuffer: 16 << 10, RecvBuffer: 16 << 10}))
 }
 
 // TestConformanceSimulated runs it over networks of every kind, in virtual time.
 func TestConformanceSimulated(t *testing.T) {
-	sim.RunAtMost(t, 16, func(t *testing.T, seed uint64) {
+	seeds := 16
+	if testing.Short() {
+		seeds = 1
+	}
+	sim.RunAtMost(t, seeds, func(t *testing.T, seed uint64) {
 		stacktest.Run(t, func(t *testing.T) *stacktest.Subject { return simulated(t, seed) })
 	})
 }

@@ -3,11 +3,13 @@ package secure
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
@@ -133,17 +135,19 @@ func TestHalfAHandshakeTimesOut(t *testing.T) {
 }
 
 func TestASleepingOwnerHearsOfATimeout(t *testing.T) {
-	n := newNetwork(1)
-	cfg := secretConfig(t, "k")
-	cfg.HandshakeTimeout = 20 * time.Millisecond
-	server := newSide(t, n.stack(), cfg)
-	server.listen()
-	plain := newSide(t, n.stack(), nil)
-	plain.dial()
-	until(t, "accepted", func() bool { return len(server.fresh) > 0 }, server)
-	slept := awake(t, server, server.fresh[0].answer)
-	require.Positive(t, slept)
-	require.ErrorIs(t, server.fresh[0].Connected(), os.ErrDeadlineExceeded)
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(1)
+		server := newSide(t, n.stack(), secretConfig(t, "k"))
+		server.listen()
+		plain := newSide(t, n.stack(), nil)
+		plain.dial()
+		until(t, "accepted", func() bool { return len(server.fresh) > 0 }, server)
+		began := time.Now()
+		slept := awake(t, server, server.fresh[0].answer)
+		require.Positive(t, slept)
+		require.Equal(t, began.Add(HandshakeTimeout), time.Now())
+		require.ErrorIs(t, server.fresh[0].Connected(), os.ErrDeadlineExceeded)
+	})
 }
 
 // awake polls a side as an owner does that sleeps for ever when there is nothing.
@@ -161,7 +165,7 @@ func awake(t *testing.T, s *side, done func() bool) (slept int) {
 			go func() { defer close(woken); sleeper.Sleep(-1) }()
 			select {
 			case <-woken:
-			case <-time.After(20 * time.Second):
+			case <-time.After(wallclock.Patience):
 				sleeper.Wake()
 				<-woken
 				require.Fail(t, "slept for ever")
@@ -254,7 +258,7 @@ func TestTooManyNobodyAccepts(t *testing.T) {
 	}
 	var events [4]stack.Event
 	poll := func() { client.poll(); server.stack.Poll(events[:]) }
-	limit := time.Now().Add(20 * time.Second)
+	limit := time.Now().Add(wallclock.Patience)
 	for connected() < 3 {
 		poll()
 		require.True(t, time.Now().Before(limit))

@@ -20,12 +20,16 @@ func TestRefusalArrivesThroughTheKernel(t *testing.T) {
 	anonymous := func() *Config {
 		return bent(secretConfig(t, "a"), func(c *tls.Config) { c.Certificates = nil })
 	}
+	times := 30
+	if testing.Short() {
+		times = 6
+	}
 	for name, dialler := range map[string]func() *Config{
 		"found by the dialler":  func() *Config { return secretConfig(t, "b") },
 		"found by the listener": anonymous,
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 30 {
+			for range times {
 				open := func(cfg *Config) *side {
 					inner, err := kernel.Open(kernel.Options{})
 					require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
@@ -118,7 +119,7 @@ func (p *peer) pump() {
 // until polls the sides until done; a world in which that never comes is broken.
 func until(t *testing.T, what string, done func() bool, sides ...*side) {
 	t.Helper()
-	limit := time.Now().Add(20 * time.Second)
+	limit := time.Now().Add(wallclock.Patience)
 	for !done() {
 		require.True(t, time.Now().Before(limit), "never came: %s", what)
 		for _, s := range sides {

@@ -66,7 +66,7 @@ var edgeTests = []test{
 		for i := range 20 {
 			w.gives(a, i*10, 10)
 			if i%2 == 0 {
-				w.settleOnly(a.n)
+				w.only(a.n, func() { w.arrives(a) })
 			}
 			w.takes(b, i*10, 10)
 			w.empty(b)
@@ -132,10 +132,10 @@ func (w *world) empty(e *end) {
 	}
 }
 
-// settleOnly lets things happen while only one owner polls.
-func (w *world) settleOnly(n *node) {
+// only lets things happen while only one owner polls.
+func (w *world) only(n *node, happen func()) {
 	all := w.nodes
 	w.nodes = []*node{n}
-	w.settle()
+	happen()
 	w.nodes = all
 }

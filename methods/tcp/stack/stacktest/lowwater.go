@@ -35,7 +35,7 @@ var lowWaterTests = []test{
 		for range 10 {
 			b.patient().LowWater(1000)
 			w.gives(a, 0, 10)
-			w.settle()
+			w.arrives(a)
 			b.patient().LowWater(10)
 			w.takes(b, 0, 10)
 			w.takeAll(b)
@@ -45,7 +45,7 @@ var lowWaterTests = []test{
 		a, b := w.pair()
 		for range 10 {
 			w.gives(a, 0, 1000)
-			w.settle()
+			w.arrives(a)
 			b.patient().LowWater(500)
 			w.takes(b, 0, 1000)
 			w.takeAll(b)

@@ -18,12 +18,24 @@ type test struct {
 
 // Run runs every test, each with a subject of its own. Sleep tests skip when
 // the stack is no stack.Sleeper or time is simulated.
-func Run(t *testing.T, factory Factory) {
-	for _, c := range all() {
+func Run(t *testing.T, factory Factory) { run(t, all(), factory) }
+
+// RunAgain is Run for a stack that passes it, too, with other buffers or another way to send:
+// with -short, only the tests run that move bytes.
+func RunAgain(t *testing.T, factory Factory) {
+	tests := all()
+	if testing.Short() {
+		tests = slices.Concat(trafficTests, fileTests, lowWaterTests, endTests, randomTests())
+	}
+	run(t, tests, factory)
+}
+
+func run(t *testing.T, tests []test, factory Factory) {
+	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) { c.fn(t, newWorld(t, factory(t))) })
 	}
 }
 
 func all() []test {
-	return slices.Concat(connectTests, trafficTests, fileTests, edgeTests, lowWaterTests, endTests, sleepTests, randomTests, allocTests)
+	return slices.Concat(connectTests, trafficTests, fileTests, edgeTests, lowWaterTests, endTests, sleepTests, randomTests(), allocTests)
 }

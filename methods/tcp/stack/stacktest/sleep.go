@@ -81,7 +81,7 @@ var sleepTests = []test{
 	{"many wakers", sleeping(func(_ T, w *world, _, b *end, s stack.Sleeper) { w.bed(b.n, s).ManyWakers() })},
 }
 
-// sleeping prepares a connection whose accepted side can sleep.
+// sleeping prepares a connection whose accepted side can sleep, and on which nothing happens.
 func sleeping(fn func(t T, w *world, a, b *end, s stack.Sleeper)) func(T, *world) {
 	return func(t T, w *world) {
 		if w.s.Step != nil {
@@ -93,13 +93,13 @@ func sleeping(fn func(t T, w *world, a, b *end, s stack.Sleeper)) func(T, *world
 			t.Skip("the stack is no Sleeper")
 		}
 		w.moves(a, b, 10)
+		w.settle()
 		fn(t, w, a, b, s)
 	}
 }
 
-// quiet polls until nothing comes any more.
+// quiet takes the events that are there. Nothing else is under way in these tests.
 func (w *world) quiet(n *node) {
-	w.settle()
 	for n.poll() > 0 {
 		continue
 	}

@@ -103,6 +103,17 @@ func (w *world) settle() {
 	}
 }
 
+// arrives lets all that an end has sent get to the other side, and its event with it.
+func (w *world) arrives(e *end) {
+	w.t.Helper()
+	if w.s.Step != nil {
+		w.settle() // there, an event has a delay of its own
+		return
+	}
+	w.until("delivered", e.stream.Delivered)
+	w.poll()
+}
+
 // nobody is an address of n's at which nobody listens any more.
 func (w *world) nobody(n *node) netip.AddrPort {
 	l, err := n.stack.Listen(w.s.Addr(n.stack), n.token())
