@@ -259,8 +259,8 @@ func testCancelHeldUnexpected(t T, s *Subject) {
 
 // testCancelSparesOthers: what a cancel costs, it costs with that peer.
 func testCancelSparesOthers(t T, s *Subject) {
-	w, a, b := pair(t, s)
-	c := w.open("c")
+	w := newWorld(t, s)
+	a, b, c := w.open("a", shortDrain), w.open("b"), w.open("c") // a may have sent what nobody takes
 	w.meet(a, b, c)
 	w.exchange(c, b, 1, w.message(10))
 	size := a.sizesOfEachProtocol()[5]

@@ -177,10 +177,12 @@ func (w *world) recovered(a, b *node) {
 	w.Helper()
 	for _, way := range [][2]*node{{a, b}, {b, a}} {
 		from, to := way[0], way[1]
+		tries := 0
 		from.untilDone("messages flow again from "+from.name+" to "+to.name, func() bool {
 			end := w.takeStranded(from, to)
-			ok := w.attempt(from, to, w.freshTag(), w.message(100))
+			ok := w.attempt(from, to, tries, w.freshTag(), w.message(100))
 			end()
+			tries++
 			if !ok && w.s.OneWay { // who did not connect cannot do it now
 				from.forget(to)
 				to.forget(from)
@@ -241,14 +243,14 @@ func (w *world) freshTag() bmi.Tag {
 
 // attempt exchanges a message if it can. A send that met the broken connection
 // fails or, if it had no reason to wait for an answer, is lost with it: then the
-// receive is cancelled.
-func (w *world) attempt(from, to *node, tag bmi.Tag, m message) bool {
+// receive is cancelled. Before it, the caller has tried so many times.
+func (w *world) attempt(from, to *node, tries int, tag bmi.Tag, m message) bool {
 	w.Helper()
 	r := to.recv(from, tag, m.size)
 	send := from.send(to, tag, m)
 	w.wait(send)
 	if send.c.Err == nil {
-		to.aWhile(func() bool { return !r.pending })
+		to.aWhile(tries, func() bool { return !r.pending })
 	}
 	if r.pending {
 		to.cancel(r)

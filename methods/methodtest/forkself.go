@@ -28,6 +28,8 @@ const forkReady = "methodtest: listening"
 // that ForkSelf started it serves and exits, in any other it runs the tests and
 // returns the exit code. open is nil for bmi.Open.
 func Main(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, error)) int {
+	// With the race detector, a process that a test starts would end a second late.
+	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	address := os.Getenv(forkVariable)
 	if address == "" {
 		return m.Run()

@@ -207,11 +207,15 @@ func (l *lane) untilDone(what string, f func() bool) {
 // stepsAWhile is how many events of simulated time a while has.
 const stepsAWhile = 3000
 
+// whileMin is how long a while is at the first try, in real time. Each further one is twice as
+// long, so that a busy machine has its time in the end, and what was lost costs little.
+const whileMin = 100 * time.Millisecond
+
 // aWhile waits for what may never happen, in simulated time for a number of
-// steps, so that runs replay.
-func (l *lane) aWhile(cond func() bool) {
+// steps, so that runs replay. Before it, the caller has tried so many times.
+func (l *lane) aWhile(tries int, cond func() bool) {
 	l.t.Helper()
-	deadline := time.Now().Add(l.w.prompt() / 10)
+	deadline := time.Now().Add(min(whileMin<<min(tries, 10), l.w.prompt()/2))
 	for steps := 0; !cond(); steps++ {
 		if l.w.s.Step != nil && steps == stepsAWhile || l.w.s.Step == nil && time.Now().After(deadline) {
 			return

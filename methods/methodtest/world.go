@@ -185,8 +185,8 @@ func (n *node) introduce(m *node, a bmi.Addr) {
 		// What was sent before it on the same connection comes before it.
 		var out [1]bmi.Unexpected
 		last := false
-		m.aWhile(func() bool {
-			got, err := m.ep.TestUnexpected(out[:], 0)
+		m.aWhile(len(sent)-1, func() bool {
+			got, err := m.ep.TestUnexpected(out[:], m.patience())
 			require.NoError(n.w, err)
 			if got == 1 {
 				last = out[0].Tag == bmi.Tag(len(sent))

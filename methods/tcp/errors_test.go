@@ -29,7 +29,7 @@ func openTCP(t testing.TB, listen string, opts tcp.Options) (*bmi.Endpoint, *bmi
 
 // bounded is a context that ends long after what is tested should.
 func bounded(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -41,7 +41,7 @@ func introduce(t testing.TB, a *bmi.Endpoint, ca *bmi.Context, b *bmi.Endpoint) 
 	require.NoError(t, err)
 	require.NoError(t, ca.SendUnexpected(bounded(t), toB, 0, 1, []byte("hello")))
 	var got [1]bmi.Unexpected
-	n, err := b.TestUnexpected(got[:], 10*time.Second)
+	n, err := b.TestUnexpected(got[:], patience)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	toA = got[0].From
@@ -53,25 +53,26 @@ func introduce(t testing.TB, a *bmi.Endpoint, ca *bmi.Context, b *bmi.Endpoint) 
 // what it is about and what to do.
 func TestErrors(t *testing.T) {
 	b, cb := openTCP(t, "tcp://127.0.0.1:0", tcp.Options{})
-	a, ca := openTCP(t, "", tcp.Options{ConnectTimeout: 300 * time.Millisecond})
+	a, ca := openTCP(t, "", tcp.Options{})
 	toB, toA := introduce(t, a, ca, b)
+	hasty, ch := openTCP(t, "", tcp.Options{ConnectTimeout: 300 * time.Millisecond})
 
 	t.Run("nobody there", func(t *testing.T) {
 		gone, _ := openTCP(t, "tcp://127.0.0.1:0", tcp.Options{})
 		address := gone.Addresses()[0]
 		require.NoError(t, gone.Close())
-		to, err := a.Lookup(address)
+		to, err := hasty.Lookup(address)
 		require.NoError(t, err)
-		err = ca.Send(bounded(t), to, 1, []byte("x"))
+		err = ch.Send(bounded(t), to, 1, []byte("x"))
 		require.ErrorIs(t, err, bmi.ErrUnreachable)
 		require.ErrorContains(t, err, address)
 		require.ErrorContains(t, err, "check the name")
-		require.ErrorIs(t, a.CheckAddr(to), bmi.ErrUnreachable)
+		require.ErrorIs(t, hasty.CheckAddr(to), bmi.ErrUnreachable)
 	})
 	t.Run("no such host", func(t *testing.T) {
-		to, err := a.Lookup("tcp://no-such-host.invalid:1")
+		to, err := hasty.Lookup("tcp://no-such-host.invalid:1")
 		require.NoError(t, err, "looking up asks nobody")
-		err = ca.Send(bounded(t), to, 1, []byte("x"))
+		err = ch.Send(bounded(t), to, 1, []byte("x"))
 		require.ErrorIs(t, err, bmi.ErrUnreachable)
 		require.ErrorContains(t, err, "no-such-host.invalid")
 	})
@@ -80,7 +81,7 @@ func TestErrors(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, ca.SendUnexpected(bounded(t), to, 0, 7, nil))
 		var got [1]bmi.Unexpected
-		n, err := b.TestUnexpected(got[:], 10*time.Second)
+		n, err := b.TestUnexpected(got[:], patience)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		assert.Equal(t, bmi.Tag(7), got[0].Tag)

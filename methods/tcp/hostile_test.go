@@ -53,7 +53,7 @@ func (s *siege) served() {
 }
 
 // closes waits until the victim has closed the connection.
-func (s *siege) closes(c net.Conn, within time.Duration) {
+func (s *siege) closes(c net.Conn) {
 	s.t.Helper()
 	gone := make(chan error, 1)
 	go func() {
@@ -62,7 +62,6 @@ func (s *siege) closes(c net.Conn, within time.Duration) {
 	}()
 	var err error
 	ended := false
-	began := time.Now()
 	s.victim.until("the victim closes the connection", func() bool {
 		select {
 		case err = <-gone:
@@ -74,7 +73,6 @@ func (s *siege) closes(c net.Conn, within time.Duration) {
 	if e, ok := err.(net.Error); ok {
 		require.False(s.t, e.Timeout(), "the victim did not close the connection: %v", err)
 	}
-	require.Less(s.t, time.Since(began), within)
 }
 
 // raw is a header of any fields.
@@ -114,7 +112,7 @@ func TestHostileHeaders(t *testing.T) {
 			c := dialRaw(t, s.address)
 			_, err := c.Write(append(append(raw(wire.Magic, 2, 1, 5), "first"...), bad...))
 			require.NoError(t, err)
-			s.closes(c, patience/2)
+			s.closes(c)
 			s.victim.until("the message before it", func() bool { return len(got) > 0 })
 			assert.Equal(t, []string{"first"}, got)
 			after := s.victim.stats()
@@ -138,11 +136,11 @@ func TestHostileHalfHeader(t *testing.T) {
 	for _, n := range []int{1, 4, 23} {
 		before := s.victim.stats().Errors.Protocol
 		c := dialRaw(t, s.address)
+		began := time.Now()
 		_, err := c.Write(append(append(append([]byte(nil), header...), "abcd"...), header[:n]...))
 		require.NoError(t, err)
-		began := time.Now()
-		s.closes(c, patience/2)
-		require.Greater(t, time.Since(began), limit/2, "it was given no time for the other %d bytes", len(header)-n)
+		s.closes(c)
+		require.GreaterOrEqual(t, time.Since(began), limit, "it was given no time for the other %d bytes", len(header)-n)
 		require.Equal(t, before+1, s.victim.stats().Errors.Protocol)
 	}
 	var got []string
@@ -172,12 +170,16 @@ func (s *siege) flood(c *net.TCPConn, message []byte, most int) (sent int, all b
 		sent int
 		err  error
 	}
+	while := 300 * time.Millisecond
+	if testing.Short() {
+		while /= 6
+	}
 	many := bytes.Repeat(message, 1+(64<<10)/len(message))
 	done := make(chan result, 1)
 	go func() {
 		var r result
 		for r.sent < most && r.err == nil {
-			require.NoError(s.t, c.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
+			require.NoError(s.t, c.SetWriteDeadline(time.Now().Add(while)))
 			var n int
 			n, r.err = c.Write(many)
 			r.sent += n

@@ -135,7 +135,10 @@ func TestManyConnections(t *testing.T) {
 		rounds   = 500
 	)
 	n := 10_000
-	if testing.Short() || race.Enabled {
+	switch {
+	case testing.Short():
+		n = 1_000
+	case race.Enabled:
 		n = 2_000
 	}
 	n = descriptorsFor(t, n)

@@ -35,9 +35,9 @@ const (
 	// exchangeTimeMax bounds one exchange with a program, a whole ping-pong included.
 	exchangeTimeMax = 3 * time.Minute
 	// childEndTimeMax is how long a program may take to end after its last message.
-	childEndTimeMax = 20 * time.Second
+	childEndTimeMax = patience
 	// childReadyTimeMax is how long a program may take until it listens.
-	childReadyTimeMax = 10 * time.Second
+	childReadyTimeMax = patience
 
 	// eagerBytesMax is the format's limit for eager and for unexpected messages,
 	// largestBytes that for expected ones.

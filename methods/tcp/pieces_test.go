@@ -38,6 +38,7 @@ type pieces struct {
 	peer   bmi.Addr
 	files  [6]*os.File
 	step   int // bytes that move at once
+	most   int // bytes of a message
 	data   [6][]byte
 	mem    [6][]byte
 	stream []byte
@@ -57,7 +58,7 @@ func (p *pieces) send() {
 	t := p.n.t
 	p.f.out, p.f.room = nil, 0
 	for tag := range p.data {
-		data := make([]byte, p.rng.IntN(3)*p.rng.IntN(6000))
+		data := make([]byte, p.rng.IntN(3)*p.rng.IntN(p.most))
 		for i := range data {
 			data[i] = byte(p.rng.Uint32())
 		}
@@ -77,7 +78,9 @@ func (p *pieces) send() {
 	for range len(p.stream)/p.step + 2 {
 		p.f.room = p.step
 		p.f.tell(stack.Writable)
-		p.n.settle()
+		for i := 0; i < settlePolls && p.f.room > 0; i++ {
+			p.n.poll()
+		}
 	}
 	require.True(t, bytes.Equal(p.stream, p.f.out), "steps of %d: %d of %d bytes", p.step, len(p.f.out), len(p.stream))
 	require.Equal(t, len(p.data), p.finished())
@@ -137,8 +140,15 @@ func TestPiecesAtEverySplit(t *testing.T) {
 		defer file.Close()
 		files[i] = file
 	}
-	for step := 1; step < 1200; step += 1 + step/40 {
-		p := &pieces{rng: rng, n: n, f: f, peer: peer, files: files, step: step}
+	sparse := 40
+	if testing.Short() {
+		sparse = 10
+	}
+	for step := 1; step < 1200; step += 1 + step/sparse {
+		p := &pieces{rng: rng, n: n, f: f, peer: peer, files: files, step: step, most: 6000}
+		if testing.Short() {
+			p.most = min(p.most, 100*step)
+		}
 		p.send()
 		p.echo()
 		s := n.Stats().Methods[0]
