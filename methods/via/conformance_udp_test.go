@@ -7,13 +7,13 @@ import (
 )
 
 // TestConformanceUDP runs the conformance suite between endpoints of this process,
-// and one of another process, over datagrams, with a key and without.
+// and one of another process, over datagrams, with a key and without. The simulated runs have the whole suite.
 func TestConformanceUDP(t *testing.T) {
 	for name, env := range map[string]string{"insecure": "VIADUCT_UDP_INSECURE=1", "secure": "VIADUCT_UDP_KEY=correct horse battery staple"} {
 		t.Run(name, func(t *testing.T) {
 			key, value := cutEnv(env)
 			t.Setenv(key, value)
-			methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+			methodtest.RunTests(t, methodtest.All.Brief(), func(t methodtest.T) *methodtest.Subject {
 				s := &methodtest.Subject{Address: methodtest.UDPPorts(t, "via+udp")}
 				if name == "secure" { // a killed peer is waited for; once is enough
 					s.Fork = methodtest.ForkSelf(s.Address)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
@@ -45,17 +46,17 @@ func refusedBy(t *testing.T, from *bmi.Endpoint, to string) error {
 	r, err := c.PostRecv(addr, 1, make([]byte, 8), nil)
 	require.NoError(t, err)
 	require.False(t, r.Done)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	defer cancel()
 	start := time.Now()
 	refused := c.SendUnexpected(ctx, addr, 0, 1, []byte("hello"))
 	require.Error(t, refused)
 	var out [4]bmi.Completion
-	n, err := c.TestContext(out[:], 10*time.Second)
+	n, err := c.TestContext(out[:], wallclock.Patience)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "the receive")
 	require.Equal(t, refused.Error(), out[0].Err.Error())
-	assert.Less(t, time.Since(start), 3*time.Second, "waiting would not make it right")
+	wallclock.Under(t, time.Since(start), 3*time.Second, "the refusal, which waiting would not make right,")
 	return refused
 }
 
@@ -100,7 +101,7 @@ func TestUDPOtherVersions(t *testing.T) {
 	sock, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, sock.Close()) }()
-	require.NoError(t, sock.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, sock.SetDeadline(time.Now().Add(wallclock.Patience)))
 
 	// It is asked by one.
 	init := wire.Init{Mode: wire.ModeInsecure, Version: other, From: 1, Nonce: 2}
@@ -116,7 +117,7 @@ func TestUDPOtherVersions(t *testing.T) {
 	require.Equal(t, wire.Refused{Code: wire.CodeVersion, Version: wire.Version, To: 1, Nonce: 2}, answer)
 	require.Eventually(t, func() bool {
 		return refusals(ep) == 1 && strings.Contains(log.String(), "the other side speaks version 7 of the packet format, this side 1: run the same release on both")
-	}, 10*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 
 	// It asks one.
 	served := make(chan struct{})

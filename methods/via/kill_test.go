@@ -20,9 +20,10 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
-var killRounds = flag.Int("kill.rounds", 500, "how often TestKill kills the other side")
+var killRounds = flag.Int("kill.rounds", 0, "how often TestKill kills the other side (0: 500, or 20 with -short)")
 
 // killVariable makes the test binary the victim of TestKill.
 const killVariable = "VIADUCT_VIA_VICTIM"
@@ -212,7 +213,7 @@ func victim(spec string) error {
 }
 
 // TestKill kills the other side in the middle of traffic, again and again. Every
-// operation of the survivor must end within a second, nothing may stay behind,
+// operation of the survivor must end soon, nothing may stay behind,
 // and the next process under the same name must be able to connect.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
@@ -227,8 +228,13 @@ func TestKill(t *testing.T) {
 	require.NoError(t, err)
 
 	var slowest time.Duration
-	moved := 0
-	for round := range *killRounds {
+	moved, rounds := 0, *killRounds
+	if rounds == 0 {
+		if rounds = 500; testing.Short() {
+			rounds = 20
+		}
+	}
+	for round := range rounds {
 		connected := connects(e)
 		victim := startVictim(t, "via+shm://victim via+shm://survivor")
 		c := &churn{ctx: ctx, peer: peer}
@@ -246,7 +252,7 @@ func TestKill(t *testing.T) {
 		victim.kill()
 		killed := time.Now()
 		for c.pending > 0 {
-			require.Less(t, time.Since(killed), 10*time.Second, "round %d: %d operations hang: %+v", round, c.pending, e.Stats())
+			require.Less(t, time.Since(killed), wallclock.Patience, "round %d: %d operations hang: %+v", round, c.pending, e.Stats())
 			_, err := c.turn(10*time.Millisecond, false)
 			require.NoError(t, err)
 			if c.pending > 0 && e.CheckAddr(peer) != nil {
@@ -255,7 +261,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		slowest = max(slowest, time.Since(killed))
-		require.Less(t, time.Since(killed), time.Second, "round %d", round)
+		wallclock.Under(t, time.Since(killed), time.Second, fmt.Sprintf("the end of round %d", round))
 		require.NoError(t, c.close())
 		if connects(e) > connected {
 			requireOnly(t, dir, "survivor")
@@ -263,7 +269,7 @@ func TestKill(t *testing.T) {
 			t.Logf("round %d: killed before it connected, nobody noticed that it was there", round)
 		}
 	}
-	t.Logf("%d kills, slowest end of all operations %v after the kill", *killRounds, slowest)
+	t.Logf("%d kills, slowest end of all operations %v after the kill", rounds, slowest)
 	require.NotZero(t, moved)
 }
 
@@ -340,5 +346,5 @@ func requireOnly(t *testing.T, dir, name string) {
 	require.Eventually(t, func() bool {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		return err == nil && len(files) == 1 && filepath.Base(files[0]) == name
-	}, 2*time.Second, 5*time.Millisecond, "something stays behind")
+	}, wallclock.Patience, 5*time.Millisecond, "something stays behind")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // openUDP opens an endpoint that listens, and tells where.
@@ -27,7 +28,7 @@ func openUDP(t *testing.T, listen string) (*bmi.Endpoint, netip.AddrPort, string
 // call sends an unexpected message over to an address, takes it there, and tells who
 // it came from.
 func call(t *testing.T, from, at *bmi.Endpoint, to string) string {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	defer cancel()
 	addr, err := from.Lookup(to)
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func call(t *testing.T, from, at *bmi.Endpoint, to string) string {
 	require.Eventually(t, func() bool {
 		n, err := at.TestUnexpected(in[:], 10*time.Millisecond)
 		return err == nil && n == 1
-	}, 10*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 	defer in[0].Release()
 	assert.Equal(t, "hello", string(in[0].Data))
 	require.NoError(t, c.Close())
@@ -132,6 +133,6 @@ func TestUDPUnknownNamesFail(t *testing.T) {
 	require.Eventually(t, func() bool {
 		n, err := c.TestContext(done[:], 10*time.Millisecond)
 		return err == nil && n == 1
-	}, 30*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 	require.ErrorIs(t, done[0].Err, bmi.ErrUnreachable)
 }
