@@ -3,7 +3,6 @@ package via_test
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,7 +38,7 @@ type survivor struct {
 }
 
 func newSurvivor(t *testing.T) *survivor {
-	t.Setenv(keyEnv, strings.Repeat("5eed", 16))
+	t.Setenv(keyEnv, quickKey)
 	address := methodtest.UDPPorts(t, "via+udp")
 	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{address("survivor")}})
 	require.NoError(t, err)

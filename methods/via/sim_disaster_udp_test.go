@@ -217,7 +217,13 @@ func (c *pairing) again() {
 	require.Fail(c.t, "they do not come together again")
 }
 
-const disasterSeedsMax = 30
+// disasterSeedsMax is how many seeds a disaster has at most.
+func disasterSeedsMax() int {
+	if testing.Short() {
+		return 1
+	}
+	return 30
+}
 
 // disasterLink is anything from perfect to bad.
 func disasterLink(seed uint64) sim.LinkOptions {
@@ -227,7 +233,7 @@ func disasterLink(seed uint64) sim.LinkOptions {
 // TestSimUDPPartition: a partition in one direction or both that lasts fails what is
 // under way, on both sides, within a known time; when it is over all works again.
 func TestSimUDPPartition(t *testing.T) {
-	sim.RunAtMost(t, disasterSeedsMax, func(t *testing.T, seed uint64) {
+	sim.RunAtMost(t, disasterSeedsMax(), func(t *testing.T, seed uint64) {
 		c := newPairing(t, seed, disasterLink(seed), simdgram.Options{})
 		all := c.begin()
 		from := c.rng.IntN(2)
@@ -247,7 +253,7 @@ func TestSimUDPPartition(t *testing.T) {
 
 // TestSimUDPShortPartition: one that is over soon is not noticed by who sends.
 func TestSimUDPShortPartition(t *testing.T) {
-	sim.RunAtMost(t, disasterSeedsMax, func(t *testing.T, seed uint64) {
+	sim.RunAtMost(t, disasterSeedsMax(), func(t *testing.T, seed uint64) {
 		c := newPairing(t, seed, disasterLink(seed), simdgram.Options{})
 		all := c.begin()
 		from := c.rng.IntN(2)
@@ -261,7 +267,7 @@ func TestSimUDPShortPartition(t *testing.T) {
 // TestSimUDPNarrowPath: the path gets narrower in the middle, with a word or without,
 // and everything arrives.
 func TestSimUDPNarrowPath(t *testing.T) {
-	sim.RunAtMost(t, disasterSeedsMax, func(t *testing.T, seed uint64) {
+	sim.RunAtMost(t, disasterSeedsMax(), func(t *testing.T, seed uint64) {
 		c := newPairing(t, seed, disasterLink(seed), simdgram.Options{MTUBytes: []int{8972, 65507}[seed%2]})
 		all := c.begin()
 		a, b := c.sides[0].host, c.sides[1].host
@@ -277,7 +283,7 @@ func TestSimUDPNarrowPath(t *testing.T) {
 // TestSimUDPRestart: one side's process ends in the middle of messages of all sizes, and
 // comes back. What was under way fails at the other side, once; what follows works.
 func TestSimUDPRestart(t *testing.T) {
-	sim.RunAtMost(t, disasterSeedsMax, func(t *testing.T, seed uint64) {
+	sim.RunAtMost(t, disasterSeedsMax(), func(t *testing.T, seed uint64) {
 		c := newPairing(t, seed, disasterLink(seed), simdgram.Options{})
 		all := c.begin()
 		i := c.rng.IntN(2)

@@ -131,9 +131,17 @@ const (
 // and without RDMA, loans that the peer writes over, inline data, late and
 // reordered completions, failing posts, lost connect requests.
 func TestSimConformance(t *testing.T) {
+	whole := uint64(wholeSeeds)
+	if testing.Short() {
+		whole = 1
+	}
 	sim.Run(t, func(t *testing.T, seed uint64) {
-		methodtest.RunTests(t, methodtest.All.Share(seed, wholeSeeds, seedParts), func(methodtest.T) *methodtest.Subject {
-			return newSimWorld(seed, randomNICs(seed)).stepped()
+		methodtest.RunTests(t, methodtest.All.Share(seed, whole, seedParts), func(methodtest.T) *methodtest.Subject {
+			s := newSimWorld(seed, randomNICs(seed)).stepped()
+			if testing.Short() {
+				s.Skip = skipAll(longTests, "takes long, TestConformanceSHM runs it")
+			}
+			return s
 		})
 	})
 }

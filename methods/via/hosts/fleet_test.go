@@ -24,7 +24,7 @@ import (
 
 const (
 	// secure and insecure are how nodes are opened.
-	secure   = "VIADUCT_UDP_KEY=correct horse battery staple"
+	secure   = "VIADUCT_UDP_KEY=5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed"
 	insecure = "VIADUCT_UDP_INSECURE=1"
 
 	// port is where every node listens.

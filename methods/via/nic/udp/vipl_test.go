@@ -3,6 +3,7 @@ package udp_test
 import (
 	"net"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func freeAddr(t *testing.T) string {
 func TestViplConformance(t *testing.T) {
 	for name, p := range map[string]udp.Provider{
 		"insecure": {Insecure: true, CloseDrain: -1},
-		"secure":   {Key: secure.Source{Text: "correct horse battery staple"}, CloseDrain: -1},
+		"secure":   {Key: secure.Source{Text: strings.Repeat("5eed", 16)}, CloseDrain: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vipltest.Run(t, func(t *testing.T) vipltest.Setup {
