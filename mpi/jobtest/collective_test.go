@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"os"
 	"slices"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,9 @@ func collectives(t *checker, w *mpi.Comm) {
 				again(t, ops)
 			}
 			broadcasts(t, w, n, root)
+			if n == 6000 && os.Getenv(shortVariable) == "true" {
+				break // another root changes nothing about the size
+			}
 		}
 	}
 	require.NoError(t, mpi.Barrier(w))

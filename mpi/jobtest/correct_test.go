@@ -27,6 +27,12 @@ func TestEverything(t *testing.T) {
 // sizes are the numbers of ranks that everything is tested with.
 func sizes(method string) []int {
 	switch {
+	case testing.Short() && method == shm:
+		return []int{2, 3, 7}
+	case testing.Short() && method == tcp:
+		return []int{2, 7}
+	case testing.Short():
+		return []int{3}
 	case !race.Enabled:
 		return []int{1, 2, 3, 4, 7, 16}
 	case method == shm || method == tcp:
@@ -50,7 +56,7 @@ func TestNobodyLaunchedIt(t *testing.T) {
 
 // TestAProgramWithoutMethods: it has those of a plugin, which the environment names.
 func TestAProgramWithoutMethods(t *testing.T) {
-	bare, path := built(t, "bare", "./testdata/bare"), plugin(t, "bmi-method-via")
+	bare, path := built(t, "mpi/jobtest/testdata/bare"), built(t, viaPlugin)
 	for _, method := range []string{"", shm, udp} {
 		t.Run("MPI_METHOD="+method, func(t *testing.T) {
 			j := newJob(t, 3, "everything", method)
@@ -90,7 +96,7 @@ func TestAMethodThatThereIsNot(t *testing.T) {
 
 // TestTheLauncherItself is the command as users have it.
 func TestTheLauncherItself(t *testing.T) {
-	mpiexec := built(t, "mpiexec", "github.com/viaduct-hpc/viaduct/cmd/mpiexec")
+	mpiexec := built(t, "cmd/mpiexec")
 	j := newJob(t, 3, "everything", "")
 	j.cmd = &exec.Cmd{Path: mpiexec, Args: j.cmd.Args, Env: j.cmd.Env, Stdout: &j.out, Stderr: &j.out, SysProcAttr: j.cmd.SysProcAttr}
 	j.env(launcherVariable, "")

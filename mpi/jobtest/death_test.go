@@ -19,10 +19,20 @@ import (
 // killedCode is the exit code of a job of which a process was killed.
 const killedCode = launch.CodeSignal + int(unix.SIGKILL)
 
+// deadly are the methods over which processes are lost. The fast tier leaves out via+udp, which
+// waits some seconds of real time before it gives a peer up: methods/via and its NIC test
+// that in simulated time. A plugin's method reports a death as the method inside it does.
+func deadly() []string {
+	if testing.Short() {
+		return []string{shm, tcp}
+	}
+	return methods
+}
+
 // TestTheOthersOutliveIt: processes are lost in the midst of collective operations, and those
 // that are left go on, if mpiexec lets them.
 func TestTheOthersOutliveIt(t *testing.T) {
-	for _, method := range methods {
+	for _, method := range deadly() {
 		for _, c := range []struct {
 			how         string
 			ranks, code int
@@ -47,7 +57,7 @@ func (j *job) survived(code int) {
 
 // TestAProcessIsKilledThatOthersWaitFor: they are told, and only they.
 func TestAProcessIsKilledThatOthersWaitFor(t *testing.T) {
-	for _, method := range methods {
+	for _, method := range deadly() {
 		t.Run("over="+method, func(t *testing.T) {
 			newJob(t, 4, "stand by", method, "-keep-going").start().survived(killedCode)
 		})
@@ -57,16 +67,17 @@ func TestAProcessIsKilledThatOthersWaitFor(t *testing.T) {
 // TestMpiexecEndsTheOthers: without being told to go on, it ends a job that has lost a process,
 // and says in one sentence why.
 func TestMpiexecEndsTheOthers(t *testing.T) {
-	for how, want := range map[string]struct {
+	for i, want := range []struct {
+		how      string
 		code     int
 		sentence string
 	}{
-		"kill": {killedCode, `^mpiexec: rank 1 \(process \d+\) was killed by signal 9 \(SIGKILL\): the 3 other processes are ended, too$`},
-		"exit": {launch.CodeFailed, `^mpiexec: rank 1 \(process \d+\) ended with exit code 0 without calling Finalize: the 3 other processes are ended, too$`},
+		{"kill", killedCode, `^mpiexec: rank 1 \(process \d+\) was killed by signal 9 \(SIGKILL\): the 3 other processes are ended, too$`},
+		{"exit", launch.CodeFailed, `^mpiexec: rank 1 \(process \d+\) ended with exit code 0 without calling Finalize: the 3 other processes are ended, too$`},
 	} {
-		for _, method := range methods {
-			t.Run(fmt.Sprintf("how=%s/over=%s", how, method), func(t *testing.T) {
-				j := newJob(t, 4, "lose one", method).env(howVariable, how).start()
+		for _, method := range launched(i) {
+			t.Run(fmt.Sprintf("how=%s/over=%s", want.how, method), func(t *testing.T) {
+				j := newJob(t, 4, "lose one", method).env(howVariable, want.how).start()
 				assert.Equal(t, want.code, j.wait(), "%s", j.out.String())
 				j.said(want.sentence)
 			})
@@ -89,7 +100,7 @@ func (j *job) said(sentence string) {
 }
 
 func TestAbort(t *testing.T) {
-	for _, method := range methods {
+	for _, method := range launched(2) {
 		t.Run("over="+method, func(t *testing.T) {
 			j := newJob(t, 4, "abort", method).start()
 			assert.Equal(t, 33, j.wait(), "%s", j.out.String())
@@ -106,9 +117,9 @@ func TestErrorsAreFatal(t *testing.T) {
 
 // TestARankThatNeverCallsInit: either who started it or those who wait for it lose patience.
 func TestARankThatNeverCallsInit(t *testing.T) {
-	j := newJob(t, 3, "never init", shm, "-init-timeout", "300ms").start()
+	j := newJob(t, 2, "never init", shm, "-init-timeout", "10ms").start()
 	assert.Equal(t, launch.CodeTimeout, j.wait(), "%s", j.out.String())
-	j.said(`^mpiexec: rank 1 has not called Init within 300ms, and the others wait for that: the job is ended`)
+	j.said(`^mpiexec: rank 1 has not called Init within 10ms, and the others wait for that: the job is ended`)
 
 	j = newJob(t, 3, "late init", shm).start()
 	assert.Equal(t, faultCode, j.wait(), "%s", j.out.String())
@@ -129,8 +140,8 @@ func TestARankThatEndsBeforeInit(t *testing.T) {
 
 // TestSignals: the user ends a job that communicates.
 func TestSignals(t *testing.T) {
-	for _, method := range methods {
-		for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+	for i, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		for _, method := range launched(i) {
 			t.Run(fmt.Sprintf("over=%s/%s", method, unix.SignalName(s)), func(t *testing.T) {
 				j := newJob(t, 4, "for ever", method).start()
 				j.until(4, "communicates")
@@ -143,27 +154,25 @@ func TestSignals(t *testing.T) {
 
 // TestTimeout: a job is given a time.
 func TestTimeout(t *testing.T) {
-	j := newJob(t, 3, "for ever", shm, "-timeout", "1500ms").start()
+	j := newJob(t, 3, "for ever", shm, "-timeout", "300ms").start()
 	assert.Equal(t, launch.CodeTimeout, j.wait(), "%s", j.out.String())
-	j.said(`^mpiexec: the job has run for 1.5s, the time-out: it is ended$`)
+	j.said(`^mpiexec: the job has run for 300ms, the time-out: it is ended$`)
 }
 
 // TestMpiexecIsKilled: with kill -9, it has no time to end anybody; there is nobody all the
 // same, nor what they had started.
 func TestMpiexecIsKilled(t *testing.T) {
-	for _, method := range methods {
+	for _, method := range launched(0) {
 		t.Run("over="+method, func(t *testing.T) {
 			j := newJob(t, 4, "for ever", method).start()
 			j.until(4, "communicates")
 			children := childrenOf(t, j.cmd.Process.Pid)
 			require.Len(t, children, 5, "four ranks and the guard")
-			killed := time.Now()
 			require.NoError(t, j.cmd.Process.Kill())
 			j.wait()
 			for _, pid := range children {
 				assert.Eventually(t, func() bool { return ended(pid) }, goneTimeMax, 5*time.Millisecond, "process %d", pid)
 			}
-			assert.Less(t, time.Since(killed), goneTimeMax)
 		})
 	}
 }

@@ -69,7 +69,7 @@ func lateInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
 		select {}
 	}
-	_, err := mpi.Init(context.Background(), mpi.Options{InitTimeMax: 300 * time.Millisecond})
+	_, err := mpi.Init(context.Background(), mpi.Options{InitTimeMax: 50 * time.Millisecond})
 	require.ErrorIs(t, err, mpi.ErrOther)
 	t.Errorf("Init says: %v", err)
 	os.Exit(faultCode)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // What jobs travel by.
@@ -29,6 +30,15 @@ const (
 )
 
 var methods = []string{shm, tcp, udp, farMethod}
+
+// launched are the methods for the i-th way in which mpiexec ends a job. The launcher does not
+// know by what messages travel, so the fast tier tries each way with one method.
+func launched(i int) []string {
+	if testing.Short() {
+		return methods[i%len(methods):][:1]
+	}
+	return methods
+}
 
 // jobTimeMax bounds a job, which mpiexec ends before its processes would end themselves.
 const jobTimeMax = 2 * time.Minute
@@ -52,16 +62,16 @@ var marks atomic.Int64
 // newJob is a job of n processes of a program, with options for mpiexec, that has not started.
 func newJob(t *testing.T, n int, program, method string, options ...string) *job {
 	t.Helper()
-	require.Contains(t, programs, program)
+	require.Contains(t, roles, program)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	j := &job{t: t, mark: fmt.Sprintf("JOBTEST_MARK=%d.%d", os.Getpid(), marks.Add(1)), shmDir: shortDir(t)}
 	args := append([]string{"-n", strconv.Itoa(n), "-timeout", jobTimeMax.String()}, options...)
 	j.cmd = exec.Command("/proc/self/exe", append(args, self)...)
 	j.cmd.Env = append(os.Environ(), launcherVariable+"=1", programVariable+"="+program, j.mark,
-		"MPI_METHOD="+method, "VIADUCT_SHM_DIR="+j.shmDir)
+		"MPI_METHOD="+method, "VIADUCT_SHM_DIR="+j.shmDir, shortVariable+"="+strconv.FormatBool(testing.Short()))
 	if method == farMethod {
-		j.env(pluginVariable, plugin(t, "bmi-method-via"))
+		j.env(pluginVariable, built(t, viaPlugin))
 	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
 	j.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
@@ -149,25 +159,22 @@ func (j *job) until(n int, text string) {
 	require.True(j.t, came(), "%q does not come %d times:\n%s", text, n, &j.out)
 }
 
-// builds are the plugins that were built, each once.
+// builds are the programs that were built, each once.
 var builds struct {
 	sync.Mutex
 	dir   string
 	paths map[string]string
 }
 
-// plugin is the file of a plugin of this module.
-func plugin(t *testing.T, name string) string {
-	t.Helper()
-	return built(t, name, "github.com/viaduct-hpc/viaduct/cmd/"+name)
-}
+// viaPlugin is the plugin of methods/via.
+const viaPlugin = "cmd/bmi-method-via"
 
-// built is the file of a program, built with the first test that wants it.
-func built(t *testing.T, name, from string) string {
+// built is the file of a program of this module, built with the first test that wants it.
+func built(t *testing.T, pkg string) string {
 	t.Helper()
 	builds.Lock()
 	defer builds.Unlock()
-	if path, ok := builds.paths[name]; ok {
+	if path, ok := builds.paths[pkg]; ok {
 		return path
 	}
 	if builds.dir == "" {
@@ -176,9 +183,7 @@ func built(t *testing.T, name, from string) string {
 		require.NoError(t, err)
 		builds.paths = map[string]string{}
 	}
-	path := filepath.Join(builds.dir, name)
-	out, err := exec.Command("go", "build", "-o", path, from).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	builds.paths[name] = path
-	return path
+	require.NoError(t, programs.Build(builds.dir, pkg))
+	builds.paths[pkg] = filepath.Join(builds.dir, filepath.Base(pkg))
+	return builds.paths[pkg]
 }

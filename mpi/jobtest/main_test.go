@@ -24,6 +24,7 @@ const (
 	launcherVariable = "JOBTEST_LAUNCHER"
 	programVariable  = "JOBTEST_PROGRAM"
 	pluginVariable   = "JOBTEST_PLUGIN" // the file of one that a process loads
+	shortVariable    = "JOBTEST_SHORT"  // "true" if the test runs with -short
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		os.Exit(command.Main(context.Background(), os.Args[1:]))
 	}
 	if name := os.Getenv(programVariable); name != "" {
-		programs[name](&checker{})
+		roles[name](&checker{})
 		os.Exit(0)
 	}
 	// With the race detector, a process sleeps for a second before it ends.
@@ -43,11 +44,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs are what processes of jobs do. They find what is wrong by themselves.
-var programs map[string]func(t *checker)
+// roles are the programs of jobs. They find what is wrong by themselves.
+var roles map[string]func(t *checker)
 
 func init() {
-	programs = map[string]func(t *checker){
+	roles = map[string]func(t *checker){
 		"everything":     inJob(everything),
 		"bad input":      inJob(badInput),
 		"outlive":        inJob(outlive),
