@@ -38,21 +38,29 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, f.Mkdir(background, "/kept", 0o755))
 	kept := entry{kind: "file", number: 7, data: 200_000, size: 200_000}
 	require.NoError(t, write(f, "/kept/file", kept))
+	before, err := f.StatFS(background)
+	require.NoError(t, err)
 
 	t.Run("bytes", func(t *testing.T) {
-		fills(t, f, "/kept/file", kept, func(name string) error {
+		fills(t, f, "/kept/file", kept, func() {}, func(name string) error {
 			return write(f, name, entry{kind: "file", number: 1, data: 500_000, size: 500_000})
 		})
 	})
+	forNames, forSymlinks := 6<<20, 6<<20 // bytes of each disk
+	if testing.Short() {
+		forNames, forSymlinks = 64<<10, 256<<10 // hundreds of requests fill it, not thousands
+	}
+	require.Eventually(t, func() bool { // the bytes are removed after the names
+		space, err := f.StatFS(background)
+		return err == nil && space.Available+(1<<20) >= before.Available
+	}, far, tick)
 	t.Run("names", func(t *testing.T) {
-		ballast(t, f)
-		fills(t, f, "/kept/file", kept, func(name string) error { return write(f, name, entry{kind: "file"}) })
-		require.NoError(t, f.Remove(background, "/ballast"))
+		remove := c.Ballast(forNames)
+		fills(t, f, "/kept/file", kept, remove, func(name string) error { return write(f, name, entry{kind: "file"}) })
 	})
 	t.Run("symlinks", func(t *testing.T) {
-		ballast(t, f)
-		fills(t, f, "/kept/file", kept, func(name string) error { return f.Symlink(background, strings.Repeat("to/", 1000), name) })
-		require.NoError(t, f.Remove(background, "/ballast"))
+		remove := c.Ballast(forSymlinks)
+		fills(t, f, "/kept/file", kept, remove, func(name string) error { return f.Symlink(background, strings.Repeat("to/", 1000), name) })
 	})
 	for i := range c.Len() { // what is said of it is true
 		c.Stop(i)
@@ -62,17 +70,8 @@ func TestFullDisk(t *testing.T) {
 	inOrder(t, c)
 }
 
-// ballast takes most of what room there is.
-func ballast(t *testing.T, f *client.FS) {
-	t.Helper()
-	space, err := f.StatFS(background)
-	require.NoError(t, err)
-	n := max(space.Available-(6<<20), 1) // each server needs some to begin with
-	require.NoError(t, write(f, "/ballast", entry{kind: "file", data: n, size: n}))
-}
-
-// fills makes things until there is no room, removes some of them, makes others, and removes all.
-func fills(t *testing.T, f *client.FS, keptName string, kept entry, create func(name string) error) {
+// fills makes things until there is no room, removes some of them and what remove does, makes others, and removes all.
+func fills(t *testing.T, f *client.FS, keptName string, kept entry, remove func(), create func(name string) error) {
 	t.Helper()
 	require.NoError(t, f.Mkdir(background, "/fill", 0o755))
 	made := 0
@@ -91,6 +90,7 @@ func fills(t *testing.T, f *client.FS, keptName string, kept entry, create func(
 	}
 	full()
 	require.NotZero(t, made)
+	t.Logf("%d are made", made)
 	holdsKept(t, f, keptName, kept)
 	_ = f.Remove(background, name(made)) // a file may be there whose bytes found no room
 	for i := range made {
@@ -98,6 +98,7 @@ func fills(t *testing.T, f *client.FS, keptName string, kept entry, create func(
 			require.NoError(t, f.Remove(background, name(i)), "removals need no room")
 		}
 	}
+	remove()
 	require.NoError(t, create("/fill/again"))
 	holdsKept(t, f, keptName, kept)
 	require.NoError(t, f.RemoveAll(background, "/fill"))

@@ -25,6 +25,9 @@ const kills = 40
 // killsOfRound is after how many of them everything is looked at.
 const killsOfRound = 20
 
+// strikeAfter is how many operations the workers carry out between two kills at most.
+const strikeAfter = 60
+
 // orphans are what a kill may leave behind: nobody sees it, and repair removes it or gives it a name.
 var orphans = []string{"has no name", "datafile without metafile", "dirdata object without directory", "which has another name"}
 
@@ -35,7 +38,9 @@ func TestKill(t *testing.T) {
 	for _, method := range []string{"tcp", "via+shm"} {
 		t.Run(method, func(t *testing.T) {
 			count := kills
-			if testing.Short() || race.Enabled {
+			if testing.Short() {
+				count /= 10
+			} else if race.Enabled {
 				count /= 4
 			}
 			count = number(t, "VIADUCT_KILLS", count)
@@ -60,6 +65,8 @@ type storm struct {
 	fs      *fileSystem
 	rng     *rand.Rand
 	workers []*worker
+	done    atomic.Int64 // operations of the workers
+	working atomic.Int64 // workers that have not failed in this round
 	kills   int
 	found   map[string]int
 }
@@ -89,10 +96,13 @@ func (s *storm) round(count int) {
 	var stop atomic.Bool
 	var wait sync.WaitGroup
 	errs := make([]error, len(s.workers))
+	s.working.Store(int64(len(s.workers)))
 	for i, w := range s.workers {
 		wait.Go(func() {
+			defer s.working.Add(-1)
 			for !stop.Load() && errs[i] == nil {
 				errs[i] = w.step()
+				s.done.Add(1)
 			}
 		})
 	}
@@ -111,9 +121,11 @@ func (s *storm) round(count int) {
 	s.verify("after the repair")
 }
 
-// strike kills one server or both, perhaps again while they start, and waits until they serve.
+// strike lets the workers carry out some operations, kills one server or both, perhaps again while they start, and waits
+// until they serve.
 func (s *storm) strike() {
-	s.sleep(300)
+	s.operations(strikeAfter)
+	s.sleep(10)
 	all := s.fs.servers
 	targets := all
 	if s.rng.IntN(4) > 0 {
@@ -129,6 +141,13 @@ func (s *storm) strike() {
 	}
 	s.sleep(40)
 	s.fs.start()
+}
+
+// operations waits until the workers have done so many at most, or one of them has failed.
+func (s *storm) operations(most int) {
+	for end := s.done.Load() + s.rng.Int64N(int64(most)); s.done.Load() < end && s.working.Load() == int64(len(s.workers)); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func (s *storm) slay(targets []*daemon) {

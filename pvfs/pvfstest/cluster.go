@@ -47,7 +47,7 @@ type Options struct {
 	// Key signs capabilities; nil is a key of the package's own. Unsigned leaves them unsigned.
 	Key      []byte
 	Unsigned bool
-	// Dir is where the stores are made; "" is a temporary folder of the test.
+	// Dir is where the stores are made; "" is a temporary folder of the test, in memory unless Sync is set.
 	Dir string
 	// Sync leaves metadata durable. Otherwise tests do not wait for the disk.
 	Sync bool
@@ -89,8 +89,10 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	if c.opts.Key == nil && !opts.Unsigned {
 		c.opts.Key = []byte("a key for tests and for nothing else")
 	}
-	if c.dir == "" {
+	if c.dir == "" && c.opts.Sync {
 		c.dir = tb.TempDir()
+	} else if c.dir == "" {
+		c.dir = MemoryDir(tb)
 	}
 	var aliases []string
 	if opts.Text != "" {
