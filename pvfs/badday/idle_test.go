@@ -21,8 +21,9 @@ import (
 // idleClients are how many clients are connected and do nothing, and idleBytesMax how much of the machine's memory
 // a server may have in use then.
 const (
-	idleClients  = 1000
-	idleBytesMax = 64 << 20
+	idleClients      = 1000
+	idleClientsShort = 200 // with -short
+	idleBytesMax     = 64 << 20
 )
 
 // TestIdleClients connects clients over tcp to a pvfsd, each of which mounts, reads a file and then is silent, and measures the
@@ -41,8 +42,12 @@ func TestIdleClients(t *testing.T) {
 	alone, openAlone := resident(t, pid), descriptors(t, pid)
 
 	const atOnce = 20
-	clients, errs := make([]*client.FS, idleClients), make([]error, idleClients)
-	for from := 0; from < idleClients; from += atOnce {
+	count := idleClients
+	if testing.Short() {
+		count = idleClientsShort
+	}
+	clients, errs := make([]*client.FS, count), make([]error, count)
+	for from := 0; from < count; from += atOnce {
 		var wait sync.WaitGroup
 		for i := from; i < from+atOnce; i++ {
 			wait.Go(func() { clients[i], errs[i] = f.reader(e) })
@@ -51,8 +56,8 @@ func TestIdleClients(t *testing.T) {
 	}
 	require.NoError(t, errors.Join(errs...))
 	full := resident(t, pid)
-	require.GreaterOrEqual(t, descriptors(t, pid), openAlone+idleClients, "all of them are connected")
-	t.Logf("resident memory: %.1f MiB with one client, %.1f MiB with %d idle ones more", mib(alone), mib(full), idleClients)
+	require.GreaterOrEqual(t, descriptors(t, pid), openAlone+count, "all of them are connected")
+	t.Logf("resident memory: %.1f MiB with one client, %.1f MiB with %d idle ones more", mib(alone), mib(full), count)
 	require.LessOrEqual(t, full, int64(idleBytesMax))
 	require.NoError(t, write(m, "/file", e))
 	for _, c := range clients {

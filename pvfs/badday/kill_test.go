@@ -26,7 +26,7 @@ const kills = 40
 const killsOfRound = 20
 
 // strikeAfter is how many operations the workers carry out between two kills at most.
-const strikeAfter = 60
+const strikeAfter = 200
 
 // orphans are what a kill may leave behind: nobody sees it, and repair removes it or gives it a name.
 var orphans = []string{"has no name", "datafile without metafile", "dirdata object without directory", "which has another name"}

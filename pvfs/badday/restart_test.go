@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
@@ -35,6 +36,9 @@ func TestRestart(t *testing.T) {
 			restarts := 0
 			fstest.Random(t, func(fstest.T) *fstest.Subject {
 				s := &fstest.Subject{As: clientfs.New(mounted(t, c), "/")}
+				if testing.Short() && method != pvfstest.Memory {
+					s.Seeds = sim.SeedsAtMost(t, 1)
+				}
 				s.Disturb = func(fstest.T) {
 					restarts++
 					restart(c, rng)
