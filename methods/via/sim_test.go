@@ -154,7 +154,7 @@ const wrapSeedsMax = 4
 // turns posts away and delays completions, one writes everything down.
 func TestSimWrapped(t *testing.T) {
 	sim.RunAtMost(t, wrapSeedsMax, func(t *testing.T, seed uint64) {
-		methodtest.RunTests(t, methodtest.All.Brief(), func(methodtest.T) *methodtest.Subject {
+		methodtest.RunTests(t, methodtest.All.Brief(0, 4), func(methodtest.T) *methodtest.Subject {
 			opts := randomNICs(seed)
 			opts.PeerWrites = 0 // what is held back on the way is read late
 			w := newSimWorld(seed, opts)
@@ -172,7 +172,7 @@ func TestSimWrapped(t *testing.T) {
 // TestRealTime runs the suite over simulated NICs that follow the clock on the
 // wall, with the goroutines and sleeps of a real endpoint.
 func TestRealTime(t *testing.T) {
-	methodtest.RunTests(t, methodtest.All.Brief(), func(methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(1, 4), func(methodtest.T) *methodtest.Subject {
 		opts := randomNICs(1)
 		opts.Mode = simnic.Real
 		w := newSimWorld(1, opts)
