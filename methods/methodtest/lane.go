@@ -215,7 +215,7 @@ const whileMin = 100 * time.Millisecond
 // steps, so that runs replay. Before it, the caller has tried so many times.
 func (l *lane) aWhile(tries int, cond func() bool) {
 	l.t.Helper()
-	deadline := time.Now().Add(min(whileMin<<min(tries, 10), l.w.prompt()/2))
+	deadline := time.Now().Add(min(whileMin<<min(tries, 10), l.w.prompt()/10))
 	for steps := 0; !cond(); steps++ {
 		if l.w.s.Step != nil && steps == stepsAWhile || l.w.s.Step == nil && time.Now().After(deadline) {
 			return
