@@ -153,7 +153,11 @@ const wrapSeedsMax = 4
 // TestSimWrapped runs the suite over the wrapping NICs, one in the other: one
 // turns posts away and delays completions, one writes everything down.
 func TestSimWrapped(t *testing.T) {
-	sim.RunAtMost(t, wrapSeedsMax, func(t *testing.T, seed uint64) {
+	most := wrapSeedsMax
+	if testing.Short() {
+		most = 1
+	}
+	sim.RunAtMost(t, most, func(t *testing.T, seed uint64) {
 		methodtest.RunTests(t, methodtest.All.Brief(0, 4), func(methodtest.T) *methodtest.Subject {
 			opts := randomNICs(seed)
 			opts.PeerWrites = 0 // what is held back on the way is read late

@@ -78,12 +78,25 @@ const (
 	// one runs one test in udpSeedParts, but the longest, and another seed others.
 	udpSeedsMax  = 60
 	udpSeedParts = 16
+	// With -short each seed runs one test in udpSeedPartsShort.
+	udpSeedPartsShort = 4
 )
 
 // TestSimConformanceUDP runs the conformance suite over datagrams that are lost,
 // doubled, damaged, late, too big, between hosts that do not see each other now and
 // then.
 func TestSimConformanceUDP(t *testing.T) {
+	if testing.Short() {
+		// TestConformanceUDP runs a part that none of the first seeds has.
+		sim.RunAtMost(t, udpSeedsMax, func(t *testing.T, seed uint64) {
+			methodtest.RunTests(t, methodtest.All.Share(seed+1, 0, udpSeedPartsShort), func(methodtest.T) *methodtest.Subject {
+				s := simUDPSubject(seed)
+				s.Skip = skipAll(longTests, "soak: takes long")
+				return s
+			})
+		})
+		return
+	}
 	sim.RunAtMost(t, udpSeedsMax, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 41))
 		var skip map[string]string

@@ -25,7 +25,18 @@ const (
 	childDir = "VIADUCT_TEST_DIR"
 )
 
-var killsFlag = flag.Int("kills", 30, "how often the crash test kills a process")
+var killsFlag = flag.Int("kills", 0, "how often the crash tests kill a process (0: 30, or 8 with -short)")
+
+// kills is how often one of them does.
+func kills() int {
+	switch {
+	case *killsFlag != 0:
+		return *killsFlag / 2
+	case testing.Short():
+		return 4
+	}
+	return 15
+}
 
 // child is a process of ours that plays a role.
 type child struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
@@ -66,7 +67,7 @@ func TestAClosedDataPortIsNamed(t *testing.T) {
 			}
 		}
 		return end != nil
-	}, 20*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 	require.ErrorIs(t, end, nic.ErrTimeout)
 	assert.ErrorContains(t, end, fmt.Sprintf("second UDP port, %d,", w.opened[1].Addr().Port()))
 }

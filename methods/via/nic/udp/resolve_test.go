@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
 )
@@ -48,7 +49,7 @@ func TestLinkLocalAddresses(t *testing.T) {
 			require.Eventually(t, func() bool {
 				require.Zero(t, d.Poll(out[:]))
 				return listener.Poll(out[:]) == 1
-			}, 20*time.Second, time.Millisecond)
+			}, wallclock.Patience, time.Millisecond)
 			assert.Equal(t, nic.EventConnectRequest, out[0].Kind)
 		})
 	}
@@ -139,7 +140,7 @@ func TestAnswersComeFromWhereWasAsked(t *testing.T) {
 						}
 					}
 					return up && sent && received
-				}, 3*time.Second, time.Millisecond)
+				}, wallclock.Patience, time.Millisecond)
 			})
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // nobody is a port that was free a moment ago.
@@ -48,7 +50,7 @@ func TestProbesFindNobody(t *testing.T) {
 				woke := !d.Arm()
 				d.Disarm()
 				return woke
-			}, 10*time.Second, time.Millisecond, "the answer ends a Sleep")
+			}, wallclock.Patience, time.Millisecond, "the answer ends a Sleep")
 			quote := make([]byte, 16)
 			from, n, ok := d.Absent(quote)
 			require.True(t, ok)
