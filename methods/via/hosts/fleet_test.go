@@ -20,6 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 	// port is where every node listens.
 	port = 7000
 	// within bounds what a test waits for.
-	within = 30 * time.Second
+	within = wallclock.Patience
 )
 
 // mixed are messages of every kind: in a packet, in a buffer, of several packets, and
@@ -112,7 +113,7 @@ func (p *process) stop() {
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	force := time.AfterFunc(10*time.Second, func() {
+	force := time.AfterFunc(within, func() {
 		p.t.Errorf("the node at %s does not end", p.at)
 		_ = p.cmd.Process.Kill()
 	})
@@ -215,9 +216,13 @@ func (c *conversation) well() {
 }
 
 // each is a Talk of messages of the same sizes both ways; of fewer where everything is
-// slow.
+// slow, and in the fast tier.
 func each(count, window int, sizes ...int) Talk {
-	if race.Enabled && count != Forever {
+	switch {
+	case count == Forever:
+	case testing.Short():
+		count = max(count/8, min(count/2, 25))
+	case race.Enabled:
 		count = max(count/4, 2)
 	}
 	return Talk{Count: count, Window: window, Send: sizes, Recv: sizes}

@@ -1,6 +1,7 @@
 package dgramtest
 
 import (
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -25,7 +26,7 @@ var sleepTests = []test{
 	})},
 	{"an arrival ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
 		other := b.d.socket()
-		for i := range 20 {
+		for i := range sleeps() {
 			to := []*sock{b, other}[i%2] // each socket of the device does
 			w.quiet(b)
 			w.armed(b, s)
@@ -37,7 +38,7 @@ var sleepTests = []test{
 		}
 	})},
 	{"an arrival between Arm and Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
-		for range 20 {
+		for range sleeps() {
 			w.quiet(b)
 			w.armed(b, s)
 			w.giveAlone(a, b)
@@ -47,7 +48,7 @@ var sleepTests = []test{
 		}
 	})},
 	{"an arrival while awake", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
-		for range 20 {
+		for range sleeps() {
 			w.quiet(b)
 			w.giveAlone(a, b) // nobody is armed
 			if s.Arm() {
@@ -58,7 +59,7 @@ var sleepTests = []test{
 		}
 	})},
 	{"room ends Sleep", sleeping(roomEndsSleep)},
-	{"Wake ends Sleep", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).WakeEndsSleep(20) })},
+	{"Wake ends Sleep", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).WakeEndsSleep(sleeps()) })},
 	{"Wake before Sleep ends the next one, once", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).WakeOnce(3) })},
 	{"Sleep ends in time", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
 		for _, nap := range []time.Duration{0, time.Microsecond, time.Millisecond, 30 * time.Millisecond} {
@@ -112,6 +113,14 @@ var sleepTests = []test{
 	{"many wakers", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).ManyWakers() })},
 }
 
+// sleeps is how often a test sleeps: each time it waits until all is quiet.
+func sleeps() int {
+	if testing.Short() {
+		return 5
+	}
+	return 20
+}
+
 // sleeping prepares two sockets; the device of the second one can sleep.
 func sleeping(fn func(t T, w *world, a, b *sock, s dgram.Sleeper)) func(T, *world) {
 	return func(t T, w *world) {
@@ -160,7 +169,7 @@ func roomEndsSleep(t T, w *world, a, b *sock, s dgram.Sleeper) {
 	if !fill(b, a) {
 		t.Skip("the device always has room")
 	}
-	for range 20 {
+	for range sleeps() {
 		w.soon(func() bool {
 			if !s.Arm() { // there was room by then
 				s.Disarm()
