@@ -116,7 +116,10 @@ func alltoallw(t *testing.T, w *mpi.Comm, xs []int32) {
 // TestManyCollectivesAtOnce has many operations of all kinds under way on one communicator,
 // whose requests are waited for in any order.
 func TestManyCollectivesAtOnce(t *testing.T) {
-	const each = 30
+	each := 30
+	if testing.Short() {
+		each = 12
+	}
 	mpitest.Run(t, 5, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		n, me := w.Size(), w.Rank()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
@@ -26,7 +26,7 @@ func TestFinalizeWhileBusy(t *testing.T) {
 		}
 		_ = p.Finalize(t.Context()) // whether it finds the receive posted is a matter of luck
 		if w.Rank() == 0 {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), wallclock.Patience)
 			defer cancel()
 			_, err := r.WaitContext(ctx)
 			require.Error(t, err)

@@ -258,6 +258,9 @@ func TestAloneWhileOthersWait(t *testing.T) {
 
 // TestContextsAreReused makes more communicators one after the other than there are contexts.
 func TestContextsAreReused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("soak: TestContextsRunOut reuses a context, too")
+	}
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		for range 40_000 {
 			c, err := p.World().Dup()

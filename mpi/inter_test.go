@@ -181,12 +181,16 @@ func TestIntercommsAtOnce(t *testing.T) {
 
 // TestInterCollectives runs every collective operation from group to group.
 func TestInterCollectives(t *testing.T) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 4
+	}
 	for _, n := range [][2]int{{1, 1}, {1, 3}, {2, 2}, {4, 3}} {
 		t.Run(fmt.Sprintf("ranks=%d+%d", n[0], n[1]), func(t *testing.T) {
 			mpitest.Run(t, n[0]+n[1], mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 				_, inter := sides(t, p.World(), n[0])
 				lower := p.World().Rank() < n[0]
-				for seed := range uint64(40) {
+				for seed := range seeds {
 					rng := rand.New(rand.NewPCG(seed, 5))
 					tr := &trial{
 						t: t, c: inter, rng: rng, mode: mode(rng.IntN(int(modes))),

@@ -3,13 +3,13 @@
 package mpi_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	"github.com/viaduct-hpc/viaduct/plugins"
@@ -18,9 +18,9 @@ import (
 // TestOverAPlugin: the ranks' messages travel by a method that lives in a process of its own,
 // over shared memory to it, and over gRPC alone.
 func TestOverAPlugin(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "bmi-method-via")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/viaduct-hpc/viaduct/cmd/bmi-method-via").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	dir := t.TempDir()
+	require.NoError(t, programs.Build(dir, "cmd/bmi-method-via"))
+	path := filepath.Join(dir, "bmi-method-via")
 	for name, noRings := range map[string]bool{"rings": false, "stream": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -40,24 +40,17 @@ func TestOverAPlugin(t *testing.T) {
 // collective, and a communicator of one's own.
 func aLittleOfEverything(t *testing.T, p *mpi.Process) {
 	w := p.World()
-	rank, size := w.Rank(), w.Size()
+	rank, size, k := w.Rank(), w.Size(), integers()
 	for _, n := range []int{0, 1, 1000, 100_000} {
-		out, in := make([]int64, n), make([]int64, n)
-		for i := range out {
-			out[i] = int64(rank*1_000_000 + i)
-		}
+		out, in := k.slice(rank, 0, n), make([]int64, n)
 		from := (rank + size - 1) % size
 		st, err := mpi.Sendrecv(w, out, (rank+1)%size, 3, in, from, 3)
 		require.NoError(t, err)
 		require.Equal(t, from, st.Source)
-		for i := range in {
-			require.Equal(t, int64(from*1_000_000+i), in[i])
-		}
+		same(t, k.slice(from, 0, n), in, "message")
 		sum := make([]int64, n)
 		require.NoError(t, mpi.Allreduce(w, out, sum, mpi.Sum))
-		for i := range sum {
-			require.Equal(t, int64(size*(size-1)/2*1_000_000+size*i), sum[i])
-		}
+		same(t, k.folded(0, size, 0, n), sum, "sum")
 	}
 	half, err := w.Split(rank%2, rank)
 	require.NoError(t, err)

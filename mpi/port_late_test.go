@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
@@ -23,7 +24,7 @@ func TestAcceptAfterGivenUp(t *testing.T) {
 			copy(name, port)
 			require.NoError(t, mpi.Send(w, name, 1, len(port)))
 			require.NoError(t, mpi.Barrier(w))
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 			defer cancel()
 			inter, err := p.Self().Accept(ctx, port, 0)
 			require.NoError(t, err)
@@ -40,7 +41,7 @@ func TestAcceptAfterGivenUp(t *testing.T) {
 			cancel()
 		}
 		require.NoError(t, mpi.Barrier(w))
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 		defer cancel()
 		inter, err := p.Self().Connect(ctx, port, 0)
 		require.NoError(t, err)

@@ -25,13 +25,13 @@ func TestSendRecv(t *testing.T) {
 	})
 }
 
+// numbers are what ring passes.
+var numbers = kind[int32]{of: func(rank, i int) int32 { return int32(rank*1_000_000 + i) }}
+
 // ring passes numbers to the next rank.
 func ring(t *testing.T, w *mpi.Comm, length int) {
 	next, before := (w.Rank()+1)%w.Size(), (w.Rank()+w.Size()-1)%w.Size()
-	out, in := make([]int32, length), make([]int32, length+1)
-	for i := range out {
-		out[i] = int32(w.Rank()*1_000_000 + i)
-	}
+	out, in := numbers.slice(w.Rank(), 0, length), make([]int32, length+1)
 	req, err := mpi.Isend(w, out, next, length)
 	require.NoError(t, err)
 	st, err := mpi.Recv(w, in, before, length)
@@ -39,11 +39,7 @@ func ring(t *testing.T, w *mpi.Comm, length int) {
 	assert.Equal(t, before, st.Source)
 	assert.Equal(t, length, st.Tag)
 	require.Equal(t, length, mpi.GetCount[int32](st))
-	for i := range length {
-		if in[i] != int32(before*1_000_000+i) {
-			require.Equal(t, before*1_000_000+i, in[i], "element %d of %d", i, length)
-		}
-	}
+	same(t, numbers.slice(before, 0, length), in[:length], "message")
 	_, err = req.Wait()
 	require.NoError(t, err)
 }

@@ -16,10 +16,14 @@ import (
 // TestThreads: many goroutines of a process send, receive, probe and wait at once
 // (MPI_THREAD_MULTIPLE), each with a tag of its own.
 func TestThreads(t *testing.T) {
+	talkers := 8
+	if testing.Short() {
+		talkers = 3
+	}
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 3, o, func(t *testing.T, p *mpi.Process) {
 			var goroutines sync.WaitGroup
-			for tag := range 8 {
+			for tag := range talkers {
 				goroutines.Go(func() { chat(t, p.World(), tag) })
 			}
 			goroutines.Wait()

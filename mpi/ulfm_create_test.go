@@ -23,11 +23,15 @@ func TestRevokeWhileCreating(t *testing.T) {
 			return c.CreateGroup(c.Group(), 1)
 		},
 	}
+	rounds := 100
+	if testing.Short() {
+		rounds = 25
+	}
 	for name, makeOne := range makes {
 		t.Run(name, func(t *testing.T) {
 			mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 				w := p.World()
-				for round := range 100 {
+				for round := range rounds {
 					rng := rand.New(rand.NewPCG(uint64(round), uint64(w.Rank())))
 					c, err := w.Dup()
 					require.NoError(t, err)

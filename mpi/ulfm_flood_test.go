@@ -138,7 +138,7 @@ func (w *floodWorld) run() bool {
 func TestFlood(t *testing.T) {
 	seeds := uint64(20_000)
 	if testing.Short() {
-		seeds /= 10
+		seeds /= 20
 	}
 	for seed := range seeds {
 		w := newFloodWorld(seed)

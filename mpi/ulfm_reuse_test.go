@@ -12,10 +12,14 @@ import (
 // TestRevokedAndFreed: the news that a communicator is revoked, and what was sent over it, may
 // come when it is freed already, and another one has its context. That one is not concerned.
 func TestRevokedAndFreed(t *testing.T) {
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
 	mpitest.Over(t, []string{"mem", "via+shm", "tcp"}, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 5, o, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
-			for round := range 100 {
+			for round := range rounds {
 				c, err := w.Dup()
 				require.NoError(t, err, "round %d", round)
 				require.NoError(t, mpi.Barrier(c), "round %d", round)

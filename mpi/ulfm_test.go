@@ -162,9 +162,13 @@ func TestAcknowledge(t *testing.T) {
 // agree. The others end up with the same communicator, of themselves.
 func TestDieWhileShrinking(t *testing.T) {
 	const n = 7
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 4
+	}
 	mpitest.Over(t, []string{"mem", "via+shm"}, func(t *testing.T, o mpitest.Options) {
 		o.Leave = true
-		for seed := range uint64(12) {
+		for seed := range seeds {
 			rng := rand.New(rand.NewPCG(seed, 9))
 			order, spins := rng.Perm(n), [...]int{0, rng.IntN(1000), rng.IntN(10_000)}
 			mpitest.Run(t, n, o, func(t *testing.T, p *mpi.Process) {

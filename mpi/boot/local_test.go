@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newLocal(t *testing.T, n int) ([]*LocalBoot, context.Context) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wallclock.Patience)
 	t.Cleanup(cancel)
 	boots, err := Local(n)
 	require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestLocalFenceCanBeGivenUp(t *testing.T) {
 		boots[0].job.mu.Lock()
 		defer boots[0].job.mu.Unlock()
 		return boots[0].job.ranks[0].waiting
-	}, 10*time.Second, time.Millisecond)
+	}, wallclock.Patience, time.Millisecond)
 	assert.ErrorContains(t, boots[0].Fence(ctx), "one at a time")
 	giveUp(why)
 	assert.ErrorIs(t, <-ended, why)

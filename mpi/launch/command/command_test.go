@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 // run runs a command line, split at blanks.
 func run(t *testing.T, line string) (code int, out, err string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wallclock.Patience)
 	defer cancel()
 	var o, e logtext.Buffer
 	a := &App{Out: &o, Err: &e}
