@@ -43,7 +43,8 @@ func TestViplConformance(t *testing.T) {
 						runtime.Gosched()
 						return true
 					},
-					Seed: 1,
+					Seed:    1,
+					Lingers: true,
 				}
 			})
 		})

@@ -82,6 +82,9 @@ func testNotReachable(t *testing.T, s Setup) {
 }
 
 func testConnectTimeout(t *testing.T, s Setup) {
+	if s.Lingers && testing.Short() {
+		t.Skip("soak: it takes seconds of real time; simulated NICs run it")
+	}
 	p := newPair(t, s, options{})
 	require.NoError(t, p.a.vi.ConnectStart(p.b.addr(), vipl.ConnectOptions{Timeout: 20 * time.Millisecond}))
 	ev := p.event(p.a, vipl.EventConnectFailed)

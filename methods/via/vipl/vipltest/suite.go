@@ -36,6 +36,10 @@ type Setup struct {
 	// Apart: the NICs have nothing in common but packets. They notice by silence
 	// that another one crashed, and have deadlines of their own at all times.
 	Apart bool
+
+	// Lingers: an accepted connection whose other end is gone takes seconds of real time to
+	// fail. The suite waits for that without -short alone.
+	Lingers bool
 }
 
 // A Test is one conformance test.
