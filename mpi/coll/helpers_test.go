@@ -49,7 +49,7 @@ func every(t *testing.T, op coll.Operation, f func(t *testing.T, p *plain)) {
 	for _, choose := range choices {
 		t.Run("algorithm="+string(choose), func(t *testing.T) {
 			for n := 1; n <= ranksMax; n++ {
-				if race.Enabled && n > 5 && n != 8 && n != ranksMax {
+				if (race.Enabled || testing.Short()) && n > 5 && n != 8 && n != ranksMax {
 					continue
 				}
 				seed := uint64(n*1000 + len(choose))

@@ -21,7 +21,11 @@ type step struct {
 // TestMixture: random programs of operations one after the other on the same
 // scratch memory, where fast ranks are operations ahead of slow ones.
 func TestMixture(t *testing.T) {
-	for seed := range uint64(150) {
+	seeds := uint64(150)
+	if testing.Short() {
+		seeds = 15
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		p := &plain{n: 1 + rng.IntN(9), seed: seed, rng: rng}
 		program := make([]step, 10)

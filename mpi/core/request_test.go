@@ -261,7 +261,11 @@ func TestFreedRequestsEndUnseen(t *testing.T) {
 func TestManyGoroutines(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 2, method, core.Limits{})
-		const talkers, rounds = 8, 200
+		const talkers = 8
+		rounds := 200
+		if testing.Short() {
+			rounds = 40
+		}
 		ends := make(chan struct{}, 2*talkers)
 		for tag := range talkers {
 			for me := range 2 {
