@@ -21,7 +21,7 @@ func lose() {
 		os.Exit(0) // without Finalize
 	}
 	_ = unix.Kill(os.Getpid(), unix.SIGKILL)
-	select {}
+	time.Sleep(time.Hour)
 }
 
 // noticeTimeMax is how long others may take to find out: those that share no memory or kernel
@@ -126,7 +126,7 @@ func loseOne(t *checker, p *mpi.Process) {
 	if !errors.Is(err, mpi.ErrProcFailed) {
 		t.Errorf("%v", err)
 	}
-	select {}
+	time.Sleep(time.Hour)
 }
 
 // forEver communicates until somebody ends it.
@@ -148,7 +148,7 @@ func abort(t *checker, p *mpi.Process) {
 	}
 	_, err := mpi.Recv(w, []int{0}, mpi.AnySource, 1)
 	t.Errorf("nobody has sent anything: %v", err)
-	select {} // who is first to end is to be certain
+	time.Sleep(time.Hour) // who is first to end is to be certain
 }
 
 // fatal has an error be the end of the job, as it is by default in other languages.
@@ -159,13 +159,13 @@ func fatal(t *checker, p *mpi.Process) {
 		t.Errorf("Send returned: %v", mpi.Send(w, []int{1}, w.Size(), 0))
 	}
 	_, _ = mpi.Recv(w, []int{0}, mpi.AnySource, 1)
-	select {}
+	time.Sleep(time.Hour)
 }
 
 // neverInit has rank 1 do something else, and the others wait in Init.
 func neverInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
-		select {}
+		time.Sleep(time.Hour)
 	}
 	initProcess(context.Background(), t)
 }
