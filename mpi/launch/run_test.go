@@ -263,8 +263,10 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 // What a process leaves behind, out of reach, does not keep the job: neither by what it goes on
 // writing, nor by answers that nobody reads.
 func TestDaemonsDoNotKeepTheJob(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	for _, what := range []string{"daemon", "deaf daemon"} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			r := newRun(t, 1, what)
 			t.Cleanup(func() {
 				for _, pid := range r.pids() {
