@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
@@ -87,7 +88,7 @@ func TestUnlinkWithObject(t *testing.T) {
 			assert.True(t, u.gone(h))
 		}
 		for _, d := range of.Datafiles {
-			assert.Eventually(t, func() bool { return u.gone(d) }, 30*time.Second, time.Millisecond, "datafile of %s", name)
+			assert.Eventually(t, func() bool { return u.gone(d) }, wallclock.Patience, time.Millisecond, "datafile of %s", name)
 		}
 		_, err = u.unlinkWith(dir, name, h)
 		assert.Equal(t, proto.ENOENT, err)
