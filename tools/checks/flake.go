@@ -111,7 +111,10 @@ func (r *flaky) verdict() error {
 }
 
 // A testBinary holds the tests of one package.
-type testBinary struct{ path, folder, pkg string }
+type testBinary struct {
+	path, folder, pkg string
+	env               []string
+}
 
 // build builds the test binaries of the fast tier.
 func (m *module) build(ctx context.Context, work string, folders []string) ([]testBinary, error) {
@@ -121,16 +124,17 @@ func (m *module) build(ctx context.Context, work string, folders []string) ([]te
 			continue
 		}
 		b := testBinary{path: filepath.Join(work, strconv.Itoa(i)+".test"), folder: row.Package, pkg: m.path + "/" + row.Package}
+		s := selection{race: m.canRace && row.Fast == tiers.Race}
+		b.env = s.environment()
 		if row.Package == "." {
 			b.pkg = m.path
 		}
-		s := selection{race: m.canRace && row.Fast == tiers.Race}
 		args := []string{"test", "-c", "-vet=off", "-o", b.path}
 		if s.race {
 			args = append(args, "-race")
 		}
 		cmd := exec.CommandContext(ctx, "go", append(args, "./"+row.Package)...)
-		cmd.Env = s.environment()
+		cmd.Env = b.env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("checks: building the tests of %s: %w\n%s", row.Package, err, out)
 		}
@@ -168,7 +172,7 @@ func runAll(ctx context.Context, f *fold, binaries []testBinary) error {
 func (b testBinary) run(ctx context.Context, f *fold) error {
 	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", "-p", b.pkg,
 		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout)
-	cmd.Dir = b.folder
+	cmd.Dir, cmd.Env = b.folder, b.env
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
