@@ -116,7 +116,7 @@ func TestUDPKill(t *testing.T) {
 	rounds := udpKillRounds
 	switch {
 	case testing.Short():
-		rounds = 6
+		rounds = 10
 	case race.Enabled:
 		rounds = 20
 	}

@@ -136,13 +136,17 @@ func TestSimConformance(t *testing.T) {
 		whole = 1
 	}
 	sim.Run(t, func(t *testing.T, seed uint64) {
-		methodtest.RunTests(t, methodtest.All.Share(seed, whole, seedParts), func(methodtest.T) *methodtest.Subject {
-			s := newSimWorld(seed, randomNICs(seed)).stepped()
-			if testing.Short() {
-				s.Skip = skipAll(longTests, "takes long, TestConformanceSHM runs it")
-			}
-			return s
-		})
+		for i, test := range methodtest.All.Share(seed, whole, seedParts) {
+			// Other NICs for each test, so that a few seeds have NICs of every kind.
+			nics := randomNICs(seed + uint64(i))
+			methodtest.RunTests(t, methodtest.Tests{test}, func(methodtest.T) *methodtest.Subject {
+				s := newSimWorld(seed, nics).stepped()
+				if testing.Short() {
+					s.Skip = skipAll(longTests, "takes long, TestConformanceSHM runs it")
+				}
+				return s
+			})
+		}
 	})
 }
 
@@ -153,12 +157,12 @@ const wrapSeedsMax = 4
 // TestSimWrapped runs the suite over the wrapping NICs, one in the other: one
 // turns posts away and delays completions, one writes everything down.
 func TestSimWrapped(t *testing.T) {
-	most := wrapSeedsMax
+	whole := uint64(wholeSeeds)
 	if testing.Short() {
-		most = 1
+		whole = 0
 	}
-	sim.RunAtMost(t, most, func(t *testing.T, seed uint64) {
-		methodtest.RunTests(t, methodtest.All.Brief(0, 4), func(methodtest.T) *methodtest.Subject {
+	sim.RunAtMost(t, wrapSeedsMax, func(t *testing.T, seed uint64) {
+		methodtest.RunTests(t, methodtest.All.Share(seed, whole, seedParts), func(methodtest.T) *methodtest.Subject {
 			opts := randomNICs(seed)
 			opts.PeerWrites = 0 // what is held back on the way is read late
 			w := newSimWorld(seed, opts)
@@ -176,12 +180,16 @@ func TestSimWrapped(t *testing.T) {
 // TestRealTime runs the suite over simulated NICs that follow the clock on the
 // wall, with the goroutines and sleeps of a real endpoint.
 func TestRealTime(t *testing.T) {
-	methodtest.RunTests(t, methodtest.All.Brief(1, 4), func(methodtest.T) *methodtest.Subject {
+	methodtest.Run(t, func(methodtest.T) *methodtest.Subject {
 		opts := randomNICs(1)
 		opts.Mode = simnic.Real
 		w := newSimWorld(1, opts)
 		skip := skipLong(1000)
-		for _, name := range []string{"CrashDuringTransfer", "CrashCompletesEverything", "CrashSparesOthers", "FileCrash"} {
+		waits := []string{"CrashDuringTransfer", "CrashCompletesEverything"}
+		if testing.Short() {
+			waits = append(waits, "CrashSparesOthers", "FileCrash")
+		}
+		for _, name := range waits {
 			skip[name] = "waits for real time-outs, TestSimConformance runs it in virtual time"
 		}
 		return &methodtest.Subject{
