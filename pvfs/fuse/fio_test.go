@@ -2,6 +2,7 @@ package fuse_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -29,45 +30,60 @@ func needFIO(t *testing.T) string {
 // A workload is what fio does, with checksums in every block that it writes. A strip has 64 KiB: blocks of every size
 // lie across the borders.
 type workload struct {
-	name string
-	args []string
+	name  string
+	args  []string
+	size  int // bytes of each job, a number of whole blocks
+	short int // the same with -short
 	// later: another mount verifies, too. fio can say what was written where only if nothing was written twice.
 	later bool
+	// each: with -short it runs over every method, not over the first one only.
+	each bool
 }
 
 var workloads = []workload{
-	{"buffered, blocks of all sizes", []string{"--rw=randrw", "--ioengine=psync", "--bsrange=1k-200k", "--bs_unaligned", "--size=6m", "--numjobs=3"}, false},
-	{"buffered, one after the other", []string{"--rw=write", "--ioengine=sync", "--bs=65000", "--size=6500000", "--numjobs=2", "--end_fsync=1"}, true},
-	{"direct, many at once", []string{"--rw=randrw", "--ioengine=libaio", "--iodepth=16", "--direct=1", "--bsrange=4k-256k", "--blockalign=4k", "--size=6m", "--numjobs=2"}, false},
-	{"direct, blocks of one size", []string{"--rw=randwrite", "--ioengine=libaio", "--iodepth=8", "--direct=1", "--bs=96k", "--size=6m"}, true},
-	{"mapped", []string{"--rw=randrw", "--ioengine=mmap", "--bs=4k", "--size=3m", "--numjobs=2", "--fsync=64"}, false},
-	{"synchronous", []string{"--rw=randwrite", "--ioengine=sync", "--sync=1", "--bs=12k", "--size=2040k"}, true},
-	{"several in one file", []string{"--rw=randrw", "--ioengine=psync", "--bs=20k", "--filename=shared", "--size=2m", "--offset_increment=2m", "--numjobs=3"}, false},
+	{"buffered, blocks of all sizes", []string{"--rw=randrw", "--ioengine=psync", "--bsrange=1k-200k", "--bs_unaligned", "--numjobs=3"}, 6 << 20, 1 << 20, false, false},
+	{"buffered, one after the other", []string{"--rw=write", "--ioengine=sync", "--bs=65000", "--numjobs=2", "--end_fsync=1"}, 6_500_000, 1_300_000, true, true},
+	{"direct, many at once", []string{"--rw=randrw", "--ioengine=libaio", "--iodepth=16", "--direct=1", "--bsrange=4k-256k", "--blockalign=4k", "--numjobs=2"}, 6 << 20, 1 << 20, false, true},
+	{"direct, blocks of one size", []string{"--rw=randwrite", "--ioengine=libaio", "--iodepth=8", "--direct=1", "--bs=96k"}, 6 << 20, 96 * 16 << 10, true, false},
+	{"mapped", []string{"--rw=randrw", "--ioengine=mmap", "--bs=4k", "--numjobs=2", "--fsync=64"}, 3 << 20, 1 << 20, false, false},
+	{"synchronous", []string{"--rw=randwrite", "--ioengine=sync", "--sync=1", "--bs=12k"}, 2040 << 10, 360 << 10, true, false},
+	{"several in one file", []string{"--rw=randrw", "--ioengine=psync", "--bs=20k", "--filename=shared", "--offset_increment=2m", "--numjobs=3"}, 2 << 20, 1 << 20, false, false},
 }
 
 // TestFIO runs fio with verification.
 func TestFIO(t *testing.T) {
 	program := needFIO(t)
+	first := true
 	onServers(t, func(t *testing.T, b *bench) {
 		other := b.again(t, client.Options{}, fuse.Options{AllowOther: os.Geteuid() == 0})
-		for _, w := range workloads {
+		for i, w := range workloads {
+			if testing.Short() && !first && !w.each {
+				continue
+			}
 			t.Run(w.name, func(t *testing.T) {
-				runFIO(t, program, b.work, w.args)
+				size := w.size
+				if testing.Short() {
+					size = w.short
+				}
+				// Each has names of its own: a mount may keep what it knows of a name for a second.
+				name, args := fmt.Sprint("job", i), append([]string{fmt.Sprintf("--size=%d", size)}, w.args...)
+				runFIO(t, program, b.work, name, args)
 				if w.later {
-					runFIO(t, program, other.work, append([]string{"--verify_only"}, w.args...))
+					runFIO(t, program, other.work, name, append([]string{"--verify_only"}, args...))
 				}
 				removeFiles(t, b.work)
 			})
 		}
+		first = false
 	})
 }
 
-func runFIO(t *testing.T, program, dir string, args []string) {
+func runFIO(t *testing.T, program, dir, name string, args []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), far)
 	defer cancel()
 	args = append([]string{
-		"--name=job", "--directory=" + dir, "--thread=0", "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0",
+		"--name=" + name, "--directory=" + dir, "--thread=0", "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0",
 		"--randseed=7", "--group_reporting", "--output-format=terse", "--fallocate=none",
 	}, args...)
 	cmd := exec.CommandContext(ctx, program, args...)

@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-var fsxSteps = flag.Int("fsx.steps", 250, "how many operations a process of TestFsx does")
+var fsxSteps = flag.Int("fsx.steps", 0, "how many operations a process of TestFsx does (0: 250, or 100 with -short)")
 
 const fsxAtOnce = 3
 
@@ -42,6 +42,17 @@ func TestFsx(t *testing.T) {
 	})
 }
 
+// steps is what fsxSteps says.
+func steps() int {
+	switch {
+	case *fsxSteps != 0:
+		return *fsxSteps
+	case testing.Short():
+		return 100
+	}
+	return 250
+}
+
 // fsx is the run of one seed.
 func (b *bench) fsx(t *testing.T, other *client.FS, seed uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*far)
@@ -49,7 +60,7 @@ func (b *bench) fsx(t *testing.T, other *client.FS, seed uint64) {
 	name := fmt.Sprintf("file%d", seed)
 	path := filepath.Join(b.work, name)
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d", childEnv, path, seed, *fsxSteps))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d", childEnv, path, seed, steps()))
 	out, err := cmd.CombinedOutput()
 	if !assert.NoError(t, err, "%s", out) {
 		return

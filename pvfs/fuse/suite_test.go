@@ -14,11 +14,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
-var parts = flag.Int("fstest.parts", defaultParts(), "run each so manieth case only; 1 runs all")
+var partsFlag = flag.Int("fstest.parts", 0, "run each so manieth case only; 1 runs all (0: 16, or 48 with the race detector or -short)")
 
-// defaultParts keeps the run short.
-func defaultParts() int {
-	if race.Enabled {
+// parts keeps the run short.
+func parts() int {
+	if *partsFlag != 0 {
+		return *partsFlag
+	}
+	if race.Enabled || testing.Short() {
 		return 48
 	}
 	return 16
@@ -72,7 +75,7 @@ func onStock(t *testing.T) *fstest.Subject {
 // TestBehaviour runs the suite through system calls.
 func TestBehaviour(t *testing.T) {
 	overMethods(t, func(t *testing.T, turn int, s *fstest.Subject) {
-		fstest.RunCases(t, fstest.All.Share(turn, *parts), func(fstest.T) *fstest.Subject { return s })
+		fstest.RunCases(t, fstest.All.Share(turn, parts()), func(fstest.T) *fstest.Subject { return s })
 	})
 }
 
@@ -101,7 +104,7 @@ func TestRandomWithRestarts(t *testing.T) {
 // TestStockBehaviour is TestBehaviour against stock servers.
 func TestStockBehaviour(t *testing.T) {
 	s := onStock(t)
-	fstest.RunCases(t, fstest.All.Share(0, *parts), func(fstest.T) *fstest.Subject { return s })
+	fstest.RunCases(t, fstest.All.Share(0, parts()), func(fstest.T) *fstest.Subject { return s })
 }
 
 // TestStockRandom is TestRandom against stock servers.
