@@ -5,9 +5,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // TestGuardEnvironment: a guard inherits nothing but the race detector's settings, without which
@@ -17,7 +20,11 @@ func TestGuardEnvironment(t *testing.T) {
 	g, err := startGuard()
 	require.NoError(t, err)
 	defer g.end()
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", g.cmd.Process.Pid))
+	var env []byte
+	require.Eventually(t, func() bool { // for a moment after exec there is none
+		env, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", g.cmd.Process.Pid))
+		return err != nil || len(env) > 0
+	}, wallclock.Patience, time.Millisecond)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"VIADUCT_LAUNCH_GUARD=1", "GORACE=atexit_sleep_ms=0"}, strings.Split(strings.TrimSuffix(string(env), "\x00"), "\x00"))
 }

@@ -175,7 +175,7 @@ func TestIOErrors(t *testing.T) {
 
 // TestFlowTooFar writes where no file can reach: the client gets the error after its data, and may go on.
 func TestFlowTooFar(t *testing.T) {
-	k := newKit(t, pvfstest.Options{Servers: 1, Config: smallFlows})
+	k := newKit(t, pvfstest.Options{Servers: 1, Config: smallFlows, Dir: shortFiles(t)})
 	f := k.create(0, 1, stripe.Default(proto.DistBasic))
 	f.write(0, []byte("hello"))
 	data := pattern(100000, 1)

@@ -227,7 +227,7 @@ func TestStatFS(t *testing.T) {
 }
 
 func TestTruncateFlush(t *testing.T) {
-	k := newKit(t, pvfstest.Options{})
+	k := newKit(t, pvfstest.Options{Dir: shortFiles(t)})
 	f := k.create(0, 2, proto.Dist{Name: proto.DistStripe, StripSize: 100})
 	data := pattern(1000, 1)
 	f.write(0, data)

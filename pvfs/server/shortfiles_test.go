@@ -1,0 +1,23 @@
+package server_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// shortFiles is a folder in which no file reaches as far as an offset can say. In memory files do.
+func shortFiles(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "probe"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	if f.Truncate(math.MaxInt64) == nil {
+		t.Skipf("a file in %s may have %d bytes: set TMPDIR to a folder on a disk", dir, math.MaxInt64)
+	}
+	return dir
+}
