@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 )
 
 func TestTimedLoopsDoNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector makes pools forget")
 	}
 	address := serveAt(t, fmt.Sprintf("via+shm://perf-test-%d-%d", os.Getpid(), names.Add(1)))

@@ -19,6 +19,9 @@ type Fast string
 const (
 	Race  Fast = "race"  // with the race detector
 	Plain Fast = "plain" // without
+	// Alloc is Race, and once more without it the tests that count allocations: the race
+	// detector itself allocates, so with it they skip.
+	Alloc Fast = "race+alloc"
 )
 
 // A Soak is what the soak tier adds to a package, beside running all of its tests at full
@@ -33,7 +36,7 @@ const (
 
 // words are what the cells may hold.
 var (
-	fastWords = []Fast{Race, Plain}
+	fastWords = []Fast{Race, Plain, Alloc}
 	soakWords = []Soak{Seeds, Fuzz, OrangeFS}
 )
 
@@ -97,6 +100,9 @@ func parseRow(line string) (Row, error) {
 	}
 	return row, nil
 }
+
+// Raced reports whether the fast tier runs the package with the race detector.
+func (r Row) Raced() bool { return r.Fast != Plain }
 
 // Has reports whether the soak tier adds something.
 func (r Row) Has(s Soak) bool { return slices.Contains(r.Soak, s) }

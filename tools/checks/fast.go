@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
 // packageLimit is how long a package's tests should take in the fast tier on a quiet machine.
@@ -65,7 +67,24 @@ func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
 	if len(plain.packages)+len(race.packages) == 0 {
 		return nil, fmt.Errorf("checks: no package of docs/testing.md is in %q", folders)
 	}
-	return f, m.test(ctx, f, flags, nil, plain, race)
+	if err := m.test(ctx, f, flags, nil, plain, race); err != nil {
+		return nil, err
+	}
+	alloc := m.counting(within(folders))
+	if !race.race {
+		alloc.packages = nil // they ran without the race detector already
+	}
+	return f, m.test(ctx, f, append(flags, "-run=Alloc"), nil, alloc)
+}
+
+// counting are the packages whose tests of allocations run once more without the race detector.
+func (m *module) counting(passes func(tiers.Row) bool) (s selection) {
+	for _, row := range m.rows {
+		if row.Fast == tiers.Alloc && passes(row) {
+			s.packages = append(s.packages, row.Package)
+		}
+	}
+	return s
 }
 
 // verdict prints how a run ended.

@@ -124,7 +124,7 @@ func (m *module) build(ctx context.Context, work string, folders []string) ([]te
 			continue
 		}
 		b := testBinary{path: filepath.Join(work, strconv.Itoa(i)+".test"), folder: row.Package, pkg: m.path + "/" + row.Package}
-		s := selection{race: m.canRace && row.Fast == tiers.Race}
+		s := selection{race: m.canRace && row.Raced()}
 		b.env = s.environment()
 		if row.Package == "." {
 			b.pkg = m.path

@@ -68,7 +68,7 @@ func (m *module) selected(passes func(tiers.Row) bool, raced func(tiers.Row) boo
 }
 
 // fast is how the fast tier runs a package.
-func fast(row tiers.Row) bool { return row.Fast == tiers.Race }
+func fast(row tiers.Row) bool { return row.Raced() }
 
 func always(tiers.Row) bool { return true }
 func never(tiers.Row) bool  { return false }
