@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -52,11 +53,11 @@ var dists = []proto.Dist{
 }
 
 func pattern(r *rand.Rand, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(1 + r.IntN(255))
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64()|0x0101010101010101)
 	}
-	return b
+	return b[:n:n]
 }
 
 // file is an open file and what should be in it.

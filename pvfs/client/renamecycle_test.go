@@ -18,7 +18,10 @@ import (
 // TestDirectoriesIntoEachOther: clients that move directories into one another at the same time never cut them off
 // from the root. Each may fail, and then nothing has moved.
 func TestDirectoriesIntoEachOther(t *testing.T) {
-	const rounds = 30
+	rounds := 30
+	if testing.Short() {
+		rounds = 10
+	}
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			sim.Run(t, func(t *testing.T, seed uint64) {

@@ -15,6 +15,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // what servers may listen on
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // the same
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
@@ -92,7 +93,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	if c.dir == "" && c.opts.Sync {
 		c.dir = tb.TempDir()
 	} else if c.dir == "" {
-		c.dir = MemoryDir(tb)
+		c.dir = memory.Dir(tb)
 	}
 	var aliases []string
 	if opts.Text != "" {

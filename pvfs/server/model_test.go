@@ -137,7 +137,11 @@ func (m *modelTree) check(t *testing.T, d *modelDir) {
 // TestRandomOperations: a tree on three servers against one in memory, with servers that start again
 // between operations.
 func TestRandomOperations(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		c := pvfstest.Start(t, spread(3, 1, 3, 4))
 		m := &modelTree{
 			u: root(t, c), rng: rand.New(rand.NewPCG(seed, 7)),

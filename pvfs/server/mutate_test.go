@@ -216,7 +216,9 @@ func TestMutated(t *testing.T) {
 		n, err := strconv.Atoi(text)
 		require.NoError(t, err)
 		count = n
-	} else if testing.Short() || race.Enabled {
+	} else if testing.Short() {
+		count /= 40
+	} else if race.Enabled {
 		count /= 10
 	}
 	t.Run("management", func(t *testing.T) { mutated(t, count/4, nil) })

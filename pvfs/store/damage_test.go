@@ -16,6 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 // filled makes a store with many small objects, and returns how many files it has.
@@ -36,7 +37,7 @@ func TestDamage(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 6))
-	from := t.TempDir()
+	from := memory.Dir(t)
 	filled(t, from, 120)
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestDamage(t *testing.T) {
 		case 3: // the end is missing
 			bad = bad[:rng.IntN(pages)*4096+rng.IntN(2)*100]
 		}
-		dir := t.TempDir()
+		dir := memory.Dir(t)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))
 		if useDamaged(t, dir) {
 			used++
@@ -75,7 +76,7 @@ func TestDamage(t *testing.T) {
 // TestDamagedStoreIsRead: what is not damaged can be read, and nothing is changed.
 func TestDamagedStoreIsRead(t *testing.T) {
 	const files = 120
-	from := t.TempDir()
+	from := memory.Dir(t)
 	filled(t, from, files)
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
@@ -84,7 +85,7 @@ func TestDamagedStoreIsRead(t *testing.T) {
 	for page := 2; page < pages; page++ {
 		bad := append([]byte{}, good[:4096*pages]...)
 		clear(bad[4096*page : 4096*(page+1)])
-		dir := t.TempDir()
+		dir := memory.Dir(t)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))
 		s, err := Open(dir, with(func(*Options) {}))
 		if err != nil {
@@ -193,7 +194,7 @@ func TestCheckMends(t *testing.T) {
 		"dirdata spoilt": put(tObjects, dirKey, []byte("x")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := memory.Dir(t)
 			filled(t, dir, files)
 			s := open(t, dir, with(func(*Options) {}))
 			require.NoError(t, s.db.Update(harm))
@@ -219,7 +220,7 @@ func TestCheckMends(t *testing.T) {
 }
 
 func TestCheckFindsFilesWithoutObject(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	filled(t, dir, 2)
 	s := open(t, dir, with(func(*Options) {}))
 	path := s.files.path(0x1234)
@@ -238,7 +239,7 @@ func TestCheckFindsFilesWithoutObject(t *testing.T) {
 // TestDatabaseFull lets the database reach its limit: creates fail, nothing is lost, and removing
 // makes room again.
 func TestDatabaseFull(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	s := open(t, dir, with(func(o *Options) { o.metaBytesMax = 128 << 10 }))
 	useFull(t, s)
 	require.NoError(t, s.Close())
@@ -332,7 +333,11 @@ func TestFullDisk(t *testing.T) {
 // TestDiskFullOfNames: removing names makes room for names, although the database's file does not get smaller.
 func TestDiskFullOfNames(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=10m"); err != nil {
+	size := "size=10m"
+	if testing.Short() {
+		size = "size=5m"
+	}
+	if err := syscall.Mount("none", dir, "tmpfs", 0, size); err != nil {
 		t.Skipf("no small file system can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 func TestHolesStayHoles(t *testing.T) {
@@ -60,7 +61,7 @@ func TestHolesStayHoles(t *testing.T) {
 }
 
 func TestOpenFilesAreBounded(t *testing.T) {
-	s := open(t, t.TempDir(), with(func(o *Options) { o.OpenFiles = 4 }))
+	s := open(t, memory.Dir(t), with(func(o *Options) { o.OpenFiles = 4 }))
 	var all []proto.Handle
 	for range 20 {
 		h := create(t, s, DataSpace, proto.TypeDatafile)
@@ -88,7 +89,7 @@ func TestOpenFilesAreBounded(t *testing.T) {
 // TestHandedFiles: the file that others get is open as long as its datafile is, also when that is
 // removed, and closed with it.
 func TestHandedFiles(t *testing.T) {
-	s := open(t, t.TempDir(), with(func(o *Options) { o.OpenFiles = 1 }))
+	s := open(t, memory.Dir(t), with(func(o *Options) { o.OpenFiles = 1 }))
 	h, other := create(t, s, DataSpace, proto.TypeDatafile), create(t, s, DataSpace, proto.TypeDatafile)
 	d, err := s.OpenData(h)
 	require.NoError(t, err)
@@ -166,7 +167,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 
 // TestFirstWriteAgainstRemove lets them race: no file may be left behind.
 func TestFirstWriteAgainstRemove(t *testing.T) {
-	s := open(t, t.TempDir(), with(func(o *Options) { o.OpenFiles = 2 }))
+	s := open(t, memory.Dir(t), with(func(o *Options) { o.OpenFiles = 2 }))
 	var wg sync.WaitGroup
 	for range 100 {
 		h := create(t, s, DataSpace, proto.TypeDatafile)
@@ -186,7 +187,7 @@ func TestFirstWriteAgainstRemove(t *testing.T) {
 
 // TestBytesOfTheRemovedGoAtTheStart ends between a removal and that of the bytes.
 func TestBytesOfTheRemovedGoAtTheStart(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	s := open(t, dir, ranges)
 	h := create(t, s, DataSpace, proto.TypeDatafile)
 	_, err := s.WriteAt(h, []byte("abc"), 0)

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 // TestReadyUpdatesShare: updates that are about to be made at the same time take few transactions, on one processor, too.
 func TestReadyUpdatesShare(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s := open(t, t.TempDir(), Options{NoSyncMeta: true})
+	s := open(t, memory.Dir(t), Options{NoSyncMeta: true})
 	before := s.Stats()
 	const updates = 64
 	var wait sync.WaitGroup

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 const loopsPage = 4096 // bytes of a page
@@ -26,7 +28,7 @@ func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
 // looped tells whether a store with such a database is refused for its loops. One that is not must not have the page in use.
 func looped(t *testing.T, database []byte) bool {
 	t.Helper()
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), database, 0o600))
 	s, err := Open(dir, with(func(*Options) {}))
 	if err == nil {
@@ -41,7 +43,7 @@ func looped(t *testing.T, database []byte) bool {
 // loopedWithoutLeaves is looped for a large database.
 func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), databaseName)
+	path := filepath.Join(memory.Dir(t), databaseName)
 	require.NoError(t, os.WriteFile(path, database, 0o600))
 	db, err := openDB(path, true, 0)
 	require.NoError(t, err)
@@ -59,7 +61,7 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 // TestLoops: a database whose tree leads back to itself is not opened, whichever page does so, instead of being followed
 // until memory is full.
 func TestLoops(t *testing.T) {
-	from := t.TempDir()
+	from := memory.Dir(t)
 	filled(t, from, 200)
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
@@ -94,7 +96,7 @@ func TestLoops(t *testing.T) {
 // TestLoopsOverStaleLeaf: a leaf that became a branch, as a write that was lost can leave it, leads back to what is above it. That
 // is looked for up to verifyMax.
 func TestLoopsOverStaleLeaf(t *testing.T) {
-	from := t.TempDir()
+	from := memory.Dir(t)
 	filled(t, from, 200)
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)

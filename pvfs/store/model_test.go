@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 // A model is a store of plain maps.
@@ -436,7 +437,7 @@ func TestModel(t *testing.T) {
 
 func runModel(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	w := &world{t: t, rng: rng, dir: t.TempDir(), m: newModel()}
+	w := &world{t: t, rng: rng, dir: memory.Dir(t), m: newModel()}
 	w.opts = with(func(o *Options) {
 		o.OpenFiles = 1 + rng.IntN(4)
 		o.Clock = func() time.Time { return time.Unix(int64(rng.IntN(1000)), 5000) } // that goes back, too

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +47,7 @@ func open(t testing.TB, dir string, opts Options) *Store {
 	return s
 }
 
-func fresh(t testing.TB) *Store { return open(t, t.TempDir(), with(func(*Options) {})) }
+func fresh(t testing.TB) *Store { return open(t, memory.Dir(t), with(func(*Options) {})) }
 
 func create(t testing.TB, s *Store, space Space, typ proto.ObjType) (h proto.Handle) {
 	t.Helper()
@@ -78,7 +79,7 @@ func TestHandlesComeFromTheTop(t *testing.T) {
 }
 
 func TestHandlesAreUsedAgainAfterAllOthers(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	small := with(func(o *Options) { o.Meta, o.Data = nil, []proto.Extent{{First: 0, Last: 4}, {First: 10, Last: 11}} })
 	s := open(t, dir, small)
 	var got []proto.Handle
@@ -106,7 +107,7 @@ func TestHandlesAreUsedAgainAfterAllOthers(t *testing.T) {
 }
 
 func TestRangesMayChange(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	s := open(t, dir, ranges)
 	h := create(t, s, MetaSpace, proto.TypeMetafile)
 	require.NoError(t, s.Close())
@@ -117,7 +118,7 @@ func TestRangesMayChange(t *testing.T) {
 	assert.EqualValues(t, 2, s.Stats().MetaHandlesUsed, "counted anew")
 	assert.Equal(t, h-2, create(t, s, MetaSpace, proto.TypeMetafile))
 	requireClean(t, s)
-	_, err := Open(t.TempDir(), Options{Meta: []proto.Extent{{First: 9, Last: 3}}})
+	_, err := Open(memory.Dir(t), Options{Meta: []proto.Extent{{First: 9, Last: 3}}})
 	require.ErrorIs(t, err, syscall.EINVAL)
 }
 
@@ -264,7 +265,7 @@ func TestScanWhileEntriesComeAndGo(t *testing.T) {
 }
 
 func TestUpdatesShareTransactions(t *testing.T) {
-	s := open(t, t.TempDir(), ranges)
+	s := open(t, memory.Dir(t), ranges)
 	d := create(t, s, MetaSpace, proto.TypeDirdata)
 	// The first update is held up until all others wait, so they are one group.
 	const clients = 16
@@ -351,7 +352,7 @@ func TestPanicInAnUpdateIsItsOwn(t *testing.T) {
 }
 
 func TestRecordsAndPools(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	s := open(t, dir, ranges)
 	require.NoError(t, s.Update(func(tx *Tx) error {
 		return errors.Join(tx.SetRecord("root", []byte{1, 2}), tx.SetRecord("split/5", []byte{}), tx.SetRecord("split/6", []byte("x")),
@@ -400,7 +401,7 @@ func TestRecordsAndPools(t *testing.T) {
 }
 
 func TestSecondProcess(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory.Dir(t)
 	s := open(t, dir, ranges)
 	_, err := Open(dir, ranges)
 	require.ErrorIs(t, err, syscall.EBUSY)
@@ -418,10 +419,10 @@ func TestSecondProcess(t *testing.T) {
 }
 
 func TestNoStore(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
+	dir := filepath.Join(memory.Dir(t), "none")
 	_, err := Open(dir, Options{ReadOnly: true})
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	file := filepath.Join(t.TempDir(), "file")
+	file := filepath.Join(memory.Dir(t), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = Open(file, Options{})
 	require.ErrorIs(t, err, syscall.ENOTDIR)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 // A grove is a file system of two servers: the first has handles up to 1000 for metadata and up to 2000 for data, the
@@ -22,7 +23,7 @@ type grove struct {
 func newGrove(t *testing.T) *grove {
 	g := &grove{t: t, tree: Tree{Root: 1, Owner: func(h proto.Handle) (int, bool) { return int(h-1) / 2000, h <= 4000 }}}
 	for i := range proto.Handle(2) {
-		g.tree.Stores = append(g.tree.Stores, open(t, t.TempDir(), with(func(o *Options) {
+		g.tree.Stores = append(g.tree.Stores, open(t, memory.Dir(t), with(func(o *Options) {
 			o.Meta = []proto.Extent{{First: 2000*i + 2, Last: 2000*i + 1000}}
 			o.Data = []proto.Extent{{First: 2000*i + 1001, Last: 2000*i + 2000}}
 		})))

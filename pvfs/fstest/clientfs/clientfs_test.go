@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest/clientfs"
@@ -29,11 +30,15 @@ func subject(t *testing.T, opts pvfstest.Options) *fstest.Subject {
 	return &fstest.Subject{As: clientfs.New(mounted(t, opts), "/")}
 }
 
-var parts = flag.Int("fstest.parts", defaultParts(), "run each so manieth case only; 1 runs all")
+var partsFlag = flag.Int("fstest.parts", 0, "run each so manieth case only; 1 runs all (0: a choice that keeps the run short)")
 
-// defaultParts keeps the run short where all of it would take minutes.
-func defaultParts() int {
-	if race.Enabled {
+// parts keeps the run short where all of it would take minutes. With -short what does not depend on the method is left to
+// the one in memory.
+func parts(method string) int {
+	switch {
+	case *partsFlag != 0:
+		return *partsFlag
+	case race.Enabled, testing.Short() && method != pvfstest.Memory:
 		return 16
 	}
 	return 4
@@ -44,7 +49,7 @@ func TestBehaviour(t *testing.T) {
 	for i, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
 			s := subject(t, pvfstest.Options{Method: method})
-			fstest.RunCases(t, fstest.All.Share(i, *parts), func(fstest.T) *fstest.Subject { return s })
+			fstest.RunCases(t, fstest.All.Share(i, parts(method)), func(fstest.T) *fstest.Subject { return s })
 		})
 	}
 }
@@ -53,7 +58,13 @@ func TestBehaviour(t *testing.T) {
 func TestRandom(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
-			fstest.Random(t, func(fstest.T) *fstest.Subject { return subject(t, pvfstest.Options{Method: method}) })
+			fstest.Random(t, func(fstest.T) *fstest.Subject {
+				s := subject(t, pvfstest.Options{Method: method})
+				if testing.Short() && method != pvfstest.Memory {
+					s.Seeds = sim.SeedsAtMost(t, 1)
+				}
+				return s
+			})
 		})
 	}
 }
