@@ -15,6 +15,14 @@ import (
 
 const loopsPage = 4096 // bytes of a page
 
+// loopsFiles is how many files the databases have.
+func loopsFiles() int {
+	if testing.Short() {
+		return 80
+	}
+	return 200
+}
+
 // pagesOf calls f with a copy of a database for each of its pages of a kind, and where that page begins.
 func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
 	for at := 2 * loopsPage; at+loopsPage <= len(good); at += loopsPage {
@@ -62,7 +70,7 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 // until memory is full.
 func TestLoops(t *testing.T) {
 	from := memory.Dir(t)
-	filled(t, from, 200)
+	filled(t, from, loopsFiles())
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
 	require.False(t, looped(t, good))
@@ -97,7 +105,7 @@ func TestLoops(t *testing.T) {
 // is looked for up to verifyMax.
 func TestLoopsOverStaleLeaf(t *testing.T) {
 	from := memory.Dir(t)
-	filled(t, from, 200)
+	filled(t, from, loopsFiles())
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
 	require.NoError(t, err)
 	found := 0
