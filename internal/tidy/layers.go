@@ -94,6 +94,7 @@ var layerTable = []layer{
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
 	{"pvfs/interop", nil}, // tests alone
 	{"pvfs/pvfstest/stock", []string{"pvfs/config"}},
+	{"pvfs/pvfstest/memory", nil},
 	{"pvfs/badday", nil},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
 

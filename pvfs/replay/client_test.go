@@ -166,6 +166,9 @@ func TestClient(t *testing.T) {
 
 // TestCapturedClient is the same with the captures themselves.
 func TestCapturedClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("soak: TestClient performs what is kept of the same captures")
+	}
 	dir := captures(t)
 	start := replay.Session{Name: "00-server-startup", Exchanges: capturedStart(t, dir)}
 	performAll(t, pvfstest.Memory, takesOf(t, start))

@@ -210,11 +210,11 @@ func (f *file) smallReq(datafile int, op datatype.Op, data []byte) *proto.SmallI
 // datafileServer is the server of a datafile.
 func (f *file) datafileServer(i int) int { return f.k.owner(f.attr.Datafiles[i]) }
 
-// pattern is bytes that tell where they are.
+// pattern is bytes that tell where they are. The race detector would only make it slow.
 //
 //go:norace
 func pattern(n int, seed byte) []byte {
-	b := make([]byte, n) // nobody else has it: the race detector would only make it slow
+	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(i*7+i>>8*13) ^ seed
 	}

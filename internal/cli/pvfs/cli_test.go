@@ -236,6 +236,9 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	assert.EqualValues(t, 10, info.Size())
 }
 
+// pattern is bytes that tell where they are. The race detector would only make it slow.
+//
+//go:norace
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
