@@ -14,15 +14,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
-var partsFlag = flag.Int("fstest.parts", 0, "run each so manieth case only; 1 runs all (0: 16, or 48 with the race detector or -short)")
+var partsFlag = flag.Int("fstest.parts", 0, "run each so manieth case only; 1 runs all (0: 16, 24 with -short, 48 with the race detector)")
 
 // parts keeps the run short.
 func parts() int {
 	if *partsFlag != 0 {
 		return *partsFlag
 	}
-	if race.Enabled || testing.Short() {
+	switch {
+	case race.Enabled:
 		return 48
+	case testing.Short():
+		return 24
 	}
 	return 16
 }

@@ -38,7 +38,9 @@ func parts(method string) int {
 	switch {
 	case *partsFlag != 0:
 		return *partsFlag
-	case race.Enabled, testing.Short() && method != pvfstest.Memory:
+	case testing.Short() && method == pvfstest.Memory:
+		return 1
+	case race.Enabled, testing.Short():
 		return 16
 	}
 	return 4
