@@ -39,7 +39,7 @@ func parts(method string) int {
 	case *partsFlag != 0:
 		return *partsFlag
 	case testing.Short() && method == pvfstest.Memory:
-		return 1
+		return 2
 	case race.Enabled, testing.Short():
 		return 16
 	}
@@ -51,7 +51,7 @@ func TestBehaviour(t *testing.T) {
 	for i, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
 			s := subject(t, pvfstest.Options{Method: method})
-			fstest.RunCases(t, fstest.All.Share(i, parts(method)), func(fstest.T) *fstest.Subject { return s })
+			fstest.RunCases(t, fstest.All.Share(i+1, parts(method)), func(fstest.T) *fstest.Subject { return s })
 		})
 	}
 }
