@@ -28,7 +28,7 @@ func seeds() int {
 
 // Seeds are the seeds that a test must run: the one of -sim.seed; or those that follow
 // -sim.base; or, with neither, the first ones and those that the file testdata/seeds.txt
-// beside the test lists for it, each of which found a bug.
+// beside the test lists for it, each with its reason.
 func Seeds(t testing.TB) []uint64 {
 	t.Helper()
 	return seedsAtMost(t, seeds())

@@ -106,7 +106,7 @@ func (c *clockCheck) patient(e ast.Expr) bool {
 	return !ok || constant.Compare(v, token.GEQ, constant.MakeInt64(int64(patienceMin)))
 }
 
-// measured are the variables of a function to which the time since a moment is assigned.
+// measured finds the variables that a function sets to the time since some moment.
 func measured(body *ast.BlockStmt) map[string]bool {
 	names := make(map[string]bool)
 	ast.Inspect(body, func(n ast.Node) bool {

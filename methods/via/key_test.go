@@ -38,7 +38,7 @@ func TestKeyOption(t *testing.T) {
 	key, other := nic.Key(bytes.Repeat([]byte{0xab}, nic.KeyBytes)), nic.Key(bytes.Repeat([]byte{0xcd}, nic.KeyBytes))
 	byEnvironment, _ := openKeyed(t, keyEnv+"="+hex.EncodeToString(key))
 	t.Setenv(keyEnv, hex.EncodeToString(other))
-	t.Setenv(insecureEnv, "1") // both of which are wrong, and together as well
+	t.Setenv(insecureEnv, "1") // each of these, and both together, would be an error
 	byOption, err := openWith(t, "via+udp", "127.0.0.1:0", via.Options{Key: key})
 	require.NoError(t, err)
 	call(t, byOption, byEnvironment, byEnvironment.Addresses()[0])

@@ -74,7 +74,7 @@ func TestEveryEndOfATestIsSeen(t *testing.T) {
 	m.canRace = false // it is slow to build, and changes nothing here
 	var out bytes.Buffer
 	f := newFold(m.path, &out)
-	plain, race := m.selected(always, fast)
+	plain, race := m.selected(always, tiers.Row.Raced)
 	require.Equal(t, []string{"bad"}, race.packages)
 	require.NoError(t, m.test(t.Context(), f, []string{"-short", "-vet=off"}, nil, plain, race))
 	ends := make(map[string]string)
@@ -103,7 +103,7 @@ func TestEveryEndOfATestIsSeen(t *testing.T) {
 func TestNothingButGood(t *testing.T) {
 	m := inSmall(t)
 	f := newFold(m.path, io.Discard)
-	plain, race := m.selected(within([]string{"./good/"}), fast)
+	plain, race := m.selected(within([]string{"./good/"}), tiers.Row.Raced)
 	require.NoError(t, m.test(t.Context(), f, nil, nil, plain, race))
 	assert.False(t, f.bad())
 	assert.Equal(t, "1 passed, 0 failed, 1 skipped", f.counts().String())
@@ -129,7 +129,7 @@ func TestSecondTimeUnlucky(t *testing.T) {
 `), 0o644))
 	r, err := flake(t.Context(), []string{"good"}, 0, func(done int, _ time.Duration) bool { return done < 3 })
 	require.NoError(t, err)
-	assert.Equal(t, map[string][]int{"good ": {2}, "good TestSecondTimeUnlucky": {2}}, r.failed)
+	assert.Equal(t, map[string][]int{"good": {2}, "good TestSecondTimeUnlucky": {2}}, r.failed)
 	require.ErrorIs(t, r.verdict(), errFailed)
 }
 

@@ -11,12 +11,11 @@ import (
 
 // An event is one line of go test -json, as "go doc test2json" and "go help buildjson" describe it.
 type event struct {
-	Action     string
-	Package    string
-	ImportPath string // of a build event
-	Test       string
-	Elapsed    float64 // seconds
-	Output     string
+	Action  string
+	Package string
+	Test    string
+	Elapsed float64 // seconds
+	Output  string
 }
 
 // An outcome is how a test, or a package as a whole, ended.
@@ -26,8 +25,6 @@ type outcome struct {
 	Action  string // pass, fail or skip
 	Elapsed time.Duration
 	Reason  string // why it was skipped
-	Output  string // what it printed, if it failed
-	Cached  bool
 }
 
 // A fold turns events into outcomes. What it prints while the tests run is a line for each
@@ -104,11 +101,9 @@ func (f *fold) end(e event, key [2]string) {
 	case e.Action == "skip":
 		o.Reason = skipReason(output)
 	case e.Action == "fail":
-		o.Output = output
 		f.say(output)
 	}
 	if e.Test == "" {
-		o.Cached = strings.Contains(output, "(cached)")
 		switch {
 		case e.Action == "fail":
 			f.sayUnended(e.Package)

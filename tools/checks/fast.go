@@ -11,6 +11,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
+// allocations picks the tests that count allocations.
+const allocations = "Alloc"
+
 // packageLimit is how long a package's tests should take in the fast tier on a quiet machine.
 const packageLimit = time.Minute
 
@@ -63,7 +66,7 @@ func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
 	if fresh {
 		flags = append(flags, "-count=1")
 	}
-	plain, race := m.selected(within(folders), fast)
+	plain, race := m.selected(within(folders), tiers.Row.Raced)
 	if len(plain.packages)+len(race.packages) == 0 {
 		return nil, fmt.Errorf("checks: no package of docs/testing.md is in %q", folders)
 	}
@@ -74,7 +77,7 @@ func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
 	if !race.race {
 		alloc.packages = nil // they ran without the race detector already
 	}
-	return f, m.test(ctx, f, append(flags, "-run=Alloc"), nil, alloc)
+	return f, m.test(ctx, f, append(flags, "-run="+allocations), nil, alloc)
 }
 
 // counting are the packages whose tests of allocations run once more without the race detector.

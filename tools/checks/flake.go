@@ -83,12 +83,14 @@ func flake(ctx context.Context, folders []string, load int, more func(done int, 
 	return r, nil
 }
 
+// add takes a round. One that is bad although no test failed did not run as it should.
 func (r *flaky) add(f *fold) {
-	for _, o := range f.outcomes {
-		if o.Action == "fail" {
-			name := o.Package + " " + o.Test
-			r.failed[name] = append(r.failed[name], r.rounds)
-		}
+	failed := f.failed()
+	if f.bad() && len(failed) == 0 {
+		failed = []string{"a process that did not run its tests"}
+	}
+	for _, name := range failed {
+		r.failed[name] = append(r.failed[name], r.rounds)
 	}
 	r.all.outcomes = append(r.all.outcomes, f.outcomes...)
 }
@@ -112,33 +114,39 @@ func (r *flaky) verdict() error {
 
 // A testBinary holds the tests of one package.
 type testBinary struct {
-	path, folder, pkg string
-	env               []string
+	path string
+	row  tiers.Row
+	run  string // which of its tests run, as a pattern; "" is all
+	env  []string
 }
 
 // build builds the test binaries of the fast tier.
-func (m *module) build(ctx context.Context, work string, folders []string) ([]testBinary, error) {
-	var all []testBinary
-	for i, row := range m.rows {
+func (m *module) build(ctx context.Context, work string, folders []string) (all []testBinary, err error) {
+	add := func(row tiers.Row, race bool, run string) error {
+		s := selection{race: race}
+		b := testBinary{path: filepath.Join(work, strconv.Itoa(len(all))+".test"), row: row, run: run, env: s.environment()}
+		args := []string{"test", "-c", "-vet=off", "-o", b.path, "./" + row.Package}
+		if race {
+			args = slices.Insert(args, 2, "-race")
+		}
+		if out, err := goCommand(ctx, b.env, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("checks: building the tests of %s: %w\n%s", row.Package, err, out)
+		}
+		all = append(all, b)
+		return nil
+	}
+	for _, row := range m.rows {
 		if !within(folders)(row) {
 			continue
 		}
-		b := testBinary{path: filepath.Join(work, strconv.Itoa(i)+".test"), folder: row.Package, pkg: m.path + "/" + row.Package}
-		s := selection{race: m.canRace && row.Raced()}
-		b.env = s.environment()
-		if row.Package == "." {
-			b.pkg = m.path
+		if err := add(row, m.canRace && row.Raced(), ""); err != nil {
+			return nil, err
 		}
-		args := []string{"test", "-c", "-vet=off", "-o", b.path}
-		if s.race {
-			args = append(args, "-race")
+		if row.Fast == tiers.Alloc && m.canRace {
+			if err := add(row, false, allocations); err != nil {
+				return nil, err
+			}
 		}
-		cmd := exec.CommandContext(ctx, "go", append(args, "./"+row.Package)...)
-		cmd.Env = b.env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("checks: building the tests of %s: %w\n%s", row.Package, err, out)
-		}
-		all = append(all, b)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("checks: no package of %s is in %q", tiers.Page, folders)
@@ -154,7 +162,7 @@ func runAll(ctx context.Context, f *fold, binaries []testBinary) error {
 	for i := range errs {
 		wg.Go(func() {
 			for b := range next {
-				if err := b.run(ctx, f); err != nil {
+				if err := b.test(ctx, f); err != nil {
 					errs[i] = errors.Join(errs[i], err)
 				}
 			}
@@ -168,28 +176,16 @@ func runAll(ctx context.Context, f *fold, binaries []testBinary) error {
 	return errors.Join(errs...)
 }
 
-// run runs the tests of one package in its folder, as the go command would.
-func (b testBinary) run(ctx context.Context, f *fold) error {
-	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", "-p", b.pkg,
-		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout)
-	cmd.Dir, cmd.Env = b.folder, b.env
-	r, w := io.Pipe()
-	cmd.Stdout, cmd.Stderr = w, w
-	if err := cmd.Start(); err != nil {
-		return err
+// test runs the tests of one package in its folder, as the go command would.
+func (b testBinary) test(ctx context.Context, f *fold) error {
+	name := f.module
+	if b.row.Package != "." {
+		name += "/" + b.row.Package
 	}
-	read := make(chan error, 1)
-	go func() { read <- f.read(r) }()
-	err := cmd.Wait()
-	_ = w.Close() // ends the reading
-	if err := <-read; err != nil {
-		return err
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && ctx.Err() == nil {
-		return nil // the events say what failed
-	}
-	return err
+	cmd := goCommand(ctx, b.env, "tool", "test2json", "-t", "-p", name,
+		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.run="+b.run)
+	cmd.Dir = b.row.Package
+	return f.follow(ctx, cmd)
 }
 
 // busy starts that many busy processes. stop ends them.

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -91,7 +90,7 @@ var execs = regexp.MustCompile(`execs: (\d+)`)
 
 // run fuzzes one target for a time, and says how it went.
 func (t target) run(ctx context.Context, each time.Duration) (text string, ok bool) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-run=^$", "-fuzz=^"+t.name+"$",
+	cmd := goCommand(ctx, selection{}.environment(), "test", "-vet=off", "-run=^$", "-fuzz=^"+t.name+"$",
 		"-fuzztime="+each.String(), "-fuzzminimizetime=2s", "-parallel=1", "./"+t.folder)
 	out, err := cmd.CombinedOutput()
 	if err != nil && !timeUp(string(out)) {

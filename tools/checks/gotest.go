@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
@@ -21,7 +22,8 @@ const packageTimeout = "40m"
 type module struct {
 	path    string // its name
 	rows    []tiers.Row
-	canRace bool // cgo and a C compiler are there
+	canRace bool     // cgo and a C compiler are there
+	env     []string // what its tests are told besides
 }
 
 // loadModule reads what there is below the current folder, the root of the module.
@@ -67,9 +69,6 @@ func (m *module) selected(passes func(tiers.Row) bool, raced func(tiers.Row) boo
 	return plain, race
 }
 
-// fast is how the fast tier runs a package.
-func fast(row tiers.Row) bool { return row.Raced() }
-
 func always(tiers.Row) bool { return true }
 func never(tiers.Row) bool  { return false }
 
@@ -103,7 +102,7 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 			args = append(args, "./"+folder)
 		}
 		args = append(args, testFlags...)
-		wg.Go(func() { errs[i] = f.command(ctx, s.environment(), args...) })
+		wg.Go(func() { errs[i] = f.follow(ctx, goCommand(ctx, append(s.environment(), m.env...), args...)) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
@@ -121,11 +120,22 @@ func (s selection) environment() []string {
 	return os.Environ()
 }
 
-// command runs the go command and folds what it says. That a test failed is no error of it.
-func (f *fold) command(ctx context.Context, env []string, args ...string) error {
+// endTime is how long tests have to end when they are told to.
+const endTime = 10 * time.Second
+
+// goCommand is the go command in an environment. When ctx ends it is interrupted, and ends what it
+// started.
+func goCommand(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = env
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its tests
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = endTime
+	return cmd
+}
+
+// follow runs a command of which the output is events, and folds them. That a test failed is no
+// error of it.
+func (f *fold) follow(ctx context.Context, cmd *exec.Cmd) error {
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {

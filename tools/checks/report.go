@@ -62,12 +62,20 @@ func (f *fold) printSkipped(w io.Writer) {
 	}
 }
 
-// printFailed lists what failed.
-func (f *fold) printFailed(w io.Writer) {
+// failed names the tests and packages that failed.
+func (f *fold) failed() (names []string) {
 	for _, o := range f.outcomes {
 		if o.Action == "fail" {
-			fmt.Fprintf(w, "failed: %s %s\n", o.Package, o.Test)
+			names = append(names, strings.TrimSpace(o.Package+" "+o.Test))
 		}
+	}
+	return names
+}
+
+// printFailed lists what failed.
+func (f *fold) printFailed(w io.Writer) {
+	for _, name := range f.failed() {
+		fmt.Fprintf(w, "failed: %s\n", name)
 	}
 }
 

@@ -81,7 +81,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		}
 	}
 	if opt.memory > math.MaxInt>>20 {
-		return program.Usagef("-flow-memory is in MiB, of which there are no %d", opt.memory)
+		return program.Usagef("-flow-memory is in MiB, and %d is more than this machine can address", opt.memory)
 	}
 	key, err := readKey(opt.keyFile)
 	if err != nil {
