@@ -52,7 +52,9 @@ profile: ## take the profiles that the compiler optimises cmd/bmi and cmd/mpiben
 	rm mpi.pgo
 
 # The product is built without cgo, and so is what the tests without the race detector test.
+# Profile-guided optimisation would compile all dependencies once more for each profile.
 lint: export CGO_ENABLED = 0
+lint: export GOFLAGS := $(GOFLAGS) -pgo=off
 lint: ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
 	@echo 'lint: gofmt'; bad=$$(gofmt -l .); test -z "$$bad" || { echo "run gofmt -w on:"; echo "$$bad"; exit 1; }
 	$(GO) vet ./...

@@ -21,15 +21,16 @@ import (
 const module = "github.com/viaduct-hpc/viaduct/"
 
 // Build puts programs into a folder, by the names of their packages relative to the root of the
-// module, such as "cmd/mpiexec". They are built without cgo, as they ship. The current folder
-// must be within the module.
+// module, such as "cmd/mpiexec". They are built without cgo, as they ship, but without
+// profile-guided optimisation, which would compile all dependencies once more for each of them.
+// The current folder must be within the module.
 func Build(into string, packages ...string) error {
 	store, err := open()
 	if err != nil {
 		return fmt.Errorf("programs: %w", err)
 	}
 	defer store.close()
-	args := []string{"build", "-o", store.folder + "/"}
+	args := []string{"build", "-pgo=off", "-o", store.folder + "/"}
 	for _, p := range packages {
 		args = append(args, module+p)
 	}

@@ -108,16 +108,19 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 	return errors.Join(errs...)
 }
 
-// environment is that of the go command. Without the race detector nothing needs cgo, and the
-// programs that ship are built without it. With it, a process would sleep for a second at its end.
+// environment is that of the go command. Profile-guided optimisation would compile the standard
+// library and all dependencies once more for each command that has a profile. Without the race
+// detector nothing needs cgo, and the programs that ship are built without it. With it, a process
+// would sleep for a second at its end.
 func (s selection) environment() []string {
+	env := append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -pgo=off"))
 	switch {
 	case !s.race:
-		return append(os.Environ(), "CGO_ENABLED=0")
+		env = append(env, "CGO_ENABLED=0")
 	case os.Getenv("GORACE") == "":
-		return append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+		env = append(env, "GORACE=atexit_sleep_ms=0")
 	}
-	return os.Environ()
+	return env
 }
 
 // endTime is how long tests have to end when they are told to.
