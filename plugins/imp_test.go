@@ -214,13 +214,14 @@ func (l liar) Stats(ctx context.Context, q *proto.StatsRequest) (*proto.StatsRep
 // TestHarm: a plugin that ends, breaks down or writes over the rings harms nobody; what it
 // held ends once and says what happened.
 func TestHarm(t *testing.T) {
+	t.Parallel()
 	for what, text := range map[string]string{
-		"exit":     "plugin test ended: exit status 0",
+		"exit":     "ended: exit status 0",
 		"panic":    "panic: an imp in a goroutine",
-		"scribble": "plugin test was killed",
+		"scribble": "was killed",
 	} {
 		t.Run(what, func(t *testing.T) {
-			o := options("imp")
+			o, far := apart(t, "imp")
 			plugins.Patient(&o, patience)
 			if what == "scribble" {
 				o.HangTimeout = hang // what a loop gave up is seen by a Ping
@@ -265,15 +266,10 @@ func TestLiesAtLoad(t *testing.T) {
 		"twice":     "plugin test offers two methods far, give one another name (Options.Names)",
 		"many":      "plugin test offers 1001 methods, want 1 to 64",
 		"rings":     "plugin test has version 77 of the rings, this program 1: build both from the same release, or use Options.NoRings",
-		"hangs":     "plugin test does not say what it offers",
 		"panics":    "plugin test does not say what it offers",
 	} {
 		t.Run(lie, func(t *testing.T) {
-			o := lies(lie)
-			if lie == "hangs" {
-				o.StartTimeout = slow
-			}
-			_, err := plugins.Load(t.Context(), self(t), o)
+			_, err := plugins.Load(t.Context(), self(t), lies(lie))
 			require.ErrorIs(t, err, plugins.ErrRefused)
 			require.ErrorContains(t, err, text)
 			require.Less(t, len(err.Error()), 4096)
@@ -281,11 +277,15 @@ func TestLiesAtLoad(t *testing.T) {
 	}
 }
 
+// lies are the options of a liar.
 func lies(about string) plugins.Options {
 	o := options("liar")
-	o.Env = append(o.Env, lieEnv+"="+about)
+	tell(&o, about)
 	return o
 }
+
+// tell makes a liar lie about something.
+func tell(o *plugins.Options, about string) { o.Env = append(o.Env, lieEnv+"="+about) }
 
 // TestLiesAtOpen: so is what it says of a method.
 func TestLiesAtOpen(t *testing.T) {

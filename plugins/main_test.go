@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,19 @@ func options(role string) plugins.Options {
 	}
 }
 
+var aparts atomic.Int64
+
+// apart lets a test that waits rather than works do so beside others: it has a plugin with a
+// name of its own, which registers mem under a name of its own, too.
+func apart(t *testing.T, role string) (o plugins.Options, scheme string) {
+	t.Parallel()
+	n := aparts.Add(1)
+	o = options(role)
+	o.Name, scheme = fmt.Sprintf("test%d", n), fmt.Sprintf("far%d", n)
+	o.Names = map[string]string{bmitest.Name: scheme}
+	return o, scheme
+}
+
 // load loads the test binary as a plugin until the test ends.
 func load(t testing.TB, o plugins.Options) *plugins.Plugin {
 	t.Helper()
@@ -76,13 +90,15 @@ type node struct {
 	t   testing.TB
 }
 
-var nodes int
+var names atomic.Int64
 
-// open opens an endpoint that listens at a fresh name, until the test ends.
+// fresh is an address that nobody has listened at.
+func fresh(scheme string) string { return fmt.Sprintf("%s://n%d", scheme, names.Add(1)) }
+
+// open opens an endpoint that listens at a fresh address, until the test ends.
 func open(t testing.TB, scheme string) *node {
 	t.Helper()
-	nodes++
-	return openAt(t, fmt.Sprintf("%s://n%d", scheme, nodes))
+	return openAt(t, fresh(scheme))
 }
 
 func openAt(t testing.TB, address string) *node {

@@ -48,7 +48,7 @@ func TestMemoryWithoutSleeper(t *testing.T) {
 
 // TestMemorySmall: a method that can do little skips much and fails nothing.
 func TestMemorySmall(t *testing.T) {
-	methodtest.Run(t, memory(func(o *bmitest.Options) {
+	methodtest.RunTests(t, methodtest.All.Brief(0, 2), memory(func(o *bmitest.Options) {
 		o.MaxExpectedSize, o.MaxUnexpectedSize, o.EagerSize = 3000, 500, 100
 		o.MaxPieces, o.Credits, o.NoClasses = 1, 2, true
 	}))

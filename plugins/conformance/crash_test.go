@@ -30,7 +30,7 @@ import (
 // crashes is how many processes are killed.
 func crashes() int {
 	if testing.Short() {
-		return 30
+		return 15
 	}
 	return 500
 }

@@ -77,10 +77,11 @@ func build(folder string) error {
 }
 
 // TestSHM runs the conformance suite over shared memory between endpoints whose method
-// is a plugin's.
+// is a plugin's. With -short that is half of it: all of it runs on via+shm in methods/via, and
+// each way from a plugin to its program in plugins/service.
 func TestSHM(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	methodtest.Run(t, func(t methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(0, 2), func(t methodtest.T) *methodtest.Subject {
 		address := methodtest.Named("via+shm")
 		return &methodtest.Subject{Address: address, Fork: methodtest.ForkSelf(address)}
 	})
@@ -88,7 +89,7 @@ func TestSHM(t *testing.T) {
 
 // TestUDP is TestSHM over datagrams with a key.
 func TestUDP(t *testing.T) {
-	methodtest.RunTests(t, methodtest.All.Brief(0, 4), func(t methodtest.T) *methodtest.Subject {
+	methodtest.RunTests(t, methodtest.All.Brief(1, 4), func(t methodtest.T) *methodtest.Subject {
 		address := methodtest.UDPPorts(t, "via+udp")
 		return &methodtest.Subject{Address: address, Fork: methodtest.ForkSelf(address)}
 	})

@@ -14,6 +14,10 @@ import (
 // allocations picks the tests that count allocations.
 const allocations = "Alloc"
 
+// parallel is how many parallel tests of a package run at once: they are parallel because they
+// wait rather than work.
+const parallel = "8"
+
 // packageLimit is how long a package's tests should take in the fast tier on a quiet machine.
 const packageLimit = time.Minute
 
@@ -62,7 +66,7 @@ func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
 		fmt.Println("without the race detector: cgo is off or there is no C compiler (apt-get install gcc)")
 	}
 	f := newFold(m.path, os.Stdout)
-	flags := []string{"-short", "-vet=off"}
+	flags := []string{"-short", "-vet=off", "-parallel=" + parallel}
 	if fresh {
 		flags = append(flags, "-count=1")
 	}

@@ -183,7 +183,7 @@ func (b testBinary) test(ctx context.Context, f *fold) error {
 		name += "/" + b.row.Package
 	}
 	cmd := goCommand(ctx, b.env, "tool", "test2json", "-t", "-p", name,
-		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.run="+b.run)
+		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.parallel="+parallel, "-test.run="+b.run)
 	cmd.Dir = b.row.Package
 	return f.follow(ctx, cmd)
 }
