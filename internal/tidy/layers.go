@@ -37,6 +37,7 @@ var layerTable = []layer{
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
 	{"methods/via/vipl/...", []string{"methods/via/vipl/...", "methods/via/nic"}},
+	{"methods/via/simtest", nil}, // tests only
 	{"methods/via/nic", nil},
 	{"methods/via/nic/sim", []string{"methods/via/nic", "internal/sim"}},
 	// The UDP NIC: formats and transport are pure, what is below the sockets is a

@@ -71,7 +71,7 @@ func TestKilledAndRestarted(t *testing.T) {
 // TestKilled kills the receiver, and nobody comes for a while.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of methods/via has it in virtual time")
+		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of methods/via/simtest has it in virtual time")
 	}
 	t.Parallel()
 	hosts := netns.New(t, netns.Options{}).Hosts
@@ -112,7 +112,7 @@ func TestCablePulledShortly(t *testing.T) {
 
 func TestCablePulledForLong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of methods/via has it in virtual time")
+		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of methods/via/simtest has it in virtual time")
 	}
 	t.Parallel()
 	all := fleet(t, netns.New(t, netns.Options{}).Hosts, secure)

@@ -1,4 +1,4 @@
-package via_test
+package simtest
 
 import (
 	"context"
@@ -87,7 +87,7 @@ const (
 // then.
 func TestSimConformanceUDP(t *testing.T) {
 	if testing.Short() {
-		// TestConformanceUDP runs a part that none of the first seeds has.
+		// A test of methods/via over real sockets runs a part that none of the first seeds has.
 		sim.RunAtMost(t, udpSeedsMax, func(t *testing.T, seed uint64) {
 			methodtest.RunTests(t, methodtest.All.Share(seed+1, 0, udpSeedPartsShort), func(methodtest.T) *methodtest.Subject {
 				s := simUDPSubject(seed)

@@ -1,4 +1,4 @@
-package via_test
+package simtest
 
 import (
 	"context"

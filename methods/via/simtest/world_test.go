@@ -1,4 +1,4 @@
-package via_test
+package simtest
 
 import (
 	"context"
@@ -142,7 +142,7 @@ func TestSimConformance(t *testing.T) {
 			methodtest.RunTests(t, methodtest.Tests{test}, func(methodtest.T) *methodtest.Subject {
 				s := newSimWorld(seed, nics).stepped()
 				if testing.Short() {
-					s.Skip = skipAll(longTests, "takes long, TestConformanceSHM runs it")
+					s.Skip = skipAll(longTests, "takes long, TestConformanceSHM of methods/via runs it")
 				}
 				return s
 			})
