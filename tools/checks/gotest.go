@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +98,8 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 		}
 		args := append([]string{"test", "-json", "-timeout=" + packageTimeout}, goFlags...)
 		if s.race {
-			args = append(args, "-race")
+			// Its tests wait for processes and sockets more than those without it.
+			args = append(args, "-race", "-p="+strconv.Itoa(runtime.NumCPU()+1))
 		}
 		for _, folder := range s.packages {
 			args = append(args, "./"+folder)
