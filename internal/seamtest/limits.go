@@ -13,7 +13,7 @@ type T interface {
 
 // Defaults of what a subject allows.
 const (
-	timeoutDefault = 20 * time.Second
+	timeoutDefault = time.Minute
 	stepsDefault   = 1_000_000
 )
 

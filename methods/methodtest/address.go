@@ -175,4 +175,4 @@ func testQueryAddrRange(t T, s *Subject) {
 
 // A prompt answer is one that does not take a whole time-out; it is generous
 // because the machine may be busy.
-func (w *world) prompt() time.Duration { return w.s.timeout() / 4 }
+func (w *world) prompt() time.Duration { return w.s.timeout() / 2 }

@@ -68,7 +68,7 @@ type Subject struct {
 	// from a seed themselves. nil means those of -sim.seeds and -sim.seed.
 	Seeds []uint64
 
-	// Timeout bounds every single wait: 0 means a minute, and ten for a method in simulated time,
+	// Timeout bounds every single wait: 0 means two minutes, and twenty for a method in simulated time,
 	// which has bounds of its own.
 	Timeout time.Duration
 
@@ -86,8 +86,8 @@ type Process interface {
 }
 
 // defaultTimeout is generous because it passes only when something is broken,
-// and machines that run tests are busy.
-const defaultTimeout = time.Minute
+// and machines that run tests are busy. Half of it is a minute: see prompt.
+const defaultTimeout = 2 * time.Minute
 
 func (s *Subject) timeout() time.Duration {
 	switch {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 )
 
@@ -30,7 +31,7 @@ func openSHM(t testing.TB, name string, opts via.Options) (*bmi.Endpoint, *bmi.C
 
 // bounded is a context that ends long after what is tested should.
 func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wallclock.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -34,7 +34,7 @@ type Options struct {
 const (
 	timeMax = time.Minute
 	// endTimeMax is how long ranks may take to end after their endpoints were closed.
-	endTimeMax = 5 * time.Second
+	endTimeMax = time.Minute
 	stackBytes = 1 << 20
 )
 

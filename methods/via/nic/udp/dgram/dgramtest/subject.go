@@ -31,7 +31,7 @@ type Subject struct {
 	// suite waits while nothing happens.
 	Step func() (more bool)
 
-	// Timeout is how long anything may take in real time; 0 means 20 s, and ten times that with Step.
+	// Timeout is how long anything may take in real time; 0 means a minute, and ten times that with Step.
 	Timeout time.Duration
 
 	// Steps is how many Steps in a row anything may take; 0 means 1 000 000.
