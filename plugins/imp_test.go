@@ -18,6 +18,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins"
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
@@ -69,7 +70,7 @@ func (m impMethod) Resolve(address string) (bmi.Addr, error) {
 		os.Exit(0)
 	case "mem://panic":
 		go panic("an imp in a goroutine")
-		select {}
+		wallclock.Forever()
 	case "mem://scribble":
 		scribble()
 	}
@@ -139,7 +140,7 @@ func (l liar) Describe(ctx context.Context, q *proto.DescribeRequest) (*proto.De
 	case "rings":
 		r.RingsVersion = 77
 	case "hangs":
-		select {}
+		wallclock.Forever()
 	case "panics":
 		panic("a liar")
 	case "cancels":

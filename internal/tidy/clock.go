@@ -14,6 +14,7 @@ const patienceMin = time.Minute
 
 // clock: no test fails because something took long, unless it took so long that it must
 // hang. A busy machine takes any time for anything; wallclock.Under is for what should be fast.
+// Nor does what must never end depend on how the test was compiled.
 func clock(t *Tree) (problems []Problem) {
 	for _, p := range t.Packages {
 		if p.Dir == "internal/wallclock" {
@@ -59,6 +60,10 @@ func (c *clockCheck) visit(n ast.Node) bool {
 				(cond.Op == token.LSS || cond.Op == token.LEQ) && c.took(cond.Y) && !c.patient(cond.X):
 				c.say(cond.Pos(), "the test fails if something takes long: use internal/wallclock")
 			}
+		}
+	case *ast.SelectStmt:
+		if len(n.Body.List) == 0 {
+			c.say(n.Pos(), "without cgo, Go ends a process that blocks like this: use wallclock.Forever")
 		}
 	}
 	return true

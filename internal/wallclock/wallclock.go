@@ -12,6 +12,14 @@ import (
 // Only a broken program meets it.
 const Patience = 2 * time.Minute
 
+// Forever does not return. Unlike an empty select it is no deadlock to Go, which ends a process
+// without cgo whose goroutines all block.
+func Forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
 // Under fails t if something took longer than a limit, in the soak tier. In the fast tier it
 // fails only if the limit is [Patience] or more.
 func Under(t testing.TB, took, limit time.Duration, what string) {

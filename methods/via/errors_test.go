@@ -102,6 +102,33 @@ func TestErrors(t *testing.T) {
 		require.ErrorIs(t, err, bmi.ErrInvalid)
 		require.ErrorContains(t, err, "via.Options")
 	})
+	t.Run("options out of range", func(t *testing.T) {
+		for says, opts := range map[string]via.Options{
+			"-1 credits, want ":              {Credits: -1},
+			"eager messages of -1 bytes":     {EagerBytes: -1},
+			"eager messages of 16385 bytes,": {EagerBytes: via.EagerBytesMax + 1},
+		} {
+			_, err := bmi.Open(context.Background(), bmi.Config{Methods: []string{"via+shm"}, Options: map[string]any{"via+shm": opts}})
+			require.ErrorIs(t, err, bmi.ErrInvalid)
+			require.ErrorContains(t, err, says)
+		}
+	})
+	t.Run("names to listen at", func(t *testing.T) {
+		_, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{"via+shm://x", "via+shm://y"}})
+		require.ErrorIs(t, err, bmi.ErrInvalid)
+		require.ErrorContains(t, err, "2 addresses to listen on, a NIC has one name")
+		_, err = bmi.Open(context.Background(), bmi.Config{Listen: []string{"via+shm://a/b"}})
+		require.ErrorContains(t, err, "use 1 to 64 letters, digits, dots, underscores and dashes")
+	})
+	t.Run("dropped", func(t *testing.T) {
+		to, err := a.Lookup("via+shm://forgotten")
+		require.NoError(t, err)
+		require.NoError(t, a.CheckAddr(to))
+		require.NoError(t, a.DropAddr(to))
+		require.ErrorIs(t, a.CheckAddr(to), bmi.ErrDropped)
+		_, err = ca.PostSend(to, 1, nil, nil)
+		require.ErrorIs(t, err, bmi.ErrDropped)
+	})
 	t.Run("directory open to others", func(t *testing.T) {
 		dir := t.TempDir()
 		require.NoError(t, os.Chmod(dir, 0o777))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
@@ -21,7 +22,7 @@ func lose() {
 		os.Exit(0) // without Finalize
 	}
 	_ = unix.Kill(os.Getpid(), unix.SIGKILL)
-	time.Sleep(time.Hour)
+	wallclock.Forever()
 }
 
 // noticeTimeMax is how long others may take to find out: those that share no memory or kernel
@@ -126,7 +127,7 @@ func loseOne(t *checker, p *mpi.Process) {
 	if !errors.Is(err, mpi.ErrProcFailed) {
 		t.Errorf("%v", err)
 	}
-	time.Sleep(time.Hour)
+	wallclock.Forever()
 }
 
 // forEver communicates until somebody ends it.
@@ -148,7 +149,7 @@ func abort(t *checker, p *mpi.Process) {
 	}
 	_, err := mpi.Recv(w, []int{0}, mpi.AnySource, 1)
 	t.Errorf("nobody has sent anything: %v", err)
-	time.Sleep(time.Hour) // who is first to end is to be certain
+	wallclock.Forever() // who is first to end is to be certain
 }
 
 // fatal has an error be the end of the job, as it is by default in other languages.
@@ -159,13 +160,13 @@ func fatal(t *checker, p *mpi.Process) {
 		t.Errorf("Send returned: %v", mpi.Send(w, []int{1}, w.Size(), 0))
 	}
 	_, _ = mpi.Recv(w, []int{0}, mpi.AnySource, 1)
-	time.Sleep(time.Hour)
+	wallclock.Forever()
 }
 
 // neverInit has rank 1 do something else, and the others wait in Init.
 func neverInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
-		time.Sleep(time.Hour)
+		wallclock.Forever()
 	}
 	initProcess(context.Background(), t)
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
@@ -77,7 +78,8 @@ func consequence() int {
 	}
 	signal.Reset(unix.SIGTERM)
 	_ = unix.Kill(os.Getpid(), unix.SIGTERM)
-	select {}
+	wallclock.Forever()
+	return 0
 }
 
 func withPMI(do func(context.Context, pmi.Client) int) func() int {
@@ -150,7 +152,7 @@ func neverInit(end bool) func() int {
 			return withPMI(func(ctx context.Context, c pmi.Client) int { _ = c.Fence(ctx); return 0 })()
 		}
 		if !end {
-			select {}
+			wallclock.Forever()
 		}
 		return 0
 	}
@@ -169,14 +171,16 @@ func wait() int {
 	signal.Notify(signals, unix.SIGUSR1)
 	fmt.Println("waits")
 	fmt.Println("got", <-signals)
-	select {}
+	wallclock.Forever()
+	return 0
 }
 
 func stubborn() int {
 	signal.Ignore(unix.SIGTERM, unix.SIGINT)
 	fmt.Println("pid", os.Getpid())
 	fmt.Println("waits")
-	select {}
+	wallclock.Forever()
+	return 0
 }
 
 // handle ends in good order when it is told to.
@@ -192,7 +196,8 @@ func handle() int {
 func babble() int {
 	f := os.NewFile(pmiFD, "pmi")
 	_, _ = f.WriteString("cmd=init pmi_version=1 pmi_subversion=1\ncmd=frobnicate\n")
-	select {}
+	wallclock.Forever()
+	return 0
 }
 
 func spawnSome(ctx context.Context, c pmi.Client) int {
@@ -241,7 +246,8 @@ func grandchild() int {
 		_ = cmd.Wait()
 		return 0
 	}
-	select {}
+	wallclock.Forever()
+	return 0
 }
 
 // daemon leaves a process behind that no signal to its group reaches, has all descriptors and

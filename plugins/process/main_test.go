@@ -46,10 +46,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("1|1|unix|/nonexistent|grpc")
 		panic("after the handshake")
 	case "silent":
-		select {}
+		wallclock.Forever()
 	case "says": // and stays
 		fmt.Print(argument)
-		select {}
+		wallclock.Forever()
 	case "ends":
 		fmt.Fprintln(os.Stderr, "what is this?")
 		fmt.Print(argument)
@@ -97,7 +97,7 @@ func (s *service) Describe(ctx context.Context, q *proto.DescribeRequest) (*prot
 		NewLogger(os.Stderr).Error("logged", "key", "value")
 	case "panic":
 		go panic("asked for")
-		select {}
+		wallclock.Forever()
 	case "exit":
 		os.Exit(n)
 	case "spin":
@@ -142,7 +142,7 @@ func program() {
 		os.Exit(1)
 	}
 	fmt.Println(p.PID())
-	select {}
+	wallclock.Forever()
 }
 
 // foreign is a plugin in another language: no go-plugin, no health, no descriptors.
