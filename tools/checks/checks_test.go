@@ -133,6 +133,31 @@ func TestSecondTimeUnlucky(t *testing.T) {
 	require.ErrorIs(t, r.verdict(), errFailed)
 }
 
+// TestInterrupted: what was found before an interruption is not lost.
+func TestInterrupted(t *testing.T) {
+	inSmall(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := flake(ctx, []string{"good"}, 0, func(done int, _ time.Duration) bool {
+		if done == 1 {
+			cancel()
+		}
+		return true
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 1, r.rounds)
+	require.NoError(t, r.verdict())
+
+	var ran []string
+	part := func(name string) stage {
+		return stage{name: name, run: func(*soak, context.Context, time.Duration) (result, error) {
+			ran = append(ran, name)
+			return result{}, nil
+		}}
+	}
+	require.ErrorIs(t, new(soak).all(ctx, []stage{part("race"), part("full")}, time.Minute), errFailed)
+	assert.Equal(t, []string{"race"}, ran)
+}
+
 func TestFoldersAreKnown(t *testing.T) {
 	inSmall(t)
 	_, err := runFast(t.Context(), []string{"elsewhere"}, false)

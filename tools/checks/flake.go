@@ -29,10 +29,10 @@ func flakeCommand() *cobra.Command {
 		Short: "run the fast tier repeatedly beside busy processes, and list the tests that did not pass every time",
 		RunE: func(c *cobra.Command, folders []string) error {
 			r, err := flake(c.Context(), folders, load, func(done int, _ time.Duration) bool { return done < rounds })
-			if err != nil {
+			if r == nil || r.rounds == 0 {
 				return err
 			}
-			return r.verdict()
+			return errors.Join(err, r.verdict())
 		},
 	}
 	c.Flags().IntVar(&rounds, "rounds", rounds, "how often")
@@ -48,7 +48,8 @@ type flaky struct {
 }
 
 // flake runs rounds while more says so; it is told how many are done and how long they took.
-// Every test binary is built once, before the load starts.
+// Every test binary is built once, before the load starts. If it is interrupted, what it returns
+// beside the error is of the rounds that were whole.
 func flake(ctx context.Context, folders []string, load int, more func(done int, elapsed time.Duration) bool) (*flaky, error) {
 	m, err := loadModule(ctx)
 	if err != nil {
@@ -70,13 +71,13 @@ func flake(ctx context.Context, folders []string, load int, more func(done int, 
 	defer stop()
 	r := &flaky{all: newFold(m.path, io.Discard), failed: make(map[string][]int)}
 	for began := time.Now(); more(r.rounds, time.Since(began)); {
-		r.rounds++
 		start := time.Now()
 		f := newFold(m.path, os.Stdout)
 		f.quiet = true
 		if err := runAll(ctx, f, binaries); err != nil {
-			return nil, err
+			return r, err
 		}
+		r.rounds++
 		r.add(f)
 		fmt.Printf("round %d: %v, %.0f s\n", r.rounds, f.counts(), time.Since(start).Seconds())
 	}
@@ -162,18 +163,20 @@ func runAll(ctx context.Context, f *fold, binaries []testBinary) error {
 	for i := range errs {
 		wg.Go(func() {
 			for b := range next {
-				if err := b.test(ctx, f); err != nil {
+				if err := b.test(ctx, f); err != nil && ctx.Err() == nil {
 					errs[i] = errors.Join(errs[i], err)
 				}
 			}
 		})
 	}
 	for _, b := range binaries {
-		next <- b
+		if ctx.Err() == nil {
+			next <- b
+		}
 	}
 	close(next)
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, ctx.Err())...)
 }
 
 // test runs the tests of one package in its folder, as the go command would.

@@ -119,8 +119,8 @@ func (s *soak) all(ctx context.Context, picked []stage, limit time.Duration) err
 		fmt.Printf("\n=== %s\n", st.name)
 		start := time.Now()
 		r, err := st.run(s, ctx, part)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err != nil {
 			fmt.Println(err)
@@ -128,6 +128,9 @@ func (s *soak) all(ctx context.Context, picked []stage, limit time.Duration) err
 		}
 		r.stage, r.elapsed = st.name, time.Since(start)
 		results = append(results, r)
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	return summary(results)
 }
