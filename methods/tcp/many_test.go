@@ -126,7 +126,8 @@ func measure(t *testing.T, server, client *node, toClient, toServer bmi.Addr, ro
 	return load{after.polls - before.polls, after.asks - before.asks, after.events - before.events, after.recvs - before.recvs, time.Since(began)}
 }
 
-// TestManyConnections has twenty thousand connections, or as many as a process may have descriptors for, to one endpoint. An idle one
+// TestManyConnections has twenty thousand connections to one endpoint, or as many as a process
+// may have descriptors for. An idle one
 // must cost little memory, and nothing while others exchange messages: no poll may
 // look at connections on which nothing happens.
 func TestManyConnections(t *testing.T) {

@@ -27,32 +27,22 @@ func TestPrivate(t *testing.T) {
 	require.ErrorContains(t, err, "no key is given: set VIADUCT_TLS_SECRET")
 
 	secret, another := secretFile(t, "this secret has thirty-two letters"), secretFile(t, "that secret has thirty-two letters, too")
-	open := func(opts tcp.Options) (*bmi.Endpoint, *bmi.Context) {
-		e, err := bmi.Open(context.Background(), bmi.Config{
-			Listen: []string{"tcps://127.0.0.1:0"}, Options: map[string]any{"tcps": opts},
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() { assert.NoError(t, e.Close()) })
-		c, err := e.OpenContext()
-		require.NoError(t, err)
-		return e, c
+	open := func(opts tcp.Options) *node {
+		return openConfig(t, bmi.Config{Listen: []string{"tcps://127.0.0.1:0"}, Options: map[string]any{"tcps": opts}})
 	}
-	a, ca := open(tcp.Options{TLS: tcp.TLS{Secret: secret}})
-	stranger, cs := open(tcp.Options{TLS: tcp.TLS{Secret: another}})
+	a := open(tcp.Options{TLS: tcp.TLS{Secret: secret}})
+	stranger := open(tcp.Options{TLS: tcp.TLS{Secret: another}})
 	t.Setenv("VIADUCT_TLS_SECRET", secret)
-	b, _ := open(tcp.Options{})
+	b := open(tcp.Options{})
 
-	toB, err := a.Lookup(b.Addresses()[0])
-	require.NoError(t, err)
-	require.NoError(t, ca.SendUnexpected(bounded(t), toB, 0, 7, []byte("hello")))
+	toB := b.ep.Addresses()[0]
+	require.NoError(t, a.c.SendUnexpected(bounded(t), a.lookup(toB), 0, 7, []byte("hello")))
 	var out [1]bmi.Unexpected
-	n, err := b.TestUnexpected(out[:], patience)
+	n, err := b.ep.TestUnexpected(out[:], patience)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	assert.Equal(t, "hello", string(out[0].Data))
 	out[0].Release()
 
-	toB, err = stranger.Lookup(b.Addresses()[0])
-	require.NoError(t, err)
-	require.ErrorIs(t, cs.SendUnexpected(bounded(t), toB, 0, 7, []byte("let me in")), bmi.ErrRefused)
+	require.ErrorIs(t, stranger.c.SendUnexpected(bounded(t), stranger.lookup(toB), 0, 7, []byte("let me in")), bmi.ErrRefused)
 }

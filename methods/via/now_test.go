@@ -2,6 +2,7 @@ package via_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,10 +36,9 @@ func TestSendUnexpectedNow(t *testing.T) {
 	arrives(2, 0, "hello")
 
 	for i := range 100 { // more than there are credits
-		for !ca.SendUnexpectedNow(toB, 3, bmi.Tag(i), []byte("head "), []byte("and body")) {
-			_, err := ca.TestContext(make([]bmi.Completion, 1), 0) // credits come back
-			require.NoError(t, err)
-		}
+		require.Eventually(t, func() bool { // credits come back
+			return ca.SendUnexpectedNow(toB, 3, bmi.Tag(i), []byte("head "), []byte("and body"))
+		}, wallclock.Patience, time.Millisecond)
 		arrives(bmi.Tag(i), 3, "head and body")
 	}
 	require.True(t, ca.SendUnexpectedNow(toB, 0, 4, nil, nil), "an empty one")

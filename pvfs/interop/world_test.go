@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
@@ -61,8 +62,7 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	o := stock.Need(t)
 	dir := t.TempDir()
 	pvfsd := filepath.Join(dir, "pvfsd")
-	out, err := exec.Command("go", "build", "-o", pvfsd, "github.com/viaduct-hpc/viaduct/cmd/pvfsd").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	require.NoError(t, programs.Build(dir, "cmd/pvfsd"))
 	key := filepath.Join(dir, "key")
 	require.NoError(t, os.WriteFile(key, []byte("a key for this test and nothing else"), 0o600))
 	w := &world{}
@@ -71,7 +71,7 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 		w.addresses = append(w.addresses, fmt.Sprintf("tcp://127.0.0.1:%d", stock.Port(t)))
 		args = append(args, fmt.Sprintf("s%d=%s", i, w.addresses[i]))
 	}
-	out, err = exec.Command(pvfsd, args...).CombinedOutput()
+	out, err := exec.Command(pvfsd, args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for i := range servers {
 		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", key, "-create")

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // small is a module with a package for each way in which tests can end.
@@ -156,6 +159,45 @@ func TestInterrupted(t *testing.T) {
 	}
 	require.ErrorIs(t, new(soak).all(ctx, []stage{part("race"), part("full")}, time.Minute), errFailed)
 	assert.Equal(t, []string{"race"}, ran)
+}
+
+// TestInterruptedTestsEnd: no process of a test goes on after an interruption.
+func TestInterruptedTestsEnd(t *testing.T) {
+	inSmall(t)
+	require.NoError(t, os.WriteFile("good/good_test.go", []byte(`package good
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestEndless(t *testing.T) {
+	os.WriteFile("new", []byte(strconv.Itoa(os.Getpid())), 0o600)
+	os.Rename("new", "pid")
+	time.Sleep(time.Hour)
+}
+`), 0o644))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := flake(ctx, []string{"good"}, 0, func(int, time.Duration) bool { return true })
+		ended <- err
+	}()
+	var pid int
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile("good/pid")
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(string(text))
+		return assert.NoError(t, err)
+	}, wallclock.Patience, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }, wallclock.Patience, time.Millisecond, "the test still runs")
 }
 
 func TestFoldersAreKnown(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -28,6 +29,9 @@ func flakeCommand() *cobra.Command {
 		Use:   "flake [FOLDER...]",
 		Short: "run the fast tier repeatedly beside busy processes, and list the tests that did not pass every time",
 		RunE: func(c *cobra.Command, folders []string) error {
+			if rounds < 1 {
+				return fmt.Errorf("checks: --rounds is %d, need at least 1", rounds)
+			}
 			r, err := flake(c.Context(), folders, load, func(done int, _ time.Duration) bool { return done < rounds })
 			if r == nil || r.rounds == 0 {
 				return err
@@ -188,6 +192,7 @@ func (b testBinary) test(ctx context.Context, f *fold) error {
 	cmd := goCommand(ctx, b.env, "tool", "test2json", "-t", "-p", name,
 		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.parallel="+parallel, "-test.run="+b.run)
 	cmd.Dir = b.row.Package
+	cancelBy(cmd, syscall.SIGTERM) // what test2json starts ignores an interrupt
 	return f.follow(ctx, cmd)
 }
 

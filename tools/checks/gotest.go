@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
@@ -24,8 +25,7 @@ const packageTimeout = "40m"
 type module struct {
 	path    string // its name
 	rows    []tiers.Row
-	canRace bool     // cgo and a C compiler are there
-	env     []string // what its tests are told besides
+	canRace bool // cgo and a C compiler are there
 }
 
 // loadModule reads what there is below the current folder, the root of the module.
@@ -53,6 +53,7 @@ func loadModule(ctx context.Context) (*module, error) {
 type selection struct {
 	race     bool
 	packages []string // folders relative to the root
+	env      []string // what its tests are told besides
 }
 
 // selected are the packages whose rows pass. raced says of each whether the race detector
@@ -105,7 +106,7 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 			args = append(args, "./"+folder)
 		}
 		args = append(args, testFlags...)
-		wg.Go(func() { errs[i] = f.follow(ctx, goCommand(ctx, append(s.environment(), m.env...), args...)) })
+		wg.Go(func() { errs[i] = f.follow(ctx, goCommand(ctx, s.environment(), args...)) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
@@ -123,24 +124,30 @@ func (s selection) environment() []string {
 	case os.Getenv("GORACE") == "":
 		env = append(env, "GORACE=atexit_sleep_ms=0")
 	}
-	return env
+	return append(env, s.env...)
 }
 
 // endTime is how long tests have to end when they are told to.
 const endTime = 10 * time.Second
 
-// goCommand is the go command in an environment. When ctx ends it is interrupted, and ends what it
-// started.
+// goCommand is the go command in an environment. When ctx ends it is interrupted, and so are all
+// that it has started: they are a process group, for the go command does not tell every one of them.
 func goCommand(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = env
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cancelBy(cmd, syscall.SIGINT)
 	cmd.WaitDelay = endTime
 	return cmd
 }
 
-// follow runs a command of which the output is events, and folds them. That a test failed is no
-// error of it.
+// cancelBy has a command and all that it has started get a signal when its context ends.
+func cancelBy(cmd *exec.Cmd, signal syscall.Signal) {
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, signal) }
+}
+
+// follow runs a command that prints events, and folds them. A test that failed is not an error
+// of the command.
 func (f *fold) follow(ctx context.Context, cmd *exec.Cmd) error {
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w

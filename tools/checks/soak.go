@@ -174,21 +174,23 @@ var wholeNumbers = map[string]string{
 // full runs them without it: then counts that the race detector makes smaller are whole.
 func (s *soak) full(ctx context.Context, _ time.Duration) (result, error) {
 	what := "every package, whole numbers of kills, connections and mutated packets"
+	var env []string
 	for name, value := range wholeNumbers {
 		if os.Getenv(name) == "" {
-			s.env = append(s.env, name+"="+value)
+			env = append(env, name+"="+value)
 		}
 	}
-	defer func() { s.env = nil }()
 	if os.Getenv("ORANGEFS_PREFIX") == "" {
 		what += "; no OrangeFS: ORANGEFS_PREFIX is not set"
 	}
-	return s.whole(ctx, what, never)
+	return s.whole(ctx, what, never, env...)
 }
 
-func (s *soak) whole(ctx context.Context, what string, raced func(tiers.Row) bool) (result, error) {
+// whole runs every test at full length. Its environment has env besides.
+func (s *soak) whole(ctx context.Context, what string, raced func(tiers.Row) bool, env ...string) (result, error) {
 	f := newFold(s.path, os.Stdout)
 	plain, race := s.selected(within(s.folders), raced)
+	plain.env, race.env = env, env
 	err := s.test(ctx, f, []string{"-count=1"}, nil, plain, race)
 	f.printSkipped(os.Stdout)
 	f.printFailed(os.Stdout)
