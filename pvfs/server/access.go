@@ -165,6 +165,14 @@ func (q *query) near() proto.Handle {
 	return proto.Handle(v)
 }
 
+// parent is the directory of the hint, as may takes it: none if there is no hint.
+func (q *query) parent() []proto.Handle {
+	if near := q.near(); near != 0 {
+		return []proto.Handle{near}
+	}
+	return nil
+}
+
 // may checks that the capability lists all these handles and allows one of the rights: EACCES. A
 // right of 0 is always there. A request with the null capability may what needs no right.
 func (q *query) may(rights proto.OpMask, handles ...proto.Handle) error {
@@ -196,6 +204,10 @@ func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
 
 // fromServer reports whether another server of the file system sent the request.
 func (q *query) fromServer() bool { return q.trust == server }
+
+// mayBeServer reports whether a request may come from another server. One of a stock server says so by the rights of its
+// capability alone, which proves nothing; it has a place only in a file system without a key.
+func (q *query) mayBeServer() bool { return q.trust == server || q.stock }
 
 // administrator reports whether the sender showed a capability that only uid 0 or a server gets.
 func (q *query) administrator() bool {

@@ -131,9 +131,11 @@ func (s *Server) checkCapability(q *query) error {
 	_, says := q.hint(proto.HintServerID)
 	switch {
 	case len(s.keys.client) == 0:
-		if says && c.Mask == proto.MayAll {
+		all := c.Mask == proto.MayAll
+		if all && says {
 			q.trust = server
 		}
+		q.stock = all && !says
 	case hmac.Equal(c.Signature, signature(s.keys.client, c)):
 	case hmac.Equal(c.Signature, signature(s.keys.server, c)):
 		q.trust = server

@@ -58,12 +58,7 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 // newObject is what CREATE and MKDIR make, for whom they are. EACCES, EPERM.
 func (s *Server) newObject(q *query, a *proto.Attr, t proto.ObjType) (store.Object, error) {
 	var o store.Object
-	near := q.near()
-	var parent []proto.Handle
-	if near != 0 {
-		parent = []proto.Handle{near}
-	}
-	if err := q.may(proto.MayCreate, parent...); err != nil {
+	if err := q.may(proto.MayCreate, q.parent()...); err != nil {
 		return o, err
 	}
 	if a.Type != t && a.Type != proto.TypeNone {
@@ -74,7 +69,7 @@ func (s *Server) newObject(q *query, a *proto.Attr, t proto.ObjType) (store.Obje
 		return o, err
 	}
 	now := s.clock().Unix()
-	o.Parent = near
+	o.Parent = q.near()
 	o.Type, o.Mask = t, proto.AttrCommon
 	o.Owner, o.Group, o.Perms = q.who.uid, group, a.Perms&permBits
 	if _, asked := q.hint(proto.HintOwnerGID); q.who.uid == 0 {
@@ -198,53 +193,6 @@ func (s *Server) listed(addresses []string) ([]int, error) {
 		out = append(out, s.fs.DataServers()[i])
 	}
 	return out, nil
-}
-
-// batchCreate makes objects ahead of need, for another server, or a symlink for a client.
-func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchCreateResp, error) {
-	rights := proto.MayBatchCreate
-	if req.Count == 1 {
-		rights |= proto.MayCreate
-	}
-	if err := q.may(rights); err != nil {
-		return nil, err
-	}
-	if req.Count < 1 || req.Count > proto.MaxHandles {
-		return nil, proto.EINVAL
-	}
-	space := store.MetaSpace
-	switch req.Type {
-	case proto.TypeDatafile:
-		space = store.DataSpace
-	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink, proto.TypeDirdata:
-	default:
-		return nil, proto.EINVAL
-	}
-	for _, e := range req.Extents {
-		if owner, ok := s.fs.Owner(e.First); !ok || owner != s.me || s.fs.IsData(e.First) != (space == store.DataSpace) {
-			return nil, proto.EINVAL
-		}
-	}
-	o := store.Object{Attr: proto.Attr{Type: req.Type, Mask: proto.AttrCommon}}
-	if q.trust == client {
-		o.Parent = q.near()
-	}
-	resp := &proto.BatchCreateResp{}
-	err := s.store.Update(func(tx *store.Tx) error {
-		resp.Handles = make([]proto.Handle, 0, req.Count)
-		for range req.Count {
-			h, err := tx.Create(space, o)
-			if err != nil {
-				return err
-			}
-			resp.Handles = append(resp.Handles, h)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // unstuff gives a stuffed file its other datafiles.

@@ -25,8 +25,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if o.Type != proto.TypeNone && a.Type != proto.TypeNone && o.Type != a.Type {
 			return proto.EACCES
 		}
-		fresh := isFresh(&o)
-		if err := s.maySet(q, &o, &a, fresh); err != nil {
+		if err := maySet(q, &o, &a); err != nil {
 			return err
 		}
 		if err := s.apply(q, &o, &a); err != nil {
@@ -43,21 +42,10 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	return &proto.SetAttrResp{}, nil
 }
 
-// isFresh reports whether an object was made by BATCH_CREATE, and nothing is known of it yet: its
-// maker fills it in with a capability that could not give him any right.
+// isFresh reports whether an object is a symlink that BATCH_CREATE made for a client, which tells only now where it leads.
+// The client's capability gives no right to it, since it had no owner.
 func isFresh(o *store.Object) bool {
-	if o.Owner != 0 || o.Perms != 0 {
-		return false
-	}
-	switch o.Type {
-	case proto.TypeMetafile:
-		return len(o.Datafiles) == 0 && o.Mask&proto.AttrDist == 0
-	case proto.TypeSymlink:
-		return o.Target == ""
-	case proto.TypeDirectory, proto.TypeDirdata:
-		return len(o.DistDir.Dirdata) == 0
-	}
-	return false
+	return o.Type == proto.TypeSymlink && o.Owner == 0 && o.Perms == 0 && o.Target == ""
 }
 
 // Of the attributes, those that need a right, and which ones: one of them is enough.
@@ -70,11 +58,19 @@ var rightsToSet = []struct {
 	{proto.AttrATime, proto.MayRead | proto.MayWrite | proto.MaySetAttr},
 }
 
-// attrStatic are attributes that only servers change once they are there.
-const attrStatic = proto.AttrDist | proto.AttrDatafiles | proto.AttrDistDir | proto.AttrMirror | proto.AttrUnstuffed
+// attrFixed are attributes that an object has from its making: no SETATTR changes them, whoever sends it. If users could name
+// the datafiles of a metafile, its capability would give them rights to the bytes of other files.
+const attrFixed = proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
 
 // maySet checks what SETATTR asks for, and puts the owner and group of the credential where none is named.
-func (s *Server) maySet(q *query, o *store.Object, a *proto.Attr, fresh bool) error {
+func maySet(q *query, o *store.Object, a *proto.Attr) error {
+	if a.Mask&attrFixed != 0 {
+		return proto.EPERM
+	}
+	fresh := isFresh(o)
+	if fresh && !q.fromServer() {
+		ownByDefault(a)
+	}
 	if a.Mask&proto.AttrUID != 0 && a.Owner == anybody {
 		a.Owner = q.who.uid
 	}
@@ -87,22 +83,31 @@ func (s *Server) maySet(q *query, o *store.Object, a *proto.Attr, fresh bool) er
 	if q.fromServer() {
 		return nil
 	}
+	if a.Mask&proto.AttrDistDir != 0 {
+		return proto.EPERM
+	}
 	if !fresh {
-		if a.Mask&attrStatic&^proto.AttrUnstuffed != 0 {
-			return proto.EPERM
-		}
 		for _, r := range rightsToSet {
 			if a.Mask&r.attr != 0 && q.header.Capability.Mask&r.rights == 0 {
 				return proto.EACCES
 			}
 		}
-	} else if a.Mask&(proto.AttrDistDir|proto.AttrMirror) != 0 {
-		return proto.EPERM
 	}
 	if q.administrator() || q.who.root() {
 		return nil
 	}
 	return mayOwn(q.who, o, a, fresh)
+}
+
+// ownByDefault gives what has no owner and group yet those of the credential, unless others are named.
+func ownByDefault(a *proto.Attr) {
+	if a.Mask&proto.AttrUID == 0 {
+		a.Owner = anybody
+	}
+	if a.Mask&proto.AttrGID == 0 {
+		a.Group = anybody
+	}
+	a.Mask |= proto.AttrUID | proto.AttrGID
 }
 
 // mayOwn checks changes of owner and group by somebody who is not root: he gives away nothing, and
@@ -144,8 +149,6 @@ func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
 		o.CTime = now
 	}
 	switch o.Type {
-	case proto.TypeMetafile:
-		return setMetafile(o, a)
 	case proto.TypeSymlink:
 		if a.Mask&proto.AttrTarget != 0 {
 			if a.Target == "" || len(a.Target) >= proto.MaxPath {
@@ -170,24 +173,6 @@ func setTime(to *int64, mask, asked, given proto.AttrMask, value, now int64) {
 	default:
 		*to = now
 	}
-}
-
-// setMetafile fills in a metafile that BATCH_CREATE made.
-func setMetafile(o *store.Object, a *proto.Attr) error {
-	if a.Mask&proto.AttrDatafiles != 0 {
-		if len(a.Datafiles) < 1 || len(a.Datafiles) > datafilesMax {
-			return proto.EOVERFLOW
-		}
-		o.Datafiles, o.Flags = a.Datafiles, a.Flags
-		o.Mask |= proto.AttrDatafiles | proto.AttrUnstuffed
-	}
-	if a.Mask&proto.AttrDist != 0 {
-		if err := checkDist(a.Dist, max(1, len(o.Datafiles))); err != nil {
-			return err
-		}
-		o.Dist, o.Mask = a.Dist, o.Mask|proto.AttrDist
-	}
-	return nil
 }
 
 // setDistDir changes over which objects a directory is spread: another server says so. A directory

@@ -17,6 +17,7 @@ type query struct {
 
 	who   identity // of the credential, squashed; none if the request has no credential
 	trust trust    // what the capability proves about its sender
+	stock bool     // it is what a stock server shows, and nothing is signed
 
 	directory bool // set by REMOVE: it was one
 }

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+)
+
+// stranger is a user without any right but those of everybody.
+const stranger = 31337
+
+// TestStolenDatafiles: a stranger tries to make a metafile out of the datafiles of another user's file, which would
+// come with a capability for them.
+func TestStolenDatafiles(t *testing.T) {
+	for _, servers := range []int{1, 3} {
+		c := pvfstest.Start(t, pvfstest.Options{Servers: servers})
+		u := root(t, c)
+		private, err := u.mkdir(c.FS.Root, "private", 0o700)
+		require.NoError(t, err)
+		f, err := u.create(private, "f", 0o600)
+		require.NoError(t, err)
+		victim, err := u.attr(f, proto.AttrMetafile)
+		require.NoError(t, err)
+		stolen := proto.Attr{
+			Owner: stranger, Group: stranger, Perms: 0o600, Type: proto.TypeMetafile,
+			Mask: proto.AttrCommon | proto.AttrDist | proto.AttrDatafiles, Dist: victim.Dist, Datafiles: victim.Datafiles,
+		}
+
+		s := newUser(t, c, stranger, stranger)
+		steal := func(server int, h *proto.Header, mine proto.Handle) {
+			t.Helper()
+			if _, err := s.do(server, h, &proto.SetAttrReq{Handle: mine, FS: s.fs(), Cred: s.cred, Attr: stolen}); err == nil {
+				a, err := s.attr(mine, proto.AttrMetafile)
+				require.NoError(t, err)
+				require.NotContains(t, a.Capability.Handles, victim.Datafiles[0], "the stranger has a capability for another's datafile")
+			}
+		}
+		for server := range servers {
+			for _, what := range []proto.ObjType{proto.TypeMetafile, proto.TypeDatafile, proto.TypeDirectory, proto.TypeDirdata} {
+				resp, err := s.do(server, s.header(c.FS.Root), &proto.BatchCreateReq{FS: s.fs(), Type: what, Count: 1})
+				if err == nil {
+					mine := resp.(*proto.BatchCreateResp).Handles[0]
+					steal(server, s.header2(mine), mine)
+				}
+				require.Equal(t, proto.EACCES, err, "server %d, type %v", server, what)
+			}
+		}
+		mine, err := s.create(c.FS.Root, "mine", 0o600)
+		require.NoError(t, err)
+		at, _ := c.FS.Owner(mine)
+		steal(at, s.header2(mine), mine)
+		link, err := s.symlink(c.FS.Root, "link", "x")
+		require.NoError(t, err)
+		at, _ = c.FS.Owner(link)
+		steal(at, s.header2(link), link)
+	}
+}
+
+// TestClientsMakeNoMetafiles: neither root nor a user whose identity is squashed makes anything but a symlink by BATCH_CREATE.
+func TestClientsMakeNoMetafiles(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
+	u := root(t, c)
+	_, err := u.do(0, u.header(c.FS.Root), &proto.BatchCreateReq{FS: u.fs(), Type: proto.TypeMetafile, Count: 1})
+	require.Equal(t, proto.EACCES, err)
+
+	c.FS.Export.AllSquash = networks(t, "*")
+	k := newClient(t, c)
+	for _, what := range []proto.ObjType{proto.TypeMetafile, proto.TypeDatafile, proto.TypeDirectory, proto.TypeDirdata} {
+		require.Equal(t, proto.EACCES, k.status(0, &k.root, &proto.BatchCreateReq{FS: c.FS.ID, Type: what, Count: 1}))
+	}
+}
+
+// TestNewSymlinkIsItsMakers: a symlink has the owner of the credential that fills it in, also if the request names none.
+func TestNewSymlinkIsItsMakers(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
+	s := newUser(t, c, stranger, stranger)
+	resp, err := s.do(0, s.header(c.FS.Root), &proto.BatchCreateReq{FS: s.fs(), Type: proto.TypeSymlink, Count: 1})
+	require.NoError(t, err)
+	link := resp.(*proto.BatchCreateResp).Handles[0]
+	fill := proto.Attr{Type: proto.TypeSymlink, Perms: 0o777, Mask: proto.AttrPerm | proto.AttrTarget, Target: "x"}
+	_, err = s.to(link, s.header2(link), &proto.SetAttrReq{Handle: link, FS: s.fs(), Cred: s.cred, Attr: fill})
+	require.NoError(t, err)
+	a, err := s.attr(link, proto.AttrCommon)
+	require.NoError(t, err)
+	require.EqualValues(t, stranger, a.Owner)
+	require.EqualValues(t, stranger, a.Group)
+}
