@@ -24,7 +24,8 @@ type Config struct {
 
 	// Key signs capabilities, at least 16 bytes, the same for all servers of the file system.
 	// Without one a file system of one server makes its own; one of several signs nothing,
-	// as stock servers do, and believes what it is shown.
+	// as stock servers do, and believes what it is shown. It does not start then if the configuration has
+	// rules for clients: everybody could get round them.
 	Key []byte
 
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
@@ -69,8 +70,17 @@ type Server struct {
 	ready chan struct{}
 }
 
-// New makes a server. It makes the root directory at the first start, where this server has it.
-func New(cfg Config) (*Server, error) {
+// New makes a server. It makes the root directory at the first start, where this server has it. ErrConfig: the configuration
+// asks for protection that the server cannot give.
+func New(cfg Config) (*Server, error) { return newServer(cfg, true) }
+
+// MakeRoot makes the root directory in a new store, where this server has it, as New would. It needs no key.
+func MakeRoot(cfg Config) error {
+	_, err := newServer(cfg, false)
+	return err
+}
+
+func newServer(cfg Config, serves bool) (*Server, error) {
 	if cfg.FS == nil || cfg.Store == nil {
 		return nil, errors.New("server: a Config needs FS and Store")
 	}
@@ -99,6 +109,11 @@ func New(cfg Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if err := s.loadKeys(); err != nil {
 		return nil, err
+	}
+	if serves {
+		if err := s.checkProtection(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.initAdmin(); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // Exit codes of the pvfsd command. They are part of its interface: scripts rely on them, and
@@ -31,6 +32,7 @@ var (
 
 // exits are the codes of this command alone.
 var exits = []program.Exit{
+	{Code: ExitUsage, Errors: []error{server.ErrConfig}},
 	{Code: ExitDamaged, Errors: []error{errDamaged}},
 	{Code: ExitInUse, Errors: []error{errInUse, bmi.ErrNameTaken, syscall.EADDRINUSE}},
 }

@@ -68,6 +68,6 @@ func (p *place) make() error {
 	if err != nil {
 		return err
 	}
-	_, err = server.New(server.Config{FS: p.fs, Alias: p.alias, Store: st})
+	err = server.MakeRoot(server.Config{FS: p.fs, Alias: p.alias, Store: st})
 	return errors.Join(err, st.Close())
 }

@@ -163,7 +163,26 @@ func TestServeWithAKeyAndALog(t *testing.T) {
 
 	r, _ := serving(t, "-config", newConfig(t, "one="+newAddress("mem"), "two="+newAddress("mem")), "-alias", "two",
 		"-dir", filepath.Join(folder, "unsigned"), "-create")
-	assert.Contains(t, r.err.String(), "capabilities are not signed")
+	assert.Contains(t, r.err.String(), "nothing is signed")
+}
+
+// TestServeSaysWhatItDoesNotProtectFrom: rules for clients need a key, and a key does not prove who a user is.
+func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
+	folder := t.TempDir()
+	conf := filepath.Join(folder, "fs.conf")
+	good(t, "genconfig", "-o", conf, "-no-sync-meta", "-read-only", "mem://*", "one="+newAddress("mem"), "two="+newAddress("mem"))
+	r := pvfsd(t, "serve", "-config", conf, "-alias", "one", "-dir", filepath.Join(folder, "one"), "-create")
+	assert.Equal(t, ExitUsage, r.code, r.err.String())
+	assert.Contains(t, r.err.String(), "ReadOnly")
+	assert.Contains(t, r.err.String(), "give all servers the same key")
+
+	r, _ = serving(t, "-config", newConfig(t, newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
+	assert.Contains(t, r.err.String(), "are believed when they say for which user they ask")
+
+	limited := filepath.Join(folder, "limited.conf")
+	good(t, "genconfig", "-o", limited, "-no-sync-meta", "-trusted", "mem://*", newAddress("mem"))
+	r, _ = serving(t, "-config", limited, "-dir", filepath.Join(folder, "limited"), "-create")
+	assert.NotContains(t, r.err.String(), "level=WARN")
 }
 
 func TestServeAtAnAddressThatIsTaken(t *testing.T) {

@@ -45,7 +45,11 @@ second one ends it at once.
 
 Servers of one file system sign what they let a client do, so that clients cannot claim more. With
 several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
-nobody else can read. Without, they believe what clients say, as stock servers do.
+nobody else can read. Without, they believe what clients say, as stock servers do, and do not start
+if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts).
+
+A key does not prove who a user is: a client says itself for which user it asks, and may say root.
+TrustedNetwork, RootSquash and AllSquash of the configuration say which clients are believed.
 
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
 VIADUCT_TLS_SECRET in README.md.
@@ -118,9 +122,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}
-	if len(key) == 0 && len(p.fs.Servers) > 1 && p.fs.Security.KeyFile == "" {
-		log.Warn("capabilities are not signed: whoever reaches the servers can do anything; -key-file changes that")
-	}
+	p.warn(log, len(key) > 0)
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
 	}
@@ -129,6 +131,16 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		a.farewell(p.alias, s.Stats())
 	}
 	return err
+}
+
+// warn says what the servers do not protect from.
+func (p *place) warn(log *slog.Logger, key bool) {
+	switch sec, e := &p.fs.Security, &p.fs.Export; {
+	case !key && len(p.fs.Servers) > 1:
+		log.Warn("nothing is signed: whoever reaches the servers can do anything; give all of them the same key with -key-file")
+	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0:
+		log.Warn("clients from anywhere are believed when they say for which user they ask; TrustedNetwork in the configuration limits that")
+	}
 }
 
 // checkPatterns refuses patterns of addresses that cannot fit any client.

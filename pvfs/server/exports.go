@@ -1,0 +1,42 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrConfig is for a configuration that asks for protection this server cannot give.
+var ErrConfig = errors.New("server: the configuration cannot be kept to")
+
+// checkProtection refuses to start with rules for clients that anybody could get round.
+func (s *Server) checkProtection() error {
+	sec, e := &s.fs.Security, &s.fs.Export
+	if sec.ServerKey != "" || sec.KeyFile != "" {
+		return fmt.Errorf("%w: it has ServerKey or Keystore, the key-based security of OrangeFS, which is not available here: "+
+			"take these lines out, and give all servers the same key", ErrConfig)
+	}
+	if len(s.keys.client) > 0 {
+		return nil
+	}
+	var rules []string
+	for _, rule := range []struct {
+		name string
+		set  bool
+	}{
+		{"ReadOnly", len(e.ReadOnly) > 0},
+		{"RootSquash", len(e.RootSquash) > 0},
+		{"AllSquash", len(e.AllSquash) > 0},
+		{"TrustedPorts", sec.TrustedPortLast > 0},
+	} {
+		if rule.set {
+			rules = append(rules, rule.name)
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: it has rules for clients (%s), but several servers and no key. Without a key everybody can say that it "+
+		"is a server, and servers are not bound by these rules: give all servers the same key, or take the rules out",
+		ErrConfig, strings.Join(rules, ", "))
+}

@@ -1,0 +1,67 @@
+package server_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// TestRulesNeedKey: a server does not start with rules for clients that a stranger gets round by saying that it is a
+// server.
+func TestRulesNeedKey(t *testing.T) {
+	everyone := networks(t, "*")
+	key := bytes.Repeat([]byte{7}, 32)
+	rules := map[string]func(*config.Config){
+		"ReadOnly":     func(c *config.Config) { c.Export.ReadOnly = everyone },
+		"RootSquash":   func(c *config.Config) { c.Export.RootSquash = everyone },
+		"AllSquash":    func(c *config.Config) { c.Export.AllSquash = everyone },
+		"TrustedPorts": func(c *config.Config) { c.Security.TrustedPortFirst, c.Security.TrustedPortLast = 1, 1023 },
+	}
+	for name, set := range rules {
+		err := begin(t, 2, nil, set)
+		require.ErrorIs(t, err, server.ErrConfig, name)
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, "give all servers the same key")
+		require.NoError(t, begin(t, 2, key, set), name)
+		require.NoError(t, begin(t, 1, nil, set), "a server that is alone has a key of its own")
+	}
+	require.NoError(t, begin(t, 2, nil, func(*config.Config) {}))
+}
+
+// TestKeystoreIsRefused: a configuration that asks for key-based security does not seem to have it.
+func TestKeystoreIsRefused(t *testing.T) {
+	for _, servers := range []int{1, 2} {
+		for _, set := range []func(*config.Config){
+			func(c *config.Config) { c.Security.KeyFile = "/etc/keystore" },
+			func(c *config.Config) { c.Security.ServerKey = "/etc/key.pem" },
+		} {
+			err := begin(t, servers, bytes.Repeat([]byte{7}, 32), set)
+			require.ErrorIs(t, err, server.ErrConfig)
+			require.ErrorContains(t, err, "Keystore")
+		}
+	}
+}
+
+// begin makes the first of some servers with a configuration.
+func begin(t *testing.T, servers int, key []byte, set func(*config.Config)) error {
+	t.Helper()
+	gen := config.GenOptions{DataDir: "/nowhere/data", MetaDir: "/nowhere/meta"}
+	for _, alias := range []string{"a", "b"}[:servers] {
+		gen.Servers = append(gen.Servers, config.GenServer{Alias: alias, Address: "tcp://" + alias + ":3334"})
+	}
+	text, err := config.Generate(gen)
+	require.NoError(t, err)
+	fs, err := config.Parse(text)
+	require.NoError(t, err)
+	set(fs)
+	st, err := store.Open(t.TempDir(), store.Options{Meta: fs.Servers[0].Meta, Data: fs.Servers[0].Data, NoSyncMeta: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, st.Close()) }()
+	_, err = server.New(server.Config{FS: fs, Alias: "a", Store: st, Key: key})
+	return err
+}
