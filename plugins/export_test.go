@@ -17,8 +17,8 @@ func ForgetEnvironment() {
 func HungUp(err error) bool { return hungUp(err) }
 
 // Patient has a plugin loaded that is waited for longer than users are promised: for its
-// next process, which a busy machine may take longer to start, and for its end.
-func Patient(o *Options, most time.Duration) { o.waits = waits{next: most, dying: most} }
+// processes, which a busy machine may take longer to start, and for its end.
+func Patient(o *Options, most time.Duration) { o.waits = waits{start: most, next: most, dying: most} }
 
 // Dying is the error of a call to a process that is being killed for a reason and takes
 // longer than the call waits.

@@ -47,7 +47,7 @@ func start(ctx context.Context, path string, o *Options) (*incarnation, error) {
 	}
 	proc, err := process.Start(ctx, process.Config{
 		Name: o.Name, Path: path, Args: o.Args, Env: o.Env, SHA256: sum,
-		Plaintext: o.Plaintext, StartTimeout: o.StartTimeout, Log: o.Log,
+		Plaintext: o.Plaintext, StartTimeout: o.waits.start, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err

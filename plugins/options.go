@@ -51,9 +51,10 @@ type Options struct {
 	// half of the arena, nor an unexpected one than about a quarter of a ring.
 	RingBytes, ArenaBytes int
 
-	// StartTimeout bounds the start of the process, 10 s. HangTimeout is how long it may
-	// leave a question unanswered before it is killed, 5 s: it is asked again and again
-	// for a sign of life, for each endpoint.
+	// StartTimeout bounds the start of the process, 1 min. HangTimeout is how long it may
+	// leave a question unanswered before it is killed, 30 s: it is asked again and again
+	// for a sign of life, for each endpoint. Both are so long that a process which merely
+	// gets little of a busy machine is not taken for a broken one.
 	StartTimeout, HangTimeout time.Duration
 
 	// Backoff is how long the first restart waits, 100 ms, and each further one within
@@ -70,6 +71,7 @@ type Options struct {
 // waits are what users are promised, but for tests, which must not depend on how busy a
 // machine is.
 type waits struct {
+	start time.Duration // StartTimeout, until the process answers at all
 	next  time.Duration // waitMax
 	dying time.Duration // dyingTime
 }
@@ -78,8 +80,8 @@ type waits struct {
 const (
 	ringBytes     = 1 << 20
 	arenaBytes    = 1 << 30
-	startTimeout  = 10 * time.Second
-	hangTimeout   = 5 * time.Second
+	startTimeout  = time.Minute
+	hangTimeout   = 30 * time.Second
 	backoff       = 100 * time.Millisecond
 	backoffMax    = 10 * time.Second
 	restartLimit  = 5
@@ -102,6 +104,7 @@ func (o Options) withDefaults(path string) (Options, error) {
 	orDefault(&o.Backoff, backoff)
 	orDefault(&o.BackoffMax, backoffMax)
 	orDefault(&o.RestartWindow, restartWindow)
+	orDefault(&o.waits.start, o.StartTimeout)
 	orDefault(&o.waits.next, waitMax)
 	orDefault(&o.waits.dying, dyingTime)
 	if o.RestartLimit == 0 {

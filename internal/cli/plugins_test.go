@@ -177,7 +177,7 @@ func TestPluginsCheck(t *testing.T) {
 
 	r = bmiRun(t, "plugins", "check", filepath.Join(folder, "bmi-method-deaf"))
 	assert.Equal(t, ExitFailed, r.code, r.err.String())
-	assert.Regexp(t, `FAIL: .*deaf: nobody is here\nIt cannot be opened; -env `, r.out.String())
+	assert.Regexp(t, `FAIL: .*deaf: nobody is here\nIt cannot be opened; -env `, r.out.String(), r.err.String())
 
 	r = bmiRun(t, "plugins", "check", good, "-sha256", strings.Repeat("0", 64))
 	assert.Equal(t, ExitFailed, r.code)
@@ -198,7 +198,7 @@ func TestCommandsLoadThePluginsOfTheEnvironment(t *testing.T) {
 		var out, errs strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		_ = cmd.Run()
-		assert.Regexp(t, tc.out, out.String(), tc.args)
+		assert.Regexp(t, tc.out, out.String(), "%s: %s", tc.args, errs.String())
 		assert.Regexp(t, tc.err, errs.String(), tc.args)
 	}
 }

@@ -24,7 +24,7 @@ type Config struct {
 	SHA256 []byte
 	// Plaintext does without mutual TLS, for plugins in languages that cannot do it.
 	Plaintext bool
-	// StartTimeout bounds the time from the start to an answer of the plugin; 0: 10 s.
+	// StartTimeout bounds the time from the start to an answer of the plugin; 0: 1 min.
 	StartTimeout time.Duration
 	// Log takes what the plugin logs and prints; nil: nothing does.
 	Log *slog.Logger
@@ -32,7 +32,7 @@ type Config struct {
 	endsWithin time.Duration // 0: endsWithin; tests do not depend on how busy a machine is
 }
 
-const defaultStartTimeout = 10 * time.Second
+const defaultStartTimeout = time.Minute
 
 // Why a plugin could not be started. The error's text says more, and what to do.
 var (
