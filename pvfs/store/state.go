@@ -35,12 +35,11 @@ type state struct {
 	pools   map[string]int // handles in each; not kept but counted by Open. It is never changed, but replaced.
 }
 
-// handleRange is a range of handles that new objects take, from the last to the first. Handles that are
-// free again are not taken before the whole range was used once.
+// handleRange is a range of handles that new objects take, see takeFrom.
 type handleRange struct {
 	proto.Extent
 	space Space
-	next  proto.Handle // First <= next <= Last: the handle to try
+	next  proto.Handle // First <= next <= Last: the handle to try, or one of the slot to draw from
 	used  uint64       // handles of it that objects have
 }
 
@@ -151,27 +150,6 @@ func (t *Tx) countPool(pool string, delta int) {
 	maps.Copy(now, was)
 	now[pool] += delta
 	t.w.state.pools = now
-}
-
-// allocate takes a new handle. It stays taken if the update fails.
-func (t *Tx) allocate(space Space) (proto.Handle, error) {
-	for i := range t.w.state.ranges {
-		r := &t.w.state.ranges[i]
-		if r.space != space {
-			continue
-		}
-		for tries := r.size(); r.used < r.size() && tries > 0; tries-- {
-			h := r.next
-			if r.next--; r.next < r.First {
-				r.next = r.Last
-			}
-			key := handleKey(h)
-			if t.table(tObjects).Get(key) == nil && t.table(tDead).Get(key) == nil {
-				return h, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("store: all handles are in use: %w", syscall.ENOSPC)
 }
 
 // DirState is what a dirdata object knows about its entries.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -29,6 +30,7 @@ type Options struct {
 	OpenFiles  int              // files of datafiles that are kept open; 0 is 512
 	ReadOnly   bool             // nothing is changed; other readers may have the store too
 	Clock      func() time.Time // nil is time.Now; for the versions of directories
+	Random     io.Reader        // nil is crypto/rand; for handles, used by one goroutine at a time
 	Log        *slog.Logger     // nil is none
 
 	metaBytesMax int // of the database's file; 0 is no limit. Tests fill it.
@@ -68,6 +70,7 @@ type Store struct {
 	dir      string
 	opts     Options
 	clock    func() time.Time
+	random   io.Reader
 	log      *slog.Logger
 	db       *bolt.DB
 	salt     []byte
@@ -102,12 +105,15 @@ type Store struct {
 // fail with EIO.
 func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
-		dir: dir, opts: opts, clock: opts.Clock, log: opts.Log,
+		dir: dir, opts: opts, clock: opts.Clock, random: opts.Random, log: opts.Log,
 		slotMask: 1<<44 - 1, stop: make(chan struct{}),
 	}
 	s.idle.L = &s.queueMu
 	if s.clock == nil {
 		s.clock = time.Now
+	}
+	if s.random == nil {
+		s.random = rand.Reader
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
