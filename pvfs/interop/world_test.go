@@ -74,7 +74,7 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	out, err := exec.Command(pvfsd, args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for i := range servers {
-		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", key, "-create")
+		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", key, "-create", "-manage-from", "tcp://127.0.0.1")
 	}
 	w.Tools = o.Tools(t, w.addresses[0]+"/pvfs2-fs")
 	return w

@@ -18,6 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // The captured servers, in the order of their aliases.
@@ -39,7 +40,9 @@ func newStage(t *testing.T, method, config string) *stage {
 	ctx, cancel := context.WithTimeout(context.Background(), farOff)
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx}
-	s.c = pvfstest.Start(t, pvfstest.Options{Method: method, Text: config})
+	s.c = pvfstest.Start(t, pvfstest.Options{Method: method, Text: config, Server: func(_ int, cfg *server.Config) {
+		cfg.Trusted = []string{method + "://*"} // pvfs2-fsck and others show no capability
+	}})
 	s.root = s.c.FS.Root
 	ep := s.c.Endpoint()
 	var err error

@@ -29,19 +29,19 @@ func (s *Server) initAdmin() error {
 	return nil
 }
 
-// manageOps are the management operations. But for the harmless ones they ask for a trusted network, and those that
-// change something for a capability of the administrator.
+// manageOps are the management operations. But for the harmless ones they ask for a trusted network, and for a capability of
+// the administrator: those that change something always, those that tell something if no network is named.
 var manageOps = map[proto.Op]*operation{
 	proto.OpNoop:             reads(on((*Server).noop)),
 	proto.OpSetParam:         {manages: true, run: on((*Server).setParam)},
-	proto.OpPerfMon:          reads(trusted(on((*Server).perfMon))),
+	proto.OpPerfMon:          reads(observers(on((*Server).perfMon))),
 	proto.OpEventMon:         reads(refuse),
-	proto.OpIterateHandles:   reads(trusted(on((*Server).iterateHandles))),
-	proto.OpDspaceInfo:       reads(trusted(on((*Server).dspaceInfo))),
+	proto.OpIterateHandles:   reads(observers(on((*Server).iterateHandles))),
+	proto.OpDspaceInfo:       reads(observers(on((*Server).dspaceInfo))),
 	proto.OpRemoveObject:     {manages: true, changes: always, run: administrators(on((*Server).removeObject))},
 	proto.OpRemoveDirent:     {manages: true, changes: always, run: administrators(on((*Server).removeDirent))},
 	proto.OpGetDirdataHandle: reads(on((*Server).getDirdataHandle)),
-	proto.OpGetUID:           reads(trusted(on((*Server).getUID))),
+	proto.OpGetUID:           reads(observers(on((*Server).getUID))),
 	proto.OpMirror:           reads(refuse),
 	proto.OpImmCopies:        reads(refuse),
 }
@@ -57,6 +57,17 @@ func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *q
 		}
 		return run(s, q)
 	}
+}
+
+// observers lets an operation that tells what is on a server, or who uses it, be used by administrators. Stock programs show nothing
+// with these: they must come from a network that is named.
+func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
+	return trusted(func(s *Server, q *query) (proto.Response, error) {
+		if len(s.cfg.Trusted) == 0 && !q.administrator() {
+			return nil, proto.EACCES
+		}
+		return run(s, q)
+	})
 }
 
 // administrators lets an operation be used by those alone who may everything.

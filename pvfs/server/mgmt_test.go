@@ -121,16 +121,16 @@ func TestPerfMon(t *testing.T) {
 	f.write(0, make([]byte, 1000))
 	f.read(0, 300)
 	var got proto.PerfMonResp
-	require.NoError(t, k.ask(0, nil, &proto.PerfMonReq{KeyCount: 100, SampleCount: math.MaxUint32}, &got))
+	require.NoError(t, k.ask(0, &k.root, &proto.PerfMonReq{KeyCount: 100, SampleCount: math.MaxUint32}, &got))
 	require.Equal(t, uint32(23), got.KeyCount)
 	require.Len(t, got.Values, int(got.SampleCount)*25)
 	require.Equal(t, []int64{300, 1000}, got.Values[:2])
 	require.Equal(t, []int64{300, 1000}, got.Values[12:14], "by flows")
 	require.Equal(t, int64(1), got.Values[14], "creates")
-	require.NoError(t, k.ask(0, nil, &proto.PerfMonReq{KeyCount: 2, SampleCount: 1}, &got))
+	require.NoError(t, k.ask(0, &k.root, &proto.PerfMonReq{KeyCount: 2, SampleCount: 1}, &got))
 	require.Len(t, got.Values, 4)
 	require.Eventually(t, func() bool { // a request has its duration after it was answered
-		require.NoError(t, k.ask(0, nil, &proto.PerfMonReq{Type: 1, KeyCount: 10, SampleCount: 1}, &got))
+		require.NoError(t, k.ask(0, &k.root, &proto.PerfMonReq{Type: 1, KeyCount: 10, SampleCount: 1}, &got))
 		require.Len(t, got.Values, 42)
 		return got.Values[4*7+1] == 2 // I/O
 	}, farOff, time.Millisecond)
@@ -138,7 +138,7 @@ func TestPerfMon(t *testing.T) {
 	require.Equal(t, int64(1), got.Values[4*1+1], "creates")
 	require.Positive(t, got.Values[4*7], "which took some time")
 	require.GreaterOrEqual(t, got.Values[4*7+3], got.Values[4*7+2], "the longest and the shortest")
-	require.Equal(t, proto.EINVAL, k.status(0, nil, &proto.PerfMonReq{Type: 9, KeyCount: 2}))
+	require.Equal(t, proto.EINVAL, k.status(0, &k.root, &proto.PerfMonReq{Type: 9, KeyCount: 2}))
 }
 
 func TestIterateHandles(t *testing.T) {
@@ -151,7 +151,7 @@ func TestIterateHandles(t *testing.T) {
 	list := func(srv int, flags int32, count int32) (all []proto.Handle) {
 		for pos := uint64(proto.TokenStart); pos != proto.TokenEnd; {
 			var got proto.IterateHandlesResp
-			require.NoError(t, k.ask(srv, nil, &proto.IterateHandlesReq{FS: k.c.FS.ID, Count: count, Flags: flags, Position: pos}, &got))
+			require.NoError(t, k.ask(srv, &k.root, &proto.IterateHandlesReq{FS: k.c.FS.ID, Count: count, Flags: flags, Position: pos}, &got))
 			require.LessOrEqual(t, len(got.Handles), int(count))
 			pos, all = got.Position, append(all, got.Handles...)
 		}
@@ -174,7 +174,7 @@ func TestIterateHandles(t *testing.T) {
 	}
 	for _, req := range []*proto.IterateHandlesReq{{Count: 0}, {Count: -1}, {Count: 1025}, {Count: 5, Flags: 2}} {
 		req.FS = k.c.FS.ID
-		require.Equal(t, proto.EINVAL, k.status(0, nil, req))
+		require.Equal(t, proto.EINVAL, k.status(0, &k.root, req))
 	}
 }
 
@@ -184,7 +184,7 @@ func TestDspaceInfo(t *testing.T) {
 	f.write(0, make([]byte, 321))
 	dirdata := k.attr(k.c.FS.Root).DistDir.Dirdata[0]
 	var got proto.DspaceInfoResp
-	require.NoError(t, k.ask(0, nil, &proto.DspaceInfoReq{FS: k.c.FS.ID, Handles: []proto.Handle{f.handle, f.attr.Datafiles[0], k.c.FS.Root, dirdata, 99}}, &got))
+	require.NoError(t, k.ask(0, &k.root, &proto.DspaceInfoReq{FS: k.c.FS.ID, Handles: []proto.Handle{f.handle, f.attr.Datafiles[0], k.c.FS.Root, dirdata, 99}}, &got))
 	require.Equal(t, []proto.DspaceInfo{
 		{Handle: f.handle, Type: proto.TypeMetafile},
 		{Handle: f.attr.Datafiles[0], Type: proto.TypeDatafile, Size: 321},

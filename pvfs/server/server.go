@@ -29,7 +29,8 @@ type Config struct {
 	Key []byte
 
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
-	// operations may come from. None: from anywhere.
+	// operations may come from. None: from anywhere, by administrators. With some, who asks from there is told
+	// what is on the server, and who uses it, without being one; changes take an administrator all the same.
 	Trusted []string
 
 	RPC   rpc.ServerOptions // sizes and times that are 0 are those of FS

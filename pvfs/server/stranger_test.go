@@ -7,6 +7,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // stranger is a user without any right but those of everybody.
@@ -87,4 +88,30 @@ func TestNewSymlinkIsItsMakers(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, stranger, a.Owner)
 	require.EqualValues(t, stranger, a.Group)
+}
+
+// TestStrangersObserveNothing: which objects a server has, and who uses it, is for administrators, and for whoever asks from a
+// network that is named.
+func TestStrangersObserveNothing(t *testing.T) {
+	for _, named := range [][]string{nil, {"mem://*"}} {
+		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) { cfg.Trusted = named }})
+		k := newClient(t, c)
+		mine := k.header(c.FS.Root)
+		k.cred.User, k.cred.Groups = stranger, []uint32{stranger}
+		theirs := k.header(c.FS.Root)
+		for _, req := range []proto.Request{
+			&proto.IterateHandlesReq{FS: c.FS.ID, Count: 10, Position: proto.TokenStart},
+			&proto.DspaceInfoReq{FS: c.FS.ID, Handles: []proto.Handle{c.FS.Root}},
+			&proto.GetUIDReq{History: 10},
+			&proto.PerfMonReq{KeyCount: 5, SampleCount: 1},
+		} {
+			want := proto.EACCES
+			if named != nil {
+				want = proto.OK
+			}
+			require.Equal(t, want, k.status(0, nil, req), "%s", req)
+			require.Equal(t, want, k.status(0, &theirs, req), "%s", req)
+			require.Equal(t, proto.OK, k.status(0, &mine, req), "%s", req)
+		}
+	}
 }

@@ -63,7 +63,7 @@ VIADUCT_TLS_SECRET in README.md.
 	f.BoolVar(&opt.create, "create", false, "make the store if the folder is empty, as mkfs does")
 	f.StringVar(&opt.keyFile, "key-file", "", "file with the key that all servers share")
 	f.StringArrayVar(&opt.manage, "manage-from", nil,
-		"where management may come from, in the wildcards of its method, as tcp://10.0.0.* (default: anywhere); may be repeated")
+		"where management may come from, in the wildcards of its method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
 	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
 	f.BoolVar(&opt.quiet, "quiet", false, "do not say that it is ready")
