@@ -20,9 +20,6 @@ type Tree struct {
 	Owner  func(h proto.Handle) (server int, ok bool) // whose handle it is
 }
 
-// lostAndFound is the name, in the root, of the directory for what has lost its name.
-const lostAndFound = "lost+found"
-
 // What the server writes down of work that is not done yet: the prefix of the record, before the handle in 16 hex digits. It
 // is done when the server starts.
 var pending = []string{"trash/", "split/", "rmdir/"}
@@ -377,31 +374,6 @@ func (c *treeChecker) empty(n *treeNode) bool {
 		}
 	}
 	return true
-}
-
-// adopt gives an object a name in lost+found, or removes it if it is empty.
-func (c *treeChecker) adopt(n *treeNode) error {
-	if c.empty(n) {
-		for _, h := range slices.Concat(n.Datafiles, n.DistDir.Dirdata) {
-			if c.nodes[h] == nil {
-				continue
-			}
-			if err := c.at(h).Update(func(t *Tx) error { return t.Delete(h) }); err != nil {
-				return err
-			}
-		}
-		return c.at(n.Handle).Update(func(t *Tx) error { return t.Delete(n.Handle) })
-	}
-	lost := c.nodes[c.lookup(c.nodes[c.Root], lostAndFound)]
-	if lost == nil || lost.Type != proto.TypeDirectory {
-		return damaged("there is no %s for object %d", lostAndFound, n.Handle)
-	}
-	name := fmt.Sprintf("%016x", uint64(n.Handle))
-	at := bucketOf(&lost.DistDir, name)
-	if at == 0 || c.at(at) == nil {
-		return damaged("%s has no place for object %d", lostAndFound, n.Handle)
-	}
-	return c.at(at).Update(func(t *Tx) error { return t.Link(at, name, n.Handle) })
 }
 
 // lookup returns what a name of a directory stands for, or 0.

@@ -66,6 +66,22 @@ func (g *grove) link(dir proto.Handle, name string, h proto.Handle) {
 	g.update(d, func(tx *Tx) error { return tx.Link(d, name, h) })
 }
 
+// lookup returns what a name of a directory stands for.
+func (g *grove) lookup(dir proto.Handle, name string) (h proto.Handle) {
+	d := g.dirdata(dir)
+	require.NoError(g.t, g.store(d).View(func(tx *Tx) (err error) { h, err = tx.Lookup(d, name); return err }))
+	return h
+}
+
+// drop removes an empty directory and its name.
+func (g *grove) drop(in proto.Handle, name string) {
+	var h proto.Handle
+	d := g.dirdata(in)
+	g.update(d, func(tx *Tx) (err error) { h, err = tx.Unlink(d, name); return err })
+	inside := g.dirdata(h)
+	g.update(h, func(tx *Tx) error { return errors.Join(tx.Delete(inside), tx.Delete(h)) })
+}
+
 func (g *grove) mkdir(server int, in proto.Handle, name string) (h proto.Handle) {
 	require.NoError(g.t, g.tree.Stores[server].Update(func(tx *Tx) error {
 		d, err := tx.Create(MetaSpace, Object{Attr: proto.Attr{Type: proto.TypeDirdata}})
@@ -153,6 +169,11 @@ func TestTree(t *testing.T) {
 			d := g.dirdata(g.mkdir(1, 1, "dir"))
 			g.update(d, func(tx *Tx) error { return tx.Delete(d) })
 		}},
+		"lost+found is gone": {problems: 2, found: 2, harm: func(g *grove) {
+			g.drop(1, lostAndFound)
+			g.file(0, 0, "", "nameless")
+			g.file(1, 0, "", "", "another")
+		}},
 		"lost datafile": {problems: 1, left: true, harm: func(g *grove) {
 			d := g.get(g.file(0, 1, "f", "a", "b")).Datafiles[1]
 			g.update(d, func(tx *Tx) error { return tx.Delete(d) })
@@ -217,7 +238,7 @@ func TestTree(t *testing.T) {
 			}
 			if !c.left {
 				require.Empty(t, g.check(false))
-				assert.Len(t, g.names(g.lost), c.found)
+				assert.Len(t, g.names(g.lookup(1, lostAndFound)), c.found)
 			}
 			for _, s := range g.tree.Stores {
 				if s != nil {
