@@ -202,16 +202,19 @@ func getConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, addres
 	return resp.Text, err
 }
 
-// compare makes sure that all servers have the configuration.
+// compare makes sure that all servers that answer have the configuration. It does not wait long for the others.
 func (c *core) compare(ctx context.Context, caller *rpc.Caller) error {
 	if len(c.servers) == 1 {
 		return nil
 	}
+	within, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
 	return all(len(c.servers), func(i int) error {
 		var resp proto.GetConfigResp
-		err := caller.Call(ctx, c.servers[i].addr, nil, &proto.GetConfigReq{}, &resp)
+		err := caller.Call(within, c.servers[i].addr, nil, &proto.GetConfigReq{}, &resp)
+		silent := within.Err() != nil && ctx.Err() == nil
 		switch {
-		case err != nil && passing(err):
+		case err != nil && (passing(err) || silent):
 			c.opt.Log.Warn("pvfs: a server does not answer, its configuration was not compared", "server", c.servers[i].alias, "error", err)
 			return nil
 		case err != nil:

@@ -58,6 +58,7 @@ const (
 	objectsMax  = 16384
 	namesMax    = 16384
 	mountTime   = 30 * time.Second // for an answer, during Mount
+	compareTime = 5 * time.Second  // for the answers of all other servers, which Mount can do without
 	mountRepeat = 200 * time.Millisecond
 	// mountPatience is how long Mount tries again.
 	mountPatience = time.Second

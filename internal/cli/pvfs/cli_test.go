@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,7 +104,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"bench -size x":                    `bad size "x"`,
 		"bench -size 8EiB":                 `bad size "8EiB": the most is`,
 		"bench -jobs 0":                    "-jobs must be more than 0",
-		"ping -count 0":                    "-count must be more than 0",
+		"ping -count 0":                    "-count and -timeout must be more than 0",
 		"xattr gett":                       `unknown command "gett"; did you mean get or set?`,
 		"xattr set -create -replace k v n": "exclude each other",
 		"-user x ls tcp://h:1/fs":          `bad -user "x"`,
@@ -335,6 +336,18 @@ func xattrs(t *testing.T, s *shell) {
 func TestServers(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	servers(t, &shell{t: t, source: c.Source()}, c.Address(0), c.Address(1))
+}
+
+// TestPingIsShort: ping does not wait for a silent server as long as those who need it.
+func TestPingIsShort(t *testing.T) {
+	t.Parallel() // it waits
+	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP})
+	s := &shell{t: t, source: c.Source()}
+	c.Stop(1)
+	silent, err := net.Listen("tcp", strings.TrimPrefix(c.Address(1), "tcp://"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, silent.Close()) }()
+	assert.Contains(t, s.no(ExitNobody, "ping -timeout 100ms"), "no answer within 100ms")
 }
 
 // servers asks two servers what they say of themselves.

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 func (a *App) dfCommand() *cobra.Command {
@@ -99,8 +101,8 @@ func human(bytes int64) string {
 }
 
 type pingOptions struct {
-	count    int
-	interval time.Duration
+	count             int
+	interval, timeout time.Duration
 }
 
 func (a *App) pingCommand() *cobra.Command {
@@ -110,8 +112,8 @@ func (a *App) pingCommand() *cobra.Command {
 		Short: "See whether every server answers, and how fast",
 		Args:  program.Between(0, 1, "one SOURCE at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if opt.count < 1 || opt.interval < 0 {
-				return program.Usagef("-count must be more than 0, -interval cannot be negative")
+			if opt.count < 1 || opt.interval < 0 || opt.timeout <= 0 {
+				return program.Usagef("-count and -timeout must be more than 0, -interval cannot be negative")
 			}
 			return a.ping(cmd.Context(), append(args, "/")[0], opt)
 		},
@@ -119,7 +121,21 @@ func (a *App) pingCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&opt.count, "count", 1, "how often")
 	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two")
+	f.DurationVar(&opt.timeout, "timeout", 3*time.Second, "how long to wait for answers")
 	return cmd
+}
+
+// pingWithin asks every server, and waits for so long.
+func pingWithin(ctx context.Context, fsys *client.FS, limit time.Duration) []error {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	errs := fsys.Ping(within)
+	for i, err := range errs {
+		if err != nil && ctx.Err() == nil && within.Err() != nil {
+			errs[i] = fmt.Errorf("no answer within %v: %w", limit, proto.ETIMEDOUT)
+		}
+	}
+	return errs
 }
 
 func (a *App) ping(ctx context.Context, name string, opt pingOptions) error {
@@ -139,7 +155,7 @@ func (a *App) ping(ctx context.Context, name string, opt pingOptions) error {
 			}
 		}
 		start := time.Now()
-		errs := fsys.Ping(ctx)
+		errs := pingWithin(ctx, fsys, opt.timeout)
 		took := time.Since(start).Round(time.Microsecond)
 		for i, s := range fsys.Config().Servers {
 			if errs[i] != nil {
