@@ -1,10 +1,9 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -24,7 +23,7 @@ func (s *Store) OpenData(h proto.Handle) (*Data, error) {
 		return nil, err
 	}
 	d := &Data{files: s.files, file: f}
-	if f.get() >= 0 {
+	if f.get() != nil {
 		return d, nil
 	}
 	err = s.isDatafile(h)
@@ -40,9 +39,9 @@ func (s *Store) OpenData(h proto.Handle) (*Data, error) {
 
 // ReadAt reads bytes. A short count and no error: the end of the bytes. Holes are zeros.
 func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
-	fd := d.file.get()
-	if fd < 0 {
-		if fd, err = d.file.open(d.files, false); err != nil || fd < 0 {
+	file := d.file.get()
+	if file == nil {
+		if file, err = d.file.open(d.files, false); err != nil || file == nil {
 			return 0, err
 		}
 	}
@@ -50,10 +49,7 @@ func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 		return 0, fault("read", d.file.h, syscall.EINVAL)
 	}
 	for n < len(p) {
-		k, err := unix.Pread(fd, p[n:], off+int64(n))
-		if err == unix.EINTR {
-			continue
-		}
+		k, err := file.Pread(p[n:], off+int64(n))
 		if err != nil {
 			return n, fault("read", d.file.h, err)
 		}
@@ -66,14 +62,16 @@ func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 }
 
 // File is the open file with the bytes, which is the caller's to read until Close; nil if nothing
-// was ever written.
+// was ever written, or if the disk has none to give.
 func (d *Data) File() (*os.File, error) {
-	if d.file.get() < 0 {
-		if fd, err := d.file.open(d.files, false); err != nil || fd < 0 {
+	file := d.file.get()
+	if file == nil {
+		var err error
+		if file, err = d.file.open(d.files, false); err != nil || file == nil {
 			return nil, err
 		}
 	}
-	return d.file.hand(d.files), nil
+	return file.File(), nil
 }
 
 // WriteAt writes bytes. The first one makes the file. EFBIG: beyond what the local file system can.
@@ -87,17 +85,14 @@ func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
 	if off+int64(len(p)) < 0 {
 		return 0, fault("write", d.file.h, syscall.EFBIG)
 	}
-	fd := d.file.get()
-	if fd < 0 {
-		if fd, err = d.file.open(d.files, true); err != nil {
+	file := d.file.get()
+	if file == nil {
+		if file, err = d.file.open(d.files, true); err != nil {
 			return 0, err
 		}
 	}
 	for n < len(p) {
-		k, err := unix.Pwrite(fd, p[n:], off+int64(n))
-		if err == unix.EINTR {
-			continue
-		}
+		k, err := file.Pwrite(p[n:], off+int64(n))
 		if err != nil {
 			return n, fault("write", d.file.h, err)
 		}
@@ -111,57 +106,53 @@ func (d *Data) Truncate(size int64) error {
 	if size < 0 {
 		return fault("truncate", d.file.h, syscall.EINVAL)
 	}
-	fd := d.file.get()
-	if fd < 0 {
+	file := d.file.get()
+	if file == nil {
 		var err error
-		if fd, err = d.file.open(d.files, size > 0); err != nil || fd < 0 {
+		if file, err = d.file.open(d.files, size > 0); err != nil || file == nil {
 			return err
 		}
 	}
-	for {
-		err := unix.Ftruncate(fd, size)
-		switch err {
-		case nil:
-			return nil
-		case unix.EINTR:
-			continue
-		case unix.EINVAL: // some file systems say so of a size that is too large
-			err = unix.EFBIG
-		}
+	err := file.Truncate(size)
+	if errors.Is(err, syscall.EINVAL) { // some file systems say so of a size that is too large
+		err = syscall.EFBIG
+	}
+	if err != nil {
 		return fault("truncate", d.file.h, err)
 	}
+	return nil
 }
 
 // Size returns the size; 0 if nothing was ever written.
 func (d *Data) Size() (int64, error) {
-	fd := d.file.get()
-	if fd < 0 {
+	file := d.file.get()
+	if file == nil {
 		var err error
-		if fd, err = d.file.open(d.files, false); err != nil || fd < 0 {
+		if file, err = d.file.open(d.files, false); err != nil || file == nil {
 			return 0, err
 		}
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	n, err := file.Size()
+	if err != nil {
 		return 0, fault("size", d.file.h, err)
 	}
-	return st.Size, nil
+	return n, nil
 }
 
 // Sync puts the bytes on the disk, and the file's name, which may be new.
 func (d *Data) Sync() error {
-	fd := d.file.get()
-	if fd < 0 {
+	file := d.file.get()
+	if file == nil {
 		var err error
-		if fd, err = d.file.open(d.files, false); err != nil || fd < 0 {
+		if file, err = d.file.open(d.files, false); err != nil || file == nil {
 			return err
 		}
 	}
-	if err := unix.Fdatasync(fd); err != nil {
+	if err := file.Sync(); err != nil {
 		return fault("sync", d.file.h, err)
 	}
 	if d.file.fresh.Swap(false) {
-		if err := syncDir(d.files.folder(d.file.h)); err != nil {
+		if err := d.files.disk.SyncFolder(d.files.folder(d.file.h)); err != nil {
 			d.file.fresh.Store(true)
 			return fault("sync", d.file.h, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"syscall"
@@ -36,16 +37,25 @@ const mapAhead = 1 << 30
 // lockPatience is how long to wait for a process that is just about to close the store.
 const lockPatience = 200 * time.Millisecond
 
-// openDB opens the database's file.
-func openDB(path string, readOnly bool, maxSize int) (db *bolt.DB, err error) {
+// openDB opens the database's file by means of open.
+func openDB(path string, readOnly bool, maxSize int, open openFile) (db *bolt.DB, err error) {
 	err = guard("open "+path, func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
 			Timeout: lockPatience, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
-			InitialMmapSize: mapAhead, MaxSize: maxSize,
+			InitialMmapSize: mapAhead, MaxSize: maxSize, OpenFile: open,
 		})
 		return err
 	})
 	return db, err
+}
+
+type openFile = func(path string, flags int, perm os.FileMode) (*os.File, error)
+
+// openDatabase opens the database's file, and remembers it.
+func (s *Store) openDatabase(path string, flags int, perm os.FileMode) (f *os.File, err error) {
+	f, err = s.disk.OpenDatabase(path, flags, perm)
+	s.dbFile = f
+	return f, err
 }
 
 // guard calls f and turns its panic, and a fault of memory that is mapped from a damaged file, into EIO.

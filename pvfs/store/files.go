@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
 // foldersMask: the files are spread over 256 folders by the lowest byte of the handle.
@@ -26,6 +27,7 @@ const dataSuffix = ".bstream"
 
 // files are the local files of datafiles. Those in use are open, and some of those used last.
 type files struct {
+	disk     disk.Disk
 	dir      string
 	max      int
 	readOnly bool
@@ -44,18 +46,17 @@ type file struct {
 	refs  int           // under files.mu
 	place *list.Element // in files.idle, when refs is 0
 
-	mu      sync.Mutex   // making and removing
-	fd      atomic.Int64 // -1: not open, perhaps because there is nothing to open
-	handed  *os.File     // of fd, made when somebody asked for it; under mu
-	fresh   atomic.Bool  // its name may not be on the disk: it has not been synced since it was opened
+	mu      sync.Mutex                // making and removing
+	now     atomic.Pointer[disk.File] // nil: not open, perhaps because there is nothing to open
+	fresh   atomic.Bool               // its name may not be on the disk: it has not been synced since it was opened
 	removed bool
 }
 
-func newFiles(dir string, limit int, readOnly bool, mayMake func(proto.Handle) error) *files {
+func newFiles(on disk.Disk, dir string, limit int, readOnly bool, mayMake func(proto.Handle) error) *files {
 	if limit <= 0 {
 		limit = openFiles
 	}
-	return &files{dir: dir, max: limit, readOnly: readOnly, mayMake: mayMake, all: map[proto.Handle]*file{}}
+	return &files{disk: on, dir: dir, max: limit, readOnly: readOnly, mayMake: mayMake, all: map[proto.Handle]*file{}}
 }
 
 func (fl *files) folder(h proto.Handle) string {
@@ -101,7 +102,6 @@ func (fl *files) acquire(h proto.Handle) (*file, error) {
 			out = fl.evictLocked()
 		}
 		f = &file{h: h}
-		f.fd.Store(-1)
 		fl.all[h] = f
 	}
 	if f.place != nil {
@@ -120,7 +120,7 @@ func (fl *files) release(f *file) {
 		switch {
 		case fl.all[f.h] != f: // removed
 			out = append(out, f)
-		case f.get() < 0 || fl.closed:
+		case f.get() == nil || fl.closed:
 			delete(fl.all, f.h)
 			out = append(out, f)
 		default:
@@ -144,94 +144,81 @@ func (fl *files) evictLocked() *file {
 	return f
 }
 
-func (f *file) get() int { return int(f.fd.Load()) }
+// get returns the open file; nil if it is not open.
+func (f *file) get() disk.File {
+	if open := f.now.Load(); open != nil {
+		return *open
+	}
+	return nil
+}
 
 func (f *file) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fd := f.fd.Swap(-1)
-	// Whoever wants to be sure has synced.
-	if f.handed != nil {
-		_ = f.handed.Close()
-		f.handed = nil
-	} else if fd >= 0 {
-		_ = unix.Close(int(fd))
+	if open := f.now.Swap(nil); open != nil {
+		_ = (*open).Close() // a caller that needs the bytes on the disk has synced
 	}
 }
 
-// hand gives the open file as others need it; nil if it is not open.
-func (f *file) hand(fl *files) *os.File {
+// open opens the file, and makes it if create is set and the datafile is still there. nil: there is none, the datafile is empty.
+func (f *file) open(fl *files, create bool) (disk.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fd := f.get(); fd >= 0 && f.handed == nil {
-		f.handed = os.NewFile(uintptr(fd), fl.path(f.h))
-	}
-	return f.handed
-}
-
-// open opens the file, and makes it if create is set and the datafile is still there. -1: there is none, the datafile is empty.
-func (f *file) open(fl *files, create bool) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if fd := f.get(); fd >= 0 {
-		return fd, nil
+	if open := f.get(); open != nil {
+		return open, nil
 	}
 	if f.removed {
 		if create {
-			return -1, fault("open datafile", f.h, syscall.ENOENT)
+			return nil, fault("open datafile", f.h, syscall.ENOENT)
 		}
-		return -1, nil
+		return nil, nil
 	}
-	path, flags := fl.path(f.h), unix.O_RDWR|unix.O_CLOEXEC
+	path, flags := fl.path(f.h), unix.O_RDWR
 	if fl.readOnly {
-		flags = unix.O_RDONLY | unix.O_CLOEXEC
+		flags = unix.O_RDONLY
 	}
-	fd, err := fl.openFile(path, flags)
-	if err == unix.ENOENT && !create {
-		return -1, nil
+	open, err := fl.openFile(path, flags)
+	if errors.Is(err, unix.ENOENT) && !create {
+		return nil, nil
 	}
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		if fl.readOnly {
-			return -1, fault("open datafile", f.h, syscall.EROFS)
+			return nil, fault("open datafile", f.h, syscall.EROFS)
 		}
 		if err := fl.mayMake(f.h); err != nil {
-			return -1, err
+			return nil, err
 		}
-		fd, err = fl.openFile(path, flags|unix.O_CREAT)
-		if err == unix.ENOENT {
+		open, err = fl.openFile(path, flags|unix.O_CREAT)
+		if errors.Is(err, unix.ENOENT) {
 			if err := fl.makeFolder(f.h); err != nil {
-				return -1, fault("open datafile", f.h, err)
+				return nil, fault("open datafile", f.h, err)
 			}
-			fd, err = fl.openFile(path, flags|unix.O_CREAT)
+			open, err = fl.openFile(path, flags|unix.O_CREAT)
 		}
 	}
 	if err != nil {
-		return -1, fault("open datafile", f.h, err)
+		return nil, fault("open datafile", f.h, err)
 	}
 	f.fresh.Store(true)
-	f.fd.Store(int64(fd))
-	return fd, nil
+	f.now.Store(&open)
+	return open, nil
 }
 
 // openFile opens a local file. When the process has too many, it closes those that nobody uses.
-func (fl *files) openFile(path string, flags int) (int, error) {
-	for tries := 0; ; tries++ {
-		fd, err := unix.Open(path, flags, 0o600)
-		switch {
-		case err == unix.EINTR:
-		case (err == unix.EMFILE || err == unix.ENFILE) && tries == 0:
-			fl.closeIdle()
-		default:
-			return fd, err
-		}
+func (fl *files) openFile(path string, flags int) (disk.File, error) {
+	open, err := fl.disk.Open(path, flags)
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		fl.closeIdle()
+		open, err = fl.disk.Open(path, flags)
 	}
+	return open, err
 }
 
 func (fl *files) makeFolder(h proto.Handle) error {
-	if err := os.Mkdir(fl.folder(h), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := fl.disk.Mkdir(fl.folder(h)); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncDir(fl.dir)
+	return fl.disk.SyncFolder(fl.dir)
 }
 
 // closeIdle closes the files that nobody uses.
@@ -277,39 +264,33 @@ func (fl *files) remove(h proto.Handle) error {
 	if idle {
 		f.close()
 	}
-	for {
-		switch err := unix.Unlink(fl.path(h)); err {
-		case nil, unix.ENOENT:
-			return nil
-		case unix.EINTR:
-		default:
-			return fault("remove datafile", h, err)
-		}
+	if err := fl.disk.Unlink(fl.path(h)); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fault("remove datafile", h, err)
 	}
+	return nil
 }
 
 func (fl *files) size(h proto.Handle) (int64, error) {
-	fl.mu.Lock()
-	f := fl.all[h]
-	if f != nil && f.get() >= 0 { // open, and not closed as long as we hold the lock
-		var st unix.Stat_t
-		err := unix.Fstat(f.get(), &st)
-		fl.mu.Unlock()
-		if err != nil {
-			return 0, fault("size", h, err)
-		}
-		return st.Size, nil
-	}
-	fl.mu.Unlock()
-	var st unix.Stat_t
-	switch err := unix.Stat(fl.path(h), &st); err {
-	case nil:
-		return st.Size, nil
-	case unix.ENOENT, unix.ENOTDIR:
+	n, err := fl.sizeNow(h)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return 0, nil
-	default:
+	}
+	if err != nil {
 		return 0, fault("size", h, err)
 	}
+	return n, nil
+}
+
+func (fl *files) sizeNow(h proto.Handle) (int64, error) {
+	fl.mu.Lock()
+	if f := fl.all[h]; f != nil {
+		if open := f.get(); open != nil { // it is not closed as long as we hold the lock
+			defer fl.mu.Unlock()
+			return open.Size()
+		}
+	}
+	fl.mu.Unlock()
+	return fl.disk.Size(fl.path(h))
 }
 
 // walk calls f with every file there is. Names that are no datafile's have handle 0.

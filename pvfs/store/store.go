@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
 // Options say how a store is opened. The zero value is good for tests: no ranges (the store takes
@@ -32,6 +33,7 @@ type Options struct {
 	Clock      func() time.Time // nil is time.Now; for the versions of directories
 	Random     io.Reader        // nil is crypto/rand; for handles, used by one goroutine at a time
 	Log        *slog.Logger     // nil is none
+	Disk       disk.Disk        // nil is disk.OS
 
 	metaBytesMax int // of the database's file; 0 is no limit. Tests fill it.
 }
@@ -72,7 +74,9 @@ type Store struct {
 	clock    func() time.Time
 	random   io.Reader
 	log      *slog.Logger
+	disk     disk.Disk
 	db       *bolt.DB
+	dbFile   *os.File // the database's, which closes it
 	salt     []byte
 	slotMask uint64
 	files    *files
@@ -105,7 +109,7 @@ type Store struct {
 // fail with EIO.
 func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
-		dir: dir, opts: opts, clock: opts.Clock, random: opts.Random, log: opts.Log,
+		dir: dir, opts: opts, clock: opts.Clock, random: opts.Random, log: opts.Log, disk: opts.Disk,
 		slotMask: 1<<44 - 1, stop: make(chan struct{}),
 	}
 	s.idle.L = &s.queueMu
@@ -117,6 +121,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.disk == nil {
+		s.disk = disk.OS
 	}
 	s.noSyncMeta.Store(opts.NoSyncMeta)
 	s.syncData.Store(opts.SyncData)
@@ -141,7 +148,7 @@ func (s *Store) open() (err error) {
 	} else if err := os.MkdirAll(filepath.Join(s.dir, dataName), 0o700); err != nil {
 		return err
 	}
-	s.db, err = openDB(filepath.Join(s.dir, databaseName), s.opts.ReadOnly, s.opts.metaBytesMax)
+	s.db, err = openDB(filepath.Join(s.dir, databaseName), s.opts.ReadOnly, s.opts.metaBytesMax, s.openDatabase)
 	if err != nil {
 		return err
 	}
@@ -149,7 +156,7 @@ func (s *Store) open() (err error) {
 		return errors.Join(err, guard("close", s.db.Close))
 	}
 	s.reserve = reserve{path: filepath.Join(s.dir, reserveName)}
-	s.files = newFiles(filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
+	s.files = newFiles(s.disk, filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
 	wrong := s.verify()
 	if wrong != nil {
 		s.log.Error("store: the database is damaged: it can only be read", "dir", s.dir, "err", wrong)
@@ -158,7 +165,7 @@ func (s *Store) open() (err error) {
 	if wrong != nil || s.opts.ReadOnly {
 		err = guard("open", func() error { return s.db.View(s.load) })
 	} else if err = guard("open", func() error { return s.db.Update(s.prepare) }); err == nil {
-		if err = syncDir(s.dir); err == nil {
+		if err = s.disk.SyncFolder(s.dir); err == nil {
 			err = s.buryOld()
 		}
 	}
@@ -360,13 +367,4 @@ func (s *Store) Space() (available, total int64, err error) {
 		return 0, 0, fmt.Errorf("store %s: %w", s.dir, err)
 	}
 	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
-}
-
-// syncDir puts the names in a folder on the disk.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

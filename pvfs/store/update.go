@@ -241,7 +241,7 @@ func (s *Store) Sync() error {
 	if s.opts.ReadOnly || !s.unsynced.Swap(false) {
 		return nil
 	}
-	err := guard("sync", s.db.Sync)
+	err := s.disk.SyncDatabase(s.dbFile)
 	if err != nil {
 		s.unsynced.Store(true)
 	}

@@ -1,0 +1,200 @@
+// Package disktest has a disk whose calls fail by plan, for tests of what a store does then. It passes
+// every call on to the machine's own disk unless the plan has an error for it.
+package disktest
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
+)
+
+// Op is a call to a disk or to a file of it.
+type Op int
+
+// The calls.
+const (
+	Open Op = iota
+	Mkdir
+	Unlink
+	Size // of a file that is open, or is not
+	SyncFolder
+	OpenDatabase
+	SyncDatabase
+	Read
+	Write
+	Truncate
+	Sync
+	Close
+)
+
+// A Plan says how a call with a path ends: nil lets it through. It is asked by many goroutines at once. A
+// call with an error is not made, except that Close closes the file.
+type Plan func(op Op, path string) error
+
+// Disk is a disk with a plan. The zero value has none.
+type Disk struct {
+	plan atomic.Pointer[Plan]
+
+	mu       sync.Mutex
+	database *os.File
+	real     int // while writes are swallowed, a descriptor of the database's file
+}
+
+var _ disk.Disk = (*Disk)(nil)
+
+// Set sets the plan for the calls that begin from now on; nil is none.
+func (d *Disk) Set(p Plan) { d.plan.Store(&p) }
+
+func (d *Disk) ask(op Op, path string) error {
+	if p := d.plan.Load(); p != nil && *p != nil {
+		return (*p)(op, path)
+	}
+	return nil
+}
+
+// Open is that of disk.Disk, and so are those that follow.
+func (d *Disk) Open(path string, flags int) (disk.File, error) {
+	if err := d.ask(Open, path); err != nil {
+		return nil, err
+	}
+	f, err := disk.OS.Open(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	return &file{below: f, on: d, path: path}, nil
+}
+
+// Mkdir makes a folder.
+func (d *Disk) Mkdir(path string) error {
+	if err := d.ask(Mkdir, path); err != nil {
+		return err
+	}
+	return disk.OS.Mkdir(path)
+}
+
+// Unlink removes a name.
+func (d *Disk) Unlink(path string) error {
+	if err := d.ask(Unlink, path); err != nil {
+		return err
+	}
+	return disk.OS.Unlink(path)
+}
+
+// Size is the size of a file.
+func (d *Disk) Size(path string) (int64, error) {
+	if err := d.ask(Size, path); err != nil {
+		return 0, err
+	}
+	return disk.OS.Size(path)
+}
+
+// SyncFolder syncs a folder.
+func (d *Disk) SyncFolder(path string) error {
+	if err := d.ask(SyncFolder, path); err != nil {
+		return err
+	}
+	return disk.OS.SyncFolder(path)
+}
+
+// OpenDatabase opens the database's file.
+func (d *Disk) OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error) {
+	if err := d.ask(OpenDatabase, path); err != nil {
+		return nil, err
+	}
+	f, err := disk.OS.OpenDatabase(path, flags, perm)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.database = f
+	return f, err
+}
+
+// SyncDatabase syncs the database's file.
+func (d *Disk) SyncDatabase(f *os.File) error {
+	if err := d.ask(SyncDatabase, f.Name()); err != nil {
+		return err
+	}
+	return disk.OS.SyncDatabase(f)
+}
+
+// Swallow lets what the database writes vanish, and each sync of it fail, until Restore. The database
+// syncs by itself when it commits, and no plan is asked then.
+func (d *Disk) Swallow() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fd := int(d.database.Fd())
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(null) }()
+	// The lock on the database's file is held as long as one descriptor of its opening is there.
+	if d.real, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+		return err
+	}
+	return unix.Dup3(null, fd, unix.O_CLOEXEC) // of a device without storage nothing can be synced: EINVAL
+}
+
+// Restore ends Swallow.
+func (d *Disk) Restore() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer func() { _ = unix.Close(d.real) }()
+	return unix.Dup3(d.real, int(d.database.Fd()), unix.O_CLOEXEC)
+}
+
+// A file is an open file of a Disk.
+type file struct {
+	below disk.File
+	on    *Disk
+	path  string
+}
+
+func (f *file) Pread(p []byte, off int64) (int, error) {
+	if err := f.on.ask(Read, f.path); err != nil {
+		return 0, err
+	}
+	return f.below.Pread(p, off)
+}
+
+func (f *file) Pwrite(p []byte, off int64) (int, error) {
+	if err := f.on.ask(Write, f.path); err != nil {
+		return 0, err
+	}
+	return f.below.Pwrite(p, off)
+}
+
+func (f *file) Truncate(size int64) error {
+	if err := f.on.ask(Truncate, f.path); err != nil {
+		return err
+	}
+	return f.below.Truncate(size)
+}
+
+func (f *file) Size() (int64, error) {
+	if err := f.on.ask(Size, f.path); err != nil {
+		return 0, err
+	}
+	return f.below.Size()
+}
+
+func (f *file) Sync() error {
+	if err := f.on.ask(Sync, f.path); err != nil {
+		return err
+	}
+	return f.below.Sync()
+}
+
+// File gives the file as it is. No plan is asked when it is read.
+func (f *file) File() *os.File { return f.below.File() }
+
+func (f *file) Close() error {
+	planned := f.on.ask(Close, f.path)
+	if err := f.below.Close(); err != nil {
+		return err
+	}
+	return planned
+}
