@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -243,6 +244,39 @@ func (c *checker) rest() {
 			c.add(0, drop(tDead, key), "mark %x of a removed datafile", key)
 		}
 	}
+	c.marks()
+}
+
+// marks looks at the marks of failed syncs. Only writing the datafile again ends one.
+func (c *checker) marks() {
+	b := c.t.tx.Bucket([]byte(tableNames[tMarks]))
+	if b == nil {
+		return // of an older version, opened to be read
+	}
+	cur := b.Cursor()
+	for key, record := cur.First(); key != nil; key, record = cur.Next() {
+		if len(key) != 8 || c.types[keyHandle(key)] != proto.TypeDatafile {
+			c.add(0, drop(tMarks, key), "mark %x of a failed sync, of no datafile", key)
+			continue
+		}
+		h := keyHandle(key)
+		switch m, err := unsealMark(key, record); {
+		case err != nil:
+			c.add(h, remark(h), "%v", err)
+		case m.name:
+			c.add(h, nil, "a sync of its file's name failed: its bytes may be lost")
+		case m.length == math.MaxInt64:
+			c.add(h, nil, "a sync failed: its bytes may be lost")
+		default:
+			c.add(h, nil, "a sync failed: of its first %d bytes some may be lost", m.length)
+		}
+	}
+}
+
+// remark mends the mark of a failed sync that cannot be read: all may be lost.
+func remark(h proto.Handle) func(*Tx) error {
+	key := handleKey(h)
+	return func(t *Tx) error { return t.put(tMarks, key, sealMark(key, newMark(math.MaxInt64, false))) }
 }
 
 // counts compares the counters with what there is.

@@ -91,6 +91,9 @@ func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
 			return 0, err
 		}
 	}
+	if m := d.file.mark.Load(); m != nil {
+		defer func() { m.wrote(off, int64(n)) }()
+	}
 	for n < len(p) {
 		k, err := file.Pwrite(p[n:], off+int64(n))
 		if err != nil {
@@ -106,6 +109,15 @@ func (d *Data) Truncate(size int64) error {
 	if size < 0 {
 		return fault("truncate", d.file.h, syscall.EINVAL)
 	}
+	m := d.file.mark.Load()
+	err := d.truncate(size)
+	if err == nil && m != nil {
+		m.cut(size)
+	}
+	return err
+}
+
+func (d *Data) truncate(size int64) error {
 	file := d.file.get()
 	if file == nil {
 		var err error
@@ -139,26 +151,9 @@ func (d *Data) Size() (int64, error) {
 	return n, nil
 }
 
-// Sync puts the bytes on the disk, and the file's name, which may be new.
-func (d *Data) Sync() error {
-	file := d.file.get()
-	if file == nil {
-		var err error
-		if file, err = d.file.open(d.files, false); err != nil || file == nil {
-			return err
-		}
-	}
-	if err := file.Sync(); err != nil {
-		return fault("sync", d.file.h, err)
-	}
-	if d.file.fresh.Swap(false) {
-		if err := d.files.disk.SyncFolder(d.files.folder(d.file.h)); err != nil {
-			d.file.fresh.Store(true)
-			return fault("sync", d.file.h, err)
-		}
-	}
-	return nil
-}
+// Sync puts the bytes on the disk, and the file's name, which may be new. Once that has failed, it fails with EIO until all
+// of the datafile is written again or truncated, see docs/pvfs-storage.md.
+func (d *Data) Sync() error { return d.files.sync(d.file) }
 
 // Close gives it back.
 func (d *Data) Close() error {

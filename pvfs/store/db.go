@@ -25,10 +25,11 @@ const (
 	tRecords        // key: the server's record
 	tPools          // pool, zero, handle: nothing
 	tDead           // handle of a datafile whose bytes are to be removed: nothing
+	tMarks          // handle of a datafile whose sync failed: what may be lost
 	tables
 )
 
-var tableNames = [tables]string{"store", "objects", "dirs", "entries", "xattrs", "records", "pools", "dead"}
+var tableNames = [tables]string{"store", "objects", "dirs", "entries", "xattrs", "records", "pools", "dead", "marks"}
 
 // mapAhead is how much of the database's file is mapped from the start, bytes of address space: as long as it
 // does not outgrow that, no update waits for readers.

@@ -27,15 +27,18 @@ const dataSuffix = ".bstream"
 
 // files are the local files of datafiles. Those in use are open, and some of those used last.
 type files struct {
+	store    *Store
 	disk     disk.Disk
 	dir      string
 	max      int
 	readOnly bool
-	mayMake  func(proto.Handle) error // whether the object is there, asked before a file is made
+	folders  [foldersMask + 1]folder
+	top      folder // dir itself, which has their names
 
 	mu     sync.Mutex
 	all    map[proto.Handle]*file
-	idle   list.List // of *file, used last in front
+	marks  map[proto.Handle]*mark // of datafiles whose sync failed
+	idle   list.List              // of *file, used last in front
 	closed bool
 }
 
@@ -49,14 +52,21 @@ type file struct {
 	mu      sync.Mutex                // making and removing
 	now     atomic.Pointer[disk.File] // nil: not open, perhaps because there is nothing to open
 	fresh   atomic.Bool               // its name may not be on the disk: it has not been synced since it was opened
-	removed bool
+	removed atomic.Bool
+
+	syncer syncer
+	mark   atomic.Pointer[mark] // nil: no sync has failed; changed under files.mu
 }
 
-func newFiles(on disk.Disk, dir string, limit int, readOnly bool, mayMake func(proto.Handle) error) *files {
+func newFiles(s *Store, dir string) *files {
+	limit := s.opts.OpenFiles
 	if limit <= 0 {
 		limit = openFiles
 	}
-	return &files{disk: on, dir: dir, max: limit, readOnly: readOnly, mayMake: mayMake, all: map[proto.Handle]*file{}}
+	return &files{
+		store: s, disk: s.disk, dir: dir, max: limit, readOnly: s.opts.ReadOnly,
+		all: map[proto.Handle]*file{}, marks: map[proto.Handle]*mark{},
+	}
 }
 
 func (fl *files) folder(h proto.Handle) string {
@@ -88,7 +98,7 @@ func (fl *files) acquire(h proto.Handle) (*file, error) {
 	var out *file
 	defer func() {
 		if out != nil {
-			out.close()
+			fl.shut(out)
 		}
 	}()
 	fl.mu.Lock()
@@ -102,6 +112,7 @@ func (fl *files) acquire(h proto.Handle) (*file, error) {
 			out = fl.evictLocked()
 		}
 		f = &file{h: h}
+		f.mark.Store(fl.marks[h])
 		fl.all[h] = f
 	}
 	if f.place != nil {
@@ -132,7 +143,7 @@ func (fl *files) release(f *file) {
 	}
 	fl.mu.Unlock()
 	for _, f := range out {
-		f.close()
+		fl.shut(f)
 	}
 }
 
@@ -152,11 +163,20 @@ func (f *file) get() disk.File {
 	return nil
 }
 
-func (f *file) close() {
+func (f *file) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if open := f.now.Swap(nil); open != nil {
-		_ = (*open).Close() // a caller that needs the bytes on the disk has synced
+		return (*open).Close()
+	}
+	return nil
+}
+
+// shut closes a file that nobody uses. An error is one of a write that the kernel had put off, and so as bad as one of a
+// sync.
+func (fl *files) shut(f *file) {
+	if err := f.close(); err != nil && !f.removed.Load() {
+		_ = fl.syncFailed(f, err, false) // the next sync returns it
 	}
 }
 
@@ -167,7 +187,7 @@ func (f *file) open(fl *files, create bool) (disk.File, error) {
 	if open := f.get(); open != nil {
 		return open, nil
 	}
-	if f.removed {
+	if f.removed.Load() {
 		if create {
 			return nil, fault("open datafile", f.h, syscall.ENOENT)
 		}
@@ -185,7 +205,7 @@ func (f *file) open(fl *files, create bool) (disk.File, error) {
 		if fl.readOnly {
 			return nil, fault("open datafile", f.h, syscall.EROFS)
 		}
-		if err := fl.mayMake(f.h); err != nil {
+		if err := fl.store.isDatafile(f.h); err != nil {
 			return nil, err
 		}
 		open, err = fl.openFile(path, flags|unix.O_CREAT)
@@ -204,21 +224,25 @@ func (f *file) open(fl *files, create bool) (disk.File, error) {
 	return open, nil
 }
 
-// openFile opens a local file. When the process has too many, it closes those that nobody uses.
 func (fl *files) openFile(path string, flags int) (disk.File, error) {
-	open, err := fl.disk.Open(path, flags)
+	return retried(fl, func() (disk.File, error) { return fl.disk.Open(path, flags) })
+}
+
+// retried opens something. When the process has too many open files, it closes those that nobody uses.
+func retried[T any](fl *files, open func() (T, error)) (T, error) {
+	f, err := open()
 	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
 		fl.closeIdle()
-		open, err = fl.disk.Open(path, flags)
+		f, err = open()
 	}
-	return open, err
+	return f, err
 }
 
 func (fl *files) makeFolder(h proto.Handle) error {
 	if err := fl.disk.Mkdir(fl.folder(h)); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return fl.disk.SyncFolder(fl.dir)
+	return nil
 }
 
 // closeIdle closes the files that nobody uses.
@@ -230,7 +254,7 @@ func (fl *files) closeIdle() {
 	}
 	fl.mu.Unlock()
 	for _, f := range out {
-		f.close()
+		fl.shut(f)
 	}
 }
 
@@ -246,8 +270,10 @@ func (fl *files) close() {
 func (fl *files) remove(h proto.Handle) error {
 	fl.mu.Lock()
 	f := fl.all[h]
+	delete(fl.marks, h)
 	idle := false
 	if f != nil {
+		f.removed.Store(true) // from now on no mark of it is the handle's
 		delete(fl.all, h)
 		if f.place != nil {
 			fl.idle.Remove(f.place)
@@ -258,11 +284,11 @@ func (fl *files) remove(h proto.Handle) error {
 	fl.mu.Unlock()
 	if f != nil {
 		f.mu.Lock()
-		f.removed = true
+		f.removed.Store(true) // an open that is making the file has made it by now
 		f.mu.Unlock()
 	}
 	if idle {
-		f.close()
+		fl.shut(f)
 	}
 	if err := fl.disk.Unlink(fl.path(h)); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fault("remove datafile", h, err)

@@ -229,7 +229,7 @@ func TestSyncOnAndOff(t *testing.T) {
 }
 
 func TestNamesOfFiles(t *testing.T) {
-	fl := newFiles(nil, "/d", 0, false, nil)
+	fl := newFiles(new(Store), "/d")
 	assert.Equal(t, "/d/fe/123456789abcdefe.bstream", fl.path(0x123456789abcdefe))
 	h, ok := handleOfFile(filepath.Base(fl.path(0x123456789abcdefe)))
 	assert.True(t, ok)

@@ -177,6 +177,9 @@ func (t *Tx) Delete(h proto.Handle) error {
 		if err := t.put(tDead, key, []byte{}); err != nil {
 			return err
 		}
+		if err := t.remove(tMarks, key); err != nil {
+			return err
+		}
 		t.w.dead = append(t.w.dead, h)
 	}
 	if err := t.removeAll(tXattrs, h); err != nil {

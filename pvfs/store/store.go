@@ -65,6 +65,8 @@ type Stats struct {
 	MetaHandles, DataHandles         uint64 // that the ranges have
 	MetaHandlesUsed, DataHandlesUsed uint64
 	Updates, Commits                 uint64 // since Open: calls that succeeded, and disk transactions that they took
+	SyncFailures                     uint64 // since Open: the disk did not take what was to be synced
+	Marked                           int    // datafiles that may have lost bytes: a sync of them failed, and they were not written again
 }
 
 // Store is an open store. Its methods may be called by many goroutines at once.
@@ -88,6 +90,7 @@ type Store struct {
 	told             atomic.Bool // damage was logged
 	unsynced         atomic.Bool // there are commits that may not be on the disk
 	updates, commits atomic.Uint64
+	syncFailures     atomic.Uint64
 	syncMu           sync.Mutex // held while the database is synced
 
 	queueMu sync.Mutex
@@ -156,7 +159,7 @@ func (s *Store) open() (err error) {
 		return errors.Join(err, guard("close", s.db.Close))
 	}
 	s.reserve = reserve{path: filepath.Join(s.dir, reserveName)}
-	s.files = newFiles(s.disk, filepath.Join(s.dir, dataName), s.opts.OpenFiles, s.opts.ReadOnly, s.isDatafile)
+	s.files = newFiles(s, filepath.Join(s.dir, dataName))
 	wrong := s.verify()
 	if wrong != nil {
 		s.log.Error("store: the database is damaged: it can only be read", "dir", s.dir, "err", wrong)
@@ -165,7 +168,7 @@ func (s *Store) open() (err error) {
 	if wrong != nil || s.opts.ReadOnly {
 		err = guard("open", func() error { return s.db.View(s.load) })
 	} else if err = guard("open", func() error { return s.db.Update(s.prepare) }); err == nil {
-		if err = s.disk.SyncFolder(s.dir); err == nil {
+		if err = s.syncDir(); err == nil {
 			err = s.buryOld()
 		}
 	}
@@ -246,6 +249,10 @@ func (s *Store) load(tx *bolt.Tx) error {
 		now.pools[pool]++
 	}
 	s.state.Store(&now)
+	s.files.marks = (&Tx{s: s, tx: tx}).marks()
+	if n := len(s.files.marks); n > 0 {
+		s.log.Warn("store: syncs of some datafiles failed, and they were not written again since", "datafiles", n)
+	}
 	return nil
 }
 
@@ -299,6 +306,9 @@ func (s *Store) syncNowAndThen(every time.Duration) {
 
 // Close ends the store after the updates that were begun. Later calls get fs.ErrClosed.
 func (s *Store) Close() error {
+	// Files that cannot be closed well are marked, which takes an update.
+	s.files.close()
+	s.files.recordAll()
 	// The marks of buried datafiles go away with an update. If that fails they go at the next start.
 	s.queueMu.Lock()
 	marks := len(s.buried) > 0
@@ -320,7 +330,6 @@ func (s *Store) Close() error {
 	close(s.stop)
 	s.done.Wait()
 	err := s.Sync()
-	s.files.close()
 	if s.stuck {
 		return broken
 	}
@@ -346,6 +355,7 @@ func (s *Store) Stats() Stats {
 	st := Stats{
 		Objects: make(map[proto.ObjType]int64, typesMax), Entries: now.entries,
 		Updates: s.updates.Load(), Commits: s.commits.Load(),
+		SyncFailures: s.syncFailures.Load(), Marked: s.files.countMarks(),
 	}
 	for i, n := range now.objects {
 		st.Objects[proto.ObjType(1<<i)] = n
@@ -367,4 +377,13 @@ func (s *Store) Space() (available, total int64, err error) {
 		return 0, 0, fmt.Errorf("store %s: %w", s.dir, err)
 	}
 	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
+}
+
+// syncDir puts the names in the store's folder on the disk.
+func (s *Store) syncDir() error {
+	f, err := s.disk.OpenFolder(s.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

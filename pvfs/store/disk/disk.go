@@ -20,13 +20,22 @@ type Disk interface {
 	Unlink(path string) error
 	// Size is the size of a file that need not be open.
 	Size(path string) (int64, error)
-	// SyncFolder puts the names in a folder on the disk.
-	SyncFolder(path string) error
+	// OpenFolder opens a folder to sync it.
+	OpenFolder(path string) (Folder, error)
 	// OpenDatabase opens the database's file, which the database then maps, locks, reads, writes and
 	// closes by itself. When it commits durably it syncs it as well.
 	OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error)
 	// SyncDatabase puts what was written to it on the disk. f is what OpenDatabase returned, open.
 	SyncDatabase(f *os.File) error
+}
+
+// Folder is an open folder.
+type Folder interface {
+	// Sync puts the names in it on the disk. After an error nobody knows which of the new ones are there,
+	// and the next Sync may succeed although some are not.
+	Sync() error
+	// Close gives the folder back.
+	Close() error
 }
 
 // File is an open file. All methods but Close may be called by many goroutines at once; Close is called

@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"errors"
 	"os"
 	"sync"
 
@@ -54,12 +53,12 @@ func (machine) Size(path string) (int64, error) {
 	return st.Size, err
 }
 
-func (machine) SyncFolder(path string) error {
+func (machine) OpenFolder(path string) (Folder, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return f, nil
 }
 
 func (machine) OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error) {

@@ -21,6 +21,7 @@ const (
 	Mkdir
 	Unlink
 	Size // of a file that is open, or is not
+	OpenFolder
 	SyncFolder
 	OpenDatabase
 	SyncDatabase
@@ -92,12 +93,16 @@ func (d *Disk) Size(path string) (int64, error) {
 	return disk.OS.Size(path)
 }
 
-// SyncFolder syncs a folder.
-func (d *Disk) SyncFolder(path string) error {
-	if err := d.ask(SyncFolder, path); err != nil {
-		return err
+// OpenFolder opens a folder.
+func (d *Disk) OpenFolder(path string) (disk.Folder, error) {
+	if err := d.ask(OpenFolder, path); err != nil {
+		return nil, err
 	}
-	return disk.OS.SyncFolder(path)
+	f, err := disk.OS.OpenFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{Folder: f, on: d, path: path}, nil
 }
 
 // OpenDatabase opens the database's file.
@@ -144,6 +149,20 @@ func (d *Disk) Restore() error {
 	defer d.mu.Unlock()
 	defer func() { _ = unix.Close(d.real) }()
 	return unix.Dup3(d.real, int(d.database.Fd()), unix.O_CLOEXEC)
+}
+
+// A folder is an open folder of a Disk.
+type folder struct {
+	disk.Folder
+	on   *Disk
+	path string
+}
+
+func (f *folder) Sync() error {
+	if err := f.on.ask(SyncFolder, f.path); err != nil {
+		return err
+	}
+	return f.Folder.Sync()
 }
 
 // A file is an open file of a Disk.

@@ -1,0 +1,240 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
+)
+
+// A syncer lets one of several callers at a time sync something for all of them. So the kernel's report of a failure,
+// which one call gets, reaches every caller that relied on it.
+type syncer struct {
+	begun atomic.Uint64
+	mu    sync.Mutex
+	err   error // of the sync that ended last
+}
+
+// do syncs by means of f, or takes the outcome of a sync that began after the call of do.
+func (y *syncer) do(f func() error) error {
+	begun := y.begun.Load()
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.begun.Load() == begun {
+		y.begun.Add(1)
+		y.err = f()
+	}
+	return y.err
+}
+
+// A folder has names of files. When a sync of it has failed, nobody knows which of those that were new are on the disk, and
+// no later sync tells. So it is not synced again in this run of the server.
+type folder struct {
+	syncer
+	linked bool  // its own name is on the disk; it and failed are used within do alone
+	failed error // a *folderError: the first sync that failed
+}
+
+// A folderError says that a folder could not be synced. If it could not even be opened, nothing is lost, and the error is another.
+type folderError struct{ err error }
+
+func (e *folderError) Error() string { return e.err.Error() }
+func (e *folderError) Unwrap() error { return e.err }
+
+// syncFolder syncs what is in the folder at a path, unless that has failed before.
+func (fl *files) syncFolder(in *folder, path string) error {
+	if in.failed != nil {
+		return in.failed
+	}
+	open, err := retried(fl, func() (disk.Folder, error) { return fl.disk.OpenFolder(path) })
+	if err != nil {
+		return err
+	}
+	defer open.Close() // it was not written to
+	if err := open.Sync(); err != nil {
+		in.failed = &folderError{err}
+	}
+	return in.failed
+}
+
+// errLost is why a datafile that is marked cannot be synced.
+var errLost = fmt.Errorf("a sync failed before, and what was written until then may be lost: write all of it again, or truncate or remove it: %w", syscall.EIO)
+
+// sync puts the bytes of a datafile on the disk, and its file's name, which may be new.
+func (fl *files) sync(f *file) error {
+	return f.syncer.do(func() error {
+		m := f.mark.Load()
+		rewritten := m != nil && m.rewritten()
+		open := f.get()
+		if open == nil {
+			var err error
+			if open, err = f.open(fl, false); err != nil {
+				return err
+			}
+		}
+		if open != nil {
+			if err := open.Sync(); err != nil {
+				return fl.syncFailed(f, err, false)
+			}
+			if f.fresh.Load() && (m == nil || !m.name) {
+				err := fl.syncName(f.h)
+				if failed := (*folderError)(nil); errors.As(err, &failed) {
+					return fl.syncFailed(f, err, true)
+				} else if err != nil {
+					return fault("sync", f.h, err)
+				}
+				f.fresh.Store(false)
+			}
+		}
+		switch now := f.mark.Load(); {
+		case now == nil:
+			return nil
+		case now == m && rewritten:
+			return fl.unmark(f, m)
+		default:
+			fl.record(f.h, now)
+			return fault("sync", f.h, errLost)
+		}
+	})
+}
+
+// syncName puts the name of a datafile's file on the disk, and that of the folder it is in, which may be new, too.
+func (fl *files) syncName(h proto.Handle) error {
+	in := &fl.folders[h&foldersMask]
+	return in.do(func() error {
+		if !in.linked {
+			if err := fl.top.do(func() error { return fl.syncFolder(&fl.top, fl.dir) }); err != nil {
+				return err
+			}
+			in.linked = true
+		}
+		return fl.syncFolder(in, fl.folder(h))
+	})
+}
+
+// syncFailed marks a datafile whose bytes, or whose name, could not be synced, and returns the error.
+func (fl *files) syncFailed(f *file, err error, name bool) error {
+	var length int64
+	var unknown error
+	if open := f.get(); open != nil {
+		length, unknown = open.Size()
+	} else {
+		length, unknown = fl.disk.Size(fl.path(f.h))
+	}
+	if unknown != nil {
+		length = math.MaxInt64
+	}
+	fl.store.syncFailures.Add(1)
+	fl.store.log.Error("store: a sync failed, what was written to a datafile may be lost: its syncs fail until all of it is written again",
+		"handle", f.h, "file", fl.path(f.h), "bytes", length, "err", err)
+	fl.record(f.h, fl.mark(f, length, name))
+	return fault("sync", f.h, err)
+}
+
+// mark marks a datafile, in memory.
+func (fl *files) mark(f *file, length int64, name bool) *mark {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	// Of an empty file the size may be what is lost. So there is always something to write again.
+	m := f.mark.Load().after(max(length, 1), name)
+	f.mark.Store(m)
+	if !f.removed.Load() {
+		fl.marks[f.h] = m
+		if now := fl.all[f.h]; now != nil { // f, or one that was opened while f was closed
+			now.mark.Store(m)
+		}
+	}
+	return m
+}
+
+// countMarks returns how many datafiles are marked.
+func (fl *files) countMarks() int {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return len(fl.marks)
+}
+
+// marked reports whether a mark is that of the datafile that has the handle now.
+func (fl *files) marked(h proto.Handle, m *mark) bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.marks[h] == m
+}
+
+// record puts a mark into the database, so that it outlives the server. If that fails it is tried again when the
+// datafile is synced next, and at the end.
+func (fl *files) record(h proto.Handle, m *mark) {
+	if fl.readOnly || !fl.marked(h, m) || m.wasRecorded() {
+		return
+	}
+	if err := fl.store.putMark(h, m); err != nil {
+		if !m.told.Swap(true) {
+			fl.store.log.Error("store: the mark of a failed sync is in memory only: when the server ends it is forgotten, and syncs of the datafile succeed",
+				"handle", h, "file", fl.path(h), "err", err)
+		}
+		return
+	}
+	m.mu.Lock()
+	m.recorded = true
+	m.mu.Unlock()
+}
+
+// recordAll tries it for all marks.
+func (fl *files) recordAll() {
+	fl.mu.Lock()
+	all := maps.Clone(fl.marks)
+	fl.mu.Unlock()
+	for h, m := range all {
+		fl.record(h, m)
+	}
+}
+
+// unmark ends a mark.
+func (fl *files) unmark(f *file, m *mark) error {
+	if fl.readOnly {
+		return fault("sync", f.h, errLost)
+	}
+	if err := fl.store.dropMark(f.h, m); err != nil {
+		return err
+	}
+	fl.store.log.Info("store: a datafile was written again after its sync had failed, and synced", "handle", f.h, "file", fl.path(f.h))
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	f.mark.CompareAndSwap(m, nil)
+	if fl.marks[f.h] == m {
+		delete(fl.marks, f.h)
+	}
+	return nil
+}
+
+// putMark records a mark, and makes sure that the record is on the disk.
+func (s *Store) putMark(h proto.Handle, m *mark) error {
+	err := s.Update(func(t *Tx) error {
+		typ, err := t.Type(h)
+		if err != nil || typ != proto.TypeDatafile || !s.files.marked(h, m) {
+			return err // there may be nothing to mark any more
+		}
+		key := handleKey(h)
+		return t.put(tMarks, key, sealMark(key, m))
+	})
+	if err != nil {
+		return err
+	}
+	return s.Sync()
+}
+
+// dropMark removes the record of a mark.
+func (s *Store) dropMark(h proto.Handle, m *mark) error {
+	return s.Update(func(t *Tx) error {
+		if !s.files.marked(h, m) {
+			return nil
+		}
+		return t.remove(tMarks, handleKey(h))
+	})
+}
