@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -88,10 +87,13 @@ type Store struct {
 	noSyncMeta       atomic.Bool
 	syncData         atomic.Bool
 	told             atomic.Bool // damage was logged
-	unsynced         atomic.Bool // there are commits that may not be on the disk
 	updates, commits atomic.Uint64
 	syncFailures     atomic.Uint64
-	syncMu           sync.Mutex // held while the database is synced
+
+	syncMu          sync.Mutex            // held while the database is synced, but by a commit that is not durable
+	commitMu        sync.Mutex            // held during a commit; taken after syncMu
+	written, synced atomic.Uint64         // commits that were not durable, and how many of them are on the disk
+	lost            atomic.Pointer[error] // why nothing is sure to be on the disk any more; nil at first
 
 	queueMu sync.Mutex
 	idle    sync.Cond // leading became false
@@ -297,9 +299,7 @@ func (s *Store) syncNowAndThen(every time.Duration) {
 		case <-s.stop:
 			return
 		case <-tick.C:
-			if err := s.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) {
-				s.log.Error("store: sync failed", "err", err)
-			}
+			_ = s.Sync() // it logs its failure
 		}
 	}
 }

@@ -168,12 +168,11 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 		if !changed {
 			return tx.Rollback()
 		}
-		if err := t.flush(); err != nil {
-			return err
-		}
-		s.db.NoSync = s.noSyncMeta.Load()
-		return tx.Commit()
+		return t.flush()
 	})
+	if err == nil && changed {
+		err = s.commit(tx)
+	}
 	if err != nil {
 		s.afterFailure(err, uint64(id), func() error { return tx.Rollback() })
 		return err
@@ -181,7 +180,6 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	s.updates.Add(succeeded)
 	if changed {
 		s.commits.Add(1)
-		s.unsynced.Store(s.db.NoSync)
 		s.state.Store(&t.w.state)
 	}
 	return nil
@@ -193,22 +191,24 @@ func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
 	s.noteBroken(err)
 	worse := guard("rollback", func() error {
 		_ = rollback() // fails if Commit did it
-		tx, err := s.db.Begin(false)
-		if err != nil {
-			return err
+		tx, e := s.db.Begin(false)
+		if e != nil {
+			return e
 		}
-		defer tx.Rollback()
+		defer tx.Rollback() // of a reader it cannot fail
 		if uint64(tx.ID()) >= id {
 			return damaged("a failed transaction may be on the disk (%v)", err)
 		}
 		return nil
 	})
-	if worse != nil {
+	if worse == nil {
+		return
+	}
+	s.refuse(fmt.Errorf("store: no changes until it is opened again: %w", worse))
+	if broken := (*brokenError)(nil); errors.As(worse, &broken) {
 		s.queueMu.Lock()
-		s.broken = fmt.Errorf("store: no changes until it is opened again: %w", worse)
 		s.stuck = true
 		s.queueMu.Unlock()
-		s.log.Error("store: no more changes", "err", worse)
 	}
 }
 
@@ -232,18 +232,4 @@ func (s *Store) bury(dead []proto.Handle) {
 	s.queueMu.Lock()
 	s.buried = append(s.buried, buried...)
 	s.queueMu.Unlock()
-}
-
-// Sync puts all metadata that was committed on the disk. Of several at a time, one does it and the others wait.
-func (s *Store) Sync() error {
-	s.syncMu.Lock()
-	defer s.syncMu.Unlock()
-	if s.opts.ReadOnly || !s.unsynced.Swap(false) {
-		return nil
-	}
-	err := s.disk.SyncDatabase(s.dbFile)
-	if err != nil {
-		s.unsynced.Store(true)
-	}
-	return err
 }

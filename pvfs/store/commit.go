@@ -1,0 +1,98 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// commit ends a transaction, on the disk if metadata is durable. It leaves one that failed for afterFailure.
+//
+// The kernel reports a failure to one of several that sync at the same time. So a durable commit and Sync take turns; and
+// commits that are not durable, which sync when the database's file grows, do not wait for Sync, but Sync for them.
+func (s *Store) commit(tx *bolt.Tx) error {
+	s.db.NoSync = s.noSyncMeta.Load()
+	if !s.db.NoSync {
+		s.syncMu.Lock()
+		defer s.syncMu.Unlock()
+	}
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	err := guard("commit", tx.Commit)
+	switch {
+	case err != nil && mayLosePages(err):
+		return s.syncFailed(err)
+	case err != nil:
+		return err
+	case s.db.NoSync:
+		s.written.Add(1)
+	default:
+		s.synced.Store(s.written.Load())
+	}
+	return nil
+}
+
+// mayLosePages reports whether an error of a commit may be one of a sync. It is not if the error says that a write was refused,
+// or if the database is damaged: what earlier commits wrote is not concerned then.
+func mayLosePages(err error) bool {
+	refused, broken := (*fs.PathError)(nil), (*brokenError)(nil)
+	return !errors.As(err, &refused) && !errors.As(err, &broken) && !errors.Is(err, berrors.ErrMaxSizeReached)
+}
+
+// syncFailed ends updates: the disk did not take what the database wrote. The kernel reports that once, and what later commits
+// build on may be lost although their syncs succeed. The caller holds syncMu or commitMu.
+func (s *Store) syncFailed(err error) error {
+	err = fmt.Errorf("store: no changes until it is opened again, the database could not be synced: %v: %w", err, syscall.EIO)
+	s.syncFailures.Add(1)
+	s.lost.Store(&err)
+	s.refuse(err)
+	return err
+}
+
+// refuse ends updates for a reason, which is logged.
+func (s *Store) refuse(err error) {
+	s.queueMu.Lock()
+	first := s.broken == nil
+	if first {
+		s.broken = err
+	}
+	s.queueMu.Unlock()
+	if first {
+		s.log.Error("store: no more changes", "dir", s.dir, "err", err)
+	}
+}
+
+// Sync puts all metadata that was committed on the disk. Of several at a time, one does it and the others wait. Once
+// that has failed it fails always, and so does every Update.
+func (s *Store) Sync() error {
+	if s.opts.ReadOnly {
+		return nil
+	}
+	if s.lost.Load() == nil && s.synced.Load() >= s.written.Load() {
+		return nil
+	}
+	s.syncMu.Lock()
+	defer s.syncMu.Unlock()
+	if lost := s.lost.Load(); lost != nil {
+		return *lost
+	}
+	written := s.written.Load()
+	if s.synced.Load() >= written {
+		return nil
+	}
+	if err := s.disk.SyncDatabase(s.dbFile); err != nil {
+		return s.syncFailed(err)
+	}
+	s.commitMu.Lock()
+	lost := s.lost.Load() // by a commit that was under way
+	s.commitMu.Unlock()
+	if lost != nil {
+		return *lost
+	}
+	s.synced.Store(written)
+	return nil
+}

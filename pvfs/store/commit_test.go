@@ -1,0 +1,136 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
+)
+
+// TestFailedDatabaseSyncEndsUpdates: what the database has in memory may be not on the disk, and nothing that is
+// built on it is safe.
+func TestFailedDatabaseSyncEndsUpdates(t *testing.T) {
+	dir := memory.Dir(t)
+	s, d := failing(t, dir, func(*Options) {})
+	h := create(t, s, MetaSpace, proto.TypeMetafile)
+	d.Set(once(disktest.SyncDatabase, syscall.EIO))
+	require.ErrorIs(t, s.Sync(), syscall.EIO)
+	assert.ErrorIs(t, s.Sync(), syscall.EIO, "it is not safe yet")
+	assert.ErrorIs(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }), syscall.EIO)
+	assert.NoError(t, s.View(func(tx *Tx) error { _, err := tx.Get(h); return err }), "it can still be read")
+	require.ErrorIs(t, s.Close(), syscall.EIO)
+	s = open(t, dir, with(func(*Options) {}))
+	require.NoError(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }))
+	require.NoError(t, s.Sync())
+}
+
+// TestFailedCommitEndsUpdates: the same when the database syncs by itself.
+func TestFailedCommitEndsUpdates(t *testing.T) {
+	dir := memory.Dir(t)
+	s, d := failing(t, dir, func(o *Options) { o.NoSyncMeta = false })
+	set := func(key string) error {
+		return s.Update(func(tx *Tx) error { return tx.SetRecord(key, []byte{1}) })
+	}
+	for range 3 { // from now on there are free pages, and the file does not grow
+		require.NoError(t, set("before"))
+	}
+	require.NoError(t, d.Swallow())
+	var wait sync.WaitGroup
+	for range 4 { // of one group or of several
+		wait.Go(func() {
+			err := set("a")
+			assert.ErrorIs(t, err, syscall.EIO)
+			assert.ErrorContains(t, err, "could not be synced: "+syscall.EINVAL.Error(), "what such a disk says")
+		})
+	}
+	wait.Wait()
+	require.NoError(t, d.Restore())
+	assert.ErrorIs(t, set("b"), syscall.EIO)
+	assert.ErrorIs(t, s.Sync(), syscall.EIO)
+	require.ErrorIs(t, s.Close(), syscall.EIO)
+	s = open(t, dir, with(func(*Options) {}))
+	require.NoError(t, set("c"))
+	require.NoError(t, s.View(func(tx *Tx) error {
+		for key, there := range map[string]bool{"before": true, "a": false, "b": false} {
+			value, err := tx.Record(key)
+			require.NoError(t, err)
+			assert.Equal(t, there, value != nil, key)
+		}
+		return nil
+	}))
+	requireClean(t, s)
+}
+
+// TestFailedSyncOfTheRootEndsUpdates: the commit has written the page that makes it valid, and cannot sync that. It may be on the
+// disk or not.
+func TestFailedSyncOfTheRootEndsUpdates(t *testing.T) {
+	dir := memory.Dir(t)
+	s := open(t, dir, with(func(o *Options) { o.NoSyncMeta = false }))
+	set := func(key string) error {
+		return s.Update(func(tx *Tx) error { return tx.SetRecord(key, []byte{1}) })
+	}
+	require.NoError(t, set("before"))
+	// What the database writes with, which its own tests replace as well. The two root pages are the first.
+	writeAt := (*func([]byte, int64) (int, error))(reflect.ValueOf(s.db).Elem().FieldByName("ops").FieldByName("writeAt").Addr().UnsafePointer())
+	write := *writeAt
+	*writeAt = func(p []byte, off int64) (int, error) {
+		n, err := write(p, off)
+		if err == nil && off < int64(2*s.db.Info().PageSize) {
+			err = syscall.EIO
+		}
+		return n, err
+	}
+	require.ErrorIs(t, set("a"), syscall.EIO)
+	*writeAt = write
+	require.ErrorIs(t, set("b"), syscall.EIO)
+	require.ErrorIs(t, s.Sync(), syscall.EIO)
+	require.ErrorIs(t, s.Close(), syscall.EIO)
+	s = open(t, dir, with(func(*Options) {}))
+	require.NoError(t, set("c"))
+	requireClean(t, s)
+}
+
+// TestRefusedWriteEndsNothing: a full disk takes no more pages, but loses none that it took.
+func TestRefusedWriteEndsNothing(t *testing.T) {
+	for _, err := range []error{
+		&fs.PathError{Op: "write", Err: syscall.ENOSPC}, &fs.PathError{Op: "write", Err: syscall.EIO},
+		fmt.Errorf("store: %w: %w", berrors.ErrMaxSizeReached, syscall.ENOSPC), &brokenError{},
+	} {
+		assert.False(t, mayLosePages(err), err)
+	}
+	for _, err := range []error{syscall.EIO, syscall.ENOSPC, errors.New("file sync error: input/output error")} {
+		assert.True(t, mayLosePages(err), err)
+	}
+}
+
+// TestSyncWaitsForACommit: the database syncs its file when that grows, even if metadata is not durable. If that gets the
+// kernel's report, a Sync at the same time fails, too.
+func TestSyncWaitsForACommit(t *testing.T) {
+	s, d := failing(t, memory.Dir(t), func(*Options) {})
+	require.NoError(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }))
+	s.commitMu.Lock() // a commit
+	synced := make(chan bool)
+	d.Set(func(op disktest.Op, _ string) error {
+		if op == disktest.SyncDatabase {
+			close(synced)
+		}
+		return nil
+	})
+	result := make(chan error, 1)
+	go func() { result <- s.Sync() }()
+	<-synced
+	_ = s.syncFailed(syscall.EIO)
+	s.commitMu.Unlock()
+	require.ErrorIs(t, <-result, syscall.EIO)
+}
