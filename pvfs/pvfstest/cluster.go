@@ -233,8 +233,8 @@ func (c *Cluster) Kill(i int) {
 	n.endpoint = nil
 	n.stop()
 	n.stop = nil
-	<-n.done // the error is that its endpoint was closed
-	c.check("close a store", n.store.Close())
+	<-n.done            // the error is that its endpoint was closed
+	_ = n.store.Close() // a killed process does not say how that ended; the next Start does
 }
 
 // WaitReady waits until the servers that run have done what earlier runs had begun.
