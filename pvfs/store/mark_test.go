@@ -70,6 +70,34 @@ func TestMarkRule(t *testing.T) {
 	}
 }
 
+// TestMarkOfASecondFailure: what was cut off before it may be there again after a loss of power, so the record keeps the greater
+// length. What was written again is lost again.
+func TestMarkOfASecondFailure(t *testing.T) {
+	dir := memory.Dir(t)
+	s, d := failing(t, dir, func(*Options) {})
+	h := written(t, s, 100)
+	write := func(off, n int) {
+		_, err := s.WriteAt(h, make([]byte, n), int64(off))
+		require.NoError(t, err)
+	}
+	fail := func() {
+		d.Set(once(disktest.Sync, syscall.EIO))
+		require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
+	}
+	fail()
+	require.NoError(t, s.Truncate(h, 50))
+	write(0, 25)
+	fail()
+	write(25, 25)
+	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO, "the first 25 bytes are lost again")
+	require.NoError(t, s.Close())
+	s, _ = failing(t, dir, func(*Options) {})
+	write(0, 50)
+	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
+	write(50, 50)
+	require.NoError(t, s.SyncDatafile(h))
+}
+
 // A fragile is a datafile on a disk that loses pages when a sync fails, byte by byte.
 type fragile struct {
 	cache, disk []byte // what the kernel has, and what is on the disk
