@@ -78,6 +78,7 @@ func FuzzObjectRecord(f *testing.F) {
 		_, _, _ = unsealNamed(make([]byte, 14), body)
 		_, _ = unsealDir(nil, body)
 		_, _ = parseState(body)
+		_, _ = unsealMark(nil, body)
 		r := reader{b: body}
 		var d proto.DistDir
 		r.distDir(&d)

@@ -141,14 +141,17 @@ func (fl *files) syncFailed(f *file, err error, name bool) error {
 func (fl *files) mark(f *file, length int64, name bool) *mark {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	// Of an empty file the size may be what is lost. So there is always something to write again.
-	m := f.mark.Load().after(max(length, 1), name)
+	length = max(length, 1) // of an empty file the size may be what is lost: there is always something to write again
+	if f.removed.Load() {
+		m := f.mark.Load().after(length, name)
+		f.mark.Store(m)
+		return m
+	}
+	m := fl.marks[f.h].after(length, name)
+	fl.marks[f.h] = m
 	f.mark.Store(m)
-	if !f.removed.Load() {
-		fl.marks[f.h] = m
-		if now := fl.all[f.h]; now != nil { // f, or one that was opened while f was closed
-			now.mark.Store(m)
-		}
+	if now := fl.all[f.h]; now != nil { // f, or one that was opened while f was closed
+		now.mark.Store(m)
 	}
 	return m
 }

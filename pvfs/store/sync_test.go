@@ -54,8 +54,8 @@ func written(t testing.TB, s *Store, n int) proto.Handle {
 	return h
 }
 
-// TestFailedSyncStays: the kernel reports once that it could not write bytes. All who sync hear of it, until
-// the bytes are written again.
+// TestFailedSyncStays: the kernel reports once that it could not write bytes. Every later Sync fails
+// as well, until the bytes are written again.
 func TestFailedSyncStays(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(o *Options) { o.OpenFiles = 1 })
@@ -65,7 +65,7 @@ func TestFailedSyncStays(t *testing.T) {
 	d.Set(once(disktest.Sync, syscall.EIO))
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO, "the next call")
-	require.ErrorIs(t, before.Sync(), syscall.EIO, "who had it open")
+	require.ErrorIs(t, before.Sync(), syscall.EIO, "by a handle that was open before")
 	require.NoError(t, before.Close())
 	require.NoError(t, s.SyncDatafile(other), "another datafile, for which this one was closed")
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO, "opened anew")
@@ -198,7 +198,8 @@ func TestFailedFolderSyncStays(t *testing.T) {
 	}
 }
 
-// TestMarkGoesWithTheDatafile: another that gets the handle has none, whatever those who have the old one open do.
+// TestMarkGoesWithTheDatafile: another datafile that gets the handle has no mark, although the old one is still open, and its syncs
+// fail.
 func TestMarkGoesWithTheDatafile(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(*Options) {})
