@@ -119,7 +119,7 @@ func parseSource(source string) (config.Tab, error) {
 		}
 		return tabs[0], nil
 	}
-	cfg, err := config.Parse(string(text))
+	cfg, err := config.ParseWith(string(text), config.Options{File: source, Lenient: true})
 	if err != nil {
 		return config.Tab{}, err
 	}
@@ -138,7 +138,7 @@ func fetchConfig(ctx context.Context, ep *bmi.Endpoint, tab config.Tab, opt Opti
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Parse(text)
+	cfg, err := config.ParseWith(text, config.Options{Lenient: true})
 	if err != nil {
 		return nil, fmt.Errorf("the configuration of %s: %w", from, err)
 	}

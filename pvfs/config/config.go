@@ -24,6 +24,7 @@ type Config struct {
 	DefaultDatafiles int        // of a new file; 0: as many as there are I/O servers
 	Dist             proto.Dist // of new files
 	DistrDir         DistrDir
+	TreeWidth        int // requests into which one for objects of many servers is divided
 
 	ServerTimeout     time.Duration // of a message between servers, or of an answer
 	ServerFlowTimeout time.Duration // of a flow that does not move
@@ -36,10 +37,11 @@ type Config struct {
 	Security           Security
 	Export             Export
 
-	defaults map[string]string   // of <Defaults> and what is in it, by lower-case name
-	options  []map[string]string // of <ServerOptions>, by server
-	hints    map[string]string   // of <StorageHints>
-	owners   []ownedRange        // sorted
+	defaults map[string]string // of <Defaults> and what is in it, by lower-case name
+	options  [][]setting       // of <ServerOptions>, by server
+	hints    map[string]string // of <StorageHints>
+	owners   []ownedRange      // sorted
+	ignored  []Ignored
 }
 
 // Server is one server.
@@ -136,16 +138,50 @@ func (c *Config) having(has func(Server) bool) (found []int) {
 	return found
 }
 
-// Option is the value of a directive for a server: that of its <ServerOptions>,
+// Option is the value of a keyword for a server: that of its <ServerOptions>,
 // or else that of <Defaults>. Case does not matter. Empty if there is none.
 func (c *Config) Option(server int, name string) string {
 	name = strings.ToLower(name)
 	if server >= 0 && server < len(c.options) {
-		if v, ok := c.options[server][name]; ok {
-			return v
+		for _, s := range slices.Backward(c.options[server]) {
+			if s.name == name {
+				return s.value()
+			}
 		}
 	}
 	return c.defaults[name]
+}
+
+// ForServer is the configuration as it is for one server: what its <ServerOptions> say goes before what is said
+// for all. Trusted networks of its own replace those of all. It is c itself if that changes nothing.
+func (c *Config) ForServer(server int) *Config {
+	if server < 0 || server >= len(c.options) || !slices.ContainsFunc(c.options[server], changes) {
+		return c
+	}
+	own := *c
+	a := &applier{c: &own, server: server}
+	for _, s := range c.options[server] {
+		_ = a.set(s) // was tried when the text was read
+	}
+	return &own
+}
+
+// changes reports whether a setting of <ServerOptions> changes a field of Config. Folders do not: see MetaDir.
+func changes(s setting) bool {
+	return s.word.Effect != NoEffect && !strings.HasSuffix(s.name, "storagespace")
+}
+
+// Ignored is a line whose keyword OrangeFS has, and that has no effect here.
+type Ignored struct {
+	Line    int
+	Section string // the innermost one
+	Keyword Keyword
+	Server  int // index in Servers, of what <ServerOptions> say; -1 of everything else
+}
+
+// Ignored is what has no effect of the text, in the order of the lines, without what is said of other file systems.
+func (c *Config) Ignored() []Ignored {
+	return slices.SortedFunc(slices.Values(c.ignored), func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
 }
 
 // StorageHint is the value of a directive of <StorageHints>, or empty.
@@ -169,7 +205,7 @@ func (c *Config) LogFile(server int) string { return c.Option(server, "LogFile")
 func base() *Config {
 	return &Config{
 		FlowBufferSize: 262144, FlowBuffers: 8, FileStuffing: true,
-		DistrDir:      DistrDir{Initial: 1, Max: 1, Split: 100},
+		DistrDir: DistrDir{Initial: 1, Max: 1, Split: 100}, TreeWidth: 2,
 		ServerTimeout: 30 * time.Second, ServerFlowTimeout: 30 * time.Second,
 		ClientTimeout: 300 * time.Second, ClientFlowTimeout: 300 * time.Second,
 		RetryLimit: 5, RetryDelay: 2 * time.Second,

@@ -134,7 +134,7 @@ const rich = `# a comment
 	Name first
 	ID 1
 	RootHandle 3
-	NoSuchDirective 12
+	TreeWidth 4
 	FileStuffing no
 	DefaultNumDFiles 3
 	FlowBufferSizeBytes 1048576
@@ -157,9 +157,6 @@ const rich = `# a comment
 		RootSquashExceptions tcp://127.0.0.1
 		AnonUID 99
 	</ExportOptions>
-	<Strange>
-		Thing 5
-	</Strange>
 </FileSystem>
 <FileSystem>
 	Name second
@@ -205,13 +202,13 @@ func TestEverythingElse(t *testing.T) {
 	names, err := Names(rich)
 	require.NoError(t, err)
 	require.Equal(t, []string{"first", "second"}, names)
-	c, err = ParseNamed(rich, "second")
+	c, err = ParseWith(rich, Options{FS: "second"})
 	require.NoError(t, err)
 	require.Equal(t, proto.FSID(2), c.ID)
 	require.Empty(t, c.Servers[0].Meta)
 	require.Equal(t, stripe.Default(proto.DistStripe), c.Dist)
 	require.Equal(t, "/two", c.LogFile(1))
-	_, err = ParseNamed(rich, "third")
+	_, err = ParseWith(rich, Options{FS: "third"})
 	require.ErrorIs(t, err, ErrNoFS)
 }
 
@@ -226,7 +223,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		{"RootHandle 1048576", "RootHandle -1", "line 37"},
 		{"FileStuffing yes", "FileStuffing perhaps", "neither yes nor no"},
 		{"<MetaHandleRanges>", "<DataHandleRanges>", "line 45"},
-		{"</Security>", "", "line 27: </Defaults>: it closes nothing"},
+		{"</Security>", "", "line 27: </Defaults>: <Security> of line 24 must be closed first"},
 		{"Range 127.0.0.1_tcp3334 3-", "Range nobody 3-", `line 43: Range: there is no alias "nobody"`},
 		{"3-2305843009213693953", "3-2305843009213693954", "overlap"},
 		{"3-2305843009213693953", "3-1", "no range of handles"},
@@ -245,7 +242,9 @@ func TestErrorsSayWhere(t *testing.T) {
 	_, err := Parse("")
 	require.ErrorIs(t, err, ErrNoFS)
 	_, err = Parse("<Defaults>")
-	require.ErrorContains(t, err, "not closed")
+	require.ErrorContains(t, err, "line 1: <Defaults>: it is not closed")
+	_, err = Parse("</Defaults>")
+	require.ErrorContains(t, err, "line 1: </Defaults>: no section is open")
 	_, err = Parse(strings.Repeat("#", proto.MaxConfig))
 	require.ErrorContains(t, err, "fit a message")
 }
@@ -286,6 +285,7 @@ func TestNetworks(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(read(f, "fs.conf"))
 	f.Add(rich)
+	f.Add(strange)
 	f.Add("<Aliases>\nAlias a \"b\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Parse(text)
@@ -300,7 +300,13 @@ func FuzzParse(f *testing.F) {
 		if c.Dist.Name != proto.DistVar {
 			require.NoError(t, err)
 		}
-		_, err = ParseNamed(text, c.Name)
+		_, err = ParseWith(text, Options{FS: c.Name})
 		require.NoError(t, err)
+		for i := range c.Servers {
+			require.Equal(t, c.Name, c.ForServer(i).Name)
+		}
+		lenient, err := ParseWith(text, Options{Lenient: true})
+		require.NoError(t, err, "a client takes what a server takes")
+		require.Equal(t, c.Servers, lenient.Servers)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
@@ -19,146 +18,184 @@ const (
 // ErrNoFS is for a text that does not have the file system asked for.
 var ErrNoFS = errors.New("config: no such file system")
 
-// Parse reads a text that describes one file system; of several it takes the
-// first. An error says in which line.
-func Parse(text string) (*Config, error) { return ParseNamed(text, "") }
+// Options are how a text is read.
+type Options struct {
+	File string // name of the file, for errors
+	FS   string // name of the file system; empty for the first
 
-// ParseNamed reads a text and takes the file system of that name.
-func ParseNamed(text, name string) (*Config, error) {
+	// Lenient is for clients, which enforce nothing and must work with servers that know more than they do. Unknown
+	// keywords and sections, keywords in the wrong place or repeated, and wrong values of keywords that only servers
+	// act on are passed over. What a client needs must be right all the same.
+	Lenient bool
+}
+
+// Parse reads a text, as a server must: strictly. It takes the first file system.
+func Parse(text string) (*Config, error) { return ParseWith(text, Options{}) }
+
+// ParseWith reads a text. An error names each thing that is wrong, with its line. Without Lenient these are errors,
+// besides values that do not parse: a keyword or a section that OrangeFS does not have, or not in this place; a keyword
+// that is there twice but may be once, or has no value; and whatever is wrong with other file systems of the text. A
+// keyword that OrangeFS has but that nothing here acts on is no error; Config.Ignored has it.
+func ParseWith(text string, opts Options) (*Config, error) {
 	if len(text) >= proto.MaxConfig {
-		return nil, fmt.Errorf("config: %d bytes, more than the %d that fit a message", len(text), proto.MaxConfig-1)
+		return nil, opts.named(fmt.Errorf("config: %d bytes, more than the %d that fit a message", len(text), proto.MaxConfig-1))
 	}
-	directives, err := scan(text)
+	directives, err := scan(text, opts.File)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{c: base(), want: name}
-	p.c.Text = text
-	for _, d := range directives {
-		if err := p.directive(d); err != nil {
-			return nil, err
+	p := &parser{opts: opts}
+	out, ok := p.outline(directives)
+	if !ok {
+		return nil, p.err()
+	}
+	c := p.configure(out)
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	if c == nil {
+		if opts.FS != "" {
+			return nil, opts.named(fmt.Errorf("%w: %q", ErrNoFS, opts.FS))
 		}
+		return nil, opts.named(fmt.Errorf("%w: the text has none", ErrNoFS))
 	}
-	if len(p.path) > 0 {
-		return nil, fmt.Errorf("config: %s is not closed", p.path[len(p.path)-1])
+	c.Text = text
+	return c, nil
+}
+
+// named puts the name of the file in front of an error without a line.
+func (o Options) named(err error) error {
+	if o.File == "" {
+		return err
 	}
-	return p.finish()
+	return fmt.Errorf("%s: %w", o.File, err)
 }
 
 // Names are the names of the file systems that a text describes.
-func Names(text string) (names []string, err error) {
-	directives, err := scan(text)
-	var path []string
-	for _, d := range directives {
-		switch {
-		case strings.HasPrefix(d.name, "</"):
-			path = path[:max(len(path)-1, 0)]
-		case strings.HasPrefix(d.name, "<"):
-			path = append(path, d.name)
-		case d.name == "name" && len(path) == 1 && path[0] == "<filesystem>" && len(d.args) > 0:
-			names = append(names, d.args[0])
+func Names(text string) ([]string, error) {
+	directives, err := scan(text, "")
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{opts: Options{Lenient: true}}
+	out, ok := p.outline(directives)
+	if !ok {
+		return nil, p.err()
+	}
+	var names []string
+	for _, system := range out.systems {
+		for _, s := range system.settings {
+			if s.section == "<FileSystem>" && s.name == "name" {
+				names = append(names, s.value())
+			}
 		}
 	}
-	return names, err
+	return names, nil
 }
 
-// parser applies one directive after another.
-type parser struct {
-	c     *Config
-	want  string // name of the file system, or empty for the first
-	path  []string
-	found bool // c has the file system that is wanted
-	param string
-	// fs holds what is being read of a file system, in a copy: it may be another
-	// one than that wanted.
-	outer  *Config
-	server int // of <ServerOptions>; -1 until it is said
-}
-
-// sections are where a section may be.
-var sections = map[string][]string{
-	"<defaults>":         {""},
-	"<aliases>":          {""},
-	"<filesystem>":       {""},
-	"<serveroptions>":    {""},
-	"<security>":         {"", "<defaults>", "<serveroptions>"},
-	"<ldap>":             {"<security>"},
-	"<storagehints>":     {"<filesystem>"},
-	"<exportoptions>":    {"<filesystem>"},
-	"<metahandleranges>": {"<filesystem>"},
-	"<datahandleranges>": {"<filesystem>"},
-	"<distribution>":     {"<filesystem>"},
-}
-
-func (p *parser) section() string {
-	if len(p.path) == 0 {
-		return ""
+// configure applies the values, and gives the file system that is wanted, or nil if the text does not have it.
+func (p *parser) configure(out *outline) (wanted *Config) {
+	c := base()
+	p.apply(&applier{c: c, server: -1}, out.global)
+	for _, options := range out.servers {
+		p.serverOptions(c, options)
 	}
-	return p.path[len(p.path)-1]
+	taken := map[string]bool{}
+	for _, system := range out.systems {
+		mark := len(p.problems)
+		fs := *c
+		fs.Servers, fs.hints = slices.Clone(c.Servers), map[string]string{}
+		p.fileSystem(&fs, system)
+		take := wanted == nil && (p.opts.FS == "" || p.opts.FS == fs.Name)
+		if p.opts.Lenient && !take {
+			p.problems = p.problems[:mark]
+			continue
+		}
+		if take {
+			wanted = &fs
+		}
+		if system.wrong || len(p.problems) > mark {
+			continue
+		}
+		for _, own := range []string{"Name " + fs.Name, fmt.Sprint("ID ", fs.ID)} {
+			if taken[own] {
+				p.strict(system.open.errorf("there is another file system with %s", own))
+			}
+			taken[own] = true
+		}
+	}
+	return wanted
 }
 
-func (p *parser) directive(d directive) error {
+// apply applies settings, and notes those that are wrong. It returns those that are applied.
+func (p *parser) apply(a *applier, settings []setting) (applied []setting) {
+	for _, s := range settings {
+		before := *a.c
+		if err := a.set(s); err != nil {
+			if p.opts.Lenient && s.word.Effect != OnAll {
+				*a.c = before
+				continue
+			}
+			p.wrong(problem{s.line, err})
+			continue
+		}
+		applied = append(applied, s)
+		if s.word.Effect == NoEffect {
+			a.c.ignored = append(slices.Clip(a.c.ignored), Ignored{Line: s.line, Section: s.section, Keyword: *s.word, Server: a.server})
+		}
+	}
+	return applied
+}
+
+// serverOptions keeps what a <ServerOptions> says, and tries whether it can be applied.
+func (p *parser) serverOptions(c *Config, options part) {
+	server := c.Index(options.alias)
+	if server < 0 {
+		if options.alias != "" {
+			p.strict(options.open.errorf("there is no alias %q", options.alias))
+		}
+		return
+	}
+	trial := *c
+	applied := p.apply(&applier{c: &trial, server: server}, options.settings)
+	c.ignored = trial.ignored
+	for len(c.options) <= server {
+		c.options = append(c.options, nil)
+	}
+	c.options[server] = append(c.options[server], applied...)
+}
+
+// fileSystem applies what a <FileSystem> says, and checks that it is complete.
+func (p *parser) fileSystem(fs *Config, system part) {
+	mark := len(p.problems)
+	p.apply(&applier{c: fs, server: -1}, system.settings)
+	if fs.Dist.Name == "" {
+		fs.Dist = stripe.Default(proto.DistStripe)
+	}
+	if system.wrong || len(p.problems) > mark {
+		return // what is missing may be what is wrong
+	}
+	if err := fs.complete(); err != nil {
+		p.wrong(system.end.errorf("%v", err))
+	}
+}
+
+// complete checks that a file system has all that it needs, and sorts its ranges.
+func (c *Config) complete() error {
 	switch {
-	case strings.HasPrefix(d.name, "</"):
-		if p.section() != "<"+d.name[2:] {
-			return d.errorf("it closes nothing that is open")
-		}
-		p.path = p.path[:len(p.path)-1]
-		return p.leave(d)
-	case strings.HasPrefix(d.name, "<"):
-		// What is in a section that nobody here knows is passed over.
-		if in, known := sections[d.name]; known && !slices.Contains(in, p.section()) {
-			return d.errorf("it does not belong here")
-		}
-		p.path = append(p.path, d.name)
-		return p.enter(d)
+	case c.Name == "":
+		return errors.New("the file system has no Name")
+	case c.ID <= 0:
+		return errors.New("the file system has no ID")
+	case c.Root == 0:
+		return errors.New("the file system has no RootHandle")
 	}
-	return p.value(d)
-}
-
-func (p *parser) enter(d directive) error {
-	switch d.name {
-	case "<filesystem>":
-		if len(p.c.Servers) == 0 {
-			return d.errorf("the aliases must come first")
-		}
-		p.outer = p.c
-		inner := *p.c
-		inner.Servers = slices.Clone(p.c.Servers)
-		inner.hints = map[string]string{}
-		p.c = &inner
-	case "<serveroptions>":
-		p.server = -1
-	case "<distribution>":
-		p.param = ""
+	if err := c.index(); err != nil {
+		return err
 	}
-	return nil
-}
-
-func (p *parser) leave(d directive) error {
-	if d.name != "</filesystem>" {
-		return nil
+	if owner := c.find(c.Root); owner == nil || owner.data {
+		return fmt.Errorf("no server has the root handle %d among its metadata", c.Root)
 	}
-	fs := p.c
-	if p.found || p.want != "" && p.want != fs.Name {
-		p.c = p.outer
-		return nil
-	}
-	switch {
-	case fs.Name == "":
-		return d.errorf("the file system has no Name")
-	case fs.ID <= 0:
-		return d.errorf("the file system has no ID")
-	case fs.Root == 0:
-		return d.errorf("the file system has no RootHandle")
-	}
-	if err := fs.index(); err != nil {
-		return d.errorf("%v", err)
-	}
-	if owner := fs.find(fs.Root); owner == nil || owner.data {
-		return d.errorf("no server has the root handle %d among its metadata", fs.Root)
-	}
-	p.found = true
 	return nil
 }
 
@@ -192,17 +229,4 @@ func (c *Config) index() error {
 		return errors.New("no server has handles for metadata, or none for data")
 	}
 	return nil
-}
-
-func (p *parser) finish() (*Config, error) {
-	if !p.found {
-		if p.want != "" {
-			return nil, fmt.Errorf("%w: %q", ErrNoFS, p.want)
-		}
-		return nil, fmt.Errorf("%w: the text has none", ErrNoFS)
-	}
-	if p.c.Dist.Name == "" {
-		p.c.Dist = stripe.Default(proto.DistStripe)
-	}
-	return p.c, nil
 }

@@ -7,15 +7,11 @@ import (
 
 // directive is one line of the text that says something.
 type directive struct {
+	file string // its name, if that is known
 	line int
 	name string // lower case; "<filesystem>" and "</filesystem>" for sections
 	text string // the name as written
 	args []string
-}
-
-// errorf is an error at a line.
-func (d directive) errorf(format string, args ...any) error {
-	return fmt.Errorf("config: line %d: %s: %s", d.line, d.text, fmt.Sprintf(format, args...))
 }
 
 // value is all arguments, with single blanks between.
@@ -28,20 +24,20 @@ func (d directive) list() []string {
 
 // scan divides a text into directives. A comment begins with # and goes to the
 // end of its line; an argument may be in quotation marks.
-func scan(text string) ([]directive, error) {
+func scan(text, file string) ([]directive, error) {
 	var found []directive
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
 		words, err := split(line)
 		if err != nil {
-			return nil, fmt.Errorf("config: line %d: %w", number, err)
+			return nil, directive{file: file, line: number}.problemf("%v", err)
 		}
 		if len(words) == 0 {
 			continue
 		}
 		found = append(found, directive{
-			line: number, name: strings.ToLower(words[0]), text: words[0], args: words[1:],
+			file: file, line: number, name: strings.ToLower(words[0]), text: words[0], args: words[1:],
 		})
 	}
 	return found, nil

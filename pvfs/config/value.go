@@ -12,40 +12,50 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// value applies a directive that is not a section's.
-func (p *parser) value(d directive) error {
-	switch p.section() {
-	case "<defaults>":
-		p.c.defaults[d.name] = d.value()
-		return p.number(d)
-	case "<security>", "<ldap>":
-		if p.path[0] == "<serveroptions>" {
-			return p.option(d)
-		}
-		p.c.defaults[d.name] = d.value()
-		return p.security(d)
-	case "<aliases>":
-		return p.alias(d)
-	case "<serveroptions>":
-		return p.option(d)
-	case "<filesystem>":
-		return p.filesystem(d)
-	case "<metahandleranges>", "<datahandleranges>":
-		return p.ranges(d)
-	case "<storagehints>":
-		p.c.hints[d.name] = d.value()
-		return p.hint(d)
-	case "<exportoptions>":
-		return p.export(d)
-	case "<distribution>":
-		return p.distribution(d)
-	}
-	return nil // a directive for nobody
+// applier applies settings to a configuration, one after another.
+type applier struct {
+	c      *Config
+	server int    // whose <ServerOptions> they are; -1 if they are for all
+	param  string // of a distribution, whose value comes next
+	nets   bool   // the server has trusted networks of its own
 }
 
-// number is a directive of <Defaults> that clients and servers look at.
-func (p *parser) number(d directive) (err error) {
-	c := p.c
+// set applies one setting.
+func (a *applier) set(s setting) error {
+	c := a.c
+	switch s.section {
+	case "<Defaults>", "<ServerOptions>":
+		a.keep(s)
+		return c.number(s.directive)
+	case "<Security>", "<LDAP>":
+		a.keep(s)
+		return a.security(s.directive)
+	case "<Aliases>":
+		return c.alias(s.directive)
+	case "<FileSystem>":
+		return c.filesystem(s.directive)
+	case "<MetaHandleRanges>", "<DataHandleRanges>":
+		return c.ranges(s)
+	case "<StorageHints>":
+		c.hints[s.name] = s.value()
+		return c.hint(s.directive)
+	case "<ExportOptions>":
+		return c.export(s.directive)
+	case "<Distribution>":
+		return a.distribution(s.directive)
+	}
+	return nil
+}
+
+// keep keeps the text of a value, for Config.Option. What is a server's own is kept in Config.options.
+func (a *applier) keep(s setting) {
+	if a.server < 0 {
+		a.c.defaults[s.name] = s.value()
+	}
+}
+
+// number is a setting of <Defaults> or <ServerOptions>.
+func (c *Config) number(d directive) (err error) {
 	switch d.name {
 	case "serverjobbmitimeoutsecs":
 		c.ServerTimeout, err = d.duration(time.Second)
@@ -63,10 +73,13 @@ func (p *parser) number(d directive) (err error) {
 	return err
 }
 
-func (p *parser) security(d directive) (err error) {
-	s := &p.c.Security
+func (a *applier) security(d directive) (err error) {
+	s := &a.c.Security
 	switch d.name {
 	case "turnofftimeouts":
+		if a.server >= 0 {
+			return d.errorf("it is for all servers alike: it belongs in <Security> in <Defaults>")
+		}
 		s.TurnOffTimeouts, err = d.bool()
 	case "credentialtimeoutsecs":
 		s.CredentialTimeout, err = d.duration(time.Second)
@@ -77,61 +90,41 @@ func (p *parser) security(d directive) (err error) {
 	case "keystore":
 		s.KeyFile = d.value()
 	case "trustednetwork":
+		if a.server >= 0 && !a.nets {
+			s.TrustedNetworks, a.nets = nil, true
+		}
 		s.TrustedNetworks, err = d.networks(s.TrustedNetworks)
 	case "trustedports":
 		first, last, ok := strings.Cut(d.value(), "-")
-		a, errA := strconv.ParseUint(strings.TrimSpace(first), 10, 16)
-		b, errB := strconv.ParseUint(strings.TrimSpace(last), 10, 16)
-		if !ok || errA != nil || errB != nil || a > b {
+		low, errLow := strconv.ParseUint(strings.TrimSpace(first), 10, 16)
+		high, errHigh := strconv.ParseUint(strings.TrimSpace(last), 10, 16)
+		if !ok || errLow != nil || errHigh != nil || low > high || high == 0 {
 			return d.errorf("%q is no range of ports", d.value())
 		}
-		s.TrustedPortFirst, s.TrustedPortLast = int(a), int(b)
+		s.TrustedPortFirst, s.TrustedPortLast = int(low), int(high)
 	}
 	return err
 }
 
-func (p *parser) alias(d directive) error {
-	if d.name != "alias" {
-		return nil
-	}
+func (c *Config) alias(d directive) error {
 	if len(d.args) < 2 {
 		return d.errorf("want a name and an address")
 	}
 	s := Server{Alias: d.args[0], Address: strings.Join(splitList(strings.Join(d.args[1:], ",")), ",")}
 	switch {
-	case p.c.Index(s.Alias) >= 0:
+	case c.Index(s.Alias) >= 0:
 		return d.errorf("%s is there already", s.Alias)
 	case s.Address == "":
 		return d.errorf("%s has no address", s.Alias)
-	case len(p.c.Servers) == ServersMax:
+	case len(c.Servers) == ServersMax:
 		return d.errorf("more than %d servers", ServersMax)
 	}
-	p.c.Servers = append(p.c.Servers, s)
+	c.Servers = append(c.Servers, s)
 	return nil
 }
 
-func (p *parser) option(d directive) error {
-	if d.name == "server" {
-		if p.server = p.c.Index(d.value()); p.server < 0 {
-			return d.errorf("there is no alias %q", d.value())
-		}
-		return nil
-	}
-	if p.server < 0 {
-		return d.errorf("Server must come first in this section")
-	}
-	for len(p.c.options) <= p.server {
-		p.c.options = append(p.c.options, nil)
-	}
-	if p.c.options[p.server] == nil {
-		p.c.options[p.server] = map[string]string{}
-	}
-	p.c.options[p.server][d.name] = d.value()
-	return nil
-}
-
-func (p *parser) filesystem(d directive) (err error) {
-	c, n := p.c, 0
+func (c *Config) filesystem(d directive) (err error) {
+	n := 0
 	switch d.name {
 	case "name":
 		c.Name = d.value()
@@ -157,24 +150,23 @@ func (p *parser) filesystem(d directive) (err error) {
 	case "distrdirsplitsize":
 		n, err = d.int(0, math.MaxInt32)
 		c.DistrDir.Split = cmp.Or(n, c.DistrDir.Split)
+	case "treewidth":
+		c.TreeWidth, err = d.int(1, ServersMax)
 	case "secretkey":
 		c.Security.SecretKey = d.value()
 	}
 	return err
 }
 
-func (p *parser) ranges(d directive) error {
-	if d.name != "range" {
-		return nil
-	}
+func (c *Config) ranges(d setting) error {
 	if len(d.args) < 2 {
 		return d.errorf("want an alias and ranges of handles")
 	}
-	i := p.c.Index(d.args[0])
+	i := c.Index(d.args[0])
 	if i < 0 {
 		return d.errorf("there is no alias %q", d.args[0])
 	}
-	list := directive{line: d.line, text: d.text, args: d.args[1:]}.list()
+	list := directive{args: d.args[1:]}.list()
 	for _, text := range list {
 		first, last, found := strings.Cut(text, "-")
 		if !found {
@@ -191,8 +183,8 @@ func (p *parser) ranges(d directive) error {
 		if a == 0 || a > b {
 			return d.errorf("%q is no range of handles", text)
 		}
-		s := &p.c.Servers[i]
-		if p.section() == "<metahandleranges>" {
+		s := &c.Servers[i]
+		if d.section == "<MetaHandleRanges>" {
 			s.Meta = append(slices.Clip(s.Meta), proto.Extent{First: a, Last: b})
 		} else {
 			s.Data = append(slices.Clip(s.Data), proto.Extent{First: a, Last: b})
@@ -204,18 +196,18 @@ func (p *parser) ranges(d directive) error {
 	return nil
 }
 
-func (p *parser) hint(d directive) (err error) {
+func (c *Config) hint(d directive) (err error) {
 	switch d.name {
 	case "trovesyncmeta":
-		p.c.SyncMeta, err = d.bool()
+		c.SyncMeta, err = d.bool()
 	case "trovesyncdata":
-		p.c.SyncData, err = d.bool()
+		c.SyncData, err = d.bool()
 	}
 	return err
 }
 
-func (p *parser) export(d directive) (err error) {
-	e := &p.c.Export
+func (c *Config) export(d directive) (err error) {
+	e := &c.Export
 	switch d.name {
 	case "rootsquash":
 		e.RootSquash, err = d.networks(e.RootSquash)
@@ -233,16 +225,16 @@ func (p *parser) export(d directive) (err error) {
 	return err
 }
 
-func (p *parser) distribution(d directive) error {
-	dist := &p.c.Dist
+func (a *applier) distribution(d directive) error {
+	dist := &a.c.Dist
 	switch d.name {
 	case "name":
 		*dist = stripe.Default(strings.ReplaceAll(d.value(), "-", "_"))
 	case "param":
-		p.param = strings.ToLower(d.value())
+		a.param = strings.ToLower(d.value())
 		return nil
 	case "value":
-		if err := p.distValue(d, dist); err != nil {
+		if err := a.distValue(d, dist); err != nil {
 			return err
 		}
 	default:
@@ -257,16 +249,16 @@ func (p *parser) distribution(d directive) error {
 	return nil
 }
 
-func (p *parser) distValue(d directive, dist *proto.Dist) error {
-	if p.param == "strips" {
+func (a *applier) distValue(d directive, dist *proto.Dist) error {
+	if a.param == "strips" {
 		dist.Strips = d.value()
 		return nil
 	}
 	n, err := strconv.ParseInt(d.value(), 10, 64)
-	if err != nil || n < 1 || p.param != "strip_size" && n > math.MaxUint32 {
-		return d.errorf("%q is no value for %s", d.value(), p.param)
+	if err != nil || n < 1 || a.param != "strip_size" && n > math.MaxUint32 {
+		return d.errorf("%q is no value for %s", d.value(), a.param)
 	}
-	switch p.param {
+	switch a.param {
 	case "strip_size":
 		dist.StripSize = n
 	case "num_groups":
@@ -274,7 +266,7 @@ func (p *parser) distValue(d directive, dist *proto.Dist) error {
 	case "group_strip_factor":
 		dist.Factor = uint32(n)
 	default:
-		return d.errorf("%s has no parameter %q", dist.Name, p.param)
+		return d.errorf("%s has no parameter %q", dist.Name, a.param)
 	}
 	return nil
 }
@@ -320,10 +312,14 @@ func (d directive) handle(text string) (proto.Handle, error) {
 
 // networks are patterns, added to those there are.
 func (d directive) networks(to Networks) (Networks, error) {
-	for _, text := range d.list() {
+	list := d.list()
+	if len(list) == 0 {
+		return nil, d.errorf("%q is no pattern of addresses", d.value())
+	}
+	for _, text := range list {
 		n, err := ParseNetwork(text)
 		if err != nil {
-			return nil, d.errorf("%v", err)
+			return nil, d.errorf("%s", strings.TrimPrefix(err.Error(), "config: "))
 		}
 		to = append(slices.Clip(to), n)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
 // samples are requests of every kind that the server could carry out, and the headers of a server.
@@ -162,6 +164,18 @@ func TestSquashAndExports(t *testing.T) {
 	require.ErrorIs(t, k.ask(0, nil, &proto.NoopReq{}, &proto.NoopResp{}), proto.EACCES)
 	c.FS.Security.TrustedNetworks = networks(t, "*")
 	require.NoError(t, k.ask(0, nil, &proto.NoopReq{}, &proto.NoopResp{}))
+}
+
+// TestOwnTrustedNetwork: a server keeps to the networks of its own <ServerOptions>.
+func TestOwnTrustedNetwork(t *testing.T) {
+	text, err := config.Generate(config.GenOptions{Servers: []config.GenServer{{Alias: "a", Address: "tcp://a:1"}}})
+	require.NoError(t, err)
+	text = strings.Replace(text, "Server a", "Server a\n<Security>\nTrustedNetwork tcp://10.1.2.3\n</Security>", 1)
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Text: text})
+	ep := c.Endpoint()
+	k := &kit{t: t, c: c, ctx: t.Context(), ep: ep, caller: rpc.NewCaller(ep, rpc.Options{})}
+	defer k.caller.Close()
+	require.Equal(t, proto.EACCES, k.status(0, nil, &proto.NoopReq{}))
 }
 
 // TestUnsigned: without a key servers believe what they are shown, but for handles that are not listed.

@@ -97,6 +97,7 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	if s.me < 0 {
 		return nil, fmt.Errorf("server: %q is no alias of the configuration", cfg.Alias)
 	}
+	s.fs = cfg.FS.ForServer(s.me)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

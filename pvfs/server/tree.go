@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -12,8 +11,7 @@ import (
 
 // Limits of the operations that go down a tree of servers.
 const (
-	treeWidthDefault = 2
-	treeOwnAtOnce    = 16 // changes of own objects under way at once: they share a commit
+	treeOwnAtOnce = 16 // changes of own objects under way at once: they share a commit
 )
 
 // treeOps are the operations on many objects of many servers. The server that is asked does those of
@@ -48,7 +46,7 @@ func (s *Server) climb(q *query, t *tree) error {
 	}
 	own, others := s.groups(t)
 	var wait sync.WaitGroup
-	for _, branch := range branches(others, s.treeWidth()) {
+	for _, branch := range branches(others, s.fs.TreeWidth) {
 		wait.Go(func() { s.ask(q.ctx, t, branch) })
 	}
 	t.doOwn(own)
@@ -77,14 +75,6 @@ func (s *Server) groups(t *tree) (own []int, others []group) {
 		}
 	}
 	return own, others
-}
-
-// treeWidth is into how many requests the objects of other servers are divided.
-func (s *Server) treeWidth() int {
-	if n, err := strconv.Atoi(s.fs.Option(s.me, "TreeWidth")); err == nil && n > 0 {
-		return n
-	}
-	return treeWidthDefault
 }
 
 // branches divides groups into so many parts of nearly the same length.

@@ -51,16 +51,12 @@ func (o *placeOptions) read() (*config.Config, error) {
 	if err != nil {
 		return nil, program.Usage(err)
 	}
-	var c *config.Config
-	if o.fs != "" {
-		c, err = config.ParseNamed(string(text), o.fs)
-	} else if names, e := config.Names(string(text)); e == nil && len(names) > 1 {
+	if names, err := config.Names(string(text)); o.fs == "" && err == nil && len(names) > 1 {
 		return nil, program.Usagef("%s has several file systems, choose with -fs: %s", o.config, strings.Join(names, ", "))
-	} else {
-		c, err = config.Parse(string(text))
 	}
+	c, err := config.ParseWith(string(text), config.Options{File: o.config, FS: o.fs})
 	if err != nil {
-		return nil, program.Usage(fmt.Errorf("%s: %w", o.config, err))
+		return nil, program.Usage(err)
 	}
 	return c, nil
 }

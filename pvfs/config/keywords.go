@@ -1,0 +1,179 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Effect says which programs of ours act on a keyword.
+type Effect int
+
+// Effects, from none to all.
+const (
+	NoEffect  Effect = iota // stock programs only
+	OnServers               // servers
+	OnAll                   // servers and clients
+)
+
+// Keyword is a keyword of fs.conf: its name, and what OrangeFS and we do with it.
+type Keyword struct {
+	Name     string   // as OrangeFS writes it; case does not matter
+	Sections []string // where it may be, as "<Defaults>"
+	Many     bool     // several in one section add up
+	Effect   Effect
+	Security bool   // it says who may do what, or how that is proved
+	Why      string // why it has no effect, if its name does not tell
+}
+
+// In reports whether the keyword belongs in a section.
+func (k Keyword) In(section string) bool {
+	return slices.ContainsFunc(k.Sections, func(s string) bool { return strings.EqualFold(s, section) })
+}
+
+// Keywords are the keywords of OrangeFS 2.9 and 2.10 (src/common/misc/server-config.c), and the two that its
+// pvfs2-genconfig writes although no server of these versions knows them. The slice is the caller's.
+func Keywords() []Keyword { return slices.Clone(keywords) }
+
+// Groups of sections in which keywords may be.
+var (
+	inDefaults   = []string{"<Defaults>"}
+	inServers    = []string{"<Defaults>", "<ServerOptions>"}
+	inKeys       = []string{"<Security>", "<Defaults>", "<ServerOptions>"}
+	inSecurity   = []string{"<Security>"}
+	inLDAP       = []string{"<LDAP>"}
+	inFileSystem = []string{"<FileSystem>"}
+	inRanges     = []string{"<MetaHandleRanges>", "<DataHandleRanges>"}
+	inHints      = []string{"<StorageHints>"}
+	inExport     = []string{"<ExportOptions>"}
+	inDist       = []string{"<Distribution>"}
+)
+
+// Reasons that several keywords share.
+const (
+	whyKeys = "servers share one key, see pvfsd serve -key-file"
+	whyUser = "there are no certificates of users"
+)
+
+// keywords is sorted by section, and in a section by subject.
+var keywords = []Keyword{
+	{Name: "Alias", Sections: []string{"<Aliases>"}, Many: true, Effect: OnAll},
+	{Name: "Server", Sections: []string{"<ServerOptions>"}, Effect: OnServers},
+
+	{Name: "StorageSpace", Sections: inServers, Effect: OnServers},
+	{Name: "MetadataStorageSpace", Sections: inServers, Effect: OnServers},
+	{Name: "DataStorageSpace", Sections: inServers, Why: "all that a server keeps is in MetadataStorageSpace"},
+	{Name: "ServerJobBMITimeoutSecs", Sections: inServers, Effect: OnServers},
+	{Name: "ServerJobFlowTimeoutSecs", Sections: inServers, Effect: OnServers},
+	{Name: "ClientJobBMITimeoutSecs", Sections: inDefaults, Effect: OnAll},
+	{Name: "ClientJobFlowTimeoutSecs", Sections: inDefaults, Effect: OnAll},
+	{Name: "ClientRetryLimit", Sections: inDefaults, Effect: OnAll},
+	{Name: "ClientRetryDelayMilliSecs", Sections: inDefaults, Effect: OnAll},
+	{Name: "LogFile", Sections: inServers, Why: "pvfsd serve -log-file says where the log goes"},
+	{Name: "LogType", Sections: inServers},
+	{Name: "LogStamp", Sections: inServers},
+	{Name: "EventLogging", Sections: inServers},
+	{Name: "EnableTracing", Sections: inServers},
+	{Name: "PerfUpdateHistory", Sections: inDefaults},
+	{Name: "PerfUpdateInterval", Sections: inDefaults},
+	{Name: "BMIModules", Sections: inDefaults, Why: "the addresses name their methods"},
+	{Name: "BMIOpts", Sections: inDefaults},
+	{Name: "FlowModules", Sections: inDefaults},
+	{Name: "TCPBindSpecific", Sections: inServers, Why: "servers always listen on their own addresses alone"},
+	{Name: "TCPBufferSend", Sections: inDefaults},
+	{Name: "TCPBufferReceive", Sections: inDefaults},
+	{Name: "UnexpectedRequests", Sections: inServers},
+	{Name: "TroveMaxConcurrentIO", Sections: inServers},
+	{Name: "PrecreateBatchSize", Sections: inServers},
+	{Name: "PrecreateLowThreshold", Sections: inServers},
+	{Name: "DBMaxSize", Sections: []string{"<Defaults>", "<ServerOptions>", "<StorageHints>"}},
+
+	{Name: "TrustedNetwork", Sections: inSecurity, Many: true, Effect: OnServers, Security: true},
+	{Name: "TrustedPorts", Sections: inSecurity, Effect: OnServers, Security: true},
+	{Name: "TurnOffTimeouts", Sections: inSecurity, Effect: OnServers, Security: true},
+	{Name: "CredentialTimeoutSecs", Sections: inSecurity, Effect: OnServers, Security: true},
+	{Name: "CapabilityTimeoutSecs", Sections: inSecurity, Effect: OnServers, Security: true},
+	{Name: "CredentialCacheTimeoutSecs", Sections: inSecurity},
+	{Name: "CapabilityCacheTimeoutSecs", Sections: inSecurity},
+	{Name: "CertificateCacheTimeoutSecs", Sections: inSecurity},
+	{Name: "SecurityTimeout", Sections: inSecurity, Why: "OrangeFS 2.9 replaced it by CredentialTimeoutSecs"},
+	{Name: "KeyStore", Sections: inKeys, Security: true, Why: whyKeys},
+	{Name: "ServerKey", Sections: inKeys, Security: true, Why: whyKeys},
+	{Name: "CAFile", Sections: inKeys, Security: true, Why: whyUser},
+	{Name: "UserCertDN", Sections: inKeys, Security: true, Why: whyUser},
+	{Name: "UserCertExp", Sections: inKeys, Security: true, Why: whyUser},
+
+	{Name: "Hosts", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "BindDN", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "BindPassword", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchMode", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchRoot", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchClass", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchAttr", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchScope", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "UIDAttr", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "GIDAttr", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchTimeoutSecs", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "SearchTimeout", Sections: inLDAP, Security: true, Why: whyUser},
+
+	{Name: "Name", Sections: []string{"<FileSystem>", "<Distribution>"}, Effect: OnAll},
+	{Name: "ID", Sections: inFileSystem, Effect: OnAll},
+	{Name: "RootHandle", Sections: inFileSystem, Effect: OnAll},
+	{Name: "FileStuffing", Sections: inFileSystem, Effect: OnServers},
+	{Name: "DefaultNumDFiles", Sections: inFileSystem, Effect: OnAll},
+	{Name: "FlowBufferSizeBytes", Sections: inFileSystem, Effect: OnAll},
+	{Name: "FlowBuffersPerFlow", Sections: inFileSystem, Effect: OnAll},
+	{Name: "DistrDirServersInitial", Sections: inFileSystem, Effect: OnServers},
+	{Name: "DistrDirServersMax", Sections: inFileSystem, Effect: OnServers},
+	{Name: "DistrDirSplitSize", Sections: inFileSystem, Effect: OnServers},
+	{Name: "TreeWidth", Sections: inFileSystem, Effect: OnServers},
+	{Name: "TreeThreshold", Sections: inFileSystem},
+	{Name: "SmallFileSize", Sections: inFileSystem, Why: "a message holds what it can"},
+	{Name: "SecretKey", Sections: inFileSystem, Security: true, Why: whyKeys},
+
+	{Name: "Range", Sections: inRanges, Many: true, Effect: OnAll},
+
+	{Name: "TroveSyncMeta", Sections: inHints, Effect: OnServers},
+	{Name: "TroveSyncData", Sections: inHints, Effect: OnServers},
+	{Name: "TroveMethod", Sections: []string{"<Defaults>", "<StorageHints>"}},
+	{Name: "HandleRecycleTimeoutSecs", Sections: inHints},
+	{Name: "AttrCacheKeywords", Sections: inHints},
+	{Name: "AttrCacheSize", Sections: inHints},
+	{Name: "AttrCacheMaxNumElems", Sections: inHints},
+	{Name: "DBCacheSizeBytes", Sections: inHints},
+	{Name: "DBCacheType", Sections: inHints},
+	{Name: "ImmediateCompletion", Sections: inHints},
+	{Name: "CoalescingHighWatermark", Sections: inHints},
+	{Name: "CoalescingLowWatermark", Sections: inHints},
+	{Name: "DirectIOThreadNum", Sections: inHints},
+	{Name: "DirectIOOpsPerQueue", Sections: inHints},
+	{Name: "DirectIOTimeout", Sections: inHints},
+
+	{Name: "RootSquash", Sections: inExport, Many: true, Effect: OnServers, Security: true},
+	{Name: "RootSquashExceptions", Sections: inExport, Many: true, Effect: OnServers, Security: true},
+	{Name: "AllSquash", Sections: inExport, Many: true, Effect: OnServers, Security: true},
+	{Name: "ReadOnly", Sections: inExport, Many: true, Effect: OnServers, Security: true},
+	{Name: "AnonUID", Sections: inExport, Effect: OnServers, Security: true},
+	{Name: "AnonGID", Sections: inExport, Effect: OnServers, Security: true},
+
+	{Name: "Param", Sections: inDist, Many: true, Effect: OnAll},
+	{Name: "Value", Sections: inDist, Many: true, Effect: OnAll},
+}
+
+// sections are the sections, and the sections in which each may be; "" is the top of the file, where
+// OrangeFS had <Security> before version 2.9.
+var sections = []struct {
+	name string
+	in   []string
+}{
+	{"<Defaults>", []string{""}},
+	{"<Aliases>", []string{""}},
+	{"<FileSystem>", []string{""}},
+	{"<ServerOptions>", []string{""}},
+	{"<Security>", []string{"<Defaults>", "<ServerOptions>", ""}},
+	{"<LDAP>", []string{"<Security>"}},
+	{"<StorageHints>", inFileSystem},
+	{"<ExportOptions>", inFileSystem},
+	{"<MetaHandleRanges>", inFileSystem},
+	{"<DataHandleRanges>", inFileSystem},
+	{"<Distribution>", inFileSystem},
+}
