@@ -274,6 +274,7 @@ func TestNetworks(t *testing.T) {
 		n, err := ParseNetwork(c.pattern)
 		require.NoError(t, err, c.pattern)
 		require.Equal(t, c.want, n.Match(c.peer), "%s %s", c.pattern, c.peer)
+		require.Equal(t, c.pattern, n.String())
 	}
 	for _, bad := range []string{"", "tcp://", "tcp://x@24", "tcp://1.2.3.4@33", "tcp://1.*.3", "tcp://1.2.3.4@x"} {
 		_, err := ParseNetwork(bad)

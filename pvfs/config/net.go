@@ -10,6 +10,7 @@ import (
 // Network is a pattern of addresses of clients: "tcp://192.168.4.0@24",
 // "tcp://10.0.0.*", "via+shm://*", or "*" for all.
 type Network struct {
+	text   string       // as it was written
 	scheme string       // "tcp", or empty for any
 	prefix string       // text that the rest begins with, if net is not valid
 	exact  bool         // it is all of the host
@@ -25,7 +26,7 @@ func ParseNetwork(text string) (Network, error) {
 	if !found {
 		scheme, rest = "", text
 	}
-	n := Network{scheme: strings.ToLower(scheme)}
+	n := Network{text: text, scheme: strings.ToLower(scheme)}
 	host, bits, masked := strings.Cut(rest, "@")
 	if !masked {
 		host, bits, masked = strings.Cut(rest, "/")
@@ -51,6 +52,9 @@ func ParseNetwork(text string) (Network, error) {
 	}
 	return n, nil
 }
+
+// String is the pattern as it was written.
+func (n Network) String() string { return n.text }
 
 // Match reports whether a client's bmi address, for instance
 // "tcp://192.168.4.7:41234", fits the pattern.
@@ -81,6 +85,15 @@ func (ns Networks) Match(peer string) bool {
 		}
 	}
 	return false
+}
+
+// String is all patterns.
+func (ns Networks) String() string {
+	var all []string
+	for _, n := range ns {
+		all = append(all, n.text)
+	}
+	return strings.Join(all, ", ")
 }
 
 // hostAddr is the IP address in "host:port" or "host".

@@ -269,6 +269,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 	}
 	open, short := file("open", "a key that others can read", 0o644), file("short", "short", 0o600)
 	broken := file("broken.conf", "<Defaults>\n", 0o600)
+	misspelt := file("misspelt.conf", "<Defaults>\nLogFyle x\n</Defaults>\n", 0o600)
 	for _, test := range []struct {
 		args string
 		want string
@@ -279,6 +280,15 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"serve -confg x", "unknown flag: --confg"},
 		{"serve -config " + folder + "/none", "no such file"},
 		{"serve -config " + broken, "broken.conf"},
+		{"serve -config " + misspelt, `misspelt.conf:2: <Defaults> has no keyword "LogFyle": did you mean LogFile?`},
+		{"mkfs -config " + misspelt, `did you mean LogFile?`},
+		{"check -config " + misspelt, `did you mean LogFile?`},
+		{"check-config", "Give its file: pvfsd check-config fs.conf"},
+		{"check-config " + conf + " " + conf, "takes one file, not 2"},
+		{"check-config -alias three " + conf, `no server "three"; its servers are: one, two`},
+		{"check-config " + folder + "/none", "no such file"},
+		{"check-config " + folder, "is a directory"},
+		{"check-config " + misspelt, `did you mean LogFile?`},
 		{"serve -config " + conf, "Give -alias, one of: one, two"},
 		{"serve -config " + conf + " -alias three", `no server "three"; its servers are: one, two`},
 		{"serve -config " + single + " -dir " + folder + "/none", "pvfsd mkfs makes one, or -create here"},
@@ -315,7 +325,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	assert.Contains(t, good(t), "Three steps")
 	assert.Contains(t, good(t, "version"), "pvfsd ")
-	for _, verb := range []string{"serve", "mkfs", "check", "genconfig"} {
+	for _, verb := range []string{"serve", "mkfs", "check", "check-config", "genconfig"} {
 		assert.Contains(t, good(t, "help", verb), "Exit codes", verb)
 	}
 }

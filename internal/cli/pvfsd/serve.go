@@ -96,6 +96,9 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		return err
 	}
 	defer done()
+	if names := namesOf(ignored(p.fs, p.index)); names != "" {
+		log.Info("keywords of the configuration that have no effect here", "keywords", names)
+	}
 	if err := p.needStore(opt.create); err != nil {
 		return err
 	}
