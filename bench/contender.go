@@ -80,7 +80,7 @@ const (
 )
 
 // runMax is how long one program may run before it counts as hung.
-const runMax = 60 * time.Second
+const runMax = 5 * time.Minute
 
 // prepare builds what must be built and lists all contenders.
 func prepare(ctx context.Context, cfg config) []contender {

@@ -122,11 +122,14 @@ func pluginsKill(t *testing.T, via string) {
 		children := processesOf(t, via)
 		require.NotEmpty(t, children)
 		require.NoError(t, p.cmd.Process.Kill())
-		require.Eventually(t, func() bool { return len(processesOf(t, via)) == 0 }, waitMax, time.Millisecond)
+		for _, child := range children {
+			require.Eventually(t, func() bool { return ended(child) }, waitMax, time.Millisecond)
+		}
+		require.Empty(t, processesOf(t, via))
 	}
 }
 
-// processesOf are the processes that run a file.
+// processesOf are the folders in /proc of the processes that run a file.
 func processesOf(t *testing.T, file string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/exe")
@@ -134,10 +137,18 @@ func processesOf(t *testing.T, file string) []string {
 	var found []string
 	for _, exe := range all {
 		if at, err := os.Readlink(exe); err == nil && at == file {
-			found = append(found, exe)
+			found = append(found, filepath.Dir(exe))
 		}
 	}
 	return found
+}
+
+// ended reports whether a process has given back all it had, its locks as well: it is gone, or is a zombie. It runs no
+// file any more a little before that.
+func ended(process string) bool {
+	stat, err := os.ReadFile(filepath.Join(process, "stat"))
+	_, state, found := strings.Cut(string(stat), ") ")
+	return err != nil || found && state[0] == 'Z'
 }
 
 func pluginsPerf(t *testing.T, via string) {

@@ -100,7 +100,8 @@ func find(t *testing.T, name string) methodtest.Test {
 // open opens an endpoint and a context of it.
 func open(t *testing.T, name string) (*bmi.Endpoint, *bmi.Context) {
 	t.Helper()
-	e, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{"pyloop://" + name}})
+	patient := bmi.Limits{DrainTimeMax: wallclock.Patience} // a busy machine drains slowly
+	e, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{"pyloop://" + name}, Limits: patient})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	c, err := e.OpenContext()
