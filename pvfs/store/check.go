@@ -330,8 +330,8 @@ func (s *Store) checkPages() error {
 			return err
 		}
 		defer tx.Rollback() // fails only after a commit
-		if err := findLoops(tx, true); err != nil {
-			return err
+		if long, err := findLoops(tx, true); long != nil || err != nil {
+			return errors.Join(long, err)
 		}
 		if err := walkPages(tx); err != nil {
 			return err

@@ -17,33 +17,40 @@ const (
 	pageBranch       = 1
 	pageLeaf         = 2
 	elementIsBucket  = 1
+
+	metaPages     = 2                    // the first pages, in turn
+	metaFreePages = pageHeaderBytes + 32 // in a meta page: where the list of free pages is
 )
 
 // checkLoops makes sure that no page is reached from the root in two ways. Who follows a tree that leads back to
-// itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it.
+// itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it, but for one that
+// long tells of: a page that is said to go on beyond the end. Reading does not mind, but who checks it or frees it takes all memory
+// as well.
 //
 // Beyond verifyMax it does not look into leaves, which are all but every hundredth page and lead nowhere: which pages
 // they are it takes from the first one under a branch, as all leaves of a tree have the same depth.
-func (s *Store) checkLoops() error {
-	return guard("verify", func() error {
+func (s *Store) checkLoops() (long, err error) {
+	err = guard("verify", func() error {
 		tx, err := s.db.Begin(false)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback() // of a reader it cannot fail
-		return findLoops(tx, tx.Size() <= verifyMax)
+		long, err = findLoops(tx, tx.Size() <= verifyMax)
+		return err
 	})
+	return long, err
 }
 
-func findLoops(tx *bolt.Tx, leaves bool) error {
+func findLoops(tx *bolt.Tx, leaves bool) (long, err error) {
 	file, err := os.Open(tx.DB().Path())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close() // it was only read
 	info, err := file.Stat()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if leaves {
 		// Every page is wanted, and a disk gives them faster in a row than one by one. What cannot be read is noticed below.
@@ -52,13 +59,14 @@ func findLoops(tx *bolt.Tx, leaves bool) error {
 	w := pageWalk{file: file, pageBytes: uint64(tx.DB().Info().PageSize), leaves: true}
 	w.pages = uint64(min(tx.Size(), info.Size())) / w.pageBytes
 	w.seen = make([]uint64, w.pages/64+1)
+	w.header(w.freePages(tx))
 	for w.roots = []uint64{rootPage(tx)}; len(w.roots) > 0; {
 		if err := w.trees(); err != nil {
-			return err
+			return nil, err
 		}
 		w.leaves = leaves // of the first tree they have the roots of the tables
 	}
-	return nil
+	return w.long, nil
 }
 
 func rootPage(tx *bolt.Tx) uint64 { return uint64(tx.Cursor().Bucket().Root()) }
@@ -72,6 +80,7 @@ type pageWalk struct {
 	seen      []uint64 // a bit for each page that something refers to
 	roots     []uint64 // of trees to look at
 	buf       []byte   // of elements
+	long      error    // a page is said to go on beyond the end
 }
 
 // trees looks at all pages of the trees of w.roots, and leaves there the roots of those that their leaves have.
@@ -117,11 +126,23 @@ func (w *pageWalk) mark(ids []uint64) error {
 	return nil
 }
 
+// freePages is the first page of the list of free pages, as the transaction's meta page has it.
+func (w *pageWalk) freePages(tx *bolt.Tx) uint64 {
+	var b [8]byte
+	if !w.read(b[:], uint64(tx.ID())%metaPages, metaFreePages) {
+		return w.pages
+	}
+	return binary.NativeEndian.Uint64(b[:])
+}
+
 // header is the kind of a page, and how many elements it has; 0 if it is not there.
 func (w *pageWalk) header(id uint64) (kind, count int) {
 	var b [pageHeaderBytes]byte
 	if id >= w.pages || !w.read(b[:], id, 0) {
 		return 0, 0
+	}
+	if more := uint64(binary.NativeEndian.Uint32(b[12:])); id+more >= w.pages && w.long == nil {
+		w.long = damaged("database: page %d is said to go on for %d pages, beyond the end", id, more)
 	}
 	return int(binary.NativeEndian.Uint16(b[8:])), int(binary.NativeEndian.Uint16(b[10:]))
 }

@@ -13,7 +13,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
-const loopsPage = 4096 // bytes of a page
+const (
+	loopsPage = 4096 // bytes of a page
+	pageFree  = 16   // the kind of the pages that list free ones
+)
 
 // loopsFiles is how many files the databases have.
 func loopsFiles() int {
@@ -59,7 +62,7 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 	tx, err := db.Begin(false)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, tx.Rollback()) }()
-	err = findLoops(tx, false)
+	_, err = findLoops(tx, false)
 	if err != nil {
 		require.ErrorContains(t, err, "is in the tree twice")
 	}
@@ -99,6 +102,38 @@ func TestLoops(t *testing.T) {
 	})
 	require.Positive(t, branches, "no branch was in use: the test proves nothing")
 	require.Positive(t, leaves, "no leaf was in use: the test proves nothing")
+}
+
+// TestLongPages: a page that is said to go on beyond the end does not take all memory, whichever it is. What the database
+// has can still be read, and nothing is written.
+func TestLongPages(t *testing.T) {
+	const files = 80
+	from := memory.Dir(t)
+	filled(t, from, files)
+	good, err := os.ReadFile(filepath.Join(from, databaseName))
+	require.NoError(t, err)
+	found := map[uint16]int{}
+	for _, kind := range []uint16{pageBranch, pageLeaf, pageFree} {
+		pagesOf(good, kind, func(bad []byte, at int) {
+			binary.NativeEndian.PutUint32(bad[at+12:], 1<<31)
+			dir := memory.Dir(t)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))
+			s, err := Open(dir, with(func(*Options) {}))
+			require.NoError(t, err)
+			defer func() { _ = s.Close() }()
+			for i := range files {
+				require.NoError(t, s.View(func(tx *Tx) error { _, err := tx.Lookup(crashDir, nameOf("file", i)); return err }))
+			}
+			if err := makeFile(s, "new"); err != nil {
+				require.ErrorIs(t, err, syscall.EIO)
+				require.ErrorContains(t, err, "beyond the end")
+				found[kind]++
+			}
+		})
+	}
+	for _, kind := range []uint16{pageBranch, pageLeaf, pageFree} {
+		require.Positive(t, found[kind], "no page of kind %d was in use: the test proves nothing", kind)
+	}
 }
 
 // TestLoopsOverStaleLeaf: a leaf that became a branch, as a write that was lost can leave it, leads back to what is above it. That

@@ -157,12 +157,15 @@ func (s *Store) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.checkLoops(); err != nil {
+	wrong, err := s.checkLoops()
+	if err != nil {
 		return errors.Join(err, guard("close", s.db.Close))
 	}
 	s.reserve = reserve{path: filepath.Join(s.dir, reserveName)}
 	s.files = newFiles(s, filepath.Join(s.dir, dataName))
-	wrong := s.verify()
+	if wrong == nil {
+		wrong = s.verify()
+	}
 	if wrong != nil {
 		s.log.Error("store: the database is damaged: it can only be read", "dir", s.dir, "err", wrong)
 		s.broken = fmt.Errorf("store: no changes, the database is damaged: %w", wrong)
