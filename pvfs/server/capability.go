@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -107,11 +108,23 @@ func (s *Server) serverCapability(handles ...proto.Handle) proto.Capability {
 
 func (s *Server) capability(key []byte, mask proto.OpMask, handles []proto.Handle) proto.Capability {
 	c := proto.Capability{
-		Issuer: "S:" + s.cfg.Alias, FS: s.fs.ID, Mask: mask, Handles: handles,
+		Issuer: issuerPrefix + s.cfg.Alias, FS: s.fs.ID, Mask: mask, Handles: handles,
 		Timeout: s.clock().Add(s.fs.Security.CapabilityTimeout),
 	}
 	c.Signature = signature(key, &c)
 	return c
+}
+
+// issuerPrefix is what servers put before their alias.
+const issuerPrefix = "S:"
+
+// issuer is the server that issued the capability of a query, by index; -1 if it is none.
+func (s *Server) issuer(q *query) int {
+	alias, ok := strings.CutPrefix(q.header.Capability.Issuer, issuerPrefix)
+	if !ok {
+		return -1
+	}
+	return s.fs.Index(alias)
 }
 
 // checkCapability says what the capability of a query is worth. EAGAIN: it is too old, EPERM: nobody

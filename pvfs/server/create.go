@@ -40,11 +40,14 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 	}
 	resp := &proto.CreateResp{Stuffed: stuffed}
 	err = s.useDatafiles(q.ctx, servers, func(tx *store.Tx) (err error) {
-		if o.Datafiles, err = s.takeDatafiles(tx, servers, 0); err != nil {
+		o.Datafiles = nil
+		if resp.Handle, err = tx.Create(store.MetaSpace, o); err != nil {
 			return err
 		}
-		resp.Handle, err = tx.Create(store.MetaSpace, o)
-		return err
+		if o.Datafiles, err = s.takeDatafiles(tx, servers, resp.Handle); err != nil {
+			return err
+		}
+		return tx.Put(resp.Handle, o)
 	})
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	if err != nil {
 		return err
 	}
-	data, err := s.store.OpenData(req.Handle)
+	data, err := s.openData(q, req.Handle, req.Type == proto.IOWrite)
 	if err != nil {
 		return err
 	}

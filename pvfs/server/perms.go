@@ -128,6 +128,18 @@ func aclBits(acl []byte, a *proto.Attr, who identity) uint32 {
 	return uint32(other)
 }
 
+// openData opens a datafile for a query that may use it. EACCES: it is of another metafile than the capability. Nothing is compared
+// for a server, nor if nothing is signed.
+func (s *Server) openData(q *query, h proto.Handle, writes bool) (*store.Data, error) {
+	var metafile proto.Handle
+	if q.trust == client && len(s.keys.client) > 0 {
+		if is := q.header.Capability.Handles[0]; !s.fs.IsData(is) { // giveCapability lists the object itself first
+			metafile = is
+		}
+	}
+	return s.store.OpenDataOf(h, metafile, writes)
+}
+
 // aclOf reads the access control list of an object; nil if it has none.
 func aclOf(tx *store.Tx, h proto.Handle) ([]byte, error) {
 	acl, err := tx.Xattr(h, aclName)

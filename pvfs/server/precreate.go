@@ -65,7 +65,7 @@ func (s *Server) takeDatafiles(tx *store.Tx, servers []int, metafile proto.Handl
 	return handles, nil
 }
 
-// datafileOf is a new datafile of a metafile; 0 if that is not known yet.
+// datafileOf is a new datafile of a metafile.
 func datafileOf(metafile proto.Handle) store.Object {
 	return store.Object{Attr: proto.Attr{Type: proto.TypeDatafile, Mask: proto.AttrType}, Parent: metafile}
 }

@@ -73,6 +73,9 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 		if !q.removesAny() {
 			return nil // it goes with its file
 		}
+		if !s.mayRemoveDatafile(q, &o) {
+			return proto.EACCES
+		}
 	case proto.TypeMetafile:
 		return s.removeFile(h)
 	case proto.TypeDirectory:
@@ -177,14 +180,41 @@ func (s *Server) deleteFile(tx *store.Tx, o *store.Object) (others bool, err err
 			away = append(away, d)
 			continue
 		}
-		if err := tx.Delete(d); err != nil && proto.StatusOf(err) != proto.ENOENT {
+		if err := s.deleteDatafile(tx, d, o.Handle); err != nil && proto.StatusOf(err) != proto.ENOENT {
 			return false, err
 		}
 	}
-	if err := s.throwAway(tx, away); err != nil {
+	if err := s.throwAwayOf(tx, o.Handle, away); err != nil {
 		return false, err
 	}
 	return len(away) > 0, tx.Delete(o.Handle)
+}
+
+// deleteDatafile removes a datafile of this server with its metafile. One that is another's stays.
+func (s *Server) deleteDatafile(tx *store.Tx, h, metafile proto.Handle) error {
+	d, err := tx.Get(h)
+	if err != nil {
+		return err
+	}
+	if d.Parent != 0 && d.Parent != metafile {
+		s.log.Warn("a metafile lists a datafile of another one, which stays", "metafile", metafile, "datafile", h, "of", d.Parent)
+		return nil
+	}
+	return tx.Delete(h)
+}
+
+// mayRemoveDatafile reports whether a datafile may be removed for the sender of a query: an administrator, or a server that names
+// its metafile. Of a datafile that was made ahead of need that is not known before bytes come; and if the sender does not name one, it must
+// be the server that has it.
+func (s *Server) mayRemoveDatafile(q *query, d *store.Object) bool {
+	if d.Parent == 0 || !q.fromServer() {
+		return true
+	}
+	if near := q.near(); !s.fs.IsData(near) {
+		return near == d.Parent
+	}
+	owner, ok := s.fs.Owner(d.Parent)
+	return ok && s.issuer(q) == owner
 }
 
 // deleteDirectory removes a directory whose dirdata object is here.

@@ -20,7 +20,7 @@ func (s *Server) smallIO(q *query, req *proto.SmallIOReq) (*proto.SmallIOResp, e
 	if err != nil {
 		return nil, err
 	}
-	data, err := s.store.OpenData(req.Handle)
+	data, err := s.openData(q, req.Handle, req.Type == proto.IOWrite)
 	if err != nil {
 		return nil, err
 	}

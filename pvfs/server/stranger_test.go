@@ -5,9 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 // stranger is a user without any right but those of everybody.
@@ -113,5 +116,41 @@ func TestStrangersObserveNothing(t *testing.T) {
 			require.Equal(t, want, k.status(0, &theirs, req), "%s", req)
 			require.Equal(t, proto.OK, k.status(0, &mine, req), "%s", req)
 		}
+	}
+}
+
+// TestDatafilesKnowTheirMetafile: if a metafile lists the datafiles of another one all the same, its capability gives no right to their
+// bytes, and its removal spares them, here and on other servers.
+func TestDatafilesKnowTheirMetafile(t *testing.T) {
+	for _, servers := range []int{1, 2} {
+		c := pvfstest.Start(t, pvfstest.Options{Servers: servers, Config: func(g *config.GenOptions) { g.NoStuffing = true }})
+		k := newClient(t, c)
+		victim, thief := k.create(0, servers, stripe.Default(proto.DistStripe)), k.create(0, servers, stripe.Default(proto.DistStripe))
+		victim.write(0, pattern(100000, 1))
+		at := k.owner(thief.handle)
+		require.NoError(t, c.Store(at).Update(func(tx *store.Tx) error {
+			o, err := tx.Get(thief.handle)
+			if err != nil {
+				return err
+			}
+			o.Datafiles = victim.attr.Datafiles
+			return tx.Put(thief.handle, o)
+		}))
+		steal := *thief
+		steal.attr, steal.header = victim.attr, k.header(thief.handle)
+		require.Contains(t, steal.header.Capability.Handles, victim.attr.Datafiles[0])
+		for i := range servers {
+			read, write := steal.ioReq(i, steal.op(0, 100)), steal.ioReq(i, steal.op(0, 100))
+			read.Type, write.Type = proto.IORead, proto.IOWrite
+			for _, req := range []proto.Request{
+				read, write, steal.smallReq(i, steal.op(0, 100), nil), steal.smallReq(i, steal.op(0, 100), make([]byte, 100)),
+				&proto.TruncateReq{Handle: victim.attr.Datafiles[i], FS: c.FS.ID},
+			} {
+				require.Equal(t, proto.EACCES, k.status(victim.datafileServer(i), &steal.header, req), "%s", req)
+			}
+		}
+		require.Equal(t, proto.OK, k.status(at, &k.root, &proto.RemoveReq{Handle: thief.handle, FS: c.FS.ID, Cred: k.cred}))
+		emptied(t, c)
+		require.Equal(t, pattern(100000, 1), victim.read(0, 100000))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,9 @@ func TestFailedSyncReachesClients(t *testing.T) {
 	k.c.Stop(0)
 	k.c.Start(0)
 	k.c.WaitReady()
+	require.Eventually(t, func() bool { // a request may meet the end of the old connection
+		return k.ask(0, nil, &proto.NoopReq{}, &proto.NoopResp{}) == nil
+	}, farOff, time.Millisecond)
 	require.Equal(t, proto.EIO, flush(), "after a restart")
 	k.c.Store(0).SetSync(false, true)
 	require.Equal(t, proto.EIO, small(0, 1000), "a write that is to be synced")

@@ -10,7 +10,7 @@ import (
 // credential is what this server shows for itself.
 func (s *Server) credential() proto.Credential {
 	return proto.Credential{
-		Groups: []uint32{0}, Issuer: "S:" + s.cfg.Alias,
+		Groups: []uint32{0}, Issuer: issuerPrefix + s.cfg.Alias,
 		Timeout: s.clock().Add(s.fs.Security.CredentialTimeout),
 	}
 }

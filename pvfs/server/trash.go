@@ -13,12 +13,12 @@ import (
 )
 
 // What is to be removed from other servers is written down in the transaction that makes it useless,
-// and removed in the background, soon: who removes a large file wants the room. A record is named after the object; its value is the
-// directory where it had a name, in eight bytes, or one byte.
+// and removed in the background, soon: who removes a large file wants the room. A record is named after the object. Its value is the
+// directory where that had a name, in eight bytes; or one byte, and of a datafile its metafile.
 const (
 	trashPrefix = "trash/"
 	trashPause  = 20 * time.Millisecond // between two rounds: much goes in one request
-	trashBatch  = 512                   // at most
+	trashBatch  = proto.MetafilesMax    // at most
 )
 
 // trash wakes those who empty it, one for each server. The zero value is ready.
@@ -62,6 +62,16 @@ func (s *Server) throwAway(tx *store.Tx, handles []proto.Handle) error {
 	return nil
 }
 
+// throwAwayOf is throwAway for datafiles of a metafile.
+func (s *Server) throwAwayOf(tx *store.Tx, metafile proto.Handle, datafiles []proto.Handle) error {
+	for _, h := range datafiles {
+		if err := tx.SetRecord(trashKey(h), binary.BigEndian.AppendUint64([]byte{1}, uint64(metafile))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // leave notes, in a transaction, that an object of another server lost its name in a directory here, and is to be removed by the
 // right to do so there.
 func (s *Server) leave(tx *store.Tx, h, dir proto.Handle) error {
@@ -76,6 +86,14 @@ func dirOf(value []byte) proto.Handle {
 		return 0
 	}
 	return proto.Handle(binary.BigEndian.Uint64(value))
+}
+
+// metafileOf is the metafile in a record; 0 if there is none.
+func metafileOf(value []byte) proto.Handle {
+	if len(value) != 9 {
+		return 0
+	}
+	return proto.Handle(binary.BigEndian.Uint64(value[1:]))
 }
 
 // emptyTrash removes what was thrown away, now and until the server stops: each server's by itself, so that nobody waits for one
@@ -127,9 +145,10 @@ func (s *Server) forgetStray() error {
 
 // An errand is a request to a server to remove objects.
 type errand struct {
-	to      int
-	dir     proto.Handle // where they had names, see leave; 0 if they had none
-	handles []proto.Handle
+	to        int
+	dir       proto.Handle // where they had names, see leave; 0 if they had none
+	handles   []proto.Handle
+	metafiles []proto.Handle // of those that are datafiles; 0 is not known
 }
 
 var errNotRemoved = errors.New("pvfs/server: objects are not removed yet")
@@ -180,7 +199,8 @@ func (s *Server) errands(server int, without map[proto.Handle]bool) ([]*errand, 
 					of[dir] = &errand{to: server, dir: dir}
 					all = append(all, of[dir])
 				}
-				of[dir].handles = append(of[dir].handles, h)
+				e := of[dir]
+				e.handles, e.metafiles = append(e.handles, h), append(e.metafiles, metafileOf(value))
 			}
 		}
 		return nil
@@ -235,7 +255,9 @@ func (e *errand) forget(tx *store.Tx, h proto.Handle) error {
 // header is what goes with an errand.
 func (e *errand) header(s *Server) *proto.Header {
 	if e.dir == 0 {
-		return s.header(e.handles[0], e.handles)
+		h := s.header(e.handles[0], slices.Concat(e.handles, e.metafiles))
+		h.Hints = append(h.Hints, proto.MetafilesHint(e.metafiles))
+		return h
 	}
 	h := s.header(e.dir, []proto.Handle{e.dir})
 	h.Hints = append(h.Hints, proto.RemovesHint(e.dir))

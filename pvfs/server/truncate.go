@@ -12,7 +12,7 @@ func (s *Server) truncate(q *query, req *proto.TruncateReq) (*proto.TruncateResp
 	if req.Size < 0 {
 		return nil, proto.EINVAL
 	}
-	data, err := s.store.OpenData(req.Handle)
+	data, err := s.openData(q, req.Handle, true)
 	if err != nil {
 		return nil, err
 	}

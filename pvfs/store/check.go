@@ -348,7 +348,7 @@ func (s *Store) checkFiles(c *checker) error {
 	}
 	var orphans []orphan
 	err := s.files.walk(func(h proto.Handle, path string) error {
-		if c.types[h] != proto.TypeDatafile && s.isDatafile(h) != nil { // it may be new
+		if c.types[h] != proto.TypeDatafile && !s.isDatafile(h) { // it may be new
 			orphans = append(orphans, orphan{h, path})
 		}
 		return nil

@@ -17,18 +17,25 @@ type Data struct {
 // OpenData opens the bytes of a datafile for several accesses. The object must be there (ENOENT, EINVAL if
 // it is not a datafile). When the datafile is removed meanwhile, what was written stays readable until
 // Close, as with an open file.
-func (s *Store) OpenData(h proto.Handle) (*Data, error) {
+func (s *Store) OpenData(h proto.Handle) (*Data, error) { return s.OpenDataOf(h, 0, false) }
+
+// OpenDataOf is OpenData for who has rights to a metafile; 0 is anybody. EACCES: the datafile is another one's. A datafile that was made
+// ahead of need is nobody's, until somebody opens it to write.
+func (s *Store) OpenDataOf(h, metafile proto.Handle, writes bool) (*Data, error) {
 	f, err := s.files.acquire(h)
 	if err != nil {
 		return nil, err
 	}
 	d := &Data{files: s.files, file: f}
-	if f.get() != nil {
-		return d, nil
+	if f.get() == nil {
+		var is proto.Handle
+		if is, err = s.metafileOf(h); err == nil {
+			f.learn(is)
+			_, err = f.open(s.files, false)
+		}
 	}
-	err = s.isDatafile(h)
-	if err == nil {
-		_, err = f.open(s.files, false)
+	if err == nil && metafile != 0 {
+		err = s.files.claim(f, metafile, writes)
 	}
 	if err != nil {
 		s.files.release(f)

@@ -37,8 +37,9 @@ type files struct {
 
 	mu     sync.Mutex
 	all    map[proto.Handle]*file
-	marks  map[proto.Handle]*mark // of datafiles whose sync failed
-	idle   list.List              // of *file, used last in front
+	marks  map[proto.Handle]*mark        // of datafiles whose sync failed
+	owners map[proto.Handle]proto.Handle // metafiles of datafiles, that the database does not know yet
+	idle   list.List                     // of *file, used last in front
 	closed bool
 }
 
@@ -53,6 +54,7 @@ type file struct {
 	now     atomic.Pointer[disk.File] // nil: not open, perhaps because there is nothing to open
 	fresh   atomic.Bool               // its name may not be on the disk: it has not been synced since it was opened
 	removed atomic.Bool
+	owner   atomic.Uint64 // the metafile, once it is known
 
 	syncer syncer
 	mark   atomic.Pointer[mark] // nil: no sync has failed; changed under files.mu
@@ -65,7 +67,7 @@ func newFiles(s *Store, dir string) *files {
 	}
 	return &files{
 		store: s, disk: s.disk, dir: dir, max: limit, readOnly: s.opts.ReadOnly,
-		all: map[proto.Handle]*file{}, marks: map[proto.Handle]*mark{},
+		all: map[proto.Handle]*file{}, marks: map[proto.Handle]*mark{}, owners: map[proto.Handle]proto.Handle{},
 	}
 }
 
@@ -205,7 +207,7 @@ func (f *file) open(fl *files, create bool) (disk.File, error) {
 		if fl.readOnly {
 			return nil, fault("open datafile", f.h, syscall.EROFS)
 		}
-		if err := fl.store.isDatafile(f.h); err != nil {
+		if _, err := fl.store.metafileOf(f.h); err != nil {
 			return nil, err
 		}
 		open, err = fl.openFile(path, flags|unix.O_CREAT)
@@ -271,6 +273,7 @@ func (fl *files) remove(h proto.Handle) error {
 	fl.mu.Lock()
 	f := fl.all[h]
 	delete(fl.marks, h)
+	delete(fl.owners, h)
 	idle := false
 	if f != nil {
 		f.removed.Store(true) // from now on no mark of it is the handle's

@@ -39,6 +39,9 @@ func (t *Tx) read(h proto.Handle, key, record []byte) (Object, error) {
 		return Object{}, fault("get", h, err)
 	}
 	o.Handle = h
+	if o.Type == proto.TypeDatafile && o.Parent == 0 {
+		o.Parent = t.s.files.newOwner(h)
+	}
 	if o.Type == proto.TypeDirdata {
 		d, err := t.Dir(h)
 		if err != nil {

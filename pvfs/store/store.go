@@ -279,19 +279,10 @@ func (s *Store) buryOld() error {
 	return err
 }
 
-// isDatafile reports whether the object is there, for the first write.
-func (s *Store) isDatafile(h proto.Handle) error {
-	return s.View(func(t *Tx) error {
-		switch typ, err := t.Type(h); {
-		case err != nil:
-			return err
-		case typ == proto.TypeNone:
-			return fault("open datafile", h, syscall.ENOENT)
-		case typ != proto.TypeDatafile:
-			return fault("open datafile", h, syscall.EINVAL)
-		}
-		return nil
-	})
+// isDatafile reports whether the object is there.
+func (s *Store) isDatafile(h proto.Handle) bool {
+	_, err := s.metafileOf(h)
+	return err == nil
 }
 
 func (s *Store) syncNowAndThen(every time.Duration) {
@@ -302,6 +293,7 @@ func (s *Store) syncNowAndThen(every time.Duration) {
 		case <-s.stop:
 			return
 		case <-tick.C:
+			s.recordOwners()
 			_ = s.Sync() // it logs its failure
 		}
 	}
@@ -312,6 +304,7 @@ func (s *Store) Close() error {
 	// Files that cannot be closed well are marked, which takes an update.
 	s.files.close()
 	s.files.recordAll()
+	s.recordOwners()
 	// The marks of buried datafiles go away with an update. If that fails they go at the next start.
 	s.queueMu.Lock()
 	marks := len(s.buried) > 0

@@ -148,6 +148,10 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	}}
 	changed := len(buried) > 0
 	succeeded := uint64(0)
+	var owners map[proto.Handle]proto.Handle
+	if !t.w.full {
+		owners = s.files.newOwners()
+	}
 	err = guard("update", func() error {
 		for _, h := range buried {
 			if err := t.table(tDead).Delete(handleKey(h)); err != nil {
@@ -165,8 +169,12 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 			u.dead = t.w.dead
 			succeeded++
 		}
+		changed = changed || len(owners) > 0
 		if !changed {
 			return tx.Rollback()
+		}
+		if err := t.setOwners(owners); err != nil {
+			return err
 		}
 		return t.flush()
 	})
@@ -181,6 +189,7 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	if changed {
 		s.commits.Add(1)
 		s.state.Store(&t.w.state)
+		s.files.known(owners)
 	}
 	return nil
 }
