@@ -19,12 +19,15 @@ import (
 )
 
 // An FS is a view of a mounted file system: for a user, and with a context for the methods
-// that take none. It implements fs.FS, fs.StatFS, fs.ReadDirFS and
+// that take none, and perhaps of one directory only (Below). It implements fs.FS, fs.StatFS, fs.ReadDirFS and
 // fs.ReadLinkFS. All its methods may be called by any goroutine.
 type FS struct {
 	*core
 	user *user
 	ctx  context.Context // of the methods of io/fs
+	// noLinks: names begin at top, and no symbolic link is followed; see Below.
+	noLinks bool
+	top     proto.Handle
 }
 
 // core is what all views of a mount share.
@@ -321,12 +324,18 @@ func processUser() *Identity {
 }
 
 // As is a view of the same mount for another user.
-func (f *FS) As(id Identity) *FS { return &FS{core: f.core, user: f.users.get(id), ctx: f.ctx} }
+func (f *FS) As(id Identity) *FS {
+	view := *f
+	view.user = f.users.get(id)
+	return &view
+}
 
 // WithContext is a view of the same mount whose methods without a context, those of io/fs and of
 // files opened by it, end with ctx.
 func (f *FS) WithContext(ctx context.Context) *FS {
-	return &FS{core: f.core, user: f.user, ctx: ctx}
+	view := *f
+	view.ctx = ctx
+	return &view
 }
 
 // Config is the file system's configuration. It must not be changed.

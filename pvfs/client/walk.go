@@ -69,7 +69,7 @@ type found struct {
 }
 
 // walk resolves a path. Symlinks are followed, the last one only if how says so or the path
-// ends in a slash. That nothing has the last name is no error.
+// ends in a slash; a view that follows none has ELOOP for them. That nothing has the last name is no error.
 func (f *FS) walk(ctx context.Context, path string, how manner) (*place, error) {
 	if len(path) > proto.MaxPath {
 		return nil, proto.ENAMETOOLONG
@@ -83,7 +83,7 @@ func (f *FS) walk(ctx context.Context, path string, how manner) (*place, error) 
 	p := &place{view: f}
 	p.must = strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || path == "."
 	w := &walker{f: f, place: p, rest: parts(path)}
-	w.chain = append(w.chain, f.table.get(f.cfg.Root))
+	w.chain = append(w.chain, f.start())
 	if p.must && how == noFollow {
 		how = follows
 	}
@@ -176,7 +176,7 @@ func (w *walker) up() {
 // follow puts a symlink's target in place of its name.
 func (w *walker) follow(ctx context.Context, node *inode) error {
 	w.loops++
-	if w.loops > loopsMax {
+	if w.f.noLinks || w.loops > loopsMax {
 		return proto.ELOOP
 	}
 	a, err := w.f.attrs(ctx, node)
