@@ -44,7 +44,7 @@ func (a *App) chmodCommand() *cobra.Command {
 // over.
 func (a *App) attrs(ctx context.Context, names []string, recursive bool, fn func(context.Context, remoteTree, place, fs.FileInfo) error) error {
 	return a.each(ctx, names, func(ctx context.Context, t remoteTree, p place) error {
-		info, err := t.stat(p.path, true)
+		info, err := t.stat(p, true)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (a *App) catCommand() *cobra.Command {
 				if info.IsDir() {
 					return program.Usagef("%s is a directory; ls lists it", p.given)
 				}
-				f, err := t.open(p.path)
+				f, err := t.open(p)
 				if err != nil {
 					return err
 				}

@@ -33,6 +33,12 @@ system, one with a source is on that one, all others are local:
     pvfs cp :/archive/results/1.dat .                   out
     pvfs cp -r :/a tcp://other:3334/pvfs2-fs/b          from one to another
 
+Symbolic links are copied as links. SOURCE and TARGET may be links to directories themselves, and
+SOURCE one to a file; below them cp follows no link, whoever puts one there while it runs. Where a
+link is in the target, a file or link that is copied replaces it, and a directory is refused: remove
+the link, or give the directory that it leads to as TARGET. A file is not copied to what is neither
+file nor link, nor through a TARGET that is a link to a file. A device is written to if it is TARGET.
+
 With -verify every file is read again on both sides when it is copied, and the SHA-256 of both
 compared.
 
@@ -54,6 +60,7 @@ compared.
 // A copier is one execution of cp.
 type copier struct {
 	opt   cpOptions
+	trees []tree
 	dirs  []copyJob // to make, the outer ones first
 	links []copyJob
 	jobs  []copyJob
@@ -71,37 +78,39 @@ type copyJob struct {
 	info     fs.FileInfo
 	// outermost: a source as it was given, not what is below one.
 	outermost bool
-	// absent: nothing was at dst when the copy was planned.
+	// absent: nothing was at dst when somebody looked last.
 	absent bool
 	// there tells that dst was there before, and so keeps its mode.
 	there bool
+	// made is the directory at dst, if it gets attributes in the end.
+	made fs.FileInfo
+}
+
+// source makes an error one about the source.
+func (j *copyJob) source(err error) error {
+	if errors.Is(err, errLink) {
+		err = fmt.Errorf("%w; it was not one when cp looked first, so copy again", err)
+	}
+	return j.from.about(j.src, err)
+}
+
+// target makes an error one about the target.
+func (j *copyJob) target(err error) error {
+	switch {
+	case !errors.Is(err, errLink):
+	case j.dst.rel == "":
+		err = fmt.Errorf("%w to write to a file; give the name that it leads to", err)
+	default:
+		err = fmt.Errorf("%w; remove it and copy again, or give the directory that it leads to as the target", err)
+	}
+	return j.to.about(j.dst, err)
 }
 
 func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOptions) error {
-	if opt.jobs < 1 {
-		return program.Usagef("-jobs must be more than 0")
-	}
-	dst, err := either(target)
+	c, err := a.prepare(ctx, sources, target, opt)
+	defer c.close()
 	if err != nil {
 		return err
-	}
-	to, err := a.treeOf(ctx, dst)
-	if err != nil {
-		return err
-	}
-	there, err := to.stat(dst.path, true)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return to.about(dst, err)
-	}
-	into := err == nil && there.IsDir()
-	if len(sources) > 1 && !into {
-		return program.Usagef("%s is not a directory, so only one file can go there", target)
-	}
-	c := &copier{opt: opt}
-	for _, source := range sources {
-		if err := a.plan(ctx, c, source, dst, to, into); err != nil {
-			return err
-		}
 	}
 	if err := c.makeTree(ctx); err != nil {
 		return err
@@ -114,6 +123,56 @@ func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOpt
 		return err
 	}
 	return a.copied(c, time.Since(start))
+}
+
+// prepare plans a copy. Nothing is changed before all sources are known.
+func (a *App) prepare(ctx context.Context, sources []string, target string, opt cpOptions) (c *copier, err error) {
+	c = &copier{opt: opt}
+	if opt.jobs < 1 {
+		return c, program.Usagef("-jobs must be more than 0")
+	}
+	dst, err := either(target)
+	if err != nil {
+		return c, err
+	}
+	to, err := c.tree(ctx, a, dst)
+	if err != nil {
+		return c, err
+	}
+	there, err := to.stat(dst, true)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, to.about(dst, err)
+	}
+	into := err == nil && there.IsDir()
+	if into {
+		if err := to.enter(dst, true); err != nil {
+			return c, to.about(dst, err)
+		}
+	}
+	if len(sources) > 1 && !into {
+		return c, program.Usagef("%s is not a directory, so only one file can go there", target)
+	}
+	for _, source := range sources {
+		if err := a.plan(ctx, c, source, dst, to, into); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// tree is the tree at a name of the command line, which close closes.
+func (c *copier) tree(ctx context.Context, a *App, p place) (tree, error) {
+	t, err := a.treeOf(ctx, p)
+	if err == nil {
+		c.trees = append(c.trees, t)
+	}
+	return t, err
+}
+
+func (c *copier) close() {
+	for _, t := range c.trees {
+		t.close()
+	}
 }
 
 func (a *App) copied(c *copier, took time.Duration) error {
@@ -131,7 +190,7 @@ func (a *App) copied(c *copier, took time.Duration) error {
 	return err
 }
 
-// plan finds out what a source takes. Nothing is changed before that is known of all sources.
+// plan finds out what a source takes.
 func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to tree, into bool) error {
 	src, err := either(source)
 	if err != nil {
@@ -140,19 +199,24 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 	if src.local && dst.local {
 		return program.Usagef("%s and %s are both local; what is on the file system has a colon in front, like :/%s", source, dst.given, filepath.Base(source))
 	}
-	from, err := a.treeOf(ctx, src)
+	from, err := c.tree(ctx, a, src)
 	if err != nil {
 		return err
 	}
-	info, err := from.stat(src.path, true)
+	info, err := from.stat(src, true)
 	if err != nil {
 		return from.about(src, err)
 	}
 	if into && src.base() != "" {
 		dst = dst.below(src.base())
 	}
-	if info.IsDir() && !c.opt.recursive {
-		return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
+	if info.IsDir() {
+		if !c.opt.recursive {
+			return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
+		}
+		if err := from.enter(src, true); err != nil {
+			return from.about(src, err)
+		}
 	}
 	return c.walk(ctx, copyJob{from: from, to: to, src: src, dst: dst, info: info, outermost: true})
 }
@@ -176,15 +240,15 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 	case !mode.IsDir():
 		return fmt.Errorf("%s: neither file, directory nor symbolic link", j.src.given)
 	}
-	entries, err := j.from.list(j.src.path)
+	names, err := j.from.list(j.src)
 	if err != nil {
-		return j.from.about(j.src, err)
+		return j.source(err)
 	}
 	c.dirs = append(c.dirs, j)
-	for _, entry := range entries {
-		below := copyJob{from: j.from, to: j.to, src: j.src.below(entry.Name()), dst: j.dst.below(entry.Name()), absent: j.absent}
-		if below.info, err = j.from.stat(below.src.path, false); err != nil {
-			return j.from.about(below.src, err)
+	for _, name := range names {
+		below := copyJob{from: j.from, to: j.to, src: j.src.below(name), dst: j.dst.below(name), absent: j.absent}
+		if below.info, err = j.from.stat(below.src, false); err != nil {
+			return j.source(err)
 		}
 		if err := c.walk(ctx, below); err != nil {
 			return err
@@ -196,15 +260,16 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 // makeTree makes the directories and symbolic links that were noted.
 func (c *copier) makeTree(ctx context.Context) error {
 	for i := range c.dirs {
-		j := &c.dirs[i]
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := j.to.mkdir(j.dst.path, j.info.Mode().Perm()|0o700); err != nil {
-			if there, e := j.to.stat(j.dst.path, true); e != nil || !there.IsDir() {
-				return j.to.about(j.dst, err)
-			}
-			j.there = true
+		j := &c.dirs[i]
+		err := j.mkdir()
+		if err == nil && c.settles(j) {
+			j.made, err = j.to.stat(j.dst, false)
+		}
+		if err != nil {
+			return j.target(err)
 		}
 	}
 	for _, j := range c.links {
@@ -218,18 +283,37 @@ func (c *copier) makeTree(ctx context.Context) error {
 	return nil
 }
 
-// link copies a symbolic link.
-func (j copyJob) link() error {
-	target, err := j.from.readlink(j.src.path)
+// mkdir makes a directory, or takes the one that is there.
+func (j *copyJob) mkdir() error {
+	err := j.to.mkdir(j.dst, j.info.Mode().Perm()|0o700)
 	if err != nil {
-		return j.from.about(j.src, err)
+		there, e := j.to.stat(j.dst, false)
+		switch {
+		case e == nil && there.Mode()&fs.ModeSymlink != 0:
+			return &fs.PathError{Op: "mkdir", Path: j.dst.given, Err: errLink}
+		case e != nil || !there.IsDir():
+			return err
+		}
+		j.there = true
 	}
-	if there, err := j.to.stat(j.dst.path, false); err == nil && !there.IsDir() {
-		if err := j.to.remove(j.dst.path); err != nil {
-			return j.to.about(j.dst, err)
+	if j.dst.rel == "" {
+		return j.to.enter(j.dst, false)
+	}
+	return nil
+}
+
+// link copies a symbolic link.
+func (j *copyJob) link() error {
+	target, err := j.from.readlink(j.src)
+	if err != nil {
+		return j.source(err)
+	}
+	if there, err := j.to.stat(j.dst, false); err == nil && !there.IsDir() {
+		if err := j.to.remove(j.dst); err != nil {
+			return j.target(err)
 		}
 	}
-	return j.to.about(j.dst, j.to.symlink(target, j.dst.path))
+	return j.target(j.to.symlink(target, j.dst))
 }
 
 // run copies what was noted, some files at once. The first error ends it.
@@ -259,8 +343,8 @@ func (c *copier) run(ctx context.Context) error {
 		return err
 	}
 	for _, j := range slices.Backward(c.dirs) {
-		if err := c.finish(j); err != nil {
-			return err
+		if err := c.finishDir(&j); err != nil {
+			return j.target(err)
 		}
 	}
 	return nil
@@ -271,40 +355,65 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	in, err := j.from.open(j.src.path)
+	in, err := j.from.open(j.src)
 	if err != nil {
-		return j.from.about(j.src, err)
+		return j.source(err)
 	}
 	defer func() { _ = in.Close() }()
-	if !j.writable() {
-		_, err := j.to.stat(j.dst.path, true)
-		j.there = err == nil
-	}
-	// It can be written only if its mode says so, also by who makes it.
-	out, err := j.to.create(j.dst.path, j.info.Mode().Perm()|0o600)
+	out, err := j.create()
 	if err != nil {
-		return j.to.about(j.dst, err)
+		return j.target(err)
 	}
 	n, err := copyBytes(ctx, out, in, j.info.Size(), c.bar.Add)
+	if err == nil && c.opt.verify {
+		var sum [32]byte
+		if sum, err = verify(ctx, in, out); len(c.jobs) == 1 {
+			c.sum = sum
+		}
+	}
+	if err == nil {
+		err = c.finish(&j, out)
+	}
 	if err := errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("copy %s to %s: %w", j.src.given, j.dst.given, err)
 	}
 	c.copied.Add(n)
 	c.files.Add(1)
-	if c.opt.verify {
-		sum, err := verify(ctx, j.from, j.to, j.src.path, j.dst.path)
-		if err != nil {
-			return err
+	return nil
+}
+
+// createTries is how often a file is made or emptied while somebody else removes and makes it.
+const createTries = 10
+
+// create opens the copy of a file. A symbolic link of its name is replaced, unless the command line names it.
+func (j *copyJob) create() (f file, err error) {
+	for range createTries {
+		if j.absent {
+			// It can be written only if its mode says so, also by who makes it.
+			f, err = j.to.create(j.dst, j.info.Mode().Perm()|0o600)
+			if !errors.Is(err, fs.ErrExist) {
+				return f, err
+			}
+			j.absent = false
 		}
-		if len(c.jobs) == 1 {
-			c.sum = sum
+		f, err = j.to.overwrite(j.dst)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errLink) && j.dst.rel != "":
+			if err := j.to.remove(j.dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		default:
+			j.there = err == nil
+			return f, err
 		}
+		j.absent = true
 	}
-	return c.finish(j)
+	return nil, err
 }
 
 // writable tells whether a copy with the mode of the original can be written.
-func (j copyJob) writable() bool {
+func (j *copyJob) writable() bool {
 	needed := fs.FileMode(0o600)
 	if j.info.IsDir() {
 		needed = 0o700
@@ -312,15 +421,39 @@ func (j copyJob) writable() bool {
 	return j.info.Mode().Perm()&needed == needed
 }
 
+// settles tells whether a copy is to have other attributes in the end than when it was made.
+func (c *copier) settles(j *copyJob) bool {
+	return c.opt.preserve || !j.there && !j.writable()
+}
+
 // finish gives a copy the attributes it is to have in the end.
-func (c *copier) finish(j copyJob) error {
+func (c *copier) finish(j *copyJob, f file) error {
 	if !j.there && !j.writable() {
-		if err := j.to.chmod(j.dst.path, j.info.Mode().Perm()); err != nil {
-			return j.to.about(j.dst, err)
+		if err := f.Chmod(j.info.Mode().Perm()); err != nil {
+			return err
 		}
 	}
 	if c.opt.preserve {
-		return j.to.about(j.dst, j.to.chtimes(j.dst.path, j.info.ModTime()))
+		return f.Chtimes(j.info.ModTime())
 	}
 	return nil
+}
+
+// finishDir is finish for a directory. It must be the one that was there when the copy began.
+func (c *copier) finishDir(j *copyJob) error {
+	if !c.settles(j) {
+		return nil
+	}
+	f, err := j.to.open(j.dst)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && !sameObject(j.to, j.made, j.to, info) {
+		err = fmt.Errorf("%s was replaced while cp copied to it", j.dst.given)
+	}
+	if err == nil {
+		err = c.finish(j, f)
+	}
+	return errors.Join(err, f.Close())
 }

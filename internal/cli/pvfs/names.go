@@ -45,7 +45,7 @@ func (a *App) each(ctx context.Context, names []string, fn func(ctx context.Cont
 		if err != nil {
 			return err
 		}
-		if err := fn(ctx, remoteTree{ctx, fsys}, p); err != nil {
+		if err := fn(ctx, remoteTree{ctx: ctx, fs: fsys}, p); err != nil {
 			return about(fsys, p, err)
 		}
 	}

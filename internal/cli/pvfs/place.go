@@ -15,6 +15,8 @@ type place struct {
 	fs string
 	// path is absolute on a file system, and as given where local.
 	path string
+	// rel is the part of path below the name on the command line; "" is that name itself.
+	rel string
 }
 
 // remote understands a name of a command that works on the file system only.
@@ -68,11 +70,8 @@ func absolute(name string) string {
 // below is a name in a directory.
 func (p place) below(name string) place {
 	p.given = strings.TrimSuffix(p.given, "/") + "/" + name
-	if p.local {
-		p.path = path.Join(p.path, name)
-	} else {
-		p.path = strings.TrimSuffix(p.path, "/") + "/" + name
-	}
+	p.path = strings.TrimSuffix(p.path, "/") + "/" + name
+	p.rel = strings.TrimPrefix(p.rel+"/"+name, "/")
 	return p
 }
 

@@ -6,27 +6,40 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A tree is where cp takes files from or puts them: a file system or the local one. Names are
-// the paths of places.
+// A tree is where cp takes files from or puts them: a file system or the local one, at and below one name of the command line.
+//
+// That name is found as any program finds it, through symbolic links. Names below it are found from the directory that it leads
+// to, and no symbolic link is followed: another user may have put it there since the last run, or since cp looked. An error that is
+// errLink says so.
 type tree interface {
-	stat(name string, follow bool) (fs.FileInfo, error)
-	list(name string) ([]fs.DirEntry, error)
-	readlink(name string) (string, error)
-	open(name string) (file, error)
-	// create makes a file, or empties the one that is there.
-	create(name string, mode fs.FileMode) (file, error)
-	mkdir(name string, mode fs.FileMode) error
-	symlink(target, name string) error
-	remove(name string) error
-	chmod(name string, mode fs.FileMode) error
-	chtimes(name string, when time.Time) error
+	// enter opens the directory that p is, a name of the command line, for what is done below it. follow: p may be a symbolic
+	// link.
+	enter(p place, follow bool) error
+	// stat describes what a name leads to. With follow all symbolic links are followed, to look around.
+	stat(p place, follow bool) (fs.FileInfo, error)
+	// list gives the names in a directory, sorted.
+	list(p place) ([]string, error)
+	readlink(p place) (string, error)
+	// open opens a file or a directory to be read. A name of the command line may be a symbolic link.
+	open(p place) (file, error)
+	// create makes a file; something else of the name is fs.ErrExist.
+	create(p place, mode fs.FileMode) (file, error)
+	// overwrite empties a file that is there.
+	overwrite(p place) (file, error)
+	mkdir(p place, mode fs.FileMode) error
+	symlink(target string, p place) error
+	// remove removes what is not a directory.
+	remove(p place) error
 	// about says which name an error is about.
 	about(p place, err error) error
+	close()
 }
 
 // A file is an open one of a tree.
@@ -37,107 +50,174 @@ type file interface {
 	Truncate(size int64) error
 	Sync() error
 	Stat() (fs.FileInfo, error)
+	// Chmod and Chtimes change what is open, whatever its name leads to by now.
+	Chmod(mode fs.FileMode) error
+	Chtimes(when time.Time) error
 }
 
 // errNoBytes: what was opened has none.
 var errNoBytes = errors.New("not a file")
 
-// treeOf is the tree that a place is in.
+// errLink: a symbolic link is where cp follows none.
+var errLink = errors.New("a symbolic link, which cp does not follow")
+
+// treeOf is the tree at a name of the command line.
 func (a *App) treeOf(ctx context.Context, p place) (tree, error) {
 	if p.local {
-		return localTree{}, nil
+		return &localTree{}, nil
 	}
 	f, err := a.on(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return remoteTree{ctx, f.WithContext(ctx)}, nil
+	return &remoteTree{ctx: ctx, fs: f.WithContext(ctx)}, nil
 }
 
 // remoteTree is a mounted file system.
 type remoteTree struct {
 	ctx context.Context
 	fs  *client.FS
+	top *client.FS // of the directory on the command line; nil until enter
 }
 
-func (t remoteTree) stat(name string, follow bool) (fs.FileInfo, error) {
-	var i *client.Info
+func (t *remoteTree) enter(p place, follow bool) (err error) {
+	switch {
+	case t.top != nil:
+	case follow:
+		t.top, err = t.fs.Below(t.ctx, p.path)
+	default:
+		err = t.in(p, func(view *client.FS, name string) (err error) {
+			t.top, err = view.Below(t.ctx, name)
+			return err
+		})
+	}
+	return err
+}
+
+// at gives a view that follows no symbolic link, and a name in it.
+func (t *remoteTree) at(p place) (*client.FS, string, error) {
+	switch {
+	case p.rel != "":
+		return t.top, p.rel, nil
+	case t.top != nil:
+		return t.top, ".", nil
+	}
+	dir := parent(p.path)
+	view, err := t.fs.Below(t.ctx, dir)
+	return view, strings.TrimPrefix(p.path[len(dir):], "/"), err
+}
+
+// in does something with a name of a view that follows no symbolic link. Errors have the whole path.
+func (t *remoteTree) in(p place, do func(view *client.FS, name string) error) error {
+	view, name, err := t.at(p)
+	if err == nil {
+		err = do(view, name)
+	}
+	if errors.Is(err, proto.ELOOP) {
+		return &fs.PathError{Op: "open", Path: p.path, Err: errLink}
+	}
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return &fs.PathError{Op: path.Op, Path: p.path, Err: path.Err}
+	case errors.As(err, &link):
+		return &os.LinkError{Op: link.Op, Old: link.Old, New: p.path, Err: link.Err}
+	}
+	return err
+}
+
+func (t *remoteTree) stat(p place, follow bool) (fs.FileInfo, error) {
+	var info *client.Info
 	var err error
 	if follow {
-		i, err = t.fs.StatCtx(t.ctx, name)
+		info, err = t.fs.StatCtx(t.ctx, p.path)
 	} else {
-		i, err = t.fs.LstatCtx(t.ctx, name)
+		err = t.in(p, func(view *client.FS, name string) (err error) {
+			info, err = view.LstatCtx(t.ctx, name)
+			return err
+		})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return i, nil
+	return info, nil
 }
 
-func (t remoteTree) list(name string) ([]fs.DirEntry, error)   { return t.fs.ReadDirCtx(t.ctx, name) }
-func (t remoteTree) readlink(name string) (string, error)      { return t.fs.ReadLinkCtx(t.ctx, name) }
-func (t remoteTree) mkdir(name string, mode fs.FileMode) error { return t.fs.Mkdir(t.ctx, name, mode) }
-func (t remoteTree) symlink(target, name string) error         { return t.fs.Symlink(t.ctx, target, name) }
-func (t remoteTree) remove(name string) error                  { return t.fs.Remove(t.ctx, name) }
-func (t remoteTree) chmod(name string, mode fs.FileMode) error { return t.fs.Chmod(t.ctx, name, mode) }
-func (t remoteTree) about(p place, err error) error            { return about(t.fs, p, err) }
-
-func (t remoteTree) chtimes(name string, when time.Time) error {
-	return t.fs.Chtimes(t.ctx, name, when, when)
+func (t *remoteTree) list(p place) (names []string, err error) {
+	err = t.in(p, func(view *client.FS, name string) error {
+		// Unlike ReadNames this learns what cp asks for next.
+		entries, err := view.ReadDirCtx(t.ctx, name)
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		return err
+	})
+	return names, err
 }
 
-func (t remoteTree) open(name string) (file, error) {
-	return t.openFile(name, os.O_RDONLY, 0)
+func (t *remoteTree) readlink(p place) (target string, err error) {
+	err = t.in(p, func(view *client.FS, name string) (err error) {
+		target, err = view.ReadLinkCtx(t.ctx, name)
+		return err
+	})
+	return target, err
 }
 
-func (t remoteTree) create(name string, mode fs.FileMode) (file, error) {
-	return t.openFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, mode)
+func (t *remoteTree) mkdir(p place, mode fs.FileMode) error {
+	return t.in(p, func(view *client.FS, name string) error { return view.Mkdir(t.ctx, name, mode) })
 }
 
-func (t remoteTree) openFile(name string, flag int, mode fs.FileMode) (file, error) {
-	return openFile(t.ctx, t.fs, name, flag, mode, client.Striping{})
+func (t *remoteTree) symlink(target string, p place) error {
+	return t.in(p, func(view *client.FS, name string) error { return view.Symlink(t.ctx, target, name) })
 }
+
+func (t *remoteTree) remove(p place) error {
+	return t.in(p, func(view *client.FS, name string) error { return view.Unlink(t.ctx, name) })
+}
+
+func (t *remoteTree) open(p place) (file, error) {
+	if p.rel == "" && t.top == nil {
+		return openFile(t.ctx, t.fs, p.path, os.O_RDONLY, 0, client.Striping{})
+	}
+	return t.openFile(p, os.O_RDONLY, 0)
+}
+
+func (t *remoteTree) create(p place, mode fs.FileMode) (file, error) {
+	return t.openFile(p, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+}
+
+func (t *remoteTree) overwrite(p place) (file, error) {
+	return t.openFile(p, os.O_RDWR|os.O_TRUNC, 0)
+}
+
+func (t *remoteTree) openFile(p place, flag int, mode fs.FileMode) (f file, err error) {
+	err = t.in(p, func(view *client.FS, name string) (err error) {
+		f, err = openFile(t.ctx, view, name, flag, mode, client.Striping{})
+		return err
+	})
+	return f, err
+}
+
+func (t *remoteTree) about(p place, err error) error { return about(t.fs, p, err) }
+func (t *remoteTree) close()                         {}
+
+// remoteFile is an open file of a file system.
+type remoteFile struct {
+	*client.File
+	ctx context.Context
+	fs  *client.FS
+}
+
+func (f remoteFile) Chmod(mode fs.FileMode) error { return f.fs.ChmodFile(f.ctx, f.File, mode) }
+func (f remoteFile) Chtimes(when time.Time) error { return f.fs.ChtimesFile(f.ctx, f.File, when, when) }
 
 // openFile opens a file of a file system.
 func openFile(ctx context.Context, fsys *client.FS, name string, flag int, mode fs.FileMode, how client.Striping) (file, error) {
-	f, err := fsys.WithContext(ctx).OpenStriped(ctx, name, flag, mode, how)
+	fsys = fsys.WithContext(ctx)
+	f, err := fsys.OpenStriped(ctx, name, flag, mode, how)
 	if err != nil {
 		return nil, err
 	}
-	open, ok := any(f).(file)
-	if !ok {
-		return nil, errors.Join(errNoBytes, f.Close())
-	}
-	return open, nil
-}
-
-// localTree is the local file system.
-type localTree struct{}
-
-func (localTree) stat(name string, follow bool) (fs.FileInfo, error) {
-	if follow {
-		return os.Stat(name)
-	}
-	return os.Lstat(name)
-}
-
-func (localTree) list(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
-func (localTree) readlink(name string) (string, error)      { return os.Readlink(name) }
-func (localTree) open(name string) (file, error)            { return opened(os.Open(name)) }
-func (localTree) mkdir(name string, mode fs.FileMode) error { return os.Mkdir(name, mode) }
-func (localTree) symlink(target, name string) error         { return os.Symlink(target, name) }
-func (localTree) remove(name string) error                  { return os.Remove(name) }
-func (localTree) chmod(name string, mode fs.FileMode) error { return os.Chmod(name, mode) }
-func (localTree) chtimes(name string, when time.Time) error { return os.Chtimes(name, when, when) }
-func (localTree) about(_ place, err error) error            { return err }
-
-func (localTree) create(name string, mode fs.FileMode) (file, error) {
-	return opened(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, mode))
-}
-
-func opened(f *os.File, err error) (file, error) {
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return remoteFile{f, ctx, fsys}, nil
 }
