@@ -34,10 +34,11 @@ system, one with a source is on that one, all others are local:
     pvfs cp -r :/a tcp://other:3334/pvfs2-fs/b          from one to another
 
 Symbolic links are copied as links. SOURCE and TARGET may be links to directories themselves, and
-SOURCE one to a file; below them cp follows no link, whoever puts one there while it runs. Where a
-link is in the target, a file or link that is copied replaces it, and a directory is refused: remove
-the link, or give the directory that it leads to as TARGET. A file is not copied to what is neither
-file nor link, nor through a TARGET that is a link to a file. A device is written to if it is TARGET.
+SOURCE one to a file; below them cp follows no link, even if another user puts one there while it
+runs. If the target has a link where a file or a link is to go, the copy replaces it; where a
+directory is to go, cp fails: remove the link, or give the directory that it leads to as TARGET. Cp
+does not write to FIFOs, sockets and devices, nor through a TARGET that is a link to a file. It does
+write to a device that is TARGET itself.
 
 With -verify every file is read again on both sides when it is copied, and the SHA-256 of both
 compared.
@@ -78,7 +79,7 @@ type copyJob struct {
 	info     fs.FileInfo
 	// outermost: a source as it was given, not what is below one.
 	outermost bool
-	// absent: nothing was at dst when somebody looked last.
+	// absent: nothing was at dst at the last look.
 	absent bool
 	// there tells that dst was there before, and so keeps its mode.
 	there bool
@@ -382,14 +383,14 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 	return nil
 }
 
-// createTries is how often a file is made or emptied while somebody else removes and makes it.
+// createTries is how often create begins again because another process made or removed the file meanwhile.
 const createTries = 10
 
 // create opens the copy of a file. A symbolic link of its name is replaced, unless the command line names it.
 func (j *copyJob) create() (f file, err error) {
 	for range createTries {
 		if j.absent {
-			// It can be written only if its mode says so, also by who makes it.
+			// Even the process that makes a file can write to it only if the mode says so.
 			f, err = j.to.create(j.dst, j.info.Mode().Perm()|0o600)
 			if !errors.Is(err, fs.ErrExist) {
 				return f, err
@@ -439,7 +440,7 @@ func (c *copier) finish(j *copyJob, f file) error {
 	return nil
 }
 
-// finishDir is finish for a directory. It must be the one that was there when the copy began.
+// finishDir is finish for a directory. It fails if another directory is in the place of the one that was there when the copy began.
 func (c *copier) finishDir(j *copyJob) error {
 	if !c.settles(j) {
 		return nil
@@ -453,7 +454,9 @@ func (c *copier) finishDir(j *copyJob) error {
 		err = fmt.Errorf("%s was replaced while cp copied to it", j.dst.given)
 	}
 	if err == nil {
-		err = c.finish(j, f)
+		if err = c.finish(j, f); err != nil {
+			err = fmt.Errorf("copy %s to %s: %w", j.src.given, j.dst.given, err)
+		}
 	}
 	return errors.Join(err, f.Close())
 }

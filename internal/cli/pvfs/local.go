@@ -22,17 +22,17 @@ type localTree struct {
 	last *localDir
 }
 
-// A localDir is an open directory. It is closed when nobody uses it any more.
+// A localDir is an open directory. It is closed when the last user drops it.
 type localDir struct {
 	fd    int
 	rel   string
-	users int // by the mutex of the tree
+	users int // guarded by the mutex of the tree
 }
 
 const (
 	// pathOnly opens something to be used as a place, whether it may be read or not.
 	pathOnly = unix.O_PATH | unix.O_CLOEXEC
-	// toRead and toWrite open a file. A FIFO does not wait for the other side: see fifo(7).
+	// toRead and toWrite open a file. With these flags, open does not wait if it is a FIFO: see fifo(7).
 	toRead  = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 	toWrite = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NOCTTY
 )
@@ -246,7 +246,8 @@ func (t *localTree) overwrite(p place) (f file, err error) {
 		// A device is what is meant if the command line names it, as /dev/null.
 		return mode.IsRegular() || p.rel == "" && mode&fs.ModeDevice != 0
 	}
-	// What can do something when it is opened is not even opened. It is looked at once more when it is open.
+	// Opening a device or a FIFO can have effects, so the type is checked before. It is checked again after, because the name may lead to
+	// something else by then.
 	there, err := t.stat(p, false)
 	switch {
 	case err != nil:
@@ -276,7 +277,7 @@ func openLocal(dir int, name, given string, flags int, suits func(fs.FileMode) b
 		return nil, err
 	}
 	if flags&unix.O_NONBLOCK != 0 {
-		_ = unix.SetNonblock(fd, false) // it made sure of a quick open, and would make the runtime poll the file
+		_ = unix.SetNonblock(fd, false) // the flag was for open; it would make the runtime poll the file
 	}
 	f := os.NewFile(uintptr(fd), given)
 	info, err := f.Stat()
