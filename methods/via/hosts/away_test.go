@@ -98,7 +98,7 @@ func cut(t *testing.T, all []*process, long time.Duration) {
 func TestCablePulledShortly(t *testing.T) {
 	t.Parallel()
 	all := fleet(t, netns.New(t, netns.Options{}).Hosts, secure)
-	c := converse(t, all, firstCalls(all), each(400, 8, mixed...))
+	c := converse(t, all, firstCalls(all), open(8, mixed...))
 	cuts := 3
 	if testing.Short() {
 		cuts = 1
@@ -106,7 +106,8 @@ func TestCablePulledShortly(t *testing.T) {
 	for range cuts {
 		cut(t, all, 300*time.Millisecond)
 	}
-	c.well()
+	all[0].busy(8)
+	c.finish()
 	assert.EqualValues(t, 1, all[0].stats().Connects, "the connection survived")
 }
 
@@ -133,10 +134,11 @@ const narrowBytes = 1300
 // must go on.
 func narrower(t *testing.T, all []*process, checked bool, narrow func() error) {
 	t.Helper()
-	c := converse(t, all, firstCalls(all), each(100, 4, 256<<10))
+	c := converse(t, all, firstCalls(all), open(4, 256<<10))
 	all[0].busy(8)
 	require.NoError(t, narrow())
-	c.well()
+	all[0].busy(8)
+	c.finish()
 	before := all[0].stats()
 	converse(t, all, firstCalls(all), each(5, 4, 256<<10)).well()
 	after := all[0].stats()
@@ -225,12 +227,13 @@ func TestRoaming(t *testing.T) {
 					return "via+udp://" + listenAt(hosts[to].Addr)
 				}
 				return ""
-			}, each(150, 8, mixed...))
+			}, open(8, mixed...))
 			all[0].busy(8)
 			h := hosts[mover]
 			addr(t, h, "addr del "+h.Addr.String()+"/24")
 			addr(t, h, "addr add 10.76.0.77/24")
-			c.well()
+			all[0].busy(8)
+			c.finish()
 			assert.EqualValues(t, 1, all[0].stats().Connects, "the connection survived")
 		})
 	}

@@ -146,6 +146,7 @@ func (p *process) stats() (s bmi.MethodStats) {
 // A conversation is Talks under way.
 type conversation struct {
 	t     *testing.T
+	all   []*process
 	calls []*rpc.Call
 	count int
 }
@@ -157,7 +158,7 @@ var conversations atomic.Uint32
 // tells how to reach. What t leaves open is chosen here.
 func converse(t *testing.T, all []*process, way func(from, to int) string, talks ...Talk) *conversation {
 	t.Helper()
-	c, first := &conversation{t: t}, tags*bmi.Tag(conversations.Add(1))
+	c, first := &conversation{t: t, all: all}, tags*bmi.Tag(conversations.Add(1))
 	for i, p := range all {
 		one := talks[i%len(talks)]
 		one.Me, one.Seed, one.Tag = i, uint64(first), first
@@ -169,7 +170,9 @@ func converse(t *testing.T, all []*process, way func(from, to int) string, talks
 				one.Partners = append(one.Partners, Partner{Index: j, Addr: way(i, j), Greets: way(j, i) != ""})
 			}
 		}
-		c.count += one.Count * len(one.Partners)
+		if !one.Open {
+			c.count += one.Count * len(one.Partners)
+		}
 		c.calls = append(c.calls, p.rpc.Go("Node.Talk", one, &Told{}, nil))
 	}
 	return c
@@ -213,6 +216,28 @@ func (c *conversation) well() {
 		received += told.Received
 	}
 	require.Equal(c.t, c.count, received)
+}
+
+// finish ends open talks, each after as many messages, and waits for the ends.
+func (c *conversation) finish() {
+	c.t.Helper()
+	count := 0
+	for _, p := range c.all { // none posts more from now on
+		var posted int
+		p.call("Limit", 0, &posted)
+		count = max(count, posted)
+	}
+	for _, p := range c.all {
+		p.call("Limit", count, new(int))
+		c.count += count * (len(c.all) - 1)
+	}
+	c.well()
+}
+
+// open is a Talk of messages of the same sizes both ways that goes on until finish: it is under way however long
+// the test takes to get in its way.
+func open(window int, sizes ...int) Talk {
+	return Talk{Count: Forever, Open: true, Window: window, Send: sizes, Recv: sizes}
 }
 
 // each is a Talk of messages of the same sizes both ways; of fewer where everything is

@@ -18,12 +18,27 @@ import (
 type Node struct {
 	ep    *bmi.Endpoint
 	moved atomic.Uint64 // messages received, ever
+	limit chan limit    // for the open Talk that is under way
+}
+
+// A limit is a count of messages for an open Talk, which answers with those that it has posted.
+type limit struct {
+	count  int // 0: no more than are posted, for now
+	posted chan int
+}
+
+// Limit ends an open Talk after so many messages each way; first, with 0, it finds out how many it is to be.
+func (n *Node) Limit(count int, posted *int) error {
+	l := limit{count, make(chan int, 1)}
+	n.limit <- l
+	*posted = <-l.posted
+	return nil
 }
 
 // serve does what the test says until it says nothing more.
 func serve() error {
 	s := rpc.NewServer()
-	n := &Node{}
+	n := &Node{limit: make(chan limit)}
 	if err := s.Register(n); err != nil {
 		return err
 	}

@@ -24,8 +24,9 @@ type Talk struct {
 	Tag bmi.Tag
 	// Send and Recv are the sizes of messages each way, in turn.
 	Send, Recv []int
-	// Count is how many go each way; Forever: until something fails.
+	// Count is how many go each way; Forever: until something fails, or an Open talk is told how many.
 	Count int
+	Open  bool
 	// Window is how many are posted at a time, each way; with 1, both sides wait for
 	// each other's message before the next.
 	Window int
@@ -105,7 +106,7 @@ func (n *Node) Talk(t Talk, told *Told) (err error) {
 	for _, p := range x.partners {
 		x.post(p)
 	}
-	for len(x.pending[0])+len(x.pending[1]) > 0 {
+	for x.Open || len(x.pending[0])+len(x.pending[1]) > 0 {
 		if err := x.turn(); err != nil {
 			return err
 		}
@@ -200,8 +201,28 @@ func (o *op) kind() int {
 	return 0
 }
 
+// bound takes what Limit says, if it does. Without more posted, a talk whose count is 0 waits for the final one.
+func (x *talk) bound() {
+	select {
+	case l := <-x.n.limit:
+		posted := 0
+		for _, p := range x.partners {
+			posted = max(posted, p.sends, p.rcv)
+		}
+		x.Count, x.Open = max(l.count, posted), l.count == 0
+		for _, p := range x.partners {
+			x.post(p)
+		}
+		l.posted <- posted
+	default:
+	}
+}
+
 // turn takes completions.
 func (x *talk) turn() error {
+	if x.Open {
+		x.bound()
+	}
 	k, err := x.c.TestContext(x.out[:], 20*time.Millisecond)
 	if err != nil {
 		return err
