@@ -50,8 +50,9 @@ var (
 
 // Reasons that several keywords share.
 const (
-	whyKeys = "servers share one key, see pvfsd serve -key-file"
-	whyUser = "there are no certificates of users"
+	whyKeys    = "servers share one key, see pvfsd serve -key-file"
+	whyRefused = "a server does not start with it; " + whyKeys
+	whyUser    = "there are no certificates of users"
 )
 
 // keywords is sorted by section, and in a section by subject.
@@ -96,8 +97,8 @@ var keywords = []Keyword{
 	{Name: "CapabilityCacheTimeoutSecs", Sections: inSecurity},
 	{Name: "CertificateCacheTimeoutSecs", Sections: inSecurity},
 	{Name: "SecurityTimeout", Sections: inSecurity, Why: "OrangeFS 2.9 replaced it by CredentialTimeoutSecs"},
-	{Name: "KeyStore", Sections: inKeys, Security: true, Why: whyKeys},
-	{Name: "ServerKey", Sections: inKeys, Security: true, Why: whyKeys},
+	{Name: "KeyStore", Sections: inKeys, Security: true, Why: whyRefused},
+	{Name: "ServerKey", Sections: inKeys, Security: true, Why: whyRefused},
 	{Name: "CAFile", Sections: inKeys, Security: true, Why: whyUser},
 	{Name: "UserCertDN", Sections: inKeys, Security: true, Why: whyUser},
 	{Name: "UserCertExp", Sections: inKeys, Security: true, Why: whyUser},

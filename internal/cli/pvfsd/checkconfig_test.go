@@ -51,7 +51,7 @@ func TestCheckConfig(t *testing.T) {
   exception    server b has settings of its own; -alias b prints them
 
 Keywords of OrangeFS that matter for SECURITY and have no effect on pvfsd:
-  line 74   ServerKey: servers share one key, see pvfsd serve -key-file
+  line 74   ServerKey: a server does not start with it; servers share one key, see pvfsd serve -key-file
 
 Keywords of OrangeFS that have no effect on pvfsd:
   line 2    UnexpectedRequests
