@@ -17,6 +17,7 @@ type Problem struct {
 	Handle   proto.Handle // 0: of the store as a whole
 	What     string
 	Repaired bool
+	Leftover bool // no damage: an operation of several steps was interrupted
 }
 
 func (p Problem) String() string {

@@ -106,6 +106,12 @@ func (c *treeChecker) add(h proto.Handle, mend func() error, format string, args
 	c.found = append(c.found, treeFinding{Problem{Handle: h, What: fmt.Sprintf(format, args...)}, mend})
 }
 
+// leftover is add for what an operation that was interrupted leaves.
+func (c *treeChecker) leftover(h proto.Handle, mend func() error, format string, args ...any) {
+	c.add(h, mend, format, args...)
+	c.found[len(c.found)-1].Leftover = true
+}
+
 // at returns the store that an object should be in; nil if that is not at hand.
 func (c *treeChecker) at(h proto.Handle) *Store {
 	if i, ok := c.Owner(h); ok && i >= 0 && i < len(c.Stores) {
@@ -285,7 +291,7 @@ func (c *treeChecker) follow(e treeEntry, moving bool) *treeNode {
 	case to.Type == proto.TypeDatafile || to.Type == proto.TypeDirdata || to.Type == proto.TypeInternal:
 		c.add(e.at, unlink, "entry %q stands for %d, which is of type %d", e.name, e.to, to.Type)
 	case to.reached && !moving: // while a directory divides, copies are all right
-		c.add(e.at, unlink, "entry %q stands for %d, which has another name", e.name, e.to)
+		c.leftover(e.at, unlink, "entry %q stands for %d, which has another name", e.name, e.to)
 	case !to.reached:
 		to.reached = true
 		return to
@@ -317,10 +323,10 @@ func (c *treeChecker) nameless() {
 			case proto.TypeMetafile, proto.TypeSymlink, proto.TypeDirectory:
 				if len(n.lacks) > 0 {
 					n.leaves = true
-					c.add(h, func() error { return c.finishRemoval(n) }, "has no name, and a datafile of it does not exist: its removal was under way")
+					c.leftover(h, func() error { return c.finishRemoval(n) }, "has no name, and a datafile of it does not exist: its removal was under way")
 					continue
 				}
-				c.add(h, func() error { return c.adopt(n) }, "has no name")
+				c.leftover(h, func() error { return c.adopt(n) }, "has no name")
 				c.walkFrom(h)
 			}
 		}
@@ -417,9 +423,9 @@ func (c *treeChecker) unused() {
 		}
 		switch n.Type {
 		case proto.TypeDatafile:
-			c.add(h, func() error { return c.dropDatafile(h) }, "datafile without metafile")
+			c.leftover(h, func() error { return c.dropDatafile(h) }, "datafile without metafile")
 		case proto.TypeDirdata:
-			c.add(h, func() error { return c.dropDirdata(n) }, "dirdata object without directory, with %d entries", len(n.entries))
+			c.leftover(h, func() error { return c.dropDirdata(n) }, "dirdata object without directory, with %d entries", len(n.entries))
 		}
 	}
 }

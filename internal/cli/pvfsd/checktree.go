@@ -87,10 +87,13 @@ func foldersOf(fs *config.Config, folders []string) ([]string, error) {
 
 // report prints problems and says what is left of them.
 func (a *App) report(problems []store.Problem, err error, repair bool) error {
-	left := 0
+	left, what := 0, errLeftovers
 	for _, p := range problems {
 		if !p.Repaired {
 			left++
+			if !p.Leftover {
+				what = errDamaged
+			}
 		}
 		fmt.Fprintln(a.Out, p)
 	}
@@ -98,9 +101,9 @@ func (a *App) report(problems []store.Problem, err error, repair bool) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	case left > 0 && !repair:
-		return fmt.Errorf("%w: %s; -repair mends what can be mended", errDamaged, count(left, "problem"))
+		return fmt.Errorf("%w: %s; -repair mends what can be mended", what, count(left, "problem"))
 	case left > 0:
-		return fmt.Errorf("%w: %s left", errDamaged, count(left, "problem"))
+		return fmt.Errorf("%w: %s left", what, count(left, "problem"))
 	}
 	return nil
 }

@@ -16,16 +16,18 @@ const (
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage       // the configuration is a part of the command line
 	ExitInUse       = 3                       // another process has the folder, or the address
-	ExitDamaged     = 4                       // check found something that it did not repair
+	ExitDamaged     = 4                       // check found something that it did not repair, damage or not
 	ExitInterrupted = program.ExitInterrupted // but for serve, which ends in order
 )
 
 const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line or configuration, 3 folder or address
-in use, 4 damage that is not repaired, 130 interrupted.`
+in use, 4 check found something that is not repaired, 130 interrupted.`
 
 var (
 	// errDamaged: the store is damaged.
 	errDamaged = errors.New("the store is damaged")
+	// errLeftovers: it is not, but operations were interrupted.
+	errLeftovers = errors.New("interrupted operations left something")
 	// errInUse: another process has it.
 	errInUse = errors.New("in use")
 )
@@ -33,7 +35,7 @@ var (
 // exits are the codes of this command alone.
 var exits = []program.Exit{
 	{Code: ExitUsage, Errors: []error{server.ErrConfig}},
-	{Code: ExitDamaged, Errors: []error{errDamaged}},
+	{Code: ExitDamaged, Errors: []error{errDamaged, errLeftovers}},
 	{Code: ExitInUse, Errors: []error{errInUse, bmi.ErrNameTaken, syscall.EADDRINUSE}},
 }
 

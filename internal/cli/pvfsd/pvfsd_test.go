@@ -246,8 +246,8 @@ func TestCheckAll(t *testing.T) {
 
 	good(t, "check", "-dir", dirs["b"])
 	r := pvfsd(t, args...)
-	assert.NotEqual(t, ExitOK, r.code, r.out.String())
-	assert.Contains(t, r.err.String(), "-repair mends")
+	assert.Equal(t, ExitDamaged, r.code, r.out.String())
+	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; -repair mends")
 	good(t, append(args, "-repair")...)
 	good(t, args...)
 
