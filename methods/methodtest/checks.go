@@ -174,6 +174,11 @@ func (c *checks) mustEnd() []*op {
 		out = append(out, t.sends...)
 		out = append(out, t.recvs[:min(len(t.recvs), len(t.sends))]...)
 	}
+	for _, u := range c.unexp {
+		if !c.broken[u.link] && u.send != nil {
+			out = append(out, u.send)
+		}
+	}
 	return out
 }
 

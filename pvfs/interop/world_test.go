@@ -16,6 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // A world is a file system with stock tools that work on it.
@@ -29,7 +30,9 @@ type world struct {
 func ours(t testing.TB, servers int, change func(*config.GenOptions)) *world {
 	t.Helper()
 	o := stock.Need(t)
-	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: change})
+	// pvfs2-fsck and others show no capability.
+	trust := func(_ int, cfg *server.Config) { cfg.Trusted = []string{"tcp://127.0.0.1"} }
+	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: change, Server: trust})
 	w := &world{Tools: o.Tools(t, c.Source()), cluster: c}
 	for i := range c.Len() {
 		w.addresses = append(w.addresses, c.Address(i))

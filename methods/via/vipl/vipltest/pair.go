@@ -76,7 +76,16 @@ func (p *pair) config(name string, o options) vipl.NICConfig {
 			// The other end has an owner too; in a test it is us.
 			p.a.poll()
 			p.b.poll()
-			if !p.s.Step() && p.s.Advance != nil && timeout > 0 {
+			if p.s.Step() || p.s.Advance == nil {
+				return
+			}
+			// Nothing happens before a NIC has to be polled, be it now.
+			for _, sd := range []*side{p.a, p.b} {
+				if at, ok := sd.n.NextDeadline(); ok {
+					timeout = min(timeout, at-p.s.Clock())
+				}
+			}
+			if timeout > 0 {
 				p.s.Advance(timeout)
 			}
 		},

@@ -25,7 +25,8 @@ type Initiator struct {
 	private []byte
 	shaker  shaker // once there is a cookie
 	packet  []byte
-	sends   int // of packet
+	sends   int       // of packet
+	before  handshake // with another cookie
 	refusal wire.Code
 	refused int // so many times in a row, for that reason
 	peer    Peer
@@ -149,7 +150,16 @@ func (i *Initiator) retry(from netip.AddrPort, packet []byte) (Outcome, error) {
 		// to the one before, or wants to keep us busy.
 		return Ignored, ErrUnexpected
 	}
-	// The cookie is sealed into what follows, so that is another handshake.
+	// The cookie is sealed into what follows, so that is another handshake; or the one before once more, if the cookie
+	// between the two was one that was damaged on its way. The other side may know that one, and have answered it.
+	now := handshake{i.clear.Cookie, i.shaker, i.packet}
+	if i.before.shaker != nil && m.Cookie == i.before.cookie {
+		i.clear.Cookie, i.shaker, i.packet, i.sends = i.before.cookie, i.before.shaker, i.before.packet, 0
+		i.before = now
+		return Again, nil
+	}
+	i.before.forget()
+	i.before = now
 	i.clear.Cookie = m.Cookie
 	s := i.guard.shaker()
 	payload := wire.InitPayload{Token: i.guard.Token(i.clear.From, from.Addr()), Ciphers: i.guard.cfg.Ciphers, Private: i.private}
@@ -213,7 +223,21 @@ func (i *Initiator) forget() {
 	if i.shaker != nil {
 		i.shaker.forget()
 	}
-	i.shaker, i.private = nil, nil
+	i.before.forget()
+	i.shaker, i.private, i.before = nil, nil, handshake{}
+}
+
+// A handshake is what was begun with one cookie.
+type handshake struct {
+	cookie wire.Cookie
+	shaker shaker // nil: without a cookie nothing is sealed
+	packet []byte // the INIT
+}
+
+func (h handshake) forget() {
+	if h.shaker != nil {
+		h.shaker.forget()
+	}
 }
 
 // again lets the answer be read once more: the genuine one.

@@ -216,3 +216,41 @@ func TestResetsAreFew(t *testing.T) {
 	assert.Equal(t, ResetBurst, count(2*time.Hour))
 	assert.Zero(t, testing.AllocsPerRun(100, func() { g.Reset(3*time.Hour, alice, packet, room) }))
 }
+
+// TestDamagedCookie: a RETRY whose cookie was damaged on its way costs an attempt time, and nothing more: what was answered to
+// the INIT before it still counts.
+func TestDamagedCookie(t *testing.T) {
+	modes(t, func(t *testing.T, key *Key) {
+		dialler, listener := pair(t, key)
+		i := dial(t, dialler)
+		retry, _, err := listener.Respond(0, alice, i.Packet(), nil)
+		require.ErrorIs(t, err, ErrCookie)
+		take := func(packet []byte) {
+			out, err := i.Input(bob, packet)
+			require.NoError(t, err)
+			require.Equal(t, Again, out)
+		}
+		take(retry)
+		first := bytes.Clone(i.Packet())
+		_, r, err := listener.Respond(0, alice, first, nil)
+		require.NoError(t, err)
+		require.NotNil(t, r)
+		answer, err := r.Reject([]byte("no"))
+		require.NoError(t, err)
+
+		i.Packet() // a second time: the answer is late
+		damaged := bytes.Clone(retry)
+		damaged[len(damaged)-1] ^= 1
+		take(damaged)
+		require.NotEqual(t, first, i.Packet())
+		retry, _, err = listener.Respond(time.Millisecond, alice, i.Packet(), nil)
+		require.ErrorIs(t, err, ErrCookie)
+		take(retry)
+		require.Equal(t, first, i.Packet())
+		out, err := i.Input(bob, answer)
+		require.Equal(t, Failed, out)
+		var rejected *RejectedError
+		require.ErrorAs(t, err, &rejected)
+		require.Equal(t, "no", string(rejected.Reason))
+	})
+}
