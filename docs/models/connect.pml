@@ -64,7 +64,7 @@ bit  answered[LINKS];
 byte links;
 
 chan nic[2] = [8] of { mtype, byte };
-chan pkt[2] = [6] of { mtype, byte, byte, byte, byte }; /* kind, link, session, attempt, latest */
+chan pkt[2] = [2 * ATTEMPTS] of { mtype, byte, byte, byte, byte }; /* kind, link, session, attempt, latest */
 
 /* The users. */
 byte posted[2];
