@@ -13,8 +13,7 @@ type setting struct {
 	word    *Keyword
 }
 
-// part is a section of which there may be several that describe different things: a <FileSystem> or a
-// <ServerOptions>, with the sections in it.
+// part is one <FileSystem> or one <ServerOptions>, with the sections in it. A text may have several of each.
 type part struct {
 	open, end directive
 	alias     string // of the server that a <ServerOptions> is for
@@ -22,7 +21,7 @@ type part struct {
 	wrong     bool // something in it is
 }
 
-// outline is a text whose sections and keywords are known, and whose values are not looked at.
+// outline is a text after its sections and keywords were checked. Its values were not.
 type outline struct {
 	global           []setting // of <Defaults>, <Security> and <Aliases>
 	servers, systems []part

@@ -16,7 +16,7 @@ import (
 type applier struct {
 	c      *Config
 	server int    // whose <ServerOptions> they are; -1 if they are for all
-	param  string // of a distribution, whose value comes next
+	param  string // of a distribution: the parameter that the next Value sets
 	nets   bool   // the server has trusted networks of its own
 }
 

@@ -205,9 +205,11 @@ func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
 // fromServer reports whether another server of the file system sent the request.
 func (q *query) fromServer() bool { return q.trust == server }
 
-// mayBeServer reports whether a request may come from another server. One of a stock server says so by the rights of its
-// capability alone, which proves nothing; it has a place only in a file system without a key.
-func (q *query) mayBeServer() bool { return q.trust == server || q.stock }
+// mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. That shows
+// nothing but a capability for everything, which only a file system without a key believes.
+func (s *Server) mayBeFromServer(q *query) bool {
+	return q.fromServer() || !s.signs() && q.header.Capability.Mask == proto.MayAll
+}
 
 // administrator reports whether the sender showed a capability that only uid 0 or a server gets.
 func (q *query) administrator() bool {

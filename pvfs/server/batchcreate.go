@@ -23,7 +23,7 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 			return nil, proto.EINVAL
 		}
 	}
-	if err := mayBatchCreate(q, req); err != nil {
+	if err := s.mayBatchCreate(q, req); err != nil {
 		return nil, err
 	}
 	o := store.Object{Attr: proto.Attr{Type: req.Type, Mask: proto.AttrCommon}}
@@ -49,8 +49,8 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 }
 
 // mayBatchCreate checks that a client makes no more than one symlink, which is all that stock clients use BATCH_CREATE for. EACCES.
-func mayBatchCreate(q *query, req *proto.BatchCreateReq) error {
-	if q.mayBeServer() {
+func (s *Server) mayBatchCreate(q *query, req *proto.BatchCreateReq) error {
+	if s.mayBeFromServer(q) {
 		return q.may(proto.MayBatchCreate)
 	}
 	if req.Type != proto.TypeSymlink || req.Count != 1 {

@@ -25,6 +25,9 @@ const (
 // another, so that the one is never taken for the other. Both empty: nothing is signed.
 type keys struct{ client, server []byte }
 
+// signs reports whether what this server lets a client do is signed, and compared with the signature.
+func (s *Server) signs() bool { return len(s.keys.client) > 0 }
+
 const (
 	keyRecord   = "key" // in the store, of a file system of one server
 	keyBytesMin = 16
@@ -143,12 +146,10 @@ func (s *Server) checkCapability(q *query) error {
 	q.trust = client
 	_, says := q.hint(proto.HintServerID)
 	switch {
-	case len(s.keys.client) == 0:
-		all := c.Mask == proto.MayAll
-		if all && says {
+	case !s.signs():
+		if says && c.Mask == proto.MayAll {
 			q.trust = server
 		}
-		q.stock = all && !says
 	case hmac.Equal(c.Signature, signature(s.keys.client, c)):
 	case hmac.Equal(c.Signature, signature(s.keys.server, c)):
 		q.trust = server

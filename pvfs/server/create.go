@@ -40,14 +40,13 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 	}
 	resp := &proto.CreateResp{Stuffed: stuffed}
 	err = s.useDatafiles(q.ctx, servers, func(tx *store.Tx) (err error) {
-		o.Datafiles = nil
-		if resp.Handle, err = tx.Create(store.MetaSpace, o); err != nil {
+		if resp.Handle, err = tx.NewHandle(store.MetaSpace); err != nil {
 			return err
 		}
 		if o.Datafiles, err = s.takeDatafiles(tx, servers, resp.Handle); err != nil {
 			return err
 		}
-		return tx.Put(resp.Handle, o)
+		return tx.Insert(resp.Handle, o)
 	})
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func (s *Server) checkProtection() error {
 		return fmt.Errorf("%w: it has ServerKey or Keystore, the key-based security of OrangeFS, which is not available here: "+
 			"take these lines out, and give all servers the same key", ErrConfig)
 	}
-	if len(s.keys.client) > 0 {
+	if s.signs() {
 		return nil
 	}
 	var rules []string

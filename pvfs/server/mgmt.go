@@ -59,8 +59,8 @@ func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *q
 	}
 }
 
-// observers lets an operation that tells what is on a server, or who uses it, be used by administrators. Stock programs show nothing
-// with these: they must come from a network that is named.
+// observers is for operations that list objects, users or counters. Administrators may use them, and so may everybody in a
+// network that Config.Trusted names: stock programs send no capability with these requests.
 func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
 	return trusted(func(s *Server, q *query) (proto.Response, error) {
 		if len(s.cfg.Trusted) == 0 && !q.administrator() {

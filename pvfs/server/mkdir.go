@@ -51,7 +51,7 @@ func (s *Server) mkdir(q *query, req *proto.MkdirReq) (*proto.MkdirResp, error) 
 	}
 	resp := &proto.MkdirResp{}
 	if err := s.store.Update(func(tx *store.Tx) (err error) {
-		resp.Handle, err = addDirectory(tx, 0, o, plan.split)
+		resp.Handle, err = tx.AddDirectory(0, o, plan.split)
 		return err
 	}); err != nil {
 		return nil, err
@@ -63,33 +63,6 @@ func (s *Server) mkdir(q *query, req *proto.MkdirReq) (*proto.MkdirResp, error) 
 		}
 	}
 	return resp, nil
-}
-
-// addDirectory makes a directory with one dirdata object, in a transaction. handle is 0, or the one it
-// is to have.
-func addDirectory(tx *store.Tx, handle proto.Handle, o store.Object, split int32) (proto.Handle, error) {
-	var err error
-	if handle != 0 {
-		err = tx.Insert(handle, o)
-	} else {
-		handle, err = tx.Create(store.MetaSpace, o)
-	}
-	if err != nil {
-		return 0, err
-	}
-	data := o
-	data.Type, data.Parent = proto.TypeDirdata, handle
-	dirdata, err := tx.Create(store.MetaSpace, data)
-	if err != nil {
-		return 0, err
-	}
-	o.DistDir = spreadOver([]proto.Handle{dirdata}, 1, split)
-	o.Mask |= proto.AttrDistDir
-	data.DistDir, data.Mask = o.DistDir, o.Mask
-	if err := tx.Put(dirdata, data); err != nil {
-		return 0, err
-	}
-	return handle, tx.Put(handle, o)
 }
 
 // extend gives a directory of this server that has one dirdata object more of them, on other servers.

@@ -132,7 +132,7 @@ func aclBits(acl []byte, a *proto.Attr, who identity) uint32 {
 // for a server, nor if nothing is signed.
 func (s *Server) openData(q *query, h proto.Handle, writes bool) (*store.Data, error) {
 	var metafile proto.Handle
-	if q.trust == client && len(s.keys.client) > 0 {
+	if q.trust == client && s.signs() {
 		if is := q.header.Capability.Handles[0]; !s.fs.IsData(is) { // giveCapability lists the object itself first
 			metafile = is
 		}

@@ -210,8 +210,8 @@ func (s *Server) mayRemoveDatafile(q *query, d *store.Object) bool {
 	if d.Parent == 0 || !q.fromServer() {
 		return true
 	}
-	if near := q.near(); !s.fs.IsData(near) {
-		return near == d.Parent
+	if q.metafile != 0 {
+		return q.metafile == d.Parent
 	}
 	owner, ok := s.fs.Owner(d.Parent)
 	return ok && s.issuer(q) == owner

@@ -57,7 +57,7 @@ func (s *Server) insertRoot(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	if _, err := addDirectory(tx, s.fs.Root, s.newDirectory(), plan.split); err != nil {
+	if _, err := tx.AddDirectory(s.fs.Root, s.newDirectory(), plan.split); err != nil {
 		return err
 	}
 	if plan.total > 1 {
@@ -67,7 +67,7 @@ func (s *Server) insertRoot(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	h, err := addDirectory(tx, 0, s.newDirectory(), plan.split)
+	h, err := tx.AddDirectory(0, s.newDirectory(), plan.split)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *Server) addLostAndFound(plan dirPlan) error {
 	}
 	var h proto.Handle
 	if err := s.store.Update(func(tx *store.Tx) (err error) {
-		h, err = addDirectory(tx, 0, s.newDirectory(), plan.split)
+		h, err = tx.AddDirectory(0, s.newDirectory(), plan.split)
 		return err
 	}); err != nil {
 		return err

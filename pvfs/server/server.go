@@ -29,8 +29,8 @@ type Config struct {
 	Key []byte
 
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
-	// operations may come from. None: from anywhere, by administrators. With some, who asks from there is told
-	// what is on the server, and who uses it, without being one; changes take an administrator all the same.
+	// operations may come from. None: administrators may manage the server from anywhere. From a network that is
+	// named, everybody may read its lists of objects, users and counters; only administrators may change anything.
 	Trusted []string
 
 	RPC   rpc.ServerOptions // sizes and times that are 0 are those of FS

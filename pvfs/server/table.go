@@ -17,9 +17,9 @@ type query struct {
 
 	who   identity // of the credential, squashed; none if the request has no credential
 	trust trust    // what the capability proves about its sender
-	stock bool     // it is what a stock server shows, and nothing is signed
 
-	directory bool // set by REMOVE: it was one
+	metafile  proto.Handle // of the datafile to be removed, as a server named it; 0 if it did not
+	directory bool         // set by REMOVE: it was one
 }
 
 // An operation is what is done for the requests of one code. Either run or flow is set.

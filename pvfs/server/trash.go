@@ -255,7 +255,7 @@ func (e *errand) forget(tx *store.Tx, h proto.Handle) error {
 // header is what goes with an errand.
 func (e *errand) header(s *Server) *proto.Header {
 	if e.dir == 0 {
-		h := s.header(e.handles[0], slices.Concat(e.handles, e.metafiles))
+		h := s.header(e.handles[0], e.handles)
 		h.Hints = append(h.Hints, proto.MetafilesHint(e.metafiles))
 		return h
 	}
@@ -271,6 +271,7 @@ func (s *Server) removeAll(e *errand, ours func() (bool, error)) ([]proto.Status
 		q := &query{ctx: s.ctx, header: header, trust: server}
 		status := make([]proto.Status, len(e.handles))
 		for i, h := range e.handles {
+			q.metafile = e.metafiles[i]
 			status[i] = proto.StatusOf(s.removeOne(q, h))
 		}
 		return status, nil

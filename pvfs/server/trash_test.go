@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,10 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 // thrownAway counts what a server still has to remove from others.
@@ -158,4 +161,30 @@ func TestLeftToNoneOfOurs(t *testing.T) {
 	require.NoError(t, ep.Close())
 	c.Start(1)
 	assert.False(t, u.gone(left), "check -repair finds it")
+}
+
+// TestTrashOfAnEarlierVersion: a record that does not name the metafile of its datafile is good for the server that has the
+// metafile, whatever else it has removed at the same time.
+func TestTrashOfAnEarlierVersion(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Config: func(g *config.GenOptions) { g.NoStuffing = true }})
+	k := newClient(t, c)
+	f := k.create(0, 2, stripe.Default(proto.DistStripe))
+	f.write(0, pattern(200_000, 1)) // now both datafiles know their metafile
+	far := slices.IndexFunc(f.attr.Datafiles, func(h proto.Handle) bool { return owner(t, c, h) == 1 })
+	require.NoError(t, c.Store(0).Update(func(tx *store.Tx) error {
+		for _, h := range []proto.Handle{c.FS.Servers[1].Meta[0].First + 9, f.attr.Datafiles[far]} {
+			if err := tx.SetRecord(fmt.Sprintf("trash/%016x", uint64(h)), []byte{1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	c.Stop(0)
+	c.Start(0)
+	emptied(t, c)
+	require.NoError(t, c.Store(1).View(func(tx *store.Tx) error {
+		_, err := tx.Get(f.attr.Datafiles[far])
+		require.Equal(t, proto.ENOENT, proto.StatusOf(err))
+		return nil
+	}))
 }

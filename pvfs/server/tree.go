@@ -142,15 +142,6 @@ func (q *query) sub(req proto.Request) *query {
 	return &part
 }
 
-// about is the query with the hint that it is about an object.
-func (q *query) about(h proto.Handle) *query {
-	other, header := *q, *q.header
-	header.Hints = slices.DeleteFunc(slices.Clone(header.Hints), func(h proto.Hint) bool { return h.Type == proto.HintHandle })
-	header.Hints = append(header.Hints, proto.Hint{Type: proto.HintHandle, Value: uint64(h)})
-	other.header = &header
-	return &other
-}
-
 // part carries out a request that is a part of another, on an object of this server.
 func (s *Server) part(q *query, req proto.Request) (proto.Response, error) {
 	op := operationOf(req.Op())
@@ -166,13 +157,16 @@ func init() { operationOf = func(op proto.Op) *operation { return table[op] } }
 func (s *Server) treeRemove(q *query, req *proto.TreeRemoveReq) (*proto.TreeRemoveResp, error) {
 	status := make([]proto.Status, len(req.Handles))
 	t := &tree{handles: req.Handles, fail: func(i int, s proto.Status) { status[i] = s }}
-	metafiles := q.header.Hints.Metafiles() // for objects of this server
+	var metafiles []proto.Handle // of objects of this server
+	if q.fromServer() {
+		metafiles = q.header.Hints.Metafiles()
+	}
 	t.own = func(i int) proto.Status {
-		q := q
-		if i < len(metafiles) && metafiles[i] != 0 && q.fromServer() {
-			q = q.about(metafiles[i])
+		one := q.sub(&proto.RemoveReq{Handle: req.Handles[i], FS: req.FS, Cred: req.Cred})
+		if i < len(metafiles) {
+			one.metafile = metafiles[i]
 		}
-		_, err := s.part(q, &proto.RemoveReq{Handle: req.Handles[i], FS: req.FS, Cred: req.Cred})
+		_, err := operationOf(proto.OpRemove).run(s, one)
 		return proto.StatusOf(err)
 	}
 	t.forward = func(ctx context.Context, server int, objects []int) error {

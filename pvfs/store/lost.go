@@ -56,27 +56,16 @@ func (c *treeChecker) makeLostAndFound(root *treeNode) (*treeNode, error) {
 	now := s.clock().Unix()
 	dir := Object{
 		Attr: proto.Attr{
-			Type: proto.TypeDirectory, Mask: proto.AttrCommon | proto.AttrDistDir, Perms: lostAndFoundPerms,
+			Type: proto.TypeDirectory, Mask: proto.AttrCommon, Perms: lostAndFoundPerms,
 			ATime: now, MTime: now, CTime: now,
 		},
 		Parent: c.Root,
 	}
 	if err := s.Update(func(t *Tx) (err error) {
-		if dir.Handle, err = t.Create(MetaSpace, dir); err != nil {
-			return err
+		if dir.Handle, err = t.AddDirectory(0, dir, root.DistDir.SplitSize); err == nil {
+			dir, err = t.Get(dir.Handle)
 		}
-		data := dir
-		data.Type, data.Parent = proto.TypeDirdata, dir.Handle
-		part, err := t.Create(MetaSpace, data)
-		if err != nil {
-			return err
-		}
-		dir.DistDir = proto.DistDir{Dirdata: []proto.Handle{part}, Bitmap: []uint32{1}, SplitSize: root.DistDir.SplitSize}
-		data.DistDir = dir.DistDir
-		if err := t.Put(part, data); err != nil {
-			return err
-		}
-		return t.Put(dir.Handle, dir)
+		return err
 	}); err != nil {
 		return nil, err
 	}

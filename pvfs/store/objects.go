@@ -74,17 +74,22 @@ func (t *Tx) Type(h proto.Handle) (proto.ObjType, error) {
 
 // Create makes an object with a new handle of the space. ENOSPC: all handles are in use.
 func (t *Tx) Create(space Space, o Object) (proto.Handle, error) {
-	if err := t.mayGrow(); err != nil {
-		return 0, err
-	}
 	if !validType(o.Type) {
 		return 0, fault("create", 0, syscall.EINVAL)
 	}
-	h, err := t.allocate(space)
+	h, err := t.NewHandle(space)
 	if err != nil {
 		return 0, err
 	}
 	return h, t.insert(h, o)
+}
+
+// NewHandle takes a new handle of the space, for an object that the transaction will Insert. ENOSPC: all are in use.
+func (t *Tx) NewHandle(space Space) (proto.Handle, error) {
+	if err := t.mayGrow(); err != nil {
+		return 0, err
+	}
+	return t.allocate(space)
 }
 
 // Insert makes an object with a handle that the caller knows, such as the root's. EEXIST: it is

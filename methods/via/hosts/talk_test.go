@@ -201,7 +201,7 @@ func (o *op) kind() int {
 	return 0
 }
 
-// bound takes what Limit says, if it does. Without more posted, a talk whose count is 0 waits for the final one.
+// bound takes a limit, if there is one. After a limit of 0 the talk posts no more, and waits for the final count.
 func (x *talk) bound() {
 	select {
 	case l := <-x.n.limit:
