@@ -342,6 +342,9 @@ func (vi *VI) disconnected(err error) {
 		vi.n.emit(ConnEvent{Kind: EventDisconnected, VI: vi})
 	case PendingConnect:
 		vi.stale = true
+		if vi.peerWaits() {
+			return
+		}
 		vi.peerEnd()
 		vi.err = wrapNIC(orLost(err))
 		vi.become(Idle)

@@ -25,6 +25,7 @@ type peerConnect struct {
 	on       bool          // a peer-to-peer connect is under way
 	active   bool          // this side calls
 	calling  bool          // the device is busy with a Connect or an Accept
+	flushed  bool          // receives came back from a call that ended
 	local    string        // own discriminator
 	request  []byte        // what the calling side sends
 	deadline time.Duration // in terms of NICConfig.Clock
@@ -35,6 +36,9 @@ type peerConnect struct {
 // does not wait. Both NICs must have been opened with a name to listen on, and
 // each side's remote address must be the other's LocalAddr and Local
 // discriminator.
+//
+// A call that its side gave up ends the attempt of the other side only if that has
+// receives posted, which then come back with nic.StatusFlushed.
 func (vi *VI) ConnectPeerRequest(remote Address, opts ConnectOptions) error {
 	if err := vi.checkConnect(remote, opts); err != nil {
 		return err
@@ -60,8 +64,8 @@ func (vi *VI) ConnectPeerRequest(remote Address, opts ConnectOptions) error {
 	vi.n.slow++
 	if vi.peer.active {
 		vi.peerTick()
-	} else if req := vi.n.takeRequest(func(r *ConnRequest) bool { return r.peer && vi.peerOf(r) }); req != nil {
-		vi.peerAccept(req)
+	} else {
+		vi.peerNext()
 	}
 	return nil
 }
@@ -153,6 +157,27 @@ func (vi *VI) peerRetry(err error) bool {
 	}
 	p.next = vi.n.cfg.Clock() + PeerRetryAfter
 	return true
+}
+
+// peerWaits reports whether a VI whose accepted call ended before it was connected
+// waits for the next call: the caller gave that one up, and calls again. Receives
+// that came back with the call are the consumer's, so then the attempt ends with
+// them.
+func (vi *VI) peerWaits() bool {
+	p := &vi.peer
+	if !p.on || p.active || p.flushed || vi.ready() != nil {
+		return false
+	}
+	p.calling = false
+	vi.peerNext()
+	return true
+}
+
+// peerNext answers a call that waits already, if there is one.
+func (vi *VI) peerNext() {
+	if req := vi.n.takeRequest(func(r *ConnRequest) bool { return r.peer && vi.peerOf(r) }); req != nil {
+		vi.peerAccept(req)
+	}
 }
 
 func (vi *VI) peerFail(err error) {

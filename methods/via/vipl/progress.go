@@ -56,6 +56,7 @@ func (n *NIC) deliver(ev *nic.Event) bool {
 			return false
 		}
 		vi.recvs--
+		vi.peer.flushed = vi.peer.on
 	case nic.EventSend:
 		vi := ev.Cookie.(*VI)
 		if vi.sendCQ == nil {

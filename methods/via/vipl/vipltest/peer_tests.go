@@ -114,7 +114,7 @@ func (p *pair) untilTime(d time.Duration, done func() bool) {
 		p.until("time to pass", done)
 		return
 	}
-	for range 10 {
+	for spent := time.Duration(0); spent < patience; spent += d {
 		p.settle()
 		if done() {
 			return
