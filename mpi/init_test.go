@@ -86,11 +86,15 @@ func TestRankThatNeverStarts(t *testing.T) {
 func TestRankThatDies(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		o.Leave = true
+		var past sync.WaitGroup // the barrier, so that no message of it dies with its sender
+		past.Add(4)
 		mpitest.Run(t, 4, o, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
 			ring(t, w, 1)
 			require.NoError(t, mpi.Barrier(w))
+			past.Done()
 			if w.Rank() == 2 {
+				past.Wait()
 				mpitest.Kill(p)
 				return
 			}

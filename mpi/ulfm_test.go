@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,11 +113,15 @@ func survive(t *testing.T, p *mpi.Process, order, rounds []int, seed uint64) {
 // TestAcknowledge: a receive from any source ends when a process fails, until that is
 // acknowledged; Agree says so to everybody.
 func TestAcknowledge(t *testing.T) {
+	var past sync.WaitGroup // the barrier, so that no message of it dies with its sender
+	past.Add(4)
 	mpitest.Run(t, 4, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		talk(t, w) // everybody knows everybody
 		require.NoError(t, mpi.Barrier(w))
+		past.Done()
 		if w.Rank() == 2 {
+			past.Wait()
 			dies(p)
 			return
 		}

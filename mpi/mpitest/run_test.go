@@ -36,12 +36,15 @@ func TestRun(t *testing.T) {
 
 // TestKill: who was killed is dead for the others, and need not be finalized.
 func TestKill(t *testing.T) {
+	past := make(chan struct{}) // the barrier, so that no message of it dies with its sender
 	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		require.NoError(t, mpi.Barrier(p.World()))
 		if p.World().Rank() == 1 {
+			<-past
 			mpitest.Kill(p)
 			return
 		}
+		close(past)
 		_, err := mpi.Recv(p.World(), []int{0}, 1, 0)
 		require.ErrorIs(t, err, mpi.ErrProcFailed)
 		require.NoError(t, p.Finalize(t.Context()))
