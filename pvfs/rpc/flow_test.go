@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"testing"
 	"time"
 
@@ -119,6 +120,23 @@ func TestDisksThatFail(t *testing.T) {
 		}
 		// A client may have its answer before the server has counted the flow.
 		soon(t, func() bool { return s.Stats().FlowsFailed == 3 }, "each read but the first is a flow that failed")
+	})
+}
+
+// TestLongestFlows: a client may ask for a flow of any length.
+func TestLongestFlows(t *testing.T) {
+	for total, want := range map[int64]int64{0: 0, 1: 1, 999: 1, 1000: 1, 1001: 2, math.MaxInt64 - 807: 1 << 63 / 1000, math.MaxInt64: 1<<63/1000 + 1} {
+		require.Equal(t, want, messagesOf(total, 1000), "%d bytes", total)
+	}
+	overEach(t, func(t *testing.T, w *world) {
+		s, address, _ := w.serve(func(c *Call) {
+			n, err := c.ReceiveFlow(&proto.IOResp{}, math.MaxInt64, func([]byte, int64) error { return nil })
+			assert.Zero(t, n)
+			c.Fail(err)
+		}, ServerOptions{FlowBufferSize: 1000, FlowTimeout: time.Millisecond})
+		stalled(t, w, address)
+		soon(t, func() bool { return s.Stats().FlowsFailed == 1 || s.Stats().Panics > 0 }, "the flow to end")
+		require.Zero(t, s.Stats().Panics)
 	})
 }
 

@@ -93,11 +93,20 @@ func (c *Call) stream(total int64) (*stream, error) {
 		return nil, err
 	}
 	size := int64(s.opt.FlowBufferSize)
-	f := &stream{c: c, pump: pump, size: size, total: total, count: (total + size - 1) / size}
+	f := &stream{c: c, pump: pump, size: size, total: total, count: messagesOf(total, size)}
 	n := int(min(f.count, int64(s.opt.FlowBuffers)))
 	f.slots = slices.Grow(c.worker.slots[:0], n)[:n]
 	clear(f.slots)
 	return f, nil
+}
+
+// messagesOf is how many messages of a size a flow has. Its length comes from outside.
+func messagesOf(total, size int64) int64 {
+	n := total / size
+	if total%size != 0 {
+		n++
+	}
+	return n
 }
 
 // buffer gives a slot a buffer, if there is one left: one of a slot that is idle, or another.
