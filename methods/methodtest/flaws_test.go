@@ -2,6 +2,7 @@ package methodtest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -238,6 +239,30 @@ func TestEveryTestCanFail(t *testing.T) {
 	for _, test := range methodtest.All {
 		assert.True(t, fails[test.Name] || endpointsOwn[test.Name], "no flaw makes %s fail", test.Name)
 	}
+}
+
+// TestLateOpen: an endpoint that opens when the test has given it up is closed.
+func TestLateOpen(t *testing.T) {
+	release, opened := make(chan struct{}), make(chan *bmi.Endpoint, 1)
+	test, _ := methodtest.All.Find("CloseUnused")
+	r := record(test, func(methodtest.T) *methodtest.Subject {
+		s := subjectIn(newFlawedNet(none), time.Millisecond)
+		open := s.Open
+		s.Open = func(_ context.Context, cfg bmi.Config) (*bmi.Endpoint, error) {
+			<-release
+			ep, err := open(context.Background(), cfg)
+			opened <- ep
+			return ep, err
+		}
+		return s
+	})
+	require.True(t, r.Failed())
+	close(release)
+	ep := <-opened
+	require.Eventually(t, func() bool {
+		_, err := ep.OpenContext()
+		return errors.Is(err, bmi.ErrClosed)
+	}, time.Minute, time.Millisecond)
 }
 
 // TestHangsAreBounded: a method that hangs costs a test its time-out, not the run.

@@ -98,13 +98,30 @@ func (w *world) openAs(name string, cfg bmi.Config) *node {
 
 func (w *world) openConfig(t T, name string, cfg bmi.Config) *node {
 	t.Helper()
-	var ep *bmi.Endpoint
-	err := w.within(t, "open "+name, func(ctx context.Context) (err error) {
-		ep, err = w.s.open(ctx, cfg)
+	opened, inTime := make(chan *bmi.Endpoint, 1), false
+	defer func() {
+		if !inTime {
+			go closeLate(opened)
+		}
+	}()
+	err := w.within(t, "open "+name, func(ctx context.Context) error {
+		defer close(opened)
+		ep, err := w.s.open(ctx, cfg)
+		if err == nil {
+			opened <- ep
+		}
 		return err
 	})
+	inTime = true
 	require.NoError(t, err, "open %s", name)
-	return w.adopt(t, name, ep, cfg)
+	return w.adopt(t, name, <-opened, cfg)
+}
+
+// closeLate closes an endpoint that was opened when nobody waited for it any more.
+func closeLate(opened <-chan *bmi.Endpoint) {
+	if ep, ok := <-opened; ok {
+		_ = ep.Close() // the test has failed already
+	}
 }
 
 // adopt makes an endpoint part of the world.

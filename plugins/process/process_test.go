@@ -110,7 +110,8 @@ func TestEndings(t *testing.T) {
 	} {
 		p := begin(t, as("plugin"))
 		_, err := p.Client().Describe(t.Context(), &proto.DescribeRequest{Program: what})
-		assert.Equal(t, codes.Unavailable, status.Code(err))
+		// Unavailable: its end shows in the connection first; Canceled: the pair knew of it first.
+		assert.Contains(t, []codes.Code{codes.Unavailable, codes.Canceled}, status.Code(err))
 		<-p.Done()
 		assert.ErrorContains(t, p.Err(), want)
 	}

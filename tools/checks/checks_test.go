@@ -103,6 +103,20 @@ func TestEveryEndOfATestIsSeen(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(out.String(), "the slowest tests"))
 }
 
+// TestFailuresNameTheirPackage: also those of a binary that fails after its tests.
+func TestFailuresNameTheirPackage(t *testing.T) {
+	for output, want := range map[string]string{
+		"PASS\ngoleak: a goroutine is left\n": "PASS\ngoleak: a goroutine is left\nFAIL good\n",
+		"FAIL\texample.org/small/good\t1s\n": "FAIL\texample.org/small/good\t1s\n",
+	} {
+		var out bytes.Buffer
+		f := newFold("example.org/small", &out)
+		f.add(event{Action: "output", Package: "example.org/small/good", Output: output})
+		f.add(event{Action: "fail", Package: "example.org/small/good"})
+		assert.Equal(t, want, out.String())
+	}
+}
+
 func TestNothingButGood(t *testing.T) {
 	m := inSmall(t)
 	f := newFold(m.path, io.Discard)

@@ -107,6 +107,9 @@ func (f *fold) end(e event, key [2]string) {
 		switch {
 		case e.Action == "fail":
 			f.sayUnended(e.Package)
+			if !strings.Contains(output, "FAIL\t") { // a test binary does not know its package
+				f.say("FAIL " + o.Package + "\n")
+			}
 		case !f.quiet:
 			f.say(lastLine(output))
 		}
