@@ -210,7 +210,7 @@ func TestHostileRequests(t *testing.T) {
 
 // TestExpired: with time-outs on, what is too old is refused, and a client renews it by itself.
 func TestExpired(t *testing.T) {
-	a := newAttacker(t, func(o *config.GenOptions) { o.Timeouts = true })
+	a := newAttacker(t, nil)
 	old := a.cred
 	old.Timeout = time.Now().Add(-time.Hour)
 	a.refused(proto.AppendRequest(nil, &a.dir, &proto.CreateReq{

@@ -12,7 +12,8 @@ import (
 
 // What a file may be used for is decided when it is opened: a later change of its mode matters to those only who open
 // it then. Servers know of no open files; so the capability from then is kept beside the newest, as long as
-// the file is open and the capability is good. Root needs none of this.
+// the file is open and the capability is good. That of the file's owner is good until its time-out. If the servers sign, those of others are void
+// when their rights are withdrawn, as with NFS. Root needs none of this.
 
 // A hold is what a user opened an object for. There is one for each user and rights.
 type hold struct {

@@ -232,11 +232,14 @@ func (f *FS) capability(ctx context.Context, n *inode) (c proto.Capability, fres
 	return a.Capability, true, nil
 }
 
+// voidMax is how many fresh capabilities may be void at once: rights to the object are being withdrawn just then.
+const voidMax = 3
+
 // shown does something that needs a capability of an object: a second time with a new one if the first was refused
 // and not fresh. Rights that it certainly needs are asked of the capability first. What an open file was
 // opened for is still allowed, see held.go.
 func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *proto.Header) error) error {
-	for {
+	for try := 0; ; try++ {
 		c, fresh, err := f.capability(ctx, n)
 		if err != nil {
 			return err
@@ -251,9 +254,12 @@ func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *
 			return err
 		}
 		if held, ok := n.heldFor(f.user, need, f.opt.Clock()); ok && s == proto.EACCES {
-			return do(hinted(held, n.handle))
+			if err = do(hinted(held, n.handle)); status(err) == proto.EAGAIN {
+				err = proto.EACCES // the server does not hold with it any more
+			}
+			return err
 		}
-		if fresh {
+		if fresh && (s != proto.EAGAIN || try >= voidMax) {
 			return err
 		}
 		n.disown()

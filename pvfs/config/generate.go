@@ -28,7 +28,7 @@ type GenOptions struct {
 	DistrDir         DistrDir
 	NoSyncMeta       bool
 	SyncData         bool
-	Timeouts         bool // credentials and capabilities expire
+	NoTimeouts       bool // credentials and capabilities are good for ever
 
 	TrustedNetworks, RootSquash, RootSquashExceptions []string // patterns
 	AllSquash, ReadOnly                               []string
@@ -168,7 +168,7 @@ func (w *writer) defaults(o *GenOptions) {
 		w.line("TCPBindSpecific yes")
 		w.WriteString("\n")
 		w.section("Security", func() {
-			w.line("TurnOffTimeouts %s", yesNo(!o.Timeouts))
+			w.line("TurnOffTimeouts %s", yesNo(o.NoTimeouts))
 			w.patterns("TrustedNetwork", o.TrustedNetworks)
 		})
 	})

@@ -13,6 +13,7 @@ func TestGenerateCaptured(t *testing.T) {
 	text, err := Generate(GenOptions{
 		Servers: []GenServer{{Address: "tcp://127.0.0.1:3334"}, {Address: "tcp://127.0.0.1:3335"}},
 		DataDir: "/dev/shm/ofs/data", MetaDir: "/dev/shm/ofs/meta", LogFile: "/var/log/ofs/server.log",
+		NoTimeouts: true, // as stock has it
 	})
 	require.NoError(t, err)
 	require.Equal(t, read(t, "fs.conf"), text)
@@ -27,7 +28,7 @@ func TestGenerate(t *testing.T) {
 			{Alias: "two", Address: "tcp://b:1", NoMeta: true},
 		},
 		NoStuffing: true, DefaultDatafiles: 2, FlowBufferSize: 1 << 20, FlowBuffers: 3,
-		DistrDir: DistrDir{Initial: 2, Max: 3, Split: 10}, NoSyncMeta: true, SyncData: true, Timeouts: true,
+		DistrDir: DistrDir{Initial: 2, Max: 3, Split: 10}, NoSyncMeta: true, SyncData: true,
 		TrustedNetworks: []string{"tcp://127.0.0.0@8"}, RootSquash: []string{"*"}, ReadOnly: []string{"tcp://1.2.3.4", "tcp://5.*"},
 	})
 	require.NoError(t, err)

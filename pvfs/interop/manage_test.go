@@ -228,7 +228,7 @@ func TestNetworks(t *testing.T) {
 // TestTimeouts: stock clients fetch new capabilities when theirs are too old, within one process.
 func TestTimeouts(t *testing.T) {
 	program := library(t)
-	w := ours(t, 2, func(o *config.GenOptions) { o.Timeouts = true })
+	w := ours(t, 2, nil)
 	w.cluster.FS.Security.CapabilityTimeout = 3 * time.Second // in less a busy machine may not use a new one
 	w.local(t, "in", content(100000))
 	lines := []string{"mkdir /d", "create /d/f 2"}

@@ -25,6 +25,7 @@ var attrOps = map[proto.Op]*operation{
 // getAttr tells the attributes of an object, and gives a capability for it.
 func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, error) {
 	resp := &proto.GetAttrResp{}
+	q.at = s.moment()
 	err := s.store.View(func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
@@ -35,7 +36,7 @@ func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, e
 		}
 		resp.Attr, err = s.attrOf(tx, req.Handle, &o, req.Mask)
 		if err == nil && req.Mask&proto.AttrCapability != 0 {
-			err = s.giveCapability(tx, req.Handle, &resp.Attr, q.who)
+			err = s.giveCapability(tx, req.Handle, &resp.Attr, q)
 		}
 		return err
 	})
@@ -150,7 +151,8 @@ func (s *Server) metafileAttr(a *proto.Attr, o *store.Object, mask proto.AttrMas
 
 // giveCapability puts into attributes what a user may do with the object, and with the objects that
 // the attributes list.
-func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, who identity) error {
+func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *query) error {
+	who := q.who
 	if len(who.groups) == 0 {
 		return proto.EINVAL
 	}
@@ -168,7 +170,7 @@ func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, who
 	handles := make([]proto.Handle, 0, 1+len(more))
 	handles = append(append(handles, h), more...)
 	a.Mask |= proto.AttrCapability
-	a.Capability = s.issue(grants(a, acl, who), handles...)
+	a.Capability = s.issue(q, grants(a, acl, who), handles)
 	return nil
 }
 

@@ -99,19 +99,23 @@ func signature(key []byte, c *proto.Capability) []byte {
 	return m.Sum(nil)
 }
 
-// issue makes the capability that a client gets for some handles.
-func (s *Server) issue(mask proto.OpMask, handles ...proto.Handle) proto.Capability {
-	return s.capability(s.keys.client, mask, handles)
+// issue makes the capability that the sender of a query gets for some handles.
+func (s *Server) issue(q *query, mask proto.OpMask, handles []proto.Handle) proto.Capability {
+	issuer := issuerPrefix + s.cfg.Alias
+	if s.signs() {
+		issuer = s.issuerOf(q.at, q.who.uid)
+	}
+	return s.capability(s.keys.client, issuer, mask, handles)
 }
 
 // serverCapability is what this server shows others with a request about some handles.
 func (s *Server) serverCapability(handles ...proto.Handle) proto.Capability {
-	return s.capability(s.keys.server, proto.MayAll, handles)
+	return s.capability(s.keys.server, issuerPrefix+s.cfg.Alias, proto.MayAll, handles)
 }
 
-func (s *Server) capability(key []byte, mask proto.OpMask, handles []proto.Handle) proto.Capability {
+func (s *Server) capability(key []byte, issuer string, mask proto.OpMask, handles []proto.Handle) proto.Capability {
 	c := proto.Capability{
-		Issuer: issuerPrefix + s.cfg.Alias, FS: s.fs.ID, Mask: mask, Handles: handles,
+		Issuer: issuer, FS: s.fs.ID, Mask: mask, Handles: handles,
 		Timeout: s.clock().Add(s.fs.Security.CapabilityTimeout),
 	}
 	c.Signature = signature(key, &c)
@@ -121,17 +125,8 @@ func (s *Server) capability(key []byte, mask proto.OpMask, handles []proto.Handl
 // issuerPrefix is what servers put before their alias.
 const issuerPrefix = "S:"
 
-// issuer is the server that issued the capability of a query, by index; -1 if it is none.
-func (s *Server) issuer(q *query) int {
-	alias, ok := strings.CutPrefix(q.header.Capability.Issuer, issuerPrefix)
-	if !ok {
-		return -1
-	}
-	return s.fs.Index(alias)
-}
-
-// checkCapability says what the capability of a query is worth. EAGAIN: it is too old, EPERM: nobody
-// of this file system made it.
+// checkCapability says what the capability of a query is worth. EAGAIN: it is too old, or what it allows was withdrawn; EPERM: nobody of
+// this file system made it.
 func (s *Server) checkCapability(q *query) error {
 	c := &q.header.Capability
 	if c.Issuer == "" && c.Mask == 0 {
@@ -151,13 +146,27 @@ func (s *Server) checkCapability(q *query) error {
 			q.trust = server
 		}
 	case hmac.Equal(c.Signature, signature(s.keys.client, c)):
+		if s.withdrawn(c) {
+			return proto.EAGAIN
+		}
 	case hmac.Equal(c.Signature, signature(s.keys.server, c)):
 		q.trust = server
 	default:
 		return proto.EPERM
 	}
 	if s.expired(c.Timeout) {
+		if q.trust == server {
+			s.warnOfClock(c)
+		}
 		return proto.EAGAIN
 	}
 	return nil
+}
+
+// warnOfClock says once that what another server shows is too old.
+func (s *Server) warnOfClock(c *proto.Capability) {
+	if _, known := s.behind.LoadOrStore(c.Issuer, true); !known {
+		s.log.Warn("what another server signs is too old here: the clocks of the servers differ too much, and nothing that needs both will work",
+			"server", strings.TrimPrefix(c.Issuer, issuerPrefix), "ended", c.Timeout, "now", s.clock())
+	}
 }

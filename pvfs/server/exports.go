@@ -17,6 +17,9 @@ func (s *Server) checkProtection() error {
 			"take these lines out, and give all servers the same key", ErrConfig)
 	}
 	if s.signs() {
+		if sec.TurnOffTimeouts {
+			s.log.Warn("the configuration has TurnOffTimeouts: what servers sign is good for ever, and so is what a thief gets hold of")
+		}
 		return nil
 	}
 	var rules []string

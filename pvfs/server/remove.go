@@ -214,7 +214,7 @@ func (s *Server) mayRemoveDatafile(q *query, d *store.Object) bool {
 		return q.metafile == d.Parent
 	}
 	owner, ok := s.fs.Owner(d.Parent)
-	return ok && s.issuer(q) == owner
+	return ok && s.issueOf(&q.header.Capability).server == owner
 }
 
 // deleteDirectory removes a directory whose dirdata object is here.

@@ -59,6 +59,10 @@ type Server struct {
 	admin   admin
 	splits  splits
 	trash   trash
+
+	withdrawals withdrawals
+	behind      sync.Map // issuers that warnOfClock named
+
 	next    atomic.Uint32 // turns through the servers for new files
 	changes atomic.Uint64 // requests that changed something and succeeded
 	moves   atomic.Int64  // tellMoved is about to tell others of
@@ -117,6 +121,9 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 			return nil, err
 		}
 	}
+	if err := s.loadWithdrawals(); err != nil {
+		return nil, fmt.Errorf("server: the rights that were withdrawn: %w", err)
+	}
 	if err := s.initAdmin(); err != nil {
 		return nil, err
 	}
@@ -143,6 +150,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	calls := rpc.NewServer(ep, s.Handle, opt)
 	s.calls.Store(calls)
 	s.work.Go(s.recover)
+	s.work.Go(s.sweepWithdrawals)
 	err := calls.Serve(ctx)
 	s.stop()
 	s.work.Wait()
@@ -212,6 +220,9 @@ func (s *Server) Do(ctx context.Context, peer bmi.Addr, h *proto.Header, req pro
 // run carries out an operation that answers with one message.
 func (s *Server) run(q *query, op *operation) (proto.Response, error) {
 	resp, err := op.run(s, q)
+	if err == nil && q.narrowed != nil {
+		s.withdraw(q.ctx, q.narrowed)
+	}
 	if err == nil && op.changes != nil && op.changes(q.req) {
 		s.changes.Add(1)
 	}

@@ -16,12 +16,14 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	if req.Attr.Mask&proto.AttrDistDir != 0 && req.Attr.Type == proto.TypeDirdata {
 		defer s.locks.alone(req.Handle)() // it may be dividing just now
 	}
+	said, isSaid := q.header.Hints.Withdrawal()
+	isSaid = isSaid && q.fromServer()
 	err := s.store.Update(func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
 			return err
 		}
-		a := req.Attr
+		a, before := req.Attr, o
 		if o.Type != proto.TypeNone && a.Type != proto.TypeNone && o.Type != a.Type {
 			return proto.EACCES
 		}
@@ -34,10 +36,22 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if h, to, moves := q.header.Hints.Moves(); moves && h == req.Handle && q.fromServer() && o.Parent == q.near() {
 			o.Parent = to // see tellMoved
 		}
+		switch {
+		case isSaid:
+			err = s.noteWithdrawal(tx, said)
+		case !q.fromServer() && narrows(&before, &o):
+			err = s.noteNarrowed(tx, q, &o)
+		}
+		if err != nil {
+			return err
+		}
 		return tx.Put(req.Handle, o)
 	})
 	if err != nil {
 		return nil, err
+	}
+	if isSaid {
+		s.hold(said)
 	}
 	return &proto.SetAttrResp{}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
 // A query is a request that passed the checks that all have in common.
@@ -17,6 +18,9 @@ type query struct {
 
 	who   identity // of the credential, squashed; none if the request has no credential
 	trust trust    // what the capability proves about its sender
+
+	at       int64         // when the capability that it gets is issued, see moment
+	narrowed *store.Object // set by what changed this so that somebody may do less with it
 
 	metafile  proto.Handle // of the datafile to be removed, as a server named it; 0 if it did not
 	directory bool         // set by REMOVE: it was one

@@ -157,7 +157,7 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 				return missing(err)
 			}
 		}
-		return s.changed(tx, req.Handle, req.Keys...)
+		return s.changed(tx, q, req.Handle, req.Keys...)
 	})
 	if err != nil {
 		return nil, err
@@ -166,11 +166,16 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 }
 
 // changed is called after extended attributes of these names were set or removed: it sets the time of change
-// to now, and the flags of a file to what they are by now.
-func (s *Server) changed(tx *store.Tx, h proto.Handle, names ...string) error {
+// to now, and the flags of a file to what they are by now. Whoever may do less by another access control list gets to know.
+func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string) error {
 	o, err := tx.Get(h)
 	if err != nil {
 		return err
+	}
+	if slices.Contains(names, aclName) {
+		if err := s.noteNarrowed(tx, q, &o); err != nil {
+			return err
+		}
 	}
 	put := false
 	if now := s.clock().Unix(); o.CTime < now {
@@ -242,7 +247,7 @@ func (s *Server) delEattr(q *query, req *proto.DelEattrReq) (*proto.DelEattrResp
 		if err := tx.DelXattr(req.Handle, req.Key); err != nil {
 			return missing(err)
 		}
-		return s.changed(tx, req.Handle, req.Key)
+		return s.changed(tx, q, req.Handle, req.Key)
 	})
 	if err != nil {
 		return nil, err
@@ -377,7 +382,7 @@ func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.Atomic
 				return err
 			}
 		}
-		return s.changed(tx, req.Handle, req.Keys...)
+		return s.changed(tx, q, req.Handle, req.Keys...)
 	})
 	if err != nil {
 		return nil, err

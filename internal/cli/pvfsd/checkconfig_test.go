@@ -16,7 +16,7 @@ func TestCheckConfigGenerated(t *testing.T) {
 		"",
 		"-name x -id 5 -root 7 -dir /d -log-file /l -bmi-modules bmi_tcp,bmi_ib -no-stuffing -datafiles 1 -no-sync-meta -sync-data",
 		"-meta-only a -data-only b -dir-servers 1 -dir-servers-max 4 -dir-split 9 -flow-buffer-size 65536 -flow-buffers 3",
-		"-timeouts -trusted tcp://10.0.0.0@8 -trusted mem://* -root-squash * -no-root-squash tcp://10.* -all-squash mem://x -read-only tcp://10.0.0.*",
+		"-no-timeouts -trusted tcp://10.0.0.0@8 -trusted mem://* -root-squash * -no-root-squash tcp://10.* -all-squash mem://x -read-only tcp://10.0.0.*",
 	} {
 		name := filepath.Join(t.TempDir(), "fs.conf")
 		good(t, append([]string{"genconfig", "-o", name, "a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334"}, strings.Fields(options)...)...)
@@ -45,7 +45,7 @@ func TestCheckConfig(t *testing.T) {
   time-outs    servers wait 30s for a message and 30s for data; clients 5m0s and 5m0s, with 5 more tries 2s apart
   sync         metadata is on the disk before a change is acknowledged, data may get lost when a machine fails
   clients      may connect from anywhere
-  clients      credentials and capabilities do not expire
+  clients      credentials expire after 1h0m0s, capabilities after 10m0s
   clients      may only read from tcp://10.*
   clients      root from * becomes user 65534, group 65534, but not from mem://*
   exception    server b has settings of its own; -alias b prints them

@@ -57,7 +57,7 @@ have one of its own. All servers must get the same file; clients fetch it from t
 	f.IntVar(&opt.DistrDir.Split, "dir-split", 0, "entries at which it does")
 	f.BoolVar(&opt.NoSyncMeta, "no-sync-meta", false, "changes of names and attributes may get lost when a machine fails")
 	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
-	f.BoolVar(&opt.Timeouts, "timeouts", false, "credentials and capabilities expire")
+	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities are good for ever, as with stock servers; otherwise for 1 h and 10 min")
 	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8; may be repeated")
 	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here")
 	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network that -root-squash does not mean")

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// Capabilities that are signed say when they were issued and for whom. When the mode, the owner or the access control list of an object
+// changes so that somebody may do less with it, its server notes when that was, and so does each server with bytes or entries of it. A
+// capability from before is then refused with EAGAIN: its user gets a new one. The owner's stay good, so that a file which was opened to
+// be written can be written after its mode was changed: the owner may give himself any right again anyhow. The same holds for root.
+//
+// A withdrawal is noted in the transaction of the change, and holds from the moment after the commit on. What was issued before that
+// moment may tell of the old rights; what is issued later cannot, since its moment is taken before the attributes are read.
+
+const (
+	// withdrawalsMax bounds the objects of which a server knows that rights to them were withdrawn. Beyond, all capabilities
+	// that the object's server issued so far are void, and those who have one get another.
+	withdrawalsMax = 1 << 16
+	// withdrawPatience is how long a change of rights waits for other servers to hear of it. They are told later then.
+	withdrawPatience = 2 * time.Second
+	// tellLaterMax is how many withdrawals may be to be told later. Beyond, capabilities end by their time-out there.
+	tellLaterMax = 1024
+)
+
+// withdrawals are those that a server knows of. The zero value is ready; its methods may be called by any goroutine.
+type withdrawals struct {
+	last  atomic.Int64 // see moment
+	later atomic.Int32 // that others are to be told of
+	some  atomic.Bool  // of or before is not empty
+
+	mu     sync.RWMutex
+	of     map[proto.Handle]withdrawal
+	before map[int]int64 // what a server, by index, issued until then (ns) is void
+}
+
+type withdrawal struct {
+	at    int64  // what was issued until then is void, ns
+	owner uint32 // but for that of this user
+	until int64  // when it may be forgotten, Unix seconds
+}
+
+// moment is the time in ns. No two moments are the same, and a later one is larger.
+func (s *Server) moment() int64 {
+	last := &s.withdrawals.last
+	for {
+		was := last.Load()
+		now := max(s.clock().UnixNano(), was+1)
+		if last.CompareAndSwap(was, now) {
+			return now
+		}
+	}
+}
+
+// hold has a withdrawal of an object of a server, by index, hold from now on.
+func (w *withdrawals) hold(server int, h proto.Handle, is withdrawal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of, w.before = map[proto.Handle]withdrawal{}, map[int]int64{}
+	}
+	w.some.Store(true)
+	was, known := w.of[h]
+	if !known && len(w.of) >= withdrawalsMax {
+		w.before[server] = max(w.before[server], is.at)
+		return
+	}
+	is.at = max(is.at, was.at)
+	w.of[h] = is
+}
+
+// get is what is known of an object.
+func (w *withdrawals) get(h proto.Handle) withdrawal {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.of[h]
+}
+
+// forget drops what get returned, unless more is known by now.
+func (w *withdrawals) forget(h proto.Handle, was withdrawal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of[h] == was {
+		delete(w.of, h)
+	}
+}
+
+// void reports whether a capability for an object is.
+func (w *withdrawals) void(h proto.Handle, c issue) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if c.at <= w.before[c.server] {
+		return true
+	}
+	is, ok := w.of[h]
+	return ok && c.at <= is.at && c.user != is.owner && c.user != 0
+}
+
+// withdrawn reports whether a client's capability, which is signed as it should be, is void.
+func (s *Server) withdrawn(c *proto.Capability) bool {
+	if !s.withdrawals.some.Load() || len(c.Handles) == 0 {
+		return false
+	}
+	return s.withdrawals.void(c.Handles[0], s.issueOf(c)) // giveCapability lists the object itself first
+}
+
+// An issue is when, by whom and for whom a capability was issued.
+type issue struct {
+	server int    // by index; -1: none of this file system
+	at     int64  // ns; 0: it does not say so
+	user   uint32 // anybody: it does not say so
+}
+
+// issuerOf is the issuer that a new capability names.
+func (s *Server) issuerOf(at int64, user uint32) string {
+	b := make([]byte, 0, len(issuerPrefix)+len(s.cfg.Alias)+32)
+	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
+	b = strconv.AppendInt(append(b, ' '), at, 10)
+	b = strconv.AppendUint(append(b, ' '), uint64(user), 10)
+	return string(b)
+}
+
+// issueOf reads it. Servers' own capabilities, those without a signature and those of earlier releases name a server only.
+func (s *Server) issueOf(c *proto.Capability) issue {
+	is := issue{server: -1, user: anybody}
+	text, ok := strings.CutPrefix(c.Issuer, issuerPrefix)
+	if !ok {
+		return is
+	}
+	alias, rest, _ := strings.Cut(text, " ")
+	when, whom, _ := strings.Cut(rest, " ")
+	is.server = s.fs.Index(alias)
+	at, err := strconv.ParseInt(when, 10, 64)
+	user, err2 := strconv.ParseUint(whom, 10, 32)
+	if err == nil && err2 == nil {
+		is.at, is.user = at, uint32(user)
+	}
+	return is
+}
+
+// narrows reports whether somebody may do less with an object than before.
+func narrows(before, after *store.Object) bool {
+	if isFresh(before) {
+		return false
+	}
+	return before.Owner != after.Owner || before.Group != after.Group || before.Perms&^after.Perms != 0
+}
+
+// noteNarrowed notes, in the transaction of a query that changes an object so that somebody may do less with it, that withdraw is to follow.
+func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object) error {
+	if !s.signs() {
+		return nil
+	}
+	q.narrowed = o
+	return s.noteWithdrawal(tx, proto.Withdrawal{Object: o.Handle, Owner: o.Owner})
+}
+
+// withdraw has rights to an object that were withdrawn be of no use any more, here and on the other servers with bytes or entries of it. It
+// is called after the commit, and waits for those servers, but not for one that does not answer: that hears of it when it does.
+func (s *Server) withdraw(ctx context.Context, o *store.Object) {
+	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner}
+	s.hold(w)
+	told := map[int]bool{s.me: true}
+	ctx, cancel := context.WithTimeout(ctx, withdrawPatience)
+	defer cancel()
+	var wait sync.WaitGroup
+	for _, part := range slices.Concat(o.Datafiles, o.DistDir.Dirdata) {
+		if to, ok := s.fs.Owner(part); ok && !told[to] {
+			told[to] = true
+			wait.Go(func() {
+				if err := s.tellWithdrawal(ctx, to, part, w); err != nil {
+					s.tellLater(to, part, w)
+				}
+			})
+		}
+	}
+	wait.Wait()
+}
+
+// hold has a withdrawal hold on this server.
+func (s *Server) hold(w proto.Withdrawal) {
+	if server, ok := s.fs.Owner(w.Object); ok {
+		s.withdrawals.hold(server, w.Object, withdrawal{at: w.At, owner: w.Owner, until: s.withdrawnUntil()})
+	}
+}
+
+// tellWithdrawal tells the server, by index, that has a part of an object.
+func (s *Server) tellWithdrawal(ctx context.Context, to int, part proto.Handle, w proto.Withdrawal) error {
+	header := s.header(w.Object, []proto.Handle{part})
+	header.Hints = append(header.Hints, w.Hint())
+	req := &proto.SetAttrReq{Handle: part, FS: s.fs.ID, Cred: s.credential()}
+	err := s.call(ctx, to, header, req, &proto.SetAttrResp{})
+	if proto.StatusOf(err) == proto.ENOENT {
+		return nil // it was removed
+	}
+	return err
+}
+
+func (s *Server) tellLater(to int, part proto.Handle, w proto.Withdrawal) {
+	s.log.Warn("another server will hear later that rights were withdrawn", "server", s.fs.Servers[to].Alias, "object", w.Object)
+	if s.withdrawals.later.Add(1) > tellLaterMax {
+		s.withdrawals.later.Add(-1)
+		return
+	}
+	s.work.Go(func() {
+		defer s.withdrawals.later.Add(-1)
+		s.keepTrying(func() error { return s.tellWithdrawal(s.ctx, to, part, w) })
+	})
+}
