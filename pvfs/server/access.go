@@ -92,11 +92,11 @@ func (s *Server) trustedPort(from string) bool {
 // identify takes the identity from a credential. It changes the requests that name an owner, where
 // the identity is squashed.
 func (s *Server) identify(q *query, c *proto.Credential, from string) error {
-	if s.expired(c.Timeout) {
-		return proto.EAGAIN
-	}
 	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
 		return proto.EINVAL
+	}
+	if s.expired(c.Timeout) {
+		return proto.EAGAIN
 	}
 	q.who = identity{c.User, c.Groups}
 	s.admin.users.note(c.User, s.clock())

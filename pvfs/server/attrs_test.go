@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
@@ -119,7 +120,8 @@ func TestUnknownDistribution(t *testing.T) {
 
 func TestSetAttrTimes(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) { cfg.Clock = func() time.Time { return now } }})
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Config: func(g *config.GenOptions) { g.NoTimeouts = true }, // the client has another clock
+		Server: func(_ int, cfg *server.Config) { cfg.Clock = func() time.Time { return now } }})
 	u := root(t, c)
 	f, err := u.create(c.FS.Root, "f", 0o644)
 	require.NoError(t, err)
