@@ -74,6 +74,7 @@ func (f *FS) entry(ctx context.Context, dir *inode, name string, do func(h *prot
 			if !ok {
 				return proto.EIO
 			}
+			h.Hints = append(h.Hints, proto.TellsHint())
 			return do(h, a.DistDir.Dirdata[i])
 		})
 		if status(err) != proto.EAGAIN || try >= dirRetriesMax || f.retryLimit == 0 {

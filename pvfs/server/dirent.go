@@ -42,13 +42,17 @@ func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp
 		return nil, err
 	}
 	full := false
+	var dir, made proto.Handle
 	err = s.store.Update(func(tx *store.Tx) (err error) {
-		full, err = s.addEntry(tx, req, owner == s.me)
+		dir, made, full, err = s.addEntry(tx, req, owner == s.me)
 		return err
 	})
 	leave()
 	if err != nil {
 		return nil, err
+	}
+	if c, ok := s.nameChange(q, req.New, dir, false); ok {
+		s.nameChanged(q.ctx, c, made)
 	}
 	if full {
 		s.divideSoon(q.ctx, req.Dirdata)
@@ -82,58 +86,59 @@ func (s *Server) target(h proto.Handle) (int, error) {
 	return owner, nil
 }
 
-// addEntry is the transaction of crDirent. full: the dirdata object is to be divided. The time of change
-// of the object moves on if it is here: it was created just now, or is renamed.
-func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (full bool, err error) {
+// addEntry is the transaction of crDirent. dir is the directory, and full: the dirdata object is to be divided. If the object is here, its time of change
+// moves on, since it was created just now or is renamed, and made is where it counts as made.
+func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (dir, made proto.Handle, full bool, err error) {
 	o, err := belongs(tx, req.Dirdata, req.Name)
 	if err != nil {
-		return false, err
+		return 0, 0, false, err
 	}
-	if o.Parent != 0 && req.Dir != 0 && o.Parent != req.Dir {
-		return false, proto.EINVAL
+	dir = o.Parent
+	if dir != 0 && req.Dir != 0 && dir != req.Dir {
+		return 0, 0, false, proto.EINVAL
 	}
 	if err = tx.Link(req.Dirdata, req.Name, req.New); err != nil {
 		if proto.StatusOf(err) == proto.EEXIST {
 			if is, wrong := tx.Lookup(req.Dirdata, req.Name); wrong == nil && is == req.New {
-				return false, nil
+				return dir, 0, false, nil
 			}
 		}
-		return false, err
+		return 0, 0, false, err
 	}
 	if here {
-		if err := s.touch(tx, req.New, o.Parent); err != nil {
-			return false, err
+		if made, err = s.touch(tx, req.New, dir); err != nil {
+			return 0, 0, false, err
 		}
 	}
 	if split := int64(o.DistDir.SplitSize); split > 0 && dividesWith(&o.DistDir) >= 0 {
-		dir, err := tx.Dir(req.Dirdata)
-		return dir.Count >= split, err
+		state, err := tx.Dir(req.Dirdata)
+		return dir, made, state.Count >= split, err
 	}
-	return false, nil
+	return dir, made, false, nil
 }
 
 // touch notes in an object of this server that it has a name in a directory now: it changed, and may be removed from there if
 // nobody knows where it was made. Else that directory stays the one that mayRemove asks: everybody may give names in his own
-// directory to what others made, and must not remove it then. ENOENT.
-func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) error {
+// directory to what others made, and must not remove it then. It returns where the object counts as made. ENOENT.
+func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) (made proto.Handle, err error) {
 	o, err := tx.Get(h)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	switch o.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
 	default:
-		return proto.EINVAL
+		return 0, proto.EINVAL
 	}
 	now := s.clock().Unix()
 	if o.CTime >= now && o.Parent != 0 {
-		return nil
+		return o.Parent, nil
 	}
 	o.CTime = max(o.CTime, now)
 	if o.Parent == 0 {
 		o.Parent = dir
 	}
-	return tx.Put(h, o)
+	return o.Parent, tx.Put(h, o)
 }
 
 // chDirent lets an entry stand for another object, and returns the one before.
@@ -142,20 +147,25 @@ func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	resp := &proto.ChDirentResp{}
+	var dir, made proto.Handle
 	err = s.store.Update(func(tx *store.Tx) error {
 		o, err := belongs(tx, req.Dirdata, req.Name)
+		dir = o.Parent
 		if err == nil {
 			resp.Old, err = tx.Relink(req.Dirdata, req.Name, req.New)
 		}
 		if err == nil && owner == s.me {
-			err = s.touch(tx, req.New, o.Parent)
+			made, err = s.touch(tx, req.New, dir)
 		}
 		return err
 	})
+	leave()
 	if err != nil {
 		return nil, err
+	}
+	if c, ok := s.nameChange(q, req.New, dir, false); ok {
+		s.nameChanged(q.ctx, c, made)
 	}
 	return resp, nil
 }

@@ -1,13 +1,11 @@
 package server
 
 import (
+	"context"
+
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
-
-// tellMovedMax is how many other servers are told at a time of objects that were moved. One that does not answer must not hold up renames;
-// who is not told looks for the old name when the object is removed.
-const tellMovedMax = 64
 
 // mayMove reports whether a query may say that an object of a directory is in another one now: it may remove it from where it was.
 func (s *Server) mayMove(q *query, dir, to proto.Handle) bool {
@@ -33,26 +31,41 @@ func (s *Server) noteMoved(tx *store.Tx, q *query, dir, h, to proto.Handle) erro
 	return nil
 }
 
-// tellMoved has the server of an object note that, in the background, if it is another one.
+// tellMoved has the server of an object note that, if it is another one. It waits for that, unless it does not answer: then it hears of it later.
 func (s *Server) tellMoved(q *query, dir, h, to proto.Handle) {
-	if s.ownedBy(h, s.me) || !s.mayMove(q, dir, to) {
+	owner, ok := s.fs.Owner(h)
+	if !ok || owner == s.me || !s.mayMove(q, dir, to) {
 		return
 	}
-	if s.moves.Add(1) > tellMovedMax {
-		s.moves.Add(-1)
-		return
-	}
-	s.work.Go(func() {
-		defer s.moves.Add(-1)
-		owner, ok := s.fs.Owner(h)
-		if !ok {
-			return
-		}
+	tell := func(ctx context.Context) error {
 		header := s.header(dir, []proto.Handle{h})
 		header.Hints = append(header.Hints, proto.MovesHint(h, to))
 		req := &proto.SetAttrReq{Handle: h, FS: s.fs.ID, Cred: s.credential()}
-		if err := s.call(s.ctx, owner, header, req, &proto.SetAttrResp{}); err != nil {
-			s.log.Debug("a server was not told of an object that was moved", "object", h, "err", err)
+		err := s.call(ctx, owner, header, req, &proto.SetAttrResp{})
+		if proto.StatusOf(err) == proto.ENOENT {
+			return nil // it was removed
 		}
+		return err
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, tellPatience)
+	defer cancel()
+	if tell(ctx) != nil {
+		s.tellLater(owner, "an object was moved", h, tell)
+	}
+}
+
+// tellLaterMax is how much may be to be told later. Beyond, servers are not told.
+const tellLaterMax = 1024
+
+// tellLater tells another server something, again and again until it hears it.
+func (s *Server) tellLater(to int, what string, object proto.Handle, tell func(context.Context) error) {
+	s.log.Warn("another server will hear later of a change", "server", s.fs.Servers[to].Alias, "what", what, "object", object)
+	if s.untold.Add(1) > tellLaterMax {
+		s.untold.Add(-1)
+		return
+	}
+	s.work.Go(func() {
+		defer s.untold.Add(-1)
+		s.keepTrying(func() error { return tell(s.ctx) })
 	})
 }

@@ -104,7 +104,8 @@ func (q *query) removesAny() bool {
 }
 
 // mayRemove checks that an object may be one of the directory whose capability was shown for its removal: it is the one where
-// it was made, or, since names move, the object has no name any more where it was made. EACCES.
+// it counts as made, see follow and noteMoved; or the object has no name there any more, and the capability is its owner's. If nothing is signed, it may be
+// anybody's. EACCES.
 func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
 	switch o.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
@@ -113,6 +114,9 @@ func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
 	}
 	if o.Parent == 0 || o.Parent == q.near() || q.removesAny() {
 		return nil
+	}
+	if s.signs() && (q.fromServer() || s.issueOf(&q.header.Capability).user != o.Owner) {
+		return proto.EACCES
 	}
 	named, err := s.names(q.ctx, o.Parent, h)
 	if err == nil && named {

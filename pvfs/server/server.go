@@ -61,11 +61,12 @@ type Server struct {
 	trash   trash
 
 	withdrawals withdrawals
+	named       named
 	behind      sync.Map // issuers that warnOfClock named
 
 	next    atomic.Uint32 // turns through the servers for new files
 	changes atomic.Uint64 // requests that changed something and succeeded
-	moves   atomic.Int64  // tellMoved is about to tell others of
+	untold  atomic.Int32  // see tellLater
 
 	ep    atomic.Pointer[bmi.Endpoint]
 	calls atomic.Pointer[rpc.Server]

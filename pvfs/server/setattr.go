@@ -18,6 +18,9 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	}
 	said, isSaid := q.header.Hints.Withdrawal()
 	isSaid = isSaid && q.fromServer()
+	name, isName := q.header.Hints.NameChange()
+	isName = isName && q.fromServer() && name.Object == req.Handle
+	var made proto.Handle
 	err := s.store.Update(func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
@@ -36,6 +39,10 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if h, to, moves := q.header.Hints.Moves(); moves && h == req.Handle && q.fromServer() && o.Parent == q.near() {
 			o.Parent = to // see tellMoved
 		}
+		if isName {
+			s.follow(&o, name)
+			made = o.Parent
+		}
 		switch {
 		case isSaid:
 			err = s.noteWithdrawal(tx, said)
@@ -52,6 +59,9 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	}
 	if isSaid {
 		s.hold(said)
+	}
+	if isName {
+		s.followed(name, made)
 	}
 	return &proto.SetAttrResp{}, nil
 }

@@ -18,15 +18,16 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	meant, hinted := q.header.Hints.Removes()
 	object, to, moves := q.header.Hints.Moves()
-	var was, from proto.Handle
+	var was, from, made proto.Handle
+	var renamed proto.NameChange
+	plain := false
 	away := hinted && s.mayLeave(meant)
 	var mark proto.RemovedMark
 	var others bool
 	err = s.store.Update(func(tx *store.Tx) error {
-		mark, others = proto.MarkKept, false
+		mark, others, plain, made = proto.MarkKept, false, false, 0
 		dirdata, err := belongs(tx, req.Dirdata, req.Name)
 		if err != nil {
 			return err
@@ -38,12 +39,18 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 		if moves && object == was {
 			return s.noteMoved(tx, q, from, was, to)
 		}
+		if renamed, plain = s.nameChange(q, was, from, true); plain {
+			if made, err = s.followIn(tx, renamed); err != nil {
+				return err
+			}
+		}
 		if !hinted || was != meant {
 			return nil
 		}
 		mark, others, err = s.deleteNamed(tx, q, dirdata.Parent, was, away)
 		return err
 	})
+	leave()
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +59,9 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	}
 	if moves && object == was {
 		s.tellMoved(q, from, was, to)
+	}
+	if plain {
+		s.nameChanged(q.ctx, renamed, made)
 	}
 	if hinted {
 		return &proto.MarkedRmDirentResp{Handle: was, Mark: mark}, nil

@@ -25,17 +25,14 @@ const (
 	// withdrawalsMax bounds the objects of which a server knows that rights to them were withdrawn. Beyond, all capabilities
 	// that the object's server issued so far are void, and those who have one get another.
 	withdrawalsMax = 1 << 16
-	// withdrawPatience is how long a change of rights waits for other servers to hear of it. They are told later then.
-	withdrawPatience = 2 * time.Second
-	// tellLaterMax is how many withdrawals may be to be told later. Beyond, capabilities end by their time-out there.
-	tellLaterMax = 1024
+	// tellPatience is how long a request waits for other servers to hear of what it changed.
+	tellPatience = 2 * time.Second
 )
 
 // withdrawals are those that a server knows of. The zero value is ready; its methods may be called by any goroutine.
 type withdrawals struct {
-	last  atomic.Int64 // see moment
-	later atomic.Int32 // that others are to be told of
-	some  atomic.Bool  // of or before is not empty
+	last atomic.Int64 // see moment
+	some atomic.Bool  // of or before is not empty
 
 	mu     sync.RWMutex
 	of     map[proto.Handle]withdrawal
@@ -169,15 +166,16 @@ func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner}
 	s.hold(w)
 	told := map[int]bool{s.me: true}
-	ctx, cancel := context.WithTimeout(ctx, withdrawPatience)
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	var wait sync.WaitGroup
 	for _, part := range slices.Concat(o.Datafiles, o.DistDir.Dirdata) {
 		if to, ok := s.fs.Owner(part); ok && !told[to] {
 			told[to] = true
 			wait.Go(func() {
-				if err := s.tellWithdrawal(ctx, to, part, w); err != nil {
-					s.tellLater(to, part, w)
+				tell := func(ctx context.Context) error { return s.tellWithdrawal(ctx, to, part, w) }
+				if tell(ctx) != nil {
+					s.tellLater(to, "rights were withdrawn", w.Object, tell)
 				}
 			})
 		}
@@ -202,16 +200,4 @@ func (s *Server) tellWithdrawal(ctx context.Context, to int, part proto.Handle, 
 		return nil // it was removed
 	}
 	return err
-}
-
-func (s *Server) tellLater(to int, part proto.Handle, w proto.Withdrawal) {
-	s.log.Warn("another server will hear later that rights were withdrawn", "server", s.fs.Servers[to].Alias, "object", w.Object)
-	if s.withdrawals.later.Add(1) > tellLaterMax {
-		s.withdrawals.later.Add(-1)
-		return
-	}
-	s.work.Go(func() {
-		defer s.withdrawals.later.Add(-1)
-		s.keepTrying(func() error { return s.tellWithdrawal(s.ctx, to, part, w) })
-	})
 }

@@ -92,6 +92,7 @@ func TestWithdrawnRights(t *testing.T) {
 				require.Equal(t, refused, f.reads(&theirs))
 				require.Equal(t, everywhere(servers, proto.OK), f.reads(&owners))
 
+				k = newClient(t, c) // the connections of the other ended
 				require.Equal(t, proto.OK, k.as(5).chmod(f.handle, nil, 0o666))
 				if how != "list" {
 					again := k.as(stranger).header(f.handle)

@@ -1,0 +1,63 @@
+package proto
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// HintTells is the name of a hint of type HintUnknown that clients of ours send with CRDIRENT, CHDIRENT and RMDIRENT, and that other servers do
+// not look at: what becomes of an object whose name goes, its client tells by HintRemoves or HintMoves. Its text is empty.
+const HintTells = "viaduct.tells"
+
+// TellsHint is that hint.
+func TellsHint() Hint { return Hint{Name: HintTells} }
+
+// Tells reports whether that hint is there.
+func (h Hints) Tells() bool {
+	for i := range h {
+		if h[i].Type == HintUnknown && h[i].Name == HintTells {
+			return true
+		}
+	}
+	return false
+}
+
+// HintNamed is the name of a hint of type HintUnknown that a server of ours sends to that of an object with a SETATTR that changes nothing, and
+// that other servers do not look at.
+const HintNamed = "viaduct.named"
+
+// A NameChange says that somebody gave an object a name in a directory, or removed one there.
+type NameChange struct {
+	Object, Dir Handle
+	User        uint32 // for whom the capability was issued that was shown for it
+	Removed     bool
+}
+
+// Hint is the hint that says so: two handles and a user in decimal, and "+" or "-".
+func (c NameChange) Hint() Hint {
+	sign := "+"
+	if c.Removed {
+		sign = "-"
+	}
+	return Hint{Name: HintNamed, Text: fmt.Sprintf("%d %d %d %s", uint64(c.Object), uint64(c.Dir), c.User, sign)}
+}
+
+// NameChange returns what that hint says.
+func (h Hints) NameChange() (c NameChange, ok bool) {
+	for i := range h {
+		if h[i].Type != HintUnknown || h[i].Name != HintNamed {
+			continue
+		}
+		words := strings.Split(h[i].Text, " ")
+		if len(words) != 4 || words[3] != "+" && words[3] != "-" {
+			return c, false
+		}
+		object, err := strconv.ParseUint(words[0], 10, 64)
+		dir, err2 := strconv.ParseUint(words[1], 10, 64)
+		user, err3 := strconv.ParseUint(words[2], 10, 32)
+		c = NameChange{Handle(object), Handle(dir), uint32(user), words[3] == "-"}
+		return c, err == nil && err2 == nil && err3 == nil
+	}
+	return c, false
+}
