@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -120,6 +123,35 @@ func TestDisksThatFail(t *testing.T) {
 		}
 		// A client may have its answer before the server has counted the flow.
 		soon(t, func() bool { return s.Stats().FlowsFailed == 3 }, "each read but the first is a flow that failed")
+	})
+}
+
+// TestFlowsCutDifferently: a client may cut what it writes into shorter messages than the server would. Whose are longer, or very short, is
+// disconnected, and the server says so once.
+func TestFlowsCutDifferently(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		var log logtext.Buffer
+		s, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: 20_000, FlowBuffers: 4, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		for _, size := range []int{messageMin, 10_000, 19_999, 20_000, 20_001, 40_000, messageMin - 1, 1000} {
+			fits := messageMin <= size && size <= 20_000
+			c, to := w.caller(address, Options{FlowBufferSize: size, FlowBuffers: 3})
+			for _, total := range []int64{7, 100_000} {
+				b := random(int(total))
+				f := &Flow{To: to, Request: ioReq(0, total), Total: total, Memory: Bytes(b)}
+				result, err := c.WriteFlow(t.Context(), f)
+				if fits || total == 7 {
+					require.NoError(t, err, "%d bytes", size)
+					require.Equal(t, total, result.Moved)
+					require.Equal(t, b, d.content()[:total])
+				} else {
+					require.Error(t, err, "%d bytes", size)
+					require.False(t, isStatus(err), "%v", err)
+				}
+			}
+		}
+		soon(t, func() bool { return s.Stats().FlowsFailed == 4 }, "each that does not fit is a flow that failed")
+		assert.Equal(t, 1, strings.Count(log.String(), "a client cuts its writes"), "%s", &log)
 	})
 }
 

@@ -182,5 +182,10 @@ func neverSent(err error) bool {
 // givenUp tells whether a wait ended although the peer may still answer.
 func givenUp(err error) bool { return errors.Is(err, errHalted) || errors.Is(err, ErrTimeout) }
 
-// shortOf is an answer of the wrong length.
-func shortOf(got, want int) error { return fmt.Errorf("a message of %d bytes, not %d", got, want) }
+// errMisfit is a message of a flow that has another length than it should.
+var errMisfit = errors.New("do both sides have the same FlowBufferSizeBytes?")
+
+// shortOf is such a message.
+func shortOf(got, want int) error {
+	return fmt.Errorf("a message of %d bytes, not %d: %w", got, want, errMisfit)
+}

@@ -32,6 +32,7 @@ type Server struct {
 	buffers flowBuffers
 	count   counters
 	served  atomic.Bool
+	misfits atomic.Bool // one was logged
 
 	mu       sync.Mutex
 	kinds    [kinds]kind

@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -25,8 +26,8 @@ type stream struct {
 	slots      []slot
 	size       int64 // of a message, bytes
 	total      int64 // bytes
-	count      int64 // messages
-	next, done int64 // 0 ≤ done ≤ next ≤ count, next - done ≤ len(slots)
+	count      int64 // messages, if none is shorter than it may be
+	next, done int64 // 0 ≤ done ≤ next, next - done ≤ len(slots); messages are posted below next, and over below done
 	sends      bool  // SendFlow
 	files      bool  // messages can be sent from files
 }
@@ -49,29 +50,25 @@ func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, 
 			break
 		}
 	}
-	for f.next < f.count && f.next < int64(len(f.slots)) {
-		if err := f.recv(); err != nil {
-			return 0, err // the client has no answer yet
-		}
+	if err := f.recvMore(total); err != nil {
+		return 0, err // the client has no answer yet
 	}
 	c.greet(resp)
 	taken, failed := int64(0), error(nil)
-	for f.done < f.count {
-		at, want := f.done*f.size, f.length(f.done)
-		b, err := f.arrived(want)
+	for at := int64(0); at < total; {
+		b, err := f.arrived(total - at)
 		if err != nil {
 			return taken, f.broken(err)
 		}
 		if failed == nil {
 			if failed = f.safely(func() error { return sink(b, at) }); failed == nil {
-				taken += int64(want)
+				taken += int64(len(b))
 			}
 		}
 		f.done++
-		if f.next < f.count {
-			if err := f.recv(); err != nil {
-				return taken, f.broken(err)
-			}
+		at += int64(len(b))
+		if err := f.recvMore(total - at); err != nil {
+			return taken, f.broken(err)
 		}
 	}
 	c.worker.s.count.bytesIn.Add(uint64(total))
@@ -175,6 +172,17 @@ func (f *stream) slot(i int64) *slot { return &f.slots[i%int64(len(f.slots))] }
 // length is that of a message.
 func (f *stream) length(i int64) int { return int(min(f.size, f.total-i*f.size)) }
 
+// recvMore posts receives of messages, as many as surely come if there are so many bytes left.
+func (f *stream) recvMore(left int64) error {
+	most := min(messagesOf(left, f.size), int64(len(f.slots)))
+	for f.next-f.done < most {
+		if err := f.recv(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // recv posts the receive of the next message. It has the room of a whole buffer, so that a
 // message that is too long shows.
 func (f *stream) recv() error {
@@ -186,16 +194,19 @@ func (f *stream) recv() error {
 	return nil
 }
 
-// arrived waits for the oldest message.
-func (f *stream) arrived(want int) ([]byte, error) {
+// messageMin is the shortest message of a flow, in bytes, but for its last.
+const messageMin = 4096
+
+// arrived waits for the oldest message, when so many bytes are left. A client may cut what it writes into shorter messages than the server would.
+func (f *stream) arrived(left int64) ([]byte, error) {
 	sl := f.slot(f.done)
 	if err := f.wait(sl); err != nil {
 		return nil, err
 	}
-	if sl.size != want {
-		return nil, shortOf(sl.size, want)
+	if n := int64(sl.size); n > left || n < min(left, f.size, messageMin) {
+		return nil, shortOf(sl.size, int(min(left, f.size)))
 	}
-	return sl.buf[:want], nil
+	return sl.buf[:sl.size], nil
 }
 
 // wait waits for the end of a message: as long as a flow may be silent, or, once other flows wait for
@@ -223,11 +234,27 @@ func (f *stream) wait(sl *slot) error {
 	return sl.err
 }
 
+// misfit is called when the messages of a write have another length than they may. What else the client sends for it is in the way of all
+// that comes behind, so its connection ends.
+func (f *stream) misfit(err error) {
+	s := f.c.worker.s
+	level := slog.LevelDebug
+	if s.misfits.CompareAndSwap(false, true) {
+		level = slog.LevelWarn // once is enough
+	}
+	s.opt.Log.Log(f.c.Context(), level, "pvfs: a client cuts its writes into other messages than this server takes, and was disconnected: both need the same FlowBufferSizeBytes",
+		"peer", f.c.Peer.String(), "here", f.size, "err", err)
+	_ = s.ep.DropAddr(f.c.Peer) // it may be gone already
+}
+
 // broken notes that the flow failed; the client gets no further answer.
 func (f *stream) broken(err error) error {
 	s := f.c.worker.s
 	s.count.flowsFailed.Add(1)
 	f.c.state = callBroken
+	if errors.Is(err, errMisfit) || errors.Is(err, bmi.ErrTruncated) {
+		f.misfit(err)
+	}
 	s.opt.Log.Debug("pvfs: a flow failed", "peer", f.c.Peer.String(), "bytes", f.total, "messages", f.done, "of", f.count, "err", err)
 	return fmt.Errorf("%w: after %d of %d messages: %w", ErrFlow, f.done, f.count, err)
 }
