@@ -12,8 +12,8 @@ import (
 
 // What a file may be used for is decided when it is opened: a later change of its mode matters to those only who open
 // it then. Servers know of no open files; so the capability from then is kept beside the newest, as long as
-// the file is open and the capability is good. That of the file's owner is good until its time-out. If the servers sign, those of others are void
-// when their rights are withdrawn, as with NFS. Root needs none of this.
+// the file is open and the capability is good. If the servers sign, capabilities of others than the file's owner are void when their rights
+// are withdrawn, but those that were asked for as those of open files. A mount that changes a mode asks for these before. Root needs none of this.
 
 // A hold is what a user opened an object for. There is one for each user and rights.
 type hold struct {
@@ -21,6 +21,7 @@ type hold struct {
 	rights proto.OpMask
 	files  int              // that are open; > 0
 	cap    proto.Capability // with these rights; an empty one until it is needed
+	open   bool             // cap was asked for as that of an open file
 }
 
 // rightsOf are what a file is opened for.
@@ -77,9 +78,33 @@ func (f *FS) keepHold(n *inode, rights proto.OpMask) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if i := n.holdLocked(f.user, rights); i >= 0 {
+	if i := n.holdLocked(f.user, rights); i >= 0 && !n.holds[i].open {
 		n.holds[i].cap = c
 	}
+}
+
+// holdOpen has the view's user hold a capability for an open file: one with what the user may do now, or what the held one allows, for the datafiles
+// that there are by now. It reports whether it has the rights.
+func (f *FS) holdOpen(ctx context.Context, n *inode, rights proto.OpMask, held proto.Capability) (proto.Capability, bool) {
+	h := hinted(held, n.handle)
+	h.Hints = append(h.Hints, proto.OpensHint())
+	req := &proto.GetAttrReq{Handle: n.handle, FS: f.cfg.ID, Mask: proto.AttrStat, Cred: f.cred()}
+	var resp proto.GetAttrResp
+	if err := f.call(ctx, n.handle, h, req, &resp); err != nil {
+		return proto.Capability{}, false
+	}
+	c := resp.Attr.Capability
+	if c.Mask&rights != rights {
+		return c, false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := range n.holds {
+		if h := &n.holds[i]; h.user.is(f.user) && c.Mask&h.rights == h.rights {
+			h.cap, h.open = c, true
+		}
+	}
+	return c, true
 }
 
 // heldFor is a capability that a user got when he opened the object, and that has some rights.
@@ -101,8 +126,8 @@ func (c *core) hold(ctx context.Context, n *inode) {
 	n.mu.Unlock()
 	for _, h := range holds {
 		view := &FS{core: c, user: h.user, ctx: ctx}
-		if h.cap.Mask == 0 && view.may(ctx, n, h.rights) == nil {
-			view.keepHold(n, h.rights)
+		if !h.open {
+			view.holdOpen(ctx, n, h.rights, proto.Capability{})
 		}
 	}
 }

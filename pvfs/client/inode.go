@@ -254,16 +254,28 @@ func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *
 			return err
 		}
 		if held, ok := n.heldFor(f.user, need, f.opt.Clock()); ok && s == proto.EACCES {
-			if err = do(hinted(held, n.handle)); status(err) == proto.EAGAIN {
-				err = proto.EACCES // the server does not hold with it any more
+			if err = f.doHeld(ctx, n, need, held, do); status(err) != proto.EAGAIN {
+				return err
 			}
-			return err
+			err, s = proto.EACCES, proto.EACCES // it is void by now
 		}
 		if fresh && (s != proto.EAGAIN || try >= voidMax) {
 			return err
 		}
 		n.disown()
 	}
+}
+
+// doHeld does something by a capability that was kept since a file was opened. If that does not list a datafile that the file got since,
+// it asks for one that does. EAGAIN: it is void.
+func (f *FS) doHeld(ctx context.Context, n *inode, need proto.OpMask, held proto.Capability, do func(h *proto.Header) error) error {
+	err := do(hinted(held, n.handle))
+	if status(err) == proto.EACCES {
+		if again, ok := f.holdOpen(ctx, n, need, held); ok {
+			err = do(hinted(again, n.handle))
+		}
+	}
+	return err
 }
 
 // may fails with EACCES if the view's user has not all of some rights to an object now.

@@ -12,25 +12,35 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestOpenFilesAfterChmod: a file that was open when its mode changed can still be used by its owner. Others cannot use it any more, but
-// where no server signs what it allows.
+// TestOpenFilesAfterChmod: a file that was open when its mode changed can still be used. Of those who opened it on another mount only
+// the owner can, but where no server signs what it allows.
 func TestOpenFilesAfterChmod(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Unsigned: unsigned, Config: func(g *config.GenOptions) { g.NoStuffing = true }})
 		f := mount(t, c, client.Options{})
 		require.NoError(t, f.Mkdir(ctx, "/d", 0o777))
 		require.NoError(t, f.Chmod(ctx, "/d", 0o777))
-		owner, other := f.As(client.Identity{UID: 5, Groups: []uint32{5}}), f.As(client.Identity{UID: 6, Groups: []uint32{6}})
+		owner, same := f.As(client.Identity{UID: 5, Groups: []uint32{5}}), f.As(client.Identity{UID: 6, Groups: []uint32{6}})
+		other := mount(t, c, client.Options{}).As(client.Identity{UID: 6, Groups: []uint32{6}})
+		changes := mount(t, c, client.Options{}).As(client.Identity{UID: 5, Groups: []uint32{5}})
 		mine, err := owner.OpenFile(ctx, "/d/f", os.O_RDWR|os.O_CREATE, 0o666)
 		require.NoError(t, err)
 		theirs, err := other.OpenFile(ctx, "/d/f", os.O_RDWR, 0)
+		require.NoError(t, err)
+		beside, err := same.OpenFile(ctx, "/d/f", os.O_RDWR, 0)
 		require.NoError(t, err)
 		b := make([]byte, 200_000)
 		_, err = theirs.WriteAt(b, 0)
 		require.NoError(t, err)
 
-		for range 2 {
-			require.NoError(t, owner.Chmod(ctx, "/d/f", 0))
+		for i := range 4 {
+			who := owner
+			if i > 1 {
+				who = changes
+			}
+			require.NoError(t, who.Chmod(ctx, "/d/f", 0))
+			_, err = beside.WriteAt(b, 0)
+			require.NoError(t, err)
 			_, err = mine.WriteAt(b, 0)
 			require.NoError(t, err)
 			_, err = mine.ReadAt(b, 0)
@@ -41,11 +51,12 @@ func TestOpenFilesAfterChmod(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, fs.ErrPermission)
 			}
-			require.NoError(t, owner.Chmod(ctx, "/d/f", 0o666))
+			require.NoError(t, who.Chmod(ctx, "/d/f", 0o666))
 			_, err = theirs.WriteAt(b, 0)
 			require.NoError(t, err, "it may be written again")
 		}
 		require.NoError(t, mine.Close())
 		require.NoError(t, theirs.Close())
+		require.NoError(t, beside.Close())
 	}
 }

@@ -14,14 +14,7 @@ const HintTells = "viaduct.tells"
 func TellsHint() Hint { return Hint{Name: HintTells} }
 
 // Tells reports whether that hint is there.
-func (h Hints) Tells() bool {
-	for i := range h {
-		if h[i].Type == HintUnknown && h[i].Name == HintTells {
-			return true
-		}
-	}
-	return false
-}
+func (h Hints) Tells() bool { return h.has(HintTells) }
 
 // HintNamed is the name of a hint of type HintUnknown that a server of ours sends to that of an object with a SETATTR that changes nothing, and
 // that other servers do not look at.

@@ -170,6 +170,10 @@ func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *
 	handles := make([]proto.Handle, 0, 1+len(more))
 	handles = append(append(handles, h), more...)
 	a.Mask |= proto.AttrCapability
+	if held, ok := s.renewed(q, handles); ok {
+		a.Capability = held
+		return nil
+	}
 	a.Capability = s.issue(q, grants(a, acl, who), handles)
 	return nil
 }

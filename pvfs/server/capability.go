@@ -103,9 +103,20 @@ func signature(key []byte, c *proto.Capability) []byte {
 func (s *Server) issue(q *query, mask proto.OpMask, handles []proto.Handle) proto.Capability {
 	issuer := issuerPrefix + s.cfg.Alias
 	if s.signs() {
-		issuer = s.issuerOf(q.at, q.who.uid)
+		issuer = s.issuerOf(issue{at: q.at, user: q.who.uid, open: q.header.Hints.Opens()})
 	}
 	return s.capability(s.keys.client, issuer, mask, handles)
+}
+
+// renewed is the capability for an open file that the sender of a query showed, with the objects that there are by now. false: there is none.
+func (s *Server) renewed(q *query, handles []proto.Handle) (c proto.Capability, ok bool) {
+	c = q.header.Capability
+	if q.trust != client || !s.signs() || !q.header.Hints.Opens() || len(c.Handles) == 0 || c.Handles[0] != handles[0] || !s.issueOf(&c).open {
+		return c, false
+	}
+	c.Handles = handles
+	c.Signature = signature(s.keys.client, &c)
+	return c, true
 }
 
 // serverCapability is what this server shows others with a request about some handles.

@@ -16,7 +16,8 @@ import (
 // Capabilities that are signed say when they were issued and for whom. When the mode, the owner or the access control list of an object
 // changes so that somebody may do less with it, its server notes when that was, and so does each server with bytes or entries of it. A
 // capability from before is then refused with EAGAIN: its user gets a new one. The owner's stay good, so that a file which was opened to
-// be written can be written after its mode was changed: the owner may give himself any right again anyhow. The same holds for root.
+// be written can be written after its mode was changed: the owner may give himself any right again anyhow. The same holds for root. Those of others
+// stay good, too, if they were issued for open files: but not longer than until their time-out, or the next start of the server.
 //
 // A withdrawal is noted in the transaction of the change, and holds from the moment after the commit on. What was issued before that
 // moment may tell of the old rights; what is issued later cannot, since its moment is taken before the attributes are read.
@@ -41,6 +42,7 @@ type withdrawals struct {
 
 type withdrawal struct {
 	at    int64  // what was issued until then is void, ns
+	ended int64  // and until then also for open files
 	owner uint32 // but for that of this user
 	until int64  // when it may be forgotten, Unix seconds
 }
@@ -70,7 +72,7 @@ func (w *withdrawals) hold(server int, h proto.Handle, is withdrawal) {
 		w.before[server] = max(w.before[server], is.at)
 		return
 	}
-	is.at = max(is.at, was.at)
+	is.at, is.ended = max(is.at, was.at), max(is.ended, was.ended)
 	w.of[h] = is
 }
 
@@ -98,7 +100,11 @@ func (w *withdrawals) void(h proto.Handle, c issue) bool {
 		return true
 	}
 	is, ok := w.of[h]
-	return ok && c.at <= is.at && c.user != is.owner && c.user != 0
+	until := is.at
+	if c.open {
+		until = is.ended
+	}
+	return ok && c.at <= until && c.user != is.owner && c.user != 0
 }
 
 // withdrawn reports whether a client's capability, which is signed as it should be, is void.
@@ -114,14 +120,21 @@ type issue struct {
 	server int    // by index; -1: none of this file system
 	at     int64  // ns; 0: it does not say so
 	user   uint32 // anybody: it does not say so
+	open   bool   // for an open file
 }
 
+// issuedOpen is the end of the issuer of a capability for an open file.
+const issuedOpen = " open"
+
 // issuerOf is the issuer that a new capability names.
-func (s *Server) issuerOf(at int64, user uint32) string {
+func (s *Server) issuerOf(is issue) string {
 	b := make([]byte, 0, len(issuerPrefix)+len(s.cfg.Alias)+32)
 	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
-	b = strconv.AppendInt(append(b, ' '), at, 10)
-	b = strconv.AppendUint(append(b, ' '), uint64(user), 10)
+	b = strconv.AppendInt(append(b, ' '), is.at, 10)
+	b = strconv.AppendUint(append(b, ' '), uint64(is.user), 10)
+	if is.open {
+		b = append(b, issuedOpen...)
+	}
 	return string(b)
 }
 
@@ -132,6 +145,7 @@ func (s *Server) issueOf(c *proto.Capability) issue {
 	if !ok {
 		return is
 	}
+	text, is.open = strings.CutSuffix(text, issuedOpen)
 	alias, rest, _ := strings.Cut(text, " ")
 	when, whom, _ := strings.Cut(rest, " ")
 	is.server = s.fs.Index(alias)

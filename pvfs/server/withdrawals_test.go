@@ -33,6 +33,12 @@ func TestManyWithdrawals(t *testing.T) {
 	require.True(t, w.void(3, issue{server: 1, at: 20, user: 7}), "it never gets less")
 	require.False(t, w.void(3, issue{server: 1, at: 20, user: 5}), "the owner's is good")
 	require.False(t, w.void(3, issue{server: 1, at: 20, user: 0}), "root's is good")
+	held := issue{server: 1, at: 20, user: 7, open: true}
+	require.False(t, w.void(3, held), "an open file's is good")
+	w.hold(1, 3, withdrawal{at: 15, ended: 15, owner: 5})
+	require.False(t, w.void(3, held))
+	w.hold(1, 3, withdrawal{at: 15, ended: 20, owner: 5})
+	require.True(t, w.void(3, held), "until a restart")
 	was := w.get(3)
 	w.hold(1, 3, withdrawal{at: 21, owner: 5})
 	w.forget(3, was)
@@ -44,8 +50,10 @@ func TestManyWithdrawals(t *testing.T) {
 // TestIssue: what a capability says of its issue is read back; what it does not say protects nobody.
 func TestIssue(t *testing.T) {
 	s := &Server{cfg: Config{Alias: "one"}, fs: &config.Config{Servers: []config.Server{{Alias: "one"}}}, clock: time.Now}
-	is := s.issueOf(&proto.Capability{Issuer: s.issuerOf(1<<62, 7)})
+	is := s.issueOf(&proto.Capability{Issuer: s.issuerOf(issue{at: 1 << 62, user: 7})})
 	require.Equal(t, issue{server: 0, at: 1 << 62, user: 7}, is)
+	is = s.issueOf(&proto.Capability{Issuer: s.issuerOf(issue{at: 5, user: 7, open: true})})
+	require.Equal(t, issue{server: 0, at: 5, user: 7, open: true}, is)
 	for text, want := range map[string]issue{
 		"S:one":                       {server: 0, user: anybody},
 		"S:two 1 2":                   {server: -1, at: 1, user: 2},

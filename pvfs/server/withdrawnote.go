@@ -52,7 +52,7 @@ func parseWithdrawal(key string, b []byte) (h proto.Handle, w withdrawal, ok boo
 	}, true
 }
 
-// loadWithdrawals takes what an earlier run noted. Of its own objects no capability of that run is good: one may have been issued
+// loadWithdrawals takes what an earlier run noted. It holds for open files as well now. Of its own objects no capability of that run is good: one may have been issued
 // between the note and the commit.
 func (s *Server) loadWithdrawals() error {
 	now := s.moment()
@@ -70,6 +70,7 @@ func (s *Server) loadWithdrawals() error {
 			if server == s.me {
 				is.at = now
 			}
+			is.ended = is.at
 			s.withdrawals.hold(server, h, is)
 		}
 		return nil
