@@ -1,34 +1,77 @@
 package rpc
 
-import "github.com/viaduct-hpc/viaduct/bmi"
+import (
+	"net"
+	"net/netip"
+	"strings"
 
-// A backlog holds requests that wait for a worker. It gives them out by clients in turn, each
-// client's in the order of their arrival.
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// A backlog holds requests that wait for a worker. It gives them out by hosts in turn, of each host by clients in turn, and each
+// client's in the order of their arrival: whoever opens many connections gets no more than who has one.
 type backlog struct {
 	clients map[bmi.Addr]*client
-	turn    []*client // those with requests; turn[0] is the next
-	n       int       // requests
+	hosts   map[string]*host
+	turn    []*host // those with requests; turn[0] is the next
+	n       int     // requests
+}
+
+// A host is where some clients are. It is there while one of its clients is.
+type host struct {
+	name             string
+	turn             []*client // those with requests; turn[0] is the next
+	clients          int
+	waiting, running int
 }
 
 // A client is one peer's part of a backlog. It is there while requests wait or run.
 type client struct {
-	addr    bmi.Addr
+	host    *host
 	waiting []bmi.Unexpected
 	running int
 }
 
-func newBacklog() backlog { return backlog{clients: make(map[bmi.Addr]*client)} }
+func newBacklog() backlog {
+	return backlog{clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host)}
+}
 
-// put adds a request, unless its client has most waiting already.
-func (b *backlog) put(m bmi.Unexpected, most int) bool {
+// hostOf is the host of a peer, or the peer itself if its address names none. Of IPv6 it is the network of 64 bits that one
+// customer has at least.
+func hostOf(a bmi.Addr) string {
+	text := a.String()
+	_, rest, _ := strings.Cut(text, "://")
+	name, _, err := net.SplitHostPort(rest)
+	if err != nil {
+		return text
+	}
+	ip, err := netip.ParseAddr(name)
+	if err != nil {
+		return name
+	}
+	if ip = ip.Unmap(); ip.Is6() {
+		if net, err := ip.WithZone("").Prefix(64); err == nil {
+			return net.String()
+		}
+	}
+	return ip.String()
+}
+
+// put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave: there is
+// always room for those who have little.
+func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
 	c := b.client(m.From)
-	if len(c.waiting) >= most {
+	if len(c.waiting) >= most || c.host.waiting > 0 && c.host.waiting >= room-b.n {
 		return false
 	}
 	if len(c.waiting) == 0 {
-		b.turn = append(b.turn, c)
+		if len(c.host.turn) == 0 {
+			b.turn = append(b.turn, c.host)
+		}
+		c.host.turn = append(c.host.turn, c)
 	}
 	c.waiting = append(c.waiting, m)
+	c.host.waiting++
 	b.n++
 	return true
 }
@@ -36,42 +79,94 @@ func (b *backlog) put(m bmi.Unexpected, most int) bool {
 func (b *backlog) client(a bmi.Addr) *client {
 	c := b.clients[a]
 	if c == nil {
-		c = &client{addr: a}
+		name := hostOf(a)
+		h := b.hosts[name]
+		if h == nil {
+			h = &host{name: name}
+			b.hosts[name] = h
+		}
+		h.clients++
+		c = &client{host: h}
 		b.clients[a] = c
 	}
 	return c
 }
 
-// take gives a request of the next client of which fewer than most are running, and counts
-// it as running.
-func (b *backlog) take(most int) (bmi.Unexpected, bool) {
-	for i, c := range b.turn {
-		if c.running >= most {
+// places are for requests that run.
+type places struct {
+	running, most int
+	shared        bool // nobody gets more than half of those that others leave
+}
+
+// may reports whether a host gets one, if it has so many. Who has none gets one also if all are taken: others may have them
+// for long.
+func (p places) may(has int) bool {
+	free := p.most - p.running
+	switch {
+	case has == 0:
+		return free > -p.most
+	case p.shared:
+		return has < free
+	}
+	return free > 0
+}
+
+// take gives a request of the next host that gets a place, and counts it as running.
+func (b *backlog) take(p places) (bmi.Unexpected, bool) {
+	for i, h := range b.turn {
+		if !p.may(h.running) {
 			continue
 		}
+		c := h.turn[0]
 		m := c.waiting[0]
 		c.waiting[0] = bmi.Unexpected{}
-		c.waiting = c.waiting[1:]
-		copy(b.turn[i:], b.turn[i+1:])
-		b.turn[len(b.turn)-1] = nil
-		b.turn = b.turn[:len(b.turn)-1]
-		if len(c.waiting) > 0 {
-			b.turn = append(b.turn, c)
-		} else {
+		if c.waiting = c.waiting[1:]; len(c.waiting) == 0 {
 			c.waiting = nil
 		}
+		h.turn = toTheEnd(h.turn, 0, c.waiting != nil)
+		b.turn = toTheEnd(b.turn, i, len(h.turn) > 0)
 		b.n--
+		h.waiting--
 		c.running++
+		h.running++
 		return m, true
 	}
 	return bmi.Unexpected{}, false
 }
 
+// toTheEnd moves an element of a list to its end, or takes it out.
+func toTheEnd[E any](list []*E, i int, again bool) []*E {
+	e := list[i]
+	copy(list[i:], list[i+1:])
+	if again {
+		list[len(list)-1] = e
+		return list
+	}
+	list[len(list)-1] = nil
+	return list[:len(list)-1]
+}
+
 // done ends the running of a client's request.
 func (b *backlog) done(a bmi.Addr) {
+	b.count(a, -1)
+	b.forget(a)
+}
+
+// count changes how many requests of a client are running.
+func (b *backlog) count(a bmi.Addr, by int) {
+	c := b.client(a)
+	c.running += by
+	c.host.running += by
+}
+
+// forget drops a client with nothing that waits or runs.
+func (b *backlog) forget(a bmi.Addr) {
 	c := b.clients[a]
-	c.running--
-	if c.running == 0 && len(c.waiting) == 0 {
-		delete(b.clients, a)
+	if c.running > 0 || len(c.waiting) > 0 {
+		return
+	}
+	delete(b.clients, a)
+	if c.host.clients--; c.host.clients == 0 {
+		delete(b.hosts, c.host.name)
 	}
 }

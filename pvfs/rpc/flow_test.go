@@ -198,7 +198,7 @@ func stalled(t *testing.T, w *world, address string) *bmi.Endpoint {
 func TestClientsThatStallHoldNobodyUp(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
-		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 4, Workers: 1})
+		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 8, Workers: 1})
 		for range 3 {
 			stalled(t, w, address)
 		}
@@ -230,11 +230,12 @@ func TestFlowsThatStallMakeRoom(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
 		s, address, _ := w.serve(d.handle, ServerOptions{Flows: 2, FlowTimeout: time.Hour, FlowPatience: 20 * time.Millisecond})
-		for range 2 {
-			stalled(t, w, address)
-		}
+		stalled(t, w, address)
 		time.Sleep(100 * time.Millisecond)
 		require.Zero(t, s.Stats().FlowsFailed, "nobody waits")
+		for range 4 { // each host has a place, up to twice as many
+			stalled(t, w, address)
+		}
 		c, to := w.caller(address, Options{})
 		data := random(1000)
 		_, err := c.WriteFlow(context.Background(), &Flow{To: to, Request: ioReq(0, 1000), Total: 1000, Memory: Bytes(data)})

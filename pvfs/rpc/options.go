@@ -27,9 +27,11 @@ type Options struct {
 // ServerOptions are of a Server. Zero values mean defaults.
 type ServerOptions struct {
 	// Workers is how many requests without a flow are handled at once; 0 is four times the
-	// number of processors, at least 16.
+	// number of processors, at least 16. A host that has none under way gets one more if all are taken, up to twice
+	// as many in all.
 	Workers int
-	// Flows is how many requests with one are; 0 is 64. One client has at most half of them.
+	// Flows is how many requests with one are; 0 is 64. One host gets at most half of those that others leave, and one more as with
+	// Workers.
 	Flows int
 	// Outside bounds the handlers that wait for another server and are not counted in Workers
 	// meanwhile; 0 is 256.
@@ -38,7 +40,8 @@ type ServerOptions struct {
 	// others. Who takes such a one carries it out before anybody waits for the next, and is replaced
 	// only if that takes long after all. nil: none.
 	Brief func(proto.Op) bool
-	// Queue is how many requests may wait; 0 is 4096. Beyond, clients are held back.
+	// Queue is how many requests may wait; 0 is 4096. Beyond, clients are held back. One host may have half of the room that
+	// others leave; beyond, its requests are answered EAGAIN.
 	Queue int
 	// QueuePerClient is how many of them may be of one client; 0 is 1024. Beyond, its requests
 	// are answered EAGAIN.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,7 +52,7 @@ type Server struct {
 // A kind is a sort of requests that has a limit of its own.
 type kind struct {
 	backlog
-	running, most, mostOfOne int
+	places
 }
 
 const (
@@ -79,8 +78,8 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s.changed.L = &s.mu
 	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
 	s.standIn.timer.Stop()
-	s.kinds[kindPlain] = kind{backlog: newBacklog(), most: s.opt.Workers, mostOfOne: math.MaxInt}
-	s.kinds[kindFlow] = kind{backlog: newBacklog(), most: s.opt.Flows, mostOfOne: max(s.opt.Flows/2, 1)}
+	s.kinds[kindPlain] = kind{newBacklog(), places{most: s.opt.Workers}}
+	s.kinds[kindFlow] = kind{newBacklog(), places{most: s.opt.Flows, shared: true}}
 	s.buffers = flowBuffers{ep: ep, size: s.opt.FlowBufferSize, most: s.opt.FlowMemory}
 	return s
 }
@@ -162,7 +161,7 @@ func (s *Server) wakeLocked() {
 		w.wake <- struct{}{}
 		return
 	}
-	if s.workers < s.opt.Workers+s.opt.Flows+s.opt.Outside+1 {
+	if s.workers < 2*(s.opt.Workers+s.opt.Flows)+s.opt.Outside+1 {
 		s.workers++
 		w := &worker{s: s, wake: make(chan struct{}, 1)}
 		go w.work()
@@ -214,10 +213,7 @@ func (w *worker) leave() {
 func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
 	for i := range s.kinds {
 		k := &s.kinds[i]
-		if k.n == 0 || k.running >= k.most {
-			continue
-		}
-		if m, ok := k.take(k.mostOfOne); ok {
+		if m, ok := k.take(k.places); ok {
 			k.running++
 			return i, m, true
 		}
@@ -233,7 +229,7 @@ func (s *Server) flowsWait() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := &s.kinds[kindFlow]
-	return k.n > 0 && k.running >= min(k.most, k.mostOfOne)
+	return k.n > 0 && k.running >= k.most/2
 }
 
 func (s *Server) mayLeadLocked() bool {
@@ -257,7 +253,7 @@ func (w *worker) lead() {
 	for i := range w.batch[:n] {
 		m := w.batch[i]
 		w.batch[i] = bmi.Unexpected{}
-		if !s.kinds[kindOf(m.Data)].put(m, s.opt.QueuePerClient) {
+		if !s.kinds[kindOf(m.Data)].put(m, s.opt.QueuePerClient, s.opt.Queue) {
 			refused = append(refused, m)
 		}
 	}
@@ -320,7 +316,7 @@ func (s *Server) stepOut(k int, client bmi.Addr) bool {
 	}
 	s.outside++
 	s.kinds[k].running--
-	s.kinds[k].client(client).running--
+	s.kinds[k].count(client, -1)
 	if s.kinds[k].n > 0 || !s.leading {
 		s.wakeLocked()
 	}
@@ -333,5 +329,5 @@ func (s *Server) stepIn(k int, client bmi.Addr) {
 	defer s.mu.Unlock()
 	s.outside--
 	s.kinds[k].running++
-	s.kinds[k].client(client).running++
+	s.kinds[k].count(client, 1)
 }

@@ -1,0 +1,109 @@
+package rpc
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+)
+
+// lineUp is a backlog, and how to put requests in it and take them out. Each is named after its client, with a number.
+func lineUp(t *testing.T) (b *backlog, put func(address string, tag, most, room int) bool, take func(places) string, done func(address string)) {
+	ep := newWorld(t, "tcp").open(false)
+	lookup := func(address string) bmi.Addr {
+		a, err := ep.Lookup(address)
+		require.NoError(t, err)
+		return a
+	}
+	all := newBacklog()
+	put = func(address string, tag, most, room int) bool {
+		return all.put(bmi.Unexpected{From: lookup(address), Tag: bmi.Tag(tag)}, most, room)
+	}
+	take = func(p places) string {
+		m, ok := all.take(p)
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%s/%d", m.From, m.Tag)
+	}
+	return &all, put, take, func(address string) { all.done(lookup(address)) }
+}
+
+// TestBacklogTakesHostsInTurn, and of each host its clients.
+func TestBacklogTakesHostsInTurn(t *testing.T) {
+	b, put, take, done := lineUp(t)
+	for tag := range 2 {
+		for _, a := range []string{"tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.2:1"} {
+			require.True(t, put(a, tag, 2, 100))
+		}
+	}
+	require.False(t, put("tcp://127.0.0.1:1", 2, 2, 100), "it has two waiting")
+	var got []string
+	for range 6 {
+		got = append(got, take(places{most: 100}))
+	}
+	assert.Equal(t, []string{
+		"tcp://127.0.0.1:1/0", "tcp://127.0.0.2:1/0", "tcp://127.0.0.1:2/0", "tcp://127.0.0.2:1/1", "tcp://127.0.0.1:1/1", "tcp://127.0.0.1:2/1",
+	}, got)
+	assert.Empty(t, take(places{most: 100}))
+	assert.Zero(t, b.n)
+	for _, a := range []string{"tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.2:1"} {
+		done(a)
+		done(a)
+	}
+	assert.Empty(t, b.clients)
+	assert.Empty(t, b.hosts)
+}
+
+// TestBacklogHasRoomForOthers: one host, with whatever connections, gets half of what the others leave.
+func TestBacklogHasRoomForOthers(t *testing.T) {
+	b, put, _, _ := lineUp(t)
+	fill := func(host string) (n int) {
+		for n = 0; put(fmt.Sprintf("tcp://%s:%d", host, n+1), n, 1000, 64); n++ {
+		}
+		return n
+	}
+	var got []int
+	for i := range 8 {
+		got = append(got, fill(fmt.Sprintf("127.0.0.%d", i+1)))
+	}
+	assert.Equal(t, []int{32, 16, 8, 4, 2, 1, 1, 1}, got, "and who has nothing there always gets in")
+	assert.Equal(t, 65, b.n)
+}
+
+// TestPlaces: with places that are shared one host has half of those that others leave; who has none gets one.
+func TestPlaces(t *testing.T) {
+	fill := func(p places) (all []int) {
+		for range 10 {
+			has := 0
+			for p.may(has) && has < 100 {
+				has++
+				p.running++
+			}
+			all = append(all, has)
+		}
+		return all
+	}
+	assert.Equal(t, []int{32, 16, 8, 4, 2, 1, 1, 1, 1, 1}, fill(places{most: 64, shared: true}))
+	assert.Equal(t, []int{64, 1, 1, 1, 1, 1, 1, 1, 1, 1}, fill(places{most: 64}))
+	assert.Equal(t, []int{2, 1, 1, 0, 0, 0, 0, 0, 0, 0}, fill(places{most: 2}), "no more than twice as many run")
+}
+
+func TestHostOf(t *testing.T) {
+	ep := newWorld(t, "tcp").open(false)
+	for address, want := range map[string]string{
+		"tcp://10.1.2.3:4":            "10.1.2.3",
+		"tcp://[2001:db8:1:2:3::4]:5": "2001:db8:1:2::/64",
+		"tcp://[::ffff:10.1.2.3]:4":   "10.1.2.3",
+		"tcp://[fe80::1%25lo]:5":      "fe80::/64",
+		"tcp://localhost:4":           "localhost",
+	} {
+		a, err := ep.Lookup(address)
+		if assert.NoError(t, err, address) {
+			assert.Equal(t, want, hostOf(a), address)
+		}
+	}
+}
