@@ -107,7 +107,7 @@ func TestEveryEndOfATestIsSeen(t *testing.T) {
 func TestFailuresNameTheirPackage(t *testing.T) {
 	for output, want := range map[string]string{
 		"PASS\ngoleak: a goroutine is left\n": "PASS\ngoleak: a goroutine is left\nFAIL good\n",
-		"FAIL\texample.org/small/good\t1s\n": "FAIL\texample.org/small/good\t1s\n",
+		"FAIL\texample.org/small/good\t1s\n":  "FAIL\texample.org/small/good\t1s\n",
 	} {
 		var out bytes.Buffer
 		f := newFold("example.org/small", &out)
