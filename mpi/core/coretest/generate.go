@@ -88,11 +88,12 @@ type generator struct {
 	classes map[class]*count
 	order   []class // of classes, for a choice that does not depend on a map
 	pending [][]pending
+	recalls bool // sends may be cancelled, and so what a probe saw may be gone when it is to be received
 }
 
 // Generate draws a program.
 func Generate(seed uint64, shape Shape) *Program {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0xc07e)), shape: shape, fresh: tagFresh, classes: make(map[class]*count)}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0xc07e)), shape: shape, fresh: tagFresh, classes: make(map[class]*count), recalls: seed%2 == 0}
 	least := max(shape.RanksMin, 1)
 	ranks := least + g.IntN(shape.RanksMax-least+1)
 	g.p = &Program{Seed: seed, Ranks: make([][]Action, ranks), RoomMax: max(shape.SizeMax, shape.LargestMax)}

@@ -200,7 +200,11 @@ func (g *generator) freely() {
 		g.add(rank, a)
 		g.pending[rank] = append(g.pending[rank], pending{id: a.ID, free: true})
 	case 7:
-		g.add(rank, g.action(Iprobe, comm, src, tag, g.room()))
+		verb := Iprobe
+		if g.recalls {
+			verb = Improbe
+		}
+		g.add(rank, g.action(verb, comm, src, tag, g.room()))
 	case 8:
 		g.add(rank, g.action(Improbe, comm, src, tag, g.room()))
 	default:
@@ -212,7 +216,7 @@ func (g *generator) freely() {
 func (g *generator) cancel(rank int) {
 	var free []pending
 	for _, p := range g.pending[rank] {
-		if p.free {
+		if p.free && (g.recalls || !p.send) {
 			free = append(free, p)
 		}
 	}
