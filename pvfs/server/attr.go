@@ -25,7 +25,9 @@ var attrOps = map[proto.Op]*operation{
 // getAttr tells the attributes of an object, and gives a capability for it.
 func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, error) {
 	resp := &proto.GetAttrResp{}
-	q.at = s.moment()
+	if req.Mask&proto.AttrCapability != 0 {
+		q.at = s.moment() // before anything is read
+	}
 	err := s.store.View(func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {

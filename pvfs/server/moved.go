@@ -37,35 +37,7 @@ func (s *Server) tellMoved(q *query, dir, h, to proto.Handle) {
 	if !ok || owner == s.me || !s.mayMove(q, dir, to) {
 		return
 	}
-	tell := func(ctx context.Context) error {
-		header := s.header(dir, []proto.Handle{h})
-		header.Hints = append(header.Hints, proto.MovesHint(h, to))
-		req := &proto.SetAttrReq{Handle: h, FS: s.fs.ID, Cred: s.credential()}
-		err := s.call(ctx, owner, header, req, &proto.SetAttrResp{})
-		if proto.StatusOf(err) == proto.ENOENT {
-			return nil // it was removed
-		}
-		return err
-	}
 	ctx, cancel := context.WithTimeout(q.ctx, tellPatience)
 	defer cancel()
-	if tell(ctx) != nil {
-		s.tellLater(owner, "an object was moved", h, tell)
-	}
-}
-
-// tellLaterMax is how much may be to be told later. Beyond, servers are not told.
-const tellLaterMax = 1024
-
-// tellLater tells another server something, again and again until it hears it.
-func (s *Server) tellLater(to int, what string, object proto.Handle, tell func(context.Context) error) {
-	s.log.Warn("another server will hear later of a change", "server", s.fs.Servers[to].Alias, "what", what, "object", object)
-	if s.untold.Add(1) > tellLaterMax {
-		s.untold.Add(-1)
-		return
-	}
-	s.work.Go(func() {
-		defer s.untold.Add(-1)
-		s.keepTrying(func() error { return tell(s.ctx) })
-	})
+	s.giveSurely(ctx, notice{to: owner, near: dir, part: h, hint: proto.MovesHint(h, to)})
 }

@@ -143,10 +143,7 @@ func (s *Server) nameChanged(ctx context.Context, c proto.NameChange, made proto
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
-	header := s.header(c.Dir, []proto.Handle{c.Object})
-	header.Hints = append(header.Hints, c.Hint())
-	req := &proto.SetAttrReq{Handle: c.Object, FS: s.fs.ID, Cred: s.credential()}
-	if err := s.call(ctx, owner, header, req, &proto.SetAttrResp{}); err != nil {
+	if err := s.give(ctx, notice{to: owner, near: c.Dir, part: c.Object, hint: c.Hint()}); err != nil {
 		s.log.Debug("a server was not told of a name", "object", c.Object, "directory", c.Dir, "err", err)
 	}
 }

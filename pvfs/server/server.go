@@ -66,7 +66,7 @@ type Server struct {
 
 	next    atomic.Uint32 // turns through the servers for new files
 	changes atomic.Uint64 // requests that changed something and succeeded
-	untold  atomic.Int32  // see tellLater
+	untold  atomic.Int32  // notices that go on in the background, see giveSurely
 
 	ep    atomic.Pointer[bmi.Endpoint]
 	calls atomic.Pointer[rpc.Server]
@@ -220,12 +220,18 @@ func (s *Server) Do(ctx context.Context, peer bmi.Addr, h *proto.Header, req pro
 
 // run carries out an operation that answers with one message.
 func (s *Server) run(q *query, op *operation) (proto.Response, error) {
+	resp, err := s.perform(q, op)
+	if err == nil && op.changes != nil && op.changes(q.req) {
+		s.changes.Add(1)
+	}
+	return resp, err
+}
+
+// perform carries out an operation, or one that is a part of another.
+func (s *Server) perform(q *query, op *operation) (proto.Response, error) {
 	resp, err := op.run(s, q)
 	if err == nil && q.narrowed != nil {
 		s.withdraw(q.ctx, q.narrowed)
-	}
-	if err == nil && op.changes != nil && op.changes(q.req) {
-		s.changes.Add(1)
 	}
 	return resp, err
 }

@@ -16,10 +16,6 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	if req.Attr.Mask&proto.AttrDistDir != 0 && req.Attr.Type == proto.TypeDirdata {
 		defer s.locks.alone(req.Handle)() // it may be dividing just now
 	}
-	said, isSaid := q.header.Hints.Withdrawal()
-	isSaid = isSaid && q.fromServer()
-	name, isName := q.header.Hints.NameChange()
-	isName = isName && q.fromServer() && name.Object == req.Handle
 	var made proto.Handle
 	err := s.store.Update(func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
@@ -36,33 +32,21 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if err := s.apply(q, &o, &a); err != nil {
 			return err
 		}
-		if h, to, moves := q.header.Hints.Moves(); moves && h == req.Handle && q.fromServer() && o.Parent == q.near() {
-			o.Parent = to // see tellMoved
-		}
-		if isName {
-			s.follow(&o, name)
-			made = o.Parent
-		}
-		switch {
-		case isSaid:
-			err = s.noteWithdrawal(tx, said)
-		case !q.fromServer() && narrows(&before, &o):
-			err = s.noteNarrowed(tx, q, &o)
-		}
-		if err != nil {
+		if err := s.hear(tx, q, &o); err != nil {
 			return err
 		}
+		if !q.fromServer() && narrows(&before, &o) {
+			if err := s.noteNarrowed(tx, q, &o); err != nil {
+				return err
+			}
+		}
+		made = o.Parent
 		return tx.Put(req.Handle, o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if isSaid {
-		s.hold(said)
-	}
-	if isName {
-		s.followed(name, made)
-	}
+	s.heard(q, req.Handle, made)
 	return &proto.SetAttrResp{}, nil
 }
 

@@ -144,8 +144,7 @@ func (q *query) sub(req proto.Request) *query {
 
 // part carries out a request that is a part of another, on an object of this server.
 func (s *Server) part(q *query, req proto.Request) (proto.Response, error) {
-	op := operationOf(req.Op())
-	return op.run(s, q.sub(req))
+	return s.perform(q.sub(req), operationOf(req.Op()))
 }
 
 // operationOf looks into the table, for operations that are in it themselves.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -15,20 +14,16 @@ import (
 
 // Capabilities that are signed say when they were issued and for whom. When the mode, the owner or the access control list of an object
 // changes so that somebody may do less with it, its server notes when that was, and so does each server with bytes or entries of it. A
-// capability from before is then refused with EAGAIN: its user gets a new one. The owner's stay good, so that a file which was opened to
-// be written can be written after its mode was changed: the owner may give himself any right again anyhow. The same holds for root. Those of others
-// stay good, too, if they were issued for open files: but not longer than until their time-out, or the next start of the server.
+// capability from before is then refused with EAGAIN, and its user gets a new one. Capabilities of the owner and of root stay good: a file that
+// was opened to be written can be written after its mode was changed, and both could take any right back. A capability that another user got for an
+// open file stays good, too, until its time-out or the next start of the server.
 //
 // A withdrawal is noted in the transaction of the change, and holds from the moment after the commit on. What was issued before that
 // moment may tell of the old rights; what is issued later cannot, since its moment is taken before the attributes are read.
 
-const (
-	// withdrawalsMax bounds the objects of which a server knows that rights to them were withdrawn. Beyond, all capabilities
-	// that the object's server issued so far are void, and those who have one get another.
-	withdrawalsMax = 1 << 16
-	// tellPatience is how long a request waits for other servers to hear of what it changed.
-	tellPatience = 2 * time.Second
-)
+// withdrawalsMax bounds the objects of which a server knows that rights to them were withdrawn. Beyond, all capabilities
+// that the object's server issued so far are void, and those who have one get another.
+const withdrawalsMax = 1 << 16
 
 // withdrawals are those that a server knows of. The zero value is ready; its methods may be called by any goroutine.
 type withdrawals struct {
@@ -157,8 +152,13 @@ func (s *Server) issueOf(c *proto.Capability) issue {
 	return is
 }
 
-// narrows reports whether somebody may do less with an object than before.
+// narrows reports whether somebody may do less than before with an object that capabilities are for.
 func narrows(before, after *store.Object) bool {
+	switch before.Type {
+	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
+	default:
+		return false
+	}
 	if isFresh(before) {
 		return false
 	}
@@ -186,12 +186,7 @@ func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 	for _, part := range slices.Concat(o.Datafiles, o.DistDir.Dirdata) {
 		if to, ok := s.fs.Owner(part); ok && !told[to] {
 			told[to] = true
-			wait.Go(func() {
-				tell := func(ctx context.Context) error { return s.tellWithdrawal(ctx, to, part, w) }
-				if tell(ctx) != nil {
-					s.tellLater(to, "rights were withdrawn", w.Object, tell)
-				}
-			})
+			wait.Go(func() { s.giveSurely(ctx, notice{to: to, near: w.Object, part: part, hint: w.Hint()}) })
 		}
 	}
 	wait.Wait()
@@ -202,16 +197,4 @@ func (s *Server) hold(w proto.Withdrawal) {
 	if server, ok := s.fs.Owner(w.Object); ok {
 		s.withdrawals.hold(server, w.Object, withdrawal{at: w.At, owner: w.Owner, until: s.withdrawnUntil()})
 	}
-}
-
-// tellWithdrawal tells the server, by index, that has a part of an object.
-func (s *Server) tellWithdrawal(ctx context.Context, to int, part proto.Handle, w proto.Withdrawal) error {
-	header := s.header(w.Object, []proto.Handle{part})
-	header.Hints = append(header.Hints, w.Hint())
-	req := &proto.SetAttrReq{Handle: part, FS: s.fs.ID, Cred: s.credential()}
-	err := s.call(ctx, to, header, req, &proto.SetAttrResp{})
-	if proto.StatusOf(err) == proto.ENOENT {
-		return nil // it was removed
-	}
-	return err
 }

@@ -56,6 +56,11 @@ func TestWithdrawnRights(t *testing.T) {
 	for _, servers := range []int{1, 3} {
 		for how, change := range map[string]func(k *kit, h proto.Handle) proto.Status{
 			"mode": func(k *kit, h proto.Handle) proto.Status { return k.as(5).chmod(h, nil, 0o600) },
+			"tree": func(k *kit, h proto.Handle) proto.Status {
+				header := k.as(5).header(h)
+				return k.status((k.owner(h)+1)%k.c.Len(), &header, &proto.TreeSetAttrReq{FS: k.c.FS.ID, Cred: k.as(5).cred, Handles: []proto.Handle{h},
+					Attr: proto.Attr{Mask: proto.AttrPerm, Perms: 0o600}})
+			},
 			"owner": func(k *kit, h proto.Handle) proto.Status {
 				header := k.header(h)
 				return k.status(k.owner(h), &header, &proto.SetAttrReq{Handle: h, FS: k.c.FS.ID, Cred: k.cred,
@@ -168,7 +173,7 @@ func TestWithdrawalsEnd(t *testing.T) {
 	n, err = s.ForgetWithdrawals()
 	require.NoError(t, err)
 	require.Zero(t, n, "the clocks of the servers may differ")
-	ahead.Add(int64(c.FS.Security.CapabilityTimeout))
+	ahead.Add(int64(c.FS.Security.CapabilityTimeout + time.Minute))
 	n, err = s.ForgetWithdrawals()
 	require.NoError(t, err)
 	require.Equal(t, 1, n)

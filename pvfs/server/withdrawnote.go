@@ -17,19 +17,19 @@ import (
 const (
 	withdrawnPrefix = "withdrawn/"
 	withdrawnLen    = 8 + 8 + 4
-	withdrawnSweep  = time.Minute     // between two looks for what may be forgotten
-	withdrawnBatch  = 1024            // forgotten at a time
-	withdrawnSlack  = 5 * time.Minute // by which the clocks of servers may differ
+	withdrawnSweep  = time.Minute // between two looks for what may be forgotten
+	withdrawnBatch  = 1024        // forgotten at a time
 )
 
 func withdrawnKey(h proto.Handle) string { return fmt.Sprintf("%s%016x", withdrawnPrefix, uint64(h)) }
 
-// withdrawnUntil is when no capability from before now is good any more, in Unix seconds.
+// withdrawnUntil is when no capability from before now is good any more, in Unix seconds. The clock of the server that issued it may be
+// ahead, by as much as a capability lasts: servers do not get along if their clocks differ by more.
 func (s *Server) withdrawnUntil() int64 {
 	if s.fs.Security.TurnOffTimeouts {
 		return math.MaxInt64
 	}
-	return s.clock().Add(s.fs.Security.CapabilityTimeout + withdrawnSlack).Unix()
+	return s.clock().Add(2 * s.fs.Security.CapabilityTimeout).Unix()
 }
 
 // noteWithdrawal notes one in a transaction.
@@ -52,8 +52,8 @@ func parseWithdrawal(key string, b []byte) (h proto.Handle, w withdrawal, ok boo
 	}, true
 }
 
-// loadWithdrawals takes what an earlier run noted. It holds for open files as well now. Of its own objects no capability of that run is good: one may have been issued
-// between the note and the commit.
+// loadWithdrawals takes what an earlier run noted. It holds for open files as well now. Of this server's own objects no capability of
+// that run is good: one may have been issued between the note and the commit.
 func (s *Server) loadWithdrawals() error {
 	now := s.moment()
 	return s.store.View(func(tx *store.Tx) error {
