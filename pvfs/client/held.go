@@ -119,16 +119,19 @@ func (n *inode) heldFor(u *user, need proto.OpMask, now time.Time) (proto.Capabi
 	return proto.Capability{}, false
 }
 
-// hold gets the capabilities of all who have an object open, before its mode is changed.
-func (c *core) hold(ctx context.Context, n *inode) {
+// hold gets the capabilities of all who have an object open, before its mode or its owner (given) is changed. The capability of the owner
+// stays good anyway.
+func (f *FS) hold(ctx context.Context, n *inode, given bool) {
+	a, known := n.kept(f.opt.Clock(), f.opt.AttrTime, false)
 	n.mu.Lock()
 	holds := slices.Clone(n.holds)
 	n.mu.Unlock()
 	for _, h := range holds {
-		view := &FS{core: c, user: h.user, ctx: ctx}
-		if !h.open {
-			view.holdOpen(ctx, n, h.rights, proto.Capability{})
+		if h.open || h.cap.Mask != 0 && known && !given && h.user.id.UID == a.Owner {
+			continue
 		}
+		view := &FS{core: f.core, user: h.user, ctx: ctx}
+		view.holdOpen(ctx, n, h.rights, proto.Capability{})
 	}
 }
 

@@ -83,7 +83,7 @@ func (f *FS) setAttrFor(ctx context.Context, n *inode, a proto.Attr, need proto.
 		return nil
 	}
 	if a.Mask&(proto.AttrPerm|proto.AttrUID|proto.AttrGID) != 0 {
-		f.hold(ctx, n)
+		f.hold(ctx, n, a.Mask&proto.AttrUID != 0)
 	}
 	unstamped := a.Mask&proto.AttrMTime != 0 && n.setUnstamped(false)
 	err := f.shown(ctx, n, need, func(h *proto.Header) error {

@@ -60,3 +60,30 @@ func TestOpenFilesAfterChmod(t *testing.T) {
 		require.NoError(t, beside.Close())
 	}
 }
+
+// TestOpenFilesThatGrow: an open file whose mode was changed can also be used where it grew onto other servers since.
+func TestOpenFilesThatGrow(t *testing.T) {
+	f := mount(t, pvfstest.Start(t, pvfstest.Options{}), client.Options{})
+	require.NoError(t, f.Chmod(ctx, "/", 0o777))
+	owner, other := f.As(client.Identity{UID: 5, Groups: []uint32{5}}), f.As(client.Identity{UID: 6, Groups: []uint32{6}})
+	mine, err := owner.OpenFile(ctx, "/f", os.O_RDWR|os.O_CREATE, 0o666)
+	require.NoError(t, err)
+	require.NoError(t, owner.Chmod(ctx, "/f", 0o666))
+	theirs, err := other.OpenFile(ctx, "/f", os.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, owner.Chmod(ctx, "/f", 0))
+	b := make([]byte, 500_000)
+	roots, err := f.OpenFile(ctx, "/f", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = roots.WriteAt(b, 0)
+	require.NoError(t, err)
+	for _, file := range []*client.File{mine, theirs} {
+		_, err = file.ReadAt(b, 0)
+		require.NoError(t, err)
+		_, err = file.WriteAt(b, 0)
+		require.NoError(t, err)
+	}
+	for _, file := range []*client.File{mine, theirs, roots} {
+		require.NoError(t, file.Close())
+	}
+}

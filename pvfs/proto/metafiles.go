@@ -24,19 +24,17 @@ func MetafilesHint(metafiles []Handle) Hint {
 
 // Metafiles returns the metafiles of that hint; nil if there is none, or one that cannot be read.
 func (h Hints) Metafiles() []Handle {
-	for i := range h {
-		if h[i].Type != HintUnknown || h[i].Name != HintMetafiles {
-			continue
-		}
-		var all []Handle
-		for text := range strings.SplitSeq(h[i].Text, " ") {
-			n, err := strconv.ParseUint(text, 16, 64)
-			if err != nil {
-				return nil
-			}
-			all = append(all, Handle(n))
-		}
-		return all
+	text, ok := h.ours(HintMetafiles)
+	if !ok {
+		return nil
 	}
-	return nil
+	var all []Handle
+	for one := range strings.SplitSeq(text, " ") {
+		n, err := strconv.ParseUint(one, 16, 64)
+		if err != nil {
+			return nil
+		}
+		all = append(all, Handle(n))
+	}
+	return all
 }

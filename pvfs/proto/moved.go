@@ -18,13 +18,9 @@ func MovesHint(object, to Handle) Hint {
 
 // Moves returns the object of that hint, and the directory where it is now.
 func (h Hints) Moves() (object, to Handle, ok bool) {
-	for i := range h {
-		if h[i].Type == HintUnknown && h[i].Name == HintMoves {
-			first, second, _ := strings.Cut(h[i].Text, " ")
-			a, err := strconv.ParseUint(first, 10, 64)
-			b, err2 := strconv.ParseUint(second, 10, 64)
-			return Handle(a), Handle(b), err == nil && err2 == nil
-		}
-	}
-	return 0, 0, false
+	text, _ := h.ours(HintMoves)
+	first, second, _ := strings.Cut(text, " ")
+	a, err := strconv.ParseUint(first, 10, 64)
+	b, err2 := strconv.ParseUint(second, 10, 64)
+	return Handle(a), Handle(b), err == nil && err2 == nil
 }

@@ -14,7 +14,10 @@ const HintTells = "viaduct.tells"
 func TellsHint() Hint { return Hint{Name: HintTells} }
 
 // Tells reports whether that hint is there.
-func (h Hints) Tells() bool { return h.has(HintTells) }
+func (h Hints) Tells() bool {
+	_, ok := h.ours(HintTells)
+	return ok
+}
 
 // HintNamed is the name of a hint of type HintUnknown that a server of ours sends to that of an object with a SETATTR that changes nothing, and
 // that other servers do not look at.
@@ -23,7 +26,7 @@ const HintNamed = "viaduct.named"
 // A NameChange says that somebody gave an object a name in a directory, or removed one there.
 type NameChange struct {
 	Object, Dir Handle
-	User        uint32 // for whom the capability was issued that was shown for it
+	User        uint32 // who did, by the capability
 	Removed     bool
 }
 
@@ -38,19 +41,14 @@ func (c NameChange) Hint() Hint {
 
 // NameChange returns what that hint says.
 func (h Hints) NameChange() (c NameChange, ok bool) {
-	for i := range h {
-		if h[i].Type != HintUnknown || h[i].Name != HintNamed {
-			continue
-		}
-		words := strings.Split(h[i].Text, " ")
-		if len(words) != 4 || words[3] != "+" && words[3] != "-" {
-			return c, false
-		}
-		object, err := strconv.ParseUint(words[0], 10, 64)
-		dir, err2 := strconv.ParseUint(words[1], 10, 64)
-		user, err3 := strconv.ParseUint(words[2], 10, 32)
-		c = NameChange{Handle(object), Handle(dir), uint32(user), words[3] == "-"}
-		return c, err == nil && err2 == nil && err3 == nil
+	text, _ := h.ours(HintNamed)
+	words := strings.Split(text, " ")
+	if len(words) != 4 || words[3] != "+" && words[3] != "-" {
+		return c, false
 	}
-	return c, false
+	object, err := strconv.ParseUint(words[0], 10, 64)
+	dir, err2 := strconv.ParseUint(words[1], 10, 64)
+	user, err3 := strconv.ParseUint(words[2], 10, 32)
+	c = NameChange{Handle(object), Handle(dir), uint32(user), words[3] == "-"}
+	return c, err == nil && err2 == nil && err3 == nil
 }

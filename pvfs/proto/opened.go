@@ -9,14 +9,17 @@ const HintOpens = "viaduct.open"
 func OpensHint() Hint { return Hint{Name: HintOpens} }
 
 // Opens reports whether that hint is there.
-func (h Hints) Opens() bool { return h.has(HintOpens) }
+func (h Hints) Opens() bool {
+	_, ok := h.ours(HintOpens)
+	return ok
+}
 
-// has reports whether there is a hint of ours with a name.
-func (h Hints) has(name string) bool {
+// ours is the text of the hint of ours with a name.
+func (h Hints) ours(name string) (text string, ok bool) {
 	for i := range h {
 		if h[i].Type == HintUnknown && h[i].Name == name {
-			return true
+			return h[i].Text, true
 		}
 	}
-	return false
+	return "", false
 }

@@ -21,13 +21,9 @@ func RemovesHint(h Handle) Hint {
 
 // Removes returns the object of that hint.
 func (h Hints) Removes() (object Handle, ok bool) {
-	for i := range h {
-		if h[i].Type == HintUnknown && h[i].Name == HintRemoves {
-			n, err := strconv.ParseUint(h[i].Text, 10, 64)
-			return Handle(n), err == nil
-		}
-	}
-	return 0, false
+	text, _ := h.ours(HintRemoves)
+	n, err := strconv.ParseUint(text, 10, 64)
+	return Handle(n), err == nil
 }
 
 // A RemovedMark says what became of the object of the hint.

@@ -14,7 +14,7 @@ const HintWithdrawn = "viaduct.withdrawn"
 type Withdrawal struct {
 	Object Handle
 	At     int64  // capabilities for the object that were issued until then (ns, by its server's clock) are void
-	Owner  uint32 // but for those that this user got, who may give himself any right again
+	Owner  uint32 // this user's capabilities stay good: an owner can take any right back
 }
 
 // Hint is the hint that says so.
@@ -24,18 +24,13 @@ func (w Withdrawal) Hint() Hint {
 
 // Withdrawal returns what that hint says.
 func (h Hints) Withdrawal() (w Withdrawal, ok bool) {
-	for i := range h {
-		if h[i].Type != HintUnknown || h[i].Name != HintWithdrawn {
-			continue
-		}
-		words := strings.Split(h[i].Text, " ")
-		if len(words) != 3 {
-			return w, false
-		}
-		object, err := strconv.ParseUint(words[0], 10, 64)
-		at, err2 := strconv.ParseInt(words[1], 10, 64)
-		owner, err3 := strconv.ParseUint(words[2], 10, 32)
-		return Withdrawal{Handle(object), at, uint32(owner)}, err == nil && err2 == nil && err3 == nil
+	text, _ := h.ours(HintWithdrawn)
+	words := strings.Split(text, " ")
+	if len(words) != 3 {
+		return w, false
 	}
-	return w, false
+	object, err := strconv.ParseUint(words[0], 10, 64)
+	at, err2 := strconv.ParseInt(words[1], 10, 64)
+	owner, err3 := strconv.ParseUint(words[2], 10, 32)
+	return Withdrawal{Handle(object), at, uint32(owner)}, err == nil && err2 == nil && err3 == nil
 }

@@ -9,12 +9,13 @@ import (
 )
 
 // A backlog holds requests that wait for a worker. It gives them out by hosts in turn, of each host by clients in turn, and each
-// client's in the order of their arrival: whoever opens many connections gets no more than who has one.
+// client's in the order of their arrival. Many connections of one host get no more than one does.
 type backlog struct {
 	clients map[bmi.Addr]*client
 	hosts   map[string]*host
-	turn    []*host // those with requests; turn[0] is the next
-	n       int     // requests
+	names   map[bmi.Addr]string // hosts of peers that asked lately: it takes longer to find out than to remember
+	turn    []*host             // those with requests; turn[0] is the next
+	n       int                 // requests
 }
 
 // A host is where some clients are. It is there while one of its clients is.
@@ -33,7 +34,23 @@ type client struct {
 }
 
 func newBacklog() backlog {
-	return backlog{clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host)}
+	return backlog{clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host), names: make(map[bmi.Addr]string)}
+}
+
+// namesMax is how many hosts of peers are remembered.
+const namesMax = 4096
+
+// nameOf is hostOf, remembered.
+func (b *backlog) nameOf(a bmi.Addr) string {
+	name, ok := b.names[a]
+	if !ok {
+		if len(b.names) == namesMax {
+			clear(b.names)
+		}
+		name = hostOf(a)
+		b.names[a] = name
+	}
+	return name
 }
 
 // hostOf is the host of a peer, or the peer itself if its address names none. Of IPv6 it is the network of 64 bits that one
@@ -79,7 +96,7 @@ func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
 func (b *backlog) client(a bmi.Addr) *client {
 	c := b.clients[a]
 	if c == nil {
-		name := hostOf(a)
+		name := b.nameOf(a)
 		h := b.hosts[name]
 		if h == nil {
 			h = &host{name: name}
@@ -92,14 +109,14 @@ func (b *backlog) client(a bmi.Addr) *client {
 	return c
 }
 
-// places are for requests that run.
+// places are for requests that run. A host that has none may go beyond the limit.
 type places struct {
 	running, most int
 	shared        bool // nobody gets more than half of those that others leave
 }
 
-// may reports whether a host gets one, if it has so many. Who has none gets one also if all are taken: others may have them
-// for long.
+// may reports whether a host that has so many gets another one. A host that has none gets one even if all are taken: the others may
+// keep theirs for long.
 func (p places) may(has int) bool {
 	free := p.most - p.running
 	switch {

@@ -172,7 +172,7 @@ func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *
 	handles := make([]proto.Handle, 0, 1+len(more))
 	handles = append(append(handles, h), more...)
 	a.Mask |= proto.AttrCapability
-	if held, ok := s.renewed(q, handles); ok {
+	if held, ok := s.renewed(q, a.Owner, handles); ok {
 		a.Capability = held
 		return nil
 	}

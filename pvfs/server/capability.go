@@ -108,10 +108,14 @@ func (s *Server) issue(q *query, mask proto.OpMask, handles []proto.Handle) prot
 	return s.capability(s.keys.client, issuer, mask, handles)
 }
 
-// renewed is the capability for an open file that the sender of a query showed, with the objects that there are by now. false: there is none.
-func (s *Server) renewed(q *query, handles []proto.Handle) (c proto.Capability, ok bool) {
+// renewed is the capability for an open file, or of the owner, that the sender of a query showed, with the objects that there are by
+// now. false: there is none.
+func (s *Server) renewed(q *query, owner uint32, handles []proto.Handle) (c proto.Capability, ok bool) {
 	c = q.header.Capability
-	if q.trust != client || !s.signs() || !q.header.Hints.Opens() || len(c.Handles) == 0 || c.Handles[0] != handles[0] || !s.issueOf(&c).open {
+	if q.trust != client || !s.signs() || !q.header.Hints.Opens() || len(c.Handles) == 0 || c.Handles[0] != handles[0] {
+		return c, false
+	}
+	if is := s.issueOf(&c); !is.open && is.user != owner {
 		return c, false
 	}
 	c.Handles = handles
