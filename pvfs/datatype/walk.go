@@ -10,6 +10,15 @@ import (
 // the bytes fileOffset to fileOffset+aggregate of the tiled request, in the
 // request's order; adjacent ones are one. There are none if CheckIO objects.
 func Regions(req proto.FileRequest, fileOffset, aggregate int64) iter.Seq[Region] {
+	return PacedRegions(req, fileOffset, aggregate, nil)
+}
+
+// PaceSteps is how many steps of a walk are between two calls of its pace. A step takes some ten nanoseconds.
+const PaceSteps = 1024
+
+// PacedRegions is Regions for requests of others. A walk may have very many more steps than it has regions, so it calls pace, which may
+// wait, and which ends the walk when it returns false.
+func PacedRegions(req proto.FileRequest, fileOffset, aggregate int64, pace func() bool) iter.Seq[Region] {
 	return func(yield func(Region) bool) {
 		if fileOffset < 0 || aggregate <= 0 {
 			return
@@ -24,7 +33,7 @@ func Regions(req proto.FileRequest, fileOffset, aggregate int64) iter.Seq[Region
 		if err != nil || aggregate > maxOffset-fileOffset || c.checkRange(fileOffset, aggregate) != nil {
 			return
 		}
-		w := walker{types: c, left: aggregate, yield: yield}
+		w := walker{types: c, left: aggregate, yield: yield, pace: pace}
 		w.tiles(fileOffset)
 	}
 }
@@ -39,6 +48,8 @@ type walker struct {
 	last  Region
 	yield func(Region) bool
 	stop  bool
+	pace  func() bool // nil: none
+	steps int         // since it was called
 }
 
 func (w *walker) tiles(fileOffset int64) {
@@ -63,6 +74,7 @@ func (w *walker) instance(i int, base, skip int64) {
 		return
 	}
 	for ; i >= 0 && !w.over(); i = w.types[i].sequence {
+		w.step()
 		n := &w.types[i]
 		if skip >= n.own {
 			skip -= n.own
@@ -74,6 +86,17 @@ func (w *walker) instance(i int, base, skip int64) {
 }
 
 func (w *walker) over() bool { return w.left == 0 || w.stop }
+
+// step counts what is looked at, whether it has bytes or not.
+func (w *walker) step() {
+	if w.steps++; w.steps < PaceSteps || w.pace == nil {
+		return
+	}
+	w.steps = 0
+	if !w.pace() {
+		w.stop = true
+	}
+}
 
 // blocks walks the blocks of one node, of which some bytes are left.
 func (w *walker) blocks(n *node, base, skip int64) {
@@ -96,6 +119,7 @@ func (w *walker) blocks(n *node, base, skip int64) {
 
 // emit takes n bytes at off, and joins them with those before if it can.
 func (w *walker) emit(off, n int64) {
+	w.step()
 	w.left -= n
 	if w.last.Len > 0 && w.last.Off+w.last.Len == off {
 		w.last.Len += n

@@ -109,23 +109,15 @@ func (b *backlog) client(a bmi.Addr) *client {
 	return c
 }
 
-// places are for requests that run. A host that has none may go beyond the limit.
-type places struct {
-	running, most int
-	shared        bool // nobody gets more than half of those that others leave
-}
+// places are for requests that run. No host gets more than half of those that others leave, and one that has none may go beyond the
+// limit.
+type places struct{ running, most int }
 
 // may reports whether a host that has so many gets another one. A host that has none gets one even if all are taken: the others may
 // keep theirs for long.
 func (p places) may(has int) bool {
 	free := p.most - p.running
-	switch {
-	case has == 0:
-		return free > -p.most
-	case p.shared:
-		return has < free
-	}
-	return free > 0
+	return has < free || has == 0 && free > -p.most
 }
 
 // take gives a request of the next host that gets a place, and counts it as running.

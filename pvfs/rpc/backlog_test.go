@@ -74,7 +74,7 @@ func TestBacklogHasRoomForOthers(t *testing.T) {
 	assert.Equal(t, 65, b.n)
 }
 
-// TestPlaces: with places that are shared one host has half of those that others leave; who has none gets one.
+// TestPlaces: one host has half of those that others leave; who has none gets one.
 func TestPlaces(t *testing.T) {
 	fill := func(p places) (all []int) {
 		for range 10 {
@@ -87,9 +87,8 @@ func TestPlaces(t *testing.T) {
 		}
 		return all
 	}
-	assert.Equal(t, []int{32, 16, 8, 4, 2, 1, 1, 1, 1, 1}, fill(places{most: 64, shared: true}))
-	assert.Equal(t, []int{64, 1, 1, 1, 1, 1, 1, 1, 1, 1}, fill(places{most: 64}))
-	assert.Equal(t, []int{2, 1, 1, 0, 0, 0, 0, 0, 0, 0}, fill(places{most: 2}), "no more than twice as many run")
+	assert.Equal(t, []int{32, 16, 8, 4, 2, 1, 1, 1, 1, 1}, fill(places{most: 64}))
+	assert.Equal(t, []int{1, 1, 1, 1, 0, 0, 0, 0, 0, 0}, fill(places{most: 2}), "no more than twice as many run")
 }
 
 func TestHostOf(t *testing.T) {

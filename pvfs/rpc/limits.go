@@ -18,7 +18,7 @@ const (
 	flowBuffersDefault    = 8
 	flowMemoryDefault     = 64 << 20
 	lateDefault           = 64
-	workersMin            = 16
+	workersMin            = 32
 	flowsDefault          = 64
 	outsideDefault        = 256
 	queueDefault          = 4096

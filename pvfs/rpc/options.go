@@ -27,11 +27,10 @@ type Options struct {
 // ServerOptions are of a Server. Zero values mean defaults.
 type ServerOptions struct {
 	// Workers is how many requests without a flow are handled at once; 0 is four times the
-	// number of processors, at least 16. A host that has none under way gets one more if all are taken, up to twice
-	// as many in all.
+	// number of processors, at least 32. One host gets at most half of those that others leave. A host that has none
+	// under way gets one more if all are taken, up to twice as many in all.
 	Workers int
-	// Flows is how many requests with one are; 0 is 64. One host gets at most half of those that others leave, and one more as with
-	// Workers.
+	// Flows is how many requests with one are; 0 is 64. They are shared out in the same way.
 	Flows int
 	// Outside bounds the handlers that wait for another server and are not counted in Workers
 	// meanwhile; 0 is 256.

@@ -79,7 +79,7 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
 	s.standIn.timer.Stop()
 	s.kinds[kindPlain] = kind{newBacklog(), places{most: s.opt.Workers}}
-	s.kinds[kindFlow] = kind{newBacklog(), places{most: s.opt.Flows, shared: true}}
+	s.kinds[kindFlow] = kind{newBacklog(), places{most: s.opt.Flows}}
 	s.buffers = flowBuffers{ep: ep, size: s.opt.FlowBufferSize, most: s.opt.FlowMemory}
 	return s
 }

@@ -38,7 +38,7 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	if err := q.mayIO(req.Handle, req.Type); err != nil {
 		return err
 	}
-	t, err := transferOf(req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	t, err := transferOf(s.mill.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	if err != nil {
 		return err
 	}
-	all, stored, err := t.bytes(q.ctx, size)
+	all, stored, err := t.bytes(size)
 	if err != nil {
 		return err
 	}

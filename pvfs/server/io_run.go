@@ -1,7 +1,7 @@
 package server
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"iter"
 
@@ -17,10 +17,11 @@ type run struct{ phys, len int64 }
 type transfer struct {
 	op       datatype.Op
 	datafile int
+	turn     *turn
 }
 
 // transferOf checks what a request asks for. Everything in it may be hostile.
-func transferOf(d proto.Dist, nr, ct uint32, req proto.FileRequest, offset, aggregate int64) (transfer, error) {
+func transferOf(turn *turn, d proto.Dist, nr, ct uint32, req proto.FileRequest, offset, aggregate int64) (transfer, error) {
 	if ct == 0 || ct > proto.MaxDatafiles || nr >= ct {
 		return transfer{}, fmt.Errorf("pvfs/server: datafile %d of %d: %w", nr, ct, proto.EINVAL)
 	}
@@ -35,16 +36,17 @@ func transferOf(d proto.Dist, nr, ct uint32, req proto.FileRequest, offset, aggr
 		return transfer{}, fmt.Errorf("pvfs/server: %w: %w", err, proto.EINVAL)
 	}
 	op := datatype.Op{Map: m, N: int(ct), Request: req, FileOffset: offset, Aggregate: aggregate}
-	return transfer{op: op, datafile: int(nr)}, nil
+	return transfer{op: op, datafile: int(nr), turn: turn}, nil
 }
 
 // runs are the bytes of the transfer in the datafile. What is contiguous in the file is
-// contiguous in each of its datafiles, so this goes by regions and not by strips.
+// contiguous in each of its datafiles, so this goes by regions and not by strips. It ends before
+// the last if the turn did.
 func (t transfer) runs() iter.Seq[run] {
 	return func(yield func(run) bool) {
 		m, n := t.op.Map, t.op.N
 		var last run
-		for r := range datatype.Regions(t.op.Request, t.op.FileOffset, t.op.Aggregate) {
+		for r := range datatype.PacedRegions(t.op.Request, t.op.FileOffset, t.op.Aggregate, t.turn.walked) {
 			from := m.Cut(r.Off, t.datafile, n)
 			next := run{from, m.Cut(r.Off+r.Len, t.datafile, n) - from}
 			switch {
@@ -63,17 +65,12 @@ func (t transfer) runs() iter.Seq[run] {
 	}
 }
 
-// checkEvery is after how many runs a walk looks whether anybody still waits for it.
-const checkEvery = 4096
-
 // bytes is how many bytes the transfer has, and how many of them a read moves if the datafile
 // has this size: it ends at the first byte beyond.
-func (t transfer) bytes(ctx context.Context, size int64) (all, stored int64, err error) {
-	ended, count := false, 0
+func (t transfer) bytes(size int64) (all, stored int64, err error) {
+	defer t.turn.leave()
+	ended := false
 	for r := range t.runs() {
-		if count++; count%checkEvery == 0 && ctx.Err() != nil {
-			return 0, 0, ctx.Err()
-		}
 		all += r.len
 		if !ended {
 			in := min(max(size-r.phys, 0), r.len)
@@ -81,11 +78,32 @@ func (t transfer) bytes(ctx context.Context, size int64) (all, stored int64, err
 			ended = in < r.len
 		}
 	}
-	return all, stored, nil
+	return all, stored, t.turn.err
+}
+
+// each calls f for the parts of b, the transfer's first bytes, with the place of each in the
+// datafile.
+func (t transfer) each(b []byte, f func(part []byte, phys int64) error) error {
+	defer t.turn.leave()
+	for r := range t.runs() {
+		n := int(min(int64(len(b)), r.len))
+		if n == 0 {
+			break
+		}
+		if err := t.turn.moved(n); err != nil {
+			return err
+		}
+		if err := f(b[:n], r.phys); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return t.turn.err
 }
 
 // cursor goes through the runs of a transfer while its bytes go by.
 type cursor struct {
+	turn *turn
 	next func() (run, bool)
 	stop func()
 	cur  run
@@ -94,7 +112,7 @@ type cursor struct {
 
 // cursor begins at the first byte. The caller stops it.
 func (t transfer) cursor() *cursor {
-	c := new(cursor)
+	c := &cursor{turn: t.turn}
 	c.next, c.stop = iter.Pull(t.runs())
 	return c
 }
@@ -102,6 +120,7 @@ func (t transfer) cursor() *cursor {
 // piece is where the next n bytes are in the datafile, if they are in one piece.
 func (c *cursor) piece(n int) (phys int64, ok bool) {
 	if c.cur.len == 0 {
+		defer c.turn.leave()
 		if c.cur, ok = c.next(); !ok {
 			return 0, false
 		}
@@ -119,14 +138,18 @@ func (c *cursor) skip(n int) {
 // each calls f for the parts of b, the transfer's next bytes, with the place of each in the
 // datafile.
 func (c *cursor) each(b []byte, f func(part []byte, phys int64) error) error {
+	defer c.turn.leave()
 	for len(b) > 0 {
 		if c.cur.len == 0 {
 			var ok bool
 			if c.cur, ok = c.next(); !ok {
-				return fmt.Errorf("pvfs/server: %d bytes beyond the transfer: %w", len(b), proto.EINVAL)
+				return cmp.Or(c.turn.err, fmt.Errorf("pvfs/server: %d bytes beyond the transfer: %w", len(b), proto.EINVAL))
 			}
 		}
 		n := int(min(int64(len(b)), c.cur.len))
+		if err := c.turn.moved(n); err != nil {
+			return err
+		}
 		if err := f(b[:n], c.cur.phys); err != nil {
 			return err
 		}

@@ -59,6 +59,7 @@ type Server struct {
 	admin   admin
 	splits  splits
 	trash   trash
+	mill    mill
 
 	withdrawals withdrawals
 	named       named
@@ -92,7 +93,7 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, fs: cfg.FS, me: -1, store: cfg.Store, log: cfg.Log, clock: cfg.Clock,
-		ready: make(chan struct{}),
+		ready: make(chan struct{}), mill: newMill(),
 	}
 	for i := range cfg.FS.Servers {
 		if cfg.FS.Servers[i].Alias == cfg.Alias {

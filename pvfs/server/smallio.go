@@ -16,7 +16,7 @@ func (s *Server) smallIO(q *query, req *proto.SmallIOReq) (*proto.SmallIOResp, e
 	if err := q.mayIO(req.Handle, req.Type); err != nil {
 		return nil, err
 	}
-	t, err := transferOf(req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	t, err := transferOf(s.mill.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Server) smallIO(q *query, req *proto.SmallIOReq) (*proto.SmallIOResp, e
 	if err != nil {
 		return nil, err
 	}
-	all, stored, err := t.bytes(q.ctx, size)
+	all, stored, err := t.bytes(size)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +44,12 @@ func (s *Server) smallWrite(req *proto.SmallIOReq, data *store.Data, t transfer,
 	if all != int64(len(req.Data)) {
 		return nil, fmt.Errorf("pvfs/server: %d bytes for %d of the datafile: %w", len(req.Data), all, proto.EINVAL)
 	}
-	rest := req.Data
-	for r := range t.runs() {
-		if _, err := data.WriteAt(rest[:r.len], r.phys); err != nil {
-			return nil, err
-		}
-		rest = rest[r.len:]
+	err := t.each(req.Data, func(part []byte, phys int64) error {
+		_, err := data.WriteAt(part, phys)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if s.store.SyncsData() {
 		if err := data.Sync(); err != nil {
@@ -67,21 +67,15 @@ func (s *Server) smallRead(data *store.Data, t transfer, size, stored int64) (*p
 		return nil, fmt.Errorf("pvfs/server: a small read of %d bytes: %w", stored, proto.EINVAL)
 	}
 	buffer := make([]byte, stored)
-	filled := int64(0)
-	for r := range t.runs() {
-		want := min(r.len, stored-filled)
-		if want == 0 {
-			break
-		}
-		part := buffer[filled : filled+want]
-		n, err := data.ReadAt(part, r.phys)
-		if err != nil {
-			return nil, err
-		}
+	err := t.each(buffer, func(part []byte, phys int64) error {
+		n, err := data.ReadAt(part, phys)
 		clear(part[n:]) // it got shorter meanwhile
-		filled += want
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	s.admin.perf.add(countRead, filled)
-	s.admin.perf.add(countSmallRead, filled)
-	return &proto.SmallIOResp{Type: proto.IORead, Size: size, Result: filled, Data: buffer}, nil
+	s.admin.perf.add(countRead, stored)
+	s.admin.perf.add(countSmallRead, stored)
+	return &proto.SmallIOResp{Type: proto.IORead, Size: size, Result: stored, Data: buffer}, nil
 }

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
+)
+
+// long are transfers of datafile 1 of 2 that take long to walk, each for another reason.
+func long(t *testing.T, turn *turn) map[string]transfer {
+	t.Helper()
+	const many = datatype.ChunksMax - 2
+	spread, err := datatype.Vector(0, many, 1, 4)
+	require.NoError(t, err)
+	elsewhere, err := datatype.Vector(0, many, 1, 2)
+	require.NoError(t, err)
+	made := make(map[string]transfer)
+	for name, req := range map[string]proto.FileRequest{"many runs": spread, "none of it here": elsewhere} {
+		d := proto.Dist{Name: proto.DistStripe, StripSize: 1}
+		nr := uint32(1)
+		if name == "many runs" {
+			nr = 0
+		}
+		tr, err := transferOf(turn, d, nr, 2, req, 0, many)
+		require.NoError(t, err)
+		made[name] = tr
+	}
+	// Blocks that turn out to be adjacent, and between them what has no bytes.
+	req := proto.FileRequest{
+		{NumEreqs: 1, NumBlocks: 1 << 20, Stride: 1, UpperBound: 1 << 20, Aggregate: 1 << 20, Element: 1, Sequence: -1, Committed: -1},
+		{NumEreqs: 1, NumBlocks: 1, UpperBound: 2, Aggregate: 1, Element: 2, Sequence: 3},
+		proto.ByteStream()[0],
+	}
+	req[2].Committed = 0
+	for i := range int32(20) {
+		req = append(req, proto.ReqNode{Element: 2, Sequence: 4 + i})
+	}
+	req[len(req)-1].Sequence = -1
+	tr, err := transferOf(turn, stripe.Default(proto.DistBasic), 0, 1, req, 0, 1<<20)
+	require.NoError(t, err)
+	made["adjacent after all"] = tr
+	return made
+}
+
+// TestLongWalksTakeTurns: a request that takes long to walk waits for a place, and stops when nobody waits for it any more.
+func TestLongWalksTakeTurns(t *testing.T) {
+	m := make(mill, 1)
+	for name := range long(t, m.turn(context.Background())) {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			turn := m.turn(ctx)
+			m <- struct{}{} // somebody has the only place
+			defer func() { <-m }()
+			cancel()
+			tr := long(t, turn)[name]
+			_, _, err := tr.bytes(1 << 40)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, tr.each(make([]byte, 10), func([]byte, int64) error { return nil }), context.Canceled)
+			c := tr.cursor()
+			defer c.stop()
+			require.ErrorIs(t, c.each(make([]byte, 1<<20), func([]byte, int64) error { return nil }), context.Canceled)
+			require.Len(t, m, 1)
+		})
+	}
+}
+
+// TestShortBytesTakeTurns: so does one that reads or writes very many short pieces, and it keeps no place when it waits for bytes.
+func TestShortBytesTakeTurns(t *testing.T) {
+	m := make(mill, 1)
+	turn := m.turn(context.Background())
+	req, err := datatype.Vector(0, 1000, 1, 2)
+	require.NoError(t, err)
+	tr, err := transferOf(turn, stripe.Default(proto.DistBasic), 0, 1, req, 0, 1000)
+	require.NoError(t, err)
+	c := tr.cursor()
+	defer c.stop()
+	inside := 0
+	for range 10 {
+		require.NoError(t, c.each(make([]byte, 100), func([]byte, int64) error {
+			inside += len(m)
+			return nil
+		}))
+		require.Empty(t, m)
+	}
+	require.Positive(t, inside)
+}
+
+// TestUsualRequestsTakeNone: a request of usual size never waits, even if nobody gets a place.
+func TestUsualRequestsTakeNone(t *testing.T) {
+	turn := mill(nil).turn(context.Background())
+	for _, req := range []proto.FileRequest{datatype.Bytes(), must(datatype.Vector(0, 60, 100, 200))} {
+		tr, err := transferOf(turn, stripe.Default(proto.DistStripe), 0, 4, req, 0, 6000)
+		require.NoError(t, err)
+		_, _, err = tr.bytes(1 << 40)
+		require.NoError(t, err)
+	}
+	tr, err := transferOf(turn, stripe.Default(proto.DistBasic), 0, 1, datatype.Bytes(), 0, 1<<30)
+	require.NoError(t, err)
+	c := tr.cursor()
+	defer c.stop()
+	b := make([]byte, 256<<10)
+	for range 1 << 12 {
+		require.NoError(t, c.each(b, func([]byte, int64) error { return nil }))
+	}
+}
+
+func must(req proto.FileRequest, err error) proto.FileRequest {
+	if err != nil {
+		panic(err)
+	}
+	return req
+}
