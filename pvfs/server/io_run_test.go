@@ -76,7 +76,7 @@ func TestRunsOfEverything(t *testing.T) {
 	for _, d := range []proto.Dist{{Name: proto.DistStripe, StripSize: 1}, stripe.Default(proto.DistTwoD), stripe.Default(proto.DistBasic)} {
 		tr, err := transferOf(newMill().turn(context.Background()), d, 0, 1, proto.ByteStream(), 1, math.MaxInt64-1)
 		require.NoError(t, err)
-		all, stored, err := tr.bytes(1<<50)
+		all, stored, err := tr.bytes(1 << 50)
 		require.NoError(t, err)
 		require.Equal(t, int64(math.MaxInt64-1), all)
 		require.Equal(t, int64(1<<50-1), stored)
