@@ -80,7 +80,7 @@ type ErrorCounts struct {
 	Protocol      uint64 // packets that the format forbids
 	Version       uint64 // peers of another version
 	ConnectFailed uint64 // connects that nobody answered, or refused
-	TurnedAway    uint64 // connections not accepted, because a limit was reached
+	TurnedAway    uint64 // connections not accepted because a limit was reached, or closed to make room for others
 }
 
 // Stats is what Endpoint.Stats returns.

@@ -79,3 +79,15 @@ func TestAnswersWakeTheOneWhoAsked(t *testing.T) {
 	require.Len(t, l.Take(), 1)
 	l.Stop()
 }
+
+func TestHost(t *testing.T) {
+	for in, want := range map[string]string{
+		"192.0.2.1":           "192.0.2.1/32",
+		"::ffff:192.0.2.1":    "192.0.2.1/32",
+		"2001:db8:1:2:3:4::5": "2001:db8:1:2::/64",
+		"fe80::1%eth0":        "fe80::/64",
+	} {
+		assert.Equal(t, want, Host(netip.MustParseAddr(in)).String(), in)
+	}
+	assert.False(t, Host(netip.Addr{}).IsValid())
+}

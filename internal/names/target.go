@@ -93,3 +93,15 @@ func Find(ctx context.Context, t Target) ([]netip.AddrPort, error) {
 	}
 	return addrs, nil
 }
+
+// Host is the network that one customer has at least, which stands for one host where strangers are told apart: of IPv4 the address
+// itself, of IPv6 the first 64 bits.
+func Host(ip netip.Addr) netip.Prefix {
+	ip = ip.Unmap().WithZone("")
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
+	}
+	p, _ := ip.Prefix(bits) // no error: the length is one of its own
+	return p
+}

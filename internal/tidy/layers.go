@@ -86,7 +86,7 @@ var layerTable = []layer{
 	{"pvfs/store", []string{"pvfs/proto", "pvfs/store/disk"}},
 	{"pvfs/store/disk", nil},
 	{"pvfs/store/disk/disktest", []string{"pvfs/store/disk"}},
-	{"pvfs/rpc", []string{"bmi", "pvfs/proto", "internal/queue", "internal/buffers"}},
+	{"pvfs/rpc", []string{"bmi", "pvfs/proto", "internal/names", "internal/queue", "internal/buffers"}},
 	{"pvfs/server", []string{"bmi", "pvfs/rpc", "pvfs/store", "pvfs/config", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers", "internal/pagecache"}},
 	{"pvfs/client", []string{"bmi", "pvfs/rpc", "pvfs/config", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"pvfs/fuse", []string{"pvfs/client", "pvfs/proto"}},

@@ -129,19 +129,30 @@ func (m *method) acceptFrom(ln *listener) bool {
 			m.set(&ln.timer, m.clock()+acceptPause)
 			return false
 		}
-		if m.accepted >= m.opts.Connections {
-			m.errors.TurnedAway++
-			m.warn("connection turned away: there are as many as Options.Connections allows",
-				"peer", s.Remote().String(), "connections", m.accepted)
+		if m.shares.all >= m.opts.Connections && !m.makeRoom(s.Remote()) {
 			s.Close()
 			m.freeSlot(i)
 			continue
 		}
 		c := m.newConn(s, i)
-		c.accepted = true
-		m.accepted++
+		m.shares.add(c)
 		m.set(&c.timer, m.clock()+m.opts.ConnectTimeout)
 		m.opening(c)
 	}
+	return true
+}
+
+// makeRoom closes a connection of a host that has more of them than the one that connects. If there is none it reports false.
+func (m *method) makeRoom(from netip.AddrPort) bool {
+	m.errors.TurnedAway++
+	c := m.shares.leastFor(from.Addr())
+	if c == nil {
+		m.warn("connection turned away: there are as many as Options.Connections allows",
+			"peer", from.String(), "connections", m.shares.all)
+		return false
+	}
+	m.warn("connection closed: there are as many as Options.Connections allows, and others have fewer",
+		"peer", c.stream.Remote().String(), "connections", m.shares.all)
+	m.endAs(c, bmi.ErrPeerFailed, errors.New("it had more connections than others, who had no room"))
 	return true
 }

@@ -39,6 +39,7 @@ func (m *method) read(c *conn) bool {
 	clear(vec)
 	c.more = err == nil
 	if n > 0 {
+		c.heard = m.round
 		m.arrived(c, n, direct)
 	}
 	switch {
@@ -148,9 +149,7 @@ func (m *method) parse(c *conn, p []byte) []byte {
 			case err != nil:
 				m.broken(c, fmt.Errorf("%w: %w", errProtocol, err))
 			case ok:
-				if c.sendErr == nil {
-					m.unset(&c.timer) // of this header; the next has its own time
-				}
+				m.nextStage(c)
 				p = m.start(c, h, p)
 			}
 			continue
@@ -165,6 +164,14 @@ func (m *method) parse(c *conn, p []byte) []byte {
 		m.whole(c)
 	}
 	return p
+}
+
+// nextStage notes that a header or a message is whole; what comes next has a time of its own.
+func (m *method) nextStage(c *conn) {
+	c.stage++
+	if c.sendErr == nil {
+		m.unset(&c.timer)
+	}
 }
 
 // store copies bytes of the message to where it goes.
@@ -235,6 +242,7 @@ func (m *method) early(c *conn, r *remote, h wire.Header) {
 func (m *method) whole(c *conn) {
 	in := c.in
 	c.in = inbound{}
+	m.nextStage(c)
 	switch in.kind {
 	case inDeliver:
 		c.r.count.received(in.head)

@@ -47,9 +47,10 @@ type conn struct {
 	hot       bool   // in method.hot
 	large     bool   // the latest message was over readBytes
 	hungUp    bool   // the other side will send nothing more than what is there
-	accepted  bool   // the other side connected
 	idle      uint16 // polls in vain since it is hot
 	mark      int    // the low-water mark of the stream; 0: as it began
+	stage     uint32 // counts headers and bodies that became whole
+	heard     uint64 // the latest Poll in which something came
 
 	round   uint64 // the Poll after which it was sent to at once
 	sendErr error  // the stream takes nothing any more; what arrived is still read
@@ -60,9 +61,11 @@ type conn struct {
 	resumed bool   // block was lifted, and rest not looked at since
 	buf     []byte // what rest is a part of
 
-	next         *conn // in method.ready
-	untakenLinks queue.Links[untaken]
-	crowdedLinks queue.Links[crowded]
+	next          *conn  // in method.ready
+	share         *share // the other side connected; nil: we did
+	acceptedLinks queue.Links[accepted]
+	untakenLinks  queue.Links[untaken]
+	crowdedLinks  queue.Links[crowded]
 	timer
 	slot uint32
 }
@@ -159,8 +162,8 @@ func (m *method) forgetConn(c *conn) {
 	m.unset(&c.timer)
 	m.cool(c)
 	m.unqueue(c)
-	if c.accepted {
-		m.accepted--
+	if c.share != nil {
+		m.shares.remove(c)
 	}
 	if c.in.buf != nil {
 		m.buffers.Give(c.in.buf)
@@ -207,8 +210,9 @@ func (m *method) endAs(c *conn, kind, cause error) {
 
 // errProtocol marks what the format or its rules forbid.
 var (
-	errProtocol      = errors.New("protocol error")
-	errHeaderTimeout = fmt.Errorf("%w: a header stayed incomplete for too long", errProtocol)
+	errProtocol       = errors.New("protocol error")
+	errHeaderTimeout  = fmt.Errorf("%w: a header stayed incomplete for too long", errProtocol)
+	errMessageTimeout = fmt.Errorf("%w: a message stayed incomplete for too long", errProtocol)
 )
 
 // expired is told that a connection's deadline has passed.
@@ -223,7 +227,20 @@ func (c *conn) expired(m *method) {
 	case c.sendErr != nil:
 		m.end(c, c.sendErr)
 	default:
-		m.broken(c, errHeaderTimeout)
+		m.incomplete(c)
+	}
+}
+
+// incomplete ends a connection on which a header or a message was not whole in time, unless the rest of it is there already and nobody
+// has read it.
+func (m *method) incomplete(c *conn) {
+	stage, why := c.stage, errHeaderTimeout
+	if c.in.kind != inNone {
+		why = errMessageTimeout
+	}
+	m.read(c)
+	if c.state == connOpen && c.stage == stage {
+		m.broken(c, why)
 	}
 }
 
@@ -239,6 +256,10 @@ func (m *method) deadline(c *conn) {
 	case c.block == blockNone && c.reader.Partial():
 		if !set {
 			m.set(&c.timer, m.clock()+m.opts.HeaderTimeout)
+		}
+	case c.block == blockNone && (c.in.kind == inEarly || c.in.kind == inAssemble): // in memory of ours
+		if !set {
+			m.set(&c.timer, m.clock()+m.opts.MessageTimeout)
 		}
 	case set:
 		m.unset(&c.timer)

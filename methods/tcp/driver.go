@@ -37,6 +37,9 @@ func (d driver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}
+	if l, ok := s.(stack.Limited); ok {
+		opts.Connections = min(opts.Connections, l.Room())
+	}
 	m := newMethod(d.name, s, cfg, opts)
 	for _, address := range cfg.Listen {
 		if err := m.listen(ctx, address); err != nil {
@@ -59,6 +62,7 @@ func newMethod(name string, s stack.Stack, cfg bmi.MethodConfig, opts Options) *
 		vec:     make([][]byte, 0, stack.PiecesMax),
 		remotes: peer.NewIDs[*remote](peer.IDMax, idQuarantine),
 		byName:  make(map[string]*remote),
+		shares:  newShares(),
 		match:   matchbits.New[waiting](matchbits.Options{Seed: seed(opts.Seed)}),
 	}
 	m.files, _ = s.(stack.FileSender)

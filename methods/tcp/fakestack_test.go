@@ -238,9 +238,12 @@ func newFakeNode(t testing.TB, opts tcp.Options, limits bmi.Limits) *fakeNode {
 }
 
 // connect makes somebody connect.
-func (n *fakeNode) connect() *fakeStream {
+func (n *fakeNode) connect() *fakeStream { return n.connectFrom("10.0.0.1") }
+
+// connectFrom makes somebody connect from an address.
+func (n *fakeNode) connectFrom(ip string) *fakeStream {
 	n.port++
-	f := &fakeStream{s: &n.stack, remote: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), n.port), room: -1}
+	f := &fakeStream{s: &n.stack, remote: netip.AddrPortFrom(netip.MustParseAddr(ip), n.port), room: -1}
 	l := n.stack.listener
 	l.waiting = append(l.waiting, f)
 	n.stack.events = append(n.stack.events, stack.Event{Token: l.token, Ready: stack.Readable})

@@ -18,7 +18,7 @@ const (
 	EarlyMessagesPerPeer = 4096
 	EarlyBytes           = 256 << 20
 
-	// ConnectionsMax bounds the connections that are accepted.
+	// ConnectionsMax bounds the connections that are accepted, if the process has descriptors for so many.
 	ConnectionsMax = 65536
 
 	// readBytes is what is read at once without knowing what it is; what of
@@ -69,6 +69,9 @@ const (
 	ConnectTimeout = 5 * time.Second
 	// HeaderTimeout is how long a header may stay incomplete, as in OrangeFS.
 	HeaderTimeout = 10 * time.Second
+	// MessageTimeout is how long a message may stay incomplete that is kept in memory of ours: an unexpected one, or one without a
+	// receive.
+	MessageTimeout = 30 * time.Second
 	// HangupTimeout is how long a connection that the other side closed, and
 	// that is not read because its next message has no receive, is kept for
 	// that receive.

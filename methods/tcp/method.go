@@ -57,7 +57,7 @@ type method struct {
 	freeSlots   []uint32
 	listeners   []*listener
 	conns       int // open connections
-	accepted    int // accepted ones, also those not open yet
+	shares      shares
 	earlyBytes  int // of all peers
 	freeEarlies *early
 	buffers     buffers.Pool

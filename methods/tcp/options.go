@@ -12,9 +12,10 @@ import (
 // means the defaults.
 type Options struct {
 	// ConnectTimeout is how long sends wait for a connection, name look-up
-	// included; by default the constant of that name, as are the next two.
+	// included; by default the constant of that name, as are the next three.
 	ConnectTimeout time.Duration
 	HeaderTimeout  time.Duration
+	MessageTimeout time.Duration
 	HangupTimeout  time.Duration
 	// RetryAbsent: that nobody listens at an address is no failure until
 	// ConnectTimeout. For jobs whose parts start together.
@@ -29,7 +30,10 @@ type Options struct {
 	UserTimeout time.Duration
 
 	// EarlyBytesPerPeer, EarlyBytes and Connections are limits; by default
-	// the constants EarlyBytesPerPeer, EarlyBytes and ConnectionsMax.
+	// the constants EarlyBytesPerPeer, EarlyBytes and ConnectionsMax. There are
+	// never more connections than leave an eighth of the descriptors that the
+	// process may have, and 64, for other things. When there are as many as may
+	// be, a host with fewer than another gets one of that one's.
 	EarlyBytesPerPeer int
 	EarlyBytes        int
 	Connections       int
@@ -75,6 +79,7 @@ func options(o any) (Options, error) {
 	}{
 		{"ConnectTimeout", &opts.ConnectTimeout, ConnectTimeout},
 		{"HeaderTimeout", &opts.HeaderTimeout, HeaderTimeout},
+		{"MessageTimeout", &opts.MessageTimeout, MessageTimeout},
 		{"HangupTimeout", &opts.HangupTimeout, HangupTimeout},
 		{"KeepAlive", &opts.KeepAlive, 0},
 		{"UserTimeout", &opts.UserTimeout, 0},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/names"
 )
 
 // A backlog holds requests that wait for a worker. It gives them out by hosts in turn, of each host by clients in turn, and each
@@ -53,8 +54,7 @@ func (b *backlog) nameOf(a bmi.Addr) string {
 	return name
 }
 
-// hostOf is the host of a peer, or the peer itself if its address names none. Of IPv6 it is the network of 64 bits that one
-// customer has at least.
+// hostOf is the host of a peer (names.Host), or the peer itself if its address names none.
 func hostOf(a bmi.Addr) string {
 	text := a.String()
 	_, rest, _ := strings.Cut(text, "://")
@@ -66,12 +66,7 @@ func hostOf(a bmi.Addr) string {
 	if err != nil {
 		return name
 	}
-	if ip = ip.Unmap(); ip.Is6() {
-		if net, err := ip.WithZone("").Prefix(64); err == nil {
-			return net.String()
-		}
-	}
-	return ip.String()
+	return names.Host(ip).String()
 }
 
 // put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave: there is

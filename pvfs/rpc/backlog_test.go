@@ -94,9 +94,9 @@ func TestPlaces(t *testing.T) {
 func TestHostOf(t *testing.T) {
 	ep := newWorld(t, "tcp").open(false)
 	for address, want := range map[string]string{
-		"tcp://10.1.2.3:4":            "10.1.2.3",
+		"tcp://10.1.2.3:4":            "10.1.2.3/32",
 		"tcp://[2001:db8:1:2:3::4]:5": "2001:db8:1:2::/64",
-		"tcp://[::ffff:10.1.2.3]:4":   "10.1.2.3",
+		"tcp://[::ffff:10.1.2.3]:4":   "10.1.2.3/32",
 		"tcp://[fe80::1%25lo]:5":      "fe80::/64",
 		"tcp://localhost:4":           "localhost",
 	} {

@@ -28,7 +28,9 @@ func newStorm(t *testing.T, seed uint64, change func(*rand.Rand, *simstack.Optio
 		met: make(map[simOrder][]simMet),
 		tcp: tcp.Options{
 			HangupTimeout: hangupTimeout,
-			EarlyBytes:    pick(0, 100, 2000, 100_000), EarlyBytesPerPeer: pick(0, 100, 1000, 30_000),
+			// A byte at a time takes long.
+			MessageTimeout: time.Hour,
+			EarlyBytes:     pick(0, 100, 2000, 100_000), EarlyBytesPerPeer: pick(0, 100, 1000, 30_000),
 		},
 		sizes: []int{simSizeMin, 100, 500, 1000},
 	}
@@ -368,7 +370,10 @@ func (s *storm) reopen(i int) {
 // TestFaults: whatever breaks, every operation ends.
 func TestFaults(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
-		newStorm(t, seed, func(rng *rand.Rand, o *simstack.Options, _ *tcp.Options) {
+		newStorm(t, seed, func(rng *rand.Rand, o *simstack.Options, mo *tcp.Options) {
+			if rng.IntN(2) == 0 {
+				mo.MessageTimeout = time.Second
+			}
 			if rng.IntN(2) == 0 {
 				o.Reset = 1 / (20 + 5000*rng.Float64())
 			}

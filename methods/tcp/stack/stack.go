@@ -117,6 +117,12 @@ type Patient interface {
 	LowWater(n int)
 }
 
+// A Limited is a Stack that cannot have streams as it likes.
+type Limited interface {
+	// Room is how many streams it may have, and enough is left for everything else in the process.
+	Room() int
+}
+
 // A Listener takes connections.
 type Listener interface {
 	// Accept takes a connection, which is called t from now on; ErrAgain if

@@ -34,6 +34,7 @@ var (
 	_ stack.Stack      = (*Stack)(nil)
 	_ stack.Sleeper    = (*Stack)(nil)
 	_ stack.FileSender = (*Stack)(nil)
+	_ stack.Limited    = (*Stack)(nil)
 	_ stack.Listener   = (*listener)(nil)
 	_ stack.Stream     = (*stream)(nil)
 )

@@ -5,6 +5,7 @@ package kernel
 import (
 	"errors"
 	"io"
+	"math"
 	"net/netip"
 	"runtime"
 	"testing"
@@ -254,6 +255,16 @@ func TestOutOfDescriptors(t *testing.T) {
 
 	_, err = l.Accept(2)
 	require.NoError(t, err, "there is room again")
+}
+
+// TestRoom: whatever a process may have, some descriptors are left for other things.
+func TestRoom(t *testing.T) {
+	for descriptors, want := range map[uint64]int{
+		0: 0, 64: 32, 256: 160, 1024: 832, 4096: 3520, 1 << 20: 917440, math.MaxUint64: math.MaxInt32 - math.MaxInt32/8 - 64,
+	} {
+		require.Equal(t, want, roomOf(descriptors), "%d", descriptors)
+	}
+	require.Positive(t, open(t, Options{}).Room())
 }
 
 func TestIdleStreamsAreSmall(t *testing.T) {

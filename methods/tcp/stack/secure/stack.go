@@ -2,6 +2,7 @@ package secure
 
 import (
 	"errors"
+	"math"
 	"net/netip"
 	"sync"
 	"time"
@@ -81,6 +82,14 @@ func (t *Stack) handshakesMax() int {
 
 // Name implements stack.Stack.
 func (t *Stack) Name() string { return "TLS 1.3 over " + t.inner.Name() }
+
+// Room implements stack.Limited.
+func (t *Stack) Room() int {
+	if below, ok := t.inner.(stack.Limited); ok {
+		return below.Room()
+	}
+	return math.MaxInt
+}
 
 // Listen implements stack.Stack.
 func (t *Stack) Listen(at netip.AddrPort, token stack.Token) (stack.Listener, error) {

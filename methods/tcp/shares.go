@@ -1,0 +1,114 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"github.com/viaduct-hpc/viaduct/internal/names"
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+)
+
+// shares are the connections that others made, by the hosts that made them. When there are as many as may be, a host that has fewer than
+// another gets one of that one's.
+type shares struct {
+	hosts map[netip.Prefix]*share
+	with  []queue.List[share, *share] // with[n] are the hosts with n connections
+	most  int                         // the largest n that some host has
+	all   int
+}
+
+// A share is one host's. It is there while the host has connections.
+type share struct {
+	host  netip.Prefix
+	conns queue.List[accepted, *accepted] // in the order of their coming
+	links queue.Links[share]
+}
+
+// Chain links the hosts with equally many.
+func (h *share) Chain() *queue.Links[share] { return &h.links }
+
+// accepted is a connection in a share.
+type accepted conn
+
+// Chain links those of a share.
+func (a *accepted) Chain() *queue.Links[accepted] { return &a.acceptedLinks }
+
+func newShares() shares { return shares{hosts: make(map[netip.Prefix]*share)} }
+
+// add puts a connection into the share of its host.
+func (s *shares) add(c *conn) {
+	at := names.Host(c.stream.Remote().Addr())
+	h := s.hosts[at]
+	if h == nil {
+		h = &share{host: at}
+		s.hosts[at] = h
+	} else {
+		s.with[h.conns.Len()].Remove(h)
+	}
+	c.share = h
+	h.conns.Add((*accepted)(c))
+	s.all++
+	s.place(h)
+}
+
+// remove takes a connection out.
+func (s *shares) remove(c *conn) {
+	h := c.share
+	c.share = nil
+	s.with[h.conns.Len()].Remove(h)
+	h.conns.Remove((*accepted)(c))
+	s.all--
+	if h.conns.Len() == 0 {
+		delete(s.hosts, h.host)
+	} else {
+		s.place(h)
+	}
+	for s.most > 0 && s.with[s.most].Len() == 0 {
+		s.most--
+	}
+}
+
+// place lists a host by how many it has.
+func (s *shares) place(h *share) {
+	n := h.conns.Len()
+	for len(s.with) <= n {
+		s.with = append(s.with, queue.List[share, *share]{})
+	}
+	s.with[n].Add(h)
+	s.most = max(s.most, n)
+}
+
+// examinedMax is how many connections of a host are looked at to find one that it may lose.
+const examinedMax = 256
+
+// leastFor is the connection that makes room for another one of a host: one of those of the host that has most, which was silent for
+// longest and has nothing under way, if there is such a one. It is nil if no host has more than this one will.
+func (s *shares) leastFor(from netip.Addr) *conn {
+	has := 0
+	if h := s.hosts[names.Host(from)]; h != nil {
+		has = h.conns.Len()
+	}
+	if s.most <= has+1 {
+		return nil
+	}
+	top := s.with[s.most].First()
+	var least *conn
+	examined := 0
+	for a := top.conns.First(); a != nil && examined < examinedMax; a = top.conns.Next(a) {
+		examined++
+		if c := (*conn)(a); least == nil || c.lessThan(least) {
+			least = c
+		}
+	}
+	return least
+}
+
+// lessThan reports whether less is lost with c than with d.
+func (c *conn) lessThan(d *conn) bool {
+	if cw, dw := c.waits(), d.waits(); cw != dw {
+		return !cw
+	}
+	return c.heard < d.heard
+}
+
+// waits reports whether operations of ours wait for the other side.
+func (c *conn) waits() bool { return c.r != nil && c.r.ops.Len() > 0 }
