@@ -258,5 +258,5 @@ func fresh(opt client.Options) client.Options {
 
 // patient are options of a client that tries until a server is back.
 func patient() client.Options {
-	return client.Options{RetryLimit: 2000, RetryDelay: 20 * time.Millisecond}
+	return client.Options{RetryLimit: 2000, RetryDelay: 20 * time.Millisecond, Seed: 1}
 }

@@ -147,8 +147,7 @@ func TestNeededServerAway(t *testing.T) {
 	}
 	hasty := mount(client.Options{RetryLimit: -1})
 	heard := &listener{word: "no route to host", heard: make(chan struct{})}
-	opt := patient()
-	opt.Seed = 1 // which chooses both servers
+	opt := patient() // and of a seed that chooses both servers
 	opt.Log = slog.New(slog.NewTextHandler(heard, nil))
 	tireless := mount(opt)
 	c.Stop(1)

@@ -30,7 +30,7 @@ func mounted(t testing.TB, opts pvfstest.Options, times int) (*pvfstest.Cluster,
 	mounts := make([]*client.FS, times)
 	for i := range mounts {
 		fsys, err := client.Mount(context.Background(), c.Source(), client.Options{
-			Endpoint: c.Endpoint(), User: &client.Identity{UID: 0, Groups: []uint32{0}}, RetryDelay: time.Millisecond,
+			Endpoint: c.Endpoint(), User: &client.Identity{UID: 0, Groups: []uint32{0}}, RetryDelay: time.Millisecond, Seed: uint64(1 + i),
 		})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, fsys.Close()) })

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ func mount(t testing.TB, c *pvfstest.Cluster, opt client.Options) *client.FS {
 	t.Helper()
 	opt.Endpoint = c.Endpoint()
 	opt.User = &client.Identity{UID: 0, Groups: []uint32{0}}
+	opt.Seed = cmp.Or(opt.Seed, 1)
 	f, err := client.Mount(ctx, c.Source(), opt)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })

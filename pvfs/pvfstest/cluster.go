@@ -194,7 +194,7 @@ func (c *Cluster) Start(i int) {
 	}
 	n.store, err = store.Open(c.Dir(i), opts)
 	c.check("open a store", err)
-	cfg := server.Config{FS: c.FS, Alias: n.alias, Store: n.store, Key: c.opts.Key}
+	cfg := server.Config{FS: c.FS, Alias: n.alias, Store: n.store, Key: c.opts.Key, Seed: uint64(1 + i)}
 	if c.opts.Server != nil {
 		c.opts.Server(i, &cfg)
 	}
