@@ -84,8 +84,11 @@ const runMax = 5 * time.Minute
 
 // prepare builds what must be built and lists all contenders.
 func prepare(ctx context.Context, cfg config) []contender {
-	if cfg.only == groupPVFS {
+	switch cfg.only {
+	case groupPVFS:
 		return pvfsContenders(ctx, cfg)
+	case groupStrangers:
+		return nil
 	}
 	all := append([]contender{
 		limitsContender(cfg), registeredContender(cfg), crowdContender(cfg), oursContender(cfg, plain(ours)), oursMPIContender(cfg),

@@ -43,6 +43,8 @@ type counts struct {
 	// Bytes of the larger of our two file servers with idle clients, over TCP and over shared memory.
 	PVFSServerBytes    *float64 `json:"pvfs_server_bytes,omitempty"`
 	PVFSServerShmBytes *float64 `json:"pvfs_server_shm_bytes,omitempty"`
+	// What strangers cost other clients of our file servers.
+	PVFSStrangers []slowdown `json:"pvfs_strangers,omitempty"`
 
 	Problems []string `json:"problems,omitempty"`
 }
@@ -71,10 +73,14 @@ func countThings(ctx context.Context, cfg config) counts {
 		{"idle clients of a file server over TCP", func() error { return pvfsIdle(ctx, cfg, oursTCP, &c.PVFSServerBytes) }},
 		{"idle clients of a file server over shared memory", func() error { return pvfsIdle(ctx, cfg, ours, &c.PVFSServerShmBytes) }},
 	}
-	if cfg.only == groupPVFS {
-		all = nil
+	others := []countPart{{"strangers at a file server", func() error { return pvfsStrangers(ctx, cfg, &c.PVFSStrangers) }}}
+	switch cfg.only {
+	case "":
+		files = append(all, files...)
+	case groupStrangers:
+		files = nil
 	}
-	for _, part := range append(all, files...) {
+	for _, part := range append(files, others...) {
 		if err := part.measure(); err != nil {
 			c.Problems = append(c.Problems, fmt.Sprintf("%s: %v", part.what, err))
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", part.what, err)

@@ -13,7 +13,7 @@
 // plugins and by package mpi, turn numbers into the table of aims; report.go and plots.go write it all
 // down.
 // pvfs.go measures the file system: pvfsservers.go, orangefs.go, pvfsnames.go and pvfsidle.go are its parts, and
-// rowspvfs.go its rows.
+// rowspvfs.go its rows; pvfsstrangers.go and strangers.go what attacks cost others.
 //
 // The C programs of the comparison are in bench/peers; measuring our own methods
 // is internal/perf; the demo is bench/demo.sh.

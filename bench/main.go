@@ -56,6 +56,7 @@ var roles = map[string]func(args []string) error{
 
 	roleNames:        namesOf,
 	rolePVFSIdle:     idleClients,
+	roleStrangers:    strangers,
 	roleSocketServer: socketServer,
 	roleSocketCopy:   socketCopy,
 }
@@ -75,7 +76,7 @@ func run() error {
 	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench and samplesort")
 	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
 	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")
-	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: pvfs")
+	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: pvfs or strangers")
 	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
 	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
@@ -93,8 +94,8 @@ func run() error {
 	if cfg.rounds < 1 || cfg.point <= 0 {
 		return errors.New("-rounds and -time must be more than 0")
 	}
-	if cfg.only != "" && cfg.only != groupPVFS {
-		return fmt.Errorf("-only %s: the part that can be measured alone is %s", cfg.only, groupPVFS)
+	if _, ok := rowsOfGroup[cfg.only]; !ok {
+		return fmt.Errorf("-only %s: the parts that can be measured alone are %s and %s", cfg.only, groupPVFS, groupStrangers)
 	}
 	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi, &cfg.pvfs, &cfg.pvfsd} {
 		if *path, err = filepath.Abs(*path); err != nil {
@@ -145,7 +146,7 @@ func compare(ctx context.Context, cfg config) error {
 	r.Rows = rows(all, r.Counts)
 	r.Seconds = int(time.Since(start).Seconds())
 	if cfg.only != "" {
-		return r.show(os.Stdout, pvfsRowsPrefix)
+		return r.show(os.Stdout, rowsOfGroup[cfg.only])
 	}
 	return r.write(cfg.out)
 }

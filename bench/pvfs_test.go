@@ -38,7 +38,7 @@ func TestPVFSRowsOfKnownNumbers(t *testing.T) {
 	}
 	server := 40.0 * (1 << 20)
 	got := pvfsRows(all, counts{PVFSServerBytes: &server})
-	require.Len(t, got, 20)
+	require.Len(t, got, 21)
 	assert.Equal(t, row{
 		What: "pvfs: 1 GiB in, tcp", Value: "0.800 s", Bare: "1.60 × (0.500 s)", Best: "1.25 × of orangefs (1.000 s)",
 		Reach: "≥ 1.3 × orangefs", Aim: "≥ 1.3 × orangefs", Verdict: isMissed,
@@ -107,6 +107,10 @@ func TestFileSystemsAreMeasured(t *testing.T) {
 	require.NotNil(t, c.PVFSServerBytes)
 	require.NotNil(t, c.PVFSServerShmBytes)
 	assert.Greater(t, *c.PVFSServerShmBytes, 1e6)
+	require.Len(t, c.PVFSStrangers, len(attackNames))
+	for _, s := range c.PVFSStrangers {
+		assert.Positive(t, s.Median, s.Attack)
+	}
 
 	left, err := filepath.Glob(filepath.Join(memoryFolder, memoryName("*")))
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func pvfsRows(all *results, c counts) []row {
 			}
 		}
 	}
-	return append(out, pvfsIdleRow(c.PVFSServerBytes, oursTCP), pvfsIdleRow(c.PVFSServerShmBytes, ours))
+	return append(out, pvfsIdleRow(c.PVFSServerBytes, oursTCP), pvfsIdleRow(c.PVFSServerShmBytes, ours), strangersRow(c.PVFSStrangers))
 }
 
 // pvfsSeconds is a time to copy the file, whatever its size was.
