@@ -15,13 +15,19 @@ import (
 // The kernel reports a failure to one of several that sync at the same time. So a durable commit and Sync take turns; and
 // commits that are not durable, which sync when the database's file grows, do not wait for Sync, but Sync for them.
 func (s *Store) commit(tx *bolt.Tx) error {
-	s.db.NoSync = s.noSyncMeta.Load()
+	s.db.NoSync = s.noSyncMeta.Load() && s.mayHold(tx) && !s.tight
 	if !s.db.NoSync {
 		s.syncMu.Lock()
 		defer s.syncMu.Unlock()
 	}
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
+	if s.db.NoSync && s.point.at == nil {
+		if err := s.beginDeferring(); err != nil {
+			return err
+		}
+	}
+	s.size.Store(tx.Size())
 	err := guard("commit", tx.Commit)
 	switch {
 	case err != nil && mayLosePages(err):
@@ -32,6 +38,7 @@ func (s *Store) commit(tx *bolt.Tx) error {
 		s.written.Add(1)
 	default:
 		s.synced.Store(s.written.Load())
+		return s.endDeferring()
 	}
 	return nil
 }
@@ -72,6 +79,14 @@ func (s *Store) Sync() error {
 	if s.opts.ReadOnly {
 		return nil
 	}
+	err := s.syncNow()
+	if err == nil {
+		s.buryDying()
+	}
+	return err
+}
+
+func (s *Store) syncNow() error {
 	if s.lost.Load() == nil && s.synced.Load() >= s.written.Load() {
 		return nil
 	}
@@ -80,18 +95,29 @@ func (s *Store) Sync() error {
 	if lost := s.lost.Load(); lost != nil {
 		return *lost
 	}
+	s.commitMu.Lock()
 	written := s.written.Load()
 	if s.synced.Load() >= written {
+		s.commitMu.Unlock()
 		return nil
 	}
+	next, err := hold(s.db, s.dbFile)
+	s.commitMu.Unlock()
+	if err != nil {
+		return err
+	}
 	if err := s.disk.SyncDatabase(s.dbFile); err != nil {
+		next.drop()
 		return s.syncFailed(err)
 	}
 	s.commitMu.Lock()
-	lost := s.lost.Load() // by a commit that was under way
-	s.commitMu.Unlock()
-	if lost != nil {
+	defer s.commitMu.Unlock()
+	if lost := s.lost.Load(); lost != nil { // by a commit that was under way
+		next.drop()
 		return *lost
+	}
+	if err := s.holdInstead(next); err != nil {
+		return err
 	}
 	s.synced.Store(written)
 	return nil

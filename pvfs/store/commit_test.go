@@ -119,10 +119,10 @@ func TestRefusedWriteEndsNothing(t *testing.T) {
 func TestSyncWaitsForACommit(t *testing.T) {
 	s, d := failing(t, memory.Dir(t), func(*Options) {})
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }))
-	s.commitMu.Lock() // a commit
 	synced := make(chan bool)
 	d.Set(func(op disktest.Op, _ string) error {
 		if op == disktest.SyncDatabase {
+			s.commitMu.Lock() // a commit
 			close(synced)
 		}
 		return nil

@@ -103,6 +103,9 @@ func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
 	}
 	for n < len(p) {
 		k, err := file.Pwrite(p[n:], off+int64(n))
+		if errors.Is(err, syscall.ENOSPC) && d.files.store.exhume() {
+			continue
+		}
 		if err != nil {
 			return n, fault("write", d.file.h, err)
 		}

@@ -31,19 +31,15 @@ const (
 
 var tableNames = [tables]string{"store", "objects", "dirs", "entries", "xattrs", "records", "pools", "dead", "marks"}
 
-// mapAhead is how much of the database's file is mapped from the start, bytes of address space: as long as it
-// does not outgrow that, no update waits for readers.
-const mapAhead = 1 << 30
-
 // lockPatience is how long to wait for a process that is just about to close the store.
 const lockPatience = 200 * time.Millisecond
 
-// openDB opens the database's file by means of open.
-func openDB(path string, readOnly bool, maxSize int, open openFile) (db *bolt.DB, err error) {
+// openDB opens the database's file by means of open, and maps so much of it from the start.
+func openDB(path string, readOnly bool, maxSize, mapped int, open openFile) (db *bolt.DB, err error) {
 	err = guard("open "+path, func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
 			Timeout: lockPatience, ReadOnly: readOnly, FreelistType: bolt.FreelistMapType,
-			InitialMmapSize: mapAhead, MaxSize: maxSize, OpenFile: open,
+			InitialMmapSize: mapped, MaxSize: maxSize, OpenFile: open,
 		})
 		return err
 	})

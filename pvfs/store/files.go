@@ -268,8 +268,8 @@ func (fl *files) close() {
 	fl.closeIdle()
 }
 
-// remove removes the bytes of a datafile whose object is gone. Nobody can make them again.
-func (fl *files) remove(h proto.Handle) error {
+// retire ends the use of the bytes of a datafile whose object is gone. Nobody can make them again.
+func (fl *files) retire(h proto.Handle) {
 	fl.mu.Lock()
 	f := fl.all[h]
 	delete(fl.marks, h)
@@ -293,6 +293,10 @@ func (fl *files) remove(h proto.Handle) error {
 	if idle {
 		fl.shut(f)
 	}
+}
+
+// unlink removes the bytes of a datafile that was retired.
+func (fl *files) unlink(h proto.Handle) error {
 	if err := fl.disk.Unlink(fl.path(h)); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fault("remove datafile", h, err)
 	}
@@ -320,6 +324,12 @@ func (fl *files) sizeNow(h proto.Handle) (int64, error) {
 	}
 	fl.mu.Unlock()
 	return fl.disk.Size(fl.path(h))
+}
+
+// there reports whether a datafile has a file, or may have one.
+func (fl *files) there(h proto.Handle) bool {
+	_, err := fl.disk.Size(fl.path(h))
+	return !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR)
 }
 
 // walk calls f with every file there is. Names that are no datafile's have handle 0.

@@ -144,6 +144,8 @@ func TestRemovedWhileOpen(t *testing.T) {
 		}
 		return tx.Delete(h)
 	}))
+	require.FileExists(t, s.files.path(h), "until it is sure that it may go")
+	require.NoError(t, s.Sync())
 	_, err = os.Stat(s.files.path(h))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	buf := make([]byte, 5)

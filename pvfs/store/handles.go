@@ -84,5 +84,6 @@ func (r *handleRange) draw(random io.Reader, mask uint64) (proto.Handle, error) 
 // isFree reports whether a handle is of no object, and of none whose bytes are still to be removed.
 func (t *Tx) isFree(h proto.Handle) bool {
 	key := handleKey(h)
-	return t.table(tObjects).Get(key) == nil && t.table(tDead).Get(key) == nil
+	return t.table(tObjects).Get(key) == nil && t.table(tDead).Get(key) == nil &&
+		!(t.s.sweeping.Load() && t.s.files.there(h))
 }

@@ -56,7 +56,7 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 	t.Helper()
 	path := filepath.Join(memory.Dir(t), databaseName)
 	require.NoError(t, os.WriteFile(path, database, 0o600))
-	db, err := openDB(path, true, 0, os.OpenFile)
+	db, err := openDB(path, true, 0, mapAheadLess, os.OpenFile)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, db.Close()) }()
 	tx, err := db.Begin(false)

@@ -34,7 +34,8 @@ type Options struct {
 	Log        *slog.Logger     // nil is none
 	Disk       disk.Disk        // nil is disk.OS
 
-	metaBytesMax int // of the database's file; 0 is no limit. Tests fill it.
+	metaBytesMax int    // of the database's file; 0 is no limit. Tests fill it.
+	boot         string // names the run of the machine; "" is what the kernel calls it
 }
 
 const (
@@ -77,7 +78,10 @@ type Store struct {
 	log      *slog.Logger
 	disk     disk.Disk
 	db       *bolt.DB
-	dbFile   *os.File // the database's, which closes it
+	dbFile   *os.File     // the database's, which closes it
+	mapped   int64        // bytes of it that are mapped, or will be as it grows
+	size     atomic.Int64 // bytes of it that are in use or free
+	point    *checkpoint
 	salt     []byte
 	slotMask uint64
 	files    *files
@@ -100,13 +104,17 @@ type Store struct {
 	queue   []*update
 	group   []*update // memory of the leader
 	leading bool
+	tight   bool // the leader's: the next commit is synced, to save room
 	closed  bool
 	broken  error          // why there can be no more updates
 	stuck   bool           // a transaction did not end, and the database cannot be closed
 	buried  []proto.Handle // datafiles whose bytes are removed; their marks go with the next group
+	dying   []dying        // datafiles whose bytes go when it is on the disk that they may
 
-	stop chan struct{}
-	done sync.WaitGroup
+	stop     chan struct{}
+	done     sync.WaitGroup
+	swept    chan struct{} // closed when files that belong to nothing are gone
+	sweeping atomic.Bool   // they may not be
 }
 
 // Open opens the store in dir, and makes it if there is none and opts.ReadOnly is not set. EBUSY:
@@ -115,7 +123,7 @@ type Store struct {
 func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
 		dir: dir, opts: opts, clock: opts.Clock, random: opts.Random, log: opts.Log, disk: opts.Disk,
-		slotMask: 1<<44 - 1, stop: make(chan struct{}),
+		slotMask: 1<<44 - 1, stop: make(chan struct{}), swept: make(chan struct{}),
 	}
 	s.idle.L = &s.queueMu
 	if s.clock == nil {
@@ -141,6 +149,7 @@ func Open(dir string, opts Options) (*Store, error) {
 			every = syncEvery
 		}
 		s.done.Go(func() { s.syncNowAndThen(every) })
+		s.done.Go(s.sweep)
 	}
 	return s, nil
 }
@@ -153,8 +162,16 @@ func (s *Store) open() (err error) {
 	} else if err := os.MkdirAll(filepath.Join(s.dir, dataName), 0o700); err != nil {
 		return err
 	}
-	s.db, err = openDB(filepath.Join(s.dir, databaseName), s.opts.ReadOnly, s.opts.metaBytesMax, s.openDatabase)
+	left, err := s.recall()
 	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && s.point != nil {
+			err = errors.Join(err, s.point.file.Close())
+		}
+	}()
+	if err := s.openMapped(); err != nil {
 		return err
 	}
 	wrong, err := s.checkLoops()
@@ -172,15 +189,34 @@ func (s *Store) open() (err error) {
 	}
 	if wrong != nil || s.opts.ReadOnly {
 		err = guard("open", func() error { return s.db.View(s.load) })
-	} else if err = guard("open", func() error { return s.db.Update(s.prepare) }); err == nil {
-		if err = s.syncDir(); err == nil {
-			err = s.buryOld()
-		}
+	} else {
+		err = s.openToWrite(left)
 	}
 	if err != nil {
 		return errors.Join(err, guard("close", s.db.Close))
 	}
 	return nil
+}
+
+// openToWrite gets an open database ready for changes.
+func (s *Store) openToWrite(left slotRecord) error {
+	if left.as != leftClosed {
+		// What the last run of a server left, the kernel has, and the disk perhaps not.
+		if err := s.disk.SyncDatabase(s.dbFile); err != nil {
+			return err
+		}
+	}
+	if err := guard("open", func() error { return s.db.Update(s.prepare) }); err != nil {
+		return err
+	}
+	if err := s.point.write(leftOpen, metaPage{}); err != nil {
+		return err
+	}
+	if err := s.syncDir(); err != nil {
+		return err
+	}
+	s.sweeping.Store(left.as != leftClosed && left.boot != s.point.boot)
+	return s.buryOld()
 }
 
 // prepare makes what is missing, and reads what the store knows of itself.
@@ -329,6 +365,7 @@ func (s *Store) Close() error {
 	if s.stuck {
 		return broken
 	}
+	err = errors.Join(err, s.closeCheckpoint(err == nil && broken == nil))
 	return errors.Join(err, guard("close", s.db.Close))
 }
 

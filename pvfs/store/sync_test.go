@@ -211,6 +211,7 @@ func TestMarkGoesWithTheDatafile(t *testing.T) {
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
 	assert.Zero(t, s.Stats().Marked)
 	require.ErrorIs(t, old.Sync(), syscall.EIO)
+	require.NoError(t, s.Sync()) // the old bytes go
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Insert(h, Object{Attr: proto.Attr{Type: proto.TypeDatafile}}) }))
 	_, err = s.WriteAt(h, []byte("abc"), 0)
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func (s *Store) Update(f func(*Tx) error) error {
 		s.lead(u)
 	}
 	if u.err == nil && len(u.dead) > 0 {
-		s.bury(u.dead)
+		s.letDie(u.dead)
 	}
 	return u.err
 }
@@ -106,6 +106,10 @@ func (s *Store) lead(own *update) {
 // done by itself, so that only one that meets the damage, or needs the room, fails.
 func (s *Store) run(group []*update, buried []proto.Handle) bool {
 	err := s.attempt(group, buried)
+	if errors.Is(err, syscall.ENOSPC) && (s.relieve() || s.exhume()) {
+		err = s.attempt(group, buried)
+	}
+	s.tight = false
 	if errors.Is(err, syscall.ENOSPC) && s.reserve.use() {
 		s.log.Warn("store: the disk is full: nothing new can be made", "err", err)
 		err = s.attempt(group, buried)
@@ -138,13 +142,17 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	if broken != nil {
 		return broken
 	}
+	if s.holdsMuch() {
+		_ = s.Sync() // of its failure the commit hears
+	}
+	full := !s.mayFill() && !(s.exhume() && s.mayFill())
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return errnoOf(err)
 	}
 	id := tx.ID()
 	t := &Tx{s: s, tx: tx, w: &batch{
-		state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock(), full: !s.mayFill(),
+		state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock(), full: full,
 	}}
 	changed := len(buried) > 0
 	succeeded := uint64(0)
@@ -232,7 +240,7 @@ func (s *Store) noteBroken(err error) {
 func (s *Store) bury(dead []proto.Handle) {
 	buried := dead[:0]
 	for _, h := range dead {
-		if err := s.files.remove(h); err != nil {
+		if err := s.files.unlink(h); err != nil {
 			s.log.Warn("store: the bytes of a removed datafile stay until the next start", "handle", h, "err", err)
 			continue
 		}

@@ -1,0 +1,251 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
+)
+
+// Where metadata is not synced with each commit, a loss of power leaves of the commits since the last sync any of the pages that they wrote, and
+// a database that may be of no use. So the state of the last sync is kept: a reader that stays open keeps its pages from being written
+// over, and the file "synced" has its meta page, which the commits do write over. A start after a loss of power puts that page back, and the
+// database is what it was at that sync.
+//
+// The file also tells whether a store was closed, and in which run of the machine it was opened.
+type checkpoint struct {
+	disk disk.Disk
+	file disk.File
+	boot string // names the run of the machine
+	seq  uint64 // of the slot written last
+	at   *held  // the state that is kept; nil: each commit was synced
+}
+
+// A held state of the database is whole as long as its reader is open.
+type held struct {
+	reader *bolt.Tx
+	page   metaPage
+}
+
+// A metaPage is the page of the database that leads to all others of one state.
+type metaPage struct {
+	pageSize int
+	txid     uint64
+	head     []byte // the page, as far as anything is in it
+}
+
+// How a store was left.
+type leftAs byte
+
+const (
+	leftUnknown leftAs = iota // there is no file: the store is new, or of an older version
+	leftClosed
+	leftOpen     // all commits were synced
+	leftDeferred // they were not: the state is in the slot
+	leftKinds
+)
+
+// A slot says how the store was left if nobody says more.
+type slotRecord struct {
+	as   leftAs
+	seq  uint64
+	boot string
+	page metaPage // leftDeferred
+}
+
+const (
+	checkpointName = "synced"
+	slotBytes      = 4096
+	metaPageBytes  = 80 // header and meta of a page of bbolt
+	metaPageFlag   = 4
+	bootIDPath     = "/proc/sys/kernel/random/boot_id"
+)
+
+var checkpointKey = []byte("checkpoint")
+
+// bootID names this run of the machine.
+func bootID() (string, error) {
+	b, err := os.ReadFile(bootIDPath)
+	if err != nil {
+		return "", fmt.Errorf("store: no name of this run of the machine: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// seal is the slot's bytes.
+func (r *slotRecord) seal() []byte {
+	record := seal(checkpointKey, slotBytes, func(b []byte) []byte {
+		b = binary.AppendUvarint(b, uint64(r.as))
+		b = binary.LittleEndian.AppendUint64(b, r.seq)
+		b = appendString(b, r.boot)
+		if r.as != leftDeferred {
+			return b
+		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.page.pageSize))
+		b = binary.LittleEndian.AppendUint64(b, r.page.txid)
+		return appendString(b, string(r.page.head))
+	})
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, slotBytes), uint32(len(record)))
+	return append(b, record...)
+}
+
+// parseSlot reads a slot.
+func parseSlot(b []byte) (r slotRecord, err error) {
+	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+		return r, damaged("slot of %d bytes", len(b))
+	}
+	body, err := unseal(checkpointKey, b[4:4+binary.LittleEndian.Uint32(b)])
+	if err != nil {
+		return r, err
+	}
+	in := reader{b: body}
+	r.as, r.seq, r.boot = leftAs(in.uvarint(uint64(leftKinds-1))), in.uint64(), in.string()
+	if r.as == leftDeferred {
+		r.page.pageSize, r.page.txid = int(in.uint64()), in.uint64()
+		r.page.head = []byte(in.string())
+	}
+	if in.bad || len(in.b) > 0 || r.as == leftUnknown {
+		return slotRecord{}, damaged("slot with a malformed record")
+	}
+	return r, nil
+}
+
+// openCheckpoint opens the file, and tells how the store was left.
+func openCheckpoint(d disk.Disk, path, boot string) (*checkpoint, slotRecord, error) {
+	f, err := d.Open(path, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return nil, slotRecord{}, err
+	}
+	last, err := lastSlot(f)
+	if err != nil {
+		return nil, last, errors.Join(err, f.Close())
+	}
+	return &checkpoint{disk: d, file: f, boot: boot, seq: last.seq}, last, nil
+}
+
+// lastSlot is the slot written last, of those that are whole: at any time that is one at least.
+func lastSlot(f disk.File) (last slotRecord, err error) {
+	for i := range int64(2) {
+		b := make([]byte, slotBytes)
+		n, err := readFull(f, b, i*slotBytes)
+		if err != nil {
+			return slotRecord{}, err
+		}
+		if r, err := parseSlot(b[:n]); err == nil && r.seq >= last.seq {
+			last = r
+		}
+	}
+	return last, nil
+}
+
+func readFull(f disk.File, b []byte, at int64) (n int, err error) {
+	for n < len(b) {
+		k, err := f.Pread(b[n:], at+int64(n))
+		if err != nil || k == 0 {
+			return n, err
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// write puts a slot on the disk, in the place of the older one.
+func (c *checkpoint) write(as leftAs, page metaPage) error {
+	r := slotRecord{as: as, seq: c.seq + 1, boot: c.boot, page: page}
+	at := int64(r.seq%2) * slotBytes
+	for b := r.seal(); len(b) > 0; {
+		n, err := c.file.Pwrite(b, at)
+		if err != nil {
+			return err
+		}
+		b, at = b[n:], at+int64(n)
+	}
+	if err := c.file.Sync(); err != nil {
+		return err
+	}
+	c.seq = r.seq
+	return nil
+}
+
+// hold begins to keep the state that was committed last. No commit is under way.
+func hold(db *bolt.DB, f *os.File) (*held, error) {
+	var h held
+	err := guard("hold", func() (err error) {
+		if h.reader, err = db.Begin(false); err != nil {
+			return err
+		}
+		if h.page, err = readMetaPage(f, db.Info().PageSize, uint64(h.reader.ID())); err != nil {
+			return errors.Join(err, h.reader.Rollback())
+		}
+		return nil
+	})
+	return &h, err
+}
+
+// drop ends that.
+func (h *held) drop() {
+	if h != nil {
+		_ = h.reader.Rollback() // of a reader it cannot fail
+	}
+}
+
+// readMetaPage reads the page of a transaction's state.
+func readMetaPage(f *os.File, pageSize int, txid uint64) (metaPage, error) {
+	p := metaPage{pageSize: pageSize, txid: txid, head: make([]byte, metaPageBytes)}
+	if _, err := f.ReadAt(p.head, p.at()); err != nil {
+		return p, err
+	}
+	return p, p.check()
+}
+
+// at is the page's place in the file.
+func (p *metaPage) at() int64 { return int64(p.txid%2) * int64(p.pageSize) }
+
+// Offsets in a page of bbolt, whose header is id, flags, count and overflow.
+const (
+	pageFlagsAt = 8
+	metaSizeAt  = 16 + 8
+	metaTxidAt  = 16 + 48
+)
+
+// check reports whether the page is what it is taken for.
+func (p *metaPage) check() error {
+	size, b := p.pageSize, p.head
+	if len(b) != metaPageBytes || size < metaPageBytes || size > 1<<20 || size&(size-1) != 0 ||
+		binary.LittleEndian.Uint64(b) != p.txid%2 || binary.LittleEndian.Uint16(b[pageFlagsAt:])&metaPageFlag == 0 ||
+		binary.LittleEndian.Uint32(b[metaSizeAt:]) != uint32(size) || binary.LittleEndian.Uint64(b[metaTxidAt:]) != p.txid {
+		return damaged("a meta page of transaction %d that is none", p.txid)
+	}
+	return nil
+}
+
+// restore makes the database what it was at the page's state. The other meta page, of another state, gets empty.
+func (p *metaPage) restore(d disk.Disk, path string) (err error) {
+	if err := p.check(); err != nil {
+		return err
+	}
+	f, err := d.OpenDatabase(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("store: another process has it open: %w: %w", err, syscall.EBUSY)
+	}
+	other := metaPage{pageSize: p.pageSize, txid: p.txid + 1, head: make([]byte, metaPageBytes)}
+	binary.LittleEndian.PutUint64(other.head, other.txid%2)
+	binary.LittleEndian.PutUint16(other.head[pageFlagsAt:], metaPageFlag)
+	for _, page := range []*metaPage{p, &other} {
+		if _, err := f.WriteAt(page.head, page.at()); err != nil {
+			return err
+		}
+	}
+	return d.SyncDatabase(f)
+}

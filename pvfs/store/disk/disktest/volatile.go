@@ -1,0 +1,234 @@
+package disktest
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
+)
+
+// sectorBytes is what a disk writes as a whole.
+const sectorBytes = 512
+
+// A Volatile disk loses what was not synced: Cut gives what may be left of it after a loss of power. Of each file any of the sectors that
+// were written since its last sync may be old or new, and its size, too; of each folder any of the names that were made or removed since its last sync
+// may be there or not. Folders themselves stay.
+//
+// The database syncs its file by itself when it commits durably, which goes past the disk: Committed says that it did.
+type Volatile struct {
+	top string // the folder that all is in
+
+	mu       sync.Mutex
+	database *os.File
+	files    map[string]*volatileFile // by path, all that were opened or are in a folder that was synced
+	fails    string
+}
+
+// A volatileFile is what the disk surely has of a file, and what it may have.
+type volatileFile struct {
+	synced []byte // nil: never
+	named  bool   // its name was there when its folder was synced last
+	last   []byte // its bytes when its name was removed
+	gone   bool
+}
+
+var _ disk.Disk = (*Volatile)(nil)
+
+// NewVolatile makes one of a folder. What is in it is on the disk.
+func NewVolatile(top string) (*Volatile, error) {
+	d := &Volatile{top: top, files: make(map[string]*volatileFile)}
+	return d, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		d.files[path] = &volatileFile{synced: b, named: true}
+		return err
+	})
+}
+
+func (d *Volatile) fileLocked(path string) *volatileFile {
+	f := d.files[path]
+	if f == nil {
+		f = &volatileFile{}
+		d.files[path] = f
+	}
+	return f
+}
+
+// Open is that of disk.Disk, and so are those that follow.
+func (d *Volatile) Open(path string, flags int) (disk.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, err := disk.OS.Open(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	if now := d.fileLocked(path); now.gone { // another one under the name of one that was removed
+		*now = volatileFile{named: now.named}
+	}
+	return &lasting{below: f, on: d, path: path}, nil
+}
+
+// Mkdir makes a folder.
+func (d *Volatile) Mkdir(path string) error { return disk.OS.Mkdir(path) }
+
+// Unlink removes a name.
+func (d *Volatile) Unlink(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last, err := os.ReadFile(path)
+	if err != nil {
+		return disk.OS.Unlink(path)
+	}
+	if err := disk.OS.Unlink(path); err != nil {
+		return err
+	}
+	f := d.fileLocked(path)
+	f.last, f.gone = last, true
+	return nil
+}
+
+// Size is the size of a file.
+func (d *Volatile) Size(path string) (int64, error) { return disk.OS.Size(path) }
+
+// OpenFolder opens a folder.
+func (d *Volatile) OpenFolder(path string) (disk.Folder, error) {
+	f, err := disk.OS.OpenFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	return &volatileFolder{Folder: f, on: d, path: path}, nil
+}
+
+// OpenDatabase opens the database's file.
+func (d *Volatile) OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, err := disk.OS.OpenDatabase(path, flags, perm)
+	if err == nil {
+		d.database = f
+		d.fileLocked(path)
+	}
+	return f, err
+}
+
+// SyncDatabase syncs the database's file.
+func (d *Volatile) SyncDatabase(f *os.File) error { return d.sync(f.Name()) }
+
+// Committed says that the database synced its file.
+func (d *Volatile) Committed() error { return d.sync(d.database.Name()) }
+
+// FailSync makes the next sync of a file whose name ends so fail. Nothing of it is on the disk then but by chance.
+func (d *Volatile) FailSync(suffix string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fails = suffix
+}
+
+func (d *Volatile) sync(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fails != "" && strings.HasSuffix(path, d.fails) {
+		d.fails = ""
+		return unix.EIO
+	}
+	f := d.fileLocked(path)
+	if f.gone {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return errors.Join(unix.EIO, err)
+	}
+	f.synced = b
+	return nil
+}
+
+// Cut makes another folder of what may be left, by the choices of rng.
+func (d *Volatile) Cut(rng *rand.Rand, to string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := filepath.WalkDir(d.top, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() || path == d.top {
+			return err
+		}
+		return os.Mkdir(d.moved(path, to), 0o700)
+	})
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		if err != nil {
+			return err
+		}
+		f := d.files[path]
+		now, there := f.last, !f.gone
+		if there {
+			now, err = os.ReadFile(path)
+		}
+		if err == nil && (there && f.named || there != f.named && rng.IntN(2) == 0) {
+			err = os.WriteFile(d.moved(path, to), mixed(rng, f.synced, now), 0o600)
+		}
+	}
+	return err
+}
+
+func (d *Volatile) moved(path, to string) string {
+	return filepath.Join(to, strings.TrimPrefix(path, d.top))
+}
+
+// mixed takes each sector from one of two states of a file.
+func mixed(rng *rand.Rand, synced, now []byte) []byte {
+	size := len(now)
+	if rng.IntN(2) == 0 {
+		size = len(synced)
+	}
+	out := make([]byte, size)
+	for at := 0; at < size; at += sectorBytes {
+		from := now
+		if rng.IntN(2) == 0 {
+			from = synced
+		}
+		if at < len(from) {
+			copy(out[at:min(at+sectorBytes, size)], from[at:])
+		}
+	}
+	return out
+}
+
+// A volatileFolder is an open folder of a Volatile disk.
+type volatileFolder struct {
+	disk.Folder
+	on   *Volatile
+	path string
+}
+
+func (f *volatileFolder) Sync() error {
+	d := f.on
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for path, one := range d.files {
+		if filepath.Dir(path) == f.path {
+			one.named = !one.gone
+		}
+	}
+	return nil
+}
+
+// lasting is an open file of a Volatile disk.
+type lasting struct {
+	below
+	on   *Volatile
+	path string
+}
+
+type below interface{ disk.File } // embedded, it leaves the name File to the method
+
+func (f *lasting) Sync() error { return f.on.sync(f.path) }

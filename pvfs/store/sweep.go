@@ -1,0 +1,62 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// errStopped ends a walk.
+var errStopped = errors.New("store: it is being closed")
+
+// sweep removes the files of datafiles that are no more, after a loss of power may have left some: their objects were not on the disk yet, or the
+// end of their names was not. Meanwhile no new object gets a handle that has a file.
+func (s *Store) sweep() {
+	defer close(s.swept)
+	if !s.sweeping.Load() {
+		return
+	}
+	count := 0
+	err := s.files.walk(func(h proto.Handle, _ string) error {
+		select {
+		case <-s.stop:
+			return errStopped
+		default:
+		}
+		if h == 0 {
+			return nil // nobody's: Check says so
+		}
+		if _, err := s.metafileOf(h); !errors.Is(err, fs.ErrNotExist) {
+			return nil // it is one, or Check says what is wrong with it
+		}
+		gone, err := s.condemn(h)
+		if err == nil && gone {
+			count++
+			s.letDie([]proto.Handle{h})
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errStopped):
+		return
+	case err != nil:
+		s.log.Warn("store: files that belong to nothing may be left, see check", "dir", s.dir, "err", err)
+		return
+	case count > 0:
+		s.log.Info("store: removed files that belonged to nothing after the machine had stopped", "dir", s.dir, "files", count)
+	}
+	s.sweeping.Store(false)
+}
+
+// condemn marks the bytes of a datafile as to be removed, if there is no object that they belong to.
+func (s *Store) condemn(h proto.Handle) (gone bool, err error) {
+	err = s.Update(func(t *Tx) error {
+		key := handleKey(h)
+		if gone = t.table(tObjects).Get(key) == nil && t.table(tDead).Get(key) == nil; !gone {
+			return nil
+		}
+		return t.put(tDead, key, []byte{})
+	})
+	return gone, err
+}
