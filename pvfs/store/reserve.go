@@ -46,7 +46,11 @@ func (r *reserve) use() bool {
 }
 
 // mayFill reports whether something new may be made: there is room on the disk, or in the database, whose file
-// does not get smaller when things are removed.
+// does not get smaller when things are removed. Pages that are only kept for the state of the last sync count, too: see relieve.
 func (s *Store) mayFill() bool {
-	return s.reserve.fill() || s.db.Stats().FreePageN*s.db.Info().PageSize >= reserveBytes
+	if s.reserve.fill() {
+		return true
+	}
+	pages := s.db.Stats()
+	return (pages.FreePageN+pages.PendingPageN)*s.db.Info().PageSize >= reserveBytes
 }
