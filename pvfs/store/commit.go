@@ -15,7 +15,7 @@ import (
 // The kernel reports a failure to one of several that sync at the same time. So a durable commit and Sync take turns; and
 // commits that are not durable, which sync when the database's file grows, do not wait for Sync, but Sync for them.
 func (s *Store) commit(tx *bolt.Tx) error {
-	s.db.NoSync = s.noSyncMeta.Load() && s.mayHold(tx) && !s.tight
+	s.db.NoSync = s.noSyncMeta.Load() && s.mayHold(tx)
 	if !s.db.NoSync {
 		s.syncMu.Lock()
 		defer s.syncMu.Unlock()

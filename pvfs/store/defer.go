@@ -75,8 +75,11 @@ func (s *Store) openMapped() (err error) {
 	return err
 }
 
-// mayHold reports whether the database is so small that a reader may stay open beside a commit.
-func (s *Store) mayHold(tx *bolt.Tx) bool { return tx.Size() < s.mapped/2 }
+// mayHold reports whether a reader may stay open beside a commit: there is room on the disk for the pages that it keeps, and the database is so
+// small that it need not be mapped anew. The leader calls it.
+func (s *Store) mayHold(tx *bolt.Tx) bool {
+	return !s.tight && s.reserve.held && tx.Size() < s.mapped/2
+}
 
 // heldMin is how many pages of the database may be held for the state of the last sync in any case, and heldPart the part of all that may be.
 const (
@@ -174,8 +177,14 @@ func (s *Store) isDying(h proto.Handle) (is bool) {
 	return err == nil && is
 }
 
-// relieve makes room in the database: no state is held any more, and the next commit, which is synced, can use its pages again. The leader
-// calls it.
+// makeRoom makes room on a full disk, if any can be made: the reserve is given up, no pages are kept, and the bytes of what was removed
+// go. The leader calls it.
+func (s *Store) makeRoom() bool {
+	used, relieved := s.reserve.use(), s.relieve()
+	return used || relieved || s.exhume()
+}
+
+// relieve makes room in the database: no state is held any more, and the next commit, which is synced, can use its pages again.
 func (s *Store) relieve() bool {
 	if s.tight || s.Sync() != nil {
 		return false

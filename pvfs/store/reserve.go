@@ -46,11 +46,7 @@ func (r *reserve) use() bool {
 }
 
 // mayFill reports whether something new may be made: there is room on the disk, or in the database, whose file
-// does not get smaller when things are removed. Pages that are only kept for the state of the last sync count, too: see relieve.
+// does not get smaller when things are removed.
 func (s *Store) mayFill() bool {
-	if s.reserve.fill() {
-		return true
-	}
-	pages := s.db.Stats()
-	return (pages.FreePageN+pages.PendingPageN)*s.db.Info().PageSize >= reserveBytes
+	return s.reserve.fill() || s.db.Stats().FreePageN*s.db.Info().PageSize >= reserveBytes
 }

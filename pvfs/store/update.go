@@ -106,13 +106,10 @@ func (s *Store) lead(own *update) {
 // done by itself, so that only one that meets the damage, or needs the room, fails.
 func (s *Store) run(group []*update, buried []proto.Handle) bool {
 	err := s.attempt(group, buried)
-	if errors.Is(err, syscall.ENOSPC) && (s.relieve() || s.exhume()) {
-		err = s.attempt(group, buried)
-	}
-	s.tight = false
-	if errors.Is(err, syscall.ENOSPC) && s.reserve.use() {
+	if errors.Is(err, syscall.ENOSPC) && s.makeRoom() {
 		s.log.Warn("store: the disk is full: nothing new can be made", "err", err)
 		err = s.attempt(group, buried)
+		s.tight = false
 	}
 	if err == nil {
 		return true
