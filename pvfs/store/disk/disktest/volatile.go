@@ -35,10 +35,53 @@ type Volatile struct {
 
 // A volatileFile is what the disk surely has of a file, and what it may have.
 type volatileFile struct {
-	synced []byte // nil: never
-	named  bool   // its name was there when its folder was synced last
-	last   []byte // its bytes when its name was removed
+	synced image // empty: never
+	named  bool  // its name was there when its folder was synced last
+	last   image // its bytes when its name was removed
 	gone   bool
+}
+
+// An image is what a file has: its bytes up to its last hole, which is most of a database's file, and its size.
+type image struct {
+	data []byte
+	size int
+}
+
+func imageOf(path string) (im image, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return im, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return im, err
+	}
+	im.size = int(info.Size())
+	end := int64(0)
+	for {
+		at, err := unix.Seek(int(f.Fd()), end, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			break
+		}
+		if err == nil {
+			end, err = unix.Seek(int(f.Fd()), at, unix.SEEK_HOLE)
+		}
+		if err != nil {
+			return im, err
+		}
+	}
+	im.data = make([]byte, end)
+	_, err = f.ReadAt(im.data, 0)
+	return im, err
+}
+
+// write makes a file of it.
+func (im image) write(path string) error {
+	if err := os.WriteFile(path, im.data, 0o600); err != nil {
+		return err
+	}
+	return os.Truncate(path, int64(im.size))
 }
 
 var _ disk.Disk = (*Volatile)(nil)
@@ -50,8 +93,8 @@ func NewVolatile(top string) (*Volatile, error) {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		b, err := os.ReadFile(path)
-		d.files[path] = &volatileFile{synced: b, named: true}
+		im, err := imageOf(path)
+		d.files[path] = &volatileFile{synced: im, named: true}
 		return err
 	})
 }
@@ -86,7 +129,7 @@ func (d *Volatile) Mkdir(path string) error { return disk.OS.Mkdir(path) }
 func (d *Volatile) Unlink(path string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	last, err := os.ReadFile(path)
+	last, err := imageOf(path)
 	if err != nil {
 		return disk.OS.Unlink(path)
 	}
@@ -146,11 +189,11 @@ func (d *Volatile) sync(path string) error {
 	if f.gone {
 		return nil
 	}
-	b, err := os.ReadFile(path)
+	im, err := imageOf(path)
 	if err != nil {
 		return errors.Join(unix.EIO, err)
 	}
-	f.synced = b
+	f.synced = im
 	return nil
 }
 
@@ -171,10 +214,10 @@ func (d *Volatile) Cut(rng *rand.Rand, to string) error {
 		f := d.files[path]
 		now, there := f.last, !f.gone
 		if there {
-			now, err = os.ReadFile(path)
+			now, err = imageOf(path)
 		}
 		if err == nil && (there && f.named || there != f.named && rng.IntN(2) == 0) {
-			err = os.WriteFile(d.moved(path, to), mixed(rng, f.synced, now), 0o600)
+			err = mixed(rng, f.synced, now).write(d.moved(path, to))
 		}
 	}
 	return err
@@ -185,19 +228,19 @@ func (d *Volatile) moved(path, to string) string {
 }
 
 // mixed takes each sector from one of two states of a file.
-func mixed(rng *rand.Rand, synced, now []byte) []byte {
-	size := len(now)
+func mixed(rng *rand.Rand, synced, now image) image {
+	size := now.size
 	if rng.IntN(2) == 0 {
-		size = len(synced)
+		size = synced.size
 	}
-	out := make([]byte, size)
-	for at := 0; at < size; at += sectorBytes {
-		from := now
+	out := image{data: make([]byte, min(size, max(len(synced.data), len(now.data)))), size: size}
+	for at := 0; at < len(out.data); at += sectorBytes {
+		from := now.data
 		if rng.IntN(2) == 0 {
-			from = synced
+			from = synced.data
 		}
 		if at < len(from) {
-			copy(out[at:min(at+sectorBytes, size)], from[at:])
+			copy(out.data[at:min(at+sectorBytes, len(out.data))], from[at:])
 		}
 	}
 	return out
