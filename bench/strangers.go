@@ -30,6 +30,9 @@ const (
 	roleStrangers   = "strangers"
 	strangerUser    = 31337
 	strangerAddress = "127.0.0.2"
+	// strangersAgain is how long a stranger waits that lost its connection: a flood of connections is another attack, which takes the
+	// processors that are measured.
+	strangersAgain = time.Second
 )
 
 var attackNames = []string{attackStalled, attackRegions, attackIdle, attackHalf}
@@ -167,7 +170,7 @@ func (a *attack) goOn(i int, ready chan<- struct{}) {
 		if c != nil {
 			_ = c.Close()
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(strangersAgain)
 	}
 }
 
