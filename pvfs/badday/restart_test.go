@@ -174,6 +174,40 @@ func TestNeededServerAway(t *testing.T) {
 	}
 }
 
+// TestSizeOnServerAway: the size of a file is on all servers that have bytes of it. While one is away, a client that is patient asks again,
+// whether it asks that one or another that needs it.
+func TestSizeOnServerAway(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Config: func(o *config.GenOptions) { o.NoStuffing = true }})
+	require.NoError(t, write(mounted(t, c), "/file", entry{kind: "file", data: 200_000, size: 200_000}))
+	for i := range c.Len() {
+		heard := &listener{word: "trying again", heard: make(chan struct{})}
+		opt := patient()
+		opt.AttrTime, opt.SizeTime = -1, -1
+		opt.Log = slog.New(slog.NewTextHandler(heard, nil))
+		f, err := client.Mount(background, c.Source(), opt)
+		require.NoError(t, err)
+		_, err = f.StatCtx(background, "/file") // so that only the size is left to ask for
+		require.NoError(t, err)
+		c.Stop(i)
+		done := make(chan error, 1)
+		go func() {
+			info, err := f.StatCtx(background, "/file")
+			if err == nil && info.Size() != 200_000 {
+				err = fmt.Errorf("%d bytes", info.Size())
+			}
+			done <- err
+		}()
+		select {
+		case <-heard.heard:
+		case err := <-done:
+			require.FailNow(t, "it was not asked again", "server %d, err: %v", i, err)
+		}
+		c.Start(i)
+		require.NoError(t, <-done)
+		require.NoError(t, f.Close())
+	}
+}
+
 // A listener is a log in which a word is waited for.
 type listener struct {
 	word  string

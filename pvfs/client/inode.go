@@ -382,23 +382,36 @@ func (f *FS) sizeBy(ctx context.Context, n *inode, a *proto.Attr) (int64, error)
 	return size, nil
 }
 
-// datafileSizes asks for the sizes of datafiles, by one request.
+// datafileSizes asks for the sizes of datafiles, and again while a server does not answer the one that is asked.
 func (f *FS) datafileSizes(ctx context.Context, datafiles []proto.Handle) ([]int64, error) {
+	sizes, away, err := f.askSizes(ctx, datafiles)
+	for try := 0; away && try < f.retryLimit; try++ {
+		f.opt.Log.Warn("pvfs: a server did not answer another one, trying again", "error", err)
+		if stop := f.pause(ctx, f.retryDelay); stop != nil {
+			break
+		}
+		sizes, away, err = f.askSizes(ctx, datafiles)
+	}
+	return sizes, err
+}
+
+// askSizes asks for them by one request. It tells whether the error is that a server did not answer the one that was asked.
+func (f *FS) askSizes(ctx context.Context, datafiles []proto.Handle) (sizes []int64, away bool, err error) {
 	req := &proto.TreeGetFileSizeReq{FS: f.cfg.ID, Cred: f.cred(), Handles: datafiles}
 	var resp proto.TreeGetFileSizeResp
 	if err := f.call(ctx, datafiles[0], nil, req, &resp); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if len(resp.Sizes) != len(datafiles) || len(resp.Errors) != len(datafiles) {
-		return nil, proto.EPROTO
+		return nil, false, proto.EPROTO
 	}
 	for i, s := range resp.Errors {
 		if s != proto.OK {
-			return nil, s
+			return nil, passing(s), s
 		}
 		if resp.Sizes[i] < 0 {
-			return nil, proto.EPROTO
+			return nil, false, proto.EPROTO
 		}
 	}
-	return resp.Sizes, nil
+	return resp.Sizes, false, nil
 }
