@@ -38,7 +38,7 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	if err := q.mayIO(req.Handle, req.Type); err != nil {
 		return err
 	}
-	t, err := transferOf(s.mill.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	t, err := transferOf(s.throttle.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
 		return err
 	}

@@ -51,15 +51,15 @@ type Server struct {
 	clock func() time.Time
 	began time.Time
 
-	locks   locks
-	waiters atomic.Int32 // see enter
-	removal locks        // of directories that are being removed, by their handle
-	keys    keys
-	peers   peers
-	admin   admin
-	splits  splits
-	trash   trash
-	mill    mill
+	locks    locks
+	waiters  atomic.Int32 // see enter
+	removal  locks        // of directories that are being removed, by their handle
+	keys     keys
+	peers    peers
+	admin    admin
+	splits   splits
+	trash    trash
+	throttle throttle
 
 	withdrawals withdrawals
 	named       named
@@ -93,7 +93,7 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, fs: cfg.FS, me: -1, store: cfg.Store, log: cfg.Log, clock: cfg.Clock,
-		ready: make(chan struct{}), mill: newMill(),
+		ready: make(chan struct{}), throttle: newThrottle(),
 	}
 	for i := range cfg.FS.Servers {
 		if cfg.FS.Servers[i].Alias == cfg.Alias {

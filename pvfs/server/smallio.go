@@ -16,7 +16,7 @@ func (s *Server) smallIO(q *query, req *proto.SmallIOReq) (*proto.SmallIOResp, e
 	if err := q.mayIO(req.Handle, req.Type); err != nil {
 		return nil, err
 	}
-	t, err := transferOf(s.mill.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	t, err := transferOf(s.throttle.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
 		return nil, err
 	}

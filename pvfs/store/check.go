@@ -349,7 +349,7 @@ func (s *Store) checkFiles(c *checker) error {
 	}
 	var orphans []orphan
 	err := s.files.walk(func(h proto.Handle, path string) error {
-		if c.types[h] != proto.TypeDatafile && !s.isDatafile(h) && !s.isDying(h) { // it may be new, or on its way out
+		if c.types[h] != proto.TypeDatafile && !s.isDatafile(h) && !s.isDead(h) { // it may be new, or on its way out
 			orphans = append(orphans, orphan{h, path})
 		}
 		return nil

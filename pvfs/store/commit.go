@@ -22,7 +22,7 @@ func (s *Store) commit(tx *bolt.Tx) error {
 	}
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	if s.db.NoSync && s.point.at == nil {
+	if s.db.NoSync && s.checkpoint.at == nil {
 		if err := s.beginDeferring(); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (s *Store) Sync() error {
 	}
 	err := s.syncNow()
 	if err == nil {
-		s.buryDying()
+		s.removeSynced()
 	}
 	return err
 }

@@ -103,7 +103,7 @@ func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
 	}
 	for n < len(p) {
 		k, err := file.Pwrite(p[n:], off+int64(n))
-		if errors.Is(err, syscall.ENOSPC) && d.files.store.exhume() {
+		if errors.Is(err, syscall.ENOSPC) && d.files.store.syncToRemove() {
 			continue
 		}
 		if err != nil {

@@ -22,12 +22,12 @@ func (s *Store) recall() (left slotRecord, err error) {
 	if s.opts.ReadOnly {
 		return left, s.recallToRead(path, boot)
 	}
-	if s.point, left, err = openCheckpoint(s.disk, path, boot); err != nil {
+	if s.checkpoint, left, err = openCheckpoint(s.disk, path, boot); err != nil {
 		return left, err
 	}
 	if left.as == leftDeferred && left.boot != boot {
 		if err := left.page.restore(s.disk, filepath.Join(s.dir, databaseName)); err != nil {
-			return left, errors.Join(err, s.point.file.Close())
+			return left, errors.Join(err, s.checkpoint.file.Close())
 		}
 		s.log.Warn("store: the machine stopped without closing the store: it is as it was at its last sync", "dir", s.dir)
 	}
@@ -109,50 +109,50 @@ func (s *Store) beginDeferring() error {
 
 // holdInstead keeps another state, which is on the disk, instead of the one before. The caller holds commitMu.
 func (s *Store) holdInstead(next *held) error {
-	if err := s.point.write(leftDeferred, next.page); err != nil {
+	if err := s.checkpoint.write(leftDeferred, next.page); err != nil {
 		next.drop()
 		return s.syncFailed(err)
 	}
-	s.point.at.drop()
-	s.point.at = next
+	s.checkpoint.at.drop()
+	s.checkpoint.at = next
 	return nil
 }
 
 // endDeferring is called when everything is on the disk. The caller holds commitMu.
 func (s *Store) endDeferring() error {
-	if s.point.at == nil {
+	if s.checkpoint.at == nil {
 		return nil
 	}
-	if err := s.point.write(leftOpen, metaPage{}); err != nil {
+	if err := s.checkpoint.write(leftOpen, metaPage{}); err != nil {
 		return s.syncFailed(err)
 	}
-	s.point.at.drop()
-	s.point.at = nil
+	s.checkpoint.at.drop()
+	s.checkpoint.at = nil
 	return nil
 }
 
 // closeCheckpoint ends all that, and says so in the file if all is well.
 func (s *Store) closeCheckpoint(well bool) (err error) {
-	if s.point == nil {
+	if s.checkpoint == nil {
 		return nil
 	}
 	if well {
-		err = s.point.write(leftClosed, metaPage{})
+		err = s.checkpoint.write(leftClosed, metaPage{})
 	}
-	s.point.at.drop()
-	s.point.at = nil
-	return errors.Join(err, s.point.file.Close())
+	s.checkpoint.at.drop()
+	s.checkpoint.at = nil
+	return errors.Join(err, s.checkpoint.file.Close())
 }
 
-// A dying datafile was removed by a commit that may not be on the disk yet.
-type dying struct {
+// A removal is of a datafile that was removed by a commit that may not be on the disk yet.
+type removal struct {
 	h      proto.Handle
 	commit uint64 // of those that were written
 }
 
-// letDie removes the bytes of datafiles that a commit removed: now if that is on the disk, else when it is. A loss of power must not
+// removeBytes removes the bytes of datafiles that a commit removed: now if that is on the disk, else when it is. A loss of power must not
 // bring an object back without its bytes.
-func (s *Store) letDie(dead []proto.Handle) {
+func (s *Store) removeBytes(dead []proto.Handle) {
 	for _, h := range dead {
 		s.files.retire(h)
 	}
@@ -164,12 +164,12 @@ func (s *Store) letDie(dead []proto.Handle) {
 	s.queueMu.Lock()
 	defer s.queueMu.Unlock()
 	for _, h := range dead {
-		s.dying = append(s.dying, dying{h, written})
+		s.removals = append(s.removals, removal{h, written})
 	}
 }
 
-// isDying reports whether the bytes of a datafile are to be removed.
-func (s *Store) isDying(h proto.Handle) (is bool) {
+// isDead reports whether the bytes of a datafile are to be removed.
+func (s *Store) isDead(h proto.Handle) (is bool) {
 	err := s.View(func(t *Tx) error {
 		is = t.table(tDead).Get(handleKey(h)) != nil
 		return nil
@@ -181,7 +181,7 @@ func (s *Store) isDying(h proto.Handle) (is bool) {
 // go. The leader calls it.
 func (s *Store) makeRoom() bool {
 	used, relieved := s.reserve.use(), s.relieve()
-	return used || relieved || s.exhume()
+	return used || relieved || s.syncToRemove()
 }
 
 // relieve makes room in the database: no state is held any more, and the next commit, which is synced, can use its pages again.
@@ -193,28 +193,28 @@ func (s *Store) relieve() bool {
 	defer s.syncMu.Unlock()
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	s.tight = s.point.at != nil && s.endDeferring() == nil
+	s.tight = s.checkpoint.at != nil && s.endDeferring() == nil
 	return s.tight
 }
 
-// exhume makes room on the disk by what is dying, if anything is.
-func (s *Store) exhume() bool {
+// syncToRemove makes room on the disk by the bytes that wait for a sync to be removed, if there are any.
+func (s *Store) syncToRemove() bool {
 	s.queueMu.Lock()
-	some := len(s.dying) > 0
+	some := len(s.removals) > 0
 	s.queueMu.Unlock()
 	return some && s.Sync() == nil
 }
 
-// buryDying removes the bytes of those that were removed for good by now.
-func (s *Store) buryDying() {
+// removeSynced removes the bytes of those that were removed for good by now.
+func (s *Store) removeSynced() {
 	synced := s.synced.Load()
 	var dead []proto.Handle
 	s.queueMu.Lock()
 	n := 0
-	for ; n < len(s.dying) && s.dying[n].commit <= synced; n++ {
-		dead = append(dead, s.dying[n].h)
+	for ; n < len(s.removals) && s.removals[n].commit <= synced; n++ {
+		dead = append(dead, s.removals[n].h)
 	}
-	s.dying = append(s.dying[:0], s.dying[n:]...)
+	s.removals = append(s.removals[:0], s.removals[n:]...)
 	s.queueMu.Unlock()
 	if len(dead) > 0 {
 		s.bury(dead)

@@ -71,21 +71,21 @@ type Stats struct {
 
 // Store is an open store. Its methods may be called by many goroutines at once.
 type Store struct {
-	dir      string
-	opts     Options
-	clock    func() time.Time
-	random   io.Reader
-	log      *slog.Logger
-	disk     disk.Disk
-	db       *bolt.DB
-	dbFile   *os.File     // the database's, which closes it
-	mapped   int64        // bytes of it that are mapped, or will be as it grows
-	size     atomic.Int64 // bytes of it that are in use or free
-	point    *checkpoint
-	salt     []byte
-	slotMask uint64
-	files    *files
-	reserve  reserve // the leader's
+	dir        string
+	opts       Options
+	clock      func() time.Time
+	random     io.Reader
+	log        *slog.Logger
+	disk       disk.Disk
+	db         *bolt.DB
+	dbFile     *os.File     // the database's, which closes it
+	mapped     int64        // bytes of it that are mapped, or will be as it grows
+	size       atomic.Int64 // bytes of it that are in use or free
+	checkpoint *checkpoint
+	salt       []byte
+	slotMask   uint64
+	files      *files
+	reserve    reserve // the leader's
 
 	state            atomic.Pointer[state] // as committed
 	noSyncMeta       atomic.Bool
@@ -99,17 +99,17 @@ type Store struct {
 	written, synced atomic.Uint64         // commits that were not durable, and how many of them are on the disk
 	lost            atomic.Pointer[error] // why nothing is sure to be on the disk any more; nil at first
 
-	queueMu sync.Mutex
-	idle    sync.Cond // leading became false
-	queue   []*update
-	group   []*update // memory of the leader
-	leading bool
-	tight   bool // the leader's: the next commit is synced, to save room
-	closed  bool
-	broken  error          // why there can be no more updates
-	stuck   bool           // a transaction did not end, and the database cannot be closed
-	buried  []proto.Handle // datafiles whose bytes are removed; their marks go with the next group
-	dying   []dying        // datafiles whose bytes go when it is on the disk that they may
+	queueMu  sync.Mutex
+	idle     sync.Cond // leading became false
+	queue    []*update
+	group    []*update // memory of the leader
+	leading  bool
+	tight    bool // the leader's: the next commit is synced, to save room
+	closed   bool
+	broken   error          // why there can be no more updates
+	stuck    bool           // a transaction did not end, and the database cannot be closed
+	buried   []proto.Handle // datafiles whose bytes are removed; their marks go with the next group
+	removals []removal      // datafiles whose bytes go when the commit that removed them is on the disk
 
 	stop     chan struct{}
 	done     sync.WaitGroup
@@ -167,8 +167,8 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil && s.point != nil {
-			err = errors.Join(err, s.point.file.Close())
+		if err != nil && s.checkpoint != nil {
+			err = errors.Join(err, s.checkpoint.file.Close())
 		}
 	}()
 	if err := s.openMapped(); err != nil {
@@ -209,13 +209,13 @@ func (s *Store) openToWrite(left slotRecord) error {
 	if err := guard("open", func() error { return s.db.Update(s.prepare) }); err != nil {
 		return err
 	}
-	if err := s.point.write(leftOpen, metaPage{}); err != nil {
+	if err := s.checkpoint.write(leftOpen, metaPage{}); err != nil {
 		return err
 	}
 	if err := s.syncDir(); err != nil {
 		return err
 	}
-	s.sweeping.Store(left.as != leftClosed && left.boot != s.point.boot)
+	s.sweeping.Store(left.as != leftClosed && left.boot != s.checkpoint.boot)
 	return s.buryOld()
 }
 

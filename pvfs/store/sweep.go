@@ -30,10 +30,10 @@ func (s *Store) sweep() {
 		if _, err := s.metafileOf(h); !errors.Is(err, fs.ErrNotExist) {
 			return nil // it is one, or Check says what is wrong with it
 		}
-		gone, err := s.condemn(h)
+		gone, err := s.markDead(h)
 		if err == nil && gone {
 			count++
-			s.letDie([]proto.Handle{h})
+			s.removeBytes([]proto.Handle{h})
 		}
 		return err
 	})
@@ -49,8 +49,8 @@ func (s *Store) sweep() {
 	s.sweeping.Store(false)
 }
 
-// condemn marks the bytes of a datafile as to be removed, if there is no object that they belong to.
-func (s *Store) condemn(h proto.Handle) (gone bool, err error) {
+// markDead marks the bytes of a datafile as to be removed, if there is no object that they belong to.
+func (s *Store) markDead(h proto.Handle) (gone bool, err error) {
 	err = s.Update(func(t *Tx) error {
 		key := handleKey(h)
 		if gone = t.table(tObjects).Get(key) == nil && t.table(tDead).Get(key) == nil; !gone {

@@ -62,7 +62,7 @@ func (s *Store) Update(f func(*Tx) error) error {
 		s.lead(u)
 	}
 	if u.err == nil && len(u.dead) > 0 {
-		s.letDie(u.dead)
+		s.removeBytes(u.dead)
 	}
 	return u.err
 }
@@ -142,7 +142,7 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	if s.holdsMuch() {
 		_ = s.Sync() // of its failure the commit hears
 	}
-	full := !s.mayFill() && !(s.exhume() && s.mayFill())
+	full := !s.mayFill() && !(s.syncToRemove() && s.mayFill())
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return errnoOf(err)

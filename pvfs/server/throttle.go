@@ -7,10 +7,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
 )
 
-// A mill has few places for requests that need much processor time, so that some is left at once for all that need little. A request
+// A throttle has few places for requests that need much processor time, so that some is left at once for all that need little. A request
 // shows what it needs only while it is carried out: it takes a place after its first slice of work, and goes to the end of the line
 // after each further one.
-type mill chan struct{}
+type throttle chan struct{}
 
 // sliceSteps is a slice of work, in steps of some ten nanoseconds.
 const sliceSteps = 4096
@@ -21,20 +21,20 @@ const (
 	callSteps  = 64
 )
 
-// newMill makes a mill with a place for every second processor.
-func newMill() mill { return make(mill, max(runtime.GOMAXPROCS(0)/2, 1)) }
+// newThrottle makes a throttle with a place for every second processor.
+func newThrottle() throttle { return make(throttle, max(runtime.GOMAXPROCS(0)/2, 1)) }
 
-// A turn is what one request does at the mill. It is used by one goroutine at a time.
+// A turn is what one request does at the throttle. It is used by one goroutine at a time.
 type turn struct {
-	mill  mill
-	ctx   context.Context
-	steps int   // since it was in the line
-	in    bool  // it has a place
-	err   error // why it goes no further
+	places throttle
+	ctx    context.Context
+	steps  int   // since it was in the line
+	in     bool  // it has a place
+	err    error // why it goes no further
 }
 
 // turn begins the work of a request, which ends with ctx.
-func (m mill) turn(ctx context.Context) *turn { return &turn{mill: m, ctx: ctx} }
+func (t throttle) turn(ctx context.Context) *turn { return &turn{places: t, ctx: ctx} }
 
 // walked counts a part of a walk (datatype.PacedRegions).
 func (t *turn) walked() bool { return t.spend(datatype.PaceSteps) == nil }
@@ -55,7 +55,7 @@ func (t *turn) spend(steps int) error {
 	t.steps = 0
 	t.leave()
 	select {
-	case t.mill <- struct{}{}:
+	case t.places <- struct{}{}:
 		t.in = true
 	case <-t.ctx.Done():
 		t.err = t.ctx.Err()
@@ -67,6 +67,6 @@ func (t *turn) spend(steps int) error {
 func (t *turn) leave() {
 	if t.in {
 		t.in = false
-		<-t.mill
+		<-t.places
 	}
 }

@@ -49,7 +49,7 @@ func long(t *testing.T, turn *turn) map[string]transfer {
 
 // TestLongWalksTakeTurns: a request that takes long to walk waits for a place, and stops when nobody waits for it any more.
 func TestLongWalksTakeTurns(t *testing.T) {
-	m := make(mill, 1)
+	m := make(throttle, 1)
 	for name := range long(t, m.turn(context.Background())) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -71,7 +71,7 @@ func TestLongWalksTakeTurns(t *testing.T) {
 
 // TestShortBytesTakeTurns: so does one that reads or writes very many short pieces, and it keeps no place when it waits for bytes.
 func TestShortBytesTakeTurns(t *testing.T) {
-	m := make(mill, 1)
+	m := make(throttle, 1)
 	turn := m.turn(context.Background())
 	req, err := datatype.Vector(0, 1000, 1, 2)
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestShortBytesTakeTurns(t *testing.T) {
 
 // TestUsualRequestsTakeNone: a request of usual size never waits, even if nobody gets a place.
 func TestUsualRequestsTakeNone(t *testing.T) {
-	turn := mill(nil).turn(context.Background())
+	turn := throttle(nil).turn(context.Background())
 	for _, req := range []proto.FileRequest{datatype.Bytes(), must(datatype.Vector(0, 60, 100, 200))} {
 		tr, err := transferOf(turn, stripe.Default(proto.DistStripe), 0, 4, req, 0, 6000)
 		require.NoError(t, err)
