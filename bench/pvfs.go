@@ -171,12 +171,30 @@ func pvfsContender(cfg config, name string, start func(context.Context, config) 
 		if err != nil {
 			return nil, fs.explain(err)
 		}
-		out, err := timed(ctx, cfg, kind.env(fs), kind.out(fs, os.DevNull, "bytes")...)
+		keepNull, err := modeOfNull()
 		if err != nil {
+			return nil, err
+		}
+		out, err := timed(ctx, cfg, kind.env(fs), kind.out(fs, os.DevNull, "bytes")...)
+		if err = errors.Join(err, keepNull()); err != nil {
 			return nil, fs.explain(err)
 		}
 		return append(all, bytesResult(cfg, pvfsIn, in), bytesResult(cfg, pvfsOut, out)), nil
 	}}
+}
+
+// modeOfNull notes the mode of the null device. What it returns gives it back: pvfs2-cp gives its target the mode of its source.
+func modeOfNull() (restore func() error, err error) {
+	was, err := os.Stat(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		if now, err := os.Stat(os.DevNull); err != nil || now.Mode() == was.Mode() {
+			return err
+		}
+		return os.Chmod(os.DevNull, was.Mode().Perm())
+	}, nil
 }
 
 // timed runs a program on the cores of the comparison, and gives the seconds from its start to its
