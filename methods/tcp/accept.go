@@ -153,6 +153,6 @@ func (m *method) makeRoom(from netip.AddrPort) bool {
 	}
 	m.warn("connection closed: there are as many as Options.Connections allows, and others have fewer",
 		"peer", c.stream.Remote().String(), "connections", m.shares.all)
-	m.endAs(c, bmi.ErrPeerFailed, errors.New("it had more connections than others, who had no room"))
+	m.endAs(c, bmi.ErrPeerFailed, errors.New("its host had more connections than other hosts, and they needed room"))
 	return true
 }

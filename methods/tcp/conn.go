@@ -238,7 +238,7 @@ func (m *method) incomplete(c *conn) {
 	if c.in.kind != inNone {
 		why = errMessageTimeout
 	}
-	m.read(c)
+	m.service(c)
 	if c.state == connOpen && c.stage == stage {
 		m.broken(c, why)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
 // swarm makes so many connections from an address.
@@ -129,4 +130,40 @@ func TestWholeMessagesHaveTime(t *testing.T) {
 	n.now += time.Hour
 	n.settle()
 	require.False(t, f.closed, "an idle connection has no end")
+}
+
+// TestLateAndResumed: a connection whose time is over when it was just let go on is read in order: first what was kept of it.
+func TestLateAndResumed(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{EarlyBytesPerPeer: 1024}, bmi.Limits{})
+	require.NoError(t, n.Handle(0, func(bmi.Message) {}))
+	f := n.connect()
+	f.arrive(unexpected(1, 0)...)
+	n.settle()
+	from := n.Stats().Peers[0].Addr
+	peer, err := n.Lookup(from)
+	require.NoError(t, err)
+	second := wire.Expected(2, 900).Append(nil)
+	for i := range 900 {
+		second = append(second, byte(i/10))
+	}
+	f.arrive(append(message(1, 800), second[:300]...)...) // the second waits for room, and its beginning was read
+	n.settle()
+	var crowd []*fakeStream
+	for range 200 {
+		crowd = append(crowd, n.connect())
+	}
+	for _, one := range crowd {
+		one.arrive(unexpected(1, 0)...)
+	}
+	n.poll() // some of them are still to be read
+	n.recv(peer, 1, 800)
+	f.in = append(f.in, second[300:]...)
+	n.now += tcp.MessageTimeout
+	n.settle()
+	require.False(t, f.closed)
+	got := make([]byte, 900)
+	_, err = n.ctx.PostRecv(peer, 2, got, nil)
+	require.NoError(t, err)
+	n.settle()
+	require.Equal(t, second[len(second)-900:], got)
 }

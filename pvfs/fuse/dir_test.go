@@ -43,7 +43,7 @@ func names(t *testing.T, f *os.File, step int) (all []string) {
 	}
 }
 
-// begun is the directory, of which a program has read one name, and the other of two names. Names come in any order.
+// begun opens the directory and reads one name. It returns which of the two given names was not read; names come in any order.
 func (b *bench) begun(t *testing.T, one, another string) (f *os.File, unread string) {
 	t.Helper()
 	f, err := os.Open(b.work)

@@ -21,8 +21,8 @@ import (
 // A withdrawal is noted in the transaction of the change, and holds from the moment after the commit on. What was issued before that
 // moment may tell of the old rights; what is issued later cannot, since its moment is taken before the attributes are read.
 
-// withdrawalsMax bounds the objects of which a server knows that rights to them were withdrawn. Beyond, all capabilities
-// that the object's server issued so far are void, and those who have one get another.
+// withdrawalsMax is the largest number of withdrawals that a server remembers. Beyond it, all capabilities that the object's server
+// issued so far are void, and each user gets a new one.
 const withdrawalsMax = 1 << 16
 
 // withdrawals are those that a server knows of. The zero value is ready; its methods may be called by any goroutine.

@@ -21,7 +21,6 @@ import (
 //
 // The file also tells whether a store was closed, and in which run of the machine it was opened.
 type checkpoint struct {
-	disk disk.Disk
 	file disk.File
 	boot string // names the run of the machine
 	seq  uint64 // of the slot written last
@@ -127,7 +126,7 @@ func openCheckpoint(d disk.Disk, path, boot string) (*checkpoint, slotRecord, er
 	if err != nil {
 		return nil, last, errors.Join(err, f.Close())
 	}
-	return &checkpoint{disk: d, file: f, boot: boot, seq: last.seq}, last, nil
+	return &checkpoint{file: f, boot: boot, seq: last.seq}, last, nil
 }
 
 // lastSlot is the slot written last, of those that are whole: at any time that is one at least.
@@ -208,7 +207,7 @@ func readMetaPage(f *os.File, pageSize int, txid uint64) (metaPage, error) {
 // at is the page's place in the file.
 func (p *metaPage) at() int64 { return int64(p.txid%2) * int64(p.pageSize) }
 
-// Offsets in a page of bbolt, whose header is id, flags, count and overflow.
+// Offsets in a meta page of bbolt. Each page begins with a header of 16 bytes: id, flags, count, overflow.
 const (
 	pageFlagsAt = 8
 	metaSizeAt  = 16 + 8
