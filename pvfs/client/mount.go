@@ -243,7 +243,7 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	if c.host == "" {
 		c.host, _ = os.Hostname()
 	}
-	c.users.init(c.host)
+	c.users.init(issuer{name: "C:" + c.host, key: opt.Key, log: opt.Log})
 	c.table.init(opt.Objects)
 	c.names.init(opt.Names, opt.NameTime)
 	c.retryLimit, c.retryDelay = cfg.RetryLimit, cfg.RetryDelay

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
 // Options are of Mount. Zero values mean defaults.
@@ -19,7 +20,10 @@ type Options struct {
 
 	// User is for whom everything is done; nil is this process's user and groups.
 	User *Identity
-	// Host is the name of this machine in credentials; "" asks the system.
+	// Key signs for whom everything is done, if the file system wants that (KeyStore in its configuration). nil: nothing is signed.
+	Key *credential.Key
+	// Host is the name of this machine in credentials, with C: in front: servers take the public key for Key by that
+	// name from their keystore. "" asks the system.
 	Host string
 
 	// AttrTime, SizeTime and NameTime are how long attributes, sizes of files and names
@@ -43,8 +47,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Identity is a user and groups, the first of which is the primary one. A server trusts them, as
-// far as its configuration says.
+// Identity is a user and groups, the first of which is the primary one. A server believes that somebody is who they say, unless its
+// configuration wants it signed, see Options.Key.
 type Identity struct {
 	UID    uint32
 	Groups []uint32

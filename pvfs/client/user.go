@@ -3,19 +3,21 @@ package client
 import (
 	"container/list"
 	"encoding/binary"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // A user is for whom a view acts. Two with the same key are one user: views, open files and what is kept of objects may have one that
 // the mount does not keep any more.
 type user struct {
-	key    string // the identity, see appendKey
-	id     Identity
-	issuer string
+	key string // the identity, see appendKey
+	id  Identity
+	by  *issuer
 
 	mu   sync.Mutex
 	cred proto.Credential
@@ -28,15 +30,19 @@ func (u *user) is(other *user) bool { return u == other || u.key == other.key }
 func (u *user) credential(now time.Time) proto.Credential {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.cred.Timeout.Sub(now) < credentialTime/2 {
-		u.cred = proto.Credential{
-			User:    u.id.UID,
-			Groups:  u.id.Groups,
-			Issuer:  u.issuer,
-			Timeout: now.Add(credentialTime).Truncate(time.Second),
-		}
+	if u.cred.Timeout.Sub(now) >= credentialTime/2 {
+		return u.cred
 	}
-	return u.cred
+	c := proto.Credential{
+		User:    u.id.UID,
+		Groups:  u.id.Groups,
+		Issuer:  u.by.name,
+		Timeout: now.Add(credentialTime).Truncate(time.Second),
+	}
+	if u.by.sign(&c) {
+		u.cred = c
+	}
+	return c
 }
 
 // group is the primary one.
@@ -50,18 +56,37 @@ func (u *user) group() uint32 {
 // in tells whether the user may give a file to a group.
 func (u *user) in(group uint32) bool { return u.id.UID == 0 || slices.Contains(u.id.Groups, group) }
 
+// An issuer makes credentials: this machine.
+type issuer struct {
+	name string          // as in keystores of servers
+	key  *credential.Key // nil: nothing is signed
+	log  *slog.Logger
+}
+
+// sign signs a credential, if there is a key. false: that failed, which only damaged memory can do.
+func (is *issuer) sign(c *proto.Credential) bool {
+	if is.key == nil {
+		return true
+	}
+	err := is.key.Sign(c)
+	if err != nil {
+		is.log.Error("pvfs: a credential is not signed", "uid", c.User, "error", err)
+	}
+	return err == nil
+}
+
 // users keeps the users of a mount that were used last, at most usersKeptMax: whoever can act under many identities, as a mount for
 // all users of a machine does, takes a bounded amount of memory.
 type users struct {
-	issuer string
+	issuer issuer
 
 	mu   sync.Mutex
 	all  map[string]*list.Element // of used, by key
 	used *list.List               // of *user, the one used last in front
 }
 
-func (us *users) init(host string) {
-	us.issuer, us.all, us.used = "C:"+host, make(map[string]*list.Element), list.New()
+func (us *users) init(is issuer) {
+	us.issuer, us.all, us.used = is, make(map[string]*list.Element), list.New()
 }
 
 // get is the user of an identity.
@@ -80,7 +105,7 @@ func (us *users) get(id Identity) *user {
 		delete(us.all, old.key)
 	}
 	id.Groups = slices.Clone(id.Groups)
-	u := &user{key: string(key), id: id, issuer: us.issuer}
+	u := &user{key: string(key), id: id, by: &us.issuer}
 	us.all[u.key] = us.used.PushFront(u)
 	return u
 }

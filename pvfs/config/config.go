@@ -64,14 +64,17 @@ type DistrDir struct {
 
 // Security is who may connect, and for how long credentials last.
 type Security struct {
-	TrustedNetworks    Networks // empty: everybody
-	TrustedPortFirst   int      // of a client; both 0: any
-	TrustedPortLast    int
-	TurnOffTimeouts    bool // credentials and capabilities do not expire
-	CredentialTimeout  time.Duration
-	CapabilityTimeout  time.Duration
-	SecretKey          string // of the file system
-	ServerKey, KeyFile string // paths, as configured
+	TrustedNetworks   Networks // empty: everybody
+	TrustedPortFirst  int      // of a client; both 0: any
+	TrustedPortLast   int
+	TurnOffTimeouts   bool // credentials and capabilities do not expire
+	CredentialTimeout time.Duration
+	CapabilityTimeout time.Duration
+	// KeyStore is the path of a file with the public keys of clients, which then sign their credentials; "" if they do not. It may be
+	// different on each server.
+	KeyStore string
+	// ServerKey and CAFile are the paths that stock servers sign and check certificates with. SecretKey is the file system's.
+	ServerKey, CAFile, SecretKey string
 }
 
 // Export is what clients are let do, by their address.

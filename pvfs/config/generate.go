@@ -28,7 +28,9 @@ type GenOptions struct {
 	DistrDir         DistrDir
 	NoSyncMeta       bool
 	SyncData         bool
-	NoTimeouts       bool // credentials and capabilities are good for ever
+	NoTimeouts       bool   // credentials and capabilities are good for ever
+	KeyStore         string // path of the file with the public keys of clients, on each server; "": clients sign nothing
+	ServerKey        string // path of the private key of stock servers, on each of them; ours need none
 
 	TrustedNetworks, RootSquash, RootSquashExceptions []string // patterns
 	AllSquash, ReadOnly                               []string
@@ -169,6 +171,8 @@ func (w *writer) defaults(o *GenOptions) {
 		w.WriteString("\n")
 		w.section("Security", func() {
 			w.line("TurnOffTimeouts %s", yesNo(o.NoTimeouts))
+			w.text("KeyStore", o.KeyStore)
+			w.text("ServerKey", o.ServerKey)
 			w.patterns("TrustedNetwork", o.TrustedNetworks)
 		})
 	})
@@ -230,6 +234,12 @@ func (w *writer) options(s GenServer) {
 		w.line("MetadataStorageSpace %s", s.MetaDir)
 		w.line("LogFile %s", s.LogFile)
 	})
+}
+
+func (w *writer) text(name, value string) {
+	if value != "" {
+		w.line("%s %s", name, value)
+	}
 }
 
 func (w *writer) number(name string, n int) {

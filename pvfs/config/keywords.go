@@ -50,9 +50,9 @@ var (
 
 // Reasons that several keywords share.
 const (
-	whyKeys    = "servers share one key, see pvfsd serve -key-file"
-	whyRefused = "a server does not start with it; " + whyKeys
-	whyUser    = "there are no certificates of users"
+	whyKeys = "servers sign with a key that all of them have, see pvfsd serve -key-file"
+	whyCA   = "a server does not start with it: there are no certificates of users"
+	whyUser = "there are no certificates of users"
 )
 
 // keywords is sorted by section, and in a section by subject.
@@ -97,9 +97,9 @@ var keywords = []Keyword{
 	{Name: "CapabilityCacheTimeoutSecs", Sections: inSecurity},
 	{Name: "CertificateCacheTimeoutSecs", Sections: inSecurity},
 	{Name: "SecurityTimeout", Sections: inSecurity, Why: "OrangeFS 2.9 replaced it by CredentialTimeoutSecs"},
-	{Name: "KeyStore", Sections: inKeys, Security: true, Why: whyRefused},
-	{Name: "ServerKey", Sections: inKeys, Security: true, Why: whyRefused},
-	{Name: "CAFile", Sections: inKeys, Security: true, Why: whyUser},
+	{Name: "KeyStore", Sections: inKeys, Effect: OnServers, Security: true},
+	{Name: "ServerKey", Sections: inKeys, Security: true, Why: whyKeys},
+	{Name: "CAFile", Sections: inKeys, Security: true, Why: whyCA},
 	{Name: "UserCertDN", Sections: inKeys, Security: true, Why: whyUser},
 	{Name: "UserCertExp", Sections: inKeys, Security: true, Why: whyUser},
 

@@ -90,7 +90,7 @@ func seen(t *testing.T, text string) (all []any) {
 	for server := range c.Servers {
 		all = append(all, c.MetaDir(server))
 		own := *c.ForServer(server)
-		own.Security.ServerKey, own.Security.KeyFile, own.Security.SecretKey = "", "", "" // known, and not acted on
+		own.Security.ServerKey, own.Security.CAFile, own.Security.SecretKey = "", "", "" // known, and not acted on
 		v := reflect.ValueOf(own)
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Text" {

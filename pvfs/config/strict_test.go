@@ -206,7 +206,7 @@ func TestForServer(t *testing.T) {
 
 func TestIgnored(t *testing.T) {
 	text := with("<ServerOptions>", "LogFile /x\n<Security>\nServerKey /k\n</Security>")
-	text = strings.Replace(text, "<LDAP>", "keystore /k\n<LDAP>", 1)
+	text = strings.Replace(text, "<LDAP>", "keystore /k\nuserCertExp 9\n<LDAP>", 1)
 	text = strings.Replace(text, "ID 1", "ID 1\nsecretkey x\nTreeWidth 4", 1)
 	c, err := Parse(text)
 	require.NoError(t, err)
@@ -215,8 +215,8 @@ func TestIgnored(t *testing.T) {
 		got = append(got, fmt.Sprintln(i.Line, i.Section, i.Keyword.Name, i.Keyword.Security, i.Server))
 	}
 	require.Equal(t, []string{
-		"3 <Security> KeyStore true -1\n", "15 <FileSystem> SecretKey true -1\n",
-		"34 <ServerOptions> LogFile false 0\n", "36 <Security> ServerKey true 0\n",
+		"4 <Security> UserCertExp true -1\n", "16 <FileSystem> SecretKey true -1\n",
+		"35 <ServerOptions> LogFile false 0\n", "37 <Security> ServerKey true 0\n",
 	}, got)
-	require.Equal(t, "/k", c.Security.KeyFile)
+	require.Equal(t, "/k", c.Security.KeyStore)
 }

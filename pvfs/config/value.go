@@ -26,6 +26,9 @@ func (a *applier) set(s setting) error {
 	switch s.section {
 	case "<Defaults>", "<ServerOptions>":
 		a.keep(s)
+		if s.word.In("<Security>") {
+			return a.security(s.directive)
+		}
 		return c.number(s.directive)
 	case "<Security>", "<LDAP>":
 		a.keep(s)
@@ -88,7 +91,9 @@ func (a *applier) security(d directive) (err error) {
 	case "serverkey":
 		s.ServerKey = d.value()
 	case "keystore":
-		s.KeyFile = d.value()
+		s.KeyStore = d.value()
+	case "cafile":
+		s.CAFile = d.value()
 	case "trustednetwork":
 		if a.server >= 0 && !a.nets {
 			s.TrustedNetworks, a.nets = nil, true

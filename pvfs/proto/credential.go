@@ -2,6 +2,7 @@ package proto
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -14,6 +15,18 @@ const (
 func (c Credential) String() string {
 	return fmt.Sprintf("{uid=%d groups=%v %q until=%d signature=%d bytes certificate=%d bytes}",
 		c.User, c.Groups, c.Issuer, unix(c.Timeout), len(c.Signature), len(c.Certificate))
+}
+
+// AppendSigned appends what a signature of the credential is of: user, groups, issuer and timeout, without padding
+// (PINT_sign_credential in src/common/security/pint-security.c).
+func (c *Credential) AppendSigned(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, c.User)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(c.Groups)))
+	for _, g := range c.Groups {
+		b = binary.LittleEndian.AppendUint32(b, g)
+	}
+	b = append(b, c.Issuer...)
+	return binary.LittleEndian.AppendUint64(b, uint64(unix(c.Timeout)))
 }
 
 func (w *writer) credential(c *Credential) {

@@ -98,6 +98,9 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if s.expired(c.Timeout) {
 		return proto.EAGAIN
 	}
+	if err := s.prove(c, from); err != nil {
+		return err
+	}
 	q.who = identity{c.User, c.Groups}
 	s.admin.users.note(c.User, s.clock())
 	e := &s.fs.Export

@@ -12,9 +12,13 @@ var ErrConfig = errors.New("server: the configuration cannot be kept to")
 // checkProtection refuses to start with rules for clients that anybody could get round.
 func (s *Server) checkProtection() error {
 	sec, e := &s.fs.Security, &s.fs.Export
-	if sec.ServerKey != "" || sec.KeyFile != "" {
-		return fmt.Errorf("%w: it has ServerKey or Keystore, the key-based security of OrangeFS, which is not available here: "+
-			"take these lines out, and give all servers the same key", ErrConfig)
+	switch {
+	case sec.CAFile != "":
+		return fmt.Errorf("%w: it has CAFile, the certificate-based security of OrangeFS, which is not available here: "+
+			"take this line out, or use the key-based security (KeyStore)", ErrConfig)
+	case sec.ServerKey != "" && sec.KeyStore == "":
+		return fmt.Errorf("%w: it has a ServerKey, but no KeyStore, so that clients prove nothing: name a file with the public keys of "+
+			"clients by KeyStore, or take ServerKey out", ErrConfig)
 	}
 	if s.signs() {
 		if sec.TurnOffTimeouts {
@@ -31,6 +35,7 @@ func (s *Server) checkProtection() error {
 		{"RootSquash", len(e.RootSquash) > 0},
 		{"AllSquash", len(e.AllSquash) > 0},
 		{"TrustedPorts", sec.TrustedPortLast > 0},
+		{"KeyStore", sec.KeyStore != ""},
 	} {
 		if rule.set {
 			rules = append(rules, rule.name)

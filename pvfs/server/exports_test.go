@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,17 +35,28 @@ func TestRulesNeedKey(t *testing.T) {
 	require.NoError(t, begin(t, 2, nil, func(*config.Config) {}))
 }
 
-// TestKeystoreIsRefused: a configuration that asks for key-based security does not seem to have it.
-func TestKeystoreIsRefused(t *testing.T) {
-	for _, servers := range []int{1, 2} {
-		for _, set := range []func(*config.Config){
-			func(c *config.Config) { c.Security.KeyFile = "/etc/keystore" },
-			func(c *config.Config) { c.Security.ServerKey = "/etc/key.pem" },
-		} {
-			err := begin(t, servers, bytes.Repeat([]byte{7}, 32), set)
-			require.ErrorIs(t, err, server.ErrConfig)
-			require.ErrorContains(t, err, "Keystore")
-		}
+// TestProofIsGivenOrRefused: a configuration that asks for proof of who clients are does not seem to have it.
+func TestProofIsGivenOrRefused(t *testing.T) {
+	key := bytes.Repeat([]byte{7}, 32)
+	name := filepath.Join(t.TempDir(), "keystore")
+	require.NoError(t, os.WriteFile(name, clientKeys(t, "host", newKey(t)), 0o600))
+	store := func(c *config.Config) { c.Security.KeyStore = name }
+	require.NoError(t, begin(t, 1, nil, store))
+	require.NoError(t, begin(t, 2, key, store))
+	for _, bad := range []struct {
+		key  []byte
+		says string
+		set  func(*config.Config)
+	}{
+		{nil, "rules for clients (KeyStore)", store},
+		{key, "KeyStore: open /none", func(c *config.Config) { c.Security.KeyStore = "/none" }},
+		{key, "no KeyStore", func(c *config.Config) { c.Security.ServerKey = "/etc/key.pem" }},
+		{key, "CAFile", func(c *config.Config) { c.Security.CAFile, c.Security.ServerKey = "/etc/ca.pem", "/etc/key.pem" }},
+		{key, "CAFile", func(c *config.Config) { store(c); c.Security.CAFile = "/etc/ca.pem" }},
+	} {
+		err := begin(t, 2, bad.key, bad.set)
+		require.ErrorIs(t, err, server.ErrConfig)
+		require.ErrorContains(t, err, bad.says)
 	}
 }
 

@@ -21,7 +21,8 @@ type user struct {
 	t    testing.TB
 	c    *pvfstest.Cluster
 	cred proto.Credential
-	turn int // the next server for something new
+	peer bmi.Addr // where requests come from; zero: the process itself
+	turn int      // the next server for something new
 }
 
 func newUser(t testing.TB, c *pvfstest.Cluster, uid uint32, groups ...uint32) *user {
@@ -38,7 +39,7 @@ func (u *user) do(server int, h *proto.Header, req proto.Request) (proto.Respons
 	}
 	header, parsed, err := proto.ParseRequest(proto.AppendRequest(nil, h, req))
 	require.NoError(u.t, err)
-	resp, err := u.c.Server(server).Do(u.t.Context(), bmi.Addr{}, header, parsed)
+	resp, err := u.c.Server(server).Do(u.t.Context(), u.peer, header, parsed)
 	if err != nil {
 		return nil, proto.StatusOf(err)
 	}

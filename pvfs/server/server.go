@@ -11,6 +11,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -27,6 +28,10 @@ type Config struct {
 	// as stock servers do, and believes what it is shown. It does not start then if the configuration has
 	// rules for clients: everybody could get round them.
 	Key []byte
+
+	// Keystore has the keys that clients sign their credentials with. nil: it is read from the file that KeyStore of FS names.
+	// If that is not set either, clients are believed when they say for whom they ask.
+	Keystore *credential.Keystore
 
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
 	// operations may come from. None: administrators may manage the server from anywhere. From a network that is
@@ -57,6 +62,7 @@ type Server struct {
 	keys     keys
 	peers    peers
 	admin    admin
+	proof    proof
 	splits   splits
 	trash    trash
 	throttle throttle
@@ -122,6 +128,9 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 		if err := s.checkProtection(); err != nil {
 			return nil, err
 		}
+		if err := s.loadKeystore(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.loadWithdrawals(); err != nil {
 		return nil, fmt.Errorf("server: the rights that were withdrawn: %w", err)
@@ -175,11 +184,13 @@ type Stats struct {
 	RPC     rpc.ServerStats
 	Store   store.Stats
 	Changes uint64 // requests that changed something
+	// Unproven is how many requests were refused since nobody known had signed for whom they were.
+	Unproven uint64
 }
 
 // Stats returns the counters.
 func (s *Server) Stats() Stats {
-	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load()}
+	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load(), Unproven: s.proof.refused.Load()}
 	if c := s.calls.Load(); c != nil {
 		st.RPC = c.Stats()
 	}

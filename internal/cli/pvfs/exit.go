@@ -5,6 +5,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
@@ -46,6 +47,9 @@ func explain(err error) string {
 	text := program.Explain(err)
 	if ExitCode(err) == ExitNobody {
 		return text + "; is pvfsd running there? Try: pvfs ping"
+	}
+	if errors.Is(err, client.ErrUnproven) {
+		return text + "; give the key of this machine with -key-file, and its name in the keystore with -host"
 	}
 	return text
 }

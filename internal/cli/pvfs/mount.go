@@ -1,6 +1,7 @@
 package pvfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,6 +91,7 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 		return err
 	}
 	defer out.Close()
+	a.keyFlag, a.mount.Host = cmp.Or(opt.keyFile, a.keyFlag), cmp.Or(opt.host, a.mount.Host)
 	a.mount.AttrTime, a.mount.SizeTime, a.mount.NameTime = opt.keep, opt.keep, opt.keep
 	fsys, p, err := a.find(ctx, source)
 	if err != nil {

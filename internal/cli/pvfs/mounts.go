@@ -11,6 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
 // defaultTab is where administrators say which file systems there are.
@@ -48,6 +49,11 @@ func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 		}
 		opt.User = &id
 	}
+	key, err := a.key()
+	if err != nil {
+		return nil, err
+	}
+	opt.Key = key
 	fs, err := client.Mount(ctx, source, opt)
 	if err != nil {
 		return nil, err
@@ -57,6 +63,25 @@ func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 	}
 	a.mounts[source] = fs
 	return fs, nil
+}
+
+// keyVariable names the file with the key of this machine to OrangeFS's programs, and to this one.
+const keyVariable = "PVFS2KEY_FILE"
+
+// key is what this machine signs with, nil if there is no such key.
+func (a *App) key() (*credential.Key, error) {
+	name := a.keyFlag
+	if name == "" {
+		name = a.getenv(keyVariable)
+	}
+	if name == "" {
+		return nil, nil
+	}
+	key, err := credential.ReadKey(name)
+	if err != nil {
+		return nil, program.Usage(err)
+	}
+	return key, nil
 }
 
 // find is on for a name as it was given.

@@ -45,13 +45,14 @@ func TestCheckConfig(t *testing.T) {
   time-outs    servers wait 30s for a message and 30s for data; clients 5m0s and 5m0s, with 5 more tries 2s apart
   sync         metadata is on the disk before a change is acknowledged, data may get lost when a machine fails
   clients      may connect from anywhere
+  clients      say for whom they ask, and are believed
   clients      credentials expire after 1h0m0s, capabilities after 10m0s
   clients      may only read from tcp://10.*
   clients      root from * becomes user 65534, group 65534, but not from mem://*
   exception    server b has settings of its own; -alias b prints them
 
 Keywords of OrangeFS that matter for SECURITY and have no effect on pvfsd:
-  line 74   ServerKey: a server does not start with it; servers share one key, see pvfsd serve -key-file
+  line 74   ServerKey: servers sign with a key that all of them have, see pvfsd serve -key-file
 
 Keywords of OrangeFS that have no effect on pvfsd:
   line 2    UnexpectedRequests

@@ -58,6 +58,7 @@ have one of its own. All servers must get the same file; clients fetch it from t
 	f.BoolVar(&opt.NoSyncMeta, "no-sync-meta", false, "changes of names and attributes may get lost when a machine fails")
 	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
 	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities are good for ever, as with stock servers; otherwise for 1 h and 10 min")
+	f.StringVar(&opt.KeyStore, "keystore", "", "file, on each server, with the public keys that clients sign with for whom they act")
 	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8; may be repeated")
 	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here")
 	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network that -root-squash does not mean")

@@ -1,0 +1,157 @@
+package credential
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1" //nolint:gosec // it is what OrangeFS signs with
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Limits of what is read, and of keys.
+const (
+	fileBytesMax = 16 << 20
+	keyBitsMin   = 1024 // what pvfs2-gen-keys.sh makes for clients
+	keyBitsMax   = proto.MaxSignature * 8
+)
+
+// ErrFile is for a file that holds no keys, or that others can use.
+var ErrFile = errors.New("credential: not usable")
+
+// Key signs credentials. It may be used by any goroutine.
+type Key struct{ private *rsa.PrivateKey }
+
+// ReadKey reads a private key from a file in PEM, of PKCS #1 or PKCS #8, without a passphrase. ErrFile: it is none, or others can
+// read it.
+func ReadKey(name string) (*Key, error) {
+	text, err := readFile(name, 0o077, "read")
+	if err != nil {
+		return nil, err
+	}
+	key, err := ParseKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return key, nil
+}
+
+// ParseKey is ReadKey of a text.
+func ParseKey(text []byte) (*Key, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("%w: there is no key in PEM in it", ErrFile)
+	}
+	private, err := parsePrivate(block)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSize(&private.PublicKey); err != nil {
+		return nil, err
+	}
+	if err := private.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: the key is damaged: %w", ErrFile, err)
+	}
+	return &Key{private}, nil
+}
+
+func parsePrivate(block *pem.Block) (*rsa.PrivateKey, error) {
+	var key any
+	var err error
+	switch block.Type {
+	case "RSA PRIVATE KEY":
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	case "PRIVATE KEY":
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	default:
+		return nil, fmt.Errorf("%w: it has a %s, want an RSA PRIVATE KEY or a PRIVATE KEY without a passphrase", ErrFile, block.Type)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	private, ok := key.(*rsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%w: the key is not for RSA", ErrFile)
+	}
+	return private, nil
+}
+
+// GenerateKey makes a key of a number of bits, from 1024 to 4096.
+func GenerateKey(bits int) (*Key, error) {
+	if bits < keyBitsMin || bits > keyBitsMax {
+		return nil, fmt.Errorf("credential: a key has from %d to %d bits, not %d", keyBitsMin, keyBitsMax, bits)
+	}
+	private, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		return nil, err
+	}
+	return &Key{private}, nil
+}
+
+// Private is the key in PEM, as ReadKey takes it.
+func (k *Key) Private() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k.private)})
+}
+
+// Public is the public key in PEM, as it stands in a keystore behind the name of who has the key.
+func (k *Key) Public() ([]byte, error) {
+	b, err := x509.MarshalPKIXPublicKey(&k.private.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: publicType, Bytes: b}), nil
+}
+
+// Sign sets the signature of a credential.
+func (k *Key) Sign(c *proto.Credential) error {
+	digest := digestOf(c)
+	s, err := rsa.SignPKCS1v15(rand.Reader, k.private, crypto.SHA1, digest[:])
+	if err != nil {
+		return fmt.Errorf("credential: sign a credential: %w", err)
+	}
+	c.Signature = s
+	return nil
+}
+
+// digestOf is what is signed of a credential.
+func digestOf(c *proto.Credential) [sha1.Size]byte {
+	var room [256]byte
+	return sha1.Sum(c.AppendSigned(room[:0])) //nolint:gosec // see above
+}
+
+func checkSize(key *rsa.PublicKey) error {
+	if bits := key.N.BitLen(); bits < keyBitsMin || bits > keyBitsMax {
+		return fmt.Errorf("%w: the key has %d bits, need %d to %d", ErrFile, bits, keyBitsMin, keyBitsMax)
+	}
+	return nil
+}
+
+// readFile reads a regular file whose mode has none of some bits, which let others do what must not be.
+func readFile(name string, bits os.FileMode, what string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch mode := info.Mode(); {
+	case !mode.IsRegular():
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrFile, name)
+	case mode.Perm()&bits != 0:
+		return nil, fmt.Errorf("%w: others can %s %s: chmod 600 %s", ErrFile, what, name, name)
+	case info.Size() > fileBytesMax:
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", ErrFile, name, info.Size(), fileBytesMax)
+	}
+	b := make([]byte, info.Size())
+	_, err = io.ReadFull(f, b)
+	return b, err
+}

@@ -1,0 +1,48 @@
+package credential
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// seenMax is how many credentials are remembered, at most twice as many.
+const seenMax = 4096
+
+// A mark stands for a credential with its signature.
+type mark [sha256.Size]byte
+
+func markOf(c *proto.Credential) mark {
+	var room [1024]byte
+	b := append(c.AppendSigned(room[:0]), c.Signature...)
+	return sha256.Sum256(binary.LittleEndian.AppendUint32(b, uint32(len(c.Signature)))) // so no byte can be of another field
+}
+
+// seen remembers credentials whose signatures were right. When the young ones are too many, the old ones are forgotten, and the young
+// ones are old.
+type seen struct {
+	mu         sync.RWMutex
+	young, old map[mark]struct{}
+}
+
+func (s *seen) has(m mark) bool {
+	s.mu.RLock()
+	_, young := s.young[m]
+	_, old := s.old[m]
+	s.mu.RUnlock()
+	if old && !young {
+		s.add(m)
+	}
+	return young || old
+}
+
+func (s *seen) add(m mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.young == nil || len(s.young) >= seenMax {
+		s.young, s.old = make(map[mark]struct{}), s.young
+	}
+	s.young[m] = struct{}{}
+}
