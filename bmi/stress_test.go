@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
 // rounds is smaller in -short runs.
@@ -141,8 +142,7 @@ func (s *side) recvSomehow(i int, tag bmi.Tag, buf []byte) error {
 // Waits that end by time-out, by cancel and by completion, all at once: what
 // is posted is returned exactly once.
 func TestExactlyOnce(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	w := newWorld(t)
 	w.opt.EarlyMessages = 1 << 20 // many receives are cancelled before their message comes
 	a, b := w.pair()

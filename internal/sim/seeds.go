@@ -34,6 +34,18 @@ func Seeds(t testing.TB) []uint64 {
 	return seedsAtMost(t, seeds())
 }
 
+// Seed is for a test that runs with one seed: the one of -sim.seed, the one that follows -sim.base, or 1. On failure it says
+// how to replay it.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := *flagBase + 1
+	if *flagSeed != 0 {
+		seed = *flagSeed
+	}
+	sayOnFailure(t, seed)
+	return seed
+}
+
 // Run calls fn as a subtest for each of Seeds, and says on failure how to
 // replay it.
 func Run(t *testing.T, fn func(t *testing.T, seed uint64)) {
@@ -82,12 +94,16 @@ func run(t *testing.T, seeds []uint64, fn func(t *testing.T, seed uint64)) {
 	t.Helper()
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("replay with: -run '%s' -sim.seed=%d", t.Name(), seed)
-				}
-			})
+			sayOnFailure(t, seed)
 			fn(t, seed)
 		})
 	}
+}
+
+func sayOnFailure(t testing.TB, seed uint64) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("replay with: -run '%s' -sim.seed=%d", t.Name(), seed)
+		}
+	})
 }

@@ -80,12 +80,8 @@ func wordByte(b byte) bool {
 // generator of one's own.
 var ownGenerator = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
 
-// drawsSeed is the one call of the global generator that a test may make: to
-// draw the seed of its own generator, which it prints.
-const drawsSeed = "Uint64"
-
 // randomness: nobody draws from a generator that cannot be seeded, tests
-// included; a failure must be repeatable.
+// included; a failure must be repeatable. Tests take their seeds from internal/sim.
 func randomness(t *Tree) (problems []Problem) {
 	for _, p := range t.Packages {
 		for _, f := range p.Files {
@@ -105,8 +101,7 @@ func randomness(t *Tree) (problems []Problem) {
 				}
 				// An identifier with an object is a local variable of that name.
 				x, ok := sel.X.(*ast.Ident)
-				if ok && x.Name == name && x.Obj == nil && !slices.Contains(ownGenerator, sel.Sel.Name) &&
-					!(f.Test && sel.Sel.Name == drawsSeed) {
+				if ok && x.Name == name && x.Obj == nil && !slices.Contains(ownGenerator, sel.Sel.Name) {
 					problems = append(problems, t.problem(f, sel.Pos(),
 						"rand.%s draws from the global generator, which nobody can seed", sel.Sel.Name))
 				}

@@ -144,7 +144,7 @@ func runsSeeds(f *File) (found bool) {
 			return true
 		}
 		x, ok := sel.X.(*ast.Ident)
-		found = found || ok && x.Name == "sim" && slices.Contains([]string{"Run", "RunAtMost", "Seeds", "SeedsAtMost"}, sel.Sel.Name)
+		found = found || ok && x.Name == "sim" && slices.Contains([]string{"Run", "RunAtMost", "Seed", "Seeds", "SeedsAtMost"}, sel.Sel.Name)
 		return !found
 	})
 	return found

@@ -239,7 +239,7 @@ func TestKill(t *testing.T) {
 	case race.Enabled:
 		rounds = min(rounds, 60)
 	}
-	seed := sim.Seeds(t)[0]
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	survivor, victim := freshAddress(), freshAddress()
 	r, err := openChurner(survivor)

@@ -218,7 +218,7 @@ func victim(spec string) error {
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("VIADUCT_SHM_DIR", dir)
-	rng := rand.New(rand.NewPCG(sim.Seeds(t)[0], 2))
+	rng := rand.New(rand.NewPCG(sim.Seed(t), 2))
 	e, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{"via+shm://survivor"}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // traffic that is not to notice
 	"github.com/viaduct-hpc/viaduct/plugins"
@@ -47,8 +48,7 @@ const (
 // TestCrashes kills one of two plugins, with traffic in both directions between them,
 // again and again.
 func TestCrashes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	before := inventory(t)
 

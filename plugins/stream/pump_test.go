@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 	"github.com/viaduct-hpc/viaduct/plugins/ring"
 	"github.com/viaduct-hpc/viaduct/plugins/stream"
@@ -270,9 +271,8 @@ func TestDial(t *testing.T) {
 // TestCloseAtAnyMoment: while the plugin floods a ring that nobody reads, takes nothing, or
 // answers; Close ends everything.
 func TestCloseAtAnyMoment(t *testing.T) {
-	seed := rand.Uint64()
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
 	for name, data := range map[string]func(proto.Method_DataServer) error{
 		"flood": func(d proto.Method_DataServer) (err error) {
 			for err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 	"github.com/viaduct-hpc/viaduct/internal/race"
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
@@ -44,8 +45,7 @@ func TestKill(t *testing.T) {
 				count /= 4
 			}
 			count = number(t, "VIADUCT_KILLS", count)
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := sim.Seed(t)
 			s := newStorm(t, method, seed)
 			s.fs.start()
 			for _, w := range s.workers {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -117,8 +118,7 @@ func fatal(err error) {
 // TestKill kills a process that uses the store, again and again at moments that nobody chose, and looks
 // what is there after that.
 func TestKill(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	rounds := 8
 	if testing.Short() {

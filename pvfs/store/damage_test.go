@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
@@ -34,8 +35,7 @@ func filled(t *testing.T, dir string, files int) {
 
 // TestDamage turns bits and pages of the database over. Whatever happens, it is an error.
 func TestDamage(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 6))
 	from := memory.Dir(t)
 	filled(t, from, 120)

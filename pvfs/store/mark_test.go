@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
@@ -146,8 +147,7 @@ func (m *fragile) resize(n int) {
 // TestMarkAgainstModel writes, truncates, syncs and restarts, and lets syncs fail. A sync succeeds when the rule says so, and
 // only when every byte is on the disk.
 func TestMarkAgainstModel(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 17))
 	dir := memory.Dir(t)
 	d := new(disktest.Disk)
@@ -219,8 +219,7 @@ func TestMarkAgainstModel(t *testing.T) {
 
 // TestMarkPieces compares what a mark remembers with a byte each.
 func TestMarkPieces(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 18))
 	for range 50 {
 		const size = 40

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
@@ -425,14 +426,7 @@ func randomObject(r *rand.Rand) Object {
 }
 
 func TestModel(t *testing.T) {
-	start := rand.Uint64() >> 1
-	seeds := uint64(10)
-	if testing.Short() {
-		seeds = 4
-	}
-	for seed := start; seed < start+seeds; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { runModel(t, seed) })
-	}
+	sim.RunAtMost(t, 10, runModel)
 }
 
 func runModel(t *testing.T, seed uint64) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -33,8 +34,7 @@ func TestRecordBytes(t *testing.T) {
 }
 
 func TestRecordsOfObjects(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 4))
 	key := handleKey(5)
 	for range 100 {

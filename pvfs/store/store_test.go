@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
@@ -221,8 +222,7 @@ func TestNamesOfOneHash(t *testing.T) {
 
 // TestScanWhileEntriesComeAndGo: what is there all the time is returned once.
 func TestScanWhileEntriesComeAndGo(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := fresh(t)
 	s.slotMask = 0xff // some of one hash

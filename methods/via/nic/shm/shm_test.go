@@ -14,13 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
 // patience bounds every wait of these tests.
 const patience = time.Minute
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0: a new one")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -30,19 +29,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newRand is the one generator of a test; its seed is printed on failure.
-func newRand(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed: -seed=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
+// newRand is the one generator of a test.
+func newRand(t testing.TB) *rand.Rand { return rand.New(rand.NewPCG(sim.Seed(t), 0)) }
 
 func openDevice(t testing.TB, dir, name string) *Device {
 	t.Helper()

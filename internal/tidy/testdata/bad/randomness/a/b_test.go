@@ -6,7 +6,7 @@ import (
 
 func draw(seed uint64) int {
 	if seed == 0 {
-		seed = rand.Uint64() // a test may draw a seed
+		seed = rand.Uint64()
 	}
 	own := rand.New(rand.NewPCG(seed, 0))
 	return own.IntN(6) + rand.IntN(6)
