@@ -97,7 +97,7 @@ var layerTable = []layer{
 	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
 	{"pvfs/interop", nil}, // tests alone
-	{"pvfs/pvfstest/stock", []string{"pvfs/config"}},
+	{"pvfs/pvfstest/stock", []string{"pvfs/config", "pvfs/credential"}},
 	{"pvfs/pvfstest/memory", nil},
 	{"pvfs/badday", nil},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
@@ -126,7 +126,7 @@ var layerTable = []layer{
 	{"internal/programs", nil},
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/proto"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto"}},
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
 	// Programs choose what they carry.

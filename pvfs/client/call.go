@@ -85,7 +85,7 @@ func (c *core) repeat(ctx context.Context, server int, h *proto.Header, req prot
 		}
 		err = c.send(ctx, server, h, req, resp)
 	}
-	return repeated, c.unproven(req, err)
+	return repeated, c.authenticated(req, err)
 }
 
 // passing tells whether a request that failed so is worth another try.

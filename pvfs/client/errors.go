@@ -18,23 +18,23 @@ func status(err error) proto.Status {
 	return proto.OK
 }
 
-// ErrUnproven is for a file system whose servers want it signed for whom a client asks, by a key that they know; see Options.Key.
-var ErrUnproven = errors.New("the servers do not believe for whom this is")
+// ErrAuthentication: the file system has a keystore, and the credential has no signature that fits it. See Options.Key.
+var ErrAuthentication = errors.New("authentication failed")
 
-// unproven adds to the error of a request that they did not believe it.
-func (c *core) unproven(req proto.Request, err error) error {
+// authenticated adds ErrAuthentication to an error that means it.
+func (c *core) authenticated(req proto.Request, err error) error {
 	if c.cfg.Security.KeyStore == "" || status(err) != proto.EPERM {
 		return err
 	}
-	switch req.(type) { // these ask for no right, so it is the credential
+	switch req.(type) { // these need no right, so it is the credential that was refused
 	case *proto.GetAttrReq, *proto.LookupPathReq:
 	default:
 		return err
 	}
 	if c.opt.Key == nil {
-		return fmt.Errorf("%w: %w: the file system has a keystore, and this client signs nothing", err, ErrUnproven)
+		return fmt.Errorf("%w: %w: the servers have a keystore, and this client has no key", err, ErrAuthentication)
 	}
-	return fmt.Errorf("%w: %w: no key in their keystore, by the name of %s, fits the one that this client signs with", err, ErrUnproven, c.users.issuer.name)
+	return fmt.Errorf("%w: %w: the keystore of the servers does not have the key of this client under the name %s", err, ErrAuthentication, c.users.issuer.name)
 }
 
 // pathError says which operation on which name failed; nil stays nil.

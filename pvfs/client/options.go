@@ -20,10 +20,9 @@ type Options struct {
 
 	// User is for whom everything is done; nil is this process's user and groups.
 	User *Identity
-	// Key signs for whom everything is done, if the file system wants that (KeyStore in its configuration). nil: nothing is signed.
+	// Key signs credentials, for servers with a keystore. nil leaves credentials unsigned.
 	Key *credential.Key
-	// Host is the name of this machine in credentials, with C: in front: servers take the public key for Key by that
-	// name from their keystore. "" asks the system.
+	// Host is the name of this machine in credentials, and of Key in the keystore, there with C: in front. "" asks the system.
 	Host string
 
 	// AttrTime, SizeTime and NameTime are how long attributes, sizes of files and names
@@ -47,8 +46,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Identity is a user and groups, the first of which is the primary one. A server believes that somebody is who they say, unless its
-// configuration wants it signed, see Options.Key.
+// Identity is a user and groups, the first of which is the primary one. Servers without a keystore believe it, as
+// far as their configuration says.
 type Identity struct {
 	UID    uint32
 	Groups []uint32

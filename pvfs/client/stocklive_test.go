@@ -28,7 +28,7 @@ import (
 // stockMounts mounts what stock servers serve, so often.
 func stockMounts(t *testing.T, c *stock.Cluster, opt client.Options, times int) (mounts []*client.FS) {
 	t.Helper()
-	opt.User = &client.Identity{UID: 0, Groups: []uint32{0}}
+	opt.User, opt.Key = &client.Identity{UID: 0, Groups: []uint32{0}}, c.Key()
 	for range times {
 		f, err := client.Mount(ctx, c.Source(), opt)
 		require.NoError(t, err)
@@ -217,6 +217,12 @@ func TestStockRemoves(t *testing.T) {
 	defer func() { require.NoError(t, ep.Close()) }()
 	caller := rpc.NewCaller(ep, rpc.Options{Timeout: time.Minute})
 	defer func() { require.NoError(t, caller.Close()) }()
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	cred := proto.Credential{Groups: []uint32{0}, Issuer: "C:" + host, Timeout: time.Now().Add(time.Hour)}
+	if key := c.Key(); key != nil {
+		require.NoError(t, key.Sign(&cred))
+	}
 	there := func(h proto.Handle) error {
 		server, ok := f.Config().Owner(h)
 		require.True(t, ok)
@@ -224,8 +230,7 @@ func TestStockRemoves(t *testing.T) {
 		require.NoError(t, err)
 		var resp proto.GetAttrResp
 		return caller.Call(ctx, to, nil, &proto.GetAttrReq{
-			Handle: h, FS: f.Config().ID, Mask: proto.AttrCommon,
-			Cred: proto.Credential{Groups: []uint32{0}, Issuer: "C:test", Timeout: time.Now().Add(time.Hour)},
+			Handle: h, FS: f.Config().ID, Mask: proto.AttrCommon, Cred: cred,
 		}, &resp)
 	}
 	for i := range 16 {

@@ -56,14 +56,14 @@ func (u *user) group() uint32 {
 // in tells whether the user may give a file to a group.
 func (u *user) in(group uint32) bool { return u.id.UID == 0 || slices.Contains(u.id.Groups, group) }
 
-// An issuer makes credentials: this machine.
+// An issuer makes credentials. It is this machine.
 type issuer struct {
-	name string          // as in keystores of servers
-	key  *credential.Key // nil: nothing is signed
+	name string          // as in a keystore
+	key  *credential.Key // nil: credentials are not signed
 	log  *slog.Logger
 }
 
-// sign signs a credential, if there is a key. false: that failed, which only damaged memory can do.
+// sign signs a credential if there is a key. It reports false if that failed, which takes damaged memory.
 func (is *issuer) sign(c *proto.Credential) bool {
 	if is.key == nil {
 		return true

@@ -70,11 +70,12 @@ type Security struct {
 	TurnOffTimeouts   bool // credentials and capabilities do not expire
 	CredentialTimeout time.Duration
 	CapabilityTimeout time.Duration
-	// KeyStore is the path of a file with the public keys of clients, which then sign their credentials; "" if they do not. It may be
-	// different on each server.
+	// KeyStore is the path of a file with the public keys of clients, which then must sign their credentials. "": they need not.
+	// Servers may have different paths.
 	KeyStore string
-	// ServerKey and CAFile are the paths that stock servers sign and check certificates with. SecretKey is the file system's.
-	ServerKey, CAFile, SecretKey string
+	// Paths for stock servers: ServerKey of the key that signs capabilities, CAFile of the one that certificates are checked with.
+	ServerKey, CAFile string
+	SecretKey         string // of the file system
 }
 
 // Export is what clients are let do, by their address.

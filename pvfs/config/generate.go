@@ -29,8 +29,8 @@ type GenOptions struct {
 	NoSyncMeta       bool
 	SyncData         bool
 	NoTimeouts       bool   // credentials and capabilities are good for ever
-	KeyStore         string // path of the file with the public keys of clients, on each server; "": clients sign nothing
-	ServerKey        string // path of the private key of stock servers, on each of them; ours need none
+	KeyStore         string // path on each server of the file with the public keys of clients; "": clients need not authenticate
+	ServerKey        string // path on each stock server of its private key; ours need none
 
 	TrustedNetworks, RootSquash, RootSquashExceptions []string // patterns
 	AllSquash, ReadOnly                               []string
@@ -170,7 +170,9 @@ func (w *writer) defaults(o *GenOptions) {
 		w.line("TCPBindSpecific yes")
 		w.WriteString("\n")
 		w.section("Security", func() {
-			w.line("TurnOffTimeouts %s", yesNo(o.NoTimeouts))
+			if o.KeyStore == "" || o.NoTimeouts { // stock programs with key-based security complain of the line
+				w.line("TurnOffTimeouts %s", yesNo(o.NoTimeouts))
+			}
 			w.text("KeyStore", o.KeyStore)
 			w.text("ServerKey", o.ServerKey)
 			w.patterns("TrustedNetwork", o.TrustedNetworks)

@@ -22,7 +22,7 @@ const (
 	keyBitsMax   = proto.MaxSignature * 8
 )
 
-// ErrFile is for a file that holds no keys, or that others can use.
+// ErrFile is for a file that has no keys in it, or whose mode is not safe.
 var ErrFile = errors.New("credential: not usable")
 
 // Key signs credentials. It may be used by any goroutine.
@@ -99,7 +99,7 @@ func (k *Key) Private() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k.private)})
 }
 
-// Public is the public key in PEM, as it stands in a keystore behind the name of who has the key.
+// Public is the public key in PEM, as in an entry of a keystore.
 func (k *Key) Public() ([]byte, error) {
 	b, err := x509.MarshalPKIXPublicKey(&k.private.PublicKey)
 	if err != nil {
@@ -119,7 +119,7 @@ func (k *Key) Sign(c *proto.Credential) error {
 	return nil
 }
 
-// digestOf is what is signed of a credential.
+// digestOf is the digest that is signed.
 func digestOf(c *proto.Credential) [sha1.Size]byte {
 	var room [256]byte
 	return sha1.Sum(c.AppendSigned(room[:0])) //nolint:gosec // see above
@@ -132,7 +132,7 @@ func checkSize(key *rsa.PublicKey) error {
 	return nil
 }
 
-// readFile reads a regular file whose mode has none of some bits, which let others do what must not be.
+// readFile reads a regular file. Its mode must have none of some bits, which let others do what the error calls it.
 func readFile(name string, bits os.FileMode, what string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Who may sign credentials for somebody else: clients, whose names begin so. Those of servers begin with S, and what they sign is
-// for one another.
+// Prefixes of names in a keystore. Only clients may sign credentials.
 const (
 	clientPrefix = "C:"
 	serverPrefix = "S:"
@@ -22,24 +21,21 @@ const (
 
 const publicType = "PUBLIC KEY"
 
-// Why a credential is not believed.
+// Errors of Keystore.Verify.
 var (
-	// ErrUnsigned is for a credential without a signature.
-	ErrUnsigned = errors.New("the credential is not signed")
-	// ErrIssuer is for one that is signed by somebody whose key is not known, or who is no client.
-	ErrIssuer = errors.New("the key of who signed the credential is not in the keystore")
-	// ErrSignature is for one that says something else than what was signed, or was signed with another key.
+	ErrUnsigned  = errors.New("the credential is not signed")
+	ErrIssuer    = errors.New("the keystore has no client with the name of the credential's issuer")
 	ErrSignature = errors.New("the signature of the credential is wrong")
 )
 
-// Keystore has the public keys of those who sign credentials. It may be used by any goroutine.
+// Keystore has public keys by name. It may be used by any goroutine.
 type Keystore struct {
 	keys map[string]*rsa.PublicKey // by issuer
 	seen seen
 }
 
-// ReadKeystore reads the file that KeyStore names in fs.conf: again and again a name, C:HOST or S:ALIAS, and behind it
-// the public key of who has that name, in PEM. The last key of a name is the one. ErrFile: it is something else, or others can write it.
+// ReadKeystore reads the file that KeyStore in fs.conf names: entries of a name, C:HOST or S:ALIAS, and a public key in PEM. Of several keys
+// with one name the last counts. ErrFile: the file has something else in it, or others can write it.
 func ReadKeystore(name string) (*Keystore, error) {
 	text, err := readFile(name, 0o022, "write")
 	if err != nil {
@@ -101,7 +97,13 @@ func parsePublic(text []byte) (key *rsa.PublicKey, rest []byte, err error) {
 	return key, rest, checkSize(key)
 }
 
-// Clients is how many clients have a key.
+// Entry formats the entry of a client, with its public key in PEM.
+func Entry(host string, public []byte) string { return clientPrefix + host + "\n" + string(public) }
+
+// Has reports whether a client has a key.
+func (ks *Keystore) Has(host string) bool { return ks.keys[clientPrefix+host] != nil }
+
+// Clients returns the number of clients.
 func (ks *Keystore) Clients() (n int) {
 	for name := range ks.keys {
 		if strings.HasPrefix(name, clientPrefix) {
@@ -111,8 +113,7 @@ func (ks *Keystore) Clients() (n int) {
 	return n
 }
 
-// Verify checks that a client of the keystore signed a credential as it is. Whether it is too old is not checked. Errors: ErrUnsigned,
-// ErrIssuer, ErrSignature.
+// Verify checks the signature of a credential, but not its timeout. Errors: ErrUnsigned, ErrIssuer, ErrSignature.
 func (ks *Keystore) Verify(c *proto.Credential) error {
 	if len(c.Signature) == 0 {
 		return ErrUnsigned

@@ -11,17 +11,17 @@ import (
 // seenMax is how many credentials are remembered, at most twice as many.
 const seenMax = 4096
 
-// A mark stands for a credential with its signature.
+// A mark is a digest of a credential and its signature.
 type mark [sha256.Size]byte
 
 func markOf(c *proto.Credential) mark {
 	var room [1024]byte
 	b := append(c.AppendSigned(room[:0]), c.Signature...)
-	return sha256.Sum256(binary.LittleEndian.AppendUint32(b, uint32(len(c.Signature)))) // so no byte can be of another field
+	return sha256.Sum256(binary.LittleEndian.AppendUint32(b, uint32(len(c.Signature)))) // the length keeps issuer and signature apart
 }
 
-// seen remembers credentials whose signatures were right. When the young ones are too many, the old ones are forgotten, and the young
-// ones are old.
+// seen remembers credentials with a valid signature, in two generations. When the young one is full it becomes the old one,
+// and what was in that is forgotten.
 type seen struct {
 	mu         sync.RWMutex
 	young, old map[mark]struct{}

@@ -53,7 +53,9 @@ func subject(b *bench) *fstest.Subject {
 // startStock is start with so many servers of OrangeFS itself. The test skips where there are none.
 func startStock(t *testing.T, servers int) *bench {
 	needFUSE(t)
-	b := &bench{source: stock.Start(t, stock.Options{Servers: servers}).Source()}
+	c := stock.Start(t, stock.Options{Servers: servers})
+	t.Setenv("PVFS2KEY_FILE", c.KeyFile())
+	b := &bench{source: c.Source()}
 	b.on(t, setup{})
 	return b
 }

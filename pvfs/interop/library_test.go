@@ -46,7 +46,7 @@ func (w *world) script(t testing.TB, program string, lines ...string) []string {
 	t.Helper()
 	cmd := exec.Command(program)
 	cmd.Dir = w.Dir
-	cmd.Env = append(os.Environ(), "PVFS2TAB_FILE="+w.Tab)
+	cmd.Env = append(os.Environ(), "PVFS2TAB_FILE="+w.Tab, "PVFS2KEY_FILE="+w.KeyFile())
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -176,7 +176,7 @@ func TestExports(t *testing.T) {
 			require.Equal(t, "65534 (nobody)", w.fields(t, "/f")["Owner"])
 			w.OK(t, "pvfs2-chown", "root", "root", at("/f"))
 			require.Equal(t, "65534 (nobody)", w.fields(t, "/f")["Owner"], "whom it asks for is nobody, too")
-			w.As(1, 1).OK(t, "pvfs2-touch", at("/g"))
+			w.As(t, 1, 1).OK(t, "pvfs2-touch", at("/g"))
 			require.Equal(t, "1 (daemon)", w.fields(t, "/g")["Owner"])
 			w.Fails(t, "pvfs2-chmod", "777", at("/g"))
 		}},
@@ -185,7 +185,7 @@ func TestExports(t *testing.T) {
 			require.Equal(t, "0 (root)", w.fields(t, "/f")["Owner"])
 		}},
 		{"AllSquash", func(o *config.GenOptions) { o.AllSquash = everybody }, func(t *testing.T, w *world) {
-			for i, who := range []*stock.Tools{w.Tools, w.As(1, 1)} {
+			for i, who := range []*stock.Tools{w.Tools, w.As(t, 1, 1)} {
 				name := fmt.Sprintf("/f%d", i)
 				who.OK(t, "pvfs2-touch", at(name))
 				require.Equal(t, "65534 (nobody)", w.fields(t, name)["Owner"])
@@ -244,7 +244,7 @@ func TestTimeouts(t *testing.T) {
 // TestUsers: the rights of users hold for stock tools.
 func TestUsers(t *testing.T) {
 	w := ours(t, 2, nil)
-	someone, other := w.As(1, 1), w.As(2, 2)
+	someone, other := w.As(t, 1, 1), w.As(t, 2, 2)
 	w.OK(t, "pvfs2-mkdir", "-m", "0755", at("/d"))
 	someone.Fails(t, "pvfs2-touch", at("/d/f"))
 	w.OK(t, "pvfs2-chmod", "777", at("/d"))

@@ -32,7 +32,13 @@ func ours(t testing.TB, servers int, change func(*config.GenOptions)) *world {
 	o := stock.Need(t)
 	// pvfs2-fsck and others show no capability.
 	trust := func(_ int, cfg *server.Config) { cfg.Trusted = []string{"tcp://127.0.0.1"} }
-	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: change, Server: trust})
+	configure := func(gen *config.GenOptions) {
+		o.Configure(gen)
+		if change != nil {
+			change(gen)
+		}
+	}
+	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: configure, Server: trust})
 	w := &world{Tools: o.Tools(t, c.Source()), cluster: c}
 	for i := range c.Len() {
 		w.addresses = append(w.addresses, c.Address(i))
@@ -70,6 +76,9 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	require.NoError(t, os.WriteFile(key, []byte("a key for this test and nothing else"), 0o600))
 	w := &world{}
 	args := append([]string{"genconfig", "-o", filepath.Join(dir, "fs.conf"), "-dir", filepath.Join(dir, "store")}, options...)
+	if store := o.Keystore(); store != "" {
+		args = append(args, "-keystore", store)
+	}
 	for i := range servers {
 		w.addresses = append(w.addresses, fmt.Sprintf("tcp://127.0.0.1:%d", stock.Port(t)))
 		args = append(args, fmt.Sprintf("s%d=%s", i, w.addresses[i]))

@@ -17,8 +17,8 @@ func (s *Server) checkProtection() error {
 		return fmt.Errorf("%w: it has CAFile, the certificate-based security of OrangeFS, which is not available here: "+
 			"take this line out, or use the key-based security (KeyStore)", ErrConfig)
 	case sec.ServerKey != "" && sec.KeyStore == "":
-		return fmt.Errorf("%w: it has a ServerKey, but no KeyStore, so that clients prove nothing: name a file with the public keys of "+
-			"clients by KeyStore, or take ServerKey out", ErrConfig)
+		return fmt.Errorf("%w: it has a ServerKey, but no KeyStore, so clients cannot authenticate: add KeyStore, the path "+
+			"of a file with the public keys of clients, or take ServerKey out", ErrConfig)
 	}
 	if s.signs() {
 		if sec.TurnOffTimeouts {

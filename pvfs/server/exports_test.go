@@ -35,8 +35,8 @@ func TestRulesNeedKey(t *testing.T) {
 	require.NoError(t, begin(t, 2, nil, func(*config.Config) {}))
 }
 
-// TestProofIsGivenOrRefused: a configuration that asks for proof of who clients are does not seem to have it.
-func TestProofIsGivenOrRefused(t *testing.T) {
+// TestSecurityModeIsKeptOrRefused: a server does not start with a security mode in its configuration that it does not have.
+func TestSecurityModeIsKeptOrRefused(t *testing.T) {
 	key := bytes.Repeat([]byte{7}, 32)
 	name := filepath.Join(t.TempDir(), "keystore")
 	require.NoError(t, os.WriteFile(name, clientKeys(t, "host", newKey(t)), 0o600))

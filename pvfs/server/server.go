@@ -29,8 +29,8 @@ type Config struct {
 	// rules for clients: everybody could get round them.
 	Key []byte
 
-	// Keystore has the keys that clients sign their credentials with. nil: it is read from the file that KeyStore of FS names.
-	// If that is not set either, clients are believed when they say for whom they ask.
+	// Keystore has the public keys of clients, which must sign their credentials. nil reads the file that KeyStore in FS
+	// names. Without that, credentials are believed as they are.
 	Keystore *credential.Keystore
 
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
@@ -62,7 +62,7 @@ type Server struct {
 	keys     keys
 	peers    peers
 	admin    admin
-	proof    proof
+	auth     authentication
 	splits   splits
 	trash    trash
 	throttle throttle
@@ -184,13 +184,13 @@ type Stats struct {
 	RPC     rpc.ServerStats
 	Store   store.Stats
 	Changes uint64 // requests that changed something
-	// Unproven is how many requests were refused since nobody known had signed for whom they were.
-	Unproven uint64
+	// AuthenticationFailures counts requests whose credential had no valid signature.
+	AuthenticationFailures uint64
 }
 
 // Stats returns the counters.
 func (s *Server) Stats() Stats {
-	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load(), Unproven: s.proof.refused.Load()}
+	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load(), AuthenticationFailures: s.auth.failures.Load()}
 	if c := s.calls.Load(); c != nil {
 		st.RPC = c.Stats()
 	}

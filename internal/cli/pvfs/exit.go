@@ -48,8 +48,8 @@ func explain(err error) string {
 	if ExitCode(err) == ExitNobody {
 		return text + "; is pvfsd running there? Try: pvfs ping"
 	}
-	if errors.Is(err, client.ErrUnproven) {
-		return text + "; give the key of this machine with -key-file, and its name in the keystore with -host"
+	if errors.Is(err, client.ErrAuthentication) {
+		return text + "; -key-file names the file with the key of this machine, -host its name in the keystore"
 	}
 	return text
 }

@@ -65,10 +65,10 @@ func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 	return fs, nil
 }
 
-// keyVariable names the file with the key of this machine to OrangeFS's programs, and to this one.
+// keyVariable names the file with the private key of this machine, for OrangeFS's programs as well.
 const keyVariable = "PVFS2KEY_FILE"
 
-// key is what this machine signs with, nil if there is no such key.
+// key is the private key of this machine; nil if it has none.
 func (a *App) key() (*credential.Key, error) {
 	name := a.keyFlag
 	if name == "" {

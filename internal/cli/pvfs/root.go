@@ -100,8 +100,8 @@ system has a colon in front (:/path), or its source. Options may be written with
 	f := root.PersistentFlags()
 	f.StringVar(&a.fsFlag, "fs", "", "the file system: tcp://HOST:PORT/NAME, a line of a pvfs2tab, or the path of one")
 	f.StringVar(&a.userFlag, "user", "", "act as UID or UID:GID,GID…, as far as the servers let you")
-	f.StringVar(&a.keyFlag, "key-file", "", "the private key that this machine signs with for whom it acts (default: the file that "+keyVariable+" names)")
-	f.StringVar(&a.mount.Host, "host", "", "the name that the servers know this key by (default: the name of this machine)")
+	f.StringVar(&a.keyFlag, "key-file", "", "the private key of this machine, for servers with a keystore (default: the file that "+keyVariable+" names)")
+	f.StringVar(&a.mount.Host, "host", "", "the name of this key in the keystore (default: the name of this machine)")
 	root.AddCommand(
 		a.lsCommand(), a.cpCommand(), a.catCommand(), a.putCommand(), a.mkdirCommand(), a.rmCommand(), a.mvCommand(), a.lnCommand(),
 		a.statCommand(), a.dfCommand(), a.pingCommand(), a.xattrCommand(), a.chmodCommand(), a.chownCommand(), a.touchCommand(),

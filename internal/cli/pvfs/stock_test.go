@@ -22,6 +22,7 @@ import (
 func newStock(t *testing.T, servers int) (*stock.Cluster, *shell, *stock.Tools) {
 	t.Helper()
 	c := stock.Start(t, stock.Options{Servers: servers})
+	t.Setenv(keyVariable, c.KeyFile())
 	return c, &shell{t: t, source: c.Source()}, c.Tools(t, c.Source())
 }
 
@@ -177,6 +178,7 @@ func TestStockToolsSee(t *testing.T) {
 func TestStockCommandsAfterRestart(t *testing.T) {
 	// Stock servers forget what they have not synced when they are killed, sizes of datafiles among it.
 	c := stock.Start(t, stock.Options{Servers: 2, Config: func(o *config.GenOptions) { o.NoSyncMeta, o.SyncData = false, true }})
+	t.Setenv(keyVariable, c.KeyFile())
 	s, tools := &shell{t: t, source: c.Source()}, c.Tools(t, c.Source())
 	s.in = pattern(300_000)
 	s.ok("put -sync /f")

@@ -45,7 +45,7 @@ func TestCheckConfig(t *testing.T) {
   time-outs    servers wait 30s for a message and 30s for data; clients 5m0s and 5m0s, with 5 more tries 2s apart
   sync         metadata is on the disk before a change is acknowledged, data may get lost when a machine fails
   clients      may connect from anywhere
-  clients      say for whom they ask, and are believed
+  clients      are believed about their user
   clients      credentials expire after 1h0m0s, capabilities after 10m0s
   clients      may only read from tcp://10.*
   clients      root from * becomes user 65534, group 65534, but not from mem://*

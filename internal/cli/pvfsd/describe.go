@@ -86,7 +86,7 @@ func synced(sync bool) string {
 	return "may get lost when a machine fails"
 }
 
-// access says which clients are served, how they prove for whom they ask, and for how long that is good.
+// access says which clients are served, how they authenticate, and for how long.
 func access(s *config.Security) (text []string) {
 	from := "may connect from anywhere"
 	if len(s.TrustedNetworks) > 0 {
@@ -95,15 +95,15 @@ func access(s *config.Security) (text []string) {
 	if s.TrustedPortLast > 0 {
 		from += fmt.Sprintf(", but only from ports %d-%d", s.TrustedPortFirst, s.TrustedPortLast)
 	}
-	prove := "say for whom they ask, and are believed"
+	authenticate := "are believed about their user"
 	if s.KeyStore != "" {
-		prove = "prove for whom they ask, by signatures of the keys in " + s.KeyStore
+		authenticate = "must sign their credentials with a key in " + s.KeyStore
 	}
 	expire := "credentials and capabilities do not expire"
 	if !s.TurnOffTimeouts {
 		expire = fmt.Sprintf("credentials expire after %v, capabilities after %v", s.CredentialTimeout, s.CapabilityTimeout)
 	}
-	return append(text, from, prove, expire)
+	return append(text, from, authenticate, expire)
 }
 
 // exports says what clients may do.

@@ -58,7 +58,7 @@ have one of its own. All servers must get the same file; clients fetch it from t
 	f.BoolVar(&opt.NoSyncMeta, "no-sync-meta", false, "changes of names and attributes may get lost when a machine fails")
 	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
 	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities are good for ever, as with stock servers; otherwise for 1 h and 10 min")
-	f.StringVar(&opt.KeyStore, "keystore", "", "file, on each server, with the public keys that clients sign with for whom they act")
+	f.StringVar(&opt.KeyStore, "keystore", "", "file on each server with the public keys of clients, which then must authenticate; see pvfsd genkey")
 	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8; may be repeated")
 	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here")
 	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network that -root-squash does not mean")
@@ -107,7 +107,7 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 		_, err := fmt.Fprintln(a.Out, text)
 		return err
 	}
-	return writeNew(opt.out, text+"\n")
+	return writeNew(opt.out, text+"\n", 0o644)
 }
 
 // serverOf takes [ALIAS=]ADDRESS[,ADDRESS] apart.
@@ -131,8 +131,8 @@ func serverOf(arg string) (config.GenServer, error) {
 }
 
 // writeNew writes a file that is not there yet.
-func writeNew(name, text string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func writeNew(name, text string, mode fs.FileMode) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		return program.Usagef("%s is there already; remove it first, or choose another name", name)
 	}

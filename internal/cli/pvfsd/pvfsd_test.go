@@ -177,7 +177,7 @@ func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	assert.Contains(t, r.err.String(), "give all servers the same key")
 
 	r, _ = serving(t, "-config", newConfig(t, newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
-	assert.Contains(t, r.err.String(), "are believed when they say for which user they ask")
+	assert.Contains(t, r.err.String(), "every client is believed about its user")
 
 	limited := filepath.Join(folder, "limited.conf")
 	good(t, "genconfig", "-o", limited, "-no-sync-meta", "-trusted", "mem://*", newAddress("mem"))

@@ -46,10 +46,11 @@ second one ends it at once.
 Servers of one file system sign what they let a client do, so that clients cannot claim more. With
 several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
 nobody else can read. Without, they believe what clients say, as stock servers do, and do not start
-if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts).
+if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore).
 
-A key does not prove who a user is: a client says itself for which user it asks, and may say root.
-TrustedNetwork, RootSquash and AllSquash of the configuration say which clients are believed.
+This key does not prove who a user is: a client says itself for which user it asks, and may say root.
+TrustedNetwork, RootSquash and AllSquash of the configuration say which clients are believed. With
+KeyStore in the configuration clients must authenticate, each with a key that pvfsd genkey made.
 
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
 VIADUCT_TLS_SECRET in README.md.
@@ -141,8 +142,8 @@ func (p *place) warn(log *slog.Logger, key bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
 		log.Warn("nothing is signed: whoever reaches the servers can do anything; give all of them the same key with -key-file")
-	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0:
-		log.Warn("clients from anywhere are believed when they say for which user they ask; TrustedNetwork in the configuration limits that")
+	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "":
+		log.Warn("every client is believed about its user; KeyStore or TrustedNetwork in the configuration would limit that")
 	}
 }
 
@@ -187,6 +188,9 @@ func (a *App) farewell(alias string, st server.Stats) {
 	}
 	fmt.Fprintf(a.Err, "pvfsd: %s stops after %d requests, %d of them refused or failed; %d bytes in, %d bytes out\n",
 		alias, requests, failed, st.RPC.BytesIn, st.RPC.BytesOut)
+	if st.AuthenticationFailures > 0 {
+		fmt.Fprintf(a.Err, "pvfsd: %d requests failed authentication\n", st.AuthenticationFailures)
+	}
 }
 
 // keyBytesMin is what package server wants at least.

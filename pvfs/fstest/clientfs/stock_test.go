@@ -32,7 +32,7 @@ func stockSubject(t *testing.T, servers int) *fstest.Subject {
 
 func stockClient(t *testing.T, c *stock.Cluster, opt client.Options) *fstest.Subject {
 	t.Helper()
-	opt.User, opt.Seed = &client.Identity{Groups: []uint32{0}}, 1
+	opt.User, opt.Seed, opt.Key = &client.Identity{Groups: []uint32{0}}, 1, c.Key()
 	f, err := client.Mount(context.Background(), c.Source(), opt)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })

@@ -66,7 +66,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 		c.dir = tb.TempDir()
 	}
 	for i := range opts.Servers {
-		alias := fmt.Sprintf("server%d", i)
+		alias := aliasOf(i)
 		c.servers = append(c.servers, &server{alias: alias, port: Port(tb), log: c.path("log-" + alias)})
 	}
 	c.configure(opts)
@@ -90,6 +90,11 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
+// serversMax is the most servers of a cluster.
+const serversMax = 16
+
+func aliasOf(server int) string { return fmt.Sprintf("server%d", server) }
+
 // configure writes the configuration.
 func (c *Cluster) configure(opts Options) {
 	c.tb.Helper()
@@ -97,6 +102,7 @@ func (c *Cluster) configure(opts Options) {
 	for i, s := range c.servers {
 		gen.Servers = append(gen.Servers, config.GenServer{Alias: s.alias, Address: c.Address(i)})
 	}
+	c.Configure(&gen)
 	if opts.Config != nil {
 		opts.Config(&gen)
 	}
@@ -194,7 +200,5 @@ func (c *Cluster) logs() {
 // check ends the test for an error.
 func (c *Cluster) check(what string, err error) {
 	c.tb.Helper()
-	if err != nil {
-		c.tb.Fatalf("stock: %s: %v", what, err)
-	}
+	must(c.tb, what, err)
 }

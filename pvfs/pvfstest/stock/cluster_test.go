@@ -16,7 +16,7 @@ func TestStockCluster(t *testing.T) {
 	ctx := context.Background()
 	c := stock.Start(t, stock.Options{Servers: 2})
 	mount := func() *client.FS {
-		f, err := client.Mount(ctx, c.Source(), client.Options{User: &client.Identity{Groups: []uint32{0}}})
+		f, err := client.Mount(ctx, c.Source(), client.Options{User: &client.Identity{Groups: []uint32{0}}, Key: c.Key()})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = f.Close() })
 		return f

@@ -10,7 +10,10 @@ import (
 const Variable = "ORANGEFS_PREFIX"
 
 // Install is an installation of OrangeFS.
-type Install struct{ prefix string }
+type Install struct {
+	prefix string
+	keys   *keys // nil: its programs sign nothing
+}
 
 // Need skips the test where there is no OrangeFS.
 func Need(tb testing.TB) Install {
@@ -19,7 +22,9 @@ func Need(tb testing.TB) Install {
 	if prefix == "" {
 		tb.Skipf("%s is not set: it names an installation of OrangeFS as docs/orangefs.md describes it, the folder that holds bin/", Variable)
 	}
-	return Install{prefix}
+	o := Install{prefix: prefix}
+	o.keys = newKeys(tb, o)
+	return o
 }
 
 // Program is the path of an installed program. One that is missing fails the test, as a test that

@@ -30,6 +30,7 @@ type Tools struct {
 	Env []string
 
 	uid, gid uint32
+	keyFile  string
 }
 
 // A Result is what a tool did.
@@ -50,7 +51,7 @@ func (o Install) Tools(tb testing.TB, source string) *Tools {
 			tb.Fatalf("stock: open a temporary folder: %v", err)
 		}
 	}
-	t := &Tools{Install: o, Dir: dir, Tab: filepath.Join(dir, "pvfs2tab")}
+	t := &Tools{Install: o, Dir: dir, Tab: filepath.Join(dir, "pvfs2tab"), keyFile: o.KeyFile()}
 	line := fmt.Sprintf("%s %s pvfs2 defaults,noauto 0 0\n", source, MountPoint)
 	if err := os.WriteFile(t.Tab, []byte(line), 0o644); err != nil { //nolint:gosec // others read it
 		tb.Fatalf("stock: write a table of file systems: %v", err)
@@ -59,9 +60,10 @@ func (o Install) Tools(tb testing.TB, source string) *Tools {
 }
 
 // As is the same for another user. Only root can do that.
-func (t *Tools) As(uid, gid uint32) *Tools {
+func (t *Tools) As(tb testing.TB, uid, gid uint32) *Tools {
+	tb.Helper()
 	other := *t
-	other.uid, other.gid = uid, gid
+	other.uid, other.gid, other.keyFile = uid, gid, t.keyFor(tb, uid, gid)
 	return &other
 }
 
@@ -85,7 +87,7 @@ func (t *Tools) Exec(tb testing.TB, path string, args ...string) Result {
 	cmd.Stdin = strings.NewReader("")
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Dir = t.Dir
-	cmd.Env = append(append(os.Environ(), t.libraries(), "PVFS2TAB_FILE="+t.Tab), t.Env...)
+	cmd.Env = append(append(os.Environ(), t.libraries(), "PVFS2TAB_FILE="+t.Tab, "PVFS2KEY_FILE="+t.keyFile), t.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if t.uid != 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: t.uid, Gid: t.gid}

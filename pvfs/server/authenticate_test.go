@@ -31,8 +31,8 @@ func clientKeys(t testing.TB, host string, key *credential.Key) []byte {
 	return append([]byte("C:"+host+"\n"), public...)
 }
 
-// proving is a file system that wants to know who its clients are, the key of one client, and what the servers log.
-func proving(t testing.TB, servers int) (*pvfstest.Cluster, *credential.Key, *logged) {
+// authenticating starts a file system with a keystore, and returns the key of one client and the servers' log.
+func authenticating(t testing.TB, servers int) (*pvfstest.Cluster, *credential.Key, *logged) {
 	t.Helper()
 	key, log := newKey(t), &logged{}
 	ks, err := credential.ParseKeystore(clientKeys(t, "host", key))
@@ -69,10 +69,9 @@ func from(t testing.TB, c *pvfstest.Cluster, u *user) *user {
 	return u
 }
 
-// TestStrangersProveNothing: whoever has no key of the keystore is nobody, whatever they say: no request with a credential is carried out.
-// Who has one is believed.
-func TestStrangersProveNothing(t *testing.T) {
-	c, key, log := proving(t, 2)
+// TestStrangersAreRefused: no request with a credential is carried out for a client without a key in the keystore, whatever user it names.
+func TestStrangersAreRefused(t *testing.T) {
+	c, key, log := authenticating(t, 2)
 	signed := func(uid uint32, key *credential.Key, issuer string) *user {
 		u := from(t, c, newUser(t, c, uid, uid))
 		u.cred.Issuer = issuer
@@ -91,7 +90,7 @@ func TestStrangersProveNothing(t *testing.T) {
 	_, err = somebody.attr(file, proto.AttrCommon)
 	require.NoError(t, err)
 	_, err = somebody.create(home, "theirs", 0o644)
-	require.Equal(t, proto.EACCES, err, "who is known is still not root")
+	require.Equal(t, proto.EACCES, err, "an ordinary user gets no more rights")
 
 	strange := newKey(t)
 	stolen := signed(stranger, key, "C:host")
@@ -105,7 +104,7 @@ func TestStrangersProveNothing(t *testing.T) {
 	for i, u := range refused {
 		_, err := u.attr(file, proto.AttrCommon)
 		require.Equal(t, proto.EPERM, err, "%d", i)
-		h := admin.header(home) // if they had got hold of that
+		h := admin.header(home) // as if it was stolen
 		_, err = u.to(home, h, &proto.LookupPathReq{Path: "file", FS: u.fs(), Start: home, Mask: proto.AttrCommon, Cred: u.cred})
 		require.Equal(t, proto.EPERM, err, "%d", i)
 		_, err = u.to(home, h, &proto.MkdirReq{FS: u.fs(), Cred: u.cred, Attr: proto.Attr{Mask: proto.AttrMkdir, Type: proto.TypeDirectory}})
@@ -113,12 +112,12 @@ func TestStrangersProveNothing(t *testing.T) {
 	}
 	var count uint64
 	for i := range c.Len() {
-		count += c.Server(i).Stats().Unproven
+		count += c.Server(i).Stats().AuthenticationFailures
 	}
 	require.EqualValues(t, 3*len(refused), count)
 	said := log.String()
-	require.Contains(t, said, "the credential is not signed")
-	require.LessOrEqual(t, strings.Count(said, "a request is refused"), 2*c.Len(), "strangers fill no disk with logs")
+	require.Contains(t, said, "authentication failed")
+	require.LessOrEqual(t, strings.Count(said, "authentication failed"), 2*c.Len(), "failures do not fill the log")
 	for _, u := range []*user{admin, somebody} {
 		_, err = u.attr(file, proto.AttrCommon)
 		require.NoError(t, err)
