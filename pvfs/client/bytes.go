@@ -66,7 +66,9 @@ func (f *FS) flush(ctx context.Context, n *inode) error {
 		return err
 	}
 	handles := slices.Concat([]proto.Handle{n.handle}, a.Datafiles, a.DistDir.Dirdata)
-	return all(len(handles), func(i int) error {
-		return f.call(ctx, handles[i], hinted(proto.Capability{}, n.handle), &proto.FlushReq{Handle: handles[i], FS: f.cfg.ID}, &proto.FlushResp{})
+	return f.shown(ctx, n, 0, func(h *proto.Header) error {
+		return all(len(handles), func(i int) error {
+			return f.call(ctx, handles[i], h, &proto.FlushReq{Handle: handles[i], FS: f.cfg.ID}, &proto.FlushResp{})
+		})
 	})
 }

@@ -102,7 +102,7 @@ func (d *dirStream) more(ctx context.Context, f *FS, plus bool) error {
 		}
 		d.ended = len(entries) == 0
 	}
-	left, err := f.describeAll(ctx, entries, plus)
+	left, err := f.describeAll(ctx, d.reader.dir, entries, plus)
 	if err == nil {
 		d.left, d.plus = left, plus
 	}

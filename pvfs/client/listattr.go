@@ -9,7 +9,7 @@ import (
 
 // describeAll finds what entries of a directory are, by few requests: what is kept is not asked for.
 // With sizes the entries have their Info, but for those whose objects are gone.
-func (f *FS) describeAll(ctx context.Context, entries []proto.DirEntry, sizes bool) ([]*dirEntry, error) {
+func (f *FS) describeAll(ctx context.Context, dir *inode, entries []proto.DirEntry, sizes bool) ([]*dirEntry, error) {
 	list := make([]*dirEntry, len(entries))
 	infos := make([]Info, len(entries))
 	var ask []int
@@ -26,7 +26,7 @@ func (f *FS) describeAll(ctx context.Context, entries []proto.DirEntry, sizes bo
 			ask = append(ask, i)
 		}
 	}
-	if err := f.listAll(ctx, infos, ask); err != nil {
+	if err := f.listAll(ctx, dir, infos, ask); err != nil {
 		return nil, err
 	}
 	for i := range infos {
@@ -35,7 +35,7 @@ func (f *FS) describeAll(ctx context.Context, entries []proto.DirEntry, sizes bo
 	if !sizes {
 		return list, nil
 	}
-	if err := f.sizeAll(ctx, infos); err != nil {
+	if err := f.sizeAll(ctx, dir, infos); err != nil {
 		return nil, err
 	}
 	for i := range infos {
@@ -61,7 +61,7 @@ func (f *FS) batches(ask []int, handle func(i int) proto.Handle) (all [][]int) {
 }
 
 // listAll asks for the attributes of the infos with some indices. Those of objects that are gone stay empty.
-func (f *FS) listAll(ctx context.Context, infos []Info, ask []int) error {
+func (f *FS) listAll(ctx context.Context, dir *inode, infos []Info, ask []int) error {
 	parts := f.batches(ask, func(i int) proto.Handle { return infos[i].Handle })
 	return parallel(len(parts), listsAtOnce, func(p int) error {
 		handles := make([]proto.Handle, len(parts[p]))
@@ -73,7 +73,7 @@ func (f *FS) listAll(ctx context.Context, infos []Info, ask []int) error {
 			f.put(n)
 		}
 		at := f.opt.Clock()
-		return f.listAttr(ctx, handles, proto.AttrListAttr, func(j int, a *proto.Attr) {
+		return f.listAttr(ctx, dir, handles, proto.AttrListAttr, func(j int, a *proto.Attr) {
 			infos[parts[p][j]].Attr = *a
 			n := f.table.get(handles[j])
 			n.learn(f.user, a, at, epochs[j])
@@ -82,11 +82,20 @@ func (f *FS) listAll(ctx context.Context, infos []Info, ask []int) error {
 	})
 }
 
-// listAttr asks one server for attributes of objects and hands over those that are there.
-func (f *FS) listAttr(ctx context.Context, handles []proto.Handle, mask proto.AttrMask, got func(i int, a *proto.Attr)) error {
+// listAttr asks one server for attributes of objects and hands over those that are there. Strict servers want a capability with that; any
+// will do, so it is that of the directory. Stock servers accept none.
+func (f *FS) listAttr(ctx context.Context, dir *inode, handles []proto.Handle, mask proto.AttrMask, got func(i int, a *proto.Attr)) error {
 	req := &proto.ListAttrReq{FS: f.cfg.ID, Mask: mask, Handles: handles}
 	var resp proto.ListAttrResp
-	err := f.call(ctx, handles[0], nil, req, &resp)
+	ask := func(h *proto.Header) error { return f.call(ctx, handles[0], h, req, &resp) }
+	err := error(proto.EACCES)
+	if !f.strict.Load() {
+		err = ask(nil)
+	}
+	if status(err) == proto.EACCES {
+		f.strict.Store(true)
+		err = f.shown(ctx, dir, 0, ask)
+	}
 	if status(err) == proto.ENOENT {
 		return nil // a stock server's answer if none of them is there
 	}
@@ -117,7 +126,7 @@ type piece struct {
 
 // sizeAll fills in what other objects have: the sizes of files with several datafiles, and when
 // the entries of directories were changed.
-func (f *FS) sizeAll(ctx context.Context, infos []Info) error {
+func (f *FS) sizeAll(ctx context.Context, dir *inode, infos []Info) error {
 	var datafiles, dirdata []piece
 	for i := range infos {
 		info := &infos[i]
@@ -145,10 +154,10 @@ func (f *FS) sizeAll(ctx context.Context, infos []Info) error {
 			}
 		}
 	}
-	if err := f.listPieces(ctx, datafiles, proto.AttrDatafileSize); err != nil {
+	if err := f.listPieces(ctx, dir, datafiles, proto.AttrDatafileSize); err != nil {
 		return err
 	}
-	if err := f.listPieces(ctx, dirdata, proto.AttrOfDirdata); err != nil {
+	if err := f.listPieces(ctx, dir, dirdata, proto.AttrOfDirdata); err != nil {
 		return err
 	}
 	byInfo(datafiles, func(i int, parts []piece) {
@@ -173,7 +182,7 @@ func (f *FS) sizeAll(ctx context.Context, infos []Info) error {
 }
 
 // listPieces asks for the attributes of pieces. Those of objects that are gone stay empty.
-func (f *FS) listPieces(ctx context.Context, pieces []piece, mask proto.AttrMask) error {
+func (f *FS) listPieces(ctx context.Context, dir *inode, pieces []piece, mask proto.AttrMask) error {
 	ask := make([]int, len(pieces))
 	for i := range ask {
 		ask[i] = i
@@ -184,7 +193,7 @@ func (f *FS) listPieces(ctx context.Context, pieces []piece, mask proto.AttrMask
 		for j, i := range parts[p] {
 			handles[j] = pieces[i].handle
 		}
-		return f.listAttr(ctx, handles, mask, func(j int, a *proto.Attr) { pieces[parts[p][j]].attr = *a })
+		return f.listAttr(ctx, dir, handles, mask, func(j int, a *proto.Attr) { pieces[parts[p][j]].attr = *a })
 	})
 }
 

@@ -43,6 +43,7 @@ type core struct {
 	retryLimit int
 	retryDelay time.Duration
 	kinds      []atomic.Int32 // a kind for each server, see kind.go
+	strict     atomic.Bool    // the servers want a capability with LISTATTR
 
 	// send is one try of a request to a server. begin is its first half, and returns the other.
 	send  func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error

@@ -216,7 +216,7 @@ func (f *FS) readInfos(ctx context.Context, name string, sizes bool) (list []*di
 			return err
 		}
 		slices.SortFunc(entries, func(a, b proto.DirEntry) int { return strings.Compare(a.Name, b.Name) })
-		list, err = f.describeAll(ctx, entries, sizes)
+		list, err = f.describeAll(ctx, p.node, entries, sizes)
 		return err
 	})
 	return list, err

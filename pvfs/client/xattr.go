@@ -33,7 +33,7 @@ func (f *FS) getXattr(ctx context.Context, n *inode, key string) ([]byte, error)
 	}
 	req := &proto.GetEattrReq{Handle: n.handle, FS: f.cfg.ID, Keys: []string{key}, Sizes: []int64{proto.MaxXattrValue}}
 	var resp proto.GetEattrResp
-	err := f.call(ctx, n.handle, nil, req, &resp)
+	err := f.shown(ctx, n, 0, func(h *proto.Header) error { return f.call(ctx, n.handle, h, req, &resp) })
 	if err == nil && (len(resp.Values) != 1 || len(resp.Errors) != 1) {
 		err = proto.EPROTO
 	}
@@ -137,7 +137,7 @@ func (f *FS) listXattr(ctx context.Context, n *inode) (keys []string, err error)
 	for len(keys) < xattrsMax {
 		var resp proto.ListEattrResp
 		req := &proto.ListEattrReq{Handle: n.handle, FS: f.cfg.ID, Token: token, Sizes: room}
-		if err := f.call(ctx, n.handle, nil, req, &resp); err != nil {
+		if err := f.shown(ctx, n, 0, func(h *proto.Header) error { return f.call(ctx, n.handle, h, req, &resp) }); err != nil {
 			return nil, err
 		}
 		keys = append(keys, resp.Keys...)

@@ -205,6 +205,18 @@ func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
 	return q.may(rights, handles...)
 }
 
+// mustShow checks, if the server is strict, that the client shows a capability that lists these handles and has one of the rights, if
+// they are not 0. EACCES.
+func (s *Server) mustShow(q *query, rights proto.OpMask, handles ...proto.Handle) error {
+	if !s.cfg.Strict {
+		return nil
+	}
+	if q.trust == nothing {
+		return proto.EACCES
+	}
+	return q.may(rights, handles...)
+}
+
 // fromServer reports whether another server of the file system sent the request.
 func (q *query) fromServer() bool { return q.trust == server }
 

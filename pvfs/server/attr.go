@@ -49,7 +49,10 @@ func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, e
 }
 
 // listAttr tells the attributes of many objects, each with a status.
-func (s *Server) listAttr(_ *query, req *proto.ListAttrReq) (*proto.ListAttrResp, error) {
+func (s *Server) listAttr(q *query, req *proto.ListAttrReq) (*proto.ListAttrResp, error) {
+	if err := s.mustShow(q, 0); err != nil {
+		return nil, err
+	}
 	n := len(req.Handles)
 	if n > proto.MaxListAttr {
 		return nil, proto.EINVAL

@@ -123,3 +123,46 @@ func TestStrangersAreRefused(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// TestStrict: a strict server gives a client without a capability neither extended attributes nor lists of attributes, and flushes nothing
+// for it.
+func TestStrict(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) { cfg.Strict = strict }})
+		u := root(t, c)
+		file, err := u.create(c.FS.Root, "file", 0o600)
+		require.NoError(t, err)
+		other, err := u.create(c.FS.Root, "other", 0o600)
+		require.NoError(t, err)
+		set := &proto.SetEattrReq{Handle: file, FS: u.fs(), Keys: []string{"user.secret"}, Values: [][]byte{[]byte("x")}}
+		_, err = u.do(0, u.header(file), set)
+		require.NoError(t, err)
+
+		s := newUser(t, c, stranger, stranger)
+		for _, req := range []proto.Request{
+			&proto.GetEattrReq{Handle: file, FS: u.fs(), Keys: []string{"user.secret"}, Sizes: []int64{10}},
+			&proto.ListEattrReq{Handle: file, FS: u.fs(), Token: uint64(proto.TokenStart), Sizes: []int64{100}},
+			&proto.FlushReq{Handle: file, FS: u.fs()},
+			&proto.ListAttrReq{FS: u.fs(), Mask: proto.AttrCommon, Handles: []proto.Handle{file}},
+		} {
+			_, err := s.do(0, nil, req)
+			if !strict {
+				require.NoError(t, err, "%v", req.Op())
+				continue
+			}
+			require.Equal(t, proto.EACCES, err, "%v", req.Op())
+			if req.Op() != proto.OpListAttr {
+				_, err = s.do(0, u.header(other), req)
+				require.Equal(t, proto.EACCES, err, "%v with a capability for something else", req.Op())
+			}
+			_, err = s.do(0, s.header(file), req)
+			if req.Op() == proto.OpGetEattr {
+				require.Equal(t, proto.EACCES, err, "a user who may not read the file")
+			} else {
+				require.NoError(t, err, "%v", req.Op())
+			}
+			_, err = u.do(0, u.header(file), req)
+			require.NoError(t, err, "%v", req.Op())
+		}
+	}
+}

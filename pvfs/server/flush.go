@@ -6,7 +6,10 @@ import (
 )
 
 // flush puts what is known of an object on the disk: its metadata, and the bytes of a datafile.
-func (s *Server) flush(_ *query, req *proto.FlushReq) (*proto.FlushResp, error) {
+func (s *Server) flush(q *query, req *proto.FlushReq) (*proto.FlushResp, error) {
+	if err := s.mustShow(q, 0, req.Handle); err != nil {
+		return nil, err
+	}
 	var kind proto.ObjType
 	err := s.store.View(func(tx *store.Tx) (err error) {
 		kind, err = tx.Type(req.Handle)

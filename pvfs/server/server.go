@@ -33,6 +33,10 @@ type Config struct {
 	// names. Without that, credentials are believed as they are.
 	Keystore *credential.Keystore
 
+	// Strict refuses clients that show no capability with a request for a flush, for extended attributes, or for the attributes of several
+	// objects. Stock clients do not show one with these.
+	Strict bool
+
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
 	// operations may come from. None: administrators may manage the server from anywhere. From a network that is
 	// named, everybody may read its lists of objects, users and counters; only administrators may change anything.

@@ -85,13 +85,19 @@ func xattrOf(tx *store.Tx, h proto.Handle, o *store.Object, name string) ([]byte
 }
 
 // getEattr reads extended attributes. It succeeds if there is one of them.
-func (s *Server) getEattr(_ *query, req *proto.GetEattrReq) (*proto.GetEattrResp, error) {
+func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp, error) {
+	if err := s.mustShow(q, 0, req.Handle); err != nil {
+		return nil, err
+	}
 	n := len(req.Keys)
 	if n < 1 || n > proto.MaxXattrs || len(req.Sizes) != n {
 		return nil, proto.EINVAL
 	}
 	for _, name := range req.Keys {
 		if err := readable(name); err != nil {
+			return nil, err
+		}
+		if err := s.mustShow(q, rightToRead(name), req.Handle); err != nil {
 			return nil, err
 		}
 	}
@@ -107,6 +113,17 @@ func (s *Server) getEattr(_ *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 		return nil, err
 	}
 	return resp, nil
+}
+
+// rightToRead is what reading an extended attribute takes, as xattr(7) has it.
+func rightToRead(name string) proto.OpMask {
+	switch {
+	case strings.HasPrefix(name, "user."):
+		return proto.MayRead
+	case strings.HasPrefix(name, "trusted."):
+		return proto.MayAdmin
+	}
+	return 0
 }
 
 // readXattrs reads several; the error is the first one's if none could be. ERANGE: there is no room for the
@@ -264,7 +281,10 @@ func orENOENT(err error) error {
 
 // listEattr lists names of extended attributes: those of the server first. A token below tokenUser
 // counts through these.
-func (s *Server) listEattr(_ *query, req *proto.ListEattrReq) (*proto.ListEattrResp, error) {
+func (s *Server) listEattr(q *query, req *proto.ListEattrReq) (*proto.ListEattrResp, error) {
+	if err := s.mustShow(q, 0, req.Handle); err != nil {
+		return nil, err
+	}
 	if len(req.Sizes) > proto.MaxXattrs {
 		return nil, proto.EINVAL
 	}

@@ -25,6 +25,7 @@ type serveOptions struct {
 	create  bool
 	keyFile string
 	manage  []string
+	strict  bool
 	logFile string
 	verbose bool
 	quiet   bool
@@ -65,6 +66,7 @@ VIADUCT_TLS_SECRET in README.md.
 	f.StringVar(&opt.keyFile, "key-file", "", "file with the key that all servers share")
 	f.StringArrayVar(&opt.manage, "manage-from", nil,
 		"where management may come from, in the wildcards of its method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
+	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
 	f.BoolVar(&opt.quiet, "quiet", false, "do not say that it is ready")
@@ -111,7 +113,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	s, err := server.New(server.Config{
-		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Log: log,
+		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Log: log,
 		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory << 20, DrainTime: opt.drain},
 	})
 	if err != nil {

@@ -13,11 +13,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest/clientfs"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// mounted is a client of two new servers.
+// mounted is a client of two new servers, which are strict: they have nothing to do with stock clients here.
 func mounted(t *testing.T, opts pvfstest.Options) *client.FS {
 	t.Helper()
+	opts.Server = func(_ int, cfg *server.Config) { cfg.Strict = true }
 	c := pvfstest.Start(t, opts)
 	f, err := client.Mount(context.Background(), c.Source(), client.Options{User: &client.Identity{Groups: []uint32{0}}, Seed: 1})
 	require.NoError(t, err)
