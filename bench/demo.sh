@@ -104,7 +104,7 @@ transfer() {
 # serve ALIAS: starts a server of the file system of fs.conf, and waits until it listens.
 serve() {
 	local alias=$1 log=$work/pvfsd-$1.log
-	./bin/pvfsd serve -config "$work/fs.conf" -alias "$alias" -create 2>"$log" &
+	./bin/pvfsd serve -config "$work/fs.conf" -key-file "$work/fs.key" -alias "$alias" -create 2>"$log" &
 	local server=$!
 	servers+=("$server")
 	until grep -q "serves" "$log"; do

@@ -72,8 +72,6 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	dir := t.TempDir()
 	pvfsd := filepath.Join(dir, "pvfsd")
 	require.NoError(t, programs.Build(dir, "cmd/pvfsd"))
-	key := filepath.Join(dir, "key")
-	require.NoError(t, os.WriteFile(key, []byte("a key for this test and nothing else"), 0o600))
 	w := &world{}
 	args := append([]string{"genconfig", "-o", filepath.Join(dir, "fs.conf"), "-dir", filepath.Join(dir, "store")}, options...)
 	if store := o.Keystore(); store != "" {
@@ -85,8 +83,11 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	}
 	out, err := exec.Command(pvfsd, args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	if servers == 1 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "fs.key"), []byte("genconfig makes none for one server"), 0o600))
+	}
 	for i := range servers {
-		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", key, "-create", "-manage-from", "tcp://127.0.0.1")
+		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", filepath.Join(dir, "fs.key"), "-create", "-manage-from", "tcp://127.0.0.1")
 	}
 	w.Tools = o.Tools(t, w.addresses[0]+"/pvfs2-fs")
 	return w

@@ -19,7 +19,7 @@ func TestCheckConfigGenerated(t *testing.T) {
 		"-no-timeouts -trusted tcp://10.0.0.0@8 -trusted mem://* -root-squash * -no-root-squash tcp://10.* -all-squash mem://x -read-only tcp://10.0.0.*",
 	} {
 		name := filepath.Join(t.TempDir(), "fs.conf")
-		good(t, append([]string{"genconfig", "-o", name, "a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334"}, strings.Fields(options)...)...)
+		good(t, append([]string{"genconfig", "-o", name, "-insecure", "a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334"}, strings.Fields(options)...)...)
 		assert.Contains(t, good(t, "check-config", name), "fs.conf has no errors", options)
 	}
 }
@@ -32,7 +32,7 @@ func TestCheckConfig(t *testing.T) {
 		require.Contains(t, string(text), old)
 		require.NoError(t, os.WriteFile(name, []byte(strings.Replace(string(text), old, changed, 1)), 0o600))
 	}
-	good(t, "genconfig", "-o", name, "-dir", "/d", "-read-only", "tcp://10.*", "-root-squash", "*", "-no-root-squash", "mem://*",
+	good(t, "genconfig", "-o", name, "-insecure", "-dir", "/d", "-read-only", "tcp://10.*", "-root-squash", "*", "-no-root-squash", "mem://*",
 		"a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334")
 	write("Server b\n", "Server b\n<Security>\nServerKey /k\nTrustedPorts 1-1023\n</Security>\nServerJobBMITimeoutSecs 7\n")
 	all := good(t, "check-config", name)
@@ -77,7 +77,7 @@ Keywords of OrangeFS that have no effect on pvfsd:
 
 // TestCheckConfigOfSeveral: all file systems of a text are described, and what they share is listed once.
 func TestCheckConfigOfSeveral(t *testing.T) {
-	name := newConfig(t, "a=tcp://a:3334")
+	name := newConfig(t, "-insecure", "a=tcp://a:3334")
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	begin, end := strings.Index(string(text), "<FileSystem>"), strings.Index(string(text), "<ServerOptions>")

@@ -1,6 +1,8 @@
 package pvfsd
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +24,8 @@ type genconfigOptions struct {
 	root               uint64
 	out                string
 	metaOnly, dataOnly []string
+	insecure           bool
+	key                string
 }
 
 func (a *App) genconfigCommand() *cobra.Command {
@@ -34,6 +38,12 @@ each with its address, or several with commas between, and with an alias in fron
 have one of its own. All servers must get the same file; clients fetch it from them.
 
   pvfsd genconfig -o fs.conf a=tcp://a:3334,via+udp://a:3335 b=tcp://b:3334,via+udp://b:3335
+
+Unless told otherwise, clients may connect only from the networks of the servers (-trusted), and
+root of a client becomes nobody, except on the servers themselves (-root-squash, -no-root-squash).
+For several servers genconfig also makes the key that they share, see pvfsd serve -key-file: -o fs.conf
+puts it in fs.key. With -insecure there is none of that: every program that can reach
+the servers can act as any user, root included.
 
 ` + exitHelp,
 		RunE: func(_ *cobra.Command, args []string) error { return a.genconfig(args, opt) },
@@ -59,8 +69,10 @@ have one of its own. All servers must get the same file; clients fetch it from t
 	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
 	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities are good for ever, as with stock servers; otherwise for 1 h and 10 min")
 	f.StringVar(&opt.KeyStore, "keystore", "", "file on each server with the public keys of clients, which then must authenticate; see pvfsd genkey")
-	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8; may be repeated")
-	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here")
+	f.StringVar(&opt.key, "key", "", "file for the key of the servers; a key that is there already is kept (default: that of -o, with .key in place of .conf)")
+	f.BoolVar(&opt.insecure, "insecure", false, "no protection but what other options ask for")
+	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8, or '*' for all; may be repeated (default: the networks of the servers)")
+	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here (default: all but the servers)")
 	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network that -root-squash does not mean")
 	f.StringArrayVar(&opt.AllSquash, "all-squash", nil, "network whose users are all nobody here")
 	f.StringArrayVar(&opt.ReadOnly, "read-only", nil, "network that may only read")
@@ -99,15 +111,61 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 			only.set(&gen.Servers[i])
 		}
 	}
+	notes := []string{"every program that can reach the servers can act as any user, as far as other options allow"}
+	if !opt.insecure {
+		var err error
+		if notes, err = newSurveyor().protect(gen.Servers).apply(&gen); err != nil {
+			return err
+		}
+	}
 	text, err := config.Generate(gen)
 	if err != nil {
 		return program.Usage(err)
 	}
 	if opt.out == "" {
-		_, err := fmt.Fprintln(a.Out, text)
+		_, err = fmt.Fprintln(a.Out, text)
+	} else {
+		err = writeNew(opt.out, text+"\n", 0o644)
+	}
+	if err != nil {
 		return err
 	}
-	return writeNew(opt.out, text+"\n", 0o644)
+	if name := opt.keyName(len(gen.Servers)); name != "" {
+		if err := makeKey(name); err != nil {
+			return err
+		}
+		notes = append(notes, "the key of the servers is in "+name+": give each a copy, and its name to pvfsd serve -key-file")
+	}
+	for _, note := range notes {
+		fmt.Fprintf(a.Err, "pvfsd: %s\n", note)
+	}
+	return nil
+}
+
+// keyName is the file for the key that servers share; "" if none is made.
+func (o *genconfigOptions) keyName(servers int) string {
+	switch {
+	case o.key != "":
+		return o.key
+	case o.insecure, o.out == "", servers == 1: // one server makes its own
+		return ""
+	}
+	return strings.TrimSuffix(o.out, ".conf") + ".key"
+}
+
+// keyBytes is the length of a key, in bytes; the file has twice as many digits.
+const keyBytes = 32
+
+// makeKey writes a new key, unless there is one.
+func makeKey(name string) error {
+	if _, err := readKey(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key := make([]byte, keyBytes)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	return writeNew(name, hex.EncodeToString(key)+"\n", 0o600)
 }
 
 // serverOf takes [ALIAS=]ADDRESS[,ADDRESS] apart.

@@ -176,7 +176,7 @@ func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	assert.Contains(t, r.err.String(), "ReadOnly")
 	assert.Contains(t, r.err.String(), "give all servers the same key")
 
-	r, _ = serving(t, "-config", newConfig(t, newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
+	r, _ = serving(t, "-config", newConfig(t, "-insecure", newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
 	assert.Contains(t, r.err.String(), "every client is believed about its user")
 
 	limited := filepath.Join(folder, "limited.conf")
@@ -312,8 +312,10 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig =tcp://host:3334", "no alias in front"},
 		{"genconfig a=tcp://host:3334 a=tcp://other:3334", `two servers have the alias "a"`},
 		{"genconfig -meta-only b a=tcp://host:3334", "no server has this alias"},
-		{"genconfig -meta-only a a=tcp://host:3334", "needs a server for metadata and one for data"},
-		{"genconfig -o " + single + " tcp://host:3334", "is there already"},
+		{"genconfig -meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},
+		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "is there already"},
+		{"genconfig tcp://no-such-host.invalid:3334", "give it with -trusted"},
+		{"genconfig -o " + folder + "/new.conf -key " + open + " a=mem://a b=mem://b", "chmod 600"},
 	} {
 		r := pvfsd(t, strings.Fields(test.args)...)
 		assert.Equal(t, ExitUsage, r.code, "%s: %s", test.args, r.err.String())
