@@ -2,6 +2,7 @@ package bmi
 
 import (
 	"fmt"
+	"net/netip"
 	"sync/atomic"
 )
 
@@ -159,6 +160,25 @@ func (e *Endpoint) QueryAddrRange(a Addr, pattern string) (bool, error) {
 		return false, ErrClosed
 	}
 	return r.InRange(a.e.peer, pattern)
+}
+
+// SourceAddr is the network address that the packets of a peer come from, if it connected to this endpoint and chose its name itself. It is not
+// valid otherwise. A server that decides by address what a peer may do must use it if it is valid, and not the text of the Addr.
+func (e *Endpoint) SourceAddr(a Addr) netip.AddrPort {
+	in, err := e.check(a)
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	s, ok := in.method.(Sourcer)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	in.lock()
+	defer in.unlock()
+	if in.closing {
+		return netip.AddrPort{}
+	}
+	return s.Source(a.e.peer)
 }
 
 // MaxExpectedSize is the length in bytes of the largest expected message.

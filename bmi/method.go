@@ -3,6 +3,7 @@ package bmi
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 )
 
@@ -128,6 +129,14 @@ type FileSender interface {
 // own wildcard syntax.
 type Ranger interface {
 	InRange(peer Peer, pattern string) (bool, error)
+}
+
+// A Sourcer knows where the packets of inbound peers come from. A method must be one if it has network addresses and inbound peers
+// choose their names.
+type Sourcer interface {
+	// Source is the network address of a peer that connected to this endpoint, as the method itself has seen it. It is not valid
+	// for peers that this endpoint connected to, and for methods without network addresses.
+	Source(peer Peer) netip.AddrPort
 }
 
 // A Statser counts.

@@ -57,8 +57,8 @@ func (m *method) Drop(p bmi.Peer) {
 		return
 	}
 	r.dropped, r.refusing = true, true
-	if m.byHost[r.host] == r {
-		delete(m.byHost, r.host)
+	if m.byHost[r.host()] == r {
+		delete(m.byHost, r.host())
 	}
 	m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonDropped})
 	m.fail(r, peer.ReasonDropped, false) // what the machine does not know of

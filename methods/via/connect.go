@@ -137,7 +137,7 @@ func (m *method) linkConnect(r *remote, a *peer.Action) {
 			Attempt: a.Hello.Attempt, Name: a.Hello.Name,
 		}
 		err = l.vi.ConnectStart(
-			vipl.Address{Host: r.host, Discriminator: discriminator},
+			vipl.Address{Host: r.host(), Discriminator: discriminator},
 			vipl.ConnectOptions{Private: ask.Append(nil), Timeout: m.peerConfig.AttemptTimeout},
 		)
 	}
@@ -154,6 +154,7 @@ func (m *method) linkAccept(r *remote, a *peer.Action) {
 	}
 	l, err := m.openLink(r, a.Link)
 	if err == nil {
+		l.accepted = true
 		err = req.Accept(l.vi)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -310,12 +311,24 @@ func (m *method) Free(mem []byte) error {
 	return nil
 }
 
+// Source is the network address that the packets of a peer that connected to us come from (bmi.Sourcer).
+func (m *method) Source(p bmi.Peer) netip.AddrPort {
+	if at := p.(*remote).source; at != nil {
+		return *at
+	}
+	return netip.AddrPort{}
+}
+
 // InRange tells whether a peer's address matches a pattern in the syntax of
-// path.Match (bmi.Ranger), with or without the scheme.
+// path.Match (bmi.Ranger), with or without the scheme. Of a peer that connected to us the source address has to match.
 func (m *method) InRange(p bmi.Peer, pattern string) (bool, error) {
 	r := p.(*remote)
 	pattern = strings.TrimPrefix(pattern, m.name+"://")
-	ok, err := path.Match(pattern, r.host)
+	host := r.host()
+	if r.source != nil {
+		host = r.source.String()
+	}
+	ok, err := path.Match(pattern, host)
 	if err != nil {
 		return false, fmt.Errorf("%w: pattern %q: %w", bmi.ErrInvalid, pattern, err)
 	}

@@ -15,11 +15,12 @@ import (
 // link is a VI and what goes with it, from its making until its last
 // descriptor is back. A remote has one in use at most; others are on their way out.
 type link struct {
-	r      *remote
-	id     peer.Link
-	vi     *vipl.VI
-	tag    vipl.ProtectionTag
-	ownTag bool
+	r        *remote
+	id       peer.Link
+	vi       *vipl.VI
+	tag      vipl.ProtectionTag
+	ownTag   bool
+	accepted bool // the peer connected to us
 
 	myID       peer.ID // by which the peer marks what it sends over this link
 	generation uint32
@@ -220,6 +221,10 @@ func (m *method) linkEvent(ev *vipl.ConnEvent) {
 	}
 	switch ev.Kind {
 	case vipl.EventConnected:
+		r.source = nil
+		if at := l.vi.SourceAddr(); l.accepted && at.IsValid() {
+			r.source = &at
+		}
 		m.step(r, peer.Event{Kind: peer.EventLinkUp, Link: l.id})
 	case vipl.EventConnectFailed:
 		m.linkFailed(r, l.id, ev.Err)

@@ -28,6 +28,11 @@ func openUDP(t *testing.T, listen string) (*bmi.Endpoint, netip.AddrPort, string
 // call sends an unexpected message over to an address, takes it there, and tells who
 // it came from.
 func call(t *testing.T, from, at *bmi.Endpoint, to string) string {
+	return caller(t, from, at, to).String()
+}
+
+// caller is call, but tells the address.
+func caller(t *testing.T, from, at *bmi.Endpoint, to string) bmi.Addr {
 	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	defer cancel()
 	addr, err := from.Lookup(to)
@@ -43,7 +48,7 @@ func call(t *testing.T, from, at *bmi.Endpoint, to string) string {
 	defer in[0].Release()
 	assert.Equal(t, "hello", string(in[0].Data))
 	require.NoError(t, c.Close())
-	return in[0].From.String()
+	return in[0].From
 }
 
 // TestUDPSidesThatListenEverywhere: neither knows which of its addresses the other one
@@ -135,4 +140,32 @@ func TestUDPUnknownNamesFail(t *testing.T) {
 		return err == nil && n == 1
 	}, wallclock.Patience, time.Millisecond)
 	require.ErrorIs(t, done[0].Err, bmi.ErrUnreachable)
+}
+
+// TestUDPSources: where packets of a peer that connected come from is told whatever it calls itself. Of a peer that this side connected to
+// nothing is told beside the name that was used.
+func TestUDPSources(t *testing.T) {
+	t.Setenv("VIADUCT_UDP_KEY", "correct horse battery staple")
+	server, _, name := openUDP(t, "127.0.0.1:0")
+	for listen, prefix := range map[string]string{"": "via+udp://~127.0.0.1:", "localhost:0": "via+udp://localhost:"} {
+		cfg := bmi.Config{}
+		if listen != "" {
+			cfg.Listen = []string{"via+udp://" + listen}
+		}
+		ep, err := bmi.Open(t.Context(), cfg)
+		require.NoError(t, err)
+		at := caller(t, ep, server, name)
+		require.True(t, strings.HasPrefix(at.String(), prefix), at)
+		source := server.SourceAddr(at)
+		require.Equal(t, "127.0.0.1", source.Addr().String())
+		for pattern, want := range map[string]bool{"via+udp://127.0.0.1:*": true, "via+udp://localhost:*": false, "via+udp://~*": false} {
+			in, err := server.QueryAddrRange(at, pattern)
+			require.NoError(t, err)
+			require.Equal(t, want, in, "%s in %s", at, pattern)
+		}
+		to, err := ep.Lookup(name)
+		require.NoError(t, err)
+		require.False(t, ep.SourceAddr(to).IsValid())
+		require.NoError(t, ep.Close())
+	}
 }

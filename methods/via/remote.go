@@ -3,6 +3,7 @@ package via
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -60,8 +61,8 @@ type remote struct {
 	// is one, or if there never was.
 	failed error
 	addr   bmi.Addr
-	name   string // the address, with scheme
-	host   string // in the provider's terms
+	name   string          // the address, with scheme
+	source *netip.AddrPort // of the latest connection, if the peer made it and the provider tells; else nil
 
 	id         peer.ID // of key; the record's own, whatever its links are called
 	generation uint32
@@ -75,10 +76,16 @@ type remote struct {
 // String is the address (bmi.Peer).
 func (r *remote) String() string { return r.name }
 
+// host is the address in the provider's terms, without the scheme.
+func (r *remote) host() string {
+	_, host, _ := strings.Cut(r.name, "://")
+	return host
+}
+
 // newRemote makes the record of an endpoint. It fails when there are more than
 // the match bits can tell apart.
 func (m *method) newRemote(host string, passive bool) (*remote, error) {
-	r := &remote{host: host, name: m.name + "://" + host}
+	r := &remote{name: m.name + "://" + host}
 	id, generation, ok := m.remotes.Take(r)
 	if !ok {
 		return nil, fmt.Errorf("%w: %d peers are known, drop some", bmi.ErrAgain, m.remotes.Live())
@@ -130,8 +137,8 @@ func (m *method) forget(r *remote) {
 	r.gone, r.refusing = true, true
 	m.dropEarly(r)
 	m.dropHeld(r)
-	if m.byHost[r.host] == r {
-		delete(m.byHost, r.host)
+	if m.byHost[r.host()] == r {
+		delete(m.byHost, r.host())
 	}
 	m.remotes.Give(r.id, r.generation)
 	m.unwatch(r)

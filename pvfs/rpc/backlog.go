@@ -17,6 +17,8 @@ type backlog struct {
 	names   map[bmi.Addr]string // hosts of peers that asked lately: it takes longer to find out than to remember
 	turn    []*host             // those with requests; turn[0] is the next
 	n       int                 // requests
+
+	source func(bmi.Addr) netip.AddrPort // bmi.Endpoint.SourceAddr
 }
 
 // A host is where some clients are. It is there while one of its clients is.
@@ -34,8 +36,8 @@ type client struct {
 	running int
 }
 
-func newBacklog() backlog {
-	return backlog{clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host), names: make(map[bmi.Addr]string)}
+func newBacklog(source func(bmi.Addr) netip.AddrPort) backlog {
+	return backlog{source: source, clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host), names: make(map[bmi.Addr]string)}
 }
 
 // namesMax is how many hosts of peers are remembered.
@@ -48,14 +50,17 @@ func (b *backlog) nameOf(a bmi.Addr) string {
 		if len(b.names) == namesMax {
 			clear(b.names)
 		}
-		name = hostOf(a)
+		name = b.hostOf(a)
 		b.names[a] = name
 	}
 	return name
 }
 
 // hostOf is the host of a peer (names.Host), or the peer itself if its address names none.
-func hostOf(a bmi.Addr) string {
+func (b *backlog) hostOf(a bmi.Addr) string {
+	if at := b.source(a); at.IsValid() {
+		return names.Host(at.Addr()).String()
+	}
 	text := a.String()
 	_, rest, _ := strings.Cut(text, "://")
 	name, _, err := net.SplitHostPort(rest)

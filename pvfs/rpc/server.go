@@ -78,8 +78,8 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s.changed.L = &s.mu
 	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
 	s.standIn.timer.Stop()
-	s.kinds[kindPlain] = kind{newBacklog(), places{most: s.opt.Workers}}
-	s.kinds[kindFlow] = kind{newBacklog(), places{most: s.opt.Flows}}
+	s.kinds[kindPlain] = kind{newBacklog(ep.SourceAddr), places{most: s.opt.Workers}}
+	s.kinds[kindFlow] = kind{newBacklog(ep.SourceAddr), places{most: s.opt.Flows}}
 	s.buffers = flowBuffers{ep: ep, size: s.opt.FlowBufferSize, most: s.opt.FlowMemory}
 	return s
 }

@@ -33,7 +33,7 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	}
 	op := table[code]
 	f := fieldsOf(req)
-	from := peerText(peer)
+	from := s.origin(peer)
 	if nets := s.fs.Security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
 		return nil, nil, proto.EACCES
 	}
@@ -66,12 +66,19 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	return q, op, nil
 }
 
-// peerText is a client's address as patterns match it; empty for a request of the process itself.
-func peerText(peer bmi.Addr) string {
+// origin is a client's address as patterns match it: where its packets come from. It is empty for a request of the process itself.
+func (s *Server) origin(peer bmi.Addr) string {
 	if peer.IsZero() {
 		return ""
 	}
-	return peer.String()
+	text := peer.String()
+	if ep := s.ep.Load(); ep != nil {
+		if source := ep.SourceAddr(peer); source.IsValid() {
+			scheme, _, _ := strings.Cut(text, "://")
+			return scheme + "://" + source.String()
+		}
+	}
+	return text
 }
 
 // trustedPort reports whether a client's port is one that clients may come from. What has no ports is trusted.

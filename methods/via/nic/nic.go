@@ -16,6 +16,7 @@ package nic
 
 import (
 	"log/slog"
+	"net/netip"
 	"time"
 )
 
@@ -161,6 +162,12 @@ type Allocator interface {
 	Alloc(size int, shared bool) ([]byte, error)
 	// Free takes memory from Alloc back.
 	Free(mem []byte) error
+}
+
+// A Sourcer is a port that knows the network address of the other side. Connect requests have names of the requester's choice.
+type Sourcer interface {
+	// SourceAddr is where the packets of a connected port come from. It is not valid before.
+	SourceAddr() netip.AddrPort
 }
 
 // A Namer is a device that tells a wrong address before anybody connects to it, and

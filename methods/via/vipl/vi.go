@@ -3,6 +3,7 @@ package vipl
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -188,6 +189,14 @@ func (vi *VI) State() State { return vi.state }
 // LinkStats is what the device counted of the present connection, or of the last
 // one until the VI is used for another; 0 if it counts nothing.
 func (vi *VI) LinkStats() nic.LinkStats { return nic.LinkStatsOf(vi.port) }
+
+// SourceAddr is the network address that the packets of a connected VI come from; not valid if the provider knows none.
+func (vi *VI) SourceAddr() netip.AddrPort {
+	if s, ok := vi.port.(nic.Sourcer); ok {
+		return s.SourceAddr()
+	}
+	return netip.AddrPort{}
+}
 
 // NIC is the NIC that the VI was made from.
 func (vi *VI) NIC() *NIC { return vi.n }

@@ -3,9 +3,11 @@ package udp
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
 // A Port is the NIC's half of one VI. Its queue is that of the next connection, or
@@ -76,6 +78,15 @@ func (p *Port) PostSend(desc *nic.Descriptor) (done bool, err error) {
 		p.dev.posted(c)
 	}
 	return done, err
+}
+
+// SourceAddr implements nic.Sourcer.
+func (p *Port) SourceAddr() netip.AddrPort {
+	if p.conn == nil {
+		return netip.AddrPort{}
+	}
+	at := p.conn.remote[wire.LanePriority]
+	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
 }
 
 // Disconnect implements nic.Port.
