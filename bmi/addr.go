@@ -181,6 +181,25 @@ func (e *Endpoint) SourceAddr(a Addr) netip.AddrPort {
 	return s.Source(a.e.peer)
 }
 
+// AuthenticatedName is the name that a peer has proved to have to its method, while it is connected: with tcps the common name of its
+// certificate. "" if it has not.
+func (e *Endpoint) AuthenticatedName(a Addr) string {
+	in, err := e.check(a)
+	if err != nil {
+		return ""
+	}
+	m, ok := in.method.(Authenticator)
+	if !ok {
+		return ""
+	}
+	in.lock()
+	defer in.unlock()
+	if in.closing {
+		return ""
+	}
+	return m.AuthenticatedName(a.e.peer)
+}
+
 // MaxExpectedSize is the length in bytes of the largest expected message.
 func (e *Endpoint) MaxExpectedSize(a Addr) (int, error) {
 	in, err := e.check(a)

@@ -139,6 +139,12 @@ type Sourcer interface {
 	Source(peer Peer) netip.AddrPort
 }
 
+// An Authenticator knows by which names peers have authenticated themselves.
+type Authenticator interface {
+	// AuthenticatedName is the name that a connected peer has proved to have, for example that of its certificate; "" if it has not.
+	AuthenticatedName(peer Peer) string
+}
+
 // A Statser counts.
 type Statser interface {
 	// Stats appends one entry per known peer to peers and returns it beside

@@ -107,6 +107,7 @@ var layerTable = []layer{
 	{"internal/golden", nil},
 	{"internal/logtext", nil},
 	{"internal/race", nil},
+	{"internal/authority", nil},
 	{"internal/verdict", nil},
 	{"internal/seamtest", nil},
 	{"internal/queue", nil},

@@ -206,6 +206,18 @@ func (m *method) InRange(p bmi.Peer, pattern string) (bool, error) {
 	return inRange(m.name, p.(*remote).targets, pattern)
 }
 
+// AuthenticatedName is the name in the certificate of a connected peer (bmi.Authenticator).
+func (m *method) AuthenticatedName(p bmi.Peer) string {
+	c := p.(*remote).c
+	if c == nil {
+		return ""
+	}
+	if s, ok := c.stream.(stack.Named); ok {
+		return s.PeerName()
+	}
+	return ""
+}
+
 // connectError puts the reason why a connection could not be made in the terms
 // of package bmi.
 func (r *remote) connectError(err error) error {

@@ -18,23 +18,30 @@ func status(err error) proto.Status {
 	return proto.OK
 }
 
-// ErrAuthentication: the file system has a keystore, and the credential has no signature that fits it. See Options.Key.
+// ErrAuthentication: the servers do not let this client act for the user. See Options.Key.
 var ErrAuthentication = errors.New("authentication failed")
 
-// authenticated adds ErrAuthentication to an error that means it.
+// authenticated adds ErrAuthentication to an error that means it: these requests need no right, so it is the credential that was refused.
 func (c *core) authenticated(req proto.Request, err error) error {
-	if c.cfg.Security.KeyStore == "" || status(err) != proto.EPERM {
+	if status(err) != proto.EPERM {
 		return err
 	}
-	switch req.(type) { // these need no right, so it is the credential that was refused
-	case *proto.GetAttrReq, *proto.LookupPathReq:
+	var cred *proto.Credential
+	switch req := req.(type) {
+	case *proto.GetAttrReq:
+		cred = &req.Cred
+	case *proto.LookupPathReq:
+		cred = &req.Cred
 	default:
 		return err
 	}
-	if c.opt.Key == nil {
+	switch {
+	case c.opt.Key != nil:
+		return fmt.Errorf("%w: %w: the servers do not accept the key of this client, under the name %s, for user %d", err, ErrAuthentication, cred.Issuer, cred.User)
+	case c.cfg.Security.KeyStore != "":
 		return fmt.Errorf("%w: %w: the servers have a keystore, and this client has no key", err, ErrAuthentication)
 	}
-	return fmt.Errorf("%w: %w: the keystore of the servers does not have the key of this client under the name %s", err, ErrAuthentication, c.users.issuer.name)
+	return fmt.Errorf("%w: %w: the servers do not let this client act for user %d", err, ErrAuthentication, cred.User)
 }
 
 // pathError says which operation on which name failed; nil stays nil.

@@ -27,6 +27,8 @@ const (
 	ViaShm = "via+shm"
 	// ViaUDP is for tests of what is special about it; they set VIADUCT_UDP_INSECURE or a key.
 	ViaUDP = "via+udp"
+	// TCPS is for tests that set certificates or a shared key.
+	TCPS = "tcps"
 )
 
 // Methods are those that tests of all methods use.
@@ -37,7 +39,7 @@ const readyWait = 60 * time.Second
 
 // Options say what to start. The zero value is two servers over the method in memory.
 type Options struct {
-	Method  string // Memory, TCP, ViaShm or ViaUDP; "" is Memory
+	Method  string // Memory, TCP, TCPS, ViaShm or ViaUDP; "" is Memory
 	Servers int    // 0 is 2
 	// Config changes what the configuration is generated from.
 	Config func(*config.GenOptions)
@@ -126,7 +128,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 func (c *Cluster) listen(alias string, number uint64, i int) *node {
 	n := &node{alias: alias}
 	switch c.opts.Method {
-	case TCP, ViaUDP:
+	case TCP, TCPS, ViaUDP:
 		n.address = c.opts.Method + "://127.0.0.1:0"
 	case Memory, ViaShm:
 		n.address = fmt.Sprintf("%s://pvfstest-%d-%d-%d", c.opts.Method, os.Getpid(), number, i)

@@ -105,7 +105,7 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if s.expired(c.Timeout) {
 		return proto.EAGAIN
 	}
-	if err := s.authenticate(c, from); err != nil {
+	if err := s.authenticate(q.peer, c, from); err != nil {
 		return err
 	}
 	q.who = identity{c.User, c.Groups}

@@ -1,17 +1,19 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // authentication checks that clients are allowed to act for the users in their credentials.
 type authentication struct {
-	keys     *credential.Keystore // nil: credentials are believed
+	keys     *credential.Keystore // nil: credentials need no signature
 	failures atomic.Uint64
 	logged   atomic.Int64  // time of the last line in the log, in Unix seconds
 	unlogged atomic.Uint64 // failures since then
@@ -19,6 +21,9 @@ type authentication struct {
 
 // failureLogEvery is the shortest time between two lines in the log about failures: a stranger can cause any number of them.
 const failureLogEvery = 10 * time.Second
+
+// errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
+var errNoName = errors.New("the client has neither a key in the keystore nor a certificate")
 
 // loadKeystore sets the keystore to that of Config, or reads it from the file that the configuration names.
 func (s *Server) loadKeystore() error {
@@ -36,13 +41,16 @@ func (s *Server) loadKeystore() error {
 	return nil
 }
 
-// authenticate checks the signature of a client's credential. An empty address is that of a server, or of this process, which needs no
-// signature. EPERM: the signature is missing or wrong.
-func (s *Server) authenticate(c *proto.Credential, from string) error {
-	if s.auth.keys == nil || from == "" {
+// authenticate checks that a client may act for the user in its credential. An empty address is that of a server, or of this process,
+// which may act for all. EPERM.
+func (s *Server) authenticate(peer bmi.Addr, c *proto.Credential, from string) error {
+	if from == "" || s.auth.keys == nil && s.cfg.Identities == nil {
 		return nil
 	}
-	err := s.auth.keys.Verify(c)
+	client, err := s.clientOf(peer, c)
+	if err == nil && s.cfg.Identities != nil {
+		err = s.cfg.Identities.Allow(client, c)
+	}
 	if err == nil {
 		return nil
 	}
@@ -54,4 +62,18 @@ func (s *Server) authenticate(c *proto.Credential, from string) error {
 	}
 	s.log.Warn("authentication failed", "reason", err, "client", from, "issuer", c.Issuer, "uid", c.User, "failures not logged before", s.auth.unlogged.Swap(0))
 	return proto.EPERM
+}
+
+// clientOf is the name of the client that sent a credential: by its signature, or by the client's certificate if Identities say for
+// which users that is good.
+func (s *Server) clientOf(peer bmi.Addr, c *proto.Credential) (string, error) {
+	if s.auth.keys != nil && (len(c.Signature) > 0 || s.cfg.Identities == nil) {
+		return credential.Client(c), s.auth.keys.Verify(c)
+	}
+	if ep := s.ep.Load(); ep != nil {
+		if name := ep.AuthenticatedName(peer); name != "" {
+			return name, nil
+		}
+	}
+	return "", errNoName
 }

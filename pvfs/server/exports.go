@@ -35,7 +35,8 @@ func (s *Server) checkProtection() error {
 		{"RootSquash", len(e.RootSquash) > 0},
 		{"AllSquash", len(e.AllSquash) > 0},
 		{"TrustedPorts", sec.TrustedPortLast > 0},
-		{"KeyStore", sec.KeyStore != ""},
+		{"KeyStore", sec.KeyStore != "" || s.cfg.Keystore != nil},
+		{"identities of clients", s.cfg.Identities != nil},
 	} {
 		if rule.set {
 			rules = append(rules, rule.name)

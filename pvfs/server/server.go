@@ -33,6 +33,10 @@ type Config struct {
 	// names. Without that, credentials are believed as they are.
 	Keystore *credential.Keystore
 
+	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate.
+	// nil: with a keystore, a client with a key may act for all users; without, every client may.
+	Identities *credential.Identities
+
 	// Strict refuses clients that show no capability with a request for a flush, for extended attributes, or for the attributes of several
 	// objects. Stock clients do not show one with these.
 	Strict bool

@@ -22,7 +22,9 @@ func TestKeysOfClients(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
 	good(t, "genconfig", "-o", conf, "-no-sync-meta", "-keystore", keystore, newAddress("mem"))
-	server, addresses := serving(t, "-config", conf, "-dir", filepath.Join(dir, "data"), "-create")
+	identities := filepath.Join(dir, "identities")
+	require.NoError(t, os.WriteFile(identities, []byte("node1 any # the servers' own\nnode2 users\n"), 0o644))
+	server, addresses := serving(t, "-config", conf, "-dir", filepath.Join(dir, "data"), "-create", "-identities", identities)
 	assert.NotContains(t, server.err.String(), "level=WARN")
 	assert.Contains(t, good(t, "check-config", conf), "must sign their credentials with a key in "+keystore)
 
@@ -32,18 +34,22 @@ func TestKeysOfClients(t *testing.T) {
 		return key
 	}
 	mkdir := func(name string, opt client.Options) error {
-		opt.User = &client.Identity{Groups: []uint32{0}}
+		if opt.User == nil {
+			opt.User = &client.Identity{Groups: []uint32{0}}
+		}
 		f, err := client.Mount(t.Context(), addresses[0]+"/pvfs2-fs", opt)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close()) }()
 		return f.Mkdir(t.Context(), name, 0o700)
 	}
 	require.NoError(t, mkdir("a", client.Options{Host: "node1", Key: key("node1")}))
-	require.NoError(t, mkdir("b", client.Options{Host: "node2", Key: key("node2")}))
+	user := &client.Identity{UID: 1000, Groups: []uint32{1000}}
+	require.NoError(t, mkdir("b", client.Options{Host: "node2", Key: key("node2"), User: user}))
 	for says, opt := range map[string]client.Options{
 		"this client has no key": {Host: "node1"},
-		"does not have the key of this client under the name C:node1":    {Host: "node1", Key: key("node2")},
-		"does not have the key of this client under the name C:stranger": {Host: "stranger", Key: key("node1")},
+		"do not accept the key of this client, under the name C:node1":    {Host: "node1", Key: key("node2")},
+		"under the name C:node2, for user 0":                              {Host: "node2", Key: key("node2")},
+		"do not accept the key of this client, under the name C:stranger": {Host: "stranger", Key: key("node1")},
 	} {
 		err := mkdir("c", opt)
 		require.ErrorIs(t, err, client.ErrAuthentication)

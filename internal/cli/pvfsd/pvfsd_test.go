@@ -314,6 +314,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig -meta-only b a=tcp://host:3334", "no server has this alias"},
 		{"genconfig -meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},
 		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "is there already"},
+		{"serve -config " + single + " -dir " + made + " -identities " + short, "want a client and its users"},
 		{"genconfig tcp://no-such-host.invalid:3334", "give it with -trusted"},
 		{"genconfig -o " + folder + "/new.conf -key " + open + " a=mem://a b=mem://b", "chmod 600"},
 	} {

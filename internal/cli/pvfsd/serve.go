@@ -16,6 +16,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
@@ -26,6 +27,7 @@ type serveOptions struct {
 	keyFile string
 	manage  []string
 	strict  bool
+	idFile  string
 	logFile string
 	verbose bool
 	quiet   bool
@@ -53,6 +55,10 @@ This key does not prove who a user is: a client says itself for which user it as
 TrustedNetwork, RootSquash and AllSquash of the configuration say which clients are believed. With
 KeyStore in the configuration clients must authenticate, each with a key that pvfsd genkey made.
 
+The file of -identities has lines of a client and its users: "node1 any", "node2 users" (all but
+root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
+common name of a certificate of tcps, or * for all others that have authenticated themselves.
+
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
 VIADUCT_TLS_SECRET in README.md.
 
@@ -66,6 +72,7 @@ VIADUCT_TLS_SECRET in README.md.
 	f.StringVar(&opt.keyFile, "key-file", "", "file with the key that all servers share")
 	f.StringArrayVar(&opt.manage, "manage-from", nil,
 		"where management may come from, in the wildcards of its method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
+	f.StringVar(&opt.idFile, "identities", "", "file that says for which users each client may act, see below (default: a client with a key may act for all)")
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
@@ -94,6 +101,12 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	var ids *credential.Identities
+	if opt.idFile != "" {
+		if ids, err = credential.ReadIdentities(opt.idFile); err != nil {
+			return program.Usage(err)
+		}
+	}
 	log, done, err := a.logger(opt.logFile, opt.verbose)
 	if err != nil {
 		return err
@@ -113,7 +126,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	s, err := server.New(server.Config{
-		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Log: log,
+		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Identities: ids, Log: log,
 		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory << 20, DrainTime: opt.drain},
 	})
 	if err != nil {
@@ -128,7 +141,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}
-	p.warn(log, len(key) > 0)
+	p.warn(log, len(key) > 0, ids != nil)
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
 	}
@@ -140,11 +153,11 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 }
 
 // warn says what the servers do not protect from.
-func (p *place) warn(log *slog.Logger, key bool) {
+func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
 		log.Warn("nothing is signed: whoever reaches the servers can do anything; give all of them the same key with -key-file")
-	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "":
+	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "" && !authenticates:
 		log.Warn("every client is believed about its user; KeyStore or TrustedNetwork in the configuration would limit that")
 	}
 }

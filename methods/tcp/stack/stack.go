@@ -123,6 +123,12 @@ type Limited interface {
 	Room() int
 }
 
+// A Named is a Stream whose other side has authenticated itself by name.
+type Named interface {
+	// PeerName is the name, once Connected is nil; "" if the other side has shown none, or proved nothing about it.
+	PeerName() string
+}
+
 // A Listener takes connections.
 type Listener interface {
 	// Accept takes a connection, which is called t from now on; ErrAgain if

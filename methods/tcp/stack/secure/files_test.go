@@ -30,8 +30,8 @@ func TestFilesErrorsSayWhatToDo(t *testing.T) {
 		"none":                 {Files{}, "no key is given: set VIADUCT_TLS_SECRET"},
 		"both":                 {with(good, func(f *Files) { f.Secret = secret }), "choose one"},
 		"name with a secret":   {Files{Secret: secret, ServerName: "x"}, "choose one"},
-		"no such secret":       {Files{Secret: filepath.Join(ca.dir, "nothing")}, "no such file"},
-		"secret is a folder":   {Files{Secret: ca.dir}, "not a regular file"},
+		"no such secret":       {Files{Secret: filepath.Join(ca.Dir, "nothing")}, "no such file"},
+		"secret is a folder":   {Files{Secret: ca.Dir}, "not a regular file"},
 		"secret for others":    {Files{Secret: ca.copy(secret, "open", 0o640)}, "chmod 600"},
 		"short secret":         {Files{Secret: secretFile(t, "  "+strings.Repeat("s", 31)+"\n")}, "31 bytes are too short"},
 		"empty secret":         {Files{Secret: secretFile(t, " \n")}, "0 bytes are too short"},
@@ -47,7 +47,7 @@ func TestFilesErrorsSayWhatToDo(t *testing.T) {
 		"another one's key":    {with(good, func(f *Files) { f.Key = stranger.Key }), "private key does not match"},
 		"no PEM":               {with(good, func(f *Files) { f.Cert = secret }), "PEM"},
 		"CA is no PEM":         {with(good, func(f *Files) { f.CA = secret }), "no certificate in PEM form"},
-		"another CA's":         {with(good, func(f *Files) { f.CA = other.file }), "did not sign it"},
+		"another CA's":         {with(good, func(f *Files) { f.CA = other.File }), "did not sign it"},
 		"expired certificate":  {expired, "expired on"},
 		"certificate to be":    {early, "check the clock"},
 		"key, but certificate": {with(good, func(f *Files) { f.Key = good.Cert }), "private key"},
@@ -70,7 +70,7 @@ func TestFilesErrorsSayWhatToDo(t *testing.T) {
 func (a *authority) copy(file, name string, mode os.FileMode) string {
 	text, err := os.ReadFile(file)
 	require.NoError(a.t, err)
-	to := filepath.Join(a.dir, name)
+	to := filepath.Join(a.Dir, name)
 	require.NoError(a.t, os.WriteFile(to, text, mode))
 	require.NoError(a.t, os.Chmod(to, mode))
 	return to

@@ -1,10 +1,13 @@
 package secure
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"math/big"
 	"os"
 	"testing"
 	"time"
@@ -181,7 +184,7 @@ func expired(ca *authority) *Config {
 	own, err := tls.X509KeyPair(cert, key)
 	require.NoError(ca.t, err)
 	roots := x509.NewCertPool()
-	roots.AddCert(ca.cert)
+	roots.AddCert(ca.Cert)
 	cfg, err := fromCertificates(own, roots, "", time.Now().Add(-30*time.Minute))
 	require.NoError(ca.t, err)
 	return cfg
@@ -206,20 +209,13 @@ func TestCertificates(t *testing.T) {
 
 func TestCertificateOfAnIntermediateCA(t *testing.T) {
 	ca := newAuthority(t)
-	key, der := ca.sign(&x509.Certificate{
-		SerialNumber: ca.cert.SerialNumber, Subject: pkix.Name{CommonName: "between"},
-		NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	})
-	cert, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	between := &authority{t: t, dir: t.TempDir(), cert: cert, key: key, file: ca.file}
+	between := &authority{ca.Between(), t}
 	files := between.issue(nil)
-	_, err = files.Load()
+	_, err := files.Load()
 	require.ErrorContains(t, err, "did not sign it", "the chain has a hole")
 	leaf, err := os.ReadFile(files.Cert)
 	require.NoError(t, err)
-	leaf = append(leaf, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
+	leaf = append(leaf, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: between.Cert.Raw})...)
 	require.NoError(t, os.WriteFile(files.Cert, leaf, 0o600))
 	cfg, err := files.Load()
 	require.NoError(t, err)
@@ -239,4 +235,37 @@ func TestCertificateOfOneRoleOnly(t *testing.T) {
 	_, err = server.stack.Dial(address, 1)
 	require.ErrorContains(t, err, "not one to dial with")
 	join(t, client, server)
+}
+
+// TestPeerName: each side knows the name in the other's certificate, if an authority vouches for it.
+func TestPeerName(t *testing.T) {
+	ca := newAuthority(t)
+	as := func(name string) *Config {
+		return ca.config(func(c *x509.Certificate) { c.Subject.CommonName = name })
+	}
+	forged := secretConfig(t, "a") // whoever has the shared key can write any name into its certificate
+	for _, role := range []*tls.Config{forged.client, forged.server} {
+		own := &role.Certificates[0]
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "admin"}, NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour),
+		}
+		key := own.PrivateKey.(ed25519.PrivateKey)
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		require.NoError(t, err)
+		own.Certificate = [][]byte{der}
+	}
+	for _, c := range []struct {
+		client, server    *Config
+		dialled, accepted string // the names that each side has of the other
+	}{
+		{as("alice"), as("node1"), "node1", "alice"},
+		{as(""), as("node1"), "node1", ""},
+		{forged, secretConfig(t, "a"), "", ""},
+		{secretConfig(t, "a"), forged, "", ""},
+	} {
+		n := newNetwork(1)
+		a, b := join(t, newSide(t, n.stack(), c.client), newSide(t, n.stack(), c.server))
+		require.Equal(t, c.dialled, a.Stream.(stack.Named).PeerName())
+		require.Equal(t, c.accepted, b.Stream.(stack.Named).PeerName())
+	}
 }

@@ -131,6 +131,9 @@ func (s *stream) shaken() {
 		s.rest = hs.in
 	}
 	s.state = stateOpen
+	if certs := s.conn.ConnectionState().PeerCertificates; len(certs) > 0 && !s.owner.cfg.shared {
+		s.name = certs[0].Subject.CommonName // with a shared key everybody who has it can write any name there
+	}
 	s.settled()
 	if s.finish == finishAsked {
 		// An error shows in the owner's next Send.

@@ -61,9 +61,10 @@ type stream struct {
 	hs       *handshake // while its goroutine runs
 	rest     []byte     // what it received and did not use
 	out      outgoing
-	inErr    error // why nothing more comes from the stream below
-	outErr   error // why it takes no more
-	err      error // why the stream failed or Recv ended, as the owner sees it
+	inErr    error  // why nothing more comes from the stream below
+	outErr   error  // why it takes no more
+	err      error  // why the stream failed or Recv ended, as the owner sees it
+	name     string // the other side's, see PeerName
 	slot     stack.Token
 	token    stack.Token
 	deadline time.Duration
@@ -87,6 +88,9 @@ func (t *Stack) newStream() *stream {
 	s.slot = t.take(slot{stream: s})
 	return s
 }
+
+// PeerName is the common name in the other side's certificate (stack.Named); "" with a shared key.
+func (s *stream) PeerName() string { return s.name }
 
 // Connected implements stack.Stream.
 func (s *stream) Connected() error {

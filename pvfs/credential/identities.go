@@ -1,0 +1,127 @@
+package credential
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// ErrUser is for a credential of a user for whom the client may not act.
+var ErrUser = errors.New("the client may not act for this user")
+
+// Identities says for which users each authenticated client may act.
+type Identities struct {
+	clients map[string][]scope
+}
+
+// A scope is a set of users.
+type scope struct {
+	every  bool // all users
+	root   bool // of these, also root
+	user   uint32
+	groups []uint32 // that this user may have
+}
+
+// everyClient stands for clients that the file does not name.
+const everyClient = "*"
+
+// ReadIdentities reads a file of lines that have a client's name and the users that it may act for. The name is that in a keystore without
+// C:, or the common name of a certificate; * is every authenticated client without a line of its own. Users are "any", "users" (all but root), or a user
+// and its groups in numbers, UID:GID,GID. Several lines of one client add up; # begins a comment. ErrFile: the file has something else in it, or others can
+// write it.
+func ReadIdentities(name string) (*Identities, error) {
+	text, err := readFile(name, 0o022, "write")
+	if err != nil {
+		return nil, err
+	}
+	ids, err := ParseIdentities(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return ids, nil
+}
+
+// ParseIdentities is ReadIdentities of a text.
+func ParseIdentities(text []byte) (*Identities, error) {
+	ids := &Identities{clients: make(map[string][]scope)}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if len(words) != 2 {
+			return nil, fmt.Errorf("%w: line %d: want a client and its users, as: node1 users", ErrFile, n)
+		}
+		s, err := parseScope(words[1])
+		if err != nil {
+			return nil, fmt.Errorf("%w: line %d: %w", ErrFile, n, err)
+		}
+		ids.clients[words[0]] = append(ids.clients[words[0]], s)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	return ids, nil
+}
+
+func parseScope(text string) (scope, error) {
+	switch text {
+	case "any":
+		return scope{every: true, root: true}, nil
+	case "users":
+		return scope{every: true}, nil
+	}
+	user, groups, ok := strings.Cut(text, ":")
+	ids := []string{user}
+	if ok {
+		ids = append(ids, strings.Split(groups, ",")...)
+	}
+	var numbers []uint32
+	for _, id := range ids {
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			ok = false
+		}
+		numbers = append(numbers, uint32(n))
+	}
+	if !ok {
+		return scope{}, fmt.Errorf("%q is not any, users or UID:GID,GID in numbers", text)
+	}
+	return scope{user: numbers[0], groups: numbers[1:]}, nil
+}
+
+// has reports whether a credential is for a user of the scope. One with group 0 counts as root.
+func (s *scope) has(c *proto.Credential) bool {
+	if s.every {
+		return s.root || c.User != 0 && !slices.Contains(c.Groups, 0)
+	}
+	return c.User == s.user && !slices.ContainsFunc(c.Groups, func(g uint32) bool { return !slices.Contains(s.groups, g) })
+}
+
+// Allow checks that an authenticated client may act for the user of a credential. ErrUser.
+func (ids *Identities) Allow(client string, c *proto.Credential) error {
+	if client == "" || client == everyClient {
+		return ErrUser
+	}
+	scopes, ok := ids.clients[client]
+	if !ok {
+		scopes = ids.clients[everyClient]
+	}
+	for i := range scopes {
+		if scopes[i].has(c) {
+			return nil
+		}
+	}
+	return ErrUser
+}
+
+// Client is the name of the client that a credential names as its issuer, without C:.
+func Client(c *proto.Credential) string { return strings.TrimPrefix(c.Issuer, clientPrefix) }
