@@ -21,13 +21,21 @@ func status(err error) proto.Status {
 // ErrAuthentication: the servers do not let this client act for the user. See Options.Key.
 var ErrAuthentication = errors.New("authentication failed")
 
-// authenticated adds ErrAuthentication to an error that means it: these requests need no right, so it is the credential that was refused.
+// errOtherKey is for a capability that one server signed and another refuses.
+var errOtherKey = errors.New("a server does not accept the signature of another one: do all have the same key (pvfsd serve -key-file)?")
+
+// authenticated adds to the error of a request that needs no right why it was refused, or that servers refuse each other.
 func (c *core) authenticated(req proto.Request, err error) error {
-	if status(err) != proto.EPERM {
+	switch status(err) {
+	case proto.ESECURITY:
+		return fmt.Errorf("%w: %w", err, errOtherKey)
+	case proto.EPERM:
+	default:
 		return err
 	}
 	var cred *proto.Credential
 	switch req := req.(type) {
+
 	case *proto.GetAttrReq:
 		cred = &req.Cred
 	case *proto.LookupPathReq:

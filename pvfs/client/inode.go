@@ -259,6 +259,9 @@ func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *
 			}
 			err, s = proto.EACCES, proto.EACCES // it is void by now
 		}
+		if fresh && s == proto.EPERM && need&^proto.MaySetAttr != 0 {
+			return fmt.Errorf("%w: %w", err, errOtherKey)
+		}
 		if fresh && (s != proto.EAGAIN || try >= voidMax) {
 			return err
 		}

@@ -34,6 +34,7 @@ type peer struct {
 	addresses []string
 	best      atomic.Int32 // index of the address that answered last
 	kind      atomic.Int32 // kindUnknown and so on
+	otherKey  atomic.Bool  // it refused the signature of this server when it was last asked
 }
 
 // openPeers makes calls to other servers possible, and begins to take samples of the counters.
@@ -89,6 +90,21 @@ func (p *peers) open() (*bmi.Endpoint, *rpc.Caller, error) {
 // been carried out is sent again only if twice is as good as once. The error is the status of
 // the response, or wraps ETIMEDOUT or EHOSTUNREACH.
 func (s *Server) call(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
+	err := s.exchange(ctx, server, h, req, resp)
+	switch {
+	case errors.Is(err, errSilent):
+		s.log.Warn("another server does not answer", "server", s.fs.Servers[server].Alias, "err", err)
+	case errors.Is(err, proto.EPERM) && s.hasOtherKey(ctx, server):
+		return fmt.Errorf("%w: %w", proto.ESECURITY, err) // so clients know that it is not they who are refused
+	}
+	return err
+}
+
+// errSilent is for a server that does not answer.
+var errSilent = errors.New("pvfs/server: no answer")
+
+// exchange is call without a look at what an error means.
+func (s *Server) exchange(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	ep, caller, err := s.peers.open()
 	if err != nil {
 		return err
@@ -114,11 +130,10 @@ func (s *Server) call(ctx context.Context, server int, h *proto.Header, req prot
 		return err
 	}
 	s.peers.at[server].kind.Store(kindUnknown)
-	s.log.Warn("another server does not answer", "server", s.fs.Servers[server].Alias, "err", err)
 	if errors.Is(err, rpc.ErrTimeout) {
-		return fmt.Errorf("%w: %w", proto.ETIMEDOUT, err)
+		return fmt.Errorf("%w: %w: %w", errSilent, proto.ETIMEDOUT, err)
 	}
-	return fmt.Errorf("%w: %w", proto.EHOSTUNREACH, err)
+	return fmt.Errorf("%w: %w: %w", errSilent, proto.EHOSTUNREACH, err)
 }
 
 // tryAddresses sends the request to each address of a server, that which answered last

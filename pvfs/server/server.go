@@ -168,6 +168,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	defer s.closePeers()
 	calls := rpc.NewServer(ep, s.Handle, opt)
 	s.calls.Store(calls)
+	s.greetNeighbours()
 	s.work.Go(s.recover)
 	s.work.Go(s.sweepWithdrawals)
 	err := calls.Serve(ctx)

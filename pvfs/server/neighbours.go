@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// greetDelay is how long a server waits until it asks another one again that does not answer.
+const greetDelay = 5 * time.Second
+
+// greetNeighbours asks each other server, when it is there, whether it accepts requests of this one, and logs why not. Otherwise the first
+// to learn of different keys would be a user whose request fails.
+func (s *Server) greetNeighbours() {
+	for i := range s.fs.Servers {
+		if i == s.me {
+			continue
+		}
+		s.work.Go(func() {
+			for errors.Is(s.greet(s.ctx, i), errSilent) && pause(s.ctx, greetDelay) {
+			}
+		})
+	}
+}
+
+// greet asks a server whether it accepts requests of this one.
+func (s *Server) greet(ctx context.Context, server int) error {
+	err := s.exchange(ctx, server, &proto.Header{Capability: s.serverCapability()}, &proto.NoopReq{}, &proto.NoopResp{})
+	p, alias := &s.peers.at[server], s.fs.Servers[server].Alias
+	was := p.otherKey.Swap(errors.Is(err, proto.EPERM))
+	switch {
+	case err == nil, errors.Is(err, errSilent), errors.Is(err, errNoPeers):
+	case errors.Is(err, proto.EPERM):
+		if !was {
+			s.log.Error("another server has another key: whatever needs both will fail; give all servers the same -key-file", "server", alias)
+		}
+	case errors.Is(err, proto.EACCES):
+		s.log.Error("another server refuses this one: its TrustedNetwork does not have this server's address", "server", alias)
+	default:
+		s.log.Error("another server refuses this one", "server", alias, "err", err)
+	}
+	return err
+}
+
+// hasOtherKey asks a server that refused a request with EPERM whether it is this server's key that it refuses.
+func (s *Server) hasOtherKey(ctx context.Context, server int) bool {
+	return errors.Is(s.greet(ctx, server), proto.EPERM)
+}
