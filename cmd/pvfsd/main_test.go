@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -106,6 +107,17 @@ func (d *daemon) end(signal os.Signal) int {
 // noop asks whether a server answers.
 func noop(t *testing.T, address string) {
 	t.Helper()
+	require.NoError(t, ask(t, address), address)
+}
+
+// refused asks a server that must not answer.
+func refused(t *testing.T, address string) {
+	t.Helper()
+	require.ErrorIs(t, ask(t, address), os.ErrPermission)
+}
+
+func ask(t *testing.T, address string) error {
+	t.Helper()
 	ep, err := bmi.Open(context.Background(), bmi.Config{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, ep.Close()) }()
@@ -113,7 +125,7 @@ func noop(t *testing.T, address string) {
 	require.NoError(t, err)
 	c := rpc.NewCaller(ep, rpc.Options{Timeout: far})
 	defer func() { require.NoError(t, c.Close()) }()
-	require.NoError(t, c.Call(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{}), address)
+	return c.Call(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{})
 }
 
 // freePort is a port of loopback that the kernel does not give away again soon.
@@ -152,4 +164,42 @@ func TestServeStopKillAndServeAgain(t *testing.T) {
 	out, err := command(t, "check", "-dir", dir).CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), "is in order")
+}
+
+// TestHangup: SIGHUP lets a server go on in a new log file and with new rules for clients. A configuration with an error changes nothing.
+func TestHangup(t *testing.T) {
+	folder := t.TempDir()
+	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
+	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freePort(t)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
+	text, err := os.ReadFile(conf)
+	require.NoError(t, err)
+	old := 0
+	hangup := func(with, says string) {
+		t.Helper()
+		changed := strings.Replace(string(text), "</Security>", with+"\n</Security>", 1)
+		require.NoError(t, os.WriteFile(conf, []byte(changed), 0o600))
+		old++
+		require.NoError(t, os.Rename(log, fmt.Sprint(log, old)))
+		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
+		require.Eventually(t, func() bool {
+			b, err := os.ReadFile(log)
+			return err == nil && strings.Contains(string(b), says)
+		}, far, time.Millisecond, says)
+	}
+	noop(t, d.addresses[0])
+	hangup("TrustedNetwork tcp://10.0.0.0@8", "were read again")
+	refused(t, d.addresses[0])
+	hangup("TrustedNetwrok tcp://*", "did you mean TrustedNetwork?")
+	refused(t, d.addresses[0])
+	hangup("", "were read again")
+	noop(t, d.addresses[0])
+	require.Zero(t, d.end(syscall.SIGTERM))
+	first, err := os.ReadFile(log + "1")
+	require.NoError(t, err)
+	require.Contains(t, string(first), "msg=serving")
+	last, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Contains(t, string(last), "msg=stopped")
 }

@@ -34,27 +34,28 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	op := table[code]
 	f := fieldsOf(req)
 	from := s.origin(peer)
-	if nets := s.fs.Security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
+	rules := s.rules.Load()
+	if nets := rules.security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
 		return nil, nil, proto.EACCES
 	}
 	if f.hasFS && f.fs != s.fs.ID {
 		return nil, nil, proto.EINVAL
 	}
-	q := &query{ctx: ctx, peer: peer, header: h, req: req}
+	q := &query{ctx: ctx, peer: peer, rules: rules, header: h, req: req}
 	if err := s.checkCapability(q); err != nil {
 		return nil, nil, err
 	}
 	if q.fromServer() {
 		from = "" // what is said of clients is not meant for servers
 	}
-	if !s.trustedPort(from) {
+	if !rules.trustedPort(from) {
 		return nil, nil, proto.EACCES
 	}
 	if op.changes != nil && op.changes(req) {
 		if !op.manages && s.admin.mode.Load() == modeAdmin {
 			return nil, nil, proto.EAGAIN
 		}
-		if s.fs.Export.ReadOnly.Match(from) {
+		if rules.export.ReadOnly.Match(from) {
 			return nil, nil, proto.EROFS
 		}
 	}
@@ -82,8 +83,8 @@ func (s *Server) origin(peer bmi.Addr) string {
 }
 
 // trustedPort reports whether a client's port is one that clients may come from. What has no ports is trusted.
-func (s *Server) trustedPort(from string) bool {
-	sec := &s.fs.Security
+func (r *rules) trustedPort(from string) bool {
+	sec := r.security
 	if sec.TrustedPortFirst == 0 && sec.TrustedPortLast == 0 {
 		return true
 	}
@@ -105,12 +106,12 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if s.expired(c.Timeout) {
 		return proto.EAGAIN
 	}
-	if err := s.authenticate(q.peer, c, from); err != nil {
+	if err := s.authenticate(q, c, from); err != nil {
 		return err
 	}
 	q.who = identity{c.User, c.Groups}
 	s.admin.users.note(c.User, s.clock())
-	e := &s.fs.Export
+	e := q.rules.export
 	rootly := c.User == 0 || c.Groups[0] == 0
 	switch {
 	case from == "": // not from a client

@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// authentication checks that clients are allowed to act for the users in their credentials.
+// authentication counts clients that may not act for the users in their credentials.
 type authentication struct {
-	keys     *credential.Keystore // nil: credentials need no signature
 	failures atomic.Uint64
 	logged   atomic.Int64  // time of the last line in the log, in Unix seconds
 	unlogged atomic.Uint64 // failures since then
@@ -25,31 +24,29 @@ const failureLogEvery = 10 * time.Second
 // errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
 var errNoName = errors.New("the client has neither a key in the keystore nor a certificate")
 
-// loadKeystore sets the keystore to that of Config, or reads it from the file that the configuration names.
-func (s *Server) loadKeystore() error {
-	s.auth.keys = s.cfg.Keystore
-	if name := s.fs.Security.KeyStore; s.auth.keys == nil && name != "" {
-		keys, err := credential.ReadKeystore(name)
-		if err != nil {
-			return fmt.Errorf("%w: KeyStore: %w", ErrConfig, err)
+// loadKeystore is the keystore of Config, or reads the file that a configuration names. nil: credentials need no signature.
+func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err error) {
+	keys = s.cfg.Keystore
+	if name := fs.Security.KeyStore; keys == nil && name != "" {
+		if keys, err = credential.ReadKeystore(name); err != nil {
+			return nil, fmt.Errorf("%w: KeyStore: %w", ErrConfig, err)
 		}
-		s.auth.keys = keys
 	}
-	if s.auth.keys != nil && s.auth.keys.Clients() == 0 {
-		s.log.Warn("the keystore has no client's key (C:HOST): every client will be refused", "KeyStore", s.fs.Security.KeyStore)
+	if keys != nil && keys.Clients() == 0 {
+		s.log.Warn("the keystore has no client's key (C:HOST): every client will be refused", "KeyStore", fs.Security.KeyStore)
 	}
-	return nil
+	return keys, nil
 }
 
 // authenticate checks that a client may act for the user in its credential. An empty address is that of a server, or of this process,
 // which may act for all. EPERM.
-func (s *Server) authenticate(peer bmi.Addr, c *proto.Credential, from string) error {
-	if from == "" || s.auth.keys == nil && s.cfg.Identities == nil {
+func (s *Server) authenticate(q *query, c *proto.Credential, from string) error {
+	if from == "" || q.rules.keys == nil && q.rules.identities == nil {
 		return nil
 	}
-	client, err := s.clientOf(peer, c)
-	if err == nil && s.cfg.Identities != nil {
-		err = s.cfg.Identities.Allow(client, c)
+	client, err := s.clientOf(q, c)
+	if err == nil && q.rules.identities != nil {
+		err = q.rules.identities.Allow(client, c)
 	}
 	if err == nil {
 		return nil
@@ -66,12 +63,12 @@ func (s *Server) authenticate(peer bmi.Addr, c *proto.Credential, from string) e
 
 // clientOf is the name of the client that sent a credential: by its signature, or by the client's certificate if Identities say for
 // which users that is good.
-func (s *Server) clientOf(peer bmi.Addr, c *proto.Credential) (string, error) {
-	if s.auth.keys != nil && (len(c.Signature) > 0 || s.cfg.Identities == nil) {
-		return credential.Client(c), s.auth.keys.Verify(c)
+func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
+	if q.rules.keys != nil && (len(c.Signature) > 0 || q.rules.identities == nil) {
+		return credential.Client(c), q.rules.keys.Verify(c)
 	}
 	if ep := s.ep.Load(); ep != nil {
-		if name := ep.AuthenticatedName(peer); name != "" {
+		if name := ep.AuthenticatedName(q.peer); name != "" {
 			return name, nil
 		}
 	}

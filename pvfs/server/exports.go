@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
 // ErrConfig is for a configuration that asks for protection this server cannot give.
 var ErrConfig = errors.New("server: the configuration cannot be kept to")
 
 // checkProtection refuses to start with rules for clients that anybody could get round.
-func (s *Server) checkProtection() error {
-	sec, e := &s.fs.Security, &s.fs.Export
+func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) error {
+	sec, e := &fs.Security, &fs.Export
 	switch {
 	case sec.CAFile != "":
 		return fmt.Errorf("%w: it has CAFile, the certificate-based security of OrangeFS, which is not available here: "+
@@ -36,7 +39,7 @@ func (s *Server) checkProtection() error {
 		{"AllSquash", len(e.AllSquash) > 0},
 		{"TrustedPorts", sec.TrustedPortLast > 0},
 		{"KeyStore", sec.KeyStore != "" || s.cfg.Keystore != nil},
-		{"identities of clients", s.cfg.Identities != nil},
+		{"identities of clients", ids != nil},
 	} {
 		if rule.set {
 			rules = append(rules, rule.name)

@@ -29,7 +29,7 @@ var nameOps = map[proto.Op]*operation{
 
 // getConfig gives the configuration, byte by byte as it was read.
 func (s *Server) getConfig(*query, *proto.GetConfigReq) (*proto.GetConfigResp, error) {
-	return &proto.GetConfigResp{Text: s.fs.Text}, nil
+	return &proto.GetConfigResp{Text: s.rules.Load().text}, nil
 }
 
 // A descent goes down a path.

@@ -71,6 +71,7 @@ type Server struct {
 	peers    peers
 	admin    admin
 	auth     authentication
+	rules    atomic.Pointer[rules]
 	splits   splits
 	trash    trash
 	throttle throttle
@@ -132,14 +133,17 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	if err := s.loadKeys(); err != nil {
 		return nil, err
 	}
+	first := &rules{text: s.fs.Text, export: &s.fs.Export, security: &s.fs.Security, identities: cfg.Identities}
 	if serves {
-		if err := s.checkProtection(); err != nil {
+		if err := s.checkProtection(s.fs, cfg.Identities); err != nil {
 			return nil, err
 		}
-		if err := s.loadKeystore(); err != nil {
+		var err error
+		if first.keys, err = s.loadKeystore(s.fs); err != nil {
 			return nil, err
 		}
 	}
+	s.rules.Store(first)
 	if err := s.loadWithdrawals(); err != nil {
 		return nil, fmt.Errorf("server: the rights that were withdrawn: %w", err)
 	}

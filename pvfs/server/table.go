@@ -13,6 +13,7 @@ import (
 type query struct {
 	ctx    context.Context
 	peer   bmi.Addr
+	rules  *rules // those that hold for it; nil if it is of the process itself
 	header *proto.Header
 	req    proto.Request
 

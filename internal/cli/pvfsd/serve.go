@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
@@ -43,8 +43,9 @@ func (a *App) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve a part of a file system until interrupted",
 		Long: `Serve listens on all addresses that the configuration has for this server, and answers
-clients and other servers. SIGINT and SIGTERM end it once the requests under way are done; a
-second one ends it at once.
+clients and other servers. SIGINT and SIGTERM end it once the requests under way are done (-drain); a
+second one ends it at once. SIGHUP opens the log file again, and reads the rules for clients again: <ExportOptions>,
+TrustedNetwork, TrustedPorts and KeyStore of the configuration, the keystore, and -identities.
 
 Servers of one file system sign what they let a client do, so that clients cannot claim more. With
 several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
@@ -101,17 +102,23 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	var ids *credential.Identities
-	if opt.idFile != "" {
-		if ids, err = credential.ReadIdentities(opt.idFile); err != nil {
-			return program.Usage(err)
-		}
+	ids, err := opt.identities()
+	if err != nil {
+		return program.Usage(err)
 	}
-	log, done, err := a.logger(opt.logFile, opt.verbose)
+	log, logFile, err := a.logger(opt.logFile, opt.verbose)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer logFile.close()
+	defer func() {
+		if err != nil {
+			log.Error("ended by an error", "server", opt.alias, "err", err)
+		}
+	}()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	if names := namesOf(ignored(p.fs, p.index)); names != "" {
 		log.Info("keywords of the configuration that have no effect here", "keywords", names)
 	}
@@ -145,10 +152,22 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
 	}
+	log.Info("serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	reloads := make(chan struct{})
+	go func() {
+		defer close(reloads)
+		opt.reloadAt(ctx, hangups, s, log, logFile)
+	}()
 	err = s.Serve(ctx, ep)
-	if ctx.Err() != nil && !opt.quiet {
+	interrupted := ctx.Err() != nil
+	stop()
+	<-reloads
+	if interrupted && !opt.quiet {
 		a.farewell(p.alias, s.Stats())
 	}
+	log.Info("stopped", "server", p.alias)
 	return err
 }
 
@@ -231,22 +250,4 @@ func readKey(name string) ([]byte, error) {
 		return nil, program.Usagef("%s has %d bytes, a key needs %d or more", name, len(key), keyBytesMin)
 	}
 	return key, nil
-}
-
-// logger logs to standard error or to a file.
-func (a *App) logger(name string, verbose bool) (*slog.Logger, func(), error) {
-	var out io.Writer = a.Err
-	done := func() {}
-	if name != "" {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-		if err != nil {
-			return nil, nil, program.Usage(err)
-		}
-		out, done = f, func() { _ = f.Close() }
-	}
-	level := slog.LevelInfo
-	if verbose {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), done, nil
 }

@@ -1,0 +1,49 @@
+package pvfsd
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
+)
+
+// reloadAt opens the log again and reads the configuration and the identities again at each signal, until ctx ends.
+func (o *serveOptions) reloadAt(ctx context.Context, hangups <-chan os.Signal, s *server.Server, log *slog.Logger, file *logFile) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+		}
+		if err := file.reopen(); err != nil {
+			log.Error("the log stays in its old file", "err", err)
+		}
+		if err := o.reload(s); err != nil {
+			log.Error("the configuration was not read again, and all rules are as before", "err", err)
+		} else {
+			log.Info("the rules for clients were read again")
+		}
+	}
+}
+
+func (o *serveOptions) reload(s *server.Server) error {
+	fs, err := o.read()
+	if err != nil {
+		return err
+	}
+	ids, err := o.identities()
+	if err != nil {
+		return err
+	}
+	return s.Reload(fs, ids)
+}
+
+// identities reads the file of -identities; nil if there is none.
+func (o *serveOptions) identities() (*credential.Identities, error) {
+	if o.idFile == "" {
+		return nil, nil
+	}
+	return credential.ReadIdentities(o.idFile)
+}

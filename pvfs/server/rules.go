@@ -1,0 +1,62 @@
+package server
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
+)
+
+// rules are what a configuration says about clients. Reload replaces them as a whole.
+type rules struct {
+	text       string // of the configuration
+	export     *config.Export
+	security   *config.Security
+	keys       *credential.Keystore   // nil: credentials need no signature
+	identities *credential.Identities // nil: a client may act for all users
+}
+
+// Reload replaces the rules for clients: what a new version of the configuration says in <ExportOptions>, TrustedNetwork, TrustedPorts and KeyStore,
+// the keystore, and identities. Requests under way keep the old ones. ErrConfig: the configuration is different in other respects, for which a server must be
+// started again, or the server cannot keep to the rules; all is as before then.
+func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
+	i := fs.Index(s.cfg.Alias)
+	if i < 0 {
+		return fmt.Errorf("%w: %q is no alias of it any more", ErrConfig, s.cfg.Alias)
+	}
+	own := fs.ForServer(i)
+	if what := changed(s.fs, own); what != "" {
+		return fmt.Errorf("%w: %s is not what it was; that needs a restart", ErrConfig, what)
+	}
+	if err := s.checkProtection(own, ids); err != nil {
+		return err
+	}
+	keys, err := s.loadKeystore(own)
+	if err != nil {
+		return err
+	}
+	s.rules.Store(&rules{own.Text, &own.Export, &own.Security, keys, ids})
+	return nil
+}
+
+// changed is the name of a part in which two configurations differ, beside the rules for clients; "" if there is none.
+func changed(was, is *config.Config) string {
+	a, b := reflect.ValueOf(withoutRules(was)), reflect.ValueOf(withoutRules(is))
+	for i := range a.NumField() {
+		f := a.Type().Field(i)
+		if f.IsExported() && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// withoutRules is a configuration without what Reload takes.
+func withoutRules(c *config.Config) config.Config {
+	is := *c
+	is.Text, is.Export = "", config.Export{}
+	sec := &is.Security
+	sec.TrustedNetworks, sec.TrustedPortFirst, sec.TrustedPortLast, sec.KeyStore = nil, 0, 0, ""
+	return is
+}
