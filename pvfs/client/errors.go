@@ -60,6 +60,15 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
+// causeOf is an error without the operation and the name that it is about.
+func causeOf(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
 // linkError is pathError for two names.
 func linkError(op, from, to string, err error) error {
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -197,35 +198,29 @@ func (f *FS) empty(ctx context.Context, n *inode) error {
 }
 
 // RemoveAll removes what a name leads to, and everything below it. That there is nothing is no error.
-// It goes on after an error, and returns the first.
+// It goes on after an error, and returns the first. Below the name no symbolic link is followed, whatever others do meanwhile.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
-	if last := lastPart(name); last == "." || last == ".." {
+	last := lastPart(name)
+	if last == "." || last == ".." {
 		return pathError("removeall", name, proto.EINVAL)
 	}
-	err := f.removeTree(ctx, name)
+	err := f.Remove(ctx, name)
+	if status(err) == proto.ENOTEMPTY {
+		err = f.removeFull(ctx, name, last, err)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// removeTree tries the name itself first, which is all unless it is a directory with something in it.
-func (f *FS) removeTree(ctx context.Context, name string) error {
-	err := f.Remove(ctx, name)
-	if err == nil || status(err) != proto.ENOTEMPTY {
+// removeFull removes a directory with something in it.
+func (f *FS) removeFull(ctx context.Context, name, last string, full error) error {
+	dir, err := f.Below(ctx, strings.TrimSuffix(strings.TrimRight(name, "/"), last)+".")
+	if err != nil {
 		return err
 	}
-	var first error
-	for round := 0; round < removeRounds; round++ {
-		if first = f.removeBelow(ctx, name); first != nil {
-			break
-		}
-		// Others may put something in meanwhile.
-		if err = f.Remove(ctx, name); status(err) != proto.ENOTEMPTY {
-			return err
-		}
-	}
-	return errors.Join(first, err)
+	return dir.removeTree(ctx, last, name, full)
 }
 
 const (
@@ -233,27 +228,55 @@ const (
 	removesAtOnce = 16
 )
 
-// removeBelow removes what is in a directory: first all that goes at once, several at a time, then what has
-// something below it.
-func (f *FS) removeBelow(ctx context.Context, name string) error {
-	entries, err := f.readNames(ctx, name)
-	if err != nil {
-		return err
+// removeTree removes a directory of a view that follows no links, and what is in it. The view calls it name, and errors call it path. That
+// it is not empty is known, by an error.
+func (f *FS) removeTree(ctx context.Context, name, path string, full error) error {
+	var first error
+	for round := 0; round < removeRounds; round++ {
+		dir, err := f.Below(ctx, name)
+		if err != nil {
+			return pathError("open", path, causeOf(err))
+		}
+		if first = dir.removeContents(ctx, path); first != nil {
+			break
+		}
+		// Others may put something in meanwhile.
+		if full = f.removeNamed(ctx, name, path); status(full) != proto.ENOTEMPTY {
+			return full
+		}
 	}
-	full := make([]bool, len(entries))
+	return errors.Join(first, full)
+}
+
+// removeNamed is Remove of a name of a view, with an error about a path.
+func (f *FS) removeNamed(ctx context.Context, name, path string) error {
+	return pathError("remove", path, f.removePath(ctx, name, removesAny))
+}
+
+// removeContents removes what is in the directory that is the top of the view: first all that goes at once, several at a time, then what has
+// something below it.
+func (f *FS) removeContents(ctx context.Context, path string) error {
+	entries, err := f.readNames(ctx, ".")
+	if err != nil {
+		return pathError("readdir", path, causeOf(err))
+	}
+	full := make([]error, len(entries))
 	first := parallel(len(entries), removesAtOnce, func(i int) error {
-		err := f.Remove(ctx, join(name, entries[i].Name))
-		full[i] = status(err) == proto.ENOTEMPTY
-		if full[i] || errors.Is(err, fs.ErrNotExist) {
+		err := f.removeNamed(ctx, entries[i].Name, join(path, entries[i].Name))
+		if status(err) == proto.ENOTEMPTY {
+			full[i] = err
+			return nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	})
 	for i := range entries {
-		if !full[i] {
+		if full[i] == nil {
 			continue
 		}
-		err := f.removeTree(ctx, join(name, entries[i].Name))
+		err := f.removeTree(ctx, entries[i].Name, join(path, entries[i].Name), full[i])
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && first == nil {
 			first = err
 		}

@@ -27,12 +27,12 @@ func (a *App) chmodCommand() *cobra.Command {
 			if _, err := changed(0, args[0], false); err != nil {
 				return err
 			}
-			return a.attrs(cmd.Context(), args[1:], recursive, func(ctx context.Context, t remoteTree, p place, info fs.FileInfo) error {
+			return a.attrs(cmd.Context(), args[1:], recursive, func(ctx context.Context, view *client.FS, name string, info fs.FileInfo) error {
 				mode, err := changed(info.Mode(), args[0], info.IsDir())
 				if err != nil {
 					return err
 				}
-				return t.fs.Chmod(ctx, p.path, mode)
+				return view.Chmod(ctx, name, mode)
 			})
 		},
 	}
@@ -40,34 +40,48 @@ func (a *App) chmodCommand() *cobra.Command {
 	return cmd
 }
 
-// attrs does something with each of some names, and perhaps with what is below. Links below are passed
-// over.
-func (a *App) attrs(ctx context.Context, names []string, recursive bool, fn func(context.Context, remoteTree, place, fs.FileInfo) error) error {
+// An attrChange changes an attribute of a name in a view.
+type attrChange func(ctx context.Context, view *client.FS, name string, info fs.FileInfo) error
+
+// attrs changes an attribute of each of some names, which may be links, and perhaps of what is below. Links below are passed over, also
+// if another user puts one there meanwhile.
+func (a *App) attrs(ctx context.Context, names []string, recursive bool, change attrChange) error {
 	return a.each(ctx, names, func(ctx context.Context, t remoteTree, p place) error {
 		info, err := t.stat(p, true)
 		if err != nil {
 			return err
 		}
-		return down(ctx, t, p, info, recursive, fn)
+		if !recursive || !info.IsDir() {
+			return change(ctx, t.fs, p.path, info)
+		}
+		if err := t.enter(p, true); err != nil {
+			return err
+		}
+		return t.down(p, info, change)
 	})
 }
 
-func down(ctx context.Context, t remoteTree, p place, info fs.FileInfo, recursive bool, fn func(context.Context, remoteTree, place, fs.FileInfo) error) error {
-	if recursive && info.IsDir() {
-		infos, err := t.fs.ReadDirPlus(ctx, p.path)
+// down changes an attribute of everything at and below a directory that was entered.
+func (t *remoteTree) down(p place, info fs.FileInfo, change attrChange) error {
+	if info.IsDir() {
+		var infos []*client.Info
+		err := t.in(p, func(view *client.FS, name string) (err error) {
+			infos, err = view.ReadDirPlus(t.ctx, name)
+			return err
+		})
 		if err != nil {
-			return about(t.fs, p, err)
+			return t.about(p, err)
 		}
 		for _, below := range infos {
 			if below.Mode()&fs.ModeSymlink != 0 {
 				continue
 			}
-			if err := down(ctx, t, p.below(below.Name()), below, true, fn); err != nil {
+			if err := t.down(p.below(below.Name()), below, change); err != nil {
 				return err
 			}
 		}
 	}
-	return about(t.fs, p, fn(ctx, t, p, info))
+	return t.about(p, t.in(p, func(view *client.FS, name string) error { return change(t.ctx, view, name, info) }))
 }
 
 func (a *App) chownCommand() *cobra.Command {
@@ -81,8 +95,8 @@ func (a *App) chownCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.attrs(cmd.Context(), args[1:], recursive, func(ctx context.Context, t remoteTree, p place, _ fs.FileInfo) error {
-				return t.fs.Chown(ctx, p.path, uid, gid)
+			return a.attrs(cmd.Context(), args[1:], recursive, func(ctx context.Context, view *client.FS, name string, _ fs.FileInfo) error {
+				return view.Chown(ctx, name, uid, gid)
 			})
 		},
 	}

@@ -54,7 +54,7 @@ func (s *shell) run(args ...string) (out, errs string, code int) {
 	if env == nil {
 		file := filepath.Join(s.t.TempDir(), "pvfs2tab")
 		require.NoError(s.t, os.WriteFile(file, []byte("# ours\n"+s.source+" /mnt/pvfs2 pvfs2 defaults,noauto 0 0\n"), 0o644))
-		env = map[string]string{"PVFS2TAB_FILE": file}
+		env = map[string]string{"PVFS2TAB_FILE": file, keyVariable: os.Getenv(keyVariable)}
 	}
 	app := &App{In: bytes.NewReader(s.in), Out: &stdout, Err: &stderr, Getenv: func(key string) string { return env[key] }}
 	app.mount.RetryDelay = time.Millisecond

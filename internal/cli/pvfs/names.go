@@ -74,6 +74,9 @@ func (a *App) rmCommand() *cobra.Command {
 	return cmd
 }
 
+// lostAndFound is a directory that every file system has.
+const lostAndFound = "/lost+found"
+
 func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 	info, err := t.fs.LstatCtx(ctx, p.path)
 	switch {
@@ -81,6 +84,8 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 		return err
 	case p.base() == "":
 		return program.Usagef("rm does not remove %s", p.given)
+	case p.path == lostAndFound:
+		return program.Usagef("rm does not remove %s, where pvfsd check -repair puts what it finds", p.given)
 	case !info.IsDir():
 		return t.fs.Remove(ctx, p.path)
 	case !recursive:

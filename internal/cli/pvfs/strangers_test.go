@@ -3,6 +3,7 @@ package pvfs
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
 // These tests attack cp: a stranger that may write to a directory of the tree that is copied puts symbolic links and other things
@@ -115,7 +118,7 @@ func (s *shell) tree() {
 }
 
 // linkRefused is what cp says of a symbolic link that is in its way.
-const linkRefused = "a symbolic link, which cp does not follow"
+const linkRefused = "a symbolic link, which is not followed"
 
 // TestLinkForDirectoryBetweenRuns: what was a directory after the first run is a link in the second.
 func TestLinkForDirectoryBetweenRuns(t *testing.T) {
@@ -431,4 +434,36 @@ func TestLinksOnTheFileSystemDuringRun(t *testing.T) {
 	s.replace("/shared/d/sub", "/secret")
 	assert.ErrorContains(t, out.run(context.Background()), "/shared/d/sub/f: "+linkRefused)
 	assert.NoFileExists(t, a.in("out/sub/f"))
+}
+
+// TestAttributesFollowNoLink: chmod -R and chown -R pass over links, and change nothing through one that another user puts in place of a directory
+// while they are at it.
+func TestAttributesFollowNoLink(t *testing.T) {
+	s := newShell(t)
+	for _, line := range []string{
+		"mkdir -p /victim /tree/b", "touch /victim/y /tree/b/x /tree/b/y", "chmod 0644 /victim/y", "ln -s /victim /tree/link", "ln -s tree /start",
+	} {
+		s.ok(line)
+	}
+	s.ok("chmod -R 0700 /start")
+	assert.Contains(t, s.ok("stat /victim/y"), "0644")
+	assert.Contains(t, s.ok("stat /tree/b/y"), "0700")
+
+	app := &App{Out: io.Discard, Err: io.Discard, fsFlag: s.source}
+	app.mount.NameTime, app.mount.AttrTime = -1, -1 // otherwise it stays with the directory as it was
+	defer func() { require.NoError(t, app.mounts.close()) }()
+	var names []string
+	err := app.attrs(t.Context(), []string{"/tree"}, true, func(ctx context.Context, view *client.FS, name string, _ fs.FileInfo) error {
+		if len(names) == 0 {
+			s.ok("mv /tree/b /hidden")
+			s.ok("ln -s /victim /tree/b")
+		}
+		names = append(names, name)
+		return view.Chmod(ctx, name, 0o777)
+	})
+	require.ErrorIs(t, err, errLink)
+	require.NotEmpty(t, names)
+	assert.Contains(t, s.ok("stat /victim/y"), "0644")
+
+	assert.Contains(t, s.no(ExitUsage, "rm -r /lost+found"), "pvfsd check -repair")
 }

@@ -58,8 +58,8 @@ type file interface {
 // errNoBytes: what was opened has none.
 var errNoBytes = errors.New("not a file")
 
-// errLink: a symbolic link is where cp follows none.
-var errLink = errors.New("a symbolic link, which cp does not follow")
+// errLink: a symbolic link is where none is followed.
+var errLink = errors.New("a symbolic link, which is not followed")
 
 // treeOf is the tree at a name of the command line.
 func (a *App) treeOf(ctx context.Context, p place) (tree, error) {
