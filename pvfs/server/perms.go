@@ -26,6 +26,11 @@ func grants(a *proto.Attr, acl []byte, who identity) proto.OpMask {
 	if len(who.groups) == 0 {
 		return 0
 	}
+	switch a.Type {
+	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
+	default: // a part of one of these, which gives the rights; the mode of a part is that of when it was made
+		return 0
+	}
 	var bits uint32
 	switch {
 	case len(acl) > 0:

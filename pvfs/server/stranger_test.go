@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,5 +153,43 @@ func TestDatafilesKnowTheirMetafile(t *testing.T) {
 		require.Equal(t, proto.OK, k.status(at, &k.root, &proto.RemoveReq{Handle: thief.handle, FS: c.FS.ID, Cred: k.cred}))
 		emptied(t, c)
 		require.Equal(t, pattern(100000, 1), victim.read(0, 100000))
+	}
+}
+
+// TestPartsGiveNoRights: a directory's rights are those of its own mode. The objects that have its entries, or the bytes of a file, give none, though they
+// have modes, from when they were made.
+func TestPartsGiveNoRights(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
+	u := root(t, c)
+	dir, err := u.mkdir(c.FS.Root, "dir", 0o777)
+	require.NoError(t, err)
+	file, err := u.create(dir, "file", 0o666)
+	require.NoError(t, err)
+	_, err = u.to(dir, u.header(dir), &proto.SetAttrReq{
+		Handle: dir, FS: u.fs(), Cred: u.cred, Attr: proto.Attr{Perms: 0o700, Mask: proto.AttrPerm, Type: proto.TypeDirectory},
+	})
+	require.NoError(t, err)
+	d, err := u.attr(dir, proto.AttrMetafile)
+	require.NoError(t, err)
+	f, err := u.attr(file, proto.AttrMetafile)
+	require.NoError(t, err)
+
+	s := newUser(t, c, stranger, stranger)
+	for _, part := range slices.Concat(d.DistDir.Dirdata, f.Datafiles) {
+		a, err := s.attr(part, proto.AttrMetafile)
+		if err == nil {
+			require.Zero(t, a.Capability.Mask, "a capability for a part")
+		}
+	}
+	for _, dirdata := range d.DistDir.Dirdata {
+		for _, req := range []proto.Request{
+			&proto.RmDirentReq{Name: "file", Dirdata: dirdata, FS: s.fs()},
+			&proto.ChDirentReq{Name: "file", New: 5, Dirdata: dirdata, FS: s.fs()},
+			&proto.CrDirentReq{Cred: s.cred, Name: "other", New: file, Dir: dir, Dirdata: dirdata, FS: s.fs()},
+			&proto.ReadDirReq{Dirdata: dirdata, FS: s.fs(), Count: 10, Token: proto.TokenStart},
+		} {
+			_, err := s.to(dirdata, s.header(dirdata), req)
+			require.Equal(t, proto.EACCES, err, "%v", req.Op())
+		}
 	}
 }

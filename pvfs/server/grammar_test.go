@@ -1,0 +1,487 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
+)
+
+// secret is in what a stranger may not read: bytes and extended attributes of files of others. What a mode gives to everybody may be read by
+// handle, wherever it is (docs/security-pvfs.md).
+const secret = "SECRET"
+
+// A grammar makes requests of a stranger who knows the protocol, all handles and the names of everything, and has each capability that
+// the servers ever gave it. Most requests are about one object, and show a capability for it. The rest is drawn by its type.
+type grammar struct {
+	rng          *rand.Rand
+	user         *user
+	handles      []proto.Handle   // all
+	objects      [][]proto.Handle // with what belongs to each: datafiles or dirdata
+	names        []string
+	entries      map[proto.Handle][]string           // names in directories
+	capabilities map[proto.Handle][]proto.Capability // by their first handle
+
+	about []proto.Handle // of objects: of this request
+}
+
+// request draws a request, and what is shown with it.
+func (g *grammar) request() (*proto.Header, proto.Request) {
+	for {
+		req := proto.NewRequest(proto.Op(g.rng.IntN(64)))
+		if req == nil {
+			continue
+		}
+		g.about = g.objects[g.rng.IntN(len(g.objects))]
+		if g.rng.IntN(2) == 0 {
+			req = g.likely()
+		} else {
+			g.fill(reflect.ValueOf(req).Elem())
+		}
+		h := g.header()
+		if _, _, err := proto.ParseRequest(proto.AppendRequest(nil, h, req)); err == nil {
+			return h, req
+		}
+	}
+}
+
+// likely is a request that an attack would have, with all that makes sense in it.
+func (g *grammar) likely() proto.Request {
+	id, cred, object, part := g.user.fs(), g.user.cred, g.about[0], g.about[len(g.about)-1]
+	switch g.rng.IntN(16) {
+	case 0:
+		req := &proto.SmallIOReq{
+			Handle: part, FS: id, Type: proto.IORead, ServerNr: uint32(max(len(g.about)-2, 0)), ServerCt: uint32(max(len(g.about)-1, 1)), Dist: stripe.Default(proto.DistStripe),
+			Request: proto.ByteStream(), Aggregate: 1000,
+		}
+		if g.rng.IntN(2) == 0 {
+			req.Type, req.Data, req.Total = proto.IOWrite, make([]byte, 1000), 1000
+		}
+		return req
+	case 1:
+		return &proto.TruncateReq{Handle: part, FS: id}
+	case 2:
+		return &proto.ReadDirReq{Dirdata: part, FS: id, Count: 100, Token: proto.TokenStart}
+	case 3:
+		return &proto.CrDirentReq{Cred: cred, Name: g.name(), New: g.handle(), Dir: object, Dirdata: part, FS: id}
+	case 4:
+		return &proto.RmDirentReq{Name: g.name(), Dirdata: part, FS: id}
+	case 5:
+		return &proto.ChDirentReq{Name: g.name(), New: g.handle(), Dirdata: part, FS: id}
+	case 6:
+		return &proto.RemoveReq{Handle: g.handle(), FS: id, Cred: cred}
+	case 7:
+		return &proto.SetAttrReq{Handle: object, FS: id, Cred: cred, Attr: proto.Attr{Owner: stranger, Group: stranger, Perms: 0o777, Mask: proto.AttrPerm | proto.AttrMask(g.rng.IntN(4)), Type: proto.TypeMetafile}}
+	case 8:
+		return &proto.LookupPathReq{Path: g.name(), FS: id, Start: object, Mask: proto.AttrStat, Cred: cred}
+	case 9:
+		return &proto.CreateReq{FS: id, Cred: cred, Attr: proto.Attr{Owner: g.id(), Group: stranger, Perms: 0o666, Mask: proto.AttrCreate, Type: proto.TypeMetafile, Dist: stripe.Default(proto.DistStripe)}, Datafiles: 2, Layout: proto.Layout{Algorithm: proto.LayoutRoundRobin}}
+	case 10:
+		return &proto.MkdirReq{FS: id, Cred: cred, Attr: proto.Attr{Owner: g.id(), Group: stranger, Perms: 0o777, Mask: proto.AttrMkdir, Type: proto.TypeDirectory}, Extents: g.user.c.FS.Servers[0].Meta, Layout: proto.Layout{Algorithm: proto.LayoutRoundRobin}}
+	case 11:
+		return &proto.UnstuffReq{Handle: object, FS: id, Mask: proto.AttrUnstuff, Cred: cred}
+	case 12:
+		return &proto.GetEattrReq{Handle: object, FS: id, Keys: []string{g.name()}, Sizes: []int64{1000}}
+	case 13:
+		return &proto.SetEattrReq{Handle: object, FS: id, Keys: []string{g.name()}, Values: [][]byte{[]byte("x")}}
+	case 14:
+		return &proto.BatchRemoveReq{FS: id, Handles: []proto.Handle{g.handle()}}
+	}
+	return &proto.GetAttrReq{Handle: object, FS: id, Mask: proto.AttrStat, Cred: cred}
+}
+
+func (g *grammar) header() *proto.Header {
+	h := &proto.Header{}
+	of := g.about[0]
+	if g.rng.IntN(4) == 0 {
+		of = g.handle()
+	}
+	if all := g.capabilities[of]; len(all) > 0 && g.rng.IntN(8) > 0 {
+		h.Capability = all[g.rng.IntN(len(all))]
+		h.Capability.Handles = slices.Clone(h.Capability.Handles)
+		h.Capability.Signature = bytes.Clone(h.Capability.Signature)
+		switch g.rng.IntN(12) { // a forged one now and then
+		case 0:
+			h.Capability.Mask = proto.MayAll
+		case 1:
+			h.Capability.Handles = append(h.Capability.Handles, g.handle())
+		case 2:
+			h.Capability.Signature = nil
+		case 3:
+			h.Capability.Issuer = "S:server0"
+		}
+	}
+	for range g.rng.IntN(4) {
+		switch g.rng.IntN(10) {
+		default:
+			h.Hints = append(h.Hints, proto.Hint{Type: proto.HintHandle, Value: uint64(g.handle())})
+		case 0:
+			h.Hints = append(h.Hints, proto.Hint{Type: proto.HintServerID, Value: g.rng.Uint64N(3)})
+		case 1:
+			h.Hints = append(h.Hints, proto.Hint{Type: proto.HintOwnerGID, Value: uint64(g.id())})
+		case 2:
+			h.Hints = append(h.Hints, proto.OpensHint())
+		case 3:
+			h.Hints = append(h.Hints, proto.TellsHint())
+		case 4:
+			h.Hints = append(h.Hints, proto.Withdrawal{Object: g.handle(), At: time.Now().UnixNano(), Owner: g.id()}.Hint())
+		case 5:
+			h.Hints = append(h.Hints, proto.NameChange{Dir: g.handle(), Object: g.handle()}.Hint())
+		}
+	}
+	return h
+}
+
+// handle is most often one of the object that the request is about.
+func (g *grammar) handle() proto.Handle {
+	switch g.rng.IntN(8) {
+	case 0:
+		return g.handles[g.rng.IntN(len(g.handles))]
+	case 1:
+		other := g.objects[g.rng.IntN(len(g.objects))]
+		return other[g.rng.IntN(len(other))]
+	case 2, 3:
+		return g.about[g.rng.IntN(len(g.about))]
+	}
+	return g.about[0]
+}
+
+func (g *grammar) id() uint32 { return []uint32{0, 1000, stranger, 1<<32 - 1}[g.rng.IntN(4)] }
+
+// name is most often one in the directory that the request is about.
+func (g *grammar) name() string {
+	if there := g.entries[g.about[0]]; len(there) > 0 && g.rng.IntN(3) > 0 {
+		return there[g.rng.IntN(len(there))]
+	}
+	return g.names[g.rng.IntN(len(g.names))]
+}
+
+var (
+	typeOfHandle = reflect.TypeFor[proto.Handle]()
+	typeOfFS     = reflect.TypeFor[proto.FSID]()
+	typeOfCred   = reflect.TypeFor[proto.Credential]()
+	typeOfAttr   = reflect.TypeFor[proto.Attr]()
+	typeOfDist   = reflect.TypeFor[proto.Dist]()
+	typeOfType   = reflect.TypeFor[proto.ObjType]()
+)
+
+// fill draws a value.
+func (g *grammar) fill(v reflect.Value) {
+	switch v.Type() {
+	case typeOfHandle:
+		v.SetUint(uint64(g.handle()))
+		return
+	case typeOfFS:
+		v.SetInt(int64(g.user.fs()))
+		return
+	case typeOfCred:
+		v.Set(reflect.ValueOf(g.user.cred))
+		return
+	case typeOfAttr:
+		v.Set(reflect.ValueOf(g.attr()))
+		return
+	case typeOfDist:
+		v.Set(reflect.ValueOf(stripe.Default(proto.DistStripe)))
+		return
+	case typeOfType:
+		v.SetInt(int64(1) << g.rng.IntN(7))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() {
+				g.fill(f)
+			}
+		}
+	case reflect.Int32, reflect.Int64:
+		v.SetInt([]int64{0, 1, 2, 100, 65536}[g.rng.IntN(5)])
+	case reflect.Uint32, reflect.Uint64:
+		v.SetUint([]uint64{0, 1, 2, 100, proto.TokenStart, g.rng.Uint64(), uint64(proto.AttrStat), uint64(proto.AttrMetafile)}[g.rng.IntN(8)])
+	case reflect.String:
+		v.SetString(g.name())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), g.rng.IntN(4), 4))
+		for i := range v.Len() {
+			g.fill(v.Index(i))
+		}
+	case reflect.Uint8:
+		v.SetUint(g.rng.Uint64N(256))
+	}
+}
+
+// attr draws attributes.
+func (g *grammar) attr() proto.Attr {
+	a := proto.Attr{
+		Owner: g.id(), Group: g.id(), Perms: uint32(g.rng.IntN(0o10000)), Type: proto.ObjType(1) << g.rng.IntN(7),
+		Mask: proto.AttrMask(g.rng.Uint32()), ATime: 1, MTime: 2, CTime: 3, Target: g.name(),
+		Dist: stripe.Default(proto.DistStripe),
+	}
+	for range g.rng.IntN(3) {
+		a.Datafiles = append(a.Datafiles, g.handle())
+	}
+	return a
+}
+
+// learn keeps what an answer tells.
+func (g *grammar) learn(resp proto.Response) {
+	attr := func(a *proto.Attr) {
+		if len(a.Capability.Handles) > 0 {
+			g.keep(a.Capability)
+		}
+	}
+	switch r := resp.(type) {
+	case *proto.GetAttrResp:
+		attr(&r.Attr)
+	case *proto.LookupPathResp:
+		for i := range r.Attrs {
+			attr(&r.Attrs[i])
+		}
+	case *proto.UnstuffResp:
+		attr(&r.Attr)
+	case *proto.MkdirResp:
+		g.objects = append(g.objects, []proto.Handle{r.Handle})
+	case *proto.CreateResp:
+		g.objects = append(g.objects, append([]proto.Handle{r.Handle}, r.Attr.Datafiles...))
+	case *proto.BatchCreateResp:
+		for _, h := range r.Handles {
+			g.objects = append(g.objects, []proto.Handle{h})
+		}
+	}
+}
+
+// capabilitiesMax is how many a grammar keeps of one object.
+const capabilitiesMax = 8
+
+func (g *grammar) keep(c proto.Capability) {
+	all := g.capabilities[c.Handles[0]]
+	if len(all) < capabilitiesMax {
+		g.capabilities[c.Handles[0]] = append(all, c)
+	} else {
+		all[g.rng.IntN(capabilitiesMax)] = c
+	}
+}
+
+// victims are what strangers attack: files and directories of root and of another user. Only pub is for everybody.
+type victims struct {
+	t      testing.TB
+	root   *client.FS
+	all    []string
+	closed []proto.Handle // dirdata of a directory that strangers may not list
+}
+
+func newVictims(t testing.TB, c *pvfstest.Cluster) *victims {
+	t.Helper()
+	mount := func(id client.Identity) *client.FS {
+		f, err := client.Mount(t.Context(), c.Source(), client.Options{Endpoint: c.Endpoint(), User: &id, Seed: 1, AttrTime: -1, SizeTime: -1, NameTime: -1})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, f.Close()) })
+		return f
+	}
+	v := &victims{t: t, root: mount(client.Identity{Groups: []uint32{0}})}
+	ctx := context.Background()
+	require.NoError(t, v.root.Chmod(ctx, "/", 0o755))
+	require.NoError(t, v.root.Mkdir(ctx, "/pub", 0o777))
+	require.NoError(t, v.root.Chmod(ctx, "/pub", 0o777))
+	require.NoError(t, v.root.Mkdir(ctx, "/home", 0o777))
+	require.NoError(t, v.root.Chown(ctx, "/home", 1000, 1000))
+	require.NoError(t, v.root.Chmod(ctx, "/home", 0o700))
+	require.NoError(t, v.root.Mkdir(ctx, "/etc", 0o755))
+	user := mount(client.Identity{UID: 1000, Groups: []uint32{1000}})
+	v.file(user, "/home/small", 100, 0o600)
+	v.file(user, "/home/large", 300_000, 0o600)
+	v.file(user, "/home/open", 5000, 0o644)
+	require.NoError(t, user.Mkdir(ctx, "/home/dir", 0o755))
+	v.file(user, "/home/dir/inner", 200_000, 0o600)
+	require.NoError(t, user.SetXattr(ctx, "/home/small", "user.note", []byte(secret), 0))
+	v.file(v.root, "/etc/shadow", 1000, 0o600)
+	v.file(v.root, "/etc/motd", 70_000, 0o644)
+	home, err := v.root.StatCtx(ctx, "/home")
+	require.NoError(t, err)
+	v.closed = home.Attr.DistDir.Dirdata
+	return v
+}
+
+// file makes a file. Its bytes are secret unless its mode lets everybody read them.
+func (v *victims) file(f *client.FS, name string, size int, mode fs.FileMode) {
+	v.t.Helper()
+	file, err := f.OpenFile(context.Background(), name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	require.NoError(v.t, err)
+	line := secret + "\n"
+	if mode&0o004 != 0 {
+		line = "public\n"
+	}
+	_, err = file.Write(bytes.Repeat([]byte(line), size/len(line)+1))
+	require.NoError(v.t, err)
+	require.NoError(v.t, file.Close())
+	v.all = append(v.all, name)
+}
+
+// shot is everything that must stay as it is.
+func (v *victims) shot() (lines []string) {
+	ctx := context.Background()
+	var down func(name string)
+	down = func(name string) {
+		info, err := v.root.LstatCtx(ctx, name)
+		require.NoError(v.t, err, name)
+		a := info.Attr
+		line := fmt.Sprint(name, info.Handle, info.Mode(), a.Owner, a.Group, a.Perms, info.Size(), a.Datafiles, a.Target)
+		keys, err := v.root.ListXattr(ctx, name)
+		require.NoError(v.t, err, name)
+		slices.Sort(keys)
+		for _, key := range keys {
+			if key == "user.note" || key == "system.posix_acl_access" {
+				value, err := v.root.GetXattr(ctx, name, key)
+				require.NoError(v.t, err, name)
+				line += fmt.Sprintf(" %s=%q", key, value)
+			}
+		}
+		if name == "/pub" {
+			lines = append(lines, line)
+			return
+		}
+		if info.IsDir() {
+			names, err := v.root.ReadNames(ctx, name)
+			require.NoError(v.t, err, name)
+			lines = append(lines, line+fmt.Sprint(names))
+			for _, n := range names {
+				down(name + "/" + n)
+			}
+			return
+		}
+		b, err := fs.ReadFile(v.root, name[1:])
+		require.NoError(v.t, err, name)
+		lines = append(lines, line+fmt.Sprintf(" %x", sha256.Sum256(b)))
+	}
+	down("/etc")
+	down("/home")
+	info, err := v.root.StatCtx(ctx, "/")
+	require.NoError(v.t, err)
+	names, err := v.root.ReadNames(ctx, "/")
+	require.NoError(v.t, err)
+	return append(lines, fmt.Sprint(info.Mode(), info.Attr.Owner, names))
+}
+
+// What a stranger does in one run.
+const (
+	strangerRequests = 500 // between two looks at what must not change
+	strangerLooks    = 6
+)
+
+// TestStrangersGrammar: whatever a stranger sends, knowing all handles, it reads nothing that it may not, and changes, removes and takes
+// nothing that is another user's.
+func TestStrangersGrammar(t *testing.T) {
+	sim.Run(t, func(t *testing.T, seed uint64) {
+		c, v := attacked(t)
+		g := newGrammar(t, c, v, seed, stranger)
+		want := v.shot()
+		for range strangerLooks {
+			for range strangerRequests {
+				require.NoError(t, g.attack(v))
+			}
+			require.Equal(t, want, v.shot())
+		}
+	})
+}
+
+// TestSixteenStrangers is the same with sixteen of them at a time.
+func TestSixteenStrangers(t *testing.T) {
+	c, v := attacked(t)
+	want := v.shot()
+	errs := make(chan error)
+	const attackers = 16
+	for i := range uint32(attackers) {
+		g := newGrammar(t, c, v, sim.Seed(t)+uint64(i), stranger+i)
+		go func() {
+			var err error
+			for n := 0; n < strangerRequests && err == nil; n++ {
+				err = g.attack(v)
+			}
+			errs <- err
+		}()
+	}
+	for range attackers {
+		require.NoError(t, <-errs)
+	}
+	require.Equal(t, want, v.shot())
+}
+
+// attacked is a file system with victims.
+func attacked(t *testing.T) (*pvfstest.Cluster, *victims) {
+	t.Helper()
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 2, Server: func(_ int, cfg *server.Config) { cfg.Strict = true }})
+	return c, newVictims(t, c)
+}
+
+func newGrammar(t *testing.T, c *pvfstest.Cluster, v *victims, seed uint64, uid uint32) *grammar {
+	t.Helper()
+	g := &grammar{
+		rng: rand.New(rand.NewPCG(seed, 0)), user: from(t, c, newUser(t, c, uid, uid)),
+		capabilities: map[proto.Handle][]proto.Capability{},
+	}
+	g.knows(t, c, v)
+	return g
+}
+
+// attack sends one request. The error says what the answer gives away.
+func (g *grammar) attack(v *victims) error {
+	h, req := g.request()
+	c := g.user.c
+	at := g.rng.IntN(c.Len())
+	if owner, ok := c.FS.Owner(g.about[0]); ok && g.rng.IntN(8) > 0 {
+		at = owner
+	}
+	resp, err := g.user.do(at, h, req)
+	if err != nil {
+		return nil //nolint:nilerr // refused, as nearly all are
+	}
+	if bytes.Contains(proto.AppendResponse(nil, resp), []byte(secret)) {
+		return fmt.Errorf("%v %v gives away %v", h, req, resp)
+	}
+	if r, ok := req.(*proto.ReadDirReq); ok && slices.Contains(v.closed, r.Dirdata) {
+		return fmt.Errorf("%v %v lists a directory of another user", h, req)
+	}
+	g.learn(resp)
+	return nil
+}
+
+// knows tells a grammar all handles there are.
+func (g *grammar) knows(t testing.TB, c *pvfstest.Cluster, v *victims) {
+	t.Helper()
+	admin := root(t, c)
+	h := admin.header(c.FS.Root)
+	for i := range c.Len() {
+		resp, err := admin.do(i, h, &proto.IterateHandlesReq{FS: g.user.fs(), Count: 1000, Position: proto.TokenStart})
+		require.NoError(t, err)
+		g.handles = append(g.handles, resp.(*proto.IterateHandlesResp).Handles...)
+	}
+	require.NotEmpty(t, g.handles)
+	slices.Sort(g.handles)
+	g.entries = make(map[proto.Handle][]string)
+	for _, name := range append(v.all, "/", "/pub", "/home", "/etc", "/home/dir", "/pub") {
+		info, err := v.root.LstatCtx(t.Context(), name)
+		require.NoError(t, err)
+		if info.IsDir() {
+			g.entries[info.Handle], err = v.root.ReadNames(t.Context(), name)
+			require.NoError(t, err)
+		}
+		g.objects = append(g.objects, slices.Concat([]proto.Handle{info.Handle}, info.Attr.Datafiles, info.Attr.DistDir.Dirdata))
+	}
+	g.names = []string{"pub", "home", "etc", "motd", "shadow", "x", "y", "/", "pub/x", "home/x", "small", "large", "dir", "inner", "home/small", "user.note", "user.x", "system.posix_acl_access", "trusted.x", "..", ""}
+}
