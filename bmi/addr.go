@@ -173,11 +173,6 @@ func (e *Endpoint) SourceAddr(a Addr) netip.AddrPort {
 	if !ok {
 		return netip.AddrPort{}
 	}
-	in.lock()
-	defer in.unlock()
-	if in.closing {
-		return netip.AddrPort{}
-	}
 	return s.Source(a.e.peer)
 }
 

@@ -135,7 +135,8 @@ type Ranger interface {
 // choose their names.
 type Sourcer interface {
 	// Source is the network address of a peer that connected to this endpoint, as the method itself has seen it. It is not valid
-	// for peers that this endpoint connected to, and for methods without network addresses.
+	// for peers that this endpoint connected to, and for methods without network addresses. Unlike all others this method is
+	// called by any goroutine at any time, also after Close: servers ask with each request.
 	Source(peer Peer) netip.AddrPort
 }
 

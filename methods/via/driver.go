@@ -313,7 +313,7 @@ func (m *method) Free(mem []byte) error {
 
 // Source is the network address that the packets of a peer that connected to us come from (bmi.Sourcer).
 func (m *method) Source(p bmi.Peer) netip.AddrPort {
-	if at := p.(*remote).source; at != nil {
+	if at := p.(*remote).source.Load(); at != nil {
 		return *at
 	}
 	return netip.AddrPort{}
@@ -325,8 +325,8 @@ func (m *method) InRange(p bmi.Peer, pattern string) (bool, error) {
 	r := p.(*remote)
 	pattern = strings.TrimPrefix(pattern, m.name+"://")
 	host := r.host()
-	if r.source != nil {
-		host = r.source.String()
+	if at := r.source.Load(); at != nil {
+		host = at.String()
 	}
 	ok, err := path.Match(pattern, host)
 	if err != nil {

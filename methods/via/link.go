@@ -221,9 +221,9 @@ func (m *method) linkEvent(ev *vipl.ConnEvent) {
 	}
 	switch ev.Kind {
 	case vipl.EventConnected:
-		r.source = nil
+		r.source.Store(nil)
 		if at := l.vi.SourceAddr(); l.accepted && at.IsValid() {
-			r.source = &at
+			r.source.Store(&at)
 		}
 		m.step(r, peer.Event{Kind: peer.EventLinkUp, Link: l.id})
 	case vipl.EventConnectFailed:

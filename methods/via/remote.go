@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
@@ -61,8 +62,8 @@ type remote struct {
 	// is one, or if there never was.
 	failed error
 	addr   bmi.Addr
-	name   string          // the address, with scheme
-	source *netip.AddrPort // of the latest connection, if the peer made it and the provider tells; else nil
+	name   string                         // the address, with scheme
+	source atomic.Pointer[netip.AddrPort] // of the latest connection, if the peer made it and the provider tells; else nil
 
 	id         peer.ID // of key; the record's own, whatever its links are called
 	generation uint32

@@ -35,7 +35,6 @@ func (c *core) authenticated(req proto.Request, err error) error {
 	}
 	var cred *proto.Credential
 	switch req := req.(type) {
-
 	case *proto.GetAttrReq:
 		cred = &req.Cred
 	case *proto.LookupPathReq:

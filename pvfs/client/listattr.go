@@ -88,13 +88,14 @@ func (f *FS) listAttr(ctx context.Context, dir *inode, handles []proto.Handle, m
 	req := &proto.ListAttrReq{FS: f.cfg.ID, Mask: mask, Handles: handles}
 	var resp proto.ListAttrResp
 	ask := func(h *proto.Header) error { return f.call(ctx, handles[0], h, req, &resp) }
-	err := error(proto.EACCES)
-	if !f.strict.Load() {
+	var err error
+	strict := f.strict.Load()
+	if !strict {
 		err = ask(nil)
 	}
-	if status(err) == proto.EACCES {
-		f.strict.Store(true)
+	if strict || status(err) == proto.EACCES {
 		err = f.shown(ctx, dir, 0, ask)
+		f.strict.Store(err == nil)
 	}
 	if status(err) == proto.ENOENT {
 		return nil // a stock server's answer if none of them is there

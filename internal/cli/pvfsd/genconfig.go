@@ -122,6 +122,12 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 	if err != nil {
 		return program.Usage(err)
 	}
+	if name := opt.keyName(len(gen.Servers)); name != "" {
+		if err := makeKey(name); err != nil {
+			return err
+		}
+		notes = append(notes, "the key of the servers is in "+name+": give each a copy, and its name to pvfsd serve -key-file")
+	}
 	if opt.out == "" {
 		_, err = fmt.Fprintln(a.Out, text)
 	} else {
@@ -129,12 +135,6 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 	}
 	if err != nil {
 		return err
-	}
-	if name := opt.keyName(len(gen.Servers)); name != "" {
-		if err := makeKey(name); err != nil {
-			return err
-		}
-		notes = append(notes, "the key of the servers is in "+name+": give each a copy, and its name to pvfsd serve -key-file")
 	}
 	for _, note := range notes {
 		fmt.Fprintf(a.Err, "pvfsd: %s\n", note)
