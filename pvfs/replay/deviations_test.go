@@ -36,6 +36,14 @@ var deviations = []deviation{
 	{"SETATTR Attr.Mask", "0?-cp-* session/3", "pvfs2-cp sets all common attributes at the end, ours those that were asked for", nil},
 	{"SETATTR Attr.Mask", "31-* 32-*", "ours sets what was asked for and lets the server set the time of change, stock clients add the type, which cannot change", nil},
 	{"READDIR Count", "*", "ours asks for as many entries as an answer holds, stock clients for as many as there were when they asked", nil},
+	{"FLUSH Capability.Issuer", "24-*", "ours shows a capability, which strict servers of ours want; stock clients show none", nil},
+	{"FLUSH Capability.FS", "24-*", "the same", nil},
+	{"FLUSH Capability.Mask", "24-*", "the same", nil},
+	{"FLUSH Capability.Handles", "24-*", "the same", nil},
+	{"LISTEATTR Capability.Issuer", "35-*", "the same", nil},
+	{"LISTEATTR Capability.FS", "35-*", "the same", nil},
+	{"LISTEATTR Capability.Mask", "35-*", "the same", nil},
+	{"LISTEATTR Capability.Handles", "35-*", "the same", nil},
 	{"LISTEATTR Sizes", "35-*", "ours has room for more keys and longer ones", nil},
 
 	// What only stock clients ask.
@@ -64,6 +72,7 @@ var deviations = []deviation{
 	{"+ READDIR", "44-* 51-* session/9", "ours looks first whether a directory is empty", nil},
 	{"+ GETATTR", "0?-cp-* session/3", "the mode was changed, so ours asks for a capability that fits it", nil},
 	{"+ GETATTR", "44-* 49-* 51-* session/[789]", "ours asks again right before it removes, as another client may have unstuffed the file or spread the directory", nil},
+	{"+ GETATTR", "35-*", "ours asks for the capability that it shows", nil},
 	{"+ GETATTR", "25-*", "ours looks whether it is a directory that is renamed", nil},
 	{"+ GETEATTR", "36-*", "ours looks first whether there is such an attribute, or it could not tell later whether a removal whose answer was lost took place", nil},
 	{"+ SMALL_IO", "15-*", "the end of a stuffed file is known, so that its bytes fit into the answer", nil},
