@@ -179,7 +179,7 @@ func TestKeystoreText(t *testing.T) {
 	one := entry(t, "C:a", key)
 	lines := strings.Count(one, "\n")
 	for text, says := range map[string]string{
-		"node\n" + strings.TrimPrefix(one, "C:a\n"):        "line 1: \"node\" where a name belongs",
+		"node\n" + strings.TrimPrefix(one, "C:a\n"):        "line 1: \"node\" where a name",
 		one + "C:\n" + one:                                 fmt.Sprintf("line %d: a name is empty", lines+1),
 		one + "\nC:b\n":                                    fmt.Sprintf("line %d: the key of C:b: there is no PUBLIC KEY", lines+2),
 		"C:a\n" + string(key.Private()):                    "there is no PUBLIC KEY",

@@ -61,7 +61,7 @@ func ParseKeystore(text []byte) (*Keystore, error) {
 		name := string(rest[:end])
 		switch {
 		case !strings.HasPrefix(name, clientPrefix) && !strings.HasPrefix(name, serverPrefix):
-			return nil, fmt.Errorf("%w: line %d: %.100q where a name belongs, which begins with C: or S:", ErrFile, line, name)
+			return nil, fmt.Errorf("%w: line %d: %.100q where a name that begins with C: or S: belongs", ErrFile, line, name)
 		case len(name) == len(clientPrefix):
 			return nil, fmt.Errorf("%w: line %d: a name is empty", ErrFile, line)
 		}

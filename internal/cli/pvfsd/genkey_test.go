@@ -77,7 +77,7 @@ func TestGenkeyMistakes(t *testing.T) {
 		{"is there already", []string{"-keystore", filepath.Join(dir, "other"), "-dir", dir, "-bits", "1024", "node"}},
 		{"no name of a machine", []string{"-keystore", keystore, "../node"}},
 		{"from 1024 to 4096 bits", []string{"-keystore", keystore, "-bits", "512", "weak"}},
-		{"where a name belongs", []string{"-keystore", bad, "node3"}},
+		{"where a name that begins with C:", []string{"-keystore", bad, "node3"}},
 	} {
 		r := pvfsd(t, append([]string{"genkey"}, c.args...)...)
 		assert.Equal(t, ExitUsage, r.code, c.args)
