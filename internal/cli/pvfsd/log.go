@@ -53,6 +53,13 @@ func (l *logFile) reopen() error {
 	return nil
 }
 
+// info logs to the file. Standard error has it in words.
+func (l *logFile) info(log *slog.Logger, msg string, args ...any) {
+	if l.name != "" {
+		log.Info(msg, args...)
+	}
+}
+
 func (l *logFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -152,7 +152,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
 	}
-	log.Info("serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
+	logFile.info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	reloads := make(chan struct{})
@@ -167,7 +167,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if interrupted && !opt.quiet {
 		a.farewell(p.alias, s.Stats())
 	}
-	log.Info("stopped", "server", p.alias)
+	logFile.info(log, "stopped", "server", p.alias)
 	return err
 }
 
