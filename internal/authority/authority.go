@@ -30,7 +30,7 @@ type Authority struct {
 	issued int
 }
 
-// New makes an authority, whose files stay as long as the test.
+// New makes an authority. Its files are removed when the test ends.
 func New(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{tb: tb, Dir: tb.TempDir()}

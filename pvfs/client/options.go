@@ -46,8 +46,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Identity is a user and groups, the first of which is the primary one. Servers without a keystore believe it, as
-// far as their configuration says.
+// Identity is a user ID and group IDs. The first group is the primary one. Servers without a keystore believe it, within the
+// limits of their configuration.
 type Identity struct {
 	UID    uint32
 	Groups []uint32

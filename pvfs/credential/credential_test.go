@@ -29,7 +29,7 @@ func entry(t testing.TB, name string, key *credential.Key) string {
 	t.Helper()
 	public, err := key.Public()
 	require.NoError(t, err)
-	return name + "\n" + string(public)
+	return name + "\n" + string(public) // also for names that are none of clients
 }
 
 func keystore(t testing.TB, entries ...string) *credential.Keystore {
@@ -167,6 +167,17 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	_, err = credential.ReadKeystore(write("writable", store, 0o666))
 	require.ErrorContains(t, err, "others can write")
+	if os.Geteuid() != 0 {
+		t.Log("only root can make a file of another user")
+		return
+	}
+	strangers := write("strangers", store, 0o644)
+	require.NoError(t, os.Chown(strangers, 31337, 31337))
+	_, err = credential.ReadIdentities(strangers)
+	require.ErrorContains(t, err, "belongs to another user")
+	_, err = credential.ReadKeystore(strangers)
+	require.ErrorIs(t, err, credential.ErrFile)
+	require.ErrorContains(t, err, "belongs to another user")
 }
 
 // TestKeystoreText: a keystore is read as OrangeFS reads it, and damage in it is named with its line.

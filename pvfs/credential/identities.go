@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// ErrUser is for a credential of a user for whom the client may not act.
+// ErrUser: the client is not allowed to act for the user in the credential.
 var ErrUser = errors.New("the client may not act for this user")
 
 // Identities says for which users each authenticated client may act.
@@ -36,7 +36,7 @@ const everyClient = "*"
 // and its groups in numbers, UID:GID,GID. Several lines of one client add up; # begins a comment. ErrFile: the file has something else in it, or others can
 // write it.
 func ReadIdentities(name string) (*Identities, error) {
-	text, err := readFile(name, 0o022, "write")
+	text, err := readTrusted(name)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -22,7 +23,7 @@ const (
 	keyBitsMax   = proto.MaxSignature * 8
 )
 
-// ErrFile is for a file that has no keys in it, or whose mode is not safe.
+// ErrFile: a file does not contain what it should, or other users can read or write it although they must not.
 var ErrFile = errors.New("credential: not usable")
 
 // Key signs credentials. It may be used by any goroutine.
@@ -31,7 +32,7 @@ type Key struct{ private *rsa.PrivateKey }
 // ReadKey reads a private key from a file in PEM, of PKCS #1 or PKCS #8, without a passphrase. ErrFile: it is none, or others can
 // read it.
 func ReadKey(name string) (*Key, error) {
-	text, err := readFile(name, 0o077, "read")
+	text, err := ReadSecret(name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +133,17 @@ func checkSize(key *rsa.PublicKey) error {
 	return nil
 }
 
-// readFile reads a regular file. Its mode must have none of some bits, which let others do what the error calls it.
+// ReadSecret reads a file that other users cannot read. ErrFile.
+func ReadSecret(name string) ([]byte, error) { return readFile(name, 0o077, "read") }
+
+// readTrusted reads a file that only this user and root can change. ErrFile.
+func readTrusted(name string) ([]byte, error) { return readFile(name, othersWrite, "write") }
+
+const othersWrite = 0o022
+
+// readFile reads a regular file whose mode must have none of some bits. The error says what these let other users do.
 func readFile(name string, bits os.FileMode, what string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would wait for a writer
 	if err != nil {
 		return nil, err
 	}
@@ -148,10 +157,18 @@ func readFile(name string, bits os.FileMode, what string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrFile, name)
 	case mode.Perm()&bits != 0:
 		return nil, fmt.Errorf("%w: others can %s %s: chmod 600 %s", ErrFile, what, name, name)
+	case bits == othersWrite && !ours(info):
+		return nil, fmt.Errorf("%w: %s belongs to another user, who can change it: chown it to this user or root", ErrFile, name)
 	case info.Size() > fileBytesMax:
 		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", ErrFile, name, info.Size(), fileBytesMax)
 	}
 	b := make([]byte, info.Size())
 	_, err = io.ReadFull(f, b)
 	return b, err
+}
+
+// ours reports whether a file belongs to this user or to root.
+func ours(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
 }

@@ -37,7 +37,7 @@ type Keystore struct {
 // ReadKeystore reads the file that KeyStore in fs.conf names: entries of a name, C:HOST or S:ALIAS, and a public key in PEM. Of several keys
 // with one name the last counts. ErrFile: the file has something else in it, or others can write it.
 func ReadKeystore(name string) (*Keystore, error) {
-	text, err := readFile(name, 0o022, "write")
+	text, err := readTrusted(name)
 	if err != nil {
 		return nil, err
 	}

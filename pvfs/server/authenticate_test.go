@@ -1,15 +1,14 @@
 package server_test
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
@@ -28,36 +27,18 @@ func clientKeys(t testing.TB, host string, key *credential.Key) []byte {
 	t.Helper()
 	public, err := key.Public()
 	require.NoError(t, err)
-	return append([]byte("C:"+host+"\n"), public...)
+	return []byte(credential.Entry(host, public))
 }
 
 // authenticating starts a file system with a keystore, and returns the key of one client and the servers' log.
-func authenticating(t testing.TB, servers int) (*pvfstest.Cluster, *credential.Key, *logged) {
+func authenticating(t testing.TB, servers int) (*pvfstest.Cluster, *credential.Key, *logtext.Buffer) {
 	t.Helper()
-	key, log := newKey(t), &logged{}
+	key, log := newKey(t), new(logtext.Buffer)
 	ks, err := credential.ParseKeystore(clientKeys(t, "host", key))
 	require.NoError(t, err)
 	return pvfstest.Start(t, pvfstest.Options{Servers: servers, Server: func(_ int, cfg *server.Config) {
 		cfg.Keystore, cfg.Log = ks, slog.New(slog.NewTextHandler(log, nil))
 	}}), key, log
-}
-
-// logged is what was logged.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // from makes requests of a user come from a client.

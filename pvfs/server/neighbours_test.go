@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
@@ -32,7 +33,7 @@ func TestOtherKey(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			logs := [2]logged{}
+			logs := [2]logtext.Buffer{}
 			servers := pvfstest.Start(t, pvfstest.Options{Config: c.config, Key: []byte(same), Server: func(i int, cfg *server.Config) {
 				cfg.Log = slog.New(slog.NewTextHandler(&logs[i], nil))
 				if i == 1 {

@@ -97,8 +97,8 @@ func (s *Store) holdsMuch() bool {
 	return held > heldMin && int64(held)*int64(s.db.Info().PageSize) > s.size.Load()/heldPart
 }
 
-// beginDeferring keeps the state that was committed last, all of which is on the disk: after a loss of power the store is in that state
-// again. The caller holds commitMu.
+// beginDeferring keeps the state of the last commit, which is on the disk. After a loss of power the store returns to that state. The caller
+// holds commitMu.
 func (s *Store) beginDeferring() error {
 	at, err := hold(s.db, s.dbFile)
 	if err != nil {

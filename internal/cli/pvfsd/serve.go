@@ -17,6 +17,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
@@ -235,16 +236,9 @@ func readKey(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	info, err := os.Stat(name)
+	key, err := credential.ReadSecret(name)
 	if err != nil {
 		return nil, program.Usage(err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, program.Usagef("%s can be read by others: chmod 600 %s", name, name)
-	}
-	key, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
 	}
 	if len(key) < keyBytesMin {
 		return nil, program.Usagef("%s has %d bytes, a key needs %d or more", name, len(key), keyBytesMin)

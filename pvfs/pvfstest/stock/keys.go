@@ -63,7 +63,7 @@ func newKeys(tb testing.TB, o Install) *keys {
 	must(tb, "write a keystore", err)
 	server, err := pair[1].Public()
 	must(tb, "write a keystore", err)
-	text := fmt.Appendf(nil, "C:%s\n%s", host, client)
+	text := []byte(credential.Entry(host, client))
 	for i := range serversMax {
 		text = fmt.Appendf(text, "S:%s\n%s", aliasOf(i), server)
 	}
