@@ -121,11 +121,12 @@ func TestSources(t *testing.T) {
 // TestNewerServers: what the client does not know of a configuration is no reason not to mount.
 func TestNewerServers(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
-	c.FS.Text = strings.Replace(c.FS.Text, "</Defaults>", "NewKeyword 1\n</Defaults>\n<NewSection>\nName x\n</NewSection>", 1)
-	_, err := config.Parse(c.FS.Text)
+	text := strings.Replace(c.FS.Text, "</Defaults>", "NewKeyword 1\n</Defaults>\n<NewSection>\nName x\n</NewSection>", 1)
+	c.Reload(func(fs *config.Config) { fs.Text = text })
+	_, err := config.Parse(text)
 	require.Error(t, err, "a server does not take it")
 	path := filepath.Join(t.TempDir(), "fs.conf")
-	require.NoError(t, os.WriteFile(path, []byte(c.FS.Text), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	for _, source := range []string{c.Source(), path} {
 		f, err := client.Mount(ctx, source, client.Options{Endpoint: c.Endpoint(), RetryLimit: -1})
 		require.NoError(t, err, source)

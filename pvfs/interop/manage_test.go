@@ -14,6 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
+	"github.com/viaduct-hpc/viaduct/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
@@ -198,7 +199,7 @@ func TestExports(t *testing.T) {
 			require.Contains(t, w.OK(t, "pvfs2-ls", at("/")), "lost+found")
 		}},
 		{"AnonUID", func(o *config.GenOptions) { o.AllSquash = everybody }, func(t *testing.T, w *world) {
-			w.cluster.FS.Export.AnonUID, w.cluster.FS.Export.AnonGID = 2, 3
+			w.cluster.Reload(func(fs *config.Config) { fs.Export.AnonUID, fs.Export.AnonGID = 2, 3 })
 			w.OK(t, "pvfs2-touch", at("/f"))
 			require.Equal(t, "2 (bin)", w.fields(t, "/f")["Owner"])
 			require.Equal(t, "3 (sys)", w.fields(t, "/f")["Group"])
@@ -211,25 +212,28 @@ func TestExports(t *testing.T) {
 // TestNetworks: clients of networks and ports that are not trusted are refused.
 func TestNetworks(t *testing.T) {
 	w := ours(t, 1, nil)
-	sec := &w.cluster.FS.Security
 	w.OK(t, "pvfs2-ls", at("/"))
-	sec.TrustedPortFirst, sec.TrustedPortLast = 1, 1023 // not those that the kernel gives to clients
+	ports := func(first, last int) {
+		w.cluster.Reload(func(fs *config.Config) { fs.Security.TrustedPortFirst, fs.Security.TrustedPortLast = first, last })
+	}
+	ports(1, 1023) // not those that the kernel gives to clients
 	w.Fails(t, "pvfs2-stat", at("/"))
-	sec.TrustedPortFirst, sec.TrustedPortLast = 1024, 65535
+	ports(1024, 65535)
 	w.OK(t, "pvfs2-stat", at("/"))
 	elsewhere, err := config.ParseNetwork("tcp://10.1.2.3")
 	require.NoError(t, err)
-	sec.TrustedNetworks = config.Networks{elsewhere}
+	w.cluster.Reload(func(fs *config.Config) { fs.Security.TrustedNetworks = config.Networks{elsewhere} })
 	w.Fails(t, "pvfs2-stat", at("/"))
-	sec.TrustedNetworks = nil
+	w.cluster.Reload(func(*config.Config) {})
 	w.OK(t, "pvfs2-stat", at("/"))
 }
 
 // TestTimeouts: stock clients fetch new capabilities when theirs are too old, within one process.
 func TestTimeouts(t *testing.T) {
 	program := library(t)
-	w := ours(t, 2, nil)
-	w.cluster.FS.Security.CapabilityTimeout = 3 * time.Second // in less a busy machine may not use a new one
+	w := ours(t, 2, nil, func(cfg *server.Config) {
+		cfg.FS.Security.CapabilityTimeout = 3 * time.Second // in less a busy machine may not use a new one
+	})
 	w.local(t, "in", content(100000))
 	lines := []string{"mkdir /d", "create /d/f 2"}
 	calls := []string{"write /d/f 0 100000 in", "read /d/f 1000 1000 out", "flush /d/f", "truncate /d/f 50000"}

@@ -27,18 +27,23 @@ type world struct {
 }
 
 // ours are servers of this process.
-func ours(t testing.TB, servers int, change func(*config.GenOptions)) *world {
+func ours(t testing.TB, servers int, change func(*config.GenOptions), more ...func(*server.Config)) *world {
 	t.Helper()
 	o := stock.Need(t)
 	// pvfs2-fsck and others show no capability.
-	trust := func(_ int, cfg *server.Config) { cfg.Trusted = []string{"tcp://127.0.0.1"} }
+	configured := func(_ int, cfg *server.Config) {
+		cfg.Trusted = []string{"tcp://127.0.0.1"}
+		for _, change := range more {
+			change(cfg)
+		}
+	}
 	configure := func(gen *config.GenOptions) {
 		o.Configure(gen)
 		if change != nil {
 			change(gen)
 		}
 	}
-	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: configure, Server: trust})
+	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Servers: servers, Config: configure, Server: configured})
 	w := &world{Tools: o.Tools(t, c.Source()), cluster: c}
 	for i := range c.Len() {
 		w.addresses = append(w.addresses, c.Address(i))

@@ -60,7 +60,7 @@ type Options struct {
 
 // Cluster is a file system whose servers run in this process.
 type Cluster struct {
-	FS *config.Config
+	FS *config.Config // for tests to read; each server has its own
 
 	tb       testing.TB
 	opts     Options
@@ -190,15 +190,16 @@ func (c *Cluster) Start(i int) {
 	if n.endpoint == nil {
 		n.endpoint = c.open(n.address)
 	}
-	var err error
-	srv := c.FS.Servers[i]
-	opts := store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !c.opts.Sync, SyncData: c.opts.Sync && c.FS.SyncData}
+	fs, err := config.Parse(c.FS.Text) // its own, as that of another process would be
+	c.check("parse the configuration", err)
+	srv := fs.Servers[i]
+	opts := store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !c.opts.Sync, SyncData: c.opts.Sync && fs.SyncData}
 	if c.opts.Store != nil {
 		c.opts.Store(i, &opts)
 	}
 	n.store, err = store.Open(c.Dir(i), opts)
 	c.check("open a store", err)
-	cfg := server.Config{FS: c.FS, Alias: n.alias, Store: n.store, Key: c.opts.Key, Seed: uint64(1 + i)}
+	cfg := server.Config{FS: fs, Alias: n.alias, Store: n.store, Key: c.opts.Key, Seed: uint64(1 + i)}
 	if c.opts.Server != nil {
 		c.opts.Server(i, &cfg)
 	}
@@ -208,6 +209,19 @@ func (c *Cluster) Start(i int) {
 	n.stop, n.done = stop, make(chan error, 1)
 	run, ep, done := n.server, n.endpoint, n.done // the node's may be another run's by the time this one begins
 	go func() { done <- run.Serve(ctx, ep) }()
+}
+
+// Reload gives the servers that run a changed configuration, as SIGHUP does.
+func (c *Cluster) Reload(change func(*config.Config)) {
+	c.tb.Helper()
+	fs, err := config.Parse(c.FS.Text)
+	c.check("parse the configuration", err)
+	change(fs)
+	for i, n := range c.nodes {
+		if n.stop != nil {
+			c.check(fmt.Sprintf("reload server %d", i), n.server.Reload(fs, nil))
+		}
+	}
 }
 
 // Stop stops a server, which finishes what it is at first.

@@ -74,12 +74,9 @@ func samples(t testing.TB, u *user) ([]*proto.Header, []proto.Request) {
 // server serves on.
 func TestMutatedRequests(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {
-		opts := spread(1, 1, 1, 3)
-		opts.Unsigned = unsigned
-		c := pvfstest.Start(t, opts)
-		if unsigned {
-			c.FS.Security.TurnOffTimeouts = true
-		}
+		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Unsigned: unsigned, Config: func(o *config.GenOptions) {
+			o.DistrDir, o.NoTimeouts = config.DistrDir{Initial: 1, Max: 1, Split: 3}, unsigned
+		}})
 		u := root(t, c)
 		headers, requests := samples(t, u)
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -144,25 +141,25 @@ func TestSquashAndExports(t *testing.T) {
 	require.NoError(t, ask(mkdir, &made))
 	require.Zero(t, k.attr(made.Handle).Owner)
 
-	c.FS.Export.RootSquash = everyone
+	c.Reload(func(fs *config.Config) { fs.Export.RootSquash = everyone })
 	require.NoError(t, ask(mkdir, &made))
 	require.EqualValues(t, 65534, k.attr(made.Handle).Owner)
 	require.EqualValues(t, 65534, k.attr(made.Handle).Group)
 	require.NotEqual(t, proto.MayAll, k.attr(c.FS.Root).Capability.Mask)
-	c.FS.Export.RootSquashExceptions = everyone
+	c.Reload(func(fs *config.Config) { fs.Export.RootSquash, fs.Export.RootSquashExceptions = everyone, everyone })
 	require.Equal(t, proto.MayAll, k.attr(c.FS.Root).Capability.Mask)
-	c.FS.Export.AllSquash = everyone
+	c.Reload(func(fs *config.Config) {
+		fs.Export.RootSquash, fs.Export.RootSquashExceptions, fs.Export.AllSquash = everyone, everyone, everyone
+	})
 	require.NotEqual(t, proto.MayAll, k.attr(c.FS.Root).Capability.Mask)
-	c.FS.Export.AllSquash = nil
 
-	c.FS.Export.ReadOnly = everyone
+	c.Reload(func(fs *config.Config) { fs.Export.ReadOnly = everyone })
 	require.ErrorIs(t, ask(mkdir, &made), proto.EROFS)
 	require.NotZero(t, k.attr(c.FS.Root).Type)
-	c.FS.Export.ReadOnly = nil
 
-	c.FS.Security.TrustedNetworks = networks(t, "tcp://10.1.2.3")
+	c.Reload(func(fs *config.Config) { fs.Security.TrustedNetworks = networks(t, "tcp://10.1.2.3") })
 	require.ErrorIs(t, k.ask(0, nil, &proto.NoopReq{}, &proto.NoopResp{}), proto.EACCES)
-	c.FS.Security.TrustedNetworks = networks(t, "*")
+	c.Reload(func(fs *config.Config) { fs.Security.TrustedNetworks = networks(t, "*") })
 	require.NoError(t, k.ask(0, nil, &proto.NoopReq{}, &proto.NoopResp{}))
 }
 
@@ -189,7 +186,6 @@ func TestUnsigned(t *testing.T) {
 	require.NoError(t, err)
 	_, err = u.to(c.FS.Root, h, &proto.ReadDirReq{Dirdata: a.DistDir.Dirdata[0], FS: u.fs(), Count: 1, Token: proto.TokenStart})
 	require.Equal(t, proto.EACCES, err)
-	c.FS.Security.TurnOffTimeouts = false
 	h = u.header(c.FS.Root)
 	h.Capability.Timeout = time.Now().Add(-time.Minute)
 	_, err = u.to(c.FS.Root, h, &proto.ReadDirReq{Dirdata: a.DistDir.Dirdata[0], FS: u.fs(), Count: 1, Token: proto.TokenStart})

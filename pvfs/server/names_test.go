@@ -266,8 +266,7 @@ func TestCapabilities(t *testing.T) {
 // TestTimeouts: with time-outs on, what is too old is to be fetched again.
 func TestTimeouts(t *testing.T) {
 	for _, off := range []bool{false, true} {
-		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Config: func(o *config.GenOptions) {}})
-		c.FS.Security.TurnOffTimeouts = off
+		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Config: func(o *config.GenOptions) { o.NoTimeouts = off }})
 		u := root(t, c)
 		old := *u
 		old.cred.Timeout = time.Now().Add(-time.Minute)

@@ -71,7 +71,7 @@ func TestClientsMakeNoMetafiles(t *testing.T) {
 	_, err := u.do(0, u.header(c.FS.Root), &proto.BatchCreateReq{FS: u.fs(), Type: proto.TypeMetafile, Count: 1})
 	require.Equal(t, proto.EACCES, err)
 
-	c.FS.Export.AllSquash = networks(t, "*")
+	c.Reload(func(fs *config.Config) { fs.Export.AllSquash = networks(t, "*") })
 	k := newClient(t, c)
 	for _, what := range []proto.ObjType{proto.TypeMetafile, proto.TypeDatafile, proto.TypeDirectory, proto.TypeDirdata} {
 		require.Equal(t, proto.EACCES, k.status(0, &k.root, &proto.BatchCreateReq{FS: c.FS.ID, Type: what, Count: 1}))
