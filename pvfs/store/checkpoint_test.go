@@ -40,7 +40,7 @@ func lastOf(t *testing.T, dir string) slotRecord {
 func TestHowAStoreWasLeft(t *testing.T) {
 	dir := memory.Dir(t)
 	in := func(boot string, durable bool) Options {
-		return with(func(o *Options) { o.boot, o.NoSyncMeta, o.SyncEvery = boot, !durable, 1<<62 })
+		return with(func(o *Options) { o.Boot, o.NoSyncMeta, o.SyncEvery = boot, !durable, 1<<62 })
 	}
 	set := func(s *Store, key string) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestHowAStoreWasLeft(t *testing.T) {
 	has(killed, "a", "b")
 	require.NoError(t, killed.Close())
 	unplugged := copyOf(t, dir)
-	_, err := Open(unplugged, with(func(o *Options) { o.boot, o.ReadOnly = "two", true }))
+	_, err := Open(unplugged, with(func(o *Options) { o.Boot, o.ReadOnly = "two", true }))
 	require.ErrorIs(t, err, syscall.EIO)
 	require.ErrorContains(t, err, "start its server once")
 	after := open(t, unplugged, in("two", false))
@@ -86,7 +86,7 @@ func TestHowAStoreWasLeft(t *testing.T) {
 	require.NoError(t, after.Close())
 	require.NoError(t, s.Close())
 	assert.Equal(t, leftClosed, lastOf(t, dir).as)
-	require.NoError(t, open(t, copyOf(t, dir), with(func(o *Options) { o.boot, o.ReadOnly = "two", true })).Close())
+	require.NoError(t, open(t, copyOf(t, dir), with(func(o *Options) { o.Boot, o.ReadOnly = "two", true })).Close())
 }
 
 // TestSlotsOfACheckpoint: a slot is read as it was written, and not at all once a bit of it is another.
@@ -115,7 +115,7 @@ func TestSlotsOfACheckpoint(t *testing.T) {
 // TestNoMetaPage: nothing is written over the database that is no meta page of it.
 func TestNoMetaPage(t *testing.T) {
 	dir := memory.Dir(t)
-	s := open(t, dir, with(func(o *Options) { o.boot, o.SyncEvery = "one", 1<<62 }))
+	s := open(t, dir, with(func(o *Options) { o.Boot, o.SyncEvery = "one", 1<<62 }))
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }))
 	good := lastOf(t, dir).page
 	require.NoError(t, good.check())

@@ -37,6 +37,7 @@ func (s *Store) commit(tx *bolt.Tx) error {
 	case s.db.NoSync:
 		s.written.Add(1)
 	default:
+		s.disk.Committed(s.dbFile)
 		s.synced.Store(s.written.Load())
 		return s.endDeferring()
 	}

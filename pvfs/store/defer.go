@@ -12,7 +12,7 @@ import (
 
 // recall opens the file that tells how the store was left, and undoes what a loss of power may have made of commits that were not synced.
 func (s *Store) recall() (left slotRecord, err error) {
-	boot := s.opts.boot
+	boot := s.opts.Boot
 	if boot == "" {
 		if boot, err = bootID(); err != nil {
 			return left, err

@@ -34,8 +34,9 @@ type Options struct {
 	Log        *slog.Logger     // nil is none
 	Disk       disk.Disk        // nil is disk.OS
 
-	metaBytesMax int    // of the database's file; 0 is no limit. Tests fill it.
-	boot         string // names the run of the machine; "" is what the kernel calls it
+	Boot string // names the run of the machine; "" is what the kernel calls it. After a loss of power it is another one.
+
+	metaBytesMax int // of the database's file; 0 is no limit. Tests fill it.
 }
 
 const (
@@ -209,6 +210,7 @@ func (s *Store) openToWrite(left slotRecord) error {
 	if err := guard("open", func() error { return s.db.Update(s.prepare) }); err != nil {
 		return err
 	}
+	s.disk.Committed(s.dbFile)
 	if err := s.checkpoint.write(leftOpen, metaPage{}); err != nil {
 		return err
 	}

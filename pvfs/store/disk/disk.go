@@ -27,6 +27,8 @@ type Disk interface {
 	OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error)
 	// SyncDatabase puts what was written to it on the disk. f is what OpenDatabase returned, open.
 	SyncDatabase(f *os.File) error
+	// Committed says that the database synced its file by itself, and that nobody has written to it since.
+	Committed(f *os.File)
 }
 
 // Folder is an open folder.

@@ -69,6 +69,8 @@ func (machine) SyncDatabase(f *os.File) error {
 	return again(func() error { return unix.Fdatasync(int(f.Fd())) })
 }
 
+func (machine) Committed(*os.File) {}
+
 // A file is a descriptor. Once File was called, its os.File owns it.
 type file struct {
 	fd   int

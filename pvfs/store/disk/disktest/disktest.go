@@ -1,8 +1,9 @@
-// Package disktest has a disk whose calls fail by plan, for tests of what a store does then. It passes
-// every call on to the machine's own disk unless the plan has an error for it.
+// Package disktest has disks for tests of what a store does on a bad one: Disk lets calls to the disk below it fail, move
+// fewer bytes than asked, or take long, by plan; Volatile loses what was not synced.
 package disktest
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -30,14 +31,21 @@ const (
 	Truncate
 	Sync
 	Close
+	Synced // Sync, SyncFolder or SyncDatabase was done, and is about to return
 )
 
-// A Plan says how a call with a path ends: nil lets it through. It is asked by many goroutines at once. A
-// call with an error is not made, except that Close closes the file.
+// A Plan says how a call with a path ends: nil lets it through. It is asked by many goroutines at once, and may take its time. A
+// call with an error is not made, except that Close closes the file, and that Synced comes after a sync was done: what is written
+// while the plan thinks about that one is not part of the sync.
 type Plan func(op Op, path string) error
 
-// Disk is a disk with a plan. The zero value has none.
+// ErrShort in a plan lets a Read or a Write move half of its bytes, one at least, and return no error. For other calls it is an error.
+var ErrShort = errors.New("disktest: fewer bytes than asked")
+
+// Disk is a disk with a plan. The zero value has none, and passes every call on to the machine's own disk.
 type Disk struct {
+	Below disk.Disk // nil is disk.OS
+
 	plan atomic.Pointer[Plan]
 
 	mu       sync.Mutex
@@ -57,12 +65,36 @@ func (d *Disk) ask(op Op, path string) error {
 	return nil
 }
 
+func (d *Disk) below() disk.Disk {
+	if d.Below != nil {
+		return d.Below
+	}
+	return disk.OS
+}
+
+// synced ends a sync that was done.
+func (d *Disk) synced(err error, path string) error {
+	if err != nil {
+		return err
+	}
+	return d.ask(Synced, path)
+}
+
+// short is so much of p as a call to read or write may move.
+func (d *Disk) short(op Op, path string, p []byte) ([]byte, error) {
+	err := d.ask(op, path)
+	if errors.Is(err, ErrShort) {
+		return p[:(len(p)+1)/2], nil
+	}
+	return p, err
+}
+
 // Open is that of disk.Disk, and so are those that follow.
 func (d *Disk) Open(path string, flags int) (disk.File, error) {
 	if err := d.ask(Open, path); err != nil {
 		return nil, err
 	}
-	f, err := disk.OS.Open(path, flags)
+	f, err := d.below().Open(path, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +106,7 @@ func (d *Disk) Mkdir(path string) error {
 	if err := d.ask(Mkdir, path); err != nil {
 		return err
 	}
-	return disk.OS.Mkdir(path)
+	return d.below().Mkdir(path)
 }
 
 // Unlink removes a name.
@@ -82,7 +114,7 @@ func (d *Disk) Unlink(path string) error {
 	if err := d.ask(Unlink, path); err != nil {
 		return err
 	}
-	return disk.OS.Unlink(path)
+	return d.below().Unlink(path)
 }
 
 // Size is the size of a file.
@@ -90,7 +122,7 @@ func (d *Disk) Size(path string) (int64, error) {
 	if err := d.ask(Size, path); err != nil {
 		return 0, err
 	}
-	return disk.OS.Size(path)
+	return d.below().Size(path)
 }
 
 // OpenFolder opens a folder.
@@ -98,7 +130,7 @@ func (d *Disk) OpenFolder(path string) (disk.Folder, error) {
 	if err := d.ask(OpenFolder, path); err != nil {
 		return nil, err
 	}
-	f, err := disk.OS.OpenFolder(path)
+	f, err := d.below().OpenFolder(path)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +142,7 @@ func (d *Disk) OpenDatabase(path string, flags int, perm os.FileMode) (*os.File,
 	if err := d.ask(OpenDatabase, path); err != nil {
 		return nil, err
 	}
-	f, err := disk.OS.OpenDatabase(path, flags, perm)
+	f, err := d.below().OpenDatabase(path, flags, perm)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.database = f
@@ -122,8 +154,11 @@ func (d *Disk) SyncDatabase(f *os.File) error {
 	if err := d.ask(SyncDatabase, f.Name()); err != nil {
 		return err
 	}
-	return disk.OS.SyncDatabase(f)
+	return d.synced(d.below().SyncDatabase(f), f.Name())
 }
+
+// Committed says that the database synced its file by itself.
+func (d *Disk) Committed(f *os.File) { d.below().Committed(f) }
 
 // Swallow lets what the database writes vanish, and each sync of it fail, until Restore. The database
 // syncs by itself when it commits, and no plan is asked then.
@@ -162,7 +197,7 @@ func (f *folder) Sync() error {
 	if err := f.on.ask(SyncFolder, f.path); err != nil {
 		return err
 	}
-	return f.Folder.Sync()
+	return f.on.synced(f.Folder.Sync(), f.path)
 }
 
 // A file is an open file of a Disk.
@@ -173,14 +208,16 @@ type file struct {
 }
 
 func (f *file) Pread(p []byte, off int64) (int, error) {
-	if err := f.on.ask(Read, f.path); err != nil {
+	p, err := f.on.short(Read, f.path, p)
+	if err != nil {
 		return 0, err
 	}
 	return f.below.Pread(p, off)
 }
 
 func (f *file) Pwrite(p []byte, off int64) (int, error) {
-	if err := f.on.ask(Write, f.path); err != nil {
+	p, err := f.on.short(Write, f.path, p)
+	if err != nil {
 		return 0, err
 	}
 	return f.below.Pwrite(p, off)
@@ -204,7 +241,7 @@ func (f *file) Sync() error {
 	if err := f.on.ask(Sync, f.path); err != nil {
 		return err
 	}
-	return f.below.Sync()
+	return f.on.synced(f.below.Sync(), f.path)
 }
 
 // File gives the file as it is. No plan is asked when it is read.

@@ -22,15 +22,11 @@ const sectorBytes = 512
 // A Volatile disk loses what was not synced: Cut gives what may be left of it after a loss of power. Of each file any of the sectors that
 // were written since its last sync may be old or new, and its size, too; of each folder any of the names that were made or removed since its last sync
 // may be there or not. Folders themselves stay.
-//
-// The database syncs its file by itself when it commits durably, which goes past the disk: Committed says that it did.
 type Volatile struct {
 	top string // the folder that all is in
 
-	mu       sync.Mutex
-	database *os.File
-	files    map[string]*volatileFile // by path, all that were opened or are in a folder that was synced
-	fails    string
+	mu    sync.Mutex
+	files map[string]*volatileFile // by path, all that were opened or are in a folder that was synced
 }
 
 // A volatileFile is what the disk surely has of a file, and what it may have.
@@ -159,7 +155,6 @@ func (d *Volatile) OpenDatabase(path string, flags int, perm os.FileMode) (*os.F
 	defer d.mu.Unlock()
 	f, err := disk.OS.OpenDatabase(path, flags, perm)
 	if err == nil {
-		d.database = f
 		d.fileLocked(path)
 	}
 	return f, err
@@ -168,23 +163,12 @@ func (d *Volatile) OpenDatabase(path string, flags int, perm os.FileMode) (*os.F
 // SyncDatabase syncs the database's file.
 func (d *Volatile) SyncDatabase(f *os.File) error { return d.sync(f.Name()) }
 
-// Committed says that the database synced its file.
-func (d *Volatile) Committed() error { return d.sync(d.database.Name()) }
-
-// FailSync makes the next sync of a file whose name ends so fail. Nothing of it is on the disk then but by chance.
-func (d *Volatile) FailSync(suffix string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.fails = suffix
-}
+// Committed says that the database synced its file by itself. If its bytes cannot be read, none of them are taken for synced.
+func (d *Volatile) Committed(f *os.File) { _ = d.sync(f.Name()) }
 
 func (d *Volatile) sync(path string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.fails != "" && strings.HasSuffix(path, d.fails) {
-		d.fails = ""
-		return unix.EIO
-	}
 	f := d.fileLocked(path)
 	if f.gone {
 		return nil
