@@ -72,6 +72,7 @@ type Cluster struct {
 // node is one server, running or not.
 type node struct {
 	alias, address string
+	dir            string        // of its store
 	endpoint       *bmi.Endpoint // of the run, or opened ahead of it
 	server         *server.Server
 	store          *store.Store
@@ -126,7 +127,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 
 // listen opens the endpoint of a server on an address that nobody uses.
 func (c *Cluster) listen(alias string, number uint64, i int) *node {
-	n := &node{alias: alias}
+	n := &node{alias: alias, dir: filepath.Join(c.dir, alias)}
 	switch c.opts.Method {
 	case TCP, TCPS, ViaUDP:
 		n.address = c.opts.Method + "://127.0.0.1:0"
@@ -241,7 +242,16 @@ func (c *Cluster) Stop(i int) {
 
 // Kill ends a server at once: nothing is answered any more, whatever it is at. What it has put into its
 // store stays, as it does when a process is killed.
-func (c *Cluster) Kill(i int) {
+func (c *Cluster) Kill(i int) { c.kill(i, func(*node) {}) }
+
+// LosePower ends a server as a loss of power does. What cut makes of its store, in another folder, is what it has when it starts
+// again. Nothing uses the store meanwhile.
+func (c *Cluster) LosePower(i int, cut func() (dir string)) {
+	c.kill(i, func(n *node) { n.dir = cut() })
+}
+
+// kill ends a server at once. Before its store is closed, then is called.
+func (c *Cluster) kill(i int, then func(*node)) {
 	c.tb.Helper()
 	n := c.nodes[i]
 	if n.stop == nil {
@@ -251,7 +261,8 @@ func (c *Cluster) Kill(i int) {
 	n.endpoint = nil
 	n.stop()
 	n.stop = nil
-	<-n.done            // the error is that its endpoint was closed
+	<-n.done // the error is that its endpoint was closed
+	then(n)
 	_ = n.store.Close() // a killed process does not say how that ended; the next Start does
 }
 
@@ -268,7 +279,7 @@ func (c *Cluster) WaitReady() {
 }
 
 // Dir is the folder of a server's store.
-func (c *Cluster) Dir(i int) string { return filepath.Join(c.dir, c.nodes[i].alias) }
+func (c *Cluster) Dir(i int) string { return c.nodes[i].dir }
 
 // Server is a server that runs.
 func (c *Cluster) Server(i int) *server.Server { return c.nodes[i].server }

@@ -42,6 +42,10 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 		}
 		return nil
 	})
+	if err == nil && req.Type == proto.TypeDatafile {
+		// The other server may use them long after, for files that it syncs without asking this one.
+		err = s.store.Sync()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -219,7 +219,11 @@ func (s *Server) unstuff(q *query, req *proto.UnstuffReq) (*proto.UnstuffResp, e
 		return nil, err
 	}
 	if servers != nil {
-		if err := s.useDatafiles(q.ctx, servers, func(tx *store.Tx) error { return s.growFile(tx, req.Handle, servers) }); err != nil {
+		err := s.useDatafiles(q.ctx, servers, func(tx *store.Tx) error { return s.growFile(tx, req.Handle, servers) })
+		if err == nil && s.store.SyncsData() {
+			err = s.store.Sync() // bytes that are on the disk are of no use without it
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -189,3 +189,33 @@ func (s *Server) fetchDatafiles(ctx context.Context, server, count int) error {
 	}
 	return s.store.Update(func(tx *store.Tx) error { return tx.PoolPut(s.poolName(server), resp.Handles...) })
 }
+
+// leavePools throws away what is in the pools if a loss of power took this server back to an older state: files that it does not know of any more may
+// have used some of the datafiles, which have bytes of theirs, and belong to them.
+func (s *Server) leavePools() error {
+	wentBack := false
+	err := s.store.View(func(tx *store.Tx) error {
+		wentBack = tx.WentBack()
+		return nil
+	})
+	if err != nil || !wentBack {
+		return err
+	}
+	s.log.Warn("a loss of power took this server back to its last sync: it makes no use of the datafiles that others had ready for it")
+	return s.store.Update(func(tx *store.Tx) error {
+		ready := map[string]int{}
+		for pool := range tx.Pools() {
+			ready[pool]++
+		}
+		for pool, n := range ready {
+			handles, err := tx.PoolTake(pool, n)
+			if err != nil {
+				return err
+			}
+			if err := s.throwAway(tx, handles); err != nil {
+				return err
+			}
+		}
+		return tx.ForgetWentBack()
+	})
+}

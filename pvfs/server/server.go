@@ -147,6 +147,9 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	if err := s.loadWithdrawals(); err != nil {
 		return nil, fmt.Errorf("server: the rights that were withdrawn: %w", err)
 	}
+	if err := s.leavePools(); err != nil {
+		return nil, fmt.Errorf("server: datafiles of other servers: %w", err)
+	}
 	if err := s.initAdmin(); err != nil {
 		return nil, err
 	}

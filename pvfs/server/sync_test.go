@@ -96,3 +96,26 @@ func TestFailedDatabaseSyncReachesClients(t *testing.T) {
 	require.Equal(t, pattern(1000, 1), f.read(0, 1000))
 	k.c.Kill(0) // its store cannot be closed well
 }
+
+// TestDatafilesAheadAreSynced: datafiles that a server makes for another one are on its disk before that one gets them: it may use them
+// long after, and sync only what it has itself.
+func TestDatafilesAheadAreSynced(t *testing.T) {
+	var d disktest.Disk
+	k := newKit(t, pvfstest.Options{Servers: 2, Store: func(i int, o *store.Options) {
+		o.SyncEvery = time.Hour // nothing is synced but on demand
+		if i == 1 {
+			o.Disk = &d
+		}
+	}})
+	d.Set(func(op disktest.Op, _ string) error {
+		if op == disktest.SyncDatabase {
+			return syscall.EIO
+		}
+		return nil
+	})
+	require.Equal(t, proto.EIO, k.status(0, &k.root, &proto.CreateReq{
+		FS: k.c.FS.ID, Cred: k.cred, Datafiles: 2, Layout: proto.Layout{Algorithm: proto.LayoutRandom},
+		Attr: proto.Attr{Perms: 0o644, Mask: proto.AttrCreate, Type: proto.TypeMetafile, Dist: stripe.Default(proto.DistStripe)},
+	}))
+	k.c.Kill(1) // its store cannot be closed well
+}

@@ -2,14 +2,17 @@ package store
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
 // TestPowerCuts: after a loss of power a store is as it was when it was synced last, also where nothing is synced but now and then. Bytes that
@@ -31,6 +34,58 @@ func TestPowerCuts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSyncsNowAndThen: without durable metadata, an update is on the disk after a while although nobody syncs it.
+func TestSyncsNowAndThen(t *testing.T) {
+	dir, left := memory.Dir(t), memory.Dir(t)
+	below, err := disktest.NewVolatile(dir)
+	require.NoError(t, err)
+	d := &disktest.Disk{Below: below}
+	s := open(t, dir, with(func(o *Options) { o.NoSyncMeta, o.Disk, o.Boot, o.SyncEvery = true, d, "one", time.Millisecond }))
+	require.NoError(t, s.Update(func(tx *Tx) error {
+		return tx.Insert(crashDir, Object{Attr: proto.Attr{Type: proto.TypeDirdata}})
+	}))
+	require.NoError(t, makeFile(s, "file"))
+	require.Eventually(t, func() bool { return s.synced.Load() == s.written.Load() }, time.Minute, time.Millisecond)
+	require.NoError(t, below.Cut(rand.New(rand.NewPCG(1, 1)), left))
+	after := open(t, left, with(func(o *Options) { o.NoSyncMeta, o.Boot = true, "two" }))
+	require.NoError(t, after.View(func(tx *Tx) error {
+		require.True(t, tx.WentBack())
+		_, err := tx.Lookup(crashDir, "file")
+		return err
+	}))
+}
+
+// TestWentBack: a store that a loss of power took back says so until its server has drawn its conclusions; one that was killed has nothing to say.
+func TestWentBack(t *testing.T) {
+	dir := memory.Dir(t)
+	boot := func(name string) Options {
+		return with(func(o *Options) { o.NoSyncMeta, o.SyncEvery, o.Boot = true, 1<<62, name })
+	}
+	said := func(s *Store) (is bool) {
+		require.NoError(t, s.View(func(tx *Tx) error { is = tx.WentBack(); return nil }))
+		return is
+	}
+	s := open(t, dir, boot("one"))
+	require.False(t, said(s))
+	require.NoError(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }))
+
+	killed := open(t, copyOf(t, dir), boot("one"))
+	require.False(t, said(killed))
+
+	lost := copyOf(t, dir)
+	for range 2 {
+		after := open(t, lost, boot("two"))
+		require.True(t, said(after), "until it is forgotten")
+		require.NoError(t, after.Close())
+	}
+	after := open(t, lost, boot("two"))
+	require.NoError(t, after.Update(func(tx *Tx) error { return tx.ForgetWentBack() }))
+	require.False(t, said(after))
+	problems, err := after.Check(false)
+	require.NoError(t, err)
+	require.Empty(t, problems)
 }
 
 // TestHeldPagesAreBounded: the state of the last sync is kept, and the database does not grow by that for ever.

@@ -207,7 +207,17 @@ func (s *Store) openToWrite(left slotRecord) error {
 			return err
 		}
 	}
-	if err := guard("open", func() error { return s.db.Update(s.prepare) }); err != nil {
+	wentBack := left.as == leftDeferred && left.boot != s.checkpoint.boot
+	err := guard("open", func() error {
+		return s.db.Update(func(tx *bolt.Tx) error {
+			err := s.prepare(tx)
+			if err == nil && wentBack {
+				err = noteWentBack(tx)
+			}
+			return err
+		})
+	})
+	if err != nil {
 		return err
 	}
 	s.disk.Committed(s.dbFile)
