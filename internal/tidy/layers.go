@@ -45,7 +45,7 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/wire", nil},
 	{"methods/via/nic/udp/reliable", []string{"methods/via/nic/udp/wire"}},
 	{"methods/via/nic/udp/message", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/queue", "internal/buffers"}},
-	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire"}},
+	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/keyfile"}},
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
@@ -56,7 +56,7 @@ var layerTable = []layer{
 	// Other methods never see each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll"}},
+	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue"}},
 
 	// What sits on bmi knows no method.
@@ -72,7 +72,7 @@ var layerTable = []layer{
 	{"mpi/core/wire", nil},
 	{"mpi/core/...", []string{"bmi", "matchbits", "mpi/core/...", "mpi/core", "mpi/datatype", "mpi/errclass", "internal/queue", "internal/buffers"}},
 	{"mpi/pmi/wire", nil},
-	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi"}},
+	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/keyfile"}},
 	{"mpi/launch/command", []string{"mpi/launch", "internal/dashes"}},
 	{"mpi/launch/...", []string{"mpi/pmi/...", "mpi/boot", "mpi/errclass"}},
 	{"mpi/...", []string{"bmi", "mpi/...", "internal/queue"}},
@@ -83,7 +83,7 @@ var layerTable = []layer{
 	{"pvfs/stripe", []string{"pvfs/proto"}},
 	{"pvfs/datatype", []string{"pvfs/proto", "pvfs/stripe"}},
 	{"pvfs/config", []string{"pvfs/proto", "pvfs/stripe"}},
-	{"pvfs/credential", []string{"pvfs/proto"}},
+	{"pvfs/credential", []string{"pvfs/proto", "internal/keyfile"}},
 	{"pvfs/store", []string{"pvfs/proto", "pvfs/store/disk"}},
 	{"pvfs/store/disk", nil},
 	{"pvfs/store/disk/disktest", []string{"pvfs/store/disk"}},
@@ -115,6 +115,7 @@ var layerTable = []layer{
 	{"internal/netpoll", nil},
 	{"internal/pagecache", nil},
 	{"internal/names", nil},
+	{"internal/keyfile", nil},
 	{"internal/spin", nil},
 	{"internal/tidy", []string{"internal/tiers"}},
 	{"internal/tiers", nil},
@@ -127,7 +128,7 @@ var layerTable = []layer{
 	{"internal/programs", nil},
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/keyfile"}},
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
 	// Programs choose what they carry.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -36,9 +37,9 @@ const everyClient = "*"
 // and its groups in numbers, UID:GID,GID. Several lines of one client add up; # begins a comment. ErrFile: the file has something else in it, or others can
 // write it.
 func ReadIdentities(name string) (*Identities, error) {
-	text, err := readTrusted(name)
+	text, err := keyfile.Trusted(name, fileBytesMax)
 	if err != nil {
-		return nil, err
+		return nil, fileError(err)
 	}
 	ids, err := ParseIdentities(text)
 	if err != nil {

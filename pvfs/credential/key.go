@@ -9,10 +9,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"syscall"
 
+	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -32,9 +30,9 @@ type Key struct{ private *rsa.PrivateKey }
 // ReadKey reads a private key from a file in PEM, of PKCS #1 or PKCS #8, without a passphrase. ErrFile: it is none, or others can
 // read it.
 func ReadKey(name string) (*Key, error) {
-	text, err := ReadSecret(name)
+	text, err := keyfile.Secret(name, fileBytesMax)
 	if err != nil {
-		return nil, err
+		return nil, fileError(err)
 	}
 	key, err := ParseKey(text)
 	if err != nil {
@@ -133,42 +131,10 @@ func checkSize(key *rsa.PublicKey) error {
 	return nil
 }
 
-// ReadSecret reads a file that other users cannot read. ErrFile.
-func ReadSecret(name string) ([]byte, error) { return readFile(name, 0o077, "read") }
-
-// readTrusted reads a file that only this user and root can change. ErrFile.
-func readTrusted(name string) ([]byte, error) { return readFile(name, othersWrite, "write") }
-
-const othersWrite = 0o022
-
-// readFile reads a regular file whose mode must have none of some bits. The error says what these let other users do.
-func readFile(name string, bits os.FileMode, what string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would wait for a writer
-	if err != nil {
-		return nil, err
+// fileError makes an error of a file that is not safe one of this package.
+func fileError(err error) error {
+	if errors.Is(err, keyfile.ErrUnsafe) {
+		return fmt.Errorf("%w: %w", ErrFile, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	switch mode := info.Mode(); {
-	case !mode.IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a regular file", ErrFile, name)
-	case mode.Perm()&bits != 0:
-		return nil, fmt.Errorf("%w: others can %s %s: chmod 600 %s", ErrFile, what, name, name)
-	case bits == othersWrite && !ours(info):
-		return nil, fmt.Errorf("%w: %s belongs to another user, who can change it: chown it to this user or root", ErrFile, name)
-	case info.Size() > fileBytesMax:
-		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", ErrFile, name, info.Size(), fileBytesMax)
-	}
-	b := make([]byte, info.Size())
-	_, err = io.ReadFull(f, b)
-	return b, err
-}
-
-// ours reports whether a file belongs to this user or to root.
-func ours(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -37,9 +38,9 @@ type Keystore struct {
 // ReadKeystore reads the file that KeyStore in fs.conf names: entries of a name, C:HOST or S:ALIAS, and a public key in PEM. Of several keys
 // with one name the last counts. ErrFile: the file has something else in it, or others can write it.
 func ReadKeystore(name string) (*Keystore, error) {
-	text, err := readTrusted(name)
+	text, err := keyfile.Trusted(name, fileBytesMax)
 	if err != nil {
-		return nil, err
+		return nil, fileError(err)
 	}
 	ks, err := ParseKeystore(text)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/pvfs/credential"
+	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
@@ -228,15 +228,18 @@ func (a *App) farewell(alias string, st server.Stats) {
 	}
 }
 
-// keyBytesMin is what package server wants at least.
-const keyBytesMin = 16
+// keyBytesMin is what package server wants at least; keyBytesMax is more than anybody has.
+const (
+	keyBytesMin = 16
+	keyBytesMax = 1 << 20
+)
 
 // readKey reads the key that servers share. Others must not be able to read it.
 func readKey(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	key, err := credential.ReadSecret(name)
+	key, err := keyfile.Secret(name, keyBytesMax)
 	if err != nil {
 		return nil, program.Usage(err)
 	}

@@ -5,9 +5,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 )
 
 // The environment variables that FromEnv reads. They hold names of files, never
@@ -116,27 +117,13 @@ func (f Files) loadCertificates() (*Config, error) {
 
 // read returns what is in a file. A private one must not be open to others.
 func read(what, name string, private bool) ([]byte, error) {
-	file, err := os.Open(name)
+	file := keyfile.Public
+	if private {
+		file = keyfile.Secret
+	}
+	text, err := file(name, FileBytesMax)
 	if err != nil {
 		return nil, fmt.Errorf("secure: %s: %w", what, err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("secure: %s: %w", what, err)
-	}
-	switch mode := info.Mode(); {
-	case !mode.IsRegular():
-		return nil, fmt.Errorf("secure: %s %s is not a regular file", what, name)
-	case private && mode.Perm()&0o077 != 0:
-		return nil, fmt.Errorf("secure: %s %s can be used by others (mode %#o): chmod 600 %s", what, name, mode.Perm(), name)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, FileBytesMax+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("secure: %s %s: %w", what, name, err)
-	case len(text) > FileBytesMax:
-		return nil, fmt.Errorf("secure: %s %s is longer than %d bytes", what, name, FileBytesMax)
 	}
 	return text, nil
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 )
 
 // A Key is what all sides share. It never shows itself.
@@ -56,9 +58,9 @@ func (s Source) Load() (*Key, error) {
 	case s.File != "" && s.Text != "":
 		return nil, errors.New("secure: a shared key and a file with one are both given; choose one")
 	case s.File != "":
-		text, err := readKeyFile(s.File)
+		text, err := keyfile.Secret(s.File, KeyFileBytesMax)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("secure: shared key: %w", err)
 		}
 		defer clear(text)
 		key, err := parseKey(text)
