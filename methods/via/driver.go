@@ -319,6 +319,14 @@ func (m *method) Source(p bmi.Peer) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
+// AuthenticatedName is the name that a connected peer has proved to have to the provider (bmi.Authenticator).
+func (m *method) AuthenticatedName(p bmi.Peer) string {
+	if l := p.(*remote).link; l != nil {
+		return l.vi.AuthenticatedName()
+	}
+	return ""
+}
+
 // InRange tells whether a peer's address matches a pattern in the syntax of
 // path.Match (bmi.Ranger), with or without the scheme. Of a peer that connected to us the source address has to match.
 func (m *method) InRange(p bmi.Peer, pattern string) (bool, error) {

@@ -170,6 +170,12 @@ type Sourcer interface {
 	SourceAddr() netip.AddrPort
 }
 
+// An Authenticator is a port that knows by which name the other side has authenticated itself.
+type Authenticator interface {
+	// AuthenticatedName is the name that the other side of a connected port has proved to have, and "" without a connection or a proof.
+	AuthenticatedName() string
+}
+
 // A Namer is a device that tells a wrong address before anybody connects to it, and
 // whether two addresses are the same but for how they are written.
 type Namer interface {

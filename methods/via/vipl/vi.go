@@ -198,6 +198,14 @@ func (vi *VI) SourceAddr() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
+// AuthenticatedName is the name that the other side of a connected VI has proved to have; "" if it has not, or the provider has no such names.
+func (vi *VI) AuthenticatedName() string {
+	if a, ok := vi.port.(nic.Authenticator); ok {
+		return a.AuthenticatedName()
+	}
+	return ""
+}
+
 // NIC is the NIC that the VI was made from.
 func (vi *VI) NIC() *NIC { return vi.n }
 
