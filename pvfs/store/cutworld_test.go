@@ -275,7 +275,7 @@ func (w *cutWorld) syncBytes(name string) {
 	} else {
 		require.ErrorIs(w.t, err, syscall.EIO)
 		require.True(w.t, fails || w.folderFailed, "%v", err)
-		m := w.s.files.marks[h]
+		m := w.mark(h)
 		require.NotNil(w.t, m)
 		f.marked, f.again = bytesMarked, m.rewritten()
 		if m.name {
@@ -418,12 +418,19 @@ func (w *cutWorld) names() nameSet {
 	return got
 }
 
+// mark is the mark of a datafile. What belongs to nothing may be removed meanwhile.
+func (w *cutWorld) mark(h proto.Handle) *mark {
+	w.s.files.mu.Lock()
+	defer w.s.files.mu.Unlock()
+	return w.s.files.marks[h]
+}
+
 // look looks what a loss of power left of a file.
 func (w *cutWorld) look(name string) {
 	w.t.Helper()
 	f, h := w.files[name], w.datafile(name)
 	f.again = false
-	m := w.s.files.marks[h]
+	m := w.mark(h)
 	if f.marked != notMarked {
 		require.NotNil(w.t, m, "nobody forgets that a sync failed")
 		require.Equal(w.t, f.marked == nameMarked, m.name)
