@@ -44,7 +44,8 @@ func (s *Store) OpenDataOf(h, metafile proto.Handle, writes bool) (*Data, error)
 	return d, nil
 }
 
-// ReadAt reads bytes. A short count and no error: the end of the bytes. Holes are zeros.
+// ReadAt reads bytes. A short count and no error: the end of the bytes. Holes are zeros. EIO, a *DamageError: a block does not match its
+// checksum; what was read of it is not to be used.
 func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 	file := d.file.get()
 	if file == nil {
@@ -55,20 +56,23 @@ func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, fault("read", d.file.h, syscall.EINVAL)
 	}
-	for n < len(p) {
-		k, err := file.Pread(p[n:], off+int64(n))
-		if err != nil {
-			return n, fault("read", d.file.h, err)
-		}
-		if k == 0 {
-			break
-		}
-		n += k
+	if n, err = file.readAt(p, off); err != nil {
+		return n, fault("read", d.file.h, err)
 	}
 	return n, nil
 }
 
-// File is the open file with the bytes, which is the caller's to read until Close; nil if nothing
+// Verify tells whether bytes that somebody has read from File match their checksums. EIO, a *DamageError: they do not, and are not to be used.
+func (d *Data) Verify(p []byte, off int64) error {
+	if file := d.file.get(); file != nil {
+		if err := file.verify(p, off); err != nil {
+			return fault("read", d.file.h, err)
+		}
+	}
+	return nil
+}
+
+// File is the open file with the bytes, which is the caller's to read until Close, and then to Verify; nil if nothing
 // was ever written, or if the disk has none to give.
 func (d *Data) File() (*os.File, error) {
 	file := d.file.get()
@@ -78,7 +82,7 @@ func (d *Data) File() (*os.File, error) {
 			return nil, err
 		}
 	}
-	return file.File(), nil
+	return file.data.File(), nil
 }
 
 // WriteAt writes bytes. The first one makes the file. EFBIG: beyond what the local file system can.
@@ -101,15 +105,8 @@ func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
 	if m := d.file.mark.Load(); m != nil {
 		defer func() { m.wrote(off, int64(n)) }()
 	}
-	for n < len(p) {
-		k, err := file.Pwrite(p[n:], off+int64(n))
-		if errors.Is(err, syscall.ENOSPC) && d.files.store.syncToRemove() {
-			continue
-		}
-		if err != nil {
-			return n, fault("write", d.file.h, err)
-		}
-		n += k
+	if n, err = file.writeAt(p, off); err != nil {
+		return n, fault("write", d.file.h, err)
 	}
 	return n, nil
 }
@@ -135,7 +132,7 @@ func (d *Data) truncate(size int64) error {
 			return err
 		}
 	}
-	err := file.Truncate(size)
+	err := file.truncate(size)
 	if errors.Is(err, syscall.EINVAL) { // some file systems say so of a size that is too large
 		err = syscall.EFBIG
 	}
@@ -154,7 +151,7 @@ func (d *Data) Size() (int64, error) {
 			return 0, err
 		}
 	}
-	n, err := file.Size()
+	n, err := file.data.Size()
 	if err != nil {
 		return 0, fault("size", d.file.h, err)
 	}

@@ -18,6 +18,7 @@ func (s *Store) recall() (left slotRecord, err error) {
 			return left, err
 		}
 	}
+	s.boot = boot
 	path := filepath.Join(s.dir, checkpointName)
 	if s.opts.ReadOnly {
 		return left, s.recallToRead(path, boot)

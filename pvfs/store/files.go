@@ -33,26 +33,30 @@ type files struct {
 	max      int
 	readOnly bool
 	folders  [foldersMask + 1]folder
-	top      folder // dir itself, which has their names
+	top      folder        // dir itself, which has their names
+	boot     string        // the run of the machine
+	writes   *writes       // nil if readOnly
+	pass     atomic.Uint64 // of sealing
 
-	mu     sync.Mutex
-	all    map[proto.Handle]*file
-	marks  map[proto.Handle]*mark        // of datafiles whose sync failed
-	owners map[proto.Handle]proto.Handle // metafiles of datafiles, that the database does not know yet
-	idle   list.List                     // of *file, used last in front
-	closed bool
+	mu       sync.Mutex
+	all      map[proto.Handle]*file
+	marks    map[proto.Handle]*mark        // of datafiles whose sync failed
+	owners   map[proto.Handle]proto.Handle // metafiles of datafiles, that the database does not know yet
+	unsealed map[proto.Handle]*quiet       // datafiles whose sums are not sealed
+	idle     list.List                     // of *file, used last in front
+	closed   bool
 }
 
-// A file is the local file of one datafile. It is in files.all until it is removed, or closed because others
+// A file is the local file of one datafile, with the file of its checksums. It is in files.all until it is removed, or closed because others
 // were used later.
 type file struct {
 	h     proto.Handle
 	refs  int           // under files.mu
 	place *list.Element // in files.idle, when refs is 0
 
-	mu      sync.Mutex                // making and removing
-	now     atomic.Pointer[disk.File] // nil: not open, perhaps because there is nothing to open
-	fresh   atomic.Bool               // its name may not be on the disk: it has not been synced since it was opened
+	mu      sync.Mutex              // making and removing
+	now     atomic.Pointer[checked] // nil: not open, perhaps because there is nothing to open
+	fresh   atomic.Bool             // its name may not be on the disk: it has not been synced since it was opened
 	removed atomic.Bool
 	owner   atomic.Uint64 // the metafile, once it is known
 
@@ -68,6 +72,7 @@ func newFiles(s *Store, dir string) *files {
 	return &files{
 		store: s, disk: s.disk, dir: dir, max: limit, readOnly: s.opts.ReadOnly,
 		all: map[proto.Handle]*file{}, marks: map[proto.Handle]*mark{}, owners: map[proto.Handle]proto.Handle{},
+		unsealed: map[proto.Handle]*quiet{}, boot: s.boot,
 	}
 }
 
@@ -75,19 +80,28 @@ func (fl *files) folder(h proto.Handle) string {
 	return filepath.Join(fl.dir, fmt.Sprintf("%02x", uint64(h)&foldersMask))
 }
 
-func (fl *files) path(h proto.Handle) string {
+// path is where the bytes of a datafile are.
+func (fl *files) path(h proto.Handle) string { return fl.pathTo(h, dataSuffix) }
+
+// sumsPath is where their checksums are.
+func (fl *files) sumsPath(h proto.Handle) string { return fl.pathTo(h, sumsSuffix) }
+
+func (fl *files) pathTo(h proto.Handle, suffix string) string {
 	const digits = "0123456789abcdef"
 	b := make([]byte, 0, len(fl.dir)+32)
 	b = append(append(b, fl.dir...), '/', digits[h>>4&15], digits[h&15], '/')
 	for shift := 60; shift >= 0; shift -= 4 {
 		b = append(b, digits[h>>shift&15])
 	}
-	return string(append(b, dataSuffix...))
+	return string(append(b, suffix...))
 }
 
-// handleOfFile returns the datafile that a file's name is for.
+// handleOfFile returns the datafile whose bytes or checksums a file of this name has.
 func handleOfFile(name string) (proto.Handle, bool) {
 	digits, ok := strings.CutSuffix(name, dataSuffix)
+	if !ok {
+		digits, ok = strings.CutSuffix(name, sumsSuffix)
+	}
 	if !ok || len(digits) != 16 || strings.ToLower(digits) != digits {
 		return 0, false
 	}
@@ -158,18 +172,13 @@ func (fl *files) evictLocked() *file {
 }
 
 // get returns the open file; nil if it is not open.
-func (f *file) get() disk.File {
-	if open := f.now.Load(); open != nil {
-		return *open
-	}
-	return nil
-}
+func (f *file) get() *checked { return f.now.Load() }
 
 func (f *file) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if open := f.now.Swap(nil); open != nil {
-		return (*open).Close()
+		return open.close()
 	}
 	return nil
 }
@@ -183,7 +192,7 @@ func (fl *files) shut(f *file) {
 }
 
 // open opens the file, and makes it if create is set and the datafile is still there. nil: there is none, the datafile is empty.
-func (f *file) open(fl *files, create bool) (disk.File, error) {
+func (f *file) open(fl *files, create bool) (*checked, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if open := f.get(); open != nil {
@@ -195,35 +204,49 @@ func (f *file) open(fl *files, create bool) (disk.File, error) {
 		}
 		return nil, nil
 	}
+	data, made, err := f.openBytes(fl, create)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	open, err := fl.check(f.h, data, made)
+	if err != nil {
+		return nil, errors.Join(fault("open datafile", f.h, err), data.Close())
+	}
+	f.fresh.Store(true)
+	f.now.Store(open)
+	return open, nil
+}
+
+// openBytes opens or makes the file with the bytes. nil: there is none.
+func (f *file) openBytes(fl *files, create bool) (data disk.File, made bool, err error) {
 	path, flags := fl.path(f.h), unix.O_RDWR
 	if fl.readOnly {
 		flags = unix.O_RDONLY
 	}
-	open, err := fl.openFile(path, flags)
+	data, err = fl.openFile(path, flags)
 	if errors.Is(err, unix.ENOENT) && !create {
-		return nil, nil
+		return nil, false, nil
 	}
 	if errors.Is(err, unix.ENOENT) {
 		if fl.readOnly {
-			return nil, fault("open datafile", f.h, syscall.EROFS)
+			return nil, false, fault("open datafile", f.h, syscall.EROFS)
 		}
 		if _, err := fl.store.metafileOf(f.h); err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		open, err = fl.openFile(path, flags|unix.O_CREAT)
+		made = true
+		data, err = fl.openFile(path, flags|unix.O_CREAT)
 		if errors.Is(err, unix.ENOENT) {
 			if err := fl.makeFolder(f.h); err != nil {
-				return nil, fault("open datafile", f.h, err)
+				return nil, false, fault("open datafile", f.h, err)
 			}
-			open, err = fl.openFile(path, flags|unix.O_CREAT)
+			data, err = fl.openFile(path, flags|unix.O_CREAT)
 		}
 	}
 	if err != nil {
-		return nil, fault("open datafile", f.h, err)
+		return nil, false, fault("open datafile", f.h, err)
 	}
-	f.fresh.Store(true)
-	f.now.Store(&open)
-	return open, nil
+	return data, made, nil
 }
 
 func (fl *files) openFile(path string, flags int) (disk.File, error) {
@@ -274,6 +297,7 @@ func (fl *files) retire(h proto.Handle) {
 	f := fl.all[h]
 	delete(fl.marks, h)
 	delete(fl.owners, h)
+	delete(fl.unsealed, h)
 	idle := false
 	if f != nil {
 		f.removed.Store(true) // from now on no mark of it is the handle's
@@ -295,10 +319,12 @@ func (fl *files) retire(h proto.Handle) {
 	}
 }
 
-// unlink removes the bytes of a datafile that was retired.
+// unlink removes the bytes of a datafile that was retired, and before them their checksums.
 func (fl *files) unlink(h proto.Handle) error {
-	if err := fl.disk.Unlink(fl.path(h)); err != nil && !errors.Is(err, unix.ENOENT) {
-		return fault("remove datafile", h, err)
+	for _, path := range []string{fl.sumsPath(h), fl.path(h)} {
+		if err := fl.disk.Unlink(path); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fault("remove datafile", h, err)
+		}
 	}
 	return nil
 }
@@ -319,7 +345,7 @@ func (fl *files) sizeNow(h proto.Handle) (int64, error) {
 	if f := fl.all[h]; f != nil {
 		if open := f.get(); open != nil { // it is not closed as long as we hold the lock
 			defer fl.mu.Unlock()
-			return open.Size()
+			return open.data.Size()
 		}
 	}
 	fl.mu.Unlock()
@@ -339,7 +365,7 @@ func (fl *files) walk(f func(h proto.Handle, path string) error) error {
 			return err
 		}
 		h, ok := handleOfFile(d.Name())
-		if !ok || fl.path(h) != path {
+		if !ok || fl.path(h) != path && fl.sumsPath(h) != path {
 			h = 0
 		}
 		return f(h, path)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ type Options struct {
 	NoSyncMeta bool             // metadata is written to the disk now and then (SyncEvery), not by every Update
 	SyncData   bool             // only kept, for the server to ask: SyncsData
 	SyncEvery  time.Duration    // with NoSyncMeta; 0 is 5 s
-	OpenFiles  int              // files of datafiles that are kept open; 0 is 512
+	SealEvery  time.Duration    // how often checksums of datafiles are sealed, see seal.go; 0 is 30 s
+	OpenFiles  int              // datafiles that are kept open, of two files each; 0 is 256
 	ReadOnly   bool             // nothing is changed; other readers may have the store too
 	Clock      func() time.Time // nil is time.Now; for the versions of directories
 	Random     io.Reader        // nil is crypto/rand; for handles, used by one goroutine at a time
@@ -41,7 +43,7 @@ type Options struct {
 
 const (
 	syncEvery = 5 * time.Second
-	openFiles = 512
+	openFiles = 256
 
 	databaseName = "meta.db"
 	dataName     = "data"
@@ -73,6 +75,7 @@ type Stats struct {
 // Store is an open store. Its methods may be called by many goroutines at once.
 type Store struct {
 	dir        string
+	boot       string // names the run of the machine
 	opts       Options
 	clock      func() time.Time
 	random     io.Reader
@@ -94,6 +97,8 @@ type Store struct {
 	told             atomic.Bool // damage was logged
 	updates, commits atomic.Uint64
 	syncFailures     atomic.Uint64
+	damage           damage
+	resummed         atomic.Uint64 // blocks that got a new sum since they could not be trusted after a loss of power
 
 	syncMu          sync.Mutex            // held while the database is synced, but by a commit that is not durable
 	commitMu        sync.Mutex            // held during a commit; taken after syncMu
@@ -150,6 +155,7 @@ func Open(dir string, opts Options) (*Store, error) {
 			every = syncEvery
 		}
 		s.done.Go(func() { s.syncNowAndThen(every) })
+		s.done.Go(func() { s.sealNowAndThen(cmp.Or(s.opts.SealEvery, sealEvery)) })
 		s.done.Go(s.sweep)
 	}
 	return s, nil
@@ -225,6 +231,9 @@ func (s *Store) openToWrite(left slotRecord) error {
 		return err
 	}
 	if err := s.syncDir(); err != nil {
+		return err
+	}
+	if err := s.finishWrites(left); err != nil {
 		return err
 	}
 	s.sweeping.Store(left.as != leftClosed && left.boot != s.checkpoint.boot)
@@ -349,6 +358,7 @@ func (s *Store) syncNowAndThen(every time.Duration) {
 
 // Close ends the store after the updates that were begun. Later calls get fs.ErrClosed.
 func (s *Store) Close() error {
+	s.sealAll()
 	// Files that cannot be closed well are marked, which takes an update.
 	s.files.close()
 	s.files.recordAll()

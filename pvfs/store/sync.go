@@ -79,7 +79,7 @@ func (fl *files) sync(f *file) error {
 			}
 		}
 		if open != nil {
-			if err := open.Sync(); err != nil {
+			if err := open.data.Sync(); err != nil {
 				return fl.syncFailed(f, err, false)
 			}
 			if f.fresh.Load() && (m == nil || !m.name) {
@@ -123,7 +123,7 @@ func (fl *files) syncFailed(f *file, err error, name bool) error {
 	var length int64
 	var unknown error
 	if open := f.get(); open != nil {
-		length, unknown = open.Size()
+		length, unknown = open.data.Size()
 	} else {
 		length, unknown = fl.disk.Size(fl.path(f.h))
 	}

@@ -22,6 +22,9 @@ type Disk interface {
 	Size(path string) (int64, error)
 	// OpenFolder opens a folder to sync it.
 	OpenFolder(path string) (Folder, error)
+	// SyncAll puts all that was written to the file system that has this folder on the disk, and the names in it. After an error nobody
+	// knows what of it is there.
+	SyncAll(folder string) error
 	// OpenDatabase opens the database's file, which the database then maps, locks, reads, writes and
 	// closes by itself. When it commits durably it syncs it as well.
 	OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error)

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"os"
 	"sync"
 
@@ -59,6 +60,14 @@ func (machine) OpenFolder(path string) (Folder, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+func (machine) SyncAll(folder string) error {
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(again(func() error { return unix.Syncfs(int(f.Fd())) }), f.Close())
 }
 
 func (machine) OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error) {

@@ -24,6 +24,7 @@ const (
 	Size // of a file that is open, or is not
 	OpenFolder
 	SyncFolder
+	SyncAll
 	OpenDatabase
 	SyncDatabase
 	Read
@@ -31,7 +32,7 @@ const (
 	Truncate
 	Sync
 	Close
-	Synced // Sync, SyncFolder or SyncDatabase was done, and is about to return
+	Synced // Sync, SyncFolder, SyncAll or SyncDatabase was done, and is about to return
 )
 
 // A Plan says how a call with a path ends: nil lets it through. It is asked by many goroutines at once, and may take its time. A
@@ -135,6 +136,14 @@ func (d *Disk) OpenFolder(path string) (disk.Folder, error) {
 		return nil, err
 	}
 	return &folder{Folder: f, on: d, path: path}, nil
+}
+
+// SyncAll syncs all files and folders.
+func (d *Disk) SyncAll(path string) error {
+	if err := d.ask(SyncAll, path); err != nil {
+		return err
+	}
+	return d.synced(d.below().SyncAll(path), path)
 }
 
 // OpenDatabase opens the database's file.

@@ -149,6 +149,24 @@ func (d *Volatile) OpenFolder(path string) (disk.Folder, error) {
 	return &volatileFolder{Folder: f, on: d, path: path}, nil
 }
 
+// SyncAll syncs all files and folders.
+func (d *Volatile) SyncAll(string) error {
+	d.mu.Lock()
+	paths := slices.Collect(maps.Keys(d.files))
+	d.mu.Unlock()
+	for _, path := range paths {
+		if err := d.sync(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.files {
+		one.named = !one.gone
+	}
+	return nil
+}
+
 // OpenDatabase opens the database's file.
 func (d *Volatile) OpenDatabase(path string, flags int, perm os.FileMode) (*os.File, error) {
 	d.mu.Lock()
