@@ -56,7 +56,7 @@ func sortContenders(ctx context.Context, cfg config) []contender {
 		return all
 	}
 	return []contender{
-		sortContender(oursMPI, output, ourMPIProgram(cfg, sortRanks, "samplesort", input, output)),
+		sortContender(oursMPI, output, nil, ourMPIProgram(cfg, sortRanks, "samplesort", input, output)),
 		sortPeer(ctx, cfg, openMPI, input, output), sortPeer(ctx, cfg, mpich, input, output),
 	}
 }
@@ -71,15 +71,15 @@ func sortPeer(ctx context.Context, cfg config, name, input, output string) conte
 		return absent(sortName(name), fmt.Sprintf("does not compile: %v", err))
 	}
 	line := append([]string{p.launcher}, sortPeers[name]...)
-	return sortContender(name, output, onCores(cfg, append(line, program, input, output)...))
+	return sortContender(name, output, p.env, onCores(cfg, append(line, program, input, output)...))
 }
 
 // sortContender runs a command line. Nobody needs what it has sorted: every run begins
 // without an output.
-func sortContender(mpi, output string, line []string) contender {
+func sortContender(mpi, output string, env, line []string) contender {
 	return contender{name: sortName(mpi), run: func(ctx context.Context) ([]perf.Result, error) {
 		defer func() { _ = os.Remove(output) }() // it may not be there
-		out, err := command(ctx, nil, line[0], line[1:]...)
+		out, err := command(ctx, env, line[0], line[1:]...)
 		if err != nil {
 			return nil, err
 		}
