@@ -14,6 +14,11 @@ type FileRange struct {
 	File *os.File
 	Off  int64
 	Len  int
+
+	// Check, unless it is nil, is given the bytes as they were read from the file, piece by piece, with their place in the file, before
+	// the message is complete at the receiver. With its error the file cannot be read. It must be quick: nothing moves meanwhile. The bytes may be in memory that the receiver
+	// can write.
+	Check func(b []byte, off int64) error
 }
 
 // PostSendFile is PostSend of bytes that the method takes from a file by itself, without a
@@ -91,9 +96,12 @@ func (r FileRange) check() error {
 // is zeros. It is for methods that have nothing better. 0 ≤ at ≤ Len - len(b).
 func (r FileRange) Fill(b []byte, at int) error {
 	n, err := r.File.ReadAt(b, r.Off+int64(at))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err == nil && n > 0 && r.Check != nil {
+		err = r.Check(b[:n], r.Off+int64(at))
 	}
 	clear(b[n:])
-	return nil
+	return err
 }

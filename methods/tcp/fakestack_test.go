@@ -2,11 +2,7 @@ package tcp_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
@@ -162,7 +158,7 @@ func (f *fakeStream) Send(bufs [][]byte) (n int, err error) {
 }
 
 // SendFile implements stack.FileSender.
-func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, file *os.File, off int64, most int) (int, error) {
+func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
 	f, front := to.(*fakeStream), 0
 	for _, b := range head {
 		front += len(b)
@@ -171,10 +167,10 @@ func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, file *os.File, off 
 	if err != nil || n < front {
 		return n, err
 	}
-	buf := make([]byte, most)
-	k, err := file.ReadAt(buf, off)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return n, fmt.Errorf("%w: %w", stack.ErrFile, err)
+	buf := make([]byte, part.Most)
+	k, err := part.Read(buf)
+	if err != nil {
+		return n, err
 	}
 	k, err = f.Send([][]byte{buf[:k]})
 	return n + k, err

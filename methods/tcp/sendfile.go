@@ -33,7 +33,9 @@ func (m *method) sendFile(c *conn, vec [][]byte, s *opState) (int, error) {
 		front += len(b)
 	}
 	at, part := max(s.sent-wire.HeaderLen, 0), s.op.File
-	n, err := m.files.SendFile(c.stream, vec, part.File, part.Off+int64(at), min(s.op.Size-at, moveBytes))
+	n, err := m.files.SendFile(c.stream, vec, stack.FilePart{
+		File: part.File, Off: part.Off + int64(at), Most: min(s.op.Size-at, moveBytes), Check: part.Check,
+	})
 	s.ended = err == nil && n == front
 	return n, err
 }

@@ -2,7 +2,6 @@ package tcp_test
 
 import (
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,9 +110,9 @@ func (s tapStream) Send(bufs [][]byte) (int, error) {
 }
 
 // SendFile implements stack.FileSender.
-func (t *tap) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, most int) (int, error) {
+func (t *tap) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
 	t.sends.Add(1)
-	return t.Stack.SendFile(to.(tapStream).Stream, head, f, off, most)
+	return t.Stack.SendFile(to.(tapStream).Stream, head, part)
 }
 
 // crash ends an endpoint of scheme tapped as kill -9 would, as far as others can see.

@@ -47,7 +47,7 @@ func unreadable(r *remote, err error) error {
 // the message on.
 func writeFile(p *packet, op *bmi.Op, off, n int) {
 	p.segs = p.segs[:0]
-	p.desc.File = nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n}
+	p.desc.File = nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n, Check: op.File.Check}
 }
 
 // copyMessage copies the message of one operation of this endpoint into the memory of another that is

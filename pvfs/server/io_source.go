@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/internal/pagecache"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
@@ -13,6 +12,8 @@ type source struct {
 	data *store.Data
 	at   *cursor
 	file *os.File // of data, once it was asked for
+
+	verify func(b []byte, off int64) error // data.Verify
 }
 
 // Fill reads bytes. What the datafile does not have any more is zeros.
@@ -28,16 +29,16 @@ func (s *source) Fill(b []byte, _ int64) error {
 // among them.
 func (s *source) Range(n int, _ int64) (bmi.FileRange, bool) {
 	phys, ok := s.at.piece(n)
-	if !ok || s.file == nil && !s.open() || !pagecache.Holds(s.file, phys, n) {
+	if !ok || s.file == nil && !s.open() || !s.data.InMemory(phys, n) {
 		return bmi.FileRange{}, false
 	}
 	s.at.skip(n)
-	return bmi.FileRange{File: s.file, Off: phys, Len: n}, true
+	return bmi.FileRange{File: s.file, Off: phys, Len: n, Check: s.verify}, true
 }
 
 // open asks for the file. That it cannot be had Fill says, too.
 func (s *source) open() bool {
 	f, err := s.data.File()
-	s.file = f
+	s.file, s.verify = f, s.data.Verify
 	return err == nil && f != nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 
+	"github.com/viaduct-hpc/viaduct/internal/pagecache"
 	"github.com/viaduct-hpc/viaduct/pvfs/store/blocksum"
 )
 
@@ -211,6 +212,20 @@ func (c *checked) forget(size int64) error {
 	return c.sums.Truncate(end)
 }
 
+// inMemory tells whether bytes and their sums are in memory.
+func (c *checked) inMemory(off int64, n int) bool {
+	data := c.data.File()
+	if data == nil || !pagecache.Holds(data, off, n) {
+		return false
+	}
+	if c.sums == nil {
+		return true
+	}
+	first, end := off/blocksum.Bytes, blocksum.Count(off+int64(n))
+	sums := c.sums.File()
+	return sums != nil && pagecache.Holds(sums, blocksum.Place(first), int((end-first)*blocksum.SumBytes))
+}
+
 // verify tells whether bytes that somebody else has read from the file match their sums. Those at both ends that are parts of blocks are
 // compared in the file. *DamageError.
 func (c *checked) verify(p []byte, off int64) error {
@@ -238,8 +253,13 @@ func (c *checked) verify(p []byte, off int64) error {
 				break
 			}
 			// It is a part of a block, or somebody writes to it, or it is damaged: reading it again tells.
-			if _, err := c.readAt(s.block[:], number*blocksum.Bytes); err != nil {
+			if _, err := c.readBlock(s.block[:], number); err != nil {
 				return err
+			}
+			if blocksum.Of(s.block[:]) != blocksum.At(sums[(number-first)*blocksum.SumBytes:], 0) {
+				if _, err := c.readAt(s.block[:], number*blocksum.Bytes); err != nil {
+					return err
+				}
 			}
 			number++
 		}

@@ -318,7 +318,7 @@ func (w *cutWorld) step() {
 			w.sure = before
 		}
 	}()
-	switch k := w.rng.IntN(26); {
+	switch k := w.rng.IntN(28); {
 	case k < 10 || len(w.now) == 0:
 		w.make()
 	case k < 14:
@@ -331,7 +331,10 @@ func (w *cutWorld) step() {
 		w.write(w.any())
 	case k < 23:
 		w.truncate(w.any())
-	case k < 25 || !w.opts.NoSyncMeta || w.rng.IntN(4) > 0:
+	case k < 25:
+		// The disk has all bytes after that, but nobody was told so.
+		require.NoError(w.t, w.s.sealQuiet(w.s.files.pass.Add(1)-1))
+	case k < 27 || !w.opts.NoSyncMeta || w.rng.IntN(4) > 0:
 		w.sync()
 	default:
 		w.failSync()

@@ -34,6 +34,13 @@ func (s *Store) noteDamage(err *DamageError) {
 	}
 }
 
+// isDamaged reports whether damage of a datafile was met.
+func (s *Store) isDamaged(h proto.Handle) bool {
+	s.damage.mu.Lock()
+	defer s.damage.mu.Unlock()
+	return s.damage.told[h]
+}
+
 // damagedReads is how many there were.
 func (s *Store) damagedReads() uint64 {
 	s.damage.mu.Lock()

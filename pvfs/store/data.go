@@ -62,6 +62,13 @@ func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
+// InMemory tells whether bytes of File, and what Verify needs for them, are in memory, so that neither waits for a disk. It is false
+// if the datafile is known to be damaged.
+func (d *Data) InMemory(off int64, n int) bool {
+	file := d.file.get()
+	return file != nil && file.inMemory(off, n) && !d.files.store.isDamaged(d.file.h)
+}
+
 // Verify tells whether bytes that somebody has read from File match their checksums. EIO, a *DamageError: they do not, and are not to be used.
 func (d *Data) Verify(p []byte, off int64) error {
 	if file := d.file.get(); file != nil {

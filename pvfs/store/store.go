@@ -69,6 +69,8 @@ type Stats struct {
 	MetaHandlesUsed, DataHandlesUsed uint64
 	Updates, Commits                 uint64 // since Open: calls that succeeded, and disk transactions that they took
 	SyncFailures                     uint64 // since Open: the disk did not take what was to be synced
+	DamagedReads                     uint64 // since Open: blocks that did not match their checksums
+	Resummed                         uint64 // since Open: blocks that got a new checksum since a loss of power left the old one in doubt
 	Marked                           int    // datafiles that may have lost bytes: a sync of them failed, and they were not written again
 }
 
@@ -156,7 +158,11 @@ func Open(dir string, opts Options) (*Store, error) {
 		}
 		s.done.Go(func() { s.syncNowAndThen(every) })
 		s.done.Go(func() { s.sealNowAndThen(cmp.Or(s.opts.SealEvery, sealEvery)) })
-		s.done.Go(s.sweep)
+		s.done.Go(func() {
+			if lost := s.sweeping.Load(); s.sweep() && lost {
+				s.trustAgain(s.stopping())
+			}
+		})
 	}
 	return s, nil
 }
@@ -411,6 +417,7 @@ func (s *Store) Stats() Stats {
 		Objects: make(map[proto.ObjType]int64, typesMax), Entries: now.entries,
 		Updates: s.updates.Load(), Commits: s.commits.Load(),
 		SyncFailures: s.syncFailures.Load(), Marked: s.files.countMarks(),
+		DamagedReads: s.damagedReads(), Resummed: s.resummed.Load(),
 	}
 	for i, n := range now.objects {
 		st.Objects[proto.ObjType(1<<i)] = n

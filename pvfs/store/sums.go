@@ -38,9 +38,10 @@ type checked struct {
 	data disk.File
 	sums disk.File // nil: there are none, and no bytes are checked
 
-	trusted atomic.Bool // a block that does not match its sum is damaged
-	sealed  atomic.Bool // the header on the disk says so; a write begins by changing that
-	quiet   *quiet      // when it was written last
+	headless atomic.Bool // the header is damaged
+	trusted  atomic.Bool // a block that does not match its sum is damaged
+	sealed   atomic.Bool // the header on the disk says so; a write begins by changing that
+	quiet    *quiet      // when it was written last
 
 	mu      sync.Mutex // of the header
 	regions [regionLocks]sync.RWMutex
@@ -96,6 +97,10 @@ func (fl *files) check(h proto.Handle, data disk.File, made bool) (*checked, err
 	if err != nil {
 		return nil, errors.Join(err, sums.Close())
 	}
+	if fl.readOnly && !c.trusted.Load() { // nobody can give a block another sum
+		c.sums = nil
+		return c, sums.Close()
+	}
 	return c, nil
 }
 
@@ -130,6 +135,7 @@ func (c *checked) recall() error {
 		// The sums still tell what is damaged. The next write makes the header anew, as that of a sealed file.
 		c.fl.store.log.Error("store: damaged header of checksums", "handle", c.h, "file", c.fl.sumsPath(c.h), "err", err)
 		header.State = blocksum.Sealed
+		c.headless.Store(true)
 	}
 	switch {
 	case header.State == blocksum.Sealed:
@@ -153,7 +159,18 @@ func allZero(b []byte) bool {
 
 func (c *checked) writeHeader(h blocksum.Header) error {
 	_, err := c.writeAll(c.sums, h.Append(make([]byte, 0, blocksum.HeaderBytes)), 0)
+	if err == nil {
+		c.headless.Store(false)
+	}
 	return err
+}
+
+// rewrite makes a damaged header anew.
+func (c *checked) rewrite() error {
+	if c.sealed.Load() {
+		return c.writeHeader(blocksum.Header{State: blocksum.Sealed, Handle: uint64(c.h)})
+	}
+	return c.writeHeader(blocksum.Header{State: blocksum.Open, Handle: uint64(c.h), Boot: c.fl.boot})
 }
 
 // writeAll writes to one of the files, and makes room on a full disk if there is any to be made.
@@ -235,7 +252,7 @@ func (c *checked) damage(number int64) error {
 
 // mismatch decides what is to be done about a block that did not match its sum: nil is to look again.
 func (c *checked) mismatch(s *scratch, number int64) error {
-	if c.trusted.Load() || c.fl.readOnly {
+	if c.trusted.Load() {
 		return c.damage(number)
 	}
 	lock := c.region(number * blocksum.Bytes)

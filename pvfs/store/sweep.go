@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 
@@ -12,10 +13,11 @@ var errStopped = errors.New("store: it is being closed")
 
 // sweep removes the files of datafiles that are no more, after a loss of power may have left some: their objects were not on the disk yet, or the
 // end of their names was not. Meanwhile no new object gets a handle that has a file.
-func (s *Store) sweep() {
+// It reports whether the store is still open.
+func (s *Store) sweep() bool {
 	defer close(s.swept)
 	if !s.sweeping.Load() {
-		return
+		return true
 	}
 	count := 0
 	err := s.files.walk(func(h proto.Handle, _ string) error {
@@ -39,14 +41,25 @@ func (s *Store) sweep() {
 	})
 	switch {
 	case errors.Is(err, errStopped):
-		return
+		return false
 	case err != nil:
 		s.log.Warn("store: files that belong to nothing may be left, see check", "dir", s.dir, "err", err)
-		return
+		return true
 	case count > 0:
 		s.log.Info("store: removed files that belonged to nothing after the machine had stopped", "dir", s.dir, "files", count)
 	}
 	s.sweeping.Store(false)
+	return true
+}
+
+// stopping is a context that ends when the store is closed.
+func (s *Store) stopping() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.done.Go(func() {
+		<-s.stop
+		cancel()
+	})
+	return ctx
 }
 
 // markDead marks the bytes of a datafile as to be removed, if there is no object that they belong to.

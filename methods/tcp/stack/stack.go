@@ -16,6 +16,8 @@ package stack
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"time"
@@ -99,13 +101,38 @@ var ErrFile = errors.New("the file cannot be read")
 
 // A FileSender is a Stack whose streams take bytes from files.
 type FileSender interface {
-	// SendFile is Send of head, which may be empty, and of up to most > 0 bytes of a
-	// regular file from off on. It returns how many bytes it took in all. When it took head
-	// and nothing else without an error, the file ends at off or before. The bytes of the
-	// file need not be copied: what is written to it until the other side has them may
+	// SendFile is Send of head, which may be empty, and of up to part.Most > 0 bytes of a
+	// regular file from part.Off on. It returns how many bytes it took in all. When it took head
+	// and nothing else without an error, the file ends at part.Off or before. If nobody checks the bytes of the
+	// file they need not be copied: what is written to it until the other side has them may
 	// arrive in their place. ErrFile says that it cannot be read; n bytes of head were
 	// taken then.
-	SendFile(to Stream, head [][]byte, f *os.File, off int64, most int) (n int, err error)
+	SendFile(to Stream, head [][]byte, part FilePart) (n int, err error)
+}
+
+// FilePart is a part of a regular file.
+type FilePart struct {
+	File *os.File
+	Off  int64
+	Most int
+	// Check, unless it is nil, is given the bytes that were read before the stream takes them, and their place in the file. With its error
+	// the file cannot be read.
+	Check func(b []byte, off int64) error
+}
+
+// Read reads bytes of the part, as many as fit in b at most, and has them checked. 0 bytes: the file ends before. ErrFile.
+func (p FilePart) Read(b []byte) (n int, err error) {
+	n, err = p.File.ReadAt(b[:min(p.Most, len(b))], p.Off)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err == nil && n > 0 && p.Check != nil {
+		err = p.Check(b[:n], p.Off)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	return n, nil
 }
 
 // A Patient is a Stream whose owner need not be told of every byte.

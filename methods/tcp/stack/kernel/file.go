@@ -3,8 +3,8 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
-	"os"
 	"runtime"
 	"syscall"
 
@@ -19,14 +19,13 @@ const copyBytes = 256 << 10
 
 // SendFile implements stack.FileSender. To another host the socket sends the pages of the file
 // themselves. On this one, somebody copies in any case: the receiver has it faster from what was
-// copied a moment ago than from pages that nobody looked at yet.
-func (s *Stack) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, most int) (int, error) {
-	defer runtime.KeepAlive(f)
-	c, fd := to.(*stream), int(f.Fd())
-	if c.near() && !s.options.PagesOnly {
-		return c.sendCopy(head, fd, off, most)
+// copied a moment ago than from pages that nobody looked at yet. Bytes that are checked are copied, too.
+func (s *Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
+	c := to.(*stream)
+	if part.Check != nil || c.near() && !s.options.PagesOnly {
+		return c.sendCopy(head, part)
 	}
-	return c.sendPages(head, fd, off, most)
+	return c.sendPages(head, part)
 }
 
 // near tells whether the other side is on this host.
@@ -42,25 +41,23 @@ func (c *stream) near() bool {
 }
 
 // sendCopy reads from the file and sends that.
-func (c *stream) sendCopy(head [][]byte, file int, off int64, most int) (int, error) {
+func (c *stream) sendCopy(head [][]byte, part stack.FilePart) (int, error) {
 	if c.s.copied == nil {
 		c.s.copied = make([]byte, copyBytes)
 	}
-	b := c.s.copied[:min(most, copyBytes)]
-	k, no := retried(func() (int, error) { return unix.Pread(file, b, off) })
-	if no != 0 {
+	k, unread := part.Read(c.s.copied)
+	if unread != nil {
 		n, err := c.Send(head)
-		if err == nil {
-			err = fmt.Errorf("%w: %w", stack.ErrFile, no)
-		}
-		return n, err
+		return n, cmp.Or(err, unread)
 	}
-	return c.Send(append(head, b[:k]))
+	return c.Send(append(head, c.s.copied[:k]))
 }
 
 // sendPages has the socket refer to the pages of the file. MSG_MORE keeps what is in front of
 // them from leaving in a segment of its own.
-func (c *stream) sendPages(head [][]byte, file int, off int64, most int) (int, error) {
+func (c *stream) sendPages(head [][]byte, part stack.FilePart) (int, error) {
+	defer runtime.KeepAlive(part.File)
+	file, off := int(part.File.Fd()), part.Off
 	n, total, no := c.send(head, unix.MSG_MORE)
 	switch {
 	case no != 0:
@@ -70,7 +67,7 @@ func (c *stream) sendPages(head [][]byte, file int, off int64, most int) (int, e
 	case c.fd < 0:
 		return 0, c.broken(unix.EBADF)
 	}
-	k, no := retried(func() (int, error) { return unix.Sendfile(c.fd, file, &off, most) })
+	k, no := retried(func() (int, error) { return unix.Sendfile(c.fd, file, &off, part.Most) })
 	switch {
 	case no == 0:
 		return n + k, nil

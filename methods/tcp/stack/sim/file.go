@@ -1,30 +1,22 @@
 package simstack
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os"
-
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
 var _ stack.FileSender = (*Stack)(nil)
 
 // SendFile takes bytes of a file into the send buffer, behind others.
-func (*Stack) SendFile(to stack.Stream, head [][]byte, f *os.File, off int64, most int) (int, error) {
+func (*Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
 	s := to.(*Stream)
 	n, err := s.Send(head)
 	if err != nil || n < total(head) {
 		return n, err
 	}
-	buf := make([]byte, min(most, s.offered()))
-	k, err := f.ReadAt(buf, off)
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return n, fmt.Errorf("%w: %w", stack.ErrFile, err)
-	case k == 0:
-		return n, nil
+	buf := make([]byte, min(part.Most, s.offered()))
+	k, err := part.Read(buf)
+	if err != nil || k == 0 {
+		return n, err
 	}
 	k, err = s.Send([][]byte{buf[:k]})
 	return n + k, err

@@ -5,7 +5,6 @@ package stacktest
 import (
 	"errors"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -161,11 +160,11 @@ func (s *flawedStream) LowWater(n int) {
 	p.LowWater(n)
 }
 
-func (f *flawed) SendFile(to stack.Stream, head [][]byte, file *os.File, off int64, most int) (int, error) {
+func (f *flawed) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
 	if f.file != nil {
-		off = f.file(off)
+		part.Off = f.file(part.Off)
 	}
-	n, err := f.Stack.SendFile(to.(*flawedStream).Stream, head, file, off, most)
+	n, err := f.Stack.SendFile(to.(*flawedStream).Stream, head, part)
 	if f.unread != nil && errors.Is(err, stack.ErrFile) {
 		err = f.unread
 	}
