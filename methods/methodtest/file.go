@@ -1,6 +1,7 @@
 package methodtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ var fileTests = Tests{
 	{"FileShared", false, testFileShared},
 	{"FileShrinks", false, testFileShrinks},
 	{"FileUnreadable", false, testFileUnreadable},
+	{"FileChecked", false, testFileChecked},
 	{"FileCancel", false, testFileCancel},
 	{"FileCrash", false, testFileCrash},
 	{"FileRefused", true, testFileRefused},
@@ -208,6 +210,43 @@ func testFileUnreadable(t T, s *Subject) {
 	}
 	w.recovered(a, b)
 }
+
+// testFileChecked: each byte that is sent was checked, with its place in the file; and nobody takes for a message what did not pass.
+func testFileChecked(t T, s *Subject) {
+	w, a, b := filePair(t, s)
+	for _, size := range a.sizesOfEachProtocol()[1:] {
+		w.recovered(a, b)
+		m := w.message(size)
+		part := w.inFile(m)
+		checked := make([]bool, size)
+		part.Check = func(piece []byte, off int64) error {
+			at := int(off - part.Off)
+			require.True(t, at >= 0 && at+len(piece) <= size, "%d bytes at %d of the file, which are not of the range", len(piece), off)
+			want := make([]byte, len(piece))
+			_, err := part.File.ReadAt(want, off)
+			require.NoError(t, err)
+			require.Equal(t, want, piece)
+			for i := range piece {
+				checked[at+i] = true
+			}
+			return nil
+		}
+		r := b.recv(a, 1, size)
+		w.done(a.sendRange(b, 1, part))
+		r.got(m)
+		require.NotContains(t, checked, false, "bytes that nobody checked")
+
+		part.Check = func([]byte, int64) error { return errUnchecked }
+		r = b.recv(a, 1, size)
+		send := a.sendRange(b, 1, part)
+		w.failed([]*op{send}, bmi.ErrPeerFailed)
+		w.failed([]*op{r})
+	}
+	w.recovered(a, b)
+}
+
+// errUnchecked is what does not pass.
+var errUnchecked = errors.New("methodtest: not what was written")
 
 // testFileCancel cancels before a connection is there, before the receive is, and amid the
 // transfer.

@@ -22,6 +22,16 @@ func (m *flawedMethod) PostSendFile(op *bmi.Op) {
 		return
 	}
 	clear(data[n:])
+	if part.Check != nil && m.net.flaw != neverHasFilesChecked {
+		if m.net.flaw == checksHalf {
+			n /= 2
+		}
+		if err := part.Check(data[:n], part.Off); err != nil {
+			m.breakOff(op.Peer.(*flawedPeer))
+			op.Complete(0, fmt.Errorf("%w: %w", bmi.ErrPeerFailed, err))
+			return
+		}
+	}
 	m.post(op, data)
 }
 

@@ -80,10 +80,12 @@ const (
 	mumbles               flaw = "has peers whose text is not their address"
 	hangsInClose          flaw = "does not return from Close"
 
-	misreadsFiles   flaw = "takes the bytes of a file from another place"
-	makesFilesUp    flaw = "sends something for what a file does not have"
-	failsAtFileEnds flaw = "fails a send that goes past the end of its file"
-	hidesReadErrors flaw = "sends zeros for what it cannot read"
+	misreadsFiles        flaw = "takes the bytes of a file from another place"
+	makesFilesUp         flaw = "sends something for what a file does not have"
+	failsAtFileEnds      flaw = "fails a send that goes past the end of its file"
+	neverHasFilesChecked flaw = "sends bytes of files that nobody checked"
+	checksHalf           flaw = "has half of the bytes of a file checked"
+	hidesReadErrors      flaw = "sends zeros for what it cannot read"
 )
 
 // caught tells which tests must report a flaw. Others may as well.
@@ -158,6 +160,8 @@ var caught = []struct {
 	{makesFilesUp, []string{"FileEnd", "FileShrinks"}},
 	{failsAtFileEnds, []string{"FileEnd"}},
 	{hidesReadErrors, []string{"FileUnreadable"}},
+	{neverHasFilesChecked, []string{"FileChecked"}},
+	{checksHalf, []string{"FileChecked"}},
 	{hangsInClose, []string{"CloseUnused", "CloseTwice", "CloseCompletesEverything", "SleepUntilClose"}},
 }
 
