@@ -75,6 +75,7 @@ type Server struct {
 	splits   splits
 	trash    trash
 	throttle throttle
+	scrub    scrub
 
 	withdrawals withdrawals
 	named       named

@@ -90,6 +90,9 @@ func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 	if n < 1 || n > proto.MaxXattrs || len(req.Sizes) != n {
 		return nil, proto.EINVAL
 	}
+	if from, ok := proto.ParseScrubKey(req.Keys[0]); ok && n == 1 {
+		return s.reportScrub(q, from)
+	}
 	for _, name := range req.Keys {
 		if err := readable(name); err != nil {
 			return nil, err
@@ -149,6 +152,9 @@ func readXattrs(tx *store.Tx, h proto.Handle, o *store.Object, names []string, s
 
 // setEattr sets extended attributes, all or none.
 func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp, error) {
+	if len(req.Keys) == 1 && req.Keys[0] == proto.ScrubKey && len(req.Values) == 1 {
+		return s.orderScrub(q, req.Values[0])
+	}
 	mode := store.XattrMode(req.Flags)
 	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
 		if !s.inherits(q, req) {

@@ -49,7 +49,7 @@ dash or two.
 
 ` + exitHelp,
 	}, a.Out, a.Err)
-	root.AddCommand(a.serveCommand(), a.mkfsCommand(), a.genconfigCommand(), a.genkeyCommand(), a.checkCommand(), a.checkConfigCommand(), program.VersionCommand(a.Out))
+	root.AddCommand(a.serveCommand(), a.mkfsCommand(), a.genconfigCommand(), a.genkeyCommand(), a.checkCommand(), a.scrubCommand(), a.checkConfigCommand(), program.VersionCommand(a.Out))
 	return root
 }
 

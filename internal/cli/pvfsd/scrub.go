@@ -1,0 +1,249 @@
+package pvfsd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/credential"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+type scrubOptions struct {
+	place           placeOptions
+	key, host, rate string
+	every           time.Duration
+	report, stop    bool
+}
+
+func (a *App) scrubCommand() *cobra.Command {
+	var opt scrubOptions
+	cmd := &cobra.Command{
+		Use:   "scrub -config FILE",
+		Short: "Compare all bytes of running servers with their checksums",
+		Long: `Scrub has each server of a file system, or the one that -alias names, read all bytes that it keeps
+and compare them with their checksums, and look at its database, while it serves. It waits until
+they are through, and then names the files that are damaged. Interrupting it does not end the scrub:
+-report shows how it goes, and -stop ends it.
+
+Only root may scrub. A damaged block stays damaged until somebody writes all of it anew, truncates
+the file before it, or removes the file.
+
+` + exitHelp,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.scrub(cmd.Context(), opt) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.place.config, "config", "", "the configuration of the file system, fs.conf")
+	f.StringVar(&opt.place.fs, "fs", "", "the name of the file system, if the configuration has several")
+	f.StringVar(&opt.place.alias, "alias", "", "one server alone")
+	f.StringVar(&opt.rate, "rate", "64MiB", "bytes a second that each server reads at most; 0 is no limit")
+	f.StringVar(&opt.key, "key-file", "", "the private key of this client, if the servers have a keystore")
+	f.StringVar(&opt.host, "host", "", "the name of that key in the keystore (default: what hostname prints)")
+	f.DurationVar(&opt.every, "every", 5*time.Second, "how often to say how far it is")
+	f.BoolVar(&opt.report, "report", false, "begin nothing, and show how the last scrub goes or went")
+	f.BoolVar(&opt.stop, "stop", false, "end the scrub that is under way")
+	_ = cmd.MarkFlagFilename("config", "conf")
+	_ = cmd.MarkFlagFilename("key-file", "pem")
+	cmd.MarkFlagsMutuallyExclusive("report", "stop")
+	return cmd
+}
+
+func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
+	fs, err := opt.place.read()
+	if err != nil {
+		return err
+	}
+	rate, err := perf.ParseBytes(opt.rate)
+	if err != nil {
+		return program.Usagef("-rate: %v", err)
+	}
+	which, err := chosen(fs, opt.place.alias)
+	if err != nil {
+		return err
+	}
+	fsys, err := a.mountAsRoot(ctx, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = fsys.Close() }() // nothing of it is left to be written
+	for _, i := range which {
+		switch {
+		case opt.stop:
+			err = fsys.StopScrub(ctx, i)
+		case !opt.report:
+			err = fsys.Scrub(ctx, i, rate)
+		}
+		if err != nil {
+			return fmt.Errorf("server %s: %w", fs.Servers[i].Alias, scrubError(err))
+		}
+	}
+	if opt.stop {
+		return nil
+	}
+	s := scrubbing{app: a, fsys: fsys, fs: fs, wait: !opt.report, every: opt.every}
+	return s.run(ctx, which)
+}
+
+// chosen are the servers that a command is for.
+func chosen(fs *config.Config, alias string) ([]int, error) {
+	if alias != "" {
+		i := fs.Index(alias)
+		if i < 0 {
+			return nil, program.Usagef("no server %q; there are: %s", alias, aliases(fs))
+		}
+		return []int{i}, nil
+	}
+	all := make([]int, len(fs.Servers))
+	for i := range all {
+		all[i] = i
+	}
+	return all, nil
+}
+
+func (a *App) mountAsRoot(ctx context.Context, opt scrubOptions) (*client.FS, error) {
+	how := client.Options{User: &client.Identity{Groups: []uint32{0}}, Host: opt.host}
+	if opt.key != "" {
+		key, err := credential.ReadKey(opt.key)
+		if err != nil {
+			return nil, program.Usage(err)
+		}
+		how.Key = key
+	}
+	return client.Mount(ctx, opt.place.config, how)
+}
+
+// scrubError says what to do about an error of a server.
+func scrubError(err error) error {
+	switch {
+	case errors.Is(err, proto.EBUSY):
+		return fmt.Errorf("a scrub is under way (see it with -report, end it with -stop): %w", err)
+	case errors.Is(err, proto.EACCES), errors.Is(err, proto.EPERM):
+		return fmt.Errorf("only root may scrub, and only from where management is allowed (pvfsd serve -manage-from): %w", err)
+	case errors.Is(err, proto.ENOENT), errors.Is(err, proto.EOPNOTSUPP), errors.Is(err, proto.EINVAL):
+		return fmt.Errorf("it has no checksums, it is OrangeFS's or an older one: %w", err)
+	}
+	return err
+}
+
+// scrubbing follows the scrubs of servers.
+type scrubbing struct {
+	app   *App
+	fsys  *client.FS
+	fs    *config.Config
+	wait  bool
+	every time.Duration
+}
+
+func (s *scrubbing) run(ctx context.Context, which []int) error {
+	found := make(map[int][]proto.ScrubDamage)
+	wanted := make(map[proto.Handle]bool)
+	var failed error
+	for _, i := range which {
+		alias := s.fs.Servers[i].Alias
+		r, err := s.follow(ctx, i)
+		if err != nil {
+			return fmt.Errorf("server %s: %w", alias, scrubError(err))
+		}
+		if s.say(alias, r); r.Error != "" {
+			failed = errors.Join(failed, fmt.Errorf("server %s did not look at everything: %s", alias, r.Error))
+		}
+		if found[i], err = s.damage(ctx, i, r); err != nil {
+			return fmt.Errorf("server %s: %w", alias, err)
+		}
+		for _, d := range found[i] {
+			wanted[d.Metafile] = d.Metafile != 0
+		}
+	}
+	delete(wanted, 0)
+	names, err := s.fsys.NamesOf(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	damaged := 0
+	for _, i := range which {
+		for _, d := range found[i] {
+			damaged++
+			fmt.Fprintln(s.app.Out, describeDamage(s.fs.Servers[i].Alias, d, names[d.Metafile]))
+		}
+	}
+	switch {
+	case damaged == 1:
+		return errors.Join(fmt.Errorf("%w in one place", errDamaged), failed)
+	case damaged > 1:
+		return errors.Join(fmt.Errorf("%w in %d places", errDamaged, damaged), failed)
+	}
+	return failed
+}
+
+// follow waits until the scrub of a server is through, and says now and then how far it is.
+func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport, err error) {
+	const look = 100 * time.Millisecond
+	for said := time.Now(); ; {
+		if r, err = s.fsys.ScrubReport(ctx, server, 0); err != nil || !r.Running || !s.wait {
+			return r, err
+		}
+		if time.Since(said) >= s.every {
+			said = time.Now()
+			s.say(s.fs.Servers[server].Alias, r)
+		}
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+// say prints how far a scrub is.
+func (s *scrubbing) say(alias string, r proto.ScrubReport) {
+	state := "never scrubbed since its start"
+	switch {
+	case r.Running:
+		state = "under way since " + time.Unix(r.Began, 0).Format(time.DateTime)
+	case r.Ended != 0:
+		state = "ended " + time.Unix(r.Ended, 0).Format(time.DateTime)
+	}
+	fmt.Fprintf(s.app.Out, "server %s: %s, %d of %d datafiles, %s, damaged places: %d\n",
+		alias, state, r.Datafiles, r.DatafilesAll, perf.FormatSize(int(r.Bytes)), r.Found)
+}
+
+// damage is what a server has found.
+func (s *scrubbing) damage(ctx context.Context, server int, r proto.ScrubReport) (all []proto.ScrubDamage, err error) {
+	for len(r.Damage) > 0 {
+		all = append(all, r.Damage...)
+		if r, err = s.fsys.ScrubReport(ctx, server, len(all)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// describeDamage is a line for one.
+func describeDamage(alias string, d proto.ScrubDamage, name string) string {
+	var b strings.Builder
+	switch {
+	case name != "":
+		fmt.Fprintf(&b, "%s", name)
+	case d.Metafile != 0:
+		fmt.Fprintf(&b, "file %d, which has no name", d.Metafile)
+	case d.Datafile != 0:
+		b.WriteString("a datafile of no known file")
+	default:
+		b.WriteString("database")
+	}
+	fmt.Fprintf(&b, ": server %s", alias)
+	if d.Datafile != 0 {
+		fmt.Fprintf(&b, ", datafile %d, %d bytes from %d on", d.Datafile, d.Length, d.Offset)
+	}
+	fmt.Fprintf(&b, ": %s", d.What)
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/store"
+)
+
+// scrubFoundMax is how many damages of one scrub are kept; more are counted.
+const scrubFoundMax = 1 << 16
+
+// scrub is the scrub that an administrator began last.
+type scrub struct {
+	mu     sync.Mutex
+	report proto.ScrubReport // without Damage
+	damage []proto.ScrubDamage
+	stop   context.CancelFunc // not nil while it runs
+}
+
+// mayScrub is for administrators, from networks where management may come from.
+func (s *Server) mayScrub(q *query) error {
+	if err := s.mayManage(q); err != nil {
+		return err
+	}
+	if !q.administrator() {
+		return proto.EACCES
+	}
+	return nil
+}
+
+// orderScrub begins or ends a scrub (proto.ScrubKey). EBUSY: one is under way.
+func (s *Server) orderScrub(q *query, text []byte) (*proto.SetEattrResp, error) {
+	if err := s.mayScrub(q); err != nil {
+		return nil, err
+	}
+	order, err := proto.ParseScrubOrder(string(text))
+	if err != nil {
+		return nil, err
+	}
+	sc := &s.scrub
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	switch {
+	case order.Stop && sc.stop != nil:
+		sc.stop()
+	case order.Stop:
+	case sc.stop != nil:
+		return nil, proto.EBUSY
+	default:
+		s.beginScrubLocked(order.Rate)
+	}
+	return &proto.SetEattrResp{}, nil
+}
+
+func (s *Server) beginScrubLocked(rate int64) {
+	sc := &s.scrub
+	ctx, stop := context.WithCancel(s.ctx)
+	sc.stop, sc.damage = stop, nil
+	sc.report = proto.ScrubReport{
+		Running: true, Began: s.clock().Unix(), DatafilesAll: s.store.Stats().Objects[proto.TypeDatafile],
+	}
+	s.log.Info("a scrub begins", "bytes per second at most", rate)
+	s.work.Go(func() {
+		defer stop()
+		err := s.store.Scrub(ctx, store.ScrubOptions{Rate: rate, Found: s.foundDamage, Progress: func(datafiles, bytes int64) {
+			sc.mu.Lock()
+			defer sc.mu.Unlock()
+			sc.report.Datafiles, sc.report.Bytes = datafiles, bytes
+		}})
+		sc.mu.Lock()
+		defer sc.mu.Unlock()
+		if err == nil {
+			err = ctx.Err() // it ended just before
+		}
+		if err != nil {
+			sc.report.Error = shortened(err.Error(), 4*proto.ScrubWhatMax)
+		}
+		sc.stop, sc.report.Running, sc.report.Ended = nil, false, s.clock().Unix()
+		s.log.Info("a scrub ended", "datafiles", sc.report.Datafiles, "bytes", sc.report.Bytes, "damaged", sc.report.Found, "err", err)
+	})
+}
+
+// foundDamage notes damage that a scrub found.
+func (s *Server) foundDamage(d store.Damage) {
+	s.log.Error("a scrub found damage", "datafile", d.Datafile, "file", d.Metafile, "offset", d.Offset, "bytes", d.Length, "what", d.What)
+	s.scrub.mu.Lock()
+	defer s.scrub.mu.Unlock()
+	s.scrub.report.Found++
+	if len(s.scrub.damage) < scrubFoundMax {
+		s.scrub.damage = append(s.scrub.damage, proto.ScrubDamage{
+			Datafile: d.Datafile, Metafile: d.Metafile, Offset: d.Offset, Length: d.Length, What: shortened(d.What, proto.ScrubWhatMax),
+		})
+	}
+}
+
+func shortened(text string, most int) string {
+	if len(text) > most {
+		text = text[:most-3] + "..."
+	}
+	return text
+}
+
+// reportScrub tells how it goes, with damage from the given one on.
+func (s *Server) reportScrub(q *query, from int) (*proto.GetEattrResp, error) {
+	if err := s.mayScrub(q); err != nil {
+		return nil, err
+	}
+	s.scrub.mu.Lock()
+	defer s.scrub.mu.Unlock()
+	r := s.scrub.report
+	r.From = min(from, len(s.scrub.damage))
+	r.Damage = s.scrub.damage[r.From:min(r.From+proto.ScrubPage, len(s.scrub.damage))]
+	value, err := r.Value()
+	if err != nil {
+		return nil, err
+	}
+	return &proto.GetEattrResp{Values: [][]byte{value}, Errors: []proto.Status{proto.OK}}, nil
+}
