@@ -40,14 +40,11 @@ func newBacklog(source func(bmi.Addr) netip.AddrPort) backlog {
 	return backlog{source: source, clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host), names: make(map[bmi.Addr]string)}
 }
 
-// namesMax is how many hosts of peers are remembered.
-const namesMax = 4096
-
 // nameOf is hostOf, remembered.
 func (b *backlog) nameOf(a bmi.Addr) string {
 	name, ok := b.names[a]
 	if !ok {
-		if len(b.names) == namesMax {
+		if len(b.names) == hostsKnownMax {
 			clear(b.names)
 		}
 		name = b.hostOf(a)
