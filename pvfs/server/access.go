@@ -10,6 +10,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // An identity is for whom a request is. Without groups it is nobody's.
@@ -36,6 +37,7 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	from := s.origin(peer)
 	rules := s.rules.Load()
 	if nets := rules.security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
+		s.refusals.Note(refusal.Network, from, "operation", int32(code))
 		return nil, nil, proto.EACCES
 	}
 	if f.hasFS && f.fs != s.fs.ID {
@@ -49,13 +51,16 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 		from = "" // what is said of clients is not meant for servers
 	}
 	if !rules.trustedPort(from) {
+		s.refusals.Note(refusal.Network, from, "operation", int32(code))
 		return nil, nil, proto.EACCES
 	}
 	if op.changes != nil && op.changes(req) {
 		if !op.manages && s.admin.mode.Load() == modeAdmin {
+			s.refusals.Note(refusal.AdminMode, from)
 			return nil, nil, proto.EAGAIN
 		}
 		if rules.export.ReadOnly.Match(from) {
+			s.refusals.Note(refusal.ReadOnly, from, "operation", int32(code))
 			return nil, nil, proto.EROFS
 		}
 	}
@@ -104,6 +109,7 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 		return proto.EINVAL
 	}
 	if s.expired(c.Timeout) {
+		s.refusals.Note(refusal.OldCredential, s.origin(q.peer), "uid", c.User, "ended", c.Timeout)
 		return proto.EAGAIN
 	}
 	if err := s.authenticate(q, c, from); err != nil {
