@@ -9,32 +9,46 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// secret is in what a stranger may not read: bytes and extended attributes of files of others. What a mode gives to everybody may be read by
+// secret is in what no stranger may read: bytes and extended attributes of files of others. What a mode gives to everybody may be read by
 // handle, wherever it is (docs/security-pvfs.md).
 const secret = "SECRET"
 
-// A grammar makes requests of a stranger who knows the protocol, all handles and the names of everything, and has each capability that
-// the servers ever gave it. Most requests are about one object, and show a capability for it. The rest is drawn by its type.
+// onlyFor is in what the members of one group may read.
+func onlyFor(gid uint32) string { return fmt.Sprintf("ONLY-%d;", gid) }
+
+var onlyForAny = regexp.MustCompile(`ONLY-(\d+);`)
+
+// A grammar makes requests of a stranger that knows the protocol, all handles and the names of everything, and has the capabilities that
+// the servers gave it. Most requests are about one object, and show a capability for it. The rest is drawn by its type.
 type grammar struct {
 	rng          *rand.Rand
+	ep           *bmi.Endpoint // its address
 	user         *user
+	squashed     bool             // rules for its address make it nobody
 	handles      []proto.Handle   // all
 	objects      [][]proto.Handle // with what belongs to each: datafiles or dirdata
 	names        []string
+	others       int                                 // objects that there were before, the first ones
 	entries      map[proto.Handle][]string           // names in directories
 	capabilities map[proto.Handle][]proto.Capability // by their first handle
 
@@ -256,13 +270,25 @@ func (g *grammar) learn(resp proto.Response) {
 	case *proto.UnstuffResp:
 		attr(&r.Attr)
 	case *proto.MkdirResp:
-		g.objects = append(g.objects, []proto.Handle{r.Handle})
+		g.made([]proto.Handle{r.Handle})
 	case *proto.CreateResp:
-		g.objects = append(g.objects, append([]proto.Handle{r.Handle}, r.Attr.Datafiles...))
+		g.made(append([]proto.Handle{r.Handle}, r.Attr.Datafiles...))
 	case *proto.BatchCreateResp:
 		for _, h := range r.Handles {
-			g.objects = append(g.objects, []proto.Handle{h})
+			g.made([]proto.Handle{h})
 		}
+	}
+}
+
+// ownMax is how many of its own objects a grammar remembers: most requests are to be about those of others.
+const ownMax = 16
+
+// made keeps an object that the stranger has made.
+func (g *grammar) made(object []proto.Handle) {
+	if len(g.objects) < g.others+ownMax {
+		g.objects = append(g.objects, object)
+	} else {
+		g.objects[g.others+g.rng.IntN(ownMax)] = object
 	}
 }
 
@@ -278,15 +304,17 @@ func (g *grammar) keep(c proto.Capability) {
 	}
 }
 
-// victims are what strangers attack: files and directories of root and of another user. Only pub is for everybody.
+// victims are what strangers attack: files and directories of root and of another user. Only pub is for everybody. Each of some groups may
+// read a directory and a file of its own.
 type victims struct {
 	t      testing.TB
 	root   *client.FS
 	all    []string
-	closed []proto.Handle // dirdata of a directory that strangers may not list
+	dirs   []string
+	closed map[proto.Handle]uint32 // dirdata of directories that may be listed by a group at most; 0: by none
 }
 
-func newVictims(t testing.TB, c *pvfstest.Cluster) *victims {
+func newVictims(t testing.TB, c *pvfstest.Cluster, groups ...uint32) *victims {
 	t.Helper()
 	mount := func(id client.Identity) *client.FS {
 		f, err := client.Mount(t.Context(), c.Source(), client.Options{Endpoint: c.Endpoint(), User: &id, Seed: 1, AttrTime: -1, SizeTime: -1, NameTime: -1})
@@ -294,7 +322,10 @@ func newVictims(t testing.TB, c *pvfstest.Cluster) *victims {
 		t.Cleanup(func() { require.NoError(t, f.Close()) })
 		return f
 	}
-	v := &victims{t: t, root: mount(client.Identity{Groups: []uint32{0}})}
+	v := &victims{
+		t: t, root: mount(client.Identity{Groups: []uint32{0}}), closed: map[proto.Handle]uint32{},
+		dirs: []string{"/", "/pub", "/home", "/etc", "/home/dir"},
+	}
 	ctx := context.Background()
 	require.NoError(t, v.root.Chmod(ctx, "/", 0o755))
 	require.NoError(t, v.root.Mkdir(ctx, "/pub", 0o777))
@@ -304,29 +335,47 @@ func newVictims(t testing.TB, c *pvfstest.Cluster) *victims {
 	require.NoError(t, v.root.Chmod(ctx, "/home", 0o700))
 	require.NoError(t, v.root.Mkdir(ctx, "/etc", 0o755))
 	user := mount(client.Identity{UID: 1000, Groups: []uint32{1000}})
-	v.file(user, "/home/small", 100, 0o600)
-	v.file(user, "/home/large", 300_000, 0o600)
-	v.file(user, "/home/open", 5000, 0o644)
+	v.file(user, "/home/small", secret, 100, 0o600)
+	v.file(user, "/home/large", secret, 300_000, 0o600)
+	v.file(user, "/home/open", "public", 5000, 0o644)
 	require.NoError(t, user.Mkdir(ctx, "/home/dir", 0o755))
-	v.file(user, "/home/dir/inner", 200_000, 0o600)
+	v.file(user, "/home/dir/inner", secret, 200_000, 0o600)
 	require.NoError(t, user.SetXattr(ctx, "/home/small", "user.note", []byte(secret), 0))
-	v.file(v.root, "/etc/shadow", 1000, 0o600)
-	v.file(v.root, "/etc/motd", 70_000, 0o644)
-	home, err := v.root.StatCtx(ctx, "/home")
-	require.NoError(t, err)
-	v.closed = home.Attr.DistDir.Dirdata
+	v.file(v.root, "/etc/shadow", secret, 1000, 0o600)
+	v.file(v.root, "/etc/motd", "public", 70_000, 0o644)
+	require.NoError(t, v.root.Mkdir(ctx, "/groups", 0o755))
+	for _, gid := range groups {
+		dir := groupDir(gid)
+		require.NoError(t, v.root.Mkdir(ctx, dir, 0o750))
+		v.file(v.root, dir+"/file", onlyFor(gid), 1000, 0o640)
+		for _, name := range []string{dir + "/file", dir} {
+			require.NoError(t, v.root.Chown(ctx, name, 1000, int(gid)))
+		}
+		v.dirs = append(v.dirs, dir)
+		v.closeTo(dir, gid)
+	}
+	v.closeTo("/home", 0)
 	return v
 }
 
-// file makes a file. Its bytes are secret unless its mode lets everybody read them.
-func (v *victims) file(f *client.FS, name string, size int, mode fs.FileMode) {
+func groupDir(gid uint32) string { return fmt.Sprint("/groups/", gid) }
+
+// closeTo notes that a directory may be listed by a group at most.
+func (v *victims) closeTo(dir string, gid uint32) {
+	v.t.Helper()
+	info, err := v.root.StatCtx(context.Background(), dir)
+	require.NoError(v.t, err)
+	for _, part := range info.Attr.DistDir.Dirdata {
+		v.closed[part] = gid
+	}
+}
+
+// file makes a file of lines.
+func (v *victims) file(f *client.FS, name, line string, size int, mode fs.FileMode) {
 	v.t.Helper()
 	file, err := f.OpenFile(context.Background(), name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	require.NoError(v.t, err)
-	line := secret + "\n"
-	if mode&0o004 != 0 {
-		line = "public\n"
-	}
+	line += "\n"
 	_, err = file.Write(bytes.Repeat([]byte(line), size/len(line)+1))
 	require.NoError(v.t, err)
 	require.NoError(v.t, file.Close())
@@ -371,6 +420,7 @@ func (v *victims) shot() (lines []string) {
 	}
 	down("/etc")
 	down("/home")
+	down("/groups")
 	info, err := v.root.StatCtx(ctx, "/")
 	require.NoError(v.t, err)
 	names, err := v.root.ReadNames(ctx, "/")
@@ -378,7 +428,7 @@ func (v *victims) shot() (lines []string) {
 	return append(lines, fmt.Sprint(info.Mode(), info.Attr.Owner, names))
 }
 
-// What a stranger does in one run.
+// What a stranger does in one run of TestStrangersGrammar.
 const (
 	strangerRequests = 500 // between two looks at what must not change
 	strangerLooks    = 6
@@ -388,7 +438,7 @@ const (
 // nothing that is another user's.
 func TestStrangersGrammar(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
-		c, v := attacked(t)
+		c, v := attacked(t, stranger)
 		g := newGrammar(t, c, v, seed, stranger)
 		want := v.shot()
 		for range strangerLooks {
@@ -400,41 +450,106 @@ func TestStrangersGrammar(t *testing.T) {
 	})
 }
 
-// TestSixteenStrangers is the same with sixteen of them at a time.
+// attackers is how many strangers TestSixteenStrangers has at a time. They send so many requests together, unless VIADUCT_STRANGERS
+// says otherwise.
+const (
+	attackers        = 16
+	attackerRequests = 100_000
+)
+
+// TestSixteenStrangers is the same with sixteen strangers at a time, each with a uid, a group and an address of its own. Each may read
+// a file of its group, unless rules for its address make it nobody: that is so for every fourth.
 func TestSixteenStrangers(t *testing.T) {
-	c, v := attacked(t)
-	want := v.shot()
-	errs := make(chan error)
-	const attackers = 16
+	count := attackerRequests
+	if text := os.Getenv("VIADUCT_STRANGERS"); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		count = n
+	} else if testing.Short() || race.Enabled {
+		count /= 10
+	}
+	var groups []uint32
 	for i := range uint32(attackers) {
-		g := newGrammar(t, c, v, sim.Seed(t)+uint64(i), stranger+i)
-		go func() {
-			var err error
-			for n := 0; n < strangerRequests && err == nil; n++ {
-				err = g.attack(v)
-			}
-			errs <- err
-		}()
+		groups = append(groups, stranger+i)
 	}
-	for range attackers {
-		require.NoError(t, <-errs)
+	c, v := attacked(t, groups...)
+	var all []*grammar
+	var squashed []string
+	for i, gid := range groups {
+		g := newGrammar(t, c, v, sim.Seed(t)+uint64(i), gid)
+		if g.squashed = i%4 == 3; g.squashed {
+			squashed = append(squashed, g.user.peer.String())
+		}
+		all = append(all, g)
 	}
-	require.Equal(t, want, v.shot())
+	c.Reload(func(fs *config.Config) { fs.Export.AllSquash = networks(t, squashed...) })
+	for _, g := range all {
+		g.mayRead(t, c)
+	}
+	want := v.shot()
+	const looks = 10
+	for range looks {
+		errs := make(chan error)
+		for _, g := range all {
+			go func() {
+				var err error
+				for n := 0; n < count/looks/attackers && err == nil; n++ {
+					err = g.attack(v)
+				}
+				errs <- err
+			}()
+		}
+		for range all {
+			assert.NoError(t, <-errs)
+		}
+		require.Equal(t, want, v.shot())
+	}
+	for _, g := range all {
+		g.mayRead(t, c)
+	}
 }
 
+// mayRead checks what the stranger may read and what not, as a client that attacks nothing.
+func (g *grammar) mayRead(t *testing.T, c *pvfstest.Cluster) {
+	t.Helper()
+	require.Contains(t, g.user.peer.String(), fmt.Sprint("-stranger-", g.group()))
+	id := client.Identity{UID: g.user.cred.User, Groups: g.user.cred.Groups}
+	f, err := client.Mount(t.Context(), c.Source(), client.Options{Endpoint: g.ep, User: &id, Seed: 1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	for _, gid := range []uint32{g.group(), g.group() ^ 1} {
+		b, err := fs.ReadFile(f, groupDir(gid)[1:]+"/file")
+		if gid == g.group() && !g.squashed {
+			require.NoError(t, err)
+			require.Contains(t, string(b), onlyFor(gid))
+		} else {
+			require.Error(t, err)
+		}
+	}
+}
+
+func (g *grammar) group() uint32 { return g.user.cred.Groups[0] }
+
 // attacked is a file system with victims.
-func attacked(t *testing.T) (*pvfstest.Cluster, *victims) {
+func attacked(t *testing.T, groups ...uint32) (*pvfstest.Cluster, *victims) {
 	t.Helper()
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2, Server: func(_ int, cfg *server.Config) { cfg.Strict = true }})
-	return c, newVictims(t, c)
+	return c, newVictims(t, c, groups...)
 }
 
 func newGrammar(t *testing.T, c *pvfstest.Cluster, v *victims, seed uint64, uid uint32) *grammar {
 	t.Helper()
 	g := &grammar{
-		rng: rand.New(rand.NewPCG(seed, 0)), user: from(t, c, newUser(t, c, uid, uid)),
+		rng: rand.New(rand.NewPCG(seed, 0)), user: newUser(t, c, uid, uid),
 		capabilities: map[proto.Handle][]proto.Capability{},
 	}
+	own := fmt.Sprint(c.Address(0), "-stranger-", uid)
+	var err error
+	g.ep, err = bmi.Open(t.Context(), bmi.Config{Listen: []string{own}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, g.ep.Close()) })
+	g.user.peer, err = g.ep.Lookup(own)
+	require.NoError(t, err)
 	g.knows(t, c, v)
 	return g
 }
@@ -451,11 +566,19 @@ func (g *grammar) attack(v *victims) error {
 	if err != nil {
 		return nil //nolint:nilerr // refused, as nearly all are
 	}
-	if bytes.Contains(proto.AppendResponse(nil, resp), []byte(secret)) {
+	answer := proto.AppendResponse(nil, resp)
+	if bytes.Contains(answer, []byte(secret)) {
 		return fmt.Errorf("%v %v gives away %v", h, req, resp)
 	}
-	if r, ok := req.(*proto.ReadDirReq); ok && slices.Contains(v.closed, r.Dirdata) {
-		return fmt.Errorf("%v %v lists a directory of another user", h, req)
+	for _, m := range onlyForAny.FindAll(answer, -1) {
+		if string(m) != onlyFor(g.group()) || g.squashed {
+			return fmt.Errorf("%v %v gives %s to group %d", h, req, m, g.group())
+		}
+	}
+	if r, ok := req.(*proto.ReadDirReq); ok {
+		if gid, is := v.closed[r.Dirdata]; is && (gid != g.group() || g.squashed) {
+			return fmt.Errorf("%v %v lists a directory of another user for group %d", h, req, g.group())
+		}
 	}
 	g.learn(resp)
 	return nil
@@ -474,7 +597,7 @@ func (g *grammar) knows(t testing.TB, c *pvfstest.Cluster, v *victims) {
 	require.NotEmpty(t, g.handles)
 	slices.Sort(g.handles)
 	g.entries = make(map[proto.Handle][]string)
-	for _, name := range append(v.all, "/", "/pub", "/home", "/etc", "/home/dir", "/pub") {
+	for _, name := range slices.Concat(v.all, v.dirs, []string{"/pub"}) {
 		info, err := v.root.LstatCtx(t.Context(), name)
 		require.NoError(t, err)
 		if info.IsDir() {
@@ -484,4 +607,5 @@ func (g *grammar) knows(t testing.TB, c *pvfstest.Cluster, v *victims) {
 		g.objects = append(g.objects, slices.Concat([]proto.Handle{info.Handle}, info.Attr.Datafiles, info.Attr.DistDir.Dirdata))
 	}
 	g.names = []string{"pub", "home", "etc", "motd", "shadow", "x", "y", "/", "pub/x", "home/x", "small", "large", "dir", "inner", "home/small", "user.note", "user.x", "system.posix_acl_access", "trusted.x", "..", ""}
+	g.others = len(g.objects)
 }
