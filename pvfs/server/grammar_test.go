@@ -45,6 +45,7 @@ type grammar struct {
 	ep           *bmi.Endpoint // its address
 	user         *user
 	squashed     bool             // rules for its address make it nobody
+	rightly      int              // answers that told it what its group may know
 	handles      []proto.Handle   // all
 	objects      [][]proto.Handle // with what belongs to each: datafiles or dirdata
 	names        []string
@@ -78,13 +79,13 @@ func (g *grammar) request() (*proto.Header, proto.Request) {
 // likely is a request that an attack would have, with all that makes sense in it.
 func (g *grammar) likely() proto.Request {
 	id, cred, object, part := g.user.fs(), g.user.cred, g.about[0], g.about[len(g.about)-1]
-	switch g.rng.IntN(16) {
-	case 0:
+	switch g.rng.IntN(20) {
+	case 0, 15, 16, 17:
 		req := &proto.SmallIOReq{
 			Handle: part, FS: id, Type: proto.IORead, ServerNr: uint32(max(len(g.about)-2, 0)), ServerCt: uint32(max(len(g.about)-1, 1)), Dist: stripe.Default(proto.DistStripe),
 			Request: proto.ByteStream(), Aggregate: 1000,
 		}
-		if g.rng.IntN(2) == 0 {
+		if g.rng.IntN(4) == 0 {
 			req.Type, req.Data, req.Total = proto.IOWrite, make([]byte, 1000), 1000
 		}
 		return req
@@ -130,7 +131,7 @@ func (g *grammar) header() *proto.Header {
 		h.Capability = all[g.rng.IntN(len(all))]
 		h.Capability.Handles = slices.Clone(h.Capability.Handles)
 		h.Capability.Signature = bytes.Clone(h.Capability.Signature)
-		switch g.rng.IntN(12) { // a forged one now and then
+		switch g.rng.IntN(24) { // a forged one now and then
 		case 0:
 			h.Capability.Mask = proto.MayAll
 		case 1:
@@ -140,6 +141,9 @@ func (g *grammar) header() *proto.Header {
 		case 3:
 			h.Capability.Issuer = "S:server0"
 		}
+	}
+	if g.rng.IntN(2) == 0 {
+		h.Hints = append(h.Hints, proto.Hint{Type: proto.HintHandle, Value: uint64(g.about[0])})
 	}
 	for range g.rng.IntN(4) {
 		switch g.rng.IntN(10) {
@@ -440,6 +444,7 @@ func TestStrangersGrammar(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		c, v := attacked(t, stranger)
 		g := newGrammar(t, c, v, seed, stranger)
+		g.asks()
 		want := v.shot()
 		for range strangerLooks {
 			for range strangerRequests {
@@ -485,6 +490,7 @@ func TestSixteenStrangers(t *testing.T) {
 	c.Reload(func(fs *config.Config) { fs.Export.AllSquash = networks(t, squashed...) })
 	for _, g := range all {
 		g.mayRead(t, c)
+		g.asks()
 	}
 	want := v.shot()
 	const looks = 10
@@ -504,9 +510,13 @@ func TestSixteenStrangers(t *testing.T) {
 		}
 		require.Equal(t, want, v.shot())
 	}
+	rightly := 0
 	for _, g := range all {
 		g.mayRead(t, c)
+		rightly += g.rightly
 	}
+	require.Positive(t, rightly, "the requests are so bad that nobody reads what it may")
+	t.Logf("%d answers with what only a group may read went to its member", rightly)
 }
 
 // mayRead checks what the stranger may read and what not, as a client that attacks nothing.
@@ -574,6 +584,7 @@ func (g *grammar) attack(v *victims) error {
 		if string(m) != onlyFor(g.group()) || g.squashed {
 			return fmt.Errorf("%v %v gives %s to group %d", h, req, m, g.group())
 		}
+		g.rightly++
 	}
 	if r, ok := req.(*proto.ReadDirReq); ok {
 		if gid, is := v.closed[r.Dirdata]; is && (gid != g.group() || g.squashed) {
@@ -582,6 +593,20 @@ func (g *grammar) attack(v *victims) error {
 	}
 	g.learn(resp)
 	return nil
+}
+
+// asks gets a capability of each object, for what it is worth.
+func (g *grammar) asks() {
+	for _, object := range g.objects {
+		for _, h := range object {
+			if at, ok := g.user.c.FS.Owner(h); ok {
+				resp, err := g.user.do(at, nil, &proto.GetAttrReq{Handle: h, FS: g.user.fs(), Mask: proto.AttrStat, Cred: g.user.cred})
+				if err == nil {
+					g.learn(resp)
+				}
+			}
+		}
+	}
 }
 
 // knows tells a grammar all handles there are.
