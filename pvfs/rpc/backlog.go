@@ -71,8 +71,8 @@ func (b *backlog) hostOf(a bmi.Addr) string {
 	return names.Host(ip).String()
 }
 
-// put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave: there is
-// always room for those who have little.
+// put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave. So
+// there is always room for a host with few requests.
 func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
 	c := b.client(m.From)
 	if len(c.waiting) >= most || c.host.waiting > 0 && c.host.waiting >= room-b.n {

@@ -10,7 +10,7 @@ import (
 )
 
 // replies sends responses. Most are sent when their post returns; the others wait here, in the
-// order of their posts, for clients that are slow to take them, and keep no worker.
+// order of their posts, for clients that are slow to take them. They keep no worker busy.
 type replies struct {
 	s        *Server
 	ctx      *bmi.Context
@@ -88,8 +88,7 @@ func (r *replies) giveLocked(b *reply) {
 	}
 }
 
-// send posts a response. The lock is held over the post, so that whoever reaps finds the reply
-// among those that wait.
+// send posts a response. If it completes before it is among those that wait, doneLocked has marked it as over.
 func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 	posted, err := r.ctx.PostSend(to, tag, b.b, b)
 	r.mu.Lock()

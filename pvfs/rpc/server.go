@@ -34,10 +34,10 @@ type Server struct {
 	mu       sync.Mutex
 	kinds    [kinds]kind
 	outside  int    // handlers that wait for another server
-	leading  bool   // somebody waits for requests
-	turn     uint64 // counts who did
+	leading  bool   // a worker waits for requests
+	turn     uint64 // counts the times that one did
 	standIn  standIn
-	stopping bool // nobody shall wait for any more
+	stopping bool // no worker shall wait for more requests
 	drained  bool // and those that had come are in the backlogs
 	failed   error
 	idle     []*worker

@@ -13,20 +13,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// An identity is for whom a request is. Without groups it is nobody's.
+// An identity is the user that a request is carried out for. Without groups it is nobody.
 type identity struct {
 	uid    uint32
 	groups []uint32 // the first is the primary one
 }
 
-// root reports whether it is the user who may everything.
+// root reports whether it is the user with all rights.
 func (who identity) root() bool { return len(who.groups) > 0 && who.uid == 0 }
 
 // in reports whether a group is one of its groups.
 func (who identity) in(group uint32) bool { return slices.Contains(who.groups, group) }
 
-// prepare does the checks that all requests have in common, and finds what to do: who may ask at
-// all, which file system, credential and capability, admin mode, read-only exports.
+// prepare does the checks that all requests have in common, and finds the operation. It checks the client's network and port, the file
+// system, credential and capability, admin mode, and read-only exports.
 func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (*query, *operation, error) {
 	code := req.Op()
 	if code < 0 || int(code) >= len(table) || table[code] == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// A throttle has few places for requests that need much processor time, so that some is left at once for all that need little. A request
-// shows what it needs only while it is carried out: it takes a place after its first slice of work, and goes to the end of the line
-// after each further one.
+// A throttle has few places for requests that need much processor time, so that requests that need little get theirs at once. What
+// a request needs shows only while it is carried out. It takes a place after its first slice of work, and goes to the end of the
+// line after each further one.
 type throttle chan struct{}
 
 func newThrottle() throttle { return make(throttle, throttlePlaces()) }
