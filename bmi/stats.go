@@ -80,7 +80,9 @@ type ErrorCounts struct {
 	Protocol      uint64 // packets that the format forbids
 	Version       uint64 // peers of another version
 	ConnectFailed uint64 // connects that nobody answered, or refused
-	TurnedAway    uint64 // connections not accepted because a limit was reached, or closed to make room for others
+	TurnedAway    uint64 // connections not accepted because a limit was reached
+	Displaced     uint64 // connections closed to make room for those of other hosts
+	Incomplete    uint64 // connections ended because a header or a message stayed incomplete; Protocol counts them, too
 }
 
 // Stats is what Endpoint.Stats returns.

@@ -203,3 +203,30 @@ func TestHangup(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(last), "msg=stopped")
 }
+
+// TestStatisticsAreToldOfRefusals: SIGUSR1 writes them to the log while the server serves, and its end prints them.
+func TestStatisticsAreToldOfRefusals(t *testing.T) {
+	folder := t.TempDir()
+	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
+	out, err := command(t, "genconfig", "-o", conf, "-trusted", "tcp://10.0.0.0@8", "one=tcp://"+freePort(t)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
+	refused(t, d.addresses[0])
+	refused(t, d.addresses[0])
+	text := func() string {
+		b, err := os.ReadFile(log)
+		require.NoError(t, err)
+		return string(b)
+	}
+	assert.Equal(t, 1, strings.Count(text(), `msg="pvfs: network or port not trusted" client=tcp://127.0.0.1:`), text())
+	require.NoError(t, d.cmd.Process.Signal(syscall.SIGUSR1))
+	require.Eventually(t, func() bool { return strings.Contains(text(), "msg=statistics") }, far, time.Millisecond)
+	assert.Contains(t, text(), `requests=2 "requests refused or failed"=2`)
+	assert.Contains(t, text(), `"network or port not trusted"=2`)
+	require.Zero(t, d.end(syscall.SIGTERM))
+	assert.Contains(t, d.rest.String(), "one stops after 2 requests, 2 of them refused or failed")
+	assert.Regexp(t, `pvfsd: +2  network or port not trusted\n`, d.rest.String())
+	for _, line := range []string{"msg=stopping", "msg=stopped"} {
+		assert.Contains(t, text(), line)
+	}
+}

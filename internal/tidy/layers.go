@@ -56,7 +56,7 @@ var layerTable = []layer{
 	// Other methods never see each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile"}},
+	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue"}},
 
 	// What sits on bmi knows no method.
@@ -87,8 +87,9 @@ var layerTable = []layer{
 	{"pvfs/store", []string{"pvfs/proto", "pvfs/store/disk"}},
 	{"pvfs/store/disk", nil},
 	{"pvfs/store/disk/disktest", []string{"pvfs/store/disk"}},
-	{"pvfs/rpc", []string{"bmi", "pvfs/proto", "internal/names", "internal/queue", "internal/buffers"}},
-	{"pvfs/server", []string{"bmi", "pvfs/rpc", "pvfs/store", "pvfs/config", "pvfs/credential", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers", "internal/pagecache"}},
+	{"pvfs/refusal", nil},
+	{"pvfs/rpc", []string{"bmi", "pvfs/proto", "pvfs/refusal", "internal/machine", "internal/names", "internal/queue", "internal/buffers"}},
+	{"pvfs/server", []string{"bmi", "pvfs/rpc", "pvfs/refusal", "pvfs/store", "pvfs/config", "pvfs/credential", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers", "internal/pagecache"}},
 	{"pvfs/client", []string{"bmi", "pvfs/rpc", "pvfs/config", "pvfs/credential", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"pvfs/fuse", []string{"pvfs/client", "pvfs/proto"}},
 	// What tests are made of: the suite sees no file system but its own model,
@@ -116,6 +117,7 @@ var layerTable = []layer{
 	{"internal/pagecache", nil},
 	{"internal/names", nil},
 	{"internal/keyfile", nil},
+	{"internal/machine", nil},
 	{"internal/spin", nil},
 	{"internal/tidy", []string{"internal/tiers"}},
 	{"internal/tiers", nil},

@@ -144,13 +144,14 @@ func (m *method) acceptFrom(ln *listener) bool {
 
 // makeRoom closes a connection of a host that has more of them than the one that connects. If there is none it reports false.
 func (m *method) makeRoom(from netip.AddrPort) bool {
-	m.errors.TurnedAway++
 	c := m.shares.leastFor(from.Addr())
 	if c == nil {
+		m.errors.TurnedAway++
 		m.warn("connection turned away: there are as many as Options.Connections allows",
 			"peer", from.String(), "connections", m.shares.all)
 		return false
 	}
+	m.errors.Displaced++
 	m.warn("connection closed: there are as many as Options.Connections allows, and others have fewer",
 		"peer", c.stream.Remote().String(), "connections", m.shares.all)
 	m.endAs(c, bmi.ErrPeerFailed, errors.New("its host had more connections than other hosts, and they needed room"))

@@ -240,6 +240,7 @@ func (m *method) incomplete(c *conn) {
 	}
 	m.service(c)
 	if c.state == connOpen && c.stage == stage {
+		m.errors.Incomplete++
 		m.broken(c, why)
 	}
 }

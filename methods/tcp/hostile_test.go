@@ -143,6 +143,7 @@ func TestHostileHalfHeader(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(began), limit, "it was given no time for the other %d bytes", len(header)-n)
 		require.Equal(t, before+1, s.victim.stats().Errors.Protocol)
 	}
+	require.EqualValues(t, 3, s.victim.stats().Errors.Incomplete)
 	var got []string
 	s.victim.taken = func(u *bmi.Unexpected) { got = append(got, string(u.Data)) }
 	_, err = slow.Write([]byte("ow"))

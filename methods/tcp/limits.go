@@ -17,6 +17,9 @@ const (
 	EarlyBytesPerPeer    = 1 << 20
 	EarlyMessagesPerPeer = 4096
 	EarlyBytes           = 256 << 20
+	// By default all peers' have a part of the machine's memory if that is less than EarlyBytes.
+	earlyParts    = 16
+	earlyBytesMin = 4 << 20
 
 	// ConnectionsMax bounds the connections that are accepted, if the process has descriptors for so many.
 	ConnectionsMax = 65536

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/machine"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/secure"
 )
 
@@ -30,7 +31,7 @@ type Options struct {
 	UserTimeout time.Duration
 
 	// EarlyBytesPerPeer, EarlyBytes and Connections are limits; by default
-	// the constants EarlyBytesPerPeer, EarlyBytes and ConnectionsMax. There are
+	// the constants EarlyBytesPerPeer, EarlyBytes (or 1/16 of the memory, if that is less) and ConnectionsMax. There are
 	// never more connections than leave an eighth of the descriptors that the
 	// process may have, and 64, for other things. When there are as many as may
 	// be, a host with fewer than another gets one of that one's.
@@ -97,7 +98,7 @@ func options(o any) (Options, error) {
 		def  int
 	}{
 		{"EarlyBytesPerPeer", &opts.EarlyBytesPerPeer, EarlyBytesPerPeer},
-		{"EarlyBytes", &opts.EarlyBytes, EarlyBytes},
+		{"EarlyBytes", &opts.EarlyBytes, machine.Share(earlyParts, earlyBytesMin, EarlyBytes)},
 		{"Connections", &opts.Connections, ConnectionsMax},
 		{"SocketBytes", &opts.SocketBytes, 0},
 	} {

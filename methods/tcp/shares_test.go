@@ -47,7 +47,8 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 	st := n.Stats().Methods[0]
 	require.Equal(t, 12, st.Connected)
-	require.EqualValues(t, 8+20+6+4, st.Errors.TurnedAway)
+	require.EqualValues(t, 8+14+2, st.Errors.TurnedAway)
+	require.EqualValues(t, 6+4+4, st.Errors.Displaced)
 }
 
 // TestWhoIsIdleGoesFirst: room is made where a host has most, by the connection that was silent for longest and has nothing under way.

@@ -63,9 +63,10 @@ func modeOf(bits uint32) fs.FileMode {
 
 // Getattr describes the node. A file that is open is asked itself: its name may be gone.
 func (n *node) Getattr(request context.Context, h gofs.FileHandle, out *gofuse.AttrOut) syscall.Errno {
+	began := n.pages.begin()
 	info, e := n.stat(request, h)
 	if e == 0 {
-		n.tell(info)
+		n.tellAndDrop(info, began)
 		fill(&out.Attr, info)
 	}
 	return e
@@ -118,7 +119,13 @@ func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.Se
 			return e
 		}
 	}
-	return n.Getattr(request, h, out)
+	began := n.pages.begin()
+	info, e := n.stat(request, h)
+	if e == 0 {
+		n.tell(info, began)
+		fill(&out.Attr, info)
+	}
+	return e
 }
 
 // truncate sets the size, by the open file if there is one.

@@ -7,7 +7,10 @@
 //
 // The kernel keeps attributes and names for a second (see Options), and the bytes of files while
 // they are open; beyond that the client's times apply. Writes go to the servers at once. What another
-// client changed may be seen as late as both allow, except by who opens a file: that asks.
+// client changed may be seen as late as both allow, except when a file is opened: that asks.
+//
+// The kernel drops the bytes of an open file when it gets a new size or time of modification. Times are whole seconds, so
+// that is not enough, and the mount makes it drop them in other cases as well (fresh.go).
 //
 // # Whose rights
 //
@@ -26,5 +29,5 @@
 //
 // mount.go mounts and unmounts, place.go looks where, device.go finds why that cannot be; caller.go says for whom a request
 // is; node.go has what all operations on names share, names.go, attrs.go, setattr.go and xattr.go are these operations,
-// setid.go what the kernel leaves to them; file.go has open files, dir.go open directories, errno.go errors.
+// setid.go what the kernel leaves to them; file.go has open files, fresh.go what the kernel keeps of them, dir.go open directories, errno.go errors.
 package fuse

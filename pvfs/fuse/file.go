@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
 	gofuse "github.com/hanwen/go-fuse/v2/fuse"
@@ -82,8 +83,11 @@ func (n *node) Open(request context.Context, flags uint32) (gofs.FileHandle, uin
 	if flags&syscall.O_TRUNC != 0 {
 		n.change()
 	}
-	if info, err := f.StatCtx(c); err == nil && n.tell(info) {
-		n.NotifyContent(-1, 0) // the kernel forgets the attributes that it has
+	if info, err := f.StatCtx(c); err == nil {
+		n.setID.Store(hasIDs(info))
+		if n.pages.see(versionOf(info), time.Now()) {
+			n.NotifyContent(-1, 0) // the kernel forgets the attributes that it has; it drops its bytes at every open
+		}
 	}
 	h, how := n.opened(f, flags)
 	return h, how, 0

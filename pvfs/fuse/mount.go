@@ -248,6 +248,13 @@ func (m *Mount) remove(f *file) bool {
 	return ok
 }
 
+// uses reports whether the file of a node is open.
+func (m *Mount) uses(n *node) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(n.open) > 0
+}
+
 // borrow is any open file of a node, which must be given back; nil if there is none.
 func (m *Mount) borrow(n *node) *file {
 	m.mu.Lock()

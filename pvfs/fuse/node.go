@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
 	gofuse "github.com/hanwen/go-fuse/v2/fuse"
@@ -19,21 +20,27 @@ type node struct {
 	m       *Mount
 	changed atomic.Int64       // the mount's count of changes at the last one of this object
 	setID   atomic.Bool        // it may have set-id bits
-	told    atomic.Value       // with a version: of the attributes that the kernel got last
+	pages   freshness          // of the bytes that the kernel keeps
 	open    map[*file]struct{} // the mount's
 }
 
 // change notes that the object was changed, its names if it is a directory.
 func (n *node) change() { n.changed.Store(n.m.changes.Add(1)) }
 
-// A version is what differs if the bytes or the attributes of an object do, as far as whole seconds tell.
-type version struct{ size, mtime, ctime int64 }
-
-// tell notes what the kernel gets of the object, and reports whether that is something else than before.
-func (n *node) tell(info *client.Info) bool {
+// tell notes attributes that the kernel gets, which were asked for since began (freshness.begin).
+func (n *node) tell(info *client.Info, began uint64) (blind bool) {
 	n.setID.Store(hasIDs(info))
-	now := version{info.Size(), info.Attr.MTime, info.Attr.CTime}
-	return n.told.Swap(now) != now
+	return n.pages.give(versionOf(info), time.Now(), began)
+}
+
+// tellAndDrop is tell. It also makes the kernel drop the bytes that it keeps of an open file if it cannot see that they are old. It must
+// not be called for a request that changes the size of the file: the kernel may wait for the end of that request first.
+func (n *node) tellAndDrop(info *client.Info, began uint64) {
+	at := time.Now()
+	if n.tell(info, began) && info.Attr.Type == proto.TypeMetafile && n.m.uses(n) {
+		n.NotifyContent(0, 0) // an error means that the kernel keeps nothing
+		n.pages.dropped(versionOf(info), at)
+	}
 }
 
 // A call is a request on a node, under way.
@@ -92,7 +99,8 @@ func (n *node) child(ctx context.Context, info *client.Info, out *gofuse.EntryOu
 	fill(&out.Attr, info)
 	stable := gofs.StableAttr{Mode: typeOf(info.Attr.Type), Ino: uint64(info.Handle)}
 	child := n.NewInode(ctx, &node{m: n.m}, stable)
-	child.Operations().(*node).tell(info)
+	below := child.Operations().(*node)
+	below.tellAndDrop(info, below.pages.begin())
 	return child
 }
 

@@ -40,14 +40,11 @@ func newBacklog(source func(bmi.Addr) netip.AddrPort) backlog {
 	return backlog{source: source, clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host), names: make(map[bmi.Addr]string)}
 }
 
-// namesMax is how many hosts of peers are remembered.
-const namesMax = 4096
-
 // nameOf is hostOf, remembered.
 func (b *backlog) nameOf(a bmi.Addr) string {
 	name, ok := b.names[a]
 	if !ok {
-		if len(b.names) == namesMax {
+		if len(b.names) == hostsKnownMax {
 			clear(b.names)
 		}
 		name = b.hostOf(a)
@@ -74,8 +71,8 @@ func (b *backlog) hostOf(a bmi.Addr) string {
 	return names.Host(ip).String()
 }
 
-// put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave: there is
-// always room for those who have little.
+// put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave. So
+// there is always room for a host with few requests.
 func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
 	c := b.client(m.From)
 	if len(c.waiting) >= most || c.host.waiting > 0 && c.host.waiting >= room-b.n {

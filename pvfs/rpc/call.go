@@ -6,11 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // A Call is one request at the server. It is used by its handler, and by goroutines that end
@@ -55,7 +57,7 @@ type callContext struct {
 
 type callKey struct{}
 
-// Value gives the call to who looks for it.
+// Value gives the call for its key.
 func (c *callContext) Value(key any) any {
 	if key == (callKey{}) {
 		return c.call
@@ -100,8 +102,24 @@ func (c *Call) Fail(err error) {
 	if status == proto.OK {
 		status = proto.EIO // it is no success to have nothing to say
 	}
-	c.worker.s.count.failed(c.Request.Op())
+	if foundNothing(op, status) {
+		c.worker.s.count.foundNothing(op)
+	} else {
+		c.worker.s.count.failed(c.Request.Op())
+	}
 	c.worker.s.answer(c.Peer, c.Tag, op, status)
+}
+
+// foundNothing reports whether a request was answered well, although its status is not OK: it looked for a name or an attribute, and
+// there is none.
+func foundNothing(op proto.Op, status proto.Status) bool {
+	switch op {
+	case proto.OpLookupPath:
+		return status.Base() == proto.ENOENT
+	case proto.OpGetEattr:
+		return status.Base() == proto.ENOENT || status.Base() == proto.ENODATA
+	}
+	return false
 }
 
 // answer sends a response without fields.
@@ -113,13 +131,23 @@ func (s *Server) answer(to bmi.Addr, tag bmi.Tag, op proto.Op, status proto.Stat
 
 // refuse answers a request of a client that has too many waiting.
 func (s *Server) refuse(m *bmi.Unexpected) {
-	s.count.refused.Add(1)
+	s.opt.Refusals.Note(refusal.QueueFull, s.origin(m.From))
 	op := proto.OpProtoError
 	if len(m.Data) >= opAt+4 {
 		op = opOf(m.Data)
 	}
 	s.answer(m.From, m.Tag, op, proto.EAGAIN)
 	m.Release()
+}
+
+// origin is where the packets of a peer come from, for the log.
+func (s *Server) origin(peer bmi.Addr) string {
+	text := peer.String()
+	if source := s.ep.SourceAddr(peer); source.IsValid() {
+		scheme, _, _ := strings.Cut(text, "://")
+		return scheme + "://" + source.String()
+	}
+	return text
 }
 
 // opAt is where the operation is in a request.
@@ -150,8 +178,7 @@ func (w *worker) run(m *bmi.Unexpected) {
 	}()
 	h, req, err := proto.ParseRequest(m.Data)
 	if err != nil {
-		s.count.undecodable.Add(1)
-		s.opt.Log.Debug("pvfs: a request does not decode", "peer", m.From.String(), "bytes", len(m.Data), "err", err)
+		s.opt.Refusals.Note(refusal.Malformed, s.origin(m.From), "bytes", len(m.Data), "err", err)
 		s.answer(m.From, m.Tag, proto.OpProtoError, proto.EPROTO)
 		return
 	}

@@ -391,6 +391,27 @@ func TestClientsWithTooManyRequestsAreRefused(t *testing.T) {
 	})
 }
 
+// TestNothingFoundIsNoFailure: a lookup of a name that is not there is answered well. So is a lookup of an attribute.
+func TestNothingFoundIsNoFailure(t *testing.T) {
+	w := newWorld(t, "mem")
+	s, address, _ := w.serve(func(c *Call) {
+		switch c.Request.Op() {
+		case proto.OpGetEattr:
+			c.Fail(proto.ENODATA)
+		default:
+			c.Fail(proto.ENOENT)
+		}
+	}, ServerOptions{})
+	c, to := w.caller(address, Options{})
+	require.Error(t, c.Call(t.Context(), to, nil, &proto.LookupPathReq{Path: "x", Start: 1}, &proto.LookupPathResp{}))
+	require.Error(t, c.Call(t.Context(), to, nil, &proto.GetEattrReq{Handle: 1, Keys: []string{"user.x"}, Sizes: []int64{1}}, &proto.GetEattrResp{}))
+	require.Error(t, c.Call(t.Context(), to, nil, &proto.FlushReq{Handle: 1}, &proto.FlushResp{}))
+	ops := s.Stats().Ops
+	for op, want := range map[proto.Op][2]uint64{proto.OpLookupPath: {0, 1}, proto.OpGetEattr: {0, 1}, proto.OpFlush: {1, 0}} {
+		assert.Equal(t, want, [2]uint64{ops[op].Failed, ops[op].Nothing}, "%d", op)
+	}
+}
+
 // TestClientsThatTakeNoAnswersAreGivenUp: what they do not take is bounded in time.
 func TestClientsThatTakeNoAnswersAreGivenUp(t *testing.T) {
 	w := newWorld(t, "mem")

@@ -19,10 +19,12 @@
 // A server that cannot read on sends an empty message in place of the next, which no
 // other server does; a Caller then fails with EIO at once.
 //
-// # Who waits for whom
+// # Retries and limits
 //
 // Nothing here retries: an error tells whether the request went out (ErrNotSent, ErrNoAnswer),
 // Idempotent whether it may go out twice.
+//
+// limits.go has all limits. Package refusal counts what a server does not serve. drain.go says how a server stops.
 //
 // A Server runs handlers on goroutines that it keeps. Requests without and with a flow have
 // limits of their own. A handler that calls another server through a Caller, with the context

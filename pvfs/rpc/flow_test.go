@@ -16,6 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // scattered gives memory in pieces of a size, with some that are empty.
@@ -126,15 +127,15 @@ func TestDisksThatFail(t *testing.T) {
 	})
 }
 
-// TestFlowsCutDifferently: a client may cut what it writes into shorter messages than the server would. Whose are longer, or very short, is
-// disconnected, and the server says so once.
+// TestFlowsCutDifferently: a client may cut what it writes into shorter messages than the server would. A client whose messages are longer, or very short, is
+// disconnected, and the server says so.
 func TestFlowsCutDifferently(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
 		var log logtext.Buffer
 		s, address, _ := w.serve(d.handle, ServerOptions{FlowBufferSize: 20_000, FlowBuffers: 4, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		for _, size := range []int{messageMin, 10_000, 19_999, 20_000, 20_001, 40_000, messageMin - 1, 1000} {
-			fits := messageMin <= size && size <= 20_000
+		for _, size := range []int{flowMessageBytesMin, 10_000, 19_999, 20_000, 20_001, 40_000, flowMessageBytesMin - 1, 1000} {
+			fits := flowMessageBytesMin <= size && size <= 20_000
 			c, to := w.caller(address, Options{FlowBufferSize: size, FlowBuffers: 3})
 			for _, total := range []int64{7, 100_000} {
 				b := random(int(total))
@@ -151,7 +152,8 @@ func TestFlowsCutDifferently(t *testing.T) {
 			}
 		}
 		soon(t, func() bool { return s.Stats().FlowsFailed == 4 }, "each that does not fit is a flow that failed")
-		assert.Equal(t, 1, strings.Count(log.String(), "a client cuts its writes"), "%s", &log)
+		assert.EqualValues(t, 4, s.opt.Refusals.Count(refusal.BadFlow))
+		assert.Contains(t, log.String(), "both sides need the same FlowBufferSizeBytes")
 	})
 }
 
@@ -259,11 +261,47 @@ func TestClientsThatVanishEndTheirFlows(t *testing.T) {
 func TestStopEndsFlowsThatStall(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
-		s, address, stop := w.serve(d.handle, ServerOptions{DrainTime: 10 * time.Millisecond})
+		var log logtext.Buffer
+		s, address, stop := w.serve(d.handle, ServerOptions{DrainTime: 10 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		stalled(t, w, address)
 		soon(t, func() bool { return s.Stats().Flowing == 1 }, "the flow begins")
 		stop()
 		assert.Equal(t, uint64(1), s.Stats().FlowsFailed)
+		assert.Equal(t, uint64(1), s.Stats().CutOff)
+		assert.Contains(t, log.String(), "the server stops when what is under way has ended")
+		assert.Regexp(t, `cut off because the server stops" client=\S+ operation=3 "bytes moved"=0 of=\d+`, log.String())
+	})
+}
+
+// TestStopLetsFlowsEnd: a flow that is under way when the server is stopped comes to its end.
+func TestStopLetsFlowsEnd(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		var log logtext.Buffer
+		s, address, stop := w.serve(d.handle, ServerOptions{
+			FlowBufferSize: 10_000, FlowBuffers: 2, DrainTime: far, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		data := random(200_000)
+		stopped := make(chan struct{})
+		memory := func(yield func([]byte) bool) {
+			if !yield(data[:100_000]) {
+				return
+			}
+			go func() {
+				defer close(stopped)
+				stop()
+			}()
+			soon(t, func() bool { return strings.Contains(log.String(), "transfers=1") }, "the server is stopping")
+			yield(data[100_000:])
+		}
+		c, to := w.caller(address, Options{FlowBufferSize: 10_000, FlowBuffers: 2})
+		total := int64(len(data))
+		result, err := c.WriteFlow(t.Context(), &Flow{To: to, Request: ioReq(0, total), Total: total, Memory: memory})
+		require.NoError(t, err)
+		<-stopped
+		assert.Equal(t, total, result.Moved)
+		assert.Equal(t, data, d.content())
+		assert.Zero(t, s.Stats().CutOff)
 	})
 }
 

@@ -5,45 +5,72 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/machine"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // Defaults of Options and ServerOptions.
 const (
-	timeoutDefault        = 300 * time.Second
-	replyTimeoutDefault   = 30 * time.Second
-	flowPatienceDefault   = 5 * time.Second
-	drainTimeDefault      = 10 * time.Second
-	flowBufferSizeDefault = 256 << 10
-	flowBuffersDefault    = 8
-	flowMemoryDefault     = 64 << 20
-	lateDefault           = 64
-	workersMin            = 32
-	flowsDefault          = 64
-	outsideDefault        = 256
-	queueDefault          = 4096
-	queuePerClientDefault = 1024
+	timeoutDefault      = 300 * time.Second
+	replyTimeoutDefault = 30 * time.Second
+	flowPatienceDefault = 5 * time.Second
+	drainTimeDefault    = 10 * time.Second
+
+	flowBufferBytesDefault = 256 << 10
+	flowBuffersDefault     = 8
+	lateDefault            = 64
+	flowsDefault           = 64
+	outsideDefault         = 256
+	queuePerClientDefault  = 1024
+
+	// Of plain requests as many are carried out at once as there are processors, times workersPerProcessor.
+	workersPerProcessor = 4
+	workersMin          = 32
+
+	// Buffers of flows, requests that wait, and responses that wait may each take a part of the memory of the machine.
+	flowMemoryParts    = 32
+	flowMemoryBytesMin = 8 << 20
+	flowMemoryBytesMax = 64 << 20
+	queueParts         = 64
+	queueMin           = 256
+	queueMax           = 4096
+	repliesParts       = 32
+	repliesBytesMin    = 4 << 20
+	repliesBytesMax    = 64 << 20
+)
+
+// Limits of a host and of a client. A host has at most half of the places, and of the room to wait, that other hosts leave (places,
+// backlog.put).
+const (
+	// hostsKnownMax is how many peers' hosts are remembered.
+	hostsKnownMax = 4096
+	// flowMessageBytesMin is the shortest message of a flow from a client, but for its last.
+	flowMessageBytesMin = 4096
+	// cutOffLinesMax is how many requests the log names that were cut off when the server stopped.
+	cutOffLinesMax = 64
 )
 
 // Limits of our own.
 const (
-	// replyKeptMax is the size of a response buffer that is kept for the next call, bytes.
-	replyKeptMax = 160 << 10
+	// replyKeptBytesMax is the size of a response buffer that is kept for the next call.
+	replyKeptBytesMax = 160 << 10
 	// sessionsKept is how many idle sessions a Caller keeps.
 	sessionsKept = 256
-	// flowBufferSizeMax and flowBuffersMax bound what a configuration may ask for.
-	flowBufferSizeMax = 16 << 20
-	flowBuffersMax    = 256
-	// repliesMax and repliesBytesMax are how many responses may wait for their clients, and of
-	// how many bytes; beyond, the oldest are given up.
-	repliesMax      = 8192
-	repliesBytesMax = 64 << 20
+	// flowBufferBytesMax and flowBuffersMax bound what a configuration may ask for.
+	flowBufferBytesMax = 16 << 20
+	flowBuffersMax     = 256
+	// repliesMax is how many responses may wait for their clients; beyond, the oldest are given up.
+	repliesMax = 8192
 	// replyBuffersKept is how many buffers of responses are kept.
 	replyBuffersKept = 256
 	// messagesAtOnce is how many requests are taken from the endpoint in one go.
 	messagesAtOnce = 16
-	// leadTime is how long a worker waits for requests before it looks whether it shall stop.
+	// leadTime is how long a worker waits for requests before it checks whether it shall stop.
 	leadTime = 50 * time.Millisecond
+	// standInAfter is how long no worker waits for requests before another one takes the place of a worker whose request was to
+	// be brief, and is not; at most it is twice as long.
+	standInAfter = time.Millisecond
 	// lastHandlers is how long handlers may take to return once the contexts of their calls
 	// ended.
 	lastHandlers = 20 * time.Second
@@ -56,34 +83,37 @@ const (
 func (o Options) withDefaults() Options {
 	orDefault(&o.Timeout, timeoutDefault)
 	orDefault(&o.FlowTimeout, timeoutDefault)
-	orDefault(&o.FlowBufferSize, flowBufferSizeDefault)
+	orDefault(&o.FlowBufferSize, flowBufferBytesDefault)
 	orDefault(&o.FlowBuffers, flowBuffersDefault)
 	orDefault(&o.Late, lateDefault)
-	o.FlowBufferSize = min(max(o.FlowBufferSize, 1), flowBufferSizeMax)
+	o.FlowBufferSize = min(max(o.FlowBufferSize, 1), flowBufferBytesMax)
 	o.FlowBuffers = min(max(o.FlowBuffers, 1), flowBuffersMax)
 	return o
 }
 
 func (o ServerOptions) withDefaults() ServerOptions {
-	orDefault(&o.Workers, max(4*runtime.GOMAXPROCS(0), workersMin))
+	orDefault(&o.Workers, max(workersPerProcessor*runtime.GOMAXPROCS(0), workersMin))
 	orDefault(&o.Flows, flowsDefault)
 	orDefault(&o.Outside, outsideDefault)
-	orDefault(&o.Queue, queueDefault)
+	orDefault(&o.Queue, machine.Share(queueParts*proto.MaxUnexpected, queueMin, queueMax))
 	orDefault(&o.QueuePerClient, queuePerClientDefault)
 	orDefault(&o.Timeout, replyTimeoutDefault)
 	orDefault(&o.FlowTimeout, timeoutDefault)
 	orDefault(&o.FlowPatience, flowPatienceDefault)
-	orDefault(&o.FlowBufferSize, flowBufferSizeDefault)
+	orDefault(&o.FlowBufferSize, flowBufferBytesDefault)
 	orDefault(&o.FlowBuffers, flowBuffersDefault)
-	orDefault(&o.FlowMemory, flowMemoryDefault)
+	orDefault(&o.FlowMemory, machine.Share(flowMemoryParts, flowMemoryBytesMin, flowMemoryBytesMax))
 	orDefault(&o.DrainTime, drainTimeDefault)
-	o.FlowBufferSize = min(max(o.FlowBufferSize, 1), flowBufferSizeMax)
+	o.FlowBufferSize = min(max(o.FlowBufferSize, 1), flowBufferBytesMax)
 	o.FlowBuffers = min(max(o.FlowBuffers, 1), flowBuffersMax)
 	if o.Brief == nil {
 		o.Brief = func(proto.Op) bool { return false }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Refusals == nil {
+		o.Refusals = refusal.New(o.Log, time.Now)
 	}
 	return o
 }

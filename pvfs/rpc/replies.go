@@ -5,20 +5,23 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/machine"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // replies sends responses. Most are sent when their post returns; the others wait here, in the
-// order of their posts, for clients that are slow to take them, and keep no worker.
+// order of their posts, for clients that are slow to take them. They keep no worker busy.
 type replies struct {
-	s   *Server
-	ctx *bmi.Context
+	s        *Server
+	ctx      *bmi.Context
+	bytesMax int
 
 	mu      sync.Mutex
 	free    []*reply
 	waiting map[*reply]struct{}
 	order   []*reply // oldest first; those over are still in it
 	live    int      // how many of them were not given up
-	bytes   int      // of those
+	bytes   int      // of those; beyond bytesMax, the oldest are given up
 	closed  bool
 	more    chan struct{} // holds at most one note that something waits
 	ended   chan struct{}
@@ -38,6 +41,7 @@ func (r *replies) open(s *Server) error {
 		return err
 	}
 	r.s, r.ctx = s, ctx
+	r.bytesMax = machine.Share(repliesParts, repliesBytesMin, repliesBytesMax)
 	r.waiting = make(map[*reply]struct{})
 	r.more, r.ended = make(chan struct{}, 1), make(chan struct{})
 	go r.reap()
@@ -78,21 +82,20 @@ func (r *replies) buffer() *reply {
 }
 
 func (r *replies) giveLocked(b *reply) {
-	if cap(b.b) <= replyKeptMax && len(r.free) < replyBuffersKept {
+	if cap(b.b) <= replyKeptBytesMax && len(r.free) < replyBuffersKept {
 		b.b, b.over, b.id = b.b[:0], false, 0
 		r.free = append(r.free, b)
 	}
 }
 
-// send posts a response. The lock is held over the post, so that whoever reaps finds the reply
-// among those that wait.
+// send posts a response. If it completes before it is among those that wait, doneLocked has marked it as over.
 func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 	posted, err := r.ctx.PostSend(to, tag, b.b, b)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil || posted.Done {
 		if err != nil {
-			r.s.count.unsent.Add(1)
+			r.s.opt.Refusals.Add(refusal.Unanswered)
 			r.s.opt.Log.Debug("pvfs: a response was not sent", "peer", to.String(), "err", err)
 		}
 		r.giveLocked(b)
@@ -109,7 +112,7 @@ func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 	r.bytes += len(b.b)
 	r.note()
 	for _, old := range r.order {
-		if r.live <= repliesMax && r.bytes <= repliesBytesMax {
+		if r.live <= repliesMax && r.bytes <= r.bytesMax {
 			break
 		}
 		r.giveUpLocked(old)
@@ -157,7 +160,7 @@ func (r *replies) reap() {
 func (r *replies) doneLocked(c *bmi.Completion) {
 	b := c.User.(*reply)
 	if c.Err != nil {
-		r.s.count.unsent.Add(1)
+		r.s.opt.Refusals.Add(refusal.Unanswered)
 		r.s.opt.Log.Debug("pvfs: a response did not arrive", "err", c.Err)
 	}
 	if _, ok := r.waiting[b]; !ok {

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -31,19 +30,19 @@ type Server struct {
 	buffers flowBuffers
 	count   counters
 	served  atomic.Bool
-	misfits atomic.Bool // one was logged
 
 	mu       sync.Mutex
 	kinds    [kinds]kind
 	outside  int    // handlers that wait for another server
-	leading  bool   // somebody waits for requests
-	turn     uint64 // counts who did
+	leading  bool   // a worker waits for requests
+	turn     uint64 // counts the times that one did
 	standIn  standIn
-	stopping bool // nobody shall wait for any more
+	stopping bool // no worker shall wait for more requests
 	drained  bool // and those that had come are in the backlogs
 	failed   error
 	idle     []*worker
 	workers  int
+	all      map[*worker]struct{}
 	changed  sync.Cond // drained, workers or kinds
 	abort    bool      // all flows shall end
 	pumps    map[*pump]struct{}
@@ -68,12 +67,18 @@ type worker struct {
 	batch [messagesAtOnce]bmi.Unexpected
 	pump  *pump // for flows; nil until the first
 	slots []slot
+
+	// What it carries out; the server's lock is for doing, peer and op.
+	doing        bool
+	peer         bmi.Addr
+	op           proto.Op
+	moved, total atomic.Int64 // bytes of its flow, if it has one
 }
 
 // NewServer makes a server of the unexpected messages of class 0 of ep, which must have no
 // handler for them.
 func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
-	s := &Server{ep: ep, handle: handle, opt: opt.withDefaults(), pumps: make(map[*pump]struct{})}
+	s := &Server{ep: ep, handle: handle, opt: opt.withDefaults(), pumps: make(map[*pump]struct{}), all: make(map[*worker]struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.changed.L = &s.mu
 	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
@@ -107,52 +112,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// stop makes the server take no more requests than have come.
-func (s *Server) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopping = true
-	s.wakeLocked()
-	s.changed.Broadcast()
-}
-
-// drain waits for the stop, and then for the workers.
-func (s *Server) drain() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !s.stopping {
-		s.changed.Wait()
-	}
-	late := time.AfterFunc(s.opt.DrainTime, s.abortAll)
-	defer late.Stop()
-	hopeless := false
-	giveUp := time.AfterFunc(s.opt.DrainTime+lastHandlers, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		hopeless = true
-		s.changed.Broadcast()
-	})
-	defer giveUp.Stop()
-	for s.workers > 0 && !hopeless {
-		s.changed.Wait()
-	}
-	if s.workers > 0 {
-		return errors.Join(s.failed, fmt.Errorf("pvfs/rpc: %d handlers do not return", s.workers))
-	}
-	return s.failed
-}
-
-// abortAll ends the contexts of all calls, and all flows.
-func (s *Server) abortAll() {
-	s.cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.abort = true
-	for p := range s.pumps {
-		p.halt()
-	}
-}
-
 // wakeLocked makes one more worker look for something to do, if any may.
 func (s *Server) wakeLocked() {
 	if n := len(s.idle); n > 0 {
@@ -164,6 +123,7 @@ func (s *Server) wakeLocked() {
 	if s.workers < 2*(s.opt.Workers+s.opt.Flows)+s.opt.Outside+1 {
 		s.workers++
 		w := &worker{s: s, wake: make(chan struct{}, 1)}
+		s.all[w] = struct{}{}
 		go w.work()
 	}
 }
@@ -196,6 +156,7 @@ func (w *worker) work() {
 func (w *worker) leave() {
 	s := w.s
 	s.workers--
+	delete(s.all, w)
 	if len(s.idle) > 0 {
 		s.wakeLocked()
 	}
@@ -297,11 +258,14 @@ func (w *worker) carryOut(k int, m bmi.Unexpected) {
 	default:
 		s.wakeLocked()
 	}
-	s.mu.Unlock()
 	from := m.From
+	w.doing, w.peer, w.op = true, from, opOrNone(m.Data)
+	w.total.Store(0)
+	s.mu.Unlock()
 	w.run(&m)
 	m.Release()
 	s.mu.Lock()
+	w.doing = false
 	s.kinds[k].running--
 	s.kinds[k].done(from)
 }

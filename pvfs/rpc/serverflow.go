@@ -3,13 +3,13 @@ package rpc
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // A slot is one message of a flow at the server, with its buffer.
@@ -67,6 +67,7 @@ func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, 
 		}
 		f.done++
 		at += int64(len(b))
+		c.worker.moved.Store(at)
 		if err := f.recvMore(total - at); err != nil {
 			return taken, f.broken(err)
 		}
@@ -91,6 +92,8 @@ func (c *Call) stream(total int64) (*stream, error) {
 	}
 	size := int64(s.opt.FlowBufferSize)
 	f := &stream{c: c, pump: pump, size: size, total: total, count: messagesOf(total, size)}
+	c.worker.moved.Store(0)
+	c.worker.total.Store(total)
 	n := int(min(f.count, int64(s.opt.FlowBuffers)))
 	f.slots = slices.Grow(c.worker.slots[:0], n)[:n]
 	clear(f.slots)
@@ -194,16 +197,13 @@ func (f *stream) recv() error {
 	return nil
 }
 
-// messageMin is the shortest message of a flow, in bytes, but for its last.
-const messageMin = 4096
-
 // arrived waits for the oldest message, when so many bytes are left. A client may cut what it writes into shorter messages than the server would.
 func (f *stream) arrived(left int64) ([]byte, error) {
 	sl := f.slot(f.done)
 	if err := f.wait(sl); err != nil {
 		return nil, err
 	}
-	if n := int64(sl.size); n > left || n < min(left, f.size, messageMin) {
+	if n := int64(sl.size); n > left || n < min(left, f.size, flowMessageBytesMin) {
 		return nil, shortOf(sl.size, int(min(left, f.size)))
 	}
 	return sl.buf[:sl.size], nil
@@ -234,16 +234,12 @@ func (f *stream) wait(sl *slot) error {
 	return sl.err
 }
 
-// misfit is called when the messages of a write have another length than they may. What else the client sends for it is in the way of all
-// that comes behind, so its connection ends.
+// misfit is called when the messages of a write do not have the lengths that they must have. The rest of the write would be in the way of
+// all that comes behind it, so the connection ends.
 func (f *stream) misfit(err error) {
 	s := f.c.worker.s
-	level := slog.LevelDebug
-	if s.misfits.CompareAndSwap(false, true) {
-		level = slog.LevelWarn // once is enough
-	}
-	s.opt.Log.Log(f.c.Context(), level, "pvfs: a client cuts its writes into other messages than this server takes, and was disconnected: both need the same FlowBufferSizeBytes",
-		"peer", f.c.Peer.String(), "here", f.size, "err", err)
+	s.opt.Refusals.Note(refusal.BadFlow, s.origin(f.c.Peer), "bytes of a message here", f.size, "err", err,
+		"so", "the client was disconnected; both sides need the same FlowBufferSizeBytes")
 	_ = s.ep.DropAddr(f.c.Peer) // it may be gone already
 }
 
@@ -252,8 +248,11 @@ func (f *stream) broken(err error) error {
 	s := f.c.worker.s
 	s.count.flowsFailed.Add(1)
 	f.c.state = callBroken
-	if errors.Is(err, errMisfit) || errors.Is(err, bmi.ErrTruncated) {
+	switch {
+	case errors.Is(err, errMisfit) || errors.Is(err, bmi.ErrTruncated):
 		f.misfit(err)
+	case errors.Is(err, ErrTimeout):
+		s.opt.Refusals.Note(refusal.SilentFlow, s.origin(f.c.Peer), "messages", f.done, "of", f.count, "err", err)
 	}
 	s.opt.Log.Debug("pvfs: a flow failed", "peer", f.c.Peer.String(), "bytes", f.total, "messages", f.done, "of", f.count, "err", err)
 	return fmt.Errorf("%w: after %d of %d messages: %w", ErrFlow, f.done, f.count, err)

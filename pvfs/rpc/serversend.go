@@ -119,6 +119,7 @@ func (f *stream) sent() error {
 			return err
 		}
 		f.done++
+		f.c.worker.moved.Store(min(f.done*f.size, f.total))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ var bigAnswers = sync.Pool{New: func() any { b := []byte(nil); return &b }}
 // room is a buffer for a response.
 func (s *session) room(n int) []byte {
 	n = max(n, 64)
-	if n > replyKeptMax {
+	if n > replyKeptBytesMax {
 		if s.big == nil {
 			s.big = *bigAnswers.Get().(*[]byte)
 		}

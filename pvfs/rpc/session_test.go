@@ -12,7 +12,7 @@ import (
 // whatever order sessions gave back what they had.
 func TestLargeAnswersSideBySide(t *testing.T) {
 	n := proto.MaxResponse(proto.OpListAttr)
-	require.Greater(t, n, replyKeptMax)
+	require.Greater(t, n, replyKeptBytesMax)
 	for range 100 {
 		sessions := make([]session, 3)
 		for _, backwards := range []bool{false, true} {

@@ -2,10 +2,6 @@ package rpc
 
 import "time"
 
-// standInAfter is how long nobody waits for requests at least, before somebody takes the place of a
-// worker whose request was to be brief, and is not; at most it is twice as long.
-const standInAfter = time.Millisecond
-
 // A standIn is a timer that runs while a worker carries out a request before anybody waits for the next.
 type standIn struct {
 	timer *time.Timer

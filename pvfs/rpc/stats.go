@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
 // ServerStats count requests. Counters only grow; the ints are states.
@@ -12,6 +13,7 @@ type ServerStats struct {
 	Ops         map[proto.Op]OpStats // those that came
 	Undecodable uint64               // requests answered EPROTO
 	Refused     uint64               // requests answered EAGAIN, see QueuePerClient
+	CutOff      uint64               // requests and flows that had not ended after DrainTime
 	Panics      uint64               // handlers that panicked
 	Unsent      uint64               // responses that no client took
 	FlowsFailed uint64               // flows that ended early
@@ -28,7 +30,8 @@ type ServerStats struct {
 // OpStats count the requests of one operation.
 type OpStats struct {
 	Requests uint64
-	Failed   uint64        // answered with a status other than 0
+	Failed   uint64        // answered with a status other than 0, but for those that found nothing
+	Nothing  uint64        // answered that there is no such name or attribute
 	Time     time.Duration // in the handler, in all
 }
 
@@ -37,15 +40,16 @@ const opsMax = 64
 
 // counters are what ServerStats are made from.
 type counters struct {
-	ops [opsMax]struct{ requests, failures, ns atomic.Uint64 }
+	ops [opsMax]struct{ requests, failures, nothing, ns atomic.Uint64 }
 
-	undecodable, refused, panics, unsent, flowsFailed, bytesIn, bytesOut atomic.Uint64
+	panics, flowsFailed, bytesIn, bytesOut atomic.Uint64
 }
 
-// came, failed and took count a request, its failure and its time. An operation that there is
-// not does not decode.
+// came, failed, foundNothing and took count a request, what became of it, and its time. The operation is one that there is: others do
+// not decode.
 func (c *counters) came(op proto.Op)                  { c.ops[op%opsMax].requests.Add(1) }
 func (c *counters) failed(op proto.Op)                { c.ops[op%opsMax].failures.Add(1) }
+func (c *counters) foundNothing(op proto.Op)          { c.ops[op%opsMax].nothing.Add(1) }
 func (c *counters) took(op proto.Op, d time.Duration) { c.ops[op%opsMax].ns.Add(uint64(d)) }
 
 // Stats counts since the server was made.
@@ -53,10 +57,11 @@ func (s *Server) Stats() ServerStats {
 	c := &s.count
 	st := ServerStats{
 		Ops:         make(map[proto.Op]OpStats),
-		Undecodable: c.undecodable.Load(),
-		Refused:     c.refused.Load(),
+		Undecodable: s.opt.Refusals.Count(refusal.Malformed),
+		Refused:     s.opt.Refusals.Count(refusal.QueueFull),
+		CutOff:      s.opt.Refusals.Count(refusal.CutOff),
 		Panics:      c.panics.Load(),
-		Unsent:      c.unsent.Load(),
+		Unsent:      s.opt.Refusals.Count(refusal.Unanswered),
 		FlowsFailed: c.flowsFailed.Load(),
 		BytesIn:     c.bytesIn.Load(),
 		BytesOut:    c.bytesOut.Load(),
@@ -64,7 +69,9 @@ func (s *Server) Stats() ServerStats {
 	}
 	for i := range c.ops {
 		if n := c.ops[i].requests.Load(); n > 0 {
-			st.Ops[proto.Op(i)] = OpStats{Requests: n, Failed: c.ops[i].failures.Load(), Time: time.Duration(c.ops[i].ns.Load())}
+			st.Ops[proto.Op(i)] = OpStats{
+				Requests: n, Failed: c.ops[i].failures.Load(), Nothing: c.ops[i].nothing.Load(), Time: time.Duration(c.ops[i].ns.Load()),
+			}
 		}
 	}
 	s.mu.Lock()

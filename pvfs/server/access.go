@@ -10,22 +10,23 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// An identity is for whom a request is. Without groups it is nobody's.
+// An identity is the user that a request is carried out for. Without groups it is nobody.
 type identity struct {
 	uid    uint32
 	groups []uint32 // the first is the primary one
 }
 
-// root reports whether it is the user who may everything.
+// root reports whether it is the user with all rights.
 func (who identity) root() bool { return len(who.groups) > 0 && who.uid == 0 }
 
 // in reports whether a group is one of its groups.
 func (who identity) in(group uint32) bool { return slices.Contains(who.groups, group) }
 
-// prepare does the checks that all requests have in common, and finds what to do: who may ask at
-// all, which file system, credential and capability, admin mode, read-only exports.
+// prepare does the checks that all requests have in common, and finds the operation. It checks the client's network and port, the file
+// system, credential and capability, admin mode, and read-only exports.
 func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (*query, *operation, error) {
 	code := req.Op()
 	if code < 0 || int(code) >= len(table) || table[code] == nil {
@@ -36,6 +37,7 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	from := s.origin(peer)
 	rules := s.rules.Load()
 	if nets := rules.security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
+		s.refusals.Note(refusal.Network, from, "operation", int32(code))
 		return nil, nil, proto.EACCES
 	}
 	if f.hasFS && f.fs != s.fs.ID {
@@ -49,13 +51,16 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 		from = "" // what is said of clients is not meant for servers
 	}
 	if !rules.trustedPort(from) {
+		s.refusals.Note(refusal.Network, from, "operation", int32(code))
 		return nil, nil, proto.EACCES
 	}
 	if op.changes != nil && op.changes(req) {
 		if !op.manages && s.admin.mode.Load() == modeAdmin {
+			s.refusals.Note(refusal.AdminMode, from)
 			return nil, nil, proto.EAGAIN
 		}
 		if rules.export.ReadOnly.Match(from) {
+			s.refusals.Note(refusal.ReadOnly, from, "operation", int32(code))
 			return nil, nil, proto.EROFS
 		}
 	}
@@ -104,6 +109,7 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 		return proto.EINVAL
 	}
 	if s.expired(c.Timeout) {
+		s.refusals.Note(refusal.OldCredential, s.origin(q.peer), "uid", c.User, "ended", c.Timeout)
 		return proto.EAGAIN
 	}
 	if err := s.authenticate(q, c, from); err != nil {

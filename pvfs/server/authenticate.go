@@ -3,23 +3,12 @@ package server
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
-
-// authentication counts clients that may not act for the users in their credentials.
-type authentication struct {
-	failures atomic.Uint64
-	logged   atomic.Int64  // time of the last line in the log, in Unix seconds
-	unlogged atomic.Uint64 // failures since then
-}
-
-// failureLogEvery is the shortest time between two lines in the log about failures: a stranger can cause any number of them.
-const failureLogEvery = 10 * time.Second
 
 // errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
 var errNoName = errors.New("the client has neither a key in the keystore nor a certificate")
@@ -51,13 +40,7 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 	if err == nil {
 		return nil
 	}
-	s.auth.failures.Add(1)
-	now, last := s.clock().Unix(), s.auth.logged.Load()
-	if now-last < int64(failureLogEvery.Seconds()) || !s.auth.logged.CompareAndSwap(last, now) {
-		s.auth.unlogged.Add(1)
-		return proto.EPERM
-	}
-	s.log.Warn("authentication failed", "reason", err, "client", from, "issuer", c.Issuer, "uid", c.User, "failures not logged before", s.auth.unlogged.Swap(0))
+	s.refusals.Note(refusal.Authentication, from, "reason", err, "issuer", c.Issuer, "uid", c.User)
 	return proto.EPERM
 }
 

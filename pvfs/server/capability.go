@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
@@ -162,17 +163,20 @@ func (s *Server) checkCapability(q *query) error {
 		}
 	case hmac.Equal(c.Signature, signature(s.keys.client, c)):
 		if s.withdrawn(c) {
+			s.refusals.Note(refusal.OldCapability, s.origin(q.peer))
 			return proto.EAGAIN
 		}
 	case hmac.Equal(c.Signature, signature(s.keys.server, c)):
 		q.trust = server
 	default:
+		s.refusals.Note(refusal.ForgedCapability, s.origin(q.peer), "operation", int32(q.req.Op()))
 		return proto.EPERM
 	}
 	if s.expired(c.Timeout) {
 		if q.trust == server {
 			s.warnOfClock(c)
 		}
+		s.refusals.Note(refusal.OldCapability, s.origin(q.peer))
 		return proto.EAGAIN
 	}
 	return nil

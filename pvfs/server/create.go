@@ -9,9 +9,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// datafilesMax bounds the datafiles of a file: a capability lists them and the metafile.
-const datafilesMax = min(proto.MaxDatafiles, proto.MaxHandles-1)
-
 // create makes a file: a metafile and its datafiles, or only the first of them, here, if the file
 // may stay stuffed.
 func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, error) {

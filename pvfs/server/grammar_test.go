@@ -2,39 +2,42 @@ package server_test
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// secret is in what a stranger may not read: bytes and extended attributes of files of others. What a mode gives to everybody may be read by
-// handle, wherever it is (docs/security-pvfs.md).
-const secret = "SECRET"
-
-// A grammar makes requests of a stranger who knows the protocol, all handles and the names of everything, and has each capability that
-// the servers ever gave it. Most requests are about one object, and show a capability for it. The rest is drawn by its type.
+// A grammar makes requests of a stranger that knows the protocol, all handles and the names of everything, and has the capabilities that
+// the servers gave it. Most requests are about one object, and show a capability for it. The rest is drawn by its type.
 type grammar struct {
 	rng          *rand.Rand
+	ep           *bmi.Endpoint // its address
 	user         *user
+	squashed     bool             // rules for its address make it nobody
+	rightly      int              // answers that told it what its group may know
 	handles      []proto.Handle   // all
 	objects      [][]proto.Handle // with what belongs to each: datafiles or dirdata
 	names        []string
+	others       int                                 // objects that there were before, the first ones
 	entries      map[proto.Handle][]string           // names in directories
 	capabilities map[proto.Handle][]proto.Capability // by their first handle
 
@@ -64,13 +67,13 @@ func (g *grammar) request() (*proto.Header, proto.Request) {
 // likely is a request that an attack would have, with all that makes sense in it.
 func (g *grammar) likely() proto.Request {
 	id, cred, object, part := g.user.fs(), g.user.cred, g.about[0], g.about[len(g.about)-1]
-	switch g.rng.IntN(16) {
-	case 0:
+	switch g.rng.IntN(20) {
+	case 0, 15, 16, 17:
 		req := &proto.SmallIOReq{
 			Handle: part, FS: id, Type: proto.IORead, ServerNr: uint32(max(len(g.about)-2, 0)), ServerCt: uint32(max(len(g.about)-1, 1)), Dist: stripe.Default(proto.DistStripe),
 			Request: proto.ByteStream(), Aggregate: 1000,
 		}
-		if g.rng.IntN(2) == 0 {
+		if g.rng.IntN(4) == 0 {
 			req.Type, req.Data, req.Total = proto.IOWrite, make([]byte, 1000), 1000
 		}
 		return req
@@ -116,7 +119,7 @@ func (g *grammar) header() *proto.Header {
 		h.Capability = all[g.rng.IntN(len(all))]
 		h.Capability.Handles = slices.Clone(h.Capability.Handles)
 		h.Capability.Signature = bytes.Clone(h.Capability.Signature)
-		switch g.rng.IntN(12) { // a forged one now and then
+		switch g.rng.IntN(24) { // a forged one now and then
 		case 0:
 			h.Capability.Mask = proto.MayAll
 		case 1:
@@ -126,6 +129,9 @@ func (g *grammar) header() *proto.Header {
 		case 3:
 			h.Capability.Issuer = "S:server0"
 		}
+	}
+	if g.rng.IntN(2) == 0 {
+		h.Hints = append(h.Hints, proto.Hint{Type: proto.HintHandle, Value: uint64(g.about[0])})
 	}
 	for range g.rng.IntN(4) {
 		switch g.rng.IntN(10) {
@@ -256,13 +262,25 @@ func (g *grammar) learn(resp proto.Response) {
 	case *proto.UnstuffResp:
 		attr(&r.Attr)
 	case *proto.MkdirResp:
-		g.objects = append(g.objects, []proto.Handle{r.Handle})
+		g.made([]proto.Handle{r.Handle})
 	case *proto.CreateResp:
-		g.objects = append(g.objects, append([]proto.Handle{r.Handle}, r.Attr.Datafiles...))
+		g.made(append([]proto.Handle{r.Handle}, r.Attr.Datafiles...))
 	case *proto.BatchCreateResp:
 		for _, h := range r.Handles {
-			g.objects = append(g.objects, []proto.Handle{h})
+			g.made([]proto.Handle{h})
 		}
+	}
+}
+
+// ownMax is how many of its own objects a grammar remembers: most requests are to be about those of others.
+const ownMax = 16
+
+// made keeps an object that the stranger has made.
+func (g *grammar) made(object []proto.Handle) {
+	if len(g.objects) < g.others+ownMax {
+		g.objects = append(g.objects, object)
+	} else {
+		g.objects[g.others+g.rng.IntN(ownMax)] = object
 	}
 }
 
@@ -278,107 +296,7 @@ func (g *grammar) keep(c proto.Capability) {
 	}
 }
 
-// victims are what strangers attack: files and directories of root and of another user. Only pub is for everybody.
-type victims struct {
-	t      testing.TB
-	root   *client.FS
-	all    []string
-	closed []proto.Handle // dirdata of a directory that strangers may not list
-}
-
-func newVictims(t testing.TB, c *pvfstest.Cluster) *victims {
-	t.Helper()
-	mount := func(id client.Identity) *client.FS {
-		f, err := client.Mount(t.Context(), c.Source(), client.Options{Endpoint: c.Endpoint(), User: &id, Seed: 1, AttrTime: -1, SizeTime: -1, NameTime: -1})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, f.Close()) })
-		return f
-	}
-	v := &victims{t: t, root: mount(client.Identity{Groups: []uint32{0}})}
-	ctx := context.Background()
-	require.NoError(t, v.root.Chmod(ctx, "/", 0o755))
-	require.NoError(t, v.root.Mkdir(ctx, "/pub", 0o777))
-	require.NoError(t, v.root.Chmod(ctx, "/pub", 0o777))
-	require.NoError(t, v.root.Mkdir(ctx, "/home", 0o777))
-	require.NoError(t, v.root.Chown(ctx, "/home", 1000, 1000))
-	require.NoError(t, v.root.Chmod(ctx, "/home", 0o700))
-	require.NoError(t, v.root.Mkdir(ctx, "/etc", 0o755))
-	user := mount(client.Identity{UID: 1000, Groups: []uint32{1000}})
-	v.file(user, "/home/small", 100, 0o600)
-	v.file(user, "/home/large", 300_000, 0o600)
-	v.file(user, "/home/open", 5000, 0o644)
-	require.NoError(t, user.Mkdir(ctx, "/home/dir", 0o755))
-	v.file(user, "/home/dir/inner", 200_000, 0o600)
-	require.NoError(t, user.SetXattr(ctx, "/home/small", "user.note", []byte(secret), 0))
-	v.file(v.root, "/etc/shadow", 1000, 0o600)
-	v.file(v.root, "/etc/motd", 70_000, 0o644)
-	home, err := v.root.StatCtx(ctx, "/home")
-	require.NoError(t, err)
-	v.closed = home.Attr.DistDir.Dirdata
-	return v
-}
-
-// file makes a file. Its bytes are secret unless its mode lets everybody read them.
-func (v *victims) file(f *client.FS, name string, size int, mode fs.FileMode) {
-	v.t.Helper()
-	file, err := f.OpenFile(context.Background(), name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-	require.NoError(v.t, err)
-	line := secret + "\n"
-	if mode&0o004 != 0 {
-		line = "public\n"
-	}
-	_, err = file.Write(bytes.Repeat([]byte(line), size/len(line)+1))
-	require.NoError(v.t, err)
-	require.NoError(v.t, file.Close())
-	v.all = append(v.all, name)
-}
-
-// shot is everything that must stay as it is.
-func (v *victims) shot() (lines []string) {
-	ctx := context.Background()
-	var down func(name string)
-	down = func(name string) {
-		info, err := v.root.LstatCtx(ctx, name)
-		require.NoError(v.t, err, name)
-		a := info.Attr
-		line := fmt.Sprint(name, info.Handle, info.Mode(), a.Owner, a.Group, a.Perms, info.Size(), a.Datafiles, a.Target)
-		keys, err := v.root.ListXattr(ctx, name)
-		require.NoError(v.t, err, name)
-		slices.Sort(keys)
-		for _, key := range keys {
-			if key == "user.note" || key == "system.posix_acl_access" {
-				value, err := v.root.GetXattr(ctx, name, key)
-				require.NoError(v.t, err, name)
-				line += fmt.Sprintf(" %s=%q", key, value)
-			}
-		}
-		if name == "/pub" {
-			lines = append(lines, line)
-			return
-		}
-		if info.IsDir() {
-			names, err := v.root.ReadNames(ctx, name)
-			require.NoError(v.t, err, name)
-			lines = append(lines, line+fmt.Sprint(names))
-			for _, n := range names {
-				down(name + "/" + n)
-			}
-			return
-		}
-		b, err := fs.ReadFile(v.root, name[1:])
-		require.NoError(v.t, err, name)
-		lines = append(lines, line+fmt.Sprintf(" %x", sha256.Sum256(b)))
-	}
-	down("/etc")
-	down("/home")
-	info, err := v.root.StatCtx(ctx, "/")
-	require.NoError(v.t, err)
-	names, err := v.root.ReadNames(ctx, "/")
-	require.NoError(v.t, err)
-	return append(lines, fmt.Sprint(info.Mode(), info.Attr.Owner, names))
-}
-
-// What a stranger does in one run.
+// What a stranger does in one run of TestStrangersGrammar.
 const (
 	strangerRequests = 500 // between two looks at what must not change
 	strangerLooks    = 6
@@ -388,8 +306,9 @@ const (
 // nothing that is another user's.
 func TestStrangersGrammar(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
-		c, v := attacked(t)
+		c, v := attacked(t, stranger)
 		g := newGrammar(t, c, v, seed, stranger)
+		g.asks()
 		want := v.shot()
 		for range strangerLooks {
 			for range strangerRequests {
@@ -400,41 +319,111 @@ func TestStrangersGrammar(t *testing.T) {
 	})
 }
 
-// TestSixteenStrangers is the same with sixteen of them at a time.
+// attackers is how many strangers TestSixteenStrangers has at a time. They send so many requests together, unless VIADUCT_STRANGERS
+// says otherwise.
+const (
+	attackers        = 16
+	attackerRequests = 100_000
+)
+
+// TestSixteenStrangers is the same with sixteen strangers at a time, each with a uid, a group and an address of its own. Each may read
+// a file of its group, unless rules for its address make it nobody: that is so for every fourth.
 func TestSixteenStrangers(t *testing.T) {
-	c, v := attacked(t)
-	want := v.shot()
-	errs := make(chan error)
-	const attackers = 16
+	count := attackerRequests
+	if text := os.Getenv("VIADUCT_STRANGERS"); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		count = n
+	} else if testing.Short() || race.Enabled {
+		count /= 10
+	}
+	var groups []uint32
 	for i := range uint32(attackers) {
-		g := newGrammar(t, c, v, sim.Seed(t)+uint64(i), stranger+i)
-		go func() {
-			var err error
-			for n := 0; n < strangerRequests && err == nil; n++ {
-				err = g.attack(v)
-			}
-			errs <- err
-		}()
+		groups = append(groups, stranger+i)
 	}
-	for range attackers {
-		require.NoError(t, <-errs)
+	c, v := attacked(t, groups...)
+	var all []*grammar
+	var squashed []string
+	for i, gid := range groups {
+		g := newGrammar(t, c, v, sim.Seed(t)+uint64(i), gid)
+		if g.squashed = i%4 == 3; g.squashed {
+			squashed = append(squashed, g.user.peer.String())
+		}
+		all = append(all, g)
 	}
-	require.Equal(t, want, v.shot())
+	c.Reload(func(fs *config.Config) { fs.Export.AllSquash = networks(t, squashed...) })
+	for _, g := range all {
+		g.mayRead(t, c)
+		g.asks()
+	}
+	want := v.shot()
+	const looks = 10
+	for range looks {
+		errs := make(chan error)
+		for _, g := range all {
+			go func() {
+				var err error
+				for n := 0; n < count/looks/attackers && err == nil; n++ {
+					err = g.attack(v)
+				}
+				errs <- err
+			}()
+		}
+		for range all {
+			assert.NoError(t, <-errs)
+		}
+		require.Equal(t, want, v.shot())
+	}
+	rightly := 0
+	for _, g := range all {
+		g.mayRead(t, c)
+		rightly += g.rightly
+	}
+	require.Positive(t, rightly, "the requests are so bad that nobody reads what it may")
+	t.Logf("%d answers with what only a group may read went to its member", rightly)
 }
 
+// mayRead checks what the stranger may read and what not, as a client that attacks nothing.
+func (g *grammar) mayRead(t *testing.T, c *pvfstest.Cluster) {
+	t.Helper()
+	require.Contains(t, g.user.peer.String(), fmt.Sprint("-stranger-", g.group()))
+	id := client.Identity{UID: g.user.cred.User, Groups: g.user.cred.Groups}
+	f, err := client.Mount(t.Context(), c.Source(), client.Options{Endpoint: g.ep, User: &id, Seed: 1})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	for _, gid := range []uint32{g.group(), g.group() ^ 1} {
+		b, err := fs.ReadFile(f, groupDir(gid)[1:]+"/file")
+		if gid == g.group() && !g.squashed {
+			require.NoError(t, err)
+			require.Contains(t, string(b), onlyFor(gid))
+		} else {
+			require.Error(t, err)
+		}
+	}
+}
+
+func (g *grammar) group() uint32 { return g.user.cred.Groups[0] }
+
 // attacked is a file system with victims.
-func attacked(t *testing.T) (*pvfstest.Cluster, *victims) {
+func attacked(t *testing.T, groups ...uint32) (*pvfstest.Cluster, *victims) {
 	t.Helper()
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2, Server: func(_ int, cfg *server.Config) { cfg.Strict = true }})
-	return c, newVictims(t, c)
+	return c, newVictims(t, c, groups...)
 }
 
 func newGrammar(t *testing.T, c *pvfstest.Cluster, v *victims, seed uint64, uid uint32) *grammar {
 	t.Helper()
 	g := &grammar{
-		rng: rand.New(rand.NewPCG(seed, 0)), user: from(t, c, newUser(t, c, uid, uid)),
+		rng: rand.New(rand.NewPCG(seed, 0)), user: newUser(t, c, uid, uid),
 		capabilities: map[proto.Handle][]proto.Capability{},
 	}
+	own := fmt.Sprint(c.Address(0), "-stranger-", uid)
+	var err error
+	g.ep, err = bmi.Open(t.Context(), bmi.Config{Listen: []string{own}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, g.ep.Close()) })
+	g.user.peer, err = g.ep.Lookup(own)
+	require.NoError(t, err)
 	g.knows(t, c, v)
 	return g
 }
@@ -451,14 +440,37 @@ func (g *grammar) attack(v *victims) error {
 	if err != nil {
 		return nil //nolint:nilerr // refused, as nearly all are
 	}
-	if bytes.Contains(proto.AppendResponse(nil, resp), []byte(secret)) {
+	answer := proto.AppendResponse(nil, resp)
+	if bytes.Contains(answer, []byte(secret)) {
 		return fmt.Errorf("%v %v gives away %v", h, req, resp)
 	}
-	if r, ok := req.(*proto.ReadDirReq); ok && slices.Contains(v.closed, r.Dirdata) {
-		return fmt.Errorf("%v %v lists a directory of another user", h, req)
+	for _, m := range onlyForAny.FindAll(answer, -1) {
+		if string(m) != onlyFor(g.group()) || g.squashed {
+			return fmt.Errorf("%v %v gives %s to group %d", h, req, m, g.group())
+		}
+		g.rightly++
+	}
+	if r, ok := req.(*proto.ReadDirReq); ok {
+		if gid, is := v.closed[r.Dirdata]; is && (gid != g.group() || g.squashed) {
+			return fmt.Errorf("%v %v lists a directory of another user for group %d", h, req, g.group())
+		}
 	}
 	g.learn(resp)
 	return nil
+}
+
+// asks gets a capability of each object, for what it is worth.
+func (g *grammar) asks() {
+	for _, object := range g.objects {
+		for _, h := range object {
+			if at, ok := g.user.c.FS.Owner(h); ok {
+				resp, err := g.user.do(at, nil, &proto.GetAttrReq{Handle: h, FS: g.user.fs(), Mask: proto.AttrStat, Cred: g.user.cred})
+				if err == nil {
+					g.learn(resp)
+				}
+			}
+		}
+	}
 }
 
 // knows tells a grammar all handles there are.
@@ -474,7 +486,7 @@ func (g *grammar) knows(t testing.TB, c *pvfstest.Cluster, v *victims) {
 	require.NotEmpty(t, g.handles)
 	slices.Sort(g.handles)
 	g.entries = make(map[proto.Handle][]string)
-	for _, name := range append(v.all, "/", "/pub", "/home", "/etc", "/home/dir", "/pub") {
+	for _, name := range slices.Concat(v.all, v.dirs, []string{"/pub"}) {
 		info, err := v.root.LstatCtx(t.Context(), name)
 		require.NoError(t, err)
 		if info.IsDir() {
@@ -484,4 +496,5 @@ func (g *grammar) knows(t testing.TB, c *pvfstest.Cluster, v *victims) {
 		g.objects = append(g.objects, slices.Concat([]proto.Handle{info.Handle}, info.Attr.Datafiles, info.Attr.DistDir.Dirdata))
 	}
 	g.names = []string{"pub", "home", "etc", "motd", "shadow", "x", "y", "/", "pub/x", "home/x", "small", "large", "dir", "inner", "home/small", "user.note", "user.x", "system.posix_acl_access", "trusted.x", "..", ""}
+	g.others = len(g.objects)
 }

@@ -10,6 +10,7 @@ import (
 var ioOps = map[proto.Op]*operation{
 	proto.OpIO: {changes: writes, flow: func(s *Server, q *query, c *rpc.Call) {
 		if err := s.io(q, c, q.req.(*proto.IOReq)); err != nil {
+			s.failed(err)
 			c.Fail(err)
 		}
 	}},
@@ -38,7 +39,7 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	if err := q.mayIO(req.Handle, req.Type); err != nil {
 		return err
 	}
-	t, err := transferOf(s.throttle.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	t, err := transferOf(s.turn(q), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
 		return err
 	}

@@ -70,11 +70,7 @@ func (l *locks) tryAlone(h proto.Handle) func() {
 	return func() { o.Unlock(); l.give(h, o) }
 }
 
-// waitersMax bounds the handlers that wait for a lock somebody has alone. There must always be some left
-// that serve other servers: the one who has the lock may be waiting for those.
-const waitersMax = 6
-
-// mayWait is how many may wait.
+// mayWait is how many handlers may wait for a lock that another one has alone.
 func (s *Server) mayWait() int32 {
 	if n := s.cfg.RPC.Workers; n > 0 {
 		return int32(min(waitersMax, (n-1)/2))

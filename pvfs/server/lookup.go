@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -116,10 +115,6 @@ func (s *Server) enterAndFind(d *descent) (proto.Handle, error) {
 	return s.find(d.q.ctx, d.at, &d.dir, d.names[len(d.resp.Handles)])
 }
 
-// lookupDatafilesMax is up to how many datafiles a file may have to be told of whole: the answer has to fit into what a
-// client keeps ready for it.
-const lookupDatafilesMax = 64
-
 // found takes what the next name stands for. What belongs to another server has no attributes.
 func (s *Server) found(tx *store.Tx, d *descent, h proto.Handle) error {
 	d.resp.Handles = append(d.resp.Handles, h)
@@ -182,12 +177,6 @@ func mayEnter(tx *store.Tx, q *query, at proto.Handle, dir *store.Object) error 
 	}
 	return nil
 }
-
-// While a directory is divided a name may be on its way. So often it is looked for again.
-const (
-	findTries = 10
-	findDelay = 2 * time.Millisecond // doubled each time
-)
 
 // find looks a name up in a directory of this server: in the dirdata object that has it, here or on
 // another server. dir is the directory as it was read last, and is read again when it was divided since.

@@ -7,9 +7,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// usersMax is how many users are remembered, and told: a stock client has room for no more.
-const usersMax = 25
-
 // userLog remembers which users sent requests lately.
 type userLog struct {
 	mu    sync.Mutex

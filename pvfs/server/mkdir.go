@@ -9,9 +9,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// dirdataMax bounds the dirdata objects of a directory: a capability lists them and the directory.
-const dirdataMax = 256
-
 // dirPlan is how a new directory is spread.
 type dirPlan struct {
 	initial, total int

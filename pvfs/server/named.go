@@ -17,14 +17,6 @@ import (
 // A name that somebody gives in his own directory to what others made changes nothing in that: he is not the one who removes their name.
 // Only with signed capabilities it is known who asks.
 
-const (
-	// namedMax bounds the notes. An object whose note was forgotten in between counts as made where it was: its owner and root
-	// can still remove it.
-	namedMax = 8192
-	// namedFor is how long the old name may go after the new one was given.
-	namedFor = time.Minute
-)
-
 // named are the notes. The zero value is ready.
 type named struct {
 	mu    sync.Mutex

@@ -3,13 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
-
-// greetDelay is how long a server waits until it asks another one again that does not answer.
-const greetDelay = 5 * time.Second
 
 // greetNeighbours asks each other server, when it is there, whether it accepts requests of this one, and logs why not. Otherwise the first
 // to learn of different keys would be a user whose request fails.

@@ -13,13 +13,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// How calls to other servers are tried. A server that was restarted is reached again within
-// these.
-const (
-	callRounds     = 4 // over all addresses of the server
-	callRoundDelay = 50 * time.Millisecond
-)
-
 // peers are the other servers of the file system, by index in the configuration.
 type peers struct {
 	mu     sync.Mutex

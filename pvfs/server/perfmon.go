@@ -39,14 +39,8 @@ const (
 	counters        = int(iota)
 )
 
-// Limits of what is kept and told.
-const (
-	perfValues     = counters + 2 // of a sample: the counters, when it began in ms, how long it lasted in ms
-	perfHistory    = 10           // samples kept, unless SETPARAM says otherwise
-	perfSamplesMax = perfTold / perfValues
-	perfTold       = 8192 / 8 // values in a response
-	perfInterval   = time.Second
-)
+// perfValues is how many values a sample has: the counters, when it began in ms, how long it lasted in ms.
+const perfValues = counters + 2
 
 // perf keeps the counters and their history: a sample of all at each interval.
 type perf struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
@@ -18,9 +17,6 @@ const (
 	poolBatch = 512 // of later ones
 	poolLow   = 128 // below which another is fetched in the background
 	poolLoad  = proto.MaxHandles
-
-	// fetchTimeMax bounds a fetch. A server that stops waits for it, so that what others made is kept.
-	fetchTimeMax = 10 * time.Second
 )
 
 // errPoolEmpty: the pools of some servers have too few handles; fill them and try again.

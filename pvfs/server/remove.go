@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// remove removes an object whose name is gone. The capability is its directory's. Who sent the hint is told that nothing
-// of it is left.
+// remove removes an object whose name is gone. The capability is its directory's. A client that sent the hint is told that nothing
+// of the object is left.
 func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) {
 	near := q.near()
 	if near == 0 && q.trust != nothing {

@@ -13,6 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
@@ -70,7 +71,7 @@ type Server struct {
 	keys     keys
 	peers    peers
 	admin    admin
-	auth     authentication
+	refusals *refusal.Counter
 	rules    atomic.Pointer[rules]
 	splits   splits
 	trash    trash
@@ -126,6 +127,7 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
+	s.refusals = refusal.New(s.log, s.clock)
 	s.began = s.clock()
 	if s.cfg.Seed == 0 {
 		s.cfg.Seed = uint64(s.began.UnixNano())
@@ -167,7 +169,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	opt := s.cfg.RPC
 	opt.FlowBufferSize = cmpOr(opt.FlowBufferSize, s.fs.FlowBufferSize)
 	opt.FlowBuffers = cmpOr(opt.FlowBuffers, s.fs.FlowBuffers)
-	opt.Brief = brief
+	opt.Brief, opt.Refusals = brief, s.refusals
 	if opt.Log == nil {
 		opt.Log = s.log
 	}
@@ -196,24 +198,6 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
-// Stats are counters of the server.
-type Stats struct {
-	RPC     rpc.ServerStats
-	Store   store.Stats
-	Changes uint64 // requests that changed something
-	// AuthenticationFailures counts requests whose credential had no valid signature.
-	AuthenticationFailures uint64
-}
-
-// Stats returns the counters.
-func (s *Server) Stats() Stats {
-	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load(), AuthenticationFailures: s.auth.failures.Load()}
-	if c := s.calls.Load(); c != nil {
-		st.RPC = c.Stats()
-	}
-	return st
-}
-
 // Handle carries out one request. It is what an rpc.Server calls.
 func (s *Server) Handle(c *rpc.Call) {
 	began := time.Now()
@@ -229,6 +213,7 @@ func (s *Server) Handle(c *rpc.Call) {
 	}
 	resp, err := s.run(q, op)
 	if err != nil {
+		s.failed(err)
 		c.Fail(err)
 		return
 	}

@@ -7,16 +7,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// smallReadMax is the largest answer to a SMALL_IO read, bytes of data: what a stock client has
-// room for.
-const smallReadMax = proto.MaxUnexpected
-
 // smallIO moves bytes of one datafile that fit in the request or the response.
 func (s *Server) smallIO(q *query, req *proto.SmallIOReq) (*proto.SmallIOResp, error) {
 	if err := q.mayIO(req.Handle, req.Type); err != nil {
 		return nil, err
 	}
-	t, err := transferOf(s.throttle.turn(q.ctx), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
+	t, err := transferOf(s.turn(q), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +59,7 @@ func (s *Server) smallWrite(req *proto.SmallIOReq, data *store.Data, t transfer,
 
 // smallRead answers with the bytes, as far as the datafile reaches.
 func (s *Server) smallRead(data *store.Data, t transfer, size, stored int64) (*proto.SmallIOResp, error) {
-	if stored > smallReadMax {
+	if stored > smallReadBytesMax {
 		return nil, fmt.Errorf("pvfs/server: a small read of %d bytes: %w", stored, proto.EINVAL)
 	}
 	buffer := make([]byte, stored)

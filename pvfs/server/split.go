@@ -32,14 +32,6 @@ const (
 	splitMoved   = 2
 )
 
-// Limits of divisions.
-const (
-	splitBytesMax  = 12 << 10         // entries in one request; it must fit into 16384
-	splitRetry     = 10 * time.Second // after a division that failed
-	splitRepair    = time.Second      // between tries to finish or undo one
-	splitRepairMax = time.Minute
-)
-
 // splits are the divisions that are not to be tried again yet.
 type splits struct {
 	mu    sync.Mutex

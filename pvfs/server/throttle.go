@@ -2,27 +2,17 @@ package server
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// A throttle has few places for requests that need much processor time, so that some is left at once for all that need little. A request
-// shows what it needs only while it is carried out: it takes a place after its first slice of work, and goes to the end of the line
-// after each further one.
+// A throttle has few places for requests that need much processor time, so that requests that need little get theirs at once. What
+// a request needs shows only while it is carried out. It takes a place after its first slice of work, and goes to the end of the
+// line after each further one.
 type throttle chan struct{}
 
-// sliceSteps is a slice of work, in steps of some ten nanoseconds.
-const sliceSteps = 4096
-
-// A call of the system that moves fewer than shortBytes costs callSteps; a longer one is worth what it costs.
-const (
-	shortBytes = 4096
-	callSteps  = 64
-)
-
-// newThrottle makes a throttle with a place for every second processor.
-func newThrottle() throttle { return make(throttle, max(runtime.GOMAXPROCS(0)/2, 1)) }
+func newThrottle() throttle { return make(throttle, throttlePlaces()) }
 
 // A turn is what one request does at the throttle. It is used by one goroutine at a time.
 type turn struct {
@@ -31,10 +21,19 @@ type turn struct {
 	steps  int   // since it was in the line
 	in     bool  // it has a place
 	err    error // why it goes no further
+
+	held func() // is called once, when it has to wait; may be nil
 }
 
 // turn begins the work of a request, which ends with ctx.
 func (t throttle) turn(ctx context.Context) *turn { return &turn{places: t, ctx: ctx} }
+
+// turn begins the work of a query.
+func (s *Server) turn(q *query) *turn {
+	t := s.throttle.turn(q.ctx)
+	t.held = func() { s.refusals.Note(refusal.SlowWalk, s.origin(q.peer), "operation", int32(q.req.Op())) }
+	return t
+}
 
 // walked counts a part of a walk (datatype.PacedRegions).
 func (t *turn) walked() bool { return t.spend(datatype.PaceSteps) == nil }
@@ -57,13 +56,23 @@ func (t *turn) spend(steps int) error {
 	select {
 	case t.places <- struct{}{}:
 		t.in = true
+		return nil
+	default:
+	}
+	if t.held != nil {
+		t.held()
+		t.held = nil
+	}
+	select {
+	case t.places <- struct{}{}:
+		t.in = true
 	case <-t.ctx.Done():
 		t.err = t.ctx.Err()
 	}
 	return t.err
 }
 
-// leave gives the place back, as everybody does who waits for something else.
+// leave gives the place back. A request does so before it waits for anything else.
 func (t *turn) leave() {
 	if t.in {
 		t.in = false

@@ -54,6 +54,8 @@ func TestLongWalksTakeTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			turn := m.turn(ctx)
+			waits := 0
+			turn.held = func() { waits++ }
 			m <- struct{}{} // somebody has the only place
 			defer func() { <-m }()
 			cancel()
@@ -65,6 +67,7 @@ func TestLongWalksTakeTurns(t *testing.T) {
 			defer c.stop()
 			require.ErrorIs(t, c.each(make([]byte, 1<<20), func([]byte, int64) error { return nil }), context.Canceled)
 			require.Len(t, m, 1)
+			require.Equal(t, 1, waits, "a request that waits is counted once")
 		})
 	}
 }

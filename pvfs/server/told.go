@@ -2,20 +2,12 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
 // What a server has to tell another one of an object goes as a hint of a SETATTR that changes no attributes.
-
-const (
-	// tellPatience is how long a request waits for other servers to hear of what it changed.
-	tellPatience = 2 * time.Second
-	// tellLaterMax is how much may be to be told later. Beyond, servers are not told.
-	tellLaterMax = 1024
-)
 
 // A notice is what one server tells another.
 type notice struct {

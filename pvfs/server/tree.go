@@ -10,10 +10,6 @@ import (
 )
 
 // Limits of the operations that go down a tree of servers.
-const (
-	treeOwnAtOnce = 16 // changes of own objects under way at once: they share a commit
-)
-
 // treeOps are the operations on many objects of many servers. The server that is asked does those of
 // its own, and divides the others, grouped by server, among TreeWidth requests to other servers.
 var treeOps = map[proto.Op]*operation{

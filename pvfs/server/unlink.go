@@ -5,8 +5,31 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
+// An unlinking is the removal of an entry, by one RMDIRENT.
+type unlinking struct {
+	query *query
+	req   *proto.RmDirentReq
+
+	// What the hints of the request say.
+	hinted bool // a client of ours wants the object meant removed with its name
+	meant  proto.Handle
+	away   bool // meant is left to another server
+	moves  bool // a client of ours says that the object moved is in the directory to now
+	moved  proto.Handle
+	to     proto.Handle
+
+	// What the transaction has found and done.
+	was     proto.Handle // the object of the entry
+	dir     proto.Handle // the directory
+	changes bool         // the client does not say what becomes of was, and servers keep account of change
+	change  proto.NameChange
+	made    proto.Handle      // where was counts as made now
+	mark    proto.RemovedMark // what became of meant
+	trash   bool              // there is something to be removed on other servers
+}
+
 // rmDirent removes an entry, and returns what it stood for. A client of ours that sends the hint has the object removed with
-// it, in the same transaction if that is here, else soon, and is told whether that was done; see proto.HintRemoves.
+// it: in the same transaction if the object is here, otherwise soon. It is told whether that was done; see proto.HintRemoves.
 func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, error) {
 	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
 		return nil, err
@@ -14,59 +37,71 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	if err := checkName(req.Name); err != nil {
 		return nil, err
 	}
+	u := s.unlinking(q, req)
 	leave, err := s.enter(req.Dirdata)
 	if err != nil {
 		return nil, err
 	}
-	meant, hinted := q.header.Hints.Removes()
-	object, to, moves := q.header.Hints.Moves()
-	var was, from, made proto.Handle
-	var renamed proto.NameChange
-	plain := false
-	away := hinted && s.mayLeave(meant)
-	var mark proto.RemovedMark
-	var others bool
-	err = s.store.Update(func(tx *store.Tx) error {
-		mark, others, plain, made = proto.MarkKept, false, false, 0
-		dirdata, err := belongs(tx, req.Dirdata, req.Name)
-		if err != nil {
-			return err
-		}
-		if was, err = tx.Unlink(req.Dirdata, req.Name); err != nil {
-			return err
-		}
-		from = dirdata.Parent
-		if moves && object == was {
-			return s.noteMoved(tx, q, from, was, to)
-		}
-		if renamed, plain = s.nameChange(q, was, from, true); plain {
-			if made, err = s.followIn(tx, renamed); err != nil {
-				return err
-			}
-		}
-		if !hinted || was != meant {
-			return nil
-		}
-		mark, others, err = s.deleteNamed(tx, q, dirdata.Parent, was, away)
-		return err
-	})
+	err = s.store.Update(func(tx *store.Tx) error { return s.unlink(tx, u) })
 	leave()
 	if err != nil {
 		return nil, err
 	}
-	if others {
+	s.unlinked(u)
+	if u.hinted {
+		return &proto.MarkedRmDirentResp{Handle: u.was, Mark: u.mark}, nil
+	}
+	return &proto.RmDirentResp{Handle: u.was}, nil
+}
+
+// unlinking takes what a request says.
+func (s *Server) unlinking(q *query, req *proto.RmDirentReq) *unlinking {
+	u := &unlinking{query: q, req: req}
+	u.meant, u.hinted = q.header.Hints.Removes()
+	u.moved, u.to, u.moves = q.header.Hints.Moves()
+	u.away = u.hinted && s.mayLeave(u.meant)
+	return u
+}
+
+// unlink is the transaction. It may run more than once.
+func (s *Server) unlink(tx *store.Tx, u *unlinking) error {
+	u.mark, u.trash, u.changes, u.made = proto.MarkKept, false, false, 0
+	dirdata, err := belongs(tx, u.req.Dirdata, u.req.Name)
+	if err != nil {
+		return err
+	}
+	u.dir = dirdata.Parent
+	if u.was, err = tx.Unlink(u.req.Dirdata, u.req.Name); err != nil {
+		return err
+	}
+	if u.isMove() {
+		return s.noteMoved(tx, u.query, u.dir, u.was, u.to)
+	}
+	if u.change, u.changes = s.nameChange(u.query, u.was, u.dir, true); u.changes {
+		if u.made, err = s.followIn(tx, u.change); err != nil {
+			return err
+		}
+	}
+	if u.hinted && u.was == u.meant {
+		u.mark, u.trash, err = s.deleteNamed(tx, u.query, u.dir, u.was, u.away)
+	}
+	return err
+}
+
+// isMove reports whether the entry that is removed is the old name of an object that the client has moved.
+func (u *unlinking) isMove() bool { return u.moves && u.moved == u.was }
+
+// unlinked does what comes after the commit: other servers remove objects, or are told of names.
+func (s *Server) unlinked(u *unlinking) {
+	if u.trash {
 		s.trash.wake()
 	}
-	if moves && object == was {
-		s.tellMoved(q, from, was, to)
+	if u.isMove() {
+		s.tellMoved(u.query, u.dir, u.was, u.to)
 	}
-	if plain {
-		s.nameChanged(q.ctx, renamed, made)
+	if u.changes {
+		s.nameChanged(u.query.ctx, u.change, u.made)
 	}
-	if hinted {
-		return &proto.MarkedRmDirentResp{Handle: was, Mark: mark}, nil
-	}
-	return &proto.RmDirentResp{Handle: was}, nil
 }
 
 // mayLeave reports whether an object can be left to its server to remove: another one of ours.
@@ -76,8 +111,8 @@ func (s *Server) mayLeave(h proto.Handle) bool {
 }
 
 // deleteNamed removes the file or symlink of an entry of a directory that was removed in the same transaction. What is on another
-// server is left to that if it may be (away): it takes the same look at it as with REMOVE. It keeps what
-// is something else, or takes a closer look before it may be removed: REMOVE does that.
+// server is left to that server if possible (away), which checks it as it does for REMOVE. Other objects, and those that need a closer
+// check, are kept: the client removes them by REMOVE.
 func (s *Server) deleteNamed(tx *store.Tx, q *query, dir, h proto.Handle, away bool) (mark proto.RemovedMark, others bool, err error) {
 	switch {
 	case dir == 0 || q.near() != dir || q.may(proto.MayRemove, dir) != nil:

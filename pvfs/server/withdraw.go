@@ -21,10 +21,6 @@ import (
 // A withdrawal is noted in the transaction of the change, and holds from the moment after the commit on. What was issued before that
 // moment may tell of the old rights; what is issued later cannot, since its moment is taken before the attributes are read.
 
-// withdrawalsMax is the largest number of withdrawals that a server remembers. Beyond it, all capabilities that the object's server
-// issued so far are void, and each user gets a new one.
-const withdrawalsMax = 1 << 16
-
 // withdrawals are those that a server knows of. The zero value is ready; its methods may be called by any goroutine.
 type withdrawals struct {
 	last atomic.Int64 // see moment

@@ -169,6 +169,7 @@ func (s *soak) race(ctx context.Context, _ time.Duration) (result, error) {
 var wholeNumbers = map[string]string{
 	"VIADUCT_KILLS":     "500",     // over each method
 	"VIADUCT_MUTATIONS": "1000000", // requests
+	"VIADUCT_STRANGERS": "1000000", // requests
 }
 
 // full runs them without it: then counts that the race detector makes smaller are whole.

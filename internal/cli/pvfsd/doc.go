@@ -2,7 +2,7 @@
 // cobra.
 //
 // One file per command (serve.go, mkfs.go, genconfig.go, check.go, checkconfig.go), and what they share: place.go
-// finds the configuration, the server in it and its folder, exit.go has the exit codes, root.go
+// finds the configuration, the server in it and its folder, statistics.go prints counters, exit.go has the exit codes, root.go
 // puts it all together. What the commands of other programs have, too, is in
 // internal/cli/program.
 //

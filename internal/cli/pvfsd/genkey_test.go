@@ -58,7 +58,7 @@ func TestKeysOfClients(t *testing.T) {
 	}
 	server.stop()
 	require.Equal(t, ExitOK, server.wait().code)
-	assert.Contains(t, server.err.String(), "requests failed authentication")
+	assert.Contains(t, server.err.String(), "  authentication failed\n")
 }
 
 func TestGenkeyMistakes(t *testing.T) {

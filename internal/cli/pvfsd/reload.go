@@ -4,18 +4,25 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// reloadAt opens the log again and reads the configuration and the identities again at each signal, until ctx ends.
-func (o *serveOptions) reloadAt(ctx context.Context, hangups <-chan os.Signal, s *server.Server, log *slog.Logger, file *logFile) {
+// obey does what signals ask for, until ctx ends: SIGHUP opens the log again and reads the configuration and the identities again, SIGUSR1
+// logs statistics.
+func (o *serveOptions) obey(ctx context.Context, signals <-chan os.Signal, s *server.Server, log *slog.Logger, file *logFile) {
 	for {
 		select {
 		case <-ctx.Done():
+			file.info(log, "stopping")
 			return
-		case <-hangups:
+		case sig := <-signals:
+			if sig == syscall.SIGUSR1 {
+				log.Info("statistics", fieldsOf(s.Statistics())...)
+				continue
+			}
 		}
 		if err := file.reopen(); err != nil {
 			log.Error("the log stays in its old file", "err", err)

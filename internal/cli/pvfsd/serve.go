@@ -44,9 +44,11 @@ func (a *App) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve a part of a file system until interrupted",
 		Long: `Serve listens on all addresses that the configuration has for this server, and answers
-clients and other servers. SIGINT and SIGTERM end it once the requests under way are done (-drain); a
-second one ends it at once. SIGHUP opens the log file again, and reads the rules for clients again: <ExportOptions>,
-TrustedNetwork, TrustedPorts and KeyStore of the configuration, the keystore, and -identities.
+clients and other servers. SIGINT and SIGTERM end it once the requests and transfers under way have ended;
+what takes longer than -drain is cut off, and the log says so. A second signal ends it at once. SIGHUP opens the log file again,
+and reads the rules for clients again: <ExportOptions>, TrustedNetwork, TrustedPorts and KeyStore of the configuration, the keystore,
+and -identities. SIGUSR1 writes statistics to the log: what was done, and what was refused for which reason. They are
+printed at the end, too.
 
 Servers of one file system sign what they let a client do, so that clients cannot claim more. With
 several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
@@ -73,7 +75,7 @@ VIADUCT_TLS_SECRET in README.md.
 	f.BoolVar(&opt.create, "create", false, "make the store if the folder is empty, as mkfs does")
 	f.StringVar(&opt.keyFile, "key-file", "", "file with the key that all servers share")
 	f.StringArrayVar(&opt.manage, "manage-from", nil,
-		"where management may come from, in the wildcards of its method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
+		"addresses allowed to send management requests, in the wildcards of their method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
 	f.StringVar(&opt.idFile, "identities", "", "file that says for which users each client may act, see below (default: a client with a key may act for all)")
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
@@ -81,8 +83,8 @@ VIADUCT_TLS_SECRET in README.md.
 	f.BoolVar(&opt.quiet, "quiet", false, "do not say that it is ready")
 	f.IntVar(&opt.workers, "workers", 0, "requests that are carried out at once (0: by the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
-	f.IntVar(&opt.memory, "flow-memory", 0, "memory of their buffers, in MiB (0: 64)")
-	f.DurationVar(&opt.drain, "drain", 0, "how long to wait for requests under way at the end (0: 10s)")
+	f.IntVar(&opt.memory, "flow-memory", 0, "memory of their buffers, in MiB (0: 64, or 1/32 of the machine's if that is less)")
+	f.DurationVar(&opt.drain, "drain", 0, "how long requests and transfers under way may go on at the end before they are cut off (0: 10s)")
 	return cmd
 }
 
@@ -117,9 +119,9 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 			log.Error("ended by an error", "server", opt.alias, "err", err)
 		}
 	}()
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGUSR1)
+	defer signal.Stop(signals)
 	if names := namesOf(ignored(p.fs, p.index)); names != "" {
 		log.Info("keywords of the configuration that have no effect here", "keywords", names)
 	}
@@ -156,18 +158,20 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	logFile.info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	reloads := make(chan struct{})
+	obeyed := make(chan struct{})
 	go func() {
-		defer close(reloads)
-		opt.reloadAt(ctx, hangups, s, log, logFile)
+		defer close(obeyed)
+		opt.obey(ctx, signals, s, log, logFile)
 	}()
 	err = s.Serve(ctx, ep)
 	interrupted := ctx.Err() != nil
 	stop()
-	<-reloads
+	<-obeyed
+	rows := s.Statistics()
 	if interrupted && !opt.quiet {
-		a.farewell(p.alias, s.Stats())
+		a.farewell(p.alias, rows)
 	}
+	logFile.info(log, "statistics", fieldsOf(rows)...)
 	logFile.info(log, "stopped", "server", p.alias)
 	return err
 }
@@ -213,19 +217,6 @@ func (p *place) needStore(create bool) error {
 		return err
 	}
 	return p.make()
-}
-
-// farewell says what was done.
-func (a *App) farewell(alias string, st server.Stats) {
-	requests, failed := uint64(0), uint64(0)
-	for _, op := range st.RPC.Ops {
-		requests, failed = requests+op.Requests, failed+op.Failed
-	}
-	fmt.Fprintf(a.Err, "pvfsd: %s stops after %d requests, %d of them refused or failed; %d bytes in, %d bytes out\n",
-		alias, requests, failed, st.RPC.BytesIn, st.RPC.BytesOut)
-	if st.AuthenticationFailures > 0 {
-		fmt.Fprintf(a.Err, "pvfsd: %d requests failed authentication\n", st.AuthenticationFailures)
-	}
 }
 
 // keyBytesMin is what package server wants at least; keyBytesMax is more than anybody has.
