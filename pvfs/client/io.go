@@ -122,8 +122,9 @@ func (t *transfer) run(ctx context.Context, h *proto.Header) error {
 	if t.small(h) {
 		move = t.little
 	}
+	part := func(i int) error { return t.fs.located(ctx, h, t.datafiles[i], move(ctx, h, i)) }
 	if len(t.shares) == 1 {
-		return move(ctx, h, 0)
+		return part(0)
 	}
 	var with []int
 	for i, n := range t.shares {
@@ -131,7 +132,7 @@ func (t *transfer) run(ctx context.Context, h *proto.Header) error {
 			with = append(with, i)
 		}
 	}
-	return parallel(len(with), flowsMax, func(i int) error { return move(ctx, h, with[i]) })
+	return parallel(len(with), flowsMax, func(i int) error { return part(with[i]) })
 }
 
 // short works out where the file ends, after a read that found less than it asked for.

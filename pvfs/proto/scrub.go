@@ -33,6 +33,10 @@ func ParseScrubKey(key string) (from int, ok bool) {
 	return int(n), ok && err == nil
 }
 
+// DamageKey is an extended attribute of a datafile: in decimal the place of the block, in bytes from the datafile's beginning, that did not match its checksum when
+// it was read last. Whoever may read the datafile may read it. There is none if no damage was met.
+const DamageKey = "system.viaduct.damage"
+
 // ScrubOrder says what is to be done.
 type ScrubOrder struct {
 	Stop bool

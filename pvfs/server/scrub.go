@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -117,4 +118,16 @@ func (s *Server) reportScrub(q *query, from int) (*proto.GetEattrResp, error) {
 		return nil, err
 	}
 	return &proto.GetEattrResp{Values: [][]byte{value}, Errors: []proto.Status{proto.OK}}, nil
+}
+
+// damageOf tells whoever may read a datafile where it is damaged (proto.DamageKey).
+func (s *Server) damageOf(q *query, datafile proto.Handle) (*proto.GetEattrResp, error) {
+	if err := q.mayIO(datafile, proto.IORead); err != nil {
+		return nil, err
+	}
+	offset, is := s.store.DamageOf(datafile)
+	if !is {
+		return nil, proto.ENOENT
+	}
+	return &proto.GetEattrResp{Values: [][]byte{strconv.AppendInt(nil, offset, 10)}, Errors: []proto.Status{proto.OK}}, nil
 }

@@ -93,6 +93,9 @@ func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 	if from, ok := proto.ParseScrubKey(req.Keys[0]); ok && n == 1 {
 		return s.reportScrub(q, from)
 	}
+	if n == 1 && req.Keys[0] == proto.DamageKey {
+		return s.damageOf(q, req.Handle)
+	}
 	for _, name := range req.Keys {
 		if err := readable(name); err != nil {
 			return nil, err

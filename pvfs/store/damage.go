@@ -10,23 +10,25 @@ import (
 type damage struct {
 	mu    sync.Mutex
 	reads uint64
-	told  map[proto.Handle]bool // datafiles whose damage was logged
+	met   map[proto.Handle]int64 // the place of the block that was met last, of datafiles whose damage was logged
 }
 
-// damageToldMax is how many datafiles are named in the log for damage in one run. A scrub names all.
-const damageToldMax = 1024
+// damageMetMax is how many damaged datafiles are remembered, and named in the log, in one run. A scrub names all.
+const damageMetMax = 1024
 
 // noteDamage counts it, and logs the first of each datafile.
 func (s *Store) noteDamage(err *DamageError) {
 	d := &s.damage
 	d.mu.Lock()
 	d.reads++
-	told := d.told[err.Handle] || len(d.told) == damageToldMax
-	if !told {
-		if d.told == nil {
-			d.told = make(map[proto.Handle]bool)
+	_, told := d.met[err.Handle]
+	if !told && len(d.met) == damageMetMax {
+		told = true
+	} else {
+		if d.met == nil {
+			d.met = make(map[proto.Handle]int64)
 		}
-		d.told[err.Handle] = true
+		d.met[err.Handle] = err.Offset
 	}
 	d.mu.Unlock()
 	if !told {
@@ -34,11 +36,19 @@ func (s *Store) noteDamage(err *DamageError) {
 	}
 }
 
-// isDamaged reports whether damage of a datafile was met.
-func (s *Store) isDamaged(h proto.Handle) bool {
+// DamageOf is the place of the block of a datafile that did not match its checksum when it was read last, bytes. false: no such block was met.
+func (s *Store) DamageOf(h proto.Handle) (offset int64, is bool) {
 	s.damage.mu.Lock()
 	defer s.damage.mu.Unlock()
-	return s.damage.told[h]
+	offset, is = s.damage.met[h]
+	return offset, is
+}
+
+// forget ends that for a datafile that is whole.
+func (d *damage) forget(h proto.Handle) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.met, h)
 }
 
 // damagedReads is how many there were.

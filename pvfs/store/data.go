@@ -66,7 +66,11 @@ func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 // if the datafile is known to be damaged.
 func (d *Data) InMemory(off int64, n int) bool {
 	file := d.file.get()
-	return file != nil && file.inMemory(off, n) && !d.files.store.isDamaged(d.file.h)
+	if file == nil || !file.inMemory(off, n) {
+		return false
+	}
+	_, damaged := d.files.store.DamageOf(d.file.h)
+	return !damaged
 }
 
 // Verify tells whether bytes that somebody has read from File match their checksums. EIO, a *DamageError: they do not, and are not to be used.

@@ -184,11 +184,11 @@ func (sc *scrub) datafile(ctx context.Context, h proto.Handle) error {
 		sc.opts.Progress(sc.files, sc.bytes)
 	}
 	found.end()
-	return sc.finish(c, h)
+	return sc.finish(c, h, !found.any)
 }
 
-// finish looks at what no read looks at, and trusts the sums from now on.
-func (sc *scrub) finish(c *checked, h proto.Handle) error {
+// finish looks at what no read looks at, and trusts the sums from now on. whole: no block of the datafile is damaged.
+func (sc *scrub) finish(c *checked, h proto.Handle, whole bool) error {
 	c.lockAll()
 	defer c.unlockAll()
 	size, err := c.data.Size()
@@ -206,6 +206,9 @@ func (sc *scrub) finish(c *checked, h proto.Handle) error {
 	}
 	if c.headless.Load() {
 		sc.opts.Found(Damage{h, sc.metafile(h), 0, 0, "the header of its checksums is damaged"})
+	}
+	if whole {
+		sc.s.damage.forget(h)
 	}
 	if c.fl.readOnly {
 		return nil
@@ -258,6 +261,7 @@ type finder struct {
 	h    proto.Handle
 	from int64
 	to   int64
+	any  bool
 }
 
 func (sc *scrub) finder(h proto.Handle) *finder { return &finder{sc: sc, h: h} }
@@ -267,7 +271,7 @@ func (f *finder) block(at int64) {
 		f.end()
 		f.from = at
 	}
-	f.to = at + blocksum.Bytes
+	f.to, f.any = at+blocksum.Bytes, true
 }
 
 func (f *finder) end() {

@@ -42,7 +42,8 @@ func TestScrub(t *testing.T) {
 			for range 3 { // also when the server knows
 				got, err := fs.ReadFile(fsys, "d/damaged")
 				require.ErrorIs(t, err, syscall.EIO)
-				require.ErrorContains(t, err, "d/damaged")
+				require.ErrorContains(t, err, "read d/damaged: server "+where+": datafile ")
+				require.ErrorContains(t, err, " is damaged at byte 69632, ")
 				require.True(t, bytes.HasPrefix(want, got), "nothing that was not written")
 			}
 			got, err := fs.ReadFile(fsys, "whole")
