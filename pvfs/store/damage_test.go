@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,8 +22,10 @@ import (
 )
 
 // filled makes a store with many small objects, and returns how many files it has.
-func filled(t *testing.T, dir string, files int) {
-	s, err := Open(dir, with(func(*Options) {}))
+func filled(t *testing.T, dir string, files int) { filledBy(t, dir, files, with(func(*Options) {})) }
+
+func filledBy(t *testing.T, dir string, files int, opts Options) {
+	s, err := Open(dir, opts)
 	require.NoError(t, err)
 	require.NoError(t, s.Update(func(tx *Tx) error {
 		return tx.Insert(crashDir, Object{Attr: proto.Attr{Type: proto.TypeDirdata}})
@@ -71,6 +74,32 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d could be opened", used, rounds)
+}
+
+// TestLongKeyInBranch: a key in a branch that is said to go on beyond the database. bbolt's check would follow it to where nothing is mapped.
+func TestLongKeyInBranch(t *testing.T) {
+	from := memory.Dir(t)
+	filled(t, from, 400)
+	path := filepath.Join(from, databaseName)
+	compact(t, path)
+	bad, err := os.ReadFile(path)
+	require.NoError(t, err)
+	branches := 0
+	for page := 2; page < len(bad)/4096; page++ {
+		if b := bad[page*4096:]; binary.NativeEndian.Uint64(b) == uint64(page) && binary.NativeEndian.Uint16(b[8:]) == pageBranch {
+			binary.NativeEndian.PutUint32(b[pageHeaderBytes+pageElementBytes+4:], 1<<30)
+			branches++
+		}
+	}
+	require.Positive(t, branches)
+	require.NoError(t, os.WriteFile(path, bad, 0o600))
+	s, err := Open(from, with(func(*Options) {}))
+	require.NoError(t, err)
+	require.ErrorIs(t, s.broken, syscall.EIO)
+	_, err = s.Check(false)
+	require.ErrorIs(t, err, syscall.EIO)
+	require.ErrorIs(t, makeFile(s, "new"), syscall.EIO)
+	_ = s.Close() // it is damaged
 }
 
 // TestDamagedStoreIsRead: what is not damaged can be read, and nothing is changed.

@@ -23,9 +23,9 @@ const (
 )
 
 // checkLoops makes sure that no page is reached from the root in two ways. Who follows a tree that leads back to
-// itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it, but for one that
-// long tells of: a page that is said to go on beyond the end. Reading does not mind, but who checks it or frees it takes all memory
-// as well.
+// itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it, but for what
+// long tells of: a page that is said to go on beyond the end, and a key in a branch that does. Reading does not mind, but who checks it or frees it takes all memory
+// as well, or reads where the database is not mapped.
 //
 // Beyond verifyMax it does not look into leaves, which are all but every hundredth page and lead nowhere: which pages
 // they are it takes from the first one under a branch, as all leaves of a tree have the same depth.
@@ -80,7 +80,8 @@ type pageWalk struct {
 	seen      []uint64 // a bit for each page that something refers to
 	roots     []uint64 // of trees to look at
 	buf       []byte   // of elements
-	long      error    // a page is said to go on beyond the end
+	room      uint64   // of the page whose header was read last, bytes, with those that follow as part of it
+	long      error    // a page is said to go on beyond the end, or a key is
 }
 
 // trees looks at all pages of the trees of w.roots, and leaves there the roots of those that their leaves have.
@@ -141,17 +142,25 @@ func (w *pageWalk) header(id uint64) (kind, count int) {
 	if id >= w.pages || !w.read(b[:], id, 0) {
 		return 0, 0
 	}
-	if more := uint64(binary.NativeEndian.Uint32(b[12:])); id+more >= w.pages && w.long == nil {
+	more := uint64(binary.NativeEndian.Uint32(b[12:]))
+	if id+more >= w.pages && w.long == nil {
 		w.long = damaged("database: page %d is said to go on for %d pages, beyond the end", id, more)
 	}
+	w.room = (more + 1) * w.pageBytes
 	return int(binary.NativeEndian.Uint16(b[8:])), int(binary.NativeEndian.Uint16(b[10:]))
 }
 
-// children are the pages that a branch leads to.
+// children are the pages that a branch leads to. Its header was read just before.
 func (w *pageWalk) children(id uint64, count int) []uint64 {
 	all := w.elements(id, count)
 	ids := make([]uint64, 0, count)
+	at := uint64(pageHeaderBytes)
 	for e := range slices.Chunk(all, pageElementBytes) {
+		key := uint64(binary.NativeEndian.Uint32(e[4:]))
+		if end := at + uint64(binary.NativeEndian.Uint32(e)) + key; (key > keyMax || end > w.room) && w.long == nil {
+			w.long = damaged("database: page %d has a key of %d bytes, beyond its end", id, key)
+		}
+		at += pageElementBytes
 		ids = append(ids, binary.NativeEndian.Uint64(e[8:]))
 	}
 	return ids

@@ -32,7 +32,7 @@ type Options struct {
 	OpenFiles  int              // datafiles that are kept open, of two files each; 0 is 256
 	ReadOnly   bool             // nothing is changed; other readers may have the store too
 	Clock      func() time.Time // nil is time.Now; for the versions of directories
-	Random     io.Reader        // nil is crypto/rand; for handles, used by one goroutine at a time
+	Random     io.Reader        // nil is crypto/rand; for handles and the salt, used by one goroutine at a time
 	Log        *slog.Logger     // nil is none
 	Disk       disk.Disk        // nil is disk.OS
 
@@ -257,7 +257,9 @@ func (s *Store) prepare(tx *bolt.Tx) error {
 	own := tx.Bucket([]byte(tableNames[tStore]))
 	if fresh {
 		salt := make([]byte, saltBytes)
-		_, _ = rand.Read(salt) // never fails
+		if _, err := io.ReadFull(s.random, salt); err != nil {
+			return err
+		}
 		empty := state{}
 		for key, record := range map[string][]byte{
 			string(formatKey): seal(formatKey, 1, func(b []byte) []byte { return append(b, Format) }),

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
+)
+
+// contents are all names, objects and extended attributes of a store that filled made, as text. It reads by key and by scan. What is not found is left out. The error
+// is the first that a read had.
+func contents(s *Store, files int) (all map[string]string, err error) {
+	all = make(map[string]string)
+	return all, s.View(func(tx *Tx) error {
+		for i := range files {
+			name := nameOf("file", i)
+			h, err := tx.Lookup(crashDir, name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			o, err := tx.Get(h)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("object %d: %w", h, err)
+			}
+			all[name] = fmt.Sprintf("%d %+v", h, o)
+		}
+		n := 0
+		for e, err := range tx.AllEntries(crashDir) {
+			if err != nil {
+				return err
+			}
+			n++
+			all["entry "+e.Name] = fmt.Sprint(e.Handle)
+		}
+		all["entries"] = fmt.Sprint(n)
+		return nil
+	})
+}
+
+// compact leaves no page of a database unused.
+func compact(t *testing.T, path string) {
+	t.Helper()
+	src, err := bolt.Open(path, 0o600, nil)
+	require.NoError(t, err)
+	dst, err := bolt.Open(path+".compact", 0o600, nil)
+	require.NoError(t, err)
+	require.NoError(t, bolt.Compact(dst, src, 0))
+	require.NoError(t, errors.Join(src.Close(), dst.Close(), os.Rename(path+".compact", path)))
+}
+
+// TestFlippedBitsInDatabase: with a flipped bit the database is refused, or what is read is what was written or an error, or a scrub finds it. A bit in what
+// no page uses harms nobody.
+func TestFlippedBitsInDatabase(t *testing.T) {
+	const files = 120
+	from := memory.Dir(t)
+	filledBy(t, from, files, with(func(o *Options) {
+		o.Random, o.Clock = rand.NewChaCha8([32]byte{23}), func() time.Time { return time.Unix(1e9, 0) }
+	}))
+	compact(t, filepath.Join(from, databaseName))
+	good, err := os.ReadFile(filepath.Join(from, databaseName))
+	require.NoError(t, err)
+	used := len(bytes.TrimRight(good, "\x00"))
+	s, err := Open(from, with(func(*Options) {}))
+	require.NoError(t, err)
+	want, err := contents(s, files)
+	require.NoError(t, err)
+	require.Len(t, want, 2*files+1)
+	require.NoError(t, s.Close())
+
+	flips := flipsFull
+	if testing.Short() {
+		flips = 250
+	}
+	rng := rand.New(rand.NewPCG(1, 23))
+	var refused, failed, scrubbed, harmless int
+	for i := range flips {
+		dir := memory.Dir(t)
+		bad := append([]byte{}, good...)
+		bit := rng.IntN(used * 8)
+		bad[bit/8] ^= 1 << (bit % 8)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), bad, 0o600))
+		what := fmt.Sprintf("flip %d: bit %d of byte %d", i, bit%8, bit/8)
+		s, err := Open(dir, with(func(*Options) {}))
+		if err != nil {
+			require.ErrorIs(t, err, syscall.EIO, what)
+			refused++
+			require.NoError(t, os.RemoveAll(dir))
+			continue
+		}
+		got, err := contents(s, files)
+		found := 0
+		scrub := s.Scrub(context.Background(), ScrubOptions{Found: func(d Damage) {
+			require.Zero(t, d.Datafile, what)
+			found++
+		}})
+		switch {
+		case err != nil:
+			require.ErrorIs(t, err, syscall.EIO, what)
+			failed++
+		case found > 0 || scrub != nil || s.broken != nil:
+			scrubbed++
+		default:
+			require.Equal(t, want, got, what)
+			harmless++
+		}
+		for key, value := range got {
+			if key != "entries" {
+				require.Equal(t, want[key], value, "%s: what is read is what was written, or an error", what)
+			}
+		}
+		_ = s.Close() // it may be damaged
+		require.NoError(t, os.RemoveAll(dir))
+	}
+	t.Logf("%d flips: %d not opened, %d found by a read, %d by a scrub, %d harmless", flips, refused, failed, scrubbed, harmless)
+	require.Positive(t, failed+scrubbed)
+}
