@@ -124,7 +124,7 @@ func TestOtherUsersAreThemselves(t *testing.T) {
 	}
 	require.Zero(t, u.failures())
 	failed := uint64(0)
-	for _, claim := range []string{"-user 0", "-user 0:0", "-user 31337", "-user 31338:31400,0", "-user 31338:31337"} {
+	for _, claim := range []string{"-user 0", "-user 0:0", "-user 0:31338", "-user 31337", "-user 31337:31400", "-user 31338:31400,0", "-user 31338:31337"} {
 		out := u.no(userB, claim+" cat /pub/secret")
 		assert.Contains(t, out, "not permitted", claim)
 		require.Greater(t, u.failures(), failed, claim)

@@ -397,7 +397,7 @@ func TestUnknownUsers(t *testing.T) {
 	}
 
 	d := openDevice(t, t.TempDir(), "d")
-	d.ids = idSpace{user: d.euid}
+	d.ids, d.forOthers = idSpace{user: d.euid}, true
 	f := newFixture(t, d)
 	r := f.answerTo(dialRaw(t, d))
 	require.True(t, r.end)

@@ -32,7 +32,7 @@ func (d *Device) readPeer(fd int) (p peerCred, err error) {
 	if err != nil {
 		return p, fmt.Errorf("shm: credentials of the other side: %w", err)
 	}
-	if d.ids.unknownUser(cred.Uid) {
+	if d.ids.unknownUser(cred.Uid) && (d.forOthers || cred.Uid != d.euid) {
 		return p, fmt.Errorf("shm: the other side runs as a user that has no number in our user namespace, so it could be anybody; "+
 			"run both in the same: %w", os.ErrPermission)
 	}
@@ -43,8 +43,11 @@ func (d *Device) readPeer(fd int) (p peerCred, err error) {
 	if p.foreign {
 		p.pid = 0 // which nothing is done to
 	}
-	for _, g := range append([]uint32{cred.Gid}, peerGroups(fd)...) {
-		if !d.ids.unknownGroup(g) && !slices.Contains(p.user.Groups, g) {
+	if !d.ids.unknownGroup(cred.Gid) {
+		p.user.Groups = append(p.user.Groups, cred.Gid)
+	}
+	for _, g := range peerGroups(fd) {
+		if g != cred.Gid && !d.ids.unknownGroup(g) {
 			p.user.Groups = append(p.user.Groups, g)
 		}
 	}
