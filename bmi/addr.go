@@ -195,6 +195,18 @@ func (e *Endpoint) AuthenticatedName(a Addr) string {
 	return m.AuthenticatedName(a.e.peer)
 }
 
+// LocalUser is the user of this machine that runs a peer that connected to this endpoint, as the kernel said when the peer last
+// connected, also after that connection has ended. nil: the peer did not connect to this endpoint, or its method does not know.
+func (e *Endpoint) LocalUser(a Addr) *User {
+	if a.e == nil || a.e.in == nil || a.e.in.ep != e {
+		return nil
+	}
+	if t, ok := a.e.in.method.(UserTeller); ok {
+		return t.LocalUser(a.e.peer)
+	}
+	return nil
+}
+
 // MaxExpectedSize is the length in bytes of the largest expected message.
 func (e *Endpoint) MaxExpectedSize(a Addr) (int, error) {
 	in, err := e.check(a)

@@ -146,6 +146,31 @@ type Authenticator interface {
 	AuthenticatedName(peer Peer) string
 }
 
+// A User is a user of this machine, as the kernel says.
+type User struct {
+	UID    uint32
+	Groups []uint32 // the first is the primary one
+}
+
+// OtherUserMark is what the rest of an address begins with, behind the scheme, of a peer that connected to this endpoint and that
+// another user of this machine runs, who is not root. A method has to see to it that no such peer gets another address.
+const OtherUserMark = "~uid"
+
+// A UserTeller knows which users of this machine run its peers.
+type UserTeller interface {
+	// LocalUser is the user that runs a peer that connected to this endpoint, as it was when the peer last connected; nil for other peers.
+	// Like Sourcer.Source it is called by any goroutine at any time.
+	LocalUser(peer Peer) *User
+}
+
+// A UserOpener is a driver of a method that is for processes of one user and root, if it is not opened to others. It lets a program do that
+// without knowing the driver's own option type.
+type UserOpener interface {
+	Driver
+	// WithOtherUsers is options, which are of the driver's own type or nil, with all users of this machine allowed to connect. It fails for options of another type.
+	WithOtherUsers(options any) (any, error)
+}
+
 // A Statser counts.
 type Statser interface {
 	// Stats appends one entry per known peer to peers and returns it beside

@@ -56,7 +56,14 @@ type daemon struct {
 
 func serve(t *testing.T, args ...string) *daemon {
 	t.Helper()
+	return serveAs(t, func(*exec.Cmd) {}, args...)
+}
+
+// serveAs is serve in a process that is changed before it starts.
+func serveAs(t *testing.T, change func(*exec.Cmd), args ...string) *daemon {
+	t.Helper()
 	d := &daemon{t: t, cmd: command(t, append([]string{"serve"}, args...)...), ended: make(chan struct{})}
+	change(d.cmd)
 	out, err := d.cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, pvfstest.StartChild(d.cmd))

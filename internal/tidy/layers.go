@@ -33,7 +33,7 @@ var layerTable = []layer{
 	// Descriptors, capabilities and errors cross vipl as the seam defines them,
 	// so the method sees package nic; which NICs there are, one file knows.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/nic", "internal/queue", "internal/buffers"}},
+	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/nic", "internal/queue", "internal/buffers", "internal/seldom"}},
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
 	{"methods/via/vipl/...", []string{"methods/via/vipl/...", "methods/via/nic"}},
@@ -112,6 +112,7 @@ var layerTable = []layer{
 	{"internal/verdict", nil},
 	{"internal/seamtest", nil},
 	{"internal/queue", nil},
+	{"internal/seldom", nil},
 	{"internal/buffers", nil},
 	{"internal/netpoll", nil},
 	{"internal/pagecache", nil},

@@ -17,6 +17,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if role := os.Getenv(strangerVariable); role != "" {
+		if err := strangerMain(role); err != nil {
+			fmt.Fprintln(os.Stderr, "stranger:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(methodtest.MainWithoutLeaks(m, nil))
 }
 

@@ -3,6 +3,7 @@ package via
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -38,11 +39,12 @@ func (m *method) requested(req *vipl.ConnRequest) {
 	// listens at all addresses of its machine cannot know which of them we see.
 	r := m.byHost[req.Remote.Host]
 	if r == nil {
-		if r, err = m.newRemote(req.Remote.Host, ask.Name == ""); err != nil {
+		if r, err = m.newRemote(req.Remote.Host, ask.Name == "" || req.OtherUser); err != nil {
 			m.refuse(req, peer.ReasonBusy)
 			return
 		}
 	}
+	r.note(req)
 	m.requests++
 	id := peer.Request(m.requests)
 	m.waitingRequests[id] = req
@@ -248,7 +250,7 @@ func reasonOf(err error) (reason peer.Reason, remote bool) {
 		return peer.ReasonRefused, true
 	case errors.Is(err, vipl.ErrNoMatch), errors.Is(err, nic.ErrUnreachable):
 		return peer.ReasonAbsent, false
-	case errors.Is(err, nic.ErrKey):
+	case errors.Is(err, nic.ErrKey), errors.Is(err, os.ErrPermission):
 		return peer.ReasonRefused, false
 	case errors.Is(err, nic.ErrVersion):
 		return peer.ReasonVersion, false
@@ -291,8 +293,12 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 	}
 	r.assembly = assembly{}
 	m.dropUnfinished(r)
-	if reason == peer.ReasonPeerRestarted || reason == peer.ReasonDropped {
+	if reason == peer.ReasonPeerRestarted || reason == peer.ReasonDropped || r.otherUser {
 		m.dropEarly(r)
+	}
+	if r.otherUser {
+		// Nothing can be answered, and what a stranger leaves behind shall not add up.
+		m.dropHeld(r)
 	}
 	r.sends, r.recvs = opQueue{}, opQueue{}
 	m.resume(r) // they find that they failed

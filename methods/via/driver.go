@@ -47,6 +47,12 @@ type Options struct {
 	// what it sends (via+udp). It comes before what the environment says of keys; nil: what
 	// that says.
 	Key nic.Key
+	// OtherUsers lets every user of this machine connect, over a NIC that is otherwise for processes of one user
+	// (via+shm). A program that sets it has to ask whom it talks to: bmi.Endpoint.LocalUser.
+	OtherUsers bool
+	// TrustUsers are the users, beside this process's own and root, to whose endpoints it connects over such a
+	// NIC. The first that has the name serves it.
+	TrustUsers []uint32
 	// Idle is called by Close when there is nothing to do, with the time it
 	// still has. Nil means to sleep as the NIC can. In simulated time it is
 	// what moves the world on; the context of Close, which knows only the
@@ -64,6 +70,9 @@ type Options struct {
 func Driver(p nic.Provider) bmi.Driver {
 	if _, ok := p.(nic.Keyed); ok {
 		return keyed{driver{p}}
+	}
+	if _, ok := p.(nic.MultiUser); ok {
+		return shared{driver{p}}
 	}
 	return driver{p}
 }
@@ -83,6 +92,10 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if err != nil {
 		return nil, err
 	}
+	if provider, err = withUsers(provider, &opts); err != nil {
+		return nil, err
+	}
+	quiet(provider, &cfg)
 	host, err := listenHost(d.Name(), cfg.Listen)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,11 @@ const (
 	EarlyBytesMaxPerPeer    = 4 << 20
 	EarlyMessagesMaxPerPeer = 4096
 
+	// EarlyBytesMaxOtherUser and EarlyMessagesMaxOtherUser are the same for peers that another user of this
+	// machine runs: such a user can have hundreds of connections.
+	EarlyBytesMaxOtherUser    = 256 << 10
+	EarlyMessagesMaxOtherUser = 512
+
 	// RDMAChunkBytes is what one RDMA descriptor moves at most, and
 	// RDMAPollBytes what one Poll moves at most for all peers.
 	RDMAChunkBytes = 256 << 10

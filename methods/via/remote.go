@@ -26,6 +26,7 @@ type remote struct {
 	self        bool  // the endpoint itself
 	refusing    bool  // dropped, forgotten or closing: no new operations
 	heard       bool  // something arrived since the machine was told
+	otherUser   bool  // user is neither this process's nor root
 	oneBytes    int   // largest message that goes as one packet, in bytes
 	packetBytes int   // largest payload of one packet, in bytes
 	eagerBytes  int   // largest message without RTS, in bytes
@@ -63,6 +64,7 @@ type remote struct {
 	failed error
 	addr   bmi.Addr
 	name   string                         // the address, with scheme
+	user   atomic.Pointer[bmi.User]       // that runs the peer, if it connected to us and the provider tells; else nil
 	source atomic.Pointer[netip.AddrPort] // of the latest connection, if the peer made it and the provider tells; else nil
 
 	id         peer.ID // of key; the record's own, whatever its links are called
@@ -168,7 +170,8 @@ var errOverdrawn = errors.New("sent a packet without a credit for it")
 // overLimit tells whether the peer has sent so much that nobody took that its
 // credits are withheld.
 func (r *remote) overLimit() bool {
-	return r.earlyBytes > EarlyBytesMaxPerPeer || r.earlyMessages > EarlyMessagesMaxPerPeer || r.held.Head() != nil
+	bytes, messages := r.earlyLimits()
+	return r.earlyBytes > bytes || r.earlyMessages > messages || r.held.Head() != nil
 }
 
 // checkHost looks at a name before the provider does.

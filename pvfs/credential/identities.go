@@ -29,11 +29,14 @@ type scope struct {
 	groups []uint32 // that this user may have
 }
 
+// userPrefix is what the names of users of the server's machine begin with.
+const userPrefix = "uid:"
+
 // everyClient stands for clients that the file does not name.
 const everyClient = "*"
 
 // ReadIdentities reads a file of lines that have a client's name and the users that it may act for. The name is that in a keystore without
-// C:, or the common name of a certificate; * is every authenticated client without a line of its own. Users are "any", "users" (all but root), or a user
+// C:, or the common name of a certificate, or uid:N, a user of the server's machine; * is every authenticated client without a line of its own, but no uid:N. Users are "any", "users" (all but root), or a user
 // and its groups in numbers, UID:GID,GID. Several lines of one client add up; # begins a comment. ErrFile: the file has something else in it, or others can
 // write it.
 func ReadIdentities(name string) (*Identities, error) {
@@ -107,13 +110,19 @@ func (s *scope) has(c *proto.Credential) bool {
 	return c.User == s.user && !slices.ContainsFunc(c.Groups, func(g uint32) bool { return !slices.Contains(s.groups, g) })
 }
 
+// Names reports whether a client has a line of its own.
+func (ids *Identities) Names(client string) bool {
+	_, ok := ids.clients[client]
+	return ok
+}
+
 // Allow checks that an authenticated client may act for the user of a credential. ErrUser.
 func (ids *Identities) Allow(client string, c *proto.Credential) error {
 	if client == "" || client == everyClient {
 		return ErrUser
 	}
 	scopes, ok := ids.clients[client]
-	if !ok {
+	if !ok && !strings.HasPrefix(client, userPrefix) {
 		scopes = ids.clients[everyClient]
 	}
 	for i := range scopes {

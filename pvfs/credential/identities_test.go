@@ -56,6 +56,15 @@ alice   2000:2000
 	require.NoError(t, ids.Allow("stranger", who(5, 5)))
 	require.ErrorIs(t, ids.Allow("stranger", who(0, 0)), credential.ErrUser)
 	require.NoError(t, ids.Allow("admin", who(0, 0)))
+
+	ids, err = credential.ParseIdentities([]byte("* any\nuid:5 6:6"))
+	require.NoError(t, err)
+	require.True(t, ids.Names("uid:5"))
+	require.False(t, ids.Names("uid:6") || ids.Names("alice"))
+	require.NoError(t, ids.Allow("uid:5", who(6, 6)))
+	require.ErrorIs(t, ids.Allow("uid:5", who(5, 5)), credential.ErrUser)
+	require.ErrorIs(t, ids.Allow("uid:6", who(6, 6)), credential.ErrUser, "* is for those that somebody gave a key")
+	require.NoError(t, ids.Allow("alice", who(6, 6)))
 	for text, says := range map[string]string{
 		"a any\nb":              "line 2: want a client and its users",
 		"a any any":             "line 1: want a client",

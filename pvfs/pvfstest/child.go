@@ -11,7 +11,10 @@ import (
 // StartChild starts a program that the kernel kills when this process dies, whatever of: a test that takes too long
 // ends without its cleanups.
 func StartChild(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
 	go func() {
 		// The kernel sends the signal when the thread ends that started the program.

@@ -53,13 +53,17 @@ func (b *backlog) nameOf(a bmi.Addr) string {
 	return name
 }
 
-// hostOf is the host of a peer (names.Host), or the peer itself if its address names none.
+// hostOf is the host of a peer (names.Host), of a peer that another user of this machine runs that user, or the peer itself if its address names none.
 func (b *backlog) hostOf(a bmi.Addr) string {
 	if at := b.source(a); at.IsValid() {
 		return names.Host(at.Addr()).String()
 	}
 	text := a.String()
 	_, rest, _ := strings.Cut(text, "://")
+	if strings.HasPrefix(rest, bmi.OtherUserMark) {
+		user, _, _ := strings.Cut(rest, ".")
+		return user // all processes of a user of this machine
+	}
 	name, _, err := net.SplitHostPort(rest)
 	if err != nil {
 		return text

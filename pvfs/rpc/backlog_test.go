@@ -96,6 +96,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestHostOf(t *testing.T) {
+	t.Setenv("VIADUCT_SHM_DIR", t.TempDir())
 	ep := newWorld(t, "tcp").open(false)
 	for address, want := range map[string]string{
 		"tcp://10.1.2.3:4":            "10.1.2.3/32",
@@ -103,6 +104,9 @@ func TestHostOf(t *testing.T) {
 		"tcp://[::ffff:10.1.2.3]:4":   "10.1.2.3/32",
 		"tcp://[fe80::1%25lo]:5":      "fe80::/64",
 		"tcp://localhost:4":           "localhost",
+		"via+shm://~uid1000.~12.1":    "~uid1000", // all of one user's processes are one host
+		"via+shm://~uid1000.name":     "~uid1000",
+		"via+shm://~12.1":             "via+shm://~12.1",
 	} {
 		a, err := ep.Lookup(address)
 		if assert.NoError(t, err, address) {

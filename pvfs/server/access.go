@@ -44,6 +44,10 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 		return nil, nil, proto.EINVAL
 	}
 	q := &query{ctx: ctx, peer: peer, rules: rules, header: h, req: req}
+	var err error
+	if q.user, err = s.otherUser(peer, from); err != nil {
+		return nil, nil, err
+	}
 	if err := s.checkCapability(q); err != nil {
 		return nil, nil, err
 	}

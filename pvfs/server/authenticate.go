@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
@@ -12,6 +13,9 @@ import (
 
 // errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
 var errNoName = errors.New("the client has neither a key in the keystore nor a certificate")
+
+// errUserName is for a key or a certificate with the name of a user of this machine, which the kernel alone gives.
+var errUserName = errors.New("names that begin with " + userPrefix + " are not for keys and certificates")
 
 // loadKeystore is the keystore of Config, or reads the file that a configuration names. nil: credentials need no signature.
 func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err error) {
@@ -30,16 +34,30 @@ func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err
 // authenticate checks that a client may act for the user in its credential. An empty address is that of a server, or of this process,
 // which may act for all. EPERM.
 func (s *Server) authenticate(q *query, c *proto.Credential, from string) error {
-	if from == "" || q.rules.keys == nil && q.rules.identities == nil {
+	signed := q.rules.keys != nil && len(c.Signature) > 0
+	var err error
+	switch {
+	case from == "":
 		return nil
-	}
-	client, err := s.clientOf(q, c)
-	if err == nil && q.rules.identities != nil {
-		err = q.rules.identities.Allow(client, c)
+	case q.user != nil && !signed:
+		err = checkUser(q, c)
+	case q.rules.keys == nil && q.rules.identities == nil:
+		return nil
+	default:
+		var client string
+		client, err = s.clientOf(q, c)
+		if err == nil && q.rules.identities != nil {
+			err = q.rules.identities.Allow(client, c)
+		}
 	}
 	if err == nil {
 		return nil
 	}
+	return s.unauthentic(err, from, c)
+}
+
+// unauthentic counts a client that may not act for the user in its credential, and logs it now and then. It gives EPERM.
+func (s *Server) unauthentic(err error, from string, c *proto.Credential) error {
 	s.refusals.Note(refusal.Authentication, from, "reason", err, "issuer", c.Issuer, "uid", c.User)
 	return proto.EPERM
 }
@@ -48,12 +66,22 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 // which users that is good.
 func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
 	if q.rules.keys != nil && (len(c.Signature) > 0 || q.rules.identities == nil) {
-		return credential.Client(c), q.rules.keys.Verify(c)
-	}
-	if ep := s.ep.Load(); ep != nil {
-		if name := ep.AuthenticatedName(q.peer); name != "" {
-			return name, nil
+		client := credential.Client(c)
+		if strings.HasPrefix(client, userPrefix) {
+			return "", errUserName
 		}
+		return client, q.rules.keys.Verify(c)
 	}
-	return "", errNoName
+	ep := s.ep.Load()
+	if ep == nil {
+		return "", errNoName
+	}
+	name := ep.AuthenticatedName(q.peer)
+	switch {
+	case name == "":
+		return "", errNoName
+	case strings.HasPrefix(name, userPrefix) && ep.LocalUser(q.peer) == nil:
+		return "", errUserName
+	}
+	return name, nil
 }

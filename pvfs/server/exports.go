@@ -40,6 +40,7 @@ func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) 
 		{"TrustedPorts", sec.TrustedPortLast > 0},
 		{"KeyStore", sec.KeyStore != "" || s.cfg.Keystore != nil},
 		{"identities of clients", ids != nil},
+		{"other users of the machine", s.cfg.OtherUsers},
 	} {
 		if rule.set {
 			rules = append(rules, rule.name)

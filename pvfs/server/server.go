@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,10 @@ type Config struct {
 	// objects. Stock clients do not show one with these.
 	Strict bool
 
+	// OtherUsers: the server will listen at addresses that every user of its machine can connect to (bmi.UserOpener). Several servers
+	// without a key do not start then. Clients of other users are known by the kernel, with this or without.
+	OtherUsers bool
+
 	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
 	// operations may come from. None: administrators may manage the server from anywhere. From a network that is
 	// named, everybody may read its lists of objects, users and counters; only administrators may change anything.
@@ -60,6 +65,7 @@ type Server struct {
 	cfg   Config
 	fs    *config.Config
 	me    int // index of this server in fs.Servers
+	euid  uint32
 	store *store.Store
 	log   *slog.Logger
 	clock func() time.Time
@@ -109,7 +115,7 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 		return nil, errors.New("server: a Config needs FS and Store")
 	}
 	s := &Server{
-		cfg: cfg, fs: cfg.FS, me: -1, store: cfg.Store, log: cfg.Log, clock: cfg.Clock,
+		cfg: cfg, fs: cfg.FS, me: -1, euid: uint32(os.Geteuid()), store: cfg.Store, log: cfg.Log, clock: cfg.Clock,
 		ready: make(chan struct{}), throttle: newThrottle(),
 	}
 	for i := range cfg.FS.Servers {

@@ -17,6 +17,8 @@ type query struct {
 	header *proto.Header
 	req    proto.Request
 
+	user *bmi.User // of this machine, that runs the client and is neither root nor the server's own; else nil
+
 	who   identity // of the credential, squashed; none if the request has no credential
 	trust trust    // what the capability proves about its sender
 

@@ -28,6 +28,7 @@ type serveOptions struct {
 	keyFile string
 	manage  []string
 	strict  bool
+	others  bool
 	idFile  string
 	logFile string
 	verbose bool
@@ -63,6 +64,11 @@ The file of -identities has lines of a client and its users: "node1 any", "node2
 root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
 common name of a certificate of tcps, or * for all others that have authenticated themselves.
 
+With -other-users every user of this machine can use the addresses of via+shm, which are for processes of
+the server's own user and root otherwise. The kernel says who they are: each acts as itself, with
+its own groups, and needs no key. A line "uid:1000 users" of -identities lets user 1000 act for others. Unless the server runs
+as root, its clients say whom they trust: VIADUCT_SHM_TRUST=USER, and root makes the folder of names (docs/pvfs.md).
+
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
 VIADUCT_TLS_SECRET in README.md.
 
@@ -77,6 +83,7 @@ VIADUCT_TLS_SECRET in README.md.
 	f.StringArrayVar(&opt.manage, "manage-from", nil,
 		"addresses allowed to send management requests, in the wildcards of their method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
 	f.StringVar(&opt.idFile, "identities", "", "file that says for which users each client may act, see below (default: a client with a key may act for all)")
+	f.BoolVar(&opt.others, "other-users", false, "let all users of this machine connect over via+shm, see below")
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
@@ -135,15 +142,21 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	addresses := p.fs.Servers[p.index].Addresses()
+	var methods map[string]any
+	if opt.others {
+		if methods, err = openToUsers(addresses); err != nil {
+			return err
+		}
+	}
 	s, err := server.New(server.Config{
-		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Identities: ids, Log: log,
+		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Identities: ids, OtherUsers: opt.others, Log: log,
 		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory << 20, DrainTime: opt.drain},
 	})
 	if err != nil {
 		return err
 	}
-	addresses := p.fs.Servers[p.index].Addresses()
-	ep, err := bmi.Open(ctx, bmi.Config{Listen: addresses, Log: log})
+	ep, err := bmi.Open(ctx, bmi.Config{Listen: addresses, Options: methods, Log: log})
 	if err != nil {
 		return fmt.Errorf("%s listens on %s: %w", p.alias, strings.Join(addresses, ", "), err)
 	}

@@ -386,6 +386,12 @@ type ConnEvent struct {
 	Remote  string // the other side's LocalAddr, as far as it is known
 	Private []byte // what came with the connect request
 	Err     error
+	// User, of a connect request, is the user that runs the requester, when it connected; nil if the
+	// provider does not know.
+	User *User
+	// OtherUser: that is neither this process's user nor root. Remote begins with OtherUserMark and the
+	// uid, so it is never the name of a third user's device; nobody can connect to it.
+	OtherUser bool
 }
 
 // An RDMAPort is a port whose device has RDMA in its Caps but may find, once

@@ -159,6 +159,9 @@ type ConnRequest struct {
 	Attributes VIAttributes
 	// Private is what the requester added; comes from outside.
 	Private []byte
+	// User is the user that runs the requester, and OtherUser that it is another one, as nic.ConnEvent has them.
+	User      *nic.User
+	OtherUser bool
 
 	n    *NIC
 	id   nic.RequestID
@@ -249,10 +252,12 @@ func (n *NIC) requested(conn *nic.ConnEvent) {
 			RemoteWrite: r.flags&flagRemoteWrite != 0,
 			RemoteRead:  r.flags&flagRemoteRead != 0,
 		},
-		Private: r.private,
-		n:       n,
-		id:      conn.Request,
-		peer:    r.kind == kindPeer,
+		Private:   r.private,
+		User:      conn.User,
+		OtherUser: conn.OtherUser,
+		n:         n,
+		id:        conn.Request,
+		peer:      r.kind == kindPeer,
 	}
 	switch {
 	case req.peer && n.peerMatch(req):

@@ -47,9 +47,19 @@ func (d *Device) resumeAccept() {
 // greet looks who is at a new socket and waits for the hello, which a correct
 // client sends at once.
 func (d *Device) greet(fd int) {
-	pid, err := checkPeer(fd)
+	p, err := d.readPeer(fd)
+	if err == nil {
+		err = d.checkClient(&p)
+	}
 	if err != nil {
 		d.stats.Strangers++
+		closeFD(fd)
+		return
+	}
+	share := d.crowd.enter(&p)
+	if share == nil {
+		d.stats.UserLimit++
+		refuse(fd, codeUserLimit)
 		closeFD(fd)
 		return
 	}
@@ -61,10 +71,12 @@ func (d *Device) greet(fd int) {
 		d.stats.OutOfResources++
 		refuse(fd, codeResource)
 		closeFD(fd)
+		d.crowd.leave(&p)
 		return
 	}
 	d.greetings++
-	c.sock, c.pid = fd, pid
+	share.greetings++
+	c.sock, c.peer, c.share = fd, p, share
 	if err := d.watchSocket(c); err != nil {
 		d.stats.OutOfResources++
 		refuse(fd, codeResource)
@@ -75,14 +87,17 @@ func (d *Device) greet(fd int) {
 	d.onSocket(c)
 }
 
-// crowdOut drops the socket that has been silent longest.
+// crowdOut drops a socket of the user that has most silent ones, the oldest of them.
 func (d *Device) crowdOut() {
+	var out *conn
 	for _, c := range d.timed {
-		if c.state == connGreeting {
-			d.stats.HalfOpen++
-			c.release()
-			return
+		if c.state == connGreeting && (out == nil || c.share.greetings > out.share.greetings) {
+			out = c
 		}
+	}
+	if out != nil {
+		d.stats.HalfOpen++
+		out.release()
 	}
 }
 
@@ -112,17 +127,17 @@ func (d *Device) greeted(c *conn, r *record) {
 	case r.cut || len(r.fds) != helloFDs:
 		d.stats.Malformed++
 		err = malformed("hello", len(r.data))
-	case len(d.requests) >= requestsMax:
-		d.stats.OutOfResources++
+	case !d.mayRequest(c):
+		d.countBusy(c)
 		code = codeBusy
-		err = fmt.Errorf("shm: %d connect requests wait already, accept or reject them: %w", requestsMax, nic.ErrAgain)
+		err = fmt.Errorf("shm: %d connect requests wait already, accept or reject them: %w", len(d.requests), nic.ErrAgain)
 	default:
 		code, err = c.take4(r, &h)
 	}
 	if err != nil {
 		refuse(c.sock, code)
 		c.release()
-		d.push(nic.Event{Kind: nic.EventError, Conn: &nic.ConnEvent{Remote: h.addr, Err: err}})
+		d.push(nic.Event{Kind: nic.EventError, Conn: &nic.ConnEvent{Remote: c.peer.nameOf(h.addr), Err: err}})
 		return
 	}
 	c.request = d.requestID
@@ -130,8 +145,18 @@ func (d *Device) greeted(c *conn, r *record) {
 	d.untime(c)
 	d.requests[c.request] = c
 	d.push(nic.Event{Kind: nic.EventConnectRequest, Conn: &nic.ConnEvent{
-		Request: c.request, Remote: h.addr, Private: append([]byte(nil), h.private...),
+		Request: c.request, Remote: c.remote, Private: append([]byte(nil), h.private...),
+		User: &c.peer.user, OtherUser: c.peer.other,
 	}})
+}
+
+// countBusy counts a request that there is no place for.
+func (d *Device) countBusy(c *conn) {
+	if c.peer.other {
+		d.stats.UserLimit++
+	} else {
+		d.stats.OutOfResources++
+	}
 }
 
 // take4 checks and takes over what came with a hello.
@@ -145,7 +170,7 @@ func (c *conn) take4(r *record, h *hello) (code uint16, err error) {
 	}
 	mem, err := openSegment(r.fds[0])
 	if err == nil {
-		if c.theirTable, err = openTable(r.fds[3]); err != nil {
+		if err = c.takeTable(r.fds[3]); err != nil {
 			unmap(mem)
 		}
 	}
@@ -162,10 +187,29 @@ func (c *conn) take4(r *record, h *hello) (code uint16, err error) {
 	closeFD(r.fds[0])
 	closeFD(r.fds[3])
 	r.fds = nil
-	c.theirRights, c.remote = h.rights, h.addr
+	c.theirRights, c.remote = h.rights, c.peer.nameOf(h.addr)
 	c.reach = c.tryProbe(h.probe)
 	d.requestID++
 	return codeNone, nil
+}
+
+// takeTable maps the other side's registrations, unless they are another user's, which this side makes no use of.
+func (c *conn) takeTable(fd int) (err error) {
+	if c.peer.foreign {
+		return checkMemory(fd, tableBytes, segmentSeals)
+	}
+	c.theirTable, err = openTable(fd)
+	return err
+}
+
+// offer is what the other side is told of our memory: another user's, nothing.
+func (c *conn) offer() (rights, probe, int, error) {
+	d := c.dev
+	if !c.peer.foreign {
+		return c.port.rights(), d.ourProbe(), d.table.fd, nil
+	}
+	table, err := d.blankTable()
+	return rights{}, probe{}, table, err
 }
 
 // withdrawn: the client went away before the consumer answered. The request
@@ -192,8 +236,14 @@ func (d *Device) Accept(req nic.RequestID, port nic.Port) error {
 	}
 	delete(d.requests, req)
 	p.attach(c)
-	a := accept{rights: p.rights(), probe: d.ourProbe(), reach: c.reach, addr: d.addr}
-	if c.gone || sendRecord(c.sock, a.append(nil), d.table.fd) != nil {
+	a := accept{reach: c.reach, addr: d.addr}
+	var table int
+	var err error
+	if a.rights, a.probe, table, err = c.offer(); err != nil {
+		c.end(err, codeResource)
+		return nil
+	}
+	if c.gone || sendRecord(c.sock, a.append(nil), table) != nil {
 		c.end(errGone, codeNone)
 		return nil
 	}

@@ -167,9 +167,9 @@ func (c *conn) at(addr uint64, n int, rights uint64) []byte {
 
 // fetchArena gets and maps the memfd that is descriptor fd in the other side's process.
 func (c *conn) fetchArena(fd int) ([]byte, error) {
-	process, err := unix.PidfdOpen(c.pid, 0)
+	process, err := unix.PidfdOpen(c.peer.pid, 0)
 	if err != nil {
-		return nil, fmt.Errorf("shm: process %d: %w", c.pid, err)
+		return nil, fmt.Errorf("shm: process %d: %w", c.peer.pid, err)
 	}
 	defer closeFD(process)
 	if c.peerGone() { // the process id may be another's by now
@@ -177,7 +177,7 @@ func (c *conn) fetchArena(fd int) ([]byte, error) {
 	}
 	memory, err := unix.PidfdGetfd(process, fd, 0)
 	if err != nil {
-		return nil, fmt.Errorf("shm: descriptor %d of process %d: %w", fd, c.pid, err)
+		return nil, fmt.Errorf("shm: descriptor %d of process %d: %w", fd, c.peer.pid, err)
 	}
 	defer closeFD(memory)
 	if err := checkMemory(memory, arenaBytes, segmentSeals); err != nil {

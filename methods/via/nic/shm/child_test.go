@@ -49,6 +49,14 @@ type child struct {
 // startChild starts a role and waits until it says that it is ready.
 func startChild(t testing.TB, role, dir string, change ...func(*exec.Cmd)) *child {
 	t.Helper()
+	c := newChild(t, role, dir, change...)
+	require.Equal(t, "ready\n", c.line(t))
+	return c
+}
+
+// newChild starts a role.
+func newChild(t testing.TB, role, dir string, change ...func(*exec.Cmd)) *child {
+	t.Helper()
 	c := &child{cmd: exec.Command(os.Args[0]), err: new(bytes.Buffer)}
 	c.cmd.Env = append(os.Environ(), childEnv+"="+role, childDir+"="+dir)
 	c.cmd.Stderr = c.err
@@ -62,7 +70,6 @@ func startChild(t testing.TB, role, dir string, change ...func(*exec.Cmd)) *chil
 	require.NoError(t, c.cmd.Start())
 	c.stdin, c.out = stdin, bufio.NewReader(stdout)
 	t.Cleanup(func() { c.kill() })
-	require.Equal(t, "ready\n", c.line(t))
 	return c
 }
 
@@ -95,6 +102,11 @@ func runChild(role string) int {
 		"client":   childClient,
 		"name":     childName,
 		"stranger": childStranger,
+		"guest":    childGuest,
+		"vandal":   childVandal,
+		"greedy":   childGreedy,
+		"silent":   childSilent,
+		"open":     childOpen,
 	}
 	run, ok := roles[role]
 	if !ok {
@@ -163,8 +175,10 @@ func childStranger(dir string) error {
 
 // childEcho accepts everybody and sends back whatever comes. It registers
 // memory that clients may use; its first message to each tells where.
-func childEcho(dir string) error {
-	dev, err := Provider{Dir: dir}.Open(nic.Config{Listen: "server"})
+func childEcho(dir string) error { return echo(Provider{Dir: dir}) }
+
+func echo(pr Provider) error {
+	dev, err := pr.Open(nic.Config{Listen: "server"})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 //	server:  greeting ─► requested ─► answered ─► open ─┘
 //	                                     └──────────┴─► lingering ─► dead
 //
-// From every state before open a failure leads straight to dead.
+// From every state before open a failure leads straight to dead, and so does our end if the other side is another user's.
 type connState uint8
 
 const (
@@ -89,13 +89,14 @@ type conn struct {
 	theirTable             []byte
 	arena                  theirArena
 	theirRights            rights
-	pid                    int
 	reach, reached         bool // we can access the peer's memory, and it ours
 	provenAt               time.Duration
 
 	// Setting up and ending.
 	mem             []byte
 	sock            int
+	peer            peerCred // who is at the other end of it
+	share           *share   // of its user, if this side accepted it
 	bellIn, bellOut int
 	index           int32
 	hotIndex        int
@@ -104,7 +105,7 @@ type conn struct {
 	trimSeen        uint64
 	remote          string
 	request         nic.RequestID
-	hello           []byte // client: what to send once connected
+	hello           hello // client: what to send once connected
 	helloFDs        []int
 	deadline        time.Duration
 	retryAt         time.Duration
@@ -137,6 +138,13 @@ func (c *conn) become(s connState) {
 	}
 	if c.state == connGreeting {
 		c.dev.greetings--
+		c.share.greetings--
+	}
+	if c.state == connRequested {
+		c.share.requests--
+	}
+	if s == connRequested {
+		c.share.requests++
 	}
 	if c.state == connOpen {
 		c.dev.chill(c)
@@ -200,6 +208,9 @@ func (c *conn) grant() {
 
 // hazard is the handle the other side says it is using right now.
 func (c *conn) hazard() nic.Handle {
+	if c.peer.foreign {
+		return 0 // whatever it says: it cannot be in our memory, and shall not keep others from theirs
+	}
 	switch c.state {
 	case connAnswered, connOpen, connLingering:
 		return nic.Handle(atomic.LoadUint64(c.theirHazard))
@@ -226,6 +237,9 @@ func (c *conn) open() {
 	c.become(connOpen)
 	d.untime(c)
 	d.stats.Connected++
+	if c.peer.other && c.side == server {
+		d.stats.OtherUsers++
+	}
 	c.provenAt = d.clock()
 	d.heat(c)
 	d.push(nic.Event{Kind: nic.EventConnected, Cookie: c.port.cookie, Conn: &nic.ConnEvent{Remote: c.remote}})
@@ -245,6 +259,11 @@ func (c *conn) end(err error, code uint16) {
 	switch c.state {
 	case connOpen, connAnswered:
 		c.sayBye(code)
+		if c.peer.foreign {
+			p.detach(c)
+			c.release() // it has no call under way that would have to end first
+			break
+		}
 		c.become(connLingering)
 		d.untime(c)
 		c.closeBells()
@@ -319,6 +338,9 @@ func (c *conn) release() {
 		e.conn = nil
 		e.generation++
 		d.freeConns = append(d.freeConns, c.index)
+		if c.share != nil {
+			d.crowd.leave(&c.peer)
+		}
 		unmap(c.theirTable)
 		c.theirTable = nil
 		c.arena.unmap()
@@ -350,7 +372,7 @@ func (c *conn) closeHelloFDs() {
 	for _, fd := range c.helloFDs {
 		closeFD(fd)
 	}
-	c.helloFDs, c.hello = nil, nil
+	c.helloFDs, c.hello = nil, hello{}
 }
 
 // untime forgets a connection's deadline.

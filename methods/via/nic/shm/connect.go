@@ -1,8 +1,10 @@
 package shm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 	"unsafe"
 
@@ -33,7 +35,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 		return err
 	}
 	c.remote = addr
-	if err := c.prepare(p, private); err != nil {
+	if err := c.prepare(private); err != nil {
 		c.release()
 		return err
 	}
@@ -43,8 +45,8 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	return nil
 }
 
-// prepare makes the segment and the doorbells, and writes the hello.
-func (c *conn) prepare(p *Port, private []byte) (err error) {
+// prepare makes the segment and the doorbells, and begins the hello.
+func (c *conn) prepare(private []byte) (err error) {
 	d := c.dev
 	fd, mem, err := newSegment()
 	if err != nil {
@@ -58,12 +60,7 @@ func (c *conn) prepare(p *Port, private []byte) (err error) {
 	if c.bellIn, err = newEventfd(); err != nil {
 		return err
 	}
-	c.hello = hello{
-		rights:  p.rights(),
-		probe:   d.ourProbe(),
-		addr:    d.addr,
-		private: private,
-	}.append(nil)
+	c.hello = hello{addr: d.addr, private: bytes.Clone(private)}
 	return nil
 }
 
@@ -76,7 +73,7 @@ func (c *conn) dial() {
 		c.fail(err)
 		return
 	}
-	err = unix.Connect(fd, d.dir.sockaddr(c.remote))
+	err = d.connectTo(fd, c.remote)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		closeFD(fd)
 		c.retryAt = d.clock() + dialRetry
@@ -87,18 +84,30 @@ func (c *conn) dial() {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED):
 		d.sweepLater(c.remote) // nobody listens: perhaps a file without a process
-		c.fail(fmt.Errorf("shm: %s in %s: %w", c.remote, d.dir.path, nic.ErrUnreachable))
+		c.fail(fmt.Errorf("shm: %s in %s, and in %s among the names of users %v (%s adds users): %w",
+			c.remote, d.dir.path, d.openDir, d.trusted(), TrustEnv, nic.ErrUnreachable))
+		return
+	case errors.Is(err, os.ErrPermission):
+		c.fail(fmt.Errorf("shm: %s: %w: %w", c.remote, err, nic.ErrUnreachable))
 		return
 	case err != nil:
 		c.fail(resourceError("connect to "+c.remote, err))
 		return
 	}
-	if c.pid, err = checkPeer(fd); err != nil {
+	if c.peer, err = d.readPeer(fd); err == nil {
+		err = d.checkServer(c.remote, &c.peer)
+	}
+	if err != nil {
 		d.stats.Strangers++
 		c.fail(err)
 		return
 	}
-	if err = sendRecord(fd, c.hello, c.helloFDs[0], c.bellOut, c.bellIn, d.table.fd); err != nil {
+	var table int
+	if c.hello.rights, c.hello.probe, table, err = c.offer(); err != nil {
+		c.fail(err)
+		return
+	}
+	if err = sendRecord(fd, c.hello.append(nil), c.helloFDs[0], c.bellOut, c.bellIn, table); err != nil {
 		c.fail(fmt.Errorf("shm: hello to %s (%w): %w", c.remote, err, nic.ErrUnreachable))
 		return
 	}
@@ -111,6 +120,36 @@ func (c *conn) dial() {
 		c.fail(err)
 	}
 }
+
+// connectTo connects a socket to a name: to one of our own user's, or else to one that is open to all users, of
+// a user that we trust.
+func (d *Device) connectTo(fd int, name string) error {
+	err := unix.Connect(fd, d.dir.sockaddr(name))
+	if !absent(err) {
+		return err
+	}
+	var problem error
+	for _, uid := range d.trusted() {
+		dir, e := lookIn(d.openDir, uid)
+		if e == nil {
+			e = unix.Connect(fd, dir.sockaddr(name))
+			dir.close()
+			if e == nil || errors.Is(e, unix.EAGAIN) || errors.Is(e, unix.EINTR) {
+				return e
+			}
+		}
+		if problem == nil && !absent(e) {
+			problem = e
+		}
+	}
+	if problem != nil {
+		return problem
+	}
+	return err
+}
+
+// absent: nobody listens under this name.
+func absent(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) }
 
 // fail ends a connection attempt of the client.
 func (c *conn) fail(err error) {
@@ -156,7 +195,7 @@ func (c *conn) accepted(r *record) error {
 	if a.addr != c.remote {
 		return fmt.Errorf("shm: %s answers under the name %s: %w", c.remote, a.addr, nic.ErrProtocol)
 	}
-	if c.theirTable, err = openTable(r.fds[0]); err != nil {
+	if err = c.takeTable(r.fds[0]); err != nil {
 		return err
 	}
 	c.theirRights = a.rights
@@ -182,6 +221,9 @@ func (c *conn) rejected(b []byte) error {
 		return fmt.Errorf("shm: %s speaks another format version than %d: %w", c.remote, formatVersion, nic.ErrVersion)
 	case codeResource:
 		return fmt.Errorf("shm: %s is out of memory or file descriptors (ulimit -n there): %w", c.remote, nic.ErrUnreachable)
+	case codeUserLimit:
+		return fmt.Errorf("shm: uid %d has as many connections to %s as one user may have there, close some: %w",
+			c.dev.euid, c.remote, nic.ErrUnreachable)
 	case codeBusy:
 		return fmt.Errorf("shm: %s has too many connect requests waiting, try again later: %w", c.remote, nic.ErrUnreachable)
 	}
@@ -228,7 +270,7 @@ func (c *conn) letGo(r *record) {
 }
 
 // ended takes the only things that may come over an open connection's socket:
-// a bye, or the end of the process at the other end.
+// the doorbell of another user's process, a bye, or the end of the process at the other end.
 func (c *conn) ended(r *record) {
 	if r.end {
 		c.dev.stats.PeersDied++
@@ -237,6 +279,11 @@ func (c *conn) ended(r *record) {
 		return
 	}
 	kind, err := parsePrefix(r.data)
+	if err == nil && kind == kindRing && len(r.data) == prefixBytes && len(r.fds) == 0 {
+		c.dev.stats.DoorbellsHeard++
+		c.dev.heat(c)
+		return
+	}
 	if err != nil || kind != kindBye || r.cut || len(r.fds) > 0 {
 		c.breakRules("an unexpected record to the socket")
 		return

@@ -20,11 +20,18 @@ const DirEnv = "VIADUCT_SHM_DIR"
 // pathMax is what fits sockaddr_un.sun_path with its zero byte.
 const pathMax = 107
 
-// nameDir is the directory of the sockets of all devices of one user.
+// nameDir is a directory of the sockets of devices of one user.
 type nameDir struct {
 	path string
 	fd   int
+	mode uint32
+	// lockFD is a file that other users cannot open, where they can open the directory; else -1.
+	lockFD int
+	byFD   bool // names are always reached through fd, which was checked
 }
+
+// lockName is no name of a device.
+const lockName = "~lock"
 
 // defaultDir is where names live unless the provider says otherwise.
 func defaultDir() string {
@@ -62,16 +69,27 @@ func openDir(path string) (*nameDir, error) {
 		return nil, fmt.Errorf("shm: directory %s (owner %d, mode %#o) must belong to uid %d and be writable by nobody else; fix it or set %s: %w",
 			path, st.Uid, st.Mode&0o7777, os.Geteuid(), DirEnv, os.ErrPermission)
 	}
-	return &nameDir{path: path, fd: fd}, nil
+	return &nameDir{path: path, fd: fd, mode: st.Mode & 0o7777, lockFD: -1}, nil
 }
 
-func (dir *nameDir) close() { _ = unix.Close(dir.fd) }
+func (dir *nameDir) close() {
+	_ = unix.Close(dir.fd)
+	closeFD(dir.lockFD)
+}
+
+// lockable is what stands for the directory where it is locked.
+func (dir *nameDir) lockable() int {
+	if dir.lockFD >= 0 {
+		return dir.lockFD
+	}
+	return dir.fd
+}
 
 // sockaddr is the address of the socket of a name. Long directories are
 // reached through the open descriptor, since an address has 107 bytes.
 func (dir *nameDir) sockaddr(name string) *unix.SockaddrUnix {
 	path := filepath.Join(dir.path, name)
-	if len(path) > pathMax {
+	if dir.byFD || len(path) > pathMax {
 		path = fmt.Sprintf("/proc/self/fd/%d/%s", dir.fd, name)
 	}
 	return &unix.SockaddrUnix{Name: path}
@@ -80,7 +98,7 @@ func (dir *nameDir) sockaddr(name string) *unix.SockaddrUnix {
 // lock takes the directory for this process. It tries until wait passed.
 func (dir *nameDir) lock(wait time.Duration) error {
 	for start := time.Now(); ; time.Sleep(nameLockBackoff) {
-		err := unix.Flock(dir.fd, unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(dir.lockable(), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil || errors.Is(err, unix.EINTR) {
 			if err == nil {
 				return nil
@@ -93,10 +111,11 @@ func (dir *nameDir) lock(wait time.Duration) error {
 	}
 }
 
-func (dir *nameDir) unlock() { _ = unix.Flock(dir.fd, unix.LOCK_UN) }
+func (dir *nameDir) unlock() { _ = unix.Flock(dir.lockable(), unix.LOCK_UN) }
 
-// listen binds a name, taking it over from a process that is gone.
-func (dir *nameDir) listen(name string) (int, error) {
+// listen binds a name, taking it over from a process that is gone. The mode says who may connect, as far as they
+// reach the directory.
+func (dir *nameDir) listen(name string, mode uint32) (int, error) {
 	if err := dir.lock(nameLockWait); err != nil {
 		return -1, err
 	}
@@ -112,10 +131,9 @@ func (dir *nameDir) listen(name string) (int, error) {
 	} else if err != nil {
 		err = fmt.Errorf("shm: bind %s: %w", filepath.Join(dir.path, name), err)
 	}
-	// Nobody can connect before listen, and the directory keeps others out
-	// before chmod.
+	// Nobody can connect before listen, so no mode that the umask gave lets anybody in.
 	if err == nil {
-		if err = unix.Fchmodat(dir.fd, name, 0o600, 0); err == nil {
+		if err = unix.Fchmodat(dir.fd, name, mode, 0); err == nil {
 			err = unix.Listen(fd, listenBacklog)
 		}
 		if err != nil {

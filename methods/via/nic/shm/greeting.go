@@ -17,6 +17,7 @@ const (
 	kindConfirm                        // client has mapped everything
 	kindReject                         // server refuses
 	kindBye                            // the sender's half has ended in order
+	kindRing                           // a doorbell, between processes of different users
 )
 
 const (
@@ -69,6 +70,7 @@ const (
 	codeResource            // reject: I am out of memory or descriptors
 	codeNoDescriptor        // bye: a message had no receive posted
 	codeBusy                // reject: too many requests wait already
+	codeUserLimit           // reject: the client's user has as many connections as it may
 )
 
 type reject struct {
@@ -81,6 +83,9 @@ type bye struct {
 	sent uint64
 	code uint16
 }
+
+// ringRecord is a whole record.
+var ringRecord = appendPrefix(nil, kindRing)
 
 func appendPrefix(b []byte, kind messageKind) []byte {
 	b = binary.LittleEndian.AppendUint32(b, formatMagic)

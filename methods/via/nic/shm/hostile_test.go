@@ -10,12 +10,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// dialRaw connects a socket to a device by hand.
-func dialRaw(t testing.TB, d *Device) int {
+// dialRaw connects a socket to a device by hand, perhaps as another user.
+func dialRaw(t testing.TB, d *Device, uid ...uint32) int {
 	t.Helper()
 	fd, err := newSocket()
 	require.NoError(t, err)
-	require.NoError(t, unix.Connect(fd, d.dir.sockaddr(d.name)))
+	asUser(t, append(uid, d.euid)[0], func() { require.NoError(t, unix.Connect(fd, d.home().sockaddr(d.name))) })
 	t.Cleanup(func() { closeFD(fd) })
 	return fd
 }
@@ -71,7 +71,12 @@ func rawMemfd(t testing.TB, size int64, seals int) int {
 }
 
 func TestHostileHellos(t *testing.T) {
-	d := openDevice(t, t.TempDir(), "d")
+	twoKinds(t, func(t *testing.T, server, client func(string) *Device) {
+		hostileHellos(t, server("d"), client("").euid)
+	})
+}
+
+func hostileHellos(t *testing.T, d *Device, uid uint32) {
 	f := newFixture(t, d)
 	ok := newParts(t)
 	good := hello{addr: "~1.1"}.append(nil)
@@ -125,7 +130,7 @@ func TestHostileHellos(t *testing.T) {
 		{"doorbell is no eventfd", good, swap(2, null), codeProtocol, nic.ErrProtocol},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			fd := dialRaw(t, d)
+			fd := dialRaw(t, d, uid)
 			require.NoError(t, sendRecord(fd, c.data, c.fds...))
 			r := f.answerTo(fd)
 			require.False(t, r.end, "no answer before the end")
@@ -141,7 +146,7 @@ func TestHostileHellos(t *testing.T) {
 	require.Equal(t, uint64(2), d.Stats().WrongVersion)
 	require.Equal(t, uint64(20), d.Stats().Malformed)
 
-	fd := dialRaw(t, d)
+	fd := dialRaw(t, d, uid)
 	require.NoError(t, sendRecord(fd, good, all...))
 	f.next(d, nic.EventConnectRequest)
 }
@@ -156,7 +161,7 @@ func TestVersionMismatchOnTheClient(t *testing.T) {
 		dir := t.TempDir()
 		a := openDevice(t, dir, "")
 		f := newFixture(t, a)
-		l, err := a.dir.listen("server")
+		l, err := a.dir.listen("server", 0o600)
 		require.NoError(t, err)
 		p := openPort(t, a, reliable())
 		require.NoError(t, p.Connect("server", nil, 0))
@@ -191,7 +196,7 @@ func TestHostileAnswers(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			a := openDevice(t, t.TempDir(), "")
 			f := newFixture(t, a)
-			l, err := a.dir.listen("server")
+			l, err := a.dir.listen("server", 0o600)
 			require.NoError(t, err)
 			defer closeFD(l)
 			require.NoError(t, openPort(t, a, reliable()).Connect("server", nil, 0))

@@ -24,6 +24,9 @@ const (
 	// ConnsMax bounds connections in every state, also those whose port is
 	// gone and whose other side has not let go yet.
 	ConnsMax = 2 * PortsMax
+	// OtherConnsMax bounds the connections of users other than ours and root, of whom one may have half of what
+	// the others leave.
+	OtherConnsMax = 1024
 	// SegmentsMax bounds the segments of a descriptor.
 	SegmentsMax = 64
 	// SendDepthMax bounds the descriptors that wait behind an RDMA
@@ -37,6 +40,8 @@ const (
 	greetingsMax  = 64  // accepted sockets that have not said hello
 	requestsMax   = 128 // connect requests that wait for Accept or Reject
 	listenBacklog = 512
+	connFDs       = 3       // descriptors that a connection takes
+	groupsMax     = 1024    // groups of a peer that are known
 	sweepMax      = 4096    // names looked at by one sweep
 	allocMax      = 1 << 34 // largest single Alloc
 

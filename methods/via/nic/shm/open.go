@@ -34,6 +34,9 @@ var (
 	_ nic.Sleeper   = (*Device)(nil)
 	_ nic.Allocator = (*Device)(nil)
 	_ nic.RDMAPort  = (*Port)(nil)
+
+	_ nic.MultiUser     = Provider{}
+	_ nic.Authenticator = (*Port)(nil)
 )
 
 // Provider opens devices. The zero value is ready for use.
@@ -41,6 +44,17 @@ type Provider struct {
 	// Dir is the directory of the sockets; empty means $VIADUCT_SHM_DIR,
 	// else $XDG_RUNTIME_DIR/viaduct, else /tmp/viaduct-UID.
 	Dir string
+	// OpenDir is where the folders of names are that users have opened to others; empty means
+	// $VIADUCT_SHM_OPEN_DIR, else /run/viaduct.
+	OpenDir string
+	// Users are added to what $VIADUCT_SHM_OTHER_USERS and $VIADUCT_SHM_TRUST say.
+	Users nic.Users
+}
+
+// WithUsers implements nic.MultiUser.
+func (pr Provider) WithUsers(users nic.Users) nic.Provider {
+	pr.Users = users
+	return pr
 }
 
 // Name implements nic.Provider.
@@ -48,8 +62,9 @@ func (Provider) Name() string { return "shm" }
 
 // Device implements nic.Device, nic.Sleeper and nic.Allocator.
 type Device struct {
-	dir   *nameDir
-	name  string // empty: connect-only
+	dir   *nameDir // of names for our user
+	open  *nameDir // of names for all users; nil if our name is not one of them
+	name  string   // empty: connect-only
 	addr  string
 	clock func() time.Duration
 	log   *slog.Logger
@@ -75,6 +90,14 @@ type Device struct {
 	requestID nic.RequestID
 	ports     map[*Port]struct{}
 
+	// Who may be at the other end of a connection.
+	euid      uint32
+	ids       idSpace
+	forOthers bool     // other users may connect
+	trust     []uint32 // beside ours and root, whose names we connect to
+	openDir   string
+	crowd     crowd
+
 	listener     int
 	acceptPaused bool
 	acceptAt     time.Duration // when it is resumed
@@ -83,6 +106,7 @@ type Device struct {
 	due          time.Duration // the earliest of all deadlines; 0: none
 
 	table table
+	blank int // a table without entries, for other users; -1 until one is needed
 	probe *probeWord
 	noCMA bool
 	iov   [SegmentsMax]unix.Iovec
@@ -118,6 +142,7 @@ func (pr Provider) Open(cfg nic.Config) (nic.Device, error) {
 		requests: make(map[nic.RequestID]*conn),
 		ports:    make(map[*Port]struct{}),
 		noCMA:    os.Getenv(NoCMAEnv) == "1",
+		blank:    -1,
 	}
 	d.sleep.wakeFD, d.table.fd = -1, -1
 	binary.NativeEndian.PutUint64(d.one[:], 1)
@@ -131,7 +156,7 @@ func (pr Provider) Open(cfg nic.Config) (nic.Device, error) {
 	if d.log == nil {
 		d.log = slog.Default()
 	}
-	if err := d.open(pr.Dir); err != nil {
+	if err := d.start(&pr); err != nil {
 		d.release()
 		return nil, err
 	}
@@ -139,12 +164,21 @@ func (pr Provider) Open(cfg nic.Config) (nic.Device, error) {
 	return d, nil
 }
 
-func (d *Device) open(path string) (err error) {
+func (d *Device) start(pr *Provider) (err error) {
+	if err = d.admit(pr); err != nil {
+		return err
+	}
+	path := pr.Dir
 	if path == "" {
 		path = defaultDir()
 	}
 	if d.dir, err = openDir(path); err != nil {
 		return err
+	}
+	if d.name != "" && d.forOthers {
+		if d.open, err = makeOpenDir(d.openDir, d.euid); err != nil {
+			return err
+		}
 	}
 	if err = d.table.open(); err != nil {
 		return err
@@ -173,10 +207,38 @@ func (d *Device) open(path string) (err error) {
 		}
 		return nil
 	}
-	if d.listener, err = d.dir.listen(d.name); err != nil {
+	mode := uint32(0o600)
+	if d.open != nil {
+		mode = 0o666
+	}
+	if d.listener, err = d.home().listen(d.name, mode); err != nil {
 		return err
 	}
 	return d.watch(d.listener, unix.EPOLLIN, token{kind: tokenListener})
+}
+
+// admit settles which users may be at the other end.
+func (d *Device) admit(pr *Provider) error {
+	d.euid, d.ids, d.crowd, d.openDir = uint32(os.Geteuid()), readIDSpace(), newCrowd(), pr.openDir()
+	switch on := os.Getenv(OtherUsersEnv); on {
+	case "", "0":
+	case "1":
+		d.forOthers = true
+	default:
+		return fmt.Errorf("shm: %s=%q: set it to 1 to let other users connect, or leave it out", OtherUsersEnv, on)
+	}
+	d.forOthers = d.forOthers || pr.Users.Others
+	trust, err := parseTrust(os.Getenv(TrustEnv))
+	d.trust = append(append(d.trust, pr.Users.Trust...), trust...)
+	return err
+}
+
+// home is the directory where our name is.
+func (d *Device) home() *nameDir {
+	if d.open != nil {
+		return d.open
+	}
+	return d.dir
 }
 
 // LocalAddr implements nic.Device.
@@ -228,17 +290,19 @@ func (d *Device) release() {
 		p.abandon()
 	}
 	if d.listener >= 0 {
-		d.dir.remove(d.name)
+		d.home().remove(d.name)
 	}
-	for _, fd := range []int{d.listener, d.sleep.wakeFD, d.epfd} {
+	for _, fd := range []int{d.listener, d.sleep.wakeFD, d.epfd, d.blank} {
 		closeFD(fd)
 	}
 	d.table.close()
 	d.memory.close()
 	unmap(d.fileBuf)
 	d.fileBuf = nil
-	if d.dir != nil {
-		d.dir.close()
+	for _, dir := range []*nameDir{d.dir, d.open} {
+		if dir != nil {
+			dir.close()
+		}
 	}
 }
 

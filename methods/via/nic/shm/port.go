@@ -154,6 +154,14 @@ func (p *Port) abandon() {
 	p.retired = nil
 }
 
+// AuthenticatedName implements nic.Authenticator: the user that runs the other side, by SO_PEERCRED.
+func (p *Port) AuthenticatedName() string {
+	if p.conn == nil || p.conn.state != connOpen && p.conn.state != connDraining {
+		return ""
+	}
+	return p.conn.peer.user.Name()
+}
+
 // RDMAUsable implements nic.RDMAPort.
 func (p *Port) RDMAUsable() bool {
 	return p.conn != nil && p.conn.reach && p.conn.reached

@@ -16,14 +16,14 @@ type remoteIovec struct{ base, length uintptr }
 // if the kernel lets us, and if the process behind the pid is the one we talk
 // to.
 func (c *conn) tryProbe(pr probe) bool {
-	if c.dev.noCMA || c.pid <= 0 || pr.addr == 0 {
+	if c.dev.noCMA || c.peer.pid <= 0 || pr.addr == 0 {
 		return false
 	}
 	var word uint64
 	local := unix.Iovec{Base: (*byte)(unsafe.Pointer(&word))}
 	local.SetLen(8)
 	remote := remoteIovec{base: uintptr(pr.addr), length: 8}
-	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(c.pid),
+	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(c.peer.pid),
 		uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	return errno == 0 && n == 8 && word == pr.value
 }
@@ -126,7 +126,7 @@ func (c *conn) call(d *nic.Descriptor, n int) (int, nic.Status) {
 // in iov and the other side's memory, as far as the descriptor has come.
 func (c *conn) cross(trap uintptr, d *nic.Descriptor, n, count int) (int, nic.Status) {
 	remote := remoteIovec{base: uintptr(d.Remote.Addr) + uintptr(d.Length), length: uintptr(n)}
-	moved, _, errno := unix.RawSyscall6(trap, uintptr(c.pid),
+	moved, _, errno := unix.RawSyscall6(trap, uintptr(c.peer.pid),
 		uintptr(unsafe.Pointer(&c.dev.iov[0])), uintptr(count), uintptr(unsafe.Pointer(&remote)), 1, 0)
 	clear(c.dev.iov[:count])
 	c.dev.stats.RDMACalls++

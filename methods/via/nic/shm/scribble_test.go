@@ -12,6 +12,10 @@ import (
 
 // TestBrokenWords writes one impossible word at a time.
 func TestBrokenWords(t *testing.T) {
+	twoKinds(t, func(t *testing.T, server, client func(string) *Device) { brokenWords(t, server("b"), client("")) })
+}
+
+func brokenWords(t *testing.T, b, a *Device) {
 	valid := makeHeader(0, 8, 0, 0)
 	for _, c := range []struct {
 		what  string
@@ -51,14 +55,17 @@ func TestBrokenWords(t *testing.T) {
 		{"hello on an open connection", func(pa, _ *Port) { _ = sendRecord(pa.conn.sock, hello{addr: "x"}.append(nil)) }},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			f, pa, pb := pair(t, reliable())
+			f := newFixture(t, a, b)
+			pa, pb := openPort(t, a, reliable()), openPort(t, b, reliable())
+			f.connect(pa, pb)
+			was := b.Stats().ProtocolErrors
 			require.NoError(t, pb.PostRecv(recvLoan()))
 			require.NoError(t, pb.PostRecv(recvLoan()))
 			require.NoError(t, pa.PostRecv(recvLoan()))
 			c.write(pa, pb)
 			e := f.next(pb.dev, nic.EventDisconnected)
 			require.ErrorIs(t, e.Conn.Err, nic.ErrProtocol)
-			require.Equal(t, uint64(1), pb.dev.Stats().ProtocolErrors)
+			require.Equal(t, was+1, b.Stats().ProtocolErrors)
 			_, err := pb.PostSend(send(nil))
 			require.ErrorIs(t, err, nic.ErrNotConnected)
 			err = f.next(pa.dev, nic.EventDisconnected).Conn.Err
@@ -66,6 +73,7 @@ func TestBrokenWords(t *testing.T) {
 				require.ErrorIs(t, err, nic.ErrProtocol, "the correct other side is not told")
 			}
 			require.NoError(t, pb.Close())
+			require.NoError(t, pa.Close())
 		})
 	}
 }
@@ -73,14 +81,17 @@ func TestBrokenWords(t *testing.T) {
 // TestScribbler lets a peer that owns its mapping write random words all over
 // the segment, while the traffic of another peer of the same device goes on.
 func TestScribbler(t *testing.T) {
+	twoKinds(t, func(t *testing.T, server, client func(string) *Device) {
+		scribbler(t, server("victim"), client("good"), client("bad"))
+	})
+}
+
+func scribbler(t *testing.T, d, good, bad *Device) {
 	rng := newRand(t)
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
 	}
-	dir := t.TempDir()
-	d := openDevice(t, dir, "victim")
-	good, bad := openDevice(t, dir, "good"), openDevice(t, dir, "bad")
 	f := newFixture(t, d, good)
 	pg, pd := openPort(t, good, reliable()), openPort(t, d, reliable())
 	f.connect(pg, pd)
@@ -168,9 +179,11 @@ func scribble(rng *rand.Rand, mem []byte) {
 // TestEveryWord spoils each word of the control page and the slots in turn,
 // with traffic in both directions before and after.
 func TestEveryWord(t *testing.T) {
+	twoKinds(t, func(t *testing.T, server, client func(string) *Device) { everyWord(t, server("victim"), client("bad")) })
+}
+
+func everyWord(t *testing.T, d, bad *Device) {
 	rng := newRand(t)
-	dir := t.TempDir()
-	d, bad := openDevice(t, dir, "victim"), openDevice(t, dir, "bad")
 	f := newFixture(t, d, bad)
 	var pv, pb *Port
 	exchange := func() {

@@ -198,6 +198,11 @@ func (c *conn) theirBuffer(index uint64) uint64 {
 func (c *conn) ring(bell uint64) {
 	c.rung = bell
 	c.dev.stats.DoorbellsRung++
+	if c.peer.foreign {
+		// It could make a write to its doorbell block, and this never does.
+		_ = sendRecord(c.sock, ringRecord)
+		return
+	}
 	// It cannot fail in a way that matters: a full counter is a doorbell
 	// that rings already, and a peer that is gone shows on its socket.
 	_, _ = unix.Write(c.bellOut, c.dev.one[:])

@@ -124,10 +124,15 @@ func describe(events []nic.Event) (s string) {
 // connect joins a port of a to a port of b, which listens.
 func (f *fixture) connect(pa, pb *Port) {
 	f.t.Helper()
-	require.NoError(f.t, pa.Connect(pb.dev.addr, []byte("private"), 0))
+	asUser(f.t, pa.dev.euid, func() { require.NoError(f.t, pa.Connect(pb.dev.addr, []byte("private"), 0)) })
 	req := f.next(pb.dev, nic.EventConnectRequest)
 	require.Equal(f.t, "private", string(req.Conn.Private))
-	require.Equal(f.t, pa.dev.addr, req.Conn.Remote)
+	require.Equal(f.t, pa.dev.euid, req.Conn.User.UID)
+	if req.Conn.OtherUser {
+		require.Equal(f.t, fmt.Sprintf("~uid%d.%s", pa.dev.euid, pa.dev.addr), req.Conn.Remote)
+	} else {
+		require.Equal(f.t, pa.dev.addr, req.Conn.Remote)
+	}
 	require.NoError(f.t, pb.dev.Accept(req.Conn.Request, pb))
 	e := f.next(pa.dev, nic.EventConnected)
 	require.Equal(f.t, pb.dev.addr, e.Conn.Remote)

@@ -3,7 +3,6 @@ package shm
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -80,19 +79,6 @@ func (r *record) closeFDs() {
 		closeFD(fd)
 	}
 	r.fds = nil
-}
-
-// checkPeer finds out who is at the other end of a socket, from the kernel.
-func checkPeer(fd int) (pid int, err error) {
-	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil {
-		return 0, fmt.Errorf("shm: credentials of the other side: %w", err)
-	}
-	if int(cred.Uid) != os.Geteuid() && cred.Uid != 0 {
-		return 0, fmt.Errorf("shm: the other side runs as uid %d, we as %d; run both as the same user: %w",
-			cred.Uid, os.Geteuid(), os.ErrPermission)
-	}
-	return int(cred.Pid), nil
 }
 
 // tokenKind says what an epoll event is about.

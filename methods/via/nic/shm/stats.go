@@ -28,6 +28,9 @@ type Stats struct {
 	// those that closed without a word, as a device does that looks whether a
 	// name is still in use.
 	Strangers, Malformed, WrongVersion, HalfOpen, Probed uint64
+	// OtherUsers counts connections of users other than ours and root, and UserLimit those refused because
+	// their user had its share of connections or of requests.
+	OtherUsers, UserLimit uint64
 	// OutOfResources counts connections lost to a limit of this process or
 	// machine; Swept counts socket files of dead processes removed.
 	OutOfResources, Swept uint64

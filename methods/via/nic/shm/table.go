@@ -60,6 +60,19 @@ func (t *table) open() error {
 	return err
 }
 
+// blankTable is a table for those that are to know nothing of our memory.
+func (d *Device) blankTable() (int, error) {
+	if d.blank < 0 {
+		fd, mem, err := newTable()
+		if err != nil {
+			return -1, err
+		}
+		unmap(mem)
+		d.blank = fd
+	}
+	return d.blank, nil
+}
+
 func (t *table) close() {
 	closeFD(t.fd)
 	unmap(t.mem)

@@ -42,6 +42,7 @@ func TestGoldenRecords(t *testing.T) {
 		"accept":  hex.EncodeToString(accept{rights: rights{tag: 9, access: nic.AccessRemoteRead}, probe: probe{1, 2}, reach: true, addr: "server"}.append(nil)),
 		"confirm": hex.EncodeToString(confirm{reach: true}.append(nil)),
 		"reject":  hex.EncodeToString(reject{code: codeNone, reason: []byte("no")}.append(nil)),
+		"ring":    hex.EncodeToString(ringRecord),
 		"bye":     hex.EncodeToString(bye{sent: 0x0102030405060708, code: codeNoDescriptor}.append(nil)),
 	}
 	for name, h := range helloVectors {
@@ -143,6 +144,7 @@ func FuzzHello(f *testing.F) {
 	}
 	f.Add(accept{addr: "server"}.append(nil))
 	f.Add(reject{reason: []byte("no")}.append(nil))
+	f.Add(ringRecord)
 	f.Add(bye{}.append(nil))
 	f.Add(confirm{}.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -1,0 +1,40 @@
+package pvfsd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+)
+
+// openToUsers is the options of methods with which a server lets all users of its machine connect, where its addresses are otherwise for
+// those of one user.
+func openToUsers(addresses []string) (map[string]any, error) {
+	options := make(map[string]any)
+	for _, d := range bmi.Drivers() {
+		opener, ok := d.(bmi.UserOpener)
+		if !ok || !hasMethod(addresses, d.Name()) {
+			continue
+		}
+		opts, err := opener.WithOtherUsers(nil)
+		if err != nil {
+			return nil, fmt.Errorf("-other-users: %w", err)
+		}
+		options[d.Name()] = opts
+	}
+	if len(options) == 0 {
+		return nil, program.Usagef("-other-users is for addresses that processes of one user alone can reach, as via+shm://NAME; this server has %s",
+			strings.Join(addresses, ", "))
+	}
+	return options, nil
+}
+
+func hasMethod(addresses []string, method string) bool {
+	for _, a := range addresses {
+		if strings.HasPrefix(a, method+"://") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,165 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Environment variables about other users of the machine.
+const (
+	// OtherUsersEnv, set to 1, opens the names of this process to them.
+	OtherUsersEnv = "VIADUCT_SHM_OTHER_USERS"
+	// OpenDirEnv is where the folders of open names are, instead of openDirDefault.
+	OpenDirEnv = "VIADUCT_SHM_OPEN_DIR"
+	// TrustEnv are users, by number or name and with commas between, whose open names this process connects to.
+	TrustEnv = "VIADUCT_SHM_TRUST"
+)
+
+// openDirDefault is a place where root alone can make folders, so that nobody makes another's.
+const openDirDefault = "/run/viaduct"
+
+func (pr *Provider) openDir() string {
+	if pr.OpenDir != "" {
+		return pr.OpenDir
+	}
+	if dir := os.Getenv(OpenDirEnv); dir != "" {
+		return dir
+	}
+	return openDirDefault
+}
+
+// openFolder is where the open names of a user are.
+func openFolder(base string, uid uint32) string {
+	return filepath.Join(base, strconv.FormatUint(uint64(uid), 10))
+}
+
+// makeOpenDir makes or opens the folder of our open names. Others may look names up there, and change nothing.
+func makeOpenDir(base string, uid uint32) (*nameDir, error) {
+	if !filepath.IsAbs(base) {
+		return nil, fmt.Errorf("shm: directory %q is not an absolute path, set %s to one", base, OpenDirEnv)
+	}
+	path := openFolder(base, uid)
+	err := makeOpen(base)
+	if err == nil {
+		if err := checkBase(base, uid); err != nil {
+			return nil, err
+		}
+		err = makeOpen(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("shm: cannot make the folder of names that are open to other users; let root make %s, "+
+			"belonging to uid %d and with mode 755, or set %s: %w", path, uid, OpenDirEnv, err)
+	}
+	dir, err := openDir(path)
+	if err != nil {
+		return nil, err
+	}
+	if dir.mode&0o011 != 0o011 {
+		dir.close()
+		return nil, fmt.Errorf("shm: other users cannot enter %s (mode %#o), where the names are that are open to them; chmod it to 755: %w",
+			path, dir.mode, os.ErrPermission)
+	}
+	dir.lockFD, err = unix.Openat(dir.fd, lockName, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		dir.close()
+		return nil, fmt.Errorf("shm: %s: %w", filepath.Join(path, lockName), err)
+	}
+	return dir, nil
+}
+
+// makeOpen makes a directory that others may enter, whatever the umask is. One that is there stays as it is.
+func makeOpen(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer closeFD(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if int(st.Uid) != os.Geteuid() {
+		return os.ErrPermission // somebody was quicker
+	}
+	return unix.Fchmod(fd, 0o755)
+}
+
+// checkBase makes sure that nobody else can put another folder in the place of ours.
+func checkBase(base string, uid uint32) error {
+	var st unix.Stat_t
+	if err := unix.Stat(base, &st); err != nil {
+		return fmt.Errorf("shm: %s: %w", base, err)
+	}
+	if st.Uid != uid && st.Uid != 0 || st.Mode&0o022 != 0 {
+		return fmt.Errorf("shm: directory %s (owner %d, mode %#o) must belong to root or uid %d and be writable by nobody else; fix it or set %s: %w",
+			base, st.Uid, st.Mode&0o7777, uid, OpenDirEnv, os.ErrPermission)
+	}
+	return nil
+}
+
+// lookIn opens the folder of a user's open names, to connect there. It must be that user's and nobody else's, or
+// what is found there could be anybody's.
+func lookIn(base string, uid uint32) (*nameDir, error) {
+	path := openFolder(base, uid)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("shm: open %s: %w", path, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		closeFD(fd)
+		return nil, fmt.Errorf("shm: %s: %w", path, err)
+	}
+	if st.Uid != uid || st.Mode&0o022 != 0 {
+		closeFD(fd)
+		return nil, fmt.Errorf("shm: directory %s (owner %d, mode %#o) should belong to uid %d and be writable by nobody else: not used: %w",
+			path, st.Uid, st.Mode&0o7777, uid, os.ErrPermission)
+	}
+	return &nameDir{path: path, fd: fd, lockFD: -1, byFD: true}, nil
+}
+
+// trusted are the users in whose folders of open names a device looks: ours, those that were named, and root.
+func (d *Device) trusted() []uint32 {
+	all := []uint32{d.euid}
+	for _, uid := range append(slices.Clone(d.trust), 0) {
+		if !slices.Contains(all, uid) {
+			all = append(all, uid)
+		}
+	}
+	return all
+}
+
+// parseTrust reads TrustEnv.
+func parseTrust(text string) (uids []uint32, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		if word == "" {
+			continue
+		}
+		number := word
+		if u, err := user.Lookup(word); err == nil {
+			number = u.Uid
+		}
+		uid, err := strconv.ParseUint(number, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("shm: %s: there is no user %q; give names or numbers of users, with commas between", TrustEnv, word)
+		}
+		uids = append(uids, uint32(uid))
+	}
+	return uids, nil
+}

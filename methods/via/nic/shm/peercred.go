@@ -1,0 +1,134 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+)
+
+// peerCred is what the kernel says of the process at the other end of a socket: of a client when it connected,
+// of a server when it began to listen.
+type peerCred struct {
+	pid  int // 0 if foreign
+	user nic.User
+	// foreign: it does not run as our effective user. Neither side touches anything of the other but the segment
+	// then (docs/decisions/0021).
+	foreign bool
+	// other: nor as root. A server then goes by what is fair between users, and names the client itself.
+	other bool
+}
+
+// readPeer finds out who is at the other end of a socket, from the kernel.
+func (d *Device) readPeer(fd int) (p peerCred, err error) {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return p, fmt.Errorf("shm: credentials of the other side: %w", err)
+	}
+	if d.ids.unknownUser(cred.Uid) && (d.forOthers || cred.Uid != d.euid) {
+		return p, fmt.Errorf("shm: the other side runs as a user that has no number in our user namespace, so it could be anybody; "+
+			"run both in the same: %w", os.ErrPermission)
+	}
+	p.pid = int(cred.Pid)
+	p.user.UID = cred.Uid
+	p.foreign = cred.Uid != d.euid
+	p.other = p.foreign && cred.Uid != 0
+	if p.foreign {
+		p.pid = 0 // which nothing is done to
+	}
+	if !d.ids.unknownGroup(cred.Gid) {
+		p.user.Groups = append(p.user.Groups, cred.Gid)
+	}
+	for _, g := range peerGroups(fd) {
+		if g != cred.Gid && !d.ids.unknownGroup(g) {
+			p.user.Groups = append(p.user.Groups, g)
+		}
+	}
+	return p, nil
+}
+
+// peerGroups are the supplementary groups at the other end of a socket; none if they are more than groupsMax, or
+// if the kernel does not tell (before Linux 4.13).
+func peerGroups(fd int) []uint32 {
+	var groups [groupsMax]uint32
+	size := uint32(unsafe.Sizeof(groups))
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_PEERGROUPS,
+		uintptr(unsafe.Pointer(&groups)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return nil
+	}
+	return append([]uint32(nil), groups[:size/4]...)
+}
+
+// idSpace knows the numbers by which the kernel names users and groups that have none in this process's
+// user namespace. All of them have the same, so it proves nothing.
+type idSpace struct {
+	user, group           uint32
+	wholeUsers, wholeGrps bool // every id has a number of its own
+}
+
+func readIDSpace() idSpace {
+	return idSpace{
+		user: overflowID("/proc/sys/kernel/overflowuid"), wholeUsers: mapsAll("/proc/self/uid_map"),
+		group: overflowID("/proc/sys/kernel/overflowgid"), wholeGrps: mapsAll("/proc/self/gid_map"),
+	}
+}
+
+func (s *idSpace) unknownUser(uid uint32) bool  { return !s.wholeUsers && uid == s.user }
+func (s *idSpace) unknownGroup(gid uint32) bool { return !s.wholeGrps && gid == s.group }
+
+// overflowID is the kernel's default if the file cannot be read.
+func overflowID(file string) uint32 {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 65534
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil {
+		return 65534
+	}
+	return uint32(n)
+}
+
+// mapsAll reports whether a map of ids leaves none out. Without user namespaces there is no such file.
+func mapsAll(file string) bool {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	return err == nil && slices.Equal(strings.Fields(string(text)), []string{"0", "0", "4294967295"})
+}
+
+// checkClient refuses a client that may not be here.
+func (d *Device) checkClient(p *peerCred) error {
+	if p.other && !d.forOthers {
+		return fmt.Errorf("shm: the other side runs as uid %d, we as %d; run both as the same user, or open this name to other users (%s=1): %w",
+			p.user.UID, d.euid, OtherUsersEnv, os.ErrPermission)
+	}
+	return nil
+}
+
+// checkServer refuses a server that is run by a user whom nobody named.
+func (d *Device) checkServer(name string, p *peerCred) error {
+	if p.other && !slices.Contains(d.trust, p.user.UID) {
+		return fmt.Errorf("shm: %s is served by uid %d, and we trust root and uid %d alone; if that is right, set %s=%d: %w",
+			name, p.user.UID, d.euid, TrustEnv, p.user.UID, os.ErrPermission)
+	}
+	return nil
+}
+
+// nameOf is what a client is called here. It chooses its name itself; what another user's client chose gets that
+// user's number in front, so that it is nobody's else.
+func (p *peerCred) nameOf(addr string) string {
+	if !p.other {
+		return addr
+	}
+	return nic.OtherUserMark + strconv.FormatUint(uint64(p.user.UID), 10) + "." + addr
+}

@@ -1,0 +1,72 @@
+package shm
+
+import "golang.org/x/sys/unix"
+
+// A crowd counts what each user has of a device that is open to all of them. A user other than ours and root may
+// have half of what the others leave, so that none can take all.
+type crowd struct {
+	most  int // connections of other users
+	conns int // those that there are
+	users map[uint32]*share
+	ours  share // of our user and root; its conns are not counted
+}
+
+// share is one user's. That of another user is there while it has a connection.
+type share struct {
+	conns     int // in every state
+	greetings int // of these, those that have not said hello
+	requests  int // and those that wait for an answer
+}
+
+// newCrowd leaves descriptors for other things than other users.
+func newCrowd() crowd {
+	most := OtherConnsMax
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		most = min(most, int(min(limit.Cur, 1<<30))/connFDs/2)
+	}
+	return crowd{most: most, users: make(map[uint32]*share)}
+}
+
+// fits reports whether a user that has so many gets another one, of most that may be in all.
+func fits(has, all, most int) bool { return has < most-all }
+
+// enter counts a new connection of a client. nil: its user has its share already.
+func (w *crowd) enter(p *peerCred) *share {
+	if !p.other {
+		return &w.ours
+	}
+	s := w.users[p.user.UID]
+	if s == nil {
+		s = &share{}
+	}
+	if !fits(s.conns, w.conns, w.most) {
+		return nil
+	}
+	w.users[p.user.UID] = s
+	s.conns++
+	w.conns++
+	return s
+}
+
+// leave is the end of one.
+func (w *crowd) leave(p *peerCred) {
+	if !p.other {
+		return
+	}
+	s := w.users[p.user.UID]
+	s.conns--
+	w.conns--
+	if s.conns == 0 {
+		delete(w.users, p.user.UID)
+	}
+}
+
+// mayRequest reports whether a client may wait for an answer to its request.
+func (d *Device) mayRequest(c *conn) bool {
+	waiting := len(d.requests)
+	if !c.peer.other {
+		return waiting < requestsMax
+	}
+	return fits(c.share.requests, waiting, requestsMax)
+}

@@ -1,0 +1,60 @@
+package via
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/seldom"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+)
+
+// shared is the driver over a provider whose NICs may be for several users of the machine.
+type shared struct{ driver }
+
+var _ bmi.UserOpener = shared{}
+
+// WithOtherUsers implements bmi.UserOpener.
+func (d shared) WithOtherUsers(o any) (any, error) {
+	opts, err := options(o)
+	opts.OtherUsers = true
+	return opts, err
+}
+
+// withUsers is the provider with the users of Options.
+func withUsers(p nic.Provider, opts *Options) (nic.Provider, error) {
+	if m, ok := p.(nic.MultiUser); ok {
+		return m.WithUsers(nic.Users{Others: opts.OtherUsers, Trust: opts.TrustUsers}), nil
+	}
+	if opts.OtherUsers || len(opts.TrustUsers) > 0 {
+		return nil, fmt.Errorf("%w: Options.OtherUsers or TrustUsers is set, and the %s NIC knows no users", bmi.ErrInvalid, p.Name())
+	}
+	return p, nil
+}
+
+// quiet is the log of a method whose peers may be other users: they shall not fill it.
+func quiet(p nic.Provider, cfg *bmi.MethodConfig) {
+	if _, ok := p.(nic.MultiUser); ok && cfg.Log != nil && cfg.Clock != nil {
+		cfg.Log = slog.New(seldom.Handler(cfg.Log.Handler(), slog.LevelWarn, cfg.Clock))
+	}
+}
+
+// note keeps what a connect request says of the user that runs its sender.
+func (r *remote) note(req *vipl.ConnRequest) {
+	if req.User != nil {
+		r.user.Store(&bmi.User{UID: req.User.UID, Groups: req.User.Groups})
+	}
+	r.otherUser = req.OtherUser
+}
+
+// LocalUser is the user that runs a peer that connected to us, in its latest connection (bmi.UserTeller).
+func (m *method) LocalUser(p bmi.Peer) *bmi.User { return p.(*remote).user.Load() }
+
+// earlyLimits are how much may be kept of what a peer sent early.
+func (r *remote) earlyLimits() (bytes, messages int) {
+	if r.otherUser {
+		return EarlyBytesMaxOtherUser, EarlyMessagesMaxOtherUser
+	}
+	return EarlyBytesMaxPerPeer, EarlyMessagesMaxPerPeer
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// userPrefix is what the names of users of this machine begin with, in Identities. No key and no certificate has such a name.
+const userPrefix = "uid:"
+
+var (
+	// errKernel is for a client that claims to be more than the kernel says.
+	errKernel = errors.New("the kernel says something else about the client")
+	// errNotSigned is for users of this machine where nothing is signed: they could say that they are servers.
+	errNotSigned = errors.New("several servers without a key cannot serve other users of their machines; give all of them the same key")
+	// errUserUnknown is for a client of another user whose name got lost on the way, in a plugin.
+	errUserUnknown = errors.New("the method does not tell which user of this machine the client is")
+)
+
+// otherUser is the user of this machine that runs a client, as the kernel says; nil if it is root or the server's own user, who are trusted
+// as ever, or if the client is not of this machine. EPERM.
+func (s *Server) otherUser(peer bmi.Addr, from string) (*bmi.User, error) {
+	ep := s.ep.Load()
+	if ep == nil || peer.IsZero() {
+		return nil, nil
+	}
+	u := ep.LocalUser(peer)
+	switch {
+	case u == nil && marked(from):
+		return nil, s.unauthentic(errUserUnknown, from, &proto.Credential{})
+	case u == nil || u.UID == 0 || u.UID == s.euid:
+		return nil, nil
+	case !s.signs():
+		return nil, s.unauthentic(errNotSigned, from, &proto.Credential{User: u.UID})
+	}
+	return u, nil
+}
+
+// marked reports whether an address, or a pattern of addresses, is of other users of this machine.
+func marked(address string) bool { return strings.Contains(address, "://"+bmi.OtherUserMark) }
+
+// checkUser checks what a credential says of a client that another user of this machine runs: that user, with groups that it has, needs no further
+// proof; a line of Identities for it counts instead. "*" does not stand for it.
+func checkUser(q *query, c *proto.Credential) error {
+	name := fmt.Sprintf("%s%d", userPrefix, q.user.UID)
+	if ids := q.rules.identities; ids != nil && ids.Names(name) {
+		return ids.Allow(name, c)
+	}
+	if c.User != q.user.UID {
+		return fmt.Errorf("%w: it is uid %d", errKernel, q.user.UID)
+	}
+	for _, g := range c.Groups {
+		if !slices.Contains(q.user.Groups, g) {
+			return fmt.Errorf("%w: uid %d was not in group %d when it connected", errKernel, c.User, g)
+		}
+	}
+	return nil
+}
