@@ -124,5 +124,26 @@ func (ids *Identities) Allow(client string, c *proto.Credential) error {
 	return ErrUser
 }
 
+// User is the user that a line of the file has for a client by its UID, and its groups. It is what a certificate is good for that does not say which
+// user it acts for; lines that name several users at once do not count. others: so do those of *.
+func (ids *Identities) User(client string, others bool) (uid uint32, groups []uint32, ok bool) {
+	if client == "" || client == everyClient {
+		return 0, nil, false
+	}
+	scopes, known := ids.clients[client]
+	if !known && others {
+		scopes = ids.clients[everyClient]
+	}
+	for i := range scopes {
+		if !scopes[i].every {
+			return scopes[i].user, scopes[i].groups, true
+		}
+	}
+	return 0, nil, false
+}
+
+// Names reports whether the file has a line of a client, by its own name.
+func (ids *Identities) Names(client string) bool { return ids.clients[client] != nil }
+
 // Client is the name of the client that a credential names as its issuer, without C:.
 func Client(c *proto.Credential) string { return strings.TrimPrefix(c.Issuer, clientPrefix) }
