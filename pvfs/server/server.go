@@ -33,6 +33,9 @@ type Config struct {
 	// names. Without that, credentials are believed as they are.
 	Keystore *credential.Keystore
 
+	// Directory finds the users of certificates, if FS has a CAFile. nil: the one that <LDAP> in FS names.
+	Directory Directory
+
 	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate.
 	// nil: with a keystore, a client with a key may act for all users; without, every client may.
 	Identities *credential.Identities
@@ -142,6 +145,9 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 		if first.keys, err = s.loadKeystore(s.fs); err != nil {
 			return nil, err
 		}
+		if first.certs, err = s.loadCertificates(s.fs, cfg.Identities); err != nil {
+			return nil, err
+		}
 	}
 	s.rules.Store(first)
 	if err := s.loadWithdrawals(); err != nil {
@@ -181,6 +187,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	err := calls.Serve(ctx)
 	s.stop()
 	s.work.Wait()
+	s.rules.Load().certs.close()
 	return err
 }
 
@@ -200,13 +207,14 @@ type Stats struct {
 	RPC     rpc.ServerStats
 	Store   store.Stats
 	Changes uint64 // requests that changed something
-	// AuthenticationFailures counts requests whose credential had no valid signature.
+	// AuthenticationFailures counts requests whose credential had no valid signature, and requests for certificates with a wrong password.
 	AuthenticationFailures uint64
+	CertificatesIssued     uint64
 }
 
 // Stats returns the counters.
 func (s *Server) Stats() Stats {
-	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load(), AuthenticationFailures: s.auth.failures.Load()}
+	st := Stats{Store: s.store.Stats(), Changes: s.changes.Load(), AuthenticationFailures: s.auth.failures.Load(), CertificatesIssued: s.auth.issued.Load()}
 	if c := s.calls.Load(); c != nil {
 		st.RPC = c.Stats()
 	}
