@@ -109,6 +109,9 @@ func access(s *config.Security) (text []string) {
 	if !s.TurnOffTimeouts {
 		expire = fmt.Sprintf("credentials expire after %v, capabilities after %v", s.CredentialTimeout, s.CapabilityTimeout)
 	}
+	if s.ServerKey != "" && s.CAFile == "" {
+		text = append(text, "ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve -key-file")
+	}
 	return append(text, from, authenticate, expire)
 }
 
