@@ -2,12 +2,16 @@ package pvfs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
@@ -42,10 +46,35 @@ func (a *App) certificates(self uint32) func(client.Identity) (*usercert.Certifi
 		if cert, key, given := a.certPaths(); id.UID == self && (given || int(self) == os.Geteuid()) {
 			return usercert.Read(cert, key)
 		}
-		u, err := user.LookupId(strconv.FormatUint(uint64(id.UID), 10))
-		if err != nil {
+		home := homeOf(id.UID)
+		if home == "" {
 			return nil, fmt.Errorf("user %d has no home with a certificate: %w", id.UID, fs.ErrNotExist)
 		}
-		return usercert.ReadOf(id.UID, filepath.Join(u.HomeDir, certName), filepath.Join(u.HomeDir, certKeyName))
+		return usercert.ReadOf(id.UID, filepath.Join(home, certName), filepath.Join(home, certKeyName))
 	}
 }
+
+// homeOf is the home of a user; "" if it has none. Without cgo, package user knows /etc/passwd alone: getent also asks the directory that
+// this machine uses.
+func homeOf(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil {
+		return u.HomeDir
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "getent", "passwd", number).Output()
+	if err != nil {
+		return ""
+	}
+	fields := strings.Split(strings.TrimSpace(string(out)), ":")
+	if len(fields) != passwdFields || fields[2] != number {
+		return ""
+	}
+	return fields[5]
+}
+
+const (
+	lookupTime   = 5 * time.Second
+	passwdFields = 7
+)

@@ -1,12 +1,14 @@
 package pvfs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/ldapusers/ldaptest"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
@@ -67,4 +69,13 @@ func TestGetUserCert(t *testing.T) {
 	require.Contains(t, s.no(ExitFailed, "ls -cert-file "+ca.CertFile+" /home"), "authentication failed")
 	require.NoError(t, os.Chmod(key, 0o644))
 	require.Contains(t, s.no(ExitUsage, "ls /home"), "chmod 600")
+}
+
+// TestOthersHomes: a mount of root takes the certificate of another user from its home, if there is such a user.
+func TestOthersHomes(t *testing.T) {
+	require.NotEmpty(t, homeOf(0))
+	require.Empty(t, homeOf(strangerID))
+	a := &App{Getenv: func(string) string { return "" }}
+	_, err := a.certificates(uint32(os.Geteuid()))(client.Identity{UID: strangerID})
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }
