@@ -101,7 +101,7 @@ var layerTable = []layer{
 	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
 	{"pvfs/interop", nil}, // tests alone
-	{"pvfs/pvfstest/stock", []string{"pvfs/config", "pvfs/credential", "pvfs/usercert"}},
+	{"pvfs/pvfstest/stock", []string{"pvfs/config", "pvfs/credential", "pvfs/usercert/certtest", "pvfs/ldapusers/ldaptest"}},
 	{"pvfs/pvfstest/memory", nil},
 	{"pvfs/badday", nil},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},

@@ -103,16 +103,16 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
 		return proto.EINVAL
 	}
+	q.who = identity{c.User, c.Groups}
 	if err := s.authenticate(q, c, from); err != nil {
 		return err // also if it has expired: a new one would not be better
 	}
 	if s.expired(c.Timeout) {
 		return proto.EAGAIN
 	}
-	q.who = identity{c.User, c.Groups}
-	s.admin.users.note(c.User, s.clock())
+	s.admin.users.note(q.who.uid, s.clock())
 	e := q.rules.export
-	rootly := c.User == 0 || c.Groups[0] == 0
+	rootly := q.who.uid == 0 || q.who.groups[0] == 0
 	switch {
 	case from == "": // not from a client
 		return nil

@@ -40,7 +40,7 @@ func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err
 	return keys, nil
 }
 
-// authenticate checks that a client may act for the user in its credential. An empty address is that of a server, or of this process,
+// authenticate checks that a client may act for the user in its credential, or finds the user of its certificate. An empty address is that of a server, or of this process,
 // which may act for all. EPERM.
 func (s *Server) authenticate(q *query, c *proto.Credential, from string) error {
 	if from == "" || q.rules.keys == nil && q.rules.identities == nil && q.rules.certs == nil {

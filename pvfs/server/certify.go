@@ -81,11 +81,7 @@ func (s *Server) loadCertificates(fs *config.Config, ids *credential.Identities)
 	if sec.CAFile == "" {
 		return nil, nil
 	}
-	key := sec.ServerKey
-	if sec.KeyStore != "" {
-		key = "" // it is the key of a stock server
-	}
-	authority, err := usercert.ReadAuthority(sec.CAFile, key)
+	authority, err := usercert.ReadAuthority(sec.CAFile, sec.ServerKey)
 	if err != nil {
 		return nil, fmt.Errorf("%w: CAFile and ServerKey: %w", ErrConfig, err)
 	}
@@ -123,8 +119,8 @@ func (u *certUsers) close() {
 	}
 }
 
-// certify makes a credential with a certificate one of the user whom the certificate is of. EPERM: there is none. EAGAIN: it is not known
-// at the moment.
+// certify finds the user of a credential with a certificate. The credential stays as it is: a request that goes on to another server is verified there.
+// EPERM: there is no such user. EAGAIN: it is not known at the moment.
 func (s *Server) certify(q *query, c *proto.Credential, from string) error {
 	name, who, err := q.rules.certs.identify(q.ctx, c, q.rules.identities, s.clock())
 	switch {
@@ -134,10 +130,7 @@ func (s *Server) certify(q *query, c *proto.Credential, from string) error {
 	case err != nil:
 		return s.refused(err, from, "issuer", c.Issuer, "user", name)
 	}
-	q.certified = true
-	mapped := *c
-	mapped.User, mapped.Groups, mapped.Certificate, mapped.Signature = who.uid, who.groups, nil, nil
-	*c = mapped
+	q.who, q.certified = who, true
 	return nil
 }
 
@@ -183,6 +176,9 @@ func (u *certUsers) find(ctx context.Context, id certID, known certUser, now tim
 		}
 		uid, groups, err := u.directory.Find(context.WithoutCancel(ctx), known.Subject)
 		known.who, known.err, known.until = identity{uid, groups}, nil, now.Add(u.remember)
+		if err == nil && len(groups) == 0 {
+			err = ldapusers.ErrEntry
+		}
 		if err != nil {
 			known.who, known.until = identity{}, now.Add(nobodyTime)
 			known.err = fmt.Errorf("%w: %w", errDirectory, err)

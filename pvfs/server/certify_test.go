@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"crypto/x509"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -163,6 +165,28 @@ func TestStrangersWithCertificates(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(said, "authentication failed"), 2*w.Len(), "failures do not fill the log")
 	_, err = good.attr(w.FS.Root, proto.AttrCommon)
 	require.NoError(t, err)
+}
+
+// TestCertificatesGoOn: a request that a server hands on to another for the user of a certificate is carried out there.
+func TestCertificatesGoOn(t *testing.T) {
+	w := certificates(t, 2, nil)
+	u := w.root(t)
+	var files []proto.Handle
+	for i := range 8 {
+		file, err := u.create(w.FS.Root, fmt.Sprint(i), 0o644)
+		require.NoError(t, err)
+		files = append(files, file)
+	}
+	require.True(t, slices.ContainsFunc(files, func(h proto.Handle) bool { return w.owner(h) == 0 }), "%v", files)
+	require.True(t, slices.ContainsFunc(files, func(h proto.Handle) bool { return w.owner(h) == 1 }), "%v", files)
+	alice := w.holder(t, w.ca.User(t, "alice", nil))
+	for server := range 2 {
+		resp, err := alice.do(server, nil, &proto.TreeGetAttrReq{FS: w.FS.ID, Cred: alice.cred, Mask: proto.AttrCommon, Handles: files})
+		require.NoError(t, err)
+		for _, err := range resp.(*proto.TreeGetAttrResp).Errors {
+			require.Equal(t, proto.OK, err)
+		}
+	}
 }
 
 // TestUsersLeave: a user who is no longer in the directory is refused when the servers ask again, and one whose certificate has expired meanwhile
