@@ -1,8 +1,10 @@
 package usercert
 
 import (
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
@@ -46,6 +48,11 @@ func SealPassword(to *rsa.PublicKey, password string) ([]byte, error) {
 		return nil, fmt.Errorf("usercert: a password must have fewer than %d bytes, and no zero among them", len(block))
 	}
 	copy(block, password)
+	return encrypt(to, block)
+}
+
+func encrypt(to *rsa.PublicKey, block []byte) ([]byte, error) {
+	//lint:ignore SA1019 it is what OrangeFS decrypts
 	return rsa.EncryptPKCS1v15(rand.Reader, to, block)
 }
 
@@ -57,10 +64,14 @@ func SealKey(to, key *rsa.PublicKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := to.Size() - paddingBytes
+	if len(rest) < size {
+		rest = append(rest, make([]byte, size-len(rest))...) // one block has no other to tell how long it is
+	}
 	var sealed []byte
-	for size := to.Size() - paddingBytes; len(rest) > 0; {
+	for len(rest) > 0 {
 		n := min(size, len(rest))
-		block, err := rsa.EncryptPKCS1v15(rand.Reader, to, rest[:n])
+		block, err := encrypt(to, rest[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -75,21 +86,17 @@ type privateKey struct {
 	N, E, D, P, Q, Dp, Dq, Qinv *big.Int
 }
 
-// OpenPassword decrypts a password. What is not encrypted as it should be yields a random one, in the same time: whoever could tell wrong
-// padding from a wrong password could have the authority's key sign what it likes (Bleichenbacher's attack).
+// OpenPassword decrypts a password. What is not encrypted as it should be is a password like another, which nobody knows (open).
 func (a *Authority) OpenPassword(sealed []byte) (string, error) {
 	if a.key == nil {
 		return "", ErrNoKey
 	}
-	block := make([]byte, a.key.Size()-paddingBytes)
-	if _, err := rand.Read(block); err != nil {
-		return "", err
-	}
 	if len(sealed) != a.key.Size() {
 		sealed = make([]byte, a.key.Size())
 	}
-	if err := rsa.DecryptPKCS1v15SessionKey(nil, a.key, sealed, block); err != nil {
-		return "", ErrSealed // a number that is larger than the key, as its sender knows
+	block, err := a.open(sealed, a.key.Size()-paddingBytes)
+	if err != nil {
+		return "", err
 	}
 	password, _, _ := strings.Cut(string(block), "\x00")
 	clear(block)
@@ -108,9 +115,13 @@ func (a *Authority) OpenKey(sealed []byte) (*rsa.PublicKey, error) {
 	var text []byte
 	defer func() { clear(text[:cap(text)]) }()
 	for ; len(sealed) > 0; sealed = sealed[size:] {
-		block, err := rsa.DecryptPKCS1v15(nil, a.key, sealed[:size])
+		n := size - paddingBytes
+		if last := derSize(text) - len(text); len(sealed) == size && len(text) > 0 && last > 0 {
+			n = min(n, last)
+		}
+		block, err := a.open(sealed[:size], n)
 		if err != nil {
-			block = make([]byte, size-paddingBytes) // it goes on as if these were the bytes
+			return nil, err
 		}
 		text = append(text, block...)
 		clear(block)
@@ -120,6 +131,32 @@ func (a *Authority) OpenKey(sealed []byte) (*rsa.PublicKey, error) {
 		return nil, ErrSealed
 	}
 	return key, nil
+}
+
+// open decrypts a block of n bytes. One with other padding or another length yields n other bytes, always the same, in the same time. If whoever sends
+// messages could tell, it could have the authority's key sign what it likes (Bleichenbacher's attack), with a password of its own as well as without
+// one: the bytes of a key come back in its certificate. ErrSealed: the message is no number below the key, as its sender knows.
+func (a *Authority) open(sealed []byte, n int) ([]byte, error) {
+	block, err := hkdf.Key(sha256.New, a.key.D.Bytes(), nil, string(sealed), n)
+	if err != nil {
+		return nil, err
+	}
+	//lint:ignore SA1019 it is what OrangeFS encrypts with
+	if err := rsa.DecryptPKCS1v15SessionKey(nil, a.key, sealed, block); err != nil {
+		return nil, ErrSealed
+	}
+	return block, nil
+}
+
+// derSize is how long a value in DER is that a text begins with, with its header; 0 if that does not tell.
+func derSize(text []byte) int {
+	switch {
+	case len(text) >= 4 && text[0] == 0x30 && text[1] == 0x82:
+		return 4 + int(text[2])<<8 + int(text[3])
+	case len(text) >= 3 && text[0] == 0x30 && text[1] == 0x81:
+		return 3 + int(text[2])
+	}
+	return 0
 }
 
 // publicOf reads the public half of an RSAPrivateKey.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,25 +43,62 @@ func TestSealed(t *testing.T) {
 	}
 }
 
+// encrypt makes a block of any length.
+func encrypt(t *testing.T, to *rsa.PublicKey, text []byte) []byte {
+	t.Helper()
+	//lint:ignore SA1019 as OrangeFS does
+	b, err := rsa.EncryptPKCS1v15(rand.Reader, to, text)
+	require.NoError(t, err)
+	return b
+}
+
 // TestSealedWrongly: wrong padding is a password like any other that is wrong, so that no answer tells what the authority's key makes of a message.
 func TestSealedWrongly(t *testing.T) {
 	ca := certtest.New(t, "CA")
 	a := ca.Authority(t)
 	to := &ca.Key.RSA().PublicKey
-	short, err := rsa.EncryptPKCS1v15(rand.Reader, to, []byte("short"))
-	require.NoError(t, err)
 	one := bytes.Repeat([]byte{0}, to.Size()-1)
-	for _, sealed := range [][]byte{nil, {1, 2, 3}, append(one, 1), short, make([]byte, 1000)} {
-		first, err := a.OpenPassword(sealed)
+	seen := map[string]bool{}
+	for _, sealed := range [][]byte{{1, 2, 3}, append(one, 1), append(one, 2), encrypt(t, to, []byte("short")), make([]byte, 1000)} {
+		password, err := a.OpenPassword(sealed)
 		require.NoError(t, err)
-		second, err := a.OpenPassword(sealed)
+		require.NotEqual(t, "short", password)
+		again, err := a.OpenPassword(sealed)
 		require.NoError(t, err)
-		require.False(t, first == second && first != "", "a password that nobody knows")
+		require.Equal(t, password, again, "a message that is sent twice tells no more")
+		seen[password] = true
 		_, err = a.OpenKey(sealed)
 		require.ErrorIs(t, err, usercert.ErrSealed)
 	}
-	_, err = a.OpenPassword(bytes.Repeat([]byte{0xff}, to.Size()))
+	require.Greater(t, len(seen), 2, "nobody knows which")
+	_, err := a.OpenPassword(bytes.Repeat([]byte{0xff}, to.Size()))
 	require.ErrorIs(t, err, usercert.ErrSealed, "a number larger than the key")
 	_, err = a.OpenKey(make([]byte, 25*to.Size()))
 	require.ErrorIs(t, err, usercert.ErrSealed, "no key takes so many blocks")
+	_, err = a.OpenKey(nil)
+	require.ErrorIs(t, err, usercert.ErrSealed)
+}
+
+// TestNoOracle: a user with a password puts a block of unknown padding into the middle of its key. Whether it is good or not, there is a certificate.
+func TestNoOracle(t *testing.T) {
+	ca := certtest.New(t, "CA")
+	a := ca.Authority(t)
+	to := &ca.Key.RSA().PublicKey
+	key, err := credential.GenerateKey(2048)
+	require.NoError(t, err)
+	sealed, err := usercert.SealKey(to, &key.RSA().PublicKey)
+	require.NoError(t, err)
+	size := to.Size()
+	for _, middle := range [][]byte{
+		encrypt(t, to, bytes.Repeat([]byte("x"), size-12)), encrypt(t, to, []byte("short")), encrypt(t, to, nil), make([]byte, size),
+		append(make([]byte, size-1), 3),
+	} {
+		sent := slices.Concat(sealed[:size], middle, sealed[2*size:])
+		got, err := a.OpenKey(sent)
+		require.NoError(t, err)
+		require.Equal(t, 2048, got.N.BitLen())
+		again, err := a.OpenKey(sent)
+		require.NoError(t, err)
+		require.True(t, got.Equal(again))
+	}
 }
