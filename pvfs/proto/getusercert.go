@@ -12,7 +12,7 @@ const (
 	maxSealedKey = 16384
 )
 
-// GetUserCertReq asks for a certificate: who wants one, its password, its new private key, and for how many days (0: as many as the
+// GetUserCertReq asks for a certificate: the name of the user, its password, its new private key, and for how many days (0: as many as the
 // server likes). Password and key are encrypted for the authority's key, which GetUserCertKeyReq asks for.
 type GetUserCertReq struct {
 	FS       FSID

@@ -46,7 +46,7 @@ var (
 	errDirectory = errors.New("the directory of users does not answer")
 )
 
-// certUsers are the users who have certificates. It remembers who they are.
+// certUsers finds the users of certificates, and remembers them.
 type certUsers struct {
 	authority *usercert.Authority
 	directory Directory // nil: identities have all users
