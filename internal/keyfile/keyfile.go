@@ -23,12 +23,25 @@ func unsafe(format string, args ...any) error { return &unsafeError{fmt.Sprintf(
 
 // Secret reads a file of at most bytesMax bytes that other users can neither read nor change. ErrUnsafe.
 func Secret(name string, bytesMax int64) ([]byte, error) {
+	return read(name, bytesMax, func(info os.FileInfo) error { return closed(name, info) })
+}
+
+// SecretOf is Secret of a file that belongs to a user, as one in its home. What it is a link to must belong to it, too. ErrUnsafe.
+func SecretOf(uid uint32, name string, bytesMax int64) ([]byte, error) {
 	return read(name, bytesMax, func(info os.FileInfo) error {
-		if mode := info.Mode().Perm(); mode&0o077 != 0 {
-			return unsafe("%s can be used by others (mode %#o): chmod 600 %s", name, mode, name)
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != uid {
+			return unsafe("%s does not belong to user %d", name, uid)
 		}
-		return nil
+		return closed(name, info)
 	})
+}
+
+// closed checks that other users can neither read nor change a file.
+func closed(name string, info os.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return unsafe("%s can be used by others (mode %#o): chmod 600 %s", name, mode, name)
+	}
+	return nil
 }
 
 // Trusted reads a file of at most bytesMax bytes that only this user and root can change. ErrUnsafe.

@@ -68,4 +68,13 @@ func TestOwner(t *testing.T) {
 	require.ErrorContains(t, err, "belongs to another user")
 	_, err = Secret(path, 10)
 	require.NoError(t, err)
+
+	_, err = SecretOf(31337, path, 10)
+	require.NoError(t, err)
+	_, err = SecretOf(0, path, 10)
+	require.ErrorIs(t, err, ErrUnsafe)
+	require.ErrorContains(t, err, "does not belong to user 0")
+	require.NoError(t, os.Chmod(path, 0o640))
+	_, err = SecretOf(31337, path, 10)
+	require.ErrorContains(t, err, "chmod 600")
 }

@@ -18,7 +18,7 @@ func status(err error) proto.Status {
 	return proto.OK
 }
 
-// ErrAuthentication: the servers do not let this client act for the user. See Options.Key.
+// ErrAuthentication: the servers do not let this client act for the user. See Options.Key and Options.Certificate.
 var ErrAuthentication = errors.New("authentication failed")
 
 // errOtherKey is for a capability that one server signed and another refuses.
@@ -43,6 +43,10 @@ func (c *core) authenticated(req proto.Request, err error) error {
 		return err
 	}
 	switch {
+	case len(cred.Certificate) > 0:
+		return fmt.Errorf("%w: %w: the servers do not accept the certificate of this user, or do not know the user", err, ErrAuthentication)
+	case c.cfg.Security.CAFile != "" && c.opt.Key == nil:
+		return fmt.Errorf("%w: %w: the servers want a certificate of the user, and there is none (pvfs get-user-cert)", err, ErrAuthentication)
 	case c.opt.Key != nil:
 		return fmt.Errorf("%w: %w: the servers do not accept the key of this client, under the name %s, for user %d", err, ErrAuthentication, cred.Issuer, cred.User)
 	case c.cfg.Security.KeyStore != "":

@@ -38,7 +38,7 @@ func rightsOf(flag int) proto.OpMask {
 
 // takeHold notes that the view's user has opened an object, until dropHold.
 func (f *FS) takeHold(n *inode, rights proto.OpMask) {
-	if f.user.id.UID == 0 {
+	if f.user.id.UID == 0 && !f.user.certified() {
 		return
 	}
 	n.mu.Lock()
@@ -127,7 +127,7 @@ func (f *FS) hold(ctx context.Context, n *inode, given bool) {
 	holds := slices.Clone(n.holds)
 	n.mu.Unlock()
 	for _, h := range holds {
-		if h.open || h.cap.Mask != 0 && known && !given && h.user.id.UID == a.Owner {
+		if h.open || h.cap.Mask != 0 && known && !given && !h.user.certified() && h.user.id.UID == a.Owner {
 			continue
 		}
 		view := &FS{core: f.core, user: h.user, ctx: ctx}

@@ -68,7 +68,7 @@ func (f *FS) making(h *proto.Header, group uint32) *proto.Header {
 
 // commonAttr are the attributes of a new object. Its server has the times.
 func (f *FS) commonAttr(typ proto.ObjType, group, perms uint32, mask proto.AttrMask) proto.Attr {
-	return proto.Attr{Owner: f.user.id.UID, Group: group, Perms: perms, Mask: mask, Type: typ}
+	return proto.Attr{Owner: f.user.owner(), Group: group, Perms: perms, Mask: mask, Type: typ}
 }
 
 // mkdir makes a directory and its entry.

@@ -244,7 +244,11 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	if c.host == "" {
 		c.host, _ = os.Hostname()
 	}
-	c.users.init(issuer{name: "C:" + c.host, key: opt.Key, log: opt.Log})
+	by := issuer{name: "C:" + c.host, key: opt.Key, log: opt.Log}
+	if cfg.Security.CAFile != "" {
+		by.certificate = opt.Certificate
+	}
+	c.users.init(by)
 	c.table.init(opt.Objects)
 	c.names.init(opt.Names, opt.NameTime)
 	c.retryLimit, c.retryDelay = cfg.RetryLimit, cfg.RetryDelay

@@ -6,6 +6,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
+	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
 // Options are of Mount. Zero values mean defaults.
@@ -22,6 +23,9 @@ type Options struct {
 	User *Identity
 	// Key signs credentials, for servers with a keystore. nil leaves credentials unsigned.
 	Key *credential.Key
+	// Certificate finds the certificate of a user, for servers with an authority (CAFile in their configuration). It is asked again when a credential
+	// is renewed, so a new certificate takes the place of an old one. nil, fs.ErrNotExist and other errors leave the credential to Key.
+	Certificate func(Identity) (*usercert.Certificate, error)
 	// Host is the name of this machine in credentials, and of Key in the keystore, there with C: in front. "" asks the system.
 	Host string
 

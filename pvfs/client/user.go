@@ -3,6 +3,8 @@ package client
 import (
 	"container/list"
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
 // A user is for whom a view acts. Two with the same key are one user: views, open files and what is kept of objects may have one that
@@ -39,14 +42,28 @@ func (u *user) credential(now time.Time) proto.Credential {
 		Issuer:  u.by.name,
 		Timeout: now.Add(credentialTime).Truncate(time.Second),
 	}
-	if u.by.sign(&c) {
+	if u.by.sign(u.id, &c) {
 		u.cred = c
 	}
 	return c
 }
 
+// certified tells whether it is for the servers to say who the user is.
+func (u *user) certified() bool { return u.by.certificate != nil }
+
+// owner is the user's ID as it stands in requests.
+func (u *user) owner() uint32 {
+	if u.certified() {
+		return usercert.Anybody
+	}
+	return u.id.UID
+}
+
 // group is the primary one.
 func (u *user) group() uint32 {
+	if u.certified() {
+		return usercert.Anybody
+	}
 	if len(u.id.Groups) == 0 {
 		return 0
 	}
@@ -54,17 +71,36 @@ func (u *user) group() uint32 {
 }
 
 // in tells whether the user may give a file to a group.
-func (u *user) in(group uint32) bool { return u.id.UID == 0 || slices.Contains(u.id.Groups, group) }
+func (u *user) in(group uint32) bool {
+	return u.id.UID == 0 || u.certified() || slices.Contains(u.id.Groups, group)
+}
 
 // An issuer makes credentials. It is this machine.
 type issuer struct {
 	name string          // as in a keystore
 	key  *credential.Key // nil: credentials are not signed
-	log  *slog.Logger
+	// certificate finds the certificate of a user. nil: the servers want none.
+	certificate func(Identity) (*usercert.Certificate, error)
+	log         *slog.Logger
 }
 
-// sign signs a credential if there is a key. It reports false if that failed, which takes damaged memory.
-func (is *issuer) sign(c *proto.Credential) bool {
+// sign signs a credential with the certificate of its user, or else with the key, if there is one. It reports false if the credential is not to be
+// kept: a certificate may be there the next time. If a key fails, memory is damaged.
+func (is *issuer) sign(id Identity, c *proto.Credential) bool {
+	if is.certificate != nil {
+		cert, err := is.certificate(id)
+		if err == nil && cert != nil {
+			if err = cert.Sign(c); err == nil {
+				return true
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			is.log.Error("pvfs: the certificate of a user is not used", "uid", id.UID, "error", err)
+		}
+		if is.key == nil {
+			return false
+		}
+	}
 	if is.key == nil {
 		return true
 	}

@@ -73,9 +73,17 @@ type Security struct {
 	// KeyStore is the path of a file with the public keys of clients, which then must sign their credentials. "": they need not.
 	// Servers may have different paths.
 	KeyStore string
-	// Paths for stock servers: ServerKey of the key that signs capabilities, CAFile of the one that certificates are checked with.
-	ServerKey, CAFile string
-	SecretKey         string // of the file system
+	// CAFile is the path of the certificate of the authority that signs certificates of users, which clients then show with their
+	// credentials. "": they do not.
+	CAFile string
+	// ServerKey is the path of the authority's private key, with which servers issue such certificates. Without CAFile it is a key of stock servers.
+	ServerKey    string
+	UserCertDN   string // what the subjects of issued certificates begin with
+	UserCertDays int    // for how many days they are valid, at most
+	// CertificateTimeout is how long servers remember which user a certificate belongs to.
+	CertificateTimeout time.Duration
+	LDAP               LDAP
+	SecretKey          string // of the file system
 }
 
 // Export is what clients are let do, by their address.
@@ -214,7 +222,10 @@ func base() *Config {
 		ClientTimeout: 300 * time.Second, ClientFlowTimeout: 300 * time.Second,
 		RetryLimit: 5, RetryDelay: 2 * time.Second,
 		SyncMeta: true, SyncData: true,
-		Security: Security{CredentialTimeout: time.Hour, CapabilityTimeout: 10 * time.Minute},
+		Security: Security{
+			CredentialTimeout: time.Hour, CapabilityTimeout: 10 * time.Minute,
+			UserCertDN: userCertDN, UserCertDays: userCertDays, CertificateTimeout: time.Hour, LDAP: baseLDAP(),
+		},
 		Export:   Export{AnonUID: 65534, AnonGID: 65534},
 		defaults: map[string]string{}, hints: map[string]string{},
 	}

@@ -30,7 +30,9 @@ type GenOptions struct {
 	SyncData         bool
 	NoTimeouts       bool   // credentials and capabilities are good for ever
 	KeyStore         string // path on each server of the file with the public keys of clients; "": clients need not authenticate
-	ServerKey        string // path on each stock server of its private key; ours need none
+	ServerKey        string // path on each stock server of its private key, or, with CAFile, on each server of that of the authority
+	CAFile           string // path on each server of the certificate of the authority of users; "": there are no certificates of users
+	LDAP             LDAP   // where they find the users of certificates
 
 	TrustedNetworks, RootSquash, RootSquashExceptions []string // patterns
 	AllSquash, ReadOnly                               []string
@@ -170,14 +172,41 @@ func (w *writer) defaults(o *GenOptions) {
 		w.line("TCPBindSpecific yes")
 		w.WriteString("\n")
 		w.section("Security", func() {
-			if o.KeyStore == "" || o.NoTimeouts { // stock programs with key-based security complain of the line
+			if o.KeyStore == "" && o.CAFile == "" || o.NoTimeouts { // stock programs with security complain of the line
 				w.line("TurnOffTimeouts %s", yesNo(o.NoTimeouts))
 			}
 			w.text("KeyStore", o.KeyStore)
 			w.text("ServerKey", o.ServerKey)
+			w.text("CAFile", o.CAFile)
 			w.patterns("TrustedNetwork", o.TrustedNetworks)
+			w.ldap(&o.LDAP)
 		})
 	})
+}
+
+func (w *writer) ldap(l *LDAP) {
+	if len(l.Hosts) == 0 {
+		return
+	}
+	w.section("LDAP", func() {
+		w.line("Hosts %q", strings.Join(l.Hosts, " "))
+		w.quoted("BindDN", l.BindDN)
+		if l.BindPassword != "" {
+			w.line("BindPassword %s%s", passwordFile, l.BindPassword)
+		}
+		w.quoted("SearchRoot", l.Root)
+		if l.ByDN {
+			w.line("SearchMode DN")
+		}
+		w.text("SearchAttr", l.Attr)
+		w.text("SearchClass", l.Class)
+	})
+}
+
+func (w *writer) quoted(name, value string) {
+	if value != "" {
+		w.line("%s \"%s\"", name, value)
+	}
 }
 
 func (w *writer) patterns(name string, list []string) {

@@ -51,8 +51,6 @@ var (
 // Reasons that several keywords share.
 const (
 	whyKeys = "servers sign with a key that all of them have, see pvfsd serve -key-file"
-	whyCA   = "a server does not start with it: there are no certificates of users"
-	whyUser = "there are no certificates of users"
 )
 
 // keywords is sorted by section, and in a section by subject.
@@ -95,26 +93,26 @@ var keywords = []Keyword{
 	{Name: "CapabilityTimeoutSecs", Sections: inSecurity, Effect: OnServers, Security: true},
 	{Name: "CredentialCacheTimeoutSecs", Sections: inSecurity},
 	{Name: "CapabilityCacheTimeoutSecs", Sections: inSecurity},
-	{Name: "CertificateCacheTimeoutSecs", Sections: inSecurity},
+	{Name: "CertificateCacheTimeoutSecs", Sections: inSecurity, Effect: OnServers, Security: true},
 	{Name: "SecurityTimeout", Sections: inSecurity, Why: "OrangeFS 2.9 replaced it by CredentialTimeoutSecs"},
 	{Name: "KeyStore", Sections: inKeys, Effect: OnServers, Security: true},
-	{Name: "ServerKey", Sections: inKeys, Security: true, Why: whyKeys},
-	{Name: "CAFile", Sections: inKeys, Security: true, Why: whyCA},
-	{Name: "UserCertDN", Sections: inKeys, Security: true, Why: whyUser},
-	{Name: "UserCertExp", Sections: inKeys, Security: true, Why: whyUser},
+	{Name: "ServerKey", Sections: inKeys, Effect: OnServers, Security: true},
+	{Name: "CAFile", Sections: inKeys, Effect: OnAll, Security: true},
+	{Name: "UserCertDN", Sections: inKeys, Effect: OnServers, Security: true},
+	{Name: "UserCertExp", Sections: inKeys, Effect: OnServers, Security: true},
 
-	{Name: "Hosts", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "BindDN", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "BindPassword", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchMode", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchRoot", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchClass", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchAttr", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchScope", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "UIDAttr", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "GIDAttr", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchTimeoutSecs", Sections: inLDAP, Security: true, Why: whyUser},
-	{Name: "SearchTimeout", Sections: inLDAP, Security: true, Why: whyUser},
+	{Name: "Hosts", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "BindDN", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "BindPassword", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchMode", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchRoot", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchClass", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchAttr", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchScope", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "UIDAttr", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "GIDAttr", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchTimeoutSecs", Sections: inLDAP, Effect: OnServers, Security: true},
+	{Name: "SearchTimeout", Sections: inLDAP, Security: true, Why: "no server knows it: SearchTimeoutSecs is meant"},
 
 	{Name: "Name", Sections: []string{"<FileSystem>", "<Distribution>"}, Effect: OnAll},
 	{Name: "ID", Sections: inFileSystem, Effect: OnAll},

@@ -14,6 +14,7 @@ var samples = map[string]string{
 	"FileStuffing": "no", "TroveSyncMeta": "no", "TroveSyncData": "no", "TurnOffTimeouts": "yes", "TrustedPorts": "1-1023",
 	"TroveMethod": "alt-aio", "TrustedNetwork": "tcp://10.*", "RootSquash": "*", "RootSquashExceptions": "*",
 	"AllSquash": "*", "ReadOnly": "*", "Param": "strip_size", "Value": "4096", "StorageSpace": "/s", "MetadataStorageSpace": "/m",
+	"Hosts": "ldaps://x", "BindPassword": "file:/p", "SearchMode": "DN", "SearchScope": "onelevel",
 }
 
 // sample is the skeleton with a keyword in a section, spelt like that. Where it must be once and is there already, it takes the
@@ -90,7 +91,7 @@ func seen(t *testing.T, text string) (all []any) {
 	for server := range c.Servers {
 		all = append(all, c.MetaDir(server))
 		own := *c.ForServer(server)
-		own.Security.ServerKey, own.Security.CAFile, own.Security.SecretKey = "", "", "" // known, and not acted on
+		own.Security.SecretKey = "" // known, and not acted on
 		v := reflect.ValueOf(own)
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Text" {

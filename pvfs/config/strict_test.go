@@ -81,6 +81,10 @@ func TestStrict(t *testing.T) {
 		{"<ExportOptions>", "ReadOnly ,", `fs.conf:27: ReadOnly: "," is no pattern of addresses`},
 		{"<ExportOptions>", "ReadOnly tcp://x@y", `fs.conf:27: ReadOnly: "tcp://x@y" is no network: want address@bits`},
 		{"<Security>", "TrustedPorts 0-0", `fs.conf:5: TrustedPorts: "0-0" is no range of ports`},
+		{"<LDAP>", "BindPassword secret", `fs.conf:4: BindPassword: every client can read this text, and the password with it: put it into a file that only the servers can read, and write file:PATH here`},
+		{"<LDAP>", "Hosts ldap.example.org", `fs.conf:4: Hosts: "ldap.example.org" is no server: want ldaps://HOST, ldap://HOST or ldapi:///PATH`},
+		{"<LDAP>", "SearchMode both", `fs.conf:4: SearchMode: "both" is neither cn nor dn`},
+		{"<Security>", "UserCertExp 0", `fs.conf:5: UserCertExp: "0" is no number from 1 to 36500`},
 		{"<FileSystem>", "TreeWidth many", `fs.conf:28: TreeWidth: "many" is no number from 1 to 4096`},
 		{"<ServerOptions>", "</ServerOptions>\nReadOnly *\n<ServerOptions>", `fs.conf:32: ReadOnly does not belong outside of all sections, but in <ExportOptions>`},
 		{"<ServerOptions>", "</ServerOptions>\nInclude x\n<ServerOptions>", `fs.conf:32: "Include" is outside of all sections`},
@@ -205,8 +209,8 @@ func TestForServer(t *testing.T) {
 }
 
 func TestIgnored(t *testing.T) {
-	text := with("<ServerOptions>", "LogFile /x\n<Security>\nServerKey /k\n</Security>")
-	text = strings.Replace(text, "<LDAP>", "keystore /k\nuserCertExp 9\n<LDAP>", 1)
+	text := with("<ServerOptions>", "LogFile /x\n<Security>\nCapabilityCacheTimeoutSecs 5\n</Security>")
+	text = strings.Replace(text, "<LDAP>", "keystore /k\nCredentialCacheTimeoutSecs 9\n<LDAP>", 1)
 	text = strings.Replace(text, "ID 1", "ID 1\nsecretkey x\nTreeWidth 4", 1)
 	c, err := Parse(text)
 	require.NoError(t, err)
@@ -215,8 +219,8 @@ func TestIgnored(t *testing.T) {
 		got = append(got, fmt.Sprintln(i.Line, i.Section, i.Keyword.Name, i.Keyword.Security, i.Server))
 	}
 	require.Equal(t, []string{
-		"4 <Security> UserCertExp true -1\n", "16 <FileSystem> SecretKey true -1\n",
-		"35 <ServerOptions> LogFile false 0\n", "37 <Security> ServerKey true 0\n",
+		"4 <Security> CredentialCacheTimeoutSecs false -1\n", "16 <FileSystem> SecretKey true -1\n",
+		"35 <ServerOptions> LogFile false 0\n", "37 <Security> CapabilityCacheTimeoutSecs false 0\n",
 	}, got)
 	require.Equal(t, "/k", c.Security.KeyStore)
 }

@@ -30,9 +30,12 @@ func (a *applier) set(s setting) error {
 			return a.security(s.directive)
 		}
 		return c.number(s.directive)
-	case "<Security>", "<LDAP>":
+	case "<Security>":
 		a.keep(s)
 		return a.security(s.directive)
+	case "<LDAP>":
+		a.keep(s)
+		return c.Security.LDAP.ldap(s.directive)
 	case "<Aliases>":
 		return c.alias(s.directive)
 	case "<FileSystem>":
@@ -88,12 +91,10 @@ func (a *applier) security(d directive) (err error) {
 		s.CredentialTimeout, err = d.duration(time.Second)
 	case "capabilitytimeoutsecs":
 		s.CapabilityTimeout, err = d.duration(time.Second)
-	case "serverkey":
-		s.ServerKey = d.value()
 	case "keystore":
 		s.KeyStore = d.value()
-	case "cafile":
-		s.CAFile = d.value()
+	case "serverkey", "cafile", "usercertdn", "usercertexp", "certificatecachetimeoutsecs":
+		return s.certificates(d)
 	case "trustednetwork":
 		if a.server >= 0 && !a.nets {
 			s.TrustedNetworks, a.nets = nil, true

@@ -84,6 +84,21 @@ func TestSigned(t *testing.T) {
 	}
 }
 
+// TestChecker: what was good once is good again, but not with another key or another signature.
+func TestChecker(t *testing.T) {
+	key, other := newKey(t), newKey(t)
+	var k credential.Checker
+	one, two := [32]byte{1}, [32]byte{2}
+	for range 2 {
+		require.NoError(t, k.Verify(&key.RSA().PublicKey, one, signed(key)))
+		require.ErrorIs(t, k.Verify(&other.RSA().PublicKey, two, signed(key)), credential.ErrSignature)
+		require.ErrorIs(t, k.Verify(&key.RSA().PublicKey, one, signed(other)), credential.ErrSignature)
+	}
+	unsigned := signed(key)
+	unsigned.Signature = nil
+	require.ErrorIs(t, k.Verify(&key.RSA().PublicKey, one, unsigned), credential.ErrUnsigned)
+}
+
 // TestManySeen: however many credentials come, each is judged by itself.
 func TestManySeen(t *testing.T) {
 	key := newKey(t)

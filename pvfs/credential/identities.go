@@ -133,5 +133,23 @@ func (ids *Identities) Allow(client string, c *proto.Credential) error {
 	return ErrUser
 }
 
+// User is the user that a line of the file has for a client by its UID, and its groups. It is what a certificate is good for that does not say which
+// user it acts for; lines that name several users at once do not count. others: so do those of *.
+func (ids *Identities) User(client string, others bool) (uid uint32, groups []uint32, ok bool) {
+	if client == "" || client == everyClient || strings.HasPrefix(client, userPrefix) { // a certificate must not stand for a user of this machine
+		return 0, nil, false
+	}
+	scopes, known := ids.clients[client]
+	if !known && others {
+		scopes = ids.clients[everyClient]
+	}
+	for i := range scopes {
+		if !scopes[i].every {
+			return scopes[i].user, scopes[i].groups, true
+		}
+	}
+	return 0, nil, false
+}
+
 // Client is the name of the client that a credential names as its issuer, without C:.
 func Client(c *proto.Credential) string { return strings.TrimPrefix(c.Issuer, clientPrefix) }

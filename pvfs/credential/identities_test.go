@@ -65,6 +65,25 @@ alice   2000:2000
 	require.ErrorIs(t, ids.Allow("uid:5", who(5, 5)), credential.ErrUser)
 	require.ErrorIs(t, ids.Allow("uid:6", who(6, 6)), credential.ErrUser, "* is for those that somebody gave a key")
 	require.NoError(t, ids.Allow("alice", who(6, 6)))
+
+	ids, err = credential.ParseIdentities([]byte("alice users\nalice 1000:1000,27\nadmin any\nuid:5 6:6\n* 65534:65534"))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name   string
+		others bool
+		uid    uint32
+		ok     bool
+	}{
+		{"alice", false, 1000, true}, {"alice", true, 1000, true}, {"admin", true, 0, false}, {"bob", false, 0, false}, {"bob", true, 65534, true},
+		{"", true, 0, false}, {"*", true, 0, false}, {"uid:5", true, 0, false}, {"uid:6", true, 0, false},
+	} {
+		uid, groups, ok := ids.User(c.name, c.others)
+		require.Equal(t, c.ok, ok, "%+v", c)
+		require.Equal(t, c.uid, uid, "%+v", c)
+		require.Equal(t, c.ok, len(groups) > 0, "%+v", c)
+	}
+	require.True(t, ids.Names("alice"))
+	require.False(t, ids.Names("bob"))
 	for text, says := range map[string]string{
 		"a any\nb":              "line 2: want a client and its users",
 		"a any any":             "line 1: want a client",

@@ -118,6 +118,24 @@ func (k *Key) Sign(c *proto.Credential) error {
 	return nil
 }
 
+// RSA is the key itself, for what else is done with it than to sign credentials.
+func (k *Key) RSA() *rsa.PrivateKey { return k.private }
+
+// VerifyWith checks that a credential was signed with the private half of a key, but not its timeout. ErrUnsigned, ErrSignature.
+func VerifyWith(key *rsa.PublicKey, c *proto.Credential) error {
+	if len(c.Signature) == 0 {
+		return ErrUnsigned
+	}
+	digest := digestOf(c)
+	if rsa.VerifyPKCS1v15(key, crypto.SHA1, digest[:], c.Signature) != nil {
+		return ErrSignature
+	}
+	return nil
+}
+
+// CheckPublic checks that a public key has a length that credentials are signed with. ErrFile.
+func CheckPublic(key *rsa.PublicKey) error { return checkSize(key) }
+
 // digestOf is the digest that is signed.
 func digestOf(c *proto.Credential) [sha1.Size]byte {
 	var room [256]byte

@@ -2,7 +2,6 @@ package credential
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
@@ -127,9 +126,8 @@ func (ks *Keystore) Verify(c *proto.Credential) error {
 	if ks.seen.has(mark) {
 		return nil
 	}
-	digest := digestOf(c)
-	if rsa.VerifyPKCS1v15(key, crypto.SHA1, digest[:], c.Signature) != nil {
-		return ErrSignature
+	if err := VerifyWith(key, c); err != nil {
+		return err
 	}
 	ks.seen.add(mark)
 	return nil

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/binary"
 	"sync"
@@ -45,4 +46,21 @@ func (s *seen) add(m mark) {
 		s.young, s.old = make(map[mark]struct{}), s.young
 	}
 	s.young[m] = struct{}{}
+}
+
+// Checker verifies credentials with keys that are not in a keystore, and remembers those that were good. It may be used by any goroutine.
+type Checker struct{ seen seen }
+
+// Verify is VerifyWith for a key that an ID stands for.
+func (k *Checker) Verify(key *rsa.PublicKey, id [sha256.Size]byte, c *proto.Credential) error {
+	m := markOf(c)
+	m = sha256.Sum256(append(m[:], id[:]...))
+	if k.seen.has(m) {
+		return nil
+	}
+	if err := VerifyWith(key, c); err != nil {
+		return err
+	}
+	k.seen.add(m)
+	return nil
 }

@@ -24,8 +24,6 @@ var noExample = map[Op]string{
 	OpTreeGetAttr:      "servers send it when a spread directory is removed, and the captured ones stayed",
 	OpCreateRootDir:    "a server has it for itself, and sends it to nobody",
 	OpAtomicEattr:      "only the library for programs sends it, no tool",
-	OpGetUserCert:      "certificates are for servers with a security mode; it has no format here",
-	OpGetUserCertKey:   "the same",
 }
 
 // TestExamples: there are captured messages of every operation in both directions, or a reason why not.

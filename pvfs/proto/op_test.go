@@ -27,8 +27,8 @@ func TestOperations(t *testing.T) {
 			assert.Contains(t, resp.String(), "RESP "+op.String())
 		}
 	}
-	assert.Equal(t, 44, requests)
-	assert.Equal(t, 46, responses)
+	assert.Equal(t, 46, requests)
+	assert.Equal(t, 48, responses)
 	for _, op := range []Op{-1, 0, 19, 27, 37, 52, 1 << 30} {
 		assert.Nil(t, NewRequest(op), op)
 		assert.Nil(t, NewResponse(op), op)

@@ -114,8 +114,8 @@ var operations = [...]operation{
 	OpSplitDirent:      {"MGMT_SPLIT_DIRENT", request[SplitDirentReq], response[SplitDirentResp], 287940, 16},
 	OpAtomicEattr:      {"ATOMICEATTR", request[AtomicEattrReq], response[AtomicEattrResp], 144692, 131160},
 	OpTreeGetAttr:      {"TREE_GETATTR", request[TreeGetAttrReq], response[TreeGetAttrResp], 26592, 8216},
-	OpGetUserCert:      {"MGMT_GET_USER_CERT", nil, nil, 26300, 8216},
-	OpGetUserCertKey:   {"MGMT_GET_USER_CERT_KEYREQ", nil, nil, 9376, 8216},
+	OpGetUserCert:      {"MGMT_GET_USER_CERT", request[GetUserCertReq], response[GetUserCertResp], 26300, 8216},
+	OpGetUserCertKey:   {"MGMT_GET_USER_CERT_KEYREQ", request[GetUserCertKeyReq], response[GetUserCertKeyResp], 9376, 8216},
 }
 
 func request[T any, P interface {

@@ -88,6 +88,10 @@ func TestRefusedFields(t *testing.T) {
 		{"no distribution", &IOReq{Dist: stripe}, 92, 0, `distribution name at byte 92: unknown distribution ""`},
 		{"value of neither type", &SetParamReq{}, 68, 2, "value type at byte 68: 2"},
 		{"small write of 2^32 bytes more", &SmallIOReq{Type: IOWrite, Dist: stripe}, 228, 1, "total at byte 224: 4294967296, but 0 bytes follow"},
+		{"password of a negative size", &GetUserCertReq{User: "al"}, 76, math.MaxUint32, "password at byte 72: -4294967296 bytes, the limit is 1024"},
+		{"password that is not there", &GetUserCertReq{User: "al"}, 72, 1000, "password at byte 80: the message ends before it does"},
+		{"private key", &GetUserCertReq{User: "al"}, 84, 1, "private key at byte 80: 4294967296 bytes, the limit is 16384"},
+		{"name of a user", &GetUserCertReq{User: "al"}, 64, 256, "user name at byte 64: 256, the limit is 255"},
 		{"small write of a negative size", &SmallIOReq{Type: IOWrite, Dist: stripe}, 228, math.MaxUint32, "total at byte 224: -4294967296, but 0 bytes follow"},
 	} {
 		b := AppendRequest(nil, nil, c.req)

@@ -112,17 +112,17 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
 		return proto.EINVAL
 	}
+	q.who = identity{c.User, c.Groups}
+	if err := s.authenticate(q, c, from); err != nil {
+		return err // also if it has expired: a new one would not be better
+	}
 	if s.expired(c.Timeout) {
 		s.refusals.Note(refusal.OldCredential, s.origin(q.peer), "uid", c.User, "ended", c.Timeout)
 		return proto.EAGAIN
 	}
-	if err := s.authenticate(q, c, from); err != nil {
-		return err
-	}
-	q.who = identity{c.User, c.Groups}
-	s.admin.users.note(c.User, s.clock())
+	s.admin.users.note(q.who.uid, s.clock())
 	e := q.rules.export
-	rootly := c.User == 0 || c.Groups[0] == 0
+	rootly := q.who.uid == 0 || q.who.groups[0] == 0
 	switch {
 	case from == "": // not from a client
 		return nil
@@ -156,6 +156,9 @@ func (q *query) group() (uint32, error) {
 		if h.Type == proto.HintOwnerGID && uint32(h.Value) != anybody {
 			if g := uint32(h.Value); q.who.uid == 0 || q.who.in(g) {
 				return g, nil
+			}
+			if q.certified && len(q.who.groups) > 0 {
+				break // a client does not know which groups belong to its certificate, and names one of its own machine
 			}
 			return 0, proto.EPERM
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
+	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
 // errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
@@ -31,7 +32,7 @@ func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err
 	return keys, nil
 }
 
-// authenticate checks that a client may act for the user in its credential. An empty address is that of a server, or of this process,
+// authenticate checks that a client may act for the user in its credential, or finds the user of its certificate. An empty address is that of a server, or of this process,
 // which may act for all. EPERM.
 func (s *Server) authenticate(q *query, c *proto.Credential, from string) error {
 	signed := q.rules.keys != nil && len(c.Signature) > 0
@@ -39,9 +40,11 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 	switch {
 	case from == "":
 		return nil
+	case q.rules.certs != nil && len(c.Certificate) > 0:
+		return s.certify(q, c, from)
 	case q.user != nil && !signed:
 		err = checkUser(q, c)
-	case q.rules.keys == nil && q.rules.identities == nil:
+	case q.rules.keys == nil && q.rules.identities == nil && q.rules.certs == nil:
 		return nil
 	default:
 		var client string
@@ -53,12 +56,12 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 	if err == nil {
 		return nil
 	}
-	return s.unauthentic(err, from, c)
+	return s.refused(err, from, "issuer", c.Issuer, "uid", c.User)
 }
 
-// unauthentic counts a client that may not act for the user in its credential, and logs it now and then. It gives EPERM.
-func (s *Server) unauthentic(err error, from string, c *proto.Credential) error {
-	s.refusals.Note(refusal.Authentication, from, "reason", err, "issuer", c.Issuer, "uid", c.User)
+// refused counts a client that may not act for the user that it names, and logs it now and then. It gives EPERM.
+func (s *Server) refused(reason error, from string, about ...any) error {
+	s.refusals.Note(refusal.Authentication, from, append([]any{"reason", reason}, about...)...)
 	return proto.EPERM
 }
 
@@ -71,6 +74,9 @@ func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
 			return "", errUserName
 		}
 		return client, q.rules.keys.Verify(c)
+	}
+	if q.rules.identities == nil { // so a certificate of users is what it takes
+		return "", usercert.ErrMissing
 	}
 	ep := s.ep.Load()
 	if ep == nil {

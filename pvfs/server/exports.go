@@ -16,12 +16,9 @@ var ErrConfig = errors.New("server: the configuration cannot be kept to")
 func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) error {
 	sec, e := &fs.Security, &fs.Export
 	switch {
-	case sec.CAFile != "":
-		return fmt.Errorf("%w: it has CAFile, the certificate-based security of OrangeFS, which is not available here: "+
-			"take this line out, or use the key-based security (KeyStore)", ErrConfig)
-	case sec.ServerKey != "" && sec.KeyStore == "":
-		return fmt.Errorf("%w: it has a ServerKey, but no KeyStore, so clients cannot authenticate: add KeyStore, the path "+
-			"of a file with the public keys of clients, or take ServerKey out", ErrConfig)
+	case sec.ServerKey != "" && sec.KeyStore == "" && sec.CAFile == "":
+		return fmt.Errorf("%w: it has a ServerKey, but neither KeyStore nor CAFile, so clients cannot authenticate: add KeyStore, the path "+
+			"of a file with the public keys of clients, or CAFile, that of the certificate of the authority of users, or take ServerKey out", ErrConfig)
 	}
 	if s.signs() {
 		if sec.TurnOffTimeouts {
@@ -39,6 +36,7 @@ func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) 
 		{"AllSquash", len(e.AllSquash) > 0},
 		{"TrustedPorts", sec.TrustedPortLast > 0},
 		{"KeyStore", sec.KeyStore != "" || s.cfg.Keystore != nil},
+		{"CAFile", sec.CAFile != ""},
 		{"identities of clients", ids != nil},
 		{"other users of the machine", s.cfg.OtherUsers},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
 // TestRulesNeedKey: a server does not start with rules for clients that a stranger gets round by saying that it is a
@@ -41,6 +42,13 @@ func TestSecurityModeIsKeptOrRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "keystore")
 	require.NoError(t, os.WriteFile(name, clientKeys(t, "host", newKey(t)), 0o600))
 	store := func(c *config.Config) { c.Security.KeyStore = name }
+	ca := certtest.New(t, "CA")
+	authority := func(ldap config.LDAP) func(*config.Config) {
+		return func(c *config.Config) {
+			c.Security.CAFile, c.Security.ServerKey, c.Security.LDAP = ca.CertFile, ca.KeyFile, ldap
+		}
+	}
+	require.NoError(t, begin(t, 2, key, authority(config.LDAP{Hosts: []string{"ldaps://x"}})))
 	require.NoError(t, begin(t, 1, nil, store))
 	require.NoError(t, begin(t, 2, key, store))
 	for _, bad := range []struct {
@@ -50,9 +58,19 @@ func TestSecurityModeIsKeptOrRefused(t *testing.T) {
 	}{
 		{nil, "rules for clients (KeyStore)", store},
 		{key, "KeyStore: open /none", func(c *config.Config) { c.Security.KeyStore = "/none" }},
-		{key, "no KeyStore", func(c *config.Config) { c.Security.ServerKey = "/etc/key.pem" }},
-		{key, "CAFile", func(c *config.Config) { c.Security.CAFile, c.Security.ServerKey = "/etc/ca.pem", "/etc/key.pem" }},
-		{key, "CAFile", func(c *config.Config) { store(c); c.Security.CAFile = "/etc/ca.pem" }},
+		{key, "neither KeyStore nor CAFile", func(c *config.Config) { c.Security.ServerKey = "/etc/key.pem" }},
+		{nil, "rules for clients (CAFile)", authority(config.LDAP{Hosts: []string{"ldaps://x"}})},
+		{key, "open /etc/none.pem", func(c *config.Config) { c.Security.CAFile = "/etc/none.pem" }},
+		{key, "nothing that says which user", authority(config.LDAP{})},
+		{key, "BindDN needs BindPassword", authority(config.LDAP{Hosts: []string{"ldaps://x"}, BindDN: "cn=x"})},
+		{key, "UserCertDN", func(c *config.Config) {
+			authority(config.LDAP{Hosts: []string{"ldaps://x"}})(c)
+			c.Security.UserCertDN = "CN=root"
+		}},
+		{key, "not the key of the authority", func(c *config.Config) {
+			authority(config.LDAP{Hosts: []string{"ldaps://x"}})(c)
+			c.Security.ServerKey = certtest.New(t, "other").KeyFile
+		}},
 	} {
 		err := begin(t, 2, bad.key, bad.set)
 		require.ErrorIs(t, err, server.ErrConfig)

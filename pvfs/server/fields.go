@@ -105,6 +105,10 @@ func fsOfManagement(req proto.Request) (proto.FSID, bool) {
 		return r.FS, true
 	case *proto.MirrorReq:
 		return r.FS, true
+	case *proto.GetUserCertReq:
+		return r.FS, true
+	case *proto.GetUserCertKeyReq:
+		return r.FS, true
 	}
 	return 0, false
 }

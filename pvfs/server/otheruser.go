@@ -32,11 +32,11 @@ func (s *Server) otherUser(peer bmi.Addr, from string) (*bmi.User, error) {
 	u := ep.LocalUser(peer)
 	switch {
 	case u == nil && marked(from):
-		return nil, s.unauthentic(errUserUnknown, from, &proto.Credential{})
+		return nil, s.refused(errUserUnknown, from)
 	case u == nil || u.UID == 0 || u.UID == s.euid:
 		return nil, nil
 	case !s.signs():
-		return nil, s.unauthentic(errNotSigned, from, &proto.Credential{User: u.UID})
+		return nil, s.refused(errNotSigned, from, "uid", u.UID)
 	}
 	return u, nil
 }

@@ -15,10 +15,11 @@ type rules struct {
 	security   *config.Security
 	keys       *credential.Keystore   // nil: credentials need no signature
 	identities *credential.Identities // nil: a client may act for all users
+	certs      *certUsers             // nil: clients show no certificates
 }
 
-// Reload replaces the rules for clients: what a new version of the configuration says in <ExportOptions>, TrustedNetwork, TrustedPorts and KeyStore,
-// the keystore, and identities. Requests under way keep the old ones. ErrConfig: the configuration is different in other respects, for which a server must be
+// Reload replaces the rules for clients: what a new version of the configuration says in <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore and CAFile,
+// and about certificates of users, the files that these name, and identities. Requests under way keep the old ones. ErrConfig: the configuration is different in other respects, for which a server must be
 // started again, or the server cannot keep to the rules; all is as before then.
 func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	i := fs.Index(s.cfg.Alias)
@@ -36,7 +37,12 @@ func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	if err != nil {
 		return err
 	}
-	s.rules.Store(&rules{own.Text, &own.Export, &own.Security, keys, ids})
+	certs, err := s.loadCertificates(own, ids)
+	if err != nil {
+		return err
+	}
+	before := s.rules.Swap(&rules{own.Text, &own.Export, &own.Security, keys, ids, certs})
+	before.certs.close()
 	return nil
 }
 
@@ -58,5 +64,6 @@ func withoutRules(c *config.Config) config.Config {
 	is.Text, is.Export = "", config.Export{}
 	sec := &is.Security
 	sec.TrustedNetworks, sec.TrustedPortFirst, sec.TrustedPortLast, sec.KeyStore = nil, 0, 0, ""
+	sec.CAFile, sec.ServerKey, sec.UserCertDN, sec.UserCertDays, sec.CertificateTimeout, sec.LDAP = "", "", "", 0, 0, config.LDAP{}
 	return is
 }

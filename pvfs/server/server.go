@@ -35,6 +35,9 @@ type Config struct {
 	// names. Without that, credentials are believed as they are.
 	Keystore *credential.Keystore
 
+	// Directory finds the users of certificates, if FS has a CAFile. nil: the one that <LDAP> in FS names.
+	Directory Directory
+
 	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate.
 	// nil: with a keystore, a client with a key may act for all users; without, every client may.
 	Identities *credential.Identities
@@ -89,6 +92,7 @@ type Server struct {
 	behind      sync.Map // issuers that warnOfClock named
 
 	next    atomic.Uint32 // turns through the servers for new files
+	issued  atomic.Uint64 // certificates of users
 	changes atomic.Uint64 // requests that changed something and succeeded
 	untold  atomic.Int32  // notices that go on in the background, see giveSurely
 
@@ -151,6 +155,9 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 		if first.keys, err = s.loadKeystore(s.fs); err != nil {
 			return nil, err
 		}
+		if first.certs, err = s.loadCertificates(s.fs, cfg.Identities); err != nil {
+			return nil, err
+		}
 	}
 	s.rules.Store(first)
 	if err := s.loadWithdrawals(); err != nil {
@@ -190,6 +197,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	err := calls.Serve(ctx)
 	s.stop()
 	s.work.Wait()
+	s.rules.Load().certs.close()
 	return err
 }
 

@@ -15,14 +15,15 @@ type Stats struct {
 	Changes uint64 // requests that changed something
 	// BytesIn and BytesOut are bytes of files that were written and read, by flows and by SMALL_IO, also by flows that failed later.
 	BytesIn, BytesOut uint64
-	// AuthenticationFailures counts requests whose credential had no valid signature.
+	// AuthenticationFailures counts requests whose credential had no valid signature, and requests for certificates with a wrong password.
 	AuthenticationFailures uint64
+	CertificatesIssued     uint64
 }
 
 // Stats returns the counters.
 func (s *Server) Stats() Stats {
 	st := Stats{
-		Store: s.store.Stats(), Changes: s.changes.Load(), AuthenticationFailures: s.refusals.Count(refusal.Authentication),
+		Store: s.store.Stats(), Changes: s.changes.Load(), CertificatesIssued: s.issued.Load(), AuthenticationFailures: s.refusals.Count(refusal.Authentication),
 		BytesIn: uint64(s.admin.perf.now[countWrite].Load()), BytesOut: uint64(s.admin.perf.now[countRead].Load()),
 	}
 	if c := s.calls.Load(); c != nil {
@@ -58,6 +59,9 @@ func (s *Server) Statistics() []Row {
 		{"bytes in", st.BytesIn},
 		{"bytes out", st.BytesOut},
 		{"transfers that failed", st.RPC.FlowsFailed},
+		{"certificates issued", st.CertificatesIssued},
+		{"damaged blocks read", st.Store.DamagedReads},
+		{"checksums made anew", st.Store.Resummed},
 		{"errors of this program", st.RPC.Panics},
 	}
 	for r := range refusal.Reason(refusal.Reasons) {

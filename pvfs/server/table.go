@@ -19,8 +19,10 @@ type query struct {
 
 	user *bmi.User // of this machine, that runs the client and is neither root nor the server's own; else nil
 
-	who   identity // of the credential, squashed; none if the request has no credential
-	trust trust    // what the capability proves about its sender
+	who identity // of the credential, squashed; none if the request has no credential
+	// certified: it is that of a certificate.
+	certified bool
+	trust     trust // what the capability proves about its sender
 
 	at       int64         // when the capability that it gets is issued, see moment
 	narrowed *store.Object // set by what changed this so that somebody may do less with it
@@ -46,7 +48,7 @@ type operation struct {
 var table [64]*operation
 
 func init() {
-	for _, group := range []map[proto.Op]*operation{nameOps, attrOps, ioOps, treeOps, manageOps} {
+	for _, group := range []map[proto.Op]*operation{nameOps, attrOps, ioOps, treeOps, manageOps, certOps} {
 		for op, o := range group {
 			if table[op] != nil {
 				panic("server: operation in the table twice")

@@ -49,7 +49,7 @@ func explain(err error) string {
 		return text + "; is pvfsd running there? Try: pvfs ping"
 	}
 	if errors.Is(err, client.ErrAuthentication) {
-		return text + "; -key-file names the file with the key of this machine, -host its name in the keystore"
+		return text + "; -key-file names the file with the key of this machine, -host its name in the keystore, -cert-file the certificate of the user"
 	}
 	return text
 }

@@ -91,7 +91,7 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 		return err
 	}
 	defer out.Close()
-	a.keyFlag, a.mount.Host = cmp.Or(opt.keyFile, a.keyFlag), cmp.Or(opt.host, a.mount.Host)
+	a.keyFlag, a.certFlag, a.mount.Host = cmp.Or(opt.keyFile, a.keyFlag), cmp.Or(opt.certFile, a.certFlag), cmp.Or(opt.host, a.mount.Host)
 	a.mount.AttrTime, a.mount.SizeTime, a.mount.NameTime = opt.keep, opt.keep, opt.keep
 	fsys, p, err := a.find(ctx, source)
 	if err != nil {

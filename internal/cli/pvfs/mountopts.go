@@ -15,7 +15,7 @@ type mountOptions struct {
 	background                  bool
 	logFile                     string
 	keep                        time.Duration
-	keyFile, host               string   // as -key-file and -host
+	keyFile, certFile, host     string   // as -key-file, -cert-file and -host
 	flags                       []string // nosuid and the like
 }
 
@@ -27,7 +27,7 @@ var (
 		"defaults", "rw", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "async",
 		"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "default_permissions", "nonempty",
 	}
-	mountKnown = append([]string{"ro", "allow_other", "debug", "keep=TIME", "log=FILE", "key-file=FILE", "host=NAME"}, mountFlags...)
+	mountKnown = append([]string{"ro", "allow_other", "debug", "keep=TIME", "log=FILE", "key-file=FILE", "cert-file=FILE", "host=NAME"}, mountFlags...)
 )
 
 // list takes in one value of -o.
@@ -55,6 +55,8 @@ func (m *mountOptions) one(option string) error {
 		m.logFile = value
 	case name == "key-file" && value != "":
 		m.keyFile = value
+	case name == "cert-file" && value != "":
+		m.certFile = value
 	case name == "host" && value != "":
 		m.host = value
 	case name == "keep":

@@ -54,6 +54,11 @@ func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 		return nil, err
 	}
 	opt.Key = key
+	self := uint32(os.Geteuid())
+	if opt.User != nil {
+		self = opt.User.UID
+	}
+	opt.Certificate = a.certificates(self)
 	fs, err := client.Mount(ctx, source, opt)
 	if err != nil {
 		return nil, err

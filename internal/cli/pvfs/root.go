@@ -27,6 +27,7 @@ type App struct {
 	args             []string // as given to Main
 	fsFlag, userFlag string
 	keyFlag          string
+	certFlag         string
 	mounts           mounts
 	mount            client.Options
 }
@@ -100,12 +101,13 @@ system has a colon in front (:/path), or its source. Options may be written with
 	f := root.PersistentFlags()
 	f.StringVar(&a.fsFlag, "fs", "", "the file system: tcp://HOST:PORT/NAME, a line of a pvfs2tab, or the path of one")
 	f.StringVar(&a.userFlag, "user", "", "act as UID or UID:GID,GID…, as far as the servers let you")
-	f.StringVar(&a.keyFlag, "key-file", "", "the private key of this machine, for servers with a keystore (default: the file that "+keyVariable+" names)")
+	f.StringVar(&a.keyFlag, "key-file", "", "the private key of this machine, for servers with a keystore, or that of the certificate (default: the file that "+keyVariable+" names)")
+	f.StringVar(&a.certFlag, "cert-file", "", "the certificate of the user, for servers with an authority (default: the file that "+certVariable+" names, or ~/"+certName+" with its key in ~/"+certKeyName+")")
 	f.StringVar(&a.mount.Host, "host", "", "the name of this key in the keystore (default: the name of this machine)")
 	root.AddCommand(
 		a.lsCommand(), a.cpCommand(), a.catCommand(), a.putCommand(), a.mkdirCommand(), a.rmCommand(), a.mvCommand(), a.lnCommand(),
 		a.statCommand(), a.dfCommand(), a.pingCommand(), a.xattrCommand(), a.chmodCommand(), a.chownCommand(), a.touchCommand(),
-		a.truncateCommand(), a.benchCommand(), a.mountCommand(), program.VersionCommand(a.Out),
+		a.truncateCommand(), a.benchCommand(), a.mountCommand(), a.getUserCertCommand(), program.VersionCommand(a.Out),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil {

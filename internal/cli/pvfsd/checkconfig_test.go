@@ -34,7 +34,7 @@ func TestCheckConfig(t *testing.T) {
 	}
 	good(t, "genconfig", "-o", name, "-insecure", "-dir", "/d", "-read-only", "tcp://10.*", "-root-squash", "*", "-no-root-squash", "mem://*",
 		"a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334")
-	write("Server b\n", "Server b\n<Security>\nServerKey /k\nTrustedPorts 1-1023\n</Security>\nServerJobBMITimeoutSecs 7\n")
+	write("Server b\n", "Server b\n<Security>\nServerKey /k\nTrustedPorts 1-1023\n<LDAP>\nSearchTimeout 5\n</LDAP>\n</Security>\nServerJobBMITimeoutSecs 7\n")
 	all := good(t, "check-config", name)
 	assert.Contains(t, all, `File system pvfs2-fs, ID 1000, root handle 1048576
   server       a at tcp://a:3334 and via+udp://a:3335, keeps metadata and data in /d-a
@@ -52,7 +52,7 @@ func TestCheckConfig(t *testing.T) {
   exception    server b has settings of its own; -alias b prints them
 
 Keywords of OrangeFS that matter for SECURITY and have no effect on pvfsd:
-  line 74   ServerKey: servers sign with a key that all of them have, see pvfsd serve -key-file
+  line 77   SearchTimeout: no server knows it: SearchTimeoutSecs is meant
 
 Keywords of OrangeFS that have no effect on pvfsd:
   line 2    UnexpectedRequests
@@ -64,7 +64,13 @@ Keywords of OrangeFS that have no effect on pvfsd:
 	assert.NotContains(t, b, "a at")
 	assert.Contains(t, b, "clients      may connect from anywhere, but only from ports 1-1023\n")
 	assert.Contains(t, b, "servers wait 7s for a message")
-	assert.Contains(t, b, "ServerKey")
+	assert.Contains(t, b, "clients      ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve -key-file\n")
+
+	write("ServerKey /k", "ServerKey /k\nCAFile /ca.pem\nUserCertExp 30")
+	write("SearchTimeout 5", "Hosts \"ldaps://x ldaps://y\"")
+	b = good(t, "check-config", "-alias", "b", name)
+	assert.Contains(t, b, "clients      must sign their credentials with a certificate that /ca.pem has signed, of a user from ldaps://x or ldaps://y\n")
+	assert.NotContains(t, b, "ServerKey has no effect")
 
 	write("ReadOnly", "ReadOnyl")
 	write("RootSquashExceptions", "RootSqushExceptions")

@@ -99,11 +99,28 @@ func access(s *config.Security) (text []string) {
 	if s.KeyStore != "" {
 		authenticate = "must sign their credentials with a key in " + s.KeyStore
 	}
+	switch from := users(s); {
+	case s.CAFile != "" && s.KeyStore != "":
+		authenticate += ", or with a certificate that " + s.CAFile + " has signed, of a user from " + from
+	case s.CAFile != "":
+		authenticate = "must sign their credentials with a certificate that " + s.CAFile + " has signed, of a user from " + from
+	}
 	expire := "credentials and capabilities do not expire"
 	if !s.TurnOffTimeouts {
 		expire = fmt.Sprintf("credentials expire after %v, capabilities after %v", s.CredentialTimeout, s.CapabilityTimeout)
 	}
+	if s.ServerKey != "" && s.CAFile == "" {
+		text = append(text, "ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve -key-file")
+	}
 	return append(text, from, authenticate, expire)
+}
+
+// users says where the users of certificates come from.
+func users(s *config.Security) string {
+	if len(s.LDAP.Hosts) == 0 {
+		return "pvfsd serve -identities"
+	}
+	return strings.Join(s.LDAP.Hosts, " or ")
 }
 
 // exports says what clients may do.

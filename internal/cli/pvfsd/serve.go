@@ -47,22 +47,24 @@ func (a *App) serveCommand() *cobra.Command {
 		Long: `Serve listens on all addresses that the configuration has for this server, and answers
 clients and other servers. SIGINT and SIGTERM end it once the requests and transfers under way have ended;
 what takes longer than -drain is cut off, and the log says so. A second signal ends it at once. SIGHUP opens the log file again,
-and reads the rules for clients again: <ExportOptions>, TrustedNetwork, TrustedPorts and KeyStore of the configuration, the keystore,
-and -identities. SIGUSR1 writes statistics to the log: what was done, and what was refused for which reason. They are
+and reads the rules for clients again: <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore and CAFile of the configuration with what belongs to it, the
+files that these name, and -identities. SIGUSR1 writes statistics to the log: what was done, and what was refused for which reason. They are
 printed at the end, too.
 
 Servers of one file system sign what they let a client do, so that clients cannot claim more. With
 several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
 nobody else can read. Without, they believe what clients say, as stock servers do, and do not start
-if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore).
+if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore, CAFile).
 
 This key does not prove who a user is: a client says itself for which user it asks, and may say root.
 TrustedNetwork, RootSquash and AllSquash of the configuration say which clients are believed. With
-KeyStore in the configuration clients must authenticate, each with a key that pvfsd genkey made.
+KeyStore in the configuration clients must authenticate, each with a key that pvfsd genkey made; with
+CAFile, users must, each with a certificate that this authority has signed.
 
 The file of -identities has lines of a client and its users: "node1 any", "node2 users" (all but
 root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
-common name of a certificate of tcps, or * for all others that have authenticated themselves.
+common name of a certificate of tcps, or * for all others that have authenticated themselves. With CAFile it
+is also the common name of a user's certificate, and the line "alice 1000:1000,27" says who that is.
 
 With -other-users every user of this machine can use the addresses of via+shm, which are for processes of
 the server's own user and root otherwise. The kernel says who they are: each acts as itself, with
@@ -194,7 +196,7 @@ func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
 		log.Warn("nothing is signed: whoever reaches the servers can do anything; give all of them the same key with -key-file")
-	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "" && !authenticates:
+	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "" && sec.CAFile == "" && !authenticates:
 		log.Warn("every client is believed about its user; KeyStore or TrustedNetwork in the configuration would limit that")
 	}
 }

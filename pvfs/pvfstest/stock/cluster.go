@@ -30,6 +30,8 @@ var serverTimeouts = []string{
 // Options say what to start. The zero value is two servers, each for metadata and data.
 type Options struct {
 	Servers int // 0 is 2
+	// Certificates starts servers with certificate-based security.
+	Certificates bool
 	// Config changes what the configuration is generated from.
 	Config func(*config.GenOptions)
 	// Dir is where the stores are made; "" is a temporary folder of the test.
@@ -58,7 +60,11 @@ type server struct {
 // no OrangeFS.
 func Start(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
-	c := &Cluster{Install: Need(tb), tb: tb, dir: opts.Dir}
+	need := Need
+	if opts.Certificates {
+		need = NeedCertificates
+	}
+	c := &Cluster{Install: need(tb), tb: tb, dir: opts.Dir}
 	if opts.Servers == 0 {
 		opts.Servers = 2
 	}

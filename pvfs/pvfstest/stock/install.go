@@ -9,10 +9,14 @@ import (
 // Variable is the environment variable with the folder that OrangeFS is installed in.
 const Variable = "ORANGEFS_PREFIX"
 
+// CertVariable is the one with the folder of an installation with certificate-based security.
+const CertVariable = "ORANGEFS_CERT_PREFIX"
+
 // Install is an installation of OrangeFS.
 type Install struct {
 	prefix string
-	keys   *keys // nil: its programs sign nothing
+	keys   *keys         // nil: its programs sign nothing
+	certs  *Certificates // nil: they show no certificates
 }
 
 // Need skips the test where there is no OrangeFS.

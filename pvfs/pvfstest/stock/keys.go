@@ -95,8 +95,12 @@ func (o Install) Keystore() string {
 	return o.keys.keystore
 }
 
-// Configure adds the keys of the installation to a configuration, if there are any.
+// Configure adds the keys of the installation to a configuration, or its authority and its directory of users, if there are any.
 func (o Install) Configure(gen *config.GenOptions) {
+	if o.certs != nil {
+		gen.CAFile, gen.ServerKey = o.certs.CA.CertFile, o.certs.CA.KeyFile
+		gen.LDAP = config.LDAP{Hosts: []string{o.certs.Users.URL()}, Root: "ou=Users,dc=example,dc=org"}
+	}
 	if o.keys != nil {
 		gen.KeyStore, gen.ServerKey = o.keys.keystore, o.keys.serverFile
 	}

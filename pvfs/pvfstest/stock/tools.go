@@ -28,9 +28,11 @@ type Tools struct {
 	Dir, Tab string
 	// Env are variables more than this process has.
 	Env []string
+	// In is what they read: a password.
+	In string
 
-	uid, gid uint32
-	keyFile  string
+	uid, gid          uint32
+	keyFile, certFile string
 }
 
 // A Result is what a tool did.
@@ -52,6 +54,9 @@ func (o Install) Tools(tb testing.TB, source string) *Tools {
 		}
 	}
 	t := &Tools{Install: o, Dir: dir, Tab: filepath.Join(dir, "pvfs2tab"), keyFile: o.KeyFile()}
+	if o.certs != nil {
+		t.certFile, t.keyFile = o.certs.CA.CertFile, o.certs.CA.KeyFile // root's
+	}
 	line := fmt.Sprintf("%s %s pvfs2 defaults,noauto 0 0\n", source, MountPoint)
 	if err := os.WriteFile(t.Tab, []byte(line), 0o644); err != nil { //nolint:gosec // others read it
 		tb.Fatalf("stock: write a table of file systems: %v", err)
@@ -84,11 +89,11 @@ func (t *Tools) Exec(tb testing.TB, path string, args ...string) Result {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	// A pvfs2-cp that fails early gives descriptor 0 the mode of its source. It would be the null device of the machine.
-	cmd.Stdin = strings.NewReader("")
+	cmd.Stdin = strings.NewReader(t.In)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Dir = t.Dir
-	cmd.Env = append(append(os.Environ(), t.libraries(), "PVFS2TAB_FILE="+t.Tab, "PVFS2KEY_FILE="+t.keyFile), t.Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Env = append(append(os.Environ(), t.libraries(), "PVFS2TAB_FILE="+t.Tab, "PVFS2KEY_FILE="+t.keyFile, "PVFS2CERT_FILE="+t.certFile), t.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: t.In != ""} // a program asks a terminal for passwords if it has one
 	if t.uid != 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: t.uid, Gid: t.gid}
 	}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// guesses bounds how many passwords a host may try, and how many hosts are remembered for that.
+type guesses struct {
+	clock func() time.Time
+
+	mu    sync.Mutex
+	hosts map[string]guess
+}
+
+// A guess is what one host did.
+type guess struct {
+	wrong int // passwords, less those that time has forgiven
+	at    time.Time
+}
+
+const (
+	// wrongMax is how many wrong passwords a host may send at once; one more is forgiven after each forgivenAfter.
+	wrongMax      = 5
+	forgivenAfter = 10 * time.Second
+	// guessHostsMax bounds memory. Beyond it, hosts that were forgiven all are forgotten, and with none of these no host may guess.
+	guessHostsMax = 4096
+)
+
+// hostOf is the host of an address, whatever its port.
+func hostOf(from string) string {
+	scheme, rest, _ := strings.Cut(from, "://")
+	if host, _, err := net.SplitHostPort(rest); err == nil {
+		rest = host
+	}
+	return scheme + "://" + rest
+}
+
+// may takes a try off a host, and reports whether it had one left. A try that was right is given back.
+func (g *guesses) may(host string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.clock()
+	was, known := g.hosts[host]
+	if !known && len(g.hosts) >= guessHostsMax && !g.forgetLocked(now) {
+		return false
+	}
+	was = was.forgiven(now)
+	may := was.wrong < wrongMax
+	if may {
+		was.wrong++
+	}
+	if g.hosts == nil {
+		g.hosts = make(map[string]guess)
+	}
+	g.hosts[host] = was
+	return may
+}
+
+// right gives a try back.
+func (g *guesses) right(host string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if was, ok := g.hosts[host]; ok && was.wrong > 0 {
+		was.wrong--
+		g.hosts[host] = was
+	}
+}
+
+// forgiven is a guess after some time.
+func (g guess) forgiven(now time.Time) guess {
+	if g.wrong == 0 || g.at.IsZero() || now.Before(g.at) {
+		g.at = now
+		return g
+	}
+	n := int(min(now.Sub(g.at)/forgivenAfter, wrongMax))
+	g.wrong, g.at = max(g.wrong-n, 0), g.at.Add(time.Duration(n)*forgivenAfter)
+	if g.wrong == 0 {
+		g.at = now
+	}
+	return g
+}
+
+// forgetLocked forgets hosts that were forgiven all, and reports whether there were any.
+func (g *guesses) forgetLocked(now time.Time) bool {
+	before := len(g.hosts)
+	for host, was := range g.hosts {
+		if was.forgiven(now).wrong == 0 {
+			delete(g.hosts, host)
+		}
+	}
+	return len(g.hosts) < before
+}
