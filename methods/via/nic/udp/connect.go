@@ -36,7 +36,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	if err != nil {
 		return err
 	}
-	if c.initiator, err = d.guard.Initiate(c.id, d.dataPort(), private); err != nil {
+	if c.initiator, err = d.guard.Initiate(to.String(), c.id, d.dataPort(), private); err != nil {
 		c.die()
 		return fmt.Errorf("udp: %w", err)
 	}
