@@ -47,6 +47,9 @@ type Options struct {
 	// what it sends (via+udp). It comes before what the environment says of keys; nil: what
 	// that says.
 	Key nic.Key
+	// Identity are the keys by which endpoints of a NIC that can do that (via+udp) prove who they are: one's own, and those
+	// of others. It comes before what the environment says of keys, too; with Key, both kinds are used. nil: none.
+	Identity *nic.Identity
 	// Idle is called by Close when there is nothing to do, with the time it
 	// still has. Nil means to sleep as the NIC can. In simulated time it is
 	// what moves the world on; the context of Close, which knows only the
@@ -79,7 +82,7 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if err != nil {
 		return nil, err
 	}
-	provider, err := withKey(d.provider, opts.Key)
+	provider, err := withKeys(d.provider, &opts)
 	if err != nil {
 		return nil, err
 	}
