@@ -11,7 +11,7 @@ import (
 )
 
 // errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
-var errNoName = errors.New("the client has neither a key in the keystore nor a certificate")
+var errNoName = errors.New("the client has neither a key in the keystore nor one of its method (a certificate, or a static key)")
 
 // loadKeystore is the keystore of Config, or reads the file that a configuration names. nil: credentials need no signature.
 func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err error) {
@@ -44,7 +44,7 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 	return proto.EPERM
 }
 
-// clientOf is the name of the client that sent a credential: by its signature, or by the client's certificate if Identities say for
+// clientOf is the name of the client that sent a credential: by its signature, or by the name that it has proved to its method if Identities say for
 // which users that is good.
 func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
 	if q.rules.keys != nil && (len(c.Signature) > 0 || q.rules.identities == nil) {

@@ -34,7 +34,8 @@ type Config struct {
 	// names. Without that, credentials are believed as they are.
 	Keystore *credential.Keystore
 
-	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate.
+	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate
+	// or static key.
 	// nil: with a keystore, a client with a key may act for all users; without, every client may.
 	Identities *credential.Identities
 

@@ -61,10 +61,11 @@ KeyStore in the configuration clients must authenticate, each with a key that pv
 
 The file of -identities has lines of a client and its users: "node1 any", "node2 users" (all but
 root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
-common name of a certificate of tcps, or * for all others that have authenticated themselves.
+common name of a certificate of tcps, the NAME of its key in VIADUCT_UDP_CLIENTS_FILE over via+udp, or
+* for all others that have authenticated themselves.
 
-Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
-VIADUCT_TLS_SECRET in README.md.
+Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE,
+VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 
 ` + exitHelp,
 		Args: noArguments,
