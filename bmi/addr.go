@@ -177,7 +177,7 @@ func (e *Endpoint) SourceAddr(a Addr) netip.AddrPort {
 }
 
 // AuthenticatedName is the name that a peer has proved to have to its method, while it is connected: with tcps the common name of its
-// certificate. "" if it has not.
+// certificate, with via+udp the name of its static key. "" if it has not.
 func (e *Endpoint) AuthenticatedName(a Addr) string {
 	in, err := e.check(a)
 	if err != nil {

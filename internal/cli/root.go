@@ -46,7 +46,7 @@ func (a *App) root() *cobra.Command {
 		Long: `bmi looks at, measures and uses the message transports (methods) of Viaduct.
 
 Addresses look like via+shm://NAME, via+udp://HOST:PORT or tcp://HOST:PORT. via+udp and tcps need a key that both
-sides share: see VIADUCT_UDP_KEY_FILE and VIADUCT_TLS_SECRET in README.md. Options may be written with one dash or two.
+sides share, or keys of their own (bmi genkey): see README.md. Options may be written with one dash or two.
 Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bmi help plugins).
 ` + exitHelp,
 	}, a.Out, a.Err)
@@ -57,6 +57,6 @@ Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bm
 		cmd.PreRunE = a.loadPlugins
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(a.pluginsCommand(), program.VersionCommand(a.Out), a.followCommand())
+	root.AddCommand(a.genkeyCommand(), a.pluginsCommand(), program.VersionCommand(a.Out), a.followCommand())
 	return root
 }

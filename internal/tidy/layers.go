@@ -45,7 +45,7 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/wire", nil},
 	{"methods/via/nic/udp/reliable", []string{"methods/via/nic/udp/wire"}},
 	{"methods/via/nic/udp/message", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/queue", "internal/buffers"}},
-	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/keyfile"}},
+	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/keyfile", "internal/names"}},
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
@@ -137,6 +137,7 @@ var layerTable = []layer{
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/keyfile"}},
+	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/keyfile", "methods/via/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
 	// Programs choose what they carry.

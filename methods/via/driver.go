@@ -53,6 +53,9 @@ type Options struct {
 	// TrustUsers are the users, beside this process's own and root, to whose endpoints it connects over such a
 	// NIC. The first that has the name serves it.
 	TrustUsers []uint32
+	// Identity are the keys by which endpoints of a NIC that can do that (via+udp) prove who they are: one's own, and those
+	// of others. It comes before what the environment says of keys, too; with Key, both kinds are used. nil: none.
+	Identity *nic.Identity
 	// Idle is called by Close when there is nothing to do, with the time it
 	// still has. Nil means to sleep as the NIC can. In simulated time it is
 	// what moves the world on; the context of Close, which knows only the
@@ -88,7 +91,7 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if err != nil {
 		return nil, err
 	}
-	provider, err := withKey(d.provider, opts.Key)
+	provider, err := withKeys(d.provider, &opts)
 	if err != nil {
 		return nil, err
 	}

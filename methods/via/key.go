@@ -23,6 +23,23 @@ func (d keyed) WithKey(o any, key []byte) (any, error) {
 	return opts, err
 }
 
+// withKeys is the provider with the keys of Options.
+func withKeys(p nic.Provider, o *Options) (nic.Provider, error) {
+	p, err := withKey(p, o.Key)
+	if err != nil || o.Identity == nil {
+		return p, err
+	}
+	i, ok := p.(nic.Identified)
+	if !ok {
+		return nil, fmt.Errorf("%w: Options.Identity is set, and endpoints of the %s NIC have no keys", bmi.ErrInvalid, p.Name())
+	}
+	p, err = i.WithIdentity(*o.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("%w: Options.Identity: %w", bmi.ErrInvalid, err)
+	}
+	return p, nil
+}
+
 // withKey is the provider with the key of Options.
 func withKey(p nic.Provider, key nic.Key) (nic.Provider, error) {
 	if key == nil {

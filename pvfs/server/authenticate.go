@@ -13,7 +13,7 @@ import (
 )
 
 // errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
-var errNoName = errors.New("the client has neither a key in the keystore nor a certificate")
+var errNoName = errors.New("the client has neither a key in the keystore nor one of its method (a certificate, or a static key)")
 
 // errUserName is for a key or a certificate with the name of a user of this machine, which the kernel alone gives.
 var errUserName = errors.New("names that begin with " + userPrefix + " are not for keys and certificates")
@@ -65,7 +65,7 @@ func (s *Server) refused(reason error, from string, about ...any) error {
 	return proto.EPERM
 }
 
-// clientOf is the name of the client that sent a credential: by its signature, or by the client's certificate if Identities say for
+// clientOf is the name of the client that sent a credential: by its signature, or by the name that it has proved to its method if Identities say for
 // which users that is good.
 func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
 	if q.rules.keys != nil && (len(c.Signature) > 0 || q.rules.identities == nil) {

@@ -38,7 +38,8 @@ type Config struct {
 	// Directory finds the users of certificates, if FS has a CAFile. nil: the one that <LDAP> in FS names.
 	Directory Directory
 
-	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate.
+	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate
+	// or static key.
 	// nil: with a keystore, a client with a key may act for all users; without, every client may.
 	Identities *credential.Identities
 

@@ -1,6 +1,7 @@
 package wireshark
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -41,10 +42,19 @@ var (
 	insecure = &provider{name: "insecure", capture: &capture{}, Provider: udp.Provider{Insecure: true}}
 	sealed   = &provider{name: "sealed", capture: &capture{}, Provider: udp.Provider{Key: secure.Source{Text: "correct horse battery staple"}}}
 	keyless  = &provider{name: "keyless", capture: sealed.capture, Provider: udp.Provider{Insecure: true}}
+	static   = &provider{name: "static", capture: &capture{}, Provider: udp.Provider{Identity: identity}}
+	stranger = &provider{name: "stranger", capture: static.capture, Provider: udp.Provider{Insecure: true}}
 )
 
+// identity is one that knows itself as client and server. Its public key is that of the private key.
+var identity = secure.IdentitySource{
+	Private: bytes.Repeat([]byte{9}, 32), Clients: "me " + publicKey, Servers: "* " + publicKey,
+}
+
+const publicKey = "V9tLNZ8jrl4Ubk4lEgVnBHIlBjSMFQwUdT0Mkz0E1CE="
+
 func TestMain(m *testing.M) {
-	for _, p := range []*provider{insecure, sealed, keyless} {
+	for _, p := range []*provider{insecure, sealed, keyless, static, stranger} {
 		bmi.Register(via.Driver(p))
 	}
 	goleak.VerifyTestMain(m)
@@ -79,8 +89,11 @@ func talk(t *testing.T, p *provider) (address string) {
 		require.NoError(t, <-done)
 	}
 	address = strings.TrimPrefix(server.Addresses()[0], "via+"+p.name+"://")
-	if p == sealed {
-		refused(t, address)
+	switch p {
+	case sealed:
+		refused(t, keyless, address)
+	case static:
+		refused(t, stranger, address)
 	}
 	require.NoError(t, client.Close())
 	require.NoError(t, server.Close())
@@ -88,10 +101,10 @@ func talk(t *testing.T, p *provider) (address string) {
 }
 
 // refused asks for a connection without the key.
-func refused(t *testing.T, address string) {
+func refused(t *testing.T, p *provider, address string) {
 	ep, err := bmi.Open(t.Context(), bmi.Config{})
 	require.NoError(t, err)
-	to, err := ep.Lookup("via+keyless://" + address)
+	to, err := ep.Lookup("via+" + p.name + "://" + address)
 	require.NoError(t, err)
 	c, err := ep.OpenContext()
 	require.NoError(t, err)
@@ -159,7 +172,7 @@ func expect(t *testing.T, b []byte, readable bool) map[string]string {
 		want["mode"], want["from"], want["data_port"] = dec(m.Mode), hex32(m.From), dec(m.Port)
 		switch {
 		case m.Cookie == wire.Cookie{}:
-		case m.Mode == wire.ModeNoise:
+		case m.Mode != wire.ModeInsecure:
 			want["sealed"] = fmt.Sprintf("%x", m.Sealed)
 		default:
 			want["checksum.good"] = "1"
@@ -172,7 +185,7 @@ func expect(t *testing.T, b []byte, readable bool) map[string]string {
 		m, err := wire.ParseResponse(b)
 		require.NoError(t, err)
 		want["mode"], want["to"], want["from"], want["data_port"] = dec(m.Mode), hex32(m.To), hex32(m.From), dec(m.Port)
-		if m.Mode == wire.ModeNoise {
+		if m.Mode != wire.ModeInsecure {
 			want["sealed"] = fmt.Sprintf("%x", m.Sealed)
 		} else {
 			want["checksum.good"] = "1"
@@ -263,15 +276,17 @@ func TestDamageIsShown(t *testing.T) {
 }
 
 func TestSealedTrafficShowsWhatIsInTheClear(t *testing.T) {
-	talk(t, sealed)
-	all := sealed.capture.take()
-	all = append(all, datagram{from: all[0].to, to: all[0].from, payload: (&wire.Reset{To: 7}).Append(nil)})
-	dissected := dissect(t, all)
-	for i, d := range all {
-		assert.Equal(t, expect(t, d.payload, false), dissected[i], "datagram %d", i)
-	}
-	for kind := wire.KindInit; kind <= wire.KindReset; kind++ {
-		assert.NotZero(t, count(dissected, "kind")[dec(kind)], kind.String())
+	for _, p := range []*provider{sealed, static} {
+		talk(t, p)
+		all := p.capture.take()
+		all = append(all, datagram{from: all[0].to, to: all[0].from, payload: (&wire.Reset{To: 7}).Append(nil)})
+		dissected := dissect(t, all)
+		for i, d := range all {
+			assert.Equal(t, expect(t, d.payload, false), dissected[i], "%s, datagram %d", p.name, i)
+		}
+		for kind := wire.KindInit; kind <= wire.KindReset; kind++ {
+			assert.NotZero(t, count(dissected, "kind")[dec(kind)], "%s, %v", p.name, kind)
+		}
 	}
 }
 

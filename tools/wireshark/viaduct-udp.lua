@@ -12,8 +12,12 @@
 local p = Proto("viaduct_udp", "Viaduct UDP NIC")
 
 local kinds = { [1] = "INIT", [2] = "RETRY", [3] = "RESPONSE", [4] = "REFUSED", [5] = "PACKET", [6] = "RESET" }
-local modes = { [1] = "insecure", [2] = "Noise" }
-local codes = { [1] = "another key", [2] = "another version", [3] = "nobody listens", [4] = "busy", [5] = "insecure against secure" }
+local modes = { [1] = "insecure", [2] = "Noise", [3] = "static keys", [4] = "static keys and a shared key" }
+local init_bytes = { [1] = 512, [2] = 512, [3] = 560, [4] = 560 }
+local codes = {
+	[1] = "another key", [2] = "another version", [3] = "nobody listens", [4] = "busy", [5] = "insecure against secure", [6] = "unknown key",
+	[17] = "sender is insecure", [18] = "sender has a shared key", [19] = "sender has static keys", [20] = "sender has static keys and a shared key",
+}
 local lanes = { [0] = "priority", [1] = "data" }
 local ciphers = { [0] = "none", [1] = "ChaCha20-Poly1305", [2] = "AES-256-GCM", [3] = "ChaCha20-Poly1305, AES-256-GCM" }
 local verdicts = { [0] = "accepted", [1] = "rejected" }
@@ -135,7 +139,7 @@ local function ours(buf)
 	if n < 16 then return false end
 	local kind, second = buf(0, 1):uint(), buf(1, 1):uint()
 	if kind == 1 then
-		return n == 512 and modes[second] ~= nil and buf(4, 4):le_uint() ~= 0 and zero(buf, 18, 6)
+		return n == init_bytes[second] and buf(4, 4):le_uint() ~= 0 and zero(buf, 18, 6)
 	elseif kind == 2 then
 		return n == 48 and zero(buf, 1, 3)
 	elseif kind == 3 then

@@ -63,7 +63,8 @@ CAFile, users must, each with a certificate that this authority has signed.
 
 The file of -identities has lines of a client and its users: "node1 any", "node2 users" (all but
 root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
-common name of a certificate of tcps, or * for all others that have authenticated themselves. With CAFile it
+common name of a certificate of tcps, the NAME of its key in VIADUCT_UDP_CLIENTS_FILE over via+udp, or
+* for all others that have authenticated themselves. With CAFile a client
 is also the common name of a user's certificate, and the line "alice 1000:1000,27" says who that is.
 
 With -other-users every user of this machine can use the addresses of via+shm, which are for processes of
@@ -71,8 +72,8 @@ the server's own user and root otherwise. The kernel says who they are: each act
 its own groups, and needs no key. A line "uid:1000 users" of -identities lets user 1000 act for others. Unless the server runs
 as root, its clients say whom they trust: VIADUCT_SHM_TRUST=USER, and root makes the folder of names (docs/pvfs.md).
 
-Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE and
-VIADUCT_TLS_SECRET in README.md.
+Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE,
+VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 
 ` + exitHelp,
 		Args: noArguments,

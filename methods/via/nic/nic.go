@@ -39,6 +39,15 @@ type Keyed interface {
 	WithKey(key Key) (Provider, error)
 }
 
+// An Identified provider makes devices that prove who they are by a key of their own.
+type Identified interface {
+	Provider
+
+	// WithIdentity is the provider with an identity instead of any that it would take from elsewhere. It fails for one that
+	// cannot be read, with an error that does not show the private key.
+	WithIdentity(id Identity) (Provider, error)
+}
+
 // Config is what a device is opened with. The zero value opens a device that
 // can connect but that nobody can connect to.
 type Config struct {

@@ -41,7 +41,7 @@ func (d *Device) asked(from netip.AddrPort, packet []byte) {
 		return
 	}
 	d.requestID++
-	name := peerName(from, r.Name)
+	name := d.nameOf(from, r)
 	d.requests[d.requestID] = &request{Request: r, name: name, local: d.meant, at: d.now}
 	d.push(nic.Event{Kind: nic.EventConnectRequest, Conn: &nic.ConnEvent{
 		Request: d.requestID, Remote: name, Private: r.Private,
@@ -55,11 +55,16 @@ func (d *Device) turnedAway(from netip.AddrPort, err error) {
 	switch {
 	case errors.Is(err, secure.ErrCookie):
 		d.stats.Cookies++
+	case errors.Is(err, secure.ErrStrangers):
+		d.stats.Strangers++
 	case errors.As(err, &refused):
 		d.stats.Refused++
+		if refused.Code == wire.CodeUnknown {
+			d.stats.Unknown++
+		}
 		if d.now >= d.warnAt {
 			d.warnAt = d.now + warnEvery
-			d.log.Warn("udp: a connect request was refused", "from", from.String(), "cause", err.Error()+keyHint(refused.Code), "refused so far", d.stats.Refused)
+			d.log.Warn("udp: a connect request was refused", "from", from.String(), "cause", err.Error()+keyHint(refused), "refused so far", d.stats.Refused)
 		}
 	default:
 		d.stats.Malformed++
@@ -67,8 +72,16 @@ func (d *Device) turnedAway(from netip.AddrPort, err error) {
 }
 
 // keyHint says where keys come from, if a refusal is about those.
-func keyHint(code wire.Code) string {
-	if code == wire.CodeKey || code == wire.CodeMode {
+func keyHint(refused *secure.RefusedError) string {
+	_, kinds := refused.Code.Uses()
+	switch {
+	case kinds:
+		return " (see " + KeyFileEnv + " and " + PrivateFileEnv + ")"
+	case refused.Code == wire.CodeUnknown && refused.Here:
+		return " (see " + ClientsFileEnv + ")"
+	case refused.Code == wire.CodeKey && refused.Mode.Static() && !refused.Here:
+		return " (see " + ServersFileEnv + ")"
+	case refused.Code == wire.CodeKey && refused.Mode == wire.ModeNoise, refused.Code == wire.CodeMode:
 		return " (see " + KeyFileEnv + ")"
 	}
 	return ""
@@ -87,6 +100,24 @@ func peerName(from netip.AddrPort, name string) string {
 		return netip.AddrPortFrom(from.Addr(), t.Port).String()
 	}
 	return t.String()
+}
+
+// nameOf is the name of a side that asks. With static keys, one that proved to be a client has the address that it gives
+// itself only if this side would connect to the same key there: otherwise it would get what is meant for another
+// endpoint. Its name says which client it is, so that no other client can have it, wherever that is.
+func (d *Device) nameOf(from netip.AddrPort, r *secure.Request) string {
+	name := peerName(from, r.Name)
+	switch {
+	case r.Client == "":
+		return name
+	case name[0] == '~':
+	case r.Owns(name):
+		return name
+	default:
+		d.stats.Unnamed++
+		d.log.Debug("udp: a side gives itself an address that is not its own by the list of servers", "client", r.Client, "from", from.String(), "address", name)
+	}
+	return "~" + r.Client + "@" + from.String()
 }
 
 // expireRequests forgets requests that nobody decided about.

@@ -44,6 +44,7 @@ type conn struct {
 	theirID uint32
 	path    path
 	name    string
+	client  string // name of the other side's static key in the list of clients; "" if it has none
 	acked   func(*message.Segment)
 	timer   reliable.Timer[conn]
 	link    *conn // in Device.ready
@@ -84,6 +85,7 @@ type theirKey struct {
 func (c *conn) open(p secure.Peer) {
 	d := c.dev
 	c.session, c.theirID, c.reset = p.Session, p.ID, p.Token
+	c.client = p.Name
 	c.heardAt = d.now
 	c.acked = func(s *message.Segment) { c.queue.Acked(s) }
 	c.home, c.path.mtu = c.remote, d.pathMTU(c)

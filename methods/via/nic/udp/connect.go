@@ -36,8 +36,11 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	if err != nil {
 		return err
 	}
-	if c.initiator, err = d.guard.Initiate(c.id, d.dataPort(), private); err != nil {
+	if c.initiator, err = d.guard.Initiate(to.String(), c.id, d.dataPort(), private); err != nil {
 		c.die()
+		if errors.Is(err, secure.ErrServer) {
+			return fmt.Errorf("udp: %w: add a line with this address and its public key (see %s): %w", err, ServersFileEnv, nic.ErrKey)
+		}
 		return fmt.Errorf("udp: %w", err)
 	}
 	d.now = d.clock()
@@ -161,13 +164,16 @@ func (c *conn) refusal(err error) error {
 	kind, hint := nic.ErrProtocol, ""
 	var refused *secure.RefusedError
 	if errors.As(err, &refused) {
-		hint = keyHint(refused.Code)
+		hint = keyHint(refused)
 		switch refused.Code {
 		case wire.CodeNobody, wire.CodeBusy:
 			kind = nic.ErrUnreachable
 		case wire.CodeVersion:
 			kind = nic.ErrVersion
-		case wire.CodeKey, wire.CodeMode:
+		case wire.CodeKey, wire.CodeMode, wire.CodeUnknown:
+			kind = nic.ErrKey
+		}
+		if _, ok := refused.Code.Uses(); ok {
 			kind = nic.ErrKey
 		}
 	}

@@ -77,6 +77,6 @@ func (d *Device) PacketStats() (sum nic.PacketStats) {
 		sum.Overflowed += s.Overflowed
 	}
 	sum.Dropped = d.stats.Malformed + d.stats.Stray + d.stats.Forged + d.stats.Replayed
-	sum.Refused = d.stats.Refused
+	sum.Refused = d.stats.Refused + d.stats.Strangers
 	return sum
 }

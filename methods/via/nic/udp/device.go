@@ -70,7 +70,7 @@ type Device struct {
 
 var _ nic.Device = (*Device)(nil)
 
-func newDevice(p Provider, cfg nic.Config, key *secure.Key, datagrams dgram.Device) (*Device, error) {
+func newDevice(p Provider, cfg nic.Config, k keys, datagrams dgram.Device) (*Device, error) {
 	d := &Device{
 		opts: p, clock: cfg.Clock, log: cfg.Log, datagrams: datagrams,
 		listens:  cfg.Listen != "",
@@ -99,7 +99,7 @@ func newDevice(p Provider, cfg nic.Config, key *secure.Key, datagrams dgram.Devi
 	d.prober, _ = datagrams.(dgram.Prober)
 	var err error
 	d.guard, err = secure.NewGuard(secure.Config{
-		Key: key, Random: p.Random, Listening: d.listens, Name: d.name, Place: d.place(),
+		Key: k.shared, Identity: k.identity, Random: p.Random, Listening: d.listens, Name: d.name, Place: d.place(),
 	})
 	return d, err
 }

@@ -80,8 +80,8 @@ func (f *flood) make() []byte {
 		return f.init()
 	case 4: // of another version, or another mode
 		b := f.init()
-		b[1+f.rng.IntN(2)] = byte(f.rng.IntN(5))
-		return b[:wire.InitFixed+f.rng.IntN(wire.InitBytes-wire.InitFixed+1)]
+		b[1+f.rng.IntN(2)] = byte(f.rng.IntN(6))
+		return b[:wire.InitFixed+f.rng.IntN(len(b)-wire.InitFixed+1)]
 	case 5: // of a connection
 		f.packet = wire.Packet{Lane: 0, To: f.rng.Uint32() | 1, Number: f.rng.Uint64()}.Append(f.packet[:0])
 		return append(f.packet, make([]byte, f.rng.IntN(64))...)
@@ -104,12 +104,12 @@ func (f *flood) make() []byte {
 
 // init is an INIT, mostly without a cookie.
 func (f *flood) init() []byte {
-	m := wire.Init{Mode: wire.Mode(1 + f.rng.IntN(2)), Version: wire.Version, From: f.rng.Uint32() | 1, Nonce: f.rng.Uint64(), Port: 1}
+	m := wire.Init{Mode: wire.Mode(1 + f.rng.IntN(4)), Version: wire.Version, From: f.rng.Uint32() | 1, Nonce: f.rng.Uint64(), Port: 1}
 	if f.rng.IntN(3) == 0 {
 		binary.LittleEndian.PutUint64(m.Cookie[:], f.rng.Uint64())
 	}
 	f.packet = m.Append(f.packet[:0])
-	f.packet = append(f.packet, make([]byte, wire.InitSealed)...)
+	f.packet = append(f.packet, make([]byte, m.Mode.InitBytes()-wire.InitClear)...)
 	return f.packet
 }
 

@@ -14,7 +14,7 @@ const turnBackAfter = 2
 // is: an address is changed on the way by relays and address translation, and may
 // change while the connection lives. Without, only the machine must be the same.
 func (c *conn) mayComeFrom(lane uint8, from netip.AddrPort) bool {
-	return c.remote[lane] == from || c.dev.guard.Mode() == wire.ModeNoise || c.remote[lane].Addr() == from.Addr()
+	return c.remote[lane] == from || c.dev.guard.Mode() != wire.ModeInsecure || c.remote[lane].Addr() == from.Addr()
 }
 
 // cameFrom takes the source of the newest authentic packet of a lane.

@@ -260,7 +260,7 @@ func (s *siege) talks() {
 // TestMutatedPackets sends a million mutated packets to two endpoints that go on
 // talking with each other. Nothing of that counts, but the time that it costs.
 func TestMutatedPackets(t *testing.T) {
-	for name, p := range map[string]udp.Provider{"secure": {Key: udptest.Key}, "insecure": {Insecure: true}} {
+	for name, p := range map[string]udp.Provider{"secure": {Key: udptest.Key}, "static": {Identity: udptest.Static}, "insecure": {Insecure: true}} {
 		t.Run(name, func(t *testing.T) {
 			seed := sim.Seed(t)
 			s := newSiege(t, seed, p)

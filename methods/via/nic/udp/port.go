@@ -24,6 +24,8 @@ type Port struct {
 	last   nic.LinkStats // of the connection that ended
 }
 
+var _ nic.Authenticator = (*Port)(nil)
+
 // OpenPort implements nic.Device.
 func (d *Device) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error) {
 	switch {
@@ -87,6 +89,14 @@ func (p *Port) SourceAddr() netip.AddrPort {
 	}
 	at := p.conn.remote[wire.LanePriority]
 	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
+}
+
+// AuthenticatedName implements nic.Authenticator. What a side claims that was accepted is proved by its first packet.
+func (p *Port) AuthenticatedName() string {
+	if p.conn == nil || p.conn.state != connOpen {
+		return ""
+	}
+	return p.conn.client
 }
 
 // Disconnect implements nic.Port.

@@ -2,7 +2,6 @@ package udp
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,26 +17,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 )
 
-// Environment variables that a Provider without options looks at. Keys are never
-// taken from a command line, where every process of the machine can read them.
-const (
-	// KeyFileEnv names a file with the shared key.
-	KeyFileEnv = "VIADUCT_UDP_KEY_FILE"
-	// KeyEnv is the shared key itself.
-	KeyEnv = "VIADUCT_UDP_KEY"
-	// InsecureEnv, set to 1 (0 is as good as not set), opens devices without a key: whoever can send
-	// datagrams to them can connect to them and read what they say.
-	InsecureEnv = "VIADUCT_UDP_INSECURE"
-	// DataPortEnv is the UDP port of the data lane of devices that listen, where a
-	// firewall must know it; the other lane has the port of the address.
-	DataPortEnv = "VIADUCT_UDP_DATA_PORT"
-)
-
 // A Provider opens devices. The zero value takes its key from the environment.
 type Provider struct {
 	// Key is the key that all sides share; its zero value means the one of
 	// the environment.
 	Key secure.Source
+	// Identity are the keys of the devices' own; its zero value means those of the environment, if Key is
+	// zero, too, and Insecure is not set. With Key both kinds are used.
+	Identity secure.IdentitySource
 	// Insecure opens devices without a key. It cannot be had together with one.
 	Insecure bool
 	// DataPort is the UDP port of the data lane, of a device that listens; 0: the
@@ -68,50 +55,13 @@ type Provider struct {
 	Random io.Reader
 }
 
-var _ nic.Keyed = Provider{}
+var (
+	_ nic.Keyed      = Provider{}
+	_ nic.Identified = Provider{}
+)
 
 // Name implements nic.Provider.
 func (Provider) Name() string { return "udp" }
-
-// WithKey implements nic.Keyed.
-func (p Provider) WithKey(key nic.Key) (nic.Provider, error) {
-	if len(key) != nic.KeyBytes {
-		return nil, fmt.Errorf("udp: a shared key of %d bytes, want %d random ones", len(key), nic.KeyBytes)
-	}
-	p.Key, p.Insecure = secure.Source{Text: hex.EncodeToString(key)}, false
-	_, err := p.Key.Load()
-	return p, err
-}
-
-// errNoKey says what to do.
-var errNoKey = fmt.Errorf("udp: connections need a key that all sides share: put one into a file (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE) and set %s=FILE, or set %s=1 to go without, which lets anybody in who can send datagrams here",
-	KeyFileEnv, InsecureEnv)
-
-// key finds the key; nil means to go without.
-func (p Provider) key() (*secure.Key, error) {
-	source, insecure := p.Key, p.Insecure
-	if source == (secure.Source{}) && !insecure {
-		source = secure.Source{File: os.Getenv(KeyFileEnv), Text: os.Getenv(KeyEnv)}
-		switch value := os.Getenv(InsecureEnv); value {
-		case "", "0":
-		case "1":
-			insecure = true
-		default:
-			return nil, fmt.Errorf("udp: %s is %q: set it to 1 to go without a key, or not at all", InsecureEnv, value)
-		}
-	}
-	if insecure {
-		if source != (secure.Source{}) {
-			return nil, fmt.Errorf("udp: a shared key is given, and to go without one (%s): choose one", InsecureEnv)
-		}
-		return nil, nil
-	}
-	key, err := source.Load()
-	if errors.Is(err, secure.ErrNoKey) {
-		return nil, errNoKey
-	}
-	return key, err
-}
 
 // dataPort finds the port of the data lane of a device that listens; 0 means any.
 func (p Provider) dataPort() (uint16, error) {
@@ -153,7 +103,7 @@ func (p Provider) Open(cfg nic.Config) (nic.Device, error) {
 	if p.CloseDrain == 0 {
 		p.CloseDrain = CloseDrain
 	}
-	key, err := p.key()
+	keys, err := p.keys(cfg.Listen != "")
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +116,7 @@ func (p Provider) Open(cfg nic.Config) (nic.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDevice(p, cfg, key, datagrams)
+	d, err := newDevice(p, cfg, keys, datagrams)
 	if err != nil {
 		return nil, errors.Join(err, datagrams.Close())
 	}

@@ -105,7 +105,7 @@ func (o *overheard) unmoved() {
 }
 
 func each(t *testing.T, fn func(t *testing.T, seed uint64, p udp.Provider)) {
-	for name, p := range map[string]udp.Provider{"secure": {Key: udptest.Key}, "insecure": {Insecure: true}} {
+	for name, p := range map[string]udp.Provider{"secure": {Key: udptest.Key}, "static": {Identity: udptest.Static}, "insecure": {Insecure: true}} {
 		t.Run(name, func(t *testing.T) {
 			sim.RunAtMost(t, 5, func(t *testing.T, seed uint64) { fn(t, seed, p) })
 		})

@@ -34,7 +34,8 @@ type side struct {
 	err  error         // why the latest connection, or attempt, ended
 	at   time.Duration // of that
 
-	asked, ups, downs int // connect requests, connections, ends of both
+	requested         func(*nic.ConnEvent) // if set
+	asked, ups, downs int                  // connect requests, connections, ends of both
 
 	recvs  [sideDepth]nic.Descriptor
 	taken  func(payload []byte)    // a message
@@ -104,6 +105,9 @@ func (s *side) event(e *nic.Event) {
 	switch e.Kind {
 	case nic.EventConnectRequest:
 		s.asked++
+		if s.requested != nil {
+			s.requested(e.Conn)
+		}
 		if s.port != nil {
 			require.NoError(s.t, s.d.Reject(e.Conn.Request, []byte("in use")))
 			return

@@ -58,11 +58,16 @@ func (s *echoer) speak() {
 	s.w.Net.Inject(d)
 }
 
+// secret is a provider with keys of one kind or another.
+func secret(seed uint64) udp.Provider {
+	return []udp.Provider{{Key: udptest.Key}, {Identity: udptest.Static}, {Key: udptest.Key, Identity: udptest.Static}}[seed%3]
+}
+
 // TestSimStrangersChangeNothing: whatever else arrives at the sockets, repeated or made
 // up, a connection goes on.
 func TestSimStrangersChangeNothing(t *testing.T) {
 	sim.RunAtMost(t, strangerSeedsMax, func(t *testing.T, seed uint64) {
-		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, udp.Provider{Key: udptest.Key}))
+		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, secret(seed)))
 		s := &echoer{w: p.w, rng: rand.New(rand.NewPCG(seed, 71))}
 		p.w.Net.SetFilter(s.listen)
 		p.connect()
@@ -85,7 +90,7 @@ func TestSimStrangersChangeNothing(t *testing.T) {
 func TestSimOvertaken(t *testing.T) {
 	sim.RunAtMost(t, strangerSeedsMax, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 72))
-		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, udp.Provider{Key: udptest.Key}))
+		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, secret(seed)))
 		p.connect()
 		var race []simdgram.Datagram
 		p.w.Net.SetFilter(func(d simdgram.Datagram) bool {

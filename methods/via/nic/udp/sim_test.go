@@ -33,7 +33,7 @@ func setup(seed uint64, w *udptest.World) vipltest.Setup {
 
 // TestSimViplConformance runs the suite over a network without faults.
 func TestSimViplConformance(t *testing.T) {
-	for name, p := range map[string]udp.Provider{"insecure": {Insecure: true}, "secure": {Key: udptest.Key}} {
+	for name, p := range map[string]udp.Provider{"insecure": {Insecure: true}, "secure": {Key: udptest.Key}, "static": {Identity: udptest.Static}} {
 		t.Run(name, func(t *testing.T) {
 			vipltest.Run(t, func(*testing.T) vipltest.Setup {
 				return setup(1, udptest.New(1, sim.LinkOptions{DelayMin: time.Microsecond}, simdgram.Options{}, p))

@@ -11,6 +11,10 @@ type Stats struct {
 	// those with another key, version or mode, or for a device that does not
 	// listen. Busy: those that too many others waited before.
 	Cookies, Refused, Busy uint64
+	// Unknown: of the refused requests, those with a key that is not in the list of clients. Strangers: requests that
+	// were not looked at, because too many of their host had such keys. Unnamed: requests of sides that gave themselves
+	// an address that is not theirs by the list of servers, and so got another name.
+	Unknown, Strangers, Unnamed uint64
 	// Malformed: datagrams that are no packets. Stray: packets that belong to
 	// nothing here. Resets: answers to packets of unknown connections. Protocol:
 	// connections that ended because the other side broke the rules.

@@ -3,8 +3,6 @@ package secure
 import (
 	"errors"
 	"fmt"
-
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
 // Errors of a Session. All but ErrExhausted and ErrForgeries concern the one
@@ -30,6 +28,10 @@ var (
 	ErrCookie = errors.New("secure: the request has no valid cookie yet")
 	// ErrKey: an INIT was made with another key.
 	ErrKey = errors.New("secure: the other side has a different shared key")
+	// ErrStrangers: an INIT was not looked at, because too many of its host came to nothing.
+	ErrStrangers = errors.New("secure: too many requests of this host had unknown keys")
+	// ErrServer: the list of servers has no key for an address.
+	ErrServer = errors.New("secure: the public keys of servers have none for")
 	// ErrUnexpected: a packet answers nothing that was asked.
 	ErrUnexpected = errors.New("secure: the packet answers no question of ours")
 	// ErrPayload: an authentic handshake packet says something impossible.
@@ -39,44 +41,6 @@ var (
 	// ErrSettled: a Request got its answer before.
 	ErrSettled = errors.New("secure: the request is answered already")
 )
-
-// A RefusedError says why no connection comes of an INIT. The side that refuses
-// gets it from Respond, the one that asked from Input.
-type RefusedError struct {
-	Code    wire.Code
-	Version uint16 // that the other side speaks
-	Mode    wire.Mode
-	// Here: this side refused; else the other one did.
-	Here bool
-}
-
-func (e *RefusedError) Error() string {
-	switch e.Code {
-	case wire.CodeKey:
-		if e.Here {
-			return ErrKey.Error() + ", so it was refused: give both sides the same"
-		}
-		return "secure: the other side refused us: its shared key is a different one: give both sides the same"
-	case wire.CodeVersion:
-		return fmt.Sprintf("secure: the other side speaks version %d of the packet format, this side %d: run the same release on both", e.Version, wire.Version)
-	case wire.CodeNobody:
-		return "secure: nobody listens there"
-	case wire.CodeBusy:
-		if e.Here {
-			return "secure: no room for another connection, so the other side was refused"
-		}
-		return "secure: the other side has no room for another connection at present"
-	case wire.CodeMode:
-		if e.Mode == wire.ModeInsecure {
-			return "secure: this side is insecure and the other one has a shared key: give this side the key"
-		}
-		return "secure: this side has a shared key and the other one is insecure: give that side the key"
-	}
-	return fmt.Sprintf("secure: the connection was refused for a reason that this release does not know (%v)", e.Code)
-}
-
-// Is makes the error of a wrong key an ErrKey.
-func (e *RefusedError) Is(target error) bool { return target == ErrKey && e.Code == wire.CodeKey }
 
 // A RejectedError says that the consumer at the other side does not want the
 // connection.

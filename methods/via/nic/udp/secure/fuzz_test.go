@@ -2,32 +2,45 @@ package secure
 
 import (
 	"bytes"
+	"path"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// FuzzRespond: whatever comes, a guard with a key makes no request of it, and
+// secured are the kinds of keys that a stranger lacks.
+func secured(t testing.TB) []keys {
+	return []keys{shared(t), {static: true}, {testKey(t, "a"), true}}
+}
+
+// FuzzRespond: whatever comes, a guard with keys makes no request of it, and
 // answers nothing larger.
 func FuzzRespond(f *testing.F) {
-	key := testKey(f, "a")
-	dialler, listener := pair(f, key)
-	i := dial(f, dialler)
-	f.Add(bytes.Clone(i.Packet()))
-	cookied(f, i, listener, 0)
-	genuine := bytes.Clone(i.Packet())
-	f.Add(genuine)
+	var listeners []*Guard
+	var genuine [][]byte
+	for _, k := range secured(f) {
+		dialler, listener := pair(f, k)
+		i := dial(f, dialler)
+		f.Add(bytes.Clone(i.Packet()))
+		cookied(f, i, listener, 0)
+		listeners, genuine = append(listeners, listener), append(genuine, bytes.Clone(i.Packet()))
+		f.Add(genuine[len(genuine)-1])
+	}
 	f.Add((&wire.Init{Version: 9, From: 1}).Append(nil))
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		if bytes.Equal(packet, genuine) {
-			return
-		}
-		answer, r, err := listener.Respond(0, alice, packet, nil)
-		if r != nil || err == nil || len(answer) > len(packet) {
-			t.Fatalf("%v, answer of %d bytes to %d: %v", r, len(answer), len(packet), err)
-		}
-		if reset := listener.Reset(0, alice, packet, nil); len(reset) > len(packet) {
-			t.Fatal("larger RESET")
+		for n, listener := range listeners {
+			if bytes.Equal(packet, genuine[n]) {
+				continue
+			}
+			answer, r, err := listener.Respond(0, alice, packet, nil)
+			if r != nil || err == nil || len(answer) > len(packet) {
+				t.Fatalf("%v: %v, answer of %d bytes to %d: %v", listener.Mode(), r, len(answer), len(packet), err)
+			}
+			if reset := listener.Reset(0, alice, packet, nil); len(reset) > len(packet) {
+				t.Fatal("larger RESET")
+			}
 		}
 	})
 }
@@ -35,34 +48,44 @@ func FuzzRespond(f *testing.F) {
 // FuzzInitiator: whatever comes, an attempt that has a cookie does not end with a
 // connection but by the genuine answer.
 func FuzzInitiator(f *testing.F) {
-	dialler, listener := pair(f, testKey(f, "a"))
-	i := dial(f, dialler)
-	genuine, _, err := requested(f, i, listener).Accept(7, 8)
-	if err != nil {
-		f.Fatal(err)
+	kinds := secured(f)
+	begin := func(t testing.TB, k keys) (i *Initiator, answer []byte) {
+		dialler, listener := pair(t, k)
+		i = dial(t, dialler)
+		answer, _, err := requested(t, i, listener).Accept(7, 8)
+		require.NoError(t, err)
+		return i, answer
 	}
-	f.Add(genuine)
-	f.Add((&wire.Retry{To: i.ID(), Nonce: i.clear.Nonce, Cookie: wire.Cookie{1}}).Append(nil))
-	f.Add((&wire.Refused{To: i.ID(), Code: wire.CodeKey}).Append(nil))
+	var attempts []*Initiator
+	var genuine [][]byte
+	for _, k := range kinds {
+		i, answer := begin(f, k)
+		f.Add(answer)
+		f.Add((&wire.Retry{To: i.ID(), Nonce: i.clear.Nonce, Cookie: wire.Cookie{1}}).Append(nil))
+		f.Add((&wire.Refused{To: i.ID(), Nonce: i.clear.Nonce, Code: wire.CodeUnknown}).Append(nil))
+		attempts, genuine = append(attempts, i), append(genuine, answer)
+	}
+	f.Add((&wire.Refused{To: attempts[0].ID(), Code: wire.CodeKey}).Append(nil))
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		out, err := i.Input(bob, packet)
-		switch {
-		case bytes.Equal(packet, genuine) && i.sends < 2:
-			i.state = initAsking
-			_ = i.again()
-		case out == Connected:
-			t.Fatal("connected")
-		case out == Ignored && err == nil:
-			t.Fatal("ignored without a reason")
-		case out == Failed: // a REFUSED with our nonce
-			i.state = initAsking
+		for n, i := range attempts {
+			if bytes.Equal(packet, genuine[n]) {
+				continue
+			}
+			switch out, err := i.Input(bob, packet); {
+			case out == Connected:
+				t.Fatal("connected")
+			case out == Ignored && err == nil:
+				t.Fatal("ignored without a reason")
+			case out != Ignored: // a RETRY or REFUSED with our nonce
+				attempts[n], _ = begin(t, kinds[n])
+			}
 		}
 	})
 }
 
 // FuzzOpen: whatever comes, nothing but the genuine packet is opened.
 func FuzzOpen(f *testing.F) {
-	a, b := joined(f, testKey(f, "a"))
+	a, b := joined(f, shared(f))
 	genuine := seal(f, a.Session, a.ID, "a message")
 	f.Add(genuine)
 	f.Fuzz(func(t *testing.T, packet []byte) {
@@ -71,6 +94,32 @@ func FuzzOpen(f *testing.F) {
 		}
 		if payload, err := b.Session.Open(packet); err == nil {
 			t.Fatalf("opened %x", payload)
+		}
+	})
+}
+
+// FuzzPublicKeys: lists of public keys come from files. None makes a panic, and what is taken is a name that
+// may stand in logs and addresses.
+func FuzzPublicKeys(f *testing.F) {
+	key := publicOf(f, "listener").String()
+	for _, seed := range []string{"alice " + key, "# none\n\n  bob@host\t" + key + " # his\r\n", "node7:7000 " + key, "[2001:db8::*]:7* " + key, "* " + key, "x y z"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if c, err := ParseClients(text); err == nil {
+			for key, name := range c.names {
+				if CheckName(name) != nil || key == (PublicKey{}) {
+					t.Fatalf("%q has the key %v", name, key)
+				}
+			}
+		}
+		if s, err := ParseServers(text); err == nil {
+			for _, p := range s.patterns {
+				if _, err := path.Match(p.match, "node7:7000"); err != nil {
+					t.Fatalf("%q: %v", p.text, err)
+				}
+			}
+			s.Key("node7:7000")
 		}
 	})
 }

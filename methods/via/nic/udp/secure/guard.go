@@ -11,8 +11,10 @@ import (
 // A Config says what a Guard stands for. The zero value is an insecure device
 // that nobody can connect to.
 type Config struct {
-	// Key is what all sides share; nil: insecure.
+	// Key is what all sides share; nil: nothing. Without Key and Identity the device is insecure.
 	Key *Key
+	// Identity are the static keys of this side and of those it knows; nil: none.
+	Identity *Identity
 	// Listening: requests of others are looked at, not refused.
 	Listening bool
 	// Name is our address, at most wire.NameMax bytes. Of a listening device
@@ -33,12 +35,12 @@ type Config struct {
 
 // A Guard is one device's part in all handshakes.
 type Guard struct {
-	cfg     Config
-	mode    wire.Mode
-	psk     [keyBytes]byte
-	cookies cookies
-	memory  memory
-	resets  resets
+	cfg       Config
+	mode      wire.Mode
+	cookies   cookies
+	memory    memory
+	resets    resets
+	strangers strangers
 }
 
 // A Peer is what a handshake came to.
@@ -49,6 +51,9 @@ type Peer struct {
 	Token   wire.Token // of a RESET from the other side
 	// Cipher protects the packets; 0: none, it is insecure.
 	Cipher wire.Ciphers
+	// Name is that of the other side's static key in the list of clients; "" if it has no such key or is
+	// not in the list. Of a side that was accepted it is proved once Session has opened a packet.
+	Name string
 }
 
 // NewGuard makes a Guard.
@@ -65,10 +70,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 	if cfg.InitsMax <= 0 {
 		cfg.InitsMax = InitsMax
 	}
-	g := &Guard{cfg: cfg, mode: wire.ModeInsecure, cookies: cookies{random: cfg.Random}, memory: newMemory(cfg.InitsMax)}
-	if cfg.Key != nil {
-		g.mode, g.psk = wire.ModeNoise, cfg.Key.derive(infoHandshake)
-	}
+	g := &Guard{cfg: cfg, mode: cfg.mode(), cookies: cookies{random: cfg.Random}, memory: newMemory(cfg.InitsMax)}
 	key, err := g.resetKey()
 	if err != nil {
 		return nil, err
@@ -77,7 +79,20 @@ func NewGuard(cfg Config) (*Guard, error) {
 	return g, nil
 }
 
-// Mode says whether there is a key.
+// mode follows from the keys.
+func (c *Config) mode() wire.Mode {
+	switch {
+	case c.Identity != nil && c.Key != nil:
+		return wire.ModeStaticShared
+	case c.Identity != nil:
+		return wire.ModeStatic
+	case c.Key != nil:
+		return wire.ModeNoise
+	}
+	return wire.ModeInsecure
+}
+
+// Mode says which keys there are.
 func (g *Guard) Mode() wire.Mode { return g.mode }
 
 // resetKey makes the secret of our tokens. A device that comes back under its
@@ -90,6 +105,8 @@ func (g *Guard) resetKey() (key [keyBytes]byte, err error) {
 	case !g.cfg.Listening || g.cfg.Name == "":
 		_, err = io.ReadFull(g.cfg.Random, key[:])
 		return key, err
+	case g.cfg.Identity != nil: // nobody else can compute it then
+		return g.cfg.Identity.Private.derive(g.resetInfo()), nil
 	case g.cfg.Key != nil:
 		return g.cfg.Key.derive(g.resetInfo()), nil
 	}
@@ -103,10 +120,20 @@ func (g *Guard) resetInfo() string {
 	return infoReset + g.cfg.Name + infoPlace + g.cfg.Place
 }
 
-// shaker makes our part in one handshake.
-func (g *Guard) shaker() shaker {
+// shaker makes our part in one handshake. server is the static key of the side that we ask, if there
+// are static keys.
+func (g *Guard) shaker(server PublicKey) shaker {
 	if g.mode == wire.ModeInsecure {
 		return plainShaker{}
 	}
-	return &noiseShaker{psk: g.psk, random: g.cfg.Random}
+	n := &noiseShaker{server: server, random: g.cfg.Random}
+	info := infoHandshake
+	if g.cfg.Identity != nil {
+		n.static, info = g.cfg.Identity.Private, infoStatic
+	}
+	if g.cfg.Key != nil {
+		psk := g.cfg.Key.derive(info)
+		n.psk = psk[:]
+	}
+	return n
 }

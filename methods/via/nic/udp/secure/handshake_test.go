@@ -13,9 +13,9 @@ import (
 )
 
 func TestHandshake(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler := newGuard(t, 1, Config{Key: key, Listening: true, Name: "dialler"})
-		listener := newGuard(t, 2, Config{Key: key, Listening: true, Name: "listener"})
+	modes(t, func(t *testing.T, k keys) {
+		dialler := newGuard(t, 1, k.of(t, "dialler", Config{Listening: true, Name: "dialler"}))
+		listener := newGuard(t, 2, k.of(t, "listener", Config{Listening: true, Name: "listener"}))
 		i := dial(t, dialler)
 		r := requested(t, i, listener)
 		assert.Equal(t, alice, r.From)
@@ -62,7 +62,7 @@ func TestHandshake(t *testing.T) {
 // Keys change while a connection lives, so that who reads our memory cannot read what
 // was said before. What they came from must be gone for that.
 func TestHandshakesAreForgotten(t *testing.T) {
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
 	r := requested(t, i, listener)
 	sides := []shaker{i.shaker, r.shaker}
@@ -77,13 +77,13 @@ func TestHandshakesAreForgotten(t *testing.T) {
 		require.True(t, ok)
 		assert.Nil(t, n.state)
 		assert.Zero(t, n.ephemeral)
-		assert.Zero(t, n.psk)
+		assert.Equal(t, make([]byte, keyBytes), n.psk)
 	}
 }
 
 func TestDiallersWithoutAListenerHaveNoName(t *testing.T) {
 	dialler := newGuard(t, 1, Config{Name: "nowhere"})
-	_, listener := pair(t, nil)
+	_, listener := pair(t, keys{})
 	assert.Empty(t, requested(t, dial(t, dialler), listener).Name)
 }
 
@@ -111,8 +111,8 @@ func TestChoiceOfCipher(t *testing.T) {
 }
 
 func TestReject(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		r := requested(t, i, listener)
 		_, err := r.Reject(make([]byte, wire.ReasonMax+1))
@@ -180,7 +180,7 @@ func TestRefusalsAreClearOnBothSides(t *testing.T) {
 }
 
 func TestAnotherVersion(t *testing.T) {
-	dialler, listener := pair(t, nil)
+	dialler, listener := pair(t, keys{})
 	i := dial(t, dialler)
 	packet := bytes.Clone(i.Packet())
 	packet[2] = wire.Version + 1
@@ -197,8 +197,8 @@ func TestAnotherVersion(t *testing.T) {
 // TestARefusalMayBeAMistake: an INIT that was damaged on its way is refused, and the
 // whole one is accepted all the same.
 func TestARefusalMayBeAMistake(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		cookied(t, i, listener, 0)
 		for range RefusalsMin - 1 {
@@ -221,8 +221,8 @@ func TestARefusalMayBeAMistake(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		r := requested(t, i, listener)
 		packet, err := r.Refuse(wire.CodeBusy)
@@ -239,9 +239,9 @@ func TestErrorsOfTheCaller(t *testing.T) {
 	_, err := NewGuard(Config{Name: strings.Repeat("n", wire.NameMax+1)})
 	assert.ErrorIs(t, err, ErrPrivate)
 	g := newGuard(t, 1, Config{})
-	_, err = g.Initiate(1, 1, make([]byte, wire.PrivateMax+1))
+	_, err = g.Initiate("node7:7000", 1, 1, make([]byte, wire.PrivateMax+1))
 	assert.ErrorIs(t, err, ErrPrivate)
-	assert.Panics(t, func() { _, _ = g.Initiate(0, 1, nil) })
+	assert.Panics(t, func() { _, _ = g.Initiate("node7:7000", 0, 1, nil) })
 	_, err = NewGuard(Config{Random: strings.NewReader("")})
 	assert.Error(t, err, "no randomness")
 }
@@ -249,7 +249,7 @@ func TestErrorsOfTheCaller(t *testing.T) {
 // The same seeds make the same bytes, so that simulation can be repeated.
 func TestHandshakeIsRepeatable(t *testing.T) {
 	run := func() (all []byte) {
-		dialler, listener := pair(t, testKey(t, "a"))
+		dialler, listener := pair(t, shared(t))
 		i := dial(t, dialler)
 		packet, b, err := requested(t, i, listener).Accept(1, 2)
 		require.NoError(t, err)
@@ -261,7 +261,7 @@ func TestHandshakeIsRepeatable(t *testing.T) {
 
 // What is sealed does not show.
 func TestNothingPrivateIsReadable(t *testing.T) {
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
 	r := requested(t, i, listener)
 	assert.NotContains(t, string(i.Packet()), "private data")

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,20 +15,22 @@ import (
 
 // No byte of an INIT can be changed: nobody takes it for a request.
 func TestEveryByteOfAnInitCounts(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		cookied(t, i, listener, 0)
 		good := i.Packet()
+		now := time.Duration(0)
 		for off := range good {
+			now += StrangerEvery
 			bad := bytes.Clone(good)
 			bad[off] ^= 1 << (off % 8)
-			answer, r, err := listener.Respond(0, alice, bad, nil)
+			answer, r, err := listener.Respond(now, alice, bad, nil)
 			require.Nil(t, r, "byte %d", off)
 			require.Error(t, err, "byte %d", off)
 			require.LessOrEqual(t, len(answer), len(bad))
 		}
-		_, r, err := listener.Respond(0, alice, good, nil)
+		_, r, err := listener.Respond(now, alice, good, nil)
 		require.NoError(t, err)
 		require.NotNil(t, r, "the genuine one is still good")
 	})
@@ -35,8 +38,8 @@ func TestEveryByteOfAnInitCounts(t *testing.T) {
 
 // No byte of an answer can be changed, and the genuine one is still good then.
 func TestEveryByteOfAResponseCounts(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		good, _, err := requested(t, i, listener).Accept(7, 8)
 		require.NoError(t, err)
@@ -52,7 +55,7 @@ func TestEveryByteOfAResponseCounts(t *testing.T) {
 			require.Equal(t, Ignored, out)
 			require.Error(t, err)
 		}
-		if key != nil { // a public key with which there is no shared secret
+		if k != (keys{}) { // a public key with which there is no shared secret
 			bad := bytes.Clone(good)
 			clear(bad[wire.ResponseClear : wire.ResponseClear+ephemeralBytes])
 			out, err := i.Input(bob, bad)
@@ -67,7 +70,7 @@ func TestEveryByteOfAResponseCounts(t *testing.T) {
 
 // Short answers count too: those with another nonce or id change nothing.
 func TestEveryByteThatNamesAnAttemptCounts(t *testing.T) {
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
 	retry, _, err := listener.Respond(0, alice, i.Packet(), nil)
 	require.ErrorIs(t, err, ErrCookie)
@@ -87,8 +90,8 @@ func TestEveryByteThatNamesAnAttemptCounts(t *testing.T) {
 }
 
 func TestEveryByteOfAPacketCounts(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		a, b := joined(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		a, b := joined(t, k)
 		good := seal(t, a.Session, a.ID, "forty bytes of a message, more or less")
 		for off := range good {
 			bad := bytes.Clone(good)
@@ -107,7 +110,7 @@ func TestEveryByteOfAPacketCounts(t *testing.T) {
 
 // A packet is for one side of one connection.
 func TestPacketsOfOthers(t *testing.T) {
-	a, b := joined(t, testKey(t, "a"))
+	a, b := joined(t, shared(t))
 	_, err := a.Session.Open(seal(t, a.Session, a.ID, "my own, thrown back"))
 	assert.ErrorIs(t, err, ErrForged)
 	g := newGuard(t, 3, Config{Key: testKey(t, "a"), Listening: true})
@@ -129,7 +132,7 @@ func TestRandomMutations(t *testing.T) {
 		mutations /= 20
 	}
 	random := rand.New(rand.NewPCG(7, 7))
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
 	first := bytes.Clone(i.Packet())
 	r := requested(t, i, listener)
@@ -178,7 +181,7 @@ func TestRandomMutations(t *testing.T) {
 }
 
 func TestNoAmplification(t *testing.T) {
-	_, listener := pair(t, testKey(t, "a"))
+	_, listener := pair(t, shared(t))
 	random := rand.New(rand.NewPCG(1, 1))
 	for n := range 2 * wire.InitBytes {
 		packet := make([]byte, n)
@@ -199,7 +202,7 @@ func TestNoAmplification(t *testing.T) {
 
 // An answer for spoofed addresses costs arithmetic, and no memory.
 func TestAFloodKeepsNothing(t *testing.T) {
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	packet := bytes.Clone(dial(t, dialler).Packet())
 	room := make([]byte, 0, wire.InitBytes)
 	var n uint32

@@ -21,6 +21,7 @@ import (
 // Its owner sends Packet until an answer comes or its patience ends.
 type Initiator struct {
 	guard   *Guard
+	server  PublicKey // with static keys: of the other side
 	clear   wire.Init // without the sealed part
 	private []byte
 	shaker  shaker // once there is a cookie
@@ -78,24 +79,33 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
 
-// Initiate begins an attempt to connect. id is what the other side is to call
-// the connection by, random and not 0; port is that of our data lane; private is
+// Initiate begins an attempt to connect. to is the address of the other side, HOST:PORT
+// as it was asked for; it chooses the static key to expect there, if there are such keys: ErrServer. id is
+// what the other side is to call the connection by, random and not 0; port is that of our data lane; private is
 // for whoever accepts, at most wire.PrivateMax bytes, and not kept by reference.
-func (g *Guard) Initiate(id uint32, port uint16, private []byte) (*Initiator, error) {
+func (g *Guard) Initiate(to string, id uint32, port uint16, private []byte) (*Initiator, error) {
 	if len(private) > wire.PrivateMax {
 		return nil, fmt.Errorf("%w: private data of %d bytes", ErrPrivate, len(private))
 	}
 	if id == 0 {
 		panic("secure: a connection has the id 0")
 	}
+	i := &Initiator{guard: g}
+	if g.cfg.Identity != nil {
+		var ok bool
+		if i.server, ok = g.cfg.Identity.Servers.Key(to); !ok {
+			return nil, fmt.Errorf("%w %s", ErrServer, to)
+		}
+	}
 	var nonce [8]byte
 	if _, err := io.ReadFull(g.cfg.Random, nonce[:]); err != nil {
 		return nil, err
 	}
-	i := &Initiator{guard: g, private: append([]byte(nil), private...)}
+	i.private = append([]byte(nil), private...)
 	i.clear = wire.Init{Mode: g.mode, Version: wire.Version, From: id, Nonce: binary.LittleEndian.Uint64(nonce[:]), Port: port}
 	// Nobody reads what is sealed in an INIT without a cookie.
-	i.packet = i.clear.Append(make([]byte, 0, wire.InitBytes))[:wire.InitBytes]
+	size := g.mode.InitBytes()
+	i.packet = i.clear.Append(make([]byte, 0, size))[:size]
 	return i, nil
 }
 
@@ -161,7 +171,7 @@ func (i *Initiator) retry(from netip.AddrPort, packet []byte) (Outcome, error) {
 	i.before.forget()
 	i.before = now
 	i.clear.Cookie = m.Cookie
-	s := i.guard.shaker()
+	s := i.guard.shaker(i.server)
 	payload := wire.InitPayload{Token: i.guard.Token(i.clear.From, from.Addr()), Ciphers: i.guard.cfg.Ciphers, Private: i.private}
 	if i.guard.cfg.Listening {
 		payload.Name = i.guard.cfg.Name
@@ -204,6 +214,9 @@ func (i *Initiator) response(packet []byte) (Outcome, error) {
 		return i.fail(ErrPayload)
 	}
 	i.peer = Peer{Session: newSession(i.guard.mode, p.Cipher, s), ID: p.From, Port: p.Port, Token: p.Token, Cipher: p.Cipher}
+	if id := i.guard.cfg.Identity; id != nil {
+		i.peer.Name = id.Name(i.server)
+	}
 	i.state = initConnected
 	copy(i.seal[:], packet[len(packet)-len(i.seal):])
 	i.forget()
@@ -274,7 +287,12 @@ func (i *Initiator) refuse(packet []byte) (Outcome, error) {
 	if i.refused++; i.refused < RefusalsMin {
 		return Again, nil
 	}
-	return i.fail(&RefusedError{Code: m.Code, Version: m.Version, Mode: i.guard.mode})
+	refused := &RefusedError{Code: m.Code, Version: m.Version, Mode: i.guard.mode}
+	refused.Theirs, _ = m.Code.Uses()
+	if id := i.guard.cfg.Identity; id != nil {
+		refused.Key = id.Private.Public()
+	}
+	return i.fail(refused)
 }
 
 func (i *Initiator) fail(err error) (Outcome, error) {

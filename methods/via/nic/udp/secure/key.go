@@ -29,6 +29,7 @@ const (
 	keySalt        = "viaduct udp shared key, version 1"
 	passphraseSalt = "viaduct udp passphrase, version 1"
 	infoHandshake  = "handshake"
+	infoStatic     = "handshake with static keys"
 	infoReset      = "reset of "
 	infoPlace      = " at "
 )
@@ -82,6 +83,9 @@ func (s Source) Load() (*Key, error) {
 // White space around it does not count.
 func parseKey(text []byte) (*Key, error) {
 	text = bytes.TrimSpace(text)
+	if bytes.Contains(text, []byte(privateMark)) {
+		return nil, errors.New("it is the private key of one endpoint, not a key that all sides share")
+	}
 	var raw [keyBytes]byte
 	switch characters := utf8.RuneCount(text); {
 	case decodeHex(raw[:], text), decodeBase64(raw[:], text):

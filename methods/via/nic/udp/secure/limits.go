@@ -42,6 +42,15 @@ const (
 	ResetEvery = time.Millisecond
 	ResetBurst = 64
 
+	// StrangerBurst and StrangerEvery bound how many INITs of one host are opened in vain
+	// if there are static keys: so many at once, and then one each time. StrangerHostsMax is for how many
+	// hosts that is counted; others share one count.
+	StrangerBurst    = 128
+	StrangerEvery    = 10 * time.Millisecond
+	StrangerHostsMax = 4096
+
+	// PublicFileBytesMax is the longest file of public keys, in bytes.
+	PublicFileBytesMax = 8 << 20
 	// KeyFileBytesMax is the longest key file, in bytes.
 	KeyFileBytesMax = 4096
 	// PassphraseMin is the shortest passphrase, in characters.

@@ -9,15 +9,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// suite is Noise_NNpsk0_25519_ChaChaPoly_SHA256 but for the pattern. The cipher is
+// suite is Noise_*_25519_ChaChaPoly_SHA256, whatever the pattern. The cipher is
 // the handshake's; that of packets is another choice.
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashSHA256)
 
 const ephemeralBytes = 32 // a private key, and a public one
 
-// noiseShaker is the shaker with a key.
+// noiseShaker is the shaker with keys: one that all sides share (NNpsk0), static ones (IK), or both
+// (IKpsk0).
 type noiseShaker struct {
-	psk    [keyBytes]byte
+	psk    []byte      // nil: no shared key
+	static *PrivateKey // nil: no static keys
+	server PublicKey   // static, of the initiator: the other side's
 	random io.Reader
 	state  *noise.HandshakeState
 
@@ -31,12 +34,25 @@ type noiseShaker struct {
 // two sides come to nothing if somebody changed it; the INIT's cookie is in it,
 // and so a recorded INIT is of no use from another address or at another time.
 func (n *noiseShaker) start(initiator bool, prologue []byte, random io.Reader) error {
-	var err error
-	n.state, err = noise.NewHandshakeState(noise.Config{
+	cfg := noise.Config{
 		CipherSuite: suite, Pattern: noise.HandshakeNN, Initiator: initiator, Random: random,
-		Prologue: prologue, PresharedKey: n.psk[:], PresharedKeyPlacement: 0,
-	})
+		Prologue: prologue, PresharedKey: n.psk, PresharedKeyPlacement: 0,
+	}
+	if n.static != nil {
+		cfg.Pattern, cfg.StaticKeypair = noise.HandshakeIK, n.static.pair
+		if initiator {
+			cfg.PeerStatic = n.server[:]
+		}
+	}
+	var err error
+	n.state, err = noise.NewHandshakeState(cfg)
 	return err
+}
+
+// client is the static key of the initiator, at the side that opened its INIT.
+func (n *noiseShaker) client() (key PublicKey) {
+	copy(key[:], n.state.PeerStatic())
+	return key
 }
 
 func (n *noiseShaker) sealInit(clear, payload []byte) ([]byte, error) {
@@ -52,7 +68,7 @@ func (n *noiseShaker) again() ([]byte, error) {
 	if err := n.start(true, n.init, bytes.NewReader(n.ephemeral[:])); err != nil {
 		return nil, err
 	}
-	packet := append(make([]byte, 0, wire.InitBytes), n.init...)
+	packet := append(make([]byte, 0, wire.InitStaticBytes), n.init...)
 	packet, _, _, err := n.state.WriteMessage(packet, n.payload)
 	return packet, err
 }
@@ -96,6 +112,6 @@ func (n *noiseShaker) forget() {
 		clear(n.state.LocalEphemeral().Private)
 	}
 	clear(n.ephemeral[:])
-	clear(n.psk[:])
+	clear(n.psk)
 	n.state, n.payload = nil, nil
 }

@@ -18,7 +18,11 @@ type Request struct {
 	Port    uint16         // UDP port of that side's data lane
 	Private []byte
 	Name    string // that side's address; empty if it cannot be connected to
+	// Client is the name of that side's static key in the list of clients; empty without static keys.
+	// Whoever has our private key can claim any, until a packet of the connection is opened.
+	Client string
 
+	key    PublicKey
 	guard  *Guard
 	nonce  uint64
 	theirs wire.InitPayload
@@ -45,7 +49,7 @@ func (g *Guard) Respond(now time.Duration, from netip.AddrPort, packet, b []byte
 	case !g.cfg.Listening:
 		return g.refuse(b, &m, wire.CodeNobody)
 	case m.Mode != g.mode:
-		return g.refuse(b, &m, wire.CodeMode)
+		return g.refuse(b, &m, wire.CodeFor(g.mode, m.Mode))
 	}
 	if err := g.cookies.turn(now); err != nil {
 		return b, nil, err
@@ -64,9 +68,21 @@ func (g *Guard) Respond(now time.Duration, from netip.AddrPort, packet, b []byte
 	if g.memory.full() {
 		return g.refuse(b, &m, wire.CodeBusy)
 	}
+	if g.mode.Static() && !g.strangers.may(now, from) {
+		b, _, _ = g.refuse(b, &m, wire.CodeBusy)
+		return b, nil, ErrStrangers
+	}
 	r, err = g.request(from, packet, &m)
-	if errors.Is(err, ErrKey) {
+	if g.mode.Static() && err != nil {
+		g.strangers.failed(now, from)
+	}
+	var unknown *unknownError
+	switch {
+	case errors.Is(err, ErrKey):
 		return g.refuse(b, &m, wire.CodeKey)
+	case errors.As(err, &unknown):
+		b, _, _ = g.refuse(b, &m, wire.CodeUnknown)
+		return b, nil, &RefusedError{Code: wire.CodeUnknown, Version: m.Version, Mode: g.mode, Theirs: m.Mode, Here: true, Key: unknown.key}
 	}
 	if err != nil {
 		return b, nil, err
@@ -82,15 +98,24 @@ func (g *Guard) retry(b []byte, from netip.AddrPort, m *wire.Init) ([]byte, *Req
 
 func (g *Guard) refuse(b []byte, m *wire.Init, code wire.Code) ([]byte, *Request, error) {
 	answer := wire.Refused{Code: code, Version: wire.Version, To: m.From, Nonce: m.Nonce}
-	return answer.Append(b), nil, &RefusedError{Code: code, Version: m.Version, Mode: g.mode, Here: true}
+	return answer.Append(b), nil, &RefusedError{Code: code, Version: m.Version, Mode: g.mode, Theirs: m.Mode, Here: true}
 }
 
 // request opens an INIT whose cookie is good.
 func (g *Guard) request(from netip.AddrPort, packet []byte, m *wire.Init) (*Request, error) {
-	s := g.shaker()
+	s := g.shaker(PublicKey{})
 	sealed, err := s.openInit(packet)
 	if err != nil {
 		return nil, err
+	}
+	var key PublicKey
+	var client string
+	if id := g.cfg.Identity; id != nil {
+		key = s.(*noiseShaker).client()
+		if client = id.Name(key); client == "" {
+			s.forget()
+			return nil, &unknownError{key}
+		}
 	}
 	p, err := wire.ParseInitPayload(sealed)
 	if err != nil {
@@ -99,8 +124,19 @@ func (g *Guard) request(from netip.AddrPort, packet []byte, m *wire.Init) (*Requ
 	p.Private = append([]byte(nil), p.Private...)
 	return &Request{
 		From: from, ID: m.From, Port: m.Port, Private: p.Private, Name: p.Name,
-		guard: g, nonce: m.Nonce, theirs: p, shaker: s,
+		Client: client, key: key, guard: g, nonce: m.Nonce, theirs: p, shaker: s,
 	}, nil
+}
+
+// Owns reports whether the side that asks is the one that this side would connect to at an address: whether its
+// static key is that of the address in the list of servers. Otherwise it must not be taken for the endpoint of that name.
+func (r *Request) Owns(address string) bool {
+	id := r.guard.cfg.Identity
+	if id == nil {
+		return false
+	}
+	key, ok := id.Servers.Key(address)
+	return ok && key == r.key
 }
 
 // Accept makes the connection: id is what the other side is to call it by,
@@ -114,7 +150,7 @@ func (r *Request) Accept(id uint32, port uint16) (packet []byte, p Peer, err err
 		panic("secure: a connection has the id 0")
 	}
 	payload := wire.ResponsePayload{From: id, Port: port, Token: r.guard.Token(id, r.From.Addr())}
-	if r.guard.mode == wire.ModeNoise {
+	if r.guard.mode != wire.ModeInsecure {
 		payload.Cipher = choose(r.guard.cfg.Ciphers, r.theirs.Ciphers)
 	}
 	packet, s, err := r.answer(&payload)
@@ -124,6 +160,7 @@ func (r *Request) Accept(id uint32, port uint16) (packet []byte, p Peer, err err
 	return packet, Peer{
 		Session: newSession(r.guard.mode, payload.Cipher, s),
 		ID:      r.ID, Port: r.Port, Token: r.theirs.Token, Cipher: payload.Cipher,
+		Name: r.Client,
 	}, nil
 }
 

@@ -42,7 +42,7 @@ func TestCookies(t *testing.T) {
 }
 
 func TestACookieFromElsewhereIsAnsweredWithAnother(t *testing.T) {
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
 	cookied(t, i, listener, 0)
 	packet := i.Packet()
@@ -63,8 +63,8 @@ func TestACookieFromElsewhereIsAnsweredWithAnother(t *testing.T) {
 }
 
 func TestTheSameInitAgain(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		r := requested(t, i, listener)
 		packet := i.Packet()
@@ -87,8 +87,8 @@ func TestTheSameInitAgain(t *testing.T) {
 
 // An attempt outlives the key of its cookie, and the other side's memory.
 func TestAnAttemptOutlivesItsCookie(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		cookied(t, i, listener, 0)
 		i.Packet()                        // lost
@@ -105,7 +105,7 @@ func TestAnAttemptOutlivesItsCookie(t *testing.T) {
 
 // RETRYs cannot keep an attempt from being answered.
 func TestRetriesAreTakenOneAtATime(t *testing.T) {
-	dialler, listener := pair(t, testKey(t, "a"))
+	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
 	other := func(n byte) []byte {
 		return (&wire.Retry{To: i.ID(), Nonce: i.clear.Nonce, Cookie: wire.Cookie{n}}).Append(nil)
@@ -124,13 +124,13 @@ func TestRetriesAreTakenOneAtATime(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
+	modes(t, func(t *testing.T, k keys) {
 		const most = 8
-		listener := newGuard(t, 2, Config{Key: key, Listening: true, InitsMax: most})
+		listener := newGuard(t, 2, k.of(t, "listener", Config{Listening: true, InitsMax: most}))
 		now := time.Duration(0)
 		for round := range 3 {
 			for n := range most + 2 {
-				i := dial(t, newGuard(t, uint64(100*round+n), Config{Key: key}))
+				i := dial(t, newGuard(t, uint64(100*round+n), k.of(t, "dialler", Config{})))
 				cookied(t, i, listener, now)
 				answer, r, err := listener.Respond(now, alice, i.Packet(), nil)
 				if n < most {
@@ -154,11 +154,11 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		a, _ := joined(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		a, _ := joined(t, k)
 		packet := seal(t, a.Session, a.ID, strings.Repeat("t", wire.TransportLen))
 		// The device that was connected to comes back, with the same name.
-		restarted := newGuard(t, 77, Config{Key: key, Listening: true, Name: "listener"})
+		restarted := newGuard(t, 77, k.of(t, "listener", Config{Listening: true, Name: "listener"}))
 		answer := restarted.Reset(0, alice, packet, nil)
 		require.NotEmpty(t, answer)
 		assert.Less(t, len(answer), len(packet))
@@ -166,7 +166,7 @@ func TestReset(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, a.ID, m.To)
 		assert.True(t, SameToken(a.Token, m.Token))
-		other := newGuard(t, 77, Config{Key: key, Listening: true, Name: "another"})
+		other := newGuard(t, 77, k.of(t, "listener", Config{Listening: true, Name: "another"}))
 		assert.False(t, SameToken(a.Token, other.Token(a.ID, alice.Addr())))
 		assert.False(t, SameToken(a.Token, restarted.Token(a.ID+1, alice.Addr())))
 		assert.Empty(t, restarted.Reset(0, alice, answer, nil), "a RESET is not answered")
@@ -180,10 +180,10 @@ func TestReset(t *testing.T) {
 // Whoever sees a packet of a connection knows its id. Neither another device of the
 // group nor the right one tells the token of it to somebody elsewhere.
 func TestTokensAreNotTold(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
+	modes(t, func(t *testing.T, k keys) {
 		const name = "[::]:7000"
-		here := newGuard(t, 1, Config{Key: key, Listening: true, Name: name, Place: "here"})
-		there := newGuard(t, 2, Config{Key: key, Listening: true, Name: name, Place: "there"})
+		here := newGuard(t, 1, k.of(t, "listener", Config{Listening: true, Name: name, Place: "here"}))
+		there := newGuard(t, 2, k.of(t, "listener", Config{Listening: true, Name: name, Place: "there"}))
 		told := here.Token(5, alice.Addr())
 		packet := wire.Packet{To: 5}.Append(make([]byte, 0, 64))[:64]
 		asks := func(g *Guard, from netip.AddrPort) wire.Token {
@@ -220,8 +220,8 @@ func TestResetsAreFew(t *testing.T) {
 // TestDamagedCookie: a RETRY whose cookie was damaged on its way costs an attempt time, and nothing more: what was answered to
 // the INIT before it still counts.
 func TestDamagedCookie(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		dialler, listener := pair(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		dialler, listener := pair(t, k)
 		i := dial(t, dialler)
 		retry, _, err := listener.Respond(0, alice, i.Packet(), nil)
 		require.ErrorIs(t, err, ErrCookie)

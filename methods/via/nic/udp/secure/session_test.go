@@ -13,8 +13,8 @@ import (
 )
 
 func TestReplays(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		a, b := joined(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		a, b := joined(t, k)
 		var packets [][]byte
 		for n := range WindowPackets + 2 {
 			packets = append(packets, seal(t, a.Session, a.ID, fmt.Sprint(n)))
@@ -41,8 +41,8 @@ func TestReplays(t *testing.T) {
 
 // What is not authentic does not move the window.
 func TestForgeriesMoveNothing(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		a, b := joined(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		a, b := joined(t, k)
 		good := seal(t, a.Session, a.ID, "good")
 		for _, number := range []uint64{1, WindowPackets, EpochPackets, 5 * EpochPackets, PacketsMax - 1, PacketsMax, ^uint64(0)} {
 			bad := bytes.Clone(good)
@@ -125,8 +125,8 @@ func TestForgersDoNotTurnKeys(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		a, _ := joined(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		a, _ := joined(t, k)
 		var b *base
 		switch s := a.Session.(type) {
 		case *plain:
@@ -144,7 +144,7 @@ func TestLimits(t *testing.T) {
 		assert.ErrorIs(t, err, ErrExhausted)
 		assert.Empty(t, vec)
 	})
-	_, b := joined(t, testKey(t, "a"))
+	_, b := joined(t, shared(t))
 	b.Session.(*sealed).stats.Forged = ForgeriesMax - 2
 	bad := make([]byte, 64)
 	_, err := b.Session.Open(bad)
@@ -155,9 +155,9 @@ func TestLimits(t *testing.T) {
 
 // Pieces arrive as one, however long, and without keys large ones do not move.
 func TestSealPieces(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
+	modes(t, func(t *testing.T, k keys) {
 		for _, size := range []int{0, 1, plainCopyBytes - 1, plainCopyBytes, plainCopyBytes + 1, 60000} {
-			a, b := joined(t, key)
+			a, b := joined(t, k)
 			body := bytes.Repeat([]byte("x"), size)
 			pieces := [][]byte{body[:size/3], nil, body[size/3:]}
 			head := append(wire.Packet{To: a.ID}.Append(make([]byte, 0, a.Session.Room(20, size))), "head"...)
@@ -165,7 +165,7 @@ func TestSealPieces(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "before", string(vec[0]))
 			assert.Same(t, &head[0], &vec[1][0], "no memory but the head's")
-			if key == nil && size > plainCopyBytes {
+			if k == (keys{}) && size > plainCopyBytes {
 				assert.Same(t, &body[0], &vec[2][0])
 			} else {
 				assert.Len(t, vec, 2)
@@ -180,8 +180,8 @@ func TestSealPieces(t *testing.T) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	modes(t, func(t *testing.T, key *Key) {
-		a, b := joined(t, key)
+	modes(t, func(t *testing.T, k keys) {
+		a, b := joined(t, k)
 		for _, size := range []int{8, 1400, 60000} {
 			body := [][]byte{make([]byte, size)}
 			head := wire.Packet{To: a.ID}.Append(make([]byte, 0, a.Session.Room(wire.PacketLen, size)))

@@ -1,6 +1,7 @@
 package secure
 
 import (
+	"crypto/sha256"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -32,10 +33,50 @@ var (
 	bob   = netip.MustParseAddrPort("[2001:db8::2]:7001")
 )
 
-// modes are the two kinds of guards, for tests of what both do.
-func modes(t *testing.T, test func(t *testing.T, key *Key)) {
-	t.Run("insecure", func(t *testing.T) { test(t, nil) })
-	t.Run("noise", func(t *testing.T) { test(t, testKey(t, "a")) })
+// keys are what the two sides of a test have.
+type keys struct {
+	shared *Key
+	static bool
+}
+
+func shared(t testing.TB) keys { return keys{shared: testKey(t, "a")} }
+
+// of gives a side its keys.
+func (k keys) of(t testing.TB, name string, cfg Config) Config {
+	cfg.Key = k.shared
+	if k.static {
+		cfg.Identity = identity(t, name)
+	}
+	return cfg
+}
+
+// modes are the kinds of guards, for tests of what all do.
+func modes(t *testing.T, test func(t *testing.T, k keys)) {
+	t.Run("insecure", func(t *testing.T) { test(t, keys{}) })
+	t.Run("noise", func(t *testing.T) { test(t, shared(t)) })
+	t.Run("static", func(t *testing.T) { test(t, keys{static: true}) })
+	t.Run("both", func(t *testing.T) { test(t, keys{testKey(t, "a"), true}) })
+}
+
+// privateOf is the private key that a name has in tests.
+func privateOf(t testing.TB, name string) *PrivateKey {
+	t.Helper()
+	raw := sha256.Sum256([]byte(name))
+	key, err := privateKey(raw[:])
+	require.NoError(t, err)
+	return key
+}
+
+func publicOf(t testing.TB, name string) PublicKey { return privateOf(t, name).Public() }
+
+// identity is that of a side. Both sides know each other, and everybody who listens is listener.
+func identity(t testing.TB, name string) *Identity {
+	t.Helper()
+	clients, err := ParseClients([]byte("dialler " + publicOf(t, "dialler").String() + "\nlistener " + publicOf(t, "listener").String()))
+	require.NoError(t, err)
+	servers, err := ParseServers([]byte("* " + publicOf(t, "listener").String()))
+	require.NoError(t, err)
+	return &Identity{Private: privateOf(t, name), Clients: clients, Servers: servers}
 }
 
 func newGuard(t testing.TB, seed uint64, cfg Config) *Guard {
@@ -48,14 +89,14 @@ func newGuard(t testing.TB, seed uint64, cfg Config) *Guard {
 	return g
 }
 
-// pair are two guards with one key: one dials, the other listens.
-func pair(t testing.TB, key *Key) (dialler, listener *Guard) {
-	return newGuard(t, 1, Config{Key: key}), newGuard(t, 2, Config{Key: key, Listening: true, Name: "listener"})
+// pair are two guards with keys that fit: one dials, the other listens.
+func pair(t testing.TB, k keys) (dialler, listener *Guard) {
+	return newGuard(t, 1, k.of(t, "dialler", Config{})), newGuard(t, 2, k.of(t, "listener", Config{Listening: true, Name: "listener"}))
 }
 
 func dial(t testing.TB, g *Guard) *Initiator {
 	t.Helper()
-	i, err := g.Initiate(0xd1a1, 4001, []byte("private data"))
+	i, err := g.Initiate(bob.String(), 0xd1a1, 4001, []byte("private data"))
 	require.NoError(t, err)
 	return i
 }
@@ -97,9 +138,9 @@ func refused(t testing.TB, i *Initiator, packet []byte) error {
 }
 
 // joined are the two ends of a connection.
-func joined(t testing.TB, key *Key) (a, b Peer) {
+func joined(t testing.TB, k keys) (a, b Peer) {
 	t.Helper()
-	dialler, listener := pair(t, key)
+	dialler, listener := pair(t, k)
 	i := dial(t, dialler)
 	packet, b, err := requested(t, i, listener).Accept(0xacce, 4003)
 	require.NoError(t, err)

@@ -23,15 +23,21 @@ func RandomLink(rng *rand.Rand) sim.LinkOptions {
 	return link
 }
 
-// Random makes a world with faults of every kind, with a key or without. What it
+// Random makes a world with faults of every kind, with a key that all share, keys of the
+// devices, both, or none. What it
 // cannot get through is over in seconds of virtual time.
 func Random(seed uint64) *World {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	p := udp.Provider{GiveUp: 5 * time.Second, KeepAlive: 500 * time.Millisecond}
-	if rng.IntN(2) == 0 {
-		p.Key = Key
-	} else {
+	switch secret := rng.IntN(2) == 0; {
+	case !secret:
 		p.Insecure = true
+	case seed%4 == 0:
+		p.Identity = Static
+	case seed%2 == 0:
+		p.Key, p.Identity = Key, Static
+	default:
+		p.Key = Key
 	}
 	w := New(seed, RandomLink(rng), simdgram.RandomOptions(rng), p)
 	if rng.IntN(2) == 0 {

@@ -20,6 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 	simdgram "github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 )
 
 // Scheme is the name of the provider.
@@ -54,7 +55,8 @@ type opened struct {
 
 var _ nic.Provider = (*World)(nil)
 
-// New makes a world. Of p it replaces what is left to chance, or to the system.
+// New makes a world. Of p it replaces what is left to chance, or to the system, and an identity by one
+// for each device (Static).
 func New(seed uint64, link sim.LinkOptions, net simdgram.Options, p udp.Provider) *World {
 	w := &World{
 		Sim:  sim.New(sim.Options{Seed: seed, Link: link}),
@@ -95,6 +97,24 @@ func (w *World) host(name string) *simdgram.Host {
 // Open implements nic.Provider.
 func (w *World) Open(cfg nic.Config) (nic.Device, error) {
 	host, p := w.host(cfg.Listen), w.opts
+	if !p.Identity.Empty() {
+		p.Identity = Identity(NameOf(host.Addr(), cfg.Listen != ""))
+	}
+	d, err := w.openAt(host, p, cfg)
+	if err != nil {
+		return nil, err // no Device that is nil
+	}
+	return d, nil
+}
+
+// OpenAs opens a device with an identity of its own choice on a host, and with no other key.
+func (w *World) OpenAs(host *simdgram.Host, id secure.IdentitySource, cfg nic.Config) (*udp.Device, error) {
+	p := w.opts
+	p.Key, p.Insecure, p.Identity = secure.Source{}, false, id
+	return w.openAt(host, p, cfg)
+}
+
+func (w *World) openAt(host *simdgram.Host, p udp.Provider, cfg nic.Config) (*udp.Device, error) {
 	p.Datagrams = func() (dgram.Device, error) { return host.Open(), nil }
 	d, err := p.Open(cfg)
 	if err != nil {
@@ -105,7 +125,7 @@ func (w *World) Open(cfg nic.Config) (nic.Device, error) {
 		return nil, fmt.Errorf("udptest: a device of type %T, which sleeps", d)
 	}
 	w.open = append(w.open, opened{device, host})
-	return d, nil
+	return device, nil
 }
 
 // Devices are those that were opened and did not crash, oldest first.

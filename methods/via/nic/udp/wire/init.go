@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Init asks for a connection. It always has InitBytes, so that no answer is
-// larger and its length tells nothing. The first InitFixed bytes are the same in
-// every version, so that a mismatch can be told.
+// Init asks for a connection. Its length depends on its mode alone (Mode.InitBytes),
+// so that no answer is larger and its length tells nothing. The first InitFixed bytes
+// are the same in every version, so that a mismatch can be told.
 //
 //	 0      1      2        4      8       16     18     24       56
 //	+------+------+--------+------+-------+------+------+--------+-----------+
 //	| kind | mode | version| from | nonce | port | zero | cookie | sealed    |
 //	+------+------+--------+------+-------+------+------+--------+-----------+
 //
-// Sealed holds an InitPayload; how, the mode says: ModeNoise makes it the first
-// message of a Noise handshake whose prologue are the InitClear bytes before it,
-// ModeInsecure puts zeros behind the payload and a CRC-32C over the whole packet
-// into the last four bytes.
+// Sealed holds an InitPayload; how, the mode says: ModeInsecure puts zeros behind the
+// payload and a CRC-32C over the whole packet into the last four bytes, all other modes
+// make it the first message of a Noise handshake whose prologue are the InitClear bytes
+// before it.
 type Init struct {
 	Mode    Mode
 	Version uint16 // of the packet format
@@ -25,28 +25,7 @@ type Init struct {
 	Nonce   uint64 // random, names the attempt; answers repeat it
 	Port    uint16 // UDP port of the sender's data lane
 	Cookie  Cookie // as the latest Retry gave it; zero before that
-	Sealed  []byte // InitSealed bytes; of a parsed packet a view of it
-}
-
-// Mode says how both sides of a connection protect its packets.
-type Mode uint8
-
-const (
-	// ModeInsecure: against accidents alone, by a checksum.
-	ModeInsecure Mode = 1
-	// ModeNoise: by Noise_NNpsk0_25519_ChaChaPoly_SHA256 with a shared key,
-	// and what docs/security-udp.md says of packets.
-	ModeNoise Mode = 2
-)
-
-func (m Mode) String() string {
-	switch m {
-	case ModeInsecure:
-		return "insecure"
-	case ModeNoise:
-		return "noise"
-	}
-	return fmt.Sprintf("Mode(%d)", uint8(m))
+	Sealed  []byte // Mode.InitBytes() - InitClear bytes; of a parsed packet a view of it
 }
 
 // A Cookie proves to its maker that whoever returns it receives at the address
@@ -63,10 +42,14 @@ const (
 	InitFixed  = 16 // the same in every version
 	InitClear  = 56 // what is not sealed
 	InitSealed = InitBytes - InitClear
+
+	// InitStaticBytes is the length if the sender names itself by a static key, which is
+	// sealed in a key's and a tag's bytes more.
+	InitStaticBytes = InitBytes + 32 + 16
 )
 
-// Append appends the packet to b. Sealed must have InitSealed bytes, or none if
-// the caller appends them.
+// Append appends the packet to b. Sealed must have all its bytes, or none if the
+// caller appends them.
 func (m *Init) Append(b []byte) []byte {
 	b = append(b, byte(KindInit), byte(m.Mode))
 	b = binary.LittleEndian.AppendUint16(b, m.Version)
@@ -93,7 +76,7 @@ func ParseInit(b []byte) (m Init, err error) {
 	if m.Version != Version {
 		return m, nil
 	}
-	if err := sized(b, InitBytes); err != nil {
+	if err := sized(b, m.Mode.InitBytes()); err != nil {
 		return Init{}, err
 	}
 	if m.From == 0 || !m.Mode.valid() || !allZero(b[18:24]) {
@@ -104,8 +87,6 @@ func ParseInit(b []byte) (m Init, err error) {
 	m.Sealed = b[InitClear:]
 	return m, nil
 }
-
-func (m Mode) valid() bool { return m == ModeInsecure || m == ModeNoise }
 
 func (m Init) String() string {
 	return fmt.Sprintf("INIT version=%d mode=%v from=%#x nonce=%#x port=%d cookie=%t",

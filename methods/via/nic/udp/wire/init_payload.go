@@ -18,7 +18,7 @@ type InitPayload struct {
 	Name    string  // the sender's address; empty if it cannot be connected to
 }
 
-// Ciphers are a set of ways to protect packets, of ModeNoise.
+// Ciphers are a set of ways to protect packets, of all modes but ModeInsecure.
 type Ciphers uint8
 
 const (
@@ -57,6 +57,7 @@ const (
 // stops.
 var (
 	_ [InitSealed - (InitPayloadBytes + 32 + 16)]struct{}
+	_ [InitStaticBytes - InitClear - (InitPayloadBytes + 2*32 + 2*16)]struct{}
 	_ [InitPayloadBytes - (initPayloadFixed + PrivateMax + NameMax)]struct{}
 )
 

@@ -21,6 +21,10 @@ func initSamples() (samples []shaking) {
 	copy(second.Cookie[:], count(32))
 	insecure := second
 	insecure.Mode = ModeInsecure
+	static := second
+	static.Mode, static.Sealed = ModeStatic, count(InitStaticBytes-InitClear)
+	both := static
+	both.Mode = ModeStaticShared
 	for _, c := range []struct {
 		name, comment string
 		m             Init
@@ -28,6 +32,8 @@ func initSamples() (samples []shaking) {
 		{"first", "Without a cookie.", first},
 		{"second", "With the cookie of a RETRY.", second},
 		{"insecure", "", insecure},
+		{"static", "With a static key inside.", static},
+		{"static_shared", "", both},
 	} {
 		samples = append(samples, shaking{c.name, c.comment, c.m, c.m.Append(nil)})
 	}
@@ -38,7 +44,7 @@ func TestInitRefusesTheImpossible(t *testing.T) {
 	s := initSamples()[0]
 	refusesOtherKinds(t, readInit, s)
 	refusesByte(t, readInit, s, "mode 0", 1, 0)
-	refusesByte(t, readInit, s, "mode 3", 1, 3)
+	refusesByte(t, readInit, s, "mode 5", 1, 5)
 	for off := 18; off < 24; off++ {
 		refusesByte(t, readInit, s, "zero", off, 1)
 	}
@@ -46,6 +52,25 @@ func TestInitRefusesTheImpossible(t *testing.T) {
 	binary.LittleEndian.PutUint32(b[4:], 0)
 	_, err := ParseInit(b)
 	assert.ErrorIs(t, err, ErrInvalid, "id 0")
+}
+
+// The mode says how long an INIT is, and no other length will do.
+func TestInitHasTheLengthOfItsMode(t *testing.T) {
+	for _, s := range initSamples() {
+		b := s.bytes
+		for mode := ModeInsecure; mode <= ModeStaticShared; mode++ {
+			b[1] = byte(mode)
+			_, err := ParseInit(b)
+			switch {
+			case len(b) == mode.InitBytes():
+				assert.NoError(t, err, "%s as %v", s.name, mode)
+			case len(b) < mode.InitBytes():
+				assert.ErrorIs(t, err, ErrShort, "%s as %v", s.name, mode)
+			default:
+				assert.ErrorIs(t, err, ErrLong, "%s as %v", s.name, mode)
+			}
+		}
+	}
 }
 
 // The fixed part of another version is read, and nothing else is judged, so

@@ -27,10 +27,36 @@ const (
 	CodeVersion Code = 2 // the sender speaks another version
 	CodeNobody  Code = 3 // nobody listens there
 	CodeBusy    Code = 4 // no room at present
-	CodeMode    Code = 5 // one side is insecure and the other one is not
+	CodeMode    Code = 5 // one side is insecure and the other one has a shared key
+	CodeUnknown Code = 6 // the sender does not know the static key in the Init
+
+	// codeUses and what follows say which Mode the sender has, to an Init of another one,
+	// if one of the two has static keys.
+	codeUses Code = 16
 )
 
+// CodeFor is the code by which a side of one mode refuses an Init of another mode.
+func CodeFor(own, theirs Mode) Code {
+	if own.Static() || theirs.Static() {
+		return codeUses + Code(own)
+	}
+	return CodeMode
+}
+
+// Uses is the Mode of a sender that refused an Init of another one; ok is false if the code does
+// not tell.
+func (c Code) Uses() (m Mode, ok bool) {
+	if c <= codeUses {
+		return 0, false
+	}
+	m = Mode(c - codeUses)
+	return m, m.valid()
+}
+
 func (c Code) String() string {
+	if m, ok := c.Uses(); ok {
+		return "mode " + m.String()
+	}
 	switch c {
 	case CodeKey:
 		return "key"
@@ -42,6 +68,8 @@ func (c Code) String() string {
 		return "busy"
 	case CodeMode:
 		return "mode"
+	case CodeUnknown:
+		return "unknown"
 	}
 	return fmt.Sprintf("Code(%d)", uint8(c))
 }

@@ -18,12 +18,12 @@ func responseSamples() (samples []shaking) {
 	accepted := Response{Mode: ModeNoise, To: 0x11223344, Nonce: 0x0102030405060708, From: 0x55667788, Port: 4003, Sealed: count(ResponseSealed)}
 	rejected := accepted
 	rejected.From, rejected.Port = 0, 0
-	insecure := accepted
-	insecure.Mode = ModeInsecure
+	insecure, static, both := accepted, accepted, accepted
+	insecure.Mode, static.Mode, both.Mode = ModeInsecure, ModeStatic, ModeStaticShared
 	for _, c := range []struct {
 		name string
 		m    Response
-	}{{"accepted", accepted}, {"rejected", rejected}, {"insecure", insecure}} {
+	}{{"accepted", accepted}, {"rejected", rejected}, {"insecure", insecure}, {"static", static}, {"static_shared", both}} {
 		samples = append(samples, shaking{c.name, "", c.m, c.m.Append(nil)})
 	}
 	return samples
@@ -33,7 +33,7 @@ func TestResponseRefusesTheImpossible(t *testing.T) {
 	s := responseSamples()[0]
 	refusesOtherKinds(t, readResponse, s)
 	refusesByte(t, readResponse, s, "mode 0", 1, 0)
-	refusesByte(t, readResponse, s, "mode 3", 1, 3)
+	refusesByte(t, readResponse, s, "mode 5", 1, 5)
 	for _, off := range []int{2, 3, 22, 23} {
 		refusesByte(t, readResponse, s, "zero", off, 1)
 	}

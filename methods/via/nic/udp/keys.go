@@ -1,0 +1,117 @@
+package udp
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
+)
+
+// Environment variables that a Provider without options looks at. Keys are never
+// taken from a command line, where every process of the machine can read them.
+const (
+	// KeyFileEnv names a file with the shared key.
+	KeyFileEnv = "VIADUCT_UDP_KEY_FILE"
+	// KeyEnv is the shared key itself.
+	KeyEnv = "VIADUCT_UDP_KEY"
+	// PrivateFileEnv names a file with the private key of this endpoint.
+	PrivateFileEnv = "VIADUCT_UDP_PRIVATE_KEY_FILE"
+	// ClientsFileEnv names a file with the public keys of endpoints that may connect.
+	ClientsFileEnv = "VIADUCT_UDP_CLIENTS_FILE"
+	// ServersFileEnv names a file with the public keys of endpoints to connect to.
+	ServersFileEnv = "VIADUCT_UDP_SERVERS_FILE"
+	// InsecureEnv, set to 1 (0 is as good as not set), opens devices without a key: whoever can send
+	// datagrams to them can connect to them and read what they say.
+	InsecureEnv = "VIADUCT_UDP_INSECURE"
+	// DataPortEnv is the UDP port of the data lane of devices that listen, where a
+	// firewall must know it; the other lane has the port of the address.
+	DataPortEnv = "VIADUCT_UDP_DATA_PORT"
+)
+
+// keys are those of one device.
+type keys struct {
+	shared   *secure.Key      // nil: none
+	identity *secure.Identity // nil: none
+}
+
+// WithKey implements nic.Keyed.
+func (p Provider) WithKey(key nic.Key) (nic.Provider, error) {
+	if len(key) != nic.KeyBytes {
+		return nil, fmt.Errorf("udp: a shared key of %d bytes, want %d random ones", len(key), nic.KeyBytes)
+	}
+	p.Key, p.Insecure = secure.Source{Text: hex.EncodeToString(key)}, false
+	_, err := p.Key.Load()
+	return p, err
+}
+
+// WithIdentity implements nic.Identified.
+func (p Provider) WithIdentity(id nic.Identity) (nic.Provider, error) {
+	p.Identity = secure.IdentitySource{
+		PrivateFile: id.PrivateFile, Private: id.Private,
+		ClientsFile: id.ClientsFile, Clients: id.Clients, ServersFile: id.ServersFile, Servers: id.Servers,
+	}
+	p.Insecure = false
+	_, err := p.Identity.Load()
+	return p, err
+}
+
+// Errors that say what to do.
+var (
+	errNoKey = fmt.Errorf("udp: connections need a key that all sides share: put one into a file (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE) and set %s=FILE, or a key for each side (bmi genkey), or set %s=1 to go without, which lets anybody in who can send datagrams here",
+		KeyFileEnv, InsecureEnv)
+	errNoPrivate = fmt.Errorf("udp: %s and %s need a private key of this side, too: make one with bmi genkey NAME and set %s to its file", ClientsFileEnv, ServersFileEnv, PrivateFileEnv)
+	errNoClients = fmt.Errorf("udp: whoever listens with a key of its own needs the public keys of those that may connect: set %s to a file of lines NAME KEY", ClientsFileEnv)
+)
+
+// keys finds the keys of a device.
+func (p Provider) keys(listens bool) (k keys, err error) {
+	source, ids, insecure := p.Key, p.Identity, p.Insecure
+	if source == (secure.Source{}) && ids.Empty() && !insecure {
+		source = secure.Source{File: os.Getenv(KeyFileEnv), Text: os.Getenv(KeyEnv)}
+		ids = secure.IdentitySource{PrivateFile: os.Getenv(PrivateFileEnv), ClientsFile: os.Getenv(ClientsFileEnv), ServersFile: os.Getenv(ServersFileEnv)}
+		if insecure, err = insecureByEnvironment(); err != nil {
+			return keys{}, err
+		}
+	}
+	if insecure {
+		switch {
+		case source != (secure.Source{}):
+			return keys{}, fmt.Errorf("udp: a shared key is given, and to go without one (%s): choose one", InsecureEnv)
+		case !ids.Empty():
+			return keys{}, fmt.Errorf("udp: a key of this side is given, and to go without one (%s): choose one", InsecureEnv)
+		}
+		return keys{}, nil
+	}
+	if !ids.Empty() {
+		if k.identity, err = ids.Load(); errors.Is(err, secure.ErrNoPrivateKey) {
+			return keys{}, errNoPrivate
+		} else if err != nil {
+			return keys{}, err
+		}
+		if listens && k.identity.Clients == nil {
+			return keys{}, errNoClients
+		}
+	}
+	k.shared, err = source.Load()
+	if errors.Is(err, secure.ErrNoKey) {
+		if err = nil; k.identity == nil {
+			err = errNoKey
+		}
+	}
+	return k, err
+}
+
+// insecureByEnvironment reads InsecureEnv.
+func insecureByEnvironment() (bool, error) {
+	switch value := os.Getenv(InsecureEnv); value {
+	case "", "0":
+		return false, nil
+	case "1":
+		return true, nil
+	default:
+		return false, fmt.Errorf("udp: %s is %q: set it to 1 to go without a key, or not at all", InsecureEnv, value)
+	}
+}

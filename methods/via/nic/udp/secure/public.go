@@ -1,0 +1,79 @@
+package secure
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A PublicKey is what others know of an endpoint's static key.
+type PublicKey [keyBytes]byte
+
+// String is the key in base64, as files have it.
+func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
+
+// ParsePublicKey reads a key in base64.
+func ParsePublicKey(text string) (k PublicKey, err error) {
+	switch {
+	case !decodeBase64(k[:], []byte(text)):
+		return PublicKey{}, fmt.Errorf("want a public key, %d bytes in base64, as bmi genkey prints it", keyBytes)
+	case k == PublicKey{}:
+		return PublicKey{}, errors.New("a public key of zeros alone is none")
+	}
+	return k, nil
+}
+
+// NameMax is the longest name of an endpoint, in bytes.
+const NameMax = 64
+
+// CheckName tells what is wrong with the name of an endpoint. A name stands in files, logs and
+// addresses, so it has letters, digits and a few other characters.
+func CheckName(name string) error {
+	switch {
+	case name == "" || len(name) > NameMax:
+		return fmt.Errorf("a name has 1 to %d characters", NameMax)
+	case strings.ContainsAny(name[:1], ".-@"):
+		return fmt.Errorf("name %q: it must begin with a letter, a digit or _", name)
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-', c == '@':
+		default:
+			return fmt.Errorf("name %q: %q cannot stand in it; use letters, digits and . _ - @", name, c)
+		}
+	}
+	return nil
+}
+
+// keyLines calls take for each line of a file that has a word and a public key. # begins a comment.
+func keyLines(text, want string, take func(word string, key PublicKey) error) error {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		err := takeLine(words, want, take)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func takeLine(words []string, want string, take func(word string, key PublicKey) error) error {
+	if words[0] == privateMark {
+		return errors.New("this is a private key, which nobody else must see; want its public key, which bmi genkey prints")
+	}
+	if len(words) != 2 {
+		return fmt.Errorf("want %s and a public key, and nothing else", want)
+	}
+	key, err := ParsePublicKey(words[1])
+	if err != nil {
+		return err
+	}
+	return take(words[0], key)
+}
