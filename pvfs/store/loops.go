@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"io"
 	"os"
 	"slices"
@@ -17,14 +18,17 @@ const (
 	pageBranch       = 1
 	pageLeaf         = 2
 	elementIsBucket  = 1
+	bucketBytes      = 16 // what a table has in front: its root and a number
 
+	pageMax       = 1 << 40              // beyond, the place of a page may be a number that does not fit, and so that of another page
 	metaPages     = 2                    // the first pages, in turn
 	metaFreePages = pageHeaderBytes + 32 // in a meta page: where the list of free pages is
+	metaSumAt     = pageHeaderBytes + 56 // in a meta page: FNV-1a of what is between its header and this
 )
 
 // checkLoops makes sure that no page is reached from the root in two ways. Who follows a tree that leads back to
 // itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it, but for what
-// long tells of: a page that is said to go on beyond the end, and a key in a branch that does. Reading does not mind, but who checks it or frees it takes all memory
+// long tells of: a page that is said to go on beyond the end, a key or a record that does, and a meta page with a wrong checksum. Reading does not mind, but who checks it or frees it takes all memory
 // as well, or reads where the database is not mapped.
 //
 // Beyond verifyMax it does not look into leaves, which are all but every hundredth page and lead nowhere: which pages
@@ -60,6 +64,7 @@ func findLoops(tx *bolt.Tx, leaves bool) (long, err error) {
 	w.pages = uint64(min(tx.Size(), info.Size())) / w.pageBytes
 	w.seen = make([]uint64, w.pages/64+1)
 	w.header(w.freePages(tx))
+	w.metas()
 	for w.roots = []uint64{rootPage(tx)}; len(w.roots) > 0; {
 		if err := w.trees(); err != nil {
 			return nil, err
@@ -94,9 +99,14 @@ func (w *pageWalk) trees() error {
 	for len(found) > 0 {
 		id := found[len(found)-1]
 		found = found[:len(found)-1]
-		switch kind, count := w.header(id); kind {
-		case pageBranch:
-			below := w.children(id, count)
+		switch kind, count := w.header(id); {
+		case kind == pageLeaf:
+			if err := w.tables(id, count); err != nil {
+				return err
+			}
+		case id < w.pages:
+			// Whatever is no leaf bbolt takes for a branch, and a branch for one with an element.
+			below := w.children(id, max(count, 1))
 			if err := w.mark(below); err != nil {
 				return err
 			}
@@ -106,8 +116,6 @@ func (w *pageWalk) trees() error {
 				}
 			}
 			found = append(found, below...)
-		case pageLeaf:
-			w.tables(id, count)
 		}
 	}
 	return nil
@@ -116,6 +124,9 @@ func (w *pageWalk) trees() error {
 // mark notes that something refers to pages, for the first time to each of them.
 func (w *pageWalk) mark(ids []uint64) error {
 	for _, id := range ids {
+		if id > pageMax {
+			return damaged("database: page %d is in the tree", id)
+		}
 		if id >= w.pages {
 			continue
 		}
@@ -125,6 +136,22 @@ func (w *pageWalk) mark(ids []uint64) error {
 		w.seen[id/64] |= 1 << (id % 64)
 	}
 	return nil
+}
+
+// metas looks at the two pages that lead to all others. bbolt takes the other one if one is damaged, and with it an older state. A restored state
+// (checkpoint.go) has an empty one.
+func (w *pageWalk) metas() {
+	for id := range uint64(metaPages) {
+		var b [metaPageBytes]byte
+		if !w.read(b[:], id, 0) || allZero(b[pageHeaderBytes:]) {
+			continue
+		}
+		sum := fnv.New64a()
+		_, _ = sum.Write(b[pageHeaderBytes:metaSumAt])
+		if binary.NativeEndian.Uint64(b[metaSumAt:]) != sum.Sum64() && w.long == nil {
+			w.long = damaged("database: meta page %d has a wrong checksum: what was committed last may be missing", id)
+		}
+	}
 }
 
 // freePages is the first page of the list of free pages, as the transaction's meta page has it.
@@ -166,19 +193,27 @@ func (w *pageWalk) children(id uint64, count int) []uint64 {
 	return ids
 }
 
-// tables adds the roots of the tables whose names are in a leaf.
-func (w *pageWalk) tables(id uint64, count int) {
+// tables adds the roots of the tables whose names are in a leaf. Its header was read just before.
+// A small table has no root: its one page, a leaf, is in place of it, and taken for a branch it would lead to itself.
+func (w *pageWalk) tables(id uint64, count int) error {
 	at := uint64(pageHeaderBytes)
 	for e := range slices.Chunk(w.elements(id, count), pageElementBytes) {
-		value := at + uint64(binary.NativeEndian.Uint32(e[4:])) + uint64(binary.NativeEndian.Uint32(e[8:]))
-		var root [8]byte // or 0 if the table is so small that it has none
-		if binary.NativeEndian.Uint32(e)&elementIsBucket != 0 && w.read(root[:], id, value) {
-			if r := binary.NativeEndian.Uint64(root[:]); r != 0 {
-				w.roots = append(w.roots, r)
+		key, length := uint64(binary.NativeEndian.Uint32(e[8:])), uint64(binary.NativeEndian.Uint32(e[12:]))
+		value := at + uint64(binary.NativeEndian.Uint32(e[4:])) + key
+		if (key > keyMax || value+length > w.room) && w.long == nil {
+			w.long = damaged("database: page %d has a key of %d bytes with %d bytes, beyond its end", id, key, length)
+		}
+		var table [bucketBytes + pageHeaderBytes]byte
+		if binary.NativeEndian.Uint32(e)&elementIsBucket != 0 && w.read(table[:], id, value) {
+			if root := binary.NativeEndian.Uint64(table[:]); root != 0 {
+				w.roots = append(w.roots, root)
+			} else if kind := binary.NativeEndian.Uint16(table[bucketBytes+8:]); kind != pageLeaf {
+				return damaged("database: a table in page %d is of kind %d", id, kind)
 			}
 		}
 		at += pageElementBytes
 	}
+	return nil
 }
 
 // elements are those of a page, until the next call; none if they cannot be read.

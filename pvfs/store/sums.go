@@ -19,7 +19,7 @@ const sumsSuffix = ".sums"
 
 // regionBytes is the part of a datafile that one lock guards. A region is a whole number of blocks.
 const (
-	regionBytes  = 1 << 20
+	regionBytes  = 256 << 10 // fits the cache of a processor's core: what was compared is moved from there
 	regionBlocks = regionBytes / blocksum.Bytes
 	regionLocks  = 16 // regions take them in turn
 )
