@@ -28,7 +28,7 @@ const (
 
 // checkLoops makes sure that no page is reached from the root in two ways. Who follows a tree that leads back to
 // itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it, but for what
-// long tells of: a page that is said to go on beyond the end, a key or a record that does, and a meta page with a wrong checksum. Reading does not mind, but who checks it or frees it takes all memory
+// long tells of: a page that is said to go on beyond the end, a key or a record that does, and a meta page with a wrong checksum. Reading it does no harm, but checking or freeing it takes all memory
 // as well, or reads where the database is not mapped.
 //
 // Beyond verifyMax it does not look into leaves, which are all but every hundredth page and lead nowhere: which pages

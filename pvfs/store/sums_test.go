@@ -251,8 +251,8 @@ func (w *sumsWorld) plan(now func() bool, to string) disktest.Plan {
 // flipsFull is how many bits are flipped at full length.
 const flipsFull = 10_000
 
-// TestFlippedBits: no read gives bytes with a flipped bit, and a scrub names the datafile and the block. Other blocks are read as before. Who writes
-// the block anew, or truncates it, has mended it.
+// TestFlippedBits: no read gives bytes with a flipped bit, and a scrub names the datafile and the block. Other blocks are read as before. Writing
+// the whole block, or cutting it off, mends it.
 func TestFlippedBits(t *testing.T) {
 	w := newSumsWorld(t, 1, nil)
 	flips := flipsFull
