@@ -152,8 +152,8 @@ type User struct {
 	Groups []uint32 // the first is the primary one
 }
 
-// OtherUserMark is what the rest of an address begins with, behind the scheme, of a peer that connected to this endpoint and that
-// another user of this machine runs, who is not root. A method has to see to it that no such peer gets another address.
+// OtherUserMark begins the address, behind the scheme, of a peer that connected to this endpoint and is run by another user of this
+// machine than the endpoint's own and root. A method must give such a peer no other address.
 const OtherUserMark = "~uid"
 
 // A UserTeller knows which users of this machine run its peers.

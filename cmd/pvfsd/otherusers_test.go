@@ -15,7 +15,7 @@ import (
 // ownerID is the user that runs a server.
 const ownerID = 31339
 
-// TestServeAsAUserForOthers: a server that is not root's serves other users, who say that they trust its user.
+// TestServeAsAUserForOthers: a server that is not root's serves other users. They name its user as one that they trust.
 func TestServeAsAUserForOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process as another user")

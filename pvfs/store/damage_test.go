@@ -102,6 +102,27 @@ func TestLongKeyInBranch(t *testing.T) {
 	_ = s.Close() // it is damaged
 }
 
+// TestNoWritesBesideDamage: where the database is damaged, bytes of files can be read, and are not changed.
+func TestNoWritesBesideDamage(t *testing.T) {
+	w := newSumsWorld(t, 7, nil)
+	for len(w.data) == 0 {
+		w.change()
+	}
+	require.NoError(t, w.s.Close())
+	flip(t, filepath.Join(w.dir, databaseName), 16*8) // in a meta page
+	w.open()
+	require.ErrorIs(t, w.s.broken, syscall.EIO)
+	d := &Data{files: w.s.files, file: &file{h: w.h}} // as one that a server has open
+	got := make([]byte, len(w.data))
+	_, err := d.ReadAt(got, 0)
+	require.NoError(t, err)
+	require.Equal(t, w.data, got)
+	_, err = d.WriteAt([]byte("x"), 0)
+	require.ErrorIs(t, err, syscall.EROFS)
+	require.ErrorIs(t, d.Truncate(1), syscall.EROFS)
+	require.NoError(t, d.file.close())
+}
+
 // TestDamagedStoreIsRead: what is not damaged can be read, and nothing is changed.
 func TestDamagedStoreIsRead(t *testing.T) {
 	const files = 120

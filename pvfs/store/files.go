@@ -35,7 +35,7 @@ type files struct {
 	folders  [foldersMask + 1]folder
 	top      folder        // dir itself, which has their names
 	boot     string        // the run of the machine
-	writes   *writes       // nil if readOnly
+	writes   *writes       // nil: nothing may be changed
 	pass     atomic.Uint64 // of sealing
 
 	mu       sync.Mutex

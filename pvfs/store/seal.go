@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -50,8 +51,12 @@ func (fl *files) unseal(h proto.Handle, q *quiet) {
 	}
 }
 
-// change is called before something of a datafile is changed, and changed after that, with the same lock of a region.
+// change is called before something of a datafile is changed, and changed after that, with the same lock of a region. EROFS: the store is only
+// read, because it was opened so or its database is damaged.
 func (c *checked) change() error {
+	if c.fl.writes == nil {
+		return syscall.EROFS
+	}
 	if !c.sealed.Load() {
 		return nil
 	}
