@@ -163,12 +163,12 @@ func (m *module) build(ctx context.Context, work string, folders []string) (all 
 	return all, nil
 }
 
-// runAll runs the binaries once, four for each processor at a time: tests that wait leave it to
+// runAll runs the binaries once, eight for each processor at a time: tests that wait leave it to
 // others, and so many get a fair share of the processors beside the load.
 func runAll(ctx context.Context, f *fold, binaries []*testBinary) error {
 	next := make(chan *testBinary)
 	var wg sync.WaitGroup
-	errs := make([]error, 4*runtime.NumCPU())
+	errs := make([]error, 8*runtime.NumCPU())
 	for i := range errs {
 		wg.Go(func() {
 			for b := range next {
