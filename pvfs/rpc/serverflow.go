@@ -231,6 +231,9 @@ func (f *stream) wait(sl *slot) error {
 			return fmt.Errorf("%w, and others wait for its place", err)
 		}
 	}
+	if f.pump.halted.Load() { // it was said to be cut off, so it is, also if its next message has just come
+		return errHalted
+	}
 	return sl.err
 }
 
