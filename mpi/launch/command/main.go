@@ -17,22 +17,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 )
 
-// Exit codes of mpiexec beside those of package launch and of the programs.
+// Exit codes of mpiexec in addition to those of package launch and of the programs.
 const (
 	exitUsage         = 2
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
 
-// App is the surroundings of the command.
+// App is the environment of the command.
 type App struct {
-	In       io.Reader // what rank 0 reads; nil: nothing
+	In       io.Reader // input of rank 0; may be nil
 	Out, Err io.Writer
-	// Signals are handed on to the processes of a job.
+	// Signals are passed on to the processes of a job.
 	Signals <-chan os.Signal
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
+// Main runs the command with its arguments, without the command name, and returns the exit code.
 func Main(ctx context.Context, args []string) int {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, launch.HandedOn()...)
@@ -44,14 +44,14 @@ func Main(ctx context.Context, args []string) int {
 	return app.Main(ctx, args)
 }
 
-// inBackground says whether f is a terminal which is another program's to read now: a read
-// would stop this one.
+// inBackground tells whether f is a terminal in whose foreground another program runs. A read would
+// stop this one.
 func inBackground(f *os.File) bool {
 	foreground, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && foreground != unix.Getpgrp()
 }
 
-// Main runs the command in the surroundings of the App.
+// Main runs the command.
 func (a *App) Main(ctx context.Context, args []string) int {
 	code := 0
 	root := a.root(&code)
@@ -95,7 +95,7 @@ dies by it), 124 after a time-out, 127 if there is no such program, 126 if it ca
 		Example: `  mpiexec -n 4 ./heat -check
   mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker`,
 		SilenceUsage: true, SilenceErrors: true,
-		// The arguments hold those of programs, which cobra must not look at.
+		// The arguments contain those of programs, which cobra must not parse.
 		DisableFlagParsing: true, DisableFlagsInUseLine: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -131,7 +131,7 @@ func (a *App) run(ctx context.Context, cfg launch.Config) (int, error) {
 	return code, nil
 }
 
-// version is what the build knows: the module's version.
+// version returns the module's version, if the build has it.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
