@@ -14,7 +14,7 @@ import (
 type link struct {
 	e    *Engine
 	addr bmi.Addr
-	proc *Proc // nil until the other side said who it is
+	proc *Proc // nil until the other side sent HELLO
 
 	eagerMax int  // the largest message that fits in an EAGER
 	pieceMax int  // the largest expected message
@@ -90,7 +90,7 @@ func (p *Proc) displaced(l *link) error {
 	return err
 }
 
-// greet sends HELLO: who this process is, and how much may be sent to it.
+// greet sends HELLO: the identity of this process, and how much may be sent to it.
 func (l *link) greet() {
 	if l.greeted {
 		return
