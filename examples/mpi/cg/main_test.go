@@ -43,7 +43,7 @@ func TestASystemIsSolved(t *testing.T) {
 	})
 }
 
-// TestAWrongSolutionIsSeen: the residual that is computed directly counts.
+// TestAWrongSolutionIsSeen: the residual that is computed directly decides.
 func TestAWrongSolutionIsSeen(t *testing.T) {
 	o := &options{tolerance: 1e-6}
 	good := cg.Result{Converged: true, Residual: 9e-7}
