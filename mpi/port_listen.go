@@ -101,7 +101,7 @@ func (ps *ports) find(name string) (*port, error) {
 	if o := ps.byName[name]; o != nil {
 		return o, nil
 	}
-	return nil, errclass.New(errclass.Port, "%q is no port that this process has open: take the name that OpenPort returned", name)
+	return nil, errclass.New(errclass.Port, "%q is not an open port of this process: take the name that OpenPort returned", name)
 }
 
 func (ps *ports) close(name string) error {
@@ -148,7 +148,7 @@ func (o *port) listen() {
 			return
 		}
 		if err != nil {
-			o.cause = errclass.Wrap(errclass.Port, err, "the port can accept nobody any more: close it and open another one")
+			o.cause = errclass.Wrap(errclass.Port, err, "the port cannot accept connections any more: close it and open another one")
 			close(o.failed)
 			_ = o.ln.Close() // so that no peer waits there
 			return
@@ -194,7 +194,7 @@ func (o *port) hear(conn net.Conn) (a arrival, ok bool) {
 		return arrival{conn: conn}, true
 	case subtle.ConstantTimeCompare(got, decline) == 1:
 		why, _ := io.ReadAll(io.LimitReader(conn, reasonBytesMax)) // part of the reason is better than none
-		return arrival{err: errclass.New(errclass.Port, "the other group cannot connect, as one of it says: %q", why)}, true
+		return arrival{err: errclass.New(errclass.Port, "the other group cannot connect; one of its processes reports %q", why)}, true
 	}
 	return arrival{}, false
 }
@@ -247,12 +247,12 @@ func reachPort(ctx context.Context, name string) (conn net.Conn, token string, e
 	rest, ok := strings.CutPrefix(name, portScheme)
 	addr, token, found := strings.Cut(rest, "/")
 	if !ok || !found || len(token) != 2*tokenBytes {
-		return nil, "", errclass.New(errclass.Port, "%.100q is no name of a port: take the one that OpenPort returned, as it is", name)
+		return nil, "", errclass.New(errclass.Port, "%.100q is not the name of a port: pass the name that OpenPort returned unchanged", name)
 	}
 	var d net.Dialer
 	conn, err = d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, "", errclass.Wrap(errclass.Port, err, "nobody listens at the port")
+		return nil, "", errclass.Wrap(errclass.Port, err, "no process listens on the port")
 	}
 	return conn, token, nil
 }

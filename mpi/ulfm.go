@@ -107,7 +107,7 @@ func (c *Comm) Agree(flag uint64) (result uint64, err error) {
 	}
 	for rank := range c.Size() {
 		if decided.failed().has(rank) && !decided.acked().has(rank) {
-			return decided.flag(), errclass.New(errclass.ProcFailed, "rank %d has failed, and not everybody has acknowledged that: call AckFailed, or Shrink", rank)
+			return decided.flag(), errclass.New(errclass.ProcFailed, "rank %d has failed, and not every process has acknowledged that: call AckFailed, or Shrink", rank)
 		}
 	}
 	return decided.flag(), nil

@@ -141,7 +141,7 @@ func TestAcknowledge(t *testing.T) {
 			require.NoError(t, w.AckFailed())
 		}
 		flag, err := w.Agree(3)
-		assert.ErrorIs(t, err, mpi.ErrProcFailed, "not everybody has acknowledged it")
+		assert.ErrorIs(t, err, mpi.ErrProcFailed, "not every process has acknowledged it")
 		assert.Equal(t, uint64(3), flag)
 		require.NoError(t, w.AckFailed())
 		acked, err := w.Acked()

@@ -23,7 +23,7 @@ func (in *incarnation) ask(ctx context.Context, limit time.Duration, what string
 	case ctx.Err() != nil:
 		return fmt.Errorf("plugins: asking plugin %s to %s: %w", in.name, what, ctx.Err())
 	case late:
-		in.kill(fmt.Errorf("plugin %s was killed, for it hung: asked to %s it did not answer within %v", in.name, what, limit))
+		in.kill(fmt.Errorf("plugin %s was killed because it hung: it did not answer a request to %s within %v", in.name, what, limit))
 	case !hungUp(err):
 		return fmt.Errorf("plugins: asking plugin %s to %s: %w", in.name, what, said(err))
 	}

@@ -117,7 +117,7 @@ func (at *attachment) watch(s *session) {
 		case <-limit.C:
 		}
 	}
-	at.in.kill(fmt.Errorf("plugin %s was killed, for the stream of an endpoint ended: %w", at.in.name, err))
+	at.in.kill(fmt.Errorf("plugin %s was killed because the stream of an endpoint ended: %w", at.in.name, err))
 }
 
 // forget closes a session that is not needed in the plugin, in the background.

@@ -97,7 +97,7 @@ func (s *session) closeThere(ctx context.Context) error {
 		select {
 		case err := <-done:
 			if err != nil {
-				at.in.kill(fmt.Errorf("plugin %s was killed, for it did not close a method: %w", at.in.name, err))
+				at.in.kill(fmt.Errorf("plugin %s was killed because it did not close a method: %w", at.in.name, err))
 				<-at.in.proc.Done()
 				return err
 			}

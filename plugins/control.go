@@ -89,7 +89,7 @@ func (s *session) resolve(address string) (string, error) {
 // Check implements bmi.Checker.
 func (s *session) Check(p bmi.Peer) error {
 	if !s.first.checks {
-		return s.cannot("tell who is alive")
+		return s.cannot("tell whether a peer is alive")
 	}
 	return s.inner.Check(p)
 }

@@ -122,7 +122,7 @@ func TestHang(t *testing.T) {
 	talk(t, a, b, 100)
 	ops := a.posted(a.to(b), 1)
 	kill(t, p, syscall.SIGSTOP)
-	a.requireDied(ops, fmt.Sprintf("plugins: plugin %s was killed, for it hung: it gave no sign of life within %v", o.Name, hang))
+	a.requireDied(ops, fmt.Sprintf("plugins: plugin %s was killed because it hung: it gave no sign of life within %v", o.Name, hang))
 	talkAgain(t, a, b)
 	assert.Equal(t, 1, p.Restarts())
 }
@@ -183,7 +183,7 @@ func TestHangOfAQuestion(t *testing.T) {
 	kill(t, p, syscall.SIGSTOP)
 	_, err := a.Lookup(far + "://x")
 	require.ErrorIs(t, err, plugins.ErrDied)
-	require.ErrorContains(t, err, "plugin "+o.Name+" was killed, for it hung: ") // the call, or an earlier ping
+	require.ErrorContains(t, err, "plugin "+o.Name+" was killed because it hung: ") // the call, or an earlier ping
 	talkAgain(t, a, b)
 }
 

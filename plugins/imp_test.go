@@ -261,9 +261,9 @@ func TestHarm(t *testing.T) {
 func TestLiesAtLoad(t *testing.T) {
 	for lie, text := range map[string]string{
 		"nothing":   "plugin test offers 0 methods, want 1 to 64",
-		"no name":   `plugin test offers a method "": that is no name for one`,
-		"bad name":  `plugin test offers a method "a://b": that is no name for one`,
-		"long name": "that is no name for one",
+		"no name":   `plugin test offers a method "": that is not a valid name`,
+		"bad name":  `plugin test offers a method "a://b": that is not a valid name`,
+		"long name": "that is not a valid name",
 		"twice":     "plugin test offers two methods far, give one another name (Options.Names)",
 		"many":      "plugin test offers 1001 methods, want 1 to 64",
 		"rings":     "plugin test has version 77 of the rings, this program 1: build both from the same release, or use Options.NoRings",

@@ -77,7 +77,7 @@ func (p *Plugin) whyNot(n names, err error) error {
 	}
 	whose := "this program has of its own"
 	if other, ok := registered(n.registered).(*driver); ok {
-		whose = fmt.Sprintf("plugin %s (%s) has brought already", other.plugin.opts.Name, other.plugin.path)
+		whose = fmt.Sprintf("plugin %s (%s) has loaded already", other.plugin.opts.Name, other.plugin.path)
 	}
 	return &taken{fmt.Sprintf("plugin %s (%s) offers method %s, which %s: give it another name (Options.Names) or have it in its place (Options.Replace)",
 		p.opts.Name, p.path, n.registered, whose)}

@@ -67,13 +67,13 @@ func offered(o *Options, reply *proto.DescribeReply) ([]names, error) {
 	for _, offer := range offers {
 		n := names{own: offer.GetName(), registered: offer.GetName()}
 		if !methodName.MatchString(n.own) {
-			return refuse("offers a method %.64q: that is no name for one", n.own)
+			return refuse("offers a method %.64q: that is not a valid name", n.own)
 		}
 		if to, ok := o.Names[n.own]; ok {
 			n.registered = to
 		}
 		if !methodName.MatchString(n.registered) {
-			return refuse("cannot have its method %s registered as %.64q: that is no name for one", n.own, n.registered)
+			return refuse("cannot have its method %s registered as %.64q: that is not a valid name", n.own, n.registered)
 		}
 		if slices.ContainsFunc(all, func(other names) bool { return other.own == n.own || other.registered == n.registered }) {
 			return refuse("offers two methods %s, give one another name (Options.Names)", n.registered)

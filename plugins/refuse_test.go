@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 		},
 		"no name": {
 			path: itself, options: func(o *plugins.Options) { o.Names = map[string]string{"mem": "a b"} },
-			texts: []string{`plugin test cannot have its method mem registered as "a b": that is no name for one`},
+			texts: []string{`plugin test cannot have its method mem registered as "a b": that is not a valid name`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestSilentAboutItself(t *testing.T) {
 
 // TestSlowDeath: the reason for killing a process is known before it is dead.
 func TestSlowDeath(t *testing.T) {
-	err := plugins.Dying(errors.New("plugin test was killed, for it hung"), context.DeadlineExceeded)
-	require.EqualError(t, err, "plugins: plugin test was killed, for it hung")
+	err := plugins.Dying(errors.New("plugin test was killed because it hung"), context.DeadlineExceeded)
+	require.EqualError(t, err, "plugins: plugin test was killed because it hung")
 	require.ErrorIs(t, err, plugins.ErrDied)
 	require.EqualError(t, plugins.Dying(nil, context.DeadlineExceeded), "plugins: plugin test does not answer any more: context deadline exceeded")
 }
@@ -169,8 +169,8 @@ func TestSlowDeath(t *testing.T) {
 func TestGivesUpFirst(t *testing.T) {
 	t.Parallel()
 	for lie, text := range map[string]string{
-		"gives up on a question": "was killed, for it hung: asked to resolve an address it did not answer within ",
-		"gives up on a ping":     "was killed, for it hung: it gave no sign of life within ",
+		"gives up on a question": "was killed because it hung: it did not answer a request to resolve an address within ",
+		"gives up on a ping":     "was killed because it hung: it gave no sign of life within ",
 	} {
 		t.Run(lie, func(t *testing.T) {
 			o, far := apart(t, "liar")
@@ -220,7 +220,7 @@ func TestSideBySide(t *testing.T) {
 	require.True(t, slices.Equal([]*plugins.Plugin{p, q}, plugins.Loaded()))
 	_, err := plugins.Load(t.Context(), self(t), one)
 	require.ErrorIs(t, err, bmi.ErrNameTaken)
-	require.ErrorContains(t, err, "offers method mem-1, which plugin one ("+p.Path()+") has brought already: ")
+	require.ErrorContains(t, err, "offers method mem-1, which plugin one ("+p.Path()+") has loaded already: ")
 	a, b := open(t, "mem-1"), open(t, "mem-1")
 	c, d := open(t, "mem-2"), open(t, "mem-2")
 	talk(t, a, b, 100)

@@ -159,8 +159,8 @@ func (s *session) ping(at *attachment) {
 	}
 	switch {
 	case late:
-		at.in.kill(fmt.Errorf("plugin %s was killed, for it hung: it gave no sign of life within %v", at.in.name, s.plugin.opts.HangTimeout))
+		at.in.kill(fmt.Errorf("plugin %s was killed because it hung: it gave no sign of life within %v", at.in.name, s.plugin.opts.HangTimeout))
 	case !hungUp(err): // otherwise it died
-		at.in.kill(fmt.Errorf("plugin %s was killed, for it gave up the method of an endpoint: %w", at.in.name, said(err)))
+		at.in.kill(fmt.Errorf("plugin %s was killed because it closed the method of an endpoint: %w", at.in.name, said(err)))
 	}
 }

@@ -231,7 +231,7 @@ class Endpoint:
     def check(self, name: str) -> None:
         """Raises the error with which a post to a remote endpoint would most likely end."""
         if name not in self.network.endpoints:
-            raise Failure(pb.UNREACHABLE, f"unreachable: nobody listens at {NAME}://{name}")
+            raise Failure(pb.UNREACHABLE, f"unreachable: no endpoint listens at {NAME}://{name}")
 
     def in_range(self, name: str, pattern: str) -> bool:
         """Tells whether a remote endpoint's address matches a pattern with * and ?."""

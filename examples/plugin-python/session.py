@@ -135,7 +135,7 @@ class Session:
     def _drop(self, number: int) -> None:
         peer = self.peers.pop(number, None)
         if peer is None:
-            raise RuleBroken(f"drop of the number {number}, which nobody has")
+            raise RuleBroken(f"drop of the unknown number {number}")
         if isinstance(peer, Peer):
             self.numbers.pop(peer, None)
             self.endpoint.drop(peer)

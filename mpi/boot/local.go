@@ -116,7 +116,7 @@ func (b *LocalBoot) Get(ctx context.Context, key string) (string, error) {
 	}
 	value, ok := j.seen[key]
 	if !ok {
-		return "", errclass.New(errclass.Arg, "nobody put the key %q before the latest fence", key)
+		return "", errclass.New(errclass.Arg, "no process put the key %q before the latest fence", key)
 	}
 	return value, nil
 }

@@ -85,7 +85,7 @@ func (b *Buffer) write(off int, src []byte) int {
 func (b *Buffer) cursor(off int) datatype.Cursor {
 	c, err := datatype.NewCursor(b.Type, b.Mem, b.Origin, b.Count)
 	if err != nil {
-		panic("mpi/core: a buffer that nobody checked: " + err.Error())
+		panic("mpi/core: an unchecked buffer: " + err.Error())
 	}
 	c.Skip(off)
 	return c

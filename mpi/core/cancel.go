@@ -74,7 +74,7 @@ func (e *Engine) arriveCancelled(l *link, c wire.Cancelled) {
 	}
 	o := e.sends.get(c.ID)
 	if o == nil || o.proc != l.proc || o.at != atPeer || !o.cancelling {
-		l.proc.broke("it cancelled send %d, which nobody asked it to", c.ID)
+		l.proc.broke("it answered a CANCEL of send %d, but none was sent", c.ID)
 		return
 	}
 	o.cancelled()

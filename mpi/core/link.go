@@ -113,7 +113,7 @@ func (l *link) watch() {
 	case err != nil:
 		l.broke(err)
 	case posted.Done:
-		l.proc.broke("a message under a tag that nobody was told")
+		l.proc.broke("a message with a tag that is never used")
 	}
 }
 

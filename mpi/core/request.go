@@ -173,7 +173,7 @@ func (e *Engine) await(ctx context.Context, done func() bool) error {
 		if done() {
 			return nil
 		}
-		return errclass.New(errclass.Other, "nobody waits for a simulated endpoint: test, and call Progress")
+		return errclass.New(errclass.Other, "a simulated endpoint cannot wait: test, and call Progress")
 	}
 	if ctx.Done() == nil {
 		return e.poll(done)
@@ -233,7 +233,7 @@ func (e *Engine) take(out []bmi.Completion) {
 			u.ended(c.Size, c.Err)
 		case *lifeline:
 			if c.Err == nil {
-				u.l.proc.broke("a message under a tag that nobody was told")
+				u.l.proc.broke("a message with a tag that is never used")
 			} else {
 				u.l.broke(c.Err)
 			}

@@ -55,7 +55,7 @@ func (p Program) resolve() (Program, error) {
 func startError(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%w: %s is no program for this machine (a script begins with #! and its interpreter)", ErrNotExecutable, path)
+		return fmt.Errorf("%w: %s is not a program for this machine (a script begins with #! and its interpreter)", ErrNotExecutable, path)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the interpreter of %s is missing", ErrNotExecutable, path)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):

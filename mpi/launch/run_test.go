@@ -242,7 +242,7 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 		{Program{N: 1, Path: "doc.go"}, ErrNotFound, "there is one here: write ./doc.go"},
 		{Program{N: 1, Path: plain}, ErrNotExecutable, "chmod +x"},
 		{Program{N: 1, Path: dir}, ErrNotExecutable, dir},
-		{Program{N: 3, Path: text}, ErrNotExecutable, "no program for this machine"},
+		{Program{N: 3, Path: text}, ErrNotExecutable, "not a program for this machine"},
 		{Program{N: 1, Path: script(t, "#!/no/such/shell\n")}, ErrNotExecutable, "interpreter"},
 		{Program{N: 1, Path: "true", Dir: plain}, ErrDirectory, plain},
 	} {

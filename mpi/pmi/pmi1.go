@@ -142,7 +142,7 @@ func (c *client1) Get(ctx context.Context, key string) (string, error) {
 	}
 	value, ok := a.Get("value")
 	if !ok {
-		return "", errclass.New(errclass.Arg, "nobody put the key %q before the latest fence", key)
+		return "", errclass.New(errclass.Arg, "no process put the key %q before the latest fence", key)
 	}
 	return value, nil
 }
@@ -229,7 +229,7 @@ func (c *client1) Lookup(ctx context.Context, service string) (string, error) {
 	}
 	port, ok := a.Get("port")
 	if !ok {
-		return "", errclass.New(errclass.Name, "nobody published %q", service)
+		return "", errclass.New(errclass.Name, "no port is published as %q", service)
 	}
 	return port, nil
 }

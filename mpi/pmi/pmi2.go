@@ -121,7 +121,7 @@ func (c *client2) Get(ctx context.Context, key string) (string, error) {
 	found, _ := a.Get("found")
 	value, ok := a.Get("value")
 	if !ok || !strings.EqualFold(found, "TRUE") {
-		return "", errclass.New(errclass.Arg, "nobody put the key %q before the latest fence", key)
+		return "", errclass.New(errclass.Arg, "no process put the key %q before the latest fence", key)
 	}
 	return value, nil
 }
@@ -208,7 +208,7 @@ func (c *client2) Lookup(ctx context.Context, service string) (string, error) {
 		port, ok = a.Get("value") // Slurm's name for it
 	}
 	if !ok {
-		return "", errclass.New(errclass.Name, "nobody published %q", service)
+		return "", errclass.New(errclass.Name, "no port is published as %q", service)
 	}
 	return port, nil
 }

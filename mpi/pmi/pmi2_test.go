@@ -131,7 +131,7 @@ func TestPMI2Transcript(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "a+/b", got)
 	_, err = c.Get(ctx, "card-9")
-	assert.ErrorContains(t, err, `nobody put the key "card-9"`)
+	assert.ErrorContains(t, err, `no process put the key "card-9"`)
 	require.NoError(t, c.Publish(ctx, "ocean", "tag:1"))
 	port, err := c.Lookup(ctx, "ocean")
 	require.NoError(t, err)

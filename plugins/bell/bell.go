@@ -85,7 +85,7 @@ func (b *Bell) take(uintptr) bool {
 	case err != nil:
 		b.failure = err
 	case n == 0:
-		b.failure = errors.New("nobody can ring any more")
+		b.failure = errors.New("the bell can never ring again")
 	}
 	return true
 }

@@ -101,7 +101,7 @@ func (e *Engine) introduce(a bmi.Addr) (id uint64, ok bool) {
 func (e *Engine) drop(id uint64) error {
 	k := e.peers.byID[id]
 	if k == nil {
-		return fmt.Errorf("%w: drop of the id %d, which nobody has", wire.ErrInvalid, id)
+		return fmt.Errorf("%w: drop of the unknown id %d", wire.ErrInvalid, id)
 	}
 	delete(e.peers.byID, id)
 	delete(e.peers.held, id)

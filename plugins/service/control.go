@@ -46,7 +46,7 @@ func text(a bmi.Addr) (string, error) {
 	if s := a.String(); utf8.ValidString(s) {
 		return s, nil
 	}
-	return "", fmt.Errorf("%w %q: it is no UTF-8", bmi.ErrBadAddress, a.String())
+	return "", fmt.Errorf("%w %q: it is not UTF-8", bmi.ErrBadAddress, a.String())
 }
 
 // Resolve implements proto.MethodServer.
@@ -73,7 +73,7 @@ func (s *Server) Check(ctx context.Context, req *proto.CheckRequest) (*proto.Che
 	failure, err := s.on(ctx, req.Session, func(m bmi.Method) error {
 		checker, ok := m.(bmi.Checker)
 		if !ok {
-			return fmt.Errorf("%w: this method does not tell who is alive", bmi.ErrNotSupported)
+			return fmt.Errorf("%w: this method does not tell whether a peer is alive", bmi.ErrNotSupported)
 		}
 		a, err := m.Resolve(req.Address)
 		if err == nil {

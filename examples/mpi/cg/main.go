@@ -88,7 +88,7 @@ func parse() (*options, error) {
 }
 
 func errGridSize(text string) error {
-	return fmt.Errorf("cg: %q is no size of a grid: give it as 60x60 or 60x60x40", text)
+	return fmt.Errorf("cg: %q is not the size of a grid: give it as 60x60 or 60x60x40", text)
 }
 
 // run is the whole job. The right-hand side is 1 everywhere: a source in each cell.

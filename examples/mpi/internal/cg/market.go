@@ -142,7 +142,7 @@ func (f *reader) header() error {
 	}
 	words := strings.Fields(strings.ToLower(string(line)))
 	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
-		return errors.New("this is no Matrix Market file of a matrix: it begins otherwise")
+		return errors.New("this is not a Matrix Market file of a matrix: its first line is different")
 	}
 	switch {
 	case words[2] != "coordinate":
