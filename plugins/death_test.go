@@ -168,7 +168,7 @@ func TestCloseOfOneThatHangs(t *testing.T) {
 			start := time.Now()
 			err = ep.Shutdown(ctx)
 			took := time.Since(start)
-			require.ErrorContains(t, err, "plugin "+o.Name+" was killed, for it")
+			require.ErrorContains(t, err, "plugin "+o.Name+" was killed because it")
 			wallclock.Under(t, took, 5*time.Second, "half a second, and one more,")
 		})
 	}

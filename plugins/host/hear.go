@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// hearSome reads at most most records of the plugin. It reads none while the endpoint leaves too
+// hearSome reads up to most records of the plugin. It reads none while the endpoint leaves too
 // many messages.
 func (m *Method) hearSome(most int) (did bool) {
 	for n := 0; n < most && m.line != nil && !m.deaf && m.kept < keptMax && m.hear(); n++ {
