@@ -28,7 +28,7 @@ type Config struct {
 	Route func(peer Card) []string
 	// Log receives a few important events; nil discards them.
 	Log *slog.Logger
-	// Limits limits what the engine keeps. Zero values mean defaults.
+	// Limits are the engine's limits. Zero values mean defaults.
 	Limits Limits
 	// Seed makes the layout of the match table unpredictable; 0 means a random seed.
 	Seed uint64
