@@ -53,9 +53,9 @@ func main() {
 func parse() (*options, error) {
 	o := new(options)
 	var grid cg.Grid
-	size := flag.String("generate", "", "make the matrix of a grid of so many cells: 60x60 or 60x60x40")
+	size := flag.String("generate", "", "make the matrix of a grid of this size, for example 60x60 or 60x60x40")
 	flag.Float64Var(&grid.Contrast, "contrast", 3, "decades between the rock that conducts least and most; the more, the harder to solve")
-	flag.Uint64Var(&grid.Seed, "seed", 1, "what the rock is made from")
+	flag.Uint64Var(&grid.Seed, "seed", 1, "seed of the random rock")
 	flag.Float64Var(&o.tolerance, "tolerance", 1e-10, "residual to reach, by the norm of the right-hand side")
 	flag.IntVar(&o.iterations, "iterations", 10_000, "most iterations to try")
 	flag.Usage = func() {

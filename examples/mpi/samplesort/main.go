@@ -35,9 +35,9 @@ type options struct {
 func main() {
 	log.SetFlags(0)
 	var o options
-	flag.Uint64Var(&o.generate, "generate", 0, "make the input, of so many records")
+	flag.Uint64Var(&o.generate, "generate", 0, "make an input of this many records")
 	flag.StringVar(&o.kind, "kind", "uniform", "keys to make: uniform, sorted, reverse, few, constant or skewed")
-	flag.Uint64Var(&o.seed, "seed", 1, "what the keys are made from")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the random keys")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: samplesort [options] INPUT OUTPUT")
 		flag.PrintDefaults()

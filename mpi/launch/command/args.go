@@ -41,12 +41,12 @@ const InitTimeoutDefault = 2 * time.Minute
 
 func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.label, "label", false, "begin each line of output with its rank: [3] (the default)")
-	f.BoolVar(&o.noLabel, "no-label", false, "hand output on as it is")
-	f.BoolVar(&o.keepGoing, "keep-going", false, "let the others go on when a process dies")
+	f.BoolVar(&o.noLabel, "no-label", false, "pass output on unchanged")
+	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
 	o.initTimeout, o.grace = InitTimeoutDefault, launch.GraceDefault
 	f.Var((*duration)(&o.timeout), "timeout", "end a job that runs longer, with exit code 124 (0: never)")
-	f.Var((*duration)(&o.initTimeout), "init-timeout", "end a job when some processes have called Init and others have not for so long (0: never)")
-	f.Var((*duration)(&o.grace), "grace", "time that processes have between SIGTERM and SIGKILL")
+	f.Var((*duration)(&o.initTimeout), "init-timeout", "end a job when processes have waited this long in Init for others that have not called it (0: never)")
+	f.Var((*duration)(&o.grace), "grace", "time between SIGTERM and SIGKILL")
 }
 
 func (o *programOptions) flags(f *pflag.FlagSet) {

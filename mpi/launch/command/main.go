@@ -82,16 +82,16 @@ func (a *App) root(code *int) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...",
 		Short: "Start the processes of an MPI program on this machine",
-		Long: `mpiexec starts the processes of an MPI program on this machine, hands on what they write, line by
-line, and leaves none behind. Standard input goes to rank 0; SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1
-and SIGUSR2 go to all. Programs that are started together are separated by ":"; -n, -env and
--wdir count for one program, the other options, which stand before the first, for all.
-Options may be written with one dash or two.
+		Long: `mpiexec starts the processes of an MPI program on this machine, passes on their output line by
+line, and leaves no process behind. Standard input goes to rank 0; SIGINT, SIGTERM, SIGHUP,
+SIGQUIT, SIGUSR1 and SIGUSR2 go to all ranks. Several programs can be started together, separated
+by ":". -n, -env and -wdir apply to one program; the other options come before the first program
+and apply to the job. Options may be written with one dash or two.
 
 If a process dies, aborts, or ends without Finalize, the others are ended. The exit code is the
-first of a process that is not 0 (128 + N for signal N; of a job that was sent one, that of who
-dies by it), 124 after a time-out, 127 if there is no such program, 126 if it cannot be executed,
-2 for a bad command line.`,
+first non-zero exit code of a process; 128+N if signal N killed it. If the job was sent a signal,
+the code of a process that it killed comes first. The exit code is 124 after a timeout, 127 if
+there is no such program, 126 if it cannot be executed, 2 for a bad command line.`,
 		Example: `  mpiexec -n 4 ./heat -check
   mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker`,
 		SilenceUsage: true, SilenceErrors: true,
