@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// number is none of Go's own types.
+// number is a named number type.
 type number int64
 
 // TestNoAllocation: sending and receiving a few numbers allocates nothing.
@@ -45,7 +45,7 @@ func allocs[T any](t *testing.T, s *mpi.Comm, xs []T) float64 {
 	})
 }
 
-// BenchmarkSelf is what a message costs when it need not travel.
+// BenchmarkSelf measures a message to this process itself.
 func BenchmarkSelf(b *testing.B) {
 	p, err := mpi.Init(b.Context(), mpi.Options{Method: "mem"})
 	require.NoError(b, err)

@@ -8,8 +8,9 @@ import (
 type Keyval = attr.Keyval[*Comm]
 
 // NewKeyval makes a key (MPI_Comm_create_keyval; MPI-4.1, 7.7.2). Dup calls copied for the
-// attribute of the old communicator; a nil one gives the new one none (MPI_COMM_NULL_COPY_FN),
-// KeepAttr the same value (MPI_COMM_DUP_FN). deleted may be nil.
+// attribute of the old communicator. If copied is nil, the new communicator does not get the
+// attribute (MPI_COMM_NULL_COPY_FN); with KeepAttr it gets the same value (MPI_COMM_DUP_FN).
+// deleted may be nil.
 func NewKeyval(copied attr.CopyFunc[*Comm], deleted attr.DeleteFunc[*Comm]) *Keyval {
 	return attr.NewKeyval(copied, deleted)
 }
@@ -19,7 +20,7 @@ func KeepAttr(c *Comm, key *Keyval, value any) (any, bool, error) {
 	return attr.KeepValue(c, key, value)
 }
 
-// SetAttr stores an attribute here, instead of the value that was there (MPI_Comm_set_attr;
+// SetAttr stores an attribute in this process and replaces its old value (MPI_Comm_set_attr;
 // MPI-4.1, 7.7.2).
 func (c *Comm) SetAttr(key *Keyval, value any) (err error) {
 	defer c.call("MPI_Comm_set_attr", &err)()
@@ -29,8 +30,8 @@ func (c *Comm) SetAttr(key *Keyval, value any) (err error) {
 	return c.parts.attrs.Put(c, key, value)
 }
 
-// Attr is the value of an attribute, and whether there is one (MPI_Comm_get_attr; MPI-4.1,
-// 7.7.2).
+// Attr returns the value of an attribute, and whether the attribute is set (MPI_Comm_get_attr;
+// MPI-4.1, 7.7.2).
 func (c *Comm) Attr(key *Keyval) (value any, ok bool, err error) {
 	defer c.call("MPI_Comm_get_attr", &err)()
 	if err := c.checkLive(); err != nil {
@@ -39,7 +40,7 @@ func (c *Comm) Attr(key *Keyval) (value any, ok bool, err error) {
 	return c.parts.attrs.Get(key)
 }
 
-// DeleteAttr takes an attribute away (MPI_Comm_delete_attr; MPI-4.1, 7.7.2).
+// DeleteAttr removes an attribute (MPI_Comm_delete_attr; MPI-4.1, 7.7.2).
 func (c *Comm) DeleteAttr(key *Keyval) (err error) {
 	defer c.call("MPI_Comm_delete_attr", &err)()
 	if err := c.checkLive(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )
 
-// two runs a benchmark on two ranks of this process, which meet over shared memory and poll
-// on a processor each. The profile that cmd/mpibench is built by is taken from it.
+// two runs a benchmark on two ranks of this process, which communicate over shared memory and poll
+// on a processor each. The profile for building cmd/mpibench is taken from it.
 func two(b *testing.B, run func(w *mpi.Comm, n int) error) {
 	boots, err := boot.Local(2)
 	require.NoError(b, err)

@@ -6,40 +6,41 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// AttachBuffer gives the process memory for buffered sends on communicators that have none
-// of their own (MPI_Buffer_attach; MPI-4.1, 3.6). It is the library's until DetachBuffer.
-// A message takes BsendOverhead bytes more than its data until it is out. Only one buffer
-// can be attached; the class of errors is ErrBuffer.
+// AttachBuffer gives the process memory for buffered sends on communicators that have no buffer of
+// their own (MPI_Buffer_attach; MPI-4.1, 3.6). The memory belongs to the library until
+// DetachBuffer. A message occupies its data plus BsendOverhead bytes until it is sent. Only one
+// buffer can be attached; errors have class ErrBuffer.
 func (p *Process) AttachBuffer(mem []byte) (err error) {
 	defer p.call("MPI_Buffer_attach", &err)()
 	return p.bsends.attach(mem, false)
 }
 
-// AttachBufferAutomatic has the library make the memory for buffered sends as it is needed
-// (MPI_BUFFER_AUTOMATIC; MPI-4.1, 3.6). Nothing bounds it but how fast others receive.
+// AttachBufferAutomatic lets the library allocate memory for buffered sends as needed
+// (MPI_BUFFER_AUTOMATIC; MPI-4.1, 3.6). Nothing limits this memory except how fast the receivers
+// receive.
 func (p *Process) AttachBufferAutomatic() (err error) {
 	defer p.call("MPI_Buffer_attach", &err)()
 	return p.bsends.attach(nil, true)
 }
 
-// DetachBuffer waits until all messages in the process's buffer are out, and gives its
-// memory back (MPI_Buffer_detach; MPI-4.1, 3.6). An error is ctx's, and then the buffer
-// stays attached, or that of a message that could not be sent.
+// DetachBuffer waits until all messages in the process's buffer are sent, and returns the buffer's
+// memory (MPI_Buffer_detach; MPI-4.1, 3.6). If ctx ends first, DetachBuffer returns ctx's error and
+// the buffer stays attached. Any other error is that of a message that could not be sent.
 func (p *Process) DetachBuffer(ctx context.Context) (mem []byte, err error) {
 	defer p.call("MPI_Buffer_detach", &err)()
 	return p.bsends.detach(orBackground(ctx))
 }
 
-// FlushBuffer waits until all messages in the process's buffer are out (MPI_Buffer_flush;
-// MPI-4.1, 3.6).
+// FlushBuffer waits until all messages in the process's buffer are sent (MPI_Buffer_flush; MPI-4.1,
+// 3.6).
 func (p *Process) FlushBuffer(ctx context.Context) (err error) {
 	defer p.call("MPI_Buffer_flush", &err)()
 	return p.bsends.flush(orBackground(ctx))
 }
 
-// AttachBuffer gives the communicator memory for its buffered sends, which then do not use
-// the process's (MPI_Comm_attach_buffer; MPI-4.1, 3.6). See Process.AttachBuffer. It has
-// to be detached before the communicator is freed.
+// AttachBuffer gives the communicator memory of its own for buffered sends, which then do not use
+// the process's buffer (MPI_Comm_attach_buffer; MPI-4.1, 3.6). See Process.AttachBuffer. Detach it
+// before the communicator is freed.
 func (c *Comm) AttachBuffer(mem []byte) (err error) {
 	defer c.call("MPI_Comm_attach_buffer", &err)()
 	if err := c.checkLive(); err != nil {
@@ -78,8 +79,8 @@ func (c *Comm) FlushBuffer(ctx context.Context) (err error) {
 	return c.bsends.flush(orBackground(ctx))
 }
 
-// sendBuffered is a buffered send: it copies the message into the communicator's buffer, or
-// else the process's.
+// sendBuffered copies the message into the communicator's buffer, or into the process's if the
+// communicator has none, and posts its send.
 func (c *Comm) sendBuffered(b core.Buffer, dst, tag int) error {
 	buffer := &c.bsends
 	if !buffer.isAttached() {
@@ -88,7 +89,7 @@ func (c *Comm) sendBuffered(b core.Buffer, dst, tag int) error {
 	return buffer.send(c.p2p, b, dst, tag)
 }
 
-// startBuffered is sendBuffered for who wants a request: it has ended already.
+// startBuffered is sendBuffered with a request, which is already complete.
 func (c *Comm) startBuffered(b core.Buffer, dst, tag int) (core.Request, error) {
 	if err := c.sendBuffered(b, dst, tag); err != nil {
 		return core.Request{}, err

@@ -31,7 +31,8 @@ func TestFinalizeAfterBsend(t *testing.T) {
 	})
 }
 
-// TestDetachManual: where nobody can wait, as in a simulation, nobody does for ever.
+// TestDetachManual: with a simulation, in which no call can wait, DetachBuffer does not wait for
+// ever.
 func TestDetachManual(t *testing.T) {
 	o := mpitest.Options{TimeMax: 10 * time.Second, Each: func(_ int, o *mpi.Options) { o.Endpoint.Manual = true }}
 	mpitest.Run(t, 1, o, func(t *testing.T, p *mpi.Process) {

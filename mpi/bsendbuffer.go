@@ -8,28 +8,28 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// BsendOverhead is what a message takes of an attached buffer besides its data, in bytes
-// (MPI_BSEND_OVERHEAD; MPI-4.1, 3.6).
+// BsendOverhead is the space in bytes that a message takes in an attached buffer in addition to its
+// data (MPI_BSEND_OVERHEAD; MPI-4.1, 3.6).
 const BsendOverhead = 64
 
-// A bsendBuffer is memory in which the messages of buffered sends wait until they are out
-// (MPI-4.1, 3.6.1): a ring, whose places become free in the order in which they were taken.
+// A bsendBuffer holds the messages of buffered sends until they are sent (MPI-4.1, 3.6.1). It is a
+// ring: space becomes free in the order in which it was taken.
 type bsendBuffer struct {
 	mu       sync.Mutex
 	attached bool
-	auto     bool // memory is made as it is needed, and mem is nil
+	auto     bool // memory is allocated as needed, and mem is nil
 	mem      []byte
 	waiting  []bsend // in the order of their sends
-	err      error   // of the first message that could not be sent, for who detaches or flushes
+	err      error   // of the first message that could not be sent; detach or flush returns it
 }
 
-// A bsend is a message in the buffer, of which it takes [off, end).
+// A bsend is a message in the buffer; it occupies [off, end).
 type bsend struct {
 	off, end int
 	r        core.Request
 }
 
-// attach gives the buffer its memory; auto stands for as much as is needed.
+// attach sets the buffer's memory; with auto the library allocates it as needed.
 func (b *bsendBuffer) attach(mem []byte, auto bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +47,7 @@ func (b *bsendBuffer) isAttached() bool {
 	return b.attached
 }
 
-// detach waits until all messages are out, and gives the memory back.
+// detach waits until all messages are sent, and returns the memory.
 func (b *bsendBuffer) detach(ctx context.Context) ([]byte, error) {
 	if !b.isAttached() {
 		return nil, errNotAttached
@@ -59,7 +59,7 @@ func (b *bsendBuffer) detach(ctx context.Context) ([]byte, error) {
 	defer b.mu.Unlock()
 	switch {
 	case !b.attached:
-		return nil, errNotAttached // any more
+		return nil, errNotAttached // another goroutine detached it
 	case len(b.waiting) > 0:
 		return nil, errclass.New(errclass.Buffer, "%d messages were put into the buffer while it was being detached: send none meanwhile, and detach it again", len(b.waiting))
 	}
@@ -68,7 +68,7 @@ func (b *bsendBuffer) detach(ctx context.Context) ([]byte, error) {
 	return mem, err
 }
 
-// flush waits until all messages are out.
+// flush waits until all messages are sent.
 func (b *bsendBuffer) flush(ctx context.Context) error {
 	if !b.isAttached() {
 		return errNotAttached
@@ -85,8 +85,8 @@ func (b *bsendBuffer) flush(ctx context.Context) error {
 
 var errNotAttached = errclass.New(errclass.Buffer, "no buffer is attached: attach one first")
 
-// drain waits until no message is in the buffer. Its error is ctx's, or why nothing can be
-// waited for any more.
+// drain waits until the buffer holds no message. Its error is ctx's, or the reason why waiting is
+// no longer possible.
 func (b *bsendBuffer) drain(ctx context.Context) error {
 	for {
 		b.mu.Lock()
@@ -97,7 +97,7 @@ func (b *bsendBuffer) drain(ctx context.Context) error {
 		}
 		head := b.waiting[0].r
 		b.mu.Unlock()
-		_, err := head.Wait(ctx) // without the lock: others may send meanwhile
+		_, err := head.Wait(ctx) // without the lock, so that others can send
 		if ctx.Err() != nil {
 			return errclass.Wrap(errclass.Buffer, context.Cause(ctx), "messages in the buffer have not been sent")
 		}
@@ -108,7 +108,7 @@ func (b *bsendBuffer) drain(ctx context.Context) error {
 	}
 }
 
-// note keeps the first error for who detaches.
+// note keeps the first error for detach or flush.
 func (b *bsendBuffer) note(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,7 +117,7 @@ func (b *bsendBuffer) note(err error) {
 	}
 }
 
-// reapLocked gives back the places of messages that are out, up to the first that is not.
+// reapLocked frees the space of messages that are sent, up to the first that is not.
 func (b *bsendBuffer) reapLocked() {
 	n := 0
 	for ; n < len(b.waiting); n++ {
@@ -161,7 +161,7 @@ func (b *bsendBuffer) send(s *core.Scope, msg core.Buffer, dst, tag int) error {
 
 var errNoBuffer = errclass.New(errclass.Buffer, "a buffered send needs a buffer: attach one to the process or the communicator, with AttachBuffer")
 
-// placeLocked finds room for a message of so many bytes.
+// placeLocked finds space for a message of size bytes.
 func (b *bsendBuffer) placeLocked(size int) (off int, mem []byte, err error) {
 	if b.auto {
 		return 0, make([]byte, size), nil
@@ -175,14 +175,14 @@ func (b *bsendBuffer) placeLocked(size int) (off int, mem []byte, err error) {
 	return off, b.mem[off:], nil
 }
 
-// gapLocked is where n bytes in one piece are free behind the latest message.
+// gapLocked returns the offset of n free contiguous bytes behind the latest message.
 func (b *bsendBuffer) gapLocked(n int) (off int, ok bool) {
 	if len(b.waiting) == 0 {
 		return 0, n <= len(b.mem)
 	}
 	first, last := b.waiting[0].off, b.waiting[len(b.waiting)-1].end
 	switch {
-	case last <= first: // the ring has come round
+	case last <= first: // the ring has wrapped around
 		return last, n <= first-last
 	case n <= len(b.mem)-last:
 		return last, true
@@ -191,7 +191,7 @@ func (b *bsendBuffer) gapLocked(n int) (off int, ok bool) {
 	}
 }
 
-// packSize is the number of bytes of a message's data; it refuses what is no message.
+// packSize returns the number of bytes of a message's data, or an error if msg is invalid.
 func packSize(msg core.Buffer) (int, error) {
 	if msg.Type == nil {
 		return len(msg.Mem), nil

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRing: places in the buffer never overlap, and one is found whenever the obvious search
-// of the standard's model finds one.
+// TestRing: messages in the buffer never overlap, and space is found whenever the obvious search of
+// the standard's model finds some.
 func TestRing(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		b := &bsendBuffer{mem: make([]byte, 1+random.IntN(400))}
 		for range 200 {
 			if len(b.waiting) > 0 && random.IntN(3) == 0 {
-				b.waiting = b.waiting[1:] // the oldest is out
+				b.waiting = b.waiting[1:] // the oldest message is sent
 				continue
 			}
 			n := 1 + random.IntN(100)
@@ -31,8 +31,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// obviousGap looks at every byte: n free ones right behind the latest message, or else from
-// the beginning, without passing the oldest message.
+// obviousGap checks every byte: n free ones right behind the latest message, or at the beginning,
+// without passing the oldest message.
 func obviousGap(b *bsendBuffer, n int) (off int, found bool) {
 	used := make([]bool, len(b.mem))
 	start := 0

@@ -9,15 +9,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Buffer is the memory of a message: Count elements of datatype Type, the first of which
-// lies at Mem[Origin] (MPI-4.1, 3.2.2). With a nil Type it is the bytes of Mem. Typed and
-// BufferOf make one; the zero Buffer is no bytes, and MPI_IN_PLACE in collective operations.
+// A Buffer is the memory of a message: Count elements of datatype Type, the first at Mem[Origin]
+// (MPI-4.1, 3.2.2). With a nil Type it is the bytes of Mem. Typed and BufferOf make one. The zero
+// Buffer has no bytes; in collective operations it means MPI_IN_PLACE.
 type Buffer = core.Buffer
 
-// Typed is count elements of t, the first of which lies at mem[origin]. Displacements in t
-// may be negative, so that elements begin before the origin. That all of them lie in mem is
-// checked here and by every call: if not, the class is ErrBuffer; or ErrCount or ErrType if
-// these are what is wrong.
+// Typed returns a Buffer of count elements of t, the first at mem[origin]. Displacements in t may
+// be negative, so an element may begin before the origin. Typed and every call check that all
+// elements lie in mem; if not, the error has class ErrBuffer. A bad count or type has class
+// ErrCount or ErrType.
 func Typed(mem []byte, origin, count int, t *datatype.Type) (Buffer, error) {
 	if t == nil {
 		return Buffer{}, errclass.New(errclass.Type, "the datatype is nil: give one of package datatype")
@@ -31,8 +31,8 @@ func Typed(mem []byte, origin, count int, t *datatype.Type) (Buffer, error) {
 	return Buffer{Mem: mem, Origin: origin, Type: t, Count: count}, nil
 }
 
-// BufferOf is the elements of xs where they are. T is a number, or an array or structure of
-// numbers; anything else is of class ErrType.
+// BufferOf returns a Buffer of the elements of xs, without copying them. T is a number, or an array
+// or structure of numbers; any other type is an error of class ErrType.
 func BufferOf[T any](xs []T) (Buffer, error) {
 	t, err := datatype.Of[T]()
 	if err != nil {
@@ -41,8 +41,8 @@ func BufferOf[T any](xs []T) (Buffer, error) {
 	return Buffer{Mem: bytesOf(xs), Type: t, Count: len(xs)}, nil
 }
 
-// bufferOf is BufferOf for calls that only move data: numbers are bytes to them, which
-// saves looking their datatype up.
+// bufferOf is BufferOf for calls that only move data. It treats numbers as bytes, which saves
+// looking up their datatype.
 func bufferOf[T any](xs []T) (core.Buffer, error) {
 	if isScalar[T]() {
 		return core.Buffer{Mem: bytesOf(xs)}, nil
@@ -50,7 +50,7 @@ func bufferOf[T any](xs []T) (core.Buffer, error) {
 	return BufferOf(xs)
 }
 
-// isScalar tells whether T is a number of Go's, under whatever name. To ask for the types
+// isScalar tells whether T is one of Go's number types, under whatever name. Trying the types
 // themselves first costs a tenth of what reflection does.
 func isScalar[T any]() bool {
 	switch any((*T)(nil)).(type) {
@@ -67,13 +67,12 @@ func sizeOf[T any]() int {
 	return int(unsafe.Sizeof(x))
 }
 
-// bytesOf is the memory of xs.
+// bytesOf returns the memory of xs.
 func bytesOf[T any](xs []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(xs))), len(xs)*sizeOf[T]())
 }
 
-// dataBytes is how many bytes of data a buffer stands for, for a hook: nobody has checked
-// it yet.
+// dataBytes returns the number of data bytes of a buffer that has not been checked, for a hook.
 func dataBytes(b core.Buffer) int {
 	if b.Type == nil {
 		return len(b.Mem)

@@ -2,8 +2,8 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/core"
 
-// What follows is how numbers are sent and received that no hook sees: nearly all small
-// messages. They are plain bytes, and need no Buffer.
+// These calls send and receive numbers when no hook is set: nearly all small messages. Numbers are
+// plain bytes and need no Buffer.
 
 func (c *Comm) sendBytes(mem []byte, dst, tag int) error {
 	err := c.checkSend(dst, tag)

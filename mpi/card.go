@@ -14,23 +14,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Before they can send messages, the processes of a job tell each other through their
-// launcher where they are: first on which host, as what they listen on depends on that, and
-// then their cards. A launcher bounds its values, so texts travel in pieces: that of rank 3
-// under "mpi-card-3", which begins with the number of pieces and a colon, and
+// Before they can send messages, the processes of a job exchange their addresses through the
+// launcher. First each tells its host, because the addresses it listens on depend on that; then
+// they exchange their cards. A launcher limits the length of its values, so texts travel in pieces.
+// That of rank 3 is under "mpi-card-3", which begins with the number of pieces and a colon, then
 // "mpi-card-3-1" and so on.
 const (
 	hostKey = "mpi-host-"
 	cardKey = "mpi-card-"
 )
 
-// textBytesMax bounds what a process tells of itself, and so what others read.
+// textBytesMax limits the text that a process publishes, and so the text that others read.
 const textBytesMax = 8 << 10
 
-// piecesPrefixMax is what the number of pieces and its colon take at most.
+// piecesPrefixMax is the largest size of the number of pieces with its colon.
 const piecesPrefixMax = len("8192:")
 
-// tell puts a text under a key of this process.
+// tell publishes a text under a key of this process.
 func tell(ctx context.Context, b boot.Boot, key, text string) error {
 	key += strconv.Itoa(b.Rank())
 	room := b.ValueMax() - piecesPrefixMax
@@ -56,7 +56,7 @@ func tell(ctx context.Context, b boot.Boot, key, text string) error {
 	return nil
 }
 
-// learn gets the text that a process told.
+// learn reads the text that another process published.
 func learn(ctx context.Context, b boot.Boot, key string, rank int) (string, error) {
 	key += strconv.Itoa(rank)
 	first, err := b.Get(ctx, key)
@@ -80,7 +80,7 @@ func learn(ctx context.Context, b boot.Boot, key string, rank int) (string, erro
 	return text, nil
 }
 
-// exchange tells the others a text, and learns theirs, by rank.
+// exchange publishes a text, and returns the texts of all processes, by rank.
 func exchange(ctx context.Context, b boot.Boot, key, text string) ([]string, error) {
 	if err := tell(ctx, b, key, text); err != nil {
 		return nil, err
@@ -102,12 +102,12 @@ func exchange(ctx context.Context, b boot.Boot, key, text string) ([]string, err
 	return texts, nil
 }
 
-// exchangeHosts tells whether all processes of the job are on this host.
+// exchangeHosts returns whether all processes of the job are on this host.
 func exchangeHosts(ctx context.Context, b boot.Boot, host string) (one bool, err error) {
 	if b.Size() == 1 {
 		return true, nil
 	}
-	hosts, err := exchange(ctx, b, hostKey, digest(host)) // which no launcher minds
+	hosts, err := exchange(ctx, b, hostKey, digest(host)) // a digest is valid text for every launcher
 	if err != nil {
 		return false, err
 	}
@@ -119,7 +119,7 @@ func exchangeHosts(ctx context.Context, b boot.Boot, host string) (one bool, err
 	return true, nil
 }
 
-// exchangeCards gives the others this process's card, and returns all, by rank.
+// exchangeCards publishes this process's card, and returns all cards, by rank.
 func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Card, error) {
 	if b.Size() == 1 {
 		return []core.Card{self}, nil
@@ -137,19 +137,19 @@ func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Car
 	return cards, nil
 }
 
-// newID is a process's name among those of all jobs.
+// newID returns an id that is unique among the processes of all jobs.
 func newID() (id core.ProcID) {
-	_, _ = rand.Read(id[:]) // never fails, says its documentation
+	_, _ = rand.Read(id[:]) // never fails, according to its documentation
 	return id
 }
 
-// listenName is a name to listen under that no other process has, and that says to people
-// whose it is.
+// listenName returns a name to listen on that no other process has. It shows people which job and
+// rank it belongs to.
 func listenName(jobID string, rank int, id core.ProcID) string {
 	return fmt.Sprintf("mpi-%s-%d-%s", digest(jobID)[:8], rank, hex.EncodeToString(id[:4]))
 }
 
-// digest is a short text that stands for a long one.
+// digest returns a short hash of a text.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

@@ -60,7 +60,7 @@ func TestTellAndLearn(t *testing.T) {
 	require.ErrorContains(t, tell(t.Context(), b, "key-", strings.Repeat("x", textBytesMax+1)), "8193 bytes")
 }
 
-// TestLearnNonsense: what others told is not believed.
+// TestLearnNonsense: texts of other processes are checked.
 func TestLearnNonsense(t *testing.T) {
 	for first, says := range map[string]string{
 		"":          "does not begin",
@@ -85,7 +85,7 @@ func TestLearnNonsense(t *testing.T) {
 	require.ErrorContains(t, err, "more than 8192 bytes")
 }
 
-// FuzzLearn: no first value does harm, and what tell makes of the result is understood.
+// FuzzLearn: no first value does harm, and the pieces that tell makes of the result can be learned.
 func FuzzLearn(f *testing.F) {
 	f.Add("1:abc", "")
 	f.Add("2:abc", "def")
@@ -103,7 +103,7 @@ func FuzzLearn(f *testing.F) {
 	})
 }
 
-// TestListenName: names are such as via+shm takes, and differ.
+// TestListenName: names are valid for via+shm, and differ.
 func TestListenName(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
@@ -116,7 +116,7 @@ func TestListenName(t *testing.T) {
 	}
 }
 
-// TestExchangeCards: everybody learns the same, by rank.
+// TestExchangeCards: all processes learn the same cards, by rank.
 func TestExchangeCards(t *testing.T) {
 	const n = 4
 	boots, err := boot.Local(n)

@@ -5,14 +5,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// What has been wrong so often that its error is made once.
+// Errors of frequent mistakes are allocated only once.
 var (
 	errNullComm  = errclass.New(errclass.Comm, "the communicator is nil: take Process.World or one that was made from it")
 	errFreed     = errclass.New(errclass.Comm, "the communicator has been freed: use it before Free, or duplicate it")
 	errFinalized = errclass.New(errclass.Other, "the process has been finalized: communicate before Finalize")
 )
 
-// checkLive refuses communicators that nobody may use (any more).
+// checkLive returns an error if the communicator is nil, freed or otherwise unusable.
 func (c *Comm) checkLive() error {
 	switch {
 	case c == nil:
@@ -25,7 +25,7 @@ func (c *Comm) checkLive() error {
 	return nil
 }
 
-// checkRank refuses what is no rank that messages can go to, in a communicator that is live.
+// checkRank returns an error unless messages can be sent to rank. The communicator must be live.
 func (c *Comm) checkRank(rank int) error {
 	if uint(rank) < uint(c.peers) || rank == ProcNull {
 		return nil
@@ -33,7 +33,7 @@ func (c *Comm) checkRank(rank int) error {
 	return c.badRank(rank)
 }
 
-// badRank says what is wrong with a rank.
+// badRank returns the error for an invalid rank.
 func (c *Comm) badRank(rank int) error {
 	if rank == AnySource {
 		return errclass.New(errclass.Rank, "the rank is AnySource, which only receives and probes take: name one of 0 to %d, or ProcNull", c.peers-1)
@@ -45,7 +45,7 @@ func (c *Comm) badRank(rank int) error {
 	return errclass.New(errclass.Rank, "rank %d is not in %s, which has 0 to %d: name one of these, or ProcNull", rank, of, c.peers-1)
 }
 
-// checkSource refuses what is no rank that messages can come from.
+// checkSource returns an error unless messages can be received from rank.
 func (c *Comm) checkSource(rank int) error {
 	if rank == AnySource {
 		return nil
@@ -53,8 +53,8 @@ func (c *Comm) checkSource(rank int) error {
 	return c.checkRank(rank)
 }
 
-// checkRoot refuses what is no root of a collective operation in this communicator
-// (MPI-4.1, 6.2.2).
+// checkRoot returns an error unless root is a valid root of a collective operation on c (MPI-4.1,
+// 6.2.2).
 func (c *Comm) checkRoot(root int) error {
 	if c.IsInter() {
 		if root == Root || root == ProcNull || uint(root) < uint(c.peers) {
@@ -68,7 +68,7 @@ func (c *Comm) checkRoot(root int) error {
 	return errclass.New(errclass.Root, "root %d is not in the communicator, which has 0 to %d", root, c.peers-1)
 }
 
-// checkTag refuses what is no tag of a message.
+// checkTag returns an error unless tag is a valid message tag.
 func checkTag(tag int) error {
 	if uint(tag) <= core.TagMax {
 		return nil
@@ -79,7 +79,7 @@ func checkTag(tag int) error {
 	return errclass.New(errclass.Tag, "tag %d is not in 0 to %d", tag, TagUB)
 }
 
-// checkTagOrAny refuses what no receive can ask for.
+// checkTagOrAny returns an error unless a receive can ask for tag.
 func checkTagOrAny(tag int) error {
 	if tag == AnyTag {
 		return nil
@@ -87,7 +87,7 @@ func checkTagOrAny(tag int) error {
 	return checkTag(tag)
 }
 
-// checkCount refuses negative counts.
+// checkCount returns an error if count is negative.
 func checkCount(count int) error {
 	if count < 0 {
 		return errclass.New(errclass.Count, "the count is %d, give 0 or more", count)
@@ -95,7 +95,7 @@ func checkCount(count int) error {
 	return nil
 }
 
-// checkSend is all that can be wrong with whom a message goes to.
+// checkSend checks the communicator, destination and tag of a send.
 func (c *Comm) checkSend(dst, tag int) error {
 	if err := c.checkLive(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *Comm) checkSend(dst, tag int) error {
 	return checkTag(tag)
 }
 
-// checkRecv is all that can be wrong with whom a message is to come from.
+// checkRecv checks the communicator, source and tag of a receive.
 func (c *Comm) checkRecv(src, tag int) error {
 	if err := c.checkLive(); err != nil {
 		return err

@@ -1,9 +1,9 @@
 package mpi
 
-// Allgather puts every process's in into everybody's out, in the order of ranks. All in have
-// the same length, and out that of all together. A nil in, everywhere, says that each part is
-// in its place in out already. On an inter-communicator, out gets what the other group gave
-// (MPI_Allgather; MPI-4.1, 6.7).
+// Allgather collects the in of every process, in rank order, into the out of every process. Every
+// in has the same length, and out has the length of all of them together. If in is nil in all
+// processes, each part is already in its place in out. On an inter-communicator, out gets the
+// elements of the other group (MPI_Allgather; MPI-4.1, 6.7).
 func Allgather[T any](c *Comm, in, out []T) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Allgather", Undefined, &x, &err)()
@@ -45,10 +45,9 @@ func (c *Comm) AllgatherInitBuffer(in, out Buffer) (r Request, err error) {
 	return c.prepare(c.allgather(x, y))
 }
 
-// Allgatherv is Allgather of slices of different lengths: what rank i gives has counts[i]
-// elements and begins at element displs[i] of out; nil displs stand for one behind the other. A
-// nil in, everywhere, says that each part is in its place already (MPI_Allgatherv; MPI-4.1,
-// 6.7).
+// Allgatherv is Allgather of slices of different lengths: the part of rank i has counts[i] elements
+// and begins at element displs[i] of out. With nil displs the parts are contiguous. If in is nil in
+// all processes, each part is already in its place (MPI_Allgatherv; MPI-4.1, 6.7).
 func Allgatherv[T any](c *Comm, in, out []T, counts, displs []int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Allgatherv", Undefined, &x, &err)()

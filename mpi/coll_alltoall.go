@@ -39,8 +39,8 @@ func (c *Comm) alltoallv(x, y operand, inCounts, inDispls, outCounts, outDispls 
 	return c.exchangeAll(gives, gets), nil
 }
 
-// exchangeAll sends gives[i] to rank i, and puts what rank i sent where gets[i] is. If gives is
-// nil, gets is what is sent as well.
+// exchangeAll sends gives[i] to rank i, and receives the data of rank i into gets[i]. If gives is
+// nil, it sends gets[i].
 func (c *Comm) exchangeAll(gives, gets []Buffer) program {
 	return func(v *view) error {
 		var in [][]byte
@@ -61,9 +61,9 @@ func (c *Comm) exchangeAll(gives, gets []Buffer) program {
 	}
 }
 
-// Alltoallw is AlltoallvBuffer with a Buffer for every process: in[i] is sent to rank i, and
-// what rank i sent goes into out[i] (MPI_Alltoallw; MPI-4.1, 6.8). A nil in, everywhere, sends
-// what is in out.
+// Alltoallw is AlltoallvBuffer with a Buffer for every process: in[i] is sent to rank i, and out[i]
+// receives the data of rank i (MPI_Alltoallw; MPI-4.1, 6.8). If in is nil in all processes, out is
+// sent, then overwritten.
 func (c *Comm) Alltoallw(in, out []Buffer) (err error) {
 	defer c.call("MPI_Alltoallw", &err)()
 	return c.run(c.alltoallw(in, out))
@@ -96,7 +96,7 @@ func (c *Comm) alltoallw(in, out []Buffer) (program, error) {
 	return c.exchangeAll(in, out), nil
 }
 
-// checkParts makes sure that there is a Buffer for each of n ranks, and nothing wrong with it.
+// checkParts returns an error unless there are n valid Buffers, one for each rank.
 func checkParts(bs []Buffer, n int) error {
 	if len(bs) != n {
 		return errclass.New(errclass.Count, "%d buffers for %d ranks: give one for each", len(bs), n)

@@ -1,8 +1,8 @@
 package mpi
 
-// Alltoall sends the i-th of as many equal parts of in as there are processes to rank i, and
-// puts what rank i sent into the i-th part of out. A nil in, everywhere, sends what is in out
-// (MPI_Alltoall; MPI-4.1, 6.8).
+// Alltoall divides in and out into one equal part for each process. It sends part i of in to rank
+// i, and receives the part from rank i into part i of out. If in is nil in all processes, out is
+// sent, then overwritten (MPI_Alltoall; MPI-4.1, 6.8).
 func Alltoall[T any](c *Comm, in, out []T) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Alltoall", Undefined, &x, &err)()
@@ -44,11 +44,11 @@ func (c *Comm) AlltoallInitBuffer(in, out Buffer) (r Request, err error) {
 	return c.prepare(c.alltoall(x, y))
 }
 
-// Alltoallv is Alltoall with parts of any length: rank i is sent the inCounts[i] elements of in
-// from element inDispls[i] on, and what it sent has outCounts[i] elements, which go to where
-// out has element outDispls[i]; nil displacements stand for one behind the other. A nil in,
-// everywhere, sends what is in out, whose counts and displacements count (MPI_Alltoallv;
-// MPI-4.1, 6.8).
+// Alltoallv is Alltoall with parts of any length. Rank i is sent inCounts[i] elements of in from
+// element inDispls[i] on, and outCounts[i] elements from rank i are stored in out from element
+// outDispls[i] on. With nil displacements the parts are contiguous. If in is nil in all processes,
+// out is sent, then overwritten, and only the counts and displacements of out matter
+// (MPI_Alltoallv; MPI-4.1, 6.8).
 func Alltoallv[T any](c *Comm, in, out []T, inCounts, inDispls, outCounts, outDispls []int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Alltoallv", Undefined, &x, &err)()

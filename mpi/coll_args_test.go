@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// column is every stride-th of n·stride numbers, as one element.
+// column returns a buffer of every stride-th of n·stride numbers, as one element.
 func column(t *testing.T, xs []int32, n, stride, first int) mpi.Buffer {
 	t.Helper()
 	vector, err := datatype.Vector(n, 1, stride, datatype.Int32)
@@ -27,7 +27,7 @@ func column(t *testing.T, xs []int32, n, stride, first int) mpi.Buffer {
 	return b
 }
 
-// TestCollectiveBuffers moves columns of matrices, which do not lie in one piece.
+// TestCollectiveBuffers moves columns of matrices, which are not contiguous.
 func TestCollectiveBuffers(t *testing.T) {
 	const rows = 5
 	for _, n := range []int{1, 2, 3, 6} {
@@ -50,7 +50,7 @@ func TestCollectiveBuffers(t *testing.T) {
 				}
 				assert.Equal(t, want, x, "bcast: element %d", i)
 			}
-			// A column from everybody becomes a row each.
+			// The column of each process becomes a row.
 			all := make([]int32, n*rows)
 			rowsOut, err := mpi.BufferOf(all)
 			require.NoError(t, err)
@@ -113,8 +113,8 @@ func alltoallw(t *testing.T, w *mpi.Comm, xs []int32) {
 	assert.ErrorIs(t, w.Alltoallw(in[:n-1], out), mpi.ErrCount)
 }
 
-// TestManyCollectivesAtOnce has many operations of all kinds under way on one communicator,
-// whose requests are waited for in any order.
+// TestManyCollectivesAtOnce runs many operations of all kinds at once on one communicator, and
+// waits for their requests in any order.
 func TestManyCollectivesAtOnce(t *testing.T) {
 	each := 30
 	if testing.Short() {
@@ -161,7 +161,7 @@ func TestManyCollectivesAtOnce(t *testing.T) {
 	})
 }
 
-// TestPersistentCollective starts one again and again with other elements.
+// TestPersistentCollective starts one operation many times with other elements.
 func TestPersistentCollective(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -187,8 +187,8 @@ func TestPersistentCollective(t *testing.T) {
 	})
 }
 
-// TestGoroutinesAndComms has several goroutines of each process in collectives at once, each on
-// its own communicator.
+// TestGoroutinesAndComms runs collective operations in several goroutines of each process at once,
+// each on its own communicator.
 func TestGoroutinesAndComms(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		var all sync.WaitGroup
@@ -207,7 +207,7 @@ func TestGoroutinesAndComms(t *testing.T) {
 	})
 }
 
-// TestCollectiveErrors: what is wrong is refused alike by all modes, before anything is sent.
+// TestCollectiveErrors: all modes refuse bad arguments in the same way, before anything is sent.
 func TestCollectiveErrors(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -249,7 +249,7 @@ func TestCollectiveErrors(t *testing.T) {
 	})
 }
 
-// TestMismatch: ranks that do not agree on a length get an error, or what fits.
+// TestMismatch: ranks that disagree on a length get an error, or the part that fits.
 func TestMismatch(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		c, err := p.World().Dup()
@@ -265,7 +265,7 @@ func TestMismatch(t *testing.T) {
 	})
 }
 
-// TestMismatchEnds: one rank that has other counts keeps nobody waiting, wherever it is.
+// TestMismatchEnds: if one rank passes other counts, no rank waits for ever.
 func TestMismatchEnds(t *testing.T) {
 	const ranks = 7
 	mpitest.Run(t, ranks, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
@@ -299,7 +299,7 @@ func TestMismatchEnds(t *testing.T) {
 	})
 }
 
-// TestOpOfAnotherType: a function on values of a type gets none of another.
+// TestOpOfAnotherType: an operator on one type never gets values of another.
 func TestOpOfAnotherType(t *testing.T) {
 	add := func(in, inout []int32) {
 		for i := range in {
@@ -356,7 +356,7 @@ func TestReduceLocal(t *testing.T) {
 	assert.ErrorIs(t, mpi.ReduceLocal([]int{1}, acc, mpi.Sum), mpi.ErrCount)
 }
 
-// TestMaxLoc finds where the largest number is.
+// TestMaxLoc finds the largest number and its place.
 func TestMaxLoc(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		type place = datatype.Pair[float64, int32]

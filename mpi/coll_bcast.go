@@ -2,8 +2,8 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/coll"
 
-// Barrier returns when all processes have called it; on an inter-communicator, all of the
-// other group (MPI_Barrier; MPI-4.1, 6.3).
+// Barrier returns when all processes of c have called it; on an inter-communicator, when all of the
+// other group have (MPI_Barrier; MPI-4.1, 6.3).
 func Barrier(c *Comm) error {
 	if c.hooked() {
 		return c.hookedBarrier()
@@ -38,8 +38,8 @@ func barrier(v *view) error {
 	return coll.Barrier(v, coll.Auto)
 }
 
-// Bcast copies the root's xs to everybody's, which has as many elements (MPI_Bcast; MPI-4.1,
-// 6.4). On an inter-communicator the root's elements go to the other group.
+// Bcast copies the root's xs to the xs of all processes, which must have the same length
+// (MPI_Bcast; MPI-4.1, 6.4). On an inter-communicator the root's elements go to the other group.
 func Bcast[T any](c *Comm, xs []T, root int) (err error) {
 	x := slice(xs)
 	defer c.collective("MPI_Bcast", root, &x, &err)()

@@ -1,11 +1,11 @@
 package mpi
 
-// collective is Comm.call for a collective operation on an operand, or at a root.
+// collective is Comm.call for a collective operation with an operand or a root.
 func (c *Comm) collective(name string, root int, x *operand, err *error) (leave func()) {
 	return c.callWith(Call{Name: name, Comm: c, Peer: root, Tag: Undefined, Bytes: len(x.Mem)}, err)
 }
 
-// checkAll is what can be wrong with a collective operation without a root.
+// checkAll checks the communicator and operands of a collective operation without a root.
 func (c *Comm) checkAll(xs ...operand) error {
 	if err := c.checkLive(); err != nil {
 		return err
@@ -13,8 +13,8 @@ func (c *Comm) checkAll(xs ...operand) error {
 	return wrong(xs...)
 }
 
-// checkRooted is what can be wrong with one that has a root, but for the operands, of which
-// only some matter where the process is not the root.
+// checkRooted checks the communicator and root of a collective operation. It does not check the
+// operands, because only some of them matter in a process that is not the root.
 func (c *Comm) checkRooted(root int) error {
 	if err := c.checkLive(); err != nil {
 		return err
@@ -22,8 +22,8 @@ func (c *Comm) checkRooted(root int) error {
 	return c.checkRoot(root)
 }
 
-// wrongAtRoot is the first thing that is wrong with the operands of a root: that of all
-// processes, and its own, which an inter-communicator's root does not have.
+// wrongAtRoot returns the first error in the root's operands: all holds the data of all processes,
+// own the root's own part. The root of an inter-communicator has no own part.
 func (c *Comm) wrongAtRoot(own, all operand) error {
 	if c.IsInter() {
 		return all.err
@@ -31,8 +31,8 @@ func (c *Comm) wrongAtRoot(own, all operand) error {
 	return wrong(all, own)
 }
 
-// nothing is what the processes do that are in the group of the root of an inter-communicator,
-// and not the root.
+// nothing is the program of the processes in the root's group of an inter-communicator that are not
+// the root.
 func nothing(*view) error { return nil }
 
 // isRoot tells whether this process is the root.

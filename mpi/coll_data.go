@@ -5,13 +5,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Collective operations work on packed bytes. A buffer whose elements lie one behind the other
-// is that already, and is worked on where it is; others are packed before and unpacked after.
+// Collective operations work on packed bytes. A buffer whose elements are contiguous is packed
+// already and is used where it is. Other buffers are packed before the operation and unpacked after
+// it.
 
 // inPlace tells whether a buffer is the zero one, which stands for MPI_IN_PLACE.
 func inPlace(b Buffer) bool { return b.Type == nil && b.Mem == nil }
 
-// elementType is the datatype of a buffer's elements.
+// elementType returns the datatype of a buffer's elements.
 func elementType(b *Buffer) *datatype.Type {
 	if b.Type == nil {
 		return datatype.Byte
@@ -19,7 +20,7 @@ func elementType(b *Buffer) *datatype.Type {
 	return b.Type
 }
 
-// elements is how many there are in a buffer.
+// elements returns the number of elements in a buffer.
 func elements(b *Buffer) int {
 	if b.Type == nil {
 		return len(b.Mem)
@@ -27,7 +28,7 @@ func elements(b *Buffer) int {
 	return b.Count
 }
 
-// packedBytes is how many bytes a buffer has when packed.
+// packedBytes returns the size of a buffer's packed form, in bytes.
 func packedBytes(b *Buffer) int {
 	if b.Type == nil {
 		return len(b.Mem)
@@ -35,8 +36,8 @@ func packedBytes(b *Buffer) int {
 	return b.Count * b.Type.Size()
 }
 
-// checkBuffer makes sure that all elements lie in their memory, and that their number of bytes
-// is one.
+// checkBuffer returns an error unless all elements lie in the buffer's memory and their size in
+// bytes fits an int.
 func checkBuffer(b Buffer) error {
 	if b.Type == nil {
 		return nil
@@ -51,7 +52,7 @@ func checkBuffer(b Buffer) error {
 	return err
 }
 
-// direct is the memory of a checked buffer if that is its packed form already.
+// direct returns the memory of a checked buffer if it is already packed.
 func direct(b *Buffer) ([]byte, bool) {
 	switch {
 	case b.Type == nil:
@@ -64,7 +65,7 @@ func direct(b *Buffer) ([]byte, bool) {
 	return b.Mem[b.Origin : b.Origin+packedBytes(b)], true
 }
 
-// packed is a checked buffer's elements one behind the other; it is not nil.
+// packed returns a checked buffer's elements in packed form. The result is not nil.
 func packed(b *Buffer) []byte {
 	mem, ok := direct(b)
 	switch {
@@ -77,8 +78,8 @@ func packed(b *Buffer) []byte {
 	return mem
 }
 
-// room is where a checked buffer's elements are to be put one behind the other, and where they
-// are already if keep is set. It is their own memory if that is possible.
+// room returns memory for the packed elements of a checked buffer, which is the buffer's own memory
+// if possible. If keep is set, the memory already holds the elements.
 func room(b *Buffer, keep bool) []byte {
 	if keep {
 		return packed(b)
@@ -89,7 +90,7 @@ func room(b *Buffer, keep bool) []byte {
 	return make([]byte, packedBytes(b))
 }
 
-// unpack puts what room gave where it belongs.
+// unpack copies the packed elements from mem, which room returned, into the buffer.
 func unpack(b *Buffer, mem []byte) {
 	if _, ok := direct(b); !ok {
 		_, _ = b.Type.Unpack(b.Mem, b.Origin, b.Count, mem) // checked

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestFinalizeWhileBusy: a collective operation that the others never called ends with the
-// process, and with an error.
+// TestFinalizeWhileBusy: a collective operation that the other ranks never called ends with the
+// process, with an error.
 func TestFinalizeWhileBusy(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -24,7 +24,7 @@ func TestFinalizeWhileBusy(t *testing.T) {
 			r, err = mpi.Iallreduce(w, []int{1}, []int{0}, mpi.Sum)
 			require.NoError(t, err)
 		}
-		_ = p.Finalize(t.Context()) // whether it finds the receive posted is a matter of luck
+		_ = p.Finalize(t.Context()) // the receive may or may not be posted by then
 		if w.Rank() == 0 {
 			ctx, cancel := context.WithTimeout(context.Background(), wallclock.Patience)
 			defer cancel()
@@ -62,7 +62,7 @@ func (r *recorder) Leave(_ *mpi.Call, err error) {
 	}
 }
 
-// TestHookSeesCollectives: once each, with the root, and with what went wrong.
+// TestHookSeesCollectives: the hook sees each call once, with the root and the error.
 func TestHookSeesCollectives(t *testing.T) {
 	hooks := []*recorder{{}, {}}
 	each := func(rank int, o *mpi.Options) { o.Hook = hooks[rank] }
@@ -83,8 +83,8 @@ func TestHookSeesCollectives(t *testing.T) {
 	}
 }
 
-// TestWaitInAnyOrder: ranks may wait for collective operations in different orders, although
-// who waits may be the one that runs the operation.
+// TestWaitInAnyOrder: ranks may wait for collective operations in different orders, although a
+// waiting goroutine may run the operation itself.
 func TestWaitInAnyOrder(t *testing.T) {
 	const ops, rounds = 4, 50
 	mpitest.Run(t, 3, mpitest.Options{Method: "via+shm"}, func(t *testing.T, p *mpi.Process) {

@@ -2,9 +2,9 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// evenly makes sure that an operand's elements can be divided among some processes: package
-// coll sees bytes, and would divide an element. It comes after another check, whose error it
-// hands on.
+// evenly returns an error unless an operand's elements can be divided evenly among some processes:
+// package coll sees only bytes, and would split an element. An err of an earlier check is returned
+// unchanged.
 func evenly(err error, x operand, processes int) error {
 	if err != nil || processes == 0 {
 		return err
@@ -15,8 +15,8 @@ func evenly(err error, x operand, processes int) error {
 	return nil
 }
 
-// evenly is evenly among the processes that messages go to and come from, once err has told
-// that there is a communicator.
+// evenly is the function evenly for the processes that messages go to and come from. If err is nil,
+// c is live.
 func (c *Comm) evenly(err error, x operand) error {
 	if err != nil {
 		return err

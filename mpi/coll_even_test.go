@@ -10,12 +10,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestElementsAreNotDivided: what cannot be divided into equal parts for all processes is
-// refused, also where its bytes could be.
+// TestElementsAreNotDivided: elements that cannot be divided evenly among the processes are
+// refused, even if their bytes could be.
 func TestElementsAreNotDivided(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		cart, err := w.CartCreate([]int{2}, []bool{true}, false) // two neighbours, both the other
+		cart, err := w.CartCreate([]int{2}, []bool{true}, false) // both neighbours are the other process
 		require.NoError(t, err)
 		even, odd := make([]int, 6), make([]int, 5)
 		refused := func(what string, err error) {

@@ -2,8 +2,8 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/coll"
 
-// contribution is the packed form of what a process gives: nil, which package coll knows as
-// MPI_IN_PLACE, if it may be that and is.
+// contribution returns the packed form of a process's own elements. It returns nil, which means
+// MPI_IN_PLACE to package coll, if the operand is null and mayBeInPlace is set.
 func contribution(x *operand, mayBeInPlace bool) []byte {
 	if x.null && mayBeInPlace {
 		return nil
@@ -38,8 +38,8 @@ func (c *Comm) gather(x, y operand, root int) (program, error) {
 	}, c.evenly(c.wrongAtRoot(x, y), y)
 }
 
-// giveTo is the program of a process that gives its elements to a root, or nothing if it is in
-// the root's group and not the root.
+// giveTo returns the program of a process that sends its elements to a root. A process in the
+// root's group of an inter-communicator that is not the root does nothing.
 func (c *Comm) giveTo(x operand, root int, send func(v *view, in []byte) error) (program, error) {
 	if root == ProcNull {
 		return nothing, nil

@@ -1,8 +1,8 @@
 package mpi
 
-// Gather puts every process's in into the root's out, in the order of ranks. All in have the
-// same length; out, which matters at the root only, has that of all together. At the root a nil
-// in says that its part is in its place in out already (MPI_Gather; MPI-4.1, 6.5).
+// Gather collects the in of every process, in rank order, into the root's out. Every in has the
+// same length. out matters only at the root, and has the length of all of them together. If in is
+// nil at the root, the root's part is already in its place in out (MPI_Gather; MPI-4.1, 6.5).
 func Gather[T any](c *Comm, in, out []T, root int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Gather", root, &x, &err)()
@@ -44,10 +44,10 @@ func (c *Comm) GatherInitBuffer(in, out Buffer, root int) (r Request, err error)
 	return c.prepare(c.gather(x, y, root))
 }
 
-// Gatherv is Gather of slices of different lengths: what rank i gives has counts[i] elements
-// and begins at element displs[i] of the root's out; nil displs stand for one behind the other.
-// counts, displs and out matter at the root only, where a nil in says that its part is in its
-// place already (MPI_Gatherv; MPI-4.1, 6.5).
+// Gatherv is Gather of slices of different lengths: the part of rank i has counts[i] elements and
+// begins at element displs[i] of the root's out. With nil displs the parts are contiguous. counts,
+// displs and out matter only at the root. If in is nil there, the root's part is already in its
+// place (MPI_Gatherv; MPI-4.1, 6.5).
 func Gatherv[T any](c *Comm, in, out []T, counts, displs []int, root int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Gatherv", root, &x, &err)()

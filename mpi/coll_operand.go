@@ -5,15 +5,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// An operand is a buffer that a collective operation was given, whether as a slice or as a
-// Buffer, and what is wrong with it.
+// An operand is a buffer argument of a collective operation, made from a slice or a Buffer, with
+// the error that its check found.
 type operand struct {
 	Buffer
 	null bool // it is nil, or the zero Buffer: MPI_IN_PLACE where the standard allows that
 	err  error
 }
 
-// slice is the operand of a slice.
+// slice returns the operand of a slice.
 func slice[T any](xs []T) operand {
 	t, err := datatype.Of[T]()
 	if err != nil {
@@ -22,12 +22,12 @@ func slice[T any](xs []T) operand {
 	return operand{Buffer: Buffer{Mem: bytesOf(xs), Type: t, Count: len(xs)}, null: xs == nil}
 }
 
-// typed is the operand of a Buffer.
+// typed returns the operand of a Buffer.
 func typed(b Buffer) operand {
 	return operand{Buffer: b, null: inPlace(b), err: checkBuffer(b)}
 }
 
-// wrong is the first thing that is wrong with some operands.
+// wrong returns the first error of some operands.
 func wrong(xs ...operand) error {
 	for _, x := range xs {
 		if x.err != nil {
@@ -37,12 +37,12 @@ func wrong(xs ...operand) error {
 	return nil
 }
 
-// A layout says where in a buffer the pieces of several ranks are, as the v-forms of
-// collective operations have it: counts[i] elements, from element displs[i] on. nil displs
-// stand for one piece behind the other.
+// A layout says where in a buffer the pieces of several ranks are, as in the v-forms of collective
+// operations: counts[i] elements, from element displs[i] on. With nil displs the pieces are
+// contiguous.
 type layout struct{ counts, displs []int }
 
-// pieces are the buffers of n ranks in an operand. Each lies in the operand's memory.
+// pieces returns the buffers of n ranks in an operand. Each lies in the operand's memory.
 func pieces(x operand, l layout, n int) ([]Buffer, error) {
 	if len(l.counts) != n {
 		return nil, errclass.New(errclass.Count, "%d counts for %d ranks: give one for each", len(l.counts), n)
@@ -68,7 +68,7 @@ func pieces(x operand, l layout, n int) ([]Buffer, error) {
 	return list, nil
 }
 
-// piece is count elements of a buffer, from element at on.
+// piece returns count elements of a buffer, from element at on.
 func piece(b Buffer, t *datatype.Type, extent, at, count int) (Buffer, error) {
 	limit := len(b.Mem) + 1
 	if count < 0 || count > limit && t.Size() > 0 {
@@ -84,7 +84,7 @@ func piece(b Buffer, t *datatype.Type, extent, at, count int) (Buffer, error) {
 	return p, checkBuffer(p)
 }
 
-// packedAll is packed of several buffers.
+// packedAll is packed for several buffers.
 func packedAll(bs []Buffer) [][]byte {
 	list := make([][]byte, len(bs))
 	for i, b := range bs {
@@ -93,7 +93,7 @@ func packedAll(bs []Buffer) [][]byte {
 	return list
 }
 
-// roomAll is room of several buffers, with their elements in it already if keep is set.
+// roomAll is room for several buffers, which already holds their elements if keep is set.
 func roomAll(bs []Buffer, keep bool) [][]byte {
 	list := make([][]byte, len(bs))
 	for i, b := range bs {
@@ -102,7 +102,7 @@ func roomAll(bs []Buffer, keep bool) [][]byte {
 	return list
 }
 
-// unpackAll is unpack of several buffers.
+// unpackAll is unpack for several buffers.
 func unpackAll(bs []Buffer, list [][]byte) {
 	for i, b := range bs {
 		unpack(&b, list[i])

@@ -5,8 +5,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// checkReduction makes sure that two buffers have the same elements, and that an operator
-// combines them.
+// checkReduction returns an error unless two buffers have the same elements and an operator can
+// combine them.
 func checkReduction(in, out *Buffer, op *Op) error {
 	if n, want := packedBytes(in), packedBytes(out); n != want || elements(in) != elements(out) {
 		return errclass.New(errclass.Count, "%d elements of %d bytes in all are combined into %d of %d bytes: give as many as the result has",
@@ -15,7 +15,7 @@ func checkReduction(in, out *Buffer, op *Op) error {
 	return op.ValidFor(elementType(out))
 }
 
-// checkReduce is checkReduction of operands, of which the first may be nil for MPI_IN_PLACE.
+// checkReduce is checkReduction for operands; x may be null, which means MPI_IN_PLACE.
 func (c *Comm) checkReduce(x, y *operand, op *Op) error {
 	if x.null && !c.IsInter() {
 		return op.ValidFor(elementType(&y.Buffer))
@@ -47,7 +47,7 @@ func (c *Comm) reduce(x, y operand, op *Op, root int) (program, error) {
 	}, nil
 }
 
-// reduceHere is reduce at the root.
+// reduceHere returns the root's program of a reduce.
 func (c *Comm) reduceHere(x, y operand, op *Op, root int) (program, error) {
 	err := c.wrongAtRoot(x, y)
 	if err == nil {
@@ -72,7 +72,7 @@ func (c *Comm) reduceHere(x, y operand, op *Op, root int) (program, error) {
 	}, err
 }
 
-// allreduceNow is a blocking allreduce. It has no program, which would have to be allocated.
+// allreduceNow is a blocking allreduce. It makes no program, which would have to be allocated.
 func (c *Comm) allreduceNow(x, y *operand, op *Op) error {
 	if err := c.checkAllreduce(x, y, op); err != nil {
 		return err

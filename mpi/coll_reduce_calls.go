@@ -1,8 +1,8 @@
 package mpi
 
-// Reduce combines every process's in, element by element and in the order of ranks, and puts
-// the result into the root's out. All have the same length; out matters at the root only, where
-// a nil in says that its elements are in out already (MPI_Reduce; MPI-4.1, 6.9.1).
+// Reduce combines the in of all processes, element by element and in rank order, and stores the
+// result in the root's out. All have the same length. out matters only at the root; if in is nil
+// there, the root's elements are taken from out (MPI_Reduce; MPI-4.1, 6.9.1).
 func Reduce[T any](c *Comm, in, out []T, op *Op, root int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Reduce", root, &x, &err)()
@@ -44,8 +44,8 @@ func (c *Comm) ReduceInitBuffer(in, out Buffer, op *Op, root int) (r Request, er
 	return c.prepare(c.reduce(x, y, op, root))
 }
 
-// Allreduce is Reduce with the result in everybody's out. A nil in, everywhere, stands for
-// MPI_IN_PLACE: the elements are in out already. On an inter-communicator each group gets the
+// Allreduce is Reduce with the result in the out of every process. If in is nil in all processes,
+// the elements are taken from out (MPI_IN_PLACE). On an inter-communicator each group gets the
 // result of the other (MPI_Allreduce; MPI-4.1, 6.9.6).
 func Allreduce[T any](c *Comm, in, out []T, op *Op) error {
 	x, y := slice(in), slice(out)

@@ -1,9 +1,9 @@
 package mpi
 
-// ReduceScatterBlock combines every process's in, and gives rank i the i-th of as many equal
-// parts of the result as there are processes, in out. A nil in, everywhere, takes all elements
-// from out, whose beginning gets the part. On an inter-communicator, each group divides the
-// result of the other (MPI_Reduce_scatter_block; MPI-4.1, 6.10.1).
+// ReduceScatterBlock combines the in of all processes and divides the result into one equal part
+// for each process. Part i goes to the out of rank i. If in is nil in all processes, the elements
+// are taken from out, and the part is stored at its beginning. On an inter-communicator, each group
+// divides the result of the other (MPI_Reduce_scatter_block; MPI-4.1, 6.10.1).
 func ReduceScatterBlock[T any](c *Comm, in, out []T, op *Op) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Reduce_scatter_block", Undefined, &x, &err)()
@@ -48,7 +48,7 @@ func (c *Comm) ReduceScatterBlockInitBuffer(in, out Buffer, op *Op) (r Request, 
 }
 
 // ReduceScatter is ReduceScatterBlock with parts of different lengths: rank i gets counts[i]
-// elements. All processes give the same counts (MPI_Reduce_scatter; MPI-4.1, 6.10.2).
+// elements. All processes pass the same counts (MPI_Reduce_scatter; MPI-4.1, 6.10.2).
 func ReduceScatter[T any](c *Comm, in, out []T, counts []int, op *Op) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Reduce_scatter", Undefined, &x, &err)()

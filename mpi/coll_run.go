@@ -6,12 +6,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// A program is a collective operation whose arguments have been checked: what a process does
-// in it. It may be run many times, but once at a time. A blocking operation runs it at once, a
-// non-blocking one in a goroutine, and a persistent one whenever it is started.
+// A program is this process's part in a collective operation whose arguments have been checked. It
+// may be run many times, but only once at a time. A blocking operation runs it at once, a
+// non-blocking one in a goroutine, and a persistent one each time it is started.
 type program func(v *view) error
 
-// run runs a program and waits for its end, unless err says that there is none.
+// run runs a program to its end. If err is not nil, run returns err instead.
 func (c *Comm) run(do program, err error) error {
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (c *Comm) run(do program, err error) error {
 	return c.put(v, do(v))
 }
 
-// begin has a program run, and returns the request that its end completes.
+// begin starts a program, and returns a request that completes when the program ends.
 func (c *Comm) begin(do program, err error) (Request, error) {
 	if err != nil {
 		return Request{}, err
@@ -34,7 +34,7 @@ func (c *Comm) begin(do program, err error) (Request, error) {
 	return Request{r: r, from: o}, nil
 }
 
-// prepare makes the persistent request of a program (MPI-4.1, 6.13).
+// prepare makes a persistent request that runs a program (MPI-4.1, 6.13).
 func (c *Comm) prepare(do program, err error) (Request, error) {
 	if err != nil {
 		return Request{}, err
@@ -48,7 +48,7 @@ func (c *Comm) prepare(do program, err error) (Request, error) {
 	return Request{from: o}, nil
 }
 
-// round is one run of a program beside its caller, in a goroutine of its own.
+// round starts one run of a program in a goroutine of its own.
 func (c *Comm) round(do program) (core.Request, *task, error) {
 	if err := c.hold(); err != nil {
 		return core.Request{}, nil, err
@@ -59,8 +59,8 @@ func (c *Comm) round(do program) (core.Request, *task, error) {
 	return r, t, nil
 }
 
-// A task is one run of a program. Its goroutine runs it, unless somebody who has nothing to do
-// but wait for it comes first: that saves what waking goroutines costs.
+// A task is one run of a program. Its goroutine runs it, unless a caller that waits for it does so
+// first, which saves the cost of waking goroutines.
 type task struct {
 	comm  *Comm
 	do    program
@@ -69,7 +69,7 @@ type task struct {
 	begun atomic.Bool
 }
 
-// run runs the program, if nobody has begun to.
+// run runs the program if it has not begun yet.
 func (t *task) run() {
 	if t.begun.Swap(true) {
 		return

@@ -25,7 +25,8 @@ func (c *Comm) prefix(x, y operand, op *Op, scan prefixFunc) (program, error) {
 		return nil, errclass.New(errclass.Comm, "an inter-communicator has no order of ranks to scan in: merge it first")
 	}
 	return func(v *view) error {
-		// What is not written, such as the result of rank 0 of an Exscan, stays as it is.
+		// Elements that are not written, such as the result of rank 0 of an Exscan, keep their
+		// values.
 		out := room(&y.Buffer, true)
 		err := scan(v, contribution(&x, true), out, elementType(&y.Buffer), elements(&y.Buffer), op, &v.scratch, coll.Auto)
 		if err == nil {

@@ -1,7 +1,7 @@
 package mpi
 
-// Scan combines the in of the ranks up to this process's, it included, into its out. A nil in
-// takes the elements from out (MPI_Scan; MPI-4.1, 6.11.1).
+// Scan combines the in of ranks 0 up to and including this one into its out. If in is nil, the
+// elements are taken from out (MPI_Scan; MPI-4.1, 6.11.1).
 func Scan[T any](c *Comm, in, out []T, op *Op) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Scan", Undefined, &x, &err)()
@@ -43,8 +43,8 @@ func (c *Comm) ScanInitBuffer(in, out Buffer, op *Op) (r Request, err error) {
 	return c.prepare(c.scan(x, y, op))
 }
 
-// Exscan combines the in of the ranks below this process's into its out; that of rank 0, for
-// which there are none, stays as it is. A nil in takes the elements from out (MPI_Exscan;
+// Exscan combines the in of all lower ranks into the out of this process. The out of rank 0, which
+// has no lower rank, does not change. If in is nil, the elements are taken from out (MPI_Exscan;
 // MPI-4.1, 6.11.2).
 func Exscan[T any](c *Comm, in, out []T, op *Op) (err error) {
 	x, y := slice(in), slice(out)

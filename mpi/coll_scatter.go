@@ -22,8 +22,8 @@ func (c *Comm) scatter(x, y operand, root int) (program, error) {
 	}), c.evenly(c.wrongAtRoot(y, x), x)
 }
 
-// takeFrom is the program of a process that gets its elements from a root, or nothing if it is
-// in the root's group and not the root.
+// takeFrom returns the program of a process that receives its elements from a root. A process in
+// the root's group of an inter-communicator that is not the root does nothing.
 func (c *Comm) takeFrom(y operand, root int, recv func(v *view, out []byte) error) (program, error) {
 	if root == ProcNull {
 		return nothing, nil
@@ -31,12 +31,12 @@ func (c *Comm) takeFrom(y operand, root int, recv func(v *view, out []byte) erro
 	return takeInto(y, recv), y.err
 }
 
-// takeInto is the program of a process that gets its elements.
+// takeInto returns the program of a process that receives its elements.
 func takeInto(y operand, recv func(v *view, out []byte) error) program {
 	return func(v *view) error {
 		out := room(&y.Buffer, false)
 		if out == nil {
-			out = []byte{} // nil has a meaning of its own
+			out = []byte{} // nil means MPI_IN_PLACE to package coll
 		}
 		err := recv(v, out)
 		if err == nil {
@@ -46,7 +46,7 @@ func takeInto(y operand, recv func(v *view, out []byte) error) program {
 	}
 }
 
-// scatterFrom is the program of the root, whose own part stays where it is if y is nil.
+// scatterFrom returns the root's program. If y is null, the root's own part stays where it is.
 func (c *Comm) scatterFrom(y operand, send func(v *view, out []byte) error) program {
 	if c.IsInter() || y.null {
 		return func(v *view) error { return send(v, nil) }

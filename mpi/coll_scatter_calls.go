@@ -1,8 +1,8 @@
 package mpi
 
-// Scatter gives every process its part of the root's in, in the order of ranks, in out. All out
-// have the same length; in, which matters at the root only, has that of all together. At the
-// root a nil out leaves its part where it is (MPI_Scatter; MPI-4.1, 6.6).
+// Scatter divides the root's in, in rank order, and stores one part in the out of every process.
+// Every out has the same length. in matters only at the root, and has the length of all of them
+// together. If out is nil at the root, the root's part stays in in (MPI_Scatter; MPI-4.1, 6.6).
 func Scatter[T any](c *Comm, in, out []T, root int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Scatter", root, &x, &err)()
@@ -44,9 +44,9 @@ func (c *Comm) ScatterInitBuffer(in, out Buffer, root int) (r Request, err error
 	return c.prepare(c.scatter(x, y, root))
 }
 
-// Scatterv is Scatter of parts of different lengths: what rank i gets has counts[i] elements
-// and begins at element displs[i] of the root's in; nil displs stand for one behind the other.
-// counts, displs and in matter at the root only, where a nil out leaves its part where it is
+// Scatterv is Scatter of parts of different lengths: the part of rank i has counts[i] elements and
+// begins at element displs[i] of the root's in. With nil displs the parts are contiguous. counts,
+// displs and in matter only at the root. If out is nil there, the root's part stays in in
 // (MPI_Scatterv; MPI-4.1, 6.6).
 func Scatterv[T any](c *Comm, in, out []T, counts, displs []int, root int) (err error) {
 	x, y := slice(in), slice(out)

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// ends is a semigroup that does not commute, in a struct whose memory has gaps: of several
-// values in a row it keeps what the first and the last one are, and the sum of all.
+// ends is a semigroup that does not commute, in a struct with padding: of several values in a row
+// it keeps the first, the last, and the sum of all.
 type ends struct {
 	First uint8
 	Sum   uint32
@@ -23,7 +23,7 @@ type ends struct {
 
 func (a ends) then(b ends) ends { return ends{First: a.First, Sum: a.Sum + b.Sum, Last: b.Last} }
 
-// kind is a type of elements: how rank's i-th one is made, and how they are combined.
+// kind is a type of elements: how to make element i of a rank, and how to combine them.
 type kind[T comparable] struct {
 	of   func(rank, i int) T
 	op   *mpi.Op
@@ -70,18 +70,18 @@ func firstsAndLasts(t *testing.T) kind[ends] {
 	}
 }
 
-// slice is n elements of a rank, from element at on.
+// slice returns n elements of a rank, from element at on.
 func (k kind[T]) slice(rank, at, n int) []T { return k.folded(rank, rank+1, at, n) }
 
-// folded is elements at to at+n of ranks from up to and without to, combined in their order.
+// folded returns elements at to at+n-1 of ranks from to to-1, combined in rank order.
 func (k kind[T]) folded(from, to, at, n int) []T {
 	xs := make([]T, n)
 	k.compute(xs, from, to, at)
 	return slices.Clone(xs)
 }
 
-// compute is what folded gives. The race detector need not look at each element; it sees the
-// slice as a whole when it is copied.
+// compute returns the result of folded. The race detector need not check each element: it sees the
+// whole slice when that is copied.
 //
 //go:norace
 func (k kind[T]) compute(xs []T, from, to, at int) {
@@ -93,7 +93,7 @@ func (k kind[T]) compute(xs []T, from, to, at int) {
 	}
 }
 
-// A mode is how a collective operation is called.
+// A mode is the form in which a collective operation is called.
 type mode int
 
 const (
@@ -103,7 +103,7 @@ const (
 	modes
 )
 
-// in does an operation in the mode.
+// do runs an operation in the mode.
 func (m mode) do(t *testing.T, now func() error, begin, prepare func() (mpi.Request, error)) {
 	t.Helper()
 	switch m {
@@ -124,7 +124,7 @@ func (m mode) do(t *testing.T, now func() error, begin, prepare func() (mpi.Requ
 	}
 }
 
-// A trial is what all ranks know of one operation.
+// A trial is the parameters of one operation, the same on all ranks.
 type trial struct {
 	t       *testing.T
 	c       *mpi.Comm
@@ -135,7 +135,7 @@ type trial struct {
 	inPlace bool
 }
 
-// counts are how many elements each of n ranks has.
+// counts returns how many elements each of n ranks has.
 func (tr *trial) counts(n int) (counts []int, sum int) {
 	counts = make([]int, n)
 	for i := range counts {
@@ -145,7 +145,7 @@ func (tr *trial) counts(n int) (counts []int, sum int) {
 	return counts, sum
 }
 
-// displs places counts in any order with gaps between, or is nil.
+// displs places counts in any order with gaps between, or returns nil.
 func (tr *trial) displs(counts []int) (displs []int, length int) {
 	if tr.rng.IntN(3) == 0 {
 		for _, n := range counts {
@@ -162,7 +162,7 @@ func (tr *trial) displs(counts []int) (displs []int, length int) {
 	return displs, length
 }
 
-// at is displacement r, of nil ones the sum of the counts before.
+// at returns displacement r; for nil displs the sum of the counts before it.
 func at(displs, counts []int, r int) int {
 	if displs != nil {
 		return displs[r]
@@ -174,8 +174,8 @@ func at(displs, counts []int, r int) int {
 	return sum
 }
 
-// TestCollectives runs programs of collective operations, drawn from a seed, on communicators
-// of up to 16 ranks and checks every element against what a plain loop computes.
+// TestCollectives runs random programs of collective operations on communicators of up to 16 ranks,
+// and compares every element with the result of a plain loop.
 func TestCollectives(t *testing.T) {
 	sizes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 16}
 	if testing.Short() {
@@ -245,7 +245,7 @@ func oneOf[T comparable](tr *trial, k kind[T], seed uint64) {
 		seed, op.name, tr.count, k.of(0, 0), tr.c.Size(), tr.root, tr.mode, tr.inPlace)
 }
 
-// same compares slices of many elements at a bearable price.
+// same compares slices of many elements in acceptable time.
 func same[T comparable](t *testing.T, want, got []T, what string) {
 	t.Helper()
 	if !assert.Len(t, got, len(want), what) {
@@ -257,7 +257,8 @@ func same[T comparable](t *testing.T, want, got []T, what string) {
 	}
 }
 
-// firstDifference is where two slices of one length differ; -1 if they do not.
+// firstDifference returns the first index at which two slices of one length differ; -1 if they do
+// not.
 //
 //go:norace
 func firstDifference[T comparable](a, b []T) int {

@@ -46,7 +46,7 @@ func gatherTrial[T comparable](tr *trial, k kind[T]) {
 	same(tr.t, want, out, "gather")
 }
 
-// spread puts what ranks give at their displacements.
+// spread returns the elements of the ranks at their displacements.
 func spread[T comparable](k kind[T], counts, displs []int, length int) []T {
 	out := make([]T, length)
 	for r, n := range counts {

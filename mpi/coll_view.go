@@ -9,40 +9,40 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Tags in the context for collective operations: the highest two bits say what for, the rest
-// is the sequence number of the operation, or the user's tag.
+// Tags in the context for collective operations. The two highest bits say which kind of operation;
+// the rest is the operation's sequence number or the user's tag.
 const (
-	tagCollective  = iota * core.CommonTags // the next operation of the communicator
+	tagCollective  = iota * core.CommonTags // collective operations, by sequence number
 	tagCreateGroup                          // CreateGroup, by the user's tag
 	tagIntercomm                            // IntercommCreate over it as the bridge, by the user's tag
-	tagFailure                              // what works although processes failed: Agree and Shrink
+	tagFailure                              // operations that work although processes failed: Agree and Shrink
 	userTagMax     = core.CommonTags - 1
 )
 
-// A view is one collective operation's view of a communicator: a coll.Remote, and so a
-// coll.Comm, over the communicator's odd context. Its messages have a tag of their own, so
-// that operations that are under way at once never mix. One goroutine uses it.
+// A view is the view that one collective operation has of a communicator. It implements
+// coll.Remote, and so coll.Comm, over the communicator's odd context. Its messages have a tag of
+// their own, so that concurrent operations never mix. Only one goroutine uses it.
 type view struct {
 	scope   *core.Scope
 	tag     int
 	rank    int
 	size    int
 	remote  int   // ranks of the other group of an inter-communicator, else 0
-	ranks   []int // rank i is ranks[i] of the scope; nil: it is rank i
+	ranks   []int // rank i is ranks[i] of the scope; nil means rank i itself
 	local   *view // the local group of an inter-communicator, else nil
 	scratch coll.Scratch
 	idle    []*posted
-	// misfit is the first message that was shorter or longer than the operation expected. The
-	// operation goes on, so that others need not wait for its part in it, and has the error
-	// when it ends.
+	// misfit is the error of the first message that was shorter or longer than the operation
+	// expected. The operation goes on, so that others need not wait for its part in it, and returns
+	// misfit when it ends.
 	misfit error
 }
 
-// A posted is a send or receive of a view that was begun.
+// A posted is a send or receive that a view has begun.
 type posted struct {
 	request core.Request
 	view    *view
-	bytes   int // that a receive wants; -1 for a send
+	bytes   int // the length that a receive expects; -1 for a send
 }
 
 func (v *view) Rank() int { return v.rank }
@@ -101,7 +101,7 @@ func (v *view) posted(r core.Request, bytes int) *posted {
 	return p
 }
 
-// Wait implements coll.Pending. The posted is the view's again.
+// Wait implements coll.Pending. It returns p to the view.
 func (p *posted) Wait() error {
 	st, err := p.request.Wait(context.Background())
 	if p.bytes >= 0 {
@@ -111,7 +111,7 @@ func (p *posted) Wait() error {
 	return err
 }
 
-// exactly takes note of a message that is not as long as the operation needs.
+// exactly records an error if a message does not have the length that the operation needs.
 func (v *view) exactly(st core.Status, err error, bytes int) error {
 	switch {
 	case err == nil && st.Bytes != bytes:
@@ -126,7 +126,7 @@ func (v *view) exactly(st core.Status, err error, bytes int) error {
 	return nil
 }
 
-// ended is the error of an operation, or of a part of one whose result matters at once.
+// ended returns the error of an operation, or of a part of one whose result is needed at once.
 func (v *view) ended(err error) error {
 	switch {
 	case err != nil:

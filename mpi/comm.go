@@ -9,31 +9,32 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// A Comm is a communicator: processes with ranks, whose messages nobody else's can be taken
-// for (MPI-4.1, 7.4). An inter-communicator has two groups: ranks in its messages are those
-// of the remote one (MPI-4.1, 7.6). Any goroutine may call its methods.
+// A Comm is a communicator: processes with ranks, whose messages are kept apart from those of every
+// other communicator (MPI-4.1, 7.4). An inter-communicator has two groups, and the ranks of its
+// messages are ranks in the remote group (MPI-4.1, 7.6). Its methods may be called from any
+// goroutine.
 type Comm struct {
 	p      *Process
-	ctx    core.ContextID               // of messages between two processes; collective ones have ctx+1
+	ctx    core.ContextID               // of point-to-point messages; collective operations use ctx+1
 	p2p    *core.Scope                  // context ctx
 	coll   *core.Scope                  // context ctx+1
 	group  *group.Group[*core.Proc]     // this process's group
 	remote *group.Group[*core.Proc]     // the other group; nil unless it is an inter-communicator
 	rank   int                          // this process's, in group
-	peers  int                          // how many ranks messages go to and come from
-	freed  atomic.Bool                  // nobody may use the communicator any more
-	own    origin                       // of its requests
+	peers  int                          // the number of ranks that messages go to and come from
+	freed  atomic.Bool                  // the communicator can no longer be used
+	own    origin                       // of the communicator's requests
 	onErr  atomic.Pointer[ErrorHandler] // nil: errors are returned
-	bsends bsendBuffer                  // what AttachBuffer gave the communicator
-	parts  commParts                    // what it has beyond messages between two processes
+	bsends bsendBuffer                  // memory that AttachBuffer gave the communicator
+	parts  commParts                    // everything beyond point-to-point messages
 
 	mu   sync.Mutex
 	name string // guarded by mu
 }
 
-// openComm makes a communicator of a context that is free in all its processes. local has
-// this process; remote is nil unless the communicator is to be an inter-communicator. It
-// treats errors as parent does; nil returns them.
+// openComm makes a communicator of a context that is free in all its processes. local contains this
+// process; remote is nil unless the communicator is an inter-communicator. The new communicator
+// gets parent's error handler; if parent is nil, errors are returned.
 func (p *Process) openComm(ctx core.ContextID, local, remote *group.Group[*core.Proc], parent *Comm) (*Comm, error) {
 	c := &Comm{p: p, ctx: ctx, group: local, remote: remote, rank: local.Rank(p.engine.Self())}
 	if c.rank == group.Undefined {
@@ -63,7 +64,7 @@ func (p *Process) openComm(ctx core.ContextID, local, remote *group.Group[*core.
 	return c, nil
 }
 
-// Process is the process that the communicator belongs to; nil of a nil Comm.
+// Process returns the process that the communicator belongs to, or nil for a nil Comm.
 func (c *Comm) Process() *Process {
 	if c == nil {
 		return nil
@@ -71,7 +72,7 @@ func (c *Comm) Process() *Process {
 	return c.p
 }
 
-// Rank is this process's rank in its group, 0 to Size()-1; Undefined of a nil Comm
+// Rank returns this process's rank in its group, 0 to Size()-1, or Undefined for a nil Comm
 // (MPI_Comm_rank; MPI-4.1, 7.4.1).
 func (c *Comm) Rank() int {
 	if c == nil {
@@ -80,7 +81,7 @@ func (c *Comm) Rank() int {
 	return c.rank
 }
 
-// Size is the number of processes in this process's group (MPI_Comm_size; MPI-4.1, 7.4.1).
+// Size returns the number of processes in this process's group (MPI_Comm_size; MPI-4.1, 7.4.1).
 func (c *Comm) Size() int {
 	if c == nil {
 		return 0
@@ -88,8 +89,8 @@ func (c *Comm) Size() int {
 	return c.group.Size()
 }
 
-// RemoteSize is the number of processes in the other group of an inter-communicator, 0 of
-// any other (MPI_Comm_remote_size; MPI-4.1, 7.6.1).
+// RemoteSize returns the number of processes in the remote group of an inter-communicator, and 0
+// for any other communicator (MPI_Comm_remote_size; MPI-4.1, 7.6.1).
 func (c *Comm) RemoteSize() int {
 	if c == nil {
 		return 0
@@ -100,8 +101,8 @@ func (c *Comm) RemoteSize() int {
 // IsInter tells whether c is an inter-communicator (MPI_Comm_test_inter; MPI-4.1, 7.6.1).
 func (c *Comm) IsInter() bool { return c != nil && c.remote != nil }
 
-// Name is what SetName set; the communicators that a process begins with have the names
-// that the standard gives them (MPI_Comm_get_name; MPI-4.1, 7.8).
+// Name returns the name that SetName set. The communicators that a process begins with have the
+// names that the standard gives them (MPI_Comm_get_name; MPI-4.1, 7.8).
 func (c *Comm) Name() string {
 	if c == nil {
 		return "MPI_COMM_NULL"
@@ -111,11 +112,11 @@ func (c *Comm) Name() string {
 	return c.name
 }
 
-// nameBytesMax bounds the name of a communicator (MPI_MAX_OBJECT_NAME; MPI-4.1, 7.8).
+// nameBytesMax limits the name of a communicator (MPI_MAX_OBJECT_NAME; MPI-4.1, 7.8).
 const nameBytesMax = 128
 
-// SetName names the communicator for people, here only (MPI_Comm_set_name; MPI-4.1, 7.8). A
-// name has at most 128 bytes.
+// SetName gives the communicator a name for log and error messages, in this process only
+// (MPI_Comm_set_name; MPI-4.1, 7.8). A name has at most 128 bytes.
 func (c *Comm) SetName(name string) (err error) {
 	defer c.call("MPI_Comm_set_name", &err)()
 	if err := c.checkLive(); err != nil {
@@ -130,5 +131,5 @@ func (c *Comm) SetName(name string) (err error) {
 	return nil
 }
 
-// String is the name, for messages to people.
+// String returns the communicator's name.
 func (c *Comm) String() string { return c.Name() }

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// contexts agrees with all processes of the communicator on n contexts, within the collective
-// operation that v is for.
+// contexts agrees on n contexts with all processes of the communicator, as part of the collective
+// operation of v.
 func (c *Comm) contexts(v *view, n int) ([]core.ContextID, error) {
 	if v.size == 1 && v.local == nil {
 		if ids := c.p.taken.alone(n); ids != nil {
@@ -22,7 +22,7 @@ func (c *Comm) contexts(v *view, n int) ([]core.ContextID, error) {
 	return c.p.taken.agree(agreementKey{parent: c.ctx, tag: v.tag}, n, v.and)
 }
 
-// and is an allreduce of a mask with bitwise and, over both groups of an inter-communicator.
+// and is an allreduce of a mask with bitwise AND, over both groups of an inter-communicator.
 func (v *view) and(mask []byte) error {
 	n := len(mask) / 8
 	if v.local == nil {
@@ -41,8 +41,8 @@ func (v *view) and(mask []byte) error {
 	return nil
 }
 
-// contextsOf is how many contexts a communicator with or without a remote group needs: an
-// inter-communicator has one more for its local group.
+// contextsOf returns how many contexts a communicator needs. An inter-communicator needs one more
+// for its local group.
 func contextsOf(inter bool) int {
 	if inter {
 		return 2
@@ -50,11 +50,11 @@ func contextsOf(inter bool) int {
 	return 1
 }
 
-// open makes a communicator of contexts that were agreed on, and gives those back if it
-// cannot. A process that is not in it has local nil, and gets nil. It returns when all
-// processes of the view have it: if one could revoke it before another has it, that one would
-// never learn. They wait for each other in the parent, whose revocation ends that if one of
-// them has failed; the new communicator is known to nobody who could revoke it.
+// open makes a communicator of contexts that were agreed on, and releases them if it fails. In a
+// process that is not in the communicator, local is nil and open returns nil. It returns when all
+// processes of the view have the communicator: if one could revoke it before another has it, the
+// other would never learn. The processes wait for each other in the parent, so if one of them has
+// failed, revoking the parent ends the wait. Until then no process can revoke the new communicator.
 func (p *Process) open(v *view, ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
 	c, err := p.openAlone(ids, local, remote, parent)
 	if berr := v.ended(barrier(v)); err == nil {
@@ -67,7 +67,7 @@ func (p *Process) open(v *view, ids []core.ContextID, local, remote *Group, pare
 	return c, err
 }
 
-// openAlone is open that does not wait for the others.
+// openAlone is open without waiting for the other processes.
 func (p *Process) openAlone(ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
 	c, err := p.openBoth(ids, local, remote, parent)
 	if c == nil {
@@ -94,9 +94,9 @@ func (p *Process) openBoth(ids []core.ContextID, local, remote *Group, parent *C
 	return c, nil
 }
 
-// Dup makes a communicator of the same processes whose messages are never mistaken for those
-// of c, with the attributes that their copy functions give it, the info and the topology
-// (MPI_Comm_dup; MPI-4.1, 7.4.2). All processes of c call it.
+// Dup makes a communicator of the same processes with contexts of its own (MPI_Comm_dup; MPI-4.1,
+// 7.4.2). The duplicate has the info and the topology of c, and the attributes that their copy
+// functions give it. All processes of c must call it.
 func (c *Comm) Dup() (dup *Comm, err error) {
 	defer c.call("MPI_Comm_dup", &err)()
 	err = c.run(c.duplicate(&dup, nil))
@@ -110,7 +110,7 @@ func (c *Comm) DupWithInfo(hints *Info) (dup *Comm, err error) {
 	return dup, err
 }
 
-// Idup is the non-blocking Dup: *dup is set when the request has completed, not before. Info and
+// Idup is the non-blocking Dup: *dup is set when the request completes, not before. Info and
 // attributes are copied at once (MPI_Comm_idup; MPI-4.1, 7.4.2).
 func (c *Comm) Idup(dup **Comm) (r Request, err error) {
 	defer c.call("MPI_Comm_idup", &err)()
@@ -131,16 +131,16 @@ func (c *Comm) IdupWithInfo(dup **Comm, hints *Info) (r Request, err error) {
 
 var errNoDup = errclass.New(errclass.Arg, "nowhere to put the new communicator: give the address of a *Comm")
 
-// duplicate is the program of Dup. hints points to the info of the new communicator, unless it
-// is to have that of c. Info and attributes are copied here: what changes while an Idup is under
-// way is not in the duplicate.
+// duplicate returns the program of Dup. hints points to the info of the new communicator; if hints
+// is nil, it gets that of c. Info and attributes are copied here, so later changes are not in the
+// duplicate of an Idup.
 func (c *Comm) duplicate(dup **Comm, hints **Info) (program, error) {
 	if err := c.checkLive(); err != nil {
 		return nil, err
 	}
-	given := c.parts.info.Load() // which nobody changes
+	given := c.parts.info.Load() // never modified
 	if hints != nil {
-		given, _ = (*hints).Dup() // fails only for nil, of which there is no copy
+		given, _ = (*hints).Dup() // fails only for a nil Info, which needs no copy
 	}
 	var attrs attr.List[*Comm]
 	failed := c.parts.attrs.CopyTo(c, &attrs, c)
@@ -150,7 +150,7 @@ func (c *Comm) duplicate(dup **Comm, hints **Info) (program, error) {
 		case err != nil:
 			attrs.Drop(c)
 			return err
-		case failed != nil: // the others have made it
+		case failed != nil: // the other processes have made it
 			_ = made.free()
 			return failed
 		}
@@ -171,10 +171,10 @@ func (c *Comm) remake(v *view) (*Comm, error) {
 	return c.p.open(v, ids, c.group, c.remote, c)
 }
 
-// Create makes a communicator of a group of processes of c; the others get nil
-// (MPI_Comm_create; MPI-4.1, 7.4.2). All processes of c call it, those of one group with the
-// same group. On an inter-communicator g is of the own group, and the new one is an
-// inter-communicator as well.
+// Create makes a communicator of a group of processes of c; the other processes get nil
+// (MPI_Comm_create; MPI-4.1, 7.4.2). All processes of c must call it, and those in one group with
+// the same group. On an inter-communicator, g is a subset of the local group, and the result is an
+// inter-communicator too.
 func (c *Comm) Create(g *Group) (made *Comm, err error) {
 	defer c.call("MPI_Comm_create", &err)()
 	err = c.run(c.create(&made, g))
@@ -206,7 +206,7 @@ func (c *Comm) create(made **Comm, g *Group) (program, error) {
 	}, nil
 }
 
-// ranksOf are the ranks in c of a group's processes.
+// ranksOf returns the ranks in c of a group's processes.
 func (c *Comm) ranksOf(g *Group) ([]int, error) {
 	if g == nil {
 		return nil, errclass.New(errclass.Group, "the group is nil: take an empty one for no processes")
@@ -220,8 +220,9 @@ func (c *Comm) ranksOf(g *Group) ([]int, error) {
 	return ranks, nil
 }
 
-// othersIn is the remote group of what Create makes of an inter-communicator, as the processes
-// there have it: each tells its rank in the new group, or -1. It is nil in any other.
+// othersIn returns the remote group of the inter-communicator that Create makes: each process of
+// the other side tells its rank in its new group, or -1. It returns nil if c is not an
+// inter-communicator.
 func (c *Comm) othersIn(v *view, g *Group) (*Group, error) {
 	if !c.IsInter() {
 		return nil, nil
@@ -241,9 +242,9 @@ func (c *Comm) othersIn(v *view, g *Group) (*Group, error) {
 	return c.remote.Incl(inOrder(order))
 }
 
-// CreateGroup makes a communicator of a group of processes of c that only these call, with the
-// same group and tag (MPI_Comm_create_group; MPI-4.1, 7.4.2). Several goroutines may make
-// communicators of the same processes at once with different tags, which go up to 2^26-1 here.
+// CreateGroup makes a communicator of a group of processes of c. Only these processes call it, with
+// the same group and tag (MPI_Comm_create_group; MPI-4.1, 7.4.2). Several goroutines may make
+// communicators of the same processes at once with different tags, which are 0 to 2^26-1 here.
 func (c *Comm) CreateGroup(g *Group, tag int) (made *Comm, err error) {
 	defer c.call("MPI_Comm_create_group", &err)()
 	if err := c.checkLive(); err != nil {
@@ -268,7 +269,7 @@ func (c *Comm) CreateGroup(g *Group, tag int) (made *Comm, err error) {
 	return c.p.open(v, ids, g, nil, c)
 }
 
-// checkUserTag refuses what is no tag of an operation that makes a communicator.
+// checkUserTag returns an error unless tag is valid for an operation that makes a communicator.
 func checkUserTag(tag int) error {
 	if tag < 0 || tag > userTagMax {
 		return errclass.New(errclass.Tag, "tag %d is not in 0 to %d, the tags of operations that make communicators", tag, userTagMax)

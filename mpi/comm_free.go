@@ -5,9 +5,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// Free gives the communicator back (MPI_Comm_free; MPI-4.1, 7.4.3). The delete functions of
-// its attributes are called first; an error of one of them keeps the communicator. All its
-// processes call it. Operations that are under way end as they would.
+// Free releases the communicator (MPI_Comm_free; MPI-4.1, 7.4.3). All its processes must call it.
+// Free first calls the delete functions of its attributes; if one returns an error, the
+// communicator is not freed. Pending operations complete as usual.
 func (c *Comm) Free() (err error) {
 	defer c.call("MPI_Comm_free", &err)()
 	return c.end()
@@ -27,10 +27,10 @@ func (c *Comm) end() error {
 	return c.free()
 }
 
-// A Comparison is how two communicators, or groups, are alike (MPI-4.1, 7.3.1 and 7.4.1).
+// A Comparison tells how similar two communicators or groups are (MPI-4.1, 7.3.1 and 7.4.1).
 type Comparison = group.Comparison
 
-// What comparing finds. Congruent communicators have the same processes in the same order.
+// Results of comparisons. Congruent communicators have the same processes in the same order.
 const (
 	Ident     = group.Ident
 	Congruent = group.Congruent
@@ -38,7 +38,7 @@ const (
 	Unequal   = group.Unequal
 )
 
-// Compare tells how alike two communicators are (MPI_Comm_compare; MPI-4.1, 7.4.1; 7.6.1 for
+// Compare tells how similar two communicators are (MPI_Comm_compare; MPI-4.1, 7.4.1; 7.6.1 for
 // inter-communicators).
 func (c *Comm) Compare(other *Comm) (result Comparison, err error) {
 	defer c.call("MPI_Comm_compare", &err)()

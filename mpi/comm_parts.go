@@ -11,16 +11,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
-// commParts are what a communicator has beyond messages between two processes.
+// commParts is what a communicator has beyond point-to-point messages.
 type commParts struct {
 	// next is the number of the next collective operation.
 	next atomic.Uint32
-	// idle is the view that the last collective operation left for the next one, so that
+	// idle is the view of the last collective operation. The next operation uses it again, so that
 	// small ones allocate nothing.
 	idle atomic.Pointer[view]
-	// local is the local group of an inter-communicator, as a communicator of its own.
+	// local is the local group of an inter-communicator, as an intra-communicator.
 	local *Comm
-	// topology is nil if there is none. It is set before anybody else has the communicator.
+	// topology is nil if there is none. It is set before another goroutine can use the
+	// communicator.
 	topology topo.Topology
 	// attrs are the attributes, info the hints.
 	attrs attr.List[*Comm]
@@ -31,18 +32,17 @@ type commParts struct {
 	acked []*core.Proc
 	// recoveries counts the calls of Agree and Shrink; guarded by mu.
 	recoveries int
-	// recovery is the scope of all recoveries, of the world only; guarded by mu.
+	// recovery is the scope of all recoveries; only the world has one; guarded by mu.
 	recovery *core.Scope
-	// underWay counts the collective operations that are not blocking, and have not ended;
-	// guarded by mu.
+	// underWay counts the non-blocking and persistent collective operations in progress; guarded by
+	// mu.
 	underWay int
-	// closing is set when the last of them is to close the communicator; guarded by mu.
+	// closing is set when the last of them must close the communicator; guarded by mu.
 	closing bool
 }
 
-// acknowledge notes all processes that one call of AckFailed found failed. None of them comes
-// back, so of what two calls found the shorter list is older, and has nothing that the other
-// has not.
+// acknowledge records the processes that one call of AckFailed found failed. A failed process never
+// comes back, so the shorter of two lists is older, and all of it is in the longer one.
 func (parts *commParts) acknowledge(failed []*core.Proc) {
 	parts.mu.Lock()
 	defer parts.mu.Unlock()
@@ -51,13 +51,13 @@ func (parts *commParts) acknowledge(failed []*core.Proc) {
 	}
 }
 
-// number is the tag of the next collective operation. It is taken when the operation is
-// called, as all processes call them in the same order.
+// number returns the tag of the next collective operation. It is taken when the operation is
+// called, because all processes call them in the same order.
 func (c *Comm) number() int {
 	return tagCollective | int((c.parts.next.Add(1)-1)&userTagMax)
 }
 
-// take is the view of an operation with a number, which put takes back.
+// take returns a view for the operation with a number. put takes it back.
 func (c *Comm) take(tag int) *view {
 	v := c.parts.idle.Swap(nil)
 	if v == nil {
@@ -70,9 +70,9 @@ func (c *Comm) take(tag int) *view {
 	return v
 }
 
-// put takes back a view whose operation has ended with an error, or none, and returns what is
-// the caller's. If it was the failure of a process, others may wait for this one's part in the
-// operation: they are told.
+// put takes back the view of an operation that ended with err or nil, and returns the error for the
+// caller. If err is the failure of a process, other processes may still wait for this one's part in
+// the operation, so put tells them.
 func (c *Comm) put(v *view, err error) error {
 	err = v.ended(err)
 	if errors.Is(err, errclass.ProcFailed) {
@@ -86,8 +86,8 @@ func (c *Comm) put(v *view, err error) error {
 	return err
 }
 
-// newView makes a view, of some ranks of the communicator only if ranks is not nil: then
-// rank is this process's among them.
+// newView makes a view of some ranks of the communicator, or of all if ranks is nil. rank is this
+// process's rank among ranks.
 func (c *Comm) newView(ranks []int) *view {
 	v := &view{scope: c.coll, rank: c.rank, size: c.group.Size()}
 	if c.remote != nil {
@@ -105,8 +105,8 @@ func (c *Comm) newView(ranks []int) *view {
 	return v
 }
 
-// hold keeps the communicator open for an operation that goes on after its call. It is an
-// error if the communicator has been freed.
+// hold keeps the communicator open for an operation that continues after its call returns. It
+// returns an error if the communicator has been freed.
 func (c *Comm) hold() error {
 	c.parts.mu.Lock()
 	defer c.parts.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Comm) hold() error {
 	return nil
 }
 
-// drop undoes hold, and closes the communicator if that was what it waited for.
+// drop undoes hold, and closes the communicator if closing waited for it.
 func (c *Comm) drop() {
 	c.parts.mu.Lock()
 	c.parts.underWay--
@@ -128,12 +128,12 @@ func (c *Comm) drop() {
 	}
 }
 
-// shut gives up the contexts of a communicator that was freed and has no collective operation
-// under way. Its scopes stay open while they rest: receives from anybody that still wait learn
-// that somebody has failed, and what comes late is forgotten if the communicator was revoked;
-// else it would wait for a receive.
+// shut releases the contexts of a communicator that is freed and has no collective operation in
+// progress. Its scopes stay open while the contexts rest. Until then, pending receives from
+// AnySource learn of failures, and late messages are dropped if the communicator was revoked;
+// otherwise they would wait for a receive.
 func (c *Comm) shut() error {
-	p2p, coll := c.p2p, c.coll // not c, which has much memory
+	p2p, coll := c.p2p, c.coll // do not capture c, which holds much memory
 	c.p.taken.retire(c.ctx, func() { _, _ = p2p.Close(), coll.Close() })
 	c.parts.idle.Store(nil)
 	if c.parts.local != nil {
@@ -142,7 +142,7 @@ func (c *Comm) shut() error {
 	return nil
 }
 
-// free is Free without its callbacks.
+// free is Free without the attributes' delete functions.
 func (c *Comm) free() error {
 	c.parts.mu.Lock()
 	if err := c.checkLive(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestIdupBesideDup: a communicator that is being made in the background, and whose other
-// process has not come to it yet, holds up no other one.
+// TestIdupBesideDup: an Idup for which the other process is not ready yet does not block the
+// creation of another communicator.
 func TestIdupBesideDup(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -33,7 +33,7 @@ func TestIdupBesideDup(t *testing.T) {
 			case first:
 				r, err := a.Idup(&dup)
 				require.NoError(t, err)
-				for range 3 { // so that the goroutine of Idup comes first
+				for range 3 { // so that the goroutine of Idup runs first
 					_, done, err := r.Test()
 					require.NoError(t, err)
 					require.False(t, done)
@@ -62,8 +62,8 @@ func TestIdupBesideDup(t *testing.T) {
 	})
 }
 
-// TestFreedWithReceive: a receive that waits when its communicator is freed takes no message of
-// one that is made later (MPI-4.1, 7.4.3).
+// TestFreedWithReceive: a receive that is pending when its communicator is freed takes no message
+// of a later one (MPI-4.1, 7.4.3).
 func TestFreedWithReceive(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -96,8 +96,8 @@ func TestFreedWithReceive(t *testing.T) {
 	})
 }
 
-// TestIdupCopiesAtOnce: what happens to attributes and info after the call is not in the
-// duplicate (MPI-4.1, 7.4.2).
+// TestIdupCopiesAtOnce: changes of attributes and info after the call are not in the duplicate
+// (MPI-4.1, 7.4.2).
 func TestIdupCopiesAtOnce(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -146,7 +146,7 @@ func TestIdupCopiesAtOnce(t *testing.T) {
 	})
 }
 
-// TestFreedWithReceiveOfTheDead: a receive from anybody learns of a failure although its
+// TestFreedWithReceiveOfTheDead: a receive from AnySource learns of a failure although its
 // communicator has been freed.
 func TestFreedWithReceiveOfTheDead(t *testing.T) {
 	freed := make(chan struct{})

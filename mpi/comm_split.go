@@ -10,32 +10,33 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A SplitKind is what SplitType divides processes by (MPI-4.1, 7.4.2).
+// A SplitKind is the criterion by which SplitType divides processes (MPI-4.1, 7.4.2).
 type SplitKind int
 
-// The kinds of SplitType.
+// Kinds of SplitType.
 const (
-	// SplitShared: processes that can share memory stay together (MPI_COMM_TYPE_SHARED).
+	// SplitShared keeps together processes that can share memory (MPI_COMM_TYPE_SHARED).
 	SplitShared SplitKind = iota + 1
-	// SplitHardware: what the info says about the machine's parts, of which none smaller than
-	// what SplitShared finds is known (MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_HW_GUIDED).
+	// SplitHardware divides by the hardware resource that the info names
+	// (MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_HW_GUIDED). No resource smaller than that of
+	// SplitShared is known.
 	SplitHardware
 )
 
-// Split divides a communicator: processes with the same colour get one together, in which
-// their ranks are in the order of key, those with the same key in that of their ranks in c
-// (MPI_Comm_split; MPI-4.1, 7.4.2). Colours are not negative; a process with Undefined gets
-// nil. On an inter-communicator both groups are divided, and a colour without processes on the
-// other side gets nil.
+// Split divides a communicator: processes with the same colour get a communicator together. Their
+// ranks in it are in the order of key; equal keys are in the order of the ranks in c
+// (MPI_Comm_split; MPI-4.1, 7.4.2). Colours are not negative; a process with Undefined gets nil. On
+// an inter-communicator both groups are divided, and a colour without processes on the other side
+// gets nil.
 func (c *Comm) Split(color, key int) (part *Comm, err error) {
 	defer c.call("MPI_Comm_split", &err)()
 	err = c.run(c.split(&part, color, key))
 	return part, err
 }
 
-// SplitType is Split by what processes have in common (MPI_Comm_split_type; MPI-4.1, 7.4.2).
-// kind is Undefined for a process that is to get nil; all others give the same kind. There are
-// no hints.
+// SplitType is Split by a property that processes have in common (MPI_Comm_split_type; MPI-4.1,
+// 7.4.2). kind is Undefined in a process that is to get nil; all others pass the same kind. Hints
+// have no effect.
 func (c *Comm) SplitType(kind SplitKind, key int, hints *Info) (part *Comm, err error) {
 	defer c.call("MPI_Comm_split_type", &err)()
 	if err := c.checkLive(); err != nil {
@@ -53,7 +54,7 @@ func (c *Comm) SplitType(kind SplitKind, key int, hints *Info) (part *Comm, err 
 	return part, err
 }
 
-// host is a number for what shares memory with the process, the same in both groups of an
+// host returns a number that is the same for all processes that share memory, in both groups of an
 // inter-communicator.
 func (c *Comm) host() int {
 	h := fnv.New64a()
@@ -61,13 +62,13 @@ func (c *Comm) host() int {
 	return int(h.Sum64() >> 1)
 }
 
-// A place is the rank of a process and where that puts it.
+// A place is the rank of a process and its sort key.
 type place struct {
 	key  int64
 	rank int
 }
 
-// inOrder are the ranks by their keys.
+// inOrder returns the ranks sorted by key.
 func inOrder(places []place) []int {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.key, b.key) })
 	ranks := make([]int, len(places))
@@ -77,7 +78,7 @@ func inOrder(places []place) []int {
 	return ranks
 }
 
-// splitBytes is what each process tells the others: its colour and its key.
+// splitBytes is the size of the colour and key that each process sends.
 const splitBytes = 16
 
 func (c *Comm) split(part **Comm, color, key int) (program, error) {
@@ -107,7 +108,7 @@ func (c *Comm) split(part **Comm, color, key int) (program, error) {
 	}, nil
 }
 
-// sameColor are the groups of the processes with a colour, of the own group and of the other.
+// sameColor returns the groups of the processes with a colour, in the local and the remote group.
 func (c *Comm) sameColor(v *view, mine []byte, color int) (local, remote *Group, err error) {
 	all := make([]byte, splitBytes*c.Size())
 	var own coll.Comm = v
@@ -128,7 +129,7 @@ func (c *Comm) sameColor(v *view, mine []byte, color int) (local, remote *Group,
 	return local, remote, err
 }
 
-// colored are the ranks with a colour among what all have told, by their keys.
+// colored returns the ranks that have a colour in all, sorted by key.
 func colored(all []byte, color int) []int {
 	var places []place
 	for r := range len(all) / splitBytes {

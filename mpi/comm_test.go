@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// talk makes sure that a communicator works and is one's own: everybody's rank comes around a
-// ring, and a reduction over all counts them.
+// talk checks that a communicator works and is separate from others: the rank of every process
+// travels around a ring, and a reduction counts the processes.
 func talk(t *testing.T, c *mpi.Comm) {
 	t.Helper()
 	me, n := c.Rank(), c.Size()
@@ -188,9 +188,8 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce makes communicators in several goroutines of every process, each over a
-// communicator of its own, or by a tag of its own, begun in an order that is another in every
-// process.
+// TestManyAtOnce makes communicators in several goroutines of every process, each over its own
+// communicator or with its own tag, in a different order in every process.
 func TestManyAtOnce(t *testing.T) {
 	const goroutines, rounds = 6, 12
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
@@ -233,7 +232,8 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestAloneWhileOthersWait: what a process does alone does not wait for what it does with others.
+// TestAloneWhileOthersWait: operations of a process alone do not wait for those with other
+// processes.
 func TestAloneWhileOthersWait(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -256,7 +256,7 @@ func TestAloneWhileOthersWait(t *testing.T) {
 	})
 }
 
-// TestContextsAreReused makes more communicators one after the other than there are contexts.
+// TestContextsAreReused makes more communicators one after another than there are contexts.
 func TestContextsAreReused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("soak: TestContextsRunOut reuses a context, too")
@@ -270,7 +270,7 @@ func TestContextsAreReused(t *testing.T) {
 	})
 }
 
-// TestContextsRunOut makes more at once.
+// TestContextsRunOut makes more than that at once.
 func TestContextsRunOut(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		made, err := []*mpi.Comm(nil), error(nil)

@@ -14,27 +14,27 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// How many communicators a process can be in at once, each of which has an even context for
-// messages between two processes and the odd one after it for collective operations.
+// Limits of the communicators of a process. Each has an even context for point-to-point messages,
+// and the odd one after it for collective operations.
 const (
 	contextsMax  = 1 << 15
 	contextWords = contextsMax / 64
-	// agreedWords are those that agreements take from. The rest is for communicators of this
-	// process alone, which are so independent of what others do.
+	// agreedWords is the number of words that agreements take from. The rest is for communicators
+	// of this process alone, which therefore do not depend on other processes.
 	agreedWords = contextWords - contextWords/8
-	// contextBytes is what one round of an agreement carries: which contexts of a word are free,
-	// and whether everybody's bits count.
+	// contextBytes is what one round of an agreement carries: the free contexts of a word, and
+	// whether every process offered its own.
 	contextBytes = 16
-	// retiredMax is how many contexts of communicators that were freed are kept from others.
+	// retiredMax is how many contexts of freed communicators are kept from use.
 	retiredMax = 1 << 10
 )
 
-// An agreementKey tells the agreements on contexts apart that go on in a process at once. All
-// processes of one agreement have the same key for it, and no process has it for another.
+// An agreementKey identifies an agreement on contexts. All processes of one agreement have the same
+// key for it, and no process uses that key for another.
 type agreementKey struct {
-	parent core.ContextID // the communicator that it is made over
-	tag    int            // the message tag that it has there
-	leader core.ProcID    // who invented the key, where two communicators come together; else zero
+	parent core.ContextID // the communicator over which the agreement is made
+	tag    int            // the agreement's message tag there
+	leader core.ProcID    // the process that proposed the key, where two groups meet; else zero
 }
 
 func (k agreementKey) compare(o agreementKey) int {
@@ -47,44 +47,44 @@ func (k agreementKey) compare(o agreementKey) int {
 	return bytes.Compare(k.leader[:], o.leader[:])
 }
 
-// contexts are the context ids that a process has not given to any communicator, and the
-// agreements that want some of them.
+// contexts holds the context ids that no communicator of this process uses, and the agreements in
+// progress.
 //
-// A new communicator needs an id that is free in each of its processes, which an allreduce of
-// what is free there finds. Several goroutines may want one at once, in different order in
-// different processes, and what was offered to one agreement cannot be offered to another
-// before that has settled, which may take as long as others need to come to it. So each round
-// is about one word of 64 ids, in an order that the agreement's key decides and that all its
-// processes know. Where the word is lent to another agreement the process offers nothing, and
-// all go on to the next one: no agreement waits for another.
+// A new communicator needs an id that is free in each of its processes; they find one by an
+// allreduce of their free ids. Several goroutines may want an id at once, in a different order in
+// each process. An id that was offered to one agreement cannot be offered to another before the
+// first has settled, and that may take as long as the slowest process needs to join it. So each
+// round of an agreement covers only one word of 64 ids, in an order that follows from the
+// agreement's key and that all its processes know. If the word is lent to another agreement, the
+// process offers nothing and all go on to the next word: no agreement waits for another.
 type contexts struct {
 	mu    sync.Mutex
 	taken [contextWords]uint64 // a bit for each pair of contexts in use
-	lent  [agreedWords]bool    // words that an agreement has been offered, and has not settled
-	going []agreementKey       // agreements; none twice
+	lent  [agreedWords]bool    // words offered to an agreement that has not settled
+	going []agreementKey       // agreements in progress; all different
 
 	retired     [retiredMax]retired // a ring
-	nextRetired int                 // where the oldest is
+	nextRetired int                 // index of the oldest
 }
 
-// reserve takes a context that needs no agreement, such as that of the world.
+// reserve takes a context without an agreement, such as that of the world.
 func (c *contexts) reserve(id core.ContextID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.taken[id/2/64] |= 1 << (id / 2 % 64)
 }
 
-// release gives the pair of contexts of which id is one back.
+// release frees a pair of contexts; id is either of the two.
 func (c *contexts) release(id core.ContextID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.taken[id/2/64] &^= 1 << (id / 2 % 64)
 }
 
-// retire is release once many others have been retired. Receives that were posted before a
-// communicator was freed may still wait, and messages that nobody will receive, or the news that
-// it was revoked, may come when others have long freed it: a new one with its context would be
-// taken for it. closing is called before the context is released.
+// retire releases a pair of contexts only after many others have been retired. Until then, receives
+// that were posted before the communicator was freed may still wait, and late messages or the news
+// that it was revoked may still arrive. A new communicator with the same context would receive
+// them. closing is called before the context is released.
 func (c *contexts) retire(id core.ContextID, closing func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,21 +97,21 @@ func (c *contexts) retire(id core.ContextID, closing func()) {
 	*oldest = retired{id, closing}
 }
 
-// A retired is a context that rests; the zero one is none.
+// A retired is a context that rests before it is released; the zero value is empty.
 type retired struct {
 	id      core.ContextID
 	closing func()
 }
 
-// agree finds n pairs of contexts that are free in all processes, and returns the even ones.
-// and is an allreduce with bitwise and over those processes, in place, of contextBytes.
+// agree finds n pairs of contexts that are free in all processes, and returns the even ones. and is
+// an allreduce with bitwise AND over those processes, in place, of contextBytes.
 func (c *contexts) agree(key agreementKey, n int, and func(mask []byte) error) ([]core.ContextID, error) {
 	if err := c.enter(key); err != nil {
 		return nil, err
 	}
 	defer c.leave(key)
 	var mask [contextBytes]byte
-	var spent [agreedWords]bool // words of which everybody knows that they have too little
+	var spent [agreedWords]bool // words that every process knows to have too few free contexts
 	left := agreedWords
 	for order := newWordOrder(key); left > 0; {
 		word := order.next()
@@ -142,7 +142,7 @@ func (c *contexts) enter(key agreementKey) error {
 	return nil
 }
 
-// leave takes an agreement back that ended.
+// leave removes an agreement that ended.
 func (c *contexts) leave(key agreementKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,8 @@ func (c *contexts) leave(key agreementKey) {
 	c.going = slices.Delete(c.going, at, at+1)
 }
 
-// offer fills mask with what is free of a word, and tells whether it is to be had.
+// offer fills mask with the free contexts of a word. It returns false if the word is lent to
+// another agreement.
 func (c *contexts) offer(word int, mask []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +165,8 @@ func (c *contexts) offer(word int, mask []byte) bool {
 	return true
 }
 
-// settle ends a round: it takes n contexts out of what all processes offered. done tells
-// whether everybody offered all it had of the word.
+// settle ends a round: it takes n contexts out of those that all processes offered. done tells
+// whether every process offered its free contexts of the word.
 func (c *contexts) settle(word int, mine bool, n int, mask []byte, err error) (ids []core.ContextID, done bool) {
 	if !mine {
 		return nil, false
@@ -179,8 +180,8 @@ func (c *contexts) settle(word int, mine bool, n int, mask []byte, err error) (i
 	return c.take(word, binary.LittleEndian.Uint64(mask), n), mask[8] == 1
 }
 
-// alone takes n pairs of contexts for communicators of this process alone, and returns nil if
-// there are not as many.
+// alone takes n pairs of contexts for communicators of this process alone. It returns nil if too
+// few are free.
 func (c *contexts) alone(n int) []core.ContextID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +193,7 @@ func (c *contexts) alone(n int) []core.ContextID {
 	return nil
 }
 
-// take takes the n lowest contexts of those that are free in a word, or none if it has less.
+// take takes the n lowest free contexts of a word, or none if fewer than n are free.
 func (c *contexts) take(word int, free uint64, n int) []core.ContextID {
 	if bits.OnesCount64(free) < n {
 		return nil
@@ -206,9 +207,8 @@ func (c *contexts) take(word int, free uint64, n int) []core.ContextID {
 	return ids
 }
 
-// A wordOrder is the order in which an agreement looks at the words: all of them in strides
-// that bring it to each, and then all again in others. Agreements that are in each other's way
-// soon part.
+// A wordOrder is the order in which an agreement visits the words. It visits every word once with a
+// stride, then every word again with another stride, so that agreements that collide soon part.
 type wordOrder struct {
 	rng              *rand.Rand
 	at, stride, left int

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// TestLentWord: a word that one agreement was offered is offered to no other until that has
-// settled, and then without what it took.
+// TestLentWord: a word that was offered to one agreement is not offered to another until the first
+// has settled, and then without the contexts that it took.
 func TestLentWord(t *testing.T) {
 	var c contexts
 	mask, none := make([]byte, contextBytes), make([]byte, contextBytes)
@@ -27,7 +27,7 @@ func TestLentWord(t *testing.T) {
 	assert.True(t, done)
 	assert.Equal(t, []core.ContextID{3 * 128, 3*128 + 2}, ids)
 	require.True(t, c.offer(3, mask))
-	ids, done = c.settle(3, true, 1, none, nil) // somebody else had nothing to offer
+	ids, done = c.settle(3, true, 1, none, nil) // another process had nothing to offer
 	assert.False(t, done)
 	assert.Empty(t, ids)
 	require.True(t, c.offer(3, mask))
@@ -39,7 +39,8 @@ func TestLentWord(t *testing.T) {
 	assert.Equal(t, []core.ContextID{3*128 + 2}, ids)
 }
 
-// TestAgreements: each finds as many contexts as there are, and leaves nothing behind.
+// TestAgreements: each agreement finds a context as long as there are any, and leaves nothing
+// behind.
 func TestAgreements(t *testing.T) {
 	var c contexts
 	alone := func([]byte) error { return nil }

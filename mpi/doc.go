@@ -20,43 +20,42 @@
 //		...
 //	})
 //
-// Run is Init, a function and Finalize, or Abort if the function fails: the others may be
-// waiting for this process. Programs may call these themselves.
+// Run calls Init, a function and Finalize. If the function fails it calls Abort instead, because
+// other processes may be waiting for this one. Programs may also call these themselves.
 //
-// mpiexec -n 2 ./program starts it, as do other launchers that speak PMI; a program that
-// nobody launched is alone in its world. The program imports the methods that its messages
-// may travel by; which of them is taken between two processes, and how to say so, is at
-// Options.Method.
+// mpiexec -n 2 ./program starts a program, as do other launchers that speak PMI. A program that was
+// started without a launcher is alone in its world. The program imports the methods that its
+// messages may use; Options.Method says how one is chosen.
 //
 // # How calls look
 //
-// The functions that move data are generic: a []T of numbers, of arrays and structures of
-// numbers, is count elements of the datatype of T. What lies otherwise in memory is a
-// Buffer, made by Typed from memory and a datatype of package mpi/datatype; for each
-// function on []T there is a method of Comm on Buffers.
+// The functions that move data are generic: a []T of numbers, or of arrays and structures of
+// numbers, is count elements of the datatype of T. For any other memory layout, Typed makes a
+// Buffer from memory and a datatype of package mpi/datatype. For each function on []T there is a
+// method of Comm on Buffers.
 //
-// Errors are values of type *Error, with a class of the standard (ErrRank) that errors.Is
+// Errors have type *Error, with one of the standard's classes, such as ErrRank, that errors.Is
 // finds, and a sentence. A communicator may have an ErrorHandler, which sees them first. No
-// argument panics. Waits have a variant that takes a context.Context: when it ends, the wait
-// does, and the operation goes on.
+// argument causes a panic. Waits have a variant that takes a context.Context: when it ends, the
+// wait ends and the operation continues.
 //
-// Nothing here is global: a Process is a value, and several may live in one operating-system
-// process, as they do in tests (package mpi/mpitest). Every call may come from any goroutine
+// There is no global state: a Process is a value, and one operating-system process may hold
+// several, as in tests (package mpi/mpitest). Every call may come from any goroutine
 // (MPI_THREAD_MULTIPLE).
 //
 // # What lives where
 //
-// In this package is what users see, and what it needs to agree on. run.go, process.go, init.go and
-// finalize.go begin and end, environment.go tells of the rest. options.go, methods.go, host.go
-// and card.go are how processes find and reach each other. send.go, recv.go, sendrecv.go,
-// probe.go, persistent.go and bsend.go are messages between two processes, buffer.go and typedin.go their
-// memory, request.go, waits.go, peeks.go and status.go what they return, grequest.go requests of the program's own. comm.go is the communicator;
-// comm_*.go and context.go make them, group.go, attr.go, info.go and topo*.go are what they
-// have, inter*.go and port*.go join groups and jobs, spawn.go and parent.go start them, ulfm*.go goes on when processes fail.
-// coll_*.go and op.go are collective operations. errors.go, errorclass.go, check.go and hook.go are around
+// This package contains the public interface. run.go, process.go, init.go and finalize.go begin and
+// end a process's life; environment.go describes its environment. options.go, methods.go, host.go
+// and card.go are how processes find and reach each other. send.go, recv.go, sendrecv.go, probe.go,
+// persistent.go and bsend.go are point-to-point messages, buffer.go and typedin.go their memory,
+// request.go, waits.go, peeks.go and status.go their results, and grequest.go requests of the
+// program's own. comm.go is the communicator; comm_*.go and context.go make them, and group.go,
+// attr.go, info.go and topo*.go are their parts. inter*.go and port*.go join groups and jobs,
+// spawn.go and parent.go start processes, and ulfm*.go continues after processes fail. coll_*.go
+// and op.go are collective operations. errors.go, errorclass.go, check.go and hook.go surround
 // every call.
 //
-// How messages move is in mpi/core, the algorithms of collective operations in mpi/coll,
-// layouts of memory in mpi/datatype, operators in mpi/reduce, and how a job is started in
-// mpi/boot and mpi/pmi.
+// mpi/core moves messages, mpi/coll has the algorithms of collective operations, mpi/datatype
+// layouts of memory, and mpi/reduce operators. mpi/boot and mpi/pmi start a job.
 package mpi

@@ -26,12 +26,12 @@ func (l ThreadLevel) String() string {
 	return names[l]
 }
 
-// ThreadLevel is which goroutines may call (MPI_Query_thread; MPI-4.1, 11.6.2): always
-// ThreadMultiple, any at any time. As goroutines move between threads, there is no main one
-// (MPI_Is_thread_main).
+// ThreadLevel returns which goroutines may call the library (MPI_Query_thread; MPI-4.1, 11.6.2). It
+// is always ThreadMultiple: any goroutine at any time. Because goroutines move between threads,
+// there is no main thread (MPI_Is_thread_main).
 func (p *Process) ThreadLevel() ThreadLevel { return ThreadMultiple }
 
-// The version of the standard that the library implements (MPI_Get_version; MPI-4.1, 9.1.1).
+// The version of the MPI standard that the library implements (MPI_Get_version; MPI-4.1, 9.1.1).
 const (
 	Version    = 4
 	Subversion = 1
@@ -42,7 +42,7 @@ func LibraryVersion() string {
 	return fmt.Sprintf("Viaduct MPI, which implements MPI-%d.%d", Version, Subversion)
 }
 
-// ProcessorName is the machine that the process runs on, for people
+// ProcessorName returns the name of the machine that the process runs on, for display
 // (MPI_Get_processor_name; MPI-4.1, 9.1.3).
 func (p *Process) ProcessorName() (name string, err error) {
 	defer p.call("MPI_Get_processor_name", &err)()
@@ -52,9 +52,9 @@ func (p *Process) ProcessorName() (name string, err error) {
 // epoch is the time that Wtime counts from.
 var epoch = time.Now()
 
-// Wtime is the time in seconds since a moment in the past that does not change in this
-// process (MPI_Wtime; MPI-4.1, 9.6).
+// Wtime returns the time in seconds since a fixed moment in the past, which is the same for the
+// whole life of this process (MPI_Wtime; MPI-4.1, 9.6).
 func Wtime() float64 { return time.Since(epoch).Seconds() }
 
-// Wtick is the resolution of Wtime in seconds (MPI_Wtick; MPI-4.1, 9.6).
+// Wtick returns the resolution of Wtime in seconds (MPI_Wtick; MPI-4.1, 9.6).
 func Wtick() float64 { return time.Nanosecond.Seconds() }

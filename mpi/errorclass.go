@@ -6,13 +6,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A program's own error classes are for errors that its libraries make: &Error{Class: c, Text:
-// "..."}. Error codes need no numbers of their own in Go, where they are values (MPI-4.1, 9.5).
+// A program's own error classes are for errors of its libraries: &Error{Class: c, Text: "..."}.
+// Errors are values in Go, so error codes need no numbers of their own (MPI-4.1, 9.5).
 
-// classesMax bounds the error classes that a process adds.
+// classesMax limits the error classes that a process adds.
 const classesMax = 1 << 16
 
-// errorClasses are those that were added to a process.
+// errorClasses holds the classes that were added to a process.
 type errorClasses struct {
 	mu    sync.Mutex
 	added []addedClass // class i is errclass.Revoked+1+i
@@ -23,7 +23,7 @@ type addedClass struct {
 	removed bool
 }
 
-// find is an added class; nil if it is none. mu is held.
+// find returns an added class, or nil if there is no such class. mu must be held.
 func (e *errorClasses) find(class ErrorClass) *addedClass {
 	i := int(class) - int(errclass.Revoked) - 1
 	if i < 0 || i >= len(e.added) || e.added[i].removed {
@@ -32,9 +32,8 @@ func (e *errorClasses) find(class ErrorClass) *addedClass {
 	return &e.added[i]
 }
 
-// AddErrorClass makes an error class that no other has in this process
-// (MPI_Add_error_class; MPI-4.1, 9.5). Processes that add classes in the same order have the
-// same ones.
+// AddErrorClass makes an error class that is new in this process (MPI_Add_error_class; MPI-4.1,
+// 9.5). Processes that add their classes in the same order get the same numbers.
 func (p *Process) AddErrorClass() (class ErrorClass, err error) {
 	defer p.call("MPI_Add_error_class", &err)()
 	p.classes.mu.Lock()
@@ -46,14 +45,14 @@ func (p *Process) AddErrorClass() (class ErrorClass, err error) {
 	return errclass.Revoked + ErrorClass(len(p.classes.added)), nil
 }
 
-// RemoveErrorClass takes back what AddErrorClass made; its number is not used again
+// RemoveErrorClass removes a class that AddErrorClass made. Its number is not used again
 // (MPI_Remove_error_class; MPI-4.1, 9.5).
 func (p *Process) RemoveErrorClass(class ErrorClass) (err error) {
 	defer p.call("MPI_Remove_error_class", &err)()
 	return p.changeClass(class, addedClass{removed: true})
 }
 
-// AddErrorString sets what ErrorString says of a class that was added (MPI_Add_error_string;
+// AddErrorString sets the text that ErrorString returns for an added class (MPI_Add_error_string;
 // MPI-4.1, 9.5). It may be set again.
 func (p *Process) AddErrorString(class ErrorClass, text string) (err error) {
 	defer p.call("MPI_Add_error_string", &err)()
@@ -71,8 +70,8 @@ func (p *Process) changeClass(class ErrorClass, to addedClass) error {
 	return nil
 }
 
-// ErrorString is what is known of an error class: the standard's name, or what AddErrorString
-// has set (MPI_Error_string; MPI-4.1, 9.4).
+// ErrorString returns the standard's name of an error class, or the text that AddErrorString set
+// (MPI_Error_string; MPI-4.1, 9.4).
 func (p *Process) ErrorString(class ErrorClass) string {
 	p.classes.mu.Lock()
 	defer p.classes.mu.Unlock()

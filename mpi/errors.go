@@ -55,26 +55,25 @@ const (
 	ErrRevoked              = errclass.Revoked
 )
 
-// ClassOf is the class of an error: Success of nil, ErrOther of one that is not of this
+// ClassOf returns the class of an error: Success for nil, ErrOther for an error that is not of this
 // package (MPI_Error_class; MPI-4.1, 9.4).
 func ClassOf(err error) ErrorClass { return errclass.Of(err) }
 
-// An ErrorHandler is called with every error of a communicator's calls before they return
-// it (MPI-4.1, 9.3). nil stands for MPI_ERRORS_RETURN, which is what communicators begin
-// with; new ones have the handler of the one that they were made from.
+// An ErrorHandler is called with every error of a communicator's calls before the call returns it
+// (MPI-4.1, 9.3). nil means MPI_ERRORS_RETURN, the default. A new communicator gets the handler of
+// the one it is made from.
 type ErrorHandler func(c *Comm, err error)
 
 // ErrorsAreFatal ends the job with exit code 1 (MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT;
 // MPI-4.1, 9.3).
 func ErrorsAreFatal(c *Comm, err error) {
-	// Where it returns, as in jobs whose ranks share a process, the caller gets the error
-	// after all.
+	// Abort returns if it cannot end the process, as in jobs whose ranks share a process. Then the
+	// caller gets the error.
 	_ = c.p.Abort(1, err.Error())
 }
 
-// SetErrorHandler has h called with the errors of calls on c from now on
-// (MPI_Comm_set_errhandler; MPI-4.1, 9.3.1). Errors of calls without a communicator go to
-// the handler of Process.Self.
+// SetErrorHandler makes h the handler for errors of later calls on c (MPI_Comm_set_errhandler;
+// MPI-4.1, 9.3.1). Errors of calls without a communicator go to the handler of Process.Self.
 func (c *Comm) SetErrorHandler(h ErrorHandler) (err error) {
 	defer c.call("MPI_Comm_set_errhandler", &err)()
 	if err := c.checkLive(); err != nil {
@@ -88,7 +87,7 @@ func (c *Comm) SetErrorHandler(h ErrorHandler) (err error) {
 	return nil
 }
 
-// ErrorHandler is what SetErrorHandler set, nil for MPI_ERRORS_RETURN
+// ErrorHandler returns the handler that SetErrorHandler set, or nil for MPI_ERRORS_RETURN
 // (MPI_Comm_get_errhandler; MPI-4.1, 9.3.1).
 func (c *Comm) ErrorHandler() ErrorHandler {
 	if c == nil {
@@ -100,12 +99,12 @@ func (c *Comm) ErrorHandler() ErrorHandler {
 	return nil
 }
 
-// CallErrorHandler has the communicator's handler treat an error of the program's own
-// (MPI_Comm_call_errhandler; MPI-4.1, 9.5), and returns it.
+// CallErrorHandler calls the communicator's handler with an error of the program's own, and returns
+// the error (MPI_Comm_call_errhandler; MPI-4.1, 9.5).
 func (c *Comm) CallErrorHandler(err error) error { return c.fail(err) }
 
-// fail is how every error of a call on c is returned. What ends because the caller's
-// context.Context did is no error of the communicator's.
+// fail passes the error of a call on c to the error handler, and returns it. The end of the
+// caller's context.Context is not an error of the communicator.
 func (c *Comm) fail(err error) error {
 	if c == nil || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// fails checks that an error has a class, and tells some of what it should.
+// fails checks the class of an error, and a part of its text.
 func fails(t *testing.T, err error, class mpi.ErrorClass, tells string) {
 	t.Helper()
 	require.ErrorIs(t, err, class)
@@ -23,7 +23,7 @@ func fails(t *testing.T, err error, class mpi.ErrorClass, tells string) {
 	assert.ErrorAs(t, err, &e)
 }
 
-// TestBadArguments: each is refused with its class and a sentence, at once.
+// TestBadArguments: each bad argument is refused at once with its class and a sentence.
 func TestBadArguments(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, xs := p.World(), make([]int, 4)
@@ -82,7 +82,7 @@ func TestBadArguments(t *testing.T) {
 	})
 }
 
-// TestBadBuffers: memory that the elements do not lie in, and types that are none.
+// TestBadBuffers: elements outside of the memory, and invalid types.
 func TestBadBuffers(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s, mem := p.Self(), make([]byte, 100)
@@ -115,7 +115,7 @@ func TestBadBuffers(t *testing.T) {
 	})
 }
 
-// TestFreedTwice: nothing can be done with a communicator that was freed.
+// TestFreedTwice: a freed communicator cannot be used.
 func TestFreedTwice(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		c, err := p.World().Dup()
@@ -132,7 +132,8 @@ func TestFreedTwice(t *testing.T) {
 	})
 }
 
-// TestTruncated: a receive that is too short gets what fits, and nobody else notices.
+// TestTruncated: a receive that is too short gets the part that fits, and other receives are not
+// affected.
 func TestTruncated(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
@@ -162,8 +163,8 @@ func TestTruncated(t *testing.T) {
 	})
 }
 
-// TestErrorHandlers: a handler sees every error of its communicator before it is returned,
-// and those made from it have it too.
+// TestErrorHandlers: a handler sees every error of its communicator before the call returns it, and
+// communicators made from it have the same handler.
 func TestErrorHandlers(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -216,7 +217,7 @@ func TestErrorsAreFatal(t *testing.T) {
 	})
 }
 
-// TestUseAfterFinalize: a process that was finalized is no place for messages.
+// TestUseAfterFinalize: a finalized process cannot communicate.
 func TestUseAfterFinalize(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		require.NoError(t, p.Finalize(t.Context()))

@@ -51,7 +51,7 @@ func TestSendrecv(t *testing.T) {
 	})
 }
 
-// TestProcNull: messages to and from nobody.
+// TestProcNull: messages to and from ProcNull.
 func TestProcNull(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, x := p.World(), []int{5}
@@ -142,7 +142,7 @@ func TestProbe(t *testing.T) {
 	})
 }
 
-// probed receives a message that has been seen, in one of the ways to do so.
+// probed receives a message after a probe, in one of several ways.
 func probed(t *testing.T, w *mpi.Comm, way, length int) {
 	t.Helper()
 	xs := make([]int16, length)
@@ -203,7 +203,7 @@ func (h *hook) Leave(c *mpi.Call, err error) {
 	h.last.Store(&kept)
 }
 
-// TestHook: the hook sees each call once, with what it is about.
+// TestHook: the hook sees each call once, with its arguments.
 func TestHook(t *testing.T) {
 	h := &hook{t: t}
 	o := mpitest.Options{Each: func(_ int, o *mpi.Options) { o.Hook = h }}

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestExscanLeavesTheFirstResult: nothing is combined for rank 0, so that what its out has
-// stays, and a program can put the neutral element there.
+// TestExscanLeavesTheFirstResult: rank 0 has no result, so its out does not change, and a program
+// can put the neutral element there.
 func TestExscanLeavesTheFirstResult(t *testing.T) {
 	for _, n := range []int{1, 2, 5} {
 		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {

@@ -9,21 +9,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// closeTimeMax is how long methods have to hand over what was sent to processes that are not
-// in Finalize.
+// closeTimeMax is how long methods may take to deliver messages to processes that are not in
+// Finalize.
 const closeTimeMax = 5 * time.Second
 
-// farewellContext is that of the messages with which processes wait for each other in
+// farewellContext is the context of the messages by which processes wait for each other in
 // Finalize.
 const farewellContext core.ContextID = 4
 
-// Finalize ends the process's part in its job (MPI_Finalize; MPI-4.1, 11.2.2): it waits
-// until all other processes do the same, and until everything that was sent is out. ctx
-// bounds that; then it closes everything all the same. Processes that failed are not waited
-// for. Messages in attached buffers are sent; the buffer of a communicator other than World and
-// Self is to be detached before. Requests that are still pending end with ErrOther, and Finalize returns an error of
-// class ErrPending that says how many there were; they should have been waited for or
-// cancelled.
+// Finalize ends the process's part in its job (MPI_Finalize; MPI-4.1, 11.2.2). It waits until all
+// other processes are in Finalize and all messages are sent, or until ctx ends, and then closes
+// everything in any case. It does not wait for processes that failed. Messages in attached buffers
+// are sent; a buffer of a communicator other than World and Self must be detached before. Requests
+// that are still pending end with ErrOther, and Finalize returns an error of class ErrPending with
+// their number: wait for requests or cancel them before.
 func (p *Process) Finalize(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.ending.Swap(true) {
@@ -45,7 +44,7 @@ func (p *Process) finalize(ctx context.Context) error {
 	errs := []error{p.self.parts.attrs.DeleteAll(p.self)} // MPI-4.1, 11.2.4
 	if !p.manual {
 		for _, buffer := range []*bsendBuffer{&p.bsends, &p.world.bsends, &p.self.bsends} {
-			errs = append(errs, buffer.drain(ctx)) // as if they were detached (MPI-4.1, 11.2.2)
+			errs = append(errs, buffer.drain(ctx)) // as if the buffers were detached (MPI-4.1, 11.2.2)
 		}
 	}
 	errs = append(errs, p.checkPending())
@@ -61,9 +60,9 @@ func (p *Process) finalize(ctx context.Context) error {
 	return firstOf(append(errs, p.boot.Close()))
 }
 
-// shut closes the endpoint. In this job nobody waits for anything any more, so that what a
-// method could not hand over before its other side was closed is of no interest. Processes
-// of other jobs go on, and what was sent to them gets some time to arrive.
+// shut closes the endpoint. No process of this job waits for a message any more, so undelivered
+// messages do not matter. Processes of other jobs go on, so messages to them get some time to
+// arrive.
 func (p *Process) shut(ctx context.Context) error {
 	drain := closeTimeMax
 	if !p.strangers.Load() {
@@ -74,7 +73,7 @@ func (p *Process) shut(ctx context.Context) error {
 	return p.ep.Shutdown(ctx)
 }
 
-// checkPending is an error if requests are pending.
+// checkPending returns an error if requests are pending.
 func (p *Process) checkPending() error {
 	if st := p.engine.Stats(); st.Posted+st.Sending > 0 {
 		return errclass.New(errclass.Pending, "Finalize was called while %d receives and %d sends were pending: wait for them, or cancel them, before", st.Posted, st.Sending)
@@ -82,8 +81,8 @@ func (p *Process) checkPending() error {
 	return nil
 }
 
-// farewell waits until all processes of the world are in it, but those that failed. In
-// round i each tells the one 2^i after it, and hears from the one 2^i before it.
+// farewell waits until all processes of the world that have not failed are in it. In round i each
+// sends to the one 2^i after it, and receives from the one 2^i before it.
 func (p *Process) farewell(ctx context.Context) error {
 	size := p.world.Size()
 	if size == 1 {
@@ -121,7 +120,7 @@ func pass(ctx context.Context, s *core.Scope, to, from, tag int) error {
 	return nil
 }
 
-// unlessFailed leaves out that a process failed.
+// unlessFailed returns err, or nil if err is the failure of a process.
 func unlessFailed(err error) error {
 	if errors.Is(err, errclass.ProcFailed) {
 		return nil
@@ -129,8 +128,8 @@ func unlessFailed(err error) error {
 	return err
 }
 
-// firstOf is the first of several errors, for one tells of a cause and the rest of what
-// came of it.
+// firstOf returns the first of several errors: the first names the cause, and the others follow
+// from it.
 func firstOf(errs []error) error {
 	for _, err := range errs {
 		if err != nil {

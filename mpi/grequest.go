@@ -7,13 +7,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// GrequestStart makes a Request for an operation of the program's own, a generalized one, that
+// GrequestStart makes a Request for an operation of the program's own, a generalized request, which
 // is waited for and tested as others are (MPI_Grequest_start; MPI-4.1, 13.2). complete ends it,
-// from any goroutine, with what Wait is to return (MPI_Grequest_complete); there is no query
-// function, as that is known then. A second call is an error of class ErrRequest. cancel is
+// from any goroutine, with the Status and error that Wait returns (MPI_Grequest_complete), so no
+// query function is needed. A second call of complete is an error of class ErrRequest. cancel is
 // called if the request is cancelled before it has ended; it may call complete, with
-// Status.Cancelled set. nil: Cancel does nothing. What other languages give free_fn is done by
-// complete's caller. Calls on the request have the hook and the error handler of Self.
+// Status.Cancelled set. If cancel is nil, Cancel does nothing. The caller of complete does what
+// free_fn does in other languages. Calls on the request use the hook and the error handler of Self.
 func (p *Process) GrequestStart(cancel func()) (r Request, complete func(st Status, err error) error, err error) {
 	defer p.call("MPI_Grequest_start", &err)()
 	if err := p.self.checkLive(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestGeneralizedRequests end when the program says so, with what it says, once.
+// TestGeneralizedRequests: they end once, when the program says so, with the program's result.
 func TestGeneralizedRequests(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		r, complete, err := p.GrequestStart(nil)
@@ -20,7 +20,7 @@ func TestGeneralizedRequests(t *testing.T) {
 		_, done, err := r.Test()
 		require.NoError(t, err)
 		assert.False(t, done)
-		require.NoError(t, r.Cancel()) // which nobody listens to
+		require.NoError(t, r.Cancel()) // which has no effect
 		told := mpi.Status{Source: 3, Tag: 4, Bytes: 5}
 		errs := make(chan error, 1)
 		go func() { errs <- complete(told, nil) }()
@@ -30,7 +30,7 @@ func TestGeneralizedRequests(t *testing.T) {
 		require.NoError(t, <-errs)
 		assert.ErrorIs(t, complete(told, nil), mpi.ErrRequest)
 
-		// Beside messages, and with an error.
+		// Together with messages, and with an error.
 		sad := errors.New("sad")
 		r, complete, err = p.GrequestStart(nil)
 		require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestGeneralizedRequests(t *testing.T) {
 	})
 }
 
-// TestPeeks looks for requests that ended, and leaves them.
+// TestPeeks looks for requests that have ended, and leaves them.
 func TestPeeks(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		sad := errors.New("sad")
@@ -109,7 +109,7 @@ func TestPeeks(t *testing.T) {
 	})
 }
 
-// TestErrorClasses that a program adds are those of its process alone.
+// TestErrorClasses: a class that a program adds belongs only to its process.
 func TestErrorClasses(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		if p.World().Rank() == 1 {

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Where via+shm keeps its names: processes that were started with different ones do not find
-// each other by it.
+// Environment variables that say where via+shm keeps its names. Processes with different values do
+// not find each other through it.
 var shmDirEnvs = [...]string{"VIADUCT_SHM_DIR", "XDG_RUNTIME_DIR"}
 
-// hostID is a text that those processes have in common which can share memory: they run on
-// one booted machine, see the same files and the same processes, and belong to one user.
+// hostID returns a text that is equal in processes that can share memory: those that run on one
+// booted machine, see the same files and the same processes, and belong to one user.
 func hostID() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -25,7 +25,7 @@ func hostID() string {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n", name, os.Getuid())
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // where it is missing, the rest has to do
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // if it is missing, the rest must do
 	h.Write(boot)
 	for _, space := range []string{"mnt", "pid"} {
 		link, _ := os.Readlink("/proc/self/ns/" + space)
@@ -37,10 +37,10 @@ func hostID() string {
 	return name + "/" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// loopback is where processes of one host reach each other.
+// loopback is the address at which processes of one host reach each other.
 const loopback = "127.0.0.1"
 
-// listenHost finds the address under which others reach this machine.
+// listenHost returns the address at which other processes reach this machine.
 func listenHost(ctx context.Context, oneHost bool) (string, error) {
 	if oneHost {
 		return loopback, nil
@@ -61,7 +61,7 @@ func listenHost(ctx context.Context, oneHost bool) (string, error) {
 	return ours[0].String(), nil
 }
 
-// outward are those addresses that others may reach, IPv4 first.
+// outward returns the addresses that other hosts may reach, IPv4 first.
 func outward(addrs []net.Addr) []netip.Addr {
 	var four, six []netip.Addr
 	for _, a := range addrs {
@@ -80,11 +80,11 @@ func outward(addrs []net.Addr) []netip.Addr {
 	return append(four, six...)
 }
 
-// nameTimeMax bounds how long a name service is asked who this machine is.
+// nameTimeMax limits how long a name service may take to look up this machine's name.
 const nameTimeMax = 2 * time.Second
 
-// named are the addresses of this machine's name: of several interfaces its administrator
-// gave it to the one that others are to use.
+// named returns the addresses of this machine's name. If there are several interfaces, the
+// administrator gave the name to the one that other hosts are to use.
 func named(ctx context.Context) []netip.Addr {
 	name, err := os.Hostname()
 	if err != nil {

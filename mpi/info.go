@@ -2,15 +2,15 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/info"
 
-// An Info is keys with values, by which programs hand hints to operations (MPI-4.1, 10). nil
-// is MPI_INFO_NULL.
+// An Info is a set of keys with values, by which programs pass hints to operations (MPI-4.1, 10).
+// nil is MPI_INFO_NULL.
 type Info = info.Info
 
-// NewInfo makes an Info of keys and values in turn.
+// NewInfo makes an Info from alternating keys and values.
 func NewInfo(keysAndValues ...string) (*Info, error) { return info.New(keysAndValues...) }
 
-// SetInfo gives the communicator new hints, of which none changes what it does; a copy is kept
-// (MPI_Comm_set_info; MPI-4.1, 7.4.4).
+// SetInfo sets the communicator's hints and keeps a copy of them (MPI_Comm_set_info; MPI-4.1,
+// 7.4.4). No hint changes what the communicator does.
 func (c *Comm) SetInfo(hints *Info) (err error) {
 	defer c.call("MPI_Comm_set_info", &err)()
 	if err := c.checkLive(); err != nil {
@@ -22,11 +22,11 @@ func (c *Comm) SetInfo(hints *Info) (err error) {
 
 // keepInfo keeps a copy of hints.
 func (c *Comm) keepInfo(hints *Info) {
-	kept, _ := hints.Dup() // fails only for nil, of which there is no copy
+	kept, _ := hints.Dup() // fails only for a nil Info, which needs no copy
 	c.parts.info.Store(kept)
 }
 
-// Info is a copy of the communicator's hints, empty if it has none (MPI_Comm_get_info;
+// Info returns a copy of the communicator's hints, empty if it has none (MPI_Comm_get_info;
 // MPI-4.1, 7.4.4).
 func (c *Comm) Info() *Info {
 	if c != nil {

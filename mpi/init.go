@@ -12,11 +12,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
-// Init begins a process's part in its job (MPI_Init, MPI_Init_thread; MPI-4.1, 11.2.1): it
-// waits until all others do the same, and knows then where they are; processes that were
-// spawned connect to those that spawned them. ctx, or Options.InitTimeMax, bounds that. Every
-// Process has to be finalized. The class of errors is ErrOther, ErrArg if the options make no
-// sense, or ErrPort if those that spawned the process do not listen.
+// Init begins a process's part in its job (MPI_Init, MPI_Init_thread; MPI-4.1, 11.2.1). It waits
+// until all processes of the job are in Init and their addresses are known; spawned processes then
+// connect to those that spawned them. ctx, or Options.InitTimeMax, limits the wait. Every Process
+// must be finalized. Errors have class ErrOther, ErrArg if the options are invalid, or ErrPort if
+// the processes that spawned this one do not listen.
 func Init(ctx context.Context, o Options) (*Process, error) {
 	if ctx == nil {
 		return nil, errclass.New(errclass.Arg, "Init needs a context, take context.Background()")
@@ -39,7 +39,7 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 	return p, nil
 }
 
-// start opens what the process communicates with.
+// start opens the engine and the endpoint of the process.
 func (p *Process) start(ctx context.Context, o Options) error {
 	b := p.boot
 	if err := p.findParent(ctx); err != nil {
@@ -73,7 +73,7 @@ func (p *Process) start(ctx context.Context, o Options) error {
 		if procs[rank], err = p.engine.Proc(c); err != nil {
 			return err
 		}
-		procs[rank].Call(strconv.Itoa(rank)) // in the world, as launchers say
+		procs[rank].Call(strconv.Itoa(rank)) // named by their ranks in the world, as launchers do
 	}
 	if err := p.openWorlds(procs); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (p *Process) giveUp() {
 	ctx, cancel := context.WithCancel(background)
 	cancel() // nothing was sent
 	if p.engine != nil {
-		_ = p.engine.Close(ctx) // the reason for giving up is told already
+		_ = p.engine.Close(ctx) // the caller already returns the reason for giving up
 	}
 	if p.ep != nil {
 		_ = p.ep.Shutdown(ctx)
@@ -117,7 +117,7 @@ func (p *Process) giveUp() {
 	_ = p.boot.Close()
 }
 
-// findBoot is what started the process.
+// findBoot finds the launcher that started the process.
 func findBoot(ctx context.Context, given boot.Boot) (boot.Boot, error) {
 	if given != nil {
 		return given, nil
@@ -136,8 +136,8 @@ func findBoot(ctx context.Context, given boot.Boot) (boot.Boot, error) {
 	return alone{lone[0]}, nil
 }
 
-// alone is the Boot of a process that nobody launched: its job is the operating-system
-// process, which can be ended.
+// alone is the Boot of a process that was started without a launcher. Its job is the
+// operating-system process, and Abort ends it.
 type alone struct{ *boot.LocalBoot }
 
 // Abort implements boot.Boot.

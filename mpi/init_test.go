@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestTwoHosts: pairs within a host take via+shm, others the network.
+// TestTwoHosts: pairs within a host use via+shm, others the network.
 func TestTwoHosts(t *testing.T) {
 	for _, key := range []string{"", "1"} {
 		t.Setenv("VIADUCT_UDP_INSECURE", key)
@@ -45,7 +45,7 @@ func TestTwoHosts(t *testing.T) {
 	}
 }
 
-// TestMethodFromEnvironment: MPI_METHOD decides where the program does not.
+// TestMethodFromEnvironment: MPI_METHOD decides if the program does not.
 func TestMethodFromEnvironment(t *testing.T) {
 	t.Setenv(mpi.MethodEnv, "tcp")
 	o := mpitest.Options{Each: func(_ int, o *mpi.Options) { o.Method = "" }}
@@ -56,7 +56,7 @@ func TestMethodFromEnvironment(t *testing.T) {
 	})
 }
 
-// TestUnreachable: processes without a method in common say so, all of them.
+// TestUnreachable: all processes without a common method return an error.
 func TestUnreachable(t *testing.T) {
 	boots, err := boot.Local(2)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestRankThatNeverStarts(t *testing.T) {
 func TestRankThatDies(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		o.Leave = true
-		var past sync.WaitGroup // the barrier, so that no message of it dies with its sender
+		var past sync.WaitGroup // the barrier, so that none of its messages is lost with its sender
 		past.Add(4)
 		mpitest.Run(t, 4, o, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
@@ -127,7 +127,7 @@ func TestFinalizeWithoutTheOthers(t *testing.T) {
 // loneEnv makes this test binary a program of one process.
 const loneEnv = "MPI_TEST_LONE"
 
-// TestAlone: a program that nobody launched is alone, and Abort ends it.
+// TestAlone: a program without a launcher is alone, and Abort ends it.
 func TestAlone(t *testing.T) {
 	if os.Getenv(loneEnv) != "" {
 		lone(t)
@@ -158,7 +158,7 @@ func lone(t *testing.T) {
 	require.NoError(t, p.World().Abort(17))
 }
 
-// TestEnvironment: what the environment tells of itself.
+// TestEnvironment: what the calls about the environment return.
 func TestEnvironment(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		assert.Equal(t, mpi.ThreadMultiple, p.ThreadLevel())

@@ -13,10 +13,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// IntercommCreate joins two groups without common processes to an inter-communicator
-// (MPI_Intercomm_create; MPI-4.1, 7.6.2). All processes of both call it, with their group's
-// communicator c and the rank of its leader there. The leaders name each other by their ranks
-// in bridge, which matters to them only, and agree on a tag, 0 to 2^26-1 here, by which several
+// IntercommCreate joins two disjoint groups to an inter-communicator (MPI_Intercomm_create;
+// MPI-4.1, 7.6.2). All processes of both groups call it, with their group's communicator c and the
+// rank of their leader in it. Each leader passes the other leader's rank in bridge, which matters
+// only at the leaders. Both pass the same tag, 0 to 2^26-1 here; with different tags several
 // goroutines can do so at once.
 func (c *Comm) IntercommCreate(leader int, bridge *Comm, remoteLeader, tag int) (made *Comm, err error) {
 	defer c.call("MPI_Intercomm_create", &err)()
@@ -31,12 +31,12 @@ func (c *Comm) IntercommCreate(leader int, bridge *Comm, remoteLeader, tag int) 
 	}
 	b, err := bridgeOver(bridge, remoteLeader, tag)
 	if err != nil {
-		b = failedBridge{err} // the others of the group are told
+		b = failedBridge{err} // so that join tells the others of the group
 	}
 	return c.join(background, leader, b)
 }
 
-// checkJoin is what can be wrong with a communicator whose group is to join another.
+// checkJoin checks a communicator whose group is to join another, and the rank of its leader.
 func (c *Comm) checkJoin(leader int) error {
 	if err := c.checkLive(); err != nil {
 		return err
@@ -47,18 +47,18 @@ func (c *Comm) checkJoin(leader int) error {
 	return c.checkRoot(leader)
 }
 
-// A bridge is how two leaders talk before their groups have a communicator.
+// A bridge connects two leaders before their groups have a communicator.
 type bridge interface {
-	// swap sends out to the other leader, and returns what that sent, at most limit bytes.
+	// swap sends out to the other leader, and returns the bytes that the other sent, at most limit.
 	swap(out []byte, limit int) ([]byte, error)
 }
 
-// A failedBridge is one that was not built.
+// A failedBridge is a bridge that could not be built.
 type failedBridge struct{ err error }
 
 func (b failedBridge) swap([]byte, int) ([]byte, error) { return nil, b.err }
 
-// A commBridge is one over a communicator that both leaders are in.
+// A commBridge is a bridge over a communicator that contains both leaders.
 type commBridge struct {
 	v  *view
 	to int
@@ -84,8 +84,8 @@ func (b commBridge) swap(out []byte, limit int) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint64(theirs[:])
 	if n > uint64(limit) {
-		// The other side sends in any case; it ends with an error as well, when it finds
-		// that nobody goes on.
+		// The other side sends in any case. It also ends with an error, when it finds that this
+		// side does not go on.
 		return nil, tooMuch(n, limit)
 	}
 	in := make([]byte, n)
@@ -96,9 +96,10 @@ func tooMuch(n uint64, limit int) error {
 	return errclass.New(errclass.Other, "the other leader wants to send %d bytes where at most %d make sense: do both call the same operation?", n, limit)
 }
 
-// join makes an inter-communicator of the group of c and the one that the leader reaches over
-// its bridge; b is nil for all others. If ctx ends before all processes of both groups have the
-// communicator, this process gets ctx's error, and others may get a communicator that is revoked.
+// join makes an inter-communicator of the group of c and the group at the other end of the leader's
+// bridge. b is nil in all processes but the leader. If ctx ends before all processes of both groups
+// have the communicator, this process gets ctx's error, and others may get a communicator that is
+// revoked.
 func (c *Comm) join(ctx context.Context, leader int, b bridge) (*Comm, error) {
 	v := c.take(c.number())
 	made, err := c.joinOver(ctx, v, leader, b)
@@ -119,8 +120,9 @@ func (c *Comm) joinOver(ctx context.Context, v *view, leader int, b bridge) (*Co
 	if err != nil {
 		return nil, err
 	}
-	// As in open, but the two groups have nothing in common yet. This also tells whether their
-	// processes reach each other. Revoked at once, it has been made all the same.
+	// As in open, but the two groups have no common communicator yet. The barrier also tells
+	// whether their processes reach each other. A communicator that is revoked during the barrier
+	// has been made all the same.
 	stop := context.AfterFunc(ctx, func() { // end the barrier
 		made.p2p.Revoke()
 		made.coll.Revoke()
@@ -139,8 +141,8 @@ func (c *Comm) joinOver(ctx context.Context, v *view, leader int, b bridge) (*Co
 	return made, nil
 }
 
-// meet tells each group who is in the other, and chooses the key of the agreement on contexts:
-// the lower one of those that the leaders propose.
+// meet tells each group which processes are in the other. It returns the key of the agreement on
+// contexts: the lower of the two that the leaders propose.
 func (c *Comm) meet(v *view, leader int, b bridge, key agreementKey) (agreementKey, *Group, error) {
 	var told []byte
 	var err error
@@ -151,7 +153,7 @@ func (c *Comm) meet(v *view, leader int, b bridge, key agreementKey) (agreementK
 		if err != nil {
 			told = nil
 		} else {
-			told = appendKey(told, key) // the own group has to know that one as well
+			told = appendKey(told, key) // this group needs its own leader's key as well
 		}
 	}
 	told, berr := v.bcastAll(leader, told)
@@ -174,7 +176,7 @@ func (c *Comm) meet(v *view, leader int, b bridge, key agreementKey) (agreementK
 	return theirs, remote, nil
 }
 
-// bcastAll is a broadcast of bytes whose number only the root knows.
+// bcastAll broadcasts bytes whose length only the root knows.
 func (v *view) bcastAll(root int, b []byte) ([]byte, error) {
 	var size [8]byte
 	binary.LittleEndian.PutUint64(size[:], uint64(len(b)))
@@ -191,8 +193,8 @@ func (v *view) bcastAll(root int, b []byte) ([]byte, error) {
 	return b, v.ended(coll.Bcast(v, b, root, &v.scratch, coll.Auto))
 }
 
-// andOver is an allreduce with bitwise and over the group of the view and the one beyond the
-// leader's bridge. A leader that cannot go on tells its group by a mask with too little in it.
+// andOver is an allreduce with bitwise AND over the group of the view and the group at the other
+// end of the leader's bridge. If the leader cannot go on, it tells its group so.
 func (v *view) andOver(b bridge, leader int, mask []byte) error {
 	err := v.ended(coll.Allreduce(v, nil, mask, datatype.Uint64, len(mask)/8, BAnd, &v.scratch, coll.Auto))
 	if err != nil {
@@ -223,9 +225,10 @@ func (v *view) andOver(b bridge, leader int, mask []byte) error {
 	return v.ended(coll.Bcast(v, mask, leader, &v.scratch, coll.Auto))
 }
 
-// Merge makes one group of the two of an inter-communicator (MPI_Intercomm_merge; MPI-4.1,
-// 7.6.2): first the processes that say low, then those that say high, which all of a group say
-// alike. If both groups say the same, the order is the same everywhere, whatever it is.
+// Merge makes an intra-communicator of the two groups of an inter-communicator
+// (MPI_Intercomm_merge; MPI-4.1, 7.6.2). The group that passes high = false comes first. All
+// processes of a group must pass the same value. If both groups pass the same, the order is
+// arbitrary but the same in all processes.
 func (c *Comm) Merge(high bool) (merged *Comm, err error) {
 	defer c.call("MPI_Intercomm_merge", &err)()
 	err = c.run(c.merge(&merged, high))
@@ -264,10 +267,10 @@ func (c *Comm) merge(merged **Comm, high bool) (program, error) {
 	}, nil
 }
 
-// later tells whether a comes after b in an order that all processes have.
+// later tells whether a comes after b in an order that is the same in all processes.
 func later(a, b *Group) bool {
 	first := func(g *Group) core.ProcID {
-		p, _ := g.At(0) // no group of a communicator is empty
+		p, _ := g.At(0) // a group of a communicator is never empty
 		return p.Card().ID
 	}
 	x, y := first(a), first(b)

@@ -10,11 +10,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// What leaders tell each other when their groups meet: the key that they propose, and the card
-// of every process of the group, in the order of ranks, with blanks between.
+// The leaders' message when two groups meet: the proposed key, and the cards of all processes of
+// the group in rank order, separated by blanks.
 const (
 	keyBytes = 2 + 4 + 16
-	// meetingBytesMax bounds what a leader takes from the other: cards of 64 Ki processes.
+	// meetingBytesMax limits the other leader's message: cards of 64 Ki processes.
 	meetingBytesMax = 64 << 20
 )
 
@@ -44,7 +44,7 @@ func appendMeeting(b []byte, key agreementKey, g *Group) []byte {
 	return b
 }
 
-// parseMeeting reads what the other leader wrote: its key, and who is in its group.
+// parseMeeting reads the other leader's message: its key, and the cards of its group.
 func parseMeeting(b []byte) (agreementKey, []core.Card, error) {
 	if len(b) <= keyBytes {
 		return agreementKey{}, nil, errclass.New(errclass.Other, "the other leader sent %d bytes, too few to name its group", len(b))
@@ -63,7 +63,8 @@ func parseMeeting(b []byte) (agreementKey, []core.Card, error) {
 	return parseKey(b), cards, nil
 }
 
-// readMeeting is parseMeeting that makes the other group, which must have no process of this.
+// readMeeting is parseMeeting that also makes the other group, which must have no process in common
+// with this one.
 func (c *Comm) readMeeting(b []byte) (agreementKey, *Group, error) {
 	key, cards, err := parseMeeting(b)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// FuzzMeeting: whatever another group's leader sends is refused, or is what a leader writes.
+// FuzzMeeting: a message from another group's leader is either refused, or equals one that a leader
+// writes.
 func FuzzMeeting(f *testing.F) {
 	key := agreementKey{parent: 6, tag: 1<<26 | 5, leader: core.ProcID{1, 2, 15: 16}}
 	one := core.Card{ID: core.ProcID{7}, Host: "here", Addresses: []string{"tcp://127.0.0.1:4000"}}
@@ -45,8 +46,7 @@ func FuzzMeeting(f *testing.F) {
 	})
 }
 
-// FuzzFrame: what comes over a connection is at most what was allowed, and nothing is waited
-// for that was not promised.
+// FuzzFrame: input from a connection is limited, and only announced bytes are waited for.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 0, 0, 0, 0, 'a', 'b', 'c', 'd'})
 	f.Add([]byte{200, 0, 0, 0, 0, 0, 0, 0, 'a'})

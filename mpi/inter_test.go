@@ -37,7 +37,7 @@ func TestIntercomm(t *testing.T) {
 		mpitest.Run(t, n[0]+n[1], mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
 			side, inter := sides(t, w, n[0])
-			// Everybody sends to everybody on the other side.
+			// Every process sends to every process on the other side.
 			requests := []mpi.Request{}
 			for r := range inter.RemoteSize() {
 				req, err := mpi.Isend(inter, []int{100*inter.Rank() + r}, r, 5)

@@ -16,14 +16,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// clearKeys makes an environment in which nobody has said anything of keys.
+// clearKeys removes all keys from the environment.
 func clearKeys(t *testing.T) {
 	for _, env := range udpKeyEnvs {
 		t.Setenv(env, "")
 	}
 }
 
-// aSpy is a method that opens nothing, and looks at the environment meanwhile.
+// aSpy is a method that opens nothing, but records the environment.
 type aSpy struct{ saw []string }
 
 var errSpied = errors.New("nothing to open here")
@@ -57,8 +57,8 @@ func say(t *testing.T, from, to *bmi.Endpoint) error {
 	return c.SendUnexpected(ctx, addr, 0, 1, []byte("hello"))
 }
 
-// TestKeyIsNotInTheEnvironment: nothing that is started while an endpoint is opened inherits the
-// job's key.
+// TestKeyIsNotInTheEnvironment: processes that are started while an endpoint is opened do not
+// inherit the job's key.
 func TestKeyIsNotInTheEnvironment(t *testing.T) {
 	clearKeys(t)
 	spy := &aSpy{}
@@ -71,7 +71,7 @@ func TestKeyIsNotInTheEnvironment(t *testing.T) {
 	require.ErrorIs(t, err, errSpied)
 	require.NotEmpty(t, spy.saw)
 	all := strings.ToLower(strings.Join(spy.saw, "\n"))
-	assert.False(t, strings.Contains(all, hex.EncodeToString(secret))) // which prints nothing else that is there
+	assert.False(t, strings.Contains(all, hex.EncodeToString(secret))) // does not print the environment
 }
 
 // TestForgetKey: the job's key goes, and what the user set stays.
@@ -92,8 +92,8 @@ func TestForgetKey(t *testing.T) {
 	assert.False(t, there)
 }
 
-// TestKeyOfTheJob: who has the job's key can connect, and nobody else. The user's variables come
-// before it.
+// TestKeyOfTheJob: only processes with the job's key can connect. The user's variables take
+// precedence over it.
 func TestKeyOfTheJob(t *testing.T) {
 	clearKeys(t)
 	assert.False(t, udpKeyed(nil))

@@ -14,44 +14,44 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// The methods that this package chooses by itself. Others are chosen by who runs the
-// program, or if there is nothing else.
+// The methods that this package chooses by itself. Other methods are used if the user asks for
+// them, or if the program has none of these.
 const (
 	methodShm = "via+shm"
 	methodUDP = "via+udp"
 	methodTCP = "tcp"
 )
 
-// Variables that tell via+udp its key. If none of them is set, it is the job's secret.
+// Environment variables that give via+udp its key. If none of them is set, the key is the job's
+// secret.
 var udpKeyEnvs = [...]string{"VIADUCT_UDP_KEY", "VIADUCT_UDP_KEY_FILE", "VIADUCT_UDP_INSECURE"}
 
-// What stands in an address to listen at for what differs between processes.
+// Placeholders in a listening address for the parts that differ between processes.
 const (
 	nameMark = "{name}"
 	hostMark = "{host}"
 )
 
-// A plan is what a process listens on, best first.
+// A plan is the methods that a process listens on, best first.
 type plan []listening
 
 // A listening is one method of a plan.
 type listening struct {
 	method string
-	// forms are addresses to listen at, of which the method takes the first that it
-	// understands.
+	// forms are alternative listening addresses; the first that the method understands is used.
 	forms []string
-	// near: only processes of the same host are reached.
+	// near is set if only processes of the same host can be reached.
 	near bool
 }
 
-// A surrounding is what a plan depends on.
+// A surrounding is the facts that a plan depends on.
 type surrounding struct {
 	drivers []string // methods that the program has
 	oneHost bool     // all processes of the job are on this host
 	keyed   bool     // there is a key for via+udp
 }
 
-// choosePlan is the plan of a process: what is asked for, or what seems best.
+// choosePlan returns the plan of a process: the methods asked for, or those that seem best.
 func choosePlan(asked string, s surrounding) (plan, error) {
 	if asked != "" {
 		return forced(asked)
@@ -73,7 +73,7 @@ func choosePlan(asked string, s surrounding) (plan, error) {
 	case has(methodTCP):
 		pl = append(pl, listen(methodTCP))
 	case has(methodUDP):
-		pl = append(pl, listen(methodUDP)) // whose error says how to give it a key
+		pl = append(pl, listen(methodUDP)) // its error says how to set a key
 	}
 	if len(pl) > 0 {
 		return pl, nil
@@ -84,7 +84,7 @@ func choosePlan(asked string, s surrounding) (plan, error) {
 	return pl, nil
 }
 
-// forced is the plan that somebody asked for.
+// forced returns the plan that the user asked for.
 func forced(asked string) (plan, error) {
 	var pl plan
 	for text := range strings.SplitSeq(asked, ",") {
@@ -102,7 +102,7 @@ func forced(asked string) (plan, error) {
 	return pl, nil
 }
 
-// listen is how to listen by a method.
+// listen returns how to listen on a method.
 func listen(method string) listening {
 	byName, byHost := method+"://"+nameMark, method+"://"+hostMark+":0"
 	switch method {
@@ -114,7 +114,7 @@ func listen(method string) listening {
 	return listening{method: method, forms: []string{byName, byHost}}
 }
 
-// addresses are those to listen at, in one of the forms of each method.
+// addresses returns the addresses to listen on. forms selects one form of each method.
 func (pl plan) addresses(name, host string, forms []int) []string {
 	fill := strings.NewReplacer(nameMark, name, hostMark, bracketed(host))
 	out := make([]string, len(pl))
@@ -124,7 +124,7 @@ func (pl plan) addresses(name, host string, forms []int) []string {
 	return out
 }
 
-// bracketed is a host as it stands before a port.
+// bracketed returns a host as it is written before a port.
 func bracketed(host string) string {
 	if strings.Contains(host, ":") {
 		return "[" + host + "]"
@@ -132,7 +132,7 @@ func bracketed(host string) string {
 	return host
 }
 
-// needsHost tells whether an address of this machine is needed.
+// needsHost tells whether the plan needs an address of this machine.
 func (pl plan) needsHost() bool {
 	return slices.ContainsFunc(pl, func(l listening) bool {
 		return slices.ContainsFunc(l.forms, func(form string) bool { return strings.Contains(form, hostMark) })
@@ -165,8 +165,8 @@ func (pl plan) open(ctx context.Context, cfg bmi.Config, name, host string, secr
 	}
 }
 
-// another moves on to the next choice of one form for each method: an error does not say
-// which of them did not understand its own.
+// another moves on to the next combination of forms, one for each method, because an error does not
+// say which method did not understand its address.
 func (pl plan) another(forms []int) bool {
 	for i, l := range pl {
 		if forms[i]++; forms[i] < len(l.forms) {
@@ -177,8 +177,8 @@ func (pl plan) another(forms []int) bool {
 	return false
 }
 
-// route are the addresses under which a process that listens as planned reaches another,
-// best first.
+// route returns the addresses at which a process that listens as planned reaches another, best
+// first.
 func (pl plan) route(self string, peer core.Card) []string {
 	var out []string
 	for _, l := range pl {
@@ -194,16 +194,16 @@ func (pl plan) route(self string, peer core.Card) []string {
 	return out
 }
 
-// udpKeyed tells whether via+udp finds a key, or is to go without.
+// udpKeyed tells whether via+udp has a key, or is to run without one.
 func udpKeyed(secret []byte) bool { return len(secret) > 0 || udpKeySet() }
 
 func udpKeySet() bool {
 	return slices.ContainsFunc(udpKeyEnvs[:], func(env string) bool { return os.Getenv(env) != "" })
 }
 
-// giveKey makes the job's secret the key of via+udp in an endpoint's options. A key that the
-// user set is left alone; a plugin takes none, and finds its key in the environment that it was
-// given.
+// giveKey makes the job's secret the key of via+udp in an endpoint's options. A key that the user
+// set is not changed. A plugin takes no options for its key, but finds it in the environment that
+// it inherits.
 func giveKey(cfg *bmi.Config, secret []byte) error {
 	if len(secret) == 0 || udpKeySet() {
 		return nil
@@ -217,7 +217,7 @@ func giveKey(cfg *bmi.Config, secret []byte) error {
 		if err != nil {
 			return errclass.Wrap(errclass.Other, err, "the key of the job")
 		}
-		cfg.Options = maps.Clone(cfg.Options) // which is the caller's
+		cfg.Options = maps.Clone(cfg.Options) // the caller's map must not change
 		if cfg.Options == nil {
 			cfg.Options = map[string]any{}
 		}
@@ -226,16 +226,16 @@ func giveKey(cfg *bmi.Config, secret []byte) error {
 	return nil
 }
 
-// forgetKey takes the job's secret out of the environment, where a launcher may have left it for
-// via+udp: this process has it, and so have its plugins. Programs that it starts are not ranks
-// of the job; those that are get it from the launcher.
+// forgetKey removes the job's secret from the environment, where a launcher may have left it for
+// via+udp. This process and its plugins have it already. Programs that this process starts are not
+// ranks of the job, and ranks that it spawns get the secret from the launcher.
 func forgetKey(secret []byte) {
 	if env := udpKeyEnvs[0]; len(secret) > 0 && os.Getenv(env) == hex.EncodeToString(secret) {
-		_ = os.Unsetenv(env) // fails only for bad names
+		_ = os.Unsetenv(env) // fails only for invalid names
 	}
 }
 
-// drivers are the methods that the program has, with those of its plugins if it has no other.
+// drivers returns the methods that the program has, or those of its plugins if it has none.
 func drivers(ctx context.Context, cfg bmi.Config) ([]string, error) {
 	if names := driverNames(); len(names) > 0 {
 		return names, nil
@@ -259,7 +259,7 @@ func driverNames() []string {
 	return names
 }
 
-// checkRoutes makes sure that every process can be reached.
+// checkRoutes returns an error unless every process can be reached.
 func (pl plan) checkRoutes(self core.Card, cards []core.Card) error {
 	for rank, card := range cards {
 		if card.ID != self.ID && len(pl.route(self.Host, card)) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// TestChoosePlan: what is listened on, for what the program has and where it runs.
+// TestChoosePlan: the plan, for the methods of the program and where it runs.
 func TestChoosePlan(t *testing.T) {
 	all := []string{"mem", "tcp", "via+shm", "via+udp"}
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestChoosePlan(t *testing.T) {
 		{"", all, true, false, "via+shm"},
 		{"", all, false, true, "via+shm, via+udp"},
 		{"", all, false, false, "via+shm, tcp"},
-		{"", []string{"via+shm", "via+udp"}, false, false, "via+shm, via+udp"}, // whose error tells of keys
+		{"", []string{"via+shm", "via+udp"}, false, false, "via+shm, via+udp"}, // its error says how to set a key
 		{"", []string{"tcp"}, true, true, "tcp"},
 		{"", []string{"via+udp"}, true, true, "via+udp"},
 		{"", []string{"fast", "odd"}, true, true, "fast, odd"},
@@ -48,7 +48,7 @@ func TestChoosePlan(t *testing.T) {
 	}
 }
 
-// TestPlanAddresses: forms are filled in, and all are tried.
+// TestPlanAddresses: placeholders are filled in, and all forms are tried.
 func TestPlanAddresses(t *testing.T) {
 	pl, err := forced("via+shm,fast,slow,tcp://{host}:7,odd://a/{name}")
 	require.NoError(t, err)
@@ -73,7 +73,8 @@ func TestPlanAddresses(t *testing.T) {
 	assert.False(t, pl.needsHost())
 }
 
-// TestRoute: the address of a pair is of the first method that both have, and that reaches.
+// TestRoute: the address for a pair belongs to the first method that both have and that reaches the
+// peer.
 func TestRoute(t *testing.T) {
 	pl, err := forced("via+shm,via+udp,tcp")
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestRoute(t *testing.T) {
 	require.ErrorContains(t, err, "rank 1 listens at [via+shm://x other://y], where this process cannot reach it by via+shm, via+udp, tcp")
 }
 
-// TestOpenTriesForms: a method that knows no names is given a host.
+// TestOpenTriesForms: a method without names gets a host.
 func TestOpenTriesForms(t *testing.T) {
 	pl := plan{{method: "tcp", forms: []string{"tcp://{name}", "tcp://{host}:0"}}, {method: "mem", forms: []string{"mem://{name}", "mem://{host}:0"}}}
 	ep, err := pl.open(t.Context(), bmi.Config{}, "open-tries-forms", loopback, nil)
@@ -107,7 +108,8 @@ func TestOpenTriesForms(t *testing.T) {
 	require.ErrorIs(t, err, bmi.ErrUnknownMethod)
 }
 
-// TestListenHost: within a host the loopback will do; to others an address of ours is told.
+// TestListenHost: within a host the loopback address is enough; other hosts are told one of this
+// host's addresses.
 func TestListenHost(t *testing.T) {
 	host, err := listenHost(t.Context(), true)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestSynchronous: a synchronous send ends no sooner than its receive has begun.
+// TestSynchronous: a synchronous send does not end before its receive has begun.
 func TestSynchronous(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
@@ -69,7 +69,7 @@ func TestReady(t *testing.T) {
 	})
 }
 
-// TestBuffered: a buffered send returns though nobody receives, as long as there is room.
+// TestBuffered: a buffered send returns although no receive is posted, as long as there is room.
 func TestBuffered(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
@@ -123,7 +123,7 @@ func TestBuffered(t *testing.T) {
 	})
 }
 
-// buffered sends xs filled with the tag, and spoils them afterwards.
+// buffered sends xs filled with the tag, and overwrites xs afterwards.
 func buffered(t *testing.T, w *mpi.Comm, xs []int32, tag int) {
 	t.Helper()
 	require.NoError(t, mpi.Bsend(w, fill(xs, tag), 1, tag))
@@ -137,7 +137,7 @@ func fill(xs []int32, with int) []int32 {
 	return xs
 }
 
-// ended is a context that has.
+// ended returns a context that has ended.
 func ended() context.Context {
 	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
 	cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestNilArguments: what is nil where something is needed is an error, and no panic.
+// TestNilArguments: a nil argument where a value is needed is an error, not a panic.
 func TestNilArguments(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, x, y := p.World(), []int{1}, []int{0}

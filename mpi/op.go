@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// An Op is an operator that reductions combine elements with (MPI-4.1, 6.9). It does not
-// change and may be used by everybody at once.
+// An Op is an operator that combines the elements of a reduction (MPI-4.1, 6.9). It is immutable
+// and may be used by several goroutines at once.
 type Op = reduce.Op
 
 // The predefined operators (MPI-4.1, 6.9.2). MaxLoc and MinLoc are for datatype.Pair.
@@ -30,14 +30,14 @@ var (
 	NoOp    = reduce.NoOp
 )
 
-// NewOp makes an operator on elements of type T (MPI_Op_create; MPI-4.1, 6.9.5): fn computes
-// inout[i] = in[i] op inout[i] for as many elements as it is given, which may be a part of
-// those of the call. The operation must be associative. If it does not commute, elements are
-// combined in the order of ranks. fn may be called by several goroutines at once, must not
-// communicate, and must not keep the slices.
+// NewOp makes an operator on elements of type T (MPI_Op_create; MPI-4.1, 6.9.5). fn computes
+// inout[i] = in[i] op inout[i] for all elements that it gets, which may be only a part of those of
+// the call. The operation must be associative. If it is not commutative, elements are combined in
+// rank order. fn may be called by several goroutines at once, must not communicate, and must not
+// keep the slices.
 //
-// The operator is for slices of T, and for Buffers whose elements are one or more values of T,
-// wherever those lie. With others, reductions end with ErrOp.
+// The operator works on slices of T, and on Buffers whose elements are one or more values of T in
+// any layout. With other elements, reductions end with ErrOp.
 func NewOp[T any](fn func(in, inout []T), commutative bool) (*Op, error) {
 	if fn == nil {
 		return nil, errclass.New(errclass.Op, "the function of an operator is nil")
@@ -60,11 +60,11 @@ func NewOp[T any](fn func(in, inout []T), commutative bool) (*Op, error) {
 	})
 }
 
-// leavesBytesMax is how many bytes of a struct are looked at with each reduction.
+// leavesBytesMax limits how many bytes of a struct are compared in each reduction.
 const leavesBytesMax = 1 << 12
 
-// madeOf tells whether the packed elements of a datatype are whole values of another, as far as
-// the kinds of their leaves tell, or in structs of several kinds the sizes.
+// madeOf tells whether the packed elements of a datatype are whole values of another. It compares
+// the kinds of their leaves; in structs of several kinds it compares only the sizes.
 func madeOf(of, t *datatype.Type) bool {
 	size := t.Size()
 	if size == 0 || of.Size()%size != 0 {
@@ -87,7 +87,7 @@ func madeOf(of, t *datatype.Type) bool {
 	return true
 }
 
-// kindOf is the kind of all leaves. Bytes are numbers of 8 bits, too.
+// kindOf returns the kind that all leaves have. Bytes count as 8-bit numbers.
 func kindOf(t *datatype.Type) datatype.Kind {
 	if k := t.Kind(); k != datatype.KindByte {
 		return k
@@ -95,8 +95,8 @@ func kindOf(t *datatype.Type) datatype.Kind {
 	return datatype.KindUint8
 }
 
-// combine calls fn on n packed elements of type t, which is that of T: on their memory if it
-// can be a slice of T, else on copies.
+// combine calls fn on n packed elements of type t, the datatype of T. fn works on their memory if
+// it can be a slice of T, else on copies.
 func combine[T any](fn func(in, inout []T), t *datatype.Type, in, inout []byte, n int) {
 	if n == 0 {
 		return
@@ -106,19 +106,19 @@ func combine[T any](fn func(in, inout []T), t *datatype.Type, in, inout []byte, 
 		return
 	}
 	a, b := make([]T, n), make([]T, n)
-	_, _ = t.Unpack(bytesOf(a), 0, n, in) // T is what t describes
+	_, _ = t.Unpack(bytesOf(a), 0, n, in) // t describes T
 	_, _ = t.Unpack(bytesOf(b), 0, n, inout)
 	fn(a, b)
 	_, _ = t.Pack(inout, bytesOf(b), 0, n)
 }
 
-// aligned tells whether memory may hold a T where it begins.
+// aligned tells whether a T may be stored at the beginning of mem.
 func aligned[T any](mem []byte) bool {
 	var x T
 	return uintptr(unsafe.Pointer(unsafe.SliceData(mem)))%unsafe.Alignof(x) == 0
 }
 
-// sliceOf is memory of n contiguous elements as what they are.
+// sliceOf returns the memory of n contiguous elements as a slice of T.
 func sliceOf[T any](mem []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 }

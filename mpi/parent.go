@@ -9,9 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Parent is the inter-communicator with the processes that spawned this one; nil if it was not
-// spawned, or has freed that communicator (MPI_Comm_get_parent; MPI-4.1, 11.8.2). Init has
-// made it.
+// Parent returns the inter-communicator with the processes that spawned this one
+// (MPI_Comm_get_parent; MPI-4.1, 11.8.2). It returns nil if the process was not spawned, or has
+// freed that communicator. Init makes it.
 func (p *Process) Parent() *Comm {
 	if p.parent.checkLive() != nil {
 		return nil
@@ -19,7 +19,7 @@ func (p *Process) Parent() *Comm {
 	return p.parent
 }
 
-// findParent finds out whether the process was spawned, and where its parents wait for it.
+// findParent finds out whether the process was spawned, and the port at which its parents wait.
 func (p *Process) findParent(ctx context.Context) error {
 	s, ok := p.boot.(boot.Spawner)
 	if !ok || !s.Parent() {
@@ -33,7 +33,7 @@ func (p *Process) findParent(ctx context.Context) error {
 	return nil
 }
 
-// meetParent joins a world that was spawned with those that spawned it.
+// meetParent joins a spawned world with the processes that spawned it.
 func (p *Process) meetParent(ctx context.Context) error {
 	if p.parentPort == "" {
 		return nil
@@ -47,8 +47,8 @@ func (p *Process) meetParent(ctx context.Context) error {
 	return nil
 }
 
-// tellParent has those that wait for this process know why they do so in vain. It is no error
-// if they have gone already.
+// tellParent tells the processes that wait for this one why it cannot come. It is no error if they
+// are gone already.
 func (p *Process) tellParent(why error) {
 	if p.parentPort == "" {
 		return
@@ -60,7 +60,7 @@ func (p *Process) tellParent(why error) {
 	}
 }
 
-// boundedBy is a context with a deadline: after a time if it has none yet.
+// boundedBy returns a context with a deadline: after most, if ctx has none.
 func boundedBy(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	if _, bounded := ctx.Deadline(); bounded {
 		return ctx, func() {}

@@ -1,6 +1,6 @@
 package mpi
 
-// PeekAny is TestAny that leaves the requests as they are (MPI_Request_get_status_any; MPI-4.1,
+// PeekAny is TestAny, but leaves the requests unchanged (MPI_Request_get_status_any; MPI-4.1,
 // 3.7.6).
 func PeekAny(reqs []Request) (i int, st Status, done bool, err error) {
 	waiting := false
@@ -19,8 +19,8 @@ func PeekAny(reqs []Request) (i int, st Status, done bool, err error) {
 	return Undefined, emptyStatus, true, nil
 }
 
-// PeekSome is TestSome that leaves the requests as they are (MPI_Request_get_status_some;
-// MPI-4.1, 3.7.6). errs[i] is the error of reqs[i], if errs is not nil.
+// PeekSome is TestSome, but leaves the requests unchanged (MPI_Request_get_status_some; MPI-4.1,
+// 3.7.6). If errs is not nil, errs[i] is the error of reqs[i].
 func PeekSome(reqs []Request, indices []int, statuses []Status, errs []error) (_ []int, err error) {
 	if err := checkResults(reqs, statuses, errs); err != nil {
 		return indices, err

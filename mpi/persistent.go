@@ -5,8 +5,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// SendInit makes a persistent Send of xs, which Start begins, as often as wanted
-// (MPI_Send_init; MPI-4.1, 3.9).
+// SendInit makes a persistent Send of xs, which Start begins as often as needed (MPI_Send_init;
+// MPI-4.1, 3.9).
 func SendInit[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
 	return sendInit(c, core.Standard, xs, dst, tag)
 }
@@ -96,8 +96,8 @@ func (c *Comm) sendInit(mode core.Mode, b core.Buffer, dst, tag int) (r Request,
 	return c.request(got), nil
 }
 
-// Start begins a round of a persistent request (MPI_Start; MPI-4.1, 3.9). The class is
-// ErrRequest if it is not persistent, or active already.
+// Start begins a round of a persistent request (MPI_Start; MPI-4.1, 3.9). If the request is not
+// persistent or already active, the error has class ErrRequest.
 func (r Request) Start() (err error) {
 	defer r.comm().call("MPI_Start", &err)()
 	return r.begin()
@@ -128,7 +128,7 @@ func (r Request) begin() error {
 	return r.from.begin()
 }
 
-// begin begins a round of an operation that the engine does not know.
+// begin begins a round of an operation that the engine does not manage.
 func (o *origin) begin() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +136,7 @@ func (o *origin) begin() error {
 		return errclass.New(errclass.Request, "the persistent request has been freed")
 	}
 	if _, done, err := o.round.Test(); err != nil {
-		return err // of a round that nobody waited for
+		return err // of a round that the caller did not wait for
 	} else if !done {
 		return errclass.New(errclass.Request, "the persistent request is active: wait for it before it is started again")
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// TestOverAPlugin: the ranks' messages travel by a method that lives in a process of its own,
-// over shared memory to it, and over gRPC alone.
+// TestOverAPlugin: messages travel by a method in another process, over shared memory to that
+// process, and over gRPC.
 func TestOverAPlugin(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, programs.Build(dir, "cmd/bmi-method-via"))
@@ -36,8 +36,8 @@ func TestOverAPlugin(t *testing.T) {
 	}
 }
 
-// aLittleOfEverything is what must work over any method: messages of every way to travel, a
-// collective, and a communicator of one's own.
+// aLittleOfEverything is a test that must work over every method: messages of all sizes, a
+// collective operation, and a new communicator.
 func aLittleOfEverything(t *testing.T, p *mpi.Process) {
 	w := p.World()
 	rank, size, k := w.Rank(), w.Size(), integers()

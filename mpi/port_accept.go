@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// How long a port waits after an error of its listener that passes, and at most after several
-// in a row.
+// Pauses of a port after a temporary error of its listener: the first, and the longest after
+// several errors in a row.
 const (
 	acceptPauseMin = 5 * time.Millisecond
 	acceptPauseMax = time.Second
 )
 
-// passing are errors of accept(2) that say nothing of the listener: the connection is gone or
-// its network is, or there is no room for it now. accept(2) wants those of the network to be
-// treated like EAGAIN.
+// passing lists errors of accept(2) that do not mean that the listener is broken: the connection or
+// its network is gone, or resources are short for the moment. accept(2) recommends treating network
+// errors like EAGAIN.
 var passing = []error{
 	syscall.EAGAIN, syscall.EINTR, syscall.ECONNABORTED, syscall.ECONNRESET, syscall.EPERM,
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
@@ -25,8 +25,8 @@ var passing = []error{
 	syscall.EHOSTUNREACH, syscall.EOPNOTSUPP, syscall.ENETUNREACH, syscall.ETIMEDOUT,
 }
 
-// take waits for the next connection. It fails if the port is closed, or its listener is of no
-// use any more.
+// take waits for the next connection. It fails if the port is closed, or if its listener cannot
+// accept any more.
 func (o *port) take() (net.Conn, error) {
 	for pause := acceptPauseMin; ; pause = min(2*pause, acceptPauseMax) {
 		conn, err := o.ln.Accept()

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A scripted listener accepts what a test puts in.
+// A scripted listener accepts what a test sends on next.
 type scripted struct {
 	next   chan any // a net.Conn, or an error
 	closed chan struct{}
@@ -52,12 +52,12 @@ func (l *scripted) Close() error {
 
 func (l *scripted) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// acceptError is an error as a TCP listener has it.
+// acceptError returns an error in the form of a TCP listener's.
 func acceptError(errno syscall.Errno) error {
 	return &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", errno)}
 }
 
-// TestAcceptGoesOn: an error that passes, such as too many open files, does not end a port.
+// TestAcceptGoesOn: a temporary error, such as too many open files, does not end a port.
 func TestAcceptGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -91,8 +91,8 @@ func TestAcceptGoesOn(t *testing.T) {
 	})
 }
 
-// TestAcceptFails: an error that stays comes to those that wait in Accept, and to those that
-// call it later. The port can still be closed.
+// TestAcceptFails: callers that wait in Accept, and later callers, get a permanent error. The port
+// can still be closed.
 func TestAcceptFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ps ports
@@ -111,7 +111,7 @@ func TestAcceptFails(t *testing.T) {
 			assert.ErrorIs(t, err, ErrPort)
 			assert.ErrorIs(t, err, syscall.EBADF)
 		}
-		<-l.closed // nobody connects in vain
+		<-l.closed // so that no peer waits in vain
 		require.NoError(t, ps.close(name))
 	})
 }
@@ -127,7 +127,7 @@ func TestClosePortWhileItPauses(t *testing.T) {
 	})
 }
 
-// TestOpenPortAfterClose: a port that is opened while Finalize closes all is not left behind.
+// TestOpenPortAfterClose: a port that is opened while Finalize closes all of them is closed, too.
 func TestOpenPortAfterClose(t *testing.T) {
 	var ps ports
 	ps.closeAll()

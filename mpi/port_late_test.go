@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestAcceptAfterGivenUp: whoever came to a port and has gone again is not accepted instead of
-// one who waits.
+// TestAcceptAfterGivenUp: Accept does not accept a process that connected to the port and has given
+// up, but one that waits.
 func TestAcceptAfterGivenUp(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, name := p.World(), make([]byte, 200)

@@ -18,30 +18,31 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A port is a TCP listener whose name is "tcp://host:port/" and a token. Who connects says
-// portGreeting and the token, hears portAnswer when it is accepted, and says portConfirm if it
-// still waits for that; then the leaders of two groups talk over the connection. Who was awaited and cannot come says portDecline, the token
-// and why, and hears nothing.
+// A port is a TCP listener. Its name is "tcp://host:port/" and a token. A process that connects
+// sends portGreeting and the token. When it is accepted it receives portAnswer, and sends
+// portConfirm if it is still waiting; then the leaders of two groups talk over the connection. A
+// process that is expected but cannot connect sends portDecline, the token and the reason, and gets
+// no answer.
 const (
 	portScheme   = "tcp://"
 	portGreeting = "viaduct mpi port 1 "
-	portDecline  = "viaduct mpi deny 1 " // as long as portGreeting
+	portDecline  = "viaduct mpi deny 1 " // same length as portGreeting
 	portAnswer   = "accepted\n"
 	portConfirm  = "here\n"
 	tokenBytes   = 16
-	// greetTimeMax bounds how long one that connects may take to say who it is, and greetsMax
-	// how many may be at it at once.
+	// greetTimeMax limits the time for the greeting of a new connection, and greetsMax the number
+	// of connections that have not greeted yet.
 	greetTimeMax = 5 * time.Second
 	greetsMax    = 16
-	// reasonBytesMax bounds what is read of why somebody cannot come.
+	// reasonBytesMax limits the reason that is read after portDecline.
 	reasonBytesMax = 1000
 )
 
-// ports are those of a process that are open.
+// ports holds the open ports of a process.
 type ports struct {
 	mu     sync.Mutex
 	byName map[string]*port
-	closed bool // none may be added; guarded by mu
+	closed bool // no port may be added; guarded by mu
 }
 
 type port struct {
@@ -49,20 +50,20 @@ type port struct {
 	token string
 	life  context.Context // until the port is closed
 	end   func()
-	ready chan arrival // have greeted, and wait for being accepted
+	ready chan arrival // connections that have greeted and wait to be accepted
 	work  sync.WaitGroup
 
 	failed chan struct{} // closed when the listener has failed for good
-	cause  error         // why it has; set before failed is closed
+	cause  error         // the error of the listener; set before failed is closed
 }
 
-// An arrival is a connection of one that greeted, or why nobody comes.
+// An arrival is a connection that has greeted, or the reason why none will come.
 type arrival struct {
 	conn net.Conn // nil if there is an error
 	err  error
 }
 
-// open opens one that listens on a host, and returns its name.
+// open opens a port that listens on a host, and returns its name.
 func (ps *ports) open(ctx context.Context, host string) (string, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
@@ -72,8 +73,8 @@ func (ps *ports) open(ctx context.Context, host string) (string, error) {
 	return ps.add(ln)
 }
 
-// add makes a port of a listener, and returns its name. Once closeAll was called, it closes the
-// listener instead.
+// add makes a port of a listener, and returns its name. After closeAll it closes the listener
+// instead.
 func (ps *ports) add(ln net.Listener) (string, error) {
 	var token [tokenBytes]byte
 	_, _ = rand.Read(token[:]) // never fails
@@ -100,7 +101,7 @@ func (ps *ports) find(name string) (*port, error) {
 	if o := ps.byName[name]; o != nil {
 		return o, nil
 	}
-	return nil, errclass.New(errclass.Port, "%q is no port that this process has open: take the name that OpenPort returned", name)
+	return nil, errclass.New(errclass.Port, "%q is not an open port of this process: take the name that OpenPort returned", name)
 }
 
 func (ps *ports) close(name string) error {
@@ -118,7 +119,7 @@ func (ps *ports) close(name string) error {
 	return nil
 }
 
-// closeAll closes what is still open, for good.
+// closeAll closes all open ports. No port can be opened afterwards.
 func (ps *ports) closeAll() {
 	ps.mu.Lock()
 	all := ps.byName
@@ -135,7 +136,7 @@ func (o *port) close() {
 	o.work.Wait()
 }
 
-// listen takes connections until the port is closed or its listener fails.
+// listen accepts connections until the port is closed or its listener fails.
 func (o *port) listen() {
 	greeting := make(chan struct{}, greetsMax)
 	for {
@@ -147,9 +148,9 @@ func (o *port) listen() {
 			return
 		}
 		if err != nil {
-			o.cause = errclass.Wrap(errclass.Port, err, "the port can accept nobody any more: close it and open another one")
+			o.cause = errclass.Wrap(errclass.Port, err, "the port cannot accept connections any more: close it and open another one")
 			close(o.failed)
-			_ = o.ln.Close() // nobody is to wait there
+			_ = o.ln.Close() // so that no peer waits there
 			return
 		}
 		greeting <- struct{}{}
@@ -160,10 +161,10 @@ func (o *port) listen() {
 	}
 }
 
-// greet hands a connection to who accepts, if it knows the token.
+// greet passes a connection to accept if the peer knows the token.
 func (o *port) greet(conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Now().Add(greetTimeMax))
-	// A port that closes does not wait for who says nothing.
+	// A port that closes does not wait for a silent peer.
 	stop := context.AfterFunc(o.life, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	a, ok := o.hear(conn)
 	ok = stop() && ok
@@ -181,7 +182,7 @@ func (o *port) greet(conn net.Conn) {
 	}
 }
 
-// hear reads what one that connected says; ok is false if it does not know the token.
+// hear reads a peer's greeting; ok is false if the peer does not know the token.
 func (o *port) hear(conn net.Conn) (a arrival, ok bool) {
 	greeting, decline := []byte(portGreeting+o.token+"\n"), []byte(portDecline+o.token+"\n")
 	got := make([]byte, len(greeting))
@@ -192,13 +193,13 @@ func (o *port) hear(conn net.Conn) (a arrival, ok bool) {
 	case subtle.ConstantTimeCompare(got, greeting) == 1:
 		return arrival{conn: conn}, true
 	case subtle.ConstantTimeCompare(got, decline) == 1:
-		why, _ := io.ReadAll(io.LimitReader(conn, reasonBytesMax)) // some of it is better than nothing
-		return arrival{err: errclass.New(errclass.Port, "the other group cannot connect, as one of it says: %q", why)}, true
+		why, _ := io.ReadAll(io.LimitReader(conn, reasonBytesMax)) // part of the reason is better than none
+		return arrival{err: errclass.New(errclass.Port, "the other group cannot connect; one of its processes reports %q", why)}, true
 	}
 	return arrival{}, false
 }
 
-// accept waits for one that connected to a port.
+// accept waits for a connection to a port.
 func (ps *ports) accept(ctx context.Context, name string) (net.Conn, error) {
 	o, err := ps.find(name)
 	if err != nil {
@@ -213,7 +214,7 @@ func (ps *ports) accept(ctx context.Context, name string) (net.Conn, error) {
 			if a.confirm(ctx) {
 				return a.conn, nil
 			}
-			_ = a.conn.Close() // it has given up meanwhile
+			_ = a.conn.Close() // the peer has given up meanwhile
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -227,7 +228,7 @@ func (ps *ports) accept(ctx context.Context, name string) (net.Conn, error) {
 	}
 }
 
-// confirm tells one that connected that it is accepted, and whether it is still there.
+// confirm tells a peer that it is accepted, and returns whether the peer is still there.
 func (a arrival) confirm(ctx context.Context) bool {
 	_ = a.conn.SetDeadline(time.Now().Add(greetTimeMax))
 	got := make([]byte, len(portConfirm))
@@ -241,22 +242,22 @@ func (a arrival) confirm(ctx context.Context) bool {
 	return err == nil && string(got) == portConfirm && a.conn.SetDeadline(time.Time{}) == nil
 }
 
-// reachPort connects to where a port listens, and returns its token.
+// reachPort connects to the address of a port, and returns the port's token.
 func reachPort(ctx context.Context, name string) (conn net.Conn, token string, err error) {
 	rest, ok := strings.CutPrefix(name, portScheme)
 	addr, token, found := strings.Cut(rest, "/")
 	if !ok || !found || len(token) != 2*tokenBytes {
-		return nil, "", errclass.New(errclass.Port, "%.100q is no name of a port: take the one that OpenPort returned, as it is", name)
+		return nil, "", errclass.New(errclass.Port, "%.100q is not the name of a port: pass the name that OpenPort returned unchanged", name)
 	}
 	var d net.Dialer
 	conn, err = d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, "", errclass.Wrap(errclass.Port, err, "nobody listens at the port")
+		return nil, "", errclass.Wrap(errclass.Port, err, "no process listens on the port")
 	}
 	return conn, token, nil
 }
 
-// declinePort tells who accepts at a port that nobody will connect.
+// declinePort tells the process waiting in accept that the expected group will not connect.
 func declinePort(ctx context.Context, name string, why error) error {
 	conn, token, err := reachPort(ctx, name)
 	if err != nil {
@@ -269,7 +270,7 @@ func declinePort(ctx context.Context, name string, why error) error {
 	return errors.Join(err, conn.Close())
 }
 
-// dialPort connects to a port, and waits until it is accepted.
+// dialPort connects to a port, and waits until the connection is accepted.
 func dialPort(ctx context.Context, name string) (net.Conn, error) {
 	conn, token, err := reachPort(ctx, name)
 	if err != nil {
@@ -296,7 +297,7 @@ func dialPort(ctx context.Context, name string) (net.Conn, error) {
 	return nil, errclass.Wrap(errclass.Port, err, "the port was closed, or is not the one that was meant")
 }
 
-// bounded runs fn, whose reads and writes on conn end when ctx does.
+// bounded runs fn; when ctx ends, fn's reads and writes on conn fail.
 func bounded(ctx context.Context, conn net.Conn, fn func() error) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	err := fn()
@@ -322,7 +323,7 @@ func (b connBridge) swap(out []byte, limit int) (in []byte, err error) {
 		}()
 		var rerr error
 		if in, rerr = readFrame(b.conn, limit); rerr != nil {
-			_ = b.conn.SetWriteDeadline(time.Unix(1, 0)) // or it might never end
+			_ = b.conn.SetWriteDeadline(time.Unix(1, 0)) // otherwise the write might never end
 		}
 		return errors.Join(rerr, <-sent)
 	})
@@ -332,7 +333,7 @@ func (b connBridge) swap(out []byte, limit int) (in []byte, err error) {
 	return in, nil
 }
 
-// readFrame reads what swap wrote. Memory grows with what has come, not with what was promised.
+// readFrame reads a frame that swap wrote. It allocates memory only for bytes that have arrived.
 func readFrame(r io.Reader, limit int) ([]byte, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

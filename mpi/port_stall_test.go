@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )
 
-// lone is a job of one process over memory. A stalled one does nothing on its own.
+// lone returns a job of one process over memory. A stalled one does nothing by itself.
 func lone(t *testing.T, stalled bool) *Process {
 	boots, err := boot.Local(1)
 	require.NoError(t, err)
@@ -25,13 +25,13 @@ func lone(t *testing.T, stalled bool) *Process {
 	return p
 }
 
-// TestJoinStalled: two groups have met, and then the other one stalls. The call ends when its
-// context does.
+// TestJoinStalled: two groups have met, and then the other one stalls. The call ends with its
+// context.
 func TestJoinStalled(t *testing.T) {
 	p, other := lone(t, false), lone(t, true)
 	ours, theirs := net.Pipe()
 	led := make(chan struct{})
-	go func() { // the other group's leader, as long as there is something to say
+	go func() { // the other group's leader, until it has nothing to send
 		defer close(led)
 		for said := appendMeeting(nil, agreementKey{leader: other.engine.Self().Card().ID}, other.self.group); ; {
 			heard, err := readFrame(theirs, meetingBytesMax)
@@ -39,7 +39,7 @@ func TestJoinStalled(t *testing.T) {
 				return
 			}
 			if said == nil {
-				said = heard // the mask of contexts: it has them all
+				said = heard // the mask of contexts: all are free
 			}
 			if _, err = theirs.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(said))), said...)); err != nil {
 				return
@@ -54,7 +54,7 @@ func TestJoinStalled(t *testing.T) {
 		_, err := p.Join(ctx, ours)
 		joined <- err
 	}()
-	// Once the other group has heard of the communicator, it stalls.
+	// Once the other group's messages have arrived, it stalls.
 	for limit := time.Now().Add(time.Minute); other.engine.Stats().EarlyNow == 0; runtime.Gosched() {
 		require.True(t, time.Now().Before(limit))
 		other.engine.Progress()

@@ -16,14 +16,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// briefly is a context for what is to end by itself.
+// briefly returns a context for calls that must end by themselves.
 func briefly(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// crowd makes sure that an inter-communicator works: all of one group hear of all of the other.
+// crowd checks that an inter-communicator works: every process of one group gets a message from
+// every process of the other.
 func crowd(t *testing.T, inter *mpi.Comm, size, remote int) {
 	t.Helper()
 	require.Equal(t, size, inter.Size())
@@ -84,7 +85,7 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// TestPortErrors: what is no port, nobody's port, and a stranger that connects to one.
+// TestPortErrors: invalid names, names of unknown ports, and strangers that connect to a port.
 func TestPortErrors(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, ctx := p.World(), briefly(t)
@@ -93,7 +94,7 @@ func TestPortErrors(t *testing.T) {
 			if w.Rank() == 0 {
 				assert.ErrorIs(t, err, class)
 			} else {
-				assert.ErrorIs(t, err, mpi.ErrOther) // the root knows why
+				assert.ErrorIs(t, err, mpi.ErrOther) // the root knows the reason
 			}
 		}
 		_, err := w.Connect(ctx, "nonsense", 0)
@@ -115,7 +116,7 @@ func TestPortErrors(t *testing.T) {
 	})
 }
 
-// strangers connect to a port and say nothing, nonsense, or a wrong token.
+// strangers connect to a port and send nothing, nonsense, or a wrong token.
 func strangers(t *testing.T, p *mpi.Process, ctx context.Context) {
 	t.Helper()
 	name, err := p.OpenPort(ctx, nil)
@@ -129,7 +130,7 @@ func strangers(t *testing.T, p *mpi.Process, ctx context.Context) {
 		require.NoError(t, err)
 		_, err = conn.Write([]byte(text))
 		require.NoError(t, err)
-		_, err = conn.Read(make([]byte, 1)) // it is shown the door
+		_, err = conn.Read(make([]byte, 1)) // the port closes the connection
 		assert.Error(t, err)
 		assert.NoError(t, conn.Close())
 	}
@@ -154,7 +155,7 @@ func TestJoin(t *testing.T) {
 		inter, err := p.Join(briefly(t), conn)
 		require.NoError(t, err)
 		crowd(t, inter, 1, 1)
-		// The connection is as good as before.
+		// The connection still works.
 		done := make(chan error, 1)
 		go func() {
 			_, err := conn.Write([]byte{7})
@@ -167,7 +168,7 @@ func TestJoin(t *testing.T) {
 		assert.Equal(t, byte(7), got[0])
 		require.NoError(t, mpi.Barrier(p.World()))
 		require.NoError(t, conn.Close())
-		// One that says nonsense.
+		// A peer that sends nonsense.
 		c, d := net.Pipe()
 		go func() { _, _ = d.Write([]byte{255, 255, 255, 255, 255, 255, 255, 255}) }()
 		_, err = p.Join(briefly(t), c)

@@ -7,9 +7,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Probe waits for a message that a receive from src with tag would take, and leaves it where
-// it is (MPI_Probe; MPI-4.1, 3.8.1). The Status tells its source, tag and length. Where
-// several goroutines receive, another may take the message first: see Mprobe.
+// Probe waits for a message that a receive from src with tag would match, and leaves it unreceived
+// (MPI_Probe; MPI-4.1, 3.8.1). The Status tells its source, tag and length. If several goroutines
+// receive, another may receive the message first: see Mprobe.
 func (c *Comm) Probe(src, tag int) (Status, error) { return c.ProbeContext(background, src, tag) }
 
 // ProbeContext is Probe that ends with ctx's error when ctx ends.
@@ -22,7 +22,7 @@ func (c *Comm) ProbeContext(ctx context.Context, src, tag int) (st Status, err e
 	return Status(got), err
 }
 
-// Iprobe tells whether there is a message now that a receive from src with tag would take
+// Iprobe tells whether a message is there now that a receive from src with tag would match
 // (MPI_Iprobe; MPI-4.1, 3.8.1).
 func (c *Comm) Iprobe(src, tag int) (st Status, there bool, err error) {
 	defer c.callWith(Call{Name: "MPI_Iprobe", Comm: c, Peer: src, Tag: tag}, &err)()
@@ -34,15 +34,15 @@ func (c *Comm) Iprobe(src, tag int) (st Status, there bool, err error) {
 	return Status(got), there, err
 }
 
-// A Message is one that a matched probe has taken for the caller: Mrecv or Imrecv receives
+// A Message is a message that a matched probe has reserved for the caller. Mrecv or Imrecv receives
 // it, once (MPI-4.1, 3.8.2). A nil Message is MPI_MESSAGE_NULL.
 type Message struct {
 	m *core.Message
 	c *Comm
 }
 
-// Mprobe waits for a message that a receive from src with tag would take, and takes it, so
-// that nobody else receives it (MPI_Mprobe; MPI-4.1, 3.8.2).
+// Mprobe waits for a message that a receive from src with tag would match, and reserves it: no
+// other receive can match it (MPI_Mprobe; MPI-4.1, 3.8.2).
 func (c *Comm) Mprobe(src, tag int) (*Message, Status, error) {
 	return c.MprobeContext(background, src, tag)
 }
@@ -60,7 +60,7 @@ func (c *Comm) MprobeContext(ctx context.Context, src, tag int) (m *Message, st 
 	return &Message{m: got, c: c}, Status(got.Status()), nil
 }
 
-// Improbe is Mprobe if there is such a message now (MPI_Improbe; MPI-4.1, 3.8.2).
+// Improbe is Mprobe without waiting (MPI_Improbe; MPI-4.1, 3.8.2).
 func (c *Comm) Improbe(src, tag int) (m *Message, st Status, there bool, err error) {
 	defer c.callWith(Call{Name: "MPI_Improbe", Comm: c, Peer: src, Tag: tag}, &err)()
 	if err := c.checkRecv(src, tag); err != nil {
@@ -74,9 +74,9 @@ func (c *Comm) Improbe(src, tag int) (m *Message, st Status, there bool, err err
 	return &Message{m: got, c: c}, Status(got.Status()), true, nil
 }
 
-// Mrecv receives a message that a matched probe has taken, and waits for it (MPI_Mrecv;
-// MPI-4.1, 3.8.3). The class of errors is ErrTruncate if it is longer than xs, ErrRequest if
-// it has been received before.
+// Mrecv receives a message that a matched probe has reserved, and waits for it (MPI_Mrecv; MPI-4.1,
+// 3.8.3). The error has class ErrTruncate if the message is longer than xs, and ErrRequest if it
+// has been received before.
 func Mrecv[T any](m *Message, xs []T) (Status, error) {
 	b, err := bufferOf(xs)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *Message) IrecvBuffer(b Buffer) (r Request, err error) {
 	return c.request(got), nil
 }
 
-// comm is the communicator of the message; nil of MPI_MESSAGE_NULL.
+// comm returns the communicator of the message, or nil for MPI_MESSAGE_NULL.
 func (m *Message) comm() *Comm {
 	if m == nil {
 		return nil

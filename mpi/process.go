@@ -12,58 +12,58 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// Contexts of the communicators that a process begins with, the same in all processes. The
-// odd ones after them belong to them, too.
+// Contexts of the communicators that a process begins with, the same in all processes. Each also
+// uses the odd context after it.
 const (
 	worldContext core.ContextID = 0
 	selfContext  core.ContextID = 2
 )
 
-// A Process is one process of a job: what other languages keep in global state between
-// MPI_Init and MPI_Finalize. Any goroutine may call its methods.
+// A Process is one process of a job: the state that other languages keep globally between MPI_Init
+// and MPI_Finalize. Its methods may be called from any goroutine.
 type Process struct {
 	boot   boot.Boot
 	ep     *bmi.Endpoint
 	engine *core.Engine
 	log    *slog.Logger
-	hook   Hook // nil: none
+	hook   Hook // may be nil
 
 	cards   []core.Card // of the processes of the job, by rank
 	world   *Comm
 	self    *Comm
-	taken   contexts     // those that communicators have
-	bsends  bsendBuffer  // what AttachBuffer gave the process
-	ports   ports        // that OpenPort opened
-	classes errorClasses // that AddErrorClass added
-	parent  *Comm        // who spawned the process; nil if nobody did
+	taken   contexts     // contexts in use by communicators
+	bsends  bsendBuffer  // memory that AttachBuffer gave the process
+	ports   ports        // opened by OpenPort
+	classes errorClasses // added by AddErrorClass
+	parent  *Comm        // the processes that spawned this one; nil if it was not spawned
 
-	parentPort  string        // where those listen; "" if the process was not spawned
-	initTimeMax time.Duration // bounds how long spawned processes take
+	parentPort  string        // the port of those processes; "" if the process was not spawned
+	initTimeMax time.Duration // limits the wait for spawned processes
 
-	manual    bool        // nobody waits: the endpoint is driven by a simulation
-	strangers atomic.Bool // there are, or were, connections to processes of other jobs
+	manual    bool        // no call waits: a simulation drives the endpoint
+	strangers atomic.Bool // there are or were connections to processes of other jobs
 	ending    atomic.Bool // Finalize has been called
-	finalized atomic.Bool // nothing may be communicated any more
+	finalized atomic.Bool // communication is no longer possible
 }
 
-// World is the communicator of all processes that were started together (MPI_COMM_WORLD;
+// World returns the communicator of all processes that were started together (MPI_COMM_WORLD;
 // MPI-4.1, 7.2.4).
 func (p *Process) World() *Comm { return p.world }
 
-// Self is the communicator of this process alone (MPI_COMM_SELF; MPI-4.1, 7.2.4).
+// Self returns the communicator of this process alone (MPI_COMM_SELF; MPI-4.1, 7.2.4).
 func (p *Process) Self() *Comm { return p.self }
 
-// Engine is what moves the process's messages, for its counters.
+// Engine returns the engine that moves the process's messages, for its counters.
 func (p *Process) Engine() *core.Engine { return p.engine }
 
-// Endpoint is the process's place in the network, for its counters.
+// Endpoint returns the process's endpoint, for its counters.
 func (p *Process) Endpoint() *bmi.Endpoint { return p.ep }
 
-// Boot is what the process's job was started by.
+// Boot returns the launcher of the process's job.
 func (p *Process) Boot() boot.Boot { return p.boot }
 
-// Finalized tells whether Finalize has ended the process's part (MPI_Finalized; MPI-4.1,
-// 11.2.3). A Process that exists has been initialized.
+// Finalized tells whether Finalize has ended the process's part (MPI_Finalized; MPI-4.1, 11.2.3). A
+// Process is initialized from the start.
 func (p *Process) Finalized() bool { return p.finalized.Load() }
 
 // openWorlds makes the communicators that a process begins with.
@@ -90,8 +90,8 @@ func (p *Process) openWorlds(procs []*core.Proc) error {
 	return nil
 }
 
-// noteStrangers looks whether some of the processes are not of this job. All of another job
-// are first met across an inter-communicator (MPI-4.1, 11.9).
+// noteStrangers records whether some of the processes belong to another job. A process meets other
+// jobs only over inter-communicators (MPI-4.1, 11.9).
 func (p *Process) noteStrangers(procs []*core.Proc) {
 	for _, q := range procs {
 		if !p.world.group.Contains(q) {
@@ -101,11 +101,11 @@ func (p *Process) noteStrangers(procs []*core.Proc) {
 	}
 }
 
-// Abort ends all processes of the job with an exit code (MPI_Abort; MPI-4.1, 11.4.2). It
-// returns only if that cannot be done.
+// Abort ends all processes of the job with an exit code (MPI_Abort; MPI-4.1, 11.4.2). It returns
+// only if that fails.
 func (p *Process) Abort(code int, why string) error { return p.boot.Abort(code, why) }
 
-// Abort is Process.Abort: all processes of the job end, whichever are in the communicator.
+// Abort is Process.Abort: it ends all processes of the job, not only those of the communicator.
 func (c *Comm) Abort(code int) error {
 	if c == nil {
 		return errNullComm
@@ -113,10 +113,10 @@ func (c *Comm) Abort(code int) error {
 	return c.p.Abort(code, "the program called Abort on "+c.String())
 }
 
-// background is the context of calls that take none.
+// background is the context of calls that have no context argument.
 var background = context.Background()
 
-// orBackground is the context of a call that was given one, or nil for one that never ends.
+// orBackground returns ctx, or background if ctx is nil.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return background

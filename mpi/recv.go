@@ -6,11 +6,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// Recv receives into xs the next message of rank src with a tag, and waits for it (MPI_Recv;
-// MPI-4.1, 3.2.4). src may be AnySource, tag AnyTag; the Status says which it was. A message
-// may be shorter than xs, which GetCount tells; of a longer one xs takes what fits, and the
-// class is ErrTruncate. Other errors are of class ErrComm, ErrRank, ErrTag, ErrType (no
-// datatype for T, or one that would receive some bytes twice), ErrProcFailed and
+// Recv receives the next message from rank src with a tag into xs, and waits for it (MPI_Recv;
+// MPI-4.1, 3.2.4). src may be AnySource and tag AnyTag; the Status tells the actual values. A
+// message may be shorter than xs; GetCount tells its length. If it is longer, xs gets the part that
+// fits, and the error has class ErrTruncate. Other errors have class ErrComm, ErrRank, ErrTag,
+// ErrType (no datatype for T, or one that would receive some bytes twice), ErrProcFailed and
 // ErrProcFailedPending.
 func Recv[T any](c *Comm, xs []T, src, tag int) (Status, error) {
 	if isScalar[T]() && !c.hooked() {
@@ -23,8 +23,8 @@ func Recv[T any](c *Comm, xs []T, src, tag int) (Status, error) {
 	return c.RecvBuffer(b, src, tag)
 }
 
-// Irecv begins a Recv (MPI_Irecv; MPI-4.1, 3.7.2). xs is the library's until the request
-// ended.
+// Irecv begins a Recv (MPI_Irecv; MPI-4.1, 3.7.2). xs belongs to the library until the request
+// ends.
 func Irecv[T any](c *Comm, xs []T, src, tag int) (Request, error) {
 	if isScalar[T]() && !c.hooked() {
 		return c.irecvBytes(bytesOf(xs), src, tag)
@@ -78,11 +78,11 @@ func (c *Comm) irecvUnseen(b core.Buffer, src, tag int) (Request, error) {
 	return c.request(r), nil
 }
 
-// RecvContext is Recv that ends when ctx does, with ctx's error, also if the sender has stalled.
-// A message that has begun to move by then has another second (Limits.LateTimeMax) to arrive, and
-// is received if it does; if not, it is lost. In any case xs is the caller's again. A message that is too large to
-// travel at once moves through memory of the library, which costs one copy more than Recv:
-// Irecv and WaitContext do without it, and lose no message.
+// RecvContext is Recv that ends with ctx's error when ctx ends, even if the sender has stalled. A
+// message that has begun to move by then has another second (Limits.LateTimeMax) to arrive. If it
+// arrives it is received; if not, it is lost. In any case xs belongs to the caller again. A message
+// that is too large to travel at once is received through memory of the library, which costs one
+// copy more than Recv. Irecv and WaitContext need no copy and lose no message.
 func RecvContext[T any](ctx context.Context, c *Comm, xs []T, src, tag int) (Status, error) {
 	b, err := bufferOf(xs)
 	if err != nil {

@@ -18,13 +18,12 @@ const largeBytes = 1 << 20
 
 func filled(b byte) []byte { return slices.Repeat([]byte{b}, largeBytes) }
 
-// stalls runs a job of two ranks, of which rank 1 sends two large messages with tag 1, filled
-// with 7 and 8. It announces the first one and then stalls until receive, which is rank 0,
-// closes goOn.
+// stalls runs a job of two ranks. Rank 1 sends two large messages with tag 1, filled with 7 and 8.
+// It announces the first one and then stalls until receive, which runs on rank 0, closes goOn.
 func stalls(t *testing.T, late time.Duration, receive func(t *testing.T, p *mpi.Process, goOn chan struct{})) {
 	goOn := make(chan struct{})
 	each := func(rank int, o *mpi.Options) {
-		o.Endpoint.Manual = rank == 1 // it does nothing on its own
+		o.Endpoint.Manual = rank == 1 // it does nothing by itself
 		o.Limits.LateTimeMax = late
 	}
 	mpitest.Run(t, 2, mpitest.Options{Leave: true, Each: each}, func(t *testing.T, p *mpi.Process) {
@@ -48,9 +47,9 @@ func stalls(t *testing.T, late time.Duration, receive func(t *testing.T, p *mpi.
 	})
 }
 
-// TestRecvContextFromStalled: a receive ends soon after its context although its message has
-// begun to move and the sender has stalled. What the sender does later changes nothing in the
-// caller's memory, and the two can go on talking.
+// TestRecvContextFromStalled: a receive ends soon after its context although its message has begun
+// to move and the sender has stalled. Later data does not change the caller's memory, and the two
+// processes can still communicate.
 func TestRecvContextFromStalled(t *testing.T) {
 	for name, late := range map[string]time.Duration{"waits a little": time.Millisecond, "does not wait": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +82,7 @@ func TestRecvContextFromSlow(t *testing.T) {
 		w, xs := p.World(), make([]byte, largeBytes)
 		_, err := w.Probe(1, 1)
 		require.NoError(t, err)
-		time.AfterFunc(10*time.Millisecond, func() { close(goOn) }) // by then it waits, most of the time
+		time.AfterFunc(10*time.Millisecond, func() { close(goOn) }) // by then the receive usually waits
 		_, err = mpi.RecvContext(ended(), w, xs, 1, 1)
 		require.NoError(t, err)
 		assert.True(t, slices.Equal(filled(7), xs))

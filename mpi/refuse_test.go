@@ -11,13 +11,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// A call is one that names another rank and a tag.
+// A call is a call that names another rank and a tag.
 type call struct {
-	name string // as a hook sees it
+	name string // its name for a hook
 	run  func(c *mpi.Comm, peer, tag int) error
 }
 
-// withStatus and withRequest keep the error of what returns more.
+// withStatus and withRequest keep the error of a call with more results.
 func withStatus(f func() (mpi.Status, error)) error {
 	_, err := f()
 	return err
@@ -28,7 +28,7 @@ func withRequest(f func() (mpi.Request, error)) error {
 	return err
 }
 
-// dataCalls are all that move elements of type T.
+// dataCalls returns all calls that move elements of type T.
 func dataCalls[T any](xs []T) []call {
 	type c = mpi.Comm
 	request := func(f func(*c, []T, int, int) (mpi.Request, error)) func(*c, int, int) error {
@@ -71,7 +71,7 @@ func dataCalls[T any](xs []T) []call {
 	}
 }
 
-// lookCalls are those that look for messages.
+// lookCalls returns the calls that look for messages.
 func lookCalls() []call {
 	type c = mpi.Comm
 	return []call{
@@ -84,8 +84,8 @@ func lookCalls() []call {
 	}
 }
 
-// TestEveryCallRefuses: every call refuses every kind of bad argument, once: one call of the
-// hook, and one of the error handler.
+// TestEveryCallRefuses: every call refuses every kind of bad argument, with one call of the hook
+// and one of the error handler.
 func TestEveryCallRefuses(t *testing.T) {
 	h := &hook{t: t}
 	o := mpitest.Options{Each: func(_ int, o *mpi.Options) { o.Hook = h }}

@@ -10,28 +10,27 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Request is an operation that was posted, and has to be waited for, tested or freed
-// (MPI-4.1, 3.7). It is a small value that may be copied; the zero Request is
-// MPI_REQUEST_NULL. Once a call has told that the operation ended, every copy is like the
-// zero one. Persistent requests become inactive instead, until Start.
+// A Request is an operation that was posted, and must be waited for, tested or freed (MPI-4.1,
+// 3.7). It is a small value that may be copied; the zero Request is MPI_REQUEST_NULL. Once a call
+// has reported that the operation ended, every copy behaves like the zero Request. Persistent
+// requests become inactive instead, until Start.
 //
-// The memory of the operation is the library's until then.
+// The memory of the operation belongs to the library until then.
 type Request struct {
 	r    core.Request
-	from *origin // nil only of the zero Request
+	from *origin // nil only in the zero Request
 }
 
-// An origin is what a Request came from: a communicator, whose requests of the engine all
-// have the same one, or a persistent operation that the engine does not know, such as a
-// collective one.
+// An origin is the source of a Request. It is a communicator, whose requests of the engine all
+// share one origin, or an operation that the engine does not manage, such as a collective one.
 type origin struct {
 	comm *Comm
 
-	// start begins a round of a persistent operation that the engine does not know; nil of
-	// all others.
+	// start begins a round of a persistent operation that the engine does not manage; otherwise it
+	// is nil.
 	start func() (core.Request, error)
 
-	// task is the latest round of a collective operation; nil of all others.
+	// task is the latest round of a collective operation; otherwise it is nil.
 	task atomic.Pointer[task]
 
 	mu    sync.Mutex
@@ -39,16 +38,16 @@ type origin struct {
 	freed bool         // guarded by mu
 }
 
-// request makes a Request of one of the engine.
+// request makes a Request from one of the engine's.
 func (c *Comm) request(r core.Request) Request { return Request{r: r, from: &c.own} }
 
-// persistent makes a persistent Request whose rounds start begins. A round is never begun
-// while another is active.
+// persistent makes a persistent Request; start begins a round. It is never called while another
+// round is active.
 func (c *Comm) persistent(start func() (core.Request, error)) Request {
 	return Request{from: &origin{comm: c, start: start}}
 }
 
-// operation is what the engine waits for.
+// operation returns the engine's request.
 func (r Request) operation() core.Request {
 	if r.from == nil || r.from.start == nil {
 		return r.r
@@ -58,7 +57,7 @@ func (r Request) operation() core.Request {
 	return r.from.round
 }
 
-// comm is the communicator of the request; nil of the zero one.
+// comm returns the communicator of the request, or nil for the zero Request.
 func (r Request) comm() *Comm {
 	if r.from == nil {
 		return nil
@@ -69,12 +68,12 @@ func (r Request) comm() *Comm {
 // IsNull tells whether r is the zero Request, MPI_REQUEST_NULL.
 func (r Request) IsNull() bool { return r.from == nil }
 
-// Wait waits until the operation ended, and tells of its message (MPI_Wait; MPI-4.1,
-// 3.7.3). A null, ended or inactive request ends at once with the empty Status. The error
-// is the operation's.
+// Wait waits until the operation ended, and returns the Status of its message and its error
+// (MPI_Wait; MPI-4.1, 3.7.3). For a null, ended or inactive request it returns at once with the
+// empty Status.
 func (r Request) Wait() (Status, error) { return r.WaitContext(background) }
 
-// WaitContext is Wait that ends with ctx's error when ctx ends; the operation goes on then.
+// WaitContext is Wait that ends with ctx's error when ctx ends. The operation continues.
 func (r Request) WaitContext(ctx context.Context) (Status, error) {
 	if r.from == nil {
 		return emptyStatus, nil
@@ -87,8 +86,8 @@ func (r Request) WaitContext(ctx context.Context) (Status, error) {
 	return Status(st), c.leave(call, err)
 }
 
-// help runs the operation of a request that is to be waited for, if it is one that a goroutine
-// of this process has not begun yet, and nothing ends the wait.
+// help runs the collective operation that a request stands for, if its goroutine has not begun to
+// and nothing can end the wait.
 func (r Request) help(ctx context.Context) {
 	if r.from == nil {
 		return
@@ -98,8 +97,7 @@ func (r Request) help(ctx context.Context) {
 	}
 }
 
-// Test tells whether the operation ended; if so it is as if Wait had been called (MPI_Test;
-// MPI-4.1, 3.7.3).
+// Test tells whether the operation ended. If so, it acts like Wait (MPI_Test; MPI-4.1, 3.7.3).
 func (r Request) Test() (Status, bool, error) {
 	if r.from == nil {
 		return emptyStatus, true, nil
@@ -111,15 +109,15 @@ func (r Request) Test() (Status, bool, error) {
 	return Status(st), done, c.leave(call, err)
 }
 
-// yieldUnless lets other goroutines run if a test was in vain. Programs test in loops, which
-// else would keep those from a processor that they wait for.
+// yieldUnless lets other goroutines run after an unsuccessful test. A program that tests in a loop
+// would otherwise keep the processor from goroutines that it waits for.
 func yieldUnless(done bool) {
 	if !done {
 		runtime.Gosched()
 	}
 }
 
-// Peek is Test that leaves the request as it is (MPI_Request_get_status; MPI-4.1, 3.7.6).
+// Peek is Test, but leaves the request unchanged (MPI_Request_get_status; MPI-4.1, 3.7.6).
 func (r Request) Peek() (st Status, done bool, err error) {
 	if r.from == nil {
 		return emptyStatus, true, nil
@@ -130,8 +128,8 @@ func (r Request) Peek() (st Status, done bool, err error) {
 	return Status(got), done, err
 }
 
-// Cancel asks for the operation to end early (MPI_Cancel; MPI-4.1, 3.8.4). It has to be
-// waited for all the same, and then Status.Cancelled says whether it was faster.
+// Cancel asks the operation to end early (MPI_Cancel; MPI-4.1, 3.8.4). The request must still be
+// waited for; Status.Cancelled then tells whether the operation was cancelled in time.
 func (r Request) Cancel() (err error) {
 	defer r.comm().call("MPI_Cancel", &err)()
 	if r.from == nil {
@@ -140,9 +138,9 @@ func (r Request) Cancel() (err error) {
 	return r.operation().Cancel()
 }
 
-// Free lets go of the request: the operation goes on and ends unseen (MPI_Request_free;
-// MPI-4.1, 3.7.3). The memory of a receive must not be looked at any more, as nobody can
-// know when it has arrived.
+// Free releases the request; the operation continues unobserved (MPI_Request_free; MPI-4.1, 3.7.3).
+// The memory of a receive must not be used any more, because the program cannot know when the
+// message has arrived.
 func (r Request) Free() (err error) {
 	defer r.comm().call("MPI_Request_free", &err)()
 	if r.from == nil {

@@ -68,7 +68,7 @@ func TestNullRequests(t *testing.T) {
 	assert.Empty(t, some)
 }
 
-// TestWaits: any, some and all, in the order in which messages come.
+// TestWaits: any, some and all, in the order in which messages arrive.
 func TestWaits(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s := p.Self()
@@ -116,7 +116,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// TestWaitsFail: if some fail, the class is ErrInStatus, and each has its own error.
+// TestWaitsFail: if some requests fail, the class is ErrInStatus, and each has its own error.
 func TestWaitsFail(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s := p.Self()
@@ -153,7 +153,7 @@ func TestWaitsFail(t *testing.T) {
 	})
 }
 
-// TestCancelAndFree: a receive that was cancelled takes no message, one that was freed does.
+// TestCancelAndFree: a cancelled receive takes no message, a freed one does.
 func TestCancelAndFree(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s, x := p.Self(), []int{0}
@@ -183,7 +183,8 @@ func TestCancelAndFree(t *testing.T) {
 	})
 }
 
-// TestRequestsOfTwoProcesses cannot be waited for at once: each has an engine of its own.
+// TestRequestsOfTwoProcesses: they cannot be waited for together, because each process has its own
+// engine.
 func TestRequestsOfTwoProcesses(t *testing.T) {
 	requests := make(chan mpi.Request, 2)
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )
 
-// runAll runs each rank's part of a job with Run, and returns what it returned.
+// runAll runs each rank's part of a job with Run, and returns the errors.
 func runAll(t *testing.T, boots []*boot.LocalBoot, fn func(p *mpi.Process) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -28,7 +28,7 @@ func runAll(t *testing.T, boots []*boot.LocalBoot, fn func(p *mpi.Process) error
 	return errs
 }
 
-// TestRunFinalizes: what every program does around its own part.
+// TestRunFinalizes: the calls that every program makes before and after its own part.
 func TestRunFinalizes(t *testing.T) {
 	boots, err := boot.Local(3)
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestRunAbortsTheJob(t *testing.T) {
 	}
 }
 
-// TestRunWithoutInit: what Init says is what Run says.
+// TestRunWithoutInit: Run returns the error of Init.
 func TestRunWithoutInit(t *testing.T) {
 	boots, err := boot.Local(1)
 	require.NoError(t, err)

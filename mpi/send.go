@@ -2,16 +2,16 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/core"
 
-// The names of sends, by mode.
+// The MPI names of sends, by mode.
 var (
 	sendNames  = [...]string{core.Standard: "MPI_Send", core.Synchronous: "MPI_Ssend", core.Ready: "MPI_Rsend", core.Buffered: "MPI_Bsend"}
 	isendNames = [...]string{core.Standard: "MPI_Isend", core.Synchronous: "MPI_Issend", core.Ready: "MPI_Irsend", core.Buffered: "MPI_Ibsend"}
 )
 
-// Send sends the elements of xs to rank dst of c, and returns when xs may be changed again,
-// which may be before somebody receives them, or only then (MPI_Send; MPI-4.1, 3.2.1). The
-// tag is 0 to TagUB. Errors are of class ErrComm, ErrRank, ErrTag, ErrType (no datatype for
-// T), and ErrProcFailed.
+// Send sends the elements of xs to rank dst of c, and returns when xs may be changed again
+// (MPI_Send; MPI-4.1, 3.2.1). That may be before or only after they are received. The tag is 0 to
+// TagUB. Errors have class ErrComm, ErrRank, ErrTag, ErrType (no datatype for T), and
+// ErrProcFailed.
 func Send[T any](c *Comm, xs []T, dst, tag int) error {
 	if isScalar[T]() && !c.hooked() {
 		return c.sendBytes(bytesOf(xs), dst, tag)
@@ -23,8 +23,8 @@ func Send[T any](c *Comm, xs []T, dst, tag int) error {
 	return c.send(core.Standard, b, dst, tag)
 }
 
-// Ssend is a synchronous Send: it returns when the receive has begun, too (MPI_Ssend;
-// MPI-4.1, 3.4).
+// Ssend is a synchronous Send: it does not return before the receive has begun (MPI_Ssend; MPI-4.1,
+// 3.4).
 func Ssend[T any](c *Comm, xs []T, dst, tag int) error {
 	b, err := bufferOf(xs)
 	if err != nil {
@@ -33,8 +33,8 @@ func Ssend[T any](c *Comm, xs []T, dst, tag int) error {
 	return c.send(core.Synchronous, b, dst, tag)
 }
 
-// Rsend is a Send for which the caller knows that the receive has been posted (MPI_Rsend;
-// MPI-4.1, 3.4). If it has not, it is a Send all the same.
+// Rsend is a Send whose receive is already posted, as the caller knows (MPI_Rsend; MPI-4.1, 3.4).
+// If it is not, Rsend acts like Send.
 func Rsend[T any](c *Comm, xs []T, dst, tag int) error {
 	b, err := bufferOf(xs)
 	if err != nil {
@@ -43,8 +43,8 @@ func Rsend[T any](c *Comm, xs []T, dst, tag int) error {
 	return c.send(core.Ready, b, dst, tag)
 }
 
-// Bsend is a buffered send: it copies xs into the attached buffer, and returns (MPI_Bsend;
-// MPI-4.1, 3.4). Without an attached buffer that has room the class is ErrBuffer.
+// Bsend is a buffered send: it copies xs into the attached buffer and returns (MPI_Bsend; MPI-4.1,
+// 3.4). If no buffer is attached, or it has too little space, the error has class ErrBuffer.
 func Bsend[T any](c *Comm, xs []T, dst, tag int) error {
 	b, err := bufferOf(xs)
 	if err != nil {
@@ -53,8 +53,7 @@ func Bsend[T any](c *Comm, xs []T, dst, tag int) error {
 	return c.send(core.Buffered, b, dst, tag)
 }
 
-// Isend begins a Send (MPI_Isend; MPI-4.1, 3.7.2). xs must not be changed until the request
-// ended.
+// Isend begins a Send (MPI_Isend; MPI-4.1, 3.7.2). xs must not be changed until the request ends.
 func Isend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
 	if isScalar[T]() && !c.hooked() {
 		return c.isendBytes(bytesOf(xs), dst, tag)
@@ -84,8 +83,7 @@ func Irsend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
 	return c.isend(core.Ready, b, dst, tag)
 }
 
-// Ibsend begins a Bsend, whose request has ended when it returns (MPI_Ibsend; MPI-4.1,
-// 3.7.2).
+// Ibsend begins a Bsend. Its request is complete when Ibsend returns (MPI_Ibsend; MPI-4.1, 3.7.2).
 func Ibsend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
 	b, err := bufferOf(xs)
 	if err != nil {
@@ -128,7 +126,7 @@ func (c *Comm) IbsendBuffer(b Buffer, dst, tag int) (Request, error) {
 	return c.isend(core.Buffered, b, dst, tag)
 }
 
-// send is every send that waits.
+// send implements the blocking sends.
 func (c *Comm) send(mode core.Mode, b core.Buffer, dst, tag int) error {
 	var call *Call
 	if c.hooked() {
@@ -152,7 +150,7 @@ func (c *Comm) sendUnseen(mode core.Mode, b core.Buffer, dst, tag int) error {
 	return c.p2p.Send(mode, b, dst, tag)
 }
 
-// isend is every send that returns a request.
+// isend implements the sends that return a request.
 func (c *Comm) isend(mode core.Mode, b core.Buffer, dst, tag int) (Request, error) {
 	var call *Call
 	if c.hooked() {
@@ -179,7 +177,7 @@ func (c *Comm) isendUnseen(mode core.Mode, b core.Buffer, dst, tag int) (Request
 	return c.request(r), nil
 }
 
-// refuse is the end of a call whose arguments make no Buffer.
+// refuse ends a call whose slice makes no Buffer.
 func (c *Comm) refuse(name string, err error) error {
 	defer c.call(name, &err)()
 	if live := c.checkLive(); live != nil {

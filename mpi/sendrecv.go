@@ -5,8 +5,8 @@ import (
 )
 
 // Sendrecv sends out to rank dst and receives into in from rank src, both at once, so that
-// processes that do so in a ring do not wait for one another for ever (MPI_Sendrecv;
-// MPI-4.1, 3.10). The Status is that of the receive. The errors are those of Send and Recv.
+// processes in a ring do not wait for one another for ever (MPI_Sendrecv; MPI-4.1, 3.10). It
+// returns the Status of the receive. The errors are those of Send and Recv.
 func Sendrecv[T, U any](c *Comm, out []T, dst, sendTag int, in []U, src, recvTag int) (Status, error) {
 	send, err := bufferOf(out)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Comm) checkExchange(dst, sendTag, src, recvTag int) error {
 	return c.checkRecv(src, recvTag)
 }
 
-// beginExchange posts both halves and makes one request of them, which ends when both have.
+// beginExchange posts both halves and returns one request that ends when both have ended.
 func (c *Comm) beginExchange(out core.Buffer, dst, sendTag int, in core.Buffer, src, recvTag int) (Request, error) {
 	if err := c.checkExchange(dst, sendTag, src, recvTag); err != nil {
 		return Request{}, err
@@ -114,12 +114,12 @@ func (c *Comm) beginExchange(out core.Buffer, dst, sendTag int, in core.Buffer, 
 	}
 	send, err := c.p2p.Isend(core.Standard, out, dst, sendTag)
 	if err != nil {
-		_ = recv.Cancel() // the receive that nobody will use ends at once
+		_ = recv.Cancel() // the receive is not needed and ends at once
 		_, _ = recv.Wait(background)
 		return Request{}, err
 	}
 	both, end := c.p.engine.NewOp(func() {
-		_ = recv.Cancel() // what has ended need not be cancelled
+		_ = recv.Cancel() // fails only if the receive has ended
 	})
 	go func() {
 		_, sendErr := send.Wait(background)
@@ -132,7 +132,7 @@ func (c *Comm) beginExchange(out core.Buffer, dst, sendTag int, in core.Buffer, 
 	return c.request(both), nil
 }
 
-// copied is a buffer's data in memory of its own.
+// copied returns a copy of a buffer's data.
 func copied(b core.Buffer) (core.Buffer, error) {
 	n, err := packSize(b)
 	if err != nil {

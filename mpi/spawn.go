@@ -9,11 +9,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// parentKey is under which spawned processes find the port of those that spawned them.
+// parentKey is the key under which spawned processes find the port of the processes that spawned
+// them.
 const parentKey = "mpi-parent-port"
 
-// A Command says what SpawnMultiple is to start: N processes of a program. What hints mean is
-// the launcher's business; "wdir" is the directory that they work in (MPI-4.1, 11.8.4).
+// A Command tells SpawnMultiple to start N processes of a program. The launcher interprets hints;
+// "wdir" is the working directory (MPI-4.1, 11.8.4).
 type Command struct {
 	Program string
 	Args    []string
@@ -21,20 +22,20 @@ type Command struct {
 	Hints   *Info
 }
 
-// Spawn starts n processes of a program, which have a World of their own, and joins them with
-// the processes of c to an inter-communicator (MPI_Comm_spawn; MPI-4.1, 11.8.2). All processes
-// of c call it; everything but root matters at the root only, whose ctx bounds the wait until
-// the new processes are in Init: without a deadline, Options.InitTimeMax does. If one of them
-// fails in Init, or cannot be started, the class of the root's error is ErrSpawn. codes has an
-// exit code for each process that could not be started, where the launcher says so.
+// Spawn starts n processes of a program, which have a World of their own, and joins them with the
+// processes of c to an inter-communicator (MPI_Comm_spawn; MPI-4.1, 11.8.2). All processes of c
+// must call it; all arguments except root matter only at the root. The root's ctx limits the wait
+// until the new processes are in Init; if it has no deadline, Options.InitTimeMax does. If one of
+// them cannot be started or fails in Init, the root's error has class ErrSpawn. codes has an exit
+// code for each process that could not be started, if the launcher reports them.
 func (c *Comm) Spawn(ctx context.Context, program string, args []string, n int, hints *Info, root int) (inter *Comm, codes []int, err error) {
 	defer c.call("MPI_Comm_spawn", &err)()
 	return c.spawn(ctx, []Command{{Program: program, Args: args, N: n, Hints: hints}}, root)
 }
 
-// SpawnMultiple is Spawn of processes of several programs, or of one with several lists of
-// arguments, which have one World: ranks there are in the order of the commands
-// (MPI_Comm_spawn_multiple; MPI-4.1, 11.8.3).
+// SpawnMultiple is Spawn of processes of several programs, or of one program with several argument
+// lists. They share one World, with ranks in the order of the commands (MPI_Comm_spawn_multiple;
+// MPI-4.1, 11.8.3).
 func (c *Comm) SpawnMultiple(ctx context.Context, commands []Command, root int) (inter *Comm, codes []int, err error) {
 	defer c.call("MPI_Comm_spawn_multiple", &err)()
 	return c.spawn(ctx, commands, root)
@@ -68,13 +69,13 @@ func (c *Comm) spawn(ctx context.Context, commands []Command, root int) (inter *
 		return err
 	}, nil)
 	if err != nil {
-		_ = inter.free() // nobody gets it
+		_ = inter.free() // the caller does not get it
 		return nil, codes, err
 	}
 	return inter, codes, nil
 }
 
-// spawn starts processes, and waits until their first one connects.
+// spawn starts processes, and waits until the first of them connects.
 func (p *Process) spawn(ctx context.Context, commands []Command) ([]int, net.Conn, error) {
 	s, ok := p.boot.(boot.Spawner)
 	if !ok {
@@ -109,7 +110,7 @@ func (p *Process) spawn(ctx context.Context, commands []Command) ([]int, net.Con
 	return codes, conn, nil
 }
 
-// programsOf is what a launcher is told of commands.
+// programsOf returns what a launcher is told of commands.
 func programsOf(commands []Command) ([]boot.Program, error) {
 	if len(commands) == 0 {
 		return nil, errclass.New(errclass.Arg, "no command says what to spawn: give one or more")

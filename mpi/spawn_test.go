@@ -15,10 +15,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// A spawnBoot is a Boot that spawns goroutines of the test.
+// A spawnBoot is a Boot that spawns goroutines in the test.
 type spawnBoot struct {
 	*boot.LocalBoot
-	preput map[string]string // what the parents said; nil of those that have none
+	preput map[string]string // pairs of the parents; nil without parents
 	child  func(program string, b boot.Boot)
 	jobs   *sync.WaitGroup
 }
@@ -116,7 +116,7 @@ func TestSpawnAlone(t *testing.T) {
 	})
 }
 
-// TestSpawnFails: programs that do not start, that start and cannot join, and that never do.
+// TestSpawnFails: programs that do not start, that start and cannot join, and that never call Init.
 func TestSpawnFails(t *testing.T) {
 	silent, giveUp := context.WithCancel(briefly(t))
 	defer giveUp()
@@ -133,7 +133,7 @@ func TestSpawnFails(t *testing.T) {
 		refused := func(class mpi.ErrorClass, err error) {
 			t.Helper()
 			if w.Rank() != 0 {
-				class = mpi.ErrOther // the root knows why
+				class = mpi.ErrOther // the root knows the reason
 			}
 			assert.ErrorIs(t, err, class)
 		}
@@ -158,7 +158,7 @@ func TestSpawnFails(t *testing.T) {
 	})
 }
 
-// TestSpawnWithoutDeadline: who gives none waits no longer than processes have for Init.
+// TestSpawnWithoutDeadline: without a deadline, the wait is as long as Init may take.
 func TestSpawnWithoutDeadline(t *testing.T) {
 	silent := func(string, boot.Boot) {}
 	spawning(t, mpi.Options{InitTimeMax: time.Second}, silent, func(t *testing.T, p *mpi.Process) {

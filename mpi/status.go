@@ -7,22 +7,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 )
 
-// A Status tells of a message that was received (MPI-4.1, 3.2.5): Source and Tag are what it
-// had, Bytes its data, those that did not fit included, and Cancelled tells whether the
-// operation was cancelled in time. GetCount, Count and Elements tell its length in elements.
-// The error of the operation is returned beside the Status.
+// A Status describes a message that was received (MPI-4.1, 3.2.5). Source and Tag are the
+// message's, Bytes is the length of its data, including bytes that did not fit, and Cancelled tells
+// whether the operation was cancelled in time. GetCount, Count and Elements return the length in
+// elements. The error of the operation is returned beside the Status.
 type Status core.Status
 
-// emptyStatus is that of what has nothing to tell (MPI-4.1, 3.7.3).
+// emptyStatus is the Status of an operation without a message (MPI-4.1, 3.7.3).
 var emptyStatus = Status(core.Empty)
 
-// coreStatuses is the same memory as the engine sees it.
+// coreStatuses returns the same memory as the engine's type.
 func coreStatuses(sts []Status) []core.Status {
 	return unsafe.Slice((*core.Status)(unsafe.Pointer(unsafe.SliceData(sts))), len(sts))
 }
 
-// GetCount is how many elements of type T the message has, Undefined if it is not a whole
-// number of them, or T is no type for messages (MPI_Get_count; MPI-4.1, 3.2.5).
+// GetCount returns how many elements of type T the message has. It returns Undefined if that is not
+// a whole number, or T has no datatype (MPI_Get_count; MPI-4.1, 3.2.5).
 func GetCount[T any](st Status) int {
 	if isScalar[T]() {
 		return count(st.Bytes, sizeOf[T]())
@@ -34,8 +34,8 @@ func GetCount[T any](st Status) int {
 	return st.Count(t)
 }
 
-// Count is how many elements of datatype t the message has, Undefined if it is not a whole
-// number of them (MPI_Get_count; MPI-4.1, 3.2.5).
+// Count returns how many elements of datatype t the message has, or Undefined if that is not a
+// whole number (MPI_Get_count; MPI-4.1, 3.2.5).
 func (st Status) Count(t *datatype.Type) int {
 	if t == nil {
 		return Undefined
@@ -43,9 +43,9 @@ func (st Status) Count(t *datatype.Type) int {
 	return count(st.Bytes, t.Size())
 }
 
-// Elements is how many basic elements, of which datatype t is made, the message has, when t
-// may be there in part; Undefined if the last of them is not whole (MPI_Get_elements;
-// MPI-4.1, 5.1.11).
+// Elements returns how many basic elements the message has, where its last element of datatype t
+// may be incomplete. It returns Undefined if the last basic element is incomplete
+// (MPI_Get_elements; MPI-4.1, 5.1.11).
 func (st Status) Elements(t *datatype.Type) int {
 	if t == nil {
 		return Undefined

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestNilContext: a nil context is one that never ends.
+// TestNilContext: a nil context never ends.
 func TestNilContext(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		var none context.Context
@@ -66,7 +66,7 @@ func TestNilContext(t *testing.T) {
 // drop receives a message that a probe took.
 func drop(m *mpi.Message) { _, _ = mpi.Mrecv(m, []int{0}) }
 
-// TestNothingFarAway: of elements without bytes the origin does not matter.
+// TestNothingFarAway: the origin of elements without bytes does not matter.
 func TestNothingFarAway(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -80,7 +80,7 @@ func TestNothingFarAway(t *testing.T) {
 	})
 }
 
-// TestElsewhereIgnored: what matters at the root only is not looked at elsewhere (MPI-4.1, 6.5
+// TestElsewhereIgnored: arguments that matter only at the root are ignored elsewhere (MPI-4.1, 6.5
 // and 6.6).
 func TestElsewhereIgnored(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {

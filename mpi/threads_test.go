@@ -31,7 +31,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// chat passes messages round, each time with another call.
+// chat passes messages around a ring, each time with another call.
 func chat(t *testing.T, w *mpi.Comm, tag int) {
 	next, before := (w.Rank()+1)%w.Size(), (w.Rank()+w.Size()-1)%w.Size()
 	for round := range 20 {
@@ -67,7 +67,7 @@ func chat(t *testing.T, w *mpi.Comm, tag int) {
 	}
 }
 
-// TestRecvContext: a receive that nobody wants any longer takes nothing.
+// TestRecvContext: a receive that was given up takes no message.
 func TestRecvContext(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s, x := p.Self(), []int{0}

@@ -1,8 +1,8 @@
 package mpi
 
-// NeighborAllgather sends in to every neighbour that edges lead to, and puts what came from
-// each one that edges come from into the next part of out, in the order of the topology. A part
-// whose neighbour is ProcNull stays as it is (MPI_Neighbor_allgather; MPI-4.1, 8.6.1).
+// NeighborAllgather sends in to every destination neighbour, and stores the data of source
+// neighbour i in part i of out, in the order of the topology. A part whose neighbour is ProcNull
+// does not change (MPI_Neighbor_allgather; MPI-4.1, 8.6.1).
 func NeighborAllgather[T any](c *Comm, in, out []T) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Neighbor_allgather", Undefined, &x, &err)()
@@ -46,9 +46,9 @@ func (c *Comm) NeighborAllgatherInitBuffer(in, out Buffer) (r Request, err error
 	return c.prepare(c.neighborAllgather(x, y))
 }
 
-// NeighborAllgatherv is NeighborAllgather of slices of different lengths: what neighbour i
-// sends has counts[i] elements and begins at element displs[i] of out; nil displs stand for one
-// behind the other (MPI_Neighbor_allgatherv; MPI-4.1, 8.6.1).
+// NeighborAllgatherv is NeighborAllgather of slices of different lengths: the part of source
+// neighbour i has counts[i] elements and begins at element displs[i] of out. With nil displs the
+// parts are contiguous (MPI_Neighbor_allgatherv; MPI-4.1, 8.6.1).
 func NeighborAllgatherv[T any](c *Comm, in, out []T, counts, displs []int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Neighbor_allgatherv", Undefined, &x, &err)()

@@ -1,9 +1,9 @@
 package mpi
 
-// NeighborAlltoall sends the i-th of as many equal parts of in as there are neighbours that
-// edges lead to to the i-th of these, and puts what came from the i-th that edges come from
-// into the i-th part of out. A part whose neighbour is ProcNull stays as it is
-// (MPI_Neighbor_alltoall; MPI-4.1, 8.6.2).
+// NeighborAlltoall divides in into one equal part for each destination neighbour, and out into one
+// for each source neighbour. It sends part i of in to destination i, and stores the data of source
+// i in part i of out. A part whose neighbour is ProcNull does not change (MPI_Neighbor_alltoall;
+// MPI-4.1, 8.6.2).
 func NeighborAlltoall[T any](c *Comm, in, out []T) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Neighbor_alltoall", Undefined, &x, &err)()
@@ -47,10 +47,10 @@ func (c *Comm) NeighborAlltoallInitBuffer(in, out Buffer) (r Request, err error)
 	return c.prepare(c.neighborAlltoall(x, y))
 }
 
-// NeighborAlltoallv is NeighborAlltoall with parts of any length: neighbour i is sent the
-// inCounts[i] elements of in from element inDispls[i] on, and what it sent has outCounts[i]
-// elements, which go to where out has element outDispls[i]; nil displacements stand for one
-// behind the other (MPI_Neighbor_alltoallv; MPI-4.1, 8.6.2).
+// NeighborAlltoallv is NeighborAlltoall with parts of any length. Destination i is sent inCounts[i]
+// elements of in from element inDispls[i] on, and outCounts[i] elements from source i are stored in
+// out from element outDispls[i] on. With nil displacements the parts are contiguous
+// (MPI_Neighbor_alltoallv; MPI-4.1, 8.6.2).
 func NeighborAlltoallv[T any](c *Comm, in, out []T, inCounts, inDispls, outCounts, outDispls []int) (err error) {
 	x, y := slice(in), slice(out)
 	defer c.collective("MPI_Neighbor_alltoallv", Undefined, &x, &err)()

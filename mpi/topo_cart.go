@@ -5,15 +5,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
-// A Topology is the grid or graph of a communicator: a *topo.Cart, *topo.Graph or
-// *topo.DistGraph, whose methods say all about it.
+// A Topology is the grid or graph of a communicator: a *topo.Cart, *topo.Graph or *topo.DistGraph,
+// whose methods describe it.
 type Topology = topo.Topology
 
-// DimsCreate chooses how many processes each dimension of a grid has; entries that are not 0
-// stay (MPI_Dims_create; MPI-4.1, 8.5.2).
+// DimsCreate chooses the number of processes in each dimension of a grid; entries of dims that are
+// not 0 are kept (MPI_Dims_create; MPI-4.1, 8.5.2).
 func DimsCreate(processes int, dims []int) ([]int, error) { return topo.DimsCreate(processes, dims) }
 
-// Topology is what the communicator has, nil if none (MPI_Topo_test; MPI-4.1, 8.5.5).
+// Topology returns the communicator's topology, or nil if it has none (MPI_Topo_test; MPI-4.1,
+// 8.5.5).
 func (c *Comm) Topology() Topology {
 	if c == nil {
 		return nil
@@ -21,8 +22,8 @@ func (c *Comm) Topology() Topology {
 	return c.parts.topology
 }
 
-// Cart is the communicator's grid (MPI_Cart_get, MPI_Cartdim_get; MPI-4.1, 8.5.5). One without
-// a grid is an error of class ErrTopology.
+// Cart returns the communicator's grid (MPI_Cart_get, MPI_Cartdim_get; MPI-4.1, 8.5.5). If it has
+// none, the error has class ErrTopology.
 func (c *Comm) Cart() (*topo.Cart, error) {
 	if err := c.checkLive(); err != nil {
 		return nil, err
@@ -34,8 +35,8 @@ func (c *Comm) Cart() (*topo.Cart, error) {
 	return cart, nil
 }
 
-// Graph is the communicator's graph (MPI_Graph_get, MPI_Graphdims_get; MPI-4.1, 8.5.5). One
-// without is an error of class ErrTopology.
+// Graph returns the communicator's graph (MPI_Graph_get, MPI_Graphdims_get; MPI-4.1, 8.5.5). If it
+// has none, the error has class ErrTopology.
 func (c *Comm) Graph() (*topo.Graph, error) {
 	if err := c.checkLive(); err != nil {
 		return nil, err
@@ -47,8 +48,8 @@ func (c *Comm) Graph() (*topo.Graph, error) {
 	return graph, nil
 }
 
-// DistGraph is this process's part of the communicator's distributed graph
-// (MPI_Dist_graph_neighbors; MPI-4.1, 8.5.5). One without is an error of class ErrTopology.
+// DistGraph returns this process's part of the communicator's distributed graph
+// (MPI_Dist_graph_neighbors; MPI-4.1, 8.5.5). If it has none, the error has class ErrTopology.
 func (c *Comm) DistGraph() (*topo.DistGraph, error) {
 	if err := c.checkLive(); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (c *Comm) DistGraph() (*topo.DistGraph, error) {
 	return graph, nil
 }
 
-// CartCoords are where a process is in the grid (MPI_Cart_coords; MPI-4.1, 8.5.5).
+// CartCoords returns the coordinates of a process in the grid (MPI_Cart_coords; MPI-4.1, 8.5.5).
 func (c *Comm) CartCoords(rank int) (coords []int, err error) {
 	defer c.call("MPI_Cart_coords", &err)()
 	cart, err := c.Cart()
@@ -70,7 +71,7 @@ func (c *Comm) CartCoords(rank int) (coords []int, err error) {
 	return cart.Coords(rank)
 }
 
-// CartRank is the process at some coordinates (MPI_Cart_rank; MPI-4.1, 8.5.5).
+// CartRank returns the rank of the process at some coordinates (MPI_Cart_rank; MPI-4.1, 8.5.5).
 func (c *Comm) CartRank(coords []int) (rank int, err error) {
 	defer c.call("MPI_Cart_rank", &err)()
 	cart, err := c.Cart()
@@ -80,8 +81,8 @@ func (c *Comm) CartRank(coords []int) (rank int, err error) {
 	return cart.Rank(coords)
 }
 
-// CartShift is whom this process receives from and sends to when all send by disp processes
-// along a dimension (MPI_Cart_shift; MPI-4.1, 8.5.6).
+// CartShift returns the ranks that this process receives from and sends to when every process sends
+// to the one disp steps further along a dimension (MPI_Cart_shift; MPI-4.1, 8.5.6).
 func (c *Comm) CartShift(dim, disp int) (source, dest int, err error) {
 	defer c.call("MPI_Cart_shift", &err)()
 	cart, err := c.Cart()
@@ -91,8 +92,8 @@ func (c *Comm) CartShift(dim, disp int) (source, dest int, err error) {
 	return cart.Shift(c.rank, dim, disp)
 }
 
-// CartSub divides the grid into those of the dimensions that remain (MPI_Cart_sub; MPI-4.1,
-// 8.5.7). All processes of c call it alike.
+// CartSub divides the grid into sub-grids of the dimensions that remain (MPI_Cart_sub; MPI-4.1,
+// 8.5.7). All processes of c must call it with the same remain.
 func (c *Comm) CartSub(remain []bool) (sub *Comm, err error) {
 	defer c.call("MPI_Cart_sub", &err)()
 	cart, err := c.Cart()
@@ -113,7 +114,7 @@ func (c *Comm) CartSub(remain []bool) (sub *Comm, err error) {
 	return sub, err
 }
 
-// GraphNeighbors are the neighbours of a process in the graph (MPI_Graph_neighbors; MPI-4.1,
+// GraphNeighbors returns the neighbours of a process in the graph (MPI_Graph_neighbors; MPI-4.1,
 // 8.5.5).
 func (c *Comm) GraphNeighbors(rank int) (ranks []int, err error) {
 	defer c.call("MPI_Graph_neighbors", &err)()

@@ -5,7 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// neighbors are whom this process exchanges with in a collective among neighbours.
+// neighbors returns the neighbours of this process in a neighbourhood collective operation.
 func (c *Comm) neighbors() (coll.Neighbors, error) {
 	if err := c.checkLive(); err != nil {
 		return coll.Neighbors{}, err
@@ -17,7 +17,7 @@ func (c *Comm) neighbors() (coll.Neighbors, error) {
 	return coll.Neighbors{Sources: n.Sources, Destinations: n.Destinations, Cartesian: n.Crossed}, err
 }
 
-// neighborsOf is neighbors, once the operands are known to be right.
+// neighborsOf is neighbors, after a check of the operands.
 func (c *Comm) neighborsOf(xs ...operand) (coll.Neighbors, error) {
 	nb, err := c.neighbors()
 	if err == nil {
@@ -29,7 +29,7 @@ func (c *Comm) neighborsOf(xs ...operand) (coll.Neighbors, error) {
 func (c *Comm) neighborAllgather(x, y operand) (program, error) {
 	nb, err := c.neighborsOf(x, y)
 	return func(v *view) error {
-		// The parts of neighbours that are none stay as they are, here and below.
+		// Parts whose neighbour is ProcNull do not change, here and below.
 		out := room(&y.Buffer, true)
 		err := coll.NeighborAllgather(v, packed(&x.Buffer), out, nb, &v.scratch)
 		if err == nil {
@@ -80,7 +80,7 @@ func (c *Comm) neighborAlltoallv(x, y operand, inCounts, inDispls, outCounts, ou
 	return exchangeWith(nb, gives, gets), err
 }
 
-// exchangeWith sends gives[i] to destination i, and puts what source i sent where gets[i] is.
+// exchangeWith sends gives[i] to destination i, and receives the data of source i into gets[i].
 func exchangeWith(nb coll.Neighbors, gives, gets []Buffer) program {
 	return func(v *view) error {
 		out := roomAll(gets, true)
@@ -92,9 +92,8 @@ func exchangeWith(nb coll.Neighbors, gives, gets []Buffer) program {
 	}
 }
 
-// NeighborAlltoallw is NeighborAlltoallvBuffer with a Buffer for every neighbour: in[i] is sent
-// to destination i, and what source i sent goes into out[i] (MPI_Neighbor_alltoallw; MPI-4.1,
-// 8.6.2).
+// NeighborAlltoallw is NeighborAlltoallvBuffer with a Buffer for every neighbour: in[i] is sent to
+// destination i, and out[i] receives the data of source i (MPI_Neighbor_alltoallw; MPI-4.1, 8.6.2).
 func (c *Comm) NeighborAlltoallw(in, out []Buffer) (err error) {
 	defer c.call("MPI_Neighbor_alltoallw", &err)()
 	return c.run(c.neighborAlltoallw(in, out))

@@ -8,13 +8,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
-// A communicator with a topology is made from another one and has other contexts. The ranks
-// are always the old ones: where the standard allows them to be reordered, this is allowed, and
-// not done.
+// A communicator with a topology is made from another one and has its own contexts. Its ranks are
+// always those of the old communicator: the standard allows reordering, but does not require it.
 
-// CartCreate makes a communicator whose processes are a grid of dims[0] by dims[1] and so on,
-// those dimensions being rings whose periods are true (MPI_Cart_create; MPI-4.1, 8.5.1).
-// Processes beyond the grid get nil. All processes of c call it alike.
+// CartCreate makes a communicator whose processes form a grid of dims[0] by dims[1] and so on.
+// Dimension i is a ring if periods[i] is true (MPI_Cart_create; MPI-4.1, 8.5.1). Processes beyond
+// the grid get nil. All processes of c must call it with the same arguments.
 func (c *Comm) CartCreate(dims []int, periods []bool, reorder bool) (cart *Comm, err error) {
 	defer c.call("MPI_Cart_create", &err)()
 	if err := c.checkIntra(); err != nil {
@@ -28,8 +27,8 @@ func (c *Comm) CartCreate(dims []int, periods []bool, reorder bool) (cart *Comm,
 	return cart, err
 }
 
-// GraphCreate makes a communicator whose processes are the nodes of a graph that all know: the
-// neighbours of node i are edges[index[i-1]:index[i]], from 0 for the first one
+// GraphCreate makes a communicator whose processes are the nodes of a graph. All processes pass the
+// whole graph: the neighbours of node i are edges[index[i-1]:index[i]], where index[-1] counts as 0
 // (MPI_Graph_create; MPI-4.1, 8.5.3). Processes beyond the graph get nil.
 func (c *Comm) GraphCreate(index, edges []int, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Graph_create", &err)()
@@ -44,9 +43,9 @@ func (c *Comm) GraphCreate(index, edges []int, reorder bool) (graph *Comm, err e
 	return graph, err
 }
 
-// DistGraphCreateAdjacent makes a communicator with a graph of which every process gives its
-// own neighbours (MPI_Dist_graph_create_adjacent; MPI-4.1, 8.5.4). nil weights, on both sides
-// and everywhere, stand for MPI_UNWEIGHTED.
+// DistGraphCreateAdjacent makes a communicator with a graph. Every process passes its own
+// neighbours (MPI_Dist_graph_create_adjacent; MPI-4.1, 8.5.4). nil weights, on both sides and in
+// all processes, mean MPI_UNWEIGHTED.
 func (c *Comm) DistGraphCreateAdjacent(sources, sourceWeights, destinations, destWeights []int, hints *Info, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Dist_graph_create_adjacent", &err)()
 	if err := c.checkIntra(); err != nil {
@@ -60,9 +59,9 @@ func (c *Comm) DistGraphCreateAdjacent(sources, sourceWeights, destinations, des
 	return graph, err
 }
 
-// DistGraphCreate makes a communicator with a graph of which every process gives any edges:
-// sources[i] has degrees[i] edges, to the next so many of destinations, with as many of weights
-// (MPI_Dist_graph_create; MPI-4.1, 8.5.4). nil weights, everywhere, stand for MPI_UNWEIGHTED.
+// DistGraphCreate makes a communicator with a graph. Every process may pass any edges: sources[i]
+// has degrees[i] edges, to the next degrees[i] elements of destinations, with as many of weights
+// (MPI_Dist_graph_create; MPI-4.1, 8.5.4). nil weights, in all processes, mean MPI_UNWEIGHTED.
 func (c *Comm) DistGraphCreate(sources, degrees, destinations, weights []int, hints *Info, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Dist_graph_create", &err)()
 	if err := c.checkIntra(); err != nil {
@@ -88,7 +87,7 @@ func (c *Comm) DistGraphCreate(sources, degrees, destinations, weights []int, hi
 	return graph, err
 }
 
-// checkIntra refuses inter-communicators, which cannot have a topology (MPI-4.1, 8.1).
+// checkIntra returns an error for inter-communicators, which cannot have a topology (MPI-4.1, 8.1).
 func (c *Comm) checkIntra() error {
 	if err := c.checkLive(); err != nil {
 		return err
@@ -99,7 +98,7 @@ func (c *Comm) checkIntra() error {
 	return nil
 }
 
-// arrange is the program that makes a communicator of the first n processes, with a topology.
+// arrange returns the program that makes a communicator of the first n processes with a topology.
 func (c *Comm) arrange(made **Comm, t topo.Topology, n int) (program, error) {
 	return func(v *view) error {
 		ids, err := c.contexts(v, 1)
@@ -119,12 +118,12 @@ func (c *Comm) arrange(made **Comm, t topo.Topology, n int) (program, error) {
 	}, nil
 }
 
-// edgeBytes is an edge as processes tell each other.
+// edgeBytes is the size of an edge in a message.
 const edgeBytes = 24
 
-// spreadEdges sends every process the edges that concern it, and returns those that concern
-// this one, by who gave them. The graph is weighted if somebody gave weights, and nobody edges
-// without.
+// spreadEdges sends every process the edges that concern it, and returns the edges that concern
+// this one, by sender. The graph is weighted if a process passed weights and none passed edges
+// without weights.
 func (v *view) spreadEdges(routed [][]topo.Edge, weights, given bool) (sent [][]topo.Edge, weighted bool, err error) {
 	out, sizes := make([][]byte, v.size), make([]byte, 8*v.size)
 	for r, edges := range routed {
@@ -170,12 +169,12 @@ func (v *view) spreadEdges(routed [][]topo.Edge, weights, given bool) (sent [][]
 	return sent, said&toldWeights != 0 && said&toldNoWeights == 0, nil
 }
 
-// What stands below the number of edges that a process tells another.
+// Flags below the number of edges in a message.
 const (
 	toldWeights   = 1 << iota // its edges have weights
 	toldNoWeights             // it has edges, without
 	toldBits      = iota
 )
 
-// edgesMax bounds what one process takes from another: 96 MiB of edges.
+// edgesMax limits the edges that one process takes from another: 96 MiB.
 const edgesMax = 1 << 22

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestCart sends around a torus of 2 by 3, whose neighbours are partly the same process twice.
+// TestCart sends around a torus of 2 by 3, in which some neighbours are the same process.
 func TestCart(t *testing.T) {
 	mpitest.Run(t, 7, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -30,7 +30,7 @@ func TestCart(t *testing.T) {
 		rank, err := torus.CartRank([]int{coords[0] - 4, coords[1] + 6})
 		require.NoError(t, err)
 		assert.Equal(t, torus.Rank(), rank)
-		// What goes to a side arrives from the other one: 10 times the sender, plus the side.
+		// Data for one side arrives from the other one: 10 times the sender, plus the side.
 		in, out := make([]int, 4), make([]int, 4)
 		for side := range in {
 			in[side] = 10*torus.Rank() + side
@@ -63,7 +63,7 @@ func TestCart(t *testing.T) {
 	})
 }
 
-// TestBorder: beyond the ends of a line there is nobody, and what is for them stays.
+// TestBorder: there is no process beyond the ends of a line, and the parts for it do not change.
 func TestBorder(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		line, err := p.World().CartCreate([]int{4}, []bool{false}, false)
@@ -90,7 +90,7 @@ func TestBorder(t *testing.T) {
 
 func TestGraph(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		// 0 is joined with all others.
+		// Node 0 is connected with all others.
 		star, err := p.World().GraphCreate([]int{3, 4, 5, 6}, []int{1, 2, 3, 0, 0, 0}, false)
 		require.NoError(t, err)
 		me := star.Rank()
@@ -104,14 +104,14 @@ func TestGraph(t *testing.T) {
 	})
 }
 
-// TestDistGraph makes the same graph in two ways: a directed ring with an edge from everybody
+// TestDistGraph makes the same graph in two ways: a directed ring with an edge from every process
 // to rank 0.
 func TestDistGraph(t *testing.T) {
 	const n = 5
 	mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		me := w.Rank()
-		// Every process gives the edges of the next one.
+		// Every process passes the edges of the next one.
 		next := (me + 1) % n
 		g, err := w.DistGraphCreate([]int{next}, []int{2}, []int{(next + 1) % n, 0}, []int{next, 100}, nil, false)
 		require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestDistGraph(t *testing.T) {
 		} else {
 			assert.Len(t, sources, n+1)
 		}
-		// Sources hear what was said to them, by where it was said to.
+		// Sources receive in the order in which destinations are sent to.
 		in, out := make([]int, len(destinations)), make([]int, len(sources))
 		for i, d := range destinations {
 			in[i] = 10*me + d

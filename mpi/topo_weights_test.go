@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestWeighted: a graph has weights if somebody gives some, and nobody edges without; those
-// without edges need not say (MPI-4.1, 8.5.4).
+// TestWeighted: a graph has weights if a process passes some and no process passes edges without
+// weights. Processes without edges may pass nil (MPI-4.1, 8.5.4).
 func TestWeighted(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// celsius is a number under a name of its own, particle a structure with holes.
+// celsius is a named number, particle a structure with padding.
 type (
 	celsius  float32
 	particle struct {
@@ -22,7 +22,7 @@ type (
 	}
 )
 
-// TestGoTypes sends and receives what is no plain number.
+// TestGoTypes sends and receives types other than plain numbers.
 func TestGoTypes(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, peer := p.World(), 1-p.World().Rank()
@@ -51,7 +51,7 @@ func TestGoTypes(t *testing.T) {
 	})
 }
 
-// TestTyped sends a column of a matrix, and receives it as a row, in every way to send.
+// TestTyped sends a column of a matrix, and receives it as a row, with every kind of send.
 func TestTyped(t *testing.T) {
 	const n = 200 // 1600 bytes, or 320,000
 	for _, width := range []int{1, n} {
@@ -95,7 +95,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// start makes a send of a persistent one that is started once.
+// start makes a send from a persistent send, which it starts once.
 func start(t *testing.T, init func(mpi.Buffer, int, int) (mpi.Request, error)) func(mpi.Buffer, int, int) (mpi.Request, error) {
 	return func(b mpi.Buffer, dst, tag int) (mpi.Request, error) {
 		r, err := init(b, dst, tag)
@@ -104,7 +104,7 @@ func start(t *testing.T, init func(mpi.Buffer, int, int) (mpi.Request, error)) f
 	}
 }
 
-// nowait makes a send with a request of one without.
+// nowait makes a send with a request from a blocking one.
 func nowait(send func(mpi.Buffer, int, int) error) func(mpi.Buffer, int, int) (mpi.Request, error) {
 	return func(b mpi.Buffer, dst, tag int) (mpi.Request, error) {
 		return mpi.Request{}, send(b, dst, tag)

@@ -5,10 +5,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// TypedIn is Typed for memory that is a slice: count elements of t, the first of which lies
-// at xs[origin]. Displacements in t are in bytes where Typed's are. The class of errors is
-// ErrBuffer if the elements do not all lie in xs, or the origin does not; ErrType if xs holds
-// what has no datatype.
+// TypedIn is Typed for memory that is a slice: count elements of t, the first at xs[origin].
+// Displacements in t are in bytes, as for Typed. The error has class ErrBuffer if the origin or
+// some elements do not lie in xs, and ErrType if the elements of xs have no datatype.
 func TypedIn[T any](xs []T, origin, count int, t *datatype.Type) (Buffer, error) {
 	if _, err := datatype.Of[T](); err != nil {
 		return Buffer{}, err

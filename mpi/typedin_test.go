@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestAColumnOfASlice: the origin of a buffer in a slice is an element of it.
+// TestAColumnOfASlice: the origin of a buffer in a slice counts elements.
 func TestAColumnOfASlice(t *testing.T) {
 	column, err := datatype.Vector(3, 1, 4, datatype.Float32)
 	require.NoError(t, err)

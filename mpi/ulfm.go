@@ -5,33 +5,33 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// What a program can do when processes have failed, in the terms of User-Level Failure
-// Mitigation (ULFM), which the MPI Forum has before it. Operations with a process that failed
-// end with ErrProcFailed, those of others go on. When a collective operation ends so in one
-// process, those of the same communicator do in all that are in one, or begin one: none waits
-// for ever. In some it may have ended well before. Who finds out that a process has failed revokes
-// the communicator, which ends every operation on it with ErrRevoked; then all that are left
-// shrink it, and go on.
+// Calls for programs that continue after processes fail, in the terms of User-Level Failure
+// Mitigation (ULFM), a proposal to the MPI Forum. Operations with a failed process end with
+// ErrProcFailed; those with other processes go on. If a collective operation ends with
+// ErrProcFailed in one process, it does so in every process of the communicator that is in one or
+// begins one: none waits for ever. In some processes the operation may have ended well before. A
+// process that finds out about a failure revokes the communicator, which ends every operation on it
+// with ErrRevoked. Then the remaining processes shrink it, and go on.
 
-// Revoke makes the communicator of no use to anybody: operations on it end with ErrRevoked
-// here, and soon in all other processes, except Agree and Shrink (MPIX_Comm_revoke). One
-// process calls it, or several.
+// Revoke makes the communicator unusable in all processes: operations on it, except Agree and
+// Shrink, end with ErrRevoked here, and soon in all other processes (MPIX_Comm_revoke). One or more
+// processes call it.
 func (c *Comm) Revoke() (err error) {
 	defer c.call("MPIX_Comm_revoke", &err)()
 	if err := c.checkLive(); err != nil {
 		return err
 	}
 	c.p2p.Revoke()
-	c.coll.Revoke() // and the local group of an inter-communicator with it
+	c.coll.Revoke() // and so the local group of an inter-communicator
 	return nil
 }
 
-// Revoked tells whether the news that somebody revoked the communicator has come here
+// Revoked tells whether this process knows that the communicator was revoked
 // (MPIX_Comm_is_revoked).
 func (c *Comm) Revoked() bool { return c != nil && (c.p2p.Revoked() || c.coll.Revoked()) }
 
-// Failed are the processes of the communicator that are known here to have failed
-// (MPIX_Comm_get_failed), of an inter-communicator those of the remote group.
+// Failed returns the processes of the communicator that this process knows to have failed, for an
+// inter-communicator those of the remote group (MPIX_Comm_get_failed).
 func (c *Comm) Failed() (failed *Group, err error) {
 	defer c.call("MPIX_Comm_get_failed", &err)()
 	if err := c.checkLive(); err != nil {
@@ -46,7 +46,7 @@ func (c *Comm) Failed() (failed *Group, err error) {
 	return c.addressed().Incl(ranks)
 }
 
-// addressed is the group of the ranks that messages go to.
+// addressed returns the group of the ranks that messages go to.
 func (c *Comm) addressed() *Group {
 	if c.IsInter() {
 		return c.remote
@@ -54,9 +54,9 @@ func (c *Comm) addressed() *Group {
 	return c.group
 }
 
-// AckFailed acknowledges that the processes which are known to have failed did
-// (MPIX_Comm_failure_ack): receives from AnySource, which ended with ErrProcFailedPending, can
-// be posted again, and Agree takes these failures for granted.
+// AckFailed acknowledges all failures that this process knows of (MPIX_Comm_failure_ack). Receives
+// from AnySource, which ended with ErrProcFailedPending, can be posted again, and Agree does not
+// report these failures.
 func (c *Comm) AckFailed() (err error) {
 	defer c.call("MPIX_Comm_failure_ack", &err)()
 	if err := c.checkLive(); err != nil {
@@ -68,7 +68,7 @@ func (c *Comm) AckFailed() (err error) {
 	return nil
 }
 
-// Acked are the processes whose failure AckFailed acknowledged (MPIX_Comm_failure_get_acked).
+// Acked returns the processes whose failure AckFailed acknowledged (MPIX_Comm_failure_get_acked).
 func (c *Comm) Acked() (acked *Group, err error) {
 	defer c.call("MPIX_Comm_failure_get_acked", &err)()
 	if err := c.checkLive(); err != nil {
@@ -83,11 +83,11 @@ func (c *Comm) Acked() (acked *Group, err error) {
 	return c.addressed().Incl(ranks)
 }
 
-// Agree combines everybody's flag with bitwise and, although processes may fail meanwhile or
-// the communicator be revoked: all that are left get the same result (MPIX_Comm_agree). The
-// error, of class ErrProcFailed, is in all of them or in none: a process has failed that not
-// everybody had acknowledged. The result counts all the same. All processes of c call it, and
-// no two goroutines of one at once.
+// Agree combines the flags of all processes with bitwise AND (MPIX_Comm_agree). It works although
+// processes fail meanwhile or the communicator is revoked: all remaining processes get the same
+// result. All of them or none return an error of class ErrProcFailed, which says that a process
+// failed and not every process had acknowledged that. The result is valid in any case. All
+// processes of c must call it, and only one goroutine of each at a time.
 func (c *Comm) Agree(flag uint64) (result uint64, err error) {
 	defer c.call("MPIX_Comm_agree", &err)()
 	s, err := c.recovery()
@@ -107,15 +107,15 @@ func (c *Comm) Agree(flag uint64) (result uint64, err error) {
 	}
 	for rank := range c.Size() {
 		if decided.failed().has(rank) && !decided.acked().has(rank) {
-			return decided.flag(), errclass.New(errclass.ProcFailed, "rank %d has failed, and not everybody has acknowledged that: call AckFailed, or Shrink", rank)
+			return decided.flag(), errclass.New(errclass.ProcFailed, "rank %d has failed, and not every process has acknowledged that: call AckFailed, or Shrink", rank)
 		}
 	}
 	return decided.flag(), nil
 }
 
 // Shrink makes a communicator of the processes of c that have not failed, in the same order
-// (MPIX_Comm_shrink). It works although c is revoked, and although more processes fail
-// meanwhile. All that are left call it.
+// (MPIX_Comm_shrink). It works although c is revoked or more processes fail meanwhile. All
+// remaining processes must call it.
 func (c *Comm) Shrink() (shrunk *Comm, err error) {
 	defer c.call("MPIX_Comm_shrink", &err)()
 	s, err := c.recovery()
@@ -150,7 +150,7 @@ func (c *Comm) Shrink() (shrunk *Comm, err error) {
 	if shrunk, err = c.p.openAlone(ids, left, nil, c); err != nil {
 		return nil, err
 	}
-	// All are to have it before anybody uses it, as in open, but although more fail.
+	// As in open, all processes must have it before one uses it, even if more fail.
 	if _, err = s.decide(newBallot(c.Size(), 0)); err != nil {
 		_ = shrunk.free()
 		return nil, err
@@ -158,14 +158,14 @@ func (c *Comm) Shrink() (shrunk *Comm, err error) {
 	return shrunk, nil
 }
 
-// recoveryContext is that of the messages of Agree and Shrink, which no revocation touches.
+// recoveryContext is the context of the messages of Agree and Shrink, which cannot be revoked.
 const recoveryContext = farewellContext + 1
 
-// recoveriesMax is how many agreements of a communicator have different tags.
+// recoveriesMax is how many recoveries of a communicator have different tags.
 const recoveriesMax = 1 << 12
 
-// recovery is the next agreement of the communicator: its ranks, and a tag that no other
-// communicator has, in a scope of the world that is never revoked.
+// recovery returns the next recovery of the communicator. It uses a tag that no other communicator
+// has, in a scope of the world that is never revoked.
 func (c *Comm) recovery() (*consensus, error) {
 	if err := c.checkLive(); err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func (c *Comm) recovery() (*consensus, error) {
 	return &consensus{scope: scope, ranks: ranks, me: c.rank, group: c.group, number: number, tag: int(c.ctx/2)*recoveriesMax + number}, nil
 }
 
-// recoveryScope opens the scope of all recoveries of a process, in its world. What others sent
-// before was kept for it.
+// recoveryScope opens the scope of all recoveries of a process, in its world. Earlier messages of
+// other processes were kept for it.
 func (p *Process) recoveryScope() (*core.Scope, error) {
 	w := p.world
 	w.parts.mu.Lock()

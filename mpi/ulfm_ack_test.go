@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// TestAcknowledgeNeverLess: of two calls of AckFailed at once, the one that found fewer failures
-// may be the last to note them.
+// TestAcknowledgeNeverLess: of two concurrent calls of AckFailed, the one that found fewer failures
+// may be the last to record them.
 func TestAcknowledgeNeverLess(t *testing.T) {
 	var parts commParts
 	a, b := new(core.Proc), new(core.Proc)

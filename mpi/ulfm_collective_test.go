@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// ofAll are operations that all processes of a communicator have a part in.
+// ofAll are operations in which all processes of a communicator take part.
 var ofAll = map[string]func(c *mpi.Comm) error{
 	"barrier":   mpi.Barrier,
 	"bcast":     func(c *mpi.Comm) error { return mpi.Bcast(c, make([]int, 10), 1) },
@@ -54,9 +54,9 @@ var ofAll = map[string]func(c *mpi.Comm) error{
 	},
 }
 
-// TestCollectivesEndInAll: when a process dies, operations of all end in all others, with its
-// failure, though nobody revokes the communicator: also in those that wait for one that has
-// given up. Other communicators do not notice, and messages between two who live still pass.
+// TestCollectivesEndInAll: when a process dies, common operations end in all others with its
+// failure, although the communicator is not revoked: also in those that wait for a process that has
+// given up. Other communicators are not affected, and messages between live processes still arrive.
 func TestCollectivesEndInAll(t *testing.T) {
 	mpitest.Over(t, []string{"mem", "via+shm", "tcp"}, func(t *testing.T, o mpitest.Options) {
 		o.Leave = true
@@ -80,7 +80,7 @@ func endInAll(t *testing.T, p *mpi.Process, do func(*mpi.Comm) error, victim, af
 	w := p.World()
 	half, err := w.Split(map[bool]int{true: mpi.Undefined}[w.Rank() == victim], 0)
 	require.NoError(t, err)
-	if w.Rank() != victim { // all have split, before it dies
+	if w.Rank() != victim { // all have split before it dies
 		require.NoError(t, mpi.Send(w, []int{0}, victim, 1))
 	} else {
 		for range w.Size() - 1 {

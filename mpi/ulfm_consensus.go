@@ -9,26 +9,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A consensus is how processes of which some fail come to the same decisions, one after the
-// other: the messages of floods. In every round each tells all others its ballot, and hears those
-// that its flood listens to.
+// A consensus runs floods over messages: processes, of which some may fail, come to the same
+// decisions, one after the other. In every round each member sends all others its ballot, and
+// receives the ballots that its flood listens to.
 //
-// Everybody's last message is a decision, and everybody waits for everybody's: nothing is left
-// in the network afterwards, but what members have said that failed.
+// The last message of every member is its decision, and every member waits for the decisions of all
+// others. So no message is left in the network afterwards, except of members that failed.
 type consensus struct {
 	scope  *core.Scope
 	group  *Group
-	ranks  []int // in the scope, of each member of the group
+	ranks  []int // of each member, in the scope
 	me     int
-	number int // of the recovery of the communicator
+	number int // of this recovery of the communicator
 	tag    int
 
-	gone marks // members that have failed, as far as this process knows; nil before the first decision
-	out  marks // those that were out when the decision before was made
+	gone marks // members that this process knows to have failed; nil before the first decision
+	out  marks // members that were out at the previous decision
 }
 
-// decide proposes a ballot, and returns what was decided. An error ends the consensus in this
-// process only, and is never the failure of another one.
+// decide proposes a ballot, and returns the decision. An error ends the consensus in this process
+// only; the failure of another process is not an error.
 func (s *consensus) decide(mine ballot) (ballot, error) {
 	s.notice()
 	mine.failed().join(s.gone)
@@ -45,7 +45,7 @@ func (s *consensus) decide(mine ballot) (ballot, error) {
 	return f.mine, nil
 }
 
-// notice looks who is known to have failed.
+// notice adds the members that the engine knows to have failed.
 func (s *consensus) notice() {
 	if s.gone == nil {
 		s.gone, s.out = newMarks(len(s.ranks)), newMarks(len(s.ranks))
@@ -57,7 +57,7 @@ func (s *consensus) notice() {
 	}
 }
 
-// awaits tells whether a member has more to say.
+// awaits tells whether a ballot of some member is still expected.
 func (s *consensus) awaits(f *flood) bool {
 	for i := range s.ranks {
 		if f.listens(i) {
@@ -67,8 +67,8 @@ func (s *consensus) awaits(f *flood) bool {
 	return false
 }
 
-// round tells every member that has not failed a ballot, if it is told at all, and hears one of
-// each that has more to say.
+// round sends a ballot to every member that has not failed, if tell is set, and receives one from
+// each member that the flood listens to.
 func (s *consensus) round(f *flood, tell bool) (err error) {
 	n := len(s.ranks)
 	sends, receives := make([]core.Request, n), make([]core.Request, n)
@@ -111,15 +111,15 @@ func (s *consensus) round(f *flood, tell bool) (err error) {
 	return err
 }
 
-// A ballot is what members tell each other: whether it is a decision, the members that are out,
-// and a proposal: those that have failed, the acknowledged ones, and a value. Ballots are
-// combined by or of who is out or has failed, and and of the rest.
+// A ballot is the message of a member. It says whether it is a decision, and which members are out,
+// and contains a proposal: the failed members, the acknowledged ones, and a value. Ballots are
+// combined by OR of the members that are out or failed, and by AND of the rest.
 type ballot struct {
 	b   []byte
 	set int // bytes of a set of members
 }
 
-// newBallot is one for n members and a value of so many bytes: nobody is out, has failed or is
+// newBallot returns a ballot for n members with a value of value bytes. No member is out, failed or
 // acknowledged, and the value is 0.
 func newBallot(n, value int) ballot {
 	set := len(newMarks(n))
@@ -136,12 +136,12 @@ func (v ballot) value() []byte    { return v.b[1+3*v.set:] }
 func (v ballot) flag() uint64     { return binary.LittleEndian.Uint64(v.value()) }
 func (v ballot) setFlag(f uint64) { binary.LittleEndian.PutUint64(v.value(), f) }
 
-// blank is another ballot of the same size.
+// blank returns an empty ballot of the same size.
 func (v ballot) blank() ballot { return ballot{b: make([]byte, len(v.b)), set: v.set} }
 
 func (v ballot) clone() ballot { return ballot{b: bytes.Clone(v.b), set: v.set} }
 
-// combine takes over what another ballot says.
+// combine adds the contents of another ballot.
 func (v ballot) combine(o ballot) {
 	v.out().join(o.out())
 	v.failed().join(o.failed())
@@ -150,7 +150,7 @@ func (v ballot) combine(o ballot) {
 	}
 }
 
-// marks are a set of members, one bit for each.
+// marks is a set of members, one bit for each.
 type marks []byte
 
 func newMarks(n int) marks { return make(marks, (n+7)/8) }
@@ -158,7 +158,7 @@ func newMarks(n int) marks { return make(marks, (n+7)/8) }
 func (m marks) has(i int) bool { return m[i/8]>>(i%8)&1 != 0 }
 func (m marks) add(i int)      { m[i/8] |= 1 << (i % 8) }
 
-// join adds the members of another set of as many.
+// join adds the members of another set of the same size.
 func (m marks) join(o marks) {
 	for i, x := range o {
 		m[i] |= x

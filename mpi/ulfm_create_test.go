@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestRevokeWhileCreating: who revokes a communicator wakes those who make others of it,
-// wherever they are in that.
+// TestRevokeWhileCreating: revoking a communicator wakes processes that are making others from it,
+// at every step of that.
 func TestRevokeWhileCreating(t *testing.T) {
 	makes := map[string]func(c *mpi.Comm) (*mpi.Comm, error){
 		"Dup":        (*mpi.Comm).Dup,

@@ -2,41 +2,39 @@ package mpi
 
 import "bytes"
 
-// A flood is one process's part in coming to a decision although others fail meanwhile: what it
-// says and hears, without how. It is a flooding consensus, as in Cachin, Guerraoui and Rodrigues,
-// "Introduction to Reliable and Secure Distributed Programming", 5.2, changed so that what one
-// process decides nobody decides otherwise, even if it fails at once and only some have heard of
-// it:
+// A flood is one process's part in reaching a decision although other processes fail: the ballots
+// that it sends and receives, without the messages. It is a flooding consensus, as in Cachin,
+// Guerraoui and Rodrigues, "Introduction to Reliable and Secure Distributed Programming", 5.2. It
+// is changed so that a decision of one process is the decision of all, even if that process fails
+// at once and only some have received it:
 //
-//   - A ballot names the members that are out: some process has lost them. Who says so hears them
-//     no more, although what they said before may still come.
-//   - The first round is for everybody to learn what the others propose. Whom a process does not
-//     hear in it has failed.
-//   - From the second on, a process decides when it has heard all who are not out, and all have
-//     said what it said itself. Then these hear each other only, in that round, and have the same
-//     proposal. A process that has heard but one proposal keeps to it, whoever fails; so from
-//     then on there is no other one.
-//   - A process that has heard different ones combines them, and those who are out have failed.
+//   - A ballot names the members that are out: some process has lost them. A process that names a member does not listen to
+//     it any more, although earlier ballots of that member may still arrive.
+//   - In the first round every process learns the proposals of the others. A member whose ballot does not arrive has failed.
+//   - From the second round on, a process decides when it has received a ballot from every member that is not out, and all
+//     are equal to its own. Then these members listen only to each other in that round, and have the same proposal. A process
+//     that has received only one proposal keeps it, whichever members fail, so there is no other one from then on.
+//   - A process that has received different proposals combines them, and the members that are out have failed.
 //
-// A process tells its decision once, and is heard no more; who hears it takes it over. Without
-// failures that is two rounds, and the decision.
+// A process sends its decision once, and the others do not listen to it any more. A process that
+// receives a decision adopts it. Without failures there are two rounds and then the decision.
 type flood struct {
 	me      int
-	mine    ballot // what this process says in this round
-	next    ballot // what it has heard in it, combined
+	mine    ballot // the ballot of this process in this round
+	next    ballot // mine, combined with the ballots received in this round
 	round   int    // rounds that have ended
 	decided bool   // mine is the decision
-	told    marks  // members that have told theirs
+	told    marks  // members that have sent their decision
 	lost    marks  // members that this process has lost
 
 	// Of this round:
-	alike  bool   // all have said what this process says
-	agreed bool   // but for who is out
+	alike  bool   // all ballots received equal that of this process
+	agreed bool   // all proposals received equal that of this process
 	losing bool   // a member was lost
-	taken  ballot // a decision that was heard
+	taken  ballot // a decision that was received
 }
 
-// newFlood begins with what member me of n proposes. The ballot's failed members are out.
+// newFlood begins with the proposal of member me of n. The ballot's failed members are out.
 func newFlood(n, me int, mine ballot) *flood {
 	f := &flood{me: me, mine: mine.clone(), told: newMarks(n), lost: newMarks(n)}
 	f.mine.out().join(mine.failed())
@@ -55,7 +53,7 @@ func (f *flood) listens(i int) bool {
 	return i != f.me && !f.mine.out().has(i) && !f.told.has(i) && !f.lost.has(i)
 }
 
-// hear takes the ballot of a member that is listened to.
+// hear takes a ballot from a member that the flood listens to.
 func (f *flood) hear(i int, got ballot) {
 	if got.final() {
 		f.told.add(i)
@@ -67,13 +65,14 @@ func (f *flood) hear(i int, got ballot) {
 	f.next.combine(got)
 }
 
-// lose takes note that a member has failed.
+// lose records that a member has failed.
 func (f *flood) lose(i int) {
 	f.lost.add(i)
 	f.losing = true
 }
 
-// turn ends a round in which everybody that was listened to has been heard or lost.
+// turn ends a round in which every member that the flood listens to has sent its ballot or was
+// lost.
 func (f *flood) turn() {
 	f.round++
 	switch {

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A floodWorld is members that come to a decision over links that keep the order of ballots.
-// Members die between any two sends, and then of what is on its way from them any part arrives.
+// A floodWorld is members that make a decision over links that keep the order of ballots. Members
+// die between any two sends; then any part of their ballots in transit arrives.
 type floodWorld struct {
 	rng     *rand.Rand
 	members []*floodMember
-	crashes int // still to come
+	crashes int // remaining crashes
 }
 
 type floodMember struct {
@@ -21,8 +21,8 @@ type floodMember struct {
 	dead     bool
 	finished bool
 	gone     marks
-	to       []int      // whom this round's ballot goes to yet
-	from     []int      // whose ballots it waits for
+	to       []int      // members to which this round's ballot has not been sent
+	from     []int      // members whose ballots are awaited
 	queues   [][]ballot // of each member
 }
 
@@ -45,7 +45,7 @@ func newFloodWorld(seed uint64) *floodWorld {
 	return w
 }
 
-// begin posts what a member does in a round.
+// begin starts a member's round.
 func (w *floodWorld) begin(me int) {
 	m := w.members[me]
 	m.to, m.from = m.to[:0], m.from[:0]
@@ -69,7 +69,7 @@ func (w *floodWorld) die(me int) {
 	}
 }
 
-// step lets a member do one thing if it can.
+// step lets a member do one step if it can.
 func (w *floodWorld) step(me int) {
 	m := w.members[me]
 	if m.dead || m.finished {
@@ -96,8 +96,8 @@ func (w *floodWorld) step(me int) {
 	}
 }
 
-// receive takes a ballot from one of those that a member waits for, or finds out that it is
-// dead, which may hide what has arrived.
+// receive takes a ballot from one of the members that a member waits for, or finds out that this
+// one is dead, which may hide ballots that have arrived.
 func (w *floodWorld) receive(m *floodMember, at int) {
 	i := m.from[at]
 	queue := m.queues[i]
@@ -114,7 +114,7 @@ func (w *floodWorld) receive(m *floodMember, at int) {
 	m.from = append(m.from[:at], m.from[at+1:]...)
 }
 
-// run goes on until all members have finished or died, and tells whether they have.
+// run runs all members until they have finished or died, and returns whether they have.
 func (w *floodWorld) run() bool {
 	for range 100_000 {
 		w.step(w.rng.IntN(len(w.members)))
@@ -133,8 +133,8 @@ func (w *floodWorld) run() bool {
 	return false
 }
 
-// TestFlood: whoever decides, dead or alive, decides the same, which has everybody's share but
-// that of those who it says have failed; and all who live decide.
+// TestFlood: all members that decide, dead or alive, decide the same. The decision contains the
+// proposals of all members except those that it names as failed. All live members decide.
 func TestFlood(t *testing.T) {
 	seeds := uint64(20_000)
 	if testing.Short() {

@@ -10,11 +10,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestLeftovers: messages that come when their communicator has been revoked and freed are not
-// kept, or they would take the room of others in the end.
+// TestLeftovers: messages that arrive after their communicator was revoked and freed are not kept.
+// Otherwise they would finally use up the window.
 func TestLeftovers(t *testing.T) {
 	looked := make(chan struct{})
-	sent := make(chan struct{}) // that one of the ranks waits for without taking messages
+	sent := make(chan struct{}) // closed when messages were sent to the rank that takes none
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		for range 300 {
@@ -32,7 +32,7 @@ func TestLeftovers(t *testing.T) {
 			require.NoError(t, mpi.Barrier(w))
 		}
 		if w.Rank() == 0 {
-			<-looked // else Finalize would send something, too
+			<-looked // otherwise Finalize would send messages, too
 			return
 		}
 		assert.Zero(t, p.Engine().Stats().EarlyNow)

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// TestRevokedAndFreed: the news that a communicator is revoked, and what was sent over it, may
-// come when it is freed already, and another one has its context. That one is not concerned.
+// TestRevokedAndFreed: the news that a communicator was revoked, and its messages, may arrive after
+// it was freed and another one has its context. They do not affect that one.
 func TestRevokedAndFreed(t *testing.T) {
 	rounds := 100
 	if testing.Short() {

@@ -16,10 +16,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// dies has a rank end like a process that is killed.
+// dies ends a rank like a process that is killed.
 func dies(p *mpi.Process) { mpitest.Kill(p) }
 
-// TestAgree combines flags while all is well.
+// TestAgree combines flags without failures.
 func TestAgree(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 9} {
 		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
@@ -37,8 +37,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestRevoke: what waits for ever ends in all processes when one revokes the communicator, and
-// other communicators do not notice.
+// TestRevoke: when one process revokes the communicator, operations that would wait for ever end in
+// all processes. Other communicators are not affected.
 func TestRevoke(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -64,8 +64,8 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// TestSurvive: processes die one after the other, in the midst of allreduces, and the others go
-// on without them.
+// TestSurvive: processes die one after another during allreduces, and the others go on without
+// them.
 func TestSurvive(t *testing.T) {
 	mpitest.Over(t, []string{"mem", "via+shm", "tcp"}, func(t *testing.T, o mpitest.Options) {
 		o.Leave = true
@@ -81,7 +81,8 @@ func TestSurvive(t *testing.T) {
 	})
 }
 
-// survive is what one process does: those that come first in order die, after so many rounds.
+// survive is the program of one process: the first ones in order die, each after its number of
+// rounds.
 func survive(t *testing.T, p *mpi.Process, order, rounds []int, seed uint64) {
 	c, me := p.World(), p.World().Rank()
 	for death, round := range rounds {
@@ -110,14 +111,14 @@ func survive(t *testing.T, p *mpi.Process, order, rounds []int, seed uint64) {
 	assert.NoError(t, p.Finalize(t.Context()))
 }
 
-// TestAcknowledge: a receive from any source ends when a process fails, until that is
-// acknowledged; Agree says so to everybody.
+// TestAcknowledge: a receive from any source ends when a process fails, until that is acknowledged;
+// Agree reports the failure to all processes.
 func TestAcknowledge(t *testing.T) {
-	var past sync.WaitGroup // the barrier, so that no message of it dies with its sender
+	var past sync.WaitGroup // the barrier, so that none of its messages is lost with its sender
 	past.Add(4)
 	mpitest.Run(t, 4, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		talk(t, w) // everybody knows everybody
+		talk(t, w) // connects every process with every other
 		require.NoError(t, mpi.Barrier(w))
 		past.Done()
 		if w.Rank() == 2 {
@@ -140,7 +141,7 @@ func TestAcknowledge(t *testing.T) {
 			require.NoError(t, w.AckFailed())
 		}
 		flag, err := w.Agree(3)
-		assert.ErrorIs(t, err, mpi.ErrProcFailed, "not everybody has acknowledged it")
+		assert.ErrorIs(t, err, mpi.ErrProcFailed, "not every process has acknowledged it")
 		assert.Equal(t, uint64(3), flag)
 		require.NoError(t, w.AckFailed())
 		acked, err := w.Acked()
@@ -163,8 +164,8 @@ func TestAcknowledge(t *testing.T) {
 	})
 }
 
-// TestDieWhileShrinking: one process dies, and two more while all that are left shrink and
-// agree. The others end up with the same communicator, of themselves.
+// TestDieWhileShrinking: one process dies, and two more while the others shrink and agree. Those
+// that remain get the same communicator, of themselves.
 func TestDieWhileShrinking(t *testing.T) {
 	const n = 7
 	seeds := uint64(12)
@@ -193,8 +194,8 @@ func TestDieWhileShrinking(t *testing.T) {
 						_, _ = together(c, n-len(spins))
 					}
 				}()
-				// On one processor a turn may take as long as many shrinks, of which the
-				// others try only so many.
+				// On one processor a turn may take as long as many shrinks, and the others try only
+				// a limited number.
 				began := time.Now()
 				for i := 0; i < spins[dying] && time.Since(began) < spinTimeMax; i++ {
 					runtime.Gosched()
@@ -206,11 +207,11 @@ func TestDieWhileShrinking(t *testing.T) {
 	})
 }
 
-// spinTimeMax is how long a process that is to die waits for its turn to.
+// spinTimeMax is how long a process waits for its turn to die.
 const spinTimeMax = 50 * time.Millisecond
 
-// together shrinks a communicator until it has n processes, all of which agree that it has. It
-// tries for as long as a process may take to be known as dead.
+// together shrinks a communicator until it has n processes, which agree on that. It tries for as
+// long as it may take to notice that a process is dead.
 func together(c *mpi.Comm, n int) (*mpi.Comm, error) {
 	for range 1000 {
 		rest, err := c.Shrink()
@@ -232,8 +233,8 @@ func together(c *mpi.Comm, n int) (*mpi.Comm, error) {
 	return nil, errors.New("there are still processes that died")
 }
 
-// TestRevokeOfTwoGroups: who revokes an inter-communicator wakes the processes of the other
-// group, too, which may be waiting for each other.
+// TestRevokeOfTwoGroups: revoking an inter-communicator also wakes the processes of the other
+// group, which may be waiting for each other.
 func TestRevokeOfTwoGroups(t *testing.T) {
 	mpitest.Over(t, []string{"mem", "tcp"}, func(t *testing.T, o mpitest.Options) {
 		for absent := range 2 {

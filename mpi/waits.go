@@ -9,12 +9,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// WaitAll waits until all requests ended (MPI_Waitall; MPI-4.1, 3.7.5). If an operation
-// failed, the class is ErrInStatus, and the error wraps that of the first one.
+// WaitAll waits until all requests ended (MPI_Waitall; MPI-4.1, 3.7.5). If an operation failed, the
+// error has class ErrInStatus and wraps the error of the first one.
 func WaitAll(reqs ...Request) error { return WaitAllContext(background, reqs, nil, nil) }
 
-// WaitAllContext is WaitAll that tells of each request, and ends with ctx's error when ctx
-// ends, all requests being as before. statuses and errs are as long as reqs, or nil.
+// WaitAllContext is WaitAll that also returns the Status and error of each request. When ctx ends,
+// it returns ctx's error, and no request changes. statuses and errs are as long as reqs, or nil.
 func WaitAllContext(ctx context.Context, reqs []Request, statuses []Status, errs []error) (err error) {
 	c := commOf(reqs)
 	call := c.enter(Call{Name: "MPI_Waitall", Comm: c, Peer: Undefined, Tag: Undefined})
@@ -37,8 +37,8 @@ func WaitAllContext(ctx context.Context, reqs []Request, statuses []Status, errs
 	return set.engine.WaitAll(ctx, set.rs, coreStatuses(statuses), errs)
 }
 
-// TestAll tells whether all requests ended; if not, all are as before (MPI_Testall; MPI-4.1,
-// 3.7.5). statuses and errs are as long as reqs, or nil.
+// TestAll tells whether all requests ended; if not, none changes (MPI_Testall; MPI-4.1, 3.7.5).
+// statuses and errs are as long as reqs, or nil.
 func TestAll(reqs []Request, statuses []Status, errs []error) (done bool, err error) {
 	c := commOf(reqs)
 	call := c.enter(Call{Name: "MPI_Testall", Comm: c, Peer: Undefined, Tag: Undefined})
@@ -57,9 +57,8 @@ func TestAll(reqs []Request, statuses []Status, errs []error) (done bool, err er
 	return done, err
 }
 
-// WaitAny waits until one of the requests ended, and returns its index, and its Status and
-// error as Wait does (MPI_Waitany; MPI-4.1, 3.7.5). The index is Undefined if all are null,
-// ended or inactive.
+// WaitAny waits until one of the requests ended, and returns its index, Status and error
+// (MPI_Waitany; MPI-4.1, 3.7.5). The index is Undefined if all are null, ended or inactive.
 func WaitAny(reqs ...Request) (int, Status, error) { return WaitAnyContext(background, reqs) }
 
 // WaitAnyContext is WaitAny that ends with ctx's error, and Undefined, when ctx ends.
@@ -79,8 +78,8 @@ func WaitAnyContext(ctx context.Context, reqs []Request) (i int, st Status, err 
 	return indexOf(i), Status(got), err
 }
 
-// TestAny is WaitAny without waiting (MPI_Testany; MPI-4.1, 3.7.5). done tells whether one
-// ended, or there is none to wait for, when the index is Undefined.
+// TestAny is WaitAny without waiting (MPI_Testany; MPI-4.1, 3.7.5). done is true if a request
+// ended, or if there is none to wait for; then the index is Undefined.
 func TestAny(reqs []Request) (i int, st Status, done bool, err error) {
 	c := commOf(reqs)
 	call := c.enter(Call{Name: "MPI_Testany", Comm: c, Peer: Undefined, Tag: Undefined})
@@ -98,10 +97,10 @@ func TestAny(reqs []Request) (i int, st Status, done bool, err error) {
 	return indexOf(i), Status(got), done, err
 }
 
-// WaitSome waits until at least one of the requests ended, and appends the indices of all
-// that did to indices; none if all are null, ended or inactive (MPI_Waitsome; MPI-4.1,
-// 3.7.5). statuses and errs are as long as reqs, or nil: those of reqs[i] go to index i. If
-// an operation failed the class is ErrInStatus.
+// WaitSome waits until at least one of the requests ended, and appends the indices of all that
+// ended to indices; none if all are null, ended or inactive (MPI_Waitsome; MPI-4.1, 3.7.5).
+// statuses and errs are as long as reqs, or nil; the results of reqs[i] are stored at index i. If
+// an operation failed, the error has class ErrInStatus.
 func WaitSome(ctx context.Context, reqs []Request, indices []int, statuses []Status, errs []error) (_ []int, err error) {
 	c := commOf(reqs)
 	call := c.enter(Call{Name: "MPI_Waitsome", Comm: c, Peer: Undefined, Tag: Undefined})
@@ -129,8 +128,8 @@ func TestSome(reqs []Request, indices []int, statuses []Status, errs []error) (_
 	return ended, err
 }
 
-// PeekAll is TestAll that leaves the requests as they are (MPI_Request_get_status_all;
-// MPI-4.1, 3.7.6).
+// PeekAll is TestAll, but leaves the requests unchanged (MPI_Request_get_status_all; MPI-4.1,
+// 3.7.6).
 func PeekAll(reqs []Request, statuses []Status) (done bool, err error) {
 	if err := checkResults(reqs, statuses, nil); err != nil {
 		return false, err
@@ -152,13 +151,13 @@ func PeekAll(reqs []Request, statuses []Status) (done bool, err error) {
 	return true, err
 }
 
-// inStatus is the error of a call on several requests, of which one failed.
+// inStatus returns the error of a call on several requests of which request i failed.
 func inStatus(i int, err error) error {
 	return errclass.Wrap(errclass.InStatus, err, "request %d of several failed", i)
 }
 
-// A waitSet is what the engine needs of several requests. Sets are used again, so that
-// waiting allocates nothing.
+// A waitSet holds the engine's view of several requests. Sets are reused, so that waiting allocates
+// nothing.
 type waitSet struct {
 	engine *core.Engine // nil: all requests are null
 	tasks  bool         // some are of collective operations
@@ -167,7 +166,7 @@ type waitSet struct {
 
 var waitSets = sync.Pool{New: func() any { return new(waitSet) }}
 
-// newWaitSet looks at the requests as they are now.
+// newWaitSet makes a set from the present state of the requests.
 func newWaitSet(reqs []Request, statuses []Status, errs []error) (*waitSet, error) {
 	if err := checkResults(reqs, statuses, errs); err != nil {
 		return nil, err
@@ -196,7 +195,7 @@ func newWaitSet(reqs []Request, statuses []Status, errs []error) (*waitSet, erro
 	return set, nil
 }
 
-// isOf takes note of a request's origin, and tells whether its engine is that of the others.
+// isOf adds a request's origin, and tells whether its engine is that of the others.
 func (s *waitSet) isOf(from *origin) bool {
 	engine := from.comm.p.engine
 	if s.engine != nil && s.engine != engine {
@@ -207,14 +206,14 @@ func (s *waitSet) isOf(from *origin) bool {
 	return true
 }
 
-// free lets another wait use the set.
+// free makes the set available to another wait.
 func (s *waitSet) free() {
 	clear(s.rs)
 	s.engine, s.tasks, s.rs = nil, false, s.rs[:0]
 	waitSets.Put(s)
 }
 
-// checkResults refuses statuses and errs that do not belong to the requests.
+// checkResults returns an error unless statuses and errs have the length of the requests.
 func checkResults(reqs []Request, statuses []Status, errs []error) error {
 	if statuses != nil && len(statuses) != len(reqs) {
 		return errclass.New(errclass.Arg, "%d statuses for %d requests: give as many, or nil", len(statuses), len(reqs))
@@ -225,7 +224,7 @@ func checkResults(reqs []Request, statuses []Status, errs []error) error {
 	return nil
 }
 
-// emptyResults are those of null requests.
+// emptyResults sets the results of null requests.
 func emptyResults(statuses []Status, errs []error) {
 	for i := range statuses {
 		statuses[i] = emptyStatus
@@ -233,7 +232,7 @@ func emptyResults(statuses []Status, errs []error) {
 	clear(errs)
 }
 
-// indexOf shows the engine's index of none.
+// indexOf converts the engine's index.
 func indexOf(i int) int {
 	if i < 0 {
 		return Undefined
@@ -241,8 +240,8 @@ func indexOf(i int) int {
 	return i
 }
 
-// commOf is the communicator whose hook and error handler a call on several requests has:
-// that of the first which is not null.
+// commOf returns the communicator of the first request that is not null. Its hook and error handler
+// are used for calls on several requests.
 func commOf(reqs []Request) *Comm {
 	for _, r := range reqs {
 		if r.from != nil {

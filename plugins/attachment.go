@@ -17,15 +17,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// An attachment is a session of one incarnation: the rings, and the stream that takes
-// their place in a plugin without shared memory.
+// An attachment is a session in one incarnation: its rings, and the stream that replaces them for a
+// plugin without shared memory.
 type attachment struct {
 	in    *incarnation
-	id    uint64 // of the session there
+	id    uint64 // of the session in the plugin
 	rings *segment.Rings
 	line  *host.Line
-	bell  *bell.Bell   // wakes whoever reads what the program says
-	pump  *stream.Pump // nil: the plugin has the rings
+	bell  *bell.Bell   // wakes the reader of the program's records
+	pump  *stream.Pump // nil if the plugin has the rings
 }
 
 // attach opens the session's method in an incarnation.
@@ -46,7 +46,7 @@ func (s *session) attach(ctx context.Context, in *incarnation, listen []string) 
 	return at, what, nil
 }
 
-// share makes the rings of an attachment and gives the plugin what it needs of them.
+// share makes the rings of an attachment and passes them to the plugin.
 func (s *session) share(at *attachment) error {
 	rings, fd, err := segment.CreateRings(s.plugin.opts.RingBytes)
 	if err != nil {
@@ -97,11 +97,11 @@ func (s *session) openIn(ctx context.Context, at *attachment, listen []string) (
 	return what, nil
 }
 
-// dyingTime is how long a process whose connection broke may take to be seen dead: how it
-// ended says more than that its connection did.
+// dyingTime is how long a process whose connection broke may take to die: the way it ended says
+// more than the broken connection.
 const dyingTime = 500 * time.Millisecond
 
-// watch ends a plugin whose stream ended before the session did.
+// watch kills a plugin whose stream ended before the session.
 func (at *attachment) watch(s *session) {
 	<-at.pump.Done()
 	err := at.pump.Err()
@@ -117,20 +117,20 @@ func (at *attachment) watch(s *session) {
 		case <-limit.C:
 		}
 	}
-	at.in.kill(fmt.Errorf("plugin %s was killed, for the stream of an endpoint ended: %w", at.in.name, err))
+	at.in.kill(fmt.Errorf("plugin %s was killed because the stream of an endpoint ended: %w", at.in.name, err))
 }
 
-// forget closes a session in the plugin that is of no use here. Nobody waits for that.
+// forget closes a session that is not needed in the plugin, in the background.
 func (at *attachment) forget(p *Plugin) {
 	p.spawn(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, p.opts.HangTimeout)
 		defer cancel()
-		_, _ = at.in.client.Close(ctx, &proto.CloseRequest{Session: at.id}) // it may never have been opened
+		_, _ = at.in.client.Close(ctx, &proto.CloseRequest{Session: at.id}) // it may not have been opened
 	})
 }
 
-// release gives back the memory. The plugin is dead, or has closed the session, or was
-// told to and uses memory of its own.
+// release frees the shared memory. The plugin is dead, has closed the session, or was told to close
+// it and uses memory of its own.
 func (at *attachment) release() error {
 	if at.pump != nil {
 		at.pump.Close()
@@ -138,7 +138,7 @@ func (at *attachment) release() error {
 	return errors.Join(at.rings.Close(), at.bell.Close())
 }
 
-// failureOf is the error that a plugin answered with.
+// failureOf returns the error in a plugin's answer.
 func failureOf(f *proto.Failure) error {
 	status := f.GetStatus()
 	if status < 0 || status > proto.Status_OTHER {

@@ -9,14 +9,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// drainTime is how long a plugin may take to send what is under way, if nobody says.
+// drainTime is how long a plugin may take to send pending messages, if the context has no deadline.
 const drainTime = 5 * time.Second
 
-// graceTime is how long a plugin that nobody else uses may take beyond that to answer, if
-// HangTimeout is no less.
+// graceTime is how much longer a plugin without other sessions may take to answer, unless
+// HangTimeout is shorter.
 const graceTime = time.Second
 
-// nap is how long Close sleeps at most between two looks.
+// nap limits a sleep of Close between two polls.
 const nap = 10 * time.Millisecond
 
 // Close implements bmi.Method.
@@ -43,7 +43,7 @@ func (s *session) Close(ctx context.Context) error {
 	return errors.Join(err, s.free())
 }
 
-// waitOpened returns when nobody opens the session any more.
+// waitOpened returns when no goroutine is opening the session any more.
 func (s *session) waitOpened() {
 	for {
 		s.mailbox.Lock()
@@ -56,7 +56,7 @@ func (s *session) waitOpened() {
 	}
 }
 
-// dead reports whether the process is.
+// dead reports whether the process is dead.
 func (at *attachment) dead() bool {
 	select {
 	case <-at.in.proc.Done():
@@ -72,14 +72,14 @@ func (s *session) rest(moved bool) {
 		if s.inner.Arm() {
 			s.Sleep(nap)
 		} else {
-			time.Sleep(time.Millisecond) // there is no room, which nobody rings for
+			time.Sleep(time.Millisecond) // there is no room, and no bell will tell when there is
 		}
 		s.inner.Disarm()
 	}
 }
 
-// closeThere closes the method in the plugin, and hears meanwhile what it says. When it
-// returns, the plugin has no memory of the session in use any more, or is dead.
+// closeThere closes the method in the plugin, and takes its records meanwhile. When it returns, the
+// plugin does not use the memory of the session any more, or is dead.
 func (s *session) closeThere(ctx context.Context) error {
 	at := s.attached
 	var reply *proto.CloseReply
@@ -97,7 +97,7 @@ func (s *session) closeThere(ctx context.Context) error {
 		select {
 		case err := <-done:
 			if err != nil {
-				at.in.kill(fmt.Errorf("plugin %s was killed, for it did not close a method: %w", at.in.name, err))
+				at.in.kill(fmt.Errorf("plugin %s was killed because it did not close a method: %w", at.in.name, err))
 				<-at.in.proc.Done()
 				return err
 			}
@@ -109,7 +109,7 @@ func (s *session) closeThere(ctx context.Context) error {
 	}
 }
 
-// finish has a plugin without shared memory hear all that the program said, which a call
+// finish sends a plugin without shared memory all records of the program, which the Close call
 // could overtake.
 func (at *attachment) finish(ctx context.Context) {
 	if at.pump != nil {
@@ -117,8 +117,7 @@ func (at *attachment) finish(ctx context.Context) {
 	}
 }
 
-// drainLeft is how long a plugin may take still to send what is under way; ctx has a
-// deadline.
+// drainLeft returns how long a plugin may still take to send pending messages; ctx has a deadline.
 func drainLeft(ctx context.Context) time.Duration {
 	until, _ := ctx.Deadline()
 	if ctx.Err() != nil {
@@ -127,8 +126,8 @@ func drainLeft(ctx context.Context) time.Duration {
 	return max(time.Until(until), 0)
 }
 
-// grace is how long a plugin may take to answer what takes it no time. One that others use,
-// too, is not killed for being slow.
+// grace returns how long a plugin may take for an immediate answer. A plugin with other sessions is
+// not killed for being slow.
 func (s *session) grace() time.Duration {
 	if len(s.plugin.all()) > 1 {
 		return s.plugin.opts.HangTimeout
@@ -136,8 +135,8 @@ func (s *session) grace() time.Duration {
 	return min(s.plugin.opts.HangTimeout, graceTime)
 }
 
-// hearRest waits until all is in the ring that the plugin said: with a stream that takes
-// until its end.
+// hearRest waits until everything that the plugin sent is in the ring: with a stream, until the
+// stream ends.
 func (s *session) hearRest(at *attachment) {
 	if at.pump == nil {
 		return

@@ -11,11 +11,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// resolvedMax bounds the addresses whose canonical texts a session remembers. Whoever
-// needs more asks more often.
+// resolvedMax limits the addresses whose canonical texts a session caches. Beyond it the cache is
+// cleared, and the plugin is asked again.
 const resolvedMax = 4096
 
-// link is where questions go. It waits for the next plugin if there is none.
+// link returns the attachment to ask. If there is none, it waits for the next plugin.
 func (s *session) link() (*attachment, error) {
 	if s.full.Load() && !s.polling {
 		s.takeNews()
@@ -42,7 +42,7 @@ func (s *session) link() (*attachment, error) {
 	}
 }
 
-// ask asks the plugin what takes no part in messages, with the engine lock held.
+// ask calls the plugin for something other than messages, with the engine lock held.
 func (s *session) ask(what string, call func(ctx context.Context, c proto.MethodClient, session uint64) error) error {
 	at, err := s.link()
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *session) ask(what string, call func(ctx context.Context, c proto.Method
 // Resolve implements bmi.Method.
 func (s *session) Resolve(address string) (bmi.Addr, error) { return s.inner.Resolve(address) }
 
-// resolve is the canonical text of an address.
+// resolve returns the canonical text of an address.
 func (s *session) resolve(address string) (string, error) {
 	if text, ok := s.resolved[address]; ok {
 		return text, nil
@@ -89,7 +89,7 @@ func (s *session) resolve(address string) (string, error) {
 // Check implements bmi.Checker.
 func (s *session) Check(p bmi.Peer) error {
 	if !s.first.checks {
-		return s.cannot("tell who is alive")
+		return s.cannot("tell whether a peer is alive")
 	}
 	return s.inner.Check(p)
 }
@@ -130,7 +130,7 @@ func (s *session) cannot(what string) error {
 	return fmt.Errorf("%w: method %s of plugin %s cannot %s", bmi.ErrNotSupported, s.names.registered, s.plugin.opts.Name, what)
 }
 
-// Stats implements bmi.Statser: what the plugin counted since its process started.
+// Stats implements bmi.Statser: the plugin's counters since its process started.
 func (s *session) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
 	var reply *proto.StatsReply
 	var counted struct {

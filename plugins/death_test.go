@@ -43,7 +43,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	require.Eventually(t, is, patience, 2*time.Millisecond, what)
 }
 
-// posted posts receives that nothing comes for, and sends that nobody takes.
+// posted posts receives for which no message comes, and sends that are not received.
 func (n *node) posted(to bmi.Addr, tag bmi.Tag) []bmi.Posted {
 	n.t.Helper()
 	var all []bmi.Posted
@@ -59,7 +59,7 @@ func (n *node) posted(to bmi.Addr, tag bmi.Tag) []bmi.Posted {
 	return all
 }
 
-// requireDied waits for operations, which must end once each and say what happened.
+// requireDied waits for operations, each of which must end once with an error that contains text.
 func (n *node) requireDied(ops []bmi.Posted, text string) {
 	n.t.Helper()
 	for _, op := range ops {
@@ -74,8 +74,8 @@ func (n *node) requireDied(ops []bmi.Posted, text string) {
 	require.Zero(n.t, got, "an operation ended twice")
 }
 
-// TestKilled: everything under way ends once, with an error that says why; what is posted
-// meanwhile and later goes through the next process, and addresses stay what they are.
+// TestKilled: all operations in progress end once, with an error that says why. Operations posted
+// meanwhile and later go through the next process, and addresses stay valid.
 func TestKilled(t *testing.T) {
 	for _, noRings := range []bool{false, true} {
 		t.Run(map[bool]string{false: "rings", true: "stream"}[noRings], func(t *testing.T) {
@@ -109,11 +109,11 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// hang is a HangTimeout: short, but no machine is so busy that a process that goes on
-// takes longer to answer, and is killed, too.
+// hang is a short HangTimeout. It is long enough that a live process on a busy machine still
+// answers in time.
 const hang = 5 * time.Second
 
-// TestHang: a process that does not go on is ended, if something waits for it.
+// TestHang: a process that hangs is killed if an operation waits for it.
 func TestHang(t *testing.T) {
 	o, far := apart(t, "mem")
 	o.HangTimeout = hang
@@ -122,13 +122,12 @@ func TestHang(t *testing.T) {
 	talk(t, a, b, 100)
 	ops := a.posted(a.to(b), 1)
 	kill(t, p, syscall.SIGSTOP)
-	a.requireDied(ops, fmt.Sprintf("plugins: plugin %s was killed, for it hung: it gave no sign of life within %v", o.Name, hang))
+	a.requireDied(ops, fmt.Sprintf("plugins: plugin %s was killed because it hung: it gave no sign of life within %v", o.Name, hang))
 	talkAgain(t, a, b)
 	assert.Equal(t, 1, p.Restarts())
 }
 
-// TestHangUnasked: nor may one hang for which others may send: nobody here would ask it
-// for anything.
+// TestHangUnasked: it is also killed if other processes may send to it, and nothing here calls it.
 func TestHangUnasked(t *testing.T) {
 	o, far := apart(t, "mem")
 	o.HangTimeout = hang
@@ -139,8 +138,8 @@ func TestHangUnasked(t *testing.T) {
 	talkAgain(t, a, b)
 }
 
-// TestHangOfAnIdleEndpoint: nor may one hang that an endpoint asks for nothing: it may
-// wait for a message of somebody that it sent to before.
+// TestHangOfAnIdleEndpoint: it is also killed if an endpoint makes no calls: the endpoint may wait
+// for a message from a peer to which it sent before.
 func TestHangOfAnIdleEndpoint(t *testing.T) {
 	o, far := apart(t, "mem")
 	o.HangTimeout = hang
@@ -152,8 +151,8 @@ func TestHangOfAnIdleEndpoint(t *testing.T) {
 	eventually(t, "the plugin is started again", func() bool { return p.Restarts() == 1 })
 }
 
-// TestCloseOfOneThatHangs: an endpoint closes within the time that it is given and a
-// little more, also if the plugin does not answer.
+// TestCloseOfOneThatHangs: an endpoint closes soon after its time is over, even if the plugin does
+// not answer.
 func TestCloseOfOneThatHangs(t *testing.T) {
 	t.Parallel()
 	for _, noRings := range []bool{false, true} {
@@ -169,13 +168,13 @@ func TestCloseOfOneThatHangs(t *testing.T) {
 			start := time.Now()
 			err = ep.Shutdown(ctx)
 			took := time.Since(start)
-			require.ErrorContains(t, err, "plugin "+o.Name+" was killed, for it")
+			require.ErrorContains(t, err, "plugin "+o.Name+" was killed because it")
 			wallclock.Under(t, took, 5*time.Second, "half a second, and one more,")
 		})
 	}
 }
 
-// TestHangOfAQuestion: nor does a question wait for ever.
+// TestHangOfAQuestion: a call does not wait for ever.
 func TestHangOfAQuestion(t *testing.T) {
 	o, far := apart(t, "mem")
 	o.HangTimeout = hang
@@ -184,7 +183,7 @@ func TestHangOfAQuestion(t *testing.T) {
 	kill(t, p, syscall.SIGSTOP)
 	_, err := a.Lookup(far + "://x")
 	require.ErrorIs(t, err, plugins.ErrDied)
-	require.ErrorContains(t, err, "plugin "+o.Name+" was killed, for it hung: ") // the question, or a ping before it
+	require.ErrorContains(t, err, "plugin "+o.Name+" was killed because it hung: ") // the call, or an earlier ping
 	talkAgain(t, a, b)
 }
 
@@ -199,7 +198,7 @@ func talkAgain(t testing.TB, a, b *node) {
 	talk(t, a, b, 100)
 }
 
-// TestStaysDead: a plugin that dies too often is left alone, and says so.
+// TestStaysDead: a plugin that dies too often is not restarted, and its errors say so.
 func TestStaysDead(t *testing.T) {
 	o := options("mem")
 	o.Backoff, o.RestartLimit = time.Millisecond, 2
@@ -215,7 +214,7 @@ func TestStaysDead(t *testing.T) {
 	eventually(t, "the plugin stays dead", func() bool { return p.State() == plugins.Dead })
 	const text = "it was restarted 2 times within 1m0s and stays dead until it is unloaded and loaded again"
 	require.ErrorContains(t, p.Err(), text)
-	soonest := time.Hour // of a few: whoever waits does so for a second each time
+	soonest := time.Hour // the shortest of a few waits: each takes up to a second
 	for range 5 {
 		start := time.Now()
 		c := a.wait(a.ctx.PostSend(toB, 1, []byte("x"), nil))
@@ -228,7 +227,7 @@ func TestStaysDead(t *testing.T) {
 	wallclock.Under(t, soonest, time.Second, "what nothing waits for")
 }
 
-// TestNeverRestarted: it can be had that a plugin dies once and for all.
+// TestNeverRestarted: with RestartLimit < 0 a plugin is never restarted.
 func TestNeverRestarted(t *testing.T) {
 	o := options("mem")
 	o.RestartLimit = -1
@@ -243,8 +242,8 @@ func TestNeverRestarted(t *testing.T) {
 	require.ErrorContains(t, c.Err, "plugin test ended: signal: killed; it is never restarted (Options.RestartLimit)")
 }
 
-// TestWaitsOnlySoLong: what is posted while there is no process waits for it, and not for
-// long.
+// TestWaitsOnlySoLong: an operation that is posted while there is no process waits for one, but not
+// for long.
 func TestWaitsOnlySoLong(t *testing.T) {
 	o, far := apart(t, "mem")
 	o.Backoff, o.BackoffMax = time.Hour, time.Hour
@@ -261,7 +260,7 @@ func TestWaitsOnlySoLong(t *testing.T) {
 	wallclock.Under(t, took, 5*time.Second, "the end")
 }
 
-// TestUnloadInUse: endpoints that have a method of a plugin open lose it.
+// TestUnloadInUse: endpoints that have a method of the plugin open lose it.
 func TestUnloadInUse(t *testing.T) {
 	p := load(t, options("mem"))
 	a, b := open(t, far), open(t, far)

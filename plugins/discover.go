@@ -10,9 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/trust"
 )
 
-// Discover lists the files of a folder whose names begin with Prefix, by name. The error
-// names those that Load would refuse without looking at what is in them, and why; the
-// others are listed all the same.
+// Discover lists, sorted by name, the files of a folder whose names begin with Prefix. The error
+// names the files that Load would refuse without reading them, with the reasons; the other files
+// are listed in any case.
 func Discover(dir string) ([]string, error) {
 	paths, errs := discover(dir)
 	return paths, errors.Join(errs...)

@@ -1,19 +1,17 @@
-// Package plugins runs BMI methods in other processes: a program loads a plugin binary
-// (Load), and the methods that it offers are methods like any other, though a crash in one
-// harms nobody else. Serve is the whole of a plugin binary beside its method.
+// Package plugins runs BMI methods in other processes. A program loads a plugin binary (Load), and
+// the methods that it offers are methods like any other, but a crash in one harms no other part of
+// the program. Serve is all that a plugin binary needs besides its method.
 //
-// What happens where: trust judges files, process starts and ends the other process,
-// service is what runs in it, host is the method that the program sees, guest runs the real
-// one; ring, wire, arena, segment and bell are what they share; stream takes their place
-// for plugins without shared memory. docs/plugin-protocol.md describes all that crosses the
-// border.
+// trust checks files, process starts and ends the other process, service runs in it, host is the
+// method that the program sees, and guest runs the real one. ring, wire, arena, segment and bell
+// are shared by both sides; stream replaces shared memory for plugins without it.
+// docs/plugin-protocol.md describes the protocol between the processes.
 //
-// In this package, load.go and unload.go register the methods of a Plugin (plugin.go) and
-// take them back, loader.go does so for bmi.Open, discover.go looks into folders. One
-// goroutine for each plugin, in supervise.go, looks after its process (incarnation.go):
-// it tells the sessions of a death and opens them in the next process. session.go is a
-// session, the method of one endpoint, which close.go ends; control.go is what it asks the
-// plugin besides messages, mailbox.go what it hears from the supervisor, attachment.go the
-// memory that it shares with one process. options.go, names.go and info.go check what the
-// user and the plugin say.
+// In this package, load.go and unload.go register and unregister the methods of a Plugin
+// (plugin.go), loader.go does so for bmi.Open, and discover.go searches folders. One goroutine for
+// each plugin, in supervise.go, supervises its process (incarnation.go): it tells the sessions when
+// the process dies, and opens them in the next one. session.go is a session, the method of one
+// endpoint, and close.go closes it. control.go has its calls to the plugin other than messages,
+// mailbox.go its state shared with the supervisor, attachment.go the memory shared with one
+// process. options.go, names.go and info.go check the input of the user and of the plugin.
 package plugins

@@ -16,11 +16,11 @@ import (
 func ExampleLoad() {
 	ctx := context.Background()
 	p, err := plugins.Load(ctx, "/usr/lib/bmi/bmi-method-fast", plugins.Options{
-		Env: []string{"FAST_DEVICE=0", "FAST_KEY_FILE"}, // the second with the value it has here
+		Env: []string{"FAST_DEVICE=0", "FAST_KEY_FILE"}, // the second with its value in this process
 		Log: slog.Default(),
 	})
 	if err != nil {
-		fmt.Println(err) // which file, what is wrong with it, and what to do
+		fmt.Println(err) // the file, the problem, and what to do
 		return
 	}
 	defer p.Unload(ctx)
@@ -51,14 +51,14 @@ func ExampleLoad_sideBySide() {
 	}
 }
 
-// What a program does about a plugin that died: nothing but post again, if it may.
+// How a program handles a plugin that died: it posts again, if it may.
 func ExampleLoad_errors() {
 	post := func(c bmi.Completion, again func()) {
 		switch {
 		case errors.Is(c.Err, plugins.ErrUnloaded):
 			fmt.Println("close the endpoint:", c.Err)
 		case errors.Is(c.Err, plugins.ErrDied):
-			again() // waits for the next process; whether the first attempt arrived nobody knows
+			again() // waits for the next process; the first attempt may or may not have arrived
 		case c.Err != nil:
 			fmt.Println("the peer, or the network:", c.Err)
 		}
@@ -67,7 +67,7 @@ func ExampleLoad_errors() {
 	// Output: posted again
 }
 
-// The plugins of a folder, and why others of its files are none.
+// The plugins of a folder, and why other files in it are refused.
 func ExampleDiscover() {
 	paths, err := plugins.Discover("/usr/lib/bmi")
 	if err != nil {
@@ -76,15 +76,15 @@ func ExampleDiscover() {
 	for _, path := range paths {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		_, err := plugins.Load(ctx, path, plugins.Options{})
-		cancel() // the plugin goes on
+		cancel() // the plugin keeps running
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
 }
 
-// A plugin binary is called bmi-method-NAME. Its main function does no more than this: here
-// with the methods of the packages that it imports, else with drivers of its own.
+// A plugin binary is called bmi-method-NAME. This is its whole main function, here with the methods
+// of the packages that it imports; it can also pass its own drivers.
 func ExampleServe() {
 	main := func() { plugins.Serve(bmi.Drivers()...) } // does not return
 	_ = main

@@ -17,8 +17,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// TestHungUp: our own end of a connection is closed when the process is dead, before its
-// end is told. What is called or received by then is not the plugin's mistake.
+// TestHungUp: when the process is dead, our end of the connection is closed before Done. Errors of
+// calls and streams in between are not the plugin's fault.
 func TestHungUp(t *testing.T) {
 	conn, err := grpc.NewClient("passthrough:///nowhere", grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)

@@ -25,11 +25,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/service"
 )
 
-// An imp is the driver of the method in memory, which does harm when it is asked for an
-// address that says what.
+// An imp is the driver of the in-memory method, which does harm when an address that names the harm
+// is resolved.
 type imp struct{ bmi.Driver }
 
-// whole is all that the method in memory can do.
+// whole is all interfaces of the in-memory method.
 type whole interface {
 	bmi.Method
 	bmi.Sleeper
@@ -59,7 +59,7 @@ func (d imp) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, error)
 	return impMethod{m.(whole)}, nil
 }
 
-// refuseEnv names a file: while it is there, imps open nothing.
+// refuseEnv names a file; while it exists, imps open nothing.
 const refuseEnv = "VIADUCT_PLUGIN_REFUSES"
 
 type impMethod struct{ whole }
@@ -100,7 +100,7 @@ func scribble() {
 		for i := range garbage {
 			garbage[i] = 0xa5
 		}
-		_, _ = mem.WriteAt(garbage, start+4096) // a session that saw it may be gone already
+		_, _ = mem.WriteAt(garbage, start+4096) // a session that noticed may be gone already
 	}
 }
 
@@ -117,7 +117,7 @@ func init() {
 // lieEnv says what a liar lies about.
 const lieEnv = "VIADUCT_PLUGIN_LIE"
 
-// A liar is a service that says what is not so.
+// A liar is a service whose answers are false.
 type liar struct{ *service.Server }
 
 func (l liar) Describe(ctx context.Context, q *proto.DescribeRequest) (*proto.DescribeReply, error) {
@@ -176,8 +176,8 @@ func (l liar) Open(ctx context.Context, q *proto.OpenRequest) (*proto.OpenReply,
 	return r, nil
 }
 
-// impatient is what a question ends with, on either side, whose gRPC sees that there is no
-// time left before the program does.
+// impatient returns the error of a call whose deadline passed. The gRPC of either side may notice
+// that before the program does.
 func impatient(ctx context.Context, code codes.Code) error {
 	at, _ := ctx.Deadline()
 	early, cancel := context.WithDeadline(context.Background(), at.Add(-100*time.Millisecond))
@@ -212,8 +212,8 @@ func (l liar) Stats(ctx context.Context, q *proto.StatsRequest) (*proto.StatsRep
 	return r, err
 }
 
-// TestHarm: a plugin that ends, breaks down or writes over the rings harms nobody; what it
-// held ends once and says what happened.
+// TestHarm: a plugin that exits, panics or overwrites the rings harms nothing else. Its operations
+// end once and say what happened.
 func TestHarm(t *testing.T) {
 	t.Parallel()
 	for what, text := range map[string]string{
@@ -225,7 +225,7 @@ func TestHarm(t *testing.T) {
 			o, far := apart(t, "imp")
 			plugins.Patient(&o, patience)
 			if what == "scribble" {
-				o.HangTimeout = hang // what a loop gave up is seen by a Ping
+				o.HangTimeout = hang // a Ping notices that a loop has ended
 			}
 			p := load(t, o)
 			a, b := open(t, far), open(t, far)
@@ -238,8 +238,8 @@ func TestHarm(t *testing.T) {
 			}()
 			defer func() { <-asked }()
 			if what == "scribble" {
-				// The other side of the rings sees the garbage, too, and may have ended
-				// some before this one does.
+				// The other side of the rings also sees the garbage, and may have ended some
+				// operations before this one does.
 				for _, op := range ops {
 					c := a.wait(op, nil)
 					require.Error(t, c.Err)
@@ -257,13 +257,13 @@ func TestHarm(t *testing.T) {
 	}
 }
 
-// TestLiesAtLoad: what a plugin says of itself is checked.
+// TestLiesAtLoad: a plugin's description of itself is checked.
 func TestLiesAtLoad(t *testing.T) {
 	for lie, text := range map[string]string{
 		"nothing":   "plugin test offers 0 methods, want 1 to 64",
-		"no name":   `plugin test offers a method "": that is no name for one`,
-		"bad name":  `plugin test offers a method "a://b": that is no name for one`,
-		"long name": "that is no name for one",
+		"no name":   `plugin test offers a method "": that is not a valid name`,
+		"bad name":  `plugin test offers a method "a://b": that is not a valid name`,
+		"long name": "that is not a valid name",
 		"twice":     "plugin test offers two methods far, give one another name (Options.Names)",
 		"many":      "plugin test offers 1001 methods, want 1 to 64",
 		"rings":     "plugin test has version 77 of the rings, this program 1: build both from the same release, or use Options.NoRings",
@@ -278,7 +278,7 @@ func TestLiesAtLoad(t *testing.T) {
 	}
 }
 
-// lies are the options of a liar.
+// lies returns the options of a liar.
 func lies(about string) plugins.Options {
 	o := options("liar")
 	tell(&o, about)
@@ -288,7 +288,7 @@ func lies(about string) plugins.Options {
 // tell makes a liar lie about something.
 func tell(o *plugins.Options, about string) { o.Env = append(o.Env, lieEnv+"="+about) }
 
-// TestLiesAtOpen: so is what it says of a method.
+// TestLiesAtOpen: a plugin's description of a method is checked.
 func TestLiesAtOpen(t *testing.T) {
 	for lie, text := range map[string]string{
 		"no info":   "plugin test opened its method mem and does not say what it can do",
@@ -305,8 +305,8 @@ func TestLiesAtOpen(t *testing.T) {
 	}
 }
 
-// TestLimitsAreCut: limits are cut to what the shared memory has room for, texts to what
-// people can read.
+// TestLimitsAreCut: limits are reduced to the room in the shared memory, texts to a readable
+// length.
 func TestLimitsAreCut(t *testing.T) {
 	load(t, lies("sizes"))
 	i := open(t, far).Info()[0]
@@ -324,7 +324,7 @@ func TestLimitsAreCut(t *testing.T) {
 	require.NotContains(t, i.Description, "\x1b")
 }
 
-// TestLiesLater: answers that make no sense are errors, or nothing.
+// TestLiesLater: invalid answers are errors, or ignored.
 func TestLiesLater(t *testing.T) {
 	load(t, lies("resolve"))
 	_, err := open(t, far).Lookup(far + "://x")
@@ -338,7 +338,7 @@ func TestLiesLater(t *testing.T) {
 	require.Empty(t, a.Stats().Peers)
 }
 
-// TestMethodOptions: options of a plugin's method are texts.
+// TestMethodOptions: the options of a plugin's method must be texts.
 func TestMethodOptions(t *testing.T) {
 	load(t, options("imp"))
 	_, err := bmi.Open(t.Context(), bmi.Config{Methods: []string{far}, Options: map[string]any{far: 7}})
@@ -349,8 +349,8 @@ func TestMethodOptions(t *testing.T) {
 	require.ErrorContains(t, err, "refused, as it was asked to")
 }
 
-// TestCannotBeOpenedAgain: an endpoint that the next process does not take says so, and is
-// tried again.
+// TestCannotBeOpenedAgain: an endpoint that the next process refuses to open returns an error, and
+// is opened again later.
 func TestCannotBeOpenedAgain(t *testing.T) {
 	o := options("imp")
 	refuse := t.TempDir() + "/refuse"

@@ -20,17 +20,17 @@ type incarnation struct {
 	proc    *process.Process
 	client  proto.MethodClient
 	name    string // of the plugin
-	version string // that it says it has
+	version string // as the plugin reports it
 	methods []names
 	rings   bool // sessions use shared memory
 	session atomic.Uint64
 	waits   waits
 
-	// gone: the process is dead and its sessions are told, or are about to be.
+	// gone: the process is dead, and its sessions have been told or are about to be.
 	gone atomic.Bool
 
 	mu     sync.Mutex
-	reason error // why it was killed; nil: it was not
+	reason error // why it was killed; nil if it was not
 }
 
 // start starts the process of a plugin and asks what it offers.
@@ -77,8 +77,8 @@ func (in *incarnation) describe(ctx context.Context, o *Options) error {
 	return err
 }
 
-// silence is why a plugin does not say what it offers: what became of it, rather than of
-// the question.
+// silence returns why a plugin did not answer Describe: the fate of the process rather than of the
+// call.
 func (in *incarnation) silence(ctx, within context.Context, o *Options, err error) error {
 	late := in.late(within, err)
 	switch {
@@ -86,7 +86,7 @@ func (in *incarnation) silence(ctx, within context.Context, o *Options, err erro
 		return ctx.Err()
 	case late:
 		return fmt.Errorf("it did not answer within %v (Options.StartTimeout): %w", o.StartTimeout, within.Err())
-	case !hungUp(err): // else it died
+	case !hungUp(err): // otherwise it died
 		return said(err)
 	}
 	limit := time.NewTimer(in.waits.dying)
@@ -99,8 +99,7 @@ func (in *incarnation) silence(ctx, within context.Context, o *Options, err erro
 	}
 }
 
-// kill ends the process for a reason. It does not wait: whoever supervises the plugin
-// hears of it.
+// kill ends the process for a reason. It does not wait; the supervisor notices the end.
 func (in *incarnation) kill(reason error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -110,7 +109,7 @@ func (in *incarnation) kill(reason error) {
 	}
 }
 
-// death is why the process ended, once it did.
+// death returns why the process ended. It has ended already.
 func (in *incarnation) death() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

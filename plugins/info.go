@@ -11,19 +11,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// errAnswer: what a plugin answered makes no sense.
+// errAnswer: an answer of a plugin is invalid.
 var errAnswer = errors.New("plugins: wrong answer")
 
 const piecesMax = 1 << 20
 
-// An opened is what Open of a plugin said: its Info as bmi has it, and what its method can
-// do besides.
+// An opened is a plugin's answer to Open: its Info for bmi, and the optional features of its
+// method.
 type opened struct {
 	info                          bmi.Info
 	drops, checks, ranges, counts bool
 }
 
-// infoOf checks an Info, and cuts it to what can be had here.
+// infoOf checks an Info, and reduces it to what this program supports.
 func infoOf(n names, o *Options, in *proto.Info) (*opened, error) {
 	if in == nil {
 		return nil, fmt.Errorf("%w: plugin %s opened its method %s and does not say what it can do", errAnswer, o.Name, n.own)
@@ -40,8 +40,7 @@ func infoOf(n names, o *Options, in *proto.Info) (*opened, error) {
 		},
 		drops: in.GetDrops(), checks: in.GetChecks(), ranges: in.GetRanges(), counts: in.GetCounts(),
 	}
-	// A message that the arena has no place for, as one it is larger than a record, could
-	// not be received.
+	// A message that does not fit in the arena could not be received, unless it fits in a record.
 	out.info.MaxUnexpectedSize = min(out.info.MaxUnexpectedSize, max(expected, host.InlineMax))
 	if len(in.GetAddresses()) > addressesMax || len(in.GetDetails()) > detailsMax {
 		return nil, fmt.Errorf("%w: plugin %s says %d addresses and %d details of its method %s", errAnswer, o.Name, len(in.GetAddresses()), len(in.GetDetails()), n.own)
@@ -60,8 +59,8 @@ func infoOf(n names, o *Options, in *proto.Info) (*opened, error) {
 	return out, nil
 }
 
-// replaces tells whether a method can take the place of one that an endpoint has open:
-// what the endpoint may do by the earlier Info must be possible still.
+// replaces returns an error unless a method can replace one that an endpoint has open: it must
+// allow everything that the earlier Info allowed.
 func (x *opened) replaces(before *opened) error {
 	a, b := &x.info, &before.info
 	if a.MaxExpectedSize < b.MaxExpectedSize || a.MaxUnexpectedSize < b.MaxUnexpectedSize || a.MaxPieces < b.MaxPieces || a.Classes != b.Classes {

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// held is what this process has of the system for plugins: descriptors, and memory that
-// is shared.
+// held returns the system resources that this process has for plugins: descriptors, and mappings of
+// shared memory.
 func held(t *testing.T) (fds, maps int) {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/fd")
@@ -24,8 +24,8 @@ func held(t *testing.T) (fds, maps int) {
 	return len(all), strings.Count(string(text), "/memfd:")
 }
 
-// TestNothingIsLeft: endpoints, deaths and refusals leave nothing behind, nor does memory
-// that was not given back.
+// TestNothingIsLeft: endpoints, deaths and refusals leave nothing behind, nor does memory that was
+// not freed.
 func TestNothingIsLeft(t *testing.T) {
 	for _, noRings := range []bool{false, true} {
 		o := options("imp")
@@ -51,7 +51,7 @@ func TestNothingIsLeft(t *testing.T) {
 			require.NoError(t, p.Unload(context.Background()))
 			require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 		}
-		round() // what is made once
+		round() // the first round makes what is made once
 		fds, maps := held(t)
 		for range 3 {
 			round()

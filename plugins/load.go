@@ -10,16 +10,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Load starts the plugin at a path and registers the methods that it offers, as
-// bmi.Register does for those that a program carries. ctx bounds the start alone. The
-// plugin runs until Unload, or until this process ends.
+// Load starts the plugin at a path and registers the methods that it offers, as bmi.Register does
+// for built-in ones. ctx limits only the start. The plugin runs until Unload, or until this process
+// ends.
 //
-// A file is refused that is not there, no program, or no plugin of this version; that
-// somebody else could have written: its owner must be this user or root, and neither the
-// file nor its folder may be open to all for writing; and whose checksum is not
-// Options.SHA256. So is one that offers a method whose name is taken, unless
-// Options.Names has another one for it, or Options.Replace is set. The error says what
-// to do.
+// Load refuses a file that does not exist, is no program, or is no plugin of this version. It
+// refuses one that another user could have written: its owner must be this user or root, and
+// neither the file nor its folder may be writable by all. It refuses one whose checksum is not
+// Options.SHA256. It also refuses one that offers a method whose name is taken, unless
+// Options.Names renames the method, or Options.Replace is set. The error says what to do.
 func Load(ctx context.Context, path string, o Options) (*Plugin, error) {
 	o, err := o.withDefaults(path)
 	if err != nil {
@@ -48,7 +47,7 @@ func Load(ctx context.Context, path string, o Options) (*Plugin, error) {
 	return p, nil
 }
 
-// register makes the methods known: all of them, or none.
+// register registers all methods, or none.
 func (p *Plugin) register() error {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -70,21 +69,21 @@ func (p *Plugin) register() error {
 	return nil
 }
 
-// whyNot is the error of a method that could not be registered. That of bmi speaks of
-// names that processes listen under, too.
+// whyNot returns the error for a method that could not be registered. The text of bmi's error also
+// mentions names that processes listen on, so it is replaced.
 func (p *Plugin) whyNot(n names, err error) error {
 	if !errors.Is(err, bmi.ErrNameTaken) {
 		return fmt.Errorf("plugin %s: method %s: %w", p.opts.Name, n.registered, err)
 	}
 	whose := "this program has of its own"
 	if other, ok := registered(n.registered).(*driver); ok {
-		whose = fmt.Sprintf("plugin %s (%s) has brought already", other.plugin.opts.Name, other.plugin.path)
+		whose = fmt.Sprintf("plugin %s (%s) has loaded already", other.plugin.opts.Name, other.plugin.path)
 	}
 	return &taken{fmt.Sprintf("plugin %s (%s) offers method %s, which %s: give it another name (Options.Names) or have it in its place (Options.Replace)",
 		p.opts.Name, p.path, n.registered, whose)}
 }
 
-// registered is the driver of a name, or nil.
+// registered returns the driver with a name, or nil.
 func registered(name string) bmi.Driver {
 	all := bmi.Drivers()
 	if i := slices.IndexFunc(all, func(d bmi.Driver) bool { return d.Name() == name }); i >= 0 {
@@ -93,13 +92,13 @@ func registered(name string) bmi.Driver {
 	return nil
 }
 
-// unregister takes the methods back, and gives those their places that were replaced.
+// unregister removes the methods, and restores those that they replaced.
 func (p *Plugin) unregister() {
 	for _, d := range p.drivers {
 		if registered(d.Name()) == bmi.Driver(d) {
 			bmi.Remove(d)
 			if before := d.before(); before != nil {
-				_ = bmi.Add(before) // if another one was faster, it may stay
+				_ = bmi.Add(before) // fails if another driver has taken the name meanwhile, which then keeps it
 			}
 		}
 		d.removed = true
@@ -107,7 +106,8 @@ func (p *Plugin) unregister() {
 	loaded.all = slices.DeleteFunc(loaded.all, func(other *Plugin) bool { return other == p })
 }
 
-// before is the driver that was replaced, unless its plugin is gone: then the one before.
+// before returns the driver that this one replaced. If its plugin is unloaded, it returns the one
+// before that.
 func (d *driver) before() bmi.Driver {
 	for {
 		other, ours := d.replaced.(*driver)

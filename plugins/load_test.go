@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// TestMessages: what a plugin offers is a method like any other.
+// TestMessages: a plugin's method works like any other.
 func TestMessages(t *testing.T) {
 	p := load(t, options("mem"))
 	require.Equal(t, []string{far}, p.Methods())

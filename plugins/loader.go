@@ -13,10 +13,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// PathsEnv names the environment variable with the plugins that a program loads at its
-// first bmi.Open, besides those of bmi.Config.Plugins: files, or folders to look for some,
-// separated by ':'. PassEnv names the one with the names, separated by ',', of those
-// variables that plugins are given of the program's environment.
+// PathsEnv names the environment variable that lists the plugins which a program loads at its first
+// bmi.Open, in addition to those of bmi.Config.Plugins: files, or folders to search, separated by
+// ':'. PassEnv names the one that lists the environment variables which plugins inherit, separated
+// by ','.
 const (
 	PathsEnv = "BMI_PLUGINS"
 	PassEnv  = "BMI_PLUGIN_ENV"
@@ -24,14 +24,14 @@ const (
 
 func init() { bmi.RegisterLoader(load) }
 
-// loading serialises what bmi.Open has loaded.
+// loading serialises the loads of bmi.Open.
 var loading struct {
 	sync.Mutex
-	environment bool // PathsEnv was looked at
+	environment bool // the plugins of PathsEnv have been loaded
 }
 
-// load is what bmi.Open loads plugins with: those of the environment once, where one that
-// cannot be loaded is a line of the log; those of paths unless they are loaded.
+// load loads the plugins for bmi.Open. It loads those of the environment once; a plugin of these
+// that cannot be loaded is only logged. It loads those of paths unless they are loaded already.
 func load(ctx context.Context, paths []string, log *slog.Logger) error {
 	loading.Lock()
 	defer loading.Unlock()
@@ -53,7 +53,8 @@ func load(ctx context.Context, paths []string, log *slog.Logger) error {
 	return errors.Join(errs...)
 }
 
-// loadPath loads a file, or those of a folder. Each that cannot be loaded has its error.
+// loadPath loads a file, or the plugins in a folder. It returns an error for each that cannot be
+// loaded.
 func loadPath(ctx context.Context, path string, log *slog.Logger) []error {
 	files := []string{path}
 	var errs []error
@@ -73,10 +74,10 @@ func loadPath(ctx context.Context, path string, log *slog.Logger) []error {
 	return errs
 }
 
-// isLoaded reports whether the plugin of a file is loaded: by its path, under which there
-// may be a newer file by now, or by another one.
+// isLoaded reports whether the plugin of a file is loaded: from its path, where there may be a newer
+// file by now, or from another path.
 func isLoaded(file string) bool {
-	path, _ := filepath.Abs(file) // "" is no plugin's path
+	path, _ := filepath.Abs(file) // "" is never a plugin's path
 	st, err := os.Stat(file)
 	for _, p := range Loaded() {
 		if p.path == path {
@@ -89,7 +90,7 @@ func isLoaded(file string) bool {
 	return false
 }
 
-// passed are the names of the variables that plugins are given.
+// passed returns the names of the variables that plugins inherit.
 func passed() []string {
 	var names []string
 	for name := range strings.SplitSeq(os.Getenv(PassEnv), ",") {

@@ -31,7 +31,7 @@ type renamed struct {
 
 func (r renamed) Name() string { return r.name }
 
-// folder is one with the test binary under some names.
+// folder makes a folder with the test binary under several names.
 func folder(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,8 +41,8 @@ func folder(t *testing.T, names ...string) string {
 	return dir
 }
 
-// TestDiscover: a folder's plugins are those whose names say so; what may not be loaded
-// is named, with what to do.
+// TestDiscover: the plugins of a folder are found by name; for those that may not be loaded, the
+// error says what to do.
 func TestDiscover(t *testing.T) {
 	dir := folder(t, "bmi-method-b", "bmi-method-a", "something")
 	bad := filepath.Join(dir, "bmi-method-c")
@@ -58,14 +58,14 @@ func TestDiscover(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// unloadAll unloads what bmi.Open loaded.
+// unloadAll unloads the plugins that bmi.Open loaded.
 func unloadAll(t *testing.T) {
 	for _, p := range plugins.Loaded() {
 		require.NoError(t, p.Unload(t.Context()))
 	}
 }
 
-// TestOpenLoads: bmi.Open loads the plugins that it is given, files and folders, once.
+// TestOpenLoads: bmi.Open loads the given plugins, files and folders, once.
 func TestOpenLoads(t *testing.T) {
 	defer unloadAll(t)
 	t.Setenv(roleEnv, "other")
@@ -90,8 +90,8 @@ func TestOpenLoads(t *testing.T) {
 	require.ErrorContains(t, err, "there is no plugin in "+cfg.Plugins[0]+", their names begin with bmi-method-")
 }
 
-// TestReplacedFile: a plugin that runs stays the one of its path, whatever becomes of the
-// file: an update of it does not keep a program from opening another endpoint.
+// TestReplacedFile: a running plugin stays the plugin of its path, even if the file changes: an
+// update does not keep a program from opening another endpoint.
 func TestReplacedFile(t *testing.T) {
 	defer unloadAll(t)
 	t.Setenv(roleEnv, "other")
@@ -113,8 +113,8 @@ func TestReplacedFile(t *testing.T) {
 	require.Len(t, plugins.Loaded(), 1)
 }
 
-// TestVariableOutlivesItsProgram: a plugin that is started again has the variables that the
-// program had when it loaded the plugin.
+// TestVariableOutlivesItsProgram: a restarted plugin has the variables that the program had when it
+// loaded the plugin.
 func TestVariableOutlivesItsProgram(t *testing.T) {
 	const name = "VIADUCT_PLUGIN_SECRET"
 	t.Setenv(name, "x")
@@ -129,8 +129,8 @@ func TestVariableOutlivesItsProgram(t *testing.T) {
 	assert.Contains(t, strings.Split(string(env), "\x00"), name+"=x")
 }
 
-// TestEnvironmentLoads: so it does with those of the environment, of which one that cannot
-// be loaded is a line of the log.
+// TestEnvironmentLoads: bmi.Open also loads the plugins of the environment; one that cannot be
+// loaded is only logged.
 func TestEnvironmentLoads(t *testing.T) {
 	defer unloadAll(t)
 	plugins.ForgetEnvironment()

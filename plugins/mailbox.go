@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// A mailbox is what the supervisor and a session know of each other. Its fields are
-// guarded by its lock, under which nobody waits.
+// A mailbox is the state that the supervisor and a session share. It is guarded by its lock, which
+// is never held during a wait.
 type mailbox struct {
 	sync.Mutex
-	current *attachment   // where questions go; nil: there is no plugin
-	changed chan struct{} // closed, and replaced, when that changes; nil: nobody waits
-	opening bool          // somebody is about to open the session again
+	current *attachment   // the plugin to ask; nil if there is none
+	changed chan struct{} // closed and replaced when current changes; nil if no goroutine waits
+	opening bool          // a goroutine is about to open the session again
 	last    error         // why there is no plugin
-	failed  bool          // it runs, but could not open the session
-	final   bool          // there will be none
-	closed  bool          // the session is
+	failed  bool          // the plugin runs, but could not open the session
+	final   bool          // there will be no plugin any more
+	closed  bool          // the session is closed
 
-	// News that Poll did not take, in their order; full says that there are some.
+	// News that Poll has not taken yet, in order; full is set if there are any.
 	full    atomic.Bool
 	down    error       // the plugin died
-	up      *attachment // the next one took its place
-	refused error       // the next one could not
+	up      *attachment // the next one replaced it
+	refused error       // the next one could not open the session
 }
 
 func (m *mailbox) changedLocked() {
@@ -32,7 +32,7 @@ func (m *mailbox) changedLocked() {
 	}
 }
 
-// waitLocked is closed when something changes.
+// waitLocked returns a channel that is closed when something changes.
 func (m *mailbox) waitLocked() <-chan struct{} {
 	if m.changed == nil {
 		m.changed = make(chan struct{})
@@ -40,7 +40,7 @@ func (m *mailbox) waitLocked() <-chan struct{} {
 	return m.changed
 }
 
-// lost tells the session that its plugin is dead, for good if final.
+// lost tells the session that its plugin is dead, and that none will follow if final is set.
 func (s *session) lost(err error, final bool) {
 	s.mailbox.Lock()
 	if s.closed || s.final {
@@ -59,7 +59,7 @@ func (s *session) lost(err error, final bool) {
 	s.cfg.Host.Wake()
 }
 
-// wants reports whether the session is to be opened again, and whoever asked does so.
+// wants reports whether the session must be opened again. If it does, the caller opens it.
 func (s *session) wants() bool {
 	s.mailbox.Lock()
 	defer s.mailbox.Unlock()
@@ -107,7 +107,7 @@ func (s *session) reopen(in *incarnation) {
 	s.cfg.Host.Wake()
 }
 
-// askAgain has a session opened that the plugin refused to open.
+// askAgain requests another attempt to open a session that the plugin refused.
 func (s *session) askAgain() {
 	s.mailbox.Lock()
 	s.failed = false
@@ -115,8 +115,8 @@ func (s *session) askAgain() {
 	s.plugin.poke()
 }
 
-// toPing is the attachment to be asked for a sign of life, unless it is being asked or is
-// another incarnation's.
+// toPing returns the attachment to ping, or nil if a ping is in progress or the session uses
+// another incarnation.
 func (s *session) toPing(in *incarnation) *attachment {
 	if s.closing.Load() || s.pinging.Swap(true) {
 		return nil
@@ -130,14 +130,14 @@ func (s *session) toPing(in *incarnation) *attachment {
 	return s.current
 }
 
-// serves reports whether an attachment is the one that the session uses.
+// serves reports whether the session uses an attachment.
 func (s *session) serves(at *attachment) bool {
 	s.mailbox.Lock()
 	defer s.mailbox.Unlock()
 	return s.current == at && !s.closing.Load()
 }
 
-// takeNews does what the news ask for. The caller has the engine lock.
+// takeNews acts on the news. The caller has the engine lock.
 func (s *session) takeNews() bool {
 	s.mailbox.Lock()
 	down, up, refused, final := s.down, s.up, s.refused, s.final
@@ -163,11 +163,11 @@ func (s *session) takeNews() bool {
 	return true
 }
 
-// detach takes the plugin away from the method, and the memory of its rings.
+// detach takes the plugin and the memory of its rings away from the method.
 func (s *session) detach(err error) {
 	at := s.attached
 	if at != nil && at.pump != nil {
-		at.pump.Close() // it reads what the operations use
+		at.pump.Close() // it reads the memory of operations
 	}
 	s.attached, s.why = nil, err
 	s.inner.Detach(err)
@@ -176,15 +176,15 @@ func (s *session) detach(err error) {
 	}
 }
 
-// released gives the memory of an attachment back. That cannot fail but by a mistake of
-// ours, which the log is told.
+// released frees the memory of an attachment. An error can only be a bug in this package, and is
+// logged.
 func (s *session) released(at *attachment) {
 	if err := at.release(); err != nil {
 		s.cfg.Log.Error("memory shared with a plugin could not be given back", "plugin", s.plugin.opts.Name, "error", err)
 	}
 }
 
-// Wake implements bmi.Sleeper. It may come from anywhere, and late.
+// Wake implements bmi.Sleeper. It may be called from any goroutine, and after Close.
 func (s *session) Wake() {
 	s.mailbox.Lock()
 	defer s.mailbox.Unlock()

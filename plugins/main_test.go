@@ -17,10 +17,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// roleEnv makes of the test binary a plugin.
+// roleEnv makes the test binary a plugin.
 const roleEnv = "VIADUCT_PLUGIN_ROLE"
 
-// roles are what a plugin of the test binary serves.
+// roles are the plugins that the test binary can be.
 var roles = map[string]func(){
 	"mem": func() { plugins.Serve(driverOf(bmitest.Name)) },
 }
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// driverOf is a registered driver.
+// driverOf returns a registered driver.
 func driverOf(name string) bmi.Driver {
 	all := bmi.Drivers()
 	i := slices.IndexFunc(all, func(d bmi.Driver) bool { return d.Name() == name })
@@ -50,10 +50,10 @@ func self(t testing.TB) string {
 	return path
 }
 
-// far is the name under which the tests register the method in memory of a plugin.
+// far is the name under which the tests register the in-memory method of a plugin.
 const far = "far"
 
-// options are those of a plugin in a role that is well and registers mem as far.
+// options returns the options of a plugin in a role that works and registers mem as far.
 func options(role string) plugins.Options {
 	return plugins.Options{
 		Name: "test", Env: []string{roleEnv + "=" + role, "GOCOVERDIR", "GORACE"},
@@ -63,8 +63,8 @@ func options(role string) plugins.Options {
 
 var aparts atomic.Int64
 
-// apart lets a test that waits rather than works do so beside others: it has a plugin with a
-// name of its own, which registers mem under a name of its own, too.
+// apart lets a test that mostly waits run in parallel: it has a plugin with its own name, which
+// registers mem under its own name, too.
 func apart(t *testing.T, role string) (o plugins.Options, scheme string) {
 	t.Parallel()
 	n := aparts.Add(1)
@@ -92,7 +92,7 @@ type node struct {
 
 var names atomic.Int64
 
-// fresh is an address that nobody has listened at.
+// fresh returns an address that was not used before.
 func fresh(scheme string) string { return fmt.Sprintf("%s://n%d", scheme, names.Add(1)) }
 
 // open opens an endpoint that listens at a fresh address, until the test ends.
@@ -111,7 +111,7 @@ func openAt(t testing.TB, address string) *node {
 	return &node{ep, c, t}
 }
 
-// to is the address of another node.
+// to returns the address of another node.
 func (n *node) to(other *node) bmi.Addr {
 	n.t.Helper()
 	a, err := n.Lookup(other.Addresses()[0])
@@ -119,7 +119,7 @@ func (n *node) to(other *node) bmi.Addr {
 	return a
 }
 
-// patience bounds what must happen.
+// patience limits the wait for something that must happen.
 const patience = time.Minute
 
 // wait returns how an operation ended.

@@ -10,25 +10,25 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// Limits of what a plugin says of itself.
+// Limits of a plugin's texts and lists.
 const (
 	methodsMax   = 64  // methods of one plugin
 	addressesMax = 64  // of one endpoint
 	detailsMax   = 64  // pairs
-	textMax      = 256 // bytes of a text for people
+	textMax      = 256 // bytes of a text for log and error messages
 )
 
-// names are the two names of a method: the plugin's own, and the one that it is registered
-// under here. Addresses have the one on one side and the other on the other.
+// names are the two names of a method: the plugin's own, and the one that it is registered under
+// here. Addresses have the former on the plugin's side and the latter on this side.
 type names struct{ own, registered string }
 
-// toPlugin is what the plugin calls an address, or a range of addresses, of this side.
+// toPlugin translates an address, or a range of addresses, of this side into the plugin's.
 func (n names) toPlugin(text string) string { return rename(text, n.registered, n.own) }
 
 // fromPlugin is the reverse of toPlugin.
 func (n names) fromPlugin(text string) string { return rename(text, n.own, n.registered) }
 
-// rename gives addresses another scheme: also those of a list of alternatives.
+// rename changes the scheme of addresses, also in a list of alternatives.
 func rename(text, from, to string) string {
 	if from == to || !strings.Contains(text, "://") {
 		return text
@@ -42,7 +42,7 @@ func rename(text, from, to string) string {
 	return strings.Join(parts, ",")
 }
 
-// address checks and translates an address that the plugin says.
+// address checks and translates an address that the plugin sent.
 func (n names) address(text string) (string, error) {
 	if len(text) > host.AddressMax || !strings.HasPrefix(text, n.own+"://") {
 		return "", fmt.Errorf("%w: the plugin says %.128q, which is no address of its method %s", errAnswer, text, n.own)
@@ -50,11 +50,11 @@ func (n names) address(text string) (string, error) {
 	return n.fromPlugin(text), nil
 }
 
-// methodName is what the name of a method can be: the scheme of a URI (RFC 3986, section
-// 3.1), in lower case and of a bounded length.
+// methodName matches valid method names: the scheme of a URI (RFC 3986, section 3.1), in lower case
+// and of limited length.
 var methodName = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,63}$`)
 
-// offered checks what a plugin offers, and gives its methods their names.
+// offered checks what a plugin offers, and names its methods.
 func offered(o *Options, reply *proto.DescribeReply) ([]names, error) {
 	refuse := func(format string, args ...any) ([]names, error) {
 		return nil, fmt.Errorf("plugin %s "+format, append([]any{o.Name}, args...)...)
@@ -67,13 +67,13 @@ func offered(o *Options, reply *proto.DescribeReply) ([]names, error) {
 	for _, offer := range offers {
 		n := names{own: offer.GetName(), registered: offer.GetName()}
 		if !methodName.MatchString(n.own) {
-			return refuse("offers a method %.64q: that is no name for one", n.own)
+			return refuse("offers a method %.64q: that is not a valid name", n.own)
 		}
 		if to, ok := o.Names[n.own]; ok {
 			n.registered = to
 		}
 		if !methodName.MatchString(n.registered) {
-			return refuse("cannot have its method %s registered as %.64q: that is no name for one", n.own, n.registered)
+			return refuse("cannot have its method %s registered as %.64q: that is not a valid name", n.own, n.registered)
 		}
 		if slices.ContainsFunc(all, func(other names) bool { return other.own == n.own || other.registered == n.registered }) {
 			return refuse("offers two methods %s, give one another name (Options.Names)", n.registered)
@@ -96,7 +96,8 @@ func ownNames(all []names) string {
 	return strings.Join(own, ", ")
 }
 
-// printable is a text of the plugin for people: bounded, without what moves a cursor.
+// printable makes a text of the plugin safe to show: it limits its length and removes control
+// characters.
 func printable(text string) string {
 	if len(text) > textMax {
 		text = text[:textMax]

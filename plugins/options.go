@@ -15,52 +15,49 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/segment"
 )
 
-// Prefix is what the names of plugin binaries begin with.
+// Prefix is the prefix of the names of plugin binaries.
 const Prefix = "bmi-method-"
 
-// Options say how a plugin is run. Zero values mean defaults.
+// Options configure how a plugin is run. Zero values mean defaults.
 type Options struct {
-	// Name is the plugin's in errors and logs; the default is the name of the file
-	// without Prefix.
+	// Name is the plugin's name in errors and logs; the default is the name of the file without
+	// Prefix.
 	Name string
-	// Names has, for methods that the plugin offers, the names to register them under
-	// instead of their own, so that two versions can be used side by side. Addresses
-	// then have the name given here.
+	// Names maps methods of the plugin to the names under which to register them, so that two
+	// versions can be used side by side. Addresses then have the registered names.
 	Names map[string]string
-	// Replace registers a method also if there is another one of its name, which comes
-	// back with Unload. Endpoints that have the other one open keep it.
+	// Replace registers a method even if another one has its name; Unload restores that one.
+	// Endpoints that have the other method open keep it.
 	Replace bool
-	// SHA256 is the checksum of the file, in hexadecimal; "" is not checked.
+	// SHA256 is the checksum of the file in hexadecimal; "" means no check.
 	SHA256 string
 	// Args are the arguments of the process.
 	Args []string
-	// Env is its environment: "K=V", or "K" for the value that this process has when it loads
-	// the plugin. Nothing else is inherited.
+	// Env is its environment: "K=V", or "K" for this process's value when it loads the plugin.
+	// Nothing else is inherited.
 	Env []string
-	// Log is told what becomes of the plugin, and what it says itself; nil discards it.
+	// Log receives the events of the plugin and its own output; nil discards them.
 	Log *slog.Logger
-	// NoRings does without shared memory: messages travel over gRPC.
+	// NoRings disables shared memory: messages travel over gRPC.
 	NoRings bool
-	// Plaintext does without TLS between the processes, who talk over a socket that
-	// only this user can open.
+	// Plaintext disables TLS between the processes. They talk over a socket that only this user can
+	// open.
 	Plaintext bool
 
-	// RingBytes is the room for records in each of the two rings of an endpoint, 1 MiB;
-	// ArenaBytes that for messages over 8 KiB, 1 GiB, of which only what is used takes
-	// memory. Both are rounded up to a power of two. A message cannot be larger than
-	// half of the arena, nor an unexpected one than about a quarter of a ring.
+	// RingBytes is the size of the record space in each of the two rings of an endpoint, 1 MiB.
+	// ArenaBytes is the size of the memory for messages over 8 KiB, 1 GiB, of which only the used
+	// part takes memory. Both are rounded up to a power of two. A message cannot be larger than
+	// half of the arena, and an unexpected one not larger than about a quarter of a ring.
 	RingBytes, ArenaBytes int
 
-	// StartTimeout bounds the start of the process, 1 min. HangTimeout is how long it may
-	// leave a question unanswered before it is killed, 30 s: it is asked again and again
-	// for a sign of life, for each endpoint. Both are so long that a process which merely
-	// gets little of a busy machine is not taken for a broken one.
+	// StartTimeout limits the start of the process, 1 min. HangTimeout is how long the process may
+	// leave a call unanswered before it is killed, 30 s; it is pinged regularly for each endpoint.
+	// Both are so long that a slow process on a busy machine is not taken for a broken one.
 	StartTimeout, HangTimeout time.Duration
 
-	// Backoff is how long the first restart waits, 100 ms, and each further one within
-	// RestartWindow (1 min) twice as long, up to BackoffMax (10 s). More than
-	// RestartLimit (5) restarts within RestartWindow are not made: the plugin stays
-	// dead. RestartLimit < 0: it is never restarted.
+	// Backoff is the delay before the first restart, 100 ms. It doubles with each further restart
+	// within RestartWindow (1 min), up to BackoffMax (10 s). After RestartLimit (5) restarts within
+	// RestartWindow the plugin stays dead. If RestartLimit < 0, it is never restarted.
 	Backoff, BackoffMax time.Duration
 	RestartLimit        int
 	RestartWindow       time.Duration
@@ -68,10 +65,10 @@ type Options struct {
 	waits waits
 }
 
-// waits are what users are promised, but for tests, which must not depend on how busy a
-// machine is.
+// waits are durations that users rely on. Tests change them, because tests must not depend on how
+// busy a machine is.
 type waits struct {
-	start time.Duration // StartTimeout, until the process answers at all
+	start time.Duration // StartTimeout, until the process first answers
 	next  time.Duration // waitMax
 	dying time.Duration // dyingTime
 }
@@ -88,7 +85,7 @@ const (
 	restartWindow = time.Minute
 )
 
-// withDefaults fills in what was left zero, for a plugin at a path.
+// withDefaults sets the defaults, for a plugin at a path.
 func (o Options) withDefaults(path string) (Options, error) {
 	if o.Name == "" {
 		o.Name = strings.TrimPrefix(filepath.Base(path), Prefix)
@@ -126,7 +123,7 @@ func orDefault[T int | time.Duration](v *T, def T) {
 	}
 }
 
-// power rounds up to a power of two between two others.
+// power rounds n up to a power of two, at least least and at most most.
 func power(what string, n, least, most int) (int, error) {
 	if n > most {
 		return 0, fmt.Errorf("%w: %s is %d, the most is %d", bmi.ErrInvalid, what, n, most)
@@ -134,8 +131,8 @@ func power(what string, n, least, most int) (int, error) {
 	return max(1<<bits.Len(uint(n-1)), least), nil
 }
 
-// environment is what Options.Env stands for now. A process that takes the place of one that
-// died has the same.
+// environment returns the present value of Options.Env. A process that replaces a dead one gets the
+// same.
 func environment(given []string) []string {
 	var env []string
 	for _, e := range given {
@@ -148,7 +145,7 @@ func environment(given []string) []string {
 	return env
 }
 
-// backoffAfter is how long a restart waits that comes after so many others.
+// backoffAfter returns the delay before a restart that follows a number of others.
 func (o *Options) backoffAfter(restarts int) time.Duration {
 	wait := o.Backoff
 	for range restarts {

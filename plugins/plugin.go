@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// State is what becomes of a plugin.
+// State is the state of a plugin.
 //
 //	Running ──dies──▶ Restarting ──too often──▶ Dead
 //	   ◀──a new process──┘  │                    │
@@ -22,11 +22,11 @@ type State uint8
 const (
 	// Running: its process answers.
 	Running State = iota
-	// Restarting: its process died, another one is about to take its place.
+	// Restarting: its process died, and another one is about to replace it.
 	Restarting
 	// Dead: it died too often, and stays dead until it is unloaded and loaded again.
 	Dead
-	// Unloaded: it is gone for good.
+	// Unloaded: it was unloaded, which is final.
 	Unloaded
 )
 
@@ -50,7 +50,7 @@ type Plugin struct {
 	cancel context.CancelFunc
 	kick   chan struct{}  // a session wants to be opened again
 	ended  chan struct{}  // the supervisor returned
-	tasks  sync.WaitGroup // goroutines besides the supervisor
+	tasks  sync.WaitGroup // goroutines other than the supervisor
 
 	unloading sync.Mutex
 
@@ -58,33 +58,34 @@ type Plugin struct {
 	state    State
 	err      error         // why it is not Running
 	in       *incarnation  // the latest
-	changed  chan struct{} // closed, and replaced, with each change of state
+	changed  chan struct{} // closed and replaced with each change of state
 	restarts int
 	waiting  bool // Unload waits for the tasks
 	sessions map[*session]struct{}
 }
 
-// Name is Options.Name.
+// Name returns Options.Name.
 func (p *Plugin) Name() string { return p.opts.Name }
 
-// Path is the file.
+// Path returns the path of the file.
 func (p *Plugin) Path() string { return p.path }
 
-// Version is what the plugin says that it is, for people; a restart may change it.
+// Version returns the plugin's version for display, as the plugin reports it; a restart may change
+// it.
 func (p *Plugin) Version() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.in.version
 }
 
-// PID is the number of its process, or of its latest one.
+// PID returns the id of its process, or of its latest one.
 func (p *Plugin) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.in.proc.PID()
 }
 
-// Methods are the names that its methods are registered under.
+// Methods returns the names that its methods are registered under.
 func (p *Plugin) Methods() []string {
 	var all []string
 	for _, n := range p.methods {
@@ -93,21 +94,21 @@ func (p *Plugin) Methods() []string {
 	return all
 }
 
-// State is what it does now.
+// State returns its present state.
 func (p *Plugin) State() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state
 }
 
-// Err is why it is not Running, or nil.
+// Err returns why it is not Running, or nil.
 func (p *Plugin) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// Restarts counts how often another process took the place of one that died.
+// Restarts returns how often another process replaced one that died.
 func (p *Plugin) Restarts() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +128,7 @@ func (p *Plugin) becomeLocked(s State, err error) {
 	p.changed = make(chan struct{})
 }
 
-// running waits for the plugin to run, at most for limit.
+// running waits at most limit for the plugin to run.
 func (p *Plugin) running(ctx context.Context, limit time.Duration) (*incarnation, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -149,7 +150,7 @@ func (p *Plugin) running(ctx context.Context, limit time.Duration) (*incarnation
 	}
 }
 
-// spawn runs a task beside the supervisor. Unload waits for those that were begun before.
+// spawn runs a task in a goroutine. Unload waits for tasks that began before it.
 func (p *Plugin) spawn(task func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +161,7 @@ func (p *Plugin) spawn(task func()) {
 	p.tasks.Go(task)
 }
 
-// all are the sessions.
+// all returns the sessions.
 func (p *Plugin) all() []*session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +172,7 @@ func (p *Plugin) all() []*session {
 	return all
 }
 
-// poke makes the supervisor look at the sessions.
+// poke makes the supervisor check the sessions.
 func (p *Plugin) poke() {
 	select {
 	case p.kick <- struct{}{}:
@@ -179,13 +180,13 @@ func (p *Plugin) poke() {
 	}
 }
 
-// loaded are the plugins of this process.
+// loaded has the plugins of this process.
 var loaded struct {
 	sync.Mutex
 	all []*Plugin
 }
 
-// Loaded lists the plugins that are loaded, by name.
+// Loaded returns the loaded plugins, sorted by name.
 func Loaded() []*Plugin {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -198,7 +199,7 @@ func Loaded() []*Plugin {
 type driver struct {
 	plugin   *Plugin
 	names    names
-	replaced bmi.Driver // nil: none
+	replaced bmi.Driver // may be nil
 	removed  bool       // its plugin was unloaded; guarded by loaded
 }
 

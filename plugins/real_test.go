@@ -20,8 +20,8 @@ func init() {
 	roles["real"] = func() { plugins.Serve(driverOf("tcp"), driverOf("via+shm")) }
 }
 
-// TestRealMethods: via+shm and tcp of a plugin talk to those that this program carries,
-// and come back under the same addresses after their process died.
+// TestRealMethods: via+shm and tcp in a plugin can talk to those of this program, and have the same
+// addresses after their process died.
 func TestRealMethods(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(shm.DirEnv, dir)
@@ -42,7 +42,7 @@ func TestRealMethods(t *testing.T) {
 			require.NoError(t, err)
 			toA, err := b.Lookup(own + strings.TrimPrefix(was[0], other))
 			require.NoError(t, err)
-			// Over TCP the other side knows a client by its connection alone.
+			// Over TCP the other side knows a client only by its connection.
 			require.NoError(t, a.wait(a.ctx.PostSendUnexpected(toB, 0, 1, []byte("hello"), nil)).Err)
 			client := b.unexpected().From
 			talk := func(size int) {

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/trust"
 )
 
-// script is an executable file with a script in a folder of its own.
+// script makes an executable script in a folder of its own.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), plugins.Prefix+"script")
@@ -29,7 +29,7 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-// TestRefused: what is no plugin that may be loaded is not, and the error says what to do.
+// TestRefused: a file that may not be loaded is refused, and the error says what to do.
 func TestRefused(t *testing.T) {
 	itself := func(t *testing.T) string { return self(t) }
 	good := func(t *testing.T) string { return script(t, "exit 7") }
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 		},
 		"no name": {
 			path: itself, options: func(o *plugins.Options) { o.Names = map[string]string{"mem": "a b"} },
-			texts: []string{`plugin test cannot have its method mem registered as "a b": that is no name for one`},
+			texts: []string{`plugin test cannot have its method mem registered as "a b": that is not a valid name`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,11 +127,11 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// silent is a StartTimeout for plugins that do not answer: any is long enough, once they run.
+// silent is a StartTimeout for plugins that do not answer. Any value is long enough once they run.
 const silent = 100 * time.Millisecond
 
-// TestSilentAboutItself: what became of a plugin that does not say what it offers is in the
-// error, rather than what became of the question.
+// TestSilentAboutItself: the error of a plugin that does not answer Describe says what happened to
+// the process.
 func TestSilentAboutItself(t *testing.T) {
 	t.Parallel()
 	t.Run("panics", func(t *testing.T) {
@@ -156,21 +156,21 @@ func TestSilentAboutItself(t *testing.T) {
 	}
 }
 
-// TestSlowDeath: why a process is killed is known before it is dead.
+// TestSlowDeath: the reason for killing a process is known before it is dead.
 func TestSlowDeath(t *testing.T) {
-	err := plugins.Dying(errors.New("plugin test was killed, for it hung"), context.DeadlineExceeded)
-	require.EqualError(t, err, "plugins: plugin test was killed, for it hung")
+	err := plugins.Dying(errors.New("plugin test was killed because it hung"), context.DeadlineExceeded)
+	require.EqualError(t, err, "plugins: plugin test was killed because it hung")
 	require.ErrorIs(t, err, plugins.ErrDied)
 	require.EqualError(t, plugins.Dying(nil, context.DeadlineExceeded), "plugins: plugin test does not answer any more: context deadline exceeded")
 }
 
-// TestGivesUpFirst: a plugin hangs also if its gRPC is the first to see that there is no
-// time left for a question.
+// TestGivesUpFirst: a plugin counts as hanging even if its gRPC is the first to notice the deadline
+// of a call.
 func TestGivesUpFirst(t *testing.T) {
 	t.Parallel()
 	for lie, text := range map[string]string{
-		"gives up on a question": "was killed, for it hung: asked to resolve an address it did not answer within ",
-		"gives up on a ping":     "was killed, for it hung: it gave no sign of life within ",
+		"gives up on a question": "was killed because it hung: it did not answer a request to resolve an address within ",
+		"gives up on a ping":     "was killed because it hung: it gave no sign of life within ",
 	} {
 		t.Run(lie, func(t *testing.T) {
 			o, far := apart(t, "liar")
@@ -192,7 +192,7 @@ func TestGivesUpFirst(t *testing.T) {
 	}
 }
 
-// TestOptionsThatCannotBe: the error names the option.
+// TestOptionsThatCannotBe: the error names the invalid option.
 func TestOptionsThatCannotBe(t *testing.T) {
 	_, err := plugins.Load(t.Context(), self(t), plugins.Options{Name: "test", RingBytes: 1 << 40})
 	require.ErrorIs(t, err, bmi.ErrInvalid)
@@ -201,8 +201,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "ArenaBytes")
 }
 
-// TestShortestRings: rings that the method's messages do not fit are an error of Open that
-// says so, whatever was asked for.
+// TestShortestRings: if the method's messages do not fit in the rings, the error of Open says so.
 func TestShortestRings(t *testing.T) {
 	o := options("mem")
 	o.RingBytes = 1
@@ -211,8 +210,8 @@ func TestShortestRings(t *testing.T) {
 	require.ErrorContains(t, err, "rings with records of 16376 bytes")
 }
 
-// TestSideBySide: two plugins that offer the same method are two methods, and what
-// happens to one is nothing to the other.
+// TestSideBySide: two plugins that offer the same method are two methods, and a failure of one does
+// not affect the other.
 func TestSideBySide(t *testing.T) {
 	one, two := options("mem"), options("mem")
 	one.Name, one.Names = "one", map[string]string{bmitest.Name: "mem-1"}
@@ -221,7 +220,7 @@ func TestSideBySide(t *testing.T) {
 	require.True(t, slices.Equal([]*plugins.Plugin{p, q}, plugins.Loaded()))
 	_, err := plugins.Load(t.Context(), self(t), one)
 	require.ErrorIs(t, err, bmi.ErrNameTaken)
-	require.ErrorContains(t, err, "offers method mem-1, which plugin one ("+p.Path()+") has brought already: ")
+	require.ErrorContains(t, err, "offers method mem-1, which plugin one ("+p.Path()+") has loaded already: ")
 	a, b := open(t, "mem-1"), open(t, "mem-1")
 	c, d := open(t, "mem-2"), open(t, "mem-2")
 	talk(t, a, b, 100)
@@ -264,13 +263,13 @@ func TestNamesOfAddresses(t *testing.T) {
 	require.ErrorIs(t, err, bmi.ErrNameTaken)
 }
 
-// TestStates have names, and what is none has its number.
+// TestStates: states have names, and an invalid one shows its number.
 func TestStates(t *testing.T) {
 	require.Equal(t, "running restarting dead unloaded State(4)",
 		fmt.Sprint(plugins.Running, " ", plugins.Restarting, " ", plugins.Dead, " ", plugins.Unloaded, " ", plugins.State(4)))
 }
 
-// TestReplace: a plugin can take the place of a method, and gives it back.
+// TestReplace: a plugin can replace a method, which is restored by Unload.
 func TestReplace(t *testing.T) {
 	carried := driverOf(bmitest.Name)
 	o := options("mem")

@@ -12,11 +12,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/service"
 )
 
-// Serve is the main function of a plugin binary: it offers the methods of drivers to the
-// program that started the process. It never returns. Started by hand, the process says
-// what it is and ends.
+// Serve is the main function of a plugin binary. It offers the methods of drivers to the program
+// that started the process, and never returns. If a user starts the binary by hand, it explains
+// itself and exits.
 //
-// What is printed, and what is logged, goes to the log of the program.
+// Output and log records of the process go to the log of the program.
 func Serve(drivers ...bmi.Driver) {
 	process.Serve(func(r grpc.ServiceRegistrar, in *process.Inherited) {
 		cfg := service.Config{Drivers: drivers, Version: buildVersion(), Log: process.NewLogger(os.Stderr)}
@@ -27,7 +27,7 @@ func Serve(drivers ...bmi.Driver) {
 	})
 }
 
-// buildVersion is that of this binary, as the go command noted it.
+// buildVersion returns the version of this binary, as recorded by the go command.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

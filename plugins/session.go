@@ -16,22 +16,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/segment"
 )
 
-// waitMax is how long an operation, or a question, waits for another process to take the
-// place of one that died: with what it takes to notice, less than the second that users of
-// a plugin are promised.
+// waitMax is how long an operation or a call waits for a process to replace one that died. Together
+// with the time to notice the death, this is less than the second that the documentation promises.
 const waitMax = 800 * time.Millisecond
 
-// A session is a method of a plugin that an endpoint has open. It outlives the plugin's
-// process: the next one opens it again.
+// A session is a method of a plugin that an endpoint has open. It outlives the plugin's process,
+// and is opened again in the next one.
 //
-// What the supervisor knows it leaves in the mailbox, and wakes the endpoint; Poll, which
-// has the engine lock, takes it out.
+// The supervisor leaves its news in the mailbox and wakes the endpoint. Poll, which has the engine
+// lock, takes them out.
 type session struct {
 	plugin  *Plugin
 	names   names
 	options map[string]string
 	cfg     bmi.MethodConfig
-	first   *opened // what the first Open said
+	first   *opened // the first answer to Open
 	listen  []string
 
 	ctx    context.Context // ends with Close
@@ -48,12 +47,12 @@ type session struct {
 
 	// Guarded by the engine lock.
 	inner    *host.Method
-	attached *attachment // nil: there is no plugin
-	why      error       // there is none
-	over     bool        // there will be none
+	attached *attachment // nil if there is no plugin
+	why      error       // why there is no plugin
+	over     bool        // there will be no plugin any more
 	retryAt  time.Duration
 	backoff  time.Duration
-	polling  bool              // within Poll of inner, which a handler may post from
+	polling  bool              // within Poll of inner, whose handlers may post
 	resolved map[string]string // canonical texts, by what was looked up
 }
 
@@ -70,9 +69,9 @@ var (
 
 // Open implements bmi.Driver. The options of a plugin's method are a map[string]string.
 //
-// Memory of Alloc is shared with the plugin. As with other methods that have memory of
-// their own, it is the endpoint's: what was not given back with Free is gone once the
-// endpoint is closed.
+// Memory of Alloc is shared with the plugin. As with other methods that have memory of their own,
+// it belongs to the endpoint: memory that was not freed with Free is unmapped when the endpoint is
+// closed.
 func (d *driver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
 	s := &session{plugin: d.plugin, names: d.names, cfg: cfg, listen: cfg.Listen, arenaFD: -1, resolved: make(map[string]string)}
 	switch o := cfg.Options.(type) {
@@ -95,7 +94,7 @@ func (d *driver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, er
 	return s.method(), nil
 }
 
-// open makes what the session keeps for its life, and opens it for the first time.
+// open makes everything that the session keeps until Close, and opens it for the first time.
 func (s *session) open(ctx context.Context, in *incarnation) (err error) {
 	if s.arena, s.arenaFD, err = segment.CreateArena(s.plugin.opts.ArenaBytes); err != nil {
 		return err
@@ -113,7 +112,7 @@ func (s *session) open(ctx context.Context, in *incarnation) (err error) {
 	}
 	s.first, s.attached, s.current = what, at, at
 	if len(s.listen) > 0 && len(what.info.Addresses) > 0 {
-		s.listen = what.info.Addresses // also where the system chose a port
+		s.listen = what.info.Addresses // the system may have chosen a port
 	}
 	s.inner = host.New(s.config(pieces))
 	s.inner.Attach(at.line)
@@ -130,13 +129,13 @@ func (s *session) config(pieces *arena.Arena) host.Config {
 	}
 }
 
-// adopt makes a session one that the supervisor looks after.
+// adopt puts a session under the supervisor's care.
 func (p *Plugin) adopt(s *session, in *incarnation) {
 	p.mu.Lock()
 	p.sessions[s] = struct{}{}
 	gone, state, err := in.gone.Load(), p.state, p.err
 	p.mu.Unlock()
-	if gone { // before the supervisor could tell the session
+	if gone { // it died before the supervisor knew the session
 		if err == nil {
 			err = in.death()
 		}
@@ -148,7 +147,7 @@ func (p *Plugin) adopt(s *session, in *incarnation) {
 // Info implements bmi.Method.
 func (s *session) Info() bmi.Info { return s.first.info }
 
-// forget takes a session that is closed off the list.
+// forget removes a closed session from the list.
 func (p *Plugin) forget(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +168,7 @@ func (s *session) PostRecv(op *bmi.Op) {
 	}
 }
 
-// may tells whether there is a plugin for an operation, or will be. If not, it ends.
+// may tells whether an operation has, or will have, a plugin. If not, may ends it.
 func (s *session) may(op *bmi.Op) bool {
 	if s.full.Load() && !s.polling {
 		s.takeNews()
@@ -181,8 +180,8 @@ func (s *session) may(op *bmi.Op) bool {
 	return true
 }
 
-// retry asks the plugin again to open the session, if it refused and some time has passed
-// since. It reports whether it did.
+// retry asks the plugin again to open the session if it refused and the backoff has passed. It
+// reports whether it asked.
 func (s *session) retry() bool {
 	if s.retryAt == 0 || s.cfg.Clock() < s.retryAt {
 		return false
@@ -204,8 +203,8 @@ func (s *session) Poll() bool {
 	return s.pollInner() || did
 }
 
-// pollInner polls the method, which news must not interrupt: it may be reading the rings.
-// Close may come while a Poll waits for a handler; it does not poll then.
+// pollInner polls the method. It does not run twice at once, because a Poll may be reading the
+// rings: Close may be called while a Poll waits for a handler.
 func (s *session) pollInner() bool {
 	if s.polling {
 		return false
@@ -224,12 +223,12 @@ func (s *session) Disarm() { s.inner.Disarm() }
 
 // Sleep implements bmi.Sleeper.
 func (s *session) Sleep(timeout time.Duration) {
-	_ = s.bell.Wait(timeout) // a descriptor of our own can be waited for
+	_ = s.bell.Wait(timeout) // waiting for our own descriptor cannot fail
 }
 
-// NextDeadline implements bmi.Deadliner: operations do not wait for a plugin for ever.
-// With work that waits for room in the rings the time is now, for nobody rings when there
-// is room again.
+// NextDeadline implements bmi.Deadliner: operations wait for a plugin only for a limited time. If
+// there is work that waits for room in the rings, the deadline is now, because no bell tells when
+// there is room again.
 func (s *session) NextDeadline() (time.Duration, bool) {
 	if s.inner.Pressing() {
 		return s.cfg.Clock(), true
@@ -246,7 +245,7 @@ func (s *session) Free(mem []byte) error { return s.inner.Free(mem) }
 // Drop implements bmi.Dropper.
 func (s *session) Drop(p bmi.Peer) { s.inner.Drop(p) }
 
-// free gives back what the session has of the system.
+// free releases the session's system resources.
 func (s *session) free() error {
 	var errs []error
 	if s.attached != nil {
@@ -259,7 +258,7 @@ func (s *session) free() error {
 	s.cancel()
 	s.mailbox.Lock()
 	defer s.mailbox.Unlock()
-	s.closed = true // nobody rings any more
+	s.closed = true // the bell must not be rung any more
 	if s.bell != nil {
 		errs = append(errs, s.bell.Close())
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// supervise looks after the process: it tells the sessions when it dies, starts another
-// one, and ends one that hangs.
+// supervise watches the process: it tells the sessions when the process dies, starts another one,
+// and kills one that hangs.
 func (p *Plugin) supervise() {
 	defer close(p.ended)
 	look := time.NewTicker(max(p.opts.HangTimeout/2, time.Millisecond))
@@ -34,8 +34,8 @@ func (p *Plugin) supervise() {
 	}
 }
 
-// again tells the sessions that the process died, and starts others until one runs. It
-// returns nil when there will be none.
+// again tells the sessions that the process died, and starts others until one runs. It returns nil
+// if none will run any more.
 func (p *Plugin) again(in *incarnation, past *[]time.Time) *incarnation {
 	err := in.death()
 	p.log.Warn("plugin died", "error", err)
@@ -70,8 +70,8 @@ func (p *Plugin) again(in *incarnation, past *[]time.Time) *incarnation {
 	}
 }
 
-// mayRestart tells whether the limit of restarts is not reached yet. If it is, the plugin
-// is dead.
+// mayRestart tells whether the limit of restarts has not been reached. If it has, the plugin
+// becomes dead.
 func (p *Plugin) mayRestart(past *[]time.Time, err error) bool {
 	*past = slices.DeleteFunc(*past, func(at time.Time) bool { return time.Since(at) > p.opts.RestartWindow })
 	if limit := p.opts.RestartLimit; limit < 0 {
@@ -93,7 +93,7 @@ func (p *Plugin) mayRestart(past *[]time.Time, err error) bool {
 	return false
 }
 
-// plain is the text of an error of this package without its prefix.
+// plain returns the text of an error of this package without its prefix.
 func plain(err error) string {
 	const prefix = "plugins: "
 	text := err.Error()
@@ -103,7 +103,7 @@ func plain(err error) string {
 	return text
 }
 
-// restart starts another process, which must offer what the first one did.
+// restart starts another process, which must offer all methods of the first one.
 func (p *Plugin) restart() (*incarnation, error) {
 	in, err := start(p.ctx, p.path, &p.opts)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *Plugin) restart() (*incarnation, error) {
 	return in, nil
 }
 
-// reopen opens the sessions that have no plugin and want one.
+// reopen opens the sessions that have no plugin and need one.
 func (p *Plugin) reopen(in *incarnation) {
 	for _, s := range p.all() {
 		if s.wants() {
@@ -135,9 +135,9 @@ func (p *Plugin) reopen(in *incarnation) {
 	}
 }
 
-// ping asks all sessions for a sign of life, those as well that ask the plugin for nothing:
-// they may wait for what others send. One that gives none, or that the plugin has not any
-// more, ends the plugin.
+// ping pings the plugin for every session, even one that makes no calls: it may be waiting for
+// messages from other processes. If a session gets no answer, or the plugin does not know it any
+// more, the plugin is killed.
 func (p *Plugin) ping(in *incarnation) {
 	for _, s := range p.all() {
 		if at := s.toPing(in); at != nil {
@@ -159,8 +159,8 @@ func (s *session) ping(at *attachment) {
 	}
 	switch {
 	case late:
-		at.in.kill(fmt.Errorf("plugin %s was killed, for it hung: it gave no sign of life within %v", at.in.name, s.plugin.opts.HangTimeout))
-	case !hungUp(err): // else it died
-		at.in.kill(fmt.Errorf("plugin %s was killed, for it gave up the method of an endpoint: %w", at.in.name, said(err)))
+		at.in.kill(fmt.Errorf("plugin %s was killed because it hung: it gave no sign of life within %v", at.in.name, s.plugin.opts.HangTimeout))
+	case !hungUp(err): // otherwise it died
+		at.in.kill(fmt.Errorf("plugin %s was killed because it closed the method of an endpoint: %w", at.in.name, said(err)))
 	}
 }

@@ -2,8 +2,7 @@ package plugins
 
 import "github.com/viaduct-hpc/viaduct/bmi"
 
-// uncounted is a session whose plugin does not count: it has no counters, rather than
-// counters that say 0.
+// uncounted is a session whose plugin keeps no counters: it reports none rather than zeros.
 type uncounted struct {
 	bmi.Method
 	bmi.Sleeper
@@ -14,7 +13,7 @@ type uncounted struct {
 	bmi.Ranger
 }
 
-// method is the session as its endpoint sees it.
+// method returns the session as the endpoint sees it.
 func (s *session) method() bmi.Method {
 	if s.first.counts {
 		return s

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// stopTimeout is how long a process may take to end by itself, unless the context says
-// less.
+// stopTimeout is how long a process may take to end by itself, unless the context has an earlier
+// deadline.
 const stopTimeout = 2 * time.Second
 
-// Unload takes the methods back, gives those their names that Options.Replace took them
-// from, and ends the process: at once if it does not end in time. Operations of endpoints
-// that have a method open fail with ErrUnloaded, as do later ones; such an endpoint can
-// only be closed. A second Unload does nothing.
+// Unload unregisters the methods, restores the methods that Options.Replace replaced, and ends the
+// process; if it does not end in time, it is killed. Present and later operations of endpoints that
+// have a method open fail with ErrUnloaded; such an endpoint can only be closed. A second Unload
+// does nothing.
 func (p *Plugin) Unload(ctx context.Context) error {
 	p.unloading.Lock()
 	defer p.unloading.Unlock()

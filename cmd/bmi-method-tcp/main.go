@@ -1,5 +1,5 @@
-// Command bmi-method-tcp is the methods tcp and tcps as a plugin, for programs that run
-// them in another process (package plugins, bmi plugins).
+// Command bmi-method-tcp is a plugin with the methods tcp and tcps, for programs that run them in
+// another process (package plugins, bmi plugins).
 package main
 
 import (

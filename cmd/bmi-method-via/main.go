@@ -1,5 +1,5 @@
-// Command bmi-method-via is the methods via+shm and via+udp as a plugin, for programs that
-// run them in another process (package plugins, bmi plugins).
+// Command bmi-method-via is a plugin with the methods via+shm and via+udp, for programs that run
+// them in another process (package plugins, bmi plugins).
 package main
 
 import (

@@ -12,9 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// TestPerfTellsWhatTheLinkCounted: over UDP the round trips of packets, and what was
-// counted beside them, follow the results; over TCP, which the kernel makes
-// reliable, nothing does.
+// TestPerfTellsWhatTheLinkCounted: over UDP the results are followed by the round trips of packets
+// and other counters; over TCP, which the kernel makes reliable, there are none.
 func TestPerfTellsWhatTheLinkCounted(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	for _, method := range []string{"via+udp", "tcp"} {

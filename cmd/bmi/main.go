@@ -1,4 +1,4 @@
-// Command bmi looks at, measures and uses the methods of Viaduct.
+// Command bmi inspects, measures and uses the methods of Viaduct.
 //
 // This file is wiring: which methods the binary carries is decided by its blank
 // imports. The commands are in internal/cli.

@@ -24,7 +24,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli"
 )
 
-// mainVariable makes this test program be the command.
+// mainVariable makes the test binary the command.
 const mainVariable = "BMI_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -34,13 +34,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// waitMax is how long anything may take before it counts as hung.
+// waitMax is how long anything may take before it counts as hanging.
 const waitMax = time.Minute
 
 var names atomic.Int64
 
-// overEach runs a test over each method that the binary carries. newAddress gives
-// addresses that nobody else has.
+// overEach runs a test over each method of the binary. newAddress returns addresses that were not
+// used before.
 func overEach(t *testing.T, test func(t *testing.T, newAddress func() string)) {
 	t.Run("via+shm", func(t *testing.T) {
 		test(t, func() string { return fmt.Sprintf("via+shm://bmi-test-%d-%d", os.Getpid(), names.Add(1)) })
@@ -50,7 +50,7 @@ func overEach(t *testing.T, test func(t *testing.T, newAddress func() string)) {
 	})
 }
 
-// freePort is a port of loopback that the kernel does not give away again soon.
+// freePort returns a port of loopback that the kernel does not assign again soon.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,8 +123,7 @@ func sendAndRecv(t *testing.T, newAddress func() string) {
 	}
 }
 
-// half starts a transfer of a stream that does not end, and waits until some of
-// it has arrived.
+// half starts a transfer of an endless stream, and waits until some of it has arrived.
 func half(t *testing.T, address string) (send, recv *process) {
 	t.Helper()
 	folder := t.TempDir()
@@ -282,7 +281,7 @@ func killPerf(t *testing.T, newAddress func() string) {
 	require.NoError(t, err, "a result shows that the peer is there")
 	require.NoError(t, perf.cmd.Process.Kill())
 	require.NoError(t, r.Close())
-	// A server that gets the name leaves at once: its input is empty.
+	// A server that can take the name exits at once, because its input is empty.
 	require.Eventually(t, func() bool {
 		return command(t, "serve", address, "-child").start().wait() == cli.ExitOK
 	}, waitMax, 10*time.Millisecond)

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
-// TestPlugins uses the plugins that come with the command, as they are built.
+// TestPlugins uses the plugins that are built with the command.
 func TestPlugins(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, programs.Build(folder, "cmd/bmi-method-via", "cmd/bmi-method-tcp"))
@@ -52,14 +52,14 @@ func pluginsList(t *testing.T, folder string) {
 	assert.Equal(t, map[string][]string{"tcp": {"tcp", "tcps"}, "via": {"via+shm", "via+udp"}}, offered)
 }
 
-// pluginsCheck runs the tests of the suite that need other processes, and a few beside;
-// the whole suite runs over these methods elsewhere.
+// pluginsCheck runs the tests of the suite that need other processes, and a few more; the whole
+// suite runs over these methods elsewhere.
 func pluginsCheck(t *testing.T, via, tcp string) {
 	const some = "SendRecv|NameTaken|TruncatedEarly|LargeFirst|SleepPingPong|DropAddr|ForkEcho"
 	for _, args := range [][]string{
 		{via, "-method", "via+shm", "-run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
 		{via, "-method", "via+shm", "-no-rings", "-run", "^(" + some + ")$"},
-		// Over UDP a peer that was killed is waited for.
+		// Over UDP it takes a while to notice that a peer was killed.
 		{via, "-method", "via+udp", "-env", "VIADUCT_UDP_INSECURE=1", "-run", "^(" + some + ")$"},
 		{tcp, "-method", "tcp", "-run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
 	} {
@@ -89,7 +89,7 @@ func pluginsInterrupt(t *testing.T, via string) {
 	require.NoError(t, r.Close())
 }
 
-// pluginsTransfer: a side with a plugin and one without understand each other.
+// pluginsTransfer: a side with a plugin and one without can communicate.
 func pluginsTransfer(t *testing.T, via string) {
 	data := make([]byte, 5<<20+123)
 	_, _ = rand.Read(data)
@@ -105,10 +105,10 @@ func pluginsTransfer(t *testing.T, via string) {
 	}
 }
 
-// pluginsKill: a command that is killed takes its plugin with it.
+// pluginsKill: when a command is killed, its plugin dies with it.
 func pluginsKill(t *testing.T, via string) {
 	address := "via+shm://bmi-plugins-" + rand.Text()
-	for range 2 { // the name is free the second time
+	for range 2 { // the second time, the name must be free
 		p := command(t, "plugins", "run", via, "--", "serve", address)
 		messages, w, err := os.Pipe()
 		require.NoError(t, err)
@@ -129,7 +129,7 @@ func pluginsKill(t *testing.T, via string) {
 	}
 }
 
-// processesOf are the folders in /proc of the processes that run a file.
+// processesOf returns the folders in /proc of the processes that run a file.
 func processesOf(t *testing.T, file string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/exe")
@@ -143,8 +143,8 @@ func processesOf(t *testing.T, file string) []string {
 	return found
 }
 
-// ended reports whether a process has given back all it had, its locks as well: it is gone, or is a zombie. It runs no
-// file any more a little before that.
+// ended reports whether a process has released all its resources, including locks: it is gone, or
+// is a zombie. A little earlier it already runs no file.
 func ended(process string) bool {
 	stat, err := os.ReadFile(filepath.Join(process, "stat"))
 	_, state, found := strings.Cut(string(stat), ") ")

@@ -2,8 +2,8 @@
 //
 //	mpiexec -n 2 mpibench latency
 //
-// This file is wiring: which methods the binary carries is decided by its blank imports. The
-// command line is in internal/mpiperf/command, what it measures in internal/mpiperf.
+// This file is wiring: its blank imports decide which methods the binary contains. The command line
+// is in internal/mpiperf/command, the measurements are in internal/mpiperf.
 package main
 
 import (

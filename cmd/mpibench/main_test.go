@@ -18,7 +18,7 @@ import (
 	mpiexec "github.com/viaduct-hpc/viaduct/mpi/launch/command"
 )
 
-// roleVariable makes this test program be mpiexec or mpibench.
+// roleVariable makes the test binary mpiexec or mpibench.
 const (
 	roleVariable = "MPIBENCH_TEST_ROLE"
 	asLauncher   = "mpiexec"

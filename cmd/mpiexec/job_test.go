@@ -21,10 +21,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/slurmtest"
 )
 
-// programVariable makes this test program an MPI program.
+// programVariable makes the test binary an MPI program.
 const programVariable = "MPIEXEC_TEST_PROGRAM"
 
-// program has all ranks add up something, unless rank 1 is to do something else first.
+// program adds up numbers of all ranks, unless rank 1 must do something else first.
 func program(what string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
 	defer cancel()
@@ -58,7 +58,7 @@ func program(what string) int {
 	if err := mpi.Allreduce(w, in, out, mpi.Sum); err != nil {
 		fmt.Println("allreduce:", err)
 		if what != "sum" {
-			wallclock.Forever() // which one was the first to end is to be certain
+			wallclock.Forever() // so that it is certain which process ended first
 		}
 		return 11
 	}

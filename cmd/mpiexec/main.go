@@ -1,6 +1,6 @@
 // Command mpiexec starts the processes of an MPI program on this machine.
 //
-// This file is wiring: the command line is in mpi/launch/command, what it does in mpi/launch.
+// This file is wiring: the command line is in mpi/launch/command, the launcher in mpi/launch.
 package main
 
 import (

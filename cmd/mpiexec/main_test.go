@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 )
 
-// mainVariable makes this test program be the command.
+// mainVariable makes the test binary the command.
 const mainVariable = "MPIEXEC_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,7 @@ func TestSignalsReachTheProcesses(t *testing.T) {
 	assert.Equal(t, 5, cmd.ProcessState.ExitCode())
 }
 
-// A program of another MPI, which knows nothing of this launcher.
+// A program of another MPI, which does not know this launcher.
 func TestAProgramOfMPICH(t *testing.T) {
 	mpicc, err := exec.LookPath("mpicc.mpich")
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAProgramOfMPICH(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "sum")
 	text, err := exec.Command(mpicc, "-o", binary, "testdata/sum.c").CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	t.Setenv("UCX_NET_DEVICES", "lo") // others may go away while it looks at them
+	t.Setenv("UCX_NET_DEVICES", "lo") // other interfaces may disappear while it looks at them
 	var errs bytes.Buffer
 	cmd := mpiexec(t, "-n", "3", binary)
 	cmd.Stderr = &errs

@@ -16,8 +16,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
 )
 
-// spawn has the processes of a job start three more of two programs, which are both this one,
-// and add up something with them.
+// spawn makes the processes of a job start three more of two programs, which are both this binary,
+// and adds up numbers with them.
 func spawn(ctx context.Context, p *mpi.Process) int {
 	inter := p.Parent()
 	if inter == nil {
@@ -92,7 +92,7 @@ func TestSpawnUnderHydra(t *testing.T) {
 // cannotJoin is the argument of processes that fail in Init.
 const cannotJoin = "cannot join"
 
-// spawnInVain has a process start others that fail in Init.
+// spawnInVain makes a process start others that fail in Init.
 func spawnInVain(ctx context.Context, p *mpi.Process) int {
 	self, err := os.Executable()
 	if err != nil {
@@ -108,7 +108,7 @@ func spawnInVain(ctx context.Context, p *mpi.Process) int {
 	return 0
 }
 
-// TestSpawnInVain: those that wait for processes which fail hear of it.
+// TestSpawnInVain: processes that wait for others which fail get an error.
 func TestSpawnInVain(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

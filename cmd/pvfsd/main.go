@@ -14,8 +14,9 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
 )
 
-// gcPercent is what the heap may grow by between two runs of the garbage collector, unless GOGC says
-// otherwise: little of it lives, so that the default runs the collector a hundred times a second.
+// gcPercent is how much the heap may grow, in percent, between two runs of the garbage collector,
+// unless GOGC is set. Little of the heap is live, so with the default the collector would run a
+// hundred times a second.
 const gcPercent = 400
 
 func main() {

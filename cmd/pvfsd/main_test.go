@@ -27,7 +27,7 @@ import (
 // mainVariable makes the test binary the command.
 const mainVariable = "PVFSD_TEST_MAIN"
 
-// far is a bound that only a hang reaches.
+// far is a time limit that only a hang reaches.
 const far = time.Minute
 
 func TestMain(m *testing.M) {
@@ -45,7 +45,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A daemon is one that serves.
+// A daemon is a running server.
 type daemon struct {
 	t         *testing.T
 	cmd       *exec.Cmd
@@ -117,7 +117,7 @@ func noop(t *testing.T, address string) {
 	require.NoError(t, ask(t, address), address)
 }
 
-// refused asks a server that must not answer.
+// refused calls a server that must not answer.
 func refused(t *testing.T, address string) {
 	t.Helper()
 	require.ErrorIs(t, ask(t, address), os.ErrPermission)
@@ -135,7 +135,7 @@ func ask(t *testing.T, address string) error {
 	return c.Call(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{})
 }
 
-// freePort is a port of loopback that the kernel does not give away again soon.
+// freePort returns a port of loopback that the kernel does not assign again soon.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +173,8 @@ func TestServeStopKillAndServeAgain(t *testing.T) {
 	assert.Contains(t, string(out), "is in order")
 }
 
-// TestHangup: SIGHUP lets a server go on in a new log file and with new rules for clients. A configuration with an error changes nothing.
+// TestHangup: after SIGHUP a server uses a new log file and new rules for clients. A configuration
+// with an error changes nothing.
 func TestHangup(t *testing.T) {
 	folder := t.TempDir()
 	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
@@ -211,7 +212,8 @@ func TestHangup(t *testing.T) {
 	require.Contains(t, string(last), "msg=stopped")
 }
 
-// TestStatisticsAreToldOfRefusals: SIGUSR1 writes them to the log while the server serves, and its end prints them.
+// TestStatisticsAreToldOfRefusals: SIGUSR1 writes the statistics to the log, and the server prints
+// them at its end.
 func TestStatisticsAreToldOfRefusals(t *testing.T) {
 	folder := t.TempDir()
 	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")

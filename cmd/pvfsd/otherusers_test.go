@@ -15,7 +15,8 @@ import (
 // ownerID is the user that runs a server.
 const ownerID = 31339
 
-// TestServeAsAUserForOthers: a server that is not root's serves other users. They name its user as one that they trust.
+// TestServeAsAUserForOthers: a server that does not run as root serves other users, who name its
+// user as trusted.
 func TestServeAsAUserForOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process as another user")
@@ -30,7 +31,7 @@ func TestServeAsAUserForOthers(t *testing.T) {
 	require.NoError(t, os.WriteFile(bin, data, 0o755))
 	require.NoError(t, os.Chmod(bin, 0o755))
 	folder := filepath.Join(root, "folder")
-	for _, dir := range []string{folder, open, filepath.Join(open, "31339")} { // the last as the administrator makes it
+	for _, dir := range []string{folder, open, filepath.Join(open, "31339")} { // the last one as the administrator makes it
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		require.NoError(t, os.Chmod(dir, 0o755))
 	}

@@ -23,14 +23,14 @@ const (
 	expectedMax, unexpectedMax = 64 << 10, 16 << 10 // bytes
 )
 
-// driver is what the plugin offers.
+// driver offers the plugin's method.
 type driver struct{}
 
 // Name implements bmi.Driver.
 func (driver) Name() string { return scheme }
 
-// Open implements bmi.Driver. Who is not listening gets a name all the same, under
-// which its peers answer.
+// Open implements bmi.Driver. An endpoint that does not listen also gets a name, under which its
+// peers answer.
 func (driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
 	name := "~" + rand.Text()
 	var err error
@@ -56,7 +56,7 @@ func (driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error) 
 	return m, nil
 }
 
-// nameOf checks an address and returns the name in it.
+// nameOf checks an address and returns its name.
 func nameOf(address string) (string, error) {
 	name, ok := strings.CutPrefix(address, scheme+"://")
 	if !ok || name == "" || len(name) > nameMax || strings.Trim(name, nameSet) != "" {
@@ -66,8 +66,8 @@ func nameOf(address string) (string, error) {
 	return name, nil
 }
 
-// method is one endpoint's side. The engine lock guards all of it; Sleep and Wake, which
-// run without, use nap and bell alone.
+// method is an open method, the side of one endpoint. The engine lock guards all of it, except that
+// Sleep and Wake, which run without the lock, use nap and bell.
 type method struct {
 	host   bmi.Host
 	clock  func() time.Duration
@@ -77,13 +77,13 @@ type method struct {
 
 	peers    map[string]*peer
 	listener int
-	fresh    []*caller     // connections that others made
+	fresh    []*caller     // connections from others that have no peer yet
 	buf      []byte        // for one packet
-	parts    [][]byte      // of a packet that is sent
-	held     bool          // the endpoint did not take a message of some peer
-	retryAt  time.Duration // of a connect that found no room; 0: none
+	parts    [][]byte      // of a packet to send
+	held     bool          // the endpoint did not accept a message of some peer
+	retryAt  time.Duration // when to repeat a connect that found no room; 0: never
 
-	fds, nap []unix.PollFd // of Poll, and of Sleep
+	fds, nap []unix.PollFd // for Poll and for Sleep
 	bell     int
 	armed    bool
 }
@@ -97,7 +97,7 @@ func (m *method) Info() bmi.Info {
 	}
 }
 
-// Close implements bmi.Method: what waits for room goes out as long as ctx lasts.
+// Close implements bmi.Method: waiting messages are sent as long as ctx lasts.
 func (m *method) Close(ctx context.Context) error {
 	for _, p := range m.peers {
 		for m.flush(p); len(p.sends) > 0 && ctx.Err() == nil; m.flush(p) {

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// peer is a remote endpoint. Each side sends by the connection that it made, and receives
-// by the one that the other made.
+// peer is a remote endpoint. Each side sends over the connection that it made, and receives over
+// the one that the other made.
 type peer struct {
 	name    string
 	addr    bmi.Addr
@@ -19,11 +19,11 @@ type peer struct {
 	sends   []*bmi.Op // wait for room in out
 	recvs   []*bmi.Op // wait for their message
 	early   []message // wait for their receive
-	kept    int       // bytes of them
-	held    *message  // was not taken by the endpoint
+	kept    int       // bytes in early
+	held    *message  // not accepted by the endpoint
 }
 
-// message is what arrived and nobody had room for.
+// message is a message that arrived and has no receive yet.
 type message struct {
 	class bmi.Class
 	tag   bmi.Tag
@@ -42,7 +42,7 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 	return m.peer(name).addr, nil
 }
 
-// peer finds or makes the record of a remote endpoint.
+// peer returns the peer with a name, and makes it if there is none.
 func (m *method) peer(name string) *peer {
 	p := m.peers[name]
 	if p == nil {
@@ -53,15 +53,14 @@ func (m *method) peer(name string) *peer {
 	return p
 }
 
-// PostSend implements bmi.Method. A send is done when the kernel has its message, which
-// most are at once.
+// PostSend implements bmi.Method. A send is done when the kernel has its message, usually at once.
 func (m *method) PostSend(op *bmi.Op) {
 	p := op.Peer.(*peer)
 	p.sends = append(p.sends, op)
 	m.flush(p)
 }
 
-// flush sends what waits for a peer, as far as there is room.
+// flush sends the messages that wait for a peer, as far as there is room.
 func (m *method) flush(p *peer) (did bool) {
 	for len(p.sends) > 0 {
 		err := m.connect(p)
@@ -87,7 +86,7 @@ func (m *method) flush(p *peer) (did bool) {
 	return did
 }
 
-// connect makes the connection to send by, if there is none, and says who made it.
+// connect makes the connection to send over, if there is none, and sends this side's name.
 func (m *method) connect(p *peer) error {
 	if p.out >= 0 {
 		return nil
@@ -104,7 +103,7 @@ func (m *method) connect(p *peer) error {
 	return write(fd, [][]byte{[]byte(m.name)})
 }
 
-// lost ends the sends to a peer, as nothing gets there any more.
+// lost ends the sends to a peer after its connection failed.
 func (m *method) lost(p *peer, err error) {
 	if p.out >= 0 {
 		err = fmt.Errorf("%w: %s: %w", bmi.ErrPeerFailed, p, err)
@@ -113,7 +112,7 @@ func (m *method) lost(p *peer, err error) {
 	complete(&p.sends, err)
 }
 
-// end forgets what there is with a peer.
+// end ends everything with a peer.
 func (m *method) end(p *peer, err error) {
 	hangUp(&p.in)
 	hangUp(&p.out)
@@ -122,7 +121,7 @@ func (m *method) end(p *peer, err error) {
 	complete(&p.recvs, err)
 }
 
-// complete ends operations. The list is empty before the first of them is over.
+// complete ends operations. It empties the list before it completes the first of them.
 func complete(ops *[]*bmi.Op, err error) {
 	all := *ops
 	*ops = nil
@@ -146,7 +145,7 @@ func (m *method) PostRecv(op *bmi.Op) {
 	receive(op, data)
 }
 
-// receive ends a receive with its message.
+// receive completes a receive with its message.
 func receive(op *bmi.Op, data []byte) {
 	size := len(data)
 	if size > op.Size {
@@ -159,7 +158,7 @@ func receive(op *bmi.Op, data []byte) {
 	op.Complete(size, nil)
 }
 
-// Cancel implements bmi.Method. What waits is in a list; what is in neither is over.
+// Cancel implements bmi.Method. A waiting operation is in one of the lists; any other is over.
 func (m *method) Cancel(op *bmi.Op) {
 	p := op.Peer.(*peer)
 	for _, list := range []*[]*bmi.Op{&p.sends, &p.recvs} {

@@ -16,7 +16,7 @@ var (
 	_ bmi.Ranger    = (*method)(nil)
 )
 
-// retryAfter is when a connect is tried again that found no room.
+// retryAfter is when to repeat a connect that found no room.
 const retryAfter = time.Millisecond
 
 // NextDeadline implements bmi.Deadliner.
@@ -29,7 +29,7 @@ func (m *method) Drop(remote bmi.Peer) {
 	m.end(p, bmi.ErrDropped)
 }
 
-// Check implements bmi.Checker. Whoever is not connected is called, and nothing said.
+// Check implements bmi.Checker. If there is no connection, it tries to connect, and sends nothing.
 func (m *method) Check(remote bmi.Peer) error {
 	p := remote.(*peer)
 	if p.out >= 0 || p.in >= 0 {

@@ -11,24 +11,24 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Limits of what is kept.
+// Limits of kept messages and connections.
 const (
 	earlyMax      = 4096    // messages of a peer without a receive
 	earlyBytesMax = 8 << 20 // bytes of these
-	freshMax      = 64      // connections that are no peer's yet; the oldest makes room
+	freshMax      = 64      // connections without a peer; a new one replaces the oldest
 	packetsMax    = 64      // of a peer, in one Poll
 )
 
-// caller is a connection that somebody made and that is no peer's yet.
+// caller is a connection from another endpoint that has no peer yet.
 type caller struct {
 	fd   int
-	name string // "": not said yet
+	name string // "" until the name has arrived
 }
 
 // Poll implements bmi.Method. One system call tells whether there is anything to do.
 func (m *method) Poll() (did bool) {
 	m.fds = m.watch(m.fds[:0])
-	n, _ := unix.Poll(m.fds[1:], 0) // what an error means, the calls below find out
+	n, _ := unix.Poll(m.fds[1:], 0) // the calls below find out what an error means
 	if n == 0 && !m.held && m.retryAt == 0 {
 		return false
 	}
@@ -44,7 +44,7 @@ func (m *method) Poll() (did bool) {
 	return did
 }
 
-// accept takes in the connections that others made.
+// accept accepts connections.
 func (m *method) accept() (did bool) {
 	for {
 		fd, _, err := unix.Accept4(m.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -65,8 +65,8 @@ func (m *method) accept() (did bool) {
 	}
 }
 
-// greet finds out whose the new connections are. One of a peer whose former connection
-// was not read to its end waits for that.
+// greet reads the names of new connections. If the peer's former connection has not been read to
+// its end, the new one waits for that.
 func (m *method) greet() (did bool) {
 	m.fresh = slices.DeleteFunc(m.fresh, func(c *caller) bool {
 		if c.name == "" {
@@ -90,7 +90,7 @@ func (m *method) greet() (did bool) {
 	return did
 }
 
-// serve does what there is to do with a peer.
+// serve does the work that there is for a peer.
 func (m *method) serve(p *peer) (did bool) {
 	if h := p.held; h != nil {
 		p.held = nil
@@ -128,12 +128,12 @@ func (m *method) serve(p *peer) (did bool) {
 	return m.flush(p) || did
 }
 
-// room tells whether another message of the peer could be kept, if nobody takes it.
+// room tells whether another message of the peer could be kept, if there is no receive for it.
 func (p *peer) room() bool {
 	return p.held == nil && len(p.early) < earlyMax && p.kept < earlyBytesMax
 }
 
-// take deals with one packet.
+// take handles one packet.
 func (m *method) take(p *peer, packet []byte) error {
 	if len(packet) < headerBytes {
 		return bmi.ErrProtocol
@@ -161,8 +161,8 @@ func (m *method) take(p *peer, packet []byte) error {
 	return nil
 }
 
-// offer hands an unexpected message to the endpoint. What it does not take is kept, and
-// nothing is read of that peer, until it does.
+// offer passes an unexpected message to the endpoint. If the endpoint does not accept it, it is
+// kept, and nothing is read from that peer until the endpoint does.
 func (m *method) offer(p *peer, msg message) bool {
 	if m.host.Arrived(p.addr, msg.class, msg.tag, msg.data) {
 		return true

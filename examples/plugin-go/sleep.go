@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch lists what ends a sleep: the bell, and whatever Poll would find something at.
+// watch lists the descriptors that end a sleep: the bell, and every socket at which Poll would find
+// something.
 func (m *method) watch(fds []unix.PollFd) []unix.PollFd {
 	add := func(fd int, events int16) { fds = append(fds, unix.PollFd{Fd: int32(fd), Events: events}) }
 	add(m.bell, unix.POLLIN)
@@ -23,7 +24,7 @@ func (m *method) watch(fds []unix.PollFd) []unix.PollFd {
 		if p.out >= 0 && len(p.sends) > 0 {
 			add(p.out, unix.POLLOUT)
 		} else if p.out >= 0 {
-			add(p.out, 0) // its end is always told
+			add(p.out, 0) // its end is always reported
 		}
 	}
 	return fds
@@ -40,7 +41,7 @@ func (m *method) Arm() bool {
 // Disarm implements bmi.Sleeper.
 func (m *method) Disarm() { m.armed = false }
 
-// Sleep implements bmi.Sleeper, without the engine lock: it uses what Arm left in nap.
+// Sleep implements bmi.Sleeper, without the engine lock: it uses nap, which Arm has set.
 func (m *method) Sleep(timeout time.Duration) {
 	wait := -1
 	if timeout >= 0 {
@@ -48,7 +49,7 @@ func (m *method) Sleep(timeout time.Duration) {
 	}
 	_, _ = unix.Poll(m.nap, wait)
 	var count [8]byte
-	_, _ = unix.Read(m.bell, count[:]) // it rings no more
+	_, _ = unix.Read(m.bell, count[:]) // clear the bell
 }
 
 // Wake implements bmi.Sleeper.
@@ -57,7 +58,7 @@ func (m *method) Wake() {
 	_, _ = unix.Write(m.bell, one[:])
 }
 
-// changed ends a sleep whose list is not true any more.
+// changed ends a sleep whose list of descriptors is out of date.
 func (m *method) changed() {
 	if m.armed {
 		m.Wake()

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A packet is a header and the message. The first one of a connection is the name of who
-// made it, and nothing else.
+// A packet is a header and the message. The first packet of a connection is only the name of its
+// maker.
 //
 //	offset  bytes
 //	     0      1  bmi.Kind: send or send unexpected
@@ -23,13 +23,13 @@ const headerBytes = 8
 
 const socketFlags = unix.SOCK_SEQPACKET | unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
 
-// address is where a name is found: not in the file system, so that nothing stays behind
-// when its owner dies.
+// address is where a name is found: not in the file system, so that nothing is left when its owner
+// dies.
 func address(name string) unix.Sockaddr {
 	return &unix.SockaddrUnix{Name: fmt.Sprintf("@viaduct-%s/%d/%s", scheme, os.Getuid(), name)}
 }
 
-// listen takes a name.
+// listen takes a name and listens on it.
 func listen(name string) (int, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, socketFlags, 0)
 	if err != nil {
@@ -48,7 +48,7 @@ func listen(name string) (int, error) {
 	return fd, nil
 }
 
-// dial connects to a name. unix.EAGAIN: there is no room for another connection now.
+// dial connects to a name. unix.EAGAIN means that there is no room for another connection now.
 func dial(name string) (int, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, socketFlags, 0)
 	if err != nil {
@@ -67,25 +67,25 @@ func dial(name string) (int, error) {
 	return fd, nil
 }
 
-// sameUser asks the kernel who is at the other end.
+// sameUser asks the kernel which user is at the other end.
 func sameUser(fd int) bool {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	return err == nil && int(cred.Uid) == os.Getuid()
 }
 
-// write sends one packet, whole or not at all.
+// write sends one packet, completely or not at all.
 func write(fd int, parts [][]byte) error {
 	_, err := unix.SendmsgBuffers(fd, parts, nil, nil, unix.MSG_NOSIGNAL)
 	return err
 }
 
-// header describes a message.
+// header returns the header of a message.
 func header(op *bmi.Op) []byte {
 	return binary.LittleEndian.AppendUint32([]byte{byte(op.Kind), byte(op.Class), 0, 0}, uint32(op.Tag))
 }
 
-// hangUp ends a connection, if there is one. To close the socket alone would not do: a
-// Sleep that polls it holds it open until it returns, and the peer is not told before.
+// hangUp ends a connection, if there is one. Closing the socket alone would not do: a Sleep that
+// polls it keeps it open until it returns, and the peer would not notice before.
 func hangUp(fd *int) {
 	if *fd >= 0 {
 		_ = unix.Shutdown(*fd, unix.SHUT_RDWR)

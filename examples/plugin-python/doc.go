@@ -1,7 +1,7 @@
-// Package python is a plugin in Python, bmi-method-pyloop, and in Go only what tests it and
-// what go generate calls.
+// Package python is a plugin in Python, bmi-method-pyloop. The Go code is only its tests and the
+// directive for go generate.
 //
-// README.md says what is in which file.
+// README.md describes the files.
 package python
 
 //go:generate ./generate.sh

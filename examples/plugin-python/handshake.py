@@ -1,8 +1,9 @@
-"""How a process becomes a plugin: the protocol of go-plugin, as far as a gRPC plugin needs it.
+"""How a process becomes a plugin: the part of go-plugin's protocol that a gRPC plugin needs.
 
-The program starts the plugin with a cookie in the environment, so that the plugin can tell
-a program from a person, and with the certificate of the program's end of the connection. The
-plugin listens, makes a certificate of its own and says where, in one line on its standard output.
+The program starts the plugin with a cookie in the environment, which shows that a program and
+not a user has started it, and with the certificate of the program's end of the connection. The
+plugin makes a certificate of its own, listens, and prints its address and its certificate in one
+line on standard output.
 
 https://github.com/hashicorp/go-plugin/blob/main/docs/guide-plugin-write-non-go.md
 """
@@ -24,24 +25,24 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 # Variables in the environment.
 COOKIE = "BMI_METHOD_PLUGIN"
-COOKIE_VALUE = "3f0c7f5e9d4b4c0e8a6d51c2f7b89e14"  # keeps no secret
+COOKIE_VALUE = "3f0c7f5e9d4b4c0e8a6d51c2f7b89e14"  # not a secret
 CERTIFICATE = "PLUGIN_CLIENT_CERT"  # PEM; without it there is no TLS
-FOLDER = "PLUGIN_UNIX_SOCKET_DIR"  # for our socket, nobody else's to enter
-LIFELINE = "BMI_PLUGIN_SOCKET"  # number of a descriptor, whose end is the end of the program
+FOLDER = "PLUGIN_UNIX_SOCKET_DIR"  # for our socket; only this user can enter it
+LIFELINE = "BMI_PLUGIN_SOCKET"  # number of a descriptor, at end of file when the program has ended
 
-GO_PLUGIN_VERSION = 1  # of the line that says where we listen
+GO_PLUGIN_VERSION = 1  # of the line with our address
 PROTOCOL_VERSION = 1  # of plugins/proto/method.proto
 
 
 def check_cookie(environment: Mapping[str, str]) -> None:
-    """Ends a process that a person started."""
+    """Ends the process if a user started it."""
     if environment.get(COOKIE) != COOKIE_VALUE:
         sys.exit("This is a plugin with a BMI method, which a program starts. To try it: bmi plugins check PATH")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The certificate of this process, and what shows that it is its own."""
+    """The certificate of this process, and its key."""
 
     key: bytes  # PEM
     certificate: bytes  # PEM
@@ -49,7 +50,7 @@ class Identity:
 
     @staticmethod
     def make() -> Identity:
-        """Makes a certificate that nobody else vouches for: it lives as long as the process."""
+        """Makes a self-signed certificate for the life of the process."""
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
         now = datetime.datetime.utcnow()
@@ -75,7 +76,7 @@ class Identity:
 
 
 def listen(server: grpc.aio.Server, environment: Mapping[str, str]) -> str:
-    """Makes the server listen on a socket and returns the line that tells the program."""
+    """Makes the server listen on a socket and returns the handshake line for the program."""
     folder = environment.get(FOLDER) or tempfile.mkdtemp()
     path = os.path.join(folder, "socket")
     fields = [str(GO_PLUGIN_VERSION), str(PROTOCOL_VERSION), "unix", path, "grpc"]
@@ -94,6 +95,6 @@ def listen(server: grpc.aio.Server, environment: Mapping[str, str]) -> str:
 
 
 def lifeline(environment: Mapping[str, str]) -> int | None:
-    """Returns the descriptor that is at its end once the program is gone, if there is one."""
+    """Returns the descriptor that reports the end of the program, if there is one."""
     number = environment.get(LIFELINE, "")
     return int(number) if number.isdecimal() else None

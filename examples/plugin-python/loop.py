@@ -1,11 +1,12 @@
 """The method: the endpoints of one process, which reach each other by name, "pyloop://NAME".
 
-It behaves as a real transport does. A small message leaves its sender at once and waits
-for its receive; a large one, or one too many, stays its sender's until it is taken. Who is
-not there cannot be reached, who leaves ends what is under way. bmi/bmitest is the same in Go.
+It behaves like a real transport. A small message leaves its sender at once and waits for its
+receive; a large one, or one beyond a limit, stays with its sender until it is taken. A missing
+endpoint cannot be reached, and closing an endpoint ends its operations. bmi/bmitest is the same
+in Go.
 
-Nothing here knows of gRPC, of processes or of threads: everything runs to its end at once,
-and what came of it waits in Endpoint.over and Endpoint.callers for whoever tells the program.
+The module knows nothing of gRPC, processes or threads. Every call runs to its end at once, and
+its results wait in Endpoint.over and Endpoint.callers until the session sends them.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ import method_pb2 as pb
 
 NAME = "pyloop"  # the scheme of the addresses
 
-# Limits, in bytes where nothing else is said.
+# Limits, in bytes unless stated otherwise.
 EXPECTED_MAX = 16 << 20
 UNEXPECTED_MAX = 64 << 10
 EAGER_MAX = 16 << 10
-EARLY_MESSAGES_MAX = 1024  # of a peer, that leave their senders before a receive is posted
+EARLY_MESSAGES_MAX = 1024  # messages of a peer that leave their sender before a receive is posted
 CREDITS = 64  # unexpected messages to a peer that leave their senders before they are taken
 
 ADDRESS = re.compile(NAME + r"://([A-Za-z0-9._-]{1,200})")
 
 
 class Failure(Exception):
-    """Why an operation, or a call, did not come to what it was meant for."""
+    """The error of an operation or a call."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -54,13 +55,13 @@ def name_of(address: str) -> str:
 
 @dataclass(eq=False)
 class Operation:
-    """A send or a receive that is not over."""
+    """A send or a receive in progress."""
 
     id: int
     peer: Peer
     tag: int
-    size: int  # of a receive: the room that there is
-    # Where it waits, and as what: a receive as itself, a send as its message.
+    size: int  # of a receive: the size of its buffer
+    # The queue in which it waits, and its entry there: a receive itself, or the message of a send.
     queue: deque = field(default_factory=deque)
     waiting: Operation | Message | None = None
 
@@ -76,7 +77,7 @@ class Message:
     cls: int
     tag: int
     data: bytes
-    send: Operation | None  # that is over once the message is taken; None: it was told so
+    send: Operation | None  # that ends when the message is taken; None: it has ended
 
 
 Waiting = TypeVar("Waiting", Operation, Message)
@@ -101,10 +102,10 @@ class Peer:
     name: str
     # How the remote endpoint sees this one, while they are connected: self.twin.twin is self.
     twin: Peer | None = None
-    # The connection ended, and nobody made another. A receive then fails at once: nobody knows
-    # whether its program posted it before it heard of the end or afterwards.
+    # The connection ended, and there is no new one. A receive then fails at once: this side cannot
+    # know whether the program posted it before or after it learned of the end.
     broken: bool = False
-    held: bool = False  # the program takes no unexpected messages of it
+    held: bool = False  # the program accepts no unexpected messages from it
     receives: deque[Operation] = field(default_factory=deque)  # without a message, in order
     early: deque[Message] = field(default_factory=deque)  # without a receive, in order
     unexpected: deque[Message] = field(default_factory=deque)  # not taken, in order
@@ -126,7 +127,7 @@ class Network:
         self.endpoints[endpoint.name] = endpoint
 
     def add_nameless(self, endpoint: Endpoint) -> None:
-        """Gives an endpoint that only connects a name, by which others can answer it."""
+        """Gives an endpoint that does not listen a name, so that others can answer it."""
         while not endpoint.name or endpoint.name in self.endpoints:
             self.nameless += 1
             endpoint.name = f"client-{self.nameless}"
@@ -134,7 +135,7 @@ class Network:
 
 
 class Endpoint:
-    """One endpoint: what it has posted, and what it knows of others."""
+    """One endpoint: its operations, and its peers."""
 
     def __init__(self, network: Network, listen: str | None) -> None:
         self.network = network
@@ -143,15 +144,15 @@ class Endpoint:
         self.peers: dict[str, Peer] = {}
         self.operations: dict[int, Operation] = {}
         self.counts: Counter[str] = Counter()
-        # What the program is to be told, and what to call when there is more of that.
+        # Results for the program, and a function to call when there are new ones.
         self.over: deque[Over] = deque()
-        self.callers: deque[Peer] = deque()  # with unexpected messages, whose turn is next
+        self.callers: deque[Peer] = deque()  # with unexpected messages, in the order of their turns
         self.notify: Callable[[], None] = lambda: None
         if listen:
             network.add(self)
 
     def peer(self, name: str) -> Peer:
-        """Finds or makes what is known of a remote endpoint."""
+        """Returns the peer with a name, and makes it if there is none."""
         if name not in self.peers:
             self.peers[name] = Peer(self, name)
         return self.peers[name]
@@ -195,23 +196,23 @@ class Endpoint:
             operation.wait(peer.receives, operation)
 
     def cancel(self, id: int) -> None:
-        """Ends an operation early, unless it is over already."""
+        """Ends an operation early, unless it has ended already."""
         if operation := self.operations.get(id):
             self._end(operation, Failure(pb.CANCELLED, "cancelled"))
 
     def hold(self, peer: Peer, held: bool) -> None:
-        """Notes whether the program takes unexpected messages of a peer."""
+        """Stops the unexpected messages from a peer, or resumes them."""
         peer.held = held
         self._call(peer)
 
     def caller(self) -> Peer | None:
-        """Returns the peer whose unexpected message is the next one to tell the program of."""
+        """Returns the peer whose unexpected message is the next one for the program."""
         while self.callers and (self.callers[0].held or not self.callers[0].unexpected):
             self.callers.popleft()
         return self.callers[0] if self.callers else None
 
     def take_unexpected(self, caller: Peer) -> Message:
-        """Takes a message of the caller, whose next turn comes after those of the others."""
+        """Takes a message of the caller, whose next turn comes after all others."""
         self.callers.popleft()
         message = caller.unexpected.popleft()
         self._taken(message)
@@ -220,7 +221,7 @@ class Endpoint:
         return message
 
     def drop(self, peer: Peer) -> None:
-        """Forgets a peer, and what it sent."""
+        """Removes a peer and its messages."""
         if self.peers.get(peer.name) is peer:
             del self.peers[peer.name]
         self._part(peer, Failure(pb.DROPPED, f"dropped: {peer}"))
@@ -228,12 +229,12 @@ class Endpoint:
         peer.unexpected.clear()
 
     def check(self, name: str) -> None:
-        """Raises what a post to a remote endpoint would most likely end with."""
+        """Raises the error with which a post to a remote endpoint would most likely end."""
         if name not in self.network.endpoints:
-            raise Failure(pb.UNREACHABLE, f"unreachable: nobody listens at {NAME}://{name}")
+            raise Failure(pb.UNREACHABLE, f"unreachable: no endpoint listens at {NAME}://{name}")
 
     def in_range(self, name: str, pattern: str) -> bool:
-        """Tells whether a remote endpoint's address fits a pattern with * and ?."""
+        """Tells whether a remote endpoint's address matches a pattern with * and ?."""
         return fnmatch.fnmatchcase(f"{NAME}://{name}", pattern)
 
     def sending(self) -> bool:
@@ -269,7 +270,7 @@ class Endpoint:
         self.notify()
 
     def _connect(self, peer: Peer) -> Peer:
-        """Finds or makes the connection to a peer, and returns its other end."""
+        """Connects to a peer if necessary, and returns the other end."""
         if self.closed:
             raise closed()
         if peer.twin is None:
@@ -283,13 +284,13 @@ class Endpoint:
         return peer.twin
 
     def _lend(self, message: Message, queue: deque[Message], limit: int) -> None:
-        """Lets a message wait, which stays its sender's if it is large or one too many."""
+        """Queues a message; its send ends at once unless it is large or beyond the limit."""
         message.send.wait(queue, message)
         if len(message.data) <= EAGER_MAX and len(queue) <= limit:
             self._taken(message)
 
     def _taken(self, message: Message) -> None:
-        """Ends the send of a message that does not need its sender any more."""
+        """Ends the send of a message that was taken."""
         if message.send is not None:
             sender = message.send.peer.local
             sender._tell(message.send, Over(message.send.id, size=len(message.data)))
@@ -307,7 +308,7 @@ class Endpoint:
             self._tell(receive, Over(receive.id, size=size, message=message.data))
 
     def _call(self, peer: Peer) -> None:
-        """Gives a peer a turn to hand over unexpected messages, if it has any."""
+        """Gives a peer a turn to pass on unexpected messages, if it has any."""
         if peer.unexpected and not peer.held and peer not in self.callers:
             self.callers.append(peer)
             self.notify()

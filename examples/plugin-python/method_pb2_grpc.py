@@ -73,15 +73,15 @@ class MethodServicer(object):
     raise NotImplementedError('Method not implemented!')
 
   def Open(self, request, context):
-    """Open starts a method: a session. Its number is the program's, never used twice for
-    one process. With rings, the descriptors of the session came over the socket before.
+    """Open opens a method as a session. The program chooses its number, and uses none twice for
+    one process. With rings, it has passed the session's descriptors over the socket before.
     """
     context.set_code(grpc.StatusCode.UNIMPLEMENTED)
     context.set_details('Method not implemented!')
     raise NotImplementedError('Method not implemented!')
 
   def Close(self, request, context):
-    """Close ends a session. What its operations came to is said in the rings, or the
+    """Close ends a session. The ends of its operations are written to the rings, or the
     stream, before it returns.
     """
     context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -89,15 +89,15 @@ class MethodServicer(object):
     raise NotImplementedError('Method not implemented!')
 
   def Resolve(self, request, context):
-    """Resolve tells the address of a remote endpoint in the one form that the plugin has
-    for it. Nothing is sent.
+    """Resolve returns the canonical form of the address of a remote endpoint. Nothing is
+    sent to it.
     """
     context.set_code(grpc.StatusCode.UNIMPLEMENTED)
     context.set_details('Method not implemented!')
     raise NotImplementedError('Method not implemented!')
 
   def Check(self, request, context):
-    """Check tells whether a remote endpoint is believed to be alive. Nothing is sent.
+    """Check tells whether a remote endpoint is believed to be alive. Nothing is sent to it.
     """
     context.set_code(grpc.StatusCode.UNIMPLEMENTED)
     context.set_details('Method not implemented!')
@@ -111,15 +111,15 @@ class MethodServicer(object):
     raise NotImplementedError('Method not implemented!')
 
   def Stats(self, request, context):
-    """Stats counts.
+    """Stats returns counters.
     """
     context.set_code(grpc.StatusCode.UNIMPLEMENTED)
     context.set_details('Method not implemented!')
     raise NotImplementedError('Method not implemented!')
 
   def Ping(self, request, context):
-    """Ping returns when the session has gone once around its loop. A session that does not
-    answer in time hangs.
+    """Ping returns when the session's loop has run once. A session that does not answer in
+    time hangs.
     """
     context.set_code(grpc.StatusCode.UNIMPLEMENTED)
     context.set_details('Method not implemented!')

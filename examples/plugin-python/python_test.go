@@ -38,13 +38,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// interpreter is the one that the plugin names, for whose version Debian has gRPC.
+// interpreter is the Python in the plugin's first line, for which Debian has gRPC.
 const interpreter = "/usr/bin/python3"
 
 // mustVariable set to "must" forbids the tests to skip, as netns.MustVariable does.
 const mustVariable = "VIADUCT_PYTHON"
 
-// needPython skips the test where the plugin cannot run.
+// needPython skips the test if the plugin cannot run.
 func needPython(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command(interpreter, "-c", "import grpc, google.protobuf, cryptography").CombinedOutput()
@@ -79,13 +79,13 @@ func subject(methodtest.T) *methodtest.Subject {
 	}
 }
 
-// TestConformance: a method in Python is a method like any other.
+// TestConformance: a method in Python works like any other.
 func TestConformance(t *testing.T) {
 	load(t, plugins.Options{})
 	methodtest.RunTests(t, methodtest.All.Brief(1, 4), subject)
 }
 
-// TestPlaintext: it does without TLS, too.
+// TestPlaintext: it also works without TLS.
 func TestPlaintext(t *testing.T) {
 	load(t, plugins.Options{Plaintext: true})
 	methodtest.RunTests(t, methodtest.Tests{find(t, "SendRecv"), find(t, "Unexpected")}, subject)
@@ -133,7 +133,7 @@ func TestCloseSendsWhatWasPosted(t *testing.T) {
 	}
 }
 
-// TestKilled: the plugin is started again, and endpoints stay where they were.
+// TestKilled: the plugin is restarted, and endpoints keep their addresses.
 func TestKilled(t *testing.T) {
 	p := load(t, plugins.Options{Backoff: 10 * time.Millisecond})
 	to, _ := open(t, "to")
@@ -160,7 +160,7 @@ func TestKilled(t *testing.T) {
 	got[0].Release()
 }
 
-// TestByHand: a person who starts the plugin is told what it is.
+// TestByHand: a user who starts the plugin gets an explanation.
 func TestByHand(t *testing.T) {
 	needPython(t)
 	out, err := exec.Command("./bmi-method-pyloop").CombinedOutput()
@@ -172,7 +172,7 @@ func TestByHand(t *testing.T) {
 type program struct {
 	cmd    *exec.Cmd
 	socket string   // where the plugin serves
-	alive  *os.File // its end is the end of the program
+	alive  *os.File // closing it means that the program has ended
 }
 
 func start(t *testing.T, env ...string) *program {
@@ -201,7 +201,7 @@ func start(t *testing.T, env ...string) *program {
 	return p
 }
 
-// TestOrphan: the plugin ends when its program is gone.
+// TestOrphan: the plugin ends when its program has ended.
 func TestOrphan(t *testing.T) {
 	p := start(t)
 	require.NoError(t, p.alive.Close())
@@ -230,7 +230,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// certificate makes one as go-plugin does.
+// certificate makes a certificate as go-plugin does.
 func certificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
@@ -244,11 +244,11 @@ func certificate(t *testing.T) tls.Certificate {
 }
 
 func secret(own ...tls.Certificate) credentials.TransportCredentials {
-	// Whether the plugin is the right one is go-plugin's to check, and not this test's.
+	// go-plugin checks whether it is the right plugin; this test does not.
 	return credentials.NewTLS(&tls.Config{Certificates: own, InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 }
 
-// TestHostile: a program that breaks the rules loses its session and no more.
+// TestHostile: a program that breaks the rules loses only its session.
 func TestHostile(t *testing.T) {
 	p := start(t)
 	conn, err := grpc.NewClient("unix:"+p.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"))

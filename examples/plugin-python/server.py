@@ -1,4 +1,4 @@
-"""The control service of a plugin (plugins/proto/method.proto), and what go-plugin wants besides."""
+"""The control service of a plugin (plugins/proto/method.proto), and the services of go-plugin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from method_pb2_grpc import MethodServicer, add_MethodServicer_to_server
 from session import Session
 
 VERSION = "1.0"
-PIECES_MAX = 1024  # of a message; the program puts them together
+PIECES_MAX = 1024  # of a message; the program joins them
 RECORD_MAX = 64 << 10  # bytes of a record besides its message
 
 log = logging.getLogger(NAME)
@@ -93,7 +93,7 @@ class Method(MethodServicer):
 
     async def Ping(self, request: pb.PingRequest, context: grpc.aio.ServicerContext) -> pb.PingReply:
         await self.session(request.session, context)
-        return pb.PingReply()  # there is one loop, which just came by
+        return pb.PingReply()  # there is one loop, and it runs this call
 
     async def Data(
         self, records: AsyncIterator[pb.Record], context: grpc.aio.ServicerContext
@@ -140,7 +140,7 @@ def info(listen: list[str]) -> pb.Info:
 
 
 def generic(service: str, method: str, answer: Callable[[bytes], bytes | None]) -> grpc.GenericRpcHandler:
-    """Makes a service of one call, whose messages are few enough bytes to be read by eye."""
+    """Makes a service of one call, whose messages are short enough to write by hand."""
 
     async def call(request: bytes, context: grpc.aio.ServicerContext) -> bytes:
         reply = answer(request)
@@ -152,12 +152,12 @@ def generic(service: str, method: str, answer: Callable[[bytes], bytes | None]) 
 
 
 def health(request: bytes) -> bytes | None:
-    """Answers HealthCheckRequest{service: "plugin"} by HealthCheckResponse{status: SERVING}."""
+    """Answers HealthCheckRequest{service: "plugin"} with HealthCheckResponse{status: SERVING}."""
     return b"\x08\x01" if request == b"\x0a\x06plugin" else None
 
 
 async def serve() -> None:
-    """Serves until the program says Shutdown, or is gone."""
+    """Serves until the program calls Shutdown, or has ended."""
     over = asyncio.Event()
 
     def shutdown(_: bytes) -> bytes:
@@ -165,7 +165,7 @@ async def serve() -> None:
         return b""
 
     if (lifeline := handshake.lifeline(os.environ)) is not None:
-        # This plugin takes no descriptors; whatever comes before the end is read and forgotten.
+        # This plugin needs no descriptors, so it discards everything before the end of file.
         asyncio.get_running_loop().add_reader(lifeline, lambda: os.read(lifeline, 64) or over.set())
     server = grpc.aio.server(options=[("grpc.max_receive_message_length", EXPECTED_MAX + RECORD_MAX)])
     add_MethodServicer_to_server(Method(), server)
@@ -181,7 +181,7 @@ async def serve() -> None:
 
 
 class HclogFormatter(logging.Formatter):
-    """Writes a line of JSON as go-hclog does: the program makes a record of its own log of it."""
+    """Writes a line of JSON as go-hclog does; it becomes a record in the program's log."""
 
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps({

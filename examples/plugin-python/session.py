@@ -1,7 +1,7 @@
 """A session: one endpoint, and the stream of records by which a program uses it.
 
-Operations and peers have numbers in the records. A peer's number is given by the side that
-met it first (from 2^63 on by this one); when both do so at the same time, it has two.
+Operations and peers have numbers in the records. The side that met a peer first gives it a
+number (this side from 2^63 on). If both meet it at the same time, it has two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEARD_WITHIN = 1.0  # seconds
 
 
 class RuleBroken(Exception):
-    """The program said what no program may say."""
+    """The program sent a record that breaks the rules."""
 
 
 class Session:
@@ -32,14 +32,14 @@ class Session:
         self.numbers: dict[Peer, int] = {}
         self.latest = STRANGERS
         self.attached = False
-        self.broken = ""  # which rule
+        self.broken = ""  # the broken rule
         self.news = asyncio.Event()
-        self.heard_all = asyncio.Event()  # the program says no more
-        self.told_all = asyncio.Event()  # and the stream is over
+        self.heard_all = asyncio.Event()  # the program has sent everything
+        self.told_all = asyncio.Event()  # the stream has ended
         endpoint.notify = self.news.set
 
     async def hear(self, records: AsyncIterator[pb.Record]) -> None:
-        """Does what the program says until it says no more, or breaks the rules."""
+        """Handles the program's records until it has sent all, or breaks the rules."""
         try:
             async for record in records:
                 self.take(record)
@@ -50,7 +50,7 @@ class Session:
             self.heard_all.set()
 
     async def tell(self) -> AsyncIterator[pb.Record]:
-        """Yields what the program is told, until the endpoint is closed and there is no more."""
+        """Yields the records for the program, until the endpoint is closed and all are sent."""
         while True:
             if record := self.next():
                 yield record
@@ -63,8 +63,8 @@ class Session:
     async def close(self, drain: float) -> None:
         """Ends the session: up to drain seconds may pass until all that was posted is sent."""
         if self.attached:
-            # This call may have overtaken the last records, behind which the program ends its
-            # direction of the stream. It need not.
+            # This call may have overtaken the last records. After them the program ends its
+            # direction of the stream, but it does not have to.
             await within(min(drain, HEARD_WITHIN), self.heard_all.wait())
         await within(drain, self._sent())
         self.endpoint.close()
@@ -72,19 +72,19 @@ class Session:
             await self.told_all.wait()
 
     def take(self, record: pb.Record) -> None:
-        """Does what one record says."""
+        """Handles one record."""
         match record.kind:
             case pb.SEND | pb.SEND_UNEXPECTED | pb.RECV:
                 self._post(record)
             case pb.CANCEL:
-                self.endpoint.cancel(record.op)  # nothing, if it is over: the two records cross
+                self.endpoint.cancel(record.op)  # does nothing if it has ended: the two records may cross
             case pb.PEER:
                 self._meet(record.peer, record.text)
             case pb.DROP:
                 self._drop(record.peer)
             case pb.HOLD | pb.GO_ON:
                 peer = self.peers.get(record.peer)
-                if isinstance(peer, Peer):  # else it was dropped meanwhile
+                if isinstance(peer, Peer):  # otherwise it was dropped meanwhile
                     self.endpoint.hold(peer, record.kind == pb.HOLD)
             case _:
                 raise RuleBroken(f"a record of kind {record.kind} is not for a plugin")
@@ -135,20 +135,20 @@ class Session:
     def _drop(self, number: int) -> None:
         peer = self.peers.pop(number, None)
         if peer is None:
-            raise RuleBroken(f"drop of the number {number}, which nobody has")
+            raise RuleBroken(f"drop of the unknown number {number}")
         if isinstance(peer, Peer):
             self.numbers.pop(peer, None)
             self.endpoint.drop(peer)
 
 
 async def within(seconds: float, work: Awaitable[object]) -> None:
-    """Waits for work, but not longer than so many seconds."""
+    """Waits for work, for at most seconds."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(work, seconds)
 
 
 def _record(kind: int, *, cls: int = 0, **fields: object) -> pb.Record:
-    """Makes a record. The field "class" is a keyword of Python's."""
+    """Makes a record. The name of the field "class" is a keyword in Python."""
     return pb.Record(kind=kind, **{"class": cls}, **fields)
 
 

@@ -7,15 +7,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A List is the attributes of one object, in the order in which they were stored. The zero
-// value has none. It must not be copied after first use.
+// A List holds the attributes of one object, in the order in which they were stored. The zero value
+// is empty. It must not be copied after first use.
 //
-// The functions of two goroutines that change the same attribute at once run one after the
-// other or side by side, but each value is given to a delete function exactly once.
+// If two goroutines change the same attribute at once, its functions may run concurrently, but each
+// value is passed to a delete function exactly once.
 type List[O any] struct {
 	mu      sync.Mutex
 	entries []entry[O]
-	stamp   uint64 // of the latest entry stored; tells where one that is put back belongs
+	stamp   uint64 // of the latest entry stored; tells where to put back an entry
 }
 
 type entry[O any] struct {
@@ -24,8 +24,8 @@ type entry[O any] struct {
 	stamp uint64
 }
 
-// Get is the value under a key, and whether there is one (MPI_Comm_get_attr; MPI-4.1, 7.7.2).
-// A key that is nil, or freed and not stored here, is an error of class Keyval.
+// Get returns the value of a key, and whether there is one (MPI_Comm_get_attr; MPI-4.1, 7.7.2). A
+// key that is nil, or freed and not stored here, is an error of class Keyval.
 func (l *List[O]) Get(key *Keyval[O]) (value any, ok bool, err error) {
 	if key == nil {
 		return nil, false, key.unfit("read")
@@ -41,8 +41,8 @@ func (l *List[O]) Get(key *Keyval[O]) (value any, ok bool, err error) {
 	return nil, false, nil
 }
 
-// Put stores a value under a key (MPI_Comm_set_attr; MPI-4.1, 7.7.2). A value that is there is
-// deleted first, as by Delete, and stays if its delete function fails.
+// Put stores a value under a key (MPI_Comm_set_attr; MPI-4.1, 7.7.2). An old value is deleted
+// first, as by Delete, and stays if its delete function fails.
 func (l *List[O]) Put(object O, key *Keyval[O], value any) error {
 	if err := key.mayStore(); err != nil {
 		return err
@@ -74,9 +74,9 @@ func (l *List[O]) Fix(key *Keyval[O], value any) {
 	l.addLocked(key, value)
 }
 
-// Delete calls the delete function of the attribute under a key and takes the attribute away
-// (MPI_Comm_delete_attr; MPI-4.1, 7.7.2). If the function fails, the attribute stays, and its
-// error is returned. A key without an attribute here is an error of class Keyval.
+// Delete calls the delete function of the attribute of a key and removes the attribute
+// (MPI_Comm_delete_attr; MPI-4.1, 7.7.2). If the function fails, the attribute stays, and Delete
+// returns the function's error. A key without an attribute here is an error of class Keyval.
 func (l *List[O]) Delete(object O, key *Keyval[O]) error {
 	if err := key.mayDelete(); err != nil {
 		return err
@@ -92,10 +92,10 @@ func (l *List[O]) Delete(object O, key *Keyval[O]) error {
 	return l.end(object, e)
 }
 
-// DeleteAll deletes all attributes, the one stored last first, as the standard wants when
-// MPI_Finalize frees MPI_COMM_SELF (MPI-4.1, 11.2.4) and leaves open elsewhere. It stops at the
-// first delete function that fails: that attribute and those before it stay. Attributes that
-// delete functions store are deleted too.
+// DeleteAll deletes all attributes, the latest first, as the standard requires when MPI_Finalize
+// frees MPI_COMM_SELF (MPI-4.1, 11.2.4); elsewhere the order is undefined. It stops at the first
+// delete function that fails: that attribute and the earlier ones stay. Attributes that delete
+// functions store are deleted too.
 func (l *List[O]) DeleteAll(object O) error {
 	for {
 		l.mu.Lock()
@@ -112,10 +112,10 @@ func (l *List[O]) DeleteAll(object O) error {
 	}
 }
 
-// CopyTo gives the attributes of old's list to the empty list of its duplicate, as the copy
-// functions decide, in the order in which they were stored (MPI-4.1, 7.7.2; MPI_Comm_dup,
-// 7.4.2). If one fails, what was copied is deleted again, and the error returned: there
-// will be no duplicate. What delete functions say about that is lost.
+// CopyTo copies the attributes to dst, the empty list of a duplicate, by their copy functions and
+// in their order (MPI-4.1, 7.7.2; MPI_Comm_dup, 7.4.2). If a copy function fails, CopyTo deletes
+// the copies again and returns the error: there will be no duplicate. Errors of delete functions
+// are then ignored.
 func (l *List[O]) CopyTo(old O, dst *List[O], duplicate O) error {
 	l.mu.Lock()
 	entries := slices.Clone(l.entries)
@@ -138,14 +138,14 @@ func (l *List[O]) CopyTo(old O, dst *List[O], duplicate O) error {
 	return nil
 }
 
-// Len is the number of attributes.
+// Len returns the number of attributes.
 func (l *List[O]) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.entries)
 }
 
-// MoveTo gives all attributes to the empty list of another object. No function is called.
+// MoveTo moves all attributes to the empty list of another object. It calls no function.
 func (l *List[O]) MoveTo(dst *List[O]) {
 	l.mu.Lock()
 	entries, stamp := l.entries, l.stamp
@@ -156,7 +156,7 @@ func (l *List[O]) MoveTo(dst *List[O]) {
 	dst.entries, dst.stamp = entries, stamp
 }
 
-// Drop deletes all attributes, whatever their delete functions say.
+// Drop deletes all attributes and ignores errors of their delete functions.
 func (l *List[O]) Drop(object O) {
 	l.mu.Lock()
 	entries := l.entries
@@ -167,7 +167,8 @@ func (l *List[O]) Drop(object O) {
 	}
 }
 
-// end calls the delete function of an entry that was taken out, and puts it back if that fails.
+// end calls the delete function of an entry that was removed, and puts the entry back if that
+// fails.
 func (l *List[O]) end(object O, e entry[O]) error {
 	err := e.delete(object)
 	if err == nil {
@@ -194,8 +195,8 @@ func (e *entry[O]) delete(object O) error {
 	return e.key.delete(object, e.key, e.value)
 }
 
-// failed is the error of a function of the program's. One that has an MPI class keeps it,
-// unless that is MPI_SUCCESS, which is no error to say.
+// failed returns the error of a function of the program. It keeps the MPI class of the error,
+// unless that is MPI_SUCCESS, which is not an error.
 func failed(err error, what string) error {
 	class := errclass.Of(err)
 	if class == errclass.Success {

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// CheckPair says whether a key and a value can be put: what every Boot does first, so that
-// a program that works under one launcher works under all of them.
+// CheckPair returns an error unless a key and a value can be put. Every Boot calls it first, so
+// that a program that works under one launcher works under all of them.
 func CheckPair(b Boot, key, value string) error {
 	if err := CheckText("key", key, b.KeyMax()); err != nil {
 		return err
@@ -15,8 +15,8 @@ func CheckPair(b Boot, key, value string) error {
 	return CheckText("value", value, b.ValueMax())
 }
 
-// CheckText says whether text of at most max bytes passes through every launcher: it is not
-// empty, and printable ASCII without blanks, '=' or ';'.
+// CheckText returns an error unless text is valid for every launcher: at most max bytes, not empty,
+// and printable ASCII without blanks, '=' or ';'.
 func CheckText(what, text string, max int) error {
 	switch {
 	case text == "":

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// The limits of a local job: those of the strictest launcher, so that what works here works
-// everywhere.
+// The limits of a local job are those of the strictest launcher, so that a program that works here
+// works everywhere.
 const (
 	localKeyMax   = 63
 	localValueMax = 1023
@@ -20,8 +20,8 @@ const (
 
 var localJobs atomic.Int64
 
-// A LocalBoot is a Boot of a job whose ranks share one OS process. All its methods may be
-// called from several goroutines.
+// A LocalBoot is a Boot of a job whose ranks share one OS process. Its methods may be called from
+// several goroutines.
 type LocalBoot struct {
 	job  *localJob
 	rank int
@@ -29,8 +29,8 @@ type LocalBoot struct {
 
 var _ Boot = (*LocalBoot)(nil)
 
-// Local makes the Boots of a job of n ranks, n ≥ 1, in the order of their ranks. A rank that
-// is closed without Finalize counts as dead: the others do not wait for it.
+// Local makes the Boots of a job of n ranks, n ≥ 1, in rank order. A rank that is closed without
+// Finalize counts as dead: the others do not wait for it.
 func Local(n int) ([]*LocalBoot, error) {
 	if n < 1 {
 		return nil, errclass.New(errclass.Arg, "a job has one process or more, not %d", n)
@@ -56,9 +56,9 @@ type localJob struct {
 	secret []byte
 
 	mu        sync.Mutex
-	new, seen map[string]string // what was put since the latest fence, and before it
+	new, seen map[string]string // pairs put since the latest fence, and before it
 	ranks     []localRank
-	round     chan struct{} // closed, and replaced, when a fence is complete
+	round     chan struct{} // closed and replaced when a fence is complete
 
 	aborted chan struct{} // closed when a rank aborts the job
 	why     error         // set before aborted is closed
@@ -116,7 +116,7 @@ func (b *LocalBoot) Get(ctx context.Context, key string) (string, error) {
 	}
 	value, ok := j.seen[key]
 	if !ok {
-		return "", errclass.New(errclass.Arg, "nobody put the key %q before the latest fence", key)
+		return "", errclass.New(errclass.Arg, "no process put the key %q before the latest fence", key)
 	}
 	return value, nil
 }
@@ -147,8 +147,8 @@ func (b *LocalBoot) Fence(ctx context.Context) error {
 	}
 }
 
-// leaveFence takes a rank out of a fence that it does not want to wait for any longer,
-// unless the fence is complete.
+// leaveFence removes a rank from a fence for which it will not wait any longer, unless the fence is
+// complete.
 func (b *LocalBoot) leaveFence(ctx context.Context, round chan struct{}) error {
 	j := b.job
 	j.mu.Lock()
@@ -160,8 +160,8 @@ func (b *LocalBoot) leaveFence(ctx context.Context, round chan struct{}) error {
 	return errclass.Wrap(errclass.Other, context.Cause(ctx), "rank %d gave up waiting for the others", b.rank)
 }
 
-// Abort implements Boot. Ranks that share a process cannot be ended, so it always returns:
-// everything that the others do with their Boots fails from now on.
+// Abort implements Boot. Ranks that share a process cannot be ended, so it always returns.
+// Afterwards the other ranks' calls of their Boots fail.
 func (b *LocalBoot) Abort(code int, why string) error {
 	j := b.job
 	j.mu.Lock()
@@ -189,7 +189,7 @@ func (b *LocalBoot) Close() error {
 	return nil
 }
 
-// usableLocked is why nothing can be done with a Boot, if there is a reason.
+// usableLocked returns why a Boot cannot be used, or nil.
 func (b *LocalBoot) usableLocked(ctx context.Context) error {
 	switch {
 	case b.job.why != nil:
@@ -202,7 +202,7 @@ func (b *LocalBoot) usableLocked(ctx context.Context) error {
 	return nil
 }
 
-// advanceLocked completes a fence if everybody who is alive waits in it.
+// advanceLocked completes a fence if all live ranks wait in it.
 func (j *localJob) advanceLocked() {
 	alive := false
 	for _, r := range j.ranks {

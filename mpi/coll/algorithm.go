@@ -4,8 +4,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// An Operation names one of the collective operations that have more than one
-// algorithm.
+// An Operation names a collective operation that has more than one algorithm.
 type Operation string
 
 // The operations that Algorithms knows.
@@ -25,41 +24,41 @@ const (
 	OpExscan        Operation = "exscan"
 )
 
-// Operations are all of them.
+// Operations lists all of them.
 var Operations = []Operation{
 	OpBarrier, OpBcast, OpGather, OpScatter, OpAllgather, OpAllgatherv, OpAlltoall, OpAlltoallv,
 	OpReduce, OpAllreduce, OpReduceScatter, OpScan, OpExscan,
 }
 
-// A Choice is the algorithm an operation uses. It must be the same on all
-// ranks. Auto, the zero Choice, takes the one that choose.go thinks best for
-// the size, the ranks and the operator. One that cannot do the job (see
-// Algorithm) is replaced by Auto, so that a program may choose once for all its
-// communicators; a name that the operation does not have is an error of class
+// A Choice names the algorithm of an operation. It must be the same on all ranks.
+// Auto, the zero Choice, uses the algorithm that choose.go expects to be best for
+// the size, the ranks and the operator. If the chosen algorithm cannot do the job
+// (see Algorithm), Auto is used instead, so a program may choose once for all its
+// communicators. A name that the operation does not have is an error of class
 // errclass.Arg.
 type Choice string
 
-// The choices. Not every operation has every one; see Algorithms.
+// Choices. Not every operation has all of them; see Algorithms.
 const (
 	Auto Choice = ""
-	// Linear: the root, or everybody, exchanges one message with each other
-	// rank. The plain reference of the others.
+	// Linear exchanges one message between the root, or every rank, and each other
+	// rank. It is the plain reference for the others.
 	Linear Choice = "linear"
 	// Binomial is a tree of logarithmic depth.
 	Binomial Choice = "binomial"
-	// Dissemination: in round k everybody tells the rank 2^k further.
+	// Dissemination: in round k every rank sends to the rank 2^k further.
 	Dissemination Choice = "dissemination"
-	// Doubling is recursive doubling: ranks exchange all they have with a partner
+	// Doubling is recursive doubling: ranks exchange all their data with a partner
 	// at distance 1, 2, 4, ...
 	Doubling Choice = "doubling"
-	// Halving is recursive halving: ranks exchange half of what they have with a
+	// Halving is recursive halving: ranks exchange half of their data with a
 	// partner at distance n/2, n/4, ..., 1.
 	Halving Choice = "halving"
 	// Ring passes pieces to the next rank, n-1 times.
 	Ring Choice = "ring"
 	// Bruck needs a logarithm of rounds for any number of ranks and copies more.
 	Bruck Choice = "bruck"
-	// Pairwise exchanges with one partner after the other.
+	// Pairwise exchanges data with one partner after another.
 	Pairwise Choice = "pairwise"
 	// Chain is a pipeline from rank to rank in segments.
 	Chain Choice = "chain"
@@ -68,26 +67,26 @@ const (
 	ScatterDoubling Choice = "scatter-doubling"
 	// ScatterRing is the same with an allgather in a ring.
 	ScatterRing Choice = "scatter-ring"
-	// Rabenseifner is a reduce-scatter by recursive halving of the vector, and
-	// then a gather or an allgather.
+	// Rabenseifner is a reduce-scatter by recursive halving of the vector, then a
+	// gather or an allgather.
 	Rabenseifner Choice = "rabenseifner"
-	// Spread sends every piece to the rank that reduces it, which keeps the
-	// order of ranks.
+	// Spread sends every piece to the rank that reduces it, which keeps the order
+	// of ranks.
 	Spread Choice = "spread"
 )
 
-// An Algorithm is one way to do an operation, and what it needs.
+// An Algorithm is an algorithm of an operation, with its requirements.
 type Algorithm struct {
 	Operation Operation
 	Name      Choice
-	// Commutative: only with operators that are.
+	// Commutative: it needs a commutative operator.
 	Commutative bool
-	// PowerOfTwo: only on 1, 2, 4, 8, ... ranks.
+	// PowerOfTwo: it needs 1, 2, 4, 8, ... ranks.
 	PowerOfTwo bool
 }
 
-// Algorithms are the ways to do an operation, the plain reference first; none
-// for an operation that does not exist.
+// Algorithms returns the algorithms of an operation, the plain reference first, and
+// nil for an unknown operation.
 func Algorithms(op Operation) []Algorithm {
 	switch op {
 	case OpBarrier:
@@ -120,14 +119,14 @@ func Algorithms(op Operation) []Algorithm {
 	return nil
 }
 
-// A table is the algorithms of one operation, functions of type F.
+// A table lists the algorithms of one operation, functions of type F.
 type table[F any] []entry[F]
 
 type entry[F any] struct {
 	name        Choice
 	run         F
-	commutative bool // needs it
-	powerOfTwo  bool // needs it
+	commutative bool // needs a commutative operator
+	powerOfTwo  bool // needs a power of two of ranks
 }
 
 func (t table[F]) list(op Operation) []Algorithm {
@@ -138,9 +137,9 @@ func (t table[F]) list(op Operation) []Algorithm {
 	return list
 }
 
-// pick finds the algorithm of the caller's choice if it can serve n ranks and
-// an operator that commutes or not, otherwise that of the name auto, which
-// must be in the table and must be able to.
+// pick returns the algorithm of the caller's choice if it can serve n ranks and the
+// operator. Otherwise it returns the one named auto, which must be in the table and
+// must be able to serve them.
 func (t table[F]) pick(choose, auto Choice, n int, commutes bool) (F, error) {
 	if choose != Auto {
 		e := t.named(choose)
@@ -168,7 +167,7 @@ func (t table[F]) named(name Choice) *entry[F] {
 	return nil
 }
 
-// or is a choice for a step of an operation: Auto if it has no such algorithm.
+// or returns a choice for a step of an operation: Auto if it has no such algorithm.
 func (t table[F]) or(choose Choice) Choice {
 	if t.named(choose) == nil {
 		return Auto

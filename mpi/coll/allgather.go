@@ -9,9 +9,10 @@ var allgathers = table[allgatherFunc]{
 	{name: Bruck, run: allgatherBruck},
 }
 
-// Allgather puts every rank's in into everybody's out, in the order of ranks
-// (MPI-4.1, 6.7). All in have the same length, out has that length times the
-// ranks. in may be nil on all ranks: the piece is in its place in out already.
+// Allgather collects every rank's in into the out of every rank, in rank order
+// (MPI-4.1, 6.7). Every in has the same length, and out has that length times the
+// number of ranks. If in is nil on all ranks, each piece is already in its place in
+// out.
 func Allgather(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 	n, rank := c.Size(), c.Rank()
 	if err := checkWhole("out", len(out), n); err != nil {
@@ -31,7 +32,7 @@ func Allgather(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 	return run(c, out, s)
 }
 
-// allgatherLinear: everybody sends its piece to everybody.
+// allgatherLinear: every rank sends its piece to every other rank.
 func allgatherLinear(c Comm, out []byte, s *Scratch) error {
 	n, rank := c.Size(), c.Rank()
 	piece := len(out) / n
@@ -67,11 +68,10 @@ func allgatherDoubling(c Comm, out []byte, _ *Scratch) error {
 	return nil
 }
 
-// allgatherBruck (Bruck et al.: "Efficient Algorithms for All-to-All
-// Communications in Multiport Message-Passing Systems", 1997): a rank collects
-// the pieces of the ranks after it, beginning with its own; having d of them it
-// gets up to d more from the rank d further. At the end they are turned into
-// the order of ranks.
+// allgatherBruck (Bruck et al.: "Efficient Algorithms for All-to-All Communications
+// in Multiport Message-Passing Systems", 1997): a rank collects the pieces of the
+// ranks after it, beginning with its own. When it has d of them, it gets up to d
+// more from the rank d further. At the end the pieces are rotated into rank order.
 func allgatherBruck(c Comm, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()
@@ -97,8 +97,8 @@ var allgathervs = table[allgathervFunc]{
 	{name: Bruck, run: allgathervBruck},
 }
 
-// Allgatherv is Allgather with pieces of any length: out[r] is for rank r's
-// in. All ranks know all lengths.
+// Allgatherv is Allgather with pieces of any length: out[r] is for the in of rank
+// r. All ranks know all lengths.
 func Allgatherv(c Comm, in []byte, out [][]byte, s *Scratch, choose Choice) error {
 	n, rank := c.Size(), c.Rank()
 	if err := checkPieces("out", len(out), n); err != nil {
@@ -139,14 +139,14 @@ func allgathervRing(c Comm, out [][]byte, _ *Scratch) error {
 	return nil
 }
 
-// allgathervBruck is allgatherBruck with pieces that are packed one after the
-// other, from the rank's own on.
+// allgathervBruck is allgatherBruck with pieces that are packed one after another,
+// beginning with the rank's own.
 func allgathervBruck(c Comm, out [][]byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()
 	all := s.bytes(total(out))
 	copy(all, out[rank])
-	// length of k pieces from rank r on.
+	// length returns the length of k pieces from rank r on.
 	length := func(r, k int) (bytes int) {
 		for i := range k {
 			bytes += len(out[(r+i)%n])

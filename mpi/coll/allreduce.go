@@ -5,7 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// buf begins as the contribution and ends as the result.
+// buf holds the contribution first and the result at the end.
 type allreduceFunc = func(c Comm, r reduction, buf []byte, s *Scratch) error
 
 var allreduces = table[allreduceFunc]{
@@ -16,9 +16,9 @@ var allreduces = table[allreduceFunc]{
 	{name: Ring, run: allreduceRing, commutative: true},
 }
 
-// Allreduce combines the count elements of every rank's in with op, in the
-// order of ranks if op does not commute, into everybody's out (MPI-4.1, 6.9.6).
-// in may be nil on all ranks: the contribution is in out.
+// Allreduce combines the count elements of every rank's in with op into the out of
+// every rank (MPI-4.1, 6.9.6). If op does not commute, it combines in rank order. If
+// in is nil on all ranks, the contribution is in out.
 func Allreduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
 	r, bytes, err := newReduction(t, count, op)
 	if err != nil {
@@ -30,7 +30,7 @@ func Allreduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.O
 	n, commutes := c.Size(), op.Commutative()
 	auto := chooseAllreduce(n, bytes, count, commutes)
 	if choose == Auto && auto == Doubling && bytes > 0 {
-		return allreduceDoubling(c, r, out, s) // also of one rank, where it does nothing
+		return allreduceDoubling(c, r, out, s) // also for one rank, where it does nothing
 	}
 	run, err := allreduces.pick(choose, auto, n, commutes)
 	if err != nil || n == 1 || bytes == 0 {
@@ -50,8 +50,8 @@ func allreduceLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return bcastLinear(c, buf, 0, s)
 }
 
-// allreduceBinomial reduces along a tree and broadcasts along the same tree: the
-// fewest messages, 2(n-1), for ranks that have to share cores.
+// allreduceBinomial reduces along a tree and broadcasts along the same tree. It
+// needs the fewest messages, 2(n-1), which is good for ranks that share cores.
 func allreduceBinomial(c Comm, r reduction, buf []byte, s *Scratch) error {
 	var out []byte
 	if c.Rank() == 0 {
@@ -63,8 +63,8 @@ func allreduceBinomial(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return bcastBinomial(c, buf, 0, s)
 }
 
-// allreduceDoubling exchanges the whole vector with partners at distance 1, 2,
-// 4, ... of a team. On two ranks it is one exchange.
+// allreduceDoubling exchanges the whole vector with partners of a team at distance
+// 1, 2, 4, ... On two ranks it is one exchange.
 func allreduceDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	tm := newTeam(c)
@@ -85,8 +85,8 @@ func allreduceDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return tm.dismiss(c, buf)
 }
 
-// allreduceRabenseifner reduces by halves, and gathers the blocks the same way
-// back: every rank sends and receives less than twice the vector.
+// allreduceRabenseifner reduces by halves, and gathers the blocks on the same way
+// back. Every rank sends and receives less than twice the vector.
 func allreduceRabenseifner(c Comm, r reduction, buf []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	tm := newTeam(c)
@@ -107,9 +107,9 @@ func allreduceRabenseifner(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return tm.dismiss(c, buf)
 }
 
-// allreduceRing sends every block once around to be reduced, and once around
-// to be known: the ranks of a block are combined beginning with another rank,
-// so the operator must commute.
+// allreduceRing sends every block once around to be reduced, and once around with
+// the result. Each block is combined beginning at a different rank, so the operator
+// must commute.
 func allreduceRing(c Comm, r reduction, buf []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()

@@ -8,9 +8,9 @@ var alltoalls = table[alltoallFunc]{
 	{name: Bruck, run: alltoallBruck},
 }
 
-// Alltoall sends piece r of in to rank r, and puts what rank r sent into piece
-// r of out (MPI-4.1, 6.8). in and out have the same length, a multiple of the
-// ranks. in may be nil on all ranks: out is what is sent as well.
+// Alltoall sends piece r of in to rank r, and receives the piece of rank r into
+// piece r of out (MPI-4.1, 6.8). in and out have the same length, a multiple of the
+// number of ranks. If in is nil on all ranks, out is sent, then overwritten.
 func Alltoall(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 	n, rank := c.Size(), c.Rank()
 	if err := checkWhole("out", len(out), n); err != nil {
@@ -33,8 +33,8 @@ func Alltoall(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 	return run(c, in, out, s)
 }
 
-// alltoallLinear begins everything at once, in an order that spreads the load:
-// at any time the ranks send to different ones.
+// alltoallLinear begins everything at once, in an order that spreads the load: at
+// any time the ranks send to different ranks.
 func alltoallLinear(c Comm, in, out []byte, s *Scratch) error {
 	n, rank := c.Size(), c.Rank()
 	piece := len(out) / n
@@ -50,7 +50,7 @@ func alltoallLinear(c Comm, in, out []byte, s *Scratch) error {
 	return f.land()
 }
 
-// alltoallPairwise: in round k everybody sends to the rank k further.
+// alltoallPairwise: in round k every rank sends to the rank k further.
 func alltoallPairwise(c Comm, in, out []byte, _ *Scratch) error {
 	n, rank := c.Size(), c.Rank()
 	piece := len(out) / n
@@ -64,11 +64,10 @@ func alltoallPairwise(c Comm, in, out []byte, _ *Scratch) error {
 	return nil
 }
 
-// alltoallBruck sends a piece that has to go k ranks further in as many hops
-// as k has bits set: in round i all pieces whose k has bit i go 2^i ranks
-// further, in one message. all[k] is the piece that has to go k ranks further
-// from here, or, once it cannot go any further, the one that came from k ranks
-// before.
+// alltoallBruck sends a piece for the rank k further in as many hops as k has bits
+// set. In round i all pieces whose k has bit i go 2^i ranks further, in one
+// message. all[k] is the piece that has to go k ranks further from here. Once it
+// has no hop left, it is the piece from the rank k before.
 func alltoallBruck(c Comm, in, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()
@@ -102,8 +101,8 @@ func alltoallBruck(c Comm, in, out []byte, s *Scratch) error {
 	return nil
 }
 
-// alltoallInPlace exchanges piece by piece with one partner after the other:
-// in round k the partners are the ranks whose sum is k modulo n.
+// alltoallInPlace exchanges piece by piece with one partner after another: in round
+// k the partners are the ranks whose sum is k modulo n.
 func alltoallInPlace(c Comm, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()

@@ -9,10 +9,10 @@ var alltoallvs = table[alltoallvFunc]{
 	{name: Pairwise, run: alltoallvPairwise},
 }
 
-// Alltoallv is Alltoall with pieces of any length: in[r] is sent to rank r and
-// arrives in its out[r'] (MPI-4.1, 6.8). in may be nil on all ranks: out is
-// what is sent as well. Alltoallw is the same, its pieces packed each by its own
-// type.
+// Alltoallv is Alltoall with pieces of any length: in[r] is sent to rank r, and
+// out[r] receives the piece of rank r (MPI-4.1, 6.8). If in is nil on all ranks,
+// out is sent, then overwritten. Alltoallw is the same, with each piece packed by
+// its own type.
 func Alltoallv(c Comm, in, out [][]byte, s *Scratch, choose Choice) error {
 	n, rank := c.Size(), c.Rank()
 	if err := checkPieces("out", len(out), n); err != nil {

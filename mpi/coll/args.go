@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// checkRank: r is a rank of n.
+// checkRank returns an error unless r is one of n ranks.
 func checkRank(class errclass.Class, what string, r, n int) error {
 	if r < 0 || r >= n {
 		return errclass.New(class, "%s %d is not in 0 to %d", what, r, n-1)
@@ -17,7 +17,7 @@ func checkRank(class errclass.Class, what string, r, n int) error {
 
 func checkRoot(root, n int) error { return checkRank(errclass.Root, "root", root, n) }
 
-// checkLen: a buffer holds exactly what the operation needs.
+// checkLen returns an error unless a buffer has exactly the length needed.
 func checkLen(what string, have, want int) error {
 	if have != want {
 		return errclass.New(errclass.Count, "%s has %d bytes where the operation needs %d", what, have, want)
@@ -25,7 +25,7 @@ func checkLen(what string, have, want int) error {
 	return nil
 }
 
-// checkPieces: there is a piece for each of n ranks.
+// checkPieces returns an error unless there is one piece for each of n ranks.
 func checkPieces(what string, have, n int) error {
 	if have != n {
 		return errclass.New(errclass.Count, "%s has %d pieces for %d ranks", what, have, n)
@@ -33,7 +33,7 @@ func checkPieces(what string, have, n int) error {
 	return nil
 }
 
-// checkWhole: a buffer is n pieces of the same size.
+// checkWhole returns an error unless a buffer is n pieces of the same size.
 func checkWhole(what string, bytes, n int) error {
 	if bytes%n != 0 {
 		return errclass.New(errclass.Count, "%s has %d bytes, which is no multiple of %d ranks", what, bytes, n)
@@ -41,7 +41,7 @@ func checkWhole(what string, bytes, n int) error {
 	return nil
 }
 
-// product is count times size, if that is a number of bytes.
+// product returns count times size, or an error if that is not a valid length.
 func product(count, size int) (int, error) {
 	if count < 0 || size < 0 {
 		return 0, errclass.New(errclass.Count, "a count of %d elements is negative", count)
@@ -53,7 +53,7 @@ func product(count, size int) (int, error) {
 	return int(lo), nil
 }
 
-// total is the length of all pieces.
+// total returns the length of all pieces.
 func total(pieces [][]byte) int {
 	n := 0
 	for _, p := range pieces {

@@ -20,7 +20,7 @@ func Barrier(c Comm, choose Choice) error {
 	return run(c)
 }
 
-// barrierLinear: everybody reports to rank 0, which then lets everybody go.
+// barrierLinear: every rank reports to rank 0, which then releases every rank.
 func barrierLinear(c Comm) error {
 	if c.Rank() != 0 {
 		if err := c.Send(0, nil); err != nil {
@@ -41,8 +41,8 @@ func barrierLinear(c Comm) error {
 	return nil
 }
 
-// barrierBinomial reports up a tree and is let go down the same tree: the
-// fewest messages, 2(n-1), in twice a logarithm of rounds.
+// barrierBinomial reports up a tree, and the root releases the ranks down the same
+// tree: the fewest messages, 2(n-1), in twice a logarithm of rounds.
 func barrierBinomial(c Comm) error {
 	n, rank := c.Size(), c.Rank()
 	mask := 1
@@ -71,8 +71,8 @@ func barrierBinomial(c Comm) error {
 	return nil
 }
 
-// barrierDissemination: after round k a rank has heard, at one remove or
-// another, of the 2^(k+1)-1 ranks before it.
+// barrierDissemination: after round k a rank knows, directly or indirectly, of the
+// 2^(k+1)-1 ranks before it.
 func barrierDissemination(c Comm) error {
 	n, rank := c.Size(), c.Rank()
 	for d := 1; d < n; d <<= 1 {

@@ -10,8 +10,8 @@ var bcasts = table[bcastFunc]{
 	{name: ScatterRing, run: bcastScatterRing},
 }
 
-// Bcast gives everybody the root's buf (MPI-4.1, 6.4). All ranks have the same
-// len(buf).
+// Bcast copies the root's buf to every rank (MPI-4.1, 6.4). len(buf) is the same on
+// all ranks.
 func Bcast(c Comm, buf []byte, root int, s *Scratch, choose Choice) error {
 	n := c.Size()
 	if err := checkRoot(root, n); err != nil {
@@ -24,13 +24,13 @@ func Bcast(c Comm, buf []byte, root int, s *Scratch, choose Choice) error {
 	return run(c, buf, root, s)
 }
 
-// From here on ranks are counted from the root where a rank is called v:
-// v = (rank-root) mod n, so that the root is 0.
+// From here on, v is a rank counted from the root: v = (rank-root) mod n, so the
+// root is 0.
 
 func fromRoot(rank, root, n int) int { return (rank - root + n) % n }
 func ranked(v, root, n int) int      { return (v + root) % n }
 
-// bcastLinear: the root sends to one after the other.
+// bcastLinear: the root sends to one rank after another.
 func bcastLinear(c Comm, buf []byte, root int, _ *Scratch) error {
 	if c.Rank() != root {
 		return c.Recv(root, buf)
@@ -46,8 +46,8 @@ func bcastLinear(c Comm, buf []byte, root int, _ *Scratch) error {
 	return nil
 }
 
-// bcastBinomial: v receives from v without its lowest set bit, and serves those
-// that have one more bit below it, the farthest first.
+// bcastBinomial: v receives from v without its lowest set bit, and sends to the
+// ranks that have one more bit below that bit, the farthest first.
 func bcastBinomial(c Comm, buf []byte, root int, _ *Scratch) error {
 	n := c.Size()
 	v := fromRoot(c.Rank(), root, n)
@@ -69,13 +69,13 @@ func bcastBinomial(c Comm, buf []byte, root int, _ *Scratch) error {
 	return nil
 }
 
-// bcastChain: every rank hands segment after segment to the next one, and
-// receives the next segment while it sends the one before.
+// bcastChain: every rank passes on segment after segment to the next one, and
+// receives a segment while it sends the one before.
 func bcastChain(c Comm, buf []byte, root int, _ *Scratch) error {
 	n := c.Size()
 	v := fromRoot(c.Rank(), root, n)
 	before, next := ranked(v+n-1, root, n), ranked(v+1, root, n)
-	var last []byte // received, and not yet handed on
+	var last []byte // received, and not yet passed on
 	for len(buf) > 0 {
 		segment := buf[:min(len(buf), bcastChainSegmentBytes)]
 		buf = buf[len(segment):]

@@ -1,9 +1,9 @@
 package coll
 
-// Van de Geijn's broadcast: the root scatters buf in a block for each rank, and
-// all gather the blocks. Every rank receives almost the length of buf once, and
-// no rank sends much more than twice that; a tree makes its root send it a
-// logarithm of times.
+// Van de Geijn's broadcast: the root scatters buf in one block for each rank, and
+// all ranks gather the blocks. Every rank receives almost the length of buf once,
+// and no rank sends much more than twice that. In a tree the root sends a logarithm
+// of times the length.
 //
 // Blocks are numbered from the root, like the ranks.
 
@@ -32,8 +32,8 @@ func bcastScatterRing(c Comm, buf []byte, root int, _ *Scratch) error {
 	return ringBlocks(c, b, buf, fromRoot(c.Rank(), root, b.n))
 }
 
-// scatterBlocks brings block v of the root's buf to v, along a binomial tree:
-// a rank receives the blocks of its whole subtree in one message.
+// scatterBlocks brings block v of the root's buf to v, along a binomial tree. A
+// rank receives the blocks of its whole subtree in one message.
 func scatterBlocks(c Comm, b blocks, buf []byte, root int) error {
 	v := fromRoot(c.Rank(), root, b.n)
 	mask := 1
@@ -56,8 +56,8 @@ func scatterBlocks(c Comm, b blocks, buf []byte, root int) error {
 	return nil
 }
 
-// ringBlocks gives everybody all blocks, where this rank begins with block v
-// and the next rank with block v+1.
+// ringBlocks gives every rank all blocks. This rank begins with block v and the
+// next rank with block v+1.
 func ringBlocks(c Comm, b blocks, buf []byte, v int) error {
 	rank := c.Rank()
 	next, before := (rank+1)%b.n, (rank-1+b.n)%b.n

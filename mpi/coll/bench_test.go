@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// BenchmarkTwoRanks is what coll itself costs, with messages that cost nothing.
+// BenchmarkTwoRanks measures the cost of coll itself, with messages that cost nothing.
 func BenchmarkTwoRanks(b *testing.B) {
 	p, s := new(partner), new(coll.Scratch)
 	in, out, two := make([]byte, 8), make([]byte, 8), make([]byte, 16)

@@ -2,19 +2,19 @@ package coll
 
 import "math/bits"
 
-// The thresholds between algorithms. Below them a message costs its latency,
+// The thresholds between algorithms. Below them the latency of a message counts,
 // above them its bytes. They began as the crossing points of the usual models
 // (Thakur, Rabenseifner, Gropp: "Optimization of Collective Communication
 // Operations in MPICH", 2005) and moved to where shared memory has them.
 const (
-	// fewRanksMax: so few ranks are usually those of one host, and often more
-	// than it has cores. Then every round of an algorithm is a switch between
-	// processes, and every byte that is passed on is copied by the same cores:
-	// what has the fewest rounds and the fewest bytes in all wins, not what
-	// divides them best.
+	// fewRanksMax: so few ranks usually share one host, often with fewer cores than
+	// ranks. Then every round of an algorithm is a switch between processes, and
+	// the same cores copy every byte that is passed on. So the algorithm with the
+	// fewest rounds and the fewest bytes in all wins, not the one that divides them
+	// best.
 	fewRanksMax = 8
 
-	// bcastTreeBytesMax: up to here a tree sends everything on every edge.
+	// bcastTreeBytesMax: up to here a tree sends all bytes on every edge.
 	bcastTreeBytesMax = 64 << 10
 	// bcastDoublingBytesMax: up to here recursive doubling gathers the pieces
 	// again, in fewer rounds than a ring.
@@ -22,41 +22,41 @@ const (
 	// bcastChainSegmentBytes is the segment of a Chain.
 	bcastChainSegmentBytes = 64 << 10
 
-	// gatherTreeBytesMax: up to pieces of this size a tree forwards them.
+	// gatherTreeBytesMax: a tree forwards pieces up to this size.
 	gatherTreeBytesMax = 2 << 10
 
 	// allgatherShortBytesMax is the length of all pieces together up to which the
-	// number of rounds counts.
+	// number of rounds matters.
 	allgatherShortBytesMax = 64 << 10
 
-	// alltoallBruckBytesMax: pieces this small are worth the copies of Bruck, if
+	// alltoallBruckBytesMax: for pieces up to this size Bruck's copies pay off, if
 	// there are more than fewRanksMax ranks.
 	alltoallBruckBytesMax = 256
 	// alltoallLinearBytesMax: pieces up to this size are all sent at once, to at
-	// most alltoallLinearRanksMax ranks. For pieces of any length, whose sizes a
-	// rank does not know of the others, the ranks alone decide.
+	// most alltoallLinearRanksMax ranks. For pieces of any length, where a rank
+	// does not know all sizes, only the number of ranks decides.
 	alltoallLinearBytesMax = 32 << 10
 	alltoallLinearRanksMax = 32
 
 	// reduceTreeBytesMax: up to here a tree carries the whole vector.
 	reduceTreeBytesMax = 64 << 10
-	// allreduceDoublingBytesMax: up to here all exchange the whole vector.
+	// allreduceDoublingBytesMax: up to here ranks exchange the whole vector.
 	allreduceDoublingBytesMax = 16 << 10
-	// allreduceRingBytesMin: from here on a ring, whose pieces stay in the cache,
-	// if every piece still has allreduceRingPieceBytesMin.
+	// allreduceRingBytesMin: from here on a ring is used, whose pieces stay in the
+	// cache, if every piece has at least allreduceRingPieceBytesMin.
 	allreduceRingBytesMin      = 4 << 20
 	allreduceRingPieceBytesMin = 64 << 10
-	// reduceScatterHalvingBytesMax: above it pairs exchange only what they need.
+	// reduceScatterHalvingBytesMax: above it pairs exchange only the parts needed.
 	reduceScatterHalvingBytesMax = 256 << 10
 
-	// interGatherBytesMax: up to here the far group of an inter-communicator
+	// interGatherBytesMax: up to here the sending group of an inter-communicator
 	// collects before it sends.
 	interGatherBytesMax = 2 << 10
 )
 
 func powerOfTwo(n int) bool { return n&(n-1) == 0 }
 
-// floorPowerOfTwo is the largest power of two that is not above n ≥ 1.
+// floorPowerOfTwo returns the largest power of two that is at most n ≥ 1.
 func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
 func chooseBcast(n, bytes int) Choice {
@@ -69,7 +69,7 @@ func chooseBcast(n, bytes int) Choice {
 	return ScatterRing
 }
 
-// chooseGather is for a gather and for a scatter of pieces of a size.
+// chooseGather chooses for a gather or a scatter of pieces of this size.
 func chooseGather(bytes int) Choice {
 	if bytes <= gatherTreeBytesMax {
 		return Binomial
@@ -77,7 +77,7 @@ func chooseGather(bytes int) Choice {
 	return Linear
 }
 
-// chooseAllgather is for pieces of so many bytes in all.
+// chooseAllgather chooses for pieces of bytes in all.
 func chooseAllgather(n, bytes int) Choice {
 	few, short := n <= fewRanksMax, bytes <= allgatherShortBytesMax
 	switch {
@@ -105,7 +105,7 @@ func chooseAllgatherv(n, bytes int) Choice {
 	return Ring
 }
 
-// chooseAlltoall is for pieces of a size.
+// chooseAlltoall chooses for pieces of this size.
 func chooseAlltoall(n, bytes int) Choice {
 	switch {
 	case n == 2:
@@ -144,7 +144,7 @@ func chooseAllreduce(n, bytes, count int, commutes bool) Choice {
 	return Rabenseifner
 }
 
-// chooseReduceScatter is for a vector of so many bytes in all.
+// chooseReduceScatter chooses for a vector of bytes in all.
 func chooseReduceScatter(n, bytes int, commutes bool) Choice {
 	switch {
 	case !commutes:

@@ -7,10 +7,10 @@ var gathers = table[gatherFunc]{
 	{name: Binomial, run: gatherBinomial},
 }
 
-// Gather puts every rank's in at the root, in out, in the order of ranks
-// (MPI-4.1, 6.5). All in have the same length; out has that length times the
-// ranks at the root and matters nowhere else. At the root in may be nil: its
-// piece is in its place in out already.
+// Gather collects every rank's in, in rank order, into out at the root (MPI-4.1,
+// 6.5). Every in has the same length. out matters only at the root, where it has
+// that length times the number of ranks. If in is nil at the root, the root's piece
+// is already in its place in out.
 func Gather(c Comm, in, out []byte, root int, s *Scratch, choose Choice) error {
 	n, piece := c.Size(), len(in)
 	if err := checkRoot(root, n); err != nil {
@@ -35,9 +35,9 @@ func Gather(c Comm, in, out []byte, root int, s *Scratch, choose Choice) error {
 	return run(c, in, out, root, s)
 }
 
-// Gatherv is Gather with pieces of any length: out[r] is for rank r's in. Only
-// the root knows the lengths, so there is one algorithm: everybody sends to
-// the root.
+// Gatherv is Gather with pieces of any length: out[r] is for the in of rank r. Only
+// the root knows the lengths, so there is one algorithm: every rank sends to the
+// root.
 func Gatherv(c Comm, in []byte, out [][]byte, root int, s *Scratch) error {
 	n := c.Size()
 	if err := checkRoot(root, n); err != nil {
@@ -108,12 +108,12 @@ func gatherBinomial(c Comm, in, out []byte, root int, s *Scratch) error {
 	return c.Send(ranked(v&^mask, root, n), all)
 }
 
-// subtree is the number of ranks in the binomial tree below v > 0, itself
-// included: as many as its lowest set bit says, as far as there are ranks.
+// subtree returns the number of ranks in the binomial tree below v > 0, including
+// v: the value of its lowest set bit, limited by the number of ranks.
 func subtree(v, n int) int { return min(v&-v, n-v) }
 
-// gatherAtRoot receives the subtrees of the root's children. A subtree that
-// passes the last rank and begins again at rank 0 is not in one piece in out.
+// gatherAtRoot receives the subtrees of the root's children. A subtree that wraps
+// around from the last rank to rank 0 is not contiguous in out.
 func gatherAtRoot(c Comm, out []byte, root int, s *Scratch) error {
 	defer s.release(s.mark())
 	n := c.Size()

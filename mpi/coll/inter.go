@@ -2,13 +2,13 @@ package coll
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// On an inter-communicator data go from one group to the other (MPI-4.1,
-// 6.2.2 and 6.2.3). Where one rank of a group can act for all it is the leader.
-// A Choice is for what happens within the groups, for each step that has an
-// algorithm of that name.
+// On an inter-communicator data go from one group to the other (MPI-4.1, 6.2.2 and
+// 6.2.3). If one rank can act for its whole group, it is the leader. A Choice
+// applies to the steps within the groups that have an algorithm of that name.
 const leader = 0
 
-// checkInterRoot: root is Root, ProcNull, or a rank of the other group.
+// checkInterRoot returns an error unless root is Root, ProcNull, or a rank of the
+// other group.
 func checkInterRoot(c Remote, root int) error {
 	if root == Root || root == ProcNull {
 		return nil
@@ -24,7 +24,7 @@ func InterBarrier(c Remote, choose Choice) error {
 	if err := Barrier(local, choose); err != nil {
 		return err
 	}
-	// The own group is here, and the leaders tell each other so.
+	// The local group has arrived. The leaders tell each other.
 	if c.Rank() == leader {
 		if err := c.Exchange(leader, nil, leader, nil); err != nil {
 			return err
@@ -33,8 +33,8 @@ func InterBarrier(c Remote, choose Choice) error {
 	return Barrier(local, choose)
 }
 
-// InterBcast gives the other group the root's buf (MPI-4.1, 6.4). In the root's
-// own group, buf matters at the root only.
+// InterBcast copies the root's buf to the other group (MPI-4.1, 6.4). In the root's
+// own group, buf matters only at the root.
 func InterBcast(c Remote, buf []byte, root int, s *Scratch, choose Choice) error {
 	if err := checkInterRoot(c, root); err != nil {
 		return err
@@ -53,10 +53,10 @@ func InterBcast(c Remote, buf []byte, root int, s *Scratch, choose Choice) error
 	return Bcast(c.Local(), buf, leader, s, bcasts.or(choose))
 }
 
-// InterGather puts every in of the other group at the root, in out, in the
-// order of ranks (MPI-4.1, 6.5). All in have the same length, and out has that
-// length times the ranks of the other group. in matters in the group that
-// sends, out at the root.
+// InterGather collects every in of the other group, in rank order, into out at the
+// root (MPI-4.1, 6.5). Every in has the same length, and out has that length times
+// the number of ranks of the other group. in matters in the group that sends, out
+// at the root.
 func InterGather(c Remote, in, out []byte, root int, s *Scratch, choose Choice) error {
 	if err := checkInterRoot(c, root); err != nil {
 		return err
@@ -84,7 +84,7 @@ func InterGather(c Remote, in, out []byte, root int, s *Scratch, choose Choice) 
 	return interGatherShort(c, in, root, s, choose)
 }
 
-// interGatherShort: the leader collects and sends the pieces as one message.
+// interGatherShort: the leader collects the pieces and sends them as one message.
 func interGatherShort(c Remote, in []byte, root int, s *Scratch, choose Choice) error {
 	defer s.release(s.mark())
 	if c.Rank() != leader {
@@ -120,10 +120,10 @@ func InterGatherv(c Remote, in []byte, out [][]byte, root int, s *Scratch) error
 	return sendSome(c, root, in)
 }
 
-// InterScatter gives every rank of the other group its piece of the root's in,
-// in the order of ranks (MPI-4.1, 6.6). All out have the same length, and in has
-// that length times the ranks of the other group. in matters at the root, out
-// in the group that receives.
+// InterScatter sends every rank of the other group its piece of the root's in, in
+// rank order (MPI-4.1, 6.6). Every out has the same length, and in has that length
+// times the number of ranks of the other group. in matters at the root, out in the
+// group that receives.
 func InterScatter(c Remote, in, out []byte, root int, s *Scratch, choose Choice) error {
 	if err := checkInterRoot(c, root); err != nil {
 		return err
@@ -151,8 +151,8 @@ func InterScatter(c Remote, in, out []byte, root int, s *Scratch, choose Choice)
 	return interScatterShort(c, out, root, s, choose)
 }
 
-// interScatterShort: the leader receives the pieces as one message and hands
-// them out.
+// interScatterShort: the leader receives the pieces as one message and scatters
+// them.
 func interScatterShort(c Remote, out []byte, root int, s *Scratch, choose Choice) error {
 	defer s.release(s.mark())
 	if c.Rank() != leader {

@@ -1,8 +1,8 @@
 package coll
 
-// InterAllgather puts every in of the other group into out, in the order of
-// its ranks (MPI-4.1, 6.7). All in of a group have the same length, which may
-// be 0; out has that of the other group times its ranks.
+// InterAllgather collects every in of the other group, in the order of its ranks,
+// into out (MPI-4.1, 6.7). Every in of a group has the same length, which may be 0.
+// out has the length of the other group's in times its number of ranks.
 func InterAllgather(c Remote, in, out []byte, s *Scratch, choose Choice) error {
 	n := c.RemoteSize()
 	if err := checkWhole("out", len(out), n); err != nil {
@@ -12,9 +12,9 @@ func InterAllgather(c Remote, in, out []byte, s *Scratch, choose Choice) error {
 	return interAllgather(c, in, out, func(i, j int) []byte { return b.of(out, i, j) }, s, choose)
 }
 
-// InterAllgatherv is InterAllgather with pieces of any length: out[r] is for
-// the in of rank r of the other group. The ranks of a group know the lengths of
-// the other one.
+// InterAllgatherv is InterAllgather with pieces of any length: out[r] is for the in
+// of rank r of the other group. The ranks of each group know the lengths of the
+// other group.
 func InterAllgatherv(c Remote, in []byte, out [][]byte, s *Scratch, choose Choice) error {
 	if err := checkPieces("out", len(out), c.RemoteSize()); err != nil {
 		return err
@@ -32,13 +32,14 @@ func InterAllgatherv(c Remote, in []byte, out [][]byte, s *Scratch, choose Choic
 	return nil
 }
 
-// interAllgather divides the ranks of either group, the senders, among those
-// of the other as evenly as they go, in order: every rank receives the pieces
-// of its senders, and then each group gathers what its ranks have. of is the
-// pieces of the senders from i up to and without j in all.
+// interAllgather divides the ranks of either group, the senders, among the ranks of
+// the other, as evenly as possible and in order. Every rank receives the pieces of
+// its senders, then each group gathers the pieces of its ranks. of returns the
+// pieces of senders i to j-1 in all.
 func interAllgather(c Remote, in, all []byte, of func(i, j int) []byte, s *Scratch, choose Choice) error {
 	n, far, rank := c.Size(), c.RemoteSize(), c.Rank()
-	// first is the first of from senders for rank i of to, and for i = to their number.
+	// first returns the first sender for rank i, when from senders are divided
+	// among to ranks. It is also defined for i = to.
 	first := func(i, to, from int) int { return (i*from + to - 1) / to }
 	f := s.flight()
 	for i := first(rank, n, far); i < first(rank+1, n, far); i++ {
@@ -55,9 +56,9 @@ func interAllgather(c Remote, in, all []byte, of func(i, j int) []byte, s *Scrat
 	return Allgatherv(c.Local(), nil, pieces, s, allgathervs.or(choose))
 }
 
-// InterAlltoall sends piece r of in to rank r of the other group, and puts what
-// that one sent into piece r of out (MPI-4.1, 6.8). All pieces that go the same
-// way have the same length.
+// InterAlltoall sends piece r of in to rank r of the other group, and receives the
+// piece from that rank into piece r of out (MPI-4.1, 6.8). All pieces in one
+// direction have the same length.
 func InterAlltoall(c Remote, in, out []byte, s *Scratch, choose Choice) error {
 	n := c.RemoteSize()
 	if err := checkWhole("in", len(in), n); err != nil {
@@ -87,10 +88,10 @@ func InterAlltoallv(c Remote, in, out [][]byte, s *Scratch, choose Choice) error
 		func(r int) []byte { return out[r] })
 }
 
-// interAlltoall makes as many rounds as the larger group has ranks: in round k
-// everybody sends to the rank k further in the other group and receives from
-// the rank k before, as far as there are such ranks. Linear, or in small groups
-// Auto, begins all rounds at once.
+// interAlltoall makes as many rounds as the larger group has ranks. In round k
+// every rank sends to the rank k further in the other group and receives from the
+// rank k before, if there are such ranks. Linear, or Auto in small groups, begins
+// all rounds at once.
 func interAlltoall(c Remote, s *Scratch, choose Choice, in, out func(r int) []byte) error {
 	far := c.RemoteSize()
 	rounds := max(c.Size(), far)

@@ -5,9 +5,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// InterReduce combines the count elements of every in of the other group, in
-// the order of ranks if op does not commute, into the root's out (MPI-4.1,
-// 6.9.1). in matters in the group that sends, out at the root.
+// InterReduce combines the count elements of every in of the other group into the
+// root's out (MPI-4.1, 6.9.1). If op does not commute, it combines in rank order.
+// in matters in the group that sends, out at the root.
 func InterReduce(c Remote, in, out []byte, t *datatype.Type, count int, op *reduce.Op, root int, s *Scratch, choose Choice) error {
 	if err := checkInterRoot(c, root); err != nil {
 		return err
@@ -33,7 +33,7 @@ func InterReduce(c Remote, in, out []byte, t *datatype.Type, count int, op *redu
 	return sendSome(c, root, ours)
 }
 
-// interReduced is the own group's result, at its leader. It is taken from s.
+// interReduced returns the local group's result at its leader, in memory of s.
 func interReduced(c Remote, in []byte, bytes int, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) (ours []byte, err error) {
 	if c.Rank() == leader {
 		ours = s.bytes(bytes)
@@ -45,9 +45,9 @@ func interReduced(c Remote, in []byte, bytes int, t *datatype.Type, count int, o
 	return ours, Reduce(c.Local(), in, ours, t, count, op, leader, s, reduces.or(choose))
 }
 
-// InterAllreduce combines the count elements of every in of a group, in the
-// order of ranks if op does not commute, into everybody's out in the other
-// group (MPI-4.1, 6.9.6).
+// InterAllreduce combines the count elements of every in of a group into the out of
+// every rank of the other group (MPI-4.1, 6.9.6). If op does not commute, it
+// combines in rank order.
 func InterAllreduce(c Remote, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
 	_, bytes, err := newReduction(t, count, op)
 	if err != nil {
@@ -69,10 +69,10 @@ func InterAllreduce(c Remote, in, out []byte, t *datatype.Type, count int, op *r
 	return Bcast(c.Local(), out, leader, s, bcasts.or(choose))
 }
 
-// InterReduceScatter combines the vectors of a group and scatters the result
-// over the other one, whose rank r gets its counts[r] elements (MPI-4.1,
-// 6.10.2). counts are those of the own group; both groups' have the same sum,
-// which is the length of every in.
+// InterReduceScatter combines the vectors of a group and scatters the result over
+// the other one, whose rank r gets its counts[r] elements (MPI-4.1, 6.10.2). counts
+// are those of the local group. The counts of both groups have the same sum, which
+// is the length of every in.
 func InterReduceScatter(c Remote, in, out []byte, counts []int, t *datatype.Type, op *reduce.Op, s *Scratch, choose Choice) error {
 	n, rank := c.Size(), c.Rank()
 	sum, err := checkCounts(counts, n)
@@ -106,8 +106,8 @@ func InterReduceScatter(c Remote, in, out []byte, counts []int, t *datatype.Type
 	return Scatterv(c.Local(), pieces, out, leader, s)
 }
 
-// InterReduceScatterBlock is InterReduceScatter where every rank of the own
-// group gets count elements (MPI-4.1, 6.10.1).
+// InterReduceScatterBlock is InterReduceScatter where every rank of the local group
+// gets count elements (MPI-4.1, 6.10.1).
 func InterReduceScatterBlock(c Remote, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
 	if _, err := product(count, c.Size()); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
 )
 
-// TestBarrier: nobody leaves before everybody came.
+// TestBarrier: no rank leaves before every rank has arrived.
 func TestBarrier(t *testing.T) {
 	every(t, coll.OpBarrier, func(t *testing.T, p *plain) {
 		for range 5 {
@@ -163,7 +163,7 @@ func TestAllgatherv(t *testing.T) {
 	})
 }
 
-// matrix is what everybody sends to everybody, in[from][to]. Its lengths are
+// matrix returns the pieces that every rank sends to every rank, in[from][to]. Its lengths are
 // symmetric if the operation is in place.
 func (p *plain) matrix(length int, vary, inPlace bool) (in, want [][][]byte) {
 	in, want = make([][][]byte, p.n), make([][][]byte, p.n)

@@ -2,18 +2,18 @@ package coll
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// Neighbors are whom a rank receives from and sends to on a communicator with
-// a topology, in the order of the standard (MPI-4.1, 8.6): the order of the
-// pieces. A rank may be in a list more than once, may be the rank itself, and
-// may be ProcNull, whose piece is neither sent nor touched.
+// Neighbors are the ranks that a rank receives from and sends to on a communicator
+// with a topology, in the order of the standard (MPI-4.1, 8.6), which is the order
+// of the pieces. A rank may be in a list more than once, may be the rank itself,
+// and may be ProcNull, whose piece is neither sent nor changed.
 type Neighbors struct {
 	Sources, Destinations []int
-	// Cartesian: both lists are those of a Cartesian topology, for every
-	// dimension the neighbour in negative and the one in positive direction.
-	// They can be the same rank, or the caller itself, in a periodic dimension
-	// of one or two ranks. Then what is sent in one direction arrives as from
-	// the opposite one (MPI-4.1, 8.6, Example 8.10), whereas on a graph the k-th
-	// piece for a rank arrives as the k-th piece from it.
+	// Cartesian: both lists are those of a Cartesian topology, with the neighbours
+	// in negative and in positive direction for every dimension. In a periodic
+	// dimension of one or two ranks, both can be the same rank, or the caller
+	// itself. Then data sent in one direction arrives as from the opposite one
+	// (MPI-4.1, 8.6, Example 8.10). On a graph the k-th piece for a rank arrives as
+	// the k-th piece from it.
 	Cartesian bool
 }
 
@@ -35,9 +35,9 @@ func (nb *Neighbors) check(n int) error {
 	return nil
 }
 
-// received is which piece is the i-th to be received. Everything between a
-// pair of ranks arrives in the order of its sending, which is that of the
-// destinations.
+// received returns the index of the piece that is received as the i-th. Pieces
+// between a pair of ranks arrive in the order in which they are sent, the order of
+// the destinations.
 func (nb *Neighbors) received(i int) int {
 	if nb.Cartesian {
 		return i ^ 1
@@ -45,7 +45,7 @@ func (nb *Neighbors) received(i int) int {
 	return i
 }
 
-// NeighborAllgather sends in to every destination and puts what source i sent
+// NeighborAllgather sends in to every destination and receives the in of source i
 // into piece i of out (MPI-4.1, 8.6.1). All pieces have the length of in.
 func NeighborAllgather(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
 	piece, err := neighborPiece("out", len(out), len(nb.Sources))
@@ -68,8 +68,8 @@ func NeighborAllgatherv(c Comm, in []byte, out [][]byte, nb Neighbors, s *Scratc
 		func(i int) []byte { return out[i] })
 }
 
-// NeighborAlltoall sends piece i of in to destination i and puts what source i
-// sent into piece i of out (MPI-4.1, 8.6.2). All pieces have the same length.
+// NeighborAlltoall sends piece i of in to destination i and receives the piece of
+// source i into piece i of out (MPI-4.1, 8.6.2). All pieces have the same length.
 func NeighborAlltoall(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
 	sent, err := neighborPiece("in", len(in), len(nb.Destinations))
 	if err != nil {
@@ -84,9 +84,9 @@ func NeighborAlltoall(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
 		func(i int) []byte { return out[i*got : (i+1)*got] })
 }
 
-// NeighborAlltoallv is NeighborAlltoall with pieces of any length: in[i] goes
-// to destination i, out[i] is from source i. Neighbor_alltoallw is the same,
-// its pieces packed each by its own type.
+// NeighborAlltoallv is NeighborAlltoall with pieces of any length: in[i] goes to
+// destination i, out[i] comes from source i. Neighbor_alltoallw is the same, with
+// each piece packed by its own type.
 func NeighborAlltoallv(c Comm, in, out [][]byte, nb Neighbors, s *Scratch) error {
 	if err := checkNeighborPieces("in", len(in), len(nb.Destinations)); err != nil {
 		return err
@@ -99,9 +99,9 @@ func NeighborAlltoallv(c Comm, in, out [][]byte, nb Neighbors, s *Scratch) error
 		func(i int) []byte { return out[i] })
 }
 
-// neighborExchange sends in(i) to destination i and receives out(i) from
-// source i. Neighbourhoods are small and sparse, so everything is begun at
-// once; pieces between a pair stay in order.
+// neighborExchange sends in(i) to destination i and receives out(i) from source i.
+// It begins everything at once, because neighbourhoods are small and sparse. Pieces
+// between a pair stay in order.
 func neighborExchange(c Comm, nb *Neighbors, s *Scratch, in, out func(i int) []byte) error {
 	if err := nb.check(c.Size()); err != nil {
 		return err
@@ -125,8 +125,8 @@ func neighborExchange(c Comm, nb *Neighbors, s *Scratch, in, out func(i int) []b
 	return f.land()
 }
 
-// neighborSelf copies what the rank sends to itself, in the order in which it
-// would arrive.
+// neighborSelf copies the pieces that the rank sends to itself, in the order in
+// which they would arrive.
 func neighborSelf(rank int, nb *Neighbors, in, out func(i int) []byte) error {
 	next := nextSelf(rank, nb, 0)
 	for i, to := range nb.Destinations {
@@ -149,7 +149,7 @@ func neighborSelf(rank int, nb *Neighbors, in, out func(i int) []byte) error {
 	return nil
 }
 
-// nextSelf is the first source from the i-th one on, in the order of
+// nextSelf returns the first source from the i-th one on, in the order of
 // receiving, that is the rank itself.
 func nextSelf(rank int, nb *Neighbors, i int) int {
 	for i < len(nb.Sources) && nb.Sources[nb.received(i)] != rank {
@@ -158,7 +158,7 @@ func nextSelf(rank int, nb *Neighbors, i int) int {
 	return i
 }
 
-// neighborPiece is the length of each of n pieces of a buffer.
+// neighborPiece returns the length of each of n pieces of a buffer.
 func neighborPiece(what string, bytes, n int) (int, error) {
 	if n == 0 {
 		return 0, nil

@@ -40,8 +40,8 @@ func cartesian(dims []int, periodic []bool, rank int) coll.Neighbors {
 	return nb
 }
 
-// TestCartesian: what goes in one direction arrives from the other, on any
-// grid, also where both neighbours are the same rank or the rank itself.
+// TestCartesian: data in one direction arrives from the other, on any grid, also if both neighbours
+// are the same rank or the rank itself.
 func TestCartesian(t *testing.T) {
 	for _, dims := range [][]int{{1}, {2}, {3}, {5}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 2}, {2, 1, 3}, {1, 1, 1}} {
 		for mask := range 1 << len(dims) {

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// out is nil but at the root, where in may be the same as out.
+// out is nil except at the root, where in may be the same as out.
 type reduceFunc = func(c Comm, r reduction, in, out []byte, root int, s *Scratch) error
 
 var reduces = table[reduceFunc]{
@@ -16,9 +16,10 @@ var reduces = table[reduceFunc]{
 	{name: Rabenseifner, run: reduceRabenseifner},
 }
 
-// Reduce combines the count elements of every rank's in with op, in the order
-// of ranks if op does not commute, into the root's out (MPI-4.1, 6.9.1). At the
-// root in may be nil: its contribution is in out. Elsewhere out does not matter.
+// Reduce combines the count elements of every rank's in with op into the root's out
+// (MPI-4.1, 6.9.1). If op does not commute, it combines in rank order. If in is nil
+// at the root, the root's contribution is in out. On other ranks out does not
+// matter.
 func Reduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, root int, s *Scratch, choose Choice) error {
 	n := c.Size()
 	if err := checkRoot(root, n); err != nil {
@@ -48,8 +49,8 @@ func Reduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, 
 	return run(c, r, in, out, root, s)
 }
 
-// reduceLinear: the root receives every contribution and combines them from
-// the last to the first.
+// reduceLinear: the root receives every contribution and combines them from last to
+// first.
 func reduceLinear(c Comm, r reduction, in, out []byte, root int, s *Scratch) error {
 	if c.Rank() != root {
 		return c.Send(root, in)
@@ -75,9 +76,9 @@ func reduceLinear(c Comm, r reduction, in, out []byte, root int, s *Scratch) err
 	return nil
 }
 
-// reduceBinomial combines along a tree. If the operator does not commute the
-// tree is one with rank 0 on top, whose subtrees are ranks in a row, and rank 0
-// hands the result to the root.
+// reduceBinomial combines along a tree. If the operator does not commute, rank 0 is
+// at the top of the tree, each subtree has consecutive ranks, and rank 0 sends the
+// result to the root.
 func reduceBinomial(c Comm, r reduction, in, out []byte, root int, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()
@@ -86,7 +87,7 @@ func reduceBinomial(c Comm, r reduction, in, out []byte, root int, s *Scratch) e
 		top = 0
 	}
 	v := fromRoot(rank, top, n)
-	acc := in // until there is something to add
+	acc := in // until there is something to combine
 	var got []byte
 	mask := 1
 	for ; mask < n && v&mask == 0; mask <<= 1 {
@@ -121,8 +122,8 @@ func reduceBinomial(c Comm, r reduction, in, out []byte, root int, s *Scratch) e
 	return nil
 }
 
-// reduceRabenseifner reduces by halves (Rabenseifner: "Optimization of
-// Collective Reduction Operations", 2004) and collects the blocks at the root.
+// reduceRabenseifner reduces by halves (Rabenseifner: "Optimization of Collective
+// Reduction Operations", 2004) and collects the blocks at the root.
 func reduceRabenseifner(c Comm, r reduction, in, out []byte, root int, s *Scratch) error {
 	defer s.release(s.mark())
 	tm := newTeam(c)
@@ -160,7 +161,7 @@ func reduceRabenseifner(c Comm, r reduction, in, out []byte, root int, s *Scratc
 	return f.land()
 }
 
-// reversed is i with its bits in reverse, as an index below n, a power of two.
+// reversed returns i with its bits reversed, as an index below n, a power of two.
 func reversed(i, n int) int {
 	if n == 1 {
 		return 0

@@ -153,8 +153,8 @@ func TestExscan(t *testing.T) {
 	})
 }
 
-// TestAllreduceAgrees: all ranks have the same result, to the last bit, even if
-// the operator commutes only roughly. This one does not at all, and says it does.
+// TestAllreduceAgrees: all ranks have the same result, to the last bit, even if the operator
+// commutes only approximately. This one does not commute at all, but claims to.
 func TestAllreduceAgrees(t *testing.T) {
 	rough := must(reduce.New("rough", true, func(in, inout []byte, ty *datatype.Type, count int) {
 		for i := range count * ty.Size() {

@@ -5,15 +5,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// parts is how a vector is divided among ranks: rank i gets counts[i]
-// elements, or, if there are no counts, block of them.
+// parts says how a vector is divided among ranks: rank i gets counts[i] elements,
+// or block elements if counts is nil.
 type parts struct {
 	n, size int // ranks, bytes of an element
 	block   int
 	counts  []int
 }
 
-// at is where rank i's part begins, in bytes, for 0 ≤ i ≤ n.
+// at returns the offset of rank i's part in bytes, for 0 ≤ i ≤ n.
 func (p parts) at(i int) int {
 	if p.counts == nil {
 		return i * p.block * p.size
@@ -25,10 +25,10 @@ func (p parts) at(i int) int {
 	return sum * p.size
 }
 
-// of is the parts of the ranks from i up to and without j.
+// of returns the parts of ranks i to j-1.
 func (p parts) of(buf []byte, i, j int) []byte { return buf[p.at(i):p.at(j)] }
 
-// in is the rank's whole vector, which stays as it is; out is for its part of
+// in is the rank's whole vector, which does not change; out receives its part of
 // the result.
 type reduceScatterFunc = func(c Comm, r reduction, p parts, in, out []byte, s *Scratch) error
 
@@ -39,10 +39,10 @@ var reduceScatters = table[reduceScatterFunc]{
 	{name: Halving, run: reduceScatterHalving, commutative: true},
 }
 
-// ReduceScatter combines the vectors of all ranks with op, in the order of
-// ranks if op does not commute, and gives rank r its counts[r] elements of the
-// result, in out (MPI-4.1, 6.10.2). in has the elements of all counts. in may
-// be nil on all ranks: out has the whole vector, and the result is at its
+// ReduceScatter combines the vectors of all ranks with op, and stores rank r's
+// counts[r] elements of the result in its out (MPI-4.1, 6.10.2). If op does not
+// commute, it combines in rank order. in has the elements of all counts. If in is
+// nil on all ranks, out has the whole vector, and the result is stored at its
 // beginning.
 func ReduceScatter(c Comm, in, out []byte, counts []int, t *datatype.Type, op *reduce.Op, s *Scratch, choose Choice) error {
 	sum, err := checkCounts(counts, c.Size())
@@ -100,7 +100,7 @@ func reduceScatter(c Comm, in, out []byte, p parts, sum int, t *datatype.Type, o
 	return nil
 }
 
-// reduceScatterLinear reduces to rank 0, which hands the parts out.
+// reduceScatterLinear reduces to rank 0, which scatters the parts.
 func reduceScatterLinear(c Comm, r reduction, p parts, in, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	if c.Rank() != 0 {
@@ -123,7 +123,7 @@ func reduceScatterLinear(c Comm, r reduction, p parts, in, out []byte, s *Scratc
 }
 
 // reduceScatterSpread: every rank receives all contributions to its part, and
-// combines them in the order of ranks.
+// combines them in rank order.
 func reduceScatterSpread(c Comm, r reduction, p parts, in, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	rank := c.Rank()
@@ -150,8 +150,8 @@ func reduceScatterSpread(c Comm, r reduction, p parts, in, out []byte, s *Scratc
 	return nil
 }
 
-// reduceScatterPairwise: in round k everybody sends to the rank k further what
-// that one needs. Every rank sends each byte of its vector once at most.
+// reduceScatterPairwise: in round k every rank sends the rank k further the part
+// that this rank needs. Every rank sends each byte of its vector at most once.
 func reduceScatterPairwise(c Comm, r reduction, p parts, in, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	rank := c.Rank()
@@ -167,9 +167,9 @@ func reduceScatterPairwise(c Comm, r reduction, p parts, in, out []byte, s *Scra
 	return nil
 }
 
-// reduceScatterHalving exchanges half of what is left with a partner in the
-// other half of a team, so that every member ends with the parts of the ranks
-// that it stands for.
+// reduceScatterHalving exchanges half of the remaining parts with a partner in the
+// other half of a team, so that every member ends with the parts of the ranks for
+// which it stands.
 func reduceScatterHalving(c Comm, r reduction, p parts, in, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	tm := newTeam(c)

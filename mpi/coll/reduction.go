@@ -6,15 +6,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// A reduction is what is done to the elements of a vector.
+// A reduction combines the elements of vectors.
 type reduction struct {
 	t    *datatype.Type
 	op   *reduce.Op
 	size int // packed bytes of an element
 }
 
-// newReduction checks the arguments that all reductions have; bytes is the
-// length of the whole vector.
+// newReduction checks the arguments that all reductions have; bytes is the length
+// of the whole vector.
 func newReduction(t *datatype.Type, count int, op *reduce.Op) (r reduction, bytes int, err error) {
 	if err := op.ValidFor(t); err != nil {
 		return r, 0, err
@@ -24,10 +24,10 @@ func newReduction(t *datatype.Type, count int, op *reduce.Op) (r reduction, byte
 	return r, bytes, err
 }
 
-// combine takes what was got from other ranks into acc, on the side where it
-// belongs: acc = got OP acc if it is from lower ranks, acc = acc OP got if not,
-// after which got is spent. Operators that commute but for rounding keep to the
-// sides as well: ranks that compute the same thing must get the same.
+// combine combines got, from other ranks, into acc, in rank order: acc = got OP acc
+// if got is from lower ranks, otherwise acc = acc OP got, which also changes got.
+// Operators that commute except for rounding are applied in rank order too: ranks
+// that compute the same result must get the same bits.
 func (r reduction) combine(acc, got []byte, lower bool) {
 	if len(acc) == 0 {
 		return
@@ -41,8 +41,8 @@ func (r reduction) combine(acc, got []byte, lower bool) {
 	copy(acc, got)
 }
 
-// contribution makes out begin as the rank's contribution: it is in already if
-// in is nil.
+// contribution makes out begin as the rank's contribution. If in is nil, it is in
+// out already.
 func contribution(in, out []byte, bytes int) error {
 	if err := checkLen("out", len(out), bytes); err != nil {
 		return err
@@ -57,12 +57,12 @@ func contribution(in, out []byte, bytes int) error {
 	return nil
 }
 
-// A team is the largest power of two of ranks, where algorithms by halves need
-// one. The first ranks, as many as are too many twice over, are paired: of a
-// pair the even rank hands its contribution to the odd one and waits. Members
-// are in the order of ranks, and so is what they stand for.
+// A team is the largest power of two of ranks, for algorithms by halves. If there
+// are extra more ranks, the first 2*extra ranks are paired: the even rank of a pair
+// sends its contribution to the odd one and waits. Members are in rank order, and
+// so are the ranks that they stand for.
 type team struct {
-	n, extra int // members, and ranks beyond them
+	n, extra int // members, and ranks beyond the power of two
 	me       int // the caller's number, -1 for an even rank of a pair
 }
 
@@ -81,7 +81,7 @@ func newTeam(c Comm) team {
 	return tm
 }
 
-// rank is that of member i.
+// rank returns the rank of member i.
 func (tm team) rank(i int) int {
 	if i < tm.extra {
 		return 2*i + 1
@@ -89,7 +89,7 @@ func (tm team) rank(i int) int {
 	return i + tm.extra
 }
 
-// first is the lowest rank that member i stands for, for 0 ≤ i ≤ n.
+// first returns the lowest rank that member i stands for, for 0 ≤ i ≤ n.
 func (tm team) first(i int) int {
 	if i < tm.extra {
 		return 2 * i
@@ -97,9 +97,9 @@ func (tm team) first(i int) int {
 	return i + tm.extra
 }
 
-// spare is how much memory the caller needs for what arrives while a vector of
-// blocks is reduced by halves: the longest half, or all that a rank who waits
-// hands over.
+// spare returns how much memory the caller needs to receive into while a vector of
+// blocks is reduced by halves: the longest half, or the whole vector of the rank
+// that waits for this one.
 func (tm team) spare(b blocks) int {
 	switch {
 	case tm.me < 0:
@@ -110,8 +110,8 @@ func (tm team) spare(b blocks) int {
 	return b.at(tm.n / 2)
 }
 
-// enlist brings the contributions of those who wait into the buf of their
-// partners; tmp is for what arrives.
+// enlist sends the contributions of the waiting ranks to their partners, which
+// combine them into buf; tmp is receive memory.
 func (tm team) enlist(c Comm, r reduction, buf, tmp []byte) error {
 	rank := c.Rank()
 	switch {
@@ -127,7 +127,7 @@ func (tm team) enlist(c Comm, r reduction, buf, tmp []byte) error {
 	return nil
 }
 
-// dismiss brings the result to those who waited.
+// dismiss sends the result to the waiting ranks.
 func (tm team) dismiss(c Comm, buf []byte) error {
 	rank := c.Rank()
 	switch {
@@ -139,12 +139,12 @@ func (tm team) dismiss(c Comm, buf []byte) error {
 	return nil
 }
 
-// halve reduces by halves: a member and its partner at distance 1 each take
-// over one half of the vector, then those at distance 2 a quarter, and so on.
-// It returns the block, one of tm.n, that is complete in the caller's buf: its
-// number with the bits in reverse. Neighbours in this order of distances stand
-// for ranks next to one another, so operators need not commute. tmp has
-// the length of the first half of the blocks, the longer one.
+// halve reduces by halves: a member and its partner at distance 1 each take over
+// one half of the vector, then those at distance 2 a quarter, and so on. It returns
+// the block, one of tm.n, that is complete in the caller's buf: the member's number
+// with its bits reversed. In this order of distances, partners stand for adjacent
+// ranks, so operators need not commute. tmp has the length of the first half of the
+// blocks, the longer one.
 func (tm team) halve(c Comm, r reduction, b blocks, buf, tmp []byte) (block int, err error) {
 	lo, hi := 0, tm.n
 	for mask := 1; mask < tm.n; mask <<= 1 {
@@ -167,7 +167,7 @@ func (tm team) halve(c Comm, r reduction, b blocks, buf, tmp []byte) (block int,
 	return lo, nil
 }
 
-// unhalve gives every member all blocks, the way that halve came.
+// unhalve gives every member all blocks, by the steps of halve in reverse.
 func (tm team) unhalve(c Comm, b blocks, buf []byte, block int) error {
 	lo, width := block, 1
 	for mask := tm.n >> 1; mask > 0; mask >>= 1 {
@@ -184,7 +184,8 @@ func (tm team) unhalve(c Comm, b blocks, buf []byte, block int) error {
 	return nil
 }
 
-// checkCounts: there is a count for each of n ranks. It returns their sum.
+// checkCounts returns the sum of counts, or an error unless there is a valid count
+// for each of n ranks.
 func checkCounts(counts []int, n int) (sum int, err error) {
 	if len(counts) != n {
 		return 0, errclass.New(errclass.Count, "there are %d counts for %d ranks", len(counts), n)

@@ -5,7 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// buf begins as the contribution and ends as the result.
+// buf holds the contribution first and the result at the end.
 type scanFunc = func(c Comm, r reduction, buf []byte, s *Scratch) error
 
 var scans = table[scanFunc]{
@@ -18,19 +18,19 @@ var exscans = table[scanFunc]{
 	{name: Doubling, run: exscanDoubling},
 }
 
-// Scan combines the count elements of the in of ranks 0 to the caller's, in
-// that order, with op into out (MPI-4.1, 6.11.1). in may be nil: the
-// contribution is in out.
+// Scan combines the count elements of the in of ranks 0 to the caller's, in rank
+// order, with op into out (MPI-4.1, 6.11.1). If in is nil, the contribution is in
+// out.
 func Scan(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
 	return prefix(c, scans, in, out, t, count, op, s, choose)
 }
 
-// Exscan is Scan without the caller's own contribution (MPI-4.1, 6.11.2). The
-// out of rank 0, for which there is no result, stays as it is unless in is nil.
+// Exscan is Scan without the caller's own contribution (MPI-4.1, 6.11.2). Rank 0
+// has no result; its out does not change unless in is nil.
 func Exscan(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
 	if c.Rank() == 0 && in != nil {
 		defer s.release(s.mark())
-		out = s.bytes(len(out)) // where its contribution is; the caller's is left alone
+		out = s.bytes(len(out)) // scratch memory instead of the caller's out, which must not change
 	}
 	return prefix(c, exscans, in, out, t, count, op, s, choose)
 }
@@ -51,7 +51,8 @@ func prefix(c Comm, algorithms table[scanFunc], in, out []byte, t *datatype.Type
 	return run(c, r, out, s)
 }
 
-// scanLinear: every rank adds to what the rank before has and hands it on.
+// scanLinear: every rank combines the previous rank's result with its own and
+// passes it on.
 func scanLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	rank := c.Rank()
@@ -68,8 +69,8 @@ func scanLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return nil
 }
 
-// scanDoubling: buf stands for the caller and the d-1 ranks before it, as far
-// as there are; the rank d before has the d before those.
+// scanDoubling: buf stands for the caller and the d-1 ranks before it, if there are
+// as many; the rank d before has the d ranks before those.
 func scanDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()
@@ -85,8 +86,8 @@ func scanDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return nil
 }
 
-// shift sends to the rank d further and receives from the rank d before, where
-// they are.
+// shift sends to the rank d further and receives from the rank d before, if they
+// exist.
 func shift(c Comm, d int, out, in []byte) error {
 	n, rank := c.Size(), c.Rank()
 	switch {
@@ -120,8 +121,8 @@ func exscanLinear(c Comm, r reduction, buf []byte, s *Scratch) error {
 	return nil
 }
 
-// exscanDoubling is scanDoubling with two sums, one of them without the
-// caller's contribution.
+// exscanDoubling is scanDoubling with two results, one of them without the caller's
+// contribution.
 func exscanDoubling(c Comm, r reduction, buf []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	n, rank := c.Size(), c.Rank()

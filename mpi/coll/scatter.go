@@ -7,10 +7,10 @@ var scatters = table[scatterFunc]{
 	{name: Binomial, run: scatterBinomial},
 }
 
-// Scatter gives every rank its piece of the root's in, in the order of ranks
-// (MPI-4.1, 6.6). All out have the same length; in has that length times the
-// ranks at the root and matters nowhere else. At the root out may be nil: its
-// piece stays where it is.
+// Scatter sends every rank its piece of the root's in, in rank order (MPI-4.1,
+// 6.6). Every out has the same length. in matters only at the root, where it has
+// that length times the number of ranks. If out is nil at the root, the root's
+// piece stays in in.
 func Scatter(c Comm, in, out []byte, root int, s *Scratch, choose Choice) error {
 	n, piece := c.Size(), len(out)
 	if err := checkRoot(root, n); err != nil {
@@ -35,9 +35,9 @@ func Scatter(c Comm, in, out []byte, root int, s *Scratch, choose Choice) error 
 	return run(c, in, out, root, s)
 }
 
-// Scatterv is Scatter with pieces of any length: in[r] is for rank r's out.
-// Only the root knows the lengths, so there is one algorithm: the root sends
-// to everybody.
+// Scatterv is Scatter with pieces of any length: in[r] is for the out of rank r.
+// Only the root knows the lengths, so there is one algorithm: the root sends to
+// every rank.
 func Scatterv(c Comm, in [][]byte, out []byte, root int, s *Scratch) error {
 	n := c.Size()
 	if err := checkRoot(root, n); err != nil {

@@ -1,31 +1,31 @@
 package coll
 
 const (
-	// scratchBytesMin is the first piece of memory that a Scratch takes.
+	// scratchBytesMin is the size of the first memory that a Scratch allocates.
 	scratchBytesMin = 4 << 10
-	// ScratchBytesKept is how much a Scratch keeps from one operation to the
-	// next. What an operation needs beyond goes back to the garbage collector.
+	// ScratchBytesKept is how much memory a Scratch keeps from one operation to the
+	// next. The garbage collector frees the rest.
 	ScratchBytesKept = 16 << 20
-	// scratchAlign is the alignment of what a Scratch gives, that of the widest
+	// scratchAlign is the alignment of memory from a Scratch, that of the widest
 	// element.
 	scratchAlign = 16
 )
 
-// A Scratch is memory for what operations keep in between, so that small ones
-// allocate nothing. It serves one operation at a time; a communicator has one
-// for its blocking operations, and each of its non-blocking ones needs its own.
-// The zero Scratch is ready for use, and so is a nil one, which keeps nothing.
+// A Scratch is memory for intermediate data of operations, so that small ones
+// allocate nothing. It serves one operation at a time: a communicator has one for
+// its blocking operations, and each non-blocking one needs its own. The zero
+// Scratch is ready for use. A nil Scratch works too, but keeps nothing.
 //
-// It is a stack: a function that takes from it calls mark first and release
-// when it is done.
+// It is a stack: a function that takes memory calls mark first and release at its
+// end.
 type Scratch struct {
 	chunk   []byte
 	used    int // 0 ≤ used ≤ len(chunk)
-	serial  int // counts chunks, so that release knows a later one
+	serial  int // counts chunks, so that release notices a new one
 	pending []Pending
 }
 
-// A mark is where a Scratch stood.
+// A mark is a position in a Scratch.
 type mark struct{ used, serial int }
 
 func (s *Scratch) mark() mark {
@@ -35,7 +35,7 @@ func (s *Scratch) mark() mark {
 	return mark{used: s.used, serial: s.serial}
 }
 
-// release takes everything back that was taken since the mark.
+// release takes back all memory that was taken since the mark.
 func (s *Scratch) release(m mark) {
 	if s == nil {
 		return
@@ -50,14 +50,14 @@ func (s *Scratch) release(m mark) {
 	}
 }
 
-// bytes gives n bytes of any content, until release.
+// bytes returns n bytes of arbitrary content, valid until release.
 func (s *Scratch) bytes(n int) []byte {
 	if s == nil {
 		return make([]byte, n)
 	}
 	need := (n + scratchAlign - 1) &^ (scratchAlign - 1)
 	if need > len(s.chunk)-s.used {
-		// The chunk before lives on as long as somebody has a slice of it.
+		// The previous chunk stays alive while slices of it are in use.
 		s.chunk = make([]byte, max(need, min(2*len(s.chunk), ScratchBytesKept), scratchBytesMin))
 		s.used = 0
 		s.serial++
@@ -67,7 +67,7 @@ func (s *Scratch) bytes(n int) []byte {
 	return b
 }
 
-// flight gives an empty list for what is begun and not yet waited for.
+// flight returns an empty list of pending sends and receives.
 func (s *Scratch) flight() flight {
 	if s == nil {
 		return flight{}
@@ -75,9 +75,9 @@ func (s *Scratch) flight() flight {
 	return flight{list: s.pending[:0], of: s}
 }
 
-// A flight is sends and receives that were begun together. The first error
-// counts; after it nothing more is begun, and land still waits for all that
-// was, because their memory is the caller's.
+// A flight is a set of sends and receives that were begun together. After the first
+// error nothing more is begun, but land still waits for all that were, because
+// their memory belongs to the caller.
 type flight struct {
 	list []Pending
 	of   *Scratch
@@ -104,7 +104,7 @@ func (f *flight) add(p Pending, err error) {
 	f.list = append(f.list, p)
 }
 
-// land waits for everything and gives the list back.
+// land waits for all of them and returns the list to the Scratch.
 func (f *flight) land() error {
 	for i, p := range f.list {
 		if err := p.Wait(); err != nil && f.err == nil {

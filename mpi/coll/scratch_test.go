@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestScratch: what is taken is nobody else's until it is given back, whatever
-// the order of sizes.
+// TestScratch: memory that was taken is not given out again until its release, in any order of
+// sizes.
 func TestScratch(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -41,7 +41,7 @@ func TestScratch(t *testing.T) {
 	}
 }
 
-// TestScratchKeeps: memory is reused, and not kept for ever if it is much.
+// TestScratchKeeps: memory is reused, but a large amount is not kept for ever.
 func TestScratchKeeps(t *testing.T) {
 	var s Scratch
 	take := func(n int) {

@@ -33,8 +33,8 @@ func (p *partner) Isend(int, []byte) (coll.Pending, error) { return p, nil }
 func (p *partner) Irecv(int, []byte) (coll.Pending, error) { return p, nil }
 func (p *partner) Wait() error                             { p.others++; return nil }
 
-// TestTwoRanks: the operations that two ranks do most are one exchange, and
-// allocate nothing, and neither does anything else that is small.
+// TestTwoRanks: the most frequent operations of two ranks are one exchange, and small operations
+// allocate nothing.
 func TestTwoRanks(t *testing.T) {
 	p, s := new(partner), new(coll.Scratch)
 	in, out, two := make([]byte, 8), make([]byte, 8), make([]byte, 16)
@@ -78,7 +78,7 @@ func TestTwoRanks(t *testing.T) {
 	}
 }
 
-// TestMessages: the algorithms move what they are known for.
+// TestMessages: the algorithms send as many messages and bytes as they should.
 func TestMessages(t *testing.T) {
 	const n, length = 8, 800
 	op, ty, count := operators[0].op, operators[0].t, length/operators[0].t.Size()
@@ -114,8 +114,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestChoices: an algorithm that cannot do the job gives way to one that can,
-// and every automatic choice is in its table.
+// TestChoices: an unsuitable algorithm is replaced by a suitable one, and every automatic choice is
+// in its table.
 func TestChoices(t *testing.T) {
 	require.Empty(t, coll.Algorithms("osmosis"))
 	for _, op := range coll.Operations {
@@ -179,8 +179,8 @@ func (c *faulty) Irecv(from int, b []byte) (coll.Pending, error) {
 	return c.Comm.Irecv(from, b)
 }
 
-// TestErrors: an error of the communicator comes back from every algorithm,
-// whichever message it hits, and nothing that was begun is left behind.
+// TestErrors: every algorithm returns an error of the communicator, whichever message it hits, and
+// leaves nothing begun behind.
 func TestErrors(t *testing.T) {
 	const n, length = 5, 40
 	op, ty, count := operators[0].op, operators[0].t, length/operators[0].t.Size()

@@ -2,8 +2,8 @@ package core
 
 import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
 
-// isAnswer tells whether packets of a kind are sent because the peer sent something. It alone
-// decides how many these are; of all others, the window or the user does.
+// isAnswer tells whether packets of a kind answer a packet of the peer. Only the peer decides how
+// many of these there are; the window or the user limits all others.
 func isAnswer(kind wire.Kind) bool {
 	switch kind {
 	case wire.KindCTS, wire.KindAck, wire.KindCredit, wire.KindCancelled:
@@ -12,15 +12,15 @@ func isAnswer(kind wire.Kind) bool {
 	return false
 }
 
-// mayAnswer tells whether an answer may be posted now. Otherwise it waits, or the peer is cut off
-// because it never reads any.
+// mayAnswer tells whether an answer may be posted now. If not, it is queued, or the peer is dropped
+// because it never reads answers.
 func (l *link) mayAnswer(kind wire.Kind, b []byte) bool {
 	if l.answering < answersMax && l.answers.Empty() {
 		l.answering++
 		return true
 	}
 	e := l.e
-	if l.waiting > slotMask { // more than it can have sends that wait for one
+	if l.waiting > slotMask { // more than the peer can have sends that wait for an answer
 		e.giveBack(b)
 		l.proc.broke("it does not read the answers to what it sends")
 		return false
@@ -32,14 +32,14 @@ func (l *link) mayAnswer(kind wire.Kind, b []byte) bool {
 	return false
 }
 
-// answered counts an answer that is out, or never will be.
+// answered counts an answer that is sent or was dropped.
 func (k *packet) answered() {
 	if k.l != nil && isAnswer(k.kind) {
 		k.l.answering--
 	}
 }
 
-// moreAnswers posts those that waited for others to be out.
+// moreAnswers posts answers that waited for earlier ones to be sent.
 func (l *link) moreAnswers() {
 	for !l.gone && l.answering < answersMax && !l.answers.Empty() {
 		e := l.e

@@ -1,6 +1,6 @@
 package core
 
-// Wildcards and the null process, as MPI-4.1 has them in 3.2.4 and 3.10.
+// Wildcards and the null process (MPI-4.1, 3.2.4 and 3.10).
 const (
 	AnySource = -1
 	AnyTag    = -1
@@ -13,11 +13,11 @@ const TagMax = 1<<tagBits - 1
 // SizeMax is the largest number of processes in a scope.
 const SizeMax = 1 << sourceBits
 
-// A ContextID separates the messages of one scope from those of all others. Even ones are
-// for messages between two processes, odd ones for collective operations.
+// A ContextID separates the messages of one scope from those of all others. Even ids are for
+// point-to-point messages, odd ones for collective operations.
 type ContextID uint16
 
-// A Mode is how a send ends (MPI-4.1, 3.4).
+// A Mode says when a send is complete (MPI-4.1, 3.4).
 type Mode uint8
 
 // Modes of sends.
@@ -28,12 +28,12 @@ const (
 	Buffered                // at once, after a copy
 )
 
-// A Status tells of a message that was received, or sent.
+// A Status describes a message that was received or sent.
 type Status struct {
 	Source, Tag int
-	Bytes       int // of data, those that did not fit included
+	Bytes       int // of data, including bytes that did not fit
 	Cancelled   bool
 }
 
-// Empty is the status of what has nothing to tell (MPI-4.1, 3.7.3).
+// Empty is the status of an operation without a message (MPI-4.1, 3.7.3).
 var Empty = Status{Source: AnySource, Tag: AnyTag}

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// arrive is the handler of all packets. It runs in whichever goroutine polls.
+// arrive is the handler of all packets. It runs in the goroutine that polls.
 func (e *Engine) arrive(m bmi.Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -19,7 +19,7 @@ func (e *Engine) arrive(m bmi.Message) {
 	if l == nil || l.addr != m.From {
 		if l = e.links[m.From]; l == nil || l.proc == nil {
 			e.stats.Strays++
-			return // of one who was refused, or failed, or never said who he is
+			return // from a process that was refused, has failed or never sent HELLO
 		}
 		e.recent = l
 	}
@@ -30,7 +30,7 @@ func (e *Engine) arrive(m bmi.Message) {
 	e.dispatch(l, kind, m.Data)
 }
 
-// dispatch takes a packet of a known process.
+// dispatch handles a packet of a known process.
 func (e *Engine) dispatch(l *link, kind wire.Kind, data []byte) {
 	var err error
 	p := l.proc

@@ -59,7 +59,7 @@ func BenchmarkRate(b *testing.B) {
 	<-done
 }
 
-// BenchmarkSelf is a message that need not travel: what the engine itself costs.
+// BenchmarkSelf measures a message to this process itself, and so the cost of the engine alone.
 func BenchmarkSelf(b *testing.B) {
 	d := open(b, 1, "via+shm", core.Limits{})[0]
 	out, in := room(8), room(8)

@@ -5,9 +5,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Buffer is the memory of a message: Count elements of Type, of which the first lies at
-// Mem[Origin]. Type nil means bytes: all of Mem, and Origin and Count are not looked at.
-// Every byte that the elements touch lies in Mem.
+// A Buffer is the memory of a message: Count elements of Type, the first at Mem[Origin]. If Type is
+// nil, the message is the bytes of Mem, and Origin and Count are ignored. Every byte of the
+// elements lies in Mem.
 type Buffer struct {
 	Mem    []byte
 	Origin int
@@ -15,7 +15,7 @@ type Buffer struct {
 	Count  int
 }
 
-// check is what is wrong with a buffer that a caller gave.
+// check returns an error if a caller's buffer is invalid.
 func (b *Buffer) check() error {
 	if b.Type == nil {
 		return nil
@@ -26,14 +26,13 @@ func (b *Buffer) check() error {
 	if err := b.Type.Fits(len(b.Mem), b.Origin, b.Count); err != nil {
 		return err
 	}
-	if b.size() > sizeMax { // of the same bytes again and again
+	if b.size() > sizeMax { // possible if elements overlap
 		return errclass.New(errclass.Count, "%d bytes, a message has at most %d", b.size(), sizeMax)
 	}
 	return nil
 }
 
-// checkRoom is check for a buffer that is received into, in which no byte may be touched
-// twice.
+// checkRoom is check for a receive buffer, in which elements must not overlap.
 func (b *Buffer) checkRoom() error {
 	if err := b.check(); err != nil || b.Type == nil {
 		return err
@@ -41,7 +40,7 @@ func (b *Buffer) checkRoom() error {
 	return b.Type.Distinct(b.Count)
 }
 
-// size is the number of bytes of data.
+// size returns the number of data bytes.
 func (b *Buffer) size() int {
 	if b.Type == nil {
 		return len(b.Mem)
@@ -49,7 +48,7 @@ func (b *Buffer) size() int {
 	return b.Count * b.Type.Size()
 }
 
-// piece is the buffer's data as one piece of memory, if it is one.
+// piece returns the buffer's data as one slice if it is contiguous.
 func (b *Buffer) piece() ([]byte, bool) {
 	if b.Type == nil {
 		return b.Mem, true
@@ -64,7 +63,7 @@ func (b *Buffer) piece() ([]byte, bool) {
 	return b.Mem[b.Origin+off:][:n], true
 }
 
-// read copies data from offset off of the buffer to dst, as much as there is.
+// read copies data from offset off of the buffer to dst, as much as both have.
 func (b *Buffer) read(dst []byte, off int) int {
 	if mem, ok := b.piece(); ok {
 		return copy(dst, mem[off:])
@@ -73,7 +72,7 @@ func (b *Buffer) read(dst []byte, off int) int {
 	return c.Pack(dst)
 }
 
-// write copies src to offset off of the buffer's data, as much as there is room for.
+// write copies src to offset off of the buffer's data, as much as fits.
 func (b *Buffer) write(off int, src []byte) int {
 	if mem, ok := b.piece(); ok {
 		return copy(mem[off:], src)
@@ -82,18 +81,18 @@ func (b *Buffer) write(off int, src []byte) int {
 	return c.Unpack(src)
 }
 
-// cursor is at offset off of the data of a buffer that check has seen.
+// cursor returns a cursor at offset off of the data of a checked buffer.
 func (b *Buffer) cursor(off int) datatype.Cursor {
 	c, err := datatype.NewCursor(b.Type, b.Mem, b.Origin, b.Count)
 	if err != nil {
-		panic("mpi/core: a buffer that nobody checked: " + err.Error())
+		panic("mpi/core: an unchecked buffer: " + err.Error())
 	}
 	c.Skip(off)
 	return c
 }
 
-// copyBuffers copies n bytes of data between two buffers of this process. If neither is one
-// piece of memory it takes two copies, in pieces of some size.
+// copyBuffers copies n bytes of data between two buffers of this process. If neither is contiguous,
+// it copies twice, through a piece of at most each bytes.
 func copyBuffers(dst, src *Buffer, n, each int) {
 	if mem, ok := src.piece(); ok {
 		dst.write(0, mem[:n])

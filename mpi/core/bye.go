@@ -2,8 +2,8 @@ package core
 
 import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
 
-// sayBye tells the process that this one leaves in good order, on each connection: what it said
-// before on one of them must not be overtaken on the other.
+// sayBye tells the process on each connection that this one leaves in good order: the news on one
+// connection must not overtake earlier packets on the other.
 func (p *Proc) sayBye() {
 	if p.bye || p.err != nil || p == p.e.self {
 		return
@@ -16,14 +16,13 @@ func (p *Proc) sayBye() {
 	}
 }
 
-// leaving tells whether the process has said on one connection that it leaves.
+// leaving tells whether the process has sent BYE on a connection.
 func (p *Proc) leaving() bool {
 	return p.route != nil && p.route.bye || p.into != nil && p.into.bye
 }
 
-// leave takes the news that a process leaves in good order, once it has said so on every
-// connection that it knows of and that has not ended. Nothing comes from it any more then, and
-// nothing reaches it.
+// leave marks a process as left once it has sent BYE on every open connection that it knows of.
+// After that nothing arrives from it, and it receives nothing.
 func (p *Proc) leave() {
 	for _, l := range []*link{p.route, p.into} {
 		if l != nil && !l.gone && l.heard && !l.bye {
@@ -36,8 +35,8 @@ func (p *Proc) leave() {
 	p.e.changed()
 }
 
-// farewell ends the operations for which the process, which has left, would have to do
-// something yet. What is moving already goes on: it left after its part was done.
+// farewell ends the operations that still need something from the process, which has left.
+// Transfers that have begun go on: the process did its part before it left.
 func (p *Proc) farewell() {
 	p.e.join()
 	err := p.gone()

@@ -2,8 +2,8 @@ package core
 
 import "github.com/viaduct-hpc/viaduct/matchbits"
 
-// What follows is Send, Recv and so on of plain bytes, which nearly all small messages are: a
-// slice travels in registers from the program's call to here, a Buffer does not.
+// Send, Recv and so on for plain bytes, which nearly all small messages are. A slice travels in
+// registers from the program's call to here; a Buffer does not.
 
 // SendBytes is Send of a Buffer of bytes.
 func (s *Scope) SendBytes(mode Mode, mem []byte, dst, tag int) error {
@@ -62,7 +62,7 @@ func (s *Scope) RecvBytes(mem []byte, src, tag int) (Status, error) {
 	return o.outcome()
 }
 
-// recvBytesLocked posts a receive that its caller waits for.
+// recvBytesLocked posts a receive whose caller waits for it.
 func (s *Scope) recvBytesLocked(mem []byte, p *Proc, bits, mask matchbits.Bits) *op {
 	o := s.e.blocker()
 	o.prepare(opRecv, s)

@@ -5,8 +5,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Cancel asks for an operation to end early (MPI-4.1, 3.8.4); Status.Cancelled says whether
-// it did. It still has to be waited for.
+// Cancel asks an operation to end early (MPI-4.1, 3.8.4). The request must still be waited for;
+// Status.Cancelled then tells whether it was cancelled.
 func (r Request) Cancel() error {
 	if r.op == nil {
 		return errclass.New(errclass.Request, "a null request cannot be cancelled")
@@ -15,7 +15,7 @@ func (r Request) Cancel() error {
 	e.mu.Lock()
 	if r.idleLocked() || o.state != opActive {
 		e.mu.Unlock()
-		return nil // it has ended, and Cancel comes too late
+		return nil // it has ended: Cancel is too late
 	}
 	if o.kind == opOther {
 		end := o.end
@@ -35,7 +35,7 @@ func (r Request) Cancel() error {
 	return nil
 }
 
-// takeBack asks the peer to forget a send that waits there.
+// takeBack asks the peer to drop a send's message that waits there.
 func (o *op) takeBack() {
 	if l := o.move.l; !o.cancelling && !l.gone {
 		o.cancelling = true
@@ -53,7 +53,7 @@ func (o *op) cancelled() {
 	o.complete()
 }
 
-// arriveCancel takes back a message that no receive has, if it is still there.
+// arriveCancel drops a message of a CANCEL if no receive has taken it.
 func (e *Engine) arriveCancel(l *link, c wire.Cancel) {
 	p := l.proc
 	m := p.takeNamed(c.ID)
@@ -66,14 +66,15 @@ func (e *Engine) arriveCancel(l *link, c wire.Cancel) {
 	}
 }
 
-// arriveCancelled is the answer. If it came too late CTS or ACK came before it.
+// arriveCancelled handles the answer to a CANCEL. If the CANCEL was too late, a CTS or ACK arrived
+// before.
 func (e *Engine) arriveCancelled(l *link, c wire.Cancelled) {
 	if !c.Done {
 		return
 	}
 	o := e.sends.get(c.ID)
 	if o == nil || o.proc != l.proc || o.at != atPeer || !o.cancelling {
-		l.proc.broke("it cancelled send %d, which nobody asked it to", c.ID)
+		l.proc.broke("it answered a CANCEL of send %d, but none was sent", c.ID)
 		return
 	}
 	o.cancelled()

@@ -10,26 +10,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A ProcID names a process among those of all jobs: a random number.
+// A ProcID identifies a process among those of all jobs: a random number.
 type ProcID [16]byte
 
 // String is the id in hexadecimal.
 func (id ProcID) String() string { return hex.EncodeToString(id[:]) }
 
-// A Card is how a process is known to others.
+// A Card is what other processes know of a process.
 type Card struct {
 	ID        ProcID
 	Host      string   // processes with the same text share memory
 	Addresses []string // on which its endpoint listens
 }
 
-// cardBytesMax bounds a card as text.
+// cardBytesMax limits the text of a card.
 const cardBytesMax = 4096
 
-// addressesMax is how many addresses a card may have, all of which may have to be tried.
+// addressesMax limits the addresses of a card, because all of them may have to be tried.
 const addressesMax = 64
 
-// Encode is the card as text without blanks, '=' or ';', as launchers carry it.
+// Encode returns the card as text without blanks, '=' or ';', which every launcher can carry.
 func (c Card) Encode() string {
 	parts := []string{c.ID.String(), escape(c.Host)}
 	for _, a := range c.Addresses {
@@ -38,7 +38,7 @@ func (c Card) Encode() string {
 	return strings.Join(parts, ",")
 }
 
-// escape writes text with letters, digits and a few signs that no launcher minds.
+// escape writes text with letters, digits and a few signs that are safe in every launcher.
 func escape(s string) string {
 	s = url.QueryEscape(s)
 	return strings.ReplaceAll(s, "%", "!")
@@ -46,8 +46,8 @@ func escape(s string) string {
 
 func unescape(s string) (string, error) { return url.QueryUnescape(strings.ReplaceAll(s, "!", "%")) }
 
-// ParseCard reads what Encode wrote, by whomever: one card is one text, no longer when it is
-// written again.
+// ParseCard reads the text that Encode wrote. The text comes from another process. Each card has
+// only one text, which Encode reproduces.
 func ParseCard(text string) (Card, error) {
 	if len(text) > cardBytesMax {
 		return Card{}, errclass.New(errclass.Other, "a process's card of %d bytes, at most %d are allowed", len(text), cardBytesMax)

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// TestCardsAreReadable: what a card says is shown to people, in errors and in the log.
+// TestCardsAreReadable: the text of a card is shown to users, in errors and in the log.
 func TestCardsAreReadable(t *testing.T) {
 	card := core.Card{ID: core.ProcID{1}, Host: "näher", Addresses: []string{"tcp://[::1]:5", "mem://a b,=;!%"}}
 	got, err := core.ParseCard(card.Encode())
@@ -27,8 +27,8 @@ func TestCardsAreReadable(t *testing.T) {
 	assert.ErrorContains(t, err, "addresses")
 }
 
-// TestCardsHaveOneText: what is read is what Encode writes, so that it is no longer when this
-// process hands it on.
+// TestCardsHaveOneText: ParseCard accepts only what Encode writes, so a card does not become longer
+// when it is passed on.
 func TestCardsHaveOneText(t *testing.T) {
 	id := core.ProcID{0xab}.String()
 	for _, bad := range []string{
@@ -37,7 +37,7 @@ func TestCardsHaveOneText(t *testing.T) {
 		id + ",!41",
 		id + ",a!2fb",
 		id + ",a/b",
-		id + "," + strings.Repeat("/", 2000), // three times as long in Encode's words
+		id + "," + strings.Repeat("/", 2000), // three times as long after Encode
 	} {
 		_, err := core.ParseCard(bad)
 		require.ErrorIs(t, err, errclass.Other, "%q", bad)
@@ -45,7 +45,7 @@ func TestCardsHaveOneText(t *testing.T) {
 	}
 }
 
-// FuzzCard: a card that is taken is written as it was read.
+// FuzzCard: an accepted card is written as it was read.
 func FuzzCard(f *testing.F) {
 	f.Add(core.Card{ID: core.ProcID{1}, Host: "näher", Addresses: []string{"tcp://[::1]:5", "mem://a b,=;!%"}}.Encode())
 	f.Add(core.ProcID{}.String() + ",//")

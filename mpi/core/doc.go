@@ -1,16 +1,16 @@
-// Package core moves MPI messages: it joins sends with receives by context, source and
-// tag, over bmi alone, and knows nothing of groups or collectives.
+// Package core moves MPI messages: it matches sends with receives by context, source and tag, over
+// bmi alone. It knows nothing of groups or collective operations.
 //
-// An Engine is one process's place among others, each of which is a Proc. A Scope is what a
-// communicator is to the engine: a context id and the processes behind its ranks. Messages
-// are posted in a Scope and are Requests until they end. Memory is a Buffer: where it is,
+// An Engine is one process's view of all processes, each of which is a Proc. A Scope is the part of
+// a communicator that the engine needs: a context id and the process of each rank. Messages are
+// posted in a Scope and are Requests until they end. A Buffer describes memory: where it is, and
 // how many elements of which datatype.
 //
-// How a message travels is in docs/protocol-mpi.md; its packets are package mpi/core/wire.
-// In short: a small one goes eagerly, in an unexpected message of bmi that the handler
-// copies into the receive that waits for it; a large one is announced, and moves by bmi's
-// expected messages straight into place.
+// docs/protocol-mpi.md describes how a message travels, and package mpi/core/wire its packets. In
+// short: a small message goes eagerly, in an unexpected message of bmi that the handler copies into
+// the matching receive. A large message is announced first, and then moves straight into place in
+// expected messages of bmi.
 //
-// Who looks for the communicators, groups and collectives that users know finds them in
-// package mpi, and how processes find each other in mpi/boot.
+// Communicators, groups and collective operations are in package mpi. How processes find each other
+// is in mpi/boot.
 package core

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// An early is a message that came before its receive: whole, or announced, or one that this
-// process sends to itself.
+// An early is a message that arrived before its receive was posted: a whole message, an announced
+// one, or one that this process sent to itself.
 type early struct {
 	p     *Proc
 	l     *link
@@ -17,13 +17,13 @@ type early struct {
 	next  *early             // in the free list
 
 	size   int
-	data   []byte // a whole message; the engine's
-	id     uint32 // to be named in CTS, or in ACK if not 0
-	piece  int    // of one that was announced: the largest piece; 0: it is whole
-	charge uint32 // consumed once it is received
-	send   *op    // of one from this process: it ends when the message is received; may be nil
-	taken  bool   // by a matched probe: it is in Proc.taken
-	lost   error  // of one whose send has ended before a receive could have its data: why
+	data   []byte // a whole message; owned by the engine
+	id     uint32 // the id for CTS, or for ACK if not 0
+	piece  int    // largest piece of an announced message; 0 for a whole one
+	charge uint32 // bytes that count as consumed once it is received
+	send   *op    // the send of a message to this process, which ends when the message is received; may be nil
+	taken  bool   // by a matched probe; it is in Proc.taken
+	lost   error  // why the data will not come, if the send ended before the receive
 }
 
 // Chain implements queue.Chained.
@@ -48,7 +48,7 @@ func (e *Engine) freeEarly(m *early) {
 	e.freeEarlies = m
 }
 
-// keepEarly puts a message where receives find it.
+// keepEarly stores a message for a later receive.
 func (e *Engine) keepEarly(m *early) {
 	m.ref = e.match.Keep(m.bits, waiting{early: m})
 	m.p.earlies.Add(m)
@@ -58,10 +58,10 @@ func (e *Engine) keepEarly(m *early) {
 	e.ctx.Notify()
 }
 
-// unasked tells whether the sender of a message has no part in it any more.
+// unasked tells whether the sender of a message expects no answer.
 func (m *early) unasked() bool { return m.data != nil && m.id == 0 }
 
-// drop forgets a message. Its charge is the caller's to consume.
+// drop removes a message. The caller must consume its charge.
 func (e *Engine) drop(m *early) {
 	e.match.RemoveKept(m.ref)
 	m.p.earlies.Remove(m)
@@ -71,7 +71,7 @@ func (e *Engine) drop(m *early) {
 	e.freeEarly(m)
 }
 
-// status is what a probe tells of the message.
+// status returns the status that a probe returns for the message.
 func (m *early) status() Status { return statusOf(m.bits, m.size) }
 
 func statusOf(bits matchbits.Bits, size int) Status {

@@ -16,31 +16,31 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Config is what an Engine is made with.
+// Config configures an Engine.
 type Config struct {
-	// Endpoint carries the messages. The Engine has its unexpected messages of class 0,
-	// and does not close it.
+	// Endpoint carries the messages. The Engine uses its unexpected messages of class 0, and does
+	// not close it.
 	Endpoint *bmi.Endpoint
-	// Self is this process as others know it.
+	// Self is this process's card.
 	Self Card
-	// Route chooses under which of its addresses a process is reached, best first.
-	// nil takes them as they come.
+	// Route returns the addresses to try for a process, best first. nil means all of its addresses
+	// in their order.
 	Route func(peer Card) []string
-	// Log receives the few events worth a line; nil discards them.
+	// Log receives a few important events; nil discards them.
 	Log *slog.Logger
-	// Limits bound what the engine keeps. Zero values mean defaults.
+	// Limits are the engine's limits. Zero values mean defaults.
 	Limits Limits
-	// Seed makes the match table's places unpredictable; 0 takes a random one.
+	// Seed makes the layout of the match table unpredictable; 0 means a random seed.
 	Seed uint64
-	// Manual is the endpoint's Config.Manual: nobody waits, and Progress is called.
+	// Manual is the endpoint's Config.Manual: no call waits, and the caller calls Progress.
 	Manual bool
 }
 
-// An Engine is one process's place among others. Any goroutine may call its methods.
+// An Engine is one process's view of all processes. Its methods may be called from any goroutine.
 //
-// One mutex guards all state, and is taken before any lock of bmi: by who posts, by the
-// handler of unexpected messages, and by who takes completions. quickArrivals alone is called
-// with a lock of bmi held, and so only tries to take it.
+// One mutex guards all state. Posts, the handler of unexpected messages and the goroutine that
+// takes completions lock it before any lock of bmi. Only quickArrivals is called with a lock of bmi
+// held, and therefore only tries to lock it.
 type Engine struct {
 	cfg  Config
 	ep   *bmi.Endpoint
@@ -53,13 +53,13 @@ type Engine struct {
 	match  *matchbits.Engine[waiting]
 	sends  sendTable
 	scopes map[ContextID]*Scope
-	freed  []*Scope // closed ones; those of which receives from any source are posted
+	freed  []*Scope // closed scopes that still have posted receives from any source
 	procs  map[ProcID]*Proc
 	links  map[bmi.Addr]*link
-	recent *link // whose packet came last
+	recent *link // the link of the latest packet
 
-	turns       uint64    // receives that were put in match
-	lone        *op       // the only posted receive, which is not in match then; or nil
+	turns       uint64    // counts receives that were put in match
+	lone        *op       // the only posted receive, which then is not in match; or nil
 	blockers    sync.Pool // of ops; guarded by itself
 	freeOps     *op
 	freeEarlies *early
@@ -67,28 +67,28 @@ type Engine struct {
 	freePackets *packet
 	pool        buffers.Pool
 	head        [wire.EagerBytes]byte       // of a message that is sent without a packet
-	scratch     []byte                      // the next small packet, unless bmi has it
-	held        queue.FIFO[packet, *packet] // that bmi had no room for
-	unwatched   []*link                     // for whose watch bmi had no room
-	stalled     queue.FIFO[op, *op]         // whose next piece bmi had no room for
-	selfBytes   int                         // what messages to this process itself count that it keeps
-	lent        int                         // packets and pieces that bmi has
-	detached    int                         // active ops that nobody will collect
+	scratch     []byte                      // memory of the next small packet, unless bmi has it
+	held        queue.FIFO[packet, *packet] // packets that bmi had no room for
+	unwatched   []*link                     // links whose lifeline receive bmi had no room for
+	stalled     queue.FIFO[op, *op]         // ops whose next piece bmi had no room for
+	selfBytes   int                         // charge of the messages to this process itself that it keeps
+	lent        int                         // packets and pieces in bmi
+	detached    int                         // active ops that no call will collect
 	onFailure   func(*Proc, error)
 	stats       Stats
 
-	arrivals atomic.Uint64 // messages that found no receive, for who probes
-	changes  atomic.Uint64 // whatever Close waits for
+	arrivals atomic.Uint64 // counts messages that found no receive, for probes
+	changes  atomic.Uint64 // counts events that Close waits for
 }
 
-// A waiting is an entry of the match table: a receive that was posted, or a message that
-// came before its receive.
+// A waiting is an entry of the match table: a posted receive, or a message that arrived before its
+// receive.
 type waiting struct {
 	recv  *op
 	early *early
 }
 
-// New makes an engine. The endpoint must have no handler for class 0 yet.
+// New makes an engine. The endpoint must not have a handler for class 0.
 func New(cfg Config) (*Engine, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	if cfg.Log == nil {
@@ -125,22 +125,22 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// class is that of all packets: some methods know no other.
+// class is the class of all packets: some methods have no other.
 const class bmi.Class = 0
 
-// Self is this process.
+// Self returns this process.
 func (e *Engine) Self() *Proc { return e.self }
 
-// OnFailure sets what is called, in a goroutine of its own, after a process failed.
+// OnFailure sets a function that is called, in a goroutine of its own, after a process failed.
 func (e *Engine) OnFailure(fn func(p *Proc, err error)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.onFailure = fn
 }
 
-// Close waits until everything that was sent is out, tells the peers that this process
-// leaves in good order, and ends what is still posted with errclass.Other. It returns
-// ctx's error if that ends first; the engine is closed all the same.
+// Close waits until everything is sent, tells the peers that this process leaves in good order, and
+// ends posted operations with errclass.Other. If ctx ends first, Close returns its error; the
+// engine is closed in any case.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.closed {
@@ -172,14 +172,14 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.ep.HandleQuick(class, nil)
-	_ = e.ep.Handle(class, nil) // of an endpoint that is closed it fails, and nobody is called
+	_ = e.ep.Handle(class, nil) // fails if the endpoint is closed; then no handler is called
 	if cerr := e.ctx.Close(); cerr != nil && err == nil {
 		err = errclass.Wrap(errclass.Other, cerr, "closing the context")
 	}
 	return err
 }
 
-// settle waits until nothing is on its way out.
+// settle waits until bmi has no packet or piece of the engine.
 func (e *Engine) settle(ctx context.Context) error {
 	for {
 		seen := e.changes.Load()
@@ -195,7 +195,7 @@ func (e *Engine) settle(ctx context.Context) error {
 	}
 }
 
-// changed lets those look who wait for the engine, and not for an op.
+// changed wakes the calls that wait for the engine rather than for an op.
 func (e *Engine) changed() {
 	e.changes.Add(1)
 	e.ctx.Notify()

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A process dies: everything that waits for it ends, once, and the others go on.
+// A process dies: all operations that wait for it end, once, and the others go on.
 func TestDeath(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 3, method, core.Limits{})
@@ -66,7 +66,7 @@ func TestDeath(t *testing.T) {
 	})
 }
 
-// What came from a process before it died is still received.
+// Messages that a process sent before it died are still received.
 func TestLastWords(t *testing.T) {
 	d := open(t, 2, "via+shm", core.Limits{})
 	require.NoError(t, d[1].s.Send(core.Standard, mem(100, 5), 0, 1))
@@ -112,7 +112,7 @@ func TestNobodyThere(t *testing.T) {
 	})
 }
 
-// Nor does a receive wait for one who died before he ever said anything.
+// A receive does not wait for a process that died before it sent anything.
 func TestNobodyToReceiveFrom(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 3, method, core.Limits{})
@@ -127,8 +127,8 @@ func TestNobodyToReceiveFrom(t *testing.T) {
 	})
 }
 
-// What came before a scope was revoked is not received after that: it would be mistaken for
-// messages of another operation. Nor does it take room from other messages for ever.
+// Messages that arrived before a scope was revoked are not received afterwards: they would be taken
+// for messages of another operation. They do not use up the window either.
 func TestRevokedMessages(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		const length = 1000
@@ -165,7 +165,7 @@ func TestRevokedMessages(t *testing.T) {
 	})
 }
 
-// Revoked by one, a scope is of no use to anybody; other scopes are.
+// A scope that one process revokes cannot be used by any; other scopes can.
 func TestRevoke(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 3, method, core.Limits{})
@@ -205,8 +205,8 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// Broken by one, because a process has failed, a scope has no operations of all any more, at
-// those who open it later either; others go on, until it is revoked.
+// In a scope that one process broke because of a failure, common operations end, also in processes
+// that open it later. Others go on until it is revoked.
 func TestBreak(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 4, method, core.Limits{})
@@ -241,7 +241,7 @@ func TestBreak(t *testing.T) {
 		_, err = d[1].wait(other, nil)
 		require.NoError(t, err)
 
-		require.NoError(t, d[0].s.Send(core.Standard, mem(1, 0), 2, core.CommonTags)) // behind the news
+		require.NoError(t, d[0].s.Send(core.Standard, mem(1, 0), 2, core.CommonTags)) // after the news
 		_, err = d[2].s.Recv(room(1), 0, core.CommonTags)
 		require.NoError(t, err)
 		late = append(late, d[2].scope(4, 2, d[2].all))

@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A stage is two engines and somebody hostile, in one goroutine.
+// A stage is two engines and a hostile process, in one goroutine.
 type stage struct {
 	t     testing.TB
 	net   *bmitest.Network
@@ -69,7 +69,7 @@ func (s *stage) open(name string) *bmi.Endpoint {
 	return ep
 }
 
-// hangUp closes an endpoint without a word.
+// hangUp closes an endpoint without a BYE.
 func (s *stage) hangUp(ep *bmi.Endpoint) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -86,7 +86,7 @@ func (s *stage) close() {
 	_ = s.mean.Shutdown(ended)
 }
 
-// step lets everybody do what there is to do.
+// step lets the engines and the hostile process make progress.
 func (s *stage) step() {
 	var out [16]bmi.Completion
 	for range 20 {
@@ -97,7 +97,7 @@ func (s *stage) step() {
 	}
 }
 
-// say sends a packet as it is.
+// say sends a packet unchanged.
 func (s *stage) say(kind wire.Kind, b []byte) {
 	_, _ = s.ctx.PostSendUnexpected(s.addr, 0, bmi.Tag(kind), b, nil)
 	s.step()
@@ -107,7 +107,7 @@ func (s *stage) hello() wire.Hello {
 	return wire.Hello{Version: wire.Version, Window: 1 << 20, ID: s.card.ID, To: core.ProcID{1}, Card: s.card.Encode()}
 }
 
-// talk is what the two engines must always be able to do.
+// talk exchanges messages between the two engines, which must always work.
 func (s *stage) talk() {
 	a, b := s.nodes[0], s.nodes[1]
 	for _, n := range []int{8, 100_000} {
@@ -130,7 +130,7 @@ func (s *stage) talk() {
 	}
 }
 
-// Each breaks one rule. Who does is not spoken to any more, and nobody else notices.
+// Each of these breaks one rule. The process that does is dropped, and the others are not affected.
 func TestBrokenRules(t *testing.T) {
 	bits := wire.MakeBits(2, 2, 5)
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Who does not mind the window is cut off before he takes more memory than it allows.
+// A process that ignores the window is dropped before it takes more memory than that.
 func TestWindowIsKept(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -206,8 +206,8 @@ func TestWindowIsKept(t *testing.T) {
 	s.talk()
 }
 
-// A receive from anybody that was posted before its communicator was freed ends when one who may
-// send to it dies, as any other.
+// A receive from AnySource that was posted before its communicator was freed ends, like any other,
+// when a possible sender dies.
 func TestDeathAfterFree(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -225,7 +225,8 @@ func TestDeathAfterFree(t *testing.T) {
 	s.talk()
 }
 
-// Who promises any room and takes nothing does not make a sender keep whatever it sends.
+// A process that promises a large window and reads nothing does not make a sender keep an unlimited
+// number of messages.
 func TestEmptyPromise(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -235,7 +236,7 @@ func TestEmptyPromise(t *testing.T) {
 	out := mem(8, 1)
 	const most = 16 << 20 / (64 + 8)
 	for sent := 0; ; sent++ {
-		if sent > most { // package require takes its time
+		if sent > most { // package require is slow
 			require.LessOrEqual(t, sent, most)
 		}
 		r, err := s.nodes[0].s.Isend(core.Standard, out, 2, 1)
@@ -253,7 +254,7 @@ func TestEmptyPromise(t *testing.T) {
 	require.NoError(t, s.nodes[0].all[2].Err())
 }
 
-// A message that no receiver would take is refused where it is sent: the same byte, very often.
+// A message that is too large for any receiver is refused by the sender: the same byte, very often.
 func TestEnormousSend(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -264,8 +265,8 @@ func TestEnormousSend(t *testing.T) {
 	s.talk()
 }
 
-// Of a process that nobody here has heard of, and that fails, little is kept; and what it said
-// about itself does not count once somebody who knows it says where it is.
+// Little is kept of a failed process that was unknown here. Its own card does not count once
+// Engine.Proc is called with another.
 func TestStrangers(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -294,7 +295,7 @@ func TestStrangers(t *testing.T) {
 	s.talk()
 }
 
-// An address that a process says it has, or had, and that is another's, is not taken for its own.
+// An address in a process's card that belongs to another process is not used for the first one.
 func TestAddressOfAnother(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -312,7 +313,8 @@ func TestAddressOfAnother(t *testing.T) {
 	s.talk()
 }
 
-// Who asks and does not read the answers takes no room that others' packets need.
+// A process that sends requests and does not read the answers takes no room from the packets of
+// others.
 func TestUnreadAnswers(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -332,7 +334,7 @@ func TestUnreadAnswers(t *testing.T) {
 	require.Zero(t, s.nodes[0].e.Stats().EarlyNow)
 	s.talk()
 	require.NoError(t, s.nodes[0].all[2].Err())
-	// It changes its mind, and finds them all.
+	// It reads after all, and finds all answers.
 	var out [16]bmi.Unexpected
 	for found := 0; found < 8001; s.step() {
 		n, err := s.mean.TestUnexpected(out[:], 0)
@@ -345,8 +347,8 @@ func TestUnreadAnswers(t *testing.T) {
 	}
 }
 
-// A process that has two connections says on both that it leaves, and what it said on one before
-// may come after what it said on the other.
+// A process with two connections sends BYE on both. Packets that it sent on one before may arrive
+// after the BYE on the other.
 func TestByeDoesNotOvertakeOnAnotherConnection(t *testing.T) {
 	for name, end := range map[string]func(s *stage){
 		"BYE":                   func(s *stage) { s.say(wire.KindBye, wire.Bye{}.Append(nil)) },
@@ -376,7 +378,7 @@ func TestByeDoesNotOvertakeOnAnotherConnection(t *testing.T) {
 			_, ok, err := ssend.Test()
 			require.NoError(t, err)
 			require.False(t, ok, "the ACK is still to come")
-			s.say(wire.KindAck, wire.Ack{ID: 1 << 20}.Append(nil)) // the first name
+			s.say(wire.KindAck, wire.Ack{ID: 1 << 20}.Append(nil)) // the first id
 			_, ok, err = ssend.Test()
 			require.NoError(t, err)
 			require.True(t, ok)
@@ -393,7 +395,7 @@ func TestByeDoesNotOvertakeOnAnotherConnection(t *testing.T) {
 	}
 }
 
-// FuzzHostileProcess has a process say whatever comes to its mind, while two others talk.
+// FuzzHostileProcess lets a process send random packets while two others communicate.
 func FuzzHostileProcess(f *testing.F) {
 	add := func(packets ...[]byte) {
 		var all []byte
@@ -436,7 +438,7 @@ func FuzzHostileProcess(f *testing.F) {
 			}
 			data = data[2+n:]
 		}
-		// What waits for it ends when it is gone, at the latest.
+		// All operations that wait for it end when it is gone, at the latest.
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = s.mean.Shutdown(ended)
@@ -446,7 +448,7 @@ func FuzzHostileProcess(f *testing.F) {
 		for i, r := range rs {
 			_, ok, _ := r.Test()
 			if !ok && i == 0 && a.all[2].Err() == nil {
-				continue // anybody else may send it, if who said goodbye will not
+				continue // another process may still send it, unless the one that left was the only source
 			}
 			require.True(t, ok, "request %d waits for nobody", i)
 		}
@@ -457,14 +459,14 @@ func FuzzHostileProcess(f *testing.F) {
 	})
 }
 
-// A message with another's rank changes nothing about the order of the receives that it found.
+// A message with another process's rank does not change the order of the receives that it matches.
 func TestImposterKeepsTheOrder(t *testing.T) {
 	for name, source := range map[string]int{"of a rank": 1, "of anybody": core.AnySource} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			defer s.close()
 			a, b := s.nodes[0], s.nodes[1]
-			a.s = a.scope(6, 0, a.all[:2]) // of which the hostile process is no member
+			a.s = a.scope(6, 0, a.all[:2]) // the hostile process is not a member
 			b.s = b.scope(6, 1, b.all[:2])
 			var rs []core.Request
 			var ins []core.Buffer
@@ -496,7 +498,7 @@ func TestImposterKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// Who sends a piece that is too short is not waited for: he may send no other.
+// A process that sends a piece that is too short is dropped: it may send no more.
 func TestShortPieceIsABreach(t *testing.T) {
 	s := newStage(t)
 	defer s.close()

@@ -1,7 +1,7 @@
 package core
 
-// Idle tells whether there is nothing to wait for: the request is null, inactive, or has ended
-// and been told of.
+// Idle tells whether there is nothing to wait for: the request is null or inactive, or its end has
+// been reported.
 func (r Request) Idle() bool {
 	if r.op == nil {
 		return true

@@ -19,10 +19,10 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 )
 
-// limit is how long a test waits for what must happen.
+// limit is how long a test waits for something that must happen.
 const limit = time.Minute
 
-// methods are those that the tests of this package run over, each with an address for a rank.
+// methods are the methods that the tests of this package run over, each with an address for a rank.
 var methods = map[string]func(rank int) string{
 	"via+shm": func(rank int) string {
 		return fmt.Sprintf("via+shm://core-test-%d-%d-%d", os.Getpid(), worlds.Load(), rank)
@@ -88,7 +88,7 @@ func (d *node) close() {
 	})
 }
 
-// kill leaves without a word, as a process that dies.
+// kill ends a process without a BYE, as if it had died.
 func (d *node) kill() {
 	d.once.Do(func() {
 		ended, cancel := context.WithCancel(context.Background())
@@ -97,7 +97,7 @@ func (d *node) kill() {
 	})
 }
 
-// wait waits for a request, which must not take long.
+// wait waits for a request, which must end soon.
 func (d *node) wait(r core.Request, err error) (core.Status, error) {
 	d.t.Helper()
 	require.NoError(d.t, err)
@@ -108,7 +108,7 @@ func (d *node) wait(r core.Request, err error) (core.Status, error) {
 	return st, err
 }
 
-// mustWait is wait for what must succeed.
+// mustWait is wait for a request that must succeed.
 func (d *node) mustWait(r core.Request, err error) core.Status {
 	d.t.Helper()
 	st, err := d.wait(r, err)
@@ -116,14 +116,14 @@ func (d *node) mustWait(r core.Request, err error) core.Status {
 	return st
 }
 
-// mem is memory that every seed fills differently.
+// mem returns memory that is filled differently for every seed.
 func mem(n int, seed byte) core.Buffer {
 	const period = 1 << 16
 	b := make([]byte, n)
 	for i := range min(n, period) {
 		b[i] = seed + byte(i) + byte(i>>8)
 	}
-	for filled := period; filled < n; filled *= 2 { // byte by byte, the race detector makes it seconds
+	for filled := period; filled < n; filled *= 2 { // byte by byte would take seconds with the race detector
 		copy(b[filled:], b[:filled])
 	}
 	return core.Buffer{Mem: b}

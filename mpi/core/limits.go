@@ -12,20 +12,19 @@ const (
 	sourceBits = wire.SourceBits
 )
 
-// Limits bound what an engine keeps, and say when it asks before it sends.
+// Limits are an engine's memory and time limits, and the size from which it announces messages.
 type Limits struct {
-	// EagerBytesMax is the largest message, in bytes, that travels without asking first.
-	// Methods may have a lower limit.
+	// EagerBytesMax is the largest message, in bytes, that is sent without an announcement. Methods
+	// may have a lower limit.
 	EagerBytesMax int
-	// WindowBytes bounds what one peer may have sent that no receive has taken yet; the
-	// rest it announces. A message counts as its length and chargeBytes. It is 16 KiB at
-	// least, and 16 MiB at most.
+	// WindowBytes limits how much one peer may have sent before receives take it; the peer
+	// announces the rest. A message counts as its length plus chargeBytes. The window is 16 KiB to
+	// 16 MiB.
 	WindowBytes int
-	// StagingBytes is the size of the pieces in which memory travels that is not
-	// contiguous.
+	// StagingBytes is the size of the pieces in which non-contiguous memory travels.
 	StagingBytes int
-	// LateTimeMax is how long a message has to arrive that is moving when the context of its
-	// RecvContext ends; beyond, it is lost. < 0: no time at all.
+	// LateTimeMax is how long a message that is moving when the context of its RecvContext ends has
+	// to arrive. After that it is lost. A negative value means no time at all.
 	LateTimeMax time.Duration
 }
 
@@ -37,28 +36,28 @@ const (
 	lateTimeMax   = time.Second
 )
 
-// The protocol's own.
+// Limits of the protocol.
 const (
-	// chargeBytes is what a packet counts beside its message: about what it costs the
-	// receiver who keeps it.
+	// chargeBytes is what a packet counts in addition to its message: about what it costs the
+	// receiver to keep it.
 	chargeBytes = 64
-	// announcedBytes is how much beside its window a peer may have announced that no
-	// receive has taken yet: 65536 announcements.
+	// announcedBytes is how much, in addition to its window, a peer may have announced before
+	// receives take it: 65536 announcements.
 	announcedBytes = 65536 * chargeBytes
-	// smallPacketMax is the largest packet, in bytes, that is put together in memory of
-	// the engine's own, so that the send is over at once.
+	// smallPacketMax is the largest packet, in bytes, that is built in memory of the engine, so
+	// that the send completes at once.
 	smallPacketMax = 512
-	// answersMax is how many answers to one peer bmi has at a time: who does not read them
-	// must not take the room that others' packets need.
+	// answersMax is how many answers to one peer bmi has at a time: a peer that does not read them
+	// must not take the room that the packets of others need.
 	answersMax = 1024
-	// piecesMax is how many pieces of one message bmi has at a time; stagedMax how many
-	// of them if each needs staging.
+	// piecesMax is how many pieces of one message bmi has at a time; stagedMax is the limit if each
+	// needs staging.
 	piecesMax = 8
 	stagedMax = 2
-	// pieceBytesMin is the smallest piece that a peer may ask a message to travel in.
+	// pieceBytesMin is the smallest piece size that a peer may ask for.
 	pieceBytesMin = 512
-	// windowMin and windowMax bound what a peer may say its window is: it is a promise, and
-	// small messages on the faith of it are kept here until the peer reads.
+	// windowMin and windowMax limit the window that a peer may tell. The window is a promise:
+	// relying on it, this process keeps small messages until the peer reads.
 	windowMin = 16 << 10
 	windowMax = 16 << 20
 )

@@ -9,35 +9,34 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A link is a connection to a process, named by the address that bmi knows it by. There
-// may be two of one process: the one that it made and the one that was made to it.
+// A link is a connection to a process, named by its bmi address. A process may have two: the one
+// that it made and the one that was made to it.
 type link struct {
 	e    *Engine
 	addr bmi.Addr
-	proc *Proc // nil until the other side said who it is
+	proc *Proc // nil until the other side sent HELLO
 
-	eagerMax int  // the largest message that fits an EAGER
+	eagerMax int  // the largest message that fits in an EAGER
 	pieceMax int  // the largest expected message
-	greeted  bool // we said who we are
-	heard    bool // the other side did, and so knows of it
-	bye      bool // the other side said that it leaves
+	greeted  bool // we sent HELLO
+	heard    bool // the other side sent HELLO, so it knows the connection
+	bye      bool // the other side sent BYE
 	gone     bool
 	quick    bool // bmi has sent a message within the call
-	tight    bool // and the last one it has not
+	tight    bool // bmi could not send the last one within the call
 
-	answering int                         // answers that are neither out nor in answers
-	answers   queue.FIFO[packet, *packet] // that wait until those are out
-	waiting   int                         // how many these are
+	answering int                         // answers in bmi, not sent yet
+	answers   queue.FIFO[packet, *packet] // answers that wait until those are sent
+	waiting   int                         // the length of answers
 }
 
-// tagLife is the tag of a receive that no message ever comes for: it ends when the
-// connection does.
+// tagLife is the tag of a receive that no message matches. It ends when the connection ends.
 const tagLife = ^bmi.Tag(0)
 
 // lifeline is the user value of that receive.
 type lifeline struct{ l *link }
 
-// linkTo is the link of an address, new if there is none.
+// linkTo returns the link of an address, and makes it if there is none.
 func (e *Engine) linkTo(addr bmi.Addr) (*link, error) {
 	if l := e.links[addr]; l != nil {
 		return l, nil
@@ -62,7 +61,7 @@ func (e *Engine) linkTo(addr bmi.Addr) (*link, error) {
 	return l, nil
 }
 
-// connect makes the link to a process and says who we are.
+// connect makes the link to a process and sends HELLO.
 func (p *Proc) connect(addr bmi.Addr) (*link, error) {
 	e := p.e
 	l, err := e.linkTo(addr)
@@ -80,8 +79,8 @@ func (p *Proc) connect(addr bmi.Addr) (*link, error) {
 	return l, p.err
 }
 
-// displaced is why a process cannot be reached whose address is that of another: it is gone, if
-// the other has said that it is there.
+// displaced returns why a process cannot be reached whose address belongs to another process. If
+// the other process has sent HELLO from there, the first one is gone.
 func (p *Proc) displaced(l *link) error {
 	err := errclass.New(errclass.Other, "process %s has the address of another one, %s", p, l.proc.card.ID)
 	if l.heard {
@@ -91,7 +90,7 @@ func (p *Proc) displaced(l *link) error {
 	return err
 }
 
-// greet says who we are, and how much may be sent here.
+// greet sends HELLO: the identity of this process, and how much may be sent to it.
 func (l *link) greet() {
 	if l.greeted {
 		return
@@ -114,11 +113,11 @@ func (l *link) watch() {
 	case err != nil:
 		l.broke(err)
 	case posted.Done:
-		l.proc.broke("a message under a tag that nobody was told")
+		l.proc.broke("a message with a tag that is never used")
 	}
 }
 
-// broke says that the connection is no more.
+// broke handles the end of the connection.
 func (l *link) broke(cause error) {
 	if l.gone || errors.Is(cause, bmi.ErrClosed) && l.e.closed {
 		return
@@ -136,7 +135,7 @@ func (l *link) broke(cause error) {
 	p.leave()
 }
 
-// drop forgets the connection. bmi ends what it has of it.
+// drop removes the connection. bmi ends all operations on it.
 func (l *link) drop() {
 	if l.gone {
 		return
@@ -149,10 +148,10 @@ func (l *link) drop() {
 	for k := l.answers.Pop(); k != nil; k = l.answers.Pop() {
 		l.e.freePacket(k)
 	}
-	_ = l.e.ep.DropAddr(l.addr) // not every method can; then it stays until the end
+	_ = l.e.ep.DropAddr(l.addr) // not every method can; then the address stays until the end
 }
 
-// hello learns who is at the other end of a connection.
+// hello learns from a HELLO which process is at the other end of a connection.
 func (e *Engine) hello(from bmi.Addr, data []byte) {
 	h, err := wire.ParseHello(data)
 	if err != nil {
@@ -185,7 +184,7 @@ func (e *Engine) hello(from bmi.Addr, data []byte) {
 	e.welcome(from, p, h)
 }
 
-// welcome takes a connection that a process made.
+// welcome accepts a connection that a process made.
 func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 	l, err := e.linkTo(from)
 	if err != nil {
@@ -198,7 +197,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 	}
 	fresh := l.proc == nil
 	l.proc, l.heard = p, true
-	if l != p.route { // else it is the answer to ours
+	if l != p.route { // otherwise it answers our HELLO
 		p.into = l
 	}
 	p.widen(h.Window)
@@ -210,7 +209,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 	}
 }
 
-// refuse lets go of a connection of somebody who is nobody, so that he notices.
+// refuse drops a connection of an unknown or unacceptable process, so that the process notices.
 func (e *Engine) refuse(from bmi.Addr, why error) {
 	e.stats.Refused++
 	switch l := e.links[from]; {

@@ -19,13 +19,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/coretest"
 )
 
-// modelMemory is the method in memory, in one goroutine or many.
+// modelMemory is the in-memory method, in one goroutine or many.
 func modelMemory(stepped bool) coretest.Fabric {
 	return modelTightMemory(stepped, 0, bmitest.Options{})
 }
 
-// modelTightMemory is the method in memory with room for so many operations of an endpoint,
-// and for what the options say.
+// modelTightMemory is the in-memory method with limited operations of an endpoint, and other limits
+// from options.
 func modelTightMemory(stepped bool, ops int, o bmitest.Options) coretest.Fabric {
 	o.Network = bmitest.NewNetwork()
 	return coretest.Fabric{Stepped: stepped, Config: func(rank int) bmi.Config {
@@ -49,14 +49,14 @@ func modelTCP() coretest.Fabric {
 	}}
 }
 
-// Names of the methods over simulated networks, which their options name.
+// Names of the methods over simulated networks, which are in their options.
 const (
 	modelNIC = "via+sim"
 	modelUDP = "via+" + udptest.Scheme
 	modelNet = "tcp+sim"
 )
 
-// An opener opens a method as its options say.
+// An opener opens a method from its options.
 type opener func(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, error)
 
 // A modelDriver opens the method over the simulated network that its options name.
@@ -78,7 +78,7 @@ func init() {
 	bmi.Register(modelDriver(modelNet))
 }
 
-// modelSimulatedNIC is NICs of every kind in virtual time. They lose, and repeat, but do
+// modelSimulatedNIC is NICs of every kind in virtual time. They lose and duplicate packets, but do
 // not break connections.
 func modelSimulatedNIC(seed uint64) coretest.Fabric {
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -102,8 +102,8 @@ func modelSimulatedNIC(seed uint64) coretest.Fabric {
 	}
 }
 
-// modelSimulatedUDP is a machine for every rank in virtual time, between which datagrams
-// are lost, doubled, damaged and late, and which do not see each other now and then.
+// modelSimulatedUDP is a machine for every rank in virtual time. Datagrams between them are lost,
+// duplicated, damaged and delayed, and the network is sometimes partitioned.
 func modelSimulatedUDP(seed uint64) coretest.Fabric {
 	world := udptest.Random(seed)
 	var names []string
@@ -124,7 +124,7 @@ func modelSimulatedUDP(seed uint64) coretest.Fabric {
 	}
 }
 
-// step moves virtual time on, but not far: methods have time-outs of their own.
+// step advances virtual time, but not far, because methods have timeouts of their own.
 func step(world *sim.World) {
 	const most = 2 * time.Millisecond
 	if next, ok := world.Next(); ok && next <= world.Now()+most {

@@ -9,9 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/coretest"
 )
 
-// What is received last does not keep a message behind it from what is received first,
-// however much of it there is: once both sides of a pair have begun, one of them ends
-// (MPI-4.1, 3.5, progress).
+// However many messages are received last, they do not block a message behind them that is received
+// first: once both sides of a pair have begun, one of them ends (MPI-4.1, 3.5, progress).
 func TestModelProgressPastUnreceived(t *testing.T) {
 	const messages, size = 400, 1000
 	f := modelMemory(true)

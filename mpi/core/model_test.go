@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/coretest"
 )
 
-// modelLimits draws limits that even small messages reach.
+// modelLimits returns limits that even small messages reach.
 func modelLimits(seed uint64) core.Limits {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	return core.Limits{
@@ -25,8 +25,8 @@ func modelLimits(seed uint64) core.Limits {
 	}
 }
 
-// modelShape is that of programs which touch those limits: one in four has so much under
-// way that windows are full.
+// modelShape returns the shape of programs that reach those limits. In one of four programs enough
+// messages are in transit to fill the windows.
 func modelShape(seed uint64, limits core.Limits) coretest.Shape {
 	edge := limits.EagerBytesMax
 	if edge == 0 {
@@ -55,7 +55,7 @@ func playModel(t *testing.T, seed uint64, f coretest.Fabric) {
 	require.NoError(t, err)
 }
 
-// modelWorld opens engines that have nothing left when the test ends.
+// modelWorld opens engines that must have nothing left when the test ends.
 func modelWorld(t *testing.T, ranks int, limits core.Limits, f coretest.Fabric) *coretest.World {
 	t.Helper()
 	f.Limits = func(int) core.Limits { return limits }
@@ -63,15 +63,15 @@ func modelWorld(t *testing.T, ranks int, limits core.Limits, f coretest.Fabric) 
 	t.Cleanup(func() {
 		for rank, e := range w.Engines {
 			s := e.Stats()
-			s.Early = 0 // how many came early, which is no fault
+			s.Early = 0 // a counter of early messages, which are no error
 			assert.Zero(t, s, "rank %d keeps something, or somebody failed", rank)
 		}
 	})
 	return w
 }
 
-// playThreads runs several programs at once, so that each engine has several goroutines,
-// which wait for different things.
+// playThreads runs several programs at once, so that each engine has several goroutines that wait
+// for different things.
 func playThreads(t *testing.T, seed uint64, f coretest.Fabric) {
 	t.Helper()
 	const threads, ranks = 4, 3
@@ -88,12 +88,12 @@ func playThreads(t *testing.T, seed uint64, f coretest.Fabric) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// Over the method in memory, stepped.
+// Over the in-memory method, stepped.
 func TestModelMemoryStepped(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) { playModel(t, seed, modelMemory(true)) })
 }
 
-// The same where bmi now and then has no room for another operation.
+// The same, but bmi sometimes has no room for another operation.
 func TestModelMemoryTight(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -107,7 +107,7 @@ func TestModelMemory(t *testing.T) {
 	sim.RunAtMost(t, modelRealMax, func(t *testing.T, seed uint64) { playModel(t, seed, modelMemory(false)) })
 }
 
-// modelRealMax bounds the seeds of what takes its time.
+// modelRealMax limits the seeds of slow tests.
 const modelRealMax = 100
 
 func TestModelSharedMemory(t *testing.T) {
@@ -137,8 +137,8 @@ func TestModelSimulatedNIC(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) { playModel(t, seed, modelSimulatedNIC(seed)) })
 }
 
-// playCrash runs a generated program of which one rank vanishes, and tells how many
-// processes noticed.
+// playCrash runs a generated program in which one rank vanishes, and returns how many processes
+// noticed that.
 func playCrash(t *testing.T, seed uint64, f coretest.Fabric) (noticed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -159,7 +159,7 @@ func playCrash(t *testing.T, seed uint64, f coretest.Fabric) (noticed uint64) {
 	return noticed
 }
 
-// One rank vanishes, and the others come to an end.
+// One rank vanishes, and the others end.
 func TestModelCrash(t *testing.T) {
 	for name, f := range map[string]func(seed uint64) coretest.Fabric{
 		"nic": modelSimulatedNIC, "tcp": modelSimulatedTCP, "udp": modelSimulatedUDP,

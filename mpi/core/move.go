@@ -6,37 +6,37 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A transfer is the data of a large message on its way, piece after piece, in expected
-// messages of bmi under one tag. A piece that is not one piece of memory here, or of a receive
-// that may be abandoned, is packed or unpacked in staging memory.
+// A transfer is a large message whose data is moving, piece by piece, in expected messages of bmi
+// under one tag. A piece goes through staging memory if its data is not contiguous, or if its
+// receive may be abandoned.
 type transfer struct {
-	l     *link // also of a send that waits at its peer
+	l     *link // also set for a send that waits at its peer
 	tag   bmi.Tag
 	total int // bytes that move
-	each  int // bytes of a piece, but for the last
+	each  int // bytes of every piece except the last
 	next  int // 0 ≤ next ≤ total: where the next piece begins
 	lent  int // pieces that bmi has
 	stop  bool
 
-	stalled bool // it waits for room in bmi, in Engine.stalled
+	stalled bool // it waits for room in bmi and is in Engine.stalled
 }
 
 // A piece is one expected message.
 type piece struct {
 	o       *op
 	off, n  int
-	staging []byte // nil: it is the user's memory
+	staging []byte // nil if the data is in the user's memory
 	next    *piece
 }
 
-// begin lets the data move. The op is in its lists.
+// begin starts to move the data. The op is in its lists.
 func (o *op) begin(l *link, tag bmi.Tag, total, each int) {
 	o.at = atMove
 	o.move = transfer{l: l, tag: tag, total: total, each: each}
 	o.advance()
 }
 
-// advance posts as many pieces as may be under way, and ends the op after the last.
+// advance posts as many pieces as bmi may have, and ends the op after the last.
 func (o *op) advance() {
 	m := &o.move
 	most := piecesMax
@@ -67,7 +67,7 @@ func (o *op) advance() {
 	}
 }
 
-// direct is the op's data as memory that bmi moves from or to, if it may.
+// direct returns the op's data if bmi may move it without staging.
 func (o *op) direct() ([]byte, bool) {
 	if o.staged {
 		return nil, false
@@ -75,7 +75,7 @@ func (o *op) direct() ([]byte, bool) {
 	return o.buf.piece()
 }
 
-// postPiece gives a piece to bmi, and reports whether another may follow.
+// postPiece posts a piece, and returns whether another may follow.
 func (o *op) postPiece(k *piece, b []byte) bool {
 	e, m := o.e, &o.move
 	var posted bmi.Posted
@@ -107,7 +107,7 @@ func (o *op) postPiece(k *piece, b []byte) bool {
 	return true
 }
 
-// stall lets an op wait for room in bmi.
+// stall queues an op until bmi has room.
 func (e *Engine) stall(o *op) {
 	if !o.move.stalled {
 		o.move.stalled = true
@@ -122,7 +122,7 @@ func (e *Engine) unstall(o *op) {
 	}
 }
 
-// moved takes a piece that is in its place.
+// moved handles a piece that has arrived or was sent.
 func (o *op) moved(k *piece, size int) {
 	if o.kind == opRecv {
 		if size != k.n && o.err == nil {
@@ -135,12 +135,13 @@ func (o *op) moved(k *piece, size int) {
 	o.e.freePiece(k)
 }
 
-// errSize is a breach: other pieces may never come.
+// errSize is the error for a piece of the wrong size. It breaks the protocol; other pieces may
+// never come.
 func (k *piece) errSize(size int) error {
 	return errclass.New(errclass.Intern, "a piece of a message has %d bytes, and not the %d it was to have", size, k.n)
 }
 
-// ended takes the end of a piece from bmi.
+// ended handles bmi's completion of a piece.
 func (k *piece) ended(size int, err error) {
 	o := k.o
 	e := o.e
@@ -157,9 +158,9 @@ func (k *piece) ended(size int, err error) {
 		o.move.stop = true
 		e.freePiece(k)
 		if !l.gone && l.proc != nil && !l.proc.left {
-			l.broke(err) // it fails the op, too, unless other pieces are still out
+			l.broke(err) // also fails the op, unless other pieces are in bmi
 			if o.at != atMove {
-				return // and told those that wait
+				return // the op has ended, and the waiting calls were woken
 			}
 		}
 	} else {
@@ -172,7 +173,7 @@ func (k *piece) ended(size int, err error) {
 	}
 }
 
-// sendError is what became of an op whose message bmi could not move.
+// sendError returns the error of an op whose message bmi could not move.
 func sendError(o *op, err error) error {
 	if o.proc != nil && o.proc.err != nil {
 		return o.proc.err
@@ -199,7 +200,7 @@ func (e *Engine) freePiece(k *piece) {
 	e.freePieces = k
 }
 
-// granted lets an announced message move: its receive has begun.
+// granted begins to move an announced message, whose receive has begun.
 func (e *Engine) granted(l *link, c wire.CTS) {
 	p := l.proc
 	o := e.sends.get(c.ID)
@@ -219,7 +220,7 @@ func (e *Engine) granted(l *link, c wire.CTS) {
 	o.begin(l, bmi.Tag(c.Tag), int(c.Granted), each)
 }
 
-// eachPiece is the largest piece that the op can send or receive.
+// eachPiece returns the largest piece that the op can send or receive.
 func (o *op) eachPiece(l *link) int {
 	if _, direct := o.direct(); direct {
 		return l.pieceMax
@@ -227,7 +228,7 @@ func (o *op) eachPiece(l *link) int {
 	return min(l.pieceMax, o.e.cfg.Limits.StagingBytes)
 }
 
-// take receives a message that was announced: it says where the message may go.
+// take receives a message that was announced: it tells the sender how to send the data.
 func (o *op) take(l *link, id uint32, size, pieceMax int) {
 	granted := min(size, o.size)
 	each := min(o.eachPiece(l), pieceMax)
@@ -239,12 +240,12 @@ func (o *op) take(l *link, id uint32, size, pieceMax int) {
 		l.post(wire.KindCTS, c.Append(l.e.packetBuffer()))
 		return
 	}
-	// The receives stand before the sender knows of them.
+	// The receives must be posted before the sender knows of them.
 	o.begin(l, tag, granted, each)
 	l.post(wire.KindCTS, c.Append(l.e.packetBuffer()))
 }
 
-// nextTag names the next message that moves here from the process.
+// nextTag returns the tag of the next message that moves from the process to this one.
 func (p *Proc) nextTag() bmi.Tag {
 	p.tag++
 	if bmi.Tag(p.tag) == tagLife {

@@ -1,8 +1,8 @@
 package core
 
-// takeNamed takes the message of a process whose send has this name out of the match table; nil
-// if no receive waits for it there. Who cancels one send may cancel all, of which there can be
-// tens of thousands, so from the first time on they are found by their names.
+// takeNamed removes from the match table the message of a process whose send has this id. It
+// returns nil if the message is not there any more. A process that cancels one send may cancel tens
+// of thousands, so after the first CANCEL messages are found by a map of ids.
 func (p *Proc) takeNamed(id uint32) *early {
 	if p.names == nil {
 		p.names = make(map[uint32]*early, p.earlies.Len())
@@ -15,7 +15,7 @@ func (p *Proc) takeNamed(id uint32) *early {
 	m := p.names[id]
 	delete(p.names, id)
 	if m == nil || m.p != p || m.id != id {
-		return nil // it was received, and is another message by now
+		return nil // it was received, and its memory is another message now
 	}
 	if _, kept := p.e.match.RemoveKept(m.ref); !kept {
 		return nil
@@ -24,8 +24,8 @@ func (p *Proc) takeNamed(id uint32) *early {
 	return m
 }
 
-// rename notes the name of a message that is kept. The names of those that were received stay for
-// a while, but there are never many more of them than messages.
+// rename adds a kept message to the map of ids. Ids of received messages stay for a while, but the
+// map is never much larger than the number of messages.
 func (p *Proc) rename(m *early) {
 	if p.names == nil || m.id == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// lonely is an engine, and a process that it knows and that never answers.
+// lonely returns an engine, and a process that it knows and that never answers.
 func lonely(t *testing.T) (*Engine, *Scope, *Proc) {
 	net := bmitest.NewNetwork()
 	open := func(name string) *bmi.Endpoint {
@@ -36,7 +36,7 @@ func lonely(t *testing.T) (*Engine, *Scope, *Proc) {
 	return e, s, p
 }
 
-// A send that waited for room when there were names finds none when there is room again.
+// A send that waited for the window finds no free id when the window has room again.
 func TestNoNameLeftForABacklog(t *testing.T) {
 	e, s, p := lonely(t)
 	p.charged = windowMin + announcedBytes
@@ -52,7 +52,7 @@ func TestNoNameLeftForABacklog(t *testing.T) {
 	require.ErrorIs(t, err, errclass.NoMem)
 }
 
-// Who waits for some requests that another goroutine collects meanwhile has nothing to wait for.
+// A wait for several requests ends if another goroutine collects all of them meanwhile.
 func TestAllCollectedByAnother(t *testing.T) {
 	e, s, _ := lonely(t)
 	r, err := s.Isend(Standard, Buffer{Mem: []byte{1}}, 0, 0)
@@ -63,7 +63,7 @@ func TestAllCollectedByAnother(t *testing.T) {
 	require.NoError(t, e.awaitAny(context.Background(), []Request{r, {}}))
 }
 
-// Who never reads an answer is cut off in the end.
+// A process that never reads an answer is dropped in the end.
 func TestAnswersAreBounded(t *testing.T) {
 	e, s, p := lonely(t)
 	_, err := s.Isend(Standard, Buffer{Mem: []byte{1}}, 1, 0)
@@ -81,7 +81,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.True(t, l.answers.Empty())
 }
 
-// Messages are found by name as long as they are kept, and not when they were received or taken.
+// Messages are found by id as long as they are kept, and not after they were received or taken.
 func TestTakeNamed(t *testing.T) {
 	e, s, p := lonely(t)
 	e.mu.Lock()
@@ -91,7 +91,7 @@ func TestTakeNamed(t *testing.T) {
 	kept := map[uint32]*early{}
 	next := uint32(1)
 	for range 20_000 {
-		id := next - uint32(rng.IntN(200)) // perhaps one that there never was
+		id := next - uint32(rng.IntN(200)) // possibly an id that was never used
 		switch rng.IntN(5) {
 		case 0, 1:
 			m := e.newEarly(p, nil, matchbits.Bits(wire.MakeBits(2, 1, next)), 0)

@@ -8,9 +8,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// An op is one send or receive, or something else that a Request stands for. Ops are used
-// again; each time is a life of its own, with a number. All but ended and begun is guarded
-// by Engine.mu while the op is active.
+// An op is one send or receive, or another operation that a Request stands for. Ops are reused;
+// each use is a life with a number. While the op is active, Engine.mu guards everything except
+// ended and begun.
 //
 //	                    collected (persistent)
 //	          ┌──────────────────────────────────────┐
@@ -18,26 +18,26 @@ import (
 //	free ─> idle ───────────────> active ────────> done ──> free
 //	                              waits in a backlog, a match table or at a peer
 //
-// Who waits without Engine.mu looks at ended alone: what it says is the last thing that
-// happens to an op in a life.
+// A call that waits without Engine.mu reads only ended, which is the last field to change in a
+// life.
 type op struct {
 	e     *Engine
 	ended atomic.Uint32 // the latest life that has ended
 	begun atomic.Uint32 // of a persistent op: the latest life; 0: none yet
-	life  uint32        // the latest; ended ≤ life ≤ ended+1
+	life  uint32        // the latest life; ended ≤ life ≤ ended+1
 	state opState
 
 	kind       opKind
 	mode       Mode
 	persistent bool
-	detached   bool // nobody will collect it: it frees itself
-	cancelling bool // a CANCEL is under way
-	staged     bool // a receive whose memory bmi never gets: its message moves through staging memory
-	abandoned  bool // staged, and its memory is the caller's again: what still comes is discarded
+	detached   bool // no call will collect it: it frees itself
+	cancelling bool // CANCEL was sent
+	staged     bool // a receive whose memory bmi never gets; its message moves through staging memory
+	abandoned  bool // staged, and its memory belongs to the caller again; late data is discarded
 
 	scope *Scope
-	only  *Proc // whom it was posted for; nil: anybody, or ProcNull
-	proc  *Proc // the other side, as only, or who sent what a receive from anybody got
+	only  *Proc // the peer it was posted for; nil: any source, or ProcNull
+	proc  *Proc // the peer: only, or the sender of the message that a receive from any source got
 	buf   Buffer
 	size  int // of buf's data in bytes
 	bits  matchbits.Bits
@@ -46,24 +46,24 @@ type op struct {
 	err   error
 
 	at    place
-	ref   matchbits.Ref   // atPosted
-	turn  uint64          // atPosted: when it was put in the table, of Engine.turns
-	early *early          // atEarly and atTaken: its message
-	id    uint32          // atPeer: the send's name there
+	ref   matchbits.Ref   // in atPosted
+	turn  uint64          // in atPosted: when it was put in the table, by Engine.turns
+	early *early          // in atEarly and atTaken: its message
+	id    uint32          // in atPeer: the id of the send for the peer
 	chain queue.Links[op] // in Proc.ops, or in Scope.anys
 	next  *op             // in Proc.backlog, or in the free list
-	move  transfer        // atMove
-	end   func()          // opOther: asks for its end
+	move  transfer        // in atMove
+	end   func()          // in opOther: asks for the end of the operation
 }
 
-// An opState is where in its life an op is.
+// An opState is the state of an op in its life.
 type opState uint8
 
 const (
 	opFree   opState = iota
-	opIdle           // persistent, and not started, or collected
-	opActive         // it waits for something
-	opDone           // it has ended and nobody has collected it
+	opIdle           // persistent, and not started or already collected
+	opActive         // waits for something
+	opDone           // ended, and not collected
 )
 
 type opKind uint8
@@ -79,13 +79,13 @@ type place uint8
 
 const (
 	nowhere   place = iota
-	atBacklog       // a send without window, in Proc.backlog
-	atPosted        // a receive, in the match table
+	atBacklog       // a send that waits for the window, in Proc.backlog
+	atPosted        // a receive in the match table
 	atPeer          // a send that waits for CTS or ACK, in Engine.sends
 	atNetwork       // an eager send whose memory bmi has
 	atMove          // data is moving
-	atEarly         // a send to this process itself, in the match table
-	atTaken         // one that a matched probe has taken out of it
+	atEarly         // a send to this process, in the match table
+	atTaken         // a send to this process whose message a matched probe has taken
 )
 
 // Link implements queue.Linked.
@@ -94,7 +94,7 @@ func (o *op) Link() **op { return &o.next }
 // Chain implements queue.Chained.
 func (o *op) Chain() *queue.Links[op] { return &o.chain }
 
-// acquire takes an op for a new request.
+// acquire returns an op for a new request.
 func (e *Engine) acquire(kind opKind, s *Scope) *op {
 	o := e.freeOps
 	if o == nil {
@@ -106,18 +106,18 @@ func (e *Engine) acquire(kind opKind, s *Scope) *op {
 	return o
 }
 
-// sentOp is an op of a send that has ended already. It never had anything.
+// sentOp returns an op for a send that has ended already. The op needs no memory or peer.
 func (e *Engine) sentOp() *op {
 	o := e.acquire(opSend, nil)
 	if o.life++; o.life == 0 {
 		o.life++
 	}
 	o.state, o.st = opDone, Empty
-	o.ended.Store(o.life) // nobody waits for it yet
+	o.ended.Store(o.life) // no call waits for it yet
 	return o
 }
 
-// prepare makes an op as if it were new, but for its count of lives.
+// prepare resets an op, except for its number of lives.
 func (o *op) prepare(kind opKind, s *Scope) {
 	o.kind, o.scope = kind, s
 	o.mode, o.at, o.state = Standard, nowhere, opIdle
@@ -129,7 +129,7 @@ func (o *op) prepare(kind opKind, s *Scope) {
 // activate begins a life.
 func (o *op) activate() {
 	if o.life++; o.life == 0 {
-		o.life++ // a life of none is that of no op
+		o.life++ // 0 is persistentLife
 	}
 	o.state, o.cancelling = opActive, false
 	if o.persistent {
@@ -137,13 +137,13 @@ func (o *op) activate() {
 	}
 }
 
-// recycle ends the use of an op: every Request that names it is null from now on.
+// recycle frees an op: every Request that names it is null from now on.
 func (e *Engine) recycle(o *op) {
 	o.state = opFree
 	if o.persistent {
-		return // its Requests do not tell its lives apart, so it has no further one
+		return // Requests could not tell a further life from an earlier one
 	}
-	if o.scope == nil && o.kind == opSend { // of sentOp
+	if o.scope == nil && o.kind == opSend { // made by sentOp
 		o.next, e.freeOps = e.freeOps, o
 		return
 	}
@@ -152,8 +152,8 @@ func (e *Engine) recycle(o *op) {
 	o.next, e.freeOps = e.freeOps, o
 }
 
-// blocker takes an op for a call that waits for its end. Nobody else ever sees such an op, so
-// that it need not be collected under Engine.mu.
+// blocker returns an op for a call that waits for its end. No other goroutine sees the op, so it
+// need not be collected under Engine.mu.
 func (e *Engine) blocker() *op {
 	if o, ok := e.blockers.Get().(*op); ok {
 		return o
@@ -161,12 +161,12 @@ func (e *Engine) blocker() *op {
 	return &op{e: e}
 }
 
-// outcome waits for the end of a blocker, and gives it back.
+// outcome waits for the end of a blocker, and frees it.
 func (o *op) outcome() (Status, error) {
 	r := Request{o, o.life}
 	if !r.ready() {
 		if err := o.e.await(context.Background(), r.ready); err != nil {
-			return Status{}, err // it is the endpoint's that was closed under it
+			return Status{}, err // the endpoint was closed, and may still use the op
 		}
 	}
 	st, err := o.st, o.err
@@ -175,8 +175,8 @@ func (o *op) outcome() (Status, error) {
 	return st, err
 }
 
-// complete ends an active op, which is in no list and has no memory lent to anybody. Its
-// owner may use it for something else at once.
+// complete ends an active op that is in no list and whose memory bmi does not have. The owner may
+// reuse the op at once.
 func (o *op) complete() {
 	e := o.e
 	o.at = nowhere
@@ -194,8 +194,8 @@ func (o *op) complete() {
 	e.ctx.Notify()
 }
 
-// fail ends an active op with an error, wherever it waits; but memory that bmi has, it
-// gives back first.
+// fail ends an active op with an error, wherever it waits. If bmi has its memory, the op ends when
+// bmi returns it.
 func (o *op) fail(err error) {
 	if o.err == nil {
 		o.err = err
@@ -215,8 +215,9 @@ func (o *op) fail(err error) {
 	o.complete()
 }
 
-// revoke ends an active op whose scope was revoked or broken. What the peer has a part in ends with it:
-// it answers, or data moves to its end, so that neither side waits for the other.
+// revoke ends an active op whose scope was revoked or broken. If the peer has a part in the op, the
+// op ends with the peer's answer or with the end of the transfer, so that neither side waits for
+// the other.
 func (o *op) revoke(err error) {
 	if o.at != atPeer && o.at != atMove {
 		o.fail(err)
@@ -230,7 +231,7 @@ func (o *op) revoke(err error) {
 	}
 }
 
-// withdraw takes an active op out of whatever it waits in.
+// withdraw removes an active op from the list or table in which it waits.
 func (o *op) withdraw() {
 	switch o.at {
 	case atBacklog:
@@ -248,7 +249,7 @@ func (o *op) withdraw() {
 	o.unlist()
 }
 
-// enlist puts the op where the failure of its peer finds it.
+// enlist adds the op to the list that is searched when its peer fails.
 func (o *op) enlist() {
 	if o.proc != nil {
 		o.proc.ops.Add(o)

@@ -5,13 +5,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// A packet is one that bmi did not send at once, or had no room for.
+// A packet is a packet that bmi did not send at once, or had no room for.
 type packet struct {
 	l      *link
 	kind   wire.Kind
 	buf    []byte
 	pieces [2][]byte // of sendGathered: header and message
-	op     *op       // whose memory is in it; nil if it is all the engine's
+	op     *op       // the op whose memory is in it; nil if all memory is the engine's
 	next   *packet   // in Engine.held, or in the free list
 }
 
@@ -36,10 +36,10 @@ func (e *Engine) freePacket(k *packet) {
 	e.freePackets = k
 }
 
-// packetBuffer is empty memory for a small packet, until post takes it.
+// packetBuffer returns empty memory for a small packet, which is then passed to post.
 func (e *Engine) packetBuffer() []byte { return e.buffer(smallPacketMax) }
 
-// buffer is empty memory for a packet of n bytes, until post takes it.
+// buffer returns empty memory for a packet of n bytes, which is then passed to post.
 func (e *Engine) buffer(n int) []byte {
 	if n <= smallPacketMax && e.scratch != nil {
 		return e.scratch[:0]
@@ -47,8 +47,8 @@ func (e *Engine) buffer(n int) []byte {
 	return e.pool.Take(n)
 }
 
-// post sends a packet in memory that buffer gave. It is out of the caller's hands: if bmi
-// has no room it goes later; if there is no connection the process failed.
+// post sends a packet in memory from buffer, and takes ownership of it. If bmi has no room the
+// packet is sent later; if there is no connection the process fails.
 func (l *link) post(kind wire.Kind, b []byte) {
 	e := l.e
 	if l.gone {
@@ -71,8 +71,8 @@ func (l *link) post(kind wire.Kind, b []byte) {
 	}
 }
 
-// postScratch posts what is in the engine's scratch memory, which nearly always is free
-// again at once.
+// postScratch posts the packet in the engine's scratch memory, which is nearly always free again at
+// once.
 func (l *link) postScratch(kind wire.Kind, b []byte) {
 	e := l.e
 	k := e.newPacket(l, kind)
@@ -95,7 +95,7 @@ func (l *link) postScratch(kind wire.Kind, b []byte) {
 	}
 }
 
-// post gives a packet to bmi, and reports false if that has no room.
+// post gives a packet to bmi, and returns false if bmi has no room.
 func (k *packet) post() bool {
 	e, l := k.l.e, k.l
 	posted, err := e.ctx.PostSendUnexpected(l.addr, class, bmi.Tag(k.kind), k.buf, k)
@@ -113,7 +113,7 @@ func (k *packet) post() bool {
 	return true
 }
 
-// keep is the packet in memory of its own.
+// keep returns the packet in memory of its own.
 func (e *Engine) keep(b []byte) []byte {
 	if e.scratch != nil && cap(b) == cap(e.scratch) && &b[:1][0] == &e.scratch[:1][0] {
 		return append(e.pool.Take(len(b)), b...)
@@ -121,14 +121,14 @@ func (e *Engine) keep(b []byte) []byte {
 	return b
 }
 
-// giveBack takes memory of buffer that is not needed after all.
+// giveBack takes back memory from buffer that is not needed.
 func (e *Engine) giveBack(b []byte) {
 	if cap(b) != cap(e.scratch) || &b[:1][0] != &e.scratch[:1][0] {
 		e.pool.Give(b)
 	}
 }
 
-// retry posts what bmi had no room for.
+// retry posts the packets and pieces that bmi had no room for.
 func (e *Engine) retry() {
 	for k := e.held.Head(); k != nil; k = e.held.Head() {
 		e.held.Pop()
@@ -151,12 +151,12 @@ func (e *Engine) retry() {
 	for o := e.stalled.Pop(); o != nil; o = e.stalled.Pop() {
 		o.move.stalled = false
 		if o.advance(); o.move.stalled {
-			return // at the end again, behind those that wait as well
+			return // at the end again, behind the others that wait
 		}
 	}
 }
 
-// sent takes the end of a packet.
+// sent handles the completion of a packet.
 func (k *packet) sent(err error) {
 	e, l, o := k.l.e, k.l, k.op
 	e.lent--

@@ -8,7 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// What ended before the endpoint was closed has ended well, also for who learns both at once.
+// An operation that ended before the endpoint was closed has succeeded, even if the caller learns
+// of both at once.
 func TestEndBeforeClose(t *testing.T) {
 	e, _, _ := lonely(t)
 	require.NoError(t, e.ctx.Close())

@@ -5,8 +5,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// Send sends and waits until buf is free again, and in mode Synchronous until a receive has
-// begun. The tag is 0 to TagMax, dst a rank or ProcNull.
+// Send sends a message and waits until buf is free again, and in mode Synchronous until a receive
+// has begun. The tag is 0 to TagMax, dst a rank or ProcNull.
 func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
 	if buf.Type == nil {
 		return s.SendBytes(mode, buf.Mem, dst, tag)
@@ -31,7 +31,7 @@ func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
 	return err
 }
 
-// Recv receives and waits. A message that is longer than buf ends with errclass.Truncate.
+// Recv receives a message. If it is longer than buf, the error is errclass.Truncate.
 func (s *Scope) Recv(buf Buffer, src, tag int) (Status, error) {
 	if buf.Type == nil {
 		return s.RecvBytes(buf.Mem, src, tag)
@@ -47,7 +47,7 @@ func (s *Scope) Recv(buf Buffer, src, tag int) (Status, error) {
 	return o.outcome()
 }
 
-// recvLocked posts a receive that its caller waits for.
+// recvLocked posts a receive whose caller waits for it.
 func (s *Scope) recvLocked(buf *Buffer, p *Proc, bits, mask matchbits.Bits) *op {
 	o := s.e.blocker()
 	o.prepare(opRecv, s)
@@ -69,8 +69,8 @@ func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag i
 	}
 	e := s.e
 	e.mu.Lock()
-	// A message that leaves at once goes first: the other side waits for it, and the
-	// receive is posted while it travels.
+	// A message that leaves at once goes first: the other side waits for it, and the receive is
+	// posted while it travels.
 	sent := s.sendPiece(to, Standard, &out, sendBits)
 	o := s.recvLocked(&in, from, bits, mask)
 	e.mu.Unlock()
@@ -80,14 +80,14 @@ func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag i
 	if err := s.Send(Standard, out, dst, sendTag); err != nil {
 		_ = Request{o, o.life}.Cancel()
 		if _, rerr := o.outcome(); rerr != nil {
-			return Status{}, rerr // the cause, if both failed for one
+			return Status{}, rerr // the cause, if both failed
 		}
 		return Status{}, err
 	}
 	return o.outcome()
 }
 
-// Isend posts a send. buf is the engine's until the request has ended.
+// Isend posts a send. buf belongs to the engine until the request ends.
 func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 	if buf.Type == nil {
 		return s.IsendBytes(mode, buf.Mem, dst, tag)
@@ -112,7 +112,7 @@ func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 	return r, nil
 }
 
-// Irecv posts a receive. buf is the engine's until the request has ended.
+// Irecv posts a receive. buf belongs to the engine until the request ends.
 func (s *Scope) Irecv(buf Buffer, src, tag int) (Request, error) {
 	if buf.Type == nil {
 		return s.IrecvBytes(buf.Mem, src, tag)
@@ -167,7 +167,7 @@ func (s *Scope) checkSend(buf *Buffer, dst, tag int) (*Proc, matchbits.Bits, err
 	return p, bits, err
 }
 
-// checkTo is whom a message goes to, nil for ProcNull, and what it is matched by.
+// checkTo returns the destination of a message, nil for ProcNull, and its match bits.
 func (s *Scope) checkTo(dst, tag int) (*Proc, matchbits.Bits, error) {
 	p, err := s.peer(dst)
 	if err != nil {
@@ -186,13 +186,13 @@ func (s *Scope) checkRecv(buf *Buffer, src, tag int) (bits, mask matchbits.Bits,
 	return bits, mask, p, err
 }
 
-// fill gives an op its memory.
+// fill sets an op's memory.
 func (o *op) fill(buf *Buffer) { o.buf, o.size = *buf, buf.size() }
 
-// fillBytes is fill of bytes. An op that is not in use has no Buffer.
+// fillBytes is fill for bytes. The Buffer of an unused op is empty.
 func (o *op) fillBytes(mem []byte) { o.buf.Mem, o.size = mem, len(mem) }
 
-// fillSend makes an idle op a send; p is nil for ProcNull.
+// fillSend sets the mode and the destination of an idle send; p is nil for ProcNull.
 func (o *op) fillSend(mode Mode, p *Proc, bits matchbits.Bits) {
 	o.mode, o.bits = mode, bits
 	o.only, o.proc = p, p

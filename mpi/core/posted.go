@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// post puts a receive where messages find it: in the match table, or, while it is the only
-// one, in a field of its own. Most of the time it is the only one.
+// post makes a receive available to messages. The only posted receive is in a field of its own,
+// others are in the match table. Most of the time there is only one.
 func (e *Engine) post(o *op) {
 	o.at = atPosted
 	if e.lone == nil && e.match.PostedLen() == 0 {
@@ -27,7 +27,8 @@ func (o *op) tabulate() {
 	o.enlist()
 }
 
-// join puts the lone receive in the table and in the lists, for who is about to look there.
+// join moves the lone receive to the table and the lists, for a caller that is about to search
+// them.
 func (e *Engine) join() {
 	if o := e.lone; o != nil {
 		e.lone = nil
@@ -35,7 +36,7 @@ func (e *Engine) join() {
 	}
 }
 
-// unpost takes a posted receive out.
+// unpost removes a posted receive.
 func (e *Engine) unpost(o *op) {
 	if o == e.lone {
 		e.lone = nil
@@ -45,14 +46,14 @@ func (e *Engine) unpost(o *op) {
 	o.unlist()
 }
 
-// arrival is the receive that waits for a message of a process, taken out; nil if there is
-// none. ok is false if the message has a rank that is not its sender's.
+// arrival removes and returns the receive that matches a message of a process, or nil if there is
+// none. ok is false if the rank in the message is not its sender's.
 func (e *Engine) arrival(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
 	rank := int(wire.SourceOf(uint64(bits)))
 	if o = e.lone; o != nil {
 		switch {
 		case (o.bits^bits)&^o.mask != 0:
-			return nil, true // and there is no other
+			return nil, true // no other receive is posted
 		case !o.scope.isRank(p, rank):
 			return nil, false
 		}
@@ -74,8 +75,8 @@ func (e *Engine) arrival(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
 	return o, true
 }
 
-// putBack posts a receive again that an imposter's message was taken out for, in its old place:
-// before those of its scope that were posted later, or the next message would find one of them.
+// putBack posts a receive again that was removed for an imposter's message. It restores the old
+// order: the receives of its scope that were posted later are posted again after it.
 func (o *op) putBack() {
 	later := []*op{o}
 	note := func(other *op) {

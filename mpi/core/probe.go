@@ -6,20 +6,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Message is one that a matched probe took out of the matching (MPI-4.1, 3.8.2). It is
+// A Message is a message that a matched probe removed from matching (MPI-4.1, 3.8.2). It is
 // received once.
 type Message struct {
 	status Status
 	scope  *Scope
-	early  *early // nil: of ProcNull, or received already
+	early  *early // nil for ProcNull or after it was received
 	null   bool
 }
 
-// Status tells of the message.
+// Status returns the status of the message.
 func (m *Message) Status() Status { return m.status }
 
-// Iprobe tells whether there is a message that a receive would match, and leaves it
-// (MPI-4.1, 3.8.1).
+// Iprobe tells whether there is a message that a receive would match, and leaves it there (MPI-4.1,
+// 3.8.1).
 func (s *Scope) Iprobe(src, tag int) (Status, bool, error) {
 	st, ok, err := s.look(src, tag)
 	if ok || err != nil {
@@ -29,7 +29,7 @@ func (s *Scope) Iprobe(src, tag int) (Status, bool, error) {
 	return s.look(src, tag)
 }
 
-// Probe waits for a message that a receive would match, and leaves it.
+// Probe waits for a message that a receive would match, and leaves it there.
 func (s *Scope) Probe(ctx context.Context, src, tag int) (Status, error) {
 	var st Status
 	err := s.await(ctx, func() (ok bool, err error) {
@@ -39,7 +39,7 @@ func (s *Scope) Probe(ctx context.Context, src, tag int) (Status, error) {
 	return st, err
 }
 
-// Improbe takes a message out of the matching if there is one.
+// Improbe removes a message from matching if there is one.
 func (s *Scope) Improbe(src, tag int) (*Message, bool, error) {
 	m, ok, err := s.extract(src, tag)
 	if ok || err != nil {
@@ -49,7 +49,7 @@ func (s *Scope) Improbe(src, tag int) (*Message, bool, error) {
 	return s.extract(src, tag)
 }
 
-// Mprobe waits for a message and takes it out of the matching.
+// Mprobe waits for a message and removes it from matching.
 func (s *Scope) Mprobe(ctx context.Context, src, tag int) (*Message, error) {
 	var m *Message
 	err := s.await(ctx, func() (ok bool, err error) {
@@ -59,7 +59,7 @@ func (s *Scope) Mprobe(ctx context.Context, src, tag int) (*Message, error) {
 	return m, err
 }
 
-// await waits until look finds something, looking again whenever a message came.
+// await waits until look succeeds, calling look again after each message that found no receive.
 func (s *Scope) await(ctx context.Context, look func() (bool, error)) error {
 	e := s.e
 	for {
@@ -102,8 +102,8 @@ func (s *Scope) extract(src, tag int) (*Message, bool, error) {
 	return &Message{status: m.status(), scope: s, early: m}, true, nil
 }
 
-// peek is the oldest message that a receive would match; without one, the error is why
-// none can come, if so.
+// peek returns the oldest message that a receive would match. If there is none and none can come,
+// it returns the reason as an error.
 func (s *Scope) peek(src, tag int) (*early, error) {
 	bits, mask, p, err := s.envelope(src, tag)
 	if err != nil {

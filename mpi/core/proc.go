@@ -8,58 +8,59 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Proc is a process, this one included. The same process is always the same Proc.
+// A Proc is a process; this process is one too. There is only one Proc for each process.
 //
-// What it may send is bounded by two counters on each side, which only grow and wrap, in
-// bytes: the sender's charged and returned, with charged−returned ≤ window; the receiver's
-// arrived and consumed, with arrived−consumed ≤ its own window.
+// Two counters on each side limit what the process may send. They count bytes, only grow, and wrap.
+// The sender has charged and returned, with charged−returned ≤ window; the receiver has arrived and
+// consumed, with arrived−consumed ≤ its own window.
 type Proc struct {
 	e    *Engine
 	card Card
 
 	// Guarded by Engine.mu.
-	route *link  // where packets go that begin something; nil until the first
-	into  *link  // where its own came in, if that is another
-	known bool   // somebody here has its card; else it came by itself
-	name  string // of Call
-	err   error  // what became of it; nil while it is believed to be there
-	left  bool   // it said BYE, or we are closed
-	bye   bool   // we said BYE
-	// broken are contexts that it said are, and that are not open here yet.
+	route *link  // for packets that begin an operation; nil until the first
+	into  *link  // the connection that the process made, if it is another one
+	known bool   // Engine.Proc was called with its card; otherwise it connected by itself
+	name  string // set by Call
+	err   error  // why it failed; nil while it is believed to be alive
+	left  bool   // it sent BYE, or the engine is closed
+	bye   bool   // BYE was sent to it
+	// broken has the contexts that it reported as broken and that are not open here yet.
 	broken map[ContextID]struct{}
 
 	window            uint32 // of the peer
-	charged, returned uint32 // of what we sent it
-	arrived, consumed uint32 // of what it sent us
-	told              uint32 // of consumed, what it knows
+	charged, returned uint32 // of messages to it
+	arrived, consumed uint32 // of messages from it
+	told              uint32 // the value of consumed that it knows
 
 	backlog queue.FIFO[op, *op]       // sends that wait for the window, in order
-	ops     queue.List[op, *op]       // all that this process waits for
-	earlies queue.List[early, *early] // messages of it that wait for a receive
-	taken   queue.List[early, *early] // messages of it that matched probes have
-	names   map[uint32]*early         // of earlies and former ones by id; nil until the first CANCEL
-	tag     uint32                    // of the latest message that moves from it to us
+	ops     queue.List[op, *op]       // operations that wait for this process
+	earlies queue.List[early, *early] // messages from it that wait for a receive
+	taken   queue.List[early, *early] // messages from it that matched probes have taken
+	names   map[uint32]*early         // earlies by id, and some that were received; nil until the first CANCEL
+	tag     uint32                    // of the latest message that moved from it to us
 }
 
-// Card is how the process is known. Of one that came by itself it changes when Engine.Proc is
-// told of it, and not any more after that.
+// Card returns the process's card. If the process connected by itself, the card may change once,
+// when Engine.Proc is called with another.
 func (p *Proc) Card() Card { return p.card }
 
-// Err is nil while the process is believed to be there, and then says what became of it:
-// an errclass.ProcFailed.
+// Err returns nil while the process is believed to be alive, and then the reason of its failure, an
+// errclass.ProcFailed.
 func (p *Proc) Err() error {
 	p.e.mu.Lock()
 	defer p.e.mu.Unlock()
 	return p.err
 }
 
-// Proc is the process with this card, the same one for the same id. It does not connect.
+// Proc returns the process with this card, always the same one for the same id. It does not
+// connect.
 func (e *Engine) Proc(card Card) (*Proc, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.procLocked(card)
 	if err == nil && !p.known {
-		p.known, p.card = true, card // whatever it said itself
+		p.known, p.card = true, card // replaces the card that the process sent
 	}
 	return p, err
 }
@@ -78,7 +79,7 @@ func (e *Engine) procLocked(card Card) (*Proc, error) {
 
 var errFinalized = errclass.New(errclass.Other, "this process has finalized: communicate before")
 
-// gone is why nothing can be sent to the process; nil if it can.
+// gone returns why nothing can be sent to the process, or nil if messages can be sent.
 func (p *Proc) gone() error {
 	switch {
 	case p.err != nil:
@@ -89,14 +90,14 @@ func (p *Proc) gone() error {
 	return nil
 }
 
-// Call gives the process a name that says more to people than its address.
+// Call gives the process a name for messages to users.
 func (p *Proc) Call(name string) {
 	p.e.mu.Lock()
 	defer p.e.mu.Unlock()
 	p.name = name
 }
 
-// String names the process for people.
+// String names the process for messages to users.
 func (p *Proc) String() string {
 	name := p.card.ID.String()[:8]
 	if len(p.card.Addresses) > 0 {
@@ -108,7 +109,7 @@ func (p *Proc) String() string {
 	return name
 }
 
-// fail ends everything that waits for a process which is not there any more.
+// fail marks a process as failed, and ends everything that waits for it.
 func (p *Proc) fail(cause error) {
 	if p.err != nil || p.left || p == p.e.self {
 		return
@@ -136,12 +137,12 @@ func (p *Proc) fail(cause error) {
 	if fn := e.onFailure; fn != nil {
 		go fn(p, p.err)
 	}
-	e.arrivals.Add(1) // who probes looks again
+	e.arrivals.Add(1) // wakes probes
 	e.changed()
 }
 
-// strip forgets of a failed process what nobody can use, should anybody ever get to know it:
-// there may be any number of such processes.
+// strip frees the state of a failed process that Engine.Proc was never called for: there may be any
+// number of such processes.
 func (p *Proc) strip() {
 	p.card = Card{ID: p.card.ID}
 	p.names, p.broken = nil, nil
@@ -160,7 +161,7 @@ func (p *Proc) broke(format string, args ...any) {
 	p.fail(errclass.New(errclass.Intern, "it broke the protocol: "+format, args...))
 }
 
-// cut makes bmi give back what it has of ours, and forget the connections.
+// cut drops the connections, so that bmi returns the engine's memory.
 func (p *Proc) cut() {
 	for _, l := range []*link{p.route, p.into} {
 		if l != nil {
@@ -180,7 +181,7 @@ func (p *Proc) failOps(err error) {
 	}
 }
 
-// any is a connection to the process, whichever side made it; nil if there is none.
+// any returns a connection to the process, whichever side made it, or nil if there is none.
 func (p *Proc) any() *link {
 	if p.route != nil {
 		return p.route
@@ -188,7 +189,7 @@ func (p *Proc) any() *link {
 	return p.into
 }
 
-// via is the connection for what this process begins. It connects if there is none.
+// via returns the connection for operations that this process begins. It connects if there is none.
 func (p *Proc) via() (*link, error) {
 	if p.route != nil {
 		return p.route, nil

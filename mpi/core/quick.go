@@ -6,10 +6,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// quickArrivals is arrive for whole messages that lead to no packet: nearly all small ones
-// (bmi.QuickHandler). It is called under a lock of bmi, and so must neither wait nor post;
-// whatever is not as usual it leaves to arrive, untouched. The messages of one poll are taken
-// under one hold of Engine.mu.
+// quickArrivals is arrive for whole messages that need no answer: nearly all small ones
+// (bmi.QuickHandler). It is called with a lock of bmi held, so it must neither wait nor post. It
+// leaves everything unusual, untouched, to arrive. The messages of one poll are taken with
+// Engine.mu locked once.
 type quickArrivals struct{ e *Engine }
 
 func (q quickArrivals) Begin() bool { return q.e.mu.TryLock() }
@@ -48,7 +48,7 @@ func (e *Engine) takeQuick(m *bmi.Message) bool {
 	case o != nil:
 		p.consumed += n
 	case e.bars(bits):
-		p.consumed += n // and nobody will receive it
+		p.consumed += n // no receive will take it
 		return true
 	default:
 		e.keepEager(l, h, data)

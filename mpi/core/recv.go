@@ -14,7 +14,7 @@ func (e *Engine) startRecv(o *op) {
 		o.complete()
 		return
 	}
-	for e.match.KeptLen() > 0 && !o.scope.bars(o.bits) { // else what is there is of an operation that others gave up
+	for e.match.KeptLen() > 0 && !o.scope.bars(o.bits) { // otherwise the message there belongs to an operation that others gave up
 		w, ok := e.match.Take(o.bits, o.mask)
 		if !ok {
 			break
@@ -28,7 +28,7 @@ func (e *Engine) startRecv(o *op) {
 	}
 	err := o.hopeless()
 	if err == nil && o.proc != nil && o.proc.any() == nil && o.proc != e.self {
-		// Only a connection tells that the process dies before it says anything.
+		// Only a connection reports that the process dies before it sends anything.
 		if _, err = o.proc.via(); err == nil {
 			err = o.hopeless()
 		}
@@ -41,7 +41,7 @@ func (e *Engine) startRecv(o *op) {
 	e.post(o)
 }
 
-// hopeless is why no message can come for the receive; nil if one can.
+// hopeless returns why no message can arrive for the receive, or nil if one can.
 func (o *op) hopeless() error {
 	switch {
 	case o.e.closed:
@@ -61,7 +61,7 @@ func (o *op) hopeless() error {
 	return nil
 }
 
-// receive joins a receive, which is in no list, with a message that came before it.
+// receive matches a receive, which is in no list, with a message that arrived before it.
 func (e *Engine) receive(o *op, m *early) {
 	o.proc = m.p
 	o.matched(m.bits, m.size)
@@ -85,7 +85,7 @@ func (e *Engine) receive(o *op, m *early) {
 		o.complete()
 	default:
 		m.p.consume(m.charge)
-		if err := m.p.gone(); err != nil { // at the post of a CREDIT
+		if err := m.p.gone(); err != nil { // may happen when a CREDIT is posted
 			o.err = err
 			o.complete()
 			break
@@ -96,7 +96,7 @@ func (e *Engine) receive(o *op, m *early) {
 	e.freeEarly(m)
 }
 
-// matched notes which message a receive gets.
+// matched records the message that a receive gets.
 func (o *op) matched(bits matchbits.Bits, size int) {
 	o.st = statusOf(bits, size)
 	if size > o.size {
@@ -105,8 +105,7 @@ func (o *op) matched(bits matchbits.Bits, size int) {
 	}
 }
 
-// imposter is a message that carries another process's rank. It is dropped, and who sent it
-// is not spoken to any more.
+// imposter drops a message that carries another process's rank, and fails its sender.
 func (e *Engine) imposter(m *early) {
 	p := m.p
 	p.earlies.Remove(m)
@@ -114,7 +113,7 @@ func (e *Engine) imposter(m *early) {
 	e.freeEarly(m)
 }
 
-// arriveEager takes a whole message.
+// arriveEager handles a whole message.
 func (e *Engine) arriveEager(l *link, h wire.Eager, data []byte) {
 	p, bits := l.proc, matchbits.Bits(h.Bits)
 	n := uint32(len(data)) + chargeBytes
@@ -150,7 +149,7 @@ func (e *Engine) keepEager(l *link, h wire.Eager, data []byte) {
 	e.keepEarly(m)
 }
 
-// arriveRTS takes the announcement of a message.
+// arriveRTS handles the announcement of a message.
 func (e *Engine) arriveRTS(l *link, r wire.RTS) {
 	p, bits := l.proc, matchbits.Bits(r.Bits)
 	if !p.charge(chargeBytes, announcedBytes) {
@@ -188,10 +187,10 @@ func (e *Engine) arriveRTS(l *link, r wire.RTS) {
 	o.take(l, r.ID, int(r.Size), piece)
 }
 
-// sizeMax is the largest message in bytes, so that no sum of sizes can overflow.
+// sizeMax is the largest message in bytes; it is small enough that no sum of sizes overflows.
 const sizeMax = 1 << 48
 
-// find is arrival for who may give up a process that uses another's rank.
+// find is arrival, but fails a process that uses another's rank.
 func (e *Engine) find(p *Proc, bits matchbits.Bits) *op {
 	o, ok := e.arrival(p, bits)
 	if !ok {

@@ -2,9 +2,9 @@ package core
 
 import "context"
 
-// RecvContext is Recv that ends with ctx's error when ctx ends. A message that is moving then is
-// received if it arrives within Limits.LateTimeMax, and else lost. buf is the caller's in any case:
-// messages move to it through staging memory.
+// RecvContext is Recv that ends with ctx's error when ctx ends. A message that is moving by then is
+// received if it arrives within Limits.LateTimeMax, and lost otherwise. In any case buf belongs to
+// the caller again, because messages reach it through staging memory.
 func (s *Scope) RecvContext(ctx context.Context, buf Buffer, src, tag int) (Status, error) {
 	if ctx.Done() == nil {
 		return s.Recv(buf, src, tag)
@@ -25,7 +25,7 @@ func (s *Scope) RecvContext(ctx context.Context, buf Buffer, src, tag int) (Stat
 	if !r.ready() {
 		if err = e.await(ctx, r.ready); err != nil && r.moving() {
 			late, cancel := context.WithTimeout(context.Background(), e.cfg.Limits.LateTimeMax)
-			_ = e.await(late, r.ready) // why the receive ends is known already
+			_ = e.await(late, r.ready) // the caller gets the error of ctx
 			cancel()
 		}
 	}
@@ -38,15 +38,15 @@ func (s *Scope) RecvContext(ctx context.Context, buf Buffer, src, tag int) (Stat
 	return Empty, err
 }
 
-// moving tells whether the data of a message is moving.
+// moving tells whether the data of the message is moving.
 func (r Request) moving() bool {
 	r.op.e.mu.Lock()
 	defer r.op.e.mu.Unlock()
 	return r.op.at == atMove
 }
 
-// abandon ends an active staged receive for its caller. What its peer has a part in comes to its
-// end unseen, so that the peer notices nothing.
+// abandon ends an active staged receive for its caller. A transfer that has begun goes on unseen,
+// so that the peer notices nothing.
 func (o *op) abandon() {
 	o.detached = true
 	o.e.detached++

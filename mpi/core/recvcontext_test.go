@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// TestAbandoned: a receive is abandoned while its message moves. What comes of the message is
-// discarded. Close waits for the rest of it, or for the death of its sender.
+// TestAbandoned: a receive is abandoned while its message moves. Late data is discarded. Close
+// waits for the rest of it, or for the death of its sender.
 func TestAbandoned(t *testing.T) {
 	for name, rest := range map[string]int{"the rest comes": 3, "the sender dies": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -8,21 +8,21 @@ import (
 )
 
 // A Request is an operation that was posted. It is a small value; the zero Request is
-// MPI_REQUEST_NULL. Once a call has reported the end of the operation, every copy of the
-// Request is like the zero one; a persistent one becomes inactive instead.
+// MPI_REQUEST_NULL. Once a call has reported the end of the operation, every copy of the Request
+// behaves like the zero one; a persistent Request becomes inactive instead.
 type Request struct {
 	op   *op
 	life uint32 // of op, or persistentLife
 }
 
-// persistentLife stands for every life of a persistent op.
+// persistentLife is the life in every Request of a persistent op.
 const persistentLife = 0
 
 // IsNull tells whether r is the zero Request.
 func (r Request) IsNull() bool { return r.op == nil }
 
-// idleLocked tells whether there is nothing to wait for: null, ended or inactive. Engine.mu
-// is held.
+// idleLocked tells whether there is nothing to wait for: the request is null, ended or inactive.
+// Engine.mu is held.
 func (r Request) idleLocked() bool {
 	o := r.op
 	if o == nil || o.state == opFree || o.state == opIdle || o.detached {
@@ -31,8 +31,7 @@ func (r Request) idleLocked() bool {
 	return r.life != persistentLife && o.life != r.life
 }
 
-// ready tells whether a call that waits for r need not wait longer. It may be called
-// without Engine.mu.
+// ready tells whether a call that waits for r can stop waiting. It may be called without Engine.mu.
 func (r Request) ready() bool {
 	if r.life == persistentLife {
 		return r.op.ended.Load() == r.op.begun.Load()
@@ -40,7 +39,7 @@ func (r Request) ready() bool {
 	return int32(r.op.ended.Load()-r.life) >= 0
 }
 
-// collect takes the result of an operation that ended. Engine.mu is held.
+// collect returns the result of an operation that ended. Engine.mu is held.
 func (r Request) collect() (Status, error) {
 	o := r.op
 	st, err := o.st, o.err
@@ -53,8 +52,8 @@ func (r Request) collect() (Status, error) {
 	return st, err
 }
 
-// Wait waits until the operation ended. If ctx ends first the operation goes on, and ctx's
-// error is returned. Of a null, ended or inactive request it returns Empty at once.
+// Wait waits until the operation ended. If ctx ends first, Wait returns ctx's error and the
+// operation goes on. For a null, ended or inactive request it returns Empty at once.
 func (r Request) Wait(ctx context.Context) (Status, error) {
 	if r.op == nil {
 		return Empty, nil
@@ -73,7 +72,7 @@ func (r Request) Wait(ctx context.Context) (Status, error) {
 	return r.collect()
 }
 
-// Test tells whether the operation ended, and makes progress if not.
+// Test tells whether the operation ended. If not, it makes progress.
 func (r Request) Test() (Status, bool, error) {
 	st, ok, err := r.Peek()
 	if !ok || r.op == nil {
@@ -88,7 +87,7 @@ func (r Request) Test() (Status, bool, error) {
 	return st, true, err
 }
 
-// Peek is Test that leaves the request as it is (MPI-4.1, 3.7.6).
+// Peek is Test, but leaves the request unchanged (MPI-4.1, 3.7.6).
 func (r Request) Peek() (Status, bool, error) {
 	if r.op == nil {
 		return Empty, true, nil
@@ -131,7 +130,7 @@ func (r Request) Start() error {
 	return nil
 }
 
-// Free lets go of the request; an operation under way ends unseen (MPI-4.1, 3.7.3).
+// Free releases the request. An active operation continues unobserved (MPI-4.1, 3.7.3).
 func (r Request) Free() error {
 	if r.op == nil {
 		return errclass.New(errclass.Request, "a null request cannot be freed")
@@ -151,8 +150,8 @@ func (r Request) Free() error {
 	return nil
 }
 
-// NewOp makes a request that end completes, from any goroutine, once (MPI-4.1, 13.2:
-// generalized requests). cancel is called if somebody cancels it; it may be nil.
+// NewOp makes a generalized request (MPI-4.1, 13.2). end completes it, from any goroutine, once.
+// cancel is called if the request is cancelled; it may be nil.
 func (e *Engine) NewOp(cancel func()) (r Request, end func(Status, error)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -167,14 +166,14 @@ func (e *Engine) NewOp(cancel func()) (r Request, end func(Status, error)) {
 	}
 }
 
-// await makes progress until done reports true. It fails if ctx ends first, or the endpoint
-// was closed.
+// await makes progress until done returns true. It fails if ctx ends first, or if the endpoint was
+// closed.
 func (e *Engine) await(ctx context.Context, done func() bool) error {
 	if e.cfg.Manual {
 		if done() {
 			return nil
 		}
-		return errclass.New(errclass.Other, "nobody waits for a simulated endpoint: test, and call Progress")
+		return errclass.New(errclass.Other, "a simulated endpoint cannot wait: test, and call Progress")
 	}
 	if ctx.Done() == nil {
 		return e.poll(done)
@@ -197,7 +196,7 @@ func (e *Engine) poll(done func() bool) error {
 		if n > 0 {
 			e.take(out[:n])
 		}
-		if err != nil && !done() { // else it has ended before
+		if err != nil && !done() { // otherwise it ended before the error
 			return errclass.Wrap(errclass.Other, err, "waiting")
 		}
 	}
@@ -207,7 +206,7 @@ func (e *Engine) poll(done func() bool) error {
 // completionsMax is how many completions are taken at a time.
 const completionsMax = 4
 
-// Progress polls once. It is for who drives an endpoint with Config.Manual.
+// Progress polls once, for endpoints with Config.Manual.
 func (e *Engine) Progress() {
 	var out [completionsMax]bmi.Completion
 	for {
@@ -221,7 +220,7 @@ func (e *Engine) Progress() {
 	}
 }
 
-// take takes completions of bmi.
+// take handles completions of bmi.
 func (e *Engine) take(out []bmi.Completion) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -234,7 +233,7 @@ func (e *Engine) take(out []bmi.Completion) {
 			u.ended(c.Size, c.Err)
 		case *lifeline:
 			if c.Err == nil {
-				u.l.proc.broke("a message under a tag that nobody was told")
+				u.l.proc.broke("a message with a tag that is never used")
 			} else {
 				u.l.broke(c.Err)
 			}

@@ -38,7 +38,7 @@ func TestPersistent(t *testing.T) {
 	}
 }
 
-// A request whose end was reported is null, whatever its memory is used for meanwhile.
+// A request whose end was reported is null, even if its memory is used for another.
 func TestStaleRequest(t *testing.T) {
 	d := open(t, 1, "via+shm", core.Limits{})[0]
 	r, err := d.s.Irecv(room(1), 0, 1)
@@ -80,7 +80,7 @@ func TestCancelSend(t *testing.T) {
 		for _, n := range []int{8, 1 << 20} {
 			s, err := d[0].s.Isend(core.Synchronous, mem(n, 0), 1, 1)
 			require.NoError(t, err)
-			_, err = d[1].s.Probe(context.Background(), 0, 1) // it is there, and no receive has it
+			_, err = d[1].s.Probe(context.Background(), 0, 1) // it is there, and no receive matches it
 			require.NoError(t, err)
 			require.NoError(t, s.Cancel())
 			assert.True(t, d[0].mustWait(s, nil).Cancelled)
@@ -120,7 +120,7 @@ func TestProbes(t *testing.T) {
 			assert.True(t, ok)
 			assert.Equal(t, 1, st.Tag, "the other was taken out")
 			done := make(chan struct{})
-			go func() { // who sent makes progress
+			go func() { // the sender makes progress
 				defer close(done)
 				assert.NoError(t, d[0].s.Send(core.Synchronous, room(0), 1, 9))
 			}()

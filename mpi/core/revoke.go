@@ -8,9 +8,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// CommonTags: tags below it are those of operations that all processes of a scope have a part
-// in, in a scope for these. When one of them fails in one process it can wait for ever in
-// another, which waits for the first: Break ends it in all.
+// CommonTags separates tags: tags below it are those of operations in which all processes of a
+// scope take part. If such an operation fails in one process, another process that waits for the
+// first could wait for ever. Break ends the operation in all of them.
 const CommonTags = 1 << 26
 
 // Revoke ends every operation of the scope with errclass.Revoked, here and at every peer.
@@ -20,9 +20,9 @@ func (s *Scope) Revoke() {
 	s.revoke()
 }
 
-// Break ends every operation of the scope that has one of CommonTags, here with cause, at every
-// peer with an errclass.ProcFailed; nor does any other begin. It does nothing if no peer is gone,
-// nor one of those scopes that end with this one: then all operations end as they would.
+// Break ends all operations of the scope whose tag is below CommonTags, and lets no other begin.
+// They end with cause here, and with errclass.ProcFailed at every peer. Break does nothing unless a
+// peer of this scope, or of one that ends with it, is gone: then all operations end by themselves.
 func (s *Scope) Break(cause error) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
@@ -31,22 +31,22 @@ func (s *Scope) Break(cause error) {
 	}
 }
 
-// lost tells whether a process is gone that operations of all may wait for.
+// lost tells whether a process is gone for which common operations may wait.
 func (s *Scope) lost() bool {
 	gone := func(p *Proc) bool { return p.gone() != nil }
 	return slices.ContainsFunc(s.peers, gone) || slices.ContainsFunc(s.with, (*Scope).lost)
 }
 
-// EndWith has other scopes of the process revoked or broken, here and at their peers, as soon as
-// this one is, by whomever. An inter-communicator's operations wait for their own group, too,
-// which has scopes of its own.
+// EndWith makes other scopes of the process end with this one: they are revoked or broken, here and
+// at their peers, when this one is. An inter-communicator needs this because its operations also
+// wait for the local group, which has its own scopes.
 func (s *Scope) EndWith(others ...*Scope) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
 	s.with = append(s.with, others...)
 }
 
-// Revoked tells whether somebody has revoked the scope.
+// Revoked tells whether the scope is revoked.
 func (s *Scope) Revoked() bool {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
@@ -79,17 +79,17 @@ func errRevoked(s *Scope) error {
 	return errclass.New(errclass.Revoked, "the communicator with context %d was revoked: agree on what is left, and shrink it", s.id)
 }
 
-// errBroken is why a scope is broken, as a peer says.
+// errBroken returns the error of a scope that a peer reported as broken.
 func errBroken(p *Proc) error {
 	return errclass.New(errclass.ProcFailed, "a process of the communicator has failed, says process %s: no collective operation on it ends any more, revoke and shrink it", p)
 }
 
-// bars tells whether no operation with these bits may begin or go on.
+// bars tells whether operations with these bits may neither begin nor go on.
 func (s *Scope) bars(bits matchbits.Bits) bool {
 	return s.revoked || s.broken != nil && wire.TagOf(uint64(bits)) < CommonTags
 }
 
-// barred is why none may; nil if one may.
+// barred returns the reason, or nil if such operations are allowed.
 func (s *Scope) barred(bits matchbits.Bits) error {
 	switch {
 	case !s.bars(bits):
@@ -100,8 +100,8 @@ func (s *Scope) barred(bits matchbits.Bits) error {
 	return s.broken
 }
 
-// end ends what is barred by now. It tells every peer once, so that all learn it even if who
-// began it fails meanwhile.
+// end ends the operations that are barred now. It tells every peer, so that all learn it even if
+// the process that started this fails meanwhile.
 func (s *Scope) end(err error) {
 	e := s.e
 	s.dropEarlies()
@@ -130,7 +130,7 @@ func (s *Scope) end(err error) {
 				o.revoke(err)
 			}
 			if p.err != nil {
-				break // its connection ended when it was asked, and with it all that waits for it
+				break // its connection ended when it was asked, and all operations with it
 			}
 			o = next
 		}
@@ -139,9 +139,9 @@ func (s *Scope) end(err error) {
 	e.changed()
 }
 
-// arriveRevoke takes the news that a scope is revoked or broken. One that is not open here and
-// revoked is freed already: who makes a communicator sees to it that all have it before anybody
-// may revoke it. But a process can fail before all have it.
+// arriveRevoke handles the news that a scope is revoked or broken. A revoked scope that is not open
+// here was freed already: no process can revoke a communicator before all processes have it. But a
+// process may fail before all have it, so broken scopes that are not open yet are recorded.
 func (e *Engine) arriveRevoke(p *Proc, r wire.Revoke) {
 	id := ContextID(r.Context)
 	switch s := e.scopes[id]; {
@@ -158,14 +158,14 @@ func (e *Engine) arriveRevoke(p *Proc, r wire.Revoke) {
 	}
 }
 
-// bars tells whether nobody will receive a message.
+// bars tells whether no receive will take a message.
 func (e *Engine) bars(bits matchbits.Bits) bool {
 	s := e.scopes[ContextID(wire.ContextOf(uint64(bits)))]
 	return s != nil && s.bars(bits)
 }
 
-// dropEarlies forgets the messages of a scope that nobody will receive any more, and of which
-// their senders expect nothing. The others are taken back by who sent them.
+// dropEarlies drops the messages of a scope that no receive will take, if their senders expect no
+// answer. The senders take back the others.
 func (s *Scope) dropEarlies() {
 	e := s.e
 	for _, p := range s.peers {

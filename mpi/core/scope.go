@@ -9,9 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Scope is a communicator as messages see it: a context and the processes behind the
-// ranks that sends go to and receives come from, of an inter-communicator those of the
-// remote group.
+// A Scope is the part of a communicator that matters to messages: a context, and the processes of
+// the ranks that sends go to and receives come from. For an inter-communicator these are the
+// processes of the remote group.
 type Scope struct {
 	e     *Engine
 	id    ContextID
@@ -21,14 +21,14 @@ type Scope struct {
 	// Guarded by Engine.mu.
 	closed         bool
 	revoked        bool
-	broken         error               // why no operation of all can end well; nil while all is well
-	unacknowledged int                 // peers that failed and that no Acknowledge has seen
-	with           []*Scope            // are revoked or broken with this one
+	broken         error               // why no common operation can succeed; nil if there is no failure
+	unacknowledged int                 // peers that failed since the last Acknowledge
+	with           []*Scope            // scopes that are revoked or broken with this one
 	anys           queue.List[op, *op] // posted receives from any source
 }
 
-// OpenScope makes a scope. rank is this process's own in its group, which its sends carry.
-// Messages that came before are kept for it.
+// OpenScope makes a scope. rank is this process's rank in its group, which its sends carry.
+// Messages that arrived before were kept for it.
 func (e *Engine) OpenScope(id ContextID, rank int, peers []*Proc) (*Scope, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -47,15 +47,14 @@ func (e *Engine) OpenScope(id ContextID, rank int, peers []*Proc) (*Scope, error
 		}
 		if _, ok := p.broken[id]; ok {
 			s.broken = errBroken(p)
-			delete(p.broken, id) // a later scope with this context is another one
+			delete(p.broken, id) // a later scope with this context is a different one
 		}
 	}
 	e.scopes[id] = s
 	return s, nil
 }
 
-// Close refuses further posts; what is posted ends as it would. The id may then be agreed
-// on again.
+// Close refuses further posts; posted operations complete as usual. The id may be used again.
 func (s *Scope) Close() error {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
@@ -69,14 +68,14 @@ func (s *Scope) Close() error {
 	return nil
 }
 
-// quiet tells whether no receive waits for any source.
+// quiet tells whether no receive from any source is posted.
 func (s *Scope) quiet() bool { return s.anys.Len() == 0 }
 
-// Context is the scope's id.
+// Context returns the scope's id.
 func (s *Scope) Context() ContextID { return s.id }
 
-// Acknowledge lets receives from AnySource be posted although peers failed, and returns
-// all that are known to have.
+// Acknowledge allows receives from AnySource to be posted although peers failed, and returns the
+// peers that are known to have failed.
 func (s *Scope) Acknowledge() []*Proc {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
@@ -90,7 +89,7 @@ func (s *Scope) Acknowledge() []*Proc {
 	return failed
 }
 
-// failAnys ends the receives that wait for any source.
+// failAnys ends the receives from any source.
 func (s *Scope) failAnys(err error) {
 	s.e.join()
 	for o := s.anys.First(); o != nil; {
@@ -110,7 +109,7 @@ func (s *Scope) has(p *Proc) bool {
 	return false
 }
 
-// isRank tells whether a process has the rank that its message says.
+// isRank tells whether a process has the rank that its message carries.
 func (s *Scope) isRank(p *Proc, rank int) bool {
 	if p == s.e.self {
 		return true
@@ -122,7 +121,7 @@ func (s *Scope) isFrom(m *early) bool {
 	return s.isRank(m.p, int(wire.SourceOf(uint64(m.bits))))
 }
 
-// peer is the process of a rank; nil for ProcNull.
+// peer returns the process of a rank, or nil for ProcNull.
 func (s *Scope) peer(rank int) (*Proc, error) {
 	if uint(rank) < uint(len(s.peers)) {
 		return s.peers[rank], nil
@@ -133,8 +132,8 @@ func (s *Scope) peer(rank int) (*Proc, error) {
 	return nil, errclass.New(errclass.Rank, "rank %d, the communicator has 0 to %d", rank, len(s.peers)-1)
 }
 
-// envelope is what a receive looks for: match bits, those of them that do not matter, and
-// the process if there is only one.
+// envelope returns what a receive matches: the match bits, a mask of the bits to ignore, and the
+// process if it names one.
 func (s *Scope) envelope(src, tag int) (bits, mask matchbits.Bits, p *Proc, err error) {
 	source := uint32(0)
 	switch src {

@@ -1,6 +1,6 @@
 package core
 
-// sendSelf sends to this process itself: there is no packet, and at most one copy.
+// sendSelf sends to this process itself: without a packet, and with at most one copy.
 func (e *Engine) sendSelf(o *op) {
 	if r, _ := e.arrival(e.self, o.bits); r != nil {
 		r.matched(o.bits, o.size)
@@ -24,7 +24,7 @@ func (e *Engine) sendSelf(o *op) {
 	e.keepEarly(m)
 }
 
-// receiveSelf joins a receive with a message that this process sent to itself.
+// receiveSelf matches a receive with a message that this process sent to itself.
 func (e *Engine) receiveSelf(o *op, m *early) {
 	if s := m.send; s != nil {
 		s.unlist()

@@ -42,7 +42,7 @@ func (e *Engine) start(o *op) {
 	}
 }
 
-// startBuffered sends a copy, which nobody waits for but Close.
+// startBuffered sends a copy; only Close waits for it.
 func (e *Engine) startBuffered(o *op) {
 	c := e.acquire(opSend, o.scope)
 	c.mode, c.size, c.proc, c.bits = Standard, o.size, o.proc, o.bits
@@ -54,7 +54,7 @@ func (e *Engine) startBuffered(o *op) {
 	o.complete()
 }
 
-// refused is why the op cannot even begin; nil if it can.
+// refused returns why the op cannot begin, or nil if it can.
 func (o *op) refused() error {
 	switch {
 	case o.e.closed:
@@ -70,8 +70,8 @@ func (o *op) refused() error {
 	return o.proc.gone()
 }
 
-// transmit sends the packet that begins the send, if the peer has room for it: the whole
-// message if it is small, or its announcement, for which there is more room.
+// transmit sends the packet that begins the send, if the peer has room for it. A small message is
+// sent whole; a larger one is announced, and for announcements there is more room.
 func (o *op) transmit(l *link) bool {
 	p := o.proc
 	switch {
@@ -100,14 +100,14 @@ func (o *op) transmitEager(l *link) {
 	o.enlist()
 }
 
-// wait names the send, for the peer to answer.
+// wait gives the send an id, for the peer's answer.
 func (o *op) wait(l *link) {
 	o.at, o.id = atPeer, o.e.sends.add(o)
 	o.move.l = l
 	o.enlist()
 }
 
-// sendEager sends the whole message, and reports whether its memory is free again.
+// sendEager sends the whole message, and returns whether its memory is free again.
 func (l *link) sendEager(o *op, id uint32) (free bool) {
 	e := l.e
 	h := wire.Eager{Credit: o.proc.tell(), ID: id, Bits: uint64(o.bits)}
@@ -129,7 +129,7 @@ func (l *link) sendEager(o *op, id uint32) (free bool) {
 	return true
 }
 
-// sendGathered sends a message from where it is, which bmi may have to keep for a while.
+// sendGathered sends a message from the user's memory, which bmi may keep for a while.
 func (l *link) sendGathered(o *op, h wire.Eager, mem []byte) (free bool) {
 	e := l.e
 	k := e.newPacket(l, wire.KindEager)
@@ -145,14 +145,15 @@ func (l *link) sendGathered(o *op, h wire.Eager, mem []byte) (free bool) {
 		e.lent++
 		return false
 	}
-	// There is no room, or no connection: as with a small one, its packet waits for room.
+	// There is no room, or no connection. A copy of the message waits for room, as for a small
+	// message.
 	b := append(h.Append(e.pool.Take(wire.EagerBytes+len(mem))), mem...)
 	e.freePacket(k)
 	l.post(wire.KindEager, b)
 	return true
 }
 
-// announce asks the peer to take a message that cannot be sent at once.
+// announce sends an RTS for a message that cannot be sent at once.
 func (o *op) announce(l *link) {
 	o.proc.charged += chargeBytes
 	o.wait(l)
@@ -163,7 +164,7 @@ func (o *op) announce(l *link) {
 	l.post(wire.KindRTS, r.Append(o.e.packetBuffer()))
 }
 
-// sendPiece is sendNow of a buffer's data, if it is one piece of memory; p is nil for ProcNull.
+// sendPiece is sendNow for a buffer whose data is contiguous; p is nil for ProcNull.
 func (s *Scope) sendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) bool {
 	if p == nil {
 		return false
@@ -172,7 +173,7 @@ func (s *Scope) sendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) 
 	return ok && s.sendNow(p, mode, mem, bits)
 }
 
-// sendNow sends a small message for which no op is needed, if nothing stands in its way.
+// sendNow sends a small message without an op, if that is possible at once.
 func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) bool {
 	e := s.e
 	l := p.route
@@ -206,9 +207,9 @@ func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
 	return sent
 }
 
-// lockToSend takes Engine.mu for who is about to send a small message. If bmi had no room for
-// the last one it looks first whether there is some by now: what comes back from the other
-// side costs less to take in than a message that has to wait.
+// lockToSend locks Engine.mu for a caller that is about to send a small message. If bmi had no room
+// for the last one, lockToSend polls first: taking in what the peer has returned costs less than a
+// message that has to wait.
 func (e *Engine) lockToSend(p *Proc) {
 	e.mu.Lock()
 	if p == nil || p.route == nil || !p.route.tight || e.cfg.Manual {
@@ -220,7 +221,7 @@ func (e *Engine) lockToSend(p *Proc) {
 	e.mu.Lock()
 }
 
-// flush sends what waited for room.
+// flush sends the operations that waited for the window.
 func (p *Proc) flush() {
 	e := p.e
 	for o := p.backlog.Head(); o != nil; o = p.backlog.Head() {
@@ -229,7 +230,7 @@ func (p *Proc) flush() {
 		o.at = nowhere
 		l, err := p.via()
 		if err == nil && e.sends.full() {
-			err = errNoNames // there were some when it was posted
+			err = errNoNames // there were free ids when it was posted
 		}
 		if err != nil {
 			o.err = err
@@ -255,7 +256,7 @@ func (e *Engine) acked(p *Proc, id uint32) {
 	o.complete()
 }
 
-// A sendTable gives names to sends that wait for a peer. A name is not used again soon.
+// A sendTable assigns ids to sends that wait for a peer. An id is not reused soon.
 type sendTable struct {
 	slots []sendSlot
 	free  []uint32
@@ -272,7 +273,7 @@ const (
 	genMask  = 1<<(32-slotBits) - 1
 )
 
-// add names a send; 0 is no name.
+// add assigns an id to a send. An id is never 0.
 func (t *sendTable) add(o *op) uint32 {
 	if len(t.free) == 0 {
 		if len(t.slots) > slotMask {
@@ -291,7 +292,7 @@ func (t *sendTable) add(o *op) uint32 {
 	return s.gen<<slotBits | i
 }
 
-// get is the send of a name, or nil.
+// get returns the send with an id, or nil.
 func (t *sendTable) get(id uint32) *op {
 	i := id & slotMask
 	if i >= uint32(len(t.slots)) || t.slots[i].gen != id>>slotBits {
@@ -306,10 +307,10 @@ func (t *sendTable) remove(id uint32) {
 	t.free = append(t.free, i)
 }
 
-// full tells whether there are as many names as there can be.
+// full tells whether no id is free.
 func (t *sendTable) full() bool { return len(t.free) == 0 && len(t.slots) > slotMask }
 
 var errNoNames = errclass.New(errclass.NoMem, "a million sends wait for their receives: wait for some of them first")
 
-// isRoom tells whether an error of a post says to try again later.
+// isRoom tells whether the error of a post means that it should be tried again later.
 func isRoom(err error) bool { return errors.Is(err, bmi.ErrAgain) }

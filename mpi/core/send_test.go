@@ -13,11 +13,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// sizes are those of every way that a message may take.
+// sizes are sizes for every way in which a message can travel.
 var sizes = []int{0, 1, 8, 496, 497, 8 << 10, 8<<10 + 1, 64 << 10, 1 << 20, 33 << 20}
 
-// enough reports that the fast tier leaves out a message: the largest ones travel in the same
-// way in every mode, whenever their receive is posted.
+// enough reports that -short leaves out a message: the largest ones travel in the same way in every
+// mode, whenever their receive is posted.
 func enough(n int, mode core.Mode, posted bool) bool {
 	return testing.Short() && n > 1<<20 && (mode != core.Standard || !posted)
 }
@@ -84,7 +84,7 @@ func TestToOneself(t *testing.T) {
 	}
 }
 
-// Types that are not one piece of memory on the one side, on the other, or on both.
+// Types that are not contiguous on one side, on the other, or on both.
 func TestScatteredMemory(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 2, method, core.Limits{StagingBytes: 5000})
@@ -206,8 +206,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A flood of messages that nobody receives yet takes bounded memory, and then arrives in
-// order and whole.
+// Many messages without a receive take bounded memory, and then arrive complete and in order.
 func TestFlood(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		const window = 64 << 10

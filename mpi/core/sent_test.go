@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// TestSendsThatAreOutAtOnce: their requests are told of once, like any other, and the ops
-// behind them are used again without remembering anything.
+// TestSendsThatAreOutAtOnce: their requests are reported once, like any other, and their ops can be
+// reused without any state.
 func TestSendsThatAreOutAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 2, method, core.Limits{})
@@ -48,7 +48,7 @@ func TestSendsThatAreOutAtOnce(t *testing.T) {
 	})
 }
 
-// TestExchangeOfBytes: ranks that exchange with each other get each other's, whatever the size.
+// TestExchangeOfBytes: ranks that exchange get each other's data, for every size.
 func TestExchangeOfBytes(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 2, method, core.Limits{})

@@ -1,21 +1,20 @@
 package core
 
-// Stats count since New.
+// Stats are counters since New.
 type Stats struct {
-	// Early counts messages that came before their receives.
+	// Early counts messages that arrived before their receives.
 	Early uint64
-	// Failed counts processes that failed, Protocol those of them that broke the protocol.
+	// Failed counts processes that failed, and Protocol those of them that broke the protocol.
 	Failed, Protocol uint64
-	// Refused counts connections of processes that are nobody, Strays packets on a
-	// connection that was refused, or of a process that is gone.
+	// Refused counts refused connections of unknown or unacceptable processes. Strays counts
+	// packets on refused connections and from processes that are gone.
 	Refused, Strays uint64
-	// EarlyNow are messages that wait for their receives now, Posted receives that wait
-	// for messages, and Sending sends that have not ended and
-	// whose requests somebody has.
+	// EarlyNow is the number of messages that wait for their receives, Posted that of receives that
+	// wait for messages, and Sending that of active sends whose requests have not been freed.
 	EarlyNow, Posted, Sending int
 }
 
-// Stats counts since New.
+// Stats returns the counters.
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -2,19 +2,19 @@ package core
 
 import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
 
-// taken takes a message out of the matching for a matched probe. From now on it counts as
-// received, although it still is where it was.
+// taken removes a message from matching for a matched probe. From now on the message counts as
+// received, although it keeps its memory.
 func (e *Engine) taken(m *early) {
 	e.match.RemoveKept(m.ref)
 	m.p.earlies.Remove(m)
 	m.p.taken.Add(m)
 	m.taken = true
 	if m.send != nil {
-		m.send.at = atTaken // it cannot be cancelled
+		m.send.at = atTaken // can no longer be cancelled
 	}
 }
 
-// untake lets go of a message that is received, or never will be.
+// untake removes a message from the list when it is received, or can no longer be.
 func (m *early) untake() {
 	if m.taken {
 		m.taken = false
@@ -22,8 +22,8 @@ func (m *early) untake() {
 	}
 }
 
-// answerTaken ends the sends of messages that matched probes have taken, for which their senders
-// would wait until somebody receives them: of a scope that has ended nobody need.
+// answerTaken ends the sends whose messages matched probes have taken but the program has not
+// received. In a scope that has ended their senders need not wait for the receive.
 func (s *Scope) answerTaken(p *Proc) {
 	e := s.e
 	for m := p.taken.First(); m != nil; {
@@ -31,12 +31,12 @@ func (s *Scope) answerTaken(p *Proc) {
 		if wire.ContextOf(uint64(m.bits)) == uint16(s.id) && s.bars(m.bits) && m.id != 0 && !m.l.gone {
 			if m.piece == 0 {
 				m.l.post(wire.KindAck, wire.Ack{Credit: p.tell(), ID: m.id}.Append(e.packetBuffer()))
-				m.id = 0 // and the message is here
+				m.id = 0 // the message stays here
 			} else {
 				m.untake()
 				m.lost = s.barred(m.bits)
 				p.consumed += m.charge
-				c := wire.CTS{Credit: p.tell(), ID: m.id, Tag: uint32(p.nextTag())} // of nothing
+				c := wire.CTS{Credit: p.tell(), ID: m.id, Tag: uint32(p.nextTag())} // for 0 bytes
 				m.l.post(wire.KindCTS, c.Append(e.packetBuffer()))
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// What a process sends to itself waits where it is until it is received, also when a matched
-// probe has taken it out of the matching meanwhile.
+// A message of a process to itself stays where it is until it is received, even after a matched
+// probe has taken it.
 func TestToOneselfTakenByAProbe(t *testing.T) {
 	probed := func(t *testing.T) (a *node, send core.Request, m *core.Message) {
 		s := newStage(t)
@@ -24,7 +24,7 @@ func TestToOneselfTakenByAProbe(t *testing.T) {
 		require.True(t, ok)
 		return a, send, m
 	}
-	// again is what must work whatever became of the first message.
+	// again is an operation that must work whatever happened to the first message.
 	again := func(t *testing.T, a *node) {
 		scope := a.scope(6, 0, a.all)
 		require.Zero(t, a.e.Stats().Sending)
@@ -66,7 +66,7 @@ func TestToOneselfTakenByAProbe(t *testing.T) {
 	})
 }
 
-// That a persistent send was cancelled too late once does not keep it from being cancelled later.
+// A persistent send that was cancelled too late once can still be cancelled later.
 func TestPersistentSendIsCancelledAgain(t *testing.T) {
 	s := newStage(t)
 	defer s.close()
@@ -75,7 +75,7 @@ func TestPersistentSendIsCancelledAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, send.Start())
 	s.step()
-	_, err = b.s.Irecv(room(10), 0, 3) // a has not heard of the ACK
+	_, err = b.s.Irecv(room(10), 0, 3) // the ACK has not arrived at a
 	require.NoError(t, err)
 	require.NoError(t, send.Cancel())
 	s.step()
@@ -97,7 +97,7 @@ func TestPersistentSendIsCancelledAgain(t *testing.T) {
 }
 
 // A send whose message a matched probe has taken ends when the communicator is revoked, although
-// nobody may ever receive the message.
+// the message may never be received.
 func TestTakenByAProbeAndRevoked(t *testing.T) {
 	for name, n := range map[string]int{"whole": 10, "announced": 100_000} {
 		for who := range 2 {

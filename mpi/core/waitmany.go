@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// WaitAny waits until one of the requests ended, and tells which; -1 if all are null, ended
+// WaitAny waits until one of the requests ended, and returns its index; -1 if all are null, ended
 // or inactive (MPI-4.1, 3.7.5).
 func (e *Engine) WaitAny(ctx context.Context, rs []Request) (int, Status, error) {
 	for {
@@ -20,13 +20,13 @@ func (e *Engine) WaitAny(ctx context.Context, rs []Request) (int, Status, error)
 	}
 }
 
-// TestAny is WaitAny without waiting; ok tells whether one ended, or none is active.
+// TestAny is WaitAny without waiting; ok is true if a request ended, or if none is active.
 func (e *Engine) TestAny(rs []Request) (i int, st Status, ok bool, err error) {
 	e.progressFor(rs)
 	return e.anyOf(rs)
 }
 
-// anyOf collects the first that ended. ok is also true if there is nothing to wait for.
+// anyOf collects the first request that ended. ok is also true if there is nothing to wait for.
 func (e *Engine) anyOf(rs []Request) (i int, st Status, ok bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -44,9 +44,9 @@ func (e *Engine) anyOf(rs []Request) (i int, st Status, ok bool, err error) {
 	return -1, Empty, idle, nil
 }
 
-// WaitSome waits until at least one ended, and appends the indices of all that did to
-// indices; none if all are null, ended or inactive. statuses and errs belong to rs, index by
-// index, and may be nil. The error is errclass.InStatus if an operation failed.
+// WaitSome waits until at least one request ended, and appends the indices of all that ended to
+// indices; none if all are null, ended or inactive. statuses and errs have the length of rs, or are
+// nil. If an operation failed, the error is errclass.InStatus.
 func (e *Engine) WaitSome(ctx context.Context, rs []Request, indices []int, statuses []Status, errs []error) ([]int, error) {
 	for {
 		out, idle, err := e.someOf(rs, indices, statuses, errs)
@@ -83,22 +83,22 @@ func (e *Engine) someOf(rs []Request, out []int, statuses []Status, errs []error
 	return out, idle, err
 }
 
-// WaitAll waits until all ended. statuses and errs belong to rs, index by index, and may be
-// nil. The error is errclass.InStatus if an operation failed.
+// WaitAll waits until all requests ended. statuses and errs have the length of rs, or are nil. If
+// an operation failed, the error is errclass.InStatus.
 func (e *Engine) WaitAll(ctx context.Context, rs []Request, statuses []Status, errs []error) error {
 	for {
 		ended, err := e.allOf(rs, statuses, errs)
 		if ended {
 			return err
 		}
-		i := 0 // those before it are ready, and stay so
+		i := 0 // all requests before index i are ready, and stay so
 		if err := e.await(ctx, func() bool { i += readies(rs[i:]); return i == len(rs) }); err != nil {
 			return err
 		}
 	}
 }
 
-// TestAll tells whether all ended; if not, none of them is collected.
+// TestAll tells whether all requests ended; if not, it collects none.
 func (e *Engine) TestAll(rs []Request, statuses []Status, errs []error) (bool, error) {
 	e.progressFor(rs)
 	return e.allOf(rs, statuses, errs)
@@ -145,14 +145,14 @@ func result(before error, i int, r Request, statuses []Status, errs []error) err
 	return errclass.Wrap(errclass.InStatus, err, "request %d of several failed", i)
 }
 
-// progressFor polls unless all ended already.
+// progressFor polls unless all requests have ended already.
 func (e *Engine) progressFor(rs []Request) {
 	if readies(rs) < len(rs) {
 		e.Progress()
 	}
 }
 
-// awaitAny waits until one of those that are active has ended.
+// awaitAny waits until one of the active requests has ended.
 func (e *Engine) awaitAny(ctx context.Context, rs []Request) error {
 	var few [32]Request
 	active := few[:0]
@@ -164,7 +164,7 @@ func (e *Engine) awaitAny(ctx context.Context, rs []Request) error {
 	}
 	e.mu.Unlock()
 	if len(active) == 0 {
-		return nil // somebody else has collected the last of them
+		return nil // another goroutine has collected the last of them
 	}
 	return e.await(ctx, func() bool {
 		for _, r := range active {
@@ -176,7 +176,7 @@ func (e *Engine) awaitAny(ctx context.Context, rs []Request) error {
 	})
 }
 
-// readies is how many at the front are not active.
+// readies returns the number of leading requests that are not active.
 func readies(rs []Request) int {
 	for i, r := range rs {
 		if r.op != nil && !r.ready() {

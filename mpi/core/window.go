@@ -2,30 +2,30 @@ package core
 
 import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
 
-// allows tells whether the peer has room for a message of n bytes.
+// allows tells whether the peer's window has room for a message of n bytes.
 func (p *Proc) allows(n uint32) bool { return p.charged-p.returned+n+chargeBytes <= p.window }
 
-// allowsAnnouncement tells whether the peer has room for one more announcement. There is
-// much more of it than for messages: a message that is not received yet must not keep one
-// behind it from a receive that waits for that (MPI-4.1, 3.5, progress).
+// allowsAnnouncement tells whether the peer has room for one more announcement. Announcements have
+// much more room than messages: a message that is not received yet must not block one behind it
+// from its receive (MPI-4.1, 3.5, progress).
 func (p *Proc) allowsAnnouncement() bool {
 	return p.charged-p.returned+chargeBytes <= p.window+announcedBytes
 }
 
-// tell is the credit that a packet to the process carries.
+// tell returns the credit for a packet to the process.
 func (p *Proc) tell() uint32 {
 	p.told = p.consumed
 	return p.consumed
 }
 
-// widen takes the window that the peer has for us. Until it has said so there is a
-// smaller one, which every peer has.
+// widen sets the window that the peer has for us. Before that it is windowMin, which every peer
+// has.
 func (p *Proc) widen(window uint32) {
 	p.window = min(max(window, windowMin), windowMax)
 }
 
-// credit takes the peer's count of what it has consumed, which only grows. Where it has two
-// connections an older count may come after a newer one.
+// credit handles the peer's count of consumed bytes, which only grows. A peer with two connections
+// may send an older count after a newer one.
 func (p *Proc) credit(consumed uint32) bool {
 	n := consumed - p.returned
 	if int32(n) <= 0 {
@@ -42,8 +42,8 @@ func (p *Proc) credit(consumed uint32) bool {
 	return p.err == nil
 }
 
-// charge counts a packet that arrived, for which there is so much room beside the window,
-// and reports whether the peer was allowed to send it.
+// charge counts a packet that arrived, and returns whether the peer was allowed to send it. beside
+// is the room in addition to the window.
 func (p *Proc) charge(n, beside uint32) bool {
 	p.arrived += n
 	if p.arrived-p.consumed > uint32(p.e.cfg.Limits.WindowBytes)+beside {
@@ -53,8 +53,8 @@ func (p *Proc) charge(n, beside uint32) bool {
 	return true
 }
 
-// consume gives room back. The peer learns it with the next packet, or by one of its own
-// when half of the room is owed.
+// consume returns room to the peer. The peer learns of it from the next packet, or from a CREDIT
+// when half of the window is owed.
 func (p *Proc) consume(n uint32) {
 	p.consumed += n
 	if p.consumed-p.told < uint32(p.e.cfg.Limits.WindowBytes)/2 || p.err != nil || p.left {

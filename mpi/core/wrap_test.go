@@ -11,15 +11,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 )
 
-// The counts of what was sent and taken go on where 32 bits end, in the middle of a window as
-// well as between two, for messages that are expected, that wait, and that are announced.
+// The counters of sent and consumed bytes wrap at 32 bits, within a window and between two, for
+// messages that are expected, that wait, and that are announced.
 func TestCountsWrap(t *testing.T) {
 	step := uint32(61)
 	if testing.Short() {
 		step = 487
 	}
 	noError := func(err error) {
-		if err != nil { // require.NoError for each of all these messages takes longer than they do
+		if err != nil { // require.NoError would be too slow for all these messages
 			require.NoError(t, err)
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	OrderFortran              // the first: MPI_ORDER_FORTRAN
 )
 
-// fastest calls f for each of n dimensions, the fastest first.
+// fastest calls f for each of n dimensions, beginning with the one that varies fastest.
 func (o Order) fastest(n int, f func(dim int)) {
 	for i := range n {
 		if o == OrderC {
@@ -32,10 +32,10 @@ func (o Order) check() error {
 	return nil
 }
 
-// Subarray is the part of an array of sizes that begins at index starts and has
-// subsizes; the array's elements are of type t, and the extent is that of all of it, so
-// that the buffer's address is that of the array (MPI_Type_create_subarray, MPI-4.1,
-// 5.1.3). A dimension that does not fit is an error of class Arg.
+// Subarray returns the part of an array of the given sizes that begins at index starts and has
+// subsizes. The array's elements have type t. The extent is that of the whole array, so the
+// buffer's address is that of the array (MPI_Type_create_subarray, MPI-4.1, 5.1.3). If the part
+// does not fit in a dimension, the error has class Arg.
 func Subarray(sizes, subsizes, starts []int, order Order, t *Type) (*Type, error) {
 	if err := checkCounts(t); err != nil {
 		return nil, err

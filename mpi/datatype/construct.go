@@ -6,11 +6,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Constructors check their arguments: a nil type is an error of class Type, a negative
-// count or block length one of class Count, lists that do not belong together one of
-// class Arg, and sizes or bounds beyond an int one of class ValueTooLarge.
+// Constructors check their arguments. Errors have class Type for a nil type, Count for a negative
+// count or block length, Arg for lists of different lengths, and ValueTooLarge for sizes or bounds
+// that overflow an int.
 
-// Dup is a type that is t but for how it was made (MPI_Type_dup, MPI-4.1, 5.1.10).
+// Dup returns a copy of t, made by Dup (MPI_Type_dup, MPI-4.1, 5.1.10).
 func Dup(t *Type) (*Type, error) {
 	if t == nil {
 		return nil, errNil()
@@ -18,8 +18,7 @@ func Dup(t *Type) (*Type, error) {
 	return newType(t.shape, new(sums), Contents{CombinerDup, nil, nil, []*Type{t}})
 }
 
-// Contiguous is count times t, one behind the other (MPI_Type_contiguous, MPI-4.1,
-// 5.1.2).
+// Contiguous returns count contiguous elements of t (MPI_Type_contiguous, MPI-4.1, 5.1.2).
 func Contiguous(count int, t *Type) (*Type, error) {
 	if err := checkCounts(t, count); err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func Contiguous(count int, t *Type) (*Type, error) {
 	return newType(t.shape.repeat(&c, count, t.extent), &c, Contents{CombinerContiguous, []int{count}, nil, []*Type{t}})
 }
 
-// Vector is count blocks of blockLength times t; blocks begin stride extents of t apart
+// Vector returns count blocks of blockLength elements of t; blocks begin stride extents of t apart
 // (MPI_Type_vector, MPI-4.1, 5.1.2).
 func Vector(count, blockLength, stride int, t *Type) (*Type, error) {
 	if err := checkCounts(t, count, blockLength); err != nil {
@@ -49,7 +48,7 @@ func Hvector(count, blockLength, stride int, t *Type) (*Type, error) {
 	return newType(s, &c, Contents{CombinerHvector, []int{count, blockLength}, []int{stride}, []*Type{t}})
 }
 
-// Indexed is blocks of blockLengths[i] times t, displacements[i] extents of t behind the
+// Indexed returns blocks of blockLengths[i] elements of t, displacements[i] extents of t behind the
 // buffer's address (MPI_Type_indexed, MPI-4.1, 5.1.2).
 func Indexed(blockLengths, displacements []int, t *Type) (*Type, error) {
 	if err := checkBlocks(t, blockLengths, displacements); err != nil {
@@ -105,7 +104,7 @@ func HindexedBlock(blockLength int, displacements []int, t *Type) (*Type, error)
 	return newType(s, &c, Contents{CombinerHindexedBlock, ints, slices.Clone(displacements), []*Type{t}})
 }
 
-// indexed is n blocks of t, of length(i) elements at byte at(i).
+// indexed returns n blocks of t, each with length(i) elements, at byte at(i).
 func indexed(c *sums, t *Type, n int, length, at func(i int) int) shape {
 	if n == 0 {
 		return t.shape.empty()
@@ -113,7 +112,7 @@ func indexed(c *sums, t *Type, n int, length, at func(i int) int) shape {
 	l := newCollector(c, !t.shape.uniform())
 	last, block := -1, shape{}
 	for i := range n {
-		// Blocks of one length are one node, so that patterns are found.
+		// Consecutive blocks of one length share a node, so that patterns are found.
 		if k := length(i); k != last {
 			last, block = k, t.shape.repeat(c, k, t.extent)
 		}
@@ -122,8 +121,8 @@ func indexed(c *sums, t *Type, n int, length, at func(i int) int) shape {
 	return l.done()
 }
 
-// Resized is t with other bounds: the upper one is lb + extent
-// (MPI_Type_create_resized, MPI-4.1, 5.1.7). The extent may be negative.
+// Resized returns t with other bounds: lb, and lb + extent (MPI_Type_create_resized, MPI-4.1,
+// 5.1.7). The extent may be negative.
 func Resized(t *Type, lb, extent int) (*Type, error) {
 	if t == nil {
 		return nil, errNil()

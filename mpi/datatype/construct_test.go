@@ -72,7 +72,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreCopied: what a caller does with its slices later is no matter.
+// TestArgumentsAreCopied: a caller may change its slices later.
 func TestArgumentsAreCopied(t *testing.T) {
 	lengths, disps, types := []int{1, 2}, []int{0, 16}, []*datatype.Type{datatype.Int8, datatype.Float64}
 	s := must(datatype.Struct(lengths, disps, types))
@@ -122,7 +122,7 @@ func TestKinds(t *testing.T) {
 	assert.Equal(t, 0, datatype.Kind(200).Size())
 }
 
-// failures are calls that must be refused, with the class of the error.
+// failures returns calls that must be refused, with the class of the error.
 func failures() map[string]struct {
 	class errclass.Class
 	err   error

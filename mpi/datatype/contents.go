@@ -22,14 +22,14 @@ const (
 	CombinerResized                       // resized
 )
 
-// Contents is how a type was made: the arguments of its constructor in the order in which
-// MPI_Type_get_contents returns them (MPI-4.1, 5.1.13). The slices are the type's own:
-// read them only.
+// Contents describes how a type was made: the arguments of its constructor, in the order in which
+// MPI_Type_get_contents returns them (MPI-4.1, 5.1.13). The slices belong to the type and must not
+// be changed.
 type Contents struct {
 	Combiner Combiner
 	Ints     []int   // counts, block lengths, displacements in elements, orders, ...
 	Addrs    []int   // strides and displacements in bytes, bounds
-	Types    []*Type // the types it is made of
+	Types    []*Type // the types from which it was made
 }
 
 // Contents returns how t was made (MPI_Type_get_envelope and MPI_Type_get_contents).

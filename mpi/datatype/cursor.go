@@ -1,9 +1,9 @@
 package datatype
 
-// A Cursor moves through the packed bytes of a buffer of (count, type) in pieces of any
-// size, so that packing, sending and unpacking can overlap. Where a piece begins costs a
-// few steps down the type's tree, not a walk from the start. It is a value, copied at
-// will; one goroutine at a time uses it.
+// A Cursor moves through the packed bytes of a buffer of (count, type) in pieces of any size, so
+// that packing, sending and unpacking can overlap. To find the beginning of a piece takes a few
+// steps down the type's tree, not a walk from the start. A Cursor may be copied; only one goroutine
+// at a time uses it.
 type Cursor struct {
 	t             *Type
 	mem           []byte
@@ -11,7 +11,7 @@ type Cursor struct {
 	pos, total    int // packed bytes: 0 ≤ pos ≤ total
 }
 
-// NewCursor is at the first packed byte of count elements at mem[origin]. Errors are
+// NewCursor returns a cursor at the first packed byte of count elements at mem[origin]. Errors are
 // those of Type.Fits.
 func NewCursor(t *Type, mem []byte, origin, count int) (Cursor, error) {
 	total, err := t.total(len(mem), origin, count)
@@ -21,28 +21,27 @@ func NewCursor(t *Type, mem []byte, origin, count int) (Cursor, error) {
 	return Cursor{t: t, mem: mem, origin: origin, count: count, total: total}, nil
 }
 
-// Pack copies the next bytes to dst, as many as there is room for and as are left, and
-// returns how many.
+// Pack copies the next bytes to dst, as many as fit and are left, and returns their number.
 func (c *Cursor) Pack(dst []byte) int { return c.move(dst, opPack) }
 
-// Unpack copies src to where the next bytes belong, as far as any are left, and returns
-// how many it took.
+// Unpack copies src to the places of the next bytes, as far as any are left, and returns the number
+// of bytes copied.
 func (c *Cursor) Unpack(src []byte) int { return c.move(src, opUnpack) }
 
-// Skip passes over up to n bytes and returns how many it passed.
+// Skip skips up to n bytes and returns the number skipped.
 func (c *Cursor) Skip(n int) int {
 	n = max(0, min(n, c.total-c.pos))
 	c.pos += n
 	return n
 }
 
-// Rewind goes back to the first byte.
+// Rewind returns to the first byte.
 func (c *Cursor) Rewind() { c.pos = 0 }
 
-// Pos is how many bytes were packed, unpacked or skipped so far.
+// Pos returns how many bytes were packed, unpacked or skipped so far.
 func (c *Cursor) Pos() int { return c.pos }
 
-// Left is how many bytes are left.
+// Left returns how many bytes are left.
 func (c *Cursor) Left() int { return c.total - c.pos }
 
 func (c *Cursor) move(buf []byte, o op) int {

@@ -6,26 +6,25 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Distribution says how a dimension of an array is dealt out to processes.
+// A Distribution says how a dimension of an array is distributed over processes.
 type Distribution int
 
 // The distributions (MPI-4.1, 5.1.4).
 const (
-	DistributeNone   Distribution = iota // all of it to everybody: MPI_DISTRIBUTE_NONE
-	DistributeBlock                      // a block to each: MPI_DISTRIBUTE_BLOCK
+	DistributeNone   Distribution = iota // every process has all of it: MPI_DISTRIBUTE_NONE
+	DistributeBlock                      // one block for each process: MPI_DISTRIBUTE_BLOCK
 	DistributeCyclic                     // blocks in turn: MPI_DISTRIBUTE_CYCLIC
 )
 
-// DefaultArg lets Darray choose the length of blocks (MPI_DISTRIBUTE_DFLT_DARG): as even
-// as can be for DistributeBlock, one element for DistributeCyclic.
+// DefaultArg lets Darray choose the length of blocks (MPI_DISTRIBUTE_DFLT_DARG): as equal as
+// possible for DistributeBlock, one element for DistributeCyclic.
 const DefaultArg = -1
 
-// Darray is the part of a global array that belongs to process rank of size processes.
-// Dimension d of the array has gsizes[d] elements of type t, and is dealt out as
-// distribs[d] says, in blocks of dargs[d], to psizes[d] processes; the grid of processes
-// is in row-major order whatever that of the array (MPI_Type_create_darray, MPI-4.1,
-// 5.1.4). The extent is that of the whole array. Arguments that do not belong together
-// are errors of class Arg.
+// Darray returns the part of a global array that belongs to process rank of size processes.
+// Dimension d of the array has gsizes[d] elements of type t, and is distributed by distribs[d], in
+// blocks of dargs[d], over psizes[d] processes. The grid of processes is in row-major order,
+// whatever the order of the array (MPI_Type_create_darray, MPI-4.1, 5.1.4). The extent is that of
+// the whole array. Inconsistent arguments are errors of class Arg.
 func Darray(size, rank int, gsizes []int, distribs []Distribution, dargs, psizes []int, order Order, t *Type) (*Type, error) {
 	if err := checkCounts(t); err != nil {
 		return nil, err
@@ -48,8 +47,8 @@ func Darray(size, rank int, gsizes []int, distribs []Distribution, dargs, psizes
 	return newType(s.resized(&c, 0, step), &c, Contents{CombinerDarray, ints, nil, []*Type{t}})
 }
 
-// blockOf is the length of a block in a dimension of size elements. A block
-// distribution is a cyclic one that ends with the first round.
+// blockOf returns the length of a block in a dimension of size elements. A block distribution is a
+// cyclic one with a single round.
 func blockOf(size, processes int, d Distribution, arg int) int {
 	switch {
 	case d == DistributeNone:
@@ -62,15 +61,15 @@ func blockOf(size, processes int, d Distribution, arg int) int {
 	return 1
 }
 
-// dealt is what a process gets of a dimension of size elements of shape s, which are
-// step bytes apart: blocks of b elements in turn.
+// dealt returns a process's part of a dimension of size elements of shape s, which are step bytes
+// apart: blocks of b elements in turn.
 func dealt(c *sums, s shape, step, size, processes, coord, b int) shape {
 	round := c.mul(processes, b)
 	first := c.mul(coord, b)
 	if c.bad {
 		return s.empty()
 	}
-	// A process beyond the end has neither a full block nor the rest of one.
+	// A process beyond the end has no full block and no part of one.
 	full := 0
 	if size-first >= b {
 		full = (size-first-b)/round + 1

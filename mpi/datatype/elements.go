@@ -2,9 +2,9 @@ package datatype
 
 import "sort"
 
-// ElementsIn is how many basic elements packedBytes bytes of elements of t are, and
-// whether they end with a whole one (MPI_Get_elements, MPI-4.1, 5.1.11). Unlike in
-// Elements, a pair is two: a value and an index.
+// ElementsIn returns how many basic elements are in packedBytes bytes of elements of t, and whether
+// the last one is complete (MPI_Get_elements, MPI-4.1, 5.1.11). A pair counts as two elements, a
+// value and an index, unlike in Elements.
 func (t *Type) ElementsIn(packedBytes int) (n int, whole bool) {
 	root := t.shape.wire.n
 	if root == nil || packedBytes <= 0 {
@@ -14,7 +14,7 @@ func (t *Type) ElementsIn(packedBytes int) (n int, whole bool) {
 	return n + packedBytes/root.size*root.elems, whole
 }
 
-// elementsIn is the number of basic elements in the first bytes < n.size of n.
+// elementsIn returns the number of basic elements in the first bytes of n; bytes < n.size.
 func (n *node) elementsIn(bytes int) (elems int, whole bool) {
 	switch n.form {
 	case loop:

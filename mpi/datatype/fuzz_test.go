@@ -23,8 +23,8 @@ func (c *choices) IntN(n int) int {
 	return int(b) % n
 }
 
-// FuzzUnpack unpacks bytes of a stranger into any type, at any place of a memory: nothing
-// outside of the memory changes, and bytes are taken only if there are any.
+// FuzzUnpack unpacks untrusted bytes into any type, at any place of a memory: nothing outside of
+// the memory changes, and bytes are taken only if there are any.
 func FuzzUnpack(f *testing.F) {
 	for seed := range uint64(20) {
 		r := generator(seed)
@@ -65,8 +65,8 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzConstruct gives constructors any numbers: they make a type whose numbers are right,
-// or refuse.
+// FuzzConstruct passes any numbers to constructors: they make a type with correct numbers, or
+// return an error.
 func FuzzConstruct(f *testing.F) {
 	for _, n := range []uint64{0, 1, 2, 1 << 31, 1 << 32, math.MaxInt64, 1 << 63, math.MaxUint64} {
 		f.Add(binary.BigEndian.AppendUint64([]byte{1, 3, 2}, n))

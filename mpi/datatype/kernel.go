@@ -2,10 +2,10 @@ package datatype
 
 import "encoding/binary"
 
-// The kernels below are where bytes move. A run is length bytes of units of unit bytes;
-// in memory runs are stride bytes apart, in the buffer gap bytes.
+// The kernels below copy the bytes. A run has length bytes, in units of unit bytes. Runs are stride
+// bytes apart in memory, and gap bytes apart in the buffer.
 
-// run moves a run at mem[at] that is packed at buf[pos]. For external32 only whole units.
+// run moves a run at mem[at], packed at buf[pos]; for external32 it moves only whole units.
 func (m *mover) run(length, unit, at, pos int) {
 	switch m.op {
 	case opPack:
@@ -33,8 +33,8 @@ func (m *mover) runs(length, unit, at, stride, pos, gap, count int) {
 	}
 }
 
-// blocks moves blocks first up to end of a node that is placed at mem[at]; that of first
-// is packed at buf[pos].
+// blocks moves blocks first to end-1 of a node placed at mem[at]; block first is packed at
+// buf[pos].
 func (m *mover) blocks(n *node, first, end, at, pos int) {
 	offs, ends, from := n.offs[first:end], n.ends[first:end], 0
 	if first > 0 {
@@ -62,7 +62,7 @@ func (m *mover) blocks(n *node, first, end, at, pos int) {
 	}
 }
 
-// copyBlock copies a block; one that is a scalar goes through a register.
+// copyBlock copies a block; a block of the size of a scalar goes through a register.
 func copyBlock(dst []byte, d int, src []byte, s, length int) {
 	switch length {
 	case 4:
@@ -74,8 +74,8 @@ func copyBlock(dst []byte, d int, src []byte, s, length int) {
 	}
 }
 
-// copyRuns copies count runs from src[s] to dst[d] that are ss and ds bytes apart there.
-// Scalars, and pairs of them, are moved through a register.
+// copyRuns copies count runs from src[s] to dst[d], where they are ss and ds bytes apart. Scalars,
+// and pairs of them, go through a register.
 func copyRuns(dst []byte, d, ds int, src []byte, s, ss, length, count int) {
 	switch length {
 	case 1:
@@ -126,9 +126,9 @@ func copy8(dst []byte, d int, src []byte, s int) {
 	binary.NativeEndian.PutUint64(dst[d:], binary.NativeEndian.Uint64(src[s:]))
 }
 
-// swap copies whole units between the machine's order of bytes and the big-endian one,
-// which is the same either way, and returns how many bytes of a unit were left over. dst
-// and src are of one length.
+// swap copies whole units and converts them between the machine's byte order and big-endian, which
+// is the same operation both ways. It returns how many bytes of a unit were left over. dst and src
+// have the same length.
 func swap(dst, src []byte, unit int) (left int) {
 	left = len(src) % unit
 	n := len(src) - left
@@ -152,7 +152,7 @@ func swap(dst, src []byte, unit int) (left int) {
 	return left
 }
 
-// swapRuns is copyRuns that swaps.
+// swapRuns is copyRuns with byte swapping.
 func swapRuns(dst []byte, d, ds int, src []byte, s, ss, length, unit, count int) {
 	switch {
 	case unit == 1:

@@ -2,13 +2,12 @@ package datatype
 
 //go:generate go tool stringer -type=Kind -linecomment -output=kind_string.go
 
-// A Kind says what the leaves of a type are, when they are all of one kind; operators of
-// reductions choose their loops by it.
+// A Kind is the kind of a type's leaves, if all are of one kind. Reductions choose their loops by
+// it.
 type Kind uint8
 
-// The kinds. Go's int, uint and uintptr have the kinds of 64 bits. A pair is one leaf: a
-// value and, packed right behind it, an index, as MINLOC and MAXLOC take them (MPI-4.1,
-// 6.9.4).
+// Kinds. Go's int, uint and uintptr have the kinds of 64 bits. A pair is one leaf: a value and,
+// packed right behind it, an index, for MINLOC and MAXLOC (MPI-4.1, 6.9.4).
 const (
 	KindNone         Kind = iota // none
 	KindByte                     // byte
@@ -38,7 +37,7 @@ const (
 	kindEnd
 )
 
-// kindTraits is what there is to know of a kind.
+// kindTraits are the properties of a kind.
 type kindTraits struct {
 	size         int   // packed bytes of a leaf
 	grain        grain // of a scalar
@@ -74,8 +73,8 @@ var kinds = [kindEnd]kindTraits{
 	KindFloat64Int64: {size: 16, value: KindFloat64, index: KindInt64},
 }
 
-// Size is the packed size of a leaf in bytes, 0 for KindNone. Packed, a pair has no
-// padding between its value and its index, whatever it has in memory.
+// Size returns the packed size of a leaf in bytes, 0 for KindNone. A packed pair has no padding
+// between its value and its index, even if it has some in memory.
 func (k Kind) Size() int {
 	if k >= kindEnd {
 		return 0

@@ -2,43 +2,42 @@ package datatype
 
 import "slices"
 
-// A grain says what a run of bytes is made of: basic elements of so many bytes, each of
-// units of so many bytes whose order external32 may turn around. A complex number is one
-// element of two units. Each is a power of two up to 16; the grain of different things
-// that lie side by side is mixed.
+// A grain says what a run of bytes consists of: basic elements of elem bytes, each of units of unit
+// bytes whose byte order external32 may swap. A complex number is one element of two units. Both
+// are powers of two up to 16. Runs of different grains have the grain mixed.
 type grain struct{ elem, unit uint8 }
 
 var mixed = grain{}
 
-// A form is what a node of a layout stands for.
+// A form is the form of a node of a layout.
 type form uint8
 
 const (
 	strided form = iota // count runs of length bytes, stride bytes apart
-	blocks              // runs of any length at any place
+	blocks              // runs of any length at any offset
 	loop                // count times body, stride bytes apart
-	list                // parts, one after the other
+	list                // parts, one after another
 )
 
-// A node is a set of bytes in memory in the order in which they travel. Nodes are
-// immutable and shared between types. Offsets are relative to where the node is placed.
+// A node is a set of bytes in memory, in the order in which they travel. Nodes are immutable and
+// shared between types. Offsets are relative to the node's place.
 type node struct {
 	form  form
 	grain grain // of strided and blocks
 	size  int   // packed bytes, > 0
 	runs  int   // pieces of memory that it touches, > 0
-	elems int   // basic elements; not kept up where grains are mixed
+	elems int   // basic elements; not maintained for mixed grains
 
 	count, stride int   // strided, loop
 	length        int   // strided: bytes of each run
 	body          *node // loop
 
-	offs  []int    // blocks: where each begins
+	offs  []int    // blocks: offset of each
 	parts []placed // list
 	ends  []int    // blocks and list: packed bytes up to the end of each
 }
 
-// A placed node is a node at an offset. The zero value is no bytes at all.
+// A placed node is a node at an offset. The zero value has no bytes.
 type placed struct {
 	off int
 	n   *node
@@ -51,7 +50,7 @@ func (p placed) shift(off int) placed {
 	return p
 }
 
-// run is a node of one piece of memory.
+// run returns a node of one contiguous run.
 func run(length int, g grain) *node { return runsOf(1, 0, length, g) }
 
 func runsOf(count, stride, length int, g grain) *node {
@@ -62,7 +61,8 @@ func runsOf(count, stride, length int, g grain) *node {
 	return n
 }
 
-// repeat is count times p, stride bytes apart. Patterns that go on are one pattern.
+// repeat returns count times p, stride bytes apart. A repeated pattern is joined with p's own if it
+// continues it.
 func (p placed) repeat(count, stride int) placed {
 	switch n := p.n; {
 	case n == nil || count == 0:
@@ -111,11 +111,10 @@ func (n *node) eachRun(at int, f func(off, length int, g grain)) {
 	}
 }
 
-// A builder puts placed nodes one behind the other. A part that comes again and again at
-// one stride is a loop; else neighbours in order and in memory become one run, and small
-// parts become blocks.
+// A builder joins placed nodes. A part that is repeated at one stride becomes a loop. Otherwise
+// neighbours in order and in memory become one run, and small parts become blocks.
 type builder struct {
-	// keepGrains: runs of different grains are never put together, as external32 needs it.
+	// keepGrains: runs of different grains are never joined, because external32 needs them.
 	keepGrains bool
 
 	parts []placed // none of them empty
@@ -127,7 +126,7 @@ func (b *builder) add(p placed) {
 	}
 }
 
-// done returns everything that was added.
+// done returns the node of all parts that were added.
 func (b *builder) done() placed {
 	if len(b.parts) == 0 {
 		return placed{}
@@ -146,7 +145,7 @@ func (b *builder) done() placed {
 	return placed{0, listOf(m.parts)}
 }
 
-// sameParts reports whether all parts are one node at one stride.
+// sameParts reports whether all parts are the same node, at one stride.
 func sameParts(parts []placed) (stride int, ok bool) {
 	if len(parts) == 1 {
 		return 0, true

@@ -29,7 +29,8 @@ func must(t *Type, err error) *Type {
 	return t
 }
 
-// TestLayoutsStaySmall: memory goes with how irregular a type is, not with its blocks.
+// TestLayoutsStaySmall: memory grows with the irregularity of a type, not with the number of its
+// blocks.
 func TestLayoutsStaySmall(t *testing.T) {
 	gaps := must(Of[struct {
 		A int32

@@ -2,25 +2,25 @@ package datatype
 
 import "slices"
 
-// A part of so few runs is always taken apart into blocks, and one of up to
-// expandRunsMax while there are not yet expandedMax of them: neither copying nor memory
-// gains from a finer cut in large types.
+// A part of up to expandAlways runs is always split into blocks, and one of up to expandRunsMax
+// while there are fewer than expandedMax blocks: in large types, splitting further makes neither
+// copying nor memory better.
 const (
 	expandAlways  = 2
 	expandRunsMax = 8
 	expandedMax   = 64
 )
 
-// A merger joins runs that are neighbours, and collects the others as blocks.
+// A merger joins adjacent runs, and collects the others as blocks.
 type merger struct {
 	keepGrains bool
 
-	// The blocks that are being collected.
+	// The blocks that are being collected:
 	offs, ends []int
 	grain      grain
-	last       int // where the last of them ends in memory
+	last       int // end of the last of them in memory
 
-	parts []placed // what is complete
+	parts []placed // completed parts
 }
 
 func (m *merger) add(p placed) {
@@ -78,7 +78,7 @@ func (m *merger) flush() {
 	m.offs, m.ends = m.offs[:0], m.ends[:0]
 }
 
-// length is that of every block, if they are of one length; else 0.
+// length returns the length of the blocks, if they all have the same.
 func (m *merger) length() (length int, same bool) {
 	for i, end := range m.ends {
 		if end != (i+1)*m.ends[0] {
@@ -88,7 +88,7 @@ func (m *merger) length() (length int, same bool) {
 	return m.ends[0], true
 }
 
-// stride is that between any two blocks, if it is one.
+// stride returns the distance between successive blocks, if it is always the same.
 func (m *merger) stride() (stride int, regular bool) {
 	for i := 1; i < len(m.offs); i++ {
 		s := m.offs[i] - m.offs[i-1]

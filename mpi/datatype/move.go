@@ -2,23 +2,23 @@ package datatype
 
 import "sort"
 
-// An op is what a mover does with bytes.
+// An op is the operation of a mover.
 type op uint8
 
 const (
 	opPack           op = iota // memory to buffer
 	opUnpack                   // buffer to memory
-	opPackExternal             // memory to buffer, to external32
-	opUnpackExternal           // buffer to memory, from external32
+	opPackExternal             // memory to buffer, converting to external32
+	opUnpackExternal           // buffer to memory, converting from external32
 )
 
-// A mover carries bytes between memory and a buffer of packed bytes. All it is told to
-// move lies in both: its callers have checked.
+// A mover copies bytes between memory and a buffer of packed bytes. Its callers have checked that
+// all bytes lie in both.
 type mover struct {
 	mem, buf []byte
 	op       op
-	// dropped is how many bytes at the end were only a part of a unit that external32
-	// would have turned around.
+	// dropped is how many bytes at the end were only a part of a unit, which external32 cannot
+	// convert.
 	dropped int
 }
 
@@ -36,13 +36,13 @@ func (m *mover) elements(p placed, extent, origin, count int) {
 	}
 }
 
-// loopHead is a node for count times body; unlike those of loopOf it need not be simple,
-// nor outlive a call.
+// loopHead returns a node for count times body. Unlike the nodes of loopOf it need not be simple,
+// and lives only during a call.
 func loopHead(body *node, count, stride int) node {
 	return node{form: loop, size: count * body.size, count: count, stride: stride, body: body}
 }
 
-// whole moves all of a node that is placed at mem[at], packed at buf[pos].
+// whole moves all of a node placed at mem[at], packed at buf[pos].
 func (m *mover) whole(n *node, at, pos int) {
 	switch n.form {
 	case strided:
@@ -59,17 +59,17 @@ func (m *mover) whole(n *node, at, pos int) {
 	}
 }
 
-// The body of a loop of up to shortRunsMax runs, of shortRunMax bytes on average, is
-// moved run by run, each over up to rowsMax iterations at a time, which stay in the cache
-// between the runs: copying so few bytes costs less than finding out how many they are.
+// The body of a loop of up to shortRunsMax runs, of shortRunMax bytes on average, is moved run by
+// run, each over up to rowsMax iterations at a time. These stay in the cache between the runs. For
+// so few bytes, a copy costs less than the decision how to copy.
 const (
 	shortRunsMax = 16
 	shortRunMax  = 64
 	rowsMax      = 128
 )
 
-// loop moves iterations first up to end of a loop that is placed at mem[at]; that of
-// first is packed at buf[pos].
+// loop moves iterations first to end-1 of a loop placed at mem[at]; iteration first is packed at
+// buf[pos].
 func (m *mover) loop(n *node, first, end, at, pos int) {
 	b := n.body
 	at += first * n.stride
@@ -93,8 +93,8 @@ func (m *mover) loop(n *node, first, end, at, pos int) {
 	}
 }
 
-// rows moves rows times a node of few runs: the first is placed at mem[at] and packed at
-// buf[pos], the others are stride and gap bytes apart.
+// rows moves rows times a node of few runs: the first is placed at mem[at] and packed at buf[pos],
+// the others are stride and gap bytes apart.
 func (m *mover) rows(n *node, rows, at, stride, pos, gap int) {
 	switch n.form {
 	case strided:
@@ -121,8 +121,8 @@ func (m *mover) rows(n *node, rows, at, stride, pos, gap int) {
 	}
 }
 
-// span moves the packed bytes from up to end of a node that is placed at mem[at]; byte
-// from is packed at buf[pos].
+// span moves the packed bytes from to end-1 of a node placed at mem[at]; byte from is packed at
+// buf[pos].
 func (m *mover) span(n *node, at, pos, from, end int) {
 	if from >= end {
 		return
@@ -171,7 +171,7 @@ func (m *mover) spanOfLoop(n *node, at, pos, from, end int) {
 	m.span(n.body, at+i*n.stride, pos, 0, end-from)
 }
 
-// spanOfParts is span for blocks and lists: the whole ones in between, and what is cut at
+// spanOfParts is span for blocks and lists: the whole parts in the middle, and the cut ones at
 // either end.
 func (m *mover) spanOfParts(n *node, at, pos, from, end int) {
 	i := sort.SearchInts(n.ends, from+1)

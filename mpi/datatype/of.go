@@ -7,8 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// scalars are the types of Go's kinds of scalars, also of those that have a name of
-// their own.
+// scalars are the types of Go's scalar kinds, also for named Go types.
 var scalars = [reflect.UnsafePointer + 1]*Type{
 	reflect.Bool: Bool, reflect.Int: Int, reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,
 	reflect.Uint: Uint, reflect.Uint8: Uint8, reflect.Uint16: Uint16, reflect.Uint32: Uint32, reflect.Uint64: Uint64,
@@ -16,13 +15,12 @@ var scalars = [reflect.UnsafePointer + 1]*Type{
 	reflect.Complex64: Complex64, reflect.Complex128: Complex128,
 }
 
-// Of is the type of a Go type: a scalar, or arrays and structs of scalars, whose fields
-// named _ are padding. It costs next to nothing for scalars, and a look into a cache for
-// others after the first time. A type with pointers in it (strings, slices, maps,
-// interfaces, functions, channels) has no meaning in another process: the error is of
-// class Type.
+// Of returns the type of a Go type: a scalar, or arrays and structs of scalars, whose fields named
+// _ are padding. It costs almost nothing for scalars, and for others a cache lookup after the first
+// time. A type with pointers (strings, slices, maps, interfaces, functions, channels) has no
+// meaning in another process: the error has class Type.
 //
-// The extent is Go's size of the type, so that elements lie as those of a slice do.
+// The extent is Go's size of the type, so that elements lie as in a slice.
 func Of[T any]() (*Type, error) {
 	rt := reflect.TypeFor[T]()
 	if t := scalars[rt.Kind()]; t != nil {
@@ -31,11 +29,11 @@ func Of[T any]() (*Type, error) {
 	return OfReflect(rt)
 }
 
-// known caches what OfReflect found, by reflect.Type; a program has so many types and no
-// more.
+// known caches the results of OfReflect, by reflect.Type. Its size is limited by the number of
+// types in the program.
 var known sync.Map
 
-// OfReflect is Of for a type that is known at run time only.
+// OfReflect is Of for a type that is known only at run time.
 func OfReflect(rt reflect.Type) (*Type, error) {
 	if rt == nil {
 		return nil, errclass.New(errclass.Type, "nil has no datatype")
@@ -50,7 +48,7 @@ func OfReflect(rt reflect.Type) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	// If two derive it at once, one type is everybody's.
+	// If two goroutines derive it at once, both return the same type.
 	kept, _ := known.LoadOrStore(rt, t)
 	return kept.(*Type), nil
 }
@@ -105,7 +103,7 @@ func deriveStruct(rt reflect.Type) (*Type, error) {
 	return Resized(t, 0, int(rt.Size()))
 }
 
-// pairs are the Go types of predefined pairs.
+// pairs maps Go types to the predefined pairs.
 var pairs = map[reflect.Type]*Type{
 	reflect.TypeFor[Pair[int16, int32]]():   Int16Int32,
 	reflect.TypeFor[Pair[int32, int32]]():   Int32Int32,

@@ -177,7 +177,7 @@ func TestOfRefusesPointers(t *testing.T) {
 	assert.ErrorContains(t, err, "string has no datatype")
 }
 
-// TestOfIsOneType: whoever asks first, everybody gets the same.
+// TestOfIsOneType: all callers get the same type, whichever asks first.
 func TestOfIsOneType(t *testing.T) {
 	type fresh struct {
 		A int32

@@ -13,8 +13,8 @@ import (
 // seedsPerRun is how many random type trees each run checks.
 const seedsPerRun = 2500
 
-// TestAgainstTypeMaps holds random types against their type maps: bounds, totals, packing
-// and unpacking, whole and in pieces, native and external.
+// TestAgainstTypeMaps compares random types with their type maps: bounds, totals, packing and
+// unpacking, whole and in pieces, native and external.
 func TestAgainstTypeMaps(t *testing.T) {
 	seeds := uint64(seedsPerRun)
 	if testing.Short() {
@@ -38,7 +38,7 @@ func TestAgainstTypeMaps(t *testing.T) {
 	}
 }
 
-// A check is one type, held against its model.
+// A check is one type with its model.
 type check struct {
 	*testing.T
 	generated

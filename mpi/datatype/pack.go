@@ -2,11 +2,10 @@ package datatype
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// Pack copies count elements whose address is mem[origin] to dst, one behind the other,
-// and returns how many bytes that were (MPI_Pack, MPI-4.1, 5.2). Displacements may be
-// negative as long as every byte lies in mem. Errors are of the classes Type, Count,
-// Buffer (not in mem), Truncate (dst is too short) and ValueTooLarge; then nothing was
-// copied.
+// Pack copies count elements at mem[origin] to dst in packed form, and returns the number of bytes
+// (MPI_Pack, MPI-4.1, 5.2). Displacements may be negative if every byte lies in mem. Errors have
+// class Type, Count, Buffer (not in mem), Truncate (dst is too short) or ValueTooLarge; then
+// nothing was copied.
 func (t *Type) Pack(dst, mem []byte, origin, count int) (n int, err error) {
 	total, err := t.total(len(mem), origin, count)
 	if err != nil {
@@ -26,10 +25,9 @@ func (t *Type) Pack(dst, mem []byte, origin, count int) (n int, err error) {
 	return total, nil
 }
 
-// Unpack copies packed bytes of src to up to count elements at mem[origin] and returns
-// how many it took (MPI_Unpack, MPI-4.1, 5.2): all elements' if src has as many, else all
-// of src, the last element as far as it goes. Errors are those of Pack but Truncate, and
-// those of Distinct.
+// Unpack copies packed bytes from src to up to count elements at mem[origin], and returns the
+// number of bytes (MPI_Unpack, MPI-4.1, 5.2). If src has fewer bytes than the elements, the last
+// element is filled only in part. Errors are those of Pack except Truncate, and those of Distinct.
 func (t *Type) Unpack(mem []byte, origin, count int, src []byte) (n int, err error) {
 	total, err := t.room(len(mem), origin, count)
 	if err != nil {
@@ -47,7 +45,7 @@ func (t *Type) Unpack(mem []byte, origin, count int, src []byte) (n int, err err
 	return n, nil
 }
 
-// room is total for memory that is written.
+// room is total for memory that is written to.
 func (t *Type) room(memLen, origin, count int) (int, error) {
 	total, err := t.total(memLen, origin, count)
 	if err == nil && !t.contiguous {

@@ -49,7 +49,7 @@ func TestFitsRefuses(t *testing.T) {
 	}
 }
 
-// TestNothingIsNowhere: where no bytes move, the address is no matter.
+// TestNothingIsNowhere: if no bytes move, the address does not matter.
 func TestNothingIsNowhere(t *testing.T) {
 	mem := make([]byte, 8)
 	for _, typ := range []*datatype.Type{datatype.Float64, must(datatype.Vector(2, 1, 2, datatype.Int8)), must(datatype.Contiguous(0, datatype.Int8))} {
@@ -86,7 +86,7 @@ func TestDistinct(t *testing.T) {
 	assert.Equal(t, []byte{1, 2, 3, 4, 5, 6, 7, 8}, mem)
 }
 
-// TestRefusedCallsMoveNothing makes all calls that move bytes on a memory that does not do.
+// TestRefusedCallsMoveNothing makes all calls that move bytes, on invalid memory.
 func TestRefusedCallsMoveNothing(t *testing.T) {
 	column := must(datatype.Vector(3, 1, 2, datatype.Int8))
 	mem, packed := []byte{1, 2, 3, 4}, []byte{9, 9, 9}
@@ -154,7 +154,7 @@ func TestExternal32(t *testing.T) {
 	assert.Equal(t, 10, n, "half a number is not taken")
 }
 
-// TestElementsInRefuses: a negative number of bytes is none.
+// TestElementsInRefuses: a negative number of bytes is invalid.
 func TestElementsInRefuses(t *testing.T) {
 	n, whole := datatype.Float64.ElementsIn(-8)
 	assert.Zero(t, n)

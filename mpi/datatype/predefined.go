@@ -1,7 +1,7 @@
 package datatype
 
-// The predefined types (MPI-4.1, 3.2.2) of Go's scalars. Byte is bytes without a meaning:
-// no arithmetic, and never turned around. Int, Uint and Uintptr are of 64 bits.
+// The predefined types (MPI-4.1, 3.2.2) of Go's scalars. Byte is uninterpreted bytes: without
+// arithmetic, and never byte-swapped. Int, Uint and Uintptr have 64 bits.
 var (
 	Byte       = predefined("byte", KindByte)
 	Bool       = predefined("bool", KindBool)
@@ -22,8 +22,8 @@ var (
 	Complex128 = predefined("complex128", KindComplex128)
 )
 
-// A Pair is a value and an index, for the operators MINLOC and MAXLOC (MPI-4.1, 6.9.4).
-// Of knows pairs as such.
+// A Pair is a value and an index, for the operators MINLOC and MAXLOC (MPI-4.1, 6.9.4). Of returns
+// the predefined types for it.
 type Pair[V int16 | int32 | int64 | int | float32 | float64, I int32 | int64 | int] struct {
 	Value V
 	Index I
@@ -45,7 +45,7 @@ var (
 
 func predefined(name string, k Kind) *Type { return named(name, scalar(k)) }
 
-// pair lays value and index out as Go does: each at a multiple of its alignment.
+// pair lays out value and index as Go does: each at a multiple of its alignment.
 func pair(name string, k Kind) *Type {
 	tr := kinds[k]
 	index := scalar(tr.index)

@@ -1,21 +1,20 @@
 package datatype
 
-// A shape is a type map (MPI-4.1, 5.1): its bounds and totals as numbers and its bytes
-// as layouts. Constructors compute with shapes; a shape that overflowed is never made
-// into a Type.
+// A shape is a type map (MPI-4.1, 5.1): its bounds and totals as numbers, and its bytes as layouts.
+// Constructors compute with shapes; a shape whose numbers overflowed never becomes a Type.
 type shape struct {
 	size   int // packed bytes
-	leaves int // of kind, if it has one
+	leaves int // of one kind, if kind is set
 
-	// The bounds that explicit markers set (MPI-4.1, 5.1.6), if there are any. They may
-	// be there without any data.
+	// The bounds set by explicit markers (MPI-4.1, 5.1.6), if marked. There may be markers without
+	// data.
 	marked bool
 	lb, ub int
 
 	// The bounds of the data, if size > 0.
 	trueLB, trueUB int
 
-	align  int   // the largest of the leaves', 0 if there are none
+	align  int   // the largest alignment of the leaves, 0 if there are none
 	kind   Kind  // of all leaves, or KindNone
 	grain  grain // of all leaves, or mixed
 	native placed
@@ -23,15 +22,15 @@ type shape struct {
 	wire placed
 }
 
-// scalar is the shape of one leaf.
+// scalar returns the shape of one leaf.
 func scalar(k Kind) shape {
 	tr := kinds[k]
 	p := placed{0, run(tr.size, tr.grain)}
 	return shape{size: tr.size, leaves: 1, trueUB: tr.size, align: tr.align, kind: k, grain: tr.grain, native: p, wire: p}
 }
 
-// bounds are the lower and the upper bound: those of the markers if there are any, else
-// those of the data, with the extent rounded up to the alignment (MPI-4.1, 5.1.6).
+// bounds returns the lower and the upper bound: those of the markers if there are any, else those
+// of the data, with the extent rounded up to the alignment (MPI-4.1, 5.1.6).
 func (s *shape) bounds(c *sums) (lb, ub int) {
 	switch {
 	case s.marked:
@@ -46,10 +45,10 @@ func (s *shape) bounds(c *sums) (lb, ub int) {
 	return s.trueLB, s.trueUB
 }
 
-// empty is a shape without data or markers that still knows what it has none of.
+// empty returns a shape without data or markers, but with the kind and the grain of s.
 func (s *shape) empty() shape { return shape{kind: s.kind, grain: s.grain} }
 
-// uniform reports whether all data is of one grain.
+// uniform reports whether all data have one grain.
 func (s *shape) uniform() bool { return s.size == 0 || s.grain != mixed }
 
 // shift moves everything up by off bytes.
@@ -64,7 +63,7 @@ func (s shape) shift(c *sums, off int) shape {
 	return s
 }
 
-// repeat is count ≥ 0 times s, stride bytes apart.
+// repeat returns count times s, stride bytes apart; count ≥ 0.
 func (s shape) repeat(c *sums, count, stride int) shape {
 	switch {
 	case count == 0:
@@ -82,7 +81,7 @@ func (s shape) repeat(c *sums, count, stride int) shape {
 	}
 	s.trueLB, s.trueUB = c.add(s.trueLB, down), c.add(s.trueUB, up)
 	s.size, s.leaves = c.mul(s.size, count), c.mul(s.leaves, count)
-	// Inner products are no larger than those above.
+	// Later products are not larger than those above.
 	if c.bad {
 		return s
 	}
@@ -96,13 +95,13 @@ func (s shape) repeat(c *sums, count, stride int) shape {
 	return s
 }
 
-// A collector puts shapes together into one.
+// A collector combines shapes into one.
 type collector struct {
 	s            shape
 	c            *sums
-	any          bool // something was added that has a kind
+	any          bool // a shape with a kind was added
 	native, wire builder
-	// split: what is added is of several grains, so that native and wire differ.
+	// split: several grains were added, so native and wire differ.
 	split bool
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Struct is blocks of blockLengths[i] times types[i], displacements[i] bytes behind the
-// buffer's address (MPI_Type_create_struct, MPI-4.1, 5.1.2). Its extent is rounded up to
-// the alignment of its most aligned leaf; for Go's structs Of knows better.
+// Struct returns blocks of blockLengths[i] elements of types[i], displacements[i] bytes behind the
+// buffer's address (MPI_Type_create_struct, MPI-4.1, 5.1.2). Its extent is rounded up to the
+// largest alignment of its leaves. For Go structs use Of, which knows Go's layout.
 func Struct(blockLengths, displacements []int, types []*Type) (*Type, error) {
 	if len(blockLengths) != len(displacements) || len(types) != len(displacements) {
 		return nil, errclass.New(errclass.Arg, "%d block lengths and %d types for %d displacements: give one of each for each block",
@@ -28,7 +28,7 @@ func Struct(blockLengths, displacements []int, types []*Type) (*Type, error) {
 	return newType(l.done(), &c, Contents{CombinerStruct, ints, slices.Clone(displacements), slices.Clone(types)})
 }
 
-// sameGrains reports whether all data of the types is of one grain.
+// sameGrains reports whether all data of the types have one grain.
 func sameGrains(types []*Type) bool {
 	first := mixed
 	for _, t := range types {

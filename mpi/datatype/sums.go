@@ -1,6 +1,6 @@
 package datatype
 
-// sums adds and multiplies, and remembers whether a result did not fit into an int.
+// sums adds and multiplies, and records whether a result did not fit in an int.
 type sums struct{ bad bool }
 
 func (c *sums) add(a, b int) int {
@@ -21,7 +21,7 @@ func (c *sums) sub(a, b int) int {
 
 func (c *sums) mul(a, b int) int {
 	p := a * b
-	// Factors of 32 bits are the rule, and spare the division.
+	// Factors of 32 bits are usual, and need no division.
 	if a == int(int32(a)) && b == int(int32(b)) {
 		return p
 	}

@@ -2,8 +2,8 @@ package datatype
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// A Type is an MPI datatype. It is immutable and safe for concurrent use. The zero value
-// is no type; constructors and Of return them.
+// A Type is an MPI datatype. It is immutable and safe for concurrent use. The zero value is
+// invalid; constructors and Of return Types.
 type Type struct {
 	shape      shape
 	lb, extent int
@@ -12,7 +12,7 @@ type Type struct {
 	made       Contents
 }
 
-// newType makes the type of a shape, unless computing it has overflowed.
+// newType makes the type of a shape, or returns an error if computing it overflowed.
 func newType(s shape, c *sums, made Contents) (*Type, error) {
 	lb, ub := s.bounds(c)
 	t := &Type{shape: s, lb: lb, extent: c.sub(ub, lb), made: made}
@@ -27,47 +27,46 @@ func newType(s shape, c *sums, made Contents) (*Type, error) {
 	return t, nil
 }
 
-// intBits is how many bits an int has.
+// intBits is the number of bits of an int.
 const intBits = 32 << (^uint(0) >> 63)
 
-// Size is the number of bytes of data in an element of the type (MPI_Type_size, MPI-4.1,
-// 5.1.5).
+// Size returns the number of data bytes in an element of the type (MPI_Type_size, MPI-4.1, 5.1.5).
 func (t *Type) Size() int { return t.shape.size }
 
-// Extent returns the lower bound and the extent in bytes: element i of a buffer lies i
-// times the extent behind the first (MPI_Type_get_extent, MPI-4.1, 5.1.7).
+// Extent returns the lower bound and the extent in bytes: element i of a buffer lies i extents
+// behind the first (MPI_Type_get_extent, MPI-4.1, 5.1.7).
 func (t *Type) Extent() (lb, extent int) { return t.lb, t.extent }
 
-// TrueExtent returns the lower bound and the extent of the data alone, whatever Resized
-// said (MPI_Type_get_true_extent, MPI-4.1, 5.1.8).
+// TrueExtent returns the lower bound and the extent of the data alone, without the effect of
+// Resized (MPI_Type_get_true_extent, MPI-4.1, 5.1.8).
 func (t *Type) TrueExtent() (lb, extent int) {
 	return t.shape.trueLB, t.shape.trueUB - t.shape.trueLB
 }
 
-// Contiguous reports whether elements lie one behind the other without gaps and in
-// order, from the buffer's address on: count of them are the count × Size bytes there.
+// Contiguous reports whether elements follow one another without gaps and in order, from the
+// buffer's address on: count of them are the count × Size bytes there.
 func (t *Type) Contiguous() bool { return t.contiguous }
 
-// Kind is the kind of all leaves, or KindNone if they differ.
+// Kind returns the kind of all leaves, or KindNone if they differ.
 func (t *Type) Kind() Kind { return t.shape.kind }
 
-// Elements is the number of leaves in an element of the type. A pair is one leaf.
+// Elements returns the number of leaves in an element of the type. A pair is one leaf.
 func (t *Type) Elements() int { return t.shape.leaves }
 
-// Fits reports whether count elements at mem[origin], of a memory of memLen bytes, touch
-// no byte outside of it. It takes the same time whatever the type and the count. Errors
-// are of the classes Type (t is nil), Count, Buffer, and ValueTooLarge.
+// Fits returns an error unless count elements at mem[origin], in a memory of memLen bytes, lie
+// completely in it. It takes the same time for every type and count. Errors have class Type (t is
+// nil), Count, Buffer, or ValueTooLarge.
 func (t *Type) Fits(memLen, origin, count int) error {
 	_, err := t.total(memLen, origin, count)
 	return err
 }
 
-// total is the packed size of count elements, which fit into the memory.
+// total returns the packed size of count elements, and checks that they fit in the memory.
 func (t *Type) total(memLen, origin, count int) (int, error) {
 	if t == nil {
 		return 0, errNil()
 	}
-	// Contiguous elements are the rule.
+	// Contiguous elements are the usual case.
 	if s := t.shape.size; t.contiguous && s > 0 && uint(count) <= 1<<31 && s <= 1<<31 && origin >= 0 &&
 		count*s <= memLen-origin {
 		return count * s, nil
@@ -93,16 +92,16 @@ func (t *Type) totalOfAny(memLen, origin, count int) (int, error) {
 	return total, nil
 }
 
-// reach is from where to where count > 0 elements reach, relative to their address.
+// reach returns the range that count > 0 elements cover, relative to their address.
 func (t *Type) reach(c *sums, count int) (low, high int) {
 	last := c.mul(count-1, t.extent)
 	return c.add(t.shape.trueLB, min(last, 0)), c.add(t.shape.trueUB, max(last, 0))
 }
 
-// Distinct refuses what must not be received into, because some byte would be written
-// twice (MPI-4.1, 5.1.11): count elements that are more bytes than they touch. It is quick
-// and finds strides that are too small; what merely interlocks in a wrong way passes, and
-// then any of what was written there may stay. The error is of class Type.
+// Distinct returns an error, of class Type, if receiving into count elements would write some byte
+// twice (MPI-4.1, 5.1.11): if they have more bytes than they touch. The check is fast and finds
+// strides that are too small. It misses elements that overlap in an interleaved pattern; then
+// either of the received values may remain.
 func (t *Type) Distinct(count int) error {
 	if t == nil {
 		return errNil()
@@ -123,10 +122,10 @@ func (t *Type) Distinct(count int) error {
 	return nil
 }
 
-// Piece reports whether count > 0 elements are one piece of memory, in order, and if so,
-// how far behind their address it begins and how many bytes it has. They can then be sent
-// and received in place. Every contiguous type has this, and so have single rows,
-// subarrays of whole rows, and the like.
+// Piece reports whether count > 0 elements are one contiguous run of memory, in order. If so, it
+// also returns how far behind their address it begins, and its length. Such elements can be sent
+// and received in place. They include all contiguous types, single rows, and subarrays of whole
+// rows.
 func (t *Type) Piece(count int) (off, length int, ok bool) {
 	p := t.shape.native
 	if p.n == nil || count < 1 || p.n.form != strided || p.n.count != 1 || count > 1 && t.extent != p.n.length {
@@ -135,8 +134,8 @@ func (t *Type) Piece(count int) (off, length int, ok bool) {
 	return p.off, count * p.n.length, true
 }
 
-// PackSize is how many bytes count elements are when packed (MPI_Pack_size, MPI-4.1,
-// 5.2). Errors are of the classes Type, Count and ValueTooLarge.
+// PackSize returns the packed size of count elements in bytes (MPI_Pack_size, MPI-4.1, 5.2). Errors
+// have class Type, Count or ValueTooLarge.
 func (t *Type) PackSize(count int) (int, error) {
 	if t == nil {
 		return 0, errNil()
@@ -152,18 +151,18 @@ func (t *Type) PackSize(count int) (int, error) {
 	return total, nil
 }
 
-// Name is the name that Named gave, "" if none; predefined types have Go's names
+// Name returns the name that Named gave, or "" if none; predefined types have Go's names
 // (MPI_Type_get_name, MPI-4.1, 7.8).
 func (t *Type) Name() string { return t.name }
 
-// Named is the same type with a name for people (MPI_Type_set_name, MPI-4.1, 7.8).
+// Named returns the same type with a name for display (MPI_Type_set_name, MPI-4.1, 7.8).
 func (t *Type) Named(name string) *Type {
 	named := *t
 	named.name = name
 	return &named
 }
 
-// String is for error texts and logs.
+// String returns a text for errors and logs.
 func (t *Type) String() string {
 	switch {
 	case t == nil:

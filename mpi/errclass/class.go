@@ -2,8 +2,8 @@ package errclass
 
 //go:generate go tool stringer -type=Class -linecomment -output=class_string.go
 
-// A Class is an MPI error class (MPI-4.1, 9.4). It is an error itself, so that
-// errors.Is(err, errclass.Truncate) tells whether err is of that class.
+// A Class is an MPI error class (MPI-4.1, 9.4). It is itself an error, so errors.Is(err,
+// errclass.Truncate) tells whether err has that class.
 type Class int
 
 // The classes of the standard, and those of user-level failure mitigation (ULFM).

@@ -1,6 +1,6 @@
-// Package errclass is what can go wrong in an MPI call, in the terms of the MPI standard:
-// a Class for programs, and a sentence for people.
+// Package errclass has the errors of MPI calls, in the terms of the MPI standard: a Class for
+// programs, and a sentence for users.
 //
-// Every package below mpi returns these errors; package mpi shows them under its own name.
-// Nothing here knows of communicators or messages.
+// Every package below mpi returns these errors; package mpi exports them under its own name. The
+// package knows nothing of communicators or messages.
 package errclass

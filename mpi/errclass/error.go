@@ -2,8 +2,8 @@ package errclass
 
 import "fmt"
 
-// An Error is a failed call: its class, what happened in a sentence that says what to do,
-// and the error below it, if any.
+// An Error is the error of a call: its class, a sentence that says what happened and what to do,
+// and the underlying error, if any.
 type Error struct {
 	Class Class
 	Text  string
@@ -13,8 +13,8 @@ type Error struct {
 // Error implements error: "mpi: MPI_ERR_RANK: ...".
 func (e *Error) Error() string { return fmt.Sprintf("mpi: %v: %s", e.Class, e.sentence()) }
 
-// sentence is what happened, down to the error at the bottom. What has been said above, the
-// package and the class, is not said again.
+// sentence returns what happened, with the underlying errors. It does not repeat the package and
+// the class.
 func (e *Error) sentence() string {
 	below, ours := e.Err.(*Error)
 	switch {
@@ -34,20 +34,20 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Class
 }
 
-// Unwrap is the error below.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an error without one below.
+// New makes an error without an underlying one.
 func New(c Class, format string, args ...any) *Error {
 	return &Error{Class: c, Text: fmt.Sprintf(format, args...)}
 }
 
-// Wrap makes an error of one from below, say of bmi.
+// Wrap makes an error with an underlying one, for example of bmi.
 func Wrap(c Class, err error, format string, args ...any) *Error {
 	return &Error{Class: c, Text: fmt.Sprintf(format, args...), Err: err}
 }
 
-// Of is the class of an error: Success of nil, Other of one that has none.
+// Of returns the class of an error: Success for nil, Other for one without a class.
 func Of(err error) Class {
 	for err != nil {
 		switch e := err.(type) {

@@ -24,7 +24,7 @@ func TestClasses(t *testing.T) {
 	assert.EqualError(t, errclass.New(errclass.Tag, "no"), "mpi: MPI_ERR_TAG: no")
 }
 
-// TestNothingIsSaidTwice: an error over another of the package tells the package once, and the
+// TestNothingIsSaidTwice: the text of nested errors of this package names the package once, and the
 // class where it changes.
 func TestNothingIsSaidTwice(t *testing.T) {
 	below := errclass.Wrap(errclass.Rank, io.EOF, "below")

@@ -150,8 +150,8 @@ func TestTheZeroValueIsTheEmptyGroup(t *testing.T) {
 	}
 }
 
-// What a group of every second process costs does not grow with its size, and what is not
-// left out is not copied.
+// The cost of a group of every second process does not grow with its size, and members that are not
+// excluded are not copied.
 func TestEvenlySpacedRanksHaveNoList(t *testing.T) {
 	g := numbered(t, 10_000)
 	even, err := g.RangeIncl([]Range{{First: 0, Last: 9999, Stride: 2}})

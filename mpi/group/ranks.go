@@ -2,13 +2,12 @@ package group
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// A Range is the ranks First, First+Stride, First+2·Stride and so on, up to Last or as near
-// below it as that comes (MPI-4.1, 7.3.2); above it, if Stride is negative.
+// A Range is the ranks First, First+Stride, First+2·Stride and so on, as far as they do not pass
+// Last (MPI-4.1, 7.3.2). Stride may be negative.
 type Range struct{ First, Last, Stride int }
 
-// Incl is the group in which the process with rank ranks[i] of g has rank i (MPI_Group_incl;
-// MPI-4.1, 7.3.2). A rank that g does not have, or that is named twice, is an error of class
-// Rank.
+// Incl returns the group in which the process with rank ranks[i] of g has rank i (MPI_Group_incl;
+// MPI-4.1, 7.3.2). A rank that is not in g, or that occurs twice, is an error of class Rank.
 func (g *Group[P]) Incl(ranks []int) (*Group[P], error) {
 	if _, err := g.mark(ranks); err != nil {
 		return nil, err
@@ -20,7 +19,7 @@ func (g *Group[P]) Incl(ranks []int) (*Group[P], error) {
 	return g.selected(selectList(list)), nil
 }
 
-// Excl is g without the processes of some ranks, in the order of g (MPI_Group_excl; MPI-4.1,
+// Excl returns g without the processes of some ranks, in the order of g (MPI_Group_excl; MPI-4.1,
 // 7.3.2). Errors are those of Incl.
 func (g *Group[P]) Excl(ranks []int) (*Group[P], error) {
 	named, err := g.mark(ranks)
@@ -30,8 +29,8 @@ func (g *Group[P]) Excl(ranks []int) (*Group[P], error) {
 	return g.keep(func(rank int) bool { return !named.has(rank) }), nil
 }
 
-// RangeIncl is Incl of the ranks of all ranges, one after the other (MPI_Group_range_incl;
-// MPI-4.1, 7.3.2). A Stride of 0, or one that leads away from Last, is an error of class Arg.
+// RangeIncl is Incl for the ranks of all ranges, one after another (MPI_Group_range_incl; MPI-4.1,
+// 7.3.2). A Stride of 0, or one that leads away from Last, is an error of class Arg.
 func (g *Group[P]) RangeIncl(ranges []Range) (*Group[P], error) {
 	if err := notNull(g); err != nil {
 		return nil, err
@@ -50,8 +49,8 @@ func (g *Group[P]) RangeIncl(ranges []Range) (*Group[P], error) {
 	return g.Incl(ranks)
 }
 
-// RangeExcl is Excl of the ranks of all ranges (MPI_Group_range_excl; MPI-4.1, 7.3.2). Errors
-// are those of RangeIncl.
+// RangeExcl is Excl for the ranks of all ranges (MPI_Group_range_excl; MPI-4.1, 7.3.2). Errors are
+// those of RangeIncl.
 func (g *Group[P]) RangeExcl(ranges []Range) (*Group[P], error) {
 	if err := notNull(g); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (g *Group[P]) RangeExcl(ranges []Range) (*Group[P], error) {
 	return g.Excl(ranks)
 }
 
-// every is the group of n ranks from first on. They are ranks of g.
+// every returns the group of n ranks of g from first on, stride apart.
 func (g *Group[P]) every(first, stride, n int) *Group[P] {
 	if g.sel.list == nil {
 		return g.selected(selectEvery(g.sel.at(first), stride*g.sel.step, n))
@@ -75,8 +74,8 @@ func (g *Group[P]) every(first, stride, n int) *Group[P] {
 	return g.selected(selectList(list))
 }
 
-// count is how many ranks a range has, which is at least one, once all of them are known to be
-// ranks of g. Differences are taken without sign, as Last may be any number.
+// count returns the number of ranks in a range, which is at least one, after checking that all of
+// them are in g. Differences are computed without sign, because Last may be any number.
 func (g *Group[P]) count(r Range) (int, error) {
 	switch {
 	case r.Stride == 0:
@@ -101,8 +100,8 @@ func (g *Group[P]) count(r Range) (int, error) {
 	return int(steps) + 1, nil
 }
 
-// expand lists the ranks of all ranges. It stops as soon as there are more than g has, of
-// which Incl and Excl find that one is named twice.
+// expand returns the ranks of all ranges. It stops when there are more than g has; then one occurs
+// twice, which Incl and Excl report.
 func (g *Group[P]) expand(ranges []Range) ([]int, error) {
 	var ranks []int
 	for _, r := range ranges {
@@ -120,14 +119,14 @@ func (g *Group[P]) expand(ranges []Range) ([]int, error) {
 	return ranks, nil
 }
 
-// marks are a set of ranks, one bit for each.
+// marks is a set of ranks, one bit for each.
 type marks []uint64
 
 func (m marks) has(rank int) bool { return m[rank/64]>>(rank%64)&1 != 0 }
 
 func (m marks) add(rank int) { m[rank/64] |= 1 << (rank % 64) }
 
-// mark makes sure that ranks are different ranks of g.
+// mark returns the set of ranks, or an error unless they are different ranks of g.
 func (g *Group[P]) mark(ranks []int) (marks, error) {
 	if err := notNull(g); err != nil {
 		return nil, err

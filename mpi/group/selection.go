@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// A selection is a sequence of different places of a table; the place at index i belongs to
-// rank i. Most groups in use are every k-th process of another one, from some place on: those
-// have no list.
+// A selection is a sequence of different places of a table; the place at index i belongs to rank i.
+// Most groups are every k-th process of another group, from some place on. These need no list.
 type selection struct {
 	n           int
-	first, step int      // of the places, if there is no list; step ≠ 0 if n > 0
+	first, step int      // of the places if there is no list; step ≠ 0 if n > 0
 	list        []int32  // nil, or n places
 	ranks       *inverse // of the list; nil if it is short enough to be searched
 }
 
-// An inverse finds the index of a place in a list. It is built at most once.
+// An inverse maps the places of a list to indices. It is built at most once.
 type inverse struct {
 	once   sync.Once
 	lowest int32
@@ -23,7 +22,7 @@ type inverse struct {
 	sparse map[int32]int32 // the index
 }
 
-// selectEvery is n places from first on, step apart. Of one place, step may be anything.
+// selectEvery returns n places from first on, step apart. If n is 1, step may be anything.
 func selectEvery(first, step, n int) selection {
 	if n < 2 {
 		step = 1
@@ -31,7 +30,7 @@ func selectEvery(first, step, n int) selection {
 	return selection{n: n, first: first, step: step}
 }
 
-// selectList takes over a list of different places.
+// selectList returns the selection of a list of different places, and takes ownership of the list.
 func selectList(list []int32) selection {
 	if first, step, ok := progression(list); ok {
 		return selectEvery(first, step, len(list))
@@ -43,7 +42,7 @@ func selectList(list []int32) selection {
 	return s
 }
 
-// progression finds out whether all neighbours in a list are the same distance apart.
+// progression finds out whether the entries of a list are at equal distances.
 func progression(list []int32) (first, step int, ok bool) {
 	switch len(list) {
 	case 0:
@@ -60,7 +59,7 @@ func progression(list []int32) (first, step int, ok bool) {
 	return int(list[0]), int(d), true
 }
 
-// at is the place of rank i, 0 ≤ i < n.
+// at returns the place of rank i, 0 ≤ i < n.
 func (s *selection) at(i int) int {
 	if s.list != nil {
 		return int(s.list[i])
@@ -68,7 +67,7 @@ func (s *selection) at(i int) int {
 	return s.first + i*s.step
 }
 
-// rank is the index of a place, or -1. A place of -1 has none.
+// rank returns the index of a place, or -1. The place -1 has none.
 func (s *selection) rank(place int) int {
 	switch {
 	case place < 0 || s.n == 0:
@@ -86,7 +85,7 @@ func (s *selection) rank(place int) int {
 	return away / s.step
 }
 
-// build chooses a slice if at least one in four of its entries would be used.
+// build uses a slice if at least one in four of its entries would be used.
 func (v *inverse) build(list []int32) {
 	v.lowest = slices.Min(list)
 	span := int(slices.Max(list)-v.lowest) + 1

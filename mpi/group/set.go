@@ -4,10 +4,10 @@ import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
 //go:generate go tool stringer -type=Comparison -linecomment -output=comparison_string.go
 
-// A Comparison is how two groups, or communicators, are alike (MPI-4.1, 7.3.1 and 7.4.1).
+// A Comparison tells how similar two groups, or communicators, are (MPI-4.1, 7.3.1 and 7.4.1).
 type Comparison int
 
-// What Compare finds. Congruent is for communicators only: same group, other context.
+// Results of Compare. Congruent is for communicators only: same group, other context.
 const (
 	Ident     Comparison = iota // MPI_IDENT
 	Congruent                   // MPI_CONGRUENT
@@ -15,7 +15,7 @@ const (
 	Unequal                     // MPI_UNEQUAL
 )
 
-// Compare is Ident if a and b have the same processes in the same order, Similar if they have
+// Compare returns Ident if a and b have the same processes in the same order, Similar if they have
 // them in another order, else Unequal (MPI_Group_compare; MPI-4.1, 7.3.1).
 func Compare[P comparable](a, b *Group[P]) (Comparison, error) {
 	if err := notNull(a, b); err != nil {
@@ -40,7 +40,7 @@ func Compare[P comparable](a, b *Group[P]) (Comparison, error) {
 	return result, nil
 }
 
-// in is the rank in b of the process with a rank in g, or -1.
+// in returns the rank in b of the process with a rank in g, or -1.
 func (g *Group[P]) in(b *Group[P], rank int) int {
 	if g.table == b.table {
 		return b.sel.rank(g.sel.at(rank))
@@ -48,9 +48,9 @@ func (g *Group[P]) in(b *Group[P], rank int) int {
 	return b.rank(g.member(rank))
 }
 
-// TranslateRanks finds the ranks in b of processes given by their ranks in g: Undefined for
-// one that b does not have, ProcNull for ProcNull (MPI_Group_translate_ranks; MPI-4.1, 7.3.1).
-// A rank that is not one of g is an error of class Rank.
+// TranslateRanks returns the ranks in b of processes given by their ranks in g: Undefined if b does
+// not have the process, ProcNull for ProcNull (MPI_Group_translate_ranks; MPI-4.1, 7.3.1). A rank
+// that is not in g is an error of class Rank.
 func (g *Group[P]) TranslateRanks(ranks []int, b *Group[P]) ([]int, error) {
 	if err := notNull(g, b); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (g *Group[P]) TranslateRanks(ranks []int, b *Group[P]) ([]int, error) {
 	return out, nil
 }
 
-// Union has the processes of a in their order, then those of b that are not in a, in theirs
+// Union returns the processes of a in their order, then those of b that are not in a in their order
 // (MPI_Group_union; MPI-4.1, 7.3.2).
 func Union[P comparable](a, b *Group[P]) (*Group[P], error) {
 	if err := notNull(a, b); err != nil {
@@ -113,7 +113,7 @@ func Union[P comparable](a, b *Group[P]) (*Group[P], error) {
 	return &Group[P]{table: t, sel: selectEvery(0, 1, n)}, nil
 }
 
-// Intersection has the processes of a that are in b too, in the order of a
+// Intersection returns the processes of a that are also in b, in the order of a
 // (MPI_Group_intersection; MPI-4.1, 7.3.2).
 func Intersection[P comparable](a, b *Group[P]) (*Group[P], error) {
 	if err := notNull(a, b); err != nil {
@@ -122,8 +122,8 @@ func Intersection[P comparable](a, b *Group[P]) (*Group[P], error) {
 	return a.keep(func(rank int) bool { return a.in(b, rank) >= 0 }), nil
 }
 
-// Difference has the processes of a that are not in b, in the order of a
-// (MPI_Group_difference; MPI-4.1, 7.3.2).
+// Difference returns the processes of a that are not in b, in the order of a (MPI_Group_difference;
+// MPI-4.1, 7.3.2).
 func Difference[P comparable](a, b *Group[P]) (*Group[P], error) {
 	if err := notNull(a, b); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func Difference[P comparable](a, b *Group[P]) (*Group[P], error) {
 	return a.keep(func(rank int) bool { return a.in(b, rank) < 0 }), nil
 }
 
-// keep is the group of the ranks that keeps says, in order.
+// keep returns the group of the ranks for which keeps returns true, in order.
 func (g *Group[P]) keep(keeps func(rank int) bool) *Group[P] {
 	var list []int32
 	for rank := range g.Size() {

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// scanMax is how many entries are looked at one by one rather than by an index: about where
-// a map becomes faster.
+// scanMax is the number of entries up to which a search looks at each of them: about where a map
+// becomes faster.
 const scanMax = 16
 
-// A table is the processes that a group and all derived from it choose from, all different.
-// It never changes but for the index, which is built at most once.
+// A table is the processes, all different, from which a group and all groups derived from it
+// select. It never changes, except for the index, which is built at most once.
 type table[P comparable] struct {
 	members []P
 	once    sync.Once
-	index   map[P]int32 // place of each member; only if they are more than scanMax
+	index   map[P]int32 // place of each member; only if there are more than scanMax
 }
 
-// place is where p is in the table, or -1.
+// place returns the place of p in the table, or -1.
 func (t *table[P]) place(p P) int {
 	if t == nil {
 		return -1
@@ -39,7 +39,7 @@ func (t *table[P]) build() {
 	}
 }
 
-// twice finds a member that is in the table at two places, earlier and later.
+// twice finds a member that is in the table twice, at places earlier and later.
 func (t *table[P]) twice() (earlier, later int, found bool) {
 	seen := make(map[P]int32, len(t.members))
 	for i, p := range t.members {

@@ -1,5 +1,5 @@
-// Package info is the MPI_Info object (MPI-4.1, chapter 10): an ordered list of keys with
-// values, both text, by which programs hand hints to operations.
+// Package info implements the MPI_Info object (MPI-4.1, chapter 10): an ordered list of text keys
+// with text values, by which programs pass hints to operations.
 //
-// It knows no key: what each means is said where it is used.
+// It defines no keys; the operations that use a key describe it.
 package info

@@ -16,10 +16,10 @@ const (
 	ValueBytesMax = 1024
 )
 
-// An Info is keys with values, each key once, in the order in which they were first set. It is
-// safe for concurrent use; the zero value is empty. A nil *Info is MPI_INFO_NULL: it is empty,
-// and to change it is an error of class Info. The garbage collector does what MPI_Info_free
-// does.
+// An Info is a list of keys with values. Each key occurs once, in the order in which keys were
+// first set. It is safe for concurrent use; the zero value is empty. A nil *Info is MPI_INFO_NULL:
+// it is empty, and changing it is an error of class Info. The garbage collector does the work of
+// MPI_Info_free.
 type Info struct {
 	mu    sync.Mutex
 	pairs []pair
@@ -27,8 +27,8 @@ type Info struct {
 
 type pair struct{ key, value string }
 
-// New makes an Info of keys and values in turn: New("wdir", "/tmp", "host", "a"). A key
-// without a value is an error of class Arg, all else is as for Set.
+// New makes an Info from alternating keys and values: New("wdir", "/tmp", "host", "a"). A key
+// without a value is an error of class Arg; other errors are those of Set.
 func New(keysAndValues ...string) (*Info, error) {
 	if len(keysAndValues)%2 != 0 {
 		return nil, errclass.New(errclass.Arg, "the last of %d texts is a key without a value: give keys and values in turn", len(keysAndValues))
@@ -42,9 +42,9 @@ func New(keysAndValues ...string) (*Info, error) {
 	return in, nil
 }
 
-// Set stores a value, instead of the one that the key had (MPI_Info_set; MPI-4.1, 10). A key
-// that is empty, longer than KeyBytesMax or has a byte 0 in it is an error of class InfoKey, a
-// value that is longer than ValueBytesMax or has such a byte one of class InfoValue.
+// Set stores the value of a key and replaces its old value (MPI_Info_set; MPI-4.1, 10). A key that
+// is empty, longer than KeyBytesMax or contains a zero byte is an error of class InfoKey. A value
+// that is longer than ValueBytesMax or contains a zero byte is an error of class InfoValue.
 func (in *Info) Set(key, value string) error {
 	if err := in.notNull(); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (in *Info) Set(key, value string) error {
 	return nil
 }
 
-// Delete takes a key away (MPI_Info_delete; MPI-4.1, 10). One that is not there is an error of
-// class InfoNoKey.
+// Delete removes a key (MPI_Info_delete; MPI-4.1, 10). If it is not there, the error has class
+// InfoNoKey.
 func (in *Info) Delete(key string) error {
 	if err := in.notNull(); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (in *Info) Delete(key string) error {
 	return nil
 }
 
-// Get is the value of a key, and whether there is one (MPI_Info_get_string; MPI-4.1, 10). A
-// text that Set would refuse as a key has none.
+// Get returns the value of a key, and whether there is one (MPI_Info_get_string; MPI-4.1, 10). An
+// invalid key has no value.
 func (in *Info) Get(key string) (value string, ok bool) {
 	if in == nil {
 		return "", false
@@ -101,7 +101,7 @@ func (in *Info) Get(key string) (value string, ok bool) {
 	return "", false
 }
 
-// Len is the number of keys (MPI_Info_get_nkeys; MPI-4.1, 10).
+// Len returns the number of keys (MPI_Info_get_nkeys; MPI-4.1, 10).
 func (in *Info) Len() int {
 	if in == nil {
 		return 0
@@ -111,8 +111,8 @@ func (in *Info) Len() int {
 	return len(in.pairs)
 }
 
-// Key is the n-th key, counted from 0 (MPI_Info_get_nthkey; MPI-4.1, 10). Keys keep their
-// numbers as long as none is set or deleted. A number that no key has is an error of class Arg.
+// Key returns the n-th key, counted from 0 (MPI_Info_get_nthkey; MPI-4.1, 10). Keys keep their
+// numbers until one is set or deleted. An invalid number is an error of class Arg.
 func (in *Info) Key(n int) (string, error) {
 	pairs := in.snapshot()
 	if n < 0 || n >= len(pairs) {
@@ -121,7 +121,7 @@ func (in *Info) Key(n int) (string, error) {
 	return pairs[n].key, nil
 }
 
-// All are the keys and values as they are when the loop begins, in order.
+// All iterates over the keys and values at the time when the loop begins, in order.
 func (in *Info) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, p := range in.snapshot() {
@@ -132,7 +132,7 @@ func (in *Info) All() iter.Seq2[string, string] {
 	}
 }
 
-// Map is a new map of the keys and values.
+// Map returns a new map of the keys and values.
 func (in *Info) Map() map[string]string {
 	m := make(map[string]string)
 	for key, value := range in.All() {
@@ -141,8 +141,8 @@ func (in *Info) Map() map[string]string {
 	return m
 }
 
-// Dup is a new Info with the same keys and values in the same order (MPI_Info_dup; MPI-4.1,
-// 10). Of MPI_INFO_NULL there is none: the error is of class Info.
+// Dup returns a new Info with the same keys and values in the same order (MPI_Info_dup; MPI-4.1,
+// 10). MPI_INFO_NULL cannot be duplicated: the error has class Info.
 func (in *Info) Dup() (*Info, error) {
 	if err := in.notNull(); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (in *Info) Dup() (*Info, error) {
 	return &Info{pairs: in.snapshot()}, nil
 }
 
-// snapshot is a copy of the pairs.
+// snapshot returns a copy of the pairs.
 func (in *Info) snapshot() []pair {
 	if in == nil {
 		return nil

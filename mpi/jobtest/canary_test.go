@@ -11,12 +11,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// wrong has a process find a fault, and go on.
+// wrong makes a process find an error and go on.
 func wrong(t *checker, p *mpi.Process) {
 	assert.Equal(t, 0, p.World().Rank(), "all but one find this")
 }
 
-// leaveBehind has a process start another one, which nobody finds by its parents or its group.
+// leaveBehind makes a process start another one that cannot be found by its parent or its group.
 func leaveBehind(t *checker, p *mpi.Process) {
 	if p.World().Rank() == 1 {
 		cmd := exec.Command("sleep", "1000")

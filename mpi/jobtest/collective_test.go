@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// An operation is a collective one in its three forms, with what it must give.
+// An operation is a collective operation in its three forms, with its expected result.
 type operation struct {
 	name      string
 	run       func() error
@@ -74,7 +74,7 @@ func again(t *checker, ops []operation) {
 	}
 }
 
-// check looks at what the operations gave, and spoils it for the next time.
+// check compares the results of the operations, and overwrites them for the next time.
 func check(t *checker, ops []operation, form string) {
 	for _, op := range ops {
 		same(t, op.want, op.out, form+" "+op.name)
@@ -84,14 +84,14 @@ func check(t *checker, ops []operation, form string) {
 	}
 }
 
-// same is require.Equal, which takes its time for long slices.
+// same is require.Equal, which is slow for long slices.
 func same(t *checker, want, got []int64, what string) {
 	if !slices.Equal(want, got) {
 		require.Equal(t, want, got, what)
 	}
 }
 
-// all are the rows of the processes one behind the other, of n elements each.
+// all returns the rows of all processes one after another, of n elements each.
 func all(size, n int) (xs []int64) {
 	for rank := range size {
 		xs = append(xs, row(rank, n)...)
@@ -99,7 +99,7 @@ func all(size, n int) (xs []int64) {
 	return xs
 }
 
-// sums are those of the rows of the first so many processes.
+// sums returns the sums of the rows of the first processes.
 func sums(size, n int) []int64 {
 	xs := make([]int64, n)
 	for rank := range size {
@@ -110,8 +110,8 @@ func sums(size, n int) []int64 {
 	return xs
 }
 
-// rooted are the operations in which one process has another part than the rest. Only there a
-// result is wanted, of most of them.
+// rooted returns the operations in which one process, the root, has a special part. Most of them
+// have a result only there.
 func rooted(w *mpi.Comm, n, root int) []operation {
 	size, me := w.Size(), w.Rank()
 	mine, counts := row(me, n), uneven(size, n)
@@ -149,7 +149,7 @@ func rooted(w *mpi.Comm, n, root int) []operation {
 	}
 }
 
-// uneven are the lengths of parts, each another, of at most n.
+// uneven returns lengths of parts, all different, of at most n.
 func uneven(size, n int) []int {
 	counts := make([]int, size)
 	for rank := range counts {
@@ -158,7 +158,7 @@ func uneven(size, n int) []int {
 	return counts
 }
 
-// begins are where parts of some lengths begin when they lie one behind the other.
+// begins returns where parts of some lengths begin when they are contiguous.
 func begins(counts []int) []int {
 	at := make([]int, len(counts))
 	for i := 1; i < len(counts); i++ {
@@ -174,7 +174,7 @@ func total(counts []int) (n int) {
 	return n
 }
 
-// unevenRows are the beginnings of the processes' rows, of some lengths.
+// unevenRows returns the beginnings of the processes' rows, of some lengths.
 func unevenRows(counts []int) []int64 {
 	xs := []int64{}
 	for rank, n := range counts {
@@ -183,15 +183,15 @@ func unevenRows(counts []int) []int64 {
 	return xs
 }
 
-// unrooted are the operations in which all processes are alike; the first, a broadcast, is
-// here because its result is everybody's.
+// unrooted returns the operations in which all processes are alike; the first, a broadcast, is here
+// because all processes have its result.
 func unrooted(w *mpi.Comm, n int) []operation {
 	size, me := w.Size(), w.Rank()
 	mine, everybodys, counts := row(me, n), row(me, n*size), uneven(size, n)
 	at := begins(counts)[me]
 	a, b, c, d := make([]int64, n*size), make([]int64, total(counts)), make([]int64, n*size), make([]int64, size*counts[me])
 	e, f, g, h, k := make([]int64, n), make([]int64, n), make([]int64, counts[me]), make([]int64, n), make([]int64, n)
-	var alike []int // everybody sends this process as many as it is to have
+	var alike []int // every process sends this one as many as it expects
 	var crossed, crossedv []int64
 	for rank := range size {
 		alike = append(alike, counts[me])
@@ -247,8 +247,8 @@ func unrooted(w *mpi.Comm, n int) []operation {
 	}
 }
 
-// broadcasts is Bcast in its three forms, whose buffer is input at one process and output at
-// the others.
+// broadcasts is Bcast in its three forms; the buffer is input at one process and output at the
+// others.
 func broadcasts(t *checker, w *mpi.Comm, n, root int) {
 	x := make([]int64, n)
 	fill := func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/race"
 )
 
-// TestEverything: the same program gives the same over every method and with every number of
-// processes, more of them than processors included.
+// TestEverything: the same program has the same results over every method and with every number of
+// processes, even with more processes than processors.
 func TestEverything(t *testing.T) {
 	for _, method := range methods {
 		for _, n := range sizes(method) {
@@ -24,7 +24,7 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// sizes are the numbers of ranks that everything is tested with.
+// sizes returns the numbers of ranks for the tests.
 func sizes(method string) []int {
 	switch {
 	case testing.Short() && method == shm:
@@ -41,12 +41,12 @@ func sizes(method string) []int {
 	return []int{1, 3, 7}
 }
 
-// TestTheMethodThatIsChosen: nobody says by what messages travel.
+// TestTheMethodThatIsChosen: without MPI_METHOD.
 func TestTheMethodThatIsChosen(t *testing.T) {
 	newJob(t, 4, "everything", "").run()
 }
 
-// TestNobodyLaunchedIt: a process of its own is a whole job.
+// TestNobodyLaunchedIt: a process without a launcher is a whole job.
 func TestNobodyLaunchedIt(t *testing.T) {
 	j := newJob(t, 1, "init by itself", "")
 	j.cmd.Args = j.cmd.Args[:1]
@@ -54,7 +54,7 @@ func TestNobodyLaunchedIt(t *testing.T) {
 	j.run()
 }
 
-// TestAProgramWithoutMethods: it has those of a plugin, which the environment names.
+// TestAProgramWithoutMethods: it uses those of a plugin, which the environment names.
 func TestAProgramWithoutMethods(t *testing.T) {
 	bare, path := built(t, "mpi/jobtest/testdata/bare"), built(t, viaPlugin)
 	for _, method := range []string{"", shm, udp} {
@@ -71,7 +71,7 @@ func TestAProgramWithoutMethods(t *testing.T) {
 	}
 }
 
-// TestBadInput: mistakes in calls have their class and a sentence, over each kind of method.
+// TestBadInput: errors of calls have their class and a sentence, over each kind of method.
 func TestBadInput(t *testing.T) {
 	for _, method := range []string{shm, tcp} {
 		for _, n := range []int{1, 2, 3} {
@@ -82,19 +82,20 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestFinalizeWithPendingRequests: it says so, and ends all the same.
+// TestFinalizeWithPendingRequests: Finalize reports them, and ends in any case.
 func TestFinalizeWithPendingRequests(t *testing.T) {
 	newJob(t, 3, "pending", shm).run()
 }
 
-// TestAMethodThatThereIsNot: Init says so in a sentence, and nobody waits for those who failed.
+// TestAMethodThatThereIsNot: Init says so in a sentence, and the launcher does not wait for the
+// failed processes.
 func TestAMethodThatThereIsNot(t *testing.T) {
 	j := newJob(t, 3, "cannot", "via+pigeon")
 	require.Equal(t, faultCode, j.start().wait(), "%s", j.out.String())
 	assert.Regexp(t, `Init says: .*MPI_ERR_OTHER.*via\+pigeon`, j.out.String())
 }
 
-// TestTheLauncherItself is the command as users have it.
+// TestTheLauncherItself tests the command that users have.
 func TestTheLauncherItself(t *testing.T) {
 	mpiexec := built(t, "cmd/mpiexec")
 	j := newJob(t, 3, "everything", "")

@@ -19,9 +19,9 @@ import (
 // killedCode is the exit code of a job of which a process was killed.
 const killedCode = launch.CodeSignal + int(unix.SIGKILL)
 
-// deadly are the methods over which processes are lost. The fast tier leaves out via+udp, which
-// waits some seconds of real time before it gives a peer up: methods/via and its NIC test
-// that in simulated time. A plugin's method reports a death as the method inside it does.
+// deadly returns the methods over which processes are lost. With -short that is without via+udp,
+// which waits some seconds of real time before it gives up a peer: methods/via and its NIC test
+// that in simulated time. A plugin's method reports a death like the method inside it.
 func deadly() []string {
 	if testing.Short() {
 		return []string{shm, tcp}
@@ -29,8 +29,8 @@ func deadly() []string {
 	return methods
 }
 
-// TestTheOthersOutliveIt: processes are lost in the midst of collective operations, and those
-// that are left go on, if mpiexec lets them.
+// TestTheOthersOutliveIt: processes are lost during collective operations, and the others go on, if
+// mpiexec lets them.
 func TestTheOthersOutliveIt(t *testing.T) {
 	for _, method := range deadly() {
 		for _, c := range []struct {
@@ -44,8 +44,8 @@ func TestTheOthersOutliveIt(t *testing.T) {
 	}
 }
 
-// survived waits for a job that has lost processes, and wants the others to end well: the exit
-// code is that of who was lost first.
+// survived waits for a job that has lost processes. The others must end well: the exit code is that
+// of the first lost process.
 func (j *job) survived(code int) {
 	j.t.Helper()
 	require.Equal(j.t, code, j.wait(), "%s", j.out.String())
@@ -55,7 +55,7 @@ func (j *job) survived(code int) {
 	}
 }
 
-// TestAProcessIsKilledThatOthersWaitFor: they are told, and only they.
+// TestAProcessIsKilledThatOthersWaitFor: only those that wait for it get an error.
 func TestAProcessIsKilledThatOthersWaitFor(t *testing.T) {
 	for _, method := range deadly() {
 		t.Run("over="+method, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestAProcessIsKilledThatOthersWaitFor(t *testing.T) {
 	}
 }
 
-// TestMpiexecEndsTheOthers: without being told to go on, it ends a job that has lost a process,
-// and says in one sentence why.
+// TestMpiexecEndsTheOthers: without -keep-going, mpiexec ends a job that has lost a process, and
+// reports the reason in one sentence.
 func TestMpiexecEndsTheOthers(t *testing.T) {
 	for i, want := range []struct {
 		how      string
@@ -85,7 +85,7 @@ func TestMpiexecEndsTheOthers(t *testing.T) {
 	}
 }
 
-// said looks at what mpiexec said, which is one sentence.
+// said checks mpiexec's message, which is one sentence.
 func (j *job) said(sentence string) {
 	j.t.Helper()
 	var all []string
@@ -115,7 +115,7 @@ func TestErrorsAreFatal(t *testing.T) {
 	j.said(`^mpiexec: rank 1 \(process \d+\) aborted the job with exit code 1: .*rank 3 .*$`)
 }
 
-// TestARankThatNeverCallsInit: either who started it or those who wait for it lose patience.
+// TestARankThatNeverCallsInit: either mpiexec or the waiting processes give up.
 func TestARankThatNeverCallsInit(t *testing.T) {
 	j := newJob(t, 2, "never init", shm, "-init-timeout", "10ms").start()
 	assert.Equal(t, launch.CodeTimeout, j.wait(), "%s", j.out.String())
@@ -127,7 +127,7 @@ func TestARankThatNeverCallsInit(t *testing.T) {
 	assert.Regexp(t, `Init says: .*MPI_ERR_OTHER`, j.out.String())
 }
 
-// TestARankThatEndsBeforeInit: nobody waits for it.
+// TestARankThatEndsBeforeInit: the others do not wait for it.
 func TestARankThatEndsBeforeInit(t *testing.T) {
 	j := newJob(t, 3, "not init", shm).start()
 	assert.Equal(t, launch.CodeFailed, j.wait(), "%s", j.out.String())
@@ -138,7 +138,7 @@ func TestARankThatEndsBeforeInit(t *testing.T) {
 	assert.Regexp(t, `Init: .*MPI_ERR_OTHER.*`, j.out.String())
 }
 
-// TestSignals: the user ends a job that communicates.
+// TestSignals: a signal of the user ends a job that communicates.
 func TestSignals(t *testing.T) {
 	for i, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		for _, method := range launched(i) {
@@ -152,15 +152,15 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestTimeout: a job is given a time.
+// TestTimeout: a job has a time limit.
 func TestTimeout(t *testing.T) {
 	j := newJob(t, 3, "for ever", shm, "-timeout", "300ms").start()
 	assert.Equal(t, launch.CodeTimeout, j.wait(), "%s", j.out.String())
 	j.said(`^mpiexec: the job has run for 300ms, the time-out: it is ended$`)
 }
 
-// TestMpiexecIsKilled: with kill -9, it has no time to end anybody; there is nobody all the
-// same, nor what they had started.
+// TestMpiexecIsKilled: with kill -9, mpiexec cannot end its processes; nevertheless none is left,
+// nor their descendants.
 func TestMpiexecIsKilled(t *testing.T) {
 	for _, method := range launched(0) {
 		t.Run("over="+method, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestMpiexecIsKilled(t *testing.T) {
 	}
 }
 
-// childrenOf are the processes that a process started and that have not ended.
+// childrenOf returns the live children of a process.
 func childrenOf(t *testing.T, pid int) (children []int) {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -194,7 +194,7 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 	return children
 }
 
-// ended tells whether a process has, though its new parent may not have taken notice.
+// ended tells whether a process has ended, even if it has not been reaped.
 func ended(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// everything is what must work over any method, with any number of processes.
+// everything is the operations that must work over every method, with any number of processes.
 func everything(t *checker, p *mpi.Process) {
 	w := p.World()
 	ring(t, w)
@@ -48,7 +48,7 @@ func ring(t *checker, w *mpi.Comm) {
 	}
 }
 
-// row is what a process has: every one something else.
+// row returns the data of a process, different for every one.
 func row(rank, n int) []int64 {
 	xs := make([]int64, n)
 	for i := range xs {
@@ -57,8 +57,8 @@ func row(rank, n int) []int64 {
 	return xs
 }
 
-// wildcards has rank 0 receive from everybody, itself included, what comes first: messages of
-// one sender do not overtake each other (MPI-4.1, 3.5).
+// wildcards makes rank 0 receive from all processes, itself included, in the order of arrival:
+// messages of one sender do not overtake each other (MPI-4.1, 3.5).
 func wildcards(t *checker, w *mpi.Comm) {
 	const each = 24
 	length := func(rank, i int) int { return []int{1, 30, 2000, 20_000}[(rank+i)%4] }
@@ -90,7 +90,7 @@ func wildcards(t *checker, w *mpi.Comm) {
 	require.NoError(t, mpi.WaitAll(sends...))
 }
 
-// communicators makes some, whose messages are never mistaken for each other's.
+// communicators makes several communicators, whose messages must not mix.
 func communicators(t *checker, w *mpi.Comm) {
 	dup, err := w.Dup()
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func communicators(t *checker, w *mpi.Comm) {
 	}
 	require.NoError(t, mpi.WaitAll(a, b))
 
-	back := w.Size() - w.Rank() // turns the order round
+	back := w.Size() - w.Rank() // reverses the order
 	part, err := dup.Split(w.Rank()%3, back)
 	require.NoError(t, err)
 	require.Equal(t, (w.Size()+2-w.Rank()%3)/3, part.Size())
@@ -124,7 +124,7 @@ func communicators(t *checker, w *mpi.Comm) {
 	}
 }
 
-// manyAtOnce has several goroutines make communicators, talk and compute at once
+// manyAtOnce makes communicators, communicates and computes in several goroutines at once
 // (MPI_THREAD_MULTIPLE; MPI-4.1, 11.6).
 func manyAtOnce(t *checker, w *mpi.Comm) {
 	var goroutines sync.WaitGroup

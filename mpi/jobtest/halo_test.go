@@ -6,12 +6,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// side is that of the square block of a grid that every process has.
+// side is the side length of the square block of a grid that every process has.
 const side = 6
 
-// halo computes on a grid that is a ring in its first dimension and has borders in the other:
-// each cell becomes a mixture of itself and its neighbours, those of other processes included.
-// Everybody checks the own block against the whole grid computed alone.
+// halo computes on a grid that is a ring in its first dimension and has borders in the other. Each
+// cell becomes a mixture of itself and its neighbours, including those of other processes. Every
+// process compares its block with the whole grid, which it computes alone.
 func halo(t *checker, w *mpi.Comm) {
 	dims, err := mpi.DimsCreate(w.Size(), []int{0, 0})
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func newGrid(rows, columns int) grid {
 	return g
 }
 
-// at is a cell; rows are a ring, and beyond the borders at left and right everything is 0.
+// at returns a cell; rows form a ring, and beyond the left and right borders everything is 0.
 func (g grid) at(row, column int) uint32 {
 	if column < 0 || column >= g.columns {
 		return 0
@@ -70,12 +70,12 @@ func (g grid) step() grid {
 	return next
 }
 
-// mix does not mistake a neighbour for another.
+// mix has a different result if neighbours are exchanged.
 func mix(here, above, below, left, right uint32) uint32 {
 	return here + 3*above + 5*below + 7*left + 11*right
 }
 
-// A block is the part of a grid that a process has.
+// A block is a process's part of the grid.
 type block struct {
 	comm  *mpi.Comm
 	cells []uint32
@@ -87,8 +87,8 @@ func (b *block) copyFrom(g grid, at []int) {
 	}
 }
 
-// edges are the outermost cells: above, below, at left and at right, in the order of neighbours
-// of a grid (MPI-4.1, 8.6).
+// edges returns the outermost cells: above, below, left and right, in the order of a grid's
+// neighbours (MPI-4.1, 8.6).
 func (b *block) edges() []uint32 {
 	out := make([]uint32, 0, 4*side)
 	out = append(out, b.cells[:side]...)
@@ -108,8 +108,8 @@ func (b *block) collective(t *checker) []uint32 {
 	return in
 }
 
-// pairwise exchanges them along one dimension after the other. What is sent in one direction
-// comes from the other one.
+// pairwise exchanges them along one dimension after the other. Data sent in one direction arrives
+// from the opposite one.
 func (b *block) pairwise(t *checker) []uint32 {
 	out, in := b.edges(), make([]uint32, 4*side)
 	for edge := range 4 {

@@ -12,8 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// badInput makes mistakes, each of which has its class and a sentence, and none of which keeps
-// the job from going on.
+// badInput makes errors. Each has its class and a sentence, and none keeps the job from going on.
 func badInput(t *checker, p *mpi.Process) {
 	w, x := p.World(), []int{1, 2, 3}
 	next, before := (w.Rank()+1)%w.Size(), (w.Rank()+w.Size()-1)%w.Size()
@@ -40,7 +39,7 @@ func badInput(t *checker, p *mpi.Process) {
 	wants(dup.Free(), mpi.ErrComm, "freed")
 	wants(mpi.Send(dup, x, next, 0), mpi.ErrComm, "freed")
 
-	for _, n := range []int{3, 50_000} { // sent at once, and after asking
+	for _, n := range []int{3, 50_000} { // eager, and announced
 		s, err := mpi.Isend(w, row(w.Rank(), n), next, 1)
 		require.NoError(t, err)
 		short := []int64{0, 0}
@@ -65,7 +64,7 @@ func pending(t *checker) {
 	require.Error(t, mpi.Send(p.World(), []int{0}, 0, 1))
 }
 
-// lateInit has rank 1 not call Init, which the others want to wait for no longer than they say.
+// lateInit: rank 1 does not call Init, and the others wait only as long as their options say.
 func lateInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
 		wallclock.Forever() // the others end it
@@ -76,7 +75,7 @@ func lateInit(t *checker) {
 	os.Exit(faultCode)
 }
 
-// cannot asks for a method that there is none of.
+// cannot asks for a method that does not exist.
 func cannot(t *checker) {
 	_, err := mpi.Init(context.Background(), mpi.Options{})
 	require.ErrorIs(t, err, mpi.ErrOther)
@@ -84,7 +83,7 @@ func cannot(t *checker) {
 	os.Exit(faultCode)
 }
 
-// initByItself is a job of one process that nobody launched.
+// initByItself is a job of one process without a launcher.
 func initByItself(t *checker) {
 	inJob(func(t *checker, p *mpi.Process) {
 		require.Equal(t, 1, p.World().Size())

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
-// What jobs travel by.
+// Methods of jobs.
 const (
 	shm       = "via+shm"
 	udp       = "via+udp" // with the job's key
@@ -31,8 +31,8 @@ const (
 
 var methods = []string{shm, tcp, udp, farMethod}
 
-// launched are the methods for the i-th way in which mpiexec ends a job. The launcher does not
-// know by what messages travel, so the fast tier tries each way with one method.
+// launched returns the methods for the i-th way in which mpiexec ends a job. The launcher does not
+// know the method, so with -short each way is tested with one method.
 func launched(i int) []string {
 	if testing.Short() {
 		return methods[i%len(methods):][:1]
@@ -40,13 +40,13 @@ func launched(i int) []string {
 	return methods
 }
 
-// jobTimeMax bounds a job, which mpiexec ends before its processes would end themselves.
+// jobTimeMax limits a job. mpiexec ends it before its processes would end themselves.
 const jobTimeMax = 2 * time.Minute
 
-// goneTimeMax is how long what is killed takes to be gone.
+// goneTimeMax is how long a killed process may take to vanish.
 const goneTimeMax = time.Minute
 
-// A job is mpiexec in a process of its own, and all that it started.
+// A job is mpiexec in a process of its own, with everything that it started.
 type job struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -59,7 +59,8 @@ type job struct {
 // marks counts jobs.
 var marks atomic.Int64
 
-// newJob is a job of n processes of a program, with options for mpiexec, that has not started.
+// newJob returns a job of n processes of a program, with options for mpiexec, which has not
+// started.
 func newJob(t *testing.T, n int, program, method string, options ...string) *job {
 	t.Helper()
 	require.Contains(t, roles, program)
@@ -78,7 +79,7 @@ func newJob(t *testing.T, n int, program, method string, options ...string) *job
 	return j
 }
 
-// shortDir is a directory for sockets, whose names must not be long.
+// shortDir makes a directory for sockets, whose names must be short.
 func shortDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "job")
 	require.NoError(t, err)
@@ -96,7 +97,7 @@ func (j *job) start() *job {
 	j.began = time.Now()
 	require.NoError(j.t, j.cmd.Start())
 	j.t.Cleanup(func() {
-		for _, pid := range j.processes() { // there are none, unless the test has failed
+		for _, pid := range j.processes() { // none is left unless the test has failed
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		_ = j.cmd.Wait()
@@ -104,15 +105,15 @@ func (j *job) start() *job {
 	return j
 }
 
-// wait waits for the end of the job, of which nothing may be left.
+// wait waits for the end of the job, and checks that nothing of it is left.
 func (j *job) wait() (code int) {
 	j.t.Helper()
-	_ = j.cmd.Wait() // the code tells more
+	_ = j.cmd.Wait() // the exit code has more information
 	j.nothingLeft()
 	return j.cmd.ProcessState.ExitCode()
 }
 
-// run starts a job, waits, and wants it to end well.
+// run starts a job, waits, and requires success.
 func (j *job) run() {
 	j.t.Helper()
 	code := j.start().wait()
@@ -122,7 +123,7 @@ func (j *job) run() {
 	assert.Empty(j.t, left, "a job that ends well leaves no files")
 }
 
-// nothingLeft waits until no process has the job's mark any more.
+// nothingLeft waits until no process has the job's mark.
 func (j *job) nothingLeft() {
 	j.t.Helper()
 	if !assert.Eventually(j.t, func() bool { return len(j.processes()) == 0 }, goneTimeMax, 5*time.Millisecond) {
@@ -133,8 +134,8 @@ func (j *job) nothingLeft() {
 	}
 }
 
-// processes are those with the job's mark in their environment, which a process has from its
-// parent; those that have ended have none any more.
+// processes returns the processes with the job's mark in their environment, which they inherit. A
+// process that has ended has none.
 func (j *job) processes() (pids []int) {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(j.t, err)
@@ -159,7 +160,7 @@ func (j *job) until(n int, text string) {
 	require.True(j.t, came(), "%q does not come %d times:\n%s", text, n, &j.out)
 }
 
-// builds are the programs that were built, each once.
+// builds has the programs that were built, each once.
 var builds struct {
 	sync.Mutex
 	dir   string
@@ -169,7 +170,7 @@ var builds struct {
 // viaPlugin is the plugin of methods/via.
 const viaPlugin = "cmd/bmi-method-via"
 
-// built is the file of a program of this module, built with the first test that wants it.
+// built returns the file of a program of this module, which is built when first needed.
 func built(t *testing.T, pkg string) string {
 	t.Helper()
 	builds.Lock()

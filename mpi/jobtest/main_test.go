@@ -19,11 +19,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// What this test program is, beside a test: the launcher, or a process of a job.
+// Variables that make this test binary the launcher, or a process of a job.
 const (
 	launcherVariable = "JOBTEST_LAUNCHER"
 	programVariable  = "JOBTEST_PROGRAM"
-	pluginVariable   = "JOBTEST_PLUGIN" // the file of one that a process loads
+	pluginVariable   = "JOBTEST_PLUGIN" // the file of a plugin that a process loads
 	shortVariable    = "JOBTEST_SHORT"  // "true" if the test runs with -short
 )
 
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// roles are the programs of jobs. They find what is wrong by themselves.
+// roles are the programs of jobs, which check their own results.
 var roles map[string]func(t *checker)
 
 func init() {
@@ -68,13 +68,13 @@ func init() {
 	}
 }
 
-// programTimeMax is how long a process may take: a machine can be busy with other tests.
+// programTimeMax is how long a process may take; the machine may be busy with other tests.
 const programTimeMax = 90 * time.Second
 
-// A checker is what programs hand to package require in place of a *testing.T.
+// A checker replaces a *testing.T for package require in these programs.
 type checker struct{ failed atomic.Bool }
 
-// Exit codes of processes that found a fault.
+// Exit codes of processes that found an error.
 const (
 	failedCode  = 90 // and could not go on
 	faultCode   = 91 // and went on
@@ -90,10 +90,10 @@ func (c *checker) Errorf(format string, args ...any) {
 // FailNow implements require.TestingT.
 func (c *checker) FailNow() { os.Exit(failedCode) }
 
-// inJob runs fn between Init and Finalize.
+// inJob returns a program that runs fn between Init and Finalize.
 func inJob(fn func(t *checker, p *mpi.Process)) func(*checker) {
 	return func(t *checker) {
-		// A process that hangs says where.
+		// A process that hangs prints its stacks.
 		defer time.AfterFunc(programTimeMax, func() { panic("the program takes too long") }).Stop()
 		ctx := context.Background()
 		p := initProcess(ctx, t)
@@ -107,7 +107,7 @@ func inJob(fn func(t *checker, p *mpi.Process)) func(*checker) {
 	}
 }
 
-// initProcess is Init, with the plugin that the process was given.
+// initProcess is Init, with the plugin of the process.
 func initProcess(ctx context.Context, t *checker) *mpi.Process {
 	if path := os.Getenv(pluginVariable); path != "" {
 		_, err := plugins.Load(ctx, path, plugins.Options{
@@ -129,7 +129,7 @@ func initProcess(ctx context.Context, t *checker) *mpi.Process {
 	return p
 }
 
-// noKeyLeft makes sure that programs which this one starts do not inherit the job's key.
+// noKeyLeft checks that programs which this one starts do not inherit the job's key.
 func noKeyLeft(t *checker, key string) {
 	for _, pair := range os.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); key != "" && value == key {

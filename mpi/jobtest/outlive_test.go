@@ -13,10 +13,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// How a process is lost.
+// howVariable says how a process is lost.
 const howVariable = "JOBTEST_HOW"
 
-// lose ends this process as the test wants it.
+// lose ends this process in that way.
 func lose() {
 	if os.Getenv(howVariable) == "exit" {
 		os.Exit(0) // without Finalize
@@ -25,12 +25,12 @@ func lose() {
 	wallclock.Forever()
 }
 
-// noticeTimeMax is how long others may take to find out: those that share no memory or kernel
-// with the lost one ask for signs of life.
+// noticeTimeMax is how long the others may take to find out: processes on other hosts ask the lost
+// one for signs of life.
 const noticeTimeMax = time.Minute
 
-// outlive loses rank 1 in the midst of collective operations, and then rank 0. The others are
-// told so, leave what they had in common, agree, and compute without them.
+// outlive loses rank 1 during collective operations, and then rank 0. The others get errors, give
+// up their common communicators, agree, and compute without the lost ones.
 func outlive(t *checker, p *mpi.Process) {
 	w, c := p.World(), p.World()
 	for deaths, victim := range []int{1, 0} {
@@ -61,8 +61,8 @@ func outlive(t *checker, p *mpi.Process) {
 	}
 }
 
-// exchangeUntilLost has all tell each other the time, until the victim is lost; last is when it
-// was last heard of.
+// exchangeUntilLost makes all processes tell each other the time, until the victim is lost; last is
+// the last time received from it.
 func exchangeUntilLost(t *checker, c *mpi.Comm, victim bool, victimsRank int) (last time.Time, err error) {
 	times := make([]int64, c.Size())
 	for i := 0; ; i++ {
@@ -77,20 +77,20 @@ func exchangeUntilLost(t *checker, c *mpi.Comm, victim bool, victimsRank int) (l
 	}
 }
 
-// standBy has rank 0 kill rank 1, while that waits for a message. Who waits for rank 1 is told;
-// the others' messages go their way.
+// standBy makes rank 0 kill rank 1, while that waits for a message. A process that waits for rank 1
+// gets an error; other messages still arrive.
 func standBy(t *checker, p *mpi.Process) {
 	w := p.World()
 	pids := make([]int, w.Size())
 	require.NoError(t, mpi.Allgather(w, []int{os.Getpid()}, pids))
-	require.NoError(t, mpi.Barrier(w)) // everybody knows everybody
-	// A receive that rank 1 might match ends, but not before there is a reason.
+	require.NoError(t, mpi.Barrier(w)) // connects every process with every other
+	// A receive that rank 1 might match ends, but not without a reason.
 	x := []int{0}
 	switch w.Rank() {
 	case 0:
 		receive, err := mpi.Irecv(w, x, 1, 7)
 		require.NoError(t, err)
-		_, err = mpi.Recv(w, x, 1, 6) // it will have posted its receive, or be about to
+		_, err = mpi.Recv(w, x, 1, 6) // it has posted its receive, or will soon
 		require.NoError(t, err)
 		require.NoError(t, unix.Kill(pids[1], unix.SIGKILL))
 		began := time.Now()
@@ -121,7 +121,7 @@ func standBy(t *checker, p *mpi.Process) {
 	collectives(t, c)
 }
 
-// loseOne has rank 1 be lost while all communicate, and mpiexec end the others, which wait.
+// loseOne loses rank 1 while all communicate, and mpiexec must end the others, which wait.
 func loseOne(t *checker, p *mpi.Process) {
 	_, err := exchangeUntilLost(t, p.World(), p.World().Rank() == 1, 1)
 	if !errors.Is(err, mpi.ErrProcFailed) {
@@ -130,7 +130,7 @@ func loseOne(t *checker, p *mpi.Process) {
 	wallclock.Forever()
 }
 
-// forEver communicates until somebody ends it.
+// forEver communicates until it is ended.
 func forEver(t *checker, p *mpi.Process) {
 	w := p.World()
 	require.NoError(t, mpi.Barrier(w))
@@ -149,10 +149,10 @@ func abort(t *checker, p *mpi.Process) {
 	}
 	_, err := mpi.Recv(w, []int{0}, mpi.AnySource, 1)
 	t.Errorf("nobody has sent anything: %v", err)
-	wallclock.Forever() // who is first to end is to be certain
+	wallclock.Forever() // so that it is certain which process ends first
 }
 
-// fatal has an error be the end of the job, as it is by default in other languages.
+// fatal makes an error end the job, as is the default in other languages.
 func fatal(t *checker, p *mpi.Process) {
 	w := p.World()
 	require.NoError(t, w.SetErrorHandler(mpi.ErrorsAreFatal))
@@ -163,7 +163,7 @@ func fatal(t *checker, p *mpi.Process) {
 	wallclock.Forever()
 }
 
-// neverInit has rank 1 do something else, and the others wait in Init.
+// neverInit: rank 1 does something else, and the others wait in Init.
 func neverInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
 		wallclock.Forever()
@@ -171,7 +171,7 @@ func neverInit(t *checker) {
 	initProcess(context.Background(), t)
 }
 
-// notInit has rank 1 end before it has begun.
+// notInit: rank 1 ends before Init.
 func notInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
 		return
@@ -179,5 +179,5 @@ func notInit(t *checker) {
 	initProcess(context.Background(), t)
 }
 
-// rankVariable is where PMI says which rank a process is.
+// rankVariable is PMI's variable with the rank of a process.
 const rankVariable = "PMI_RANK"

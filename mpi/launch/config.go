@@ -13,71 +13,69 @@ import (
 type Program struct {
 	// N is the number of processes, ≥ 1.
 	N int
-	// Path of the file: looked for in PATH if it has no slash, else relative to this
+	// Path of the file. Without a slash it is searched in PATH, otherwise it is relative to this
 	// program's working directory.
 	Path string
 	Args []string
 	// Env, "K=V", is added to the environment.
 	Env []string
-	// Dir is the working directory; empty: that of this program.
+	// Dir is the working directory; empty means that of this program.
 	Dir string
 
-	name string // Path as it was given, which the program finds before its arguments
+	name string // Path as given; argv[0] of the process
 }
 
 // Config says what to run and how.
 type Config struct {
-	// Programs of the job; ranks are given in their order.
+	// Programs of the job; ranks are assigned in their order.
 	Programs []Program
-	// Env is the environment of all processes; nil: that of this program.
+	// Env is the environment of all processes; nil means that of this program.
 	Env []string
-	// Stdin is what rank 0 reads; nil: nothing. It is read ahead of rank 0, and a Read that
-	// waits for more when the job ends goes on waiting.
+	// Stdin is the input of rank 0; it may be nil. It is read ahead of rank 0. A Read that waits
+	// for input when the job ends keeps waiting.
 	Stdin io.Reader
-	// Stdout and Stderr take what the processes write, a line at a time; nil: nothing
-	// does.
+	// Stdout and Stderr receive the output of the processes, a line at a time; nil discards it.
 	Stdout, Stderr io.Writer
-	// Label has each line begin with its rank: "[3] ", or "[1.3] " for rank 3 of the first
-	// spawned job.
+	// Label puts the rank before each line: "[3] ", or "[1.3] " for rank 3 of the first spawned
+	// job.
 	Label bool
-	// Report takes sentences about what goes wrong; nil: nothing does.
+	// Report receives sentences about failures; it may be nil.
 	Report func(sentence string)
-	// Timeout ends a job that runs longer; 0: none does.
+	// Timeout ends a job that runs longer; 0 means no limit.
 	Timeout time.Duration
-	// InitTimeout ends a job in which some processes have called Init, and others have not
-	// for so long; 0: they may take what time they want.
+	// InitTimeout ends a job in which some processes have waited this long in Init for others that
+	// have not called it; 0 means no limit.
 	InitTimeout time.Duration
-	// Grace is how long processes have from SIGTERM, or from the SIGINT of the user, to
-	// SIGKILL; 0: GraceDefault.
+	// Grace is the time between SIGTERM, or the user's SIGINT, and SIGKILL; 0 means GraceDefault.
 	Grace time.Duration
-	// KeepGoing lets the others go on when a process dies or ends without Finalize.
+	// KeepGoing lets the other processes go on when one dies or ends without Finalize.
 	KeepGoing bool
-	// Signals that this program gets for its processes; nil: none.
+	// Signals are signals to this program for its processes; it may be nil.
 	Signals <-chan os.Signal
-	// Guard starts this program once more, which must call BecomeGuard first of all, to
-	// kill what processes have started should this program be killed.
+	// Guard starts this program once more, as a guard that kills the descendants of the processes
+	// if this program is killed. The program must call BecomeGuard first of all.
 	Guard bool
 }
 
-// GraceDefault is how long processes have to end.
+// GraceDefault is the default of Config.Grace.
 const GraceDefault = 3 * time.Second
 
-// Exit codes of jobs beside those of their processes.
+// Exit codes of jobs in addition to those of their processes.
 const (
-	CodeFailed  = 1   // a process that ended with 0 and should not have
-	CodeTimeout = 124 // ended by a time-out
+	CodeFailed  = 1   // a process ended with 0 although it should not have
+	CodeTimeout = 124 // ended by a timeout
 	CodeSignal  = 128 // plus the number of the signal that killed a process
 )
 
-// processesMax bounds a job with all that it spawns.
+// processesMax limits a job with all that it spawns.
 const processesMax = 1 << 14
 
-// How long the output of a dead process is read when nothing comes: a process that it
+// lastWords is how long the output of a dead process is read when nothing comes: a process that it
 // started may hold it open for ever.
 const lastWords = 100 * time.Millisecond
 
-// Variables with which via+udp is told a key, or to go without; see docs/security-udp.md.
-// A job whose user set none of them uses its own.
+// Variables that give via+udp a key, or tell it to work without one; see docs/security-udp.md. If
+// the user sets none of them, the job uses a key of its own.
 const (
 	udpKeyVariable      = "VIADUCT_UDP_KEY"
 	udpKeyFileVariable  = "VIADUCT_UDP_KEY_FILE"
@@ -86,13 +84,13 @@ const (
 
 var udpKeyVariables = []string{udpKeyVariable, udpKeyFileVariable, udpInsecureVariable}
 
-// Variables of an outer launcher mean nothing to the processes of this one.
+// Variables of an outer launcher, which the processes of this one do not inherit.
 var notInherited = []string{
 	pmi.FDEnv, pmi.RankEnv, pmi.SizeEnv, pmi.PortEnv, pmi.IDEnv, pmi.SpawnedEnv, pmi.JobEnv, pmi.VersionEnv,
 	pmi.KeyEnv, guardVariable, localRankVariable, localSizeVariable,
 }
 
-// What programs written for other launchers look at, too.
+// Variables that programs written for other launchers read.
 const (
 	localRankVariable = "MPI_LOCALRANKID"
 	localSizeVariable = "MPI_LOCALNRANKS"

@@ -18,8 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
-// Whoever runs a job is killed, and nothing of the job is left: neither its processes nor
-// what they had started.
+// If mpiexec is killed, nothing of the job is left: neither its processes nor their descendants.
 func TestKillOfTheLauncherLeavesNothing(t *testing.T) {
 	for what, pids := range map[string]int{"stubborn": 3, "grandchild": 3} {
 		t.Run(what, func(t *testing.T) {
@@ -44,7 +43,7 @@ func TestKillOfTheLauncherLeavesNothing(t *testing.T) {
 	}
 }
 
-// childrenOf are the processes that a process started and that have not ended.
+// childrenOf returns the live children of a process.
 func childrenOf(t *testing.T, pid int) (children []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -54,7 +53,7 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 		if err != nil {
 			continue // it has ended
 		}
-		// PID (NAME) STATE PARENT ..., and a name may have anything in it.
+		// PID (NAME) STATE PARENT ...; the name may contain anything.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		if parent, _ := strconv.Atoi(fields[1]); parent == pid && fields[0] != "Z" {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -65,7 +64,7 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 	return children
 }
 
-// A guard that is gone costs a job nothing but its protection.
+// A job without its guard loses only that protection.
 func TestKillOfTheGuard(t *testing.T) {
 	r := newRun(t, 2, "wait")
 	r.cfg.Guard = true
@@ -83,7 +82,7 @@ func TestKillOfTheGuard(t *testing.T) {
 	r.wait().check(CodeSignal + int(unix.SIGTERM))
 }
 
-// The job ends although a process that nobody can find holds its output open.
+// The job ends although a process out of its reach holds its output open.
 func TestOutputThatIsHeldOpen(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	if _, err := exec.LookPath("setsid"); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
 )
 
-// takeState hears of a process that called Init or Finalize.
+// takeState handles a process's call of Init or Finalize.
 func (j *job) takeState(p *process, s server.State) {
 	g := p.group
 	if s != server.Ready {
@@ -35,7 +35,7 @@ func (g *group) stopLate() {
 	}
 }
 
-// takeLate hears that some have waited long enough for those that have not called Init.
+// takeLate ends the wait of processes in Init for those that have not called it.
 func (j *job) takeLate(g *group) {
 	missing := g.notReady()
 	if len(missing) == 0 || j.ending {
@@ -45,7 +45,7 @@ func (j *job) takeLate(g *group) {
 	j.end(CodeTimeout)
 }
 
-// ranks is a list of ranks with its verb: "rank 3 has" or "ranks 1, 2, 5 and 7 more have".
+// ranks returns a list of ranks with its verb: "rank 3 has" or "ranks 1, 2, 5 and 7 more have".
 func ranks(list []int) string {
 	if len(list) == 1 {
 		return fmt.Sprintf("rank %d has", list[0])
@@ -62,8 +62,8 @@ func ranks(list []int) string {
 	return "ranks " + strings.Join(text, ", ") + more + " have"
 }
 
-// takeEnds hears of a process that is gone, and deals with ends in the order in which they
-// came: when one takes others with it, its last words must not make it seem the later one.
+// takeEnds handles the end of a process. It handles ends in the order in which they happened: when
+// one causes others, the last output of the first must not make it seem to be later.
 func (j *job) takeEnds(p *process) {
 	j.early[p.order] = p
 	for next := j.early[j.heard]; next != nil; next = j.early[j.heard] {
@@ -73,7 +73,7 @@ func (j *job) takeEnds(p *process) {
 	}
 }
 
-// takeEnd deals with a process that is gone.
+// takeEnd handles the end of one process.
 func (j *job) takeEnd(p *process) {
 	j.running--
 	p.gone = true
@@ -86,7 +86,7 @@ func (j *job) takeEnd(p *process) {
 	state := p.group.server.State(p.rank)
 	code, how := p.code()
 	if code != 0 && (j.code == 0 || code == j.cause) {
-		j.code = code // the first, but that others saw somebody die by the user's signal is its consequence
+		j.code = code // the first code; but death by the user's signal precedes the failures that it causes
 	}
 	switch {
 	case j.ending:
@@ -97,13 +97,13 @@ func (j *job) takeEnd(p *process) {
 	case state == server.Started && p.group.ready > 0:
 		j.deserted(p)
 	}
-	if !j.ending { // or others would go on for a moment
+	if !j.ending { // otherwise the others would go on for a moment
 		p.group.server.Gone(p.rank)
 	}
 }
 
-// failed deals with a process that died or did not end with 0. One that had called Finalize,
-// or was told to by the user's signal, leaves the others alone.
+// failed handles a process that died or did not end with 0. If it had called Finalize, or the
+// user's signal ended it, the other processes go on.
 func (j *job) failed(p *process, how string, state server.State) {
 	p.told = true
 	alone := state == server.Finalized || j.cfg.KeepGoing || j.interrupted
@@ -120,7 +120,7 @@ func (j *job) failed(p *process, how string, state server.State) {
 	}
 }
 
-// deserted deals with a process that ended with 0, while others count on it.
+// deserted handles a process that ended with 0 while others still need it.
 func (j *job) deserted(p *process) {
 	if j.ending || j.interrupted {
 		return

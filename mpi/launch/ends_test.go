@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
 )
 
-// Of a process that died before Init in a job that goes on one hears once, and what it came to;
-// nobody waits for its Init.
+// If a process dies before Init and the job goes on, its death is reported once, with the exit
+// code, and the others do not wait for its Init.
 func TestGoingOnWithoutWhoDiedBeforeInit(t *testing.T) {
 	for script, want := range map[string]string{
 		"exit 3": "ended with exit code 3", "exit 0": "ended with exit code 0 without calling Init",
@@ -53,7 +53,7 @@ func TestGoingOnWithoutWhoDiedBeforeInit(t *testing.T) {
 	}
 }
 
-// A job that spawns again and again keeps nothing of those that have ended.
+// A job that spawns again and again keeps no state of groups that have ended.
 func TestSpawnedGroupsAreForgotten(t *testing.T) {
 	j := &job{cfg: Config{Report: func(string) {}}, kill: time.NewTimer(time.Hour), early: map[int64]*process{}}
 	defer j.kill.Stop()

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Why a program could not be started.
+// Reasons why a program could not be started.
 var (
 	ErrNotFound      = errors.New("program not found")
 	ErrNotExecutable = errors.New("program cannot be executed")
@@ -19,7 +19,7 @@ var (
 	ErrCount         = errors.New("bad number of processes")
 )
 
-// resolve finds a program's file and checks what can be checked before the start.
+// resolve finds a program's file and checks everything that can be checked before the start.
 func (p Program) resolve() (Program, error) {
 	if p.N < 1 || p.N > processesMax {
 		return p, fmt.Errorf("%w: %d processes of %s cannot be started, but 1 to %d can", ErrCount, p.N, p.Path, processesMax)
@@ -51,11 +51,11 @@ func (p Program) resolve() (Program, error) {
 	return p, fmt.Errorf("%w: %w", ErrNotExecutable, err)
 }
 
-// startError says why the kernel did not start a file that is there.
+// startError says why the kernel did not start an existing file.
 func startError(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%w: %s is no program for this machine (a script begins with #! and its interpreter)", ErrNotExecutable, path)
+		return fmt.Errorf("%w: %s is not a program for this machine (a script begins with #! and its interpreter)", ErrNotExecutable, path)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the interpreter of %s is missing", ErrNotExecutable, path)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):

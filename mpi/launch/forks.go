@@ -2,9 +2,9 @@ package launch
 
 import "runtime"
 
-// A process asks the kernel for SIGKILL when its parent dies (PR_SET_PDEATHSIG), and for the
-// kernel the parent is the thread that forked. So all processes of a job are forked by one
-// thread, which the job keeps until it ends.
+// A process asks the kernel for SIGKILL when its parent dies (PR_SET_PDEATHSIG). To the kernel the
+// parent is the thread that forked. So one thread forks all processes of a job, and the job keeps
+// it until it ends.
 type forks chan func()
 
 func newForks() forks {
@@ -25,5 +25,5 @@ func (f forks) do(fork func() error) error {
 	return <-done
 }
 
-// end lets the thread go, when all processes are gone.
+// end ends the thread, when all processes are gone.
 func (f forks) end() { close(f) }

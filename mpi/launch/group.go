@@ -19,19 +19,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// A group are processes that were started together: the job's first, or spawned ones.
+// A group is the processes that were started together: the first ones of the job, or spawned ones.
 type group struct {
 	number    int // 0 for the first
 	server    *server.Job
 	processes []*process
-	running   int  // how many have been started and not ended
-	ready     int  // how many have called Init
-	abandoned bool // it could not be started as a whole, so what it does counts for nothing
-	// late fires when those that have called Init waited long enough for the others.
+	running   int  // number of processes started and not ended
+	ready     int  // number that have called Init
+	abandoned bool // it could not be started completely, so its events are ignored
+	// late fires when the processes in Init have waited long enough for the others.
 	late *time.Timer
 }
 
-// mapping tells programs that were built with MPICH that all ranks share a machine.
+// mapping is the key that tells programs built with MPICH that all ranks share a machine.
 const mapping = "PMI_process_mapping"
 
 // newGroup makes a group without starting it. The programs are resolved.
@@ -64,7 +64,7 @@ func (j *job) newGroup(programs []Program, preput map[string]string) *group {
 	return g
 }
 
-// start starts all processes of a group; if one cannot be, those before it are running.
+// start starts all processes of a group. If one cannot be started, the earlier ones keep running.
 func (g *group) start(stdin io.Reader) error {
 	for _, p := range g.processes {
 		var in *os.File
@@ -83,20 +83,20 @@ func (g *group) start(stdin io.Reader) error {
 	return nil
 }
 
-// feed is the end of a pipe that what is read of r goes into.
+// feed returns the reading end of a pipe with the input of r.
 func feed(r io.Reader) (*os.File, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	go func() {
-		_, _ = io.Copy(write, r) // until its reader is gone
+		_, _ = io.Copy(write, r) // until the reader is gone
 		_ = write.Close()
 	}()
 	return read, nil
 }
 
-// environment is what a process finds.
+// environment returns the environment of a process.
 func (p *process) environment() []string {
 	var env []string
 	ownKey, keyFile := true, ""
@@ -126,7 +126,7 @@ func (p *process) environment() []string {
 	return append(env, p.job.keys(ownKey, keyFile)...)
 }
 
-// keys are variables with the job's secret, or the file that the user has it in.
+// keys returns variables with the job's secret, or with the file in which the user keeps it.
 func (j *job) keys(udp bool, file string) []string {
 	secret := hex.EncodeToString(j.secret)
 	switch {
@@ -146,7 +146,7 @@ func (g *group) signal(s unix.Signal, alone bool) {
 	}
 }
 
-// label is what lines of a rank begin with.
+// label returns the text before each line of a rank.
 func (g *group) label(rank int) string {
 	if g.number == 0 {
 		return fmt.Sprintf("[%d] ", rank)
@@ -154,7 +154,7 @@ func (g *group) label(rank int) string {
 	return fmt.Sprintf("[%d.%d] ", g.number, rank)
 }
 
-// notReady are the ranks that have not called Init and still may.
+// notReady returns the ranks that have not called Init and still may.
 func (g *group) notReady() (ranks []int) {
 	for _, p := range g.processes {
 		if !p.gone && g.server.State(p.rank) == server.Started {

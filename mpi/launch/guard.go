@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardVariable makes this program a guard.
+// guardVariable is set in the environment of a guard.
 const guardVariable = "VIADUCT_LAUNCH_GUARD"
 
-// A guard is a process that waits until this one is gone, and kills the process groups that
-// are left then. It is told of groups over a pipe, whose end is the end of this process. A
-// nil guard guards nothing.
+// A guard is a process that waits until this one has ended, and then kills the remaining process
+// groups. A pipe tells it the groups; end of file on the pipe means that this process has ended. A
+// nil guard does nothing.
 type guard struct {
 	cmd  *exec.Cmd
 	pipe *os.File
 }
 
-// BecomeGuard does not return if this process was started to be a guard. A program that sets
-// Config.Guard calls it before anything else.
+// BecomeGuard does not return if this process was started as a guard. A program that sets
+// Config.Guard must call it before anything else.
 func BecomeGuard() {
 	if os.Getenv(guardVariable) == "" {
 		return
@@ -67,11 +67,11 @@ func startGuard() (*guard, error) {
 	return g, nil
 }
 
-// raceVariable has the settings of the race detector. By default that makes a process sleep for a
-// second before it ends, which mpiexec would wait for.
+// raceVariable has the settings of the race detector. By default the race detector makes a process
+// sleep for a second before it exits, and mpiexec would wait for that.
 const raceVariable = "GORACE"
 
-// guardEnvironment is what a guard is given.
+// guardEnvironment returns the environment of a guard.
 func guardEnvironment() []string {
 	env := []string{guardVariable + "=1"}
 	if race, ok := os.LookupEnv(raceVariable); ok {
@@ -83,8 +83,8 @@ func guardEnvironment() []string {
 func (g *guard) add(pid int)    { g.tell('+', pid) }
 func (g *guard) remove(pid int) { g.tell('-', pid) }
 
-// tell is one write, so that lines from several goroutines stay whole. A guard that is gone
-// is no reason to stop.
+// tell makes one write, so that lines from several goroutines stay whole. It ignores errors: the
+// job goes on without its guard.
 func (g *guard) tell(what rune, pid int) {
 	if g != nil {
 		_, _ = fmt.Fprintf(g.pipe, "%c%d\n", what, pid)

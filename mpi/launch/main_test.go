@@ -18,8 +18,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
 )
 
-// programVariable makes this test program a process of a job that does what its value says;
-// runVariable makes it one that runs such a job.
+// programVariable makes this test binary a process of a job that runs the named program;
+// runVariable makes it a program that runs such a job.
 const (
 	programVariable = "LAUNCH_TEST_PROGRAM"
 	runVariable     = "LAUNCH_TEST_RUN"
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 const waitMax = time.Minute
 
-// a run is a job of this test program and what came of it.
+// a run is a job of this test binary, with its results.
 type run struct {
 	t        *testing.T
 	cfg      Config
@@ -58,7 +58,7 @@ type run struct {
 	ended    chan struct{}
 }
 
-// newRun is a job of n processes that do what is named, which may be changed before start.
+// newRun returns a job of n processes that run the named program. It may be changed before start.
 func newRun(t *testing.T, n int, what string) *run {
 	t.Helper()
 	r := &run{t: t, signals: make(chan os.Signal), ended: make(chan struct{})}
@@ -92,7 +92,7 @@ func (r *run) start() *run {
 	return r
 }
 
-// wait waits for the end of the job and checks that nothing is left of it.
+// wait waits for the end of the job and checks that no process of it is left.
 func (r *run) wait() *run {
 	r.t.Helper()
 	select {
@@ -105,7 +105,7 @@ func (r *run) wait() *run {
 	return r
 }
 
-// gone waits until processes are; those that had lost their parent are taken away by another.
+// gone waits until processes have ended; orphans are reaped by another process.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
@@ -113,7 +113,7 @@ func gone(t *testing.T, pids []int) {
 	}
 }
 
-// pids are those that processes wrote as "pid N".
+// pids returns the process ids that processes wrote as "pid N".
 func (r *run) pids() (pids []int) { return pidsIn(r.out.String()) }
 
 func pidsIn(text string) (pids []int) {
@@ -147,7 +147,7 @@ func (r *run) check(code int, sentences ...string) {
 	}
 }
 
-// script is a file with a shell program.
+// script makes a file with a shell program.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")

@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// lineBytesMax is the longest line that stays one: a longer one is handed on in pieces.
+	// lineBytesMax is the longest line that is passed on whole; a longer one is passed on in
+	// pieces.
 	lineBytesMax = 64 << 10
-	// lastBytesMax is what is read of the output of a process that has ended: all that a
-	// pipe may hold. More can only come from what it started and could not be killed.
+	// lastBytesMax limits the output that is read after a process has ended: all that a pipe can
+	// hold. More can only come from a descendant that could not be killed.
 	lastBytesMax = 1 << 20
 )
 
-// An output hands on what several processes write, whole lines at a time.
+// An output passes on the output of several processes, in whole lines.
 type output struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// from reads f to its end. When the read deadline of f passes, the process has ended, and
-// only what is there is read: who goes on writing a little now and then is not waited for.
+// from reads f to its end. When the read deadline of f passes, the process has ended; then it reads
+// only what is there, so that it does not wait for a descendant that keeps writing.
 func (o *output) from(f *os.File, label string) {
 	buf := make([]byte, lineBytesMax)
 	n, left, patience := 0, -1, 20*lastWords
@@ -52,8 +53,8 @@ func (o *output) from(f *os.File, label string) {
 	o.write(buf[:n], label)
 }
 
-// lines hands on the whole lines of buf, moves the rest to its start and returns the rest's
-// length, which is less than that of buf's array.
+// lines passes on the whole lines of buf, moves the rest to its start and returns the length of the
+// rest, which is less than cap(buf).
 func (o *output) lines(buf []byte, label string) int {
 	end := bytes.LastIndexByte(buf, '\n') + 1
 	if end == 0 && len(buf) == cap(buf) {
@@ -63,8 +64,8 @@ func (o *output) lines(buf []byte, label string) int {
 	return copy(buf, buf[end:])
 }
 
-// write hands on lines, of which the last may have no end: it gets one if it has a label,
-// so that the next label stands at the start of a line.
+// write passes on lines. The last may have no end; with a label it gets one, so that the next label
+// is at the start of a line.
 func (o *output) write(lines []byte, label string) {
 	if len(lines) == 0 {
 		return
@@ -81,5 +82,5 @@ func (o *output) write(lines []byte, label string) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, _ = o.to.Write(out) // processes are not to stop because nobody listens
+	_, _ = o.to.Write(out) // processes must not stop because the reader is gone
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pmiFD is the number that a process finds its connection under.
+// pmiFD is the descriptor of a process's PMI connection.
 const pmiFD = 3
 
 // A process is one rank.
@@ -28,18 +28,18 @@ type process struct {
 	cmd     *exec.Cmd
 	conn    net.Conn // our end of its PMI connection
 
-	// io are the goroutines that serve the process and read what it writes.
+	// io has the goroutines that serve the process and read its output.
 	io sync.WaitGroup
 
 	mu     sync.Mutex
-	reaped bool  // its number may be another's
+	reaped bool  // another process may have its id
 	order  int64 // how many processes of the job had ended before; set by reap
 
-	gone bool // the loop has heard of its end
-	told bool // and the user
+	gone bool // the loop has handled its end
+	told bool // the user has been told
 }
 
-// start runs the program. What it is given is closed here whatever happens.
+// start runs the program. It closes stdin in any case.
 func (p *process) start(stdin *os.File) (err error) {
 	program := p.program
 	var theirs, ours []*os.File
@@ -57,7 +57,7 @@ func (p *process) start(stdin *os.File) (err error) {
 		return startError(program.Path, err)
 	}
 	mine, socket := os.NewFile(uintptr(fds[0]), "pmi"), os.NewFile(uintptr(fds[1]), "pmi")
-	theirs = append(theirs, mine, socket) // FileConn makes a copy of mine
+	theirs = append(theirs, mine, socket) // FileConn copies mine
 	var read, write [2]*os.File
 	for i := range read {
 		if read[i], write[i], err = os.Pipe(); err != nil {
@@ -85,8 +85,9 @@ func (p *process) start(stdin *os.File) (err error) {
 	return nil
 }
 
-// fork starts the process. A file that was written a moment ago can be open for writing in
-// a child that another thread has just forked, until that one executes its own.
+// fork starts the process. A file that was written a moment ago may still be open for writing in a
+// child that another thread has just forked, until that child calls execve. fork tries again in
+// that case.
 func (p *process) fork() error {
 	for try := 0; ; try++ {
 		cmd := *p.cmd
@@ -103,7 +104,7 @@ func (p *process) fork() error {
 	}
 }
 
-// serve starts the goroutines that a running process has.
+// serve starts the goroutines of a running process.
 func (p *process) serve(read [2]*os.File) {
 	label := ""
 	if p.job.cfg.Label {
@@ -114,12 +115,12 @@ func (p *process) serve(read [2]*os.File) {
 	p.io.Go(func() { p.job.stderr.from(read[1], label) })
 	p.job.goroutines.Go(func() {
 		p.reap()
-		// What it wrote and said last comes before the news of its end, unless nobody
-		// takes it.
+		// Its last output and its last words on PMI are handled before its end, unless nothing
+		// reads them.
 		for _, f := range read {
 			_ = f.SetReadDeadline(time.Now())
 		}
-		_ = p.conn.SetDeadline(time.Now().Add(lastWords)) // also for answers that nobody reads
+		_ = p.conn.SetDeadline(time.Now().Add(lastWords)) // also for answers that the process does not read
 		finished := make(chan struct{})
 		go func() {
 			p.io.Wait()
@@ -136,18 +137,18 @@ func (p *process) serve(read [2]*os.File) {
 	})
 }
 
-// serveWords serves PMI.
+// serveWords serves PMI to the process.
 func (p *process) serveWords() {
 	err := p.group.server.Serve(p.rank, p.conn)
 	var network *net.OpError
 	if err == nil || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return // it is gone, which the loop hears of otherwise
+		return // it is gone; the loop learns of that from reap
 	}
 	p.job.tell(event{process: p, kind: babbled, err: err})
 }
 
-// reap waits for the end. What the process started goes first, while the number of their
-// group cannot be anyone else's.
+// reap waits for the end of the process. It kills the process's group before it reaps the process,
+// while no other group can have its id.
 func (p *process) reap() {
 	pid := p.cmd.Process.Pid
 	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
@@ -157,11 +158,11 @@ func (p *process) reap() {
 	defer p.mu.Unlock()
 	_ = unix.Kill(-pid, unix.SIGKILL)
 	p.job.guard.remove(pid)
-	_ = p.cmd.Wait() // what it came to is in ProcessState
+	_ = p.cmd.Wait() // ProcessState has the result
 	p.reaped = true
 }
 
-// signal sends a signal to the process, and to what it started unless alone.
+// signal sends a signal to the process and, unless alone is set, to its group.
 func (p *process) signal(s unix.Signal, alone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +176,7 @@ func (p *process) signal(s unix.Signal, alone bool) {
 	_ = unix.Kill(pid, s)
 }
 
-// code is the exit code of a process that ended, and words for how it did.
+// code returns the exit code of a process that ended, and describes how it ended.
 func (p *process) code() (code int, how string) {
 	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if status.Signaled() {
@@ -185,7 +186,7 @@ func (p *process) code() (code int, how string) {
 	return status.ExitStatus(), fmt.Sprintf("ended with exit code %d", status.ExitStatus())
 }
 
-// String names the process in sentences.
+// String names the process for messages.
 func (p *process) String() string {
 	text := fmt.Sprintf("rank %d", p.rank)
 	if p.group.number > 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
-// programs are what processes of the tests' jobs do; each returns its exit code.
+// programs are the programs of the tests' jobs; each returns its exit code.
 var programs map[string]func() int
 
 func init() {
@@ -52,8 +52,8 @@ func init() {
 	}
 }
 
-// consequence dies by the signal that it gets; but rank 0 fails, and is gone before another is
-// dead, as one may that hears of an end by the signal before it gets the signal itself.
+// consequence dies by the signal that it gets. Rank 0, however, fails, and ends before another is
+// dead: a process may learn of such a death before it gets the signal itself.
 func consequence() int {
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, unix.SIGTERM)
@@ -97,7 +97,7 @@ func withPMI(do func(context.Context, pmi.Client) int) func() int {
 	}
 }
 
-// one has rank 1 do something, when all are there, for which the others wait in a fence.
+// one makes rank 1 run do, after all have arrived, while the others wait in a fence.
 func one(do func(pmi.Client) int) func(context.Context, pmi.Client) int {
 	return func(ctx context.Context, c pmi.Client) int {
 		if err := c.Fence(ctx); err != nil {
@@ -144,7 +144,7 @@ func environment() int {
 	return 0
 }
 
-// neverInit has rank 0 call Init, and the others wait or end without.
+// neverInit makes rank 0 call Init; the others wait, or end without it.
 func neverInit(end bool) func() int {
 	return func() int {
 		fmt.Println("pid", os.Getpid())
@@ -183,7 +183,7 @@ func stubborn() int {
 	return 0
 }
 
-// handle ends in good order when it is told to.
+// handle ends in good order on a signal.
 func handle() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
@@ -192,7 +192,7 @@ func handle() int {
 	return 0
 }
 
-// babble says something that is no PMI.
+// babble sends something that is not PMI.
 func babble() int {
 	f := os.NewFile(pmiFD, "pmi")
 	_, _ = f.WriteString("cmd=init pmi_version=1 pmi_subversion=1\ncmd=frobnicate\n")
@@ -239,7 +239,7 @@ func grandchild() int {
 	fmt.Println("pid", cmd.Process.Pid)
 	fmt.Println("waits")
 	if os.Getenv(pmi.RankEnv) == "0" && os.Getenv("END") != "" {
-		return 0 // and leaves it behind
+		return 0 // and does not wait for it
 	}
 	if os.Getenv("END") != "" {
 		_ = cmd.Process.Kill()
@@ -250,8 +250,9 @@ func grandchild() int {
 	return 0
 }
 
-// daemon leaves a process behind that no signal to its group reaches, has all descriptors and
-// writes a little now and then. Before that it may ask more than it hears answers to.
+// daemon leaves behind a process that signals to its group do not reach. It has all descriptors and
+// writes a little from time to time. If deaf is set, it first sends requests without reading the
+// answers.
 func daemon(deaf bool) func() int {
 	return func() int {
 		words := os.NewFile(pmiFD, "pmi")
@@ -267,7 +268,7 @@ func daemon(deaf bool) func() int {
 		}
 		_ = unix.SetNonblock(pmiFD, true)
 		many := bytes.Repeat([]byte("cmd=get_maxes\n"), 1000)
-		for idle := 0; idle < 20; { // until nobody reads any longer
+		for idle := 0; idle < 20; { // until no process reads any longer
 			if n, _ := unix.Write(pmiFD, many); n <= 0 {
 				idle++
 				time.Sleep(10 * time.Millisecond)
@@ -301,7 +302,7 @@ func longLines() int {
 	return 0
 }
 
-// lastLine writes as much as a pipe holds and is gone.
+// lastLine writes as much as a pipe holds and exits.
 func lastLine() int {
 	_, _ = os.Stdout.WriteString(strings.Repeat(strings.Repeat("y", 99)+"\n", 600) + "the last line\n")
 	_ = unix.Kill(os.Getpid(), unix.SIGKILL)

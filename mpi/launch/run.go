@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
 )
 
-// A job is everything that Run keeps. What is below loop belongs to the goroutine of Run.
+// A job is the state of Run. Only Run's goroutine uses the fields below "loop:".
 type job struct {
 	cfg    Config
 	name   string
@@ -28,27 +28,27 @@ type job struct {
 	stderr output
 
 	events     chan event
-	over       chan struct{} // closed when the loop takes no more events
+	over       chan struct{} // closed when the loop accepts no more events
 	goroutines sync.WaitGroup
-	reaped     atomic.Int64 // processes that have ended
+	reaped     atomic.Int64 // number of processes that have ended
 
 	// loop:
-	groups      []*group           // the first, and of those spawned the ones that have processes
-	numbers     int                // of groups that there ever were
-	early       map[int64]*process // ended, by their order, but others before them are not yet heard of
-	heard       int64              // ends that were dealt with, in order
-	running     int                // processes that have not ended
+	groups      []*group           // the first group, and the spawned ones with processes
+	numbers     int                // number of groups so far
+	early       map[int64]*process // ended processes, by order, while earlier ends are still missing
+	heard       int64              // number of ends handled, in order
+	running     int                // number of processes that have not ended
 	code        int                // the first that is not 0
-	ending      bool               // the others have been told to end
-	interrupted bool               // the user has told them to
-	cause       int                // the exit code of who dies by the user's signal, if nobody had failed before; 0: none
+	ending      bool               // the others were told to end
+	interrupted bool               // the user told them to end
+	cause       int                // exit code of the process killed by the user's signal, if none had failed before; else 0
 	kill        *time.Timer
 }
 
-// An event is something that the loop has to deal with.
+// An event is something that the loop must handle.
 type event struct {
 	kind    eventKind
-	process *process      // of the first four
+	process *process      // of the first four kinds
 	group   *group        // late
 	state   server.State  // changed
 	code    int           // aborted
@@ -60,15 +60,15 @@ type event struct {
 type eventKind int
 
 const (
-	ended    eventKind = iota // a process is gone
-	changed                   // it said init or finalize
-	aborted                   // it wants the job to end
+	ended    eventKind = iota // a process has ended
+	changed                   // it called Init or Finalize
+	aborted                   // it wants to end the job
 	babbled                   // it broke the rules of PMI
-	late                      // a group waits too long for some of its own
-	spawning                  // a process wants more
+	late                      // a group has waited too long in Init for some of its processes
+	spawning                  // a process wants to start more
 )
 
-// tell gives the loop an event, unless it is over.
+// tell passes an event to the loop, unless the loop has ended.
 func (j *job) tell(e event) {
 	select {
 	case j.events <- e:
@@ -76,9 +76,9 @@ func (j *job) tell(e event) {
 	}
 }
 
-// Run starts a job and waits until all its processes are gone. The exit code is the first
-// that was not 0, or says why the job was ended; the error, which leaves no process behind
-// either, says why it could not be started. The end of ctx ends the job.
+// Run starts a job and waits until all its processes have ended. The exit code is the first that
+// was not 0, or says why the job was ended. An error says why the job could not be started; no
+// process is left then either. The end of ctx ends the job.
 func Run(ctx context.Context, cfg Config) (code int, err error) {
 	cfg = cfg.withDefaults()
 	programs, err := resolveAll(cfg.Programs, 0)
@@ -117,7 +117,7 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	return j.code, err
 }
 
-// resolveAll checks programs before anything is started; there are running processes.
+// resolveAll checks programs before any is started; running processes exist already.
 func resolveAll(programs []Program, running int) ([]Program, error) {
 	if len(programs) == 0 {
 		return nil, fmt.Errorf("%w: there is no program", ErrCount)
@@ -144,7 +144,7 @@ func (j *job) startGroup(programs []Program, preput map[string]string) error {
 	return g.start(nil)
 }
 
-// loop deals with events until no process is left.
+// loop handles events until no process is left.
 func (j *job) loop(ctx context.Context) {
 	var timeout <-chan time.Time
 	if j.cfg.Timeout > 0 {
@@ -203,8 +203,8 @@ func (j *job) take(e event) {
 	}
 }
 
-// atLeastOne is the code of a job that failed: what a process says, as far as an exit code
-// can, but not 0.
+// atLeastOne returns the exit code of a job that failed: the process's code in the range of exit
+// codes, but not 0.
 func atLeastOne(code int) int {
 	if code&0xff == 0 {
 		return CodeFailed
@@ -214,7 +214,7 @@ func atLeastOne(code int) int {
 
 func (j *job) report(format string, args ...any) { j.cfg.Report(fmt.Sprintf(format, args...)) }
 
-// end tells all processes to end, with a code if there is none yet.
+// end tells all processes to end, and sets the exit code if it is 0.
 func (j *job) end(code int) {
 	if j.code == 0 {
 		j.code = code
@@ -224,7 +224,7 @@ func (j *job) end(code int) {
 	}
 	j.ending = true
 	j.signalAll(unix.SIGTERM, false)
-	j.signalAll(unix.SIGCONT, false) // who is stopped hears nothing else
+	j.signalAll(unix.SIGCONT, false) // a stopped process receives no other signal
 	j.kill.Reset(j.cfg.Grace)
 }
 

@@ -153,7 +153,7 @@ func TestSignalsAreHandedOn(t *testing.T) {
 	r.until(2, "got interrupt")
 }
 
-// TestTheSignalIsTheCause: whatever others end with because of it, and in whatever order.
+// TestTheSignalIsTheCause: whatever codes the others end with because of it, and in whatever order.
 func TestTheSignalIsTheCause(t *testing.T) {
 	r := newRun(t, 2, "consequence")
 	r.cfg.Programs[0].Dir = t.TempDir()
@@ -242,7 +242,7 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 		{Program{N: 1, Path: "doc.go"}, ErrNotFound, "there is one here: write ./doc.go"},
 		{Program{N: 1, Path: plain}, ErrNotExecutable, "chmod +x"},
 		{Program{N: 1, Path: dir}, ErrNotExecutable, dir},
-		{Program{N: 3, Path: text}, ErrNotExecutable, "no program for this machine"},
+		{Program{N: 3, Path: text}, ErrNotExecutable, "not a program for this machine"},
 		{Program{N: 1, Path: script(t, "#!/no/such/shell\n")}, ErrNotExecutable, "interpreter"},
 		{Program{N: 1, Path: "true", Dir: plain}, ErrDirectory, plain},
 	} {
@@ -253,15 +253,15 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 	}
 	_, err := Run(context.Background(), Config{})
 	assert.ErrorIs(t, err, ErrCount)
-	// Those that were started before one that cannot be are ended.
+	// The processes that were started before the failure are ended.
 	r := newRun(t, 2, "wait")
 	r.cfg.Programs = append(r.cfg.Programs, Program{N: 1, Path: text})
 	_, err = Run(context.Background(), r.cfg)
 	assert.ErrorIs(t, err, ErrNotExecutable)
 }
 
-// What a process leaves behind, out of reach, does not keep the job: neither by what it goes on
-// writing, nor by answers that nobody reads.
+// A descendant out of reach does not keep the job from ending: neither by writing, nor by not
+// reading answers.
 func TestDaemonsDoNotKeepTheJob(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	for _, what := range []string{"daemon", "deaf daemon"} {
@@ -270,7 +270,7 @@ func TestDaemonsDoNotKeepTheJob(t *testing.T) {
 			r := newRun(t, 1, what)
 			t.Cleanup(func() {
 				for _, pid := range r.pids() {
-					_ = unix.Kill(pid, unix.SIGKILL) // it is gone, unless the test failed
+					_ = unix.Kill(pid, unix.SIGKILL) // it has ended, unless the test failed
 				}
 			})
 			r.start().wait().check(0)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HandedOn are the signals that a program gives to Run, by Config.Signals, so that the
-// processes of the job get them in its place.
+// HandedOn returns the signals that a program should pass to Run in Config.Signals. Run passes them
+// to the processes of the job.
 func HandedOn() []os.Signal {
 	return []os.Signal{
 		unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT,
@@ -16,8 +16,8 @@ func HandedOn() []os.Signal {
 	}
 }
 
-// takeSignal hands a signal on. One that is to end the job, which the processes have the
-// usual time for, ends it at once if it comes twice.
+// takeSignal passes a signal on. A signal that ends the job gives the processes the usual time; the
+// second one ends the job at once.
 func (j *job) takeSignal(s os.Signal) {
 	n, ok := s.(syscall.Signal)
 	if !ok {
@@ -37,7 +37,7 @@ func (j *job) takeSignal(s os.Signal) {
 		j.signalAll(unix.SIGCONT, false)
 		j.kill.Reset(j.cfg.Grace)
 	case unix.SIGTSTP:
-		// The processes have groups of their own, which the terminal does not stop.
+		// The processes have groups of their own, so the terminal does not stop them.
 		j.signalAll(n, false)
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	case unix.SIGCONT:

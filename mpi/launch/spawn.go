@@ -9,17 +9,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// A spawnRequest is what a process wants to have started.
+// A spawnRequest is a process's request to start others.
 type spawnRequest struct {
 	programs []Program
 	preput   map[string]string
-	answer   chan error // has room for one
+	answer   chan error // capacity 1
 }
 
 var errOver = errors.New("the job is ending")
 
-// spawn is the server's: it asks the loop, which starts all processes or none. They have the
-// environment and, if nothing else is said, the working directory of the one that asks.
+// spawn is called by the server. It asks the loop, which starts all processes or none. They get the
+// environment of the process that asks, and its working directory unless the request names another.
 func (j *job) spawn(parent *process, programs []wire.Spawn) ([]int, error) {
 	r := &spawnRequest{preput: map[string]string{}, answer: make(chan error, 1)}
 	count := 0
@@ -47,8 +47,8 @@ func (j *job) spawn(parent *process, programs []wire.Spawn) ([]int, error) {
 	return make([]int, count), nil
 }
 
-// takeSpawn starts a group. If a process of it cannot be started, those before it are
-// killed, which is the failure of the spawn and not of the job.
+// takeSpawn starts a group. If one of its processes cannot be started, it kills the earlier ones:
+// then the spawn fails, but not the job.
 func (j *job) takeSpawn(r *spawnRequest) error {
 	if j.ending || j.interrupted {
 		return errOver
@@ -69,7 +69,8 @@ func (j *job) takeSpawn(r *spawnRequest) error {
 	return nil
 }
 
-// forget lets go of spawned processes when all have ended: a job may spawn for ever.
+// forget removes a spawned group when all its processes have ended, because a job may spawn for
+// ever.
 func (j *job) forget(g *group) {
 	g.stopLate()
 	g.server.Close()

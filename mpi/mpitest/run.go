@@ -18,28 +18,28 @@ import (
 // Memory is the method of package bmi/bmitest, which is the default.
 const Memory = "mem"
 
-// Options are how a job is run. The zero value runs it over Memory.
+// Options configure a job. The zero value runs it over Memory.
 type Options struct {
 	// Method is mpi.Options.Method.
 	Method string
-	// TimeMax bounds the job; 0: a minute. Beyond, the test fails with the stacks of all
+	// TimeMax limits the job; 0 means a minute. After that the test fails with the stacks of all
 	// goroutines.
 	TimeMax time.Duration
-	// Leave: ranks are not finalized, as fn does that, or does not want it.
+	// Leave: Run does not finalize the ranks, because fn does or the test must not.
 	Leave bool
-	// Each may change what a rank is initialized with.
+	// Each may change the options of a rank.
 	Each func(rank int, o *mpi.Options)
 }
 
 const (
 	timeMax = time.Minute
-	// endTimeMax is how long ranks may take to end after their endpoints were closed.
+	// endTimeMax is how long ranks may take to end after their endpoints are closed.
 	endTimeMax = time.Minute
 	stackBytes = 1 << 20
 )
 
-// Run runs fn on n ranks at once and waits for all. A rank whose fn does not return, because
-// it failed its test or panicked, counts as dead for the others, which get errors with it.
+// Run runs fn on n ranks at once and waits for all. If fn does not return on a rank, because it
+// failed the test or panicked, the rank counts as dead, and operations of the others with it fail.
 func Run(t *testing.T, n int, o Options, fn func(t *testing.T, p *mpi.Process)) {
 	t.Helper()
 	if o.Method == "" {
@@ -77,7 +77,7 @@ func Run(t *testing.T, n int, o Options, fn func(t *testing.T, p *mpi.Process)) 
 	}
 }
 
-// A job is one run.
+// A job is one call of Run.
 type job struct {
 	t     *testing.T
 	o     Options
@@ -85,10 +85,10 @@ type job struct {
 	ranks sync.WaitGroup
 
 	mu    sync.Mutex
-	procs []*mpi.Process // that have begun; guarded by mu
+	procs []*mpi.Process // processes that have begun; guarded by mu
 }
 
-// run is the life of a rank.
+// run runs one rank.
 func (j *job) run(ctx context.Context, b *boot.LocalBoot) {
 	o := mpi.Options{Boot: b, Method: j.o.Method}
 	if j.o.Each != nil {
@@ -120,11 +120,11 @@ func (j *job) run(ctx context.Context, b *boot.LocalBoot) {
 	}
 }
 
-// Kill ends a rank as if its process had died: without a word to the others.
+// Kill ends a rank as if its process had died: without notice to the others.
 func Kill(p *mpi.Process) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = p.Endpoint().Shutdown(ctx) // what is not out is lost: that is the point
+	_ = p.Endpoint().Shutdown(ctx) // unsent messages are lost, as they should be
 	_ = p.Boot().Close()
 }
 
@@ -136,7 +136,7 @@ func (j *job) closeAll() {
 	}
 }
 
-// Over runs fn as a subtest for each of some methods.
+// Over runs fn as a subtest for each of the methods.
 func Over(t *testing.T, methods []string, fn func(t *testing.T, o Options)) {
 	t.Helper()
 	for _, method := range methods {

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestRun: every rank runs once, at the same time, with what Each gave it.
+// TestRun: every rank runs once, at the same time, with the options that Each set.
 func TestRun(t *testing.T) {
 	var mu sync.Mutex
 	ran := map[int]string{}
@@ -34,9 +34,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestKill: who was killed is dead for the others, and need not be finalized.
+// TestKill: a killed rank is dead for the others, and need not be finalized.
 func TestKill(t *testing.T) {
-	past := make(chan struct{}) // the barrier, so that no message of it dies with its sender
+	past := make(chan struct{}) // the barrier, so that none of its messages is lost with its sender
 	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		require.NoError(t, mpi.Barrier(p.World()))
 		if p.World().Rank() == 1 {

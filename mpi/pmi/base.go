@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// base is what the clients of both versions are made of.
+// base is the common part of the clients of both versions.
 type base struct {
 	*link
 	rank, size       int
@@ -51,11 +51,11 @@ func (b *base) UniverseSize() int { return b.universe }
 // Close implements boot.Boot.
 func (b *base) Close() error { return b.conn.Close() }
 
-// abortWait is how long a launcher has to end a process that aborted.
+// abortWait is how long a launcher may take to end a process that aborted.
 const abortWait = 5 * time.Second
 
-// tellAbort says that the job is to end, out of turn: another goroutine may be waiting for
-// an answer. It then waits for its own end.
+// tellAbort tells the launcher to end the job. It does not wait for its turn, because another
+// goroutine may be waiting for an answer. Then it waits for this process to be ended.
 func (b *base) tellAbort(words []byte, code int) error {
 	_ = b.conn.SetWriteDeadline(time.Now().Add(abortWait))
 	if _, err := b.conn.Write(words); err != nil {
@@ -65,7 +65,7 @@ func (b *base) tellAbort(words []byte, code int) error {
 	return errclass.New(errclass.Other, "the launcher was told to end the job with exit code %d, and did not end this process within %v", code, abortWait)
 }
 
-// checkSpawn says whether processes can be asked for, and how many that are.
+// checkSpawn checks whether the processes can be requested, and returns their number.
 func (b *base) checkSpawn(programs []boot.Program, preput map[string]string) (n int, err error) {
 	if len(programs) == 0 || len(programs) > programsMax {
 		return 0, errclass.New(errclass.Spawn, "%d programs cannot be started at once: give 1 to %d", len(programs), programsMax)
@@ -92,18 +92,18 @@ func (b *base) checkSpawn(programs []boot.Program, preput map[string]string) (n 
 	return n, nil
 }
 
-// codesOf are n exit codes from a list such as "0,0,1", which may be absent or short.
+// codesOf returns n exit codes from a list such as "0,0,1", which may be absent or short.
 func codesOf(text string, n int) []int {
 	codes := make([]int, n)
 	for i, code := range strings.Split(text, ",") {
 		if i < n {
-			codes[i], _ = strconv.Atoi(code) // one that is none was started
+			codes[i], _ = strconv.Atoi(code) // an invalid code means that the process was started
 		}
 	}
 	return codes
 }
 
-// failed is the error of an answer whose rc is not 0.
+// failed returns the error of an answer whose rc is not 0.
 func failed(c wire.Command, class errclass.Class, what string) error {
 	rc, ok := c.Int("rc")
 	if !ok || rc == 0 {

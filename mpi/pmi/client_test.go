@@ -62,7 +62,7 @@ func TestLimitsHoldExactly(t *testing.T) {
 	assert.ErrorContains(t, c.Put(ctx, key, "again"), "duplicate key")
 	_, err = c.Get(ctx, "nobody")
 	assert.ErrorIs(t, err, errclass.Arg)
-	// None of that was the end of the connection.
+	// None of that ended the connection.
 	require.NoError(t, c.Finalize(ctx))
 }
 
@@ -153,7 +153,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 	all.Wait()
 }
 
-// scripted is a launcher that answers each line, or frame, with what is next.
+// scripted is a launcher that answers each line, or frame, with the next answer.
 func scripted(t *testing.T, rank, size int, answers []string, more ...string) (Client, error) {
 	t.Helper()
 	conn, fd := pair(t)

@@ -1,7 +1,7 @@
-// Package pmi is how a process finds the launcher that started it: boot.Boot over PMI-1, as
-// mpiexec (ours and Hydra's) has it, and over PMI-2, as Slurm's srun --mpi=pmi2 has it.
-// FromEnvironment chooses.
+// Package pmi is the connection of a process to the launcher that started it. It implements
+// boot.Boot over PMI-1, which our mpiexec and Hydra use, and over PMI-2, which Slurm's srun
+// --mpi=pmi2 uses. FromEnvironment chooses.
 //
-// What is said is in package wire, the launcher's side in package server. Starting processes
-// is package launch's business.
+// The messages are in package wire, the launcher's side is in package server, and package launch
+// starts processes.
 package pmi

@@ -14,28 +14,27 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Environment variables that this package looks at, beside those of other launchers which
-// say that a process was started in a way that it does not know.
+// Environment variables that this package reads. It also reads those of other launchers, which show
+// that a process was started in an unsupported way.
 const (
-	// FDEnv is the number of a descriptor to the launcher, RankEnv and SizeEnv say which
-	// process of how many this is.
+	// FDEnv is the number of a descriptor for the launcher; RankEnv and SizeEnv are this process's
+	// rank and the number of processes.
 	FDEnv   = "PMI_FD"
 	RankEnv = "PMI_RANK"
 	SizeEnv = "PMI_SIZE"
-	// PortEnv, HOST:PORT, is where the launcher listens if there is no descriptor, and
-	// IDEnv is what to call oneself there.
+	// PortEnv, HOST:PORT, is where the launcher listens if there is no descriptor, and IDEnv is the
+	// process's id there.
 	PortEnv = "PMI_PORT"
 	IDEnv   = "PMI_ID"
-	// SpawnedEnv is 1 for processes that were spawned.
+	// SpawnedEnv is 1 in spawned processes.
 	SpawnedEnv = "PMI_SPAWNED"
-	// JobEnv is the job under Slurm, which speaks PMI-2.
+	// JobEnv is the job under Slurm, which uses PMI-2.
 	JobEnv = "PMI_JOBID"
-	// VersionEnv, set to 1 or 2, is the version of PMI to speak, whatever the launcher
-	// seems to be; "none" makes each process a job of its own.
+	// VersionEnv is the version of PMI to use, 1 or 2, whatever the launcher seems to be; with
+	// "none" each process is a job of its own.
 	VersionEnv = "MPI_PMI"
-	// KeyEnv is the secret key of the job, 64 hexadecimal digits, which FromEnvironment
-	// removes once it has read it, and KeyFileEnv a file that has it, which nobody but its
-	// owner can read.
+	// KeyEnv is the secret key of the job, 64 hexadecimal digits; FromEnvironment removes it after
+	// reading it. KeyFileEnv is a file with the key, which only its owner may be able to read.
 	KeyEnv     = "VIADUCT_JOB_KEY"
 	KeyFileEnv = "VIADUCT_JOB_KEY_FILE"
 )
@@ -44,36 +43,35 @@ const (
 type Client interface {
 	boot.Spawner
 	boot.Namer
-	// AppNum is which program of the job's command line this process runs, from 0; -1 if
-	// the launcher does not say (MPI-4.1, 11.10.3).
+	// AppNum returns the number of this process's program on the job's command line, from 0; -1 if
+	// the launcher does not tell (MPI-4.1, 11.10.3).
 	AppNum() int
-	// UniverseSize is how many processes there may be; 0 if the launcher does not say
+	// UniverseSize returns the largest number of processes; 0 if the launcher does not tell
 	// (MPI-4.1, 11.10.1).
 	UniverseSize() int
 }
 
-// ranksMax bounds what an environment or a launcher may say of a job's size.
+// ranksMax limits the size of a job in an environment or a launcher's answer.
 const ranksMax = 1 << 20
 
-// programsMax is how many programs a spawn may name, which is as many as Viaduct's own
-// launcher takes.
+// programsMax limits the programs of a spawn, as Viaduct's own launcher does.
 const programsMax = 64
 
-// FromEnvironment connects to the launcher that started this process. If nobody says that
-// one did, ok is false: the process is a job of its own. It can be called once in a
-// process, because what the launcher gave it to connect by is used up then. It takes the key of
-// the job out of the environment, so that programs which this process starts do not inherit it.
+// FromEnvironment connects to the launcher that started this process. If there is none, ok is
+// false: the process is a job of its own. It can be called only once in a process, because it uses
+// up the launcher's connection. It removes the key of the job from the environment, so that
+// programs which this process starts do not inherit it.
 func FromEnvironment(ctx context.Context) (c Client, ok bool, err error) {
 	return Connect(ctx, func(key string) string {
 		value := os.Getenv(key)
 		if key == KeyEnv {
-			_ = os.Unsetenv(key) // fails only for bad names
+			_ = os.Unsetenv(key) // fails only for invalid names
 		}
 		return value
 	})
 }
 
-// Connect is FromEnvironment with an environment of the caller's.
+// Connect is FromEnvironment with an environment from the caller.
 func Connect(ctx context.Context, getenv func(string) string) (c Client, ok bool, err error) {
 	version := getenv(VersionEnv)
 	switch version {
@@ -111,12 +109,12 @@ func Connect(ctx context.Context, getenv func(string) string) (c Client, ok bool
 	return c, true, nil
 }
 
-// environment is what the launcher said.
+// environment has the launcher's variables.
 type environment struct {
-	fd         int    // -1: port
+	fd         int    // -1 means port
 	port       string // HOST:PORT
-	id         int    // with port
-	rank, size int    // size 0: the launcher says it later
+	id         int    // for port
+	rank, size int    // size 0: the launcher tells it later
 	job        string
 	spawned    bool
 }
@@ -169,8 +167,8 @@ func (e environment) connect(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// notOurs is an error if the process was started together with others, by something that
-// speaks neither PMI-1 nor PMI-2: it would wrongly believe that it is alone.
+// notOurs returns an error if the process was started together with others by a launcher that uses
+// neither PMI-1 nor PMI-2: the process would wrongly believe that it is alone.
 func notOurs(getenv func(string) string) error {
 	many := func(key string) bool {
 		n, err := strconv.Atoi(getenv(key))
@@ -186,7 +184,7 @@ func notOurs(getenv func(string) string) error {
 	return nil
 }
 
-// describe names a launcher's answer that is not what was asked for.
+// describe names an unexpected answer of a launcher.
 func describe(text string) string {
 	text = strings.ReplaceAll(text, "_", " ")
 	if text == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
 )
 
-// TestKeyLeavesTheEnvironment: what the program starts does not inherit the key of the job,
-// whether that was any good or not. The name of a file with it stays, as others cannot read it.
+// TestKeyLeavesTheEnvironment: processes that the program starts do not inherit the key of the job,
+// even an invalid one. The name of a file with the key stays, because others cannot read the file.
 func TestKeyLeavesTheEnvironment(t *testing.T) {
 	conn, fd := pair(t)
 	getenv := environ(fd, 0, 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// said is a connection to a launcher that says what it says, whatever it is asked.
+// said is a connection to a launcher with fixed output.
 type said struct {
 	net.Conn
 	answers *bytes.Reader
@@ -20,7 +20,7 @@ func (s *said) Read(b []byte) (int, error)  { return s.answers.Read(b) }
 func (s *said) Write(b []byte) (int, error) { return len(b), nil }
 func (s *said) SetDeadline(time.Time) error { return nil }
 
-// Whatever a launcher says, a client comes to an end with it, and does not panic.
+// For any output of a launcher, a client ends and does not panic.
 func FuzzLauncher(f *testing.F) {
 	f.Add([]byte("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n"+
 		"cmd=my_kvsname kvsname=k\ncmd=appnum appnum=0\ncmd=universe_size size=4\ncmd=put_result rc=0\ncmd=barrier_out\n"+

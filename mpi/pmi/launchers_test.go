@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/slurmtest"
 )
 
-// under runs this test program as a job under another launcher, in which env is set.
+// under runs this test binary as a job under another launcher, with the variables in env.
 func under(t *testing.T, what string, env []string, launcher string, args ...string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -29,7 +29,7 @@ func under(t *testing.T, what string, env []string, launcher string, args ...str
 	return string(out), err
 }
 
-// linesWith are the lines of a text that have a word, in order of the alphabet.
+// linesWith returns the sorted lines of a text that contain a word.
 func linesWith(text, word string) (lines []string) {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, word) {
@@ -89,7 +89,7 @@ func TestUnderSlurm(t *testing.T) {
 		out, err := under(t, "exchange", env, "srun", "--mpi=pmi2", "--overcommit", "-n", "4")
 		checkExchange(t, out, err)
 	})
-	t.Run("PMI-1", func(t *testing.T) { // which Slurm's plugin speaks, too
+	t.Run("PMI-1", func(t *testing.T) { // which Slurm's plugin also uses
 		out, err := under(t, "exchange", append([]string{VersionEnv + "=1"}, env...), "srun", "--mpi=pmi2", "--overcommit", "-n", "4")
 		checkExchange(t, out, err)
 	})

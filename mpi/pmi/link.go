@@ -12,13 +12,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// A link carries one question and its answer at a time.
+// A link carries one request and its answer at a time.
 type link struct {
 	conn net.Conn
 	r    *bufio.Reader
-	turn chan struct{} // holds one token; who has it may ask
-	// broken, which who has the turn may look at, is why nothing can be asked any longer:
-	// an answer was not waited for, and would be taken for that of the next question.
+	turn chan struct{} // holds one token; the goroutine that has it may send a request
+	// broken is why no request can be sent any more: an earlier call did not wait for its answer,
+	// which would be taken for the answer of the next. Guarded by turn.
 	broken error
 }
 
@@ -31,7 +31,7 @@ func newLink(conn net.Conn) *link {
 // longAgo is a deadline that ends a wait at once.
 var longAgo = time.Unix(1, 0)
 
-// ask writes a question and takes its answer with read.
+// ask writes a request and reads its answer with read.
 func (l *link) ask(ctx context.Context, question []byte, read func() error) error {
 	select {
 	case <-l.turn:
@@ -81,7 +81,7 @@ func isReset(err error) bool {
 	return errors.As(err, &op)
 }
 
-// readLine takes one line of PMI-1.
+// readLine reads one line of PMI-1.
 func (l *link) readLine() (wire.Command, error) {
 	line, err := wire.ReadLine(l.r, nil)
 	if err != nil {

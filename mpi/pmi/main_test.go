@@ -16,8 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
 )
 
-// programVariable makes this test program one process of a job, which does what its value
-// says.
+// programVariable makes this test binary a process of a job that runs the named program.
 const programVariable = "PMI_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -38,7 +37,7 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// pair is a connection as a launcher makes it: our end, and a descriptor.
+// pair is a connection like a launcher's: our end, and a descriptor.
 func pair(t *testing.T) (net.Conn, int) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -51,7 +50,7 @@ func pair(t *testing.T) (net.Conn, int) {
 	return conn, fds[1]
 }
 
-// environ is the environment that a launcher gives.
+// environ returns the environment that a launcher sets.
 func environ(fd, rank, size int, more ...string) func(string) string {
 	env := map[string]string{FDEnv: strconv.Itoa(fd), RankEnv: strconv.Itoa(rank), SizeEnv: strconv.Itoa(size)}
 	for i := 0; i < len(more); i += 2 {
@@ -78,11 +77,11 @@ func connectAll(t *testing.T, cfg server.Config, more ...string) []Client {
 			require.NoError(t, <-served)
 		})
 	}
-	t.Cleanup(j.Close) // before the clients go
+	t.Cleanup(j.Close) // before the clients close
 	return clients
 }
 
-// program is what the processes of a job do in tests with real launchers.
+// program is the program of the processes of a job with a real launcher.
 func program(what string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
 	defer cancel()
@@ -109,7 +108,7 @@ func program(what string) int {
 	return 0
 }
 
-// exchange has every rank learn what the others put, three times.
+// exchange makes every rank get the values of the others, three times.
 func exchange(ctx context.Context, c Client) error {
 	for round := range 3 {
 		if err := c.Put(ctx, fmt.Sprintf("key-%d-%d", round, c.Rank()), fmt.Sprintf("value-%d", round*1000+c.Rank())); err != nil {
@@ -132,7 +131,7 @@ func exchange(ctx context.Context, c Client) error {
 	return c.Finalize(ctx)
 }
 
-// abort has the last rank abort while the others wait for it.
+// abort makes the last rank abort while the others wait for it.
 func abort(ctx context.Context, c Client) error {
 	if c.Rank() == c.Size()-1 {
 		return c.Abort(9, "the last one gives up")
@@ -140,7 +139,7 @@ func abort(ctx context.Context, c Client) error {
 	return c.Fence(ctx)
 }
 
-// spawn has rank 0 start two more, which find what it put for them.
+// spawn makes rank 0 start two more processes, which get the values that it preput.
 func spawn(ctx context.Context, c Client) error {
 	if c.Parent() {
 		got, err := c.Get(ctx, "PARENT")
@@ -164,7 +163,7 @@ func spawn(ctx context.Context, c Client) error {
 	return c.Finalize(ctx)
 }
 
-// names has rank 0 publish what the others look up.
+// names makes rank 0 publish a name that the others look up.
 func names(ctx context.Context, c Client) error {
 	if c.Rank() == 0 {
 		if err := c.Publish(ctx, "service", "port:1"); err != nil {

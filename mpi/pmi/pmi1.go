@@ -12,12 +12,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// A client1 speaks PMI-1.
+// A client1 uses PMI-1.
 type client1 struct{ base }
 
 var _ Client = (*client1)(nil)
 
-// newClient1 greets the launcher and asks it what there is to know.
+// newClient1 does the handshake with the launcher and asks it for the job's parameters.
 func newClient1(ctx context.Context, b base, e environment) (*client1, error) {
 	c := &client1{base: b}
 	if e.fd < 0 {
@@ -41,7 +41,7 @@ func newClient1(ctx context.Context, b base, e environment) (*client1, error) {
 	if !ok1 || !ok2 || keys < 8 || values < 8 {
 		return nil, errclass.New(errclass.Other, "the launcher's limits make no sense: %s", a)
 	}
-	// They count the zero that ends a text in C, and a line has to hold both.
+	// They include the zero that ends a text in C, and a line must hold both.
 	c.keyMax, c.valueMax = min(keys-1, 1<<10), min(values-1, wire.LineBytesMax/2)
 	a, err = c.call(ctx, "my_kvsname", errclass.Other, "asking for the job's name", wire.New("get_my_kvsname"))
 	if err != nil {
@@ -55,7 +55,7 @@ func newClient1(ctx context.Context, b base, e environment) (*client1, error) {
 	return c, c.broken
 }
 
-// ask1 asks for a number that a launcher need not know.
+// ask1 asks for a number that a launcher may not know.
 func (c *client1) ask1(ctx context.Context, question, answer, key string, fallback int) int {
 	a, err := c.call(ctx, answer, errclass.Other, question, wire.New(question))
 	n, ok := a.Int(key)
@@ -65,8 +65,8 @@ func (c *client1) ask1(ctx context.Context, question, answer, key string, fallba
 	return n
 }
 
-// introduce says which process this is, over a connection that might be anybody's. The
-// answer is three more lines.
+// introduce tells the launcher which process this is, over a new connection. The answer is three
+// more lines.
 func (c *client1) introduce(ctx context.Context, id int) error {
 	question, err := wire.AppendLine(nil, wire.New("initack", "pmiid", strconv.Itoa(id)))
 	if err != nil {
@@ -99,7 +99,8 @@ func (c *client1) introduce(ctx context.Context, id int) error {
 	return err
 }
 
-// call asks a question whose answer has a name, and makes an error of one that refuses.
+// call sends a request and checks the name of its answer. It returns an error if the answer
+// refuses.
 func (c *client1) call(ctx context.Context, answer string, class errclass.Class, what string, question wire.Command) (wire.Command, error) {
 	line, err := wire.AppendLine(nil, question)
 	if err != nil {
@@ -141,7 +142,7 @@ func (c *client1) Get(ctx context.Context, key string) (string, error) {
 	}
 	value, ok := a.Get("value")
 	if !ok {
-		return "", errclass.New(errclass.Arg, "nobody put the key %q before the latest fence", key)
+		return "", errclass.New(errclass.Arg, "no process put the key %q before the latest fence", key)
 	}
 	return value, nil
 }
@@ -187,7 +188,7 @@ func (c *client1) SpawnMultiple(ctx context.Context, programs []boot.Program, pr
 	}
 	var text []byte
 	for i, p := range programs {
-		// The pairs come with every program, as launchers differ in where they look.
+		// Every program carries the pairs, because launchers read them in different places.
 		text, err = wire.AppendSpawn(text, wire.Spawn{Total: len(programs), Number: i + 1, Processes: p.N, Program: p.Path, Args: p.Args, Preput: sorted(preput), Info: sorted(p.Info)})
 		if err != nil {
 			return nil, errclass.Wrap(errclass.Spawn, err, "spawning %s", p.Path)
@@ -228,7 +229,7 @@ func (c *client1) Lookup(ctx context.Context, service string) (string, error) {
 	}
 	port, ok := a.Get("port")
 	if !ok {
-		return "", errclass.New(errclass.Name, "nobody published %q", service)
+		return "", errclass.New(errclass.Name, "no port is published as %q", service)
 	}
 	return port, nil
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// The limits of PMI-2 are constants of its C header (PMI2_MAX_KEYLEN, PMI2_MAX_VALLEN), with
-// the zero that ends a text.
+// The limits of PMI-2 are constants of its C header (PMI2_MAX_KEYLEN, PMI2_MAX_VALLEN), which
+// include the zero that ends a text.
 const (
 	keyMax2   = 64 - 1
 	valueMax2 = 1024 - 1
 )
 
-// A client2 speaks PMI-2.
+// A client2 uses PMI-2.
 type client2 struct{ base }
 
 var _ Client = (*client2)(nil)
 
-// newClient2 greets the launcher, in a line as in PMI-1, and goes on in PMI-2.
+// newClient2 does the handshake with the launcher in a line, as in PMI-1, and then uses PMI-2.
 func newClient2(ctx context.Context, b base, e environment) (*client2, error) {
 	c := &client2{base: b}
 	c.keyMax, c.valueMax = keyMax2, valueMax2
@@ -82,7 +82,7 @@ func (c *client2) greet(ctx context.Context) error {
 	return failed(a, errclass.Other, "starting PMI-2")
 }
 
-// call asks a question, whose answer has its name with -response behind.
+// call sends a request, whose answer has its name with -response appended.
 func (c *client2) call(ctx context.Context, class errclass.Class, what string, question wire.Command) (a wire.Command, err error) {
 	frame, err := wire.AppendFrame(nil, question)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *client2) Get(ctx context.Context, key string) (string, error) {
 	found, _ := a.Get("found")
 	value, ok := a.Get("value")
 	if !ok || !strings.EqualFold(found, "TRUE") {
-		return "", errclass.New(errclass.Arg, "nobody put the key %q before the latest fence", key)
+		return "", errclass.New(errclass.Arg, "no process put the key %q before the latest fence", key)
 	}
 	return value, nil
 }
@@ -141,8 +141,8 @@ func (c *client2) Finalize(ctx context.Context) error {
 	return err
 }
 
-// Abort implements boot.Boot. PMI-2 has no exit code to tell; launchers that show the text
-// show it there.
+// Abort implements boot.Boot. PMI-2 has no exit code, so it is in the text, which some launchers
+// show.
 func (c *client2) Abort(code int, why string) error {
 	text := wire.Words(fmt.Sprintf("exit code %d: %.500s", code, why))
 	frame, err := wire.AppendFrame(nil, wire.New("abort", "isworld", "TRUE", "msg", text))
@@ -205,10 +205,10 @@ func (c *client2) Lookup(ctx context.Context, service string) (string, error) {
 	}
 	port, ok := a.Get("port")
 	if !ok {
-		port, ok = a.Get("value") // Slurm's word for it
+		port, ok = a.Get("value") // Slurm's name for it
 	}
 	if !ok {
-		return "", errclass.New(errclass.Name, "nobody published %q", service)
+		return "", errclass.New(errclass.Name, "no port is published as %q", service)
 	}
 	return port, nil
 }

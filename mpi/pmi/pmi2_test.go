@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// launcher2 answers PMI-2 as Slurm does, and writes down what was said.
+// launcher2 answers PMI-2 as Slurm does, and records the requests.
 type launcher2 struct {
 	pairs, names map[string]string
 	transcript   strings.Builder
@@ -93,7 +93,7 @@ func (l *launcher2) answer(c wire.Command) []byte {
 	return frame
 }
 
-// connect2 connects rank 3 of 4 to a launcher. When it is to be read, close ends it.
+// connect2 connects rank 3 of 4 to a launcher. close ends it, after which its records can be read.
 func connect2(t *testing.T, l *launcher2) (c Client, close func(), err error) {
 	t.Helper()
 	if l.pairs == nil {
@@ -131,7 +131,7 @@ func TestPMI2Transcript(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "a+/b", got)
 	_, err = c.Get(ctx, "card-9")
-	assert.ErrorContains(t, err, `nobody put the key "card-9"`)
+	assert.ErrorContains(t, err, `no process put the key "card-9"`)
 	require.NoError(t, c.Publish(ctx, "ocean", "tag:1"))
 	port, err := c.Lookup(ctx, "ocean")
 	require.NoError(t, err)

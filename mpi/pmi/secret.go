@@ -11,10 +11,10 @@ import (
 // SecretBytes is the length of a job's secret key.
 const SecretBytes = 32
 
-// secretFileBytesMax is that of a file with one: its digits, and white space.
+// secretFileBytesMax is the largest size of a file with the key: its digits, and white space.
 const secretFileBytesMax = 4 * SecretBytes
 
-// secretOf finds the key of the job; nil if there is none. Nothing of it is ever printed.
+// secretOf returns the key of the job, or nil. It is never printed.
 func secretOf(getenv func(string) string) ([]byte, error) {
 	text, name := getenv(KeyEnv), getenv(KeyFileEnv)
 	switch {

@@ -94,14 +94,14 @@ func bxor[T integer](inout, in []T) {
 	}
 }
 
-// unalignedElements is how many elements are copied at a time from where they
-// cannot be used in place.
+// unalignedElements is how many elements are copied at a time when they are not
+// aligned.
 const unalignedElements = 256
 
-// each makes a loop over packed elements of one over elements in place. It
-// looks at packed bytes as elements if they lie where elements may, which they
-// do unless somebody packed something else before them; if not, it takes them
-// through aligned memory.
+// each makes a loop over packed elements from a loop over a slice of T. It uses
+// packed bytes as elements in place if they are aligned, which they are unless
+// other data are packed before them. Otherwise it copies them through aligned
+// memory.
 func each[T number](f func(inout, in []T)) loop {
 	return func(inout, in []byte, n int) {
 		if n == 0 {
@@ -128,12 +128,12 @@ func aligned[T number](b []byte) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%unsafe.Alignof(*new(T)) == 0
 }
 
-// elements looks at aligned bytes as numbers.
+// elements returns aligned bytes as numbers.
 func elements[T number](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// packed looks at numbers as bytes.
+// packed returns numbers as bytes.
 func packed[T number](xs []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(xs))), len(xs)*int(unsafe.Sizeof(*new(T))))
 }

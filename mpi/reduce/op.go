@@ -5,19 +5,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Func combines count packed elements of type t: inout = in OP inout, element
-// by element, where in is from lower ranks than inout (MPI-4.1, 6.9.5). It must
-// be associative and keep neither slice. The slices may lie at any address.
+// A Func combines count packed elements of type t: inout = in OP inout, element by
+// element, where in comes from lower ranks than inout (MPI-4.1, 6.9.5). It must be
+// associative and must not keep the slices. They may have any alignment.
 type Func func(in, inout []byte, t *datatype.Type, count int)
 
-// An Op is an operator. It does not change and may be used by everybody at
+// An Op is an operator. It is immutable and may be used by several goroutines at
 // once.
 type Op struct {
 	name        string
 	commutative bool
-	loops       *loops                       // by the kind of the elements, or nil:
+	loops       *loops                       // by the kind of the elements; if nil:
 	fn          Func                         // for elements of any type,
-	valid       func(t *datatype.Type) error // unless this has an error for it; may be nil
+	valid       func(t *datatype.Type) error // unless valid returns an error for it; may be nil
 }
 
 // A loop combines n elements of one kind.
@@ -25,8 +25,8 @@ type loop func(inout, in []byte, n int)
 
 type loops [datatype.KindFloat64Int64 + 1]loop
 
-// New makes an operator of a program's own (MPI_Op_create). If it is not
-// commutative, ranks are combined in their order.
+// New makes an operator of the program's own (MPI_Op_create). If it is not
+// commutative, elements are combined in rank order.
 func New(name string, commutative bool, fn Func) (*Op, error) {
 	if fn == nil {
 		return nil, errclass.New(errclass.Op, "the operator %q has no function", name)
@@ -34,8 +34,8 @@ func New(name string, commutative bool, fn Func) (*Op, error) {
 	return &Op{name: name, commutative: commutative, fn: fn}, nil
 }
 
-// NewFor is New of an operator that is for some types only: valid has an error for the others,
-// of class errclass.Op, and is asked with every operation.
+// NewFor is New for an operator on some types only: valid returns an error of class
+// errclass.Op for the others. It is called in every operation.
 func NewFor(valid func(t *datatype.Type) error, name string, commutative bool, fn Func) (*Op, error) {
 	o, err := New(name, commutative, fn)
 	if err == nil {
@@ -44,22 +44,22 @@ func NewFor(valid func(t *datatype.Type) error, name string, commutative bool, f
 	return o, err
 }
 
-// Name is what the operator is called in errors.
+// Name returns the operator's name for errors.
 func (o *Op) Name() string { return o.name }
 
-// String is the name.
+// String returns the name.
 func (o *Op) String() string { return o.name }
 
-// Commutative: a OP b is b OP a (MPI_Op_commutative).
+// Commutative tells whether a OP b is b OP a (MPI_Op_commutative).
 func (o *Op) Commutative() bool { return o.commutative }
 
-// Exact: a OP b and b OP a are the same to the last bit, but for what is in a
-// NaN. The predefined operators that commute are; of a program's own nobody
-// knows.
+// Exact tells whether a OP b and b OP a are known to be the same to the last bit,
+// except for the bits of a NaN. That is so for the predefined operators that
+// commute; for the program's own it is not known.
 func (o *Op) Exact() bool { return o.commutative && o.loops != nil }
 
-// ValidFor is an error of class errclass.Op if the operator is not defined for
-// the elements of t (MPI-4.1, 6.9.2), or if there is no operator at all.
+// ValidFor returns an error of class errclass.Op if the operator is not defined for
+// the elements of t (MPI-4.1, 6.9.2), or if o is nil.
 func (o *Op) ValidFor(t *datatype.Type) error {
 	switch {
 	case o == nil:
@@ -75,9 +75,9 @@ func (o *Op) ValidFor(t *datatype.Type) error {
 	return nil
 }
 
-// Apply combines count packed elements of type t, for which the operator must
-// be valid: inout = in OP inout. Both hold at least that many and do not
-// overlap.
+// Apply combines count packed elements of type t, for which the operator must be
+// valid: inout = in OP inout. Both slices have at least that many elements and do
+// not overlap.
 func (o *Op) Apply(inout, in []byte, t *datatype.Type, count int) {
 	if count == 0 {
 		return

@@ -200,8 +200,8 @@ func TestValidFor(t *testing.T) {
 	assert.ErrorIs(t, none.ValidFor(datatype.Int), errclass.Op)
 }
 
-// TestNew: a program's operator gets its arguments in MPI's order, and no more
-// than it is to see.
+// TestNew: a program's operator gets its arguments in MPI's order, and no more elements than it
+// should.
 func TestNew(t *testing.T) {
 	_, err := reduce.New("nothing", true, nil)
 	require.ErrorIs(t, err, errclass.Op)

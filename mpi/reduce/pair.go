@@ -2,9 +2,8 @@ package reduce
 
 import "unsafe"
 
-// pairs combines packed pairs of a value and an index. Packed, they have no
-// padding, so most of them lie where they cannot be used in place and are
-// copied out first.
+// pairs combines packed pairs of a value and an index. Packed pairs have no
+// padding, so most of them are not aligned and are copied out first.
 func pairs[V ordered, I int32 | int64](largest bool) loop {
 	return func(inout, in []byte, n int) {
 		value := int(unsafe.Sizeof(*new(V)))
@@ -21,8 +20,8 @@ func pairs[V ordered, I int32 | int64](largest bool) loop {
 	}
 }
 
-// beats reports whether the value a is strictly before b: larger, or smaller,
-// or NaN where b is not.
+// beats reports whether the value a comes strictly before b: a is larger, or
+// smaller, or a is NaN and b is not.
 func beats[V ordered](a, b V, largest bool) bool {
 	if a != a || b != b {
 		return a != a && b == b
@@ -33,7 +32,7 @@ func beats[V ordered](a, b V, largest bool) bool {
 	return a < b
 }
 
-// load is the number that b begins with.
+// load returns the number at the beginning of b.
 func load[T number](b []byte) (x T) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&x)), unsafe.Sizeof(x)), b)
 	return x

@@ -9,13 +9,13 @@ var (
 	Sum  = &Op{name: "sum", commutative: true, loops: sums()}
 	Prod = &Op{name: "prod", commutative: true, loops: prods()}
 
-	// Max and Min are defined for integers and floating-point numbers. They are
-	// NaN if one of two numbers is, so that the order of ranks never matters.
+	// Max and Min are defined for integers and floating-point numbers. They return
+	// NaN if one of two numbers is NaN, so the order of ranks never matters.
 	Max = &Op{name: "max", commutative: true, loops: maxima()}
 	Min = &Op{name: "min", commutative: true, loops: minima()}
 
-	// LAnd, LOr and LXor are defined for integers and booleans. Anything but 0 is
-	// true; the result is 0 or 1.
+	// LAnd, LOr and LXor are defined for integers and booleans. Every value except
+	// 0 is true; the result is 0 or 1.
 	LAnd = &Op{name: "land", commutative: true,
 		loops: logical(each(land[uint8]), each(land[uint16]), each(land[uint32]), each(land[uint64]))}
 	LOr = &Op{name: "lor", commutative: true,
@@ -28,19 +28,19 @@ var (
 	BOr  = &Op{name: "bor", commutative: true, loops: bitwise(bor[uint64], bor[uint8])}
 	BXor = &Op{name: "bxor", commutative: true, loops: bitwise(bxor[uint64], bxor[uint8])}
 
-	// MaxLoc and MinLoc are defined for pairs: the larger or smaller value and
-	// its index, of equal values the lower index (MPI-4.1, 6.9.4). NaN counts as
-	// larger than everything for MaxLoc, as smaller for MinLoc.
+	// MaxLoc and MinLoc are defined for pairs: the larger or smaller value and its
+	// index; for equal values, the lower index (MPI-4.1, 6.9.4). For MaxLoc, NaN is
+	// larger than all numbers, for MinLoc smaller.
 	MaxLoc = &Op{name: "maxloc", commutative: true, loops: located(true)}
 	MinLoc = &Op{name: "minloc", commutative: true, loops: located(false)}
 
-	// Replace takes in, NoOp leaves inout as it is. Both are for accumulating
+	// Replace returns in, NoOp leaves inout unchanged. Both are for accumulating
 	// (MPI-4.1, 12.3.4) and defined for every type.
 	Replace = &Op{name: "replace", fn: func(in, inout []byte, _ *datatype.Type, _ int) { copy(inout, in) }}
 	NoOp    = &Op{name: "no-op", fn: func(_, _ []byte, _ *datatype.Type, _ int) {}}
 )
 
-// Predefined are all of them.
+// Predefined lists all of them.
 var Predefined = []*Op{
 	Sum, Prod, Max, Min, LAnd, LOr, LXor, BAnd, BOr, BXor, MaxLoc, MinLoc, Replace, NoOp,
 }
@@ -89,8 +89,8 @@ func minima() *loops {
 	}
 }
 
-// logical takes a loop for each width: whether a number is 0 does not depend on
-// its sign.
+// logical takes a loop for each width; the sign of a number does not matter for
+// whether it is 0.
 func logical(b8, b16, b32, b64 loop) *loops {
 	return &loops{
 		datatype.KindBool: b8,
@@ -101,7 +101,7 @@ func logical(b8, b16, b32, b64 loop) *loops {
 	}
 }
 
-// bitwise works on whole words, whatever the elements are.
+// bitwise works on whole words for elements of every kind.
 func bitwise(words func(inout, in []uint64), rest func(inout, in []uint8)) *loops {
 	b := each(rest)
 	b8, b16, b32, b64 := inWords(1, words, b, 1), inWords(2, words, b, 1), inWords(4, words, b, 1), each(words)

@@ -6,20 +6,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Cart is a Cartesian grid of processes (MPI-4.1, 8.5.1). Ranks are in row-major order: the
-// last coordinate changes fastest. A grid without dimensions has one process.
+// A Cart is a Cartesian grid of processes (MPI-4.1, 8.5.1). Ranks are in row-major order: the last
+// coordinate varies fastest. A grid without dimensions has one process.
 type Cart struct {
 	dims    []int
 	periods []bool
-	strides []int // by how many ranks a step in each dimension goes
+	strides []int // number of ranks per step in each dimension
 	size    int
 }
 
 var _ Topology = (*Cart)(nil)
 
-// NewCart makes a grid for at most procs processes; those beyond Size have no place in it
-// (MPI_Cart_create; MPI-4.1, 8.5.1). A dimension that is not positive, and a grid of more than
-// procs processes, are errors of class Dims; lists of different lengths are one of class Arg.
+// NewCart makes a grid for at most procs processes; processes beyond Size are not in it
+// (MPI_Cart_create; MPI-4.1, 8.5.1). The error has class Dims if a dimension is not positive or the
+// grid has more than procs processes, and Arg if the lists differ in length.
 func NewCart(procs int, dims []int, periods []bool) (*Cart, error) {
 	if len(dims) != len(periods) {
 		return nil, errclass.New(errclass.Arg, "%d dimensions have %d periods: give one for each", len(dims), len(periods))
@@ -44,23 +44,24 @@ func NewCart(procs int, dims []int, periods []bool) (*Cart, error) {
 	return c, nil
 }
 
-// Kind is KindCart.
+// Kind returns KindCart.
 func (c *Cart) Kind() Kind { return KindCart }
 
-// Size is the number of processes in the grid.
+// Size returns the number of processes in the grid.
 func (c *Cart) Size() int { return c.size }
 
-// NDims is the number of dimensions (MPI_Cartdim_get; MPI-4.1, 8.5.5).
+// NDims returns the number of dimensions (MPI_Cartdim_get; MPI-4.1, 8.5.5).
 func (c *Cart) NDims() int { return len(c.dims) }
 
-// Dims is a new slice with the processes of each dimension (MPI_Cart_get; MPI-4.1, 8.5.5).
+// Dims returns a new slice with the number of processes in each dimension (MPI_Cart_get; MPI-4.1,
+// 8.5.5).
 func (c *Cart) Dims() []int { return slices.Clone(c.dims) }
 
-// Periods is a new slice that tells which dimensions are closed to a ring.
+// Periods returns a new slice that tells which dimensions are periodic.
 func (c *Cart) Periods() []bool { return slices.Clone(c.periods) }
 
-// Rank is the process at some coordinates (MPI_Cart_rank; MPI-4.1, 8.5.5). In a periodic
-// dimension any coordinate will do; in another one a coordinate outside the grid is an error
+// Rank returns the rank of the process at some coordinates (MPI_Cart_rank; MPI-4.1, 8.5.5). In a
+// periodic dimension any coordinate is valid; in others a coordinate outside the grid is an error
 // of class Arg.
 func (c *Cart) Rank(coords []int) (int, error) {
 	if len(coords) != len(c.dims) {
@@ -77,8 +78,8 @@ func (c *Cart) Rank(coords []int) (int, error) {
 	return rank, nil
 }
 
-// wrap brings a coordinate into the grid, which is possible within it or if dimension i is
-// periodic.
+// wrap maps a coordinate into the grid. It returns false if the coordinate is outside and dimension
+// i is not periodic.
 func (c *Cart) wrap(i, x int) (int, bool) {
 	n := c.dims[i]
 	if x >= 0 && x < n {
@@ -93,7 +94,7 @@ func (c *Cart) wrap(i, x int) (int, bool) {
 	return x, true
 }
 
-// Coords is a new slice with where a process is (MPI_Cart_coords; MPI-4.1, 8.5.5).
+// Coords returns a new slice with the coordinates of a process (MPI_Cart_coords; MPI-4.1, 8.5.5).
 func (c *Cart) Coords(rank int) ([]int, error) {
 	if err := checkRank(rank, c.size); err != nil {
 		return nil, err
@@ -107,9 +108,9 @@ func (c *Cart) Coords(rank int) ([]int, error) {
 
 func (c *Cart) coord(rank, i int) int { return rank / c.strides[i] % c.dims[i] }
 
-// Shift is whom a process receives from and sends to when all send by disp processes along a
-// dimension: ProcNull where the grid ends (MPI_Cart_shift; MPI-4.1, 8.5.6). A dimension that
-// is none is an error of class Dims.
+// Shift returns the ranks that a process receives from and sends to when every process sends to the
+// one disp steps further along a dimension. At the border of the grid it is ProcNull
+// (MPI_Cart_shift; MPI-4.1, 8.5.6). An invalid dimension is an error of class Dims.
 func (c *Cart) Shift(rank, dim, disp int) (source, dest int, err error) {
 	if err := checkRank(rank, c.size); err != nil {
 		return ProcNull, ProcNull, err
@@ -127,7 +128,7 @@ func (c *Cart) Shift(rank, dim, disp int) (source, dest int, err error) {
 	return c.step(rank, dim, -disp), c.step(rank, dim, disp), nil
 }
 
-// step is the process by disp away along a dimension, or ProcNull.
+// step returns the process disp steps away along a dimension, or ProcNull.
 func (c *Cart) step(rank, dim, disp int) int {
 	x := c.coord(rank, dim)
 	to, ok := c.wrap(dim, x+disp)
@@ -137,8 +138,8 @@ func (c *Cart) step(rank, dim, disp int) int {
 	return rank + (to-x)*c.strides[dim]
 }
 
-// Neighborhood of a grid: for each dimension first the process one down, then the one up,
-// to send to and to receive from (MPI-4.1, 8.6).
+// Neighborhood returns the neighbours in a grid: for each dimension the process one down and then
+// the one up, to send to and to receive from (MPI-4.1, 8.6).
 func (c *Cart) Neighborhood(rank int) (Neighborhood, error) {
 	if err := checkRank(rank, c.size); err != nil {
 		return Neighborhood{}, err
@@ -150,9 +151,9 @@ func (c *Cart) Neighborhood(rank int) (Neighborhood, error) {
 	return Neighborhood{Sources: ranks, Destinations: slices.Clone(ranks), Crossed: true}, nil
 }
 
-// Sub is the grid of the dimensions that remain, of which there is one for each choice of
-// coordinates in the others (MPI_Cart_sub; MPI-4.1, 8.5.7). One entry for each dimension must
-// be given, or the error is of class Arg. SubPlace tells where each process goes.
+// Sub returns the grid of the dimensions that remain. There is one such grid for each choice of
+// coordinates in the others (MPI_Cart_sub; MPI-4.1, 8.5.7). remain must have one entry for each
+// dimension, or the error has class Arg. SubPlace tells the place of each process.
 func (c *Cart) Sub(remain []bool) (*Cart, error) {
 	if err := c.checkRemain(remain); err != nil {
 		return nil, err
@@ -167,9 +168,9 @@ func (c *Cart) Sub(remain []bool) (*Cart, error) {
 	return NewCart(c.size, dims, periods)
 }
 
-// SubPlace tells to which of the grids that Sub makes a process belongs, numbered from 0 by
-// the coordinates that do not remain, and its rank there: the colour and key with which
-// MPI_Comm_split does the same.
+// SubPlace returns the number of the grid made by Sub to which a process belongs, counted from 0 in
+// the order of the coordinates that do not remain, and its rank there. These are the colour and the
+// key for MPI_Comm_split.
 func (c *Cart) SubPlace(rank int, remain []bool) (grid, subrank int, err error) {
 	if err := checkRank(rank, c.size); err != nil {
 		return 0, 0, err
@@ -194,11 +195,11 @@ func (c *Cart) checkRemain(remain []bool) error {
 	return nil
 }
 
-// Map is the rank that suits a process best in a communicator with this grid: its own, or
-// Undefined if the grid has no place for it (MPI_Cart_map; MPI-4.1, 8.5.8).
+// Map returns the best rank for a process in a communicator with this grid: its own, or Undefined
+// if it is not in the grid (MPI_Cart_map; MPI-4.1, 8.5.8).
 func (c *Cart) Map(rank int) int { return mapped(rank, c.size) }
 
-// mapped keeps everybody where they are.
+// mapped returns every process's own rank.
 func mapped(rank, size int) int {
 	if rank < 0 || rank >= size {
 		return Undefined

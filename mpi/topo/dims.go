@@ -7,21 +7,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// nodesMax is the most nodes that DimsCreate factorizes, which is more than there are ranks.
+// nodesMax limits the nodes that DimsCreate factorizes; there are never more ranks.
 const nodesMax = math.MaxInt32
 
-// DimsCreate chooses how many processes each dimension of a grid of nodes processes has
-// (MPI_Dims_create; MPI-4.1, 8.5.2). A positive entry of dims stays, each 0 is chosen, and the
-// result is a new slice.
+// DimsCreate chooses the number of processes in each dimension of a grid of nodes processes
+// (MPI_Dims_create; MPI-4.1, 8.5.2). It keeps the positive entries of dims, chooses a number for
+// each 0, and returns a new slice.
 //
-// Those chosen do not increase and are as close to each other as possible, which the standard
-// leaves open and here means: the difference between the largest and the smallest is the least
-// there is and, of several choices with that difference, the first dimension is the smallest,
-// then the second and so on.
+// The chosen numbers do not increase and are as close to each other as possible. The standard does
+// not define "close". Here the difference between the largest and the smallest is as small as
+// possible. Of several such choices, the first dimension is as small as possible, then the second
+// and so on.
 //
-// A negative entry, and positive ones that do not divide nodes, or leave nodes over and no
-// dimension to put them into, are errors of class Dims; nodes outside 1 to 2^31-1 are one of
-// class Arg.
+// The error has class Dims if an entry is negative, if the positive entries do not divide nodes, or
+// if nodes remain and no entry is 0. It has class Arg if nodes is not in 1 to 2^31-1.
 func DimsCreate(nodes int, dims []int) ([]int, error) {
 	if nodes < 1 || nodes > nodesMax {
 		return nil, errclass.New(errclass.Arg, "a grid has 1 to %d nodes, not %d", nodesMax, nodes)
@@ -52,12 +51,12 @@ func DimsCreate(nodes int, dims []int) ([]int, error) {
 	return out, nil
 }
 
-// balanced is the choice that DimsCreate promises: k factors of n.
+// balanced returns the choice that DimsCreate describes: k factors of n.
 func balanced(n, k int) []int {
 	primes := factorize(n)
 	if len(primes) <= k {
-		// The smallest factor is 1, or there is no choice, so nothing is better than
-		// leaving every prime alone.
+		// The smallest factor is 1, or there is no choice, so it is best to keep every prime
+		// separate.
 		ones := slices.Repeat([]int{1}, k-len(primes))
 		return append(primes, ones...)
 	}
@@ -66,7 +65,7 @@ func balanced(n, k int) []int {
 	return s.best
 }
 
-// factorize lists the prime factors of n, the largest first.
+// factorize returns the prime factors of n, the largest first.
 func factorize(n int) (primes []int) {
 	for p := 2; p*p <= n; p++ {
 		for n%p == 0 {
@@ -81,7 +80,7 @@ func factorize(n int) (primes []int) {
 	return primes
 }
 
-// divisors lists the divisors, in order, of the product of primes.
+// divisors returns the divisors of the product of primes, in order.
 func divisors(primes []int) []int {
 	all := []int{1}
 	for _, p := range primes {
@@ -94,17 +93,17 @@ func divisors(primes []int) []int {
 	return all
 }
 
-// A search goes through the ways to write a number as a product of len(at) ≥ 1 factors that do
-// not increase, the smallest first factor first, and leaves out what cannot be better than the
-// best so far.
+// A search tries the ways to write a number as a product of len(at) ≥ 1 factors that do not
+// increase, the smallest first factor first. It skips those that cannot be better than the best so
+// far.
 type search struct {
 	divisors []int // of the number, in order
-	at       []int // the factors chosen
+	at       []int // the chosen factors
 	best     []int
 	least    int // difference between the first and last of best
 }
 
-// choose tries all factors at index i when the product of those from i on is rest.
+// choose tries all factors at index i; the product of the factors from i on is rest.
 func (s *search) choose(rest, i int) {
 	if i == len(s.at)-1 {
 		s.at[i] = rest
@@ -126,19 +125,19 @@ func (s *search) choose(rest, i int) {
 		if i == 0 {
 			s.at[0] = d
 		}
-		// What follows multiplies to rest/d, so the smallest is at most the root of
-		// that, which only becomes less as d grows.
+		// The other factors multiply to rest/d, so the smallest is at most its root, which becomes
+		// smaller as d grows.
 		if s.at[0]-rootDown(rest/d, more) >= s.least {
 			return
 		}
-		// The last factor is at most d: there is a way only if the others can bear it.
+		// All later factors are at most d, so their product must be able to reach rest/d.
 		if s.at[i] = d; rest%d == 0 && power(d, more) >= rest/d {
 			s.choose(rest/d, i+1)
 		}
 	}
 }
 
-// rootDown is the largest r with r^k ≤ n, for n ≥ 1.
+// rootDown returns the largest r with r^k ≤ n, for n ≥ 1.
 func rootDown(n, k int) int {
 	r := int(math.Pow(float64(n), 1/float64(k)))
 	for power(r, k) > n {
@@ -150,7 +149,7 @@ func rootDown(n, k int) int {
 	return r
 }
 
-// rootUp is the smallest r with r^k ≥ n, for n ≥ 1.
+// rootUp returns the smallest r with r^k ≥ n, for n ≥ 1.
 func rootUp(n, k int) int {
 	r := rootDown(n, k)
 	if power(r, k) < n {
@@ -159,12 +158,12 @@ func rootUp(n, k int) int {
 	return r
 }
 
-// power is x^k, or something above nodesMax if that is more.
+// power returns x^k, or a number above nodesMax if x^k is larger than that.
 func power(x, k int) int {
 	p := 1
 	for range k {
 		if p *= x; p > nodesMax || p <= 1 {
-			return p // 0, 1 stay; what is too large is large enough
+			return p // 0 and 1 stay; a number that is too large is large enough
 		}
 	}
 	return p

@@ -7,16 +7,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// An Edge of a distributed graph, as processes tell each other. MPI_Dist_graph_create takes
-// edges from any process (MPI-4.1, 8.5.4): each makes a list of what it was given (Edges),
-// sends to everybody what concerns them (Route), and makes its part of the graph from what it
-// is sent (NewDistGraph).
+// An Edge is an edge of a distributed graph, as processes send it. MPI_Dist_graph_create takes
+// edges from any process (MPI-4.1, 8.5.4): each makes a list of its edges (Edges), sends every
+// process those that concern it (Route), and makes its part of the graph from the edges that it
+// receives (NewDistGraph).
 type Edge struct{ Source, Destination, Weight int }
 
-// Edges are those that one process gives: node sources[i] has degrees[i] edges, which lead to
-// the next so many of destinations, with as many of weights, or all of weight 1 if weights is
-// nil (MPI_UNWEIGHTED). A process outside the graph is an error of class Rank; a negative
-// weight or degree, or lists that do not fit together, are errors of class Arg.
+// Edges returns the edges that one process passes: node sources[i] has degrees[i] edges, which lead
+// to the next degrees[i] elements of destinations, with as many of weights, or all of weight 1 if
+// weights is nil (MPI_UNWEIGHTED). A process outside the graph is an error of class Rank; a
+// negative weight or degree, or lists of the wrong length, are errors of class Arg.
 func Edges(procs int, sources, degrees, destinations, weights []int) ([]Edge, error) {
 	if len(degrees) != len(sources) {
 		return nil, errclass.New(errclass.Arg, "%d sources have %d degrees: give one for each", len(sources), len(degrees))
@@ -62,8 +62,8 @@ func (e Edge) check(procs int) error {
 	return nil
 }
 
-// Route is, for each process, those of some edges that begin or end at it, in their order. The
-// edges are ones of a graph of procs processes, as Edges returns them.
+// Route returns, for each process, the edges that begin or end at it, in their order. Use edges
+// that Edges returned for a graph of procs processes.
 func Route(procs int, edges []Edge) [][]Edge {
 	to := make([][]Edge, procs)
 	for _, e := range edges {
@@ -75,13 +75,13 @@ func Route(procs int, edges []Edge) [][]Edge {
 	return to
 }
 
-// NewDistGraph makes process rank's part of a graph of procs processes from the edges that
-// each process sent it, by rank of the sender (MPI_Dist_graph_create; MPI-4.1, 8.5.4). An edge
-// that does not concern this process, or is none, is an error of class Topology.
+// NewDistGraph makes process rank's part of a graph of procs processes from the edges that each
+// process sent it, by rank of the sender (MPI_Dist_graph_create; MPI-4.1, 8.5.4). An edge that is
+// invalid or does not concern this process is an error of class Topology.
 //
-// Neighbours are in order of their rank, whoever gave the edges. Edges between the same two
-// processes are in the order of who gave them, and on both ends so, which pairs them up in the
-// collectives among neighbours.
+// Neighbours are in rank order, whichever process passed the edges. Edges between the same two
+// processes are in the order of the processes that passed them. This order is the same at both
+// ends, so it pairs the edges in neighbourhood collective operations.
 func NewDistGraph(procs, rank int, weighted bool, sent [][]Edge) (*DistGraph, error) {
 	if err := checkRank(rank, procs); err != nil {
 		return nil, err

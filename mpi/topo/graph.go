@@ -6,19 +6,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Graph is one that every process knows as a whole (MPI-4.1, 8.5.3). A process may be its
-// own neighbour, or another's more than once, and the other need not be its.
+// A Graph is a graph that every process knows completely (MPI-4.1, 8.5.3). A process may be its own
+// neighbour, or a neighbour of another more than once, and neighbours need not be mutual.
 type Graph struct {
-	index []int // neighbours of the processes up to and with each
+	index []int // number of neighbours of the processes up to and including each
 	edges []int
 }
 
 var _ Topology = (*Graph)(nil)
 
-// NewGraph makes a graph for at most procs processes: it has len(index) of them, and the
-// neighbours of process i are edges[index[i-1]:index[i]], from 0 for the first one
-// (MPI_Graph_create; MPI-4.1, 8.5.3). Lists that do not describe a graph, and one of more
-// than procs processes, are errors of class Topology.
+// NewGraph makes a graph for at most procs processes. It has len(index) processes, and the
+// neighbours of process i are edges[index[i-1]:index[i]], where index[-1] counts as 0
+// (MPI_Graph_create; MPI-4.1, 8.5.3). Lists that do not describe a graph, and a graph of more than
+// procs processes, are errors of class Topology.
 func NewGraph(procs int, index, edges []int) (*Graph, error) {
 	if len(index) > procs {
 		return nil, errclass.New(errclass.Topology, "a graph of %d nodes does not fit a group of %d processes", len(index), procs)
@@ -41,23 +41,23 @@ func NewGraph(procs int, index, edges []int) (*Graph, error) {
 	return &Graph{index: slices.Clone(index), edges: slices.Clone(edges)}, nil
 }
 
-// Kind is KindGraph.
+// Kind returns KindGraph.
 func (g *Graph) Kind() Kind { return KindGraph }
 
-// Size is the number of nodes (MPI_Graphdims_get; MPI-4.1, 8.5.5).
+// Size returns the number of nodes (MPI_Graphdims_get; MPI-4.1, 8.5.5).
 func (g *Graph) Size() int { return len(g.index) }
 
-// NEdges is the number of edges, each counted at the node it leaves.
+// NEdges returns the number of edges, each counted at the node that it leaves.
 func (g *Graph) NEdges() int { return len(g.edges) }
 
-// Index and Edges are new slices with what NewGraph took (MPI_Graph_get; MPI-4.1, 8.5.5).
+// Index and Edges return new slices with the arguments of NewGraph (MPI_Graph_get; MPI-4.1, 8.5.5).
 func (g *Graph) Index() []int { return slices.Clone(g.index) }
 
-// Edges are the neighbours of all nodes, one node after the other.
+// Edges returns the neighbours of all nodes, one node after another.
 func (g *Graph) Edges() []int { return slices.Clone(g.edges) }
 
-// Neighbors is a new slice with the neighbours of a process, in the order in which they were
-// given (MPI_Graph_neighbors, MPI_Graph_neighbors_count; MPI-4.1, 8.5.5).
+// Neighbors returns a new slice with the neighbours of a process, in their given order
+// (MPI_Graph_neighbors, MPI_Graph_neighbors_count; MPI-4.1, 8.5.5).
 func (g *Graph) Neighbors(rank int) ([]int, error) {
 	if err := checkRank(rank, len(g.index)); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (g *Graph) Neighbors(rank int) ([]int, error) {
 	return slices.Clone(g.edges[from:g.index[rank]]), nil
 }
 
-// Neighborhood of a graph: its neighbours are both whom a process receives from and whom it
-// sends to (MPI-4.1, 8.6).
+// Neighborhood returns the neighbours in a graph: a process both receives from them and sends to
+// them (MPI-4.1, 8.6).
 func (g *Graph) Neighborhood(rank int) (Neighborhood, error) {
 	ranks, err := g.Neighbors(rank)
 	if err != nil {
@@ -79,6 +79,6 @@ func (g *Graph) Neighborhood(rank int) (Neighborhood, error) {
 	return Neighborhood{Sources: ranks, Destinations: slices.Clone(ranks)}, nil
 }
 
-// Map is the rank that suits a process best in a communicator with this graph: its own, or
-// Undefined if the graph has no place for it (MPI_Graph_map; MPI-4.1, 8.5.8).
+// Map returns the best rank for a process in a communicator with this graph: its own, or Undefined
+// if it is not in the graph (MPI_Graph_map; MPI-4.1, 8.5.8).
 func (g *Graph) Map(rank int) int { return mapped(rank, len(g.index)) }

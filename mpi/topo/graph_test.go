@@ -201,7 +201,7 @@ func TestBadEdges(t *testing.T) {
 	assert.Equal(t, []Edge{{2, 3, 1}}, edges)
 }
 
-// What another process sends is looked at before it is used.
+// Edges from other processes are checked before they are used.
 func TestEdgesFromOthersAreChecked(t *testing.T) {
 	for _, e := range []Edge{{0, 2, 1}, {1, 4, 0}, {-1, 1, 0}, {1, 1, -1}, {1, math.MaxInt, 0}} {
 		_, err := NewDistGraph(4, 1, true, [][]Edge{nil, {e}})

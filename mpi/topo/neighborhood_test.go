@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A letter is a message of a collective among neighbours: from whom, and from which buffer.
+// A letter is a message of a neighbourhood collective operation: its sender and the send buffer.
 type letter struct{ from, buffer int }
 
 // exchange does such a collective over queues that keep the order between each pair of
@@ -53,8 +53,8 @@ func neighborhoods(t *testing.T, topo Topology) (all []Neighborhood) {
 	return all
 }
 
-// What a process sends down a dimension must arrive as from above, and the other way round,
-// also in rings of one and of two processes, where both neighbours are the same.
+// Data sent down a dimension must arrive as from above, and the other way round, also in rings of
+// one and of two processes, where both neighbours are the same.
 func TestMessagesInAGridArriveFromTheOtherSide(t *testing.T) {
 	const seed = 21
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -89,8 +89,8 @@ func TestNeighboursInAGridAreInTheStandardsOrder(t *testing.T) {
 	assert.Equal(t, []int{0, ProcNull, 5, 4}, n.Sources)
 }
 
-// In a distributed graph the i-th edge between two processes at the one end is the i-th at the
-// other, so weights tell that the right message arrived.
+// In a distributed graph the i-th edge between two processes at one end is the i-th at the other,
+// so the weights tell that the right message arrived.
 func TestEdgesOfADistributedGraphArePaired(t *testing.T) {
 	const seed = 22
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -1,16 +1,15 @@
-// Package arena gives out pieces of one memory that two processes share. Only the
-// process that owns an Arena gives out and takes back; the other one is told offsets.
+// Package arena allocates pieces of a memory that two processes share. Only the process that owns
+// an Arena allocates and frees; the other one gets offsets.
 //
-// Pieces are powers of two, of which the free ones join again (a buddy system: Knowlton,
-// A fast storage allocator, CACM 8(10), 1965). What is known of them is kept beside the
-// memory, where the other process cannot write. Each half has lists of its own, so that
-// nobody who takes from the other one divides it (AllocIn). The piece that was taken back
-// last is given out first: it is the one that is most likely in a cache still.
+// The sizes of pieces are powers of two, and free pieces are joined again (a buddy system:
+// Knowlton, A fast storage allocator, CACM 8(10), 1965). The state of pieces is kept in private
+// memory, where the other process cannot change it. Each half has its own lists, so that an
+// allocation in one half never divides the other (AllocIn). The piece that was freed last is
+// allocated first, because it is most likely still in a cache.
 //
-// Pages that were touched stay: to give them back to the system (MADV_REMOVE) would have
-// each reuse of a large piece fault in and clear all of it again, which costs more than
-// the copy that the piece is for. As the same pieces are used again and again, what stays
-// is what was out at once at the busiest time.
+// Used pages are never returned to the system. With MADV_REMOVE, each reuse of a large piece would
+// fault in and clear it again, which costs more than the copy that the piece is for. Because the
+// same pieces are used again and again, the memory in use is that of the busiest moment.
 package arena
 
 import (
@@ -21,20 +20,20 @@ import (
 )
 
 const (
-	// PieceMin is the size of the smallest piece, in bytes: a page, so that what one
-	// message touches is not another's.
+	// PieceMin is the size of the smallest piece, in bytes: a page, so that messages never share a
+	// page.
 	PieceMin = 4 << 10
-	// SizeMax bounds an arena, in bytes: pages have 32-bit numbers.
+	// SizeMax limits an arena, in bytes: pages have 32-bit numbers.
 	SizeMax = PieceMin << 31
 )
 
-// An Arena gives out pieces of a memory. One goroutine at a time uses it.
+// An Arena allocates pieces of a memory. One goroutine at a time uses it.
 type Arena struct {
 	mem   []byte
 	heads [2][]uint32 // the latest free piece of each order in each half: PieceMin << order bytes
 	pages []page
-	used  int // pieces that are out
-	bytes int // and what they take
+	used  int // number of allocated pieces
+	bytes int // and their size
 }
 
 // A Half is one of the two halves of an Arena.
@@ -46,10 +45,10 @@ const (
 	Upper
 )
 
-// A page says what begins there.
+// A page is the state of the piece that begins at a page.
 type page struct {
-	next, prev uint32 // free pieces of the same order, none at the ends
-	state      uint8  // 0: no piece begins here; else its order + 1, and isUsed
+	next, prev uint32 // free pieces of the same order, none at the ends of the list
+	state      uint8  // 0: no piece begins here; otherwise its order + 1, and isUsed
 }
 
 const (
@@ -57,8 +56,8 @@ const (
 	isUsed = 0x80
 )
 
-// New makes an Arena of mem, whose length is a power of two from PieceMin to SizeMax. It
-// takes 12 bytes of private memory for each page.
+// New makes an Arena of mem, whose length is a power of two from PieceMin to SizeMax. It needs 12
+// bytes of private memory for each page.
 func New(mem []byte) (*Arena, error) {
 	if len(mem) < PieceMin || len(mem) > SizeMax || len(mem)&(len(mem)-1) != 0 {
 		return nil, fmt.Errorf("arena: %d bytes, want a power of two from %d to %d", len(mem), PieceMin, SizeMax)
@@ -74,13 +73,13 @@ func New(mem []byte) (*Arena, error) {
 	return a, nil
 }
 
-// orderOf is the order of the smallest piece that has room for size bytes.
+// orderOf returns the order of the smallest piece for size bytes.
 func orderOf(size int) int { return bits.Len(uint(max(size, 1)-1) / PieceMin) }
 
-// top is the order of a piece that is the whole arena.
+// top returns the order of a piece that is the whole arena.
 func (a *Arena) top() int { return len(a.heads[Lower]) - 1 }
 
-// half is where a page lies.
+// half returns the half in which a page lies.
 func (a *Arena) half(at uint32) Half {
 	if int(at) < (len(a.pages)+1)/2 {
 		return Lower
@@ -88,7 +87,7 @@ func (a *Arena) half(at uint32) Half {
 	return Upper
 }
 
-// push adds a free piece, which begins at a page.
+// push adds a free piece that begins at a page.
 func (a *Arena) push(at uint32, order int) {
 	heads := a.heads[a.half(at)]
 	head := heads[order]
@@ -99,7 +98,7 @@ func (a *Arena) push(at uint32, order int) {
 	heads[order] = at
 }
 
-// unlink takes a free piece out of its list.
+// unlink removes a free piece from its list.
 func (a *Arena) unlink(at uint32, order int) {
 	p := &a.pages[at]
 	if p.prev == none {
@@ -113,7 +112,7 @@ func (a *Arena) unlink(at uint32, order int) {
 	p.state = 0
 }
 
-// Alloc gives out a piece for size bytes, size > 0; ok is false if there is none.
+// Alloc allocates a piece for size bytes, size > 0; ok is false if there is none.
 func (a *Arena) Alloc(size int) (mem []byte, ok bool) {
 	if mem, ok = a.AllocIn(Lower, size); ok {
 		return mem, true
@@ -127,13 +126,13 @@ func (a *Arena) Alloc(size int) (mem []byte, ok bool) {
 	return nil, false
 }
 
-// AllocIn gives out a piece of a half, whatever became of the other one.
+// AllocIn allocates a piece in a half, without dividing the other one.
 func (a *Arena) AllocIn(half Half, size int) (mem []byte, ok bool) {
 	order, top := orderOf(size), a.top()
 	if size <= 0 || order >= top {
 		return nil, false
 	}
-	if a.heads[Lower][top] != none { // nothing is out
+	if a.heads[Lower][top] != none { // nothing is allocated
 		a.unlink(0, top)
 		a.push(uint32(len(a.pages)/2), top-1)
 		a.push(0, top-1)
@@ -148,10 +147,10 @@ func (a *Arena) AllocIn(half Half, size int) (mem []byte, ok bool) {
 	return a.take(a.heads[half][from], from, order, size), true
 }
 
-// take gives out a free piece, of the order from, or its beginning, of a lower order.
+// take allocates a free piece of the order from, or the part of a lower order at its beginning.
 func (a *Arena) take(at uint32, from, order, size int) []byte {
 	a.unlink(at, from)
-	for from > order { // the upper half stays
+	for from > order { // the upper half stays free
 		from--
 		a.push(at+1<<from, from)
 	}
@@ -162,8 +161,7 @@ func (a *Arena) take(at uint32, from, order, size int) []byte {
 	return a.mem[off : off+size : off+size]
 }
 
-// Free takes a piece back. It reports false if mem does not begin where a piece does that
-// was given out.
+// Free frees a piece. It returns false if no allocated piece begins where mem begins.
 func (a *Arena) Free(mem []byte) bool {
 	off, ok := a.Offset(mem)
 	if !ok || off%PieceMin != 0 {
@@ -190,8 +188,8 @@ func (a *Arena) Free(mem []byte) bool {
 	return true
 }
 
-// Offset is where mem lies; ok is false if it does not lie in the Arena as a whole. Memory
-// of no length lies nowhere.
+// Offset returns the offset of mem; ok is false if mem does not lie completely in the Arena, or is
+// empty.
 func (a *Arena) Offset(mem []byte) (off int, ok bool) {
 	if len(mem) == 0 || len(mem) > len(a.mem) {
 		return 0, false
@@ -203,11 +201,11 @@ func (a *Arena) Offset(mem []byte) (off int, ok bool) {
 	return int(at - start), true
 }
 
-// Used is how many pieces are out.
+// Used returns the number of allocated pieces.
 func (a *Arena) Used() int { return a.used }
 
-// UsedBytes is what they take, in bytes: more than was asked for.
+// UsedBytes returns their size in bytes, which is more than was requested.
 func (a *Arena) UsedBytes() int { return a.bytes }
 
-// Size is the length of the memory, in bytes.
+// Size returns the length of the memory, in bytes.
 func (a *Arena) Size() int { return len(a.mem) }

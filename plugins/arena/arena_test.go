@@ -15,8 +15,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestModel gives out and takes back at random: no two pieces share a byte, and in the
-// end all is one piece again.
+// TestModel allocates and frees at random: no two pieces share a byte, and in the end all are
+// joined again.
 func TestModel(t *testing.T) {
 	const total = 64 * PieceMin
 	for seed := range uint64(20) {
@@ -61,8 +61,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestHalves: whatever is out of one half, the other one has room for a piece as large as
-// it is; both are one piece again in the end.
+// TestHalves: whatever is allocated in one half, the other half has room for a piece of its size.
+// In the end both are joined again.
 func TestHalves(t *testing.T) {
 	const total = 64 * PieceMin
 	a, err := New(make([]byte, total))
@@ -127,7 +127,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestTheLatestFirst: a piece that was taken back is the next that is given out.
+// TestTheLatestFirst: the piece that was freed last is allocated first.
 func TestTheLatestFirst(t *testing.T) {
 	a, err := New(make([]byte, 64*PieceMin))
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestTheLatestFirst(t *testing.T) {
 		off, _ := a.Offset(out[i])
 		require.Equal(t, i*PieceMin, off, "pieces are given out from the beginning")
 	}
-	for _, i := range []int{6, 0, 4} { // buddies stay out, so nothing joins
+	for _, i := range []int{6, 0, 4} { // their buddies stay allocated, so nothing is joined
 		require.True(t, a.Free(out[i]))
 	}
 	for _, i := range []int{4, 0, 6} {
@@ -150,7 +150,7 @@ func TestTheLatestFirst(t *testing.T) {
 	}
 }
 
-// TestUsedBytes: pieces are counted as large as they are.
+// TestUsedBytes: pieces count with their full size.
 func TestUsedBytes(t *testing.T) {
 	a, err := New(make([]byte, 64*PieceMin))
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestUsedBytes(t *testing.T) {
 	assert.Zero(t, a.UsedBytes())
 }
 
-// TestLongerThanTheArena: memory that covers all of the arena and more does not lie in it.
+// TestLongerThanTheArena: memory that covers more than the arena does not lie in it.
 func TestLongerThanTheArena(t *testing.T) {
 	around := make([]byte, 4*PieceMin)
 	a, err := New(around[PieceMin : 2*PieceMin])
@@ -179,7 +179,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { cycle(t, a) }))
 }
 
-// cycle gives out some and takes back some, in another order.
+// cycle allocates some pieces and frees some, in another order.
 func cycle(t testing.TB, a *Arena) {
 	var out [8][]byte
 	for i := range out {
@@ -195,8 +195,8 @@ func cycle(t testing.TB, a *Arena) {
 	}
 }
 
-// BenchmarkOne takes one piece from an arena where nothing else is out, so that it is
-// divided all the way down and joined again: the most work there is.
+// BenchmarkOne allocates one piece in an empty arena, which is divided all the way down and joined
+// again: the worst case.
 func BenchmarkOne(b *testing.B) {
 	a, err := New(make([]byte, 64<<20))
 	require.NoError(b, err)

@@ -1,12 +1,12 @@
 //go:build linux
 
-// Package bell wakes a process that sleeps: an eventfd that two processes share. Whoever
-// has something to say asks the ring whether the other side sleeps (ring.Writer.Asleep)
-// and rings only then.
+// Package bell wakes a process that sleeps: an eventfd that two processes share. A side that has
+// written a record asks the ring whether the other side sleeps (ring.Writer.Asleep), and rings only
+// then.
 //
-// Whoever waits does so on Go's network poller: a thread that blocked in a system call
-// would keep its processor until the runtime takes it away, for up to 10 ms, and a plugin
-// with several sessions has more waits than processors.
+// A wait uses Go's network poller. A thread blocked in a system call would keep its processor until
+// the runtime takes it away, for up to 10 ms, and a plugin with several sessions has more waits
+// than processors.
 package bell
 
 import (
@@ -19,20 +19,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Bell is an eventfd. Any goroutine may ring it; one at a time waits for it.
+// A Bell is an eventfd. Any goroutine may ring it; only one at a time waits for it.
 type Bell struct {
 	fd   int
 	file *os.File // the same descriptor, as the runtime sees it
 	raw  syscall.RawConn
 
-	// Of the one goroutine that waits.
+	// Used only by the waiting goroutine.
 	look    func(uintptr) bool
 	count   [8]byte
 	failure error // of look
 	limited bool  // there is a deadline
 }
 
-// New makes a bell. Its descriptor is closed on exec.
+// New makes a bell. Its descriptor is close-on-exec.
 func New() (*Bell, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -41,9 +41,9 @@ func New() (*Bell, error) {
 	return of(fd)
 }
 
-// Of makes a Bell of a descriptor that came from another process, which is the Bell's
-// from then on, also after an error: then it is closed. The error is that nobody can wait
-// for such a thing.
+// Of makes a Bell of a descriptor that came from another process. The descriptor then belongs to
+// the Bell; after an error it is closed. An error means that the descriptor does not support
+// waiting.
 func Of(fd int) (*Bell, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, fmt.Errorf("plugins/bell: descriptor %d: %w", fd, err)
@@ -65,18 +65,18 @@ func of(fd int) (*Bell, error) {
 	return b, nil
 }
 
-// FD is the descriptor, which stays the Bell's.
+// FD returns the descriptor, which still belongs to the Bell.
 func (b *Bell) FD() int { return b.fd }
 
-// one is a ring, in the order of bytes of any machine: what counts is that it is not 0.
+// one is the value of a ring. The byte order does not matter, only that it is not 0.
 var one = [8]byte{1}
 
 // Ring ends the current Wait, or the next one.
 func (b *Bell) Ring() {
-	_, _ = unix.Write(b.fd, one[:]) // full: it rings already
+	_, _ = unix.Write(b.fd, one[:]) // if the counter is full, it rings already
 }
 
-// take takes the rings. It reports whether there were some, or will never be.
+// take consumes the rings. It returns whether there were any, or will never be.
 func (b *Bell) take(uintptr) bool {
 	n, err := unix.Read(b.fd, b.count[:])
 	switch {
@@ -85,13 +85,13 @@ func (b *Bell) take(uintptr) bool {
 	case err != nil:
 		b.failure = err
 	case n == 0:
-		b.failure = errors.New("nobody can ring any more")
+		b.failure = errors.New("the bell can never ring again")
 	}
 	return true
 }
 
 // Wait returns when the bell rings or after timeout (< 0: never). An error means that the
-// descriptor is of no use.
+// descriptor does not work.
 func (b *Bell) Wait(timeout time.Duration) error {
 	if timeout == 0 {
 		b.take(0)
@@ -119,5 +119,5 @@ func (b *Bell) failed() error {
 	return fmt.Errorf("plugins/bell: descriptor %d: %w", b.fd, b.failure)
 }
 
-// Close frees the descriptor. Nobody may ring any more; a Wait ends with an error.
+// Close frees the descriptor. The bell must not be rung any more; a Wait ends with an error.
 func (b *Bell) Close() error { return b.file.Close() }

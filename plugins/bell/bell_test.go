@@ -20,7 +20,7 @@ func newBell(t *testing.T) *bell.Bell {
 	return b
 }
 
-// TestRingBeforeWait: a ring that nobody waited for ends the next Wait, and only that.
+// TestRingBeforeWait: a ring without a Wait ends the next Wait, and only that one.
 func TestRingBeforeWait(t *testing.T) {
 	b := newBell(t)
 	b.Ring()
@@ -52,7 +52,7 @@ func TestWaitEndsWhenRung(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// TestNoTimeout: a Wait of 0 looks and returns.
+// TestNoTimeout: Wait(0) does not wait.
 func TestNoTimeout(t *testing.T) {
 	b := newBell(t)
 	require.NoError(t, b.Wait(0))
@@ -60,8 +60,7 @@ func TestNoTimeout(t *testing.T) {
 	require.NoError(t, b.Wait(0))
 }
 
-// TestForeignDescriptor: whatever another process passes does not hang a Wait for ever
-// when it is broken.
+// TestForeignDescriptor: whatever another process passes, Wait does not hang for ever.
 func TestForeignDescriptor(t *testing.T) {
 	var pipe [2]int
 	require.NoError(t, unix.Pipe2(pipe[:], unix.O_CLOEXEC))
@@ -79,7 +78,7 @@ func TestForeignDescriptor(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// TestCloseEndsWait: whoever waits hears of it.
+// TestCloseEndsWait: Close ends a Wait.
 func TestCloseEndsWait(t *testing.T) {
 	b, err := bell.New()
 	require.NoError(t, err)
@@ -89,7 +88,7 @@ func TestCloseEndsWait(t *testing.T) {
 	assert.Error(t, <-done)
 }
 
-// TestNoAllocations: to wait and to ring allocate nothing.
+// TestNoAllocations: Wait and Ring allocate nothing.
 func TestNoAllocations(t *testing.T) {
 	b := newBell(t)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

@@ -37,16 +37,16 @@ func crashes() int {
 }
 
 const (
-	// hangMax is how long an operation may take that was under way at a crash. Those that
-	// the plugin had end at once; those that it had not wait for its next process for less
-	// than this, and what is left of the second is for a busy machine to end them in.
+	// hangMax is how long an operation may take that was in progress at a crash. Operations in the
+	// plugin end at once. Others wait for the next process for less than this; the rest of the
+	// second is for a busy machine to end them.
 	hangMax = time.Second
 	// underWay is how many sends and receives each side keeps posted.
 	underWay = 8
 )
 
-// TestCrashes kills one of two plugins, with traffic in both directions between them,
-// again and again.
+// TestCrashes kills one of two plugins again and again, with traffic in both directions between
+// them.
 func TestCrashes(t *testing.T) {
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -102,7 +102,7 @@ func TestCrashes(t *testing.T) {
 	assert.Empty(t, left, "files of via+shm")
 }
 
-// held is what a process must not have more of after all crashes.
+// held is resources of which a process must not have more after all crashes.
 type held struct{ descriptors, mappings, children int }
 
 func inventory(t *testing.T) (h held) {
@@ -142,7 +142,7 @@ type side struct {
 	peer bmi.Addr
 
 	sent, received, failed atomic.Int64
-	crashed                atomic.Int64 // when the latest crash was, by now; 0: none yet
+	crashed                atomic.Int64 // time of the latest crash; 0: none yet
 	began                  time.Time
 	slowest                time.Duration // of the goroutine, until stop
 
@@ -153,7 +153,7 @@ type side struct {
 	done  sync.WaitGroup
 }
 
-// posted is an operation that is not over.
+// posted is an operation in progress.
 type posted struct {
 	buf  []byte
 	recv bool
@@ -181,7 +181,7 @@ func (s *side) start(peer string) {
 
 func (s *side) now() time.Duration { return time.Since(s.began) }
 
-// crash notes that one comes.
+// crash announces a crash.
 func (s *side) crash() { s.crashed.Store(int64(s.now())) }
 
 // stop ends the traffic; every operation completes.
@@ -217,7 +217,7 @@ func (s *side) run() {
 // sizes of messages: in a record, in the arena, by rendezvous.
 var crashSizes = []int{16, 64, 4 << 10, 100 << 10}
 
-// post posts one operation, and those after it that are over at once.
+// post posts one operation, and more while they complete at once.
 func (s *side) post(recv bool) {
 	for {
 		p := &posted{recv: recv, buf: make([]byte, crashSizes[len(crashSizes)-1]), at: s.now()}
@@ -246,7 +246,7 @@ func (s *side) postOne(p *posted) (bmi.Posted, error) {
 	return s.c.PostSend(s.peer, 1, p.buf, nil)
 }
 
-// over takes a completion, and posts the next operation.
+// over handles a completion, and posts the next operation.
 func (s *side) over(c bmi.Completion) {
 	p := s.posts[c.Op]
 	if !assert.NotNil(s.t, p, "operation %v completed twice", c.Op) {
@@ -258,14 +258,14 @@ func (s *side) over(c bmi.Completion) {
 }
 
 func (s *side) account(p *posted, size int, err error) {
-	if crash := time.Duration(s.crashed.Load()); crash > p.at { // it was under way then
+	if crash := time.Duration(s.crashed.Load()); crash > p.at { // it was in progress at the crash
 		s.slowest = max(s.slowest, s.now()-crash)
 	}
 	switch {
 	case err != nil:
 		s.failed.Add(1)
 		s.judge(err)
-		time.Sleep(100 * time.Microsecond) // nothing goes for a while
+		time.Sleep(100 * time.Microsecond) // nothing can be posted for a while
 	case p.recv:
 		s.check(p.buf[:size])
 		s.received.Add(1)
@@ -274,7 +274,7 @@ func (s *side) account(p *posted, size int, err error) {
 	}
 }
 
-// judge looks whether an error is one that a crash may cause.
+// judge checks that an error is one that a crash may cause.
 func (s *side) judge(err error) {
 	allowed := []error{plugins.ErrDied, bmi.ErrPeerFailed, bmi.ErrUnreachable, bmi.ErrRefused}
 	assert.True(s.t, slices.ContainsFunc(allowed, func(a error) bool { return errors.Is(err, a) }), "%v", err)
@@ -283,7 +283,7 @@ func (s *side) judge(err error) {
 	}
 }
 
-// check looks whether a message is whole and came once.
+// check checks that a message is complete and arrived once.
 func (s *side) check(m []byte) {
 	if !assert.GreaterOrEqual(s.t, len(m), 16) {
 		return
@@ -300,8 +300,8 @@ func (s *side) check(m []byte) {
 	s.seen[number] = true
 }
 
-// startQuiet starts traffic over another method, in the same process, which is not to
-// notice anything. The result ends it, and tells how long the slowest message took.
+// startQuiet starts traffic over another method in the same process, which must not be affected.
+// stop ends it and returns how long the slowest message took.
 func startQuiet(t *testing.T) (stop func() time.Duration) {
 	server, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{"tcp://127.0.0.1:0"}})
 	require.NoError(t, err)

@@ -1,4 +1,3 @@
-// Package conformance holds no code: its tests load plugins as programs do, from
-// binaries that are built for them, run the conformance suite over the methods that they
-// carry, and kill them.
+// Package conformance has only tests. They build plugin binaries, load them as programs do, run the
+// conformance suite over their methods, and kill them.
 package conformance

@@ -18,11 +18,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// binaryVariable says, to processes that the tests start, where the plugin is.
+// binaryVariable tells processes that the tests start where the plugin is.
 const binaryVariable = "VIADUCT_CONFORMANCE_PLUGIN"
 
-// TestMain builds the plugin and puts it where bmi.Open looks, for this process and for
-// those that it starts.
+// TestMain builds the plugin and puts it where bmi.Open looks, for this process and those that it
+// starts.
 func TestMain(m *testing.M) {
 	code, err := run(m)
 	if err != nil {
@@ -43,7 +43,7 @@ func run(m *testing.M) (code int, err error) {
 			return 1, err
 		}
 	}
-	// Loaded now, so that a test finds no goroutine more than before it.
+	// Load it now, so that a test does not see additional goroutines.
 	ep, err := bmi.Open(context.Background(), bmi.Config{})
 	if err != nil {
 		return 1, err
@@ -58,7 +58,7 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// build builds the plugin with our methods over VIA, and names it to all.
+// build builds the plugin with our methods over VIA.
 func build(folder string) error {
 	path := filepath.Join(folder, "bmi-method-via")
 	if err := programs.Build(folder, "cmd/bmi-method-via"); err != nil {
@@ -76,9 +76,9 @@ func build(folder string) error {
 	return os.Mkdir(os.Getenv("VIADUCT_SHM_DIR"), 0o700)
 }
 
-// TestSHM runs the conformance suite over shared memory between endpoints whose method
-// is a plugin's. With -short that is half of it: all of it runs on via+shm in methods/via, and
-// each way from a plugin to its program in plugins/service.
+// TestSHM runs the conformance suite over shared memory between endpoints with the method of a
+// plugin. With -short that is half of it: all of it runs over via+shm in methods/via, and over each
+// connection of a plugin and its program in plugins/service.
 func TestSHM(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	methodtest.RunTests(t, methodtest.All.Brief(0, 2), func(t methodtest.T) *methodtest.Subject {

@@ -1,13 +1,13 @@
-// Package guest runs a method for a program in another process: it is the Host that the
-// method sees, takes what the program posts from one ring, and says in another how it
-// ended and what arrived.
+// Package guest runs a method for a program in another process. It is the method's Host: it reads
+// the program's operations from one ring, and writes into another how they ended and which messages
+// arrived.
 //
-// One goroutine owns an Engine and calls Turn in a loop; a Loop does so, and sleeps. What
-// the program says is checked like what a network says: a rule that is broken ends the
-// Engine with an error and harms nobody else.
+// One goroutine owns an Engine and calls Turn in a loop. A Loop does that, and sleeps when idle.
+// The program's records are checked like data from a network: one that breaks the rules ends the
+// Engine with an error and harms nothing else.
 //
-// engine.go is one turn, post.go what the program asks for, tell.go what it is told,
-// peers.go the names of remote endpoints; loop.go is the Loop, loopsleep.go when it sleeps,
-// looptask.go what others have it do. The records are those of plugins/wire, the
-// rings those of plugins/ring. How a process becomes a plugin is not known here.
+// engine.go is one turn, post.go handles the program's records, tell.go writes records to it, and
+// peers.go has the ids of remote endpoints. loop.go is the Loop, loopsleep.go its sleep,
+// looptask.go its tasks. plugins/wire defines the records, plugins/ring the rings. The package does
+// not know how a process becomes a plugin.
 package guest

@@ -11,32 +11,32 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// Config is what an Engine works with.
+// Config configures an Engine.
 type Config struct {
-	// In is what the program says, Out what it is told.
+	// In has the records of the program, Out those for it.
 	In  *ring.Reader
 	Out *ring.Writer
 	// Arena is the memory for messages that both processes see.
 	Arena []byte
-	// Bell wakes the program, which sleeps. Turn calls it.
+	// Bell wakes the sleeping program. Turn calls it.
 	Bell func()
-	// Wake makes the caller of Turn, who may sleep, call it soon. Any goroutine may
-	// call it, as with bmi.Host.Wake.
+	// Wake makes the caller of Turn, which may be asleep, call it soon. Any goroutine may call it,
+	// as with bmi.Host.Wake.
 	Wake func()
 }
 
 // Limits of an Engine.
 const (
-	// recordsPerTurn bounds the records of the program that one Turn takes.
+	// recordsPerTurn limits the records that one Turn reads.
 	recordsPerTurn = 64
-	// OpsMax bounds the operations of a program that are not over: the lower half of
-	// an operation's id is less.
+	// OpsMax limits a program's operations in progress: the lower half of an operation's id is
+	// less.
 	OpsMax = 1 << 20
-	// PeersMax bounds the remote endpoints that a program and its plugin have names for.
+	// PeersMax limits the remote endpoints for which a program and its plugin have ids.
 	PeersMax = 1 << 20
 	// InlineMax is the longest message of an operation without pieces, in bytes.
 	InlineMax = 8 << 10
-	// recordMin is the shortest limit of records that an Engine works with.
+	// recordMin is the smallest record limit of rings for an Engine.
 	recordMin = wire.HeadBytes + InlineMax
 )
 
@@ -50,18 +50,18 @@ type Engine struct {
 	info   bmi.Info
 	err    error
 
-	ops     []*op               // the program was not told that they are over; by slot
+	ops     []*op               // operations that the program does not know to be over; by slot
 	free    *op                 // linked by next, the latest first
-	untold  queue.FIFO[op, *op] // over, but the program could not be told: no room
-	full    bool                // the latest Turn had something to say that there was no room for
+	untold  queue.FIFO[op, *op] // over, but there was no room to tell the program
+	full    bool                // there was no room for a record of the latest Turn
 	peers   peers
 	pieces  []wire.Piece
 	dropper bmi.Dropper
 	lost    uint64
 }
 
-// New makes an Engine. Its Host is what the method is to be opened with; Start comes
-// before all else. Rings that are too short for it are an error of the first Turn.
+// New makes an Engine. Open the method with its Host, then call Start before anything else. If the
+// rings are too small, the first Turn returns an error.
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg}
 	if most := cfg.Out.RecordMax(); most < recordMin {
@@ -77,19 +77,19 @@ func (e *Engine) Start(m bmi.Method) {
 	e.dropper, _ = m.(bmi.Dropper)
 }
 
-// MaxUnexpected is the longest unexpected message that the program can be told of, in
-// bytes. A method whose Info allows for longer ones loses them (Lost).
+// MaxUnexpected returns the size of the longest unexpected message that fits in a record, in bytes.
+// Longer ones that the method's Info allows are lost (Lost).
 func (e *Engine) MaxUnexpected() int { return e.cfg.Out.RecordMax() - wire.HeadBytes }
 
-// Lost is how many unexpected messages were too long for the rings, or came from an
-// address that is.
+// Lost returns how many unexpected messages were lost because they, or the addresses they came
+// from, were too long for the rings.
 func (e *Engine) Lost() uint64 { return e.lost }
 
-// Host is the Host of the method.
+// Host returns the Host for the method.
 func (e *Engine) Host() bmi.Host { return (*host)(e) }
 
-// Turn takes what the program says, lets the method make progress and tells the program
-// what came of it. It reports whether anything happened. An error is the end.
+// Turn handles the program's records, polls the method and tells the program the results. It
+// reports whether anything happened. After an error the Engine has ended.
 func (e *Engine) Turn() (moved bool, err error) {
 	if e.err != nil {
 		return false, e.err
@@ -116,11 +116,11 @@ func (e *Engine) Turn() (moved bool, err error) {
 	return moved, e.err
 }
 
-// Quiet reports whether the Engine has nothing to say that it could not say in the latest
-// Turn. If it has, it needs another Turn soon: nobody tells that there is room again.
+// Quiet reports whether the latest Turn could write all its records. If not, another Turn is needed
+// soon: no bell tells when there is room again.
 func (e *Engine) Quiet() bool { return e.untold.Empty() && !e.full }
 
-// Close ends the method. What is not over is forgotten: the program is gone, or knows.
+// Close ends the method. Operations in progress are dropped: the program is gone, or knows.
 func (e *Engine) Close(ctx context.Context) error {
 	e.err = bmi.ErrClosed
 	return e.method.Close(ctx)
@@ -133,7 +133,7 @@ func (e *Engine) fail(err error) error {
 	return e.err
 }
 
-// host is the Engine as its method sees it.
+// host is the Engine as a bmi.Host.
 type host Engine
 
 // NewAddr implements bmi.Host.

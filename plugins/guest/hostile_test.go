@@ -27,7 +27,7 @@ func zeroed(t testing.TB, bytes int) []byte {
 	return mem
 }
 
-// liar is a program that a test plays, with an Engine that runs the method in memory.
+// liar is a program played by a test, with an Engine that runs the in-memory method.
 type liar struct {
 	t      testing.TB
 	engine *guest.Engine
@@ -41,7 +41,7 @@ type liar struct {
 
 const liarRing, liarArena = 64 << 10, 64 << 10
 
-// newLiar opens the method in memory in a world of its own, under the name "self".
+// newLiar opens the in-memory method in a world of its own, under the name "self".
 func newLiar(t testing.TB) *liar {
 	l := &liar{t: t, there: zeroed(t, ring.Bytes(liarRing)), back: zeroed(t, ring.Bytes(liarRing)), arena: zeroed(t, liarArena)}
 	var err error
@@ -87,14 +87,14 @@ func (l *liar) says(h wire.Head, rest []byte) bool {
 	return ok
 }
 
-// turn says a record and has the engine read it.
+// turn writes a record and runs a turn of the engine.
 func (l *liar) turn(h wire.Head, rest []byte) error {
 	require.True(l.t, l.says(h, rest))
 	_, err := l.engine.Turn()
 	return err
 }
 
-// hears is the next record of the plugin.
+// hears returns the next record of the plugin.
 func (l *liar) hears() (h wire.Head, rest []byte) {
 	record, ok, err := l.in.Next()
 	require.NoError(l.t, err)
@@ -160,8 +160,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestRefusals: these break no rule of the rings, but a method need not expect them: the
-// operation ends and nobody else is harmed.
+// TestRefusals: these break no rule of the rings, but methods rely on not getting them: the
+// operation ends, and nothing else is affected.
 func TestRefusals(t *testing.T) {
 	four := wire.Piece{Len: 4}
 	for name, c := range map[string]struct {
@@ -195,12 +195,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestCancelOfWhatIsOver: an operation is over for the method while the program was not
-// told for want of room. The method must not hear of it again.
+// TestCancelOfWhatIsOver: the method has completed an operation, but there was no room to tell the
+// program. The method must not get its cancel.
 func TestCancelOfWhatIsOver(t *testing.T) {
 	l := newLiar(t)
 	n := uint64(0)
-	for l.engine.Quiet() { // of nobody: each is over at once, and nothing is read
+	for l.engine.Quiet() { // of an unknown peer: each ends at once, and the program reads nothing
 		require.True(t, l.says(wire.Head{Kind: wire.KindRecv, Op: n, Peer: 9, Size: 8}, nil))
 		n++
 		_, err := l.engine.Turn()
@@ -220,7 +220,7 @@ func TestCancelOfWhatIsOver(t *testing.T) {
 	require.True(t, l.engine.Quiet())
 }
 
-// TestShortRings are an error and no panic later.
+// TestShortRings: rings that are too small are an error, and no later panic.
 func TestShortRings(t *testing.T) {
 	mem := zeroed(t, ring.Bytes(ring.DataMin))
 	in, err := ring.NewReader(mem)
@@ -232,8 +232,8 @@ func TestShortRings(t *testing.T) {
 	require.ErrorContains(t, err, "a ring with records of 1016 bytes")
 }
 
-// TestTooLongToArrive: what does not fit the ring is counted; it neither stands in the
-// way of its sender for ever nor panics.
+// TestTooLongToArrive: a message that does not fit in the ring is counted. It neither blocks its
+// sender for ever nor causes a panic.
 func TestTooLongToArrive(t *testing.T) {
 	l := newLiar(t)
 	h := l.engine.Host()
@@ -251,9 +251,9 @@ func TestTooLongToArrive(t *testing.T) {
 	require.Len(t, rest, l.engine.MaxUnexpected())
 }
 
-// FuzzHostileProgram: whatever a program says, and whatever it does to the memory that
-// both see, the Engine works on or ends with an error that names the rule, and closes.
-// The data is a list of commands, as play has them.
+// FuzzHostileProgram: whatever a program writes, to the ring or elsewhere in the shared memory, the
+// Engine goes on or ends with an error that names the rule, and closes. The data is a list of
+// commands for play.
 func FuzzHostileProgram(f *testing.F) {
 	// A peer, a receive and a send to it, unexpected ones, a cancel, a drop.
 	f.Add([]byte{0, 5, 1, 0, 0, 10, 0, 3, 1, 5, 8, 0, 0, 1, 1, 6, 8, 8, 0, 2, 1, 7, 8, 8, 20, 21, 0, 4, 0, 5, 0, 0, 0, 6, 1, 0, 0, 0})
@@ -270,7 +270,7 @@ func FuzzHostileProgram(f *testing.F) {
 	})
 }
 
-// play does what the data says, until the Engine has enough.
+// play runs the commands until the Engine has ended.
 func (l *liar) play(data []byte) error {
 	next := func() (v byte) {
 		if len(data) > 0 {
@@ -280,20 +280,20 @@ func (l *liar) play(data []byte) error {
 	}
 	for len(data) > 0 {
 		switch next() % 32 {
-		case 20: // the plugin goes on
+		case 20: // the plugin makes progress
 			if _, err := l.engine.Turn(); err != nil {
 				return err
 			}
 		case 21: // the program reads
 			if _, _, err := l.in.Next(); err != nil {
-				return nil // it spoilt its own ring
+				return nil // it damaged its own ring
 			}
 		case 22: // the arena changes
 			l.arena[int(next())<<8|int(next())] = next()
 		case 23: // a word in the ring to the plugin
 			at := ring.HeaderBytes + int(next())*ring.Line
 			binary.LittleEndian.PutUint64(l.there[at:], uint64(next())|uint64(next())<<8|uint64(next())<<32)
-		case 24: // how far the program says to have read, and that it sleeps
+		case 24: // the program's position, and that it sleeps
 			l.back[next()%16] = next()
 		default:
 			l.record(next)
@@ -307,7 +307,7 @@ func (l *liar) play(data []byte) error {
 	return nil
 }
 
-// record writes a record that is right in many ways.
+// record writes a record that is mostly valid.
 func (l *liar) record(next func() byte) {
 	h := wire.Head{Kind: wire.Kind(next() % 12), Peer: uint64(next()), Op: uint64(next())}
 	shape, size := next(), next()
@@ -320,7 +320,7 @@ func (l *liar) record(next func() byte) {
 	case h.Kind == wire.KindSend || h.Kind == wire.KindSendUnexpected:
 		h.Flags, rest = wire.FlagMessage, make([]byte, size)
 	}
-	if shape&0x80 != 0 { // and one that is not
+	if shape&0x80 != 0 { // and an unknown kind
 		h.Size <<= shape & 0x3f
 		h.Op <<= shape & 0x3f
 		h.Peer |= uint64(shape&1) << 63

@@ -16,71 +16,70 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/bell"
 )
 
-// SpinMax is how long a Loop polls at most before it sleeps, as an endpoint does: several
-// times what a sleep and its wake-up cost.
+// SpinMax is how long a Loop polls before it sleeps, at most, as an endpoint does: several times
+// the cost of a sleep and its wake-up.
 const SpinMax = 400 * time.Microsecond
 
-// LoopConfig is what a Loop works with.
+// LoopConfig configures a Loop.
 type LoopConfig struct {
-	// Config is the Engine's. Wake is the Loop's own.
+	// Config is the Engine's. The Loop sets Wake.
 	Config
-	// Rung is what the program rings. It stays the caller's, who may close it once the
-	// Loop is over.
+	// Rung is the bell that the program rings. It belongs to the caller, which may close it after
+	// the Loop has ended.
 	Rung *bell.Bell
-	// SpinMax is how long to poll before sleeping; 0 is the default, < 0 not at all.
+	// SpinMax is how long to poll before sleeping; 0 means the default, < 0 not at all.
 	SpinMax time.Duration
-	// Clock is the method's. Never nil.
+	// Clock is the method's. It must not be nil.
 	Clock func() time.Duration
 }
 
-// A Loop runs an Engine in a goroutine of its own, which sleeps while there is nothing to
-// do; a second one waits for the program's bell. All calls of the method are made by the
-// first, those of Do included.
+// A Loop runs an Engine in a goroutine of its own, which sleeps while there is nothing to do. A
+// second goroutine waits for the program's bell. Only the first one calls the method, also for Do.
 type Loop struct {
 	cfg       LoopConfig
 	engine    *Engine
 	method    bmi.Method
-	sleeper   bmi.Sleeper   // nil: the method cannot be slept on
-	deadliner bmi.Deadliner // nil: the method has no deadlines
+	sleeper   bmi.Sleeper   // nil if the method does not support sleeping
+	deadliner bmi.Deadliner // nil if the method has no deadlines
 
-	// soon: something is new since the latest Turn began; asleep: nobody looks at soon,
-	// and whoever sets it has to rouse. A Loop that sets asleep looks at soon afterwards.
+	// soon: something is new since the latest Turn began. asleep: the Loop is not checking soon, so
+	// a goroutine that sets soon must call rouse. After setting asleep, the Loop checks soon once
+	// more.
 	soon, asleep atomic.Bool
 
-	// The Loop's own.
+	// Used only by the Loop's goroutine.
 	spinner spin.Spinner
 	timer   *time.Timer
-	next    time.Duration // how long the next pause is
-	refused int           // how often in a row the method would not be slept on
+	next    time.Duration // length of the next pause
+	refused int           // how often in a row the method refused to sleep
 	turns   uint64
-	procs   int32           // that run goroutines at once
-	ending  context.Context // set: the method is to be closed
-	err     error           // why the Loop ended; read by others once done is closed
+	procs   int32           // GOMAXPROCS
+	ending  context.Context // set: the method must be closed
+	err     error           // why the Loop ended; other goroutines read it after done is closed
 
 	tasks tasks
-	// rousing guards closed, after which the method's Wake is not called any more.
+	// rousing guards closed. When closed is set, the method's Wake must not be called any more.
 	rousing  sync.Mutex
 	closed   bool
 	kick     chan struct{} // holds at most one; ends a pause
 	quit     atomic.Bool   // ends listen
-	listened chan struct{} // listen is over
+	listened chan struct{} // closed when listen has ended
 	done     chan struct{}
 	counters loopCounters
 }
 
-// LoopStats count. They only grow.
+// LoopStats are counters.
 type LoopStats struct {
-	Turns     uint64 // of the Engine, until it slept last
+	Turns     uint64 // of the Engine, up to the latest sleep
 	Sleeps    uint64 // times the Loop slept on the method
-	Pauses    uint64 // times it waited a little, as it could not sleep on the method
+	Pauses    uint64 // short waits because the method refused to sleep
 	SpinsWon  uint64 // waits that ended while the Loop was still polling
 	SpinsLost uint64 // waits that polled in vain and then slept
 }
 
 type loopCounters struct{ turns, sleeps, pauses, spinsWon, spinsLost atomic.Uint64 }
 
-// NewLoop makes a Loop. Its Host is what the method is to be opened with; Start comes
-// before all else.
+// NewLoop makes a Loop. Open the method with its Host, then call Start before anything else.
 func NewLoop(cfg LoopConfig) *Loop {
 	if cfg.SpinMax == 0 {
 		cfg.SpinMax = SpinMax
@@ -95,10 +94,10 @@ func NewLoop(cfg LoopConfig) *Loop {
 	return l
 }
 
-// Host is the Host of the method.
+// Host returns the Host for the method.
 func (l *Loop) Host() bmi.Host { return l.engine.Host() }
 
-// Start gives the Loop its method and starts it. Whoever starts a Loop calls End.
+// Start gives the Loop its method and starts it. The caller must call End.
 func (l *Loop) Start(m bmi.Method) {
 	l.method = m
 	l.sleeper, _ = m.(bmi.Sleeper)
@@ -110,14 +109,13 @@ func (l *Loop) Start(m bmi.Method) {
 	go l.run()
 }
 
-// Done is closed once the method is closed and the Loop uses nothing any more.
+// Done is closed when the method is closed and the Loop uses nothing any more.
 func (l *Loop) Done() <-chan struct{} { return l.done }
 
-// Err tells, after Done, why the Loop ended: ErrProgram, or what came of closing the
-// method.
+// Err returns, after Done, why the Loop ended: ErrProgram, or the error of closing the method.
 func (l *Loop) Err() error { return l.err }
 
-// Stats counts.
+// Stats returns the counters.
 func (l *Loop) Stats() LoopStats {
 	c := &l.counters
 	return LoopStats{
@@ -136,10 +134,10 @@ func (l *Loop) run() {
 	l.finish()
 }
 
-// over reports whether the Loop is to end.
+// over reports whether the Loop must end.
 func (l *Loop) over() bool { return l.err != nil || l.ending != nil }
 
-// turn does what there is to do, and reports whether there was anything.
+// turn does the work that is there, and reports whether there was any.
 func (l *Loop) turn() (moved bool) {
 	if l.soon.Load() {
 		l.soon.Store(false)
@@ -175,13 +173,13 @@ func (l *Loop) listen() {
 	}
 }
 
-// closeTurns bounds what is still taken from the program before its method closes.
+// closeTurns limits the turns that still read records of the program before its method closes.
 const closeTurns = 512
 
-// finish closes the method and ends what the Loop is made of.
+// finish closes the method and frees the Loop's resources.
 func (l *Loop) finish() {
 	err, ctx := l.err, l.ending
-	if err != nil { // the program is not worth waiting for
+	if err != nil { // do not wait for a program that broke the rules
 		stopped, stop := context.WithCancel(context.Background())
 		stop()
 		ctx = stopped
@@ -208,14 +206,14 @@ func (l *Loop) finish() {
 		select {
 		case <-l.listened:
 			heard = true
-		case <-time.After(ringAgain): // the program can take a ring away
+		case <-time.After(ringAgain): // the program may have consumed the ring of the bell
 		}
 	}
 	l.spinner.Close()
 	l.err = err
 }
 
-// tellRest tells the program what came of closing the method, as far as it reads that soon.
+// tellRest tells the program the results of closing the method, if it reads them soon.
 func (l *Loop) tellRest() {
 	until := l.cfg.Clock() + tellWithin
 	for {
@@ -226,12 +224,12 @@ func (l *Loop) tellRest() {
 		if l.engine.untold.Empty() || l.engine.err != bmi.ErrClosed || l.cfg.Clock() >= until {
 			return
 		}
-		time.Sleep(pauseBusy) // nobody tells that there is room again
+		time.Sleep(pauseBusy) // no bell tells when there is room again
 	}
 }
 
-// tellWithin is how long a program may take to read what a closed method had to say.
+// tellWithin is how long a program may take to read the last records.
 const tellWithin = time.Second
 
-// ringAgain is how long listen has to hear the bell.
+// ringAgain is how long listen may take to notice the bell.
 const ringAgain = 10 * time.Millisecond

@@ -24,7 +24,7 @@ import (
 
 const limit = time.Minute
 
-// A method is one whose peers are all the same and that completes receives at once.
+// A method treats all peers the same and completes receives at once.
 type method struct {
 	host  bmi.Host
 	addr  bmi.Addr
@@ -32,10 +32,10 @@ type method struct {
 	wakes chan struct{}
 	timer *time.Timer
 
-	refuses bool                 // to be slept on
+	refuses bool                 // refuses to sleep
 	at      func() time.Duration // NextDeadline; nil: none
 	offer   atomic.Int64         // messages that arrive
-	closing chan context.Context // Close waits for its context to be taken; nil: it does not
+	closing chan context.Context // if not nil, Close waits until its context is received
 	closed  bool
 }
 
@@ -72,7 +72,7 @@ func (m *method) Close(ctx context.Context) error {
 	return nil
 }
 
-// sleeper is a method that can be slept on.
+// sleeper is a method that supports sleeping.
 type sleeper struct{ *method }
 
 func (m *sleeper) Arm() bool { return !m.refuses }
@@ -108,7 +108,7 @@ type bench struct {
 	m     *method
 	out   *ring.Writer
 	in    *ring.Reader
-	there *bell.Bell // the Loop's
+	there *bell.Bell // the Loop's bell
 	here  *bell.Bell
 	clock func() time.Duration
 	close []func() error
@@ -146,7 +146,7 @@ func newBenchWith(t testing.TB, spin time.Duration, there *bell.Bell) *bench {
 	return b
 }
 
-// start starts the Loop, which the test ends.
+// start starts the Loop; the test ends it.
 func (b *bench) start(m bmi.Method) {
 	b.loop.Start(m)
 	b.t.Cleanup(func() {
@@ -167,7 +167,7 @@ func (b *bench) over() {
 	}
 }
 
-// say asks for something.
+// say writes a record.
 func (b *bench) say(h wire.Head, rest string) bool {
 	room, ok, err := b.out.Reserve(wire.HeadBytes + len(rest))
 	require.NoError(b.t, err)
@@ -234,7 +234,7 @@ func (b *bench) asleep() {
 	}, limit, time.Millisecond, "it takes one turn after the other although there is nothing to do")
 }
 
-// TestTheBellWakes: what the program says ends a sleep.
+// TestTheBellWakes: a record of the program ends a sleep.
 func TestTheBellWakes(t *testing.T) {
 	each(t, func(t *testing.T, b *bench) {
 		b.meet()
@@ -259,10 +259,10 @@ func TestTheMethodWakes(t *testing.T) {
 	})
 }
 
-// TestRoomAgain: what had no room is said when there is room, though nobody rings, and until
+// TestRoomAgain: records without room are written when there is room, although no bell tells; until
 // then the Loop does not poll all the time.
 func TestRoomAgain(t *testing.T) {
-	const many = 3000 // more than the ring has room for
+	const many = 3000 // more than fit in the ring
 	each(t, func(t *testing.T, b *bench) {
 		b.m.offer.Store(many)
 		b.m.host.Wake()
@@ -273,7 +273,7 @@ func TestRoomAgain(t *testing.T) {
 			require.Equal(t, wire.KindArrived, b.hear().Kind)
 		}
 		b.meet()
-		for op := uint64(0); op < many; { // of which the program hears nothing meanwhile
+		for op := uint64(0); op < many; { // whose records the program does not read yet
 			if b.recv(op) {
 				op++
 			}
@@ -285,7 +285,7 @@ func TestRoomAgain(t *testing.T) {
 	})
 }
 
-// TestDeadline: a method that wants a poll later gets it, and sleeps until then.
+// TestDeadline: a method with a deadline gets its Poll, and the Loop sleeps until then.
 func TestDeadline(t *testing.T) {
 	b := newBench(t, -1)
 	const after = 60 * time.Millisecond
@@ -315,7 +315,7 @@ func TestDeadline(t *testing.T) {
 	assert.Less(t, b.m.polls.Load(), int64(200))
 }
 
-// TestSpinning: a Loop that is asked often answers without sleeping.
+// TestSpinning: a Loop with frequent requests answers without sleeping.
 func TestSpinning(t *testing.T) {
 	b := newBench(t, 0)
 	b.start(&sleeper{b.m})
@@ -327,7 +327,7 @@ func TestSpinning(t *testing.T) {
 	}, limit, time.Microsecond)
 }
 
-// TestDo: what others want is done between two turns.
+// TestDo: tasks run between two turns.
 func TestDo(t *testing.T) {
 	b := newBench(t, -1)
 	b.start(&sleeper{b.m})
@@ -352,7 +352,7 @@ func TestDo(t *testing.T) {
 	assert.Equal(t, 100, n, "what nobody waits for any more is not done")
 }
 
-// TestEnd: a method that closes slowly hangs nobody.
+// TestEnd: a method that closes slowly blocks no caller.
 func TestEnd(t *testing.T) {
 	b := newBench(t, -1)
 	b.m.closing = make(chan context.Context)
@@ -387,7 +387,7 @@ func TestBrokenRules(t *testing.T) {
 	require.Error(t, (<-b.m.closing).Err())
 }
 
-// TestNoBell: a bell that cannot be waited for ends the Loop.
+// TestNoBell: a bell that does not support waiting ends the Loop.
 func TestNoBell(t *testing.T) {
 	var ends [2]int
 	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))

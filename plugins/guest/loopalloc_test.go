@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// answer asks for a receive and waits, polling, until it is done.
+// answer posts a receive and polls until it is done.
 func (b *bench) answer(op uint64) {
 	h := wire.Head{Kind: wire.KindRecv, Peer: 1, Op: op}
 	room, ok, err := b.out.Reserve(wire.HeadBytes)
@@ -32,7 +32,7 @@ func (b *bench) answer(op uint64) {
 	}
 }
 
-// TestNoAllocations: not for an operation, whether the Loop sleeps in between or not.
+// TestNoAllocations: an operation allocates nothing, whether or not the Loop sleeps in between.
 func TestNoAllocations(t *testing.T) {
 	for name, sleeps := range map[string]bool{"polling": false, "sleeping": true} {
 		t.Run(name, func(t *testing.T) {

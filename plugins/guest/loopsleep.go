@@ -11,20 +11,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 )
 
-// How long a Loop waits before it looks again when nobody will tell it that there is
-// something to do. The pause doubles while there is nothing.
+// Lengths of the pauses of a Loop when no wake-up will tell it that there is work. A pause doubles
+// while there is none.
 const (
 	pauseMin = 50 * time.Microsecond
-	// pauseBusy is the most for a method that cannot be slept on, with operations of
-	// the program under way, and while the program's ring is full.
+	// pauseBusy is the longest pause for a method that does not support sleeping and has operations
+	// in progress, and while the program's ring is full.
 	pauseBusy = time.Millisecond
-	// pauseIdle is the most without.
+	// pauseIdle is the longest pause without such operations.
 	pauseIdle = 10 * time.Millisecond
 
-	// wakeTurns is how often a Loop looks after a wake-up, before it sleeps again.
+	// wakeTurns is how many turns a Loop takes after a wake-up before it sleeps again.
 	wakeTurns = 8
-	// refusedMax is how often in a row a method may refuse to be slept on although
-	// there is nothing to do, before the Loop pauses.
+	// refusedMax is how often in a row a method may refuse to sleep, although there is nothing to
+	// do, before the Loop pauses.
 	refusedMax = 8
 )
 
@@ -36,7 +36,7 @@ func (l *Loop) wake() {
 	}
 }
 
-// rouse ends a sleep or a pause, or the next.
+// rouse ends the present sleep or pause, or the next one.
 func (l *Loop) rouse() {
 	l.rousing.Lock()
 	defer l.rousing.Unlock()
@@ -52,7 +52,7 @@ func (l *Loop) rouse() {
 	}
 }
 
-// wait returns when there was something to do: it polls, then sleeps.
+// wait returns when there was work to do: it polls, then sleeps.
 func (l *Loop) wait() {
 	since := l.cfg.Clock()
 	if l.spin(since) {
@@ -65,7 +65,7 @@ func (l *Loop) wait() {
 	l.spinner.Slept(l.cfg.Clock() - since)
 }
 
-// spin polls for as long as that is worthwhile, and reports whether there was anything.
+// spin polls as long as that pays, and reports whether there was work.
 func (l *Loop) spin(since time.Duration) bool {
 	budget := l.spinner.Budget()
 	if budget <= 0 {
@@ -91,11 +91,11 @@ func (l *Loop) spin(since time.Duration) bool {
 	}
 }
 
-// polling counts the Loops of the process that poll.
+// polling counts the polling Loops of the process.
 var polling atomic.Int32
 
-// relax lets a core go on that polls in vain: with more Loops that poll than can run at
-// once, the next Loop, which may be the one that has something to do.
+// relax yields while polling. If more Loops poll than can run at once, it yields to the next
+// goroutine, which may be the Loop that has work.
 func (l *Loop) relax() {
 	if polling.Load() > l.procs {
 		runtime.Gosched()
@@ -104,7 +104,7 @@ func (l *Loop) relax() {
 	spin.Relax()
 }
 
-// rest sleeps once, and reports whether there was anything to do afterwards.
+// rest sleeps once, and reports whether there was work afterwards.
 func (l *Loop) rest() bool {
 	l.asleep.Store(true)
 	if !l.soon.Load() {
@@ -120,8 +120,8 @@ func (l *Loop) rest() bool {
 	return false
 }
 
-// sleep returns on an arrival, a record of the program, a deadline or a wake; without
-// having slept if there is something already.
+// sleep returns on an arrival, a record of the program, a deadline or a wake. It does not sleep if
+// there is something already.
 func (l *Loop) sleep() {
 	defer l.cfg.In.Disarm()
 	if l.sleeper == nil {
@@ -150,7 +150,7 @@ func (l *Loop) sleep() {
 	}
 }
 
-// pause waits a little for the program alone.
+// pause waits a little, without the method's Sleep.
 func (l *Loop) pause() {
 	limit := pauseIdle
 	if len(l.engine.ops) > 0 || !l.engine.Quiet() {
@@ -169,14 +169,14 @@ func (l *Loop) pause() {
 	l.timer.Stop()
 }
 
-// grow is how long to pause, twice as long each time.
+// grow returns the length of a pause, and doubles the next one.
 func (l *Loop) grow(limit time.Duration) time.Duration {
 	nap := min(l.next, limit)
 	l.next = min(2*l.next, pauseIdle)
 	return nap
 }
 
-// nap is how long the Loop may sleep before the method wants a Poll; < 0 without limit.
+// nap returns how long the Loop may sleep before the method needs a Poll; < 0 means no limit.
 func (l *Loop) nap() time.Duration {
 	if l.deadliner == nil {
 		return bmi.Forever
@@ -188,7 +188,7 @@ func (l *Loop) nap() time.Duration {
 	return max(at-l.cfg.Clock(), 0)
 }
 
-// sooner is the shorter of two times, of which the first has no end if it is < 0.
+// sooner returns the shorter of two times; nap < 0 means no limit.
 func sooner(nap, limit time.Duration) time.Duration {
 	if nap < 0 {
 		return limit

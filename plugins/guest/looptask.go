@@ -12,23 +12,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A task is what others want the Loop to do between two turns.
+// A task is a function that another goroutine wants the Loop to run between two turns.
 type task struct {
-	fn   func() // nil: only to see that the Loop goes round
+	fn   func() // nil only checks that the Loop is running
 	done chan struct{}
 	err  error // set before done is closed
 }
 
-// tasks are those that the Loop did not do yet.
+// tasks are the tasks that the Loop has not run yet.
 type tasks struct {
 	any    atomic.Bool
 	mu     sync.Mutex
 	list   []*task
 	closed bool
-	err    error // why, once closed
+	err    error // the reason, once closed
 }
 
-// add queues a task. It reports false when the Loop is at its end, or beyond.
+// add queues a task. It returns false when the Loop is ending or has ended.
 func (q *tasks) add(t *task) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,8 +41,8 @@ func (q *tasks) add(t *task) bool {
 	return true
 }
 
-// verdict is what comes of a task that is too late: one that asks for nothing is content
-// as long as the program is.
+// verdict returns the error of a task that is too late. A task without a function has none, unless
+// the program broke the rules.
 func (q *tasks) verdict(t *task) error {
 	switch {
 	case q.err != nil:
@@ -53,7 +53,7 @@ func (q *tasks) verdict(t *task) error {
 	return fmt.Errorf("%w: the plugin's method", bmi.ErrClosed)
 }
 
-// remove takes back a task that was not begun.
+// remove removes a task that has not begun.
 func (q *tasks) remove(t *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,7 +75,7 @@ func (q *tasks) take() *task {
 	return t
 }
 
-// run does what is queued. The Loop calls it.
+// run runs the queued tasks, in the Loop's goroutine.
 func (q *tasks) run() {
 	for t := q.take(); t != nil; t = q.take() {
 		if t.fn != nil {
@@ -87,8 +87,7 @@ func (q *tasks) run() {
 	}
 }
 
-// close refuses what is queued, and all that comes later; err is nil if the program did
-// nothing wrong.
+// close refuses the queued tasks and all later ones; err is nil unless the program broke the rules.
 func (q *tasks) close(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,9 +109,9 @@ func (l *Loop) submit(t *task) bool {
 	return true
 }
 
-// Do runs fn between two turns, where the method may be called; a nil fn only waits for
-// the Loop to go round. It returns ErrProgram or bmi.ErrClosed if the Loop ended, or is
-// about to, and the context's error if it ends before fn did: then fn may run still.
+// Do runs fn between two turns, where the method may be called; a nil fn only waits for the Loop to
+// go round. It returns ErrProgram or bmi.ErrClosed if the Loop is ending or has ended. If ctx ends
+// first, it returns ctx's error, and fn may still run.
 func (l *Loop) Do(ctx context.Context, fn func()) error {
 	t := &task{fn: fn, done: make(chan struct{})}
 	if !l.submit(t) {
@@ -127,8 +126,8 @@ func (l *Loop) Do(ctx context.Context, fn func()) error {
 	}
 }
 
-// End closes the method, which may take until drain ends to send what is under way, and
-// then ends the Loop. It does not wait, see Done; of several calls the first counts.
+// End closes the method, which may send pending messages until drain ends, and then ends the Loop.
+// It does not wait, see Done. Only the first call counts.
 func (l *Loop) End(drain context.Context) {
 	l.submit(&task{fn: func() {
 		if l.ending == nil {

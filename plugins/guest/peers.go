@@ -7,20 +7,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// strangerBit marks the ids of peers that the plugin met first; the others are the
-// program's.
+// strangerBit marks ids of peers that the plugin met first; the program gives the others.
 const strangerBit = 1 << 63
 
-// peers are the remote endpoints, by the ids that the program and the plugin have for
-// them. What is heard from an endpoint is told under the id that was given first.
+// peers holds the remote endpoints by the ids that the program and the plugin gave them. Messages
+// from an endpoint carry the id that was given first.
 type peers struct {
 	byID   map[uint64]*known
 	ids    map[bmi.Peer]uint64 // each is in byID
-	latest uint64              // id given to a stranger
+	latest uint64              // the latest id that this side gave
 	held   map[uint64]bool
 }
 
-// known is a remote endpoint with an id, or why an address is none.
+// known is a remote endpoint with an id, or the reason why an address is invalid.
 type known struct {
 	peer bmi.Peer
 	err  error
@@ -31,7 +30,7 @@ func (p *peers) init() {
 	p.latest = strangerBit
 }
 
-// find is the peer of an id, or why there is none.
+// find returns the peer of an id, or the reason why there is none.
 func (p *peers) find(id uint64) (bmi.Peer, error) {
 	k := p.byID[id]
 	if k == nil {
@@ -40,18 +39,18 @@ func (p *peers) find(id uint64) (bmi.Peer, error) {
 	return k.peer, k.err
 }
 
-// hold notes whether the program takes messages of a peer.
+// hold records whether the program accepts messages of a peer.
 func (p *peers) hold(id uint64, held bool) {
 	switch {
 	case !held:
 		delete(p.held, id)
-	case p.byID[id] != nil: // else it was dropped meanwhile
+	case p.byID[id] != nil: // otherwise it was dropped meanwhile
 		p.held[id] = true
 	}
 }
 
-// meet gives an id to the remote endpoint of an address. It may be the second one, if the
-// plugin gave it one at the same time.
+// meet records the program's id for the remote endpoint of an address. It is the endpoint's second
+// id if the plugin gave it one at the same time.
 func (e *Engine) meet(h *wire.Head, text []byte) error {
 	id := h.Peer
 	switch {
@@ -78,8 +77,8 @@ func (e *Engine) meet(h *wire.Head, text []byte) error {
 	return nil
 }
 
-// introduce is the id of a peer that is heard from. The program is told who that is if it
-// does not know; ok is false if there is no room to do so.
+// introduce returns the id of a peer that sent a message. If the program does not know the peer, it
+// is told; ok is false if there is no room for that.
 func (e *Engine) introduce(a bmi.Addr) (id uint64, ok bool) {
 	peer := bmi.HostPeer(a)
 	if id, ok = e.peers.ids[peer]; ok {
@@ -97,12 +96,12 @@ func (e *Engine) introduce(a bmi.Addr) (id uint64, ok bool) {
 	return id, true
 }
 
-// drop lets the method forget a peer, if it can, and takes its id back. What has another
-// id is dropped by either, and by both only once.
+// drop makes the method drop a peer, if it supports that, and removes its id. A peer with two ids
+// is dropped by either of them, and only once.
 func (e *Engine) drop(id uint64) error {
 	k := e.peers.byID[id]
 	if k == nil {
-		return fmt.Errorf("%w: drop of the id %d, which nobody has", wire.ErrInvalid, id)
+		return fmt.Errorf("%w: drop of the unknown id %d", wire.ErrInvalid, id)
 	}
 	delete(e.peers.byID, id)
 	delete(e.peers.held, id)

@@ -12,9 +12,9 @@ import (
 type op struct {
 	bmi  *bmi.Op
 	id   uint64
-	over bool // the method is done with it, but the program was not told
+	over bool // the method has completed it, but the program was not told
 	bufs [][]byte
-	room []byte // for a message that is not in the arena
+	room []byte // memory for a message that is not in the arena
 	next *op    // in Engine.untold or free
 
 	size   int
@@ -25,8 +25,8 @@ type op struct {
 // Link implements queue.Linked.
 func (o *op) Link() **op { return &o.next }
 
-// take does what a record of the program asks for. An error means that the program
-// broke the rules; what only cannot be done ends the operation.
+// take handles a record of the program. An error means that the program broke the rules; anything
+// that is only impossible ends the operation.
 func (e *Engine) take(record []byte) error {
 	var h wire.Head
 	rest, err := h.Parse(record)
@@ -37,7 +37,7 @@ func (e *Engine) take(record []byte) error {
 	case wire.KindSend, wire.KindSendUnexpected, wire.KindRecv:
 		return e.post(&h, rest)
 	case wire.KindCancel:
-		// It may be over by now: the two records cross.
+		// It may be over: the two records may cross.
 		if o := e.find(h.Op); o != nil && !o.over {
 			e.method.Cancel(o.bmi)
 		}
@@ -55,11 +55,11 @@ func (e *Engine) take(record []byte) error {
 	return nil
 }
 
-// slot is where an operation is kept: the lower half of its id. The upper half tells the
-// uses of a slot apart.
+// slot returns the slot of an operation: the lower half of its id. The upper half distinguishes the
+// uses of a slot.
 func slot(id uint64) int { return int(uint32(id)) }
 
-// find is the operation that the program means, or nil.
+// find returns the operation with an id, or nil.
 func (e *Engine) find(id uint64) *op {
 	if i := slot(id); i < len(e.ops) && e.ops[i] != nil && e.ops[i].id == id {
 		return e.ops[i]
@@ -67,7 +67,7 @@ func (e *Engine) find(id uint64) *op {
 	return nil
 }
 
-// keep gives an operation its slot.
+// keep stores an operation in its slot.
 func (e *Engine) keep(o *op) error {
 	i := slot(o.id)
 	switch {
@@ -86,7 +86,7 @@ var opKinds = [...]bmi.Kind{
 	wire.KindSend: bmi.KindSend, wire.KindSendUnexpected: bmi.KindSendUnexpected, wire.KindRecv: bmi.KindRecv,
 }
 
-// post gives an operation to the method.
+// post passes an operation to the method.
 func (e *Engine) post(h *wire.Head, rest []byte) error {
 	o := e.newOp(h.Op)
 	if err := e.buffers(o, h, rest); err != nil {
@@ -113,8 +113,8 @@ func (e *Engine) post(h *wire.Head, rest []byte) error {
 	return nil
 }
 
-// fits checks an operation against what the method says of itself, as an endpoint does
-// before it posts one: a method need not expect more.
+// fits checks an operation against the method's Info, as an endpoint does before it posts one:
+// methods rely on that.
 func (e *Engine) fits(b *bmi.Op) error {
 	switch {
 	case len(b.Bufs) > max(e.info.MaxPieces, 1):
@@ -157,7 +157,7 @@ func (e *Engine) buffers(o *op, h *wire.Head, rest []byte) (err error) {
 		return fmt.Errorf("%w: %v of %d bytes without pieces, %d is the most", wire.ErrInvalid, h.Kind, h.Size, InlineMax)
 	case h.Flags == wire.FlagMessage && h.Kind != wire.KindRecv:
 		o.makeRoom(len(rest))
-		copy(o.room, rest) // the ring is needed again
+		copy(o.room, rest) // the record's memory will be reused
 	case h.Flags == 0 && h.Kind == wire.KindRecv:
 		o.makeRoom(int(h.Size))
 	default:
@@ -167,8 +167,8 @@ func (e *Engine) buffers(o *op, h *wire.Head, rest []byte) (err error) {
 	return nil
 }
 
-// makeRoom makes the room of an operation n bytes long. What is made is a little longer,
-// so that messages that differ little make it once.
+// makeRoom makes the room of an operation n bytes long. It allocates a little more, so that similar
+// lengths need no new memory.
 func (o *op) makeRoom(n int) {
 	const least = 64
 	if cap(o.room) < n {

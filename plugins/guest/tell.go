@@ -5,7 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// over takes an operation back from the method.
+// over handles the completion of an operation by the method.
 func (e *Engine) over(o *op, size int, err error) {
 	o.over = true
 	o.size, o.status, o.text = max(size, 0), wire.StatusOf(err), ""
@@ -24,8 +24,8 @@ func (e *Engine) over(o *op, size int, err error) {
 	}
 }
 
-// tellOver tells the program that an operation is over, which is to be forgotten then. It
-// reports false if there is no room for that now.
+// tellOver tells the program that an operation is over, and frees it. It returns false if there is
+// no room.
 func (e *Engine) tellOver(o *op) bool {
 	h := wire.Head{Kind: wire.KindDone, Status: o.status, Op: o.id, Size: uint64(o.size)}
 	var message []byte
@@ -39,7 +39,7 @@ func (e *Engine) tellOver(o *op) bool {
 	return e.say(&h, message, o.text)
 }
 
-// forget keeps an operation, which the program was told is over, for the next one.
+// forget frees an operation that the program knows to be over.
 func (e *Engine) forget(o *op) {
 	e.ops[slot(o.id)] = nil
 	clear(o.bufs)
@@ -48,7 +48,7 @@ func (e *Engine) forget(o *op) {
 	o.next, e.free = e.free, o
 }
 
-// tellUntold tells what there was no room for before.
+// tellUntold tells the program what there was no room for before.
 func (e *Engine) tellUntold() (did bool) {
 	for !e.untold.Empty() && e.tellOver(e.untold.Head()) {
 		e.forget(e.untold.Pop())
@@ -57,13 +57,13 @@ func (e *Engine) tellUntold() (did bool) {
 	return did
 }
 
-// arrived hands an unexpected message to the program.
+// arrived passes an unexpected message to the program.
 func (e *Engine) arrived(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
 	if e.err != nil {
 		return false
 	}
 	if len(data) > e.MaxUnexpected() || len(from.String()) > wire.AddressMax {
-		e.lost++ // to keep it would hold its sender back for ever
+		e.lost++ // refusing it would hold its sender back for ever
 		return true
 	}
 	peer, ok := e.introduce(from)
@@ -72,8 +72,8 @@ func (e *Engine) arrived(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byt
 	}, data, "")
 }
 
-// say writes a record: a Head with a message or a text behind it. It reports false if
-// there is no room, or never will be.
+// say writes a record: a Head, with a message or a text behind it. It returns false if there is no
+// room, or never will be.
 func (e *Engine) say(h *wire.Head, message []byte, text string) bool {
 	room, ok, err := e.cfg.Out.Reserve(wire.HeadBytes + len(message) + len(text))
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/ring"
 )
 
-// near opens the method in memory as if a plugin had it: the method runs in a
-// guest.Engine, which step moves on.
+// near opens the in-memory method as if it were in a plugin: it runs in a guest.Engine, and step
+// calls Turn.
 type near struct {
 	driver  bmi.Driver
 	engines []*guest.Engine
@@ -28,7 +28,7 @@ type near struct {
 	ring    int // bytes of each
 }
 
-// replace puts a near in the place of the driver of the method in memory.
+// replace replaces the driver of the in-memory method by a near.
 func replace(t *testing.T) *near {
 	all := bmi.Drivers()
 	i := slices.IndexFunc(all, func(d bmi.Driver) bool { return d.Name() == bmitest.Name })
@@ -107,7 +107,7 @@ func (n *near) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, erro
 	return &joint{m, n, e}, nil
 }
 
-// joint is a Method whose Poll lets the plugin go on, too.
+// joint is a Method whose Poll also runs the plugin.
 type joint struct {
 	*host.Method
 	n *near
@@ -132,7 +132,7 @@ func (n *near) step() {
 	}
 }
 
-// TestConformance: a method behind rings is a method like any other.
+// TestConformance: a method behind rings works like any other.
 func TestConformance(t *testing.T) {
 	for name, bytes := range map[string]int{"room for all": 1 << 20, "small rings": 512 << 10} {
 		t.Run(name, func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// FuzzHostilePlugin: whatever a plugin says, and whatever it does to the memory that both
-// see, while the program posts, cancels, drops and closes: each operation ends once,
-// nothing is delivered once the plugin broke the rules, and all memory comes back. The
-// data is a list of commands, as play has them.
+// FuzzHostilePlugin: whatever a plugin writes, to the ring or elsewhere in the shared memory, while
+// the program posts, cancels, drops and closes: each operation ends once, nothing is delivered
+// after the plugin broke the rules, and all memory is freed. The data is a list of commands for
+// play.
 func FuzzHostilePlugin(f *testing.F) {
 	f.Add([]byte{0, 8, 1, 8, 2, 8, 10, 10, 11, 64, 0, 0, 0, 6, 6, 5, 7})
 	f.Add([]byte{0, 200, 1, 200, 3, 200, 11, 64, 0, 0, 0, 6, 4, 0, 5, 0, 6, 12, 0, 7, 9, 6})
@@ -33,10 +33,10 @@ func FuzzHostilePlugin(f *testing.F) {
 // player plays a program and its plugin.
 type player struct {
 	*liar
-	posted map[*bmi.Op]int // how often each was over
+	posted map[*bmi.Op]int // how often each was completed
 	list   []*bmi.Op
 	memory [][]byte // from Alloc
-	ids    []uint64 // that the plugin was told
+	ids    []uint64 // known to the plugin
 	closed bool
 }
 
@@ -57,9 +57,9 @@ func (p *player) play(data []byte) {
 			p.poll()
 		case 7:
 			p.hearAll()
-		case 8: // the endpoint takes messages, or does not
+		case 8: // the endpoint accepts messages, or stops to
 			p.program.took = !p.program.took
-		case 9: // the plugin died, and another comes
+		case 9: // the plugin died, and another one is attached
 			p.method.Detach(errors.New("it died"))
 			p.in, p.out = p.attachRaw()
 			p.ids, p.broken = nil, nil
@@ -72,7 +72,7 @@ func (p *player) play(data []byte) {
 		case 13: // a word in the ring to the program
 			at := ring.HeaderBytes + int(next())*ring.Line
 			binary.LittleEndian.PutUint64(p.back[at:], uint64(next())|uint64(next())<<32)
-		case 14: // how far the plugin says to have read, and that it sleeps
+		case 14: // the plugin's position, and that it sleeps
 			p.there[next()%16] = next()
 		case 15:
 			if next()%4 == 0 && !p.closed {
@@ -83,7 +83,7 @@ func (p *player) play(data []byte) {
 	}
 }
 
-// begin posts an operation of the kind, of any length and in any memory.
+// begin posts an operation of the kind, with any length and memory.
 func (p *player) begin(kind bmi.Kind, size byte) {
 	var op *bmi.Op
 	op = bmi.NewHostOp(func(_ *bmi.Op, size int, err error) {
@@ -120,7 +120,7 @@ func (p *player) end(drop bool, which byte) {
 	}
 }
 
-// poll polls. Nothing comes of a plugin that broke the rules before.
+// poll polls. A plugin that broke the rules must have no effect.
 func (p *player) poll() {
 	was, ended, arrived := p.broken, p.ended(), p.program.arrived
 	p.method.Poll()
@@ -139,7 +139,7 @@ func (p *player) ended() (n int) {
 	return n
 }
 
-// hearAll has the plugin read what the program says.
+// hearAll reads all records of the program.
 func (p *player) hearAll() {
 	for {
 		record, ok, err := p.in.Next()
@@ -166,11 +166,11 @@ func (p *player) alloc(size byte) {
 	}
 }
 
-// record has the plugin write a record that is right in many ways.
+// record writes a record of the plugin that is mostly valid.
 func (p *player) record(next func() byte) {
 	h := wire.Head{Kind: wire.Kind(next()&0xc3) | wire.KindDone, Peer: uint64(next())}
 	shape, size := next(), next()
-	if h.Kind >= 0x80 { // and one that is not
+	if h.Kind >= 0x80 { // and an unknown kind
 		h.Kind &^= 0x80
 		h.Status, h.Flags = wire.Status(shape), wire.Flags(size)
 	}
@@ -202,7 +202,7 @@ func (p *player) record(next func() byte) {
 	}
 }
 
-// finish ends the plugin and the method, and takes stock.
+// finish ends the plugin and the method, and checks the result.
 func (p *player) finish() {
 	p.poll()
 	p.method.Detach(errors.New("it was killed"))

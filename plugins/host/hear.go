@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// hearSome takes up to so many records of the plugin. It takes none while the endpoint
-// leaves too many messages.
+// hearSome reads up to most records of the plugin. It reads none while the endpoint leaves too
+// many messages.
 func (m *Method) hearSome(most int) (did bool) {
 	for n := 0; n < most && m.line != nil && !m.deaf && m.kept < keptMax && m.hear(); n++ {
 		did = true
@@ -18,8 +18,8 @@ func (m *Method) hearSome(most int) (did bool) {
 	return did
 }
 
-// hear takes one record of the plugin. It reports false if there is none, or if the
-// plugin is not listened to any more.
+// hear reads one record of the plugin. It returns false if there is none, or if the plugin broke
+// the rules.
 func (m *Method) hear() bool {
 	record, ok, err := m.line.In.Next()
 	if ok && err == nil {
@@ -31,7 +31,7 @@ func (m *Method) hear() bool {
 	return ok && err == nil
 }
 
-// take does what a record says.
+// take handles a record.
 func (m *Method) take(record []byte) error {
 	var h wire.Head
 	rest, err := h.Parse(record)
@@ -52,7 +52,7 @@ func (m *Method) take(record []byte) error {
 	return fmt.Errorf("%w: %v is for the plugin", wire.ErrInvalid, h.Kind)
 }
 
-// over ends an operation.
+// over handles the end of an operation.
 func (m *Method) over(h *wire.Head, rest []byte) error {
 	o := m.ops.find(h.Op)
 	if o == nil || o.state != stateSaid {
@@ -80,9 +80,9 @@ func (m *Method) over(h *wire.Head, rest []byte) error {
 	return nil
 }
 
-// failed ends an operation with an error. Only that of a message that is longer than its
-// room has a size over the room's, up to the longest there is here; its sender may know of
-// longer ones.
+// failed ends an operation with an error. Only a message that is longer than its receive may have a
+// larger size than the receive. That size is cut to the largest possible here, because the sender's
+// limit may be higher.
 func (m *Method) failed(o *op, h *wire.Head, rest []byte) error {
 	size := int(h.Size)
 	if h.Status == wire.StatusTruncated && o.bmi.Kind == bmi.KindRecv {
@@ -98,7 +98,7 @@ func (m *Method) failed(o *op, h *wire.Head, rest []byte) error {
 	return nil
 }
 
-// printable is a text of the plugin for people, without what moves a cursor.
+// printable makes a text of the plugin safe to show: it replaces control characters.
 func printable(text []byte) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -115,15 +115,15 @@ func scatter(to [][]byte, data []byte) {
 	}
 }
 
-// An arrival is an unexpected message that the endpoint did not take.
+// An arrival is an unexpected message that the endpoint did not accept.
 type arrival struct {
 	class bmi.Class
 	tag   bmi.Tag
 	data  []byte
 }
 
-// arrived hands an unexpected message to the endpoint. What is handed over is a copy: the
-// plugin can write the record at any time, and a handler may have it end.
+// arrived passes an unexpected message to the endpoint. It passes a copy: the plugin can write to
+// the record at any time, and a handler may end the plugin.
 func (m *Method) arrived(h *wire.Head, data []byte) error {
 	if h.Flags != wire.FlagMessage || len(data) > m.cfg.Info.MaxUnexpectedSize {
 		return fmt.Errorf("%w: an unexpected message of %d bytes", wire.ErrInvalid, len(data))
@@ -134,7 +134,7 @@ func (m *Method) arrived(h *wire.Head, data []byte) error {
 	}
 	line := m.line
 	if m.closed {
-		return nil // and a handler may be reading what is in scratch still
+		return nil // a handler may still be reading scratch
 	}
 	m.scratch = append(m.scratch[:0], data...)
 	class, tag := bmi.Class(h.Class), bmi.Tag(h.Tag)
@@ -144,20 +144,20 @@ func (m *Method) arrived(h *wire.Head, data []byte) error {
 		}
 		m.keeping = append(m.keeping, p)
 	}
-	if p.heldAs == 0 && m.line == line { // a handler may have ended it
+	if p.heldAs == 0 && m.line == line { // a handler may have ended the plugin
 		m.order(wire.Head{Kind: wire.KindHold, Peer: h.Peer})
 		p.heldAs = h.Peer
 	}
-	// The plugin may say more before it hears of the Hold.
+	// More messages of the peer may be on their way before the plugin reads Hold.
 	p.kept = append(p.kept, arrival{class, tag, append([]byte(nil), m.scratch...)})
 	m.kept += keptBytes + len(m.scratch)
 	return nil
 }
 
-// keptBytes is what a message takes beside its bytes, about.
+// keptBytes is the approximate cost of a message in addition to its bytes.
 const keptBytes = 64
 
-// offer offers again what the endpoint did not take.
+// offer offers the endpoint again the messages that it did not accept.
 func (m *Method) offer() (did bool) {
 	for i := 0; i < len(m.keeping); {
 		p := m.keeping[i]
@@ -188,7 +188,7 @@ func (m *Method) offerOf(p *peer) (did bool) {
 		if did = true; m.closed {
 			return did
 		}
-		if len(p.kept) > 0 { // not taken away meanwhile
+		if len(p.kept) > 0 { // a handler may have dropped the peer
 			m.kept -= keptBytes + len(a.data)
 			p.kept[0] = arrival{}
 			p.kept = p.kept[1:]

@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// liar is a plugin that a test plays.
+// liar is a plugin played by a test.
 type liar struct {
 	*pair
 	in  *ring.Reader
@@ -27,7 +27,7 @@ func newLiar(t testing.TB) *liar {
 	return &liar{p, in, out}
 }
 
-// hears is the next record of the program.
+// hears returns the next record of the program.
 func (l *liar) hears() (h wire.Head, rest []byte) {
 	record, ok, err := l.in.Next()
 	require.NoError(l.t, err)
@@ -37,7 +37,7 @@ func (l *liar) hears() (h wire.Head, rest []byte) {
 	return h, rest
 }
 
-// says writes a record, and has the program read it.
+// says writes a record, and makes the program read it.
 func (l *liar) says(h wire.Head, rest []byte) {
 	room, ok, err := l.out.Reserve(wire.HeadBytes + len(rest))
 	require.NoError(l.t, err)
@@ -50,8 +50,8 @@ func (l *liar) says(h wire.Head, rest []byte) {
 
 const stranger = 1 << 63
 
-// TestLies: each of these breaks a rule, ends nothing as if it were well, and the plugin
-// is not listened to any more.
+// TestLies: each of these breaks a rule. No operation succeeds by it, and the plugin's records are
+// not read any more.
 func TestLies(t *testing.T) {
 	done := func(h wire.Head, id uint64) wire.Head { h.Kind, h.Op = wire.KindDone, id; return h }
 	for name, lie := range map[string]func(l *liar, recv, large, send uint64){
@@ -141,16 +141,16 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestReceiveOfMoreThanAnyMessage: the room for a message is made no larger than the
-// largest message; a receive may offer more.
+// TestReceiveOfMoreThanAnyMessage: the copy of a receive is not larger than the largest message,
+// even if its buffer is.
 func TestReceiveOfMoreThanAnyMessage(t *testing.T) {
 	l := newLiar(t)
 	buf := make([]byte, 4*pairArena)
 	l.post(l.op(bmi.KindRecv, buf))
-	_, _ = l.hears() // the peer
+	_, _ = l.hears() // the peer's record
 	h, _ := l.hears()
 	require.EqualValues(t, l.method.Info().MaxExpectedSize, h.Size)
-	l.shared[pairArena/2] = 7 // where copies of receives lie
+	l.shared[pairArena/2] = 7 // in the half for copies of receives
 	l.says(wire.Head{Kind: wire.KindDone, Op: h.Op, Size: 100}, nil)
 	require.NoError(t, l.broken)
 	require.Equal(t, 1, l.over)
@@ -159,7 +159,7 @@ func TestReceiveOfMoreThanAnyMessage(t *testing.T) {
 	require.EqualValues(t, 7, buf[0])
 }
 
-// TestTruncated: only that message may be longer than its room.
+// TestTruncated: only a truncated message may be longer than its receive.
 func TestTruncated(t *testing.T) {
 	l := newLiar(t)
 	l.post(l.op(bmi.KindRecv, make([]byte, 100)))
@@ -172,7 +172,7 @@ func TestTruncated(t *testing.T) {
 	require.Equal(t, 5000, l.sizes)
 }
 
-// TestAddressesOfResolve: what the plugin makes of an address is a text like any other.
+// TestAddressesOfResolve: the plugin's text for an address is checked.
 func TestAddressesOfResolve(t *testing.T) {
 	p := newPair(t)
 	for _, text := range []string{"", strings.Repeat("x", host.AddressMax+1), strings.Repeat("x", pairRing), "x\ny", "\xff"} {
@@ -182,8 +182,8 @@ func TestAddressesOfResolve(t *testing.T) {
 	}
 }
 
-// insists has messages of the first stranger arrive that the endpoint does not take, until
-// no more fit anywhere. It returns how many there were.
+// insists delivers messages of the first stranger that the endpoint does not accept, until none
+// fits anywhere. It returns their number.
 func (l *liar) insists() (said int) {
 	for full := false; !full; {
 		room, ok, err := l.out.Reserve(wire.HeadBytes + 16000)
@@ -200,8 +200,8 @@ func (l *liar) insists() (said int) {
 	return said
 }
 
-// TestKeptMessagesAreBounded: a plugin that does not hold back is not listened to, until
-// the endpoint takes some.
+// TestKeptMessagesAreBounded: if a plugin does not hold messages back, its records are not read
+// until the endpoint accepts some.
 func TestKeptMessagesAreBounded(t *testing.T) {
 	l := newLiar(t)
 	l.program.took = false
@@ -218,7 +218,7 @@ func TestKeptMessagesAreBounded(t *testing.T) {
 	require.Equal(t, wire.KindGoOn, h.Kind)
 }
 
-// TestStrangersOfTheNextPlugin: each plugin counts anew.
+// TestStrangersOfTheNextPlugin: each plugin counts its strangers from the start.
 func TestStrangersOfTheNextPlugin(t *testing.T) {
 	l := newLiar(t)
 	for range 3 {
@@ -236,7 +236,7 @@ func TestStrangersOfTheNextPlugin(t *testing.T) {
 	require.ErrorIs(t, l.broken, wire.ErrInvalid, "this one has said of nobody")
 }
 
-// TestCloseEnds: what the plugin says last is not delivered, but for the ends of operations.
+// TestCloseEnds: of the plugin's last records only the ends of operations are delivered.
 func TestCloseEnds(t *testing.T) {
 	l := newLiar(t)
 	l.post(l.op(bmi.KindRecv, make([]byte, 100)))
@@ -259,9 +259,8 @@ func TestCloseEnds(t *testing.T) {
 	require.False(t, l.method.Poll())
 }
 
-// TestTheSameAddressAgain: a client whose port another had before is another endpoint, as
-// it is for the method. Who has the address of the earlier one keeps it, while that plugin
-// lives.
+// TestTheSameAddressAgain: a client that has another's former port is another endpoint, as it is
+// for the method. The earlier bmi.Addr keeps the old peer as long as that plugin lives.
 func TestTheSameAddressAgain(t *testing.T) {
 	l := newLiar(t)
 	var from [2]bmi.Addr

@@ -5,14 +5,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/arena"
 )
 
-// A lane holds the operations that were not said, in their order: there is one for sends
-// and one for receives, so that neither wait for the others. Copies of messages lie in a
-// half of the arena for each.
+// A lane holds operations that have not been written to the ring, in order. There is one for sends
+// and one for receives, so that neither waits for the other. Copies of messages lie in one half of
+// the arena for each.
 type lane struct {
 	ops    queue.List[op, *op]
 	half   arena.Half
-	staged int  // operations, said ones too, with a copy in the arena
-	stuck  bool // the first waits for room in the arena, which there is not
+	staged int  // operations with a copy in the arena, including those in the plugin
+	stuck  bool // the first waits for room in the arena
 }
 
 func (l *lane) empty() bool { return l.ops.First() == nil }
@@ -22,8 +22,8 @@ func (l *lane) remove(o *op) {
 	l.stuck = false
 }
 
-// alloc gives out memory for a copy: in the lane's half of the arena, or, when no operation
-// of the lane has any there that would come back, anywhere.
+// alloc allocates memory for a copy: in the lane's half of the arena, or anywhere if no operation
+// of the lane has a copy whose end would make room.
 func (l *lane) alloc(a *arena.Arena, size int) (mem []byte, ok bool) {
 	if mem, ok = a.AllocIn(l.half, size); !ok && l.staged == 0 {
 		mem, ok = a.Alloc(size)
@@ -35,8 +35,8 @@ func (l *lane) alloc(a *arena.Arena, size int) (mem []byte, ok bool) {
 	return mem, ok
 }
 
-// laneOf is where operations wait, receives or sends. Receives are the first that are
-// said: a message that finds its receive need not be kept anywhere.
+// laneOf returns the lane of receives or sends. Receives are written first: a message that finds
+// its receive need not be kept.
 func (m *Method) laneOf(recv bool) *lane {
 	if recv {
 		return &m.lanes[0]
@@ -44,14 +44,14 @@ func (m *Method) laneOf(recv bool) *lane {
 	return &m.lanes[1]
 }
 
-// unstick has the lanes look for room in the arena again.
+// unstick makes the lanes try again to find room in the arena.
 func (m *Method) unstick() {
 	for i := range m.lanes {
 		m.lanes[i].stuck = false
 	}
 }
 
-// eachWaiting calls fn with each operation that was not said; fn may end it.
+// eachWaiting calls fn with each operation in the lanes; fn may end it.
 func (m *Method) eachWaiting(fn func(*op)) {
 	for i := range m.lanes {
 		l := &m.lanes[i].ops
@@ -63,7 +63,7 @@ func (m *Method) eachWaiting(fn func(*op)) {
 	}
 }
 
-// giveUp ends an operation that was not said.
+// giveUp ends an operation in a lane.
 func (m *Method) giveUp(o *op, err error) {
 	o.lane.remove(o)
 	m.finish(o, 0, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// TestNoAllocations: a message allocates nothing between its post and its end, on either
-// side, wherever it travels.
+// TestNoAllocations: a message allocates nothing between its post and its end, on either side,
+// however it travels.
 func TestNoAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
@@ -31,8 +31,8 @@ func TestNoAllocations(t *testing.T) {
 	require.Greater(t, l.program.arrived, 1000)
 }
 
-// TestAllocWithoutPlugin: memory is given out and taken back whether there is a plugin or
-// not, and is shared with the next one.
+// TestAllocWithoutPlugin: memory is allocated and freed with and without a plugin, and is shared
+// with the next one.
 func TestAllocWithoutPlugin(t *testing.T) {
 	p := newPair(t)
 	before, err := p.method.Alloc(100)
@@ -64,8 +64,7 @@ func TestAllocWithoutPlugin(t *testing.T) {
 	require.ErrorIs(t, err, bmi.ErrInvalid)
 }
 
-// TestCopiesComeBack: the copy of an operation that ends while there is no plugin is
-// taken back.
+// TestCopiesComeBack: the copy of an operation that ends while there is no plugin is freed.
 func TestCopiesComeBack(t *testing.T) {
 	l := newLiar(t)
 	var latest *bmi.Op
@@ -86,8 +85,8 @@ func TestCopiesComeBack(t *testing.T) {
 	require.Zero(t, l.arena.Used())
 }
 
-// TestFullArena: an operation that needs a copy waits for others that have one, but not
-// for memory that only the user can free.
+// TestFullArena: an operation that needs a copy waits for others that have one, but not for memory
+// that only the user can free.
 func TestFullArena(t *testing.T) {
 	p := newPair(t)
 	mem, err := p.method.Alloc(pairArena)

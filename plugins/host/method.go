@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// A Line is what a program and a running plugin share, but for the arena.
+// A Line is the memory that a program and a running plugin share, except the arena.
 type Line struct {
 	Out *ring.Writer
 	In  *ring.Reader
@@ -19,36 +19,36 @@ type Line struct {
 	Bell func()
 }
 
-// Config is what a Method works with.
+// Config configures a Method.
 type Config struct {
 	// Host is the endpoint.
 	Host bmi.Host
-	// Info is the plugin's. MaxExpectedSize should be half of the Arena at most: of
-	// longer messages two that cross may wait for each other for ever.
+	// Info is the plugin's. MaxExpectedSize should be at most half of the Arena: with longer
+	// messages, two that cross may wait for each other for ever.
 	Info bmi.Info
-	// Name is the plugin's, for errors.
+	// Name is the plugin's name for errors.
 	Name string
-	// Arena is the memory for messages that plugins see, never nil. It stays while they
-	// come and go, for so does what Alloc gave out.
+	// Arena is the memory for messages that plugins see, never nil. It outlives them, because
+	// memory from Alloc does.
 	Arena *arena.Arena
-	// Resolve is what the plugin makes of an address: the same text for each address
-	// of one remote endpoint.
+	// Resolve returns the plugin's text for an address: the same text for every address of one
+	// remote endpoint.
 	Resolve func(address string) (string, error)
-	// Check is what the plugin says of the remote endpoint of an address (bmi.Checker),
-	// InRange whether it lies in a range (bmi.Ranger). Nil: it says nothing of that.
+	// Check asks the plugin about the remote endpoint of an address (bmi.Checker), InRange whether
+	// it lies in a range (bmi.Ranger). They may be nil.
 	Check   func(address string) error
 	InRange func(address, pattern string) (bool, error)
-	// ToPlugin makes of an address of this side what the plugin calls it, FromPlugin the
-	// reverse. Nil: they are the same.
+	// ToPlugin translates an address of this side for the plugin, and FromPlugin does the reverse.
+	// nil means no translation.
 	ToPlugin, FromPlugin func(address string) string
-	// Due is the time at which an operation is given up that is posted now and finds no
-	// plugin (see Expire). Nil: it waits.
+	// Due returns when an operation that is posted now gives up if there is no plugin (see Expire).
+	// If it is nil, the operation waits for ever.
 	Due func() time.Duration
-	// Close ends the plugin's method; what comes of it is still heard afterwards.
+	// Close ends the plugin's method. Records that result from it are still read afterwards.
 	Close func(context.Context) error
-	// Broken is told that the plugin broke the rules. The Method does not listen to
-	// it any more. It is called once for a Line, from within a call of the Method, and
-	// calls none itself: Detach comes later, once the process is dead.
+	// Broken is called when the plugin has broken the rules; the Method does not read its records
+	// any more. It is called once for a Line, from within a call of the Method, and must not call
+	// the Method: Detach comes later, when the process is dead.
 	Broken func(error)
 }
 
@@ -59,37 +59,37 @@ const (
 	// AddressMax is the longest text of an address, in bytes, and PeersMax the most
 	// remote endpoints that a plugin may make known.
 	AddressMax, PeersMax = wire.AddressMax, 1 << 20
-	// OpsMax is the most operations that are not over; a plugin takes no more.
+	// OpsMax is the largest number of operations in progress; a plugin accepts no more.
 	OpsMax = 1 << 20
-	// RingMin is the room for records, in bytes, of the smallest ring that a Method
-	// works with: the longest record that it writes fits.
+	// RingMin is the record space of the smallest ring for a Method, in bytes: the longest record
+	// that it writes fits.
 	RingMin = 64 << 10
-	// recordsPerPoll bounds the work of one Poll.
+	// recordsPerPoll limits the work of one Poll.
 	recordsPerPoll = 64
-	// keptMax bounds the memory of messages that the endpoint did not take, in bytes.
-	// With more of them the plugin is not listened to until the endpoint takes some.
+	// keptMax limits the memory of messages that the endpoint did not accept, in bytes. Beyond it
+	// no records of the plugin are read until the endpoint accepts some.
 	keptMax = 32 << 20
 )
 
-// MaxUnexpected is the longest unexpected message that a plugin can hand over through
-// rings with so much room for records, in bytes.
+// MaxUnexpected returns the size of the longest unexpected message that a plugin can pass through
+// rings with ringBytes of record space, in bytes.
 func MaxUnexpected(ringBytes int) int { return ring.RecordMax(ringBytes) - wire.HeadBytes }
 
-// A Method is a bmi.Method whose work a plugin does.
+// A Method is a bmi.Method whose work is done by a plugin.
 type Method struct {
 	cfg  Config
-	line *Line // nil: there is no plugin at present
+	line *Line // nil if there is no plugin at present
 	deaf bool  // the plugin broke the rules
 
 	ops     table
-	lanes   [2]lane     // not said: there was no room, or no plugin; see laneOf
-	control []wire.Head // the same, of cancels and drops, which go first
+	lanes   [2]lane     // operations not written to the ring: there was no room, or no plugin; see laneOf
+	control []wire.Head // the same for cancels and drops, which go first
 	peers   peers
 
 	pieces  []byte  // scratch
-	scratch []byte  // a message that arrived: private, while its handler reads it
-	keeping []*peer // of which the endpoint did not take all
-	kept    int     // bytes of what it did not take
+	scratch []byte  // an unexpected message; private while its handler reads it
+	keeping []*peer // peers with messages that the endpoint did not accept
+	kept    int     // bytes of those messages
 	closed  bool
 }
 
@@ -101,7 +101,7 @@ var (
 	_ bmi.Ranger    = (*Method)(nil)
 )
 
-// New makes a Method, which has no Line yet.
+// New makes a Method without a Line.
 func New(cfg Config) *Method {
 	m := &Method{cfg: cfg}
 	m.laneOf(false).half, m.laneOf(true).half = arena.Lower, arena.Upper
@@ -109,7 +109,7 @@ func New(cfg Config) *Method {
 	return m
 }
 
-// Attach gives the Method a plugin. The rings have room for RingMin bytes at least.
+// Attach gives the Method a plugin. The record space of the rings must be at least RingMin bytes.
 func (m *Method) Attach(l *Line) {
 	if l.Out.RecordMax() < ring.RecordMax(RingMin) {
 		panic("plugins/host: the ring to the plugin is too short")
@@ -180,7 +180,7 @@ func (m *Method) Cancel(b *bmi.Op) {
 	m.order(wire.Head{Kind: wire.KindCancel, Op: o.id()})
 }
 
-// Alloc implements bmi.Allocator: memory that both processes see.
+// Alloc implements bmi.Allocator. Both processes see the memory.
 func (m *Method) Alloc(size int) ([]byte, error) {
 	switch {
 	case size < 0:
@@ -191,13 +191,13 @@ func (m *Method) Alloc(size int) ([]byte, error) {
 	if mem, ok := m.cfg.Arena.Alloc(size); ok {
 		return mem, nil
 	}
-	return make([]byte, size), nil // it is copied, like any other
+	return make([]byte, size), nil // a message in it is copied, like any other
 }
 
 // Free implements bmi.Allocator.
 func (m *Method) Free(mem []byte) error {
 	if _, ours := m.cfg.Arena.Offset(mem); !ours {
-		return nil // it is the collector's
+		return nil // it belongs to the garbage collector
 	}
 	if !m.cfg.Arena.Free(mem) {
 		return fmt.Errorf("%w: memory that Alloc did not give, or that was freed before", bmi.ErrInvalid)
@@ -229,16 +229,16 @@ func (m *Method) Close(ctx context.Context) error {
 	}
 	m.closed = true
 	if m.line != nil && !m.deaf {
-		m.hearSome(m.line.In.RecordsMax()) // what it said before is there by now
+		m.hearSome(m.line.In.RecordsMax()) // all records that the plugin wrote before are there
 	}
 	m.line, m.control, m.keeping, m.kept = nil, nil, nil, 0
 	m.endAll(bmi.ErrClosed)
 	return err
 }
 
-// Detach takes the plugin away: what it held ends with err. Operations that it has not
-// heard of wait for the next one, and so do addresses. The plugin's process is dead by
-// then, for the memory of what it held is used again.
+// Detach takes the plugin away: operations in the plugin end with err. Operations that were not
+// written to the ring wait for the next plugin, and addresses stay valid. The plugin's process must
+// be dead, because the memory of its operations is reused.
 func (m *Method) Detach(err error) {
 	m.line, m.deaf, m.control = nil, false, nil
 	for _, o := range m.ops.ops {
@@ -266,7 +266,7 @@ func (m *Method) endAll(err error) {
 	}
 }
 
-// broken stops listening to a plugin that broke the rules.
+// broken stops reading the records of a plugin that broke the rules.
 func (m *Method) broken(err error) {
 	if m.deaf {
 		return
@@ -275,7 +275,7 @@ func (m *Method) broken(err error) {
 	m.cfg.Broken(fmt.Errorf("plugin %s broke the rules of the rings: %w", m.cfg.Name, err))
 }
 
-// finish hands an operation back.
+// finish completes an operation.
 func (m *Method) finish(o *op, size int, err error) {
 	if o.staged != nil {
 		m.cfg.Arena.Free(o.staged)

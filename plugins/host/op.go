@@ -8,11 +8,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// state is where an operation is on its way.
+// state is the state of an operation.
 type state uint8
 
 const (
-	stateWaiting state = iota // in its lane: not said yet
+	stateWaiting state = iota // in its lane: not written to the ring yet
 	stateSaid                 // the plugin has it
 )
 
@@ -25,17 +25,17 @@ const (
 	placeStaged              // in a copy in the arena
 )
 
-// An op is what the method keeps of an operation, in its Private.
+// An op is the method's state of an operation, in its Private.
 type op struct {
 	bmi    *bmi.Op
 	peer   *peer
 	state  state
 	place  place
-	size   int    // of the message, or of the room for it, as the plugin was told
-	staged []byte // placeStaged: the copy in the arena
+	size   int    // of the message or the receive buffer, as told to the plugin
+	staged []byte // in placeStaged: the copy in the arena
 	lane   *lane
 	chain  queue.Links[op] // in lane
-	due    time.Duration   // stateWaiting for a plugin: when it is given up; 0: never
+	due    time.Duration   // in stateWaiting for a plugin: when to give up; 0 means never
 
 	slot, generation uint32 // in Method.ops
 }
@@ -43,10 +43,10 @@ type op struct {
 // Chain implements queue.Chained.
 func (o *op) Chain() *queue.Links[op] { return &o.chain }
 
-// id is what the plugin calls the operation by: another one for each use of the slot.
+// id returns the id of the operation for the plugin, which is new for each use of the slot.
 func (o *op) id() uint64 { return uint64(o.generation)<<32 | uint64(o.slot) }
 
-// A table holds the operations that are not over.
+// A table holds the operations in progress.
 type table struct {
 	ops  []*op
 	free []uint32 // slots
@@ -67,7 +67,7 @@ func (t *table) add(b *bmi.Op, p *peer, l *lane) *op {
 	return o
 }
 
-// find is the operation that the plugin means, or nil.
+// find returns the operation with an id, or nil.
 func (t *table) find(id uint64) *op {
 	slot := uint32(id)
 	if int(slot) >= len(t.ops) {

@@ -23,13 +23,13 @@ func memory(t testing.TB, bytes int) []byte {
 	return mem
 }
 
-// program is the endpoint of a host.Method, as little of one as there can be.
+// program is the simplest endpoint for a host.Method.
 type program struct {
-	took    bool // what comes of messages that arrive
+	took    bool // whether it accepts messages
 	arrived int
 	latest  []byte
 	from    bmi.Addr
-	refused bmi.Addr // the sender of the message that was not taken last
+	refused bmi.Addr // sender of the latest message that was not accepted
 	handler func()   // called within Arrived; may be nil
 	wakes   int
 }
@@ -50,12 +50,12 @@ func (p *program) Arrived(from bmi.Addr, _ bmi.Class, _ bmi.Tag, data []byte) bo
 	return true
 }
 
-// mirror is a method that does what it is asked at once: sends are over, receives take
-// what was sent last, unexpected messages arrive here.
+// mirror is a method that acts at once: sends complete, receives get the latest sent data,
+// unexpected messages arrive here.
 type mirror struct {
 	host    bmi.Host
 	patient bool      // sends wait for their receives
-	sends   []*bmi.Op // that wait
+	sends   []*bmi.Op // waiting sends
 	recvs   []*bmi.Op
 	self    bmi.Addr
 	sent    [][]byte
@@ -125,7 +125,7 @@ func (m *mirror) Close(context.Context) error {
 	return nil
 }
 
-// pair is a host.Method and a mirror behind it, which one goroutine moves.
+// pair is a host.Method with a mirror behind it, run by one goroutine.
 type pair struct {
 	t       testing.TB
 	program program
@@ -139,10 +139,10 @@ type pair struct {
 	to      bmi.Addr
 	broken  error
 	due     time.Duration
-	closing func() // what the plugin does when it is closed; nil: as it should
+	closing func() // runs when the plugin is closed; nil for the normal Close
 	over    int
 	sizes   int
-	err     error // of the operation that was over last
+	err     error // of the latest completed operation
 }
 
 const pairRing, pairArena = 64 << 10, 1 << 20
@@ -181,7 +181,7 @@ func (p *pair) attach() {
 	p.engine.Start(p.mirror)
 }
 
-// attachRaw starts a plugin that is to be played by the test, with these rings.
+// attachRaw starts a plugin that the test plays with these rings.
 func (p *pair) attachRaw() (in *ring.Reader, out *ring.Writer) {
 	there, back := memory(p.t, ring.Bytes(pairRing)), memory(p.t, ring.Bytes(pairRing))
 	p.there, p.back = there, back
@@ -205,7 +205,7 @@ func (p *pair) turn() {
 	}
 }
 
-// step lets both sides go on.
+// step lets both sides make progress.
 func (p *pair) step() {
 	p.turn()
 	p.method.Poll()
@@ -214,7 +214,7 @@ func (p *pair) step() {
 	}
 }
 
-// op is an operation with the image.
+// op returns an operation with the image as peer.
 func (p *pair) op(kind bmi.Kind, bufs ...[]byte) *bmi.Op {
 	op := bmi.NewHostOp(func(_ *bmi.Op, size int, err error) { p.over, p.sizes, p.err = p.over+1, p.sizes+size, err })
 	op.Kind, op.Bufs, op.Peer = kind, bufs, bmi.HostPeer(p.to)
@@ -256,9 +256,8 @@ func (p *pair) ops(n, size int) (recvs, sends []*bmi.Op) {
 	return recvs, sends
 }
 
-// BenchmarkMessage is what a message costs both sides together, without the way between
-// two cores: a receive, a send, and the ends of both. Of 4096 most find no room in the ring
-// and wait.
+// BenchmarkMessage measures the cost of a message on both sides, without the way between two cores:
+// a receive, a send, and the end of both. Of 4096 most find no room in the ring and wait.
 func BenchmarkMessage(b *testing.B) {
 	for _, c := range []struct {
 		name    string

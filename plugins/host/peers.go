@@ -10,30 +10,30 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// strangersMax is the number of remote endpoints with which a plugin may make no more
-// known: what both sides may know, twice, as they learn of it at different times.
+// strangersMax limits the remote endpoints that a plugin may introduce: twice the number that either
+// side may know, because the sides learn of changes at different times.
 const strangersMax = 2 * PeersMax
 
-// strangerBit marks the ids that the plugin gives, to peers that it meets first.
+// strangerBit marks ids that the plugin gives, to peers that it meets first.
 const strangerBit = 1 << 63
 
-// A peer is a remote endpoint. It stays when the plugin does not.
+// A peer is a remote endpoint. It outlives the plugin.
 type peer struct {
-	id      uint64 // what the plugin is told; 0: nothing yet
-	alias   uint64 // what the plugin says, too; 0: no more
+	id      uint64 // known to the plugin; 0 means none yet
+	alias   uint64 // a second id from the plugin; 0 means none
 	text    string
 	addr    bmi.Addr
 	dropped bool
-	// replaced: its text is another's now, so that no other plugin could find it.
+	// replaced: its text belongs to another peer now, so no other plugin could find it.
 	replaced bool
-	kept     []arrival // what the endpoint did not take
+	kept     []arrival // messages that the endpoint did not accept
 	heldAs   uint64    // the id under which the plugin holds it back; 0: it does not
 }
 
 // String implements bmi.Peer.
 func (p *peer) String() string { return p.text }
 
-// peers are the remote endpoints.
+// peers holds the remote endpoints.
 type peers struct {
 	byText   map[string]*peer
 	byID     map[uint64]*peer
@@ -46,7 +46,7 @@ func (t *peers) init() {
 	t.stranger = strangerBit
 }
 
-// find is the peer of an id. It is nil without an error if the id was dropped meanwhile.
+// find returns the peer of an id. It returns nil without an error if the peer was dropped.
 func (t *peers) find(id uint64) (*peer, error) {
 	if p := t.byID[id]; p != nil {
 		return p, nil
@@ -61,7 +61,7 @@ func (t *peers) find(id uint64) (*peer, error) {
 	return nil, nil
 }
 
-// forget takes all ids back: the plugin that knew them is gone.
+// forget removes all ids, because the plugin that knew them is gone.
 func (t *peers) forget() {
 	for _, p := range t.byID {
 		p.id, p.alias, p.heldAs = 0, 0, 0
@@ -86,7 +86,7 @@ func (m *Method) Resolve(address string) (bmi.Addr, error) {
 	return m.peer(text).addr, nil
 }
 
-// checkText checks an address that the plugin gave. People see it.
+// checkText checks an address that the plugin sent. It is shown to users.
 func checkText(text string) error {
 	if text == "" || len(text) > AddressMax || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 		return fmt.Errorf("%w: the address %.64q, of %d bytes", wire.ErrInvalid, text, len(text))
@@ -94,7 +94,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// peer finds or makes the peer of an address.
+// peer returns the peer of an address, and makes it if there is none.
 func (m *Method) peer(text string) *peer {
 	if p := m.peers.byText[text]; p != nil {
 		return p
@@ -105,8 +105,8 @@ func (m *Method) peer(text string) *peer {
 	return p
 }
 
-// introduce tells the plugin the id of a peer, unless it knows. It reports false if there
-// is no room to do so.
+// introduce gives the plugin an id for a peer that has none. It returns false if there is no room
+// to write that.
 func (m *Method) introduce(p *peer) bool {
 	if p.id != 0 {
 		return true
@@ -123,8 +123,8 @@ func (m *Method) introduce(p *peer) bool {
 	return true
 }
 
-// meet takes the id that the plugin gave to a peer. This side may have given it one at
-// the same time; then it has two.
+// meet records an id that the plugin gave to a peer. If this side gave it one at the same time, the
+// peer has two.
 func (m *Method) meet(id uint64, text string) error {
 	if id != m.peers.stranger+1 {
 		return fmt.Errorf("%w: a stranger %.64q with the id %#x, want %#x", wire.ErrInvalid, text, id, m.peers.stranger+1)
@@ -146,7 +146,7 @@ func (m *Method) meet(id uint64, text string) error {
 	case p.alias == 0 && p.id&strangerBit == 0:
 		p.alias = id
 	default:
-		// A port, say, is another's now. Who has the earlier address keeps that.
+		// For example, another process has its port now. The earlier bmi.Addr keeps the old peer.
 		p.replaced = true
 		delete(m.peers.byText, text)
 		p = m.peer(text)
@@ -169,7 +169,7 @@ func (m *Method) Drop(remote bmi.Peer) {
 	}
 	p.kept = nil
 	if wasFull && m.kept < keptMax {
-		m.cfg.Host.Wake() // whoever sleeps did not ask the plugin to ring
+		m.cfg.Host.Wake() // the endpoint sleeps without having armed the plugin's bell
 	}
 	if m.peers.byText[p.text] == p {
 		delete(m.peers.byText, p.text)

@@ -7,9 +7,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// say asks the plugin for an operation. ok is false if there is no room for that now, or
-// no plugin; the error is why there never will be. What is in control is said before: the
-// peer of an operation may have the place of one that is dropped there.
+// say writes an operation to the ring. ok is false if there is no room now, or no plugin; err is
+// the reason if there never will be room. The records in control must be written first: the
+// operation's peer may use the slot of a peer that one of them drops.
 func (m *Method) say(o *op) (ok bool, err error) {
 	if m.line == nil || m.deaf || len(m.control) > 0 || !m.introduce(o.peer) {
 		return false, nil
@@ -18,7 +18,7 @@ func (m *Method) say(o *op) (ok bool, err error) {
 	o.size = b.Size
 	inArena := m.inArena(b.Bufs)
 	if b.Kind == bmi.KindRecv && !inArena {
-		// No message is longer, and the room for it may have to be made.
+		// No message is longer, and the plugin may have to allocate the room.
 		o.size = min(o.size, m.cfg.Info.MaxExpectedSize)
 	}
 	h := wire.Head{Kind: recordKinds[b.Kind], Class: uint8(b.Class), Tag: uint32(b.Tag), Op: o.id(), Peer: o.peer.id, Size: uint64(o.size)}
@@ -41,7 +41,7 @@ func (m *Method) say(o *op) (ok bool, err error) {
 	return ok, err
 }
 
-// inArena tells whether a message lies in the arena, and notes its pieces.
+// inArena tells whether a message lies in the arena, and appends its pieces to m.pieces.
 func (m *Method) inArena(bufs [][]byte) bool {
 	m.pieces = m.pieces[:0]
 	for _, b := range bufs {
@@ -57,13 +57,13 @@ func (m *Method) inArena(bufs [][]byte) bool {
 	return len(m.pieces) > 0
 }
 
-// sayStaged is say for a message that gets a copy in the arena.
+// sayStaged is say for a message that needs a copy in the arena.
 func (m *Method) sayStaged(o *op, h *wire.Head) (ok bool, err error) {
 	b := o.bmi
 	if o.staged == nil {
 		mem, ok := o.lane.alloc(m.cfg.Arena, o.size)
 		if !ok {
-			if m.lanes[0].staged+m.lanes[1].staged == 0 { // nothing that ends will make room
+			if m.lanes[0].staged+m.lanes[1].staged == 0 { // no operation that ends will make room
 				err = fmt.Errorf("%w: %d bytes, with %d of the %d bytes in use that are shared with plugin %s, free memory or make the arena larger",
 					bmi.ErrTooLarge, o.size, m.cfg.Arena.UsedBytes(), m.cfg.Arena.Size(), m.cfg.Name)
 			}
@@ -82,7 +82,7 @@ func (m *Method) sayStaged(o *op, h *wire.Head) (ok bool, err error) {
 	return m.write(h, [][]byte{m.pieces}), nil
 }
 
-// order asks for what is no operation, now or when there is room.
+// order writes a record other than an operation, now or when there is room.
 func (m *Method) order(h wire.Head) {
 	if m.line == nil || m.deaf {
 		return
@@ -94,7 +94,7 @@ func (m *Method) order(h wire.Head) {
 	m.ring()
 }
 
-// flush says what there was no room for before.
+// flush writes records for which there was no room before.
 func (m *Method) flush() (did bool) {
 	for len(m.control) > 0 && !m.deaf && m.write(&m.control[0], nil) {
 		m.control = m.control[1:]
@@ -107,7 +107,7 @@ func (m *Method) flush() (did bool) {
 	return did
 }
 
-// sayFirst says the first of the operations that wait, and reports whether it did.
+// sayFirst writes the first operation of a lane, and returns whether the operation left the lane.
 func (m *Method) sayFirst(l *lane) bool {
 	o := l.ops.First()
 	if o == nil || l.stuck {

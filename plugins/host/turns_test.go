@@ -13,7 +13,7 @@ import (
 
 const staged = 64 << 10 // bytes of a message that gets a copy
 
-// hearsOf counts the records of a kind among those that the program said.
+// hearsOf returns the ids in the program's records of a kind.
 func (l *liar) hearsOf(kind wire.Kind) (ids []uint64) {
 	for {
 		record, ok, err := l.in.Next()
@@ -30,8 +30,8 @@ func (l *liar) hearsOf(kind wire.Kind) (ids []uint64) {
 	}
 }
 
-// TestReceivesDoNotWaitForSends: two programs that post all their sends first would wait
-// for each other for ever. Nor do sends wait for receives.
+// TestReceivesDoNotWaitForSends: otherwise two programs that post all their sends first would wait
+// for each other for ever. Sends do not wait for receives either.
 func TestReceivesDoNotWaitForSends(t *testing.T) {
 	for _, first := range []bmi.Kind{bmi.KindSend, bmi.KindRecv} {
 		l := newLiar(t)
@@ -67,8 +67,8 @@ func TestBothWays(t *testing.T) {
 	require.Zero(t, p.arena.Used())
 }
 
-// TestWaitingForMemorySleeps: memory comes of an operation that ends, which the plugin
-// rings for; nobody has to look for it again and again.
+// TestWaitingForMemorySleeps: memory becomes free when an operation ends, for which the plugin
+// rings, so polling is not needed.
 func TestWaitingForMemorySleeps(t *testing.T) {
 	l := newLiar(t)
 	for range 2 * pairArena / staged {
@@ -94,8 +94,8 @@ func TestWaitingForMemorySleeps(t *testing.T) {
 	require.True(t, l.method.Pressing(), "what the user frees may do as well")
 }
 
-// TestArmWhileMessagesAreKept: an endpoint that takes nothing lets its caller sleep; it
-// wakes it once it takes some.
+// TestArmWhileMessagesAreKept: an endpoint that accepts no messages lets its caller sleep; it wakes
+// it when it accepts some.
 func TestArmWhileMessagesAreKept(t *testing.T) {
 	l := newLiar(t)
 	l.program.took = false
@@ -114,7 +114,7 @@ func TestArmWhileMessagesAreKept(t *testing.T) {
 	require.False(t, l.method.Arm())
 }
 
-// TestHeldAgain: the next plugin holds a sender back, too.
+// TestHeldAgain: the next plugin is also told to hold a sender back.
 func TestHeldAgain(t *testing.T) {
 	l := newLiar(t)
 	l.program.took = false
@@ -136,8 +136,8 @@ func TestHeldAgain(t *testing.T) {
 	require.Equal(t, 4, l.program.arrived)
 }
 
-// TestCloseWithinHandler: an endpoint that does not wait for a handler any longer closes
-// the method under it.
+// TestCloseWithinHandler: an endpoint that does not wait for a handler any longer closes the method
+// while the handler runs.
 func TestCloseWithinHandler(t *testing.T) {
 	l := newLiar(t)
 	l.program.took = false
@@ -154,14 +154,14 @@ func TestCloseWithinHandler(t *testing.T) {
 	require.False(t, l.method.Poll())
 }
 
-// TestDropBeforePost: the plugin hears of a drop before it hears of the peer that takes
-// the place of the dropped one, also when there was no room for it.
+// TestDropBeforePost: the plugin learns of a drop before it learns of the peer that uses the
+// dropped one's slot, even if there was no room for the drop.
 func TestDropBeforePost(t *testing.T) {
 	l := newLiar(t)
 	for !l.method.Unsaid() {
 		l.post(l.op(bmi.KindRecv, make([]byte, 8)))
 	}
-	l.method.Drop(bmi.HostPeer(l.to)) // ends the one that was not said
+	l.method.Drop(bmi.HostPeer(l.to)) // ends the operation in the lane
 	require.Equal(t, 1, l.over)
 	l.hearsOf(wire.KindRecv)
 	var err error
@@ -175,8 +175,8 @@ func TestDropBeforePost(t *testing.T) {
 	}
 }
 
-// TestDueOfBoth: operations that wait for a plugin are given up in the order of their
-// times, whatever they are; what waited for an earlier one is given time anew.
+// TestDueOfBoth: operations that wait for a plugin give up in the order of their times, sends and
+// receives alike; those that waited for an earlier plugin get new times.
 func TestDueOfBoth(t *testing.T) {
 	l := newLiar(t)
 	l.due = 10
@@ -211,7 +211,7 @@ func TestDueOfBoth(t *testing.T) {
 	require.ErrorIs(t, l.err, gone)
 }
 
-// TestTruncatedIsBounded: a message is no longer than messages are.
+// TestTruncatedIsBounded: the reported size of a truncated message is limited.
 func TestTruncatedIsBounded(t *testing.T) {
 	l := newLiar(t)
 	l.post(l.op(bmi.KindRecv, make([]byte, 100)))

@@ -2,20 +2,20 @@ package host
 
 import "time"
 
-// What follows is for whoever runs the Method while there is no plugin, or nobody polls.
+// These are for the owner of the Method, while there is no plugin or the Method is not polled.
 
-// Pending is how many operations are not over.
+// Pending returns the number of operations in progress.
 func (m *Method) Pending() int { return m.ops.live }
 
-// Unsaid reports whether the plugin was not told something yet: there was no room, or
-// there is no plugin.
+// Unsaid reports whether something has not been written to the ring: there was no room, or there is
+// no plugin.
 func (m *Method) Unsaid() bool {
 	return !m.lanes[0].empty() || !m.lanes[1].empty() || len(m.control) > 0
 }
 
-// Pressing reports whether there is something that the plugin may be told by the next
-// Poll, as far as is known here: nobody rings when there is room in the ring again. Room in
-// the arena comes of an operation that ends, which the plugin rings for.
+// Pressing reports whether the next Poll may be able to write a record. No bell tells when there is
+// room in the ring again. Room in the arena comes from an operation that ends, and for that the
+// plugin rings.
 func (m *Method) Pressing() bool {
 	if m.line == nil || m.deaf {
 		return false
@@ -28,10 +28,10 @@ func (m *Method) Pressing() bool {
 	return len(m.control) > 0
 }
 
-// Arm asks the plugin to ring when it says something. It reports false if the next Poll
-// has something to do, and then has asked for nothing. Messages that the endpoint did not
-// take are no such thing: it wakes its method once it takes some. With too many of them
-// the plugin is not listened to, and rings in vain.
+// Arm asks the plugin to ring when it writes a record. It returns false if the next Poll has
+// something to do, and then has not asked. Messages that the endpoint did not accept do not count:
+// the endpoint wakes its method when it accepts some. If there are too many of them, the plugin's
+// records are not read and Arm does not ask.
 func (m *Method) Arm() bool {
 	switch {
 	case m.Pressing():
@@ -42,21 +42,21 @@ func (m *Method) Arm() bool {
 	return m.line.In.Arm()
 }
 
-// Disarm takes Arm back.
+// Disarm undoes Arm.
 func (m *Method) Disarm() {
 	if m.line != nil {
 		m.line.In.Disarm()
 	}
 }
 
-// delay notes until when an operation waits for a plugin, unless that is known.
+// delay sets the time at which an operation that waits for a plugin gives up, if it is not set.
 func (m *Method) delay(o *op) {
 	if o.due == 0 && m.cfg.Due != nil {
 		o.due = m.cfg.Due()
 	}
 }
 
-// NextDue is when the first of the operations is given up that wait for a plugin.
+// NextDue returns the time at which the first operation that waits for a plugin gives up.
 func (m *Method) NextDue() (at time.Duration, ok bool) {
 	o := m.nextDue()
 	if o == nil {
@@ -65,7 +65,7 @@ func (m *Method) NextDue() (at time.Duration, ok bool) {
 	return o.due, true
 }
 
-// nextDue is the operation that is given up first; times of a lane are in order.
+// nextDue returns that operation; the times in a lane are in order.
 func (m *Method) nextDue() (first *op) {
 	for i := range m.lanes {
 		if o := m.lanes[i].ops.First(); o != nil && m.line == nil && o.due != 0 && (first == nil || o.due < first.due) {
@@ -75,8 +75,8 @@ func (m *Method) nextDue() (first *op) {
 	return first
 }
 
-// Expire ends with err the operations that waited for a plugin until now. It reports
-// whether there were any.
+// Expire ends with err the operations whose time to wait for a plugin is over. It returns whether
+// there were any.
 func (m *Method) Expire(now time.Duration, err error) (did bool) {
 	for o := m.nextDue(); o != nil && o.due <= now; o = m.nextDue() {
 		m.giveUp(o, err)
@@ -85,7 +85,7 @@ func (m *Method) Expire(now time.Duration, err error) (did bool) {
 	return did
 }
 
-// GiveUp ends with err all operations that the plugin has not heard of.
+// GiveUp ends with err all operations that are not in the plugin.
 func (m *Method) GiveUp(err error) {
 	m.eachWaiting(func(o *op) { m.giveUp(o, err) })
 }

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A child is the process itself: go-plugin's runner.Runner, which shows go-plugin the
-// checked handshake line of what the process prints and nothing else.
+// A child is the process itself. It implements go-plugin's runner.Runner, and shows go-plugin only
+// the checked handshake line of the process's output.
 type child struct {
 	cfg    Config
 	socket *os.File // the plugin's end of the pair
 	out    output
-	done   chan struct{} // closed when it is reaped and its output read
+	done   chan struct{} // closed when it is reaped and its output is read
 
 	// Set by go-plugin before the start.
 	env       []string // go-plugin's variables
@@ -34,10 +34,10 @@ type child struct {
 	mu       sync.Mutex
 	unwanted bool // killed, maybe before it was started
 	started  bool
-	reaped   bool // the process's number may be another's
+	reaped   bool // another process may have the process's id
 }
 
-// How long the output of a dead process is read: a process that it started may hold it
+// lastWords is how long the output of a dead process is read: a process that it started may keep it
 // open for ever.
 const lastWords = 100 * time.Millisecond
 
@@ -52,23 +52,23 @@ func newChild(cfg Config, socket *os.File) *child {
 func (c *child) command(stdout, stderr *os.File) *exec.Cmd {
 	return &exec.Cmd{
 		Path: c.cfg.Path, Args: append([]string{c.cfg.Path}, c.cfg.Args...),
-		// Stdin stays nil, which is /dev/null: the terminal is the program's.
+		// Stdin stays nil, which is /dev/null: the terminal belongs to the program.
 		Stdout: stdout, Stderr: stderr,
 		Env:        append(append(append([]string{}, c.cfg.Env...), c.env...), SocketKey+"="+strconv.Itoa(socketFD)),
 		ExtraFiles: []*os.File{c.socket},
 		SysProcAttr: &syscall.SysProcAttr{
-			// A program that is killed takes its plugins with it.
+			// If the program is killed, the kernel kills its plugins.
 			Pdeathsig: syscall.SIGKILL,
-			// Ctrl-C goes to all processes in the terminal's foreground group. A plugin
-			// in a group of its own, in whatever language, serves until the program,
-			// which may have something left to send, ends it. The group also holds what
-			// the plugin starts, so that it can be ended with it.
+			// Ctrl-C goes to all processes in the terminal's foreground group. A plugin has a group
+			// of its own, so it serves until the program, which may still have messages to send,
+			// ends it. The group also contains the processes that the plugin starts, so that they
+			// can be killed with it.
 			Setpgid: true,
 		},
 	}
 }
 
-// Start forks, which is all: go-plugin waits for the handshake.
+// Start only forks; go-plugin waits for the handshake.
 func (c *child) Start(context.Context) error {
 	stdout, stdoutW, err := os.Pipe()
 	if err != nil {
@@ -101,8 +101,9 @@ func (c *child) Start(context.Context) error {
 	return nil
 }
 
-// fork starts the process. A file that was written a moment ago can be open for writing in
-// a child that another thread has just forked, until that one executes its own.
+// fork starts the process. A file that was written a moment ago may still be open for writing in a
+// child that another thread has just forked, until that child calls execve. fork tries again in
+// that case.
 func (c *child) fork(stdout, stderr *os.File) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,19 +127,19 @@ func (c *child) isStarted() bool {
 	return c.started
 }
 
-// reap waits for the end. What the process started goes first, while the number of their
-// group cannot be anyone else's.
+// reap waits for the end of the process. It kills the process's group before it reaps the process,
+// while no other group can have its id.
 func (c *child) reap() {
 	for errors.Is(unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
-	_ = c.cmd.Wait() // what it came to is in ProcessState
+	_ = c.cmd.Wait() // ProcessState has the result
 	c.reaped = true
 }
 
-// kill ends the process and what it started; it does not wait.
+// kill kills the process and its group; it does not wait.
 func (c *child) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +149,7 @@ func (c *child) kill() {
 	}
 }
 
-// signal asks the process alone.
+// signal sends a signal to the process alone.
 func (c *child) signal(s unix.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +158,7 @@ func (c *child) signal(s unix.Signal) {
 	}
 }
 
-// ending says in words how it ended; valid after done.
+// ending describes how the process ended; valid after done.
 func (c *child) ending() string { return fmt.Sprint(c.cmd.ProcessState) }
 
 func closeFiles(files ...*os.File) {
@@ -166,7 +167,7 @@ func closeFiles(files ...*os.File) {
 	}
 }
 
-// The rest is what go-plugin wants of a runner.
+// The rest implements go-plugin's runner.Runner.
 
 func (c *child) Wait(context.Context) error      { <-c.done; return nil }
 func (c *child) Kill(context.Context) error      { c.kill(); return nil }

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Config says what to start.
+// Config configures a plugin's process.
 type Config struct {
 	// Name of the plugin, for errors and logs; the file's name if empty.
 	Name string
-	// Path of the file and the arguments it is given, its own name not among them.
+	// Path of the file, and its arguments without the program name.
 	Path string
 	Args []string
-	// Env is the environment of the process, "K=V". It inherits nothing; go-plugin adds
-	// its own variables.
+	// Env is the environment of the process, "K=V". Nothing is inherited; go-plugin adds its own
+	// variables.
 	Env []string
-	// SHA256 is the checksum that the file must have; nil: any.
+	// SHA256 is the checksum that the file must have; nil means any.
 	SHA256 []byte
-	// Plaintext does without mutual TLS, for plugins in languages that cannot do it.
+	// Plaintext disables mutual TLS, for plugins in languages without it.
 	Plaintext bool
-	// StartTimeout bounds the time from the start to an answer of the plugin; 0: 1 min.
+	// StartTimeout limits the time from the start to the plugin's first answer; 0 means 1 min.
 	StartTimeout time.Duration
-	// Log takes what the plugin logs and prints; nil: nothing does.
+	// Log receives the plugin's log and output; nil discards them.
 	Log *slog.Logger
 
 	endsWithin time.Duration // 0: endsWithin; tests do not depend on how busy a machine is
@@ -34,19 +34,18 @@ type Config struct {
 
 const defaultStartTimeout = time.Minute
 
-// Why a plugin could not be started. The error's text says more, and what to do.
+// Reasons why a plugin could not be started. The error's text has details, and says what to do.
 var (
 	// ErrNotExecutable: the kernel refuses to execute the file (no permission, another
-	// architecture, no program at all).
+	// architecture, not a program).
 	ErrNotExecutable = errors.New("cannot be executed")
-	// ErrNotAPlugin: it runs, but does not say what a plugin of ours says first, or not in
-	// time.
+	// ErrNotAPlugin: the file runs, but does not print a plugin's handshake, or not in time.
 	ErrNotAPlugin = errors.New("not a plugin of BMI methods")
 	// ErrProtocolVersion: a plugin for another version of the plugin protocol.
 	ErrProtocolVersion = errors.New("another version of the plugin protocol")
 	// ErrChecksum: the file is not the one whose checksum was given.
 	ErrChecksum = errors.New("wrong SHA-256 checksum")
-	// ErrPlaintext: the plugin cannot do mutual TLS, and Config.Plaintext is not set.
+	// ErrPlaintext: the plugin does not use mutual TLS, and Config.Plaintext is not set.
 	ErrPlaintext = errors.New("does not encrypt")
 )
 

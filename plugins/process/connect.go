@@ -20,8 +20,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// connect makes the one connection to the plugin. It is not go-plugin's own, which comes
-// with a broker that remembers whatever a plugin says to it.
+// connect makes the only connection to the plugin. It does not use go-plugin's, which has a broker
+// that keeps everything a plugin sends to it.
 func (p *Process) connect(ctx context.Context, c *plugin.ClientConfig, address net.Addr) error {
 	secret := insecure.NewCredentials()
 	if c.TLSConfig != nil {
@@ -32,7 +32,7 @@ func (p *Process) connect(ctx context.Context, c *plugin.ClientConfig, address n
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, address.Network(), address.String())
 		}),
-		grpc.WithIdleTimeout(0), // the socket's file is gone, there is no second connection
+		grpc.WithIdleTimeout(0), // the socket's file is removed: it cannot connect again
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 		grpc.WithUnaryInterceptor(limitAnswer),
 	)
@@ -42,7 +42,7 @@ func (p *Process) connect(ctx context.Context, c *plugin.ClientConfig, address n
 	p.conn, p.client = conn, proto.NewMethodClient(conn)
 	answer, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: plugin.GRPCServiceName})
 	switch {
-	case status.Code(err) == codes.Unimplemented: // it answers, which is what is asked
+	case status.Code(err) == codes.Unimplemented: // any answer will do
 	case err != nil:
 		return fmt.Errorf("%w: it says that it serves on %s, but there it answers %s", ErrNotAPlugin, quote(address.String()), quote(err.Error()))
 	case answer.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING:
@@ -51,8 +51,8 @@ func (p *Process) connect(ctx context.Context, c *plugin.ClientConfig, address n
 	return os.RemoveAll(p.child.socketDir)
 }
 
-// A stream carries messages of users, which may be large; an answer to a question is small,
-// unless a plugin wants to fill the program's memory.
+// A stream carries messages of users, which may be large. An answer to a call is small, unless a
+// plugin tries to fill the program's memory.
 const answerBytesMax = 16 << 20
 
 func limitAnswer(ctx context.Context, method string, q, a any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {

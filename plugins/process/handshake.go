@@ -12,27 +12,27 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
-// ProtocolVersion is the version of the plugin protocol that this package speaks.
+// ProtocolVersion is the version of the plugin protocol in this package.
 const ProtocolVersion = 1
 
 const (
-	// CookieKey is a variable that a plugin finds in its environment with CookieValue,
-	// unless a person started it. It keeps no secret.
+	// CookieKey is an environment variable with the value CookieValue. A process without it was not
+	// started as a plugin. It is not a secret.
 	CookieKey   = "BMI_METHOD_PLUGIN"
 	CookieValue = "3f0c7f5e9d4b4c0e8a6d51c2f7b89e14"
 
-	// SocketKey is a variable with the number of the descriptor over which others come,
-	// and whose end is the end of the program.
+	// SocketKey is an environment variable with the number of the descriptor over which others are
+	// passed. When the program ends, that descriptor reports end of file.
 	SocketKey = "BMI_PLUGIN_SOCKET"
 	socketFD  = 3
 
-	setName = "method" // of our service in go-plugin's set
+	setName = "method" // of our service in go-plugin's plugin set
 
 	// A line with the certificate takes less than 2 KiB.
 	handshakeBytesMax = 16 << 10
-	// More than that of what a file says is not repeated in an error.
+	// Longer texts of a file are cut in an error.
 	quoteBytesMax = 200
-	// go-plugin takes what is shorter for a filler of an old version.
+	// go-plugin takes a shorter certificate for a placeholder of an old version.
 	certBytesMin = 51
 )
 
@@ -44,7 +44,7 @@ func handshake() plugin.HandshakeConfig {
 //
 //	core version | protocol version | network | address | "grpc" | certificate
 //
-// and returns it as go-plugin may see it.
+// and returns it in the form for go-plugin.
 func checkHandshake(line string, plaintext bool) (string, error) {
 	line = strings.TrimSpace(line)
 	part := strings.Split(line, "|")
@@ -75,7 +75,7 @@ func checkHandshake(line string, plaintext bool) (string, error) {
 	return strings.Join(part[:6], "|"), nil
 }
 
-// checkAddress: a plugin serves on this machine.
+// checkAddress returns an error unless the plugin serves on this machine.
 func checkAddress(network, address string) error {
 	switch network {
 	case "unix":
@@ -91,7 +91,7 @@ func checkAddress(network, address string) error {
 	return fmt.Errorf("%w: it serves on %s, neither a Unix socket nor a port of 127.0.0.1", ErrNotAPlugin, quote(network+" "+address))
 }
 
-// quote makes anything fit to be shown.
+// quote makes a text safe to show.
 func quote(s string) string {
 	if len(s) > quoteBytesMax {
 		return strconv.Quote(s[:quoteBytesMax]) + "..."

@@ -15,16 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sessions whose descriptors nobody took; at more, those of the oldest are closed.
+// sessionsMax limits the sessions whose descriptors wait to be taken; beyond it those of the oldest
+// are closed.
 const sessionsMax = 64
 
-// Inherited is what a plugin has from the program that started it: descriptors, by session.
+// Inherited has the descriptors that the program passed to a plugin, by session.
 type Inherited struct {
 	socket *net.UnixConn
 
 	mu      sync.Mutex
 	waiting []passed      // 0 ≤ len ≤ sessionsMax, in the order of arrival
-	news    chan struct{} // closed, and replaced, when waiting grows
+	news    chan struct{} // closed and replaced when waiting grows
 }
 
 type passed struct {
@@ -32,7 +33,7 @@ type passed struct {
 	fds     []int
 }
 
-// inherit finds the socket that Start gave the process; nil if there is none.
+// inherit finds the socket that Start passed to the process; nil if there is none.
 func inherit() (*Inherited, error) {
 	text := os.Getenv(SocketKey)
 	if text == "" {
@@ -49,8 +50,8 @@ func inherit() (*Inherited, error) {
 	return &Inherited{socket: socket, news: make(chan struct{})}, nil
 }
 
-// Descriptors waits for what Pass passed for a session. They are the caller's. A session's
-// can be taken once. A nil Inherited has none.
+// Descriptors waits for the descriptors that Pass passed for a session. They then belong to the
+// caller. They can be taken once. A nil Inherited has none.
 func (i *Inherited) Descriptors(ctx context.Context, session uint64) ([]int, error) {
 	if i == nil {
 		return nil, errors.New("plugins/process: the program passes no descriptors")
@@ -80,7 +81,7 @@ func (i *Inherited) take(session uint64) ([]int, <-chan struct{}) {
 	return nil, i.news
 }
 
-// receive returns when the program is gone.
+// receive returns when the program has ended.
 func (i *Inherited) receive() error {
 	message, beside := make([]byte, passBytes+1), make([]byte, unix.CmsgSpace(DescriptorsMax*4))
 	for {
@@ -115,8 +116,8 @@ func (i *Inherited) arrived(p passed) {
 	i.news = make(chan struct{})
 }
 
-// rights returns the descriptors beside a message. They are closed on exec: the runtime
-// asks for that where it reads.
+// rights returns the descriptors beside a message. They are close-on-exec: the runtime asks for
+// that when it reads.
 func rights(beside []byte) (fds []int) {
 	messages, err := unix.ParseSocketControlMessage(beside)
 	if err != nil {

@@ -23,20 +23,20 @@ const (
 	// LevelTrace is hclog's level below slog.LevelDebug.
 	LevelTrace = slog.LevelDebug - 4
 
-	// More attributes of a line are left out.
+	// attrsMax limits the attributes of a record; more are left out.
 	attrsMax = 64
 
-	// pluginAttr is the attribute of all records of a plugin, its name.
+	// pluginAttr is the attribute with the plugin's name in all its records.
 	pluginAttr = "plugin"
-	// itsAttr is put before attributes that the plugin calls as the program calls its own:
-	// each is there once, and what the program says is the program's word.
+	// itsAttr is a prefix for attributes of the plugin whose names the program uses too. So each
+	// name occurs once, and the program's attributes are really the program's.
 	itsAttr = "its."
 )
 
-// A lineLog makes records of lines: JSON as hclog writes it, or text.
+// A lineLog makes records from lines: JSON in hclog's format, or text.
 type lineLog struct {
 	log     *slog.Logger
-	inPanic bool // the rest is a Go program's last words
+	inPanic bool // the rest is a Go program's panic
 }
 
 func (l *lineLog) line(line []byte) {
@@ -61,7 +61,7 @@ func startsPanic(line string) bool {
 	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
-// textLevel finds the level that a line of text begins with, as "[WARN] ".
+// textLevel finds the level at the beginning of a line of text, such as "[WARN] ".
 func textLevel(line string) (slog.Level, string) {
 	if rest, ok := strings.CutPrefix(line, "["); ok {
 		if name, rest, ok := strings.Cut(rest, "]"); ok {
@@ -89,15 +89,14 @@ func levelOf(name string) (slog.Level, bool) {
 	return 0, false
 }
 
-// An entry is a line of JSON as hclog writes it.
+// An entry is a line of JSON in hclog's format.
 type entry struct {
 	level   slog.Level
 	message string
 	attrs   []slog.Attr
 }
 
-// parseEntry reports false for what is no such line; nothing in it is trusted to have the
-// type it should.
+// parseEntry returns false if a line is not in that format. It checks the type of everything in it.
 func parseEntry(line []byte) (entry, bool) {
 	if len(line) == 0 || line[0] != '{' {
 		return entry{}, false
@@ -125,7 +124,7 @@ func parseEntry(line []byte) (entry, bool) {
 	return e, true
 }
 
-// attrName is what an attribute of a plugin is called in the program's log.
+// attrName returns the name of a plugin's attribute in the program's log.
 func attrName(key string) string {
 	switch key {
 	case pluginAttr, slog.TimeKey, slog.LevelKey, slog.MessageKey, slog.SourceKey:
@@ -134,8 +133,8 @@ func attrName(key string) string {
 	return key
 }
 
-// Write makes a lineLog the output of go-plugin's own logger in the program, which says
-// the plugin's name again.
+// Write makes a lineLog the output of go-plugin's own logger in the program, which repeats the
+// plugin's name.
 func (l *lineLog) Write(line []byte) (int, error) {
 	if e, ok := parseEntry(line); ok {
 		e.attrs = slices.DeleteFunc(e.attrs, func(a slog.Attr) bool { return a.Key == itsAttr+pluginAttr })
@@ -144,7 +143,7 @@ func (l *lineLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// goPluginLogger turns what go-plugin logs into records. It says little of interest.
+// goPluginLogger turns go-plugin's log into records. Little of it is of interest.
 func goPluginLogger(log *slog.Logger) hclog.Logger {
 	level := hclog.Warn
 	if log.Enabled(context.Background(), slog.LevelDebug) {
@@ -153,8 +152,8 @@ func goPluginLogger(log *slog.Logger) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: level, Output: &lineLog{log: log}, JSONFormat: true})
 }
 
-// NewLogger returns a logger for a plugin, whose records become records in the program's
-// log, with their level and attributes, if w is the plugin's standard error.
+// NewLogger returns a logger for a plugin. If w is the plugin's standard error, its records become
+// records in the program's log, with their level and attributes.
 func NewLogger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: LevelTrace, ReplaceAttr: asHclog}))
 }

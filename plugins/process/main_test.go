@@ -24,11 +24,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// roleKey is a variable that makes the test's binary another program: a plugin, something
-// that is none, or a program that has a plugin.
+// roleKey is a variable that makes the test binary another program: a plugin, a program that is no
+// plugin, or one that has a plugin.
 const roleKey = "PROCESS_TEST_ROLE"
 
-// patience bounds what must happen.
+// patience limits the wait for something that must happen.
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
@@ -42,12 +42,12 @@ func TestMain(m *testing.M) {
 		program()
 	case "foreign":
 		foreign()
-	case "crashes": // once it said where it serves
+	case "crashes": // after its handshake
 		fmt.Println("1|1|unix|/nonexistent|grpc")
 		panic("after the handshake")
 	case "silent":
 		wallclock.Forever()
-	case "says": // and stays
+	case "says": // and keeps running
 		fmt.Print(argument)
 		wallclock.Forever()
 	case "ends":
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// service does what its tests ask for.
+// service acts as its tests ask.
 type service struct {
 	proto.UnimplementedMethodServer
 	inherited *Inherited
@@ -108,7 +108,7 @@ func (s *service) Describe(ctx context.Context, q *proto.DescribeRequest) (*prot
 	return reply("")
 }
 
-// Data returns what it is sent.
+// Data returns the records that it gets.
 func (s *service) Data(stream proto.Method_DataServer) error {
 	for {
 		r, err := stream.Recv()
@@ -121,7 +121,7 @@ func (s *service) Data(stream proto.Method_DataServer) error {
 	}
 }
 
-// readAll says what the files hold, and whether children would inherit them.
+// readAll returns the contents of the files, and whether children would inherit them.
 func readAll(fds []int) string {
 	var all []string
 	for _, fd := range fds {
@@ -134,7 +134,7 @@ func readAll(fds []int) string {
 	return strings.Join(all, ", ")
 }
 
-// program is one with a plugin, whose number it prints.
+// program is a program with a plugin, whose process id it prints.
 func program() {
 	p, err := Start(context.Background(), as("plugin"))
 	if err != nil {
@@ -145,7 +145,8 @@ func program() {
 	wallclock.Forever()
 }
 
-// foreign is a plugin in another language: no go-plugin, no health, no descriptors.
+// foreign is a plugin like one in another language: no go-plugin, no health service, no
+// descriptors.
 func foreign() {
 	path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s")
 	l, err := net.Listen("unix", path)
@@ -158,7 +159,7 @@ func foreign() {
 	panic(s.Serve(l))
 }
 
-// as is this binary in a role.
+// as returns a Config for this binary in a role.
 func as(role string) Config {
 	exe, err := os.Executable()
 	if err != nil {
@@ -185,7 +186,7 @@ func ask(t *testing.T, p *Process, what string) string {
 	return reply.GetVersion()
 }
 
-// gone: the process is dead, though nobody may have reaped it.
+// gone tells whether the process is dead, even if it was not reaped.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -195,7 +196,7 @@ func gone(pid int) bool {
 	return strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 }
 
-// halted: each thread of a process has stopped. One that has not may answer still.
+// halted tells whether every thread of a process has stopped. One that has not may still answer.
 func halted(t *testing.T, pid int) bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))

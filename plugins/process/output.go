@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// A longer line of output is logged in several records.
+	// A longer line of output becomes several records.
 	lineBytesMax = 64 << 10
-	// So many lines of stderr are kept for the error of a failed start.
+	// lastLinesMax is how many lines of stderr are kept for the error of a failed start.
 	lastLinesMax = 5
 )
 
-// output is what a process prints.
+// output is the output of a process.
 type output struct {
 	name      string
 	plaintext bool
@@ -30,9 +30,9 @@ type output struct {
 	toPlugin  *io.PipeWriter
 
 	mu       sync.Mutex
-	refused  error    // why the first line is no handshake
+	refused  error    // why the first line is not a handshake
 	last     []string // lines of stderr
-	panicked string   // the line that begins a Go program's last words
+	panicked string   // the first line of a Go program's panic
 }
 
 func (o *output) init(cfg Config) {
@@ -40,10 +40,10 @@ func (o *output) init(cfg Config) {
 	o.handshake, o.toPlugin = io.Pipe()
 }
 
-// errSilent: the output ended before there was a line.
+// errSilent: the output ended before the first line.
 var errSilent = errors.New("it closed its output before it said where it serves")
 
-// readStdout reads to the end. The first line is the handshake, the rest is logged.
+// readStdout reads stdout to its end. The first line is the handshake, the rest is logged.
 func (o *output) readStdout(r io.Reader) {
 	defer o.toPlugin.Close()
 	in := bufio.NewReaderSize(r, lineBytesMax)
@@ -52,7 +52,7 @@ func (o *output) readStdout(r io.Reader) {
 		o.mu.Lock()
 		o.refused = err
 		o.mu.Unlock()
-		_ = o.toPlugin.Close() // go-plugin's start ends
+		_ = o.toPlugin.Close() // ends go-plugin's start
 	} else {
 		_, _ = io.WriteString(o.toPlugin, line+"\n")
 	}
@@ -74,7 +74,7 @@ func (o *output) firstLine(in *bufio.Reader) (string, error) {
 	return checkHandshake(string(line), o.plaintext)
 }
 
-// readStderr reads to the end.
+// readStderr reads stderr to its end.
 func (o *output) readStderr(r io.Reader) {
 	eachLine(bufio.NewReaderSize(r, lineBytesMax), func(line []byte) {
 		o.remember(line)
@@ -82,7 +82,7 @@ func (o *output) readStderr(r io.Reader) {
 	})
 }
 
-// eachLine calls f with the lines of r, without their ends; longer ones than r's buffer in
+// eachLine calls f with each line of r, without its end. A line longer than r's buffer comes in
 // parts.
 func eachLine(r *bufio.Reader, f func(line []byte)) {
 	for {
@@ -120,7 +120,7 @@ func (o *output) remember(line []byte) {
 	}
 }
 
-// printable keeps what a plugin says from speaking to the terminal.
+// printable removes control characters, which would reach the terminal.
 func printable(r rune) rune {
 	if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
 		return '?'
@@ -128,12 +128,12 @@ func printable(r rune) rune {
 	return r
 }
 
-// words returns what was last said on stderr, for an error; empty if nothing was.
+// words returns the last output on stderr for an error; it is empty if there was none.
 func (o *output) words() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.panicked != "": // a stack follows, which says less
+	case o.panicked != "": // a stack follows, which is less informative
 		return "; its last words: " + o.panicked
 	case len(o.last) > 0:
 		return "; its last words: " + strings.Join(o.last, " / ")

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestPanicLine: what a Go program's runtime says at its end is why it ended; what a plugin
-// logs about a panic that it survived is not.
+// TestPanicLine: the panic of a Go program says why it ended; a logged panic that the plugin
+// survived does not.
 func TestPanicLine(t *testing.T) {
 	var o output
 	o.remember([]byte(`{"@message":"panic: recovered","@level":"error"}`))

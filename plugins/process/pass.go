@@ -15,15 +15,15 @@ import (
 // DescriptorsMax is the number of descriptors that one Pass takes.
 const DescriptorsMax = 8
 
-// A message over the pair is the session's number, little-endian, with the descriptors
-// beside it (SCM_RIGHTS).
+// A message over the pair is the session's number, little-endian, with the descriptors beside it
+// (SCM_RIGHTS).
 const passBytes = 8
 
-// How long Pass waits for a plugin that does not read what it is passed.
+// passTimeout is how long Pass waits for a plugin that does not read.
 const passTimeout = 5 * time.Second
 
-// socketPair returns our end, and the plugin's. Messages have ends, and an end of the
-// whole is seen, which a datagram socket would not tell.
+// socketPair returns this process's end and the plugin's. SOCK_SEQPACKET keeps messages apart, and
+// reports the end of the connection, which a datagram socket would not.
 func socketPair() (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -38,7 +38,7 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return ours, theirs, nil
 }
 
-// connOf makes a connection of a descriptor, and closes the descriptor.
+// connOf makes a connection from a descriptor, and closes the descriptor.
 func connOf(fd int) (*net.UnixConn, error) {
 	f := os.NewFile(uintptr(fd), "socket of a plugin")
 	if f == nil {
@@ -56,8 +56,8 @@ func connOf(fd int) (*net.UnixConn, error) {
 	return nil, fmt.Errorf("descriptor %d: not a Unix socket", fd)
 }
 
-// Pass gives the plugin descriptors for a session, which it takes with
-// Inherited.Descriptors in this order. They stay the caller's.
+// Pass passes descriptors for a session to the plugin, which gets them from Inherited.Descriptors
+// in this order. The caller's descriptors stay open.
 func (p *Process) Pass(session uint64, fds ...int) error {
 	if len(fds) == 0 || len(fds) > DescriptorsMax {
 		return fmt.Errorf("plugins/process: %d descriptors for plugin %s: 1 to %d can be passed", len(fds), p.cfg.Name, DescriptorsMax)

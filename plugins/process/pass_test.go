@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPass: descriptors come in order, for the session they are for.
+// TestPass: descriptors arrive in order, for their session.
 func TestPass(t *testing.T) {
 	p := begin(t, as("plugin"))
 	before := ask(t, p, "open")
@@ -41,7 +41,7 @@ func TestPassLimits(t *testing.T) {
 	assert.Equal(t, DescriptorsMax, strings.Count(ask(t, p, "descriptors=1"), "close on exec: true"))
 }
 
-// pair is both ends without a process.
+// pair returns both ends without a process.
 func pair(t *testing.T) (*Process, *Inherited) {
 	t.Helper()
 	ours, theirs, err := socketPair()
@@ -66,7 +66,7 @@ func pair(t *testing.T) (*Process, *Inherited) {
 	return p, i
 }
 
-// TestDescriptorsWait: they may come later, or never.
+// TestDescriptorsWait: descriptors may arrive later, or never.
 func TestDescriptorsWait(t *testing.T) {
 	p, i := pair(t)
 	got := make(chan []int)
@@ -87,8 +87,7 @@ func TestDescriptorsWait(t *testing.T) {
 	assert.ErrorContains(t, err, "passes no descriptors")
 }
 
-// TestUnexpectedDescriptors: what nobody asked for is closed, and no more is kept than the
-// limit.
+// TestUnexpectedDescriptors: unrequested descriptors are closed, and only a limited number is kept.
 func TestUnexpectedDescriptors(t *testing.T) {
 	p, i := pair(t)
 	fd := memfd(t, "x")
@@ -113,7 +112,7 @@ func TestUnexpectedDescriptors(t *testing.T) {
 		require.NoError(t, p.Pass(session, fd))
 		require.NoError(t, p.Pass(session, fd)) // a second time
 	}
-	require.NoError(t, p.Pass(latest, fd)) // once: when it is there, so is all before it
+	require.NoError(t, p.Pass(latest, fd)) // once; after it all earlier messages have arrived
 	last, err := i.Descriptors(t.Context(), latest)
 	require.NoError(t, err)
 	closeFDs(last)

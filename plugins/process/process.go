@@ -19,7 +19,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// A Process is a plugin that runs, or did. Its methods may be called by any goroutine.
+// A Process is a plugin's process, which may have ended. Its methods may be called from any
+// goroutine.
 type Process struct {
 	cfg    Config
 	child  *child
@@ -27,7 +28,7 @@ type Process struct {
 	conn   *grpc.ClientConn
 	client proto.MethodClient
 
-	passing sync.Mutex // one message after the other
+	passing sync.Mutex // one message at a time
 	done    chan struct{}
 }
 
@@ -41,16 +42,17 @@ func (p *Process) watch() {
 	close(p.done)
 }
 
-// Client asks the plugin.
+// Client returns the client for calls to the plugin.
 func (p *Process) Client() proto.MethodClient { return p.client }
 
-// PID is the number of the process.
+// PID returns the process id.
 func (p *Process) PID() int { return p.child.cmd.Process.Pid }
 
-// Done is closed when the process is dead and reaped, and all it said is in the log.
+// Done is closed when the process is dead and reaped, and all its output is in the log.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the process ended, as "plugin NAME ended: signal: killed"; nil before Done.
+// Err describes how the process ended, such as "plugin NAME ended: signal: killed"; nil before
+// Done.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -63,19 +65,19 @@ func (p *Process) Err() error {
 	return fmt.Errorf("plugin %s ended: %s", p.cfg.Name, p.child.ending())
 }
 
-// Kill ends the process at once, and what it started, and returns when it is reaped.
+// Kill kills the process and its group, and returns when it is reaped.
 func (p *Process) Kill() {
 	p.child.kill()
 	<-p.done
 }
 
-// Stop asks the process to end and returns when it has; after timeout it is killed. What
-// sessions hold is to be closed before.
+// Stop asks the process to end and returns when it has ended; after timeout the process is killed.
+// Close the sessions before.
 func (p *Process) Stop(timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	// go-plugin's servers know this call; others are told by the end of the pair, or the
-	// signal. That it fails says nothing else: a server that ends may not have answered.
+	// go-plugin's servers know this call; others notice the end of the pair, or the signal. Its
+	// error does not matter: a server that ends may not have answered.
 	err := p.conn.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
 	_ = p.socket.Close()
 	if status.Code(err) == codes.Unimplemented {

@@ -43,7 +43,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// TestLargeMessages: in a stream, and in a question, but not in an answer.
+// TestLargeMessages: allowed in a stream and in a request, but not in an answer.
 func TestLargeMessages(t *testing.T) {
 	const size = 32 << 20
 	p := begin(t, as("plugin"))
@@ -59,7 +59,7 @@ func TestLargeMessages(t *testing.T) {
 	assert.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
 
-// TestForeign: a plugin needs no more than gRPC, and ends when told.
+// TestForeign: a plugin needs only gRPC, and ends when told.
 func TestForeign(t *testing.T) {
 	p := begin(t, as("foreign"))
 	assert.Equal(t, "1", ask(t, p, "length=x"))
@@ -67,8 +67,8 @@ func TestForeign(t *testing.T) {
 	assert.EqualError(t, p.Err(), "plugin test ended: signal: terminated")
 }
 
-// TestEnvironment: the plugin has what it is given and what go-plugin needs, its input is
-// not the terminal's.
+// TestEnvironment: the plugin has the given environment and go-plugin's; its input is not the
+// terminal.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("PROCESS_TEST_SECRET", "1")
 	theirs, ours, err := os.Pipe()
@@ -91,7 +91,7 @@ func TestEnvironment(t *testing.T) {
 	assert.Equal(t, p.PID(), group, "Ctrl-C at the terminal is not for the plugin")
 }
 
-// TestKilled: somebody kills the plugin.
+// TestKilled: the plugin is killed from outside.
 func TestKilled(t *testing.T) {
 	p := begin(t, as("plugin"))
 	require.NoError(t, unix.Kill(p.PID(), unix.SIGKILL))
@@ -110,7 +110,8 @@ func TestEndings(t *testing.T) {
 	} {
 		p := begin(t, as("plugin"))
 		_, err := p.Client().Describe(t.Context(), &proto.DescribeRequest{Program: what})
-		// Unavailable: its end shows in the connection first; Canceled: the pair knew of it first.
+		// Unavailable: its end shows in the connection first; Canceled: the end of the pair was
+		// noticed first.
 		assert.Contains(t, []codes.Code{codes.Unavailable, codes.Canceled}, status.Code(err))
 		<-p.Done()
 		assert.ErrorContains(t, p.Err(), want)
@@ -126,7 +127,7 @@ func TestHangsAtStop(t *testing.T) {
 	assert.EqualError(t, p.Err(), "plugin test ended: signal: killed")
 }
 
-// TestEndOfPair: a plugin ends when the pair does, whatever its methods do.
+// TestEndOfPair: a plugin ends when the socket pair does, even if its methods are busy.
 func TestEndOfPair(t *testing.T) {
 	p := begin(t, as("plugin"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -140,8 +141,8 @@ func TestEndOfPair(t *testing.T) {
 	assert.EqualError(t, p.Err(), "plugin test ended: exit status 0")
 }
 
-// TestProgramKilled: a program that is killed takes its plugin with it, even a stopped one
-// that sees nothing, and leaves no file.
+// TestProgramKilled: if a program is killed, its plugin dies with it, even a stopped one, and no
+// file is left.
 func TestProgramKilled(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		dir := shortTemp(t)
@@ -172,8 +173,8 @@ func TestProgramKilled(t *testing.T) {
 	}
 }
 
-// TestThreadEnds: the kernel takes the thread that forked for the parent; ours outlives
-// whoever called Start.
+// TestThreadEnds: the kernel's parent of a plugin is the thread that forked; ours outlives the
+// caller of Start.
 func TestThreadEnds(t *testing.T) {
 	started, thread := make(chan *Process, 1), 0
 	var start func()
@@ -182,7 +183,7 @@ func TestThreadEnds(t *testing.T) {
 		if thread = unix.Gettid(); thread == os.Getpid() {
 			again := make(chan struct{})
 			go func() { defer close(again); start() }()
-			<-again // on another thread: this one is taken, and the process's first, which stays
+			<-again // on another thread, because this one and the process's first, which stays, are locked
 			return
 		}
 		p, err := Start(context.Background(), as("plugin"))
@@ -200,7 +201,7 @@ func TestThreadEnds(t *testing.T) {
 	assert.Equal(t, "0", ask(t, p, "length="))
 }
 
-// TestLog: what the plugin prints is in the log, whatever it is.
+// TestLog: all output of the plugin is in the log.
 func TestLog(t *testing.T) {
 	var text logtext.Buffer
 	cfg := as("plugin")
@@ -226,7 +227,7 @@ func TestLog(t *testing.T) {
 // TestNothingIsLeft after many plugins: no descriptor, goroutine, file or process.
 func TestNothingIsLeft(t *testing.T) {
 	dir := shortTemp(t)
-	begin(t, as("plugin")).Kill() // what is made once is made
+	begin(t, as("plugin")).Kill() // what is made once is made here
 	before := len(files(t, "/proc/self/fd"))
 	for i := range 20 {
 		p := begin(t, as("plugin"))

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that closed its output is given so long to end by itself, so that the error
-// can say how it did.
+// endsWithin is how long a process that closed its output may take to end by itself, so that the
+// error can say how it ended.
 const endsWithin = 300 * time.Millisecond
 
-// abandon cleans up after a start that failed and finds the words for why it did.
+// abandon cleans up after a failed start and returns the reason.
 func (p *Process) abandon(ctx, within context.Context, err error) error {
 	c, gaveUp, late := p.child, ctx.Err() != nil, within.Err() != nil
 	defer p.socket.Close()
@@ -57,7 +57,7 @@ func (p *Process) abandon(ctx, within context.Context, err error) error {
 	return fmt.Errorf("%w: %s%s", ErrNotAPlugin, quote(err.Error()), words)
 }
 
-// endsByItself waits a moment for that.
+// endsByItself waits a moment for the process to end.
 func (p *Process) endsByItself() bool {
 	wait := time.NewTimer(p.cfg.endsWithin)
 	defer wait.Stop()
@@ -69,7 +69,7 @@ func (p *Process) endsByItself() bool {
 	}
 }
 
-// notExecutable says why the kernel refuses a file.
+// notExecutable says why the kernel refuses to execute a file.
 func notExecutable(path string, err error) error {
 	switch {
 	case errors.Is(err, unix.EACCES):

@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Serve is the main function of a plugin: it shakes hands with the program that started
-// it, has register add services to a gRPC server, and serves. It does not return: the
-// process ends when the program asks for it, or is gone, whatever the services do then.
+// Serve is the main function of a plugin. It does the handshake with the program that started it,
+// calls register to add services to a gRPC server, and serves. It does not return: when the program
+// asks for it, or has ended, the process exits, even if the services are still busy.
 //
-// Once the program has asked the first question, os.Stdout is os.Stderr: what is printed
-// becomes records in the program's log.
+// After the program's first call, os.Stdout is os.Stderr: printed text becomes records in the
+// program's log.
 func Serve(register func(grpc.ServiceRegistrar, *Inherited)) {
 	if os.Getenv(CookieKey) != CookieValue {
 		fmt.Fprintln(os.Stderr, byHand(os.Args[0]))
@@ -35,27 +35,27 @@ func Serve(register func(grpc.ServiceRegistrar, *Inherited)) {
 	if inherited != nil {
 		go func() {
 			_ = inherited.receive()
-			os.Exit(0) // the program is gone; there is nobody to tell
+			os.Exit(0) // the program has ended; nothing can be reported
 		}()
 	}
 	served := serve(register, inherited, hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: os.Stderr, JSONFormat: true}))
 	if !served {
-		os.Exit(1) // go-plugin said why
+		os.Exit(1) // go-plugin has printed the reason
 	}
 	os.Exit(0)
 }
 
-// byHand explains a plugin to a person who started it.
+// byHand explains a plugin to a user who started it.
 func byHand(path string) string {
 	name := filepath.Base(path)
 	return name + ": this is a plugin with BMI methods, which a program loads (BMI_PLUGINS=" + path + ", or plugins.Load); to try it alone: bmi plugins check " + path
 }
 
-// serve returns when the program asked for the end, and whether it asked for anything.
+// serve returns when the program asked for the end, and whether the program made any call.
 func serve(register func(grpc.ServiceRegistrar, *Inherited), inherited *Inherited, log hclog.Logger) (served bool) {
-	// go-plugin turns standard output and error into pipes that it reads when somebody
-	// asks for what is in them. Nobody does: the program reads the error output itself.
-	// Whoever has filled a pipe by then waits until its end is closed.
+	// go-plugin turns standard output and error into pipes, which it reads only on request. No
+	// request comes: the program reads the error output itself. A writer that has filled a pipe by
+	// then would wait until its end is closed.
 	stderr := os.Stderr
 	var first sync.Once
 	restore := func() {
@@ -64,7 +64,7 @@ func serve(register func(grpc.ServiceRegistrar, *Inherited), inherited *Inherite
 			pipes := []*os.File{os.Stdout, os.Stderr}
 			os.Stdout, os.Stderr = stderr, stderr
 			for _, end := range pipes {
-				_ = end.Close() // what is in it is lost, and nobody waits any more
+				_ = end.Close() // its contents are lost, and no writer waits any more
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func serve(register func(grpc.ServiceRegistrar, *Inherited), inherited *Inherite
 	return served
 }
 
-// servicePlugin is our service as go-plugin sees it.
+// servicePlugin is our service as a go-plugin plugin.
 type servicePlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	register func(grpc.ServiceRegistrar)
@@ -103,7 +103,7 @@ func (p servicePlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-// GRPCClient is not called: the program has a connection of its own.
+// GRPCClient is not called: the program makes its own connection.
 func (servicePlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
 	return c, nil
 }

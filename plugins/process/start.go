@@ -16,8 +16,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// Start starts a plugin and returns when it answers. An error is one of the Err values
-// above, or the context's, or the operating system's.
+// Start starts a plugin and returns when it answers. An error is one of the Err values above, or
+// comes from the context or the operating system.
 func Start(ctx context.Context, cfg Config) (*Process, error) {
 	cfg = cfg.withDefaults()
 	p, err := start(ctx, cfg)
@@ -52,7 +52,7 @@ func start(ctx context.Context, cfg Config) (*Process, error) {
 	return p, nil
 }
 
-// begin starts the process, has go-plugin shake hands and connects.
+// begin starts the process, runs go-plugin's handshake and connects.
 func (p *Process) begin(ctx context.Context) error {
 	c := &plugin.ClientConfig{
 		HandshakeConfig:  handshake(),
@@ -61,14 +61,14 @@ func (p *Process) begin(ctx context.Context) error {
 		AutoMTLS:         !p.cfg.Plaintext,
 		SkipHostEnv:      true,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},
-		StartTimeout:     p.cfg.StartTimeout + time.Second, // ours is first
+		StartTimeout:     p.cfg.StartTimeout + time.Second, // our own timeout comes first
 		Logger:           goPluginLogger(p.cfg.Log),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			p.child.env, p.child.socketDir = cmd.Env, dir
 			return p.child, checksum(p.cfg)
 		},
 	}
-	// Whoever gives up kills the process, and with it ends the handshake.
+	// When ctx ends, the process is killed, which ends the handshake.
 	stop := context.AfterFunc(ctx, p.child.kill)
 	address, err := plugin.NewClient(c).Start()
 	if err == nil {
@@ -80,7 +80,8 @@ func (p *Process) begin(ctx context.Context) error {
 	return err
 }
 
-// checksum is go-plugin's, which it does not apply when somebody else starts the process.
+// checksum checks the file's checksum as go-plugin does, which skips the check when another runner
+// starts the process.
 func checksum(cfg Config) error {
 	if cfg.SHA256 == nil {
 		return nil
@@ -95,8 +96,8 @@ func checksum(cfg Config) error {
 	return nil
 }
 
-// socketRoot is where go-plugin makes a private folder for the socket, whose path must be
-// short enough for an address.
+// socketRoot returns the folder in which go-plugin makes a private folder for the socket. The
+// socket's path must be short enough for an address.
 func socketRoot() string {
 	const addressBytesMax, ours = 107, 48
 	if root := os.TempDir(); len(root)+ours <= addressBytesMax {

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNotStarted: each reason has its error and its words.
+// TestNotStarted: each reason has its own error and text.
 func TestNotStarted(t *testing.T) {
-	ends := func(role string) Config { // however long that takes
+	ends := func(role string) Config { // however long it takes
 		cfg := as(role)
 		cfg.endsWithin = patience
 		return cfg
@@ -92,7 +92,7 @@ func TestRightChecksum(t *testing.T) {
 	begin(t, cfg)
 }
 
-// TestGivenUp: the context ends a start.
+// TestGivenUp: the end of the context ends a start.
 func TestGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Start(ctx, func() Config { cancel(); return as("plugin") }())
@@ -105,11 +105,11 @@ func TestGivenUp(t *testing.T) {
 	assert.NotErrorIs(t, err, ErrNotAPlugin)
 }
 
-// TestByHand: a person who starts a plugin reads what it is.
+// TestByHand: a user who starts a plugin gets an explanation.
 func TestByHand(t *testing.T) {
 	cfg := as("plugin")
 	cmd := exec.Command(cfg.Path)
-	cmd.Env = append(cfg.Env, "GOCOVERDIR="+t.TempDir()) // or go test -cover says that it misses it
+	cmd.Env = append(cfg.Env, "GOCOVERDIR="+t.TempDir()) // otherwise go test -cover complains
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -120,7 +120,7 @@ func TestByHand(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(stderr.String(), "\n"))
 }
 
-// FuzzHandshake: no first line does harm, and what is accepted is what was said.
+// FuzzHandshake: no first line does harm, and an accepted line is passed on unchanged.
 func FuzzHandshake(f *testing.F) {
 	f.Add("1|1|unix|/x|grpc", true)
 	f.Add("1|1|tcp|127.0.0.1:80|grpc|"+strings.Repeat("A", 60), false)

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// A plugin asks the kernel for SIGKILL when its parent dies (PR_SET_PDEATHSIG), and for the
-// kernel the parent is the thread that forked, which the Go runtime ends when it likes. So
-// all plugins are forked by one thread, which lives as long as there are any.
+// A plugin asks the kernel for SIGKILL when its parent dies (PR_SET_PDEATHSIG). To the kernel the
+// parent is the thread that forked, and the Go runtime may end a thread at any time. So one thread
+// forks all plugins, and it lives as long as there are any.
 var forks forkThread
 
 type forkThread struct {
@@ -18,8 +18,8 @@ type forkThread struct {
 	work     chan func()
 }
 
-// start runs fork on the thread. If it succeeds, there is a child more until ended is
-// called, and the thread lives that long.
+// start runs fork on the thread. If fork succeeds, the number of children grows by one until ended
+// is called, and the thread lives until there are none.
 func (t *forkThread) start(fork func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,6 +1,6 @@
-// The control service of a plugin: what a program asks of a process that runs BMI methods
-// for it. Messages travel in shared memory (docs/plugin-protocol.md), or, for plugins that
-// have none, in the stream Data.
+// The control service of a plugin: the calls of a program to a process that runs BMI methods
+// for it. Messages travel in shared memory (docs/plugin-protocol.md) or, for plugins without
+// shared memory, in the stream Data.
 //
 // Regenerate with: make generate
 
@@ -27,7 +27,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Status says how something ended. The numbers are those of the rings.
+// Status is the result of an operation. The numbers are those of the rings.
 type Status int32
 
 const (
@@ -116,7 +116,7 @@ func (Status) EnumDescriptor() ([]byte, []int) {
 	return file_method_proto_rawDescGZIP(), []int{0}
 }
 
-// Kind says what a record is about. The numbers are those of the rings.
+// Kind is the kind of a record. The numbers are those of the rings.
 type Kind int32
 
 const (
@@ -196,7 +196,7 @@ func (Kind) EnumDescriptor() ([]byte, []int) {
 	return file_method_proto_rawDescGZIP(), []int{1}
 }
 
-// Failure is an error. Absent, or with status OK, it is none.
+// Failure is an error. If it is absent, or has status OK, there is none.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        Status                 `protobuf:"varint,1,opt,name=status,proto3,enum=viaduct.plugin.v1.Status" json:"status,omitempty"`
@@ -296,7 +296,7 @@ func (x *DescribeRequest) GetProgram() string {
 
 type DescribeReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Version of the plugin, for people.
+	// Version of the plugin, for display.
 	Version string   `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
 	Methods []*Offer `protobuf:"bytes,2,rep,name=methods,proto3" json:"methods,omitempty"`
 	// Whether sessions can use rings, and their layout's version.
@@ -554,7 +554,7 @@ type Info struct {
 	RemoteWrite       bool                   `protobuf:"varint,11,opt,name=remote_write,json=remoteWrite,proto3" json:"remote_write,omitempty"`
 	Addresses         []string               `protobuf:"bytes,12,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	Details           []*Detail              `protobuf:"bytes,13,rep,name=details,proto3" json:"details,omitempty"`
-	// What the method has besides sends and receives.
+	// Optional features of the method, besides sends and receives.
 	Drops         bool `protobuf:"varint,14,opt,name=drops,proto3" json:"drops,omitempty"`
 	Checks        bool `protobuf:"varint,15,opt,name=checks,proto3" json:"checks,omitempty"`
 	Ranges        bool `protobuf:"varint,16,opt,name=ranges,proto3" json:"ranges,omitempty"`
@@ -767,7 +767,7 @@ func (x *Detail) GetValue() string {
 type CloseRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
-	// How long it may take to send what is under way, in nanoseconds.
+	// How long it may take to send pending messages, in nanoseconds.
 	Drain         int64 `protobuf:"varint,2,opt,name=drain,proto3" json:"drain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1342,7 +1342,7 @@ func (*PingReply) Descriptor() ([]byte, []int) {
 	return file_method_proto_rawDescGZIP(), []int{19}
 }
 
-// Record is what the records of the rings are, with the message always inside.
+// Record is a record as in the rings, but always with the message in it.
 type Record struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          Kind                   `protobuf:"varint,1,opt,name=kind,proto3,enum=viaduct.plugin.v1.Kind" json:"kind,omitempty"`

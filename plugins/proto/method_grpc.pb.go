@@ -1,6 +1,6 @@
-// The control service of a plugin: what a program asks of a process that runs BMI methods
-// for it. Messages travel in shared memory (docs/plugin-protocol.md), or, for plugins that
-// have none, in the stream Data.
+// The control service of a plugin: the calls of a program to a process that runs BMI methods
+// for it. Messages travel in shared memory (docs/plugin-protocol.md) or, for plugins without
+// shared memory, in the stream Data.
 //
 // Regenerate with: make generate
 
@@ -42,23 +42,23 @@ const (
 type MethodClient interface {
 	// Describe tells what the plugin offers. It is called once, first.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeReply, error)
-	// Open starts a method: a session. Its number is the program's, never used twice for
-	// one process. With rings, the descriptors of the session came over the socket before.
+	// Open opens a method as a session. The program chooses its number, and uses none twice for
+	// one process. With rings, it has passed the session's descriptors over the socket before.
 	Open(ctx context.Context, in *OpenRequest, opts ...grpc.CallOption) (*OpenReply, error)
-	// Close ends a session. What its operations came to is said in the rings, or the
+	// Close ends a session. The ends of its operations are written to the rings, or the
 	// stream, before it returns.
 	Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseReply, error)
-	// Resolve tells the address of a remote endpoint in the one form that the plugin has
-	// for it. Nothing is sent.
+	// Resolve returns the canonical form of the address of a remote endpoint. Nothing is
+	// sent to it.
 	Resolve(ctx context.Context, in *ResolveRequest, opts ...grpc.CallOption) (*ResolveReply, error)
-	// Check tells whether a remote endpoint is believed to be alive. Nothing is sent.
+	// Check tells whether a remote endpoint is believed to be alive. Nothing is sent to it.
 	Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*CheckReply, error)
 	// InRange tells whether an address lies in a range, in the method's own syntax.
 	InRange(ctx context.Context, in *InRangeRequest, opts ...grpc.CallOption) (*InRangeReply, error)
-	// Stats counts.
+	// Stats returns counters.
 	Stats(ctx context.Context, in *StatsRequest, opts ...grpc.CallOption) (*StatsReply, error)
-	// Ping returns when the session has gone once around its loop. A session that does not
-	// answer in time hangs.
+	// Ping returns when the session's loop has run once. A session that does not answer in
+	// time hangs.
 	Ping(ctx context.Context, in *PingRequest, opts ...grpc.CallOption) (*PingReply, error)
 	// Data carries the records of a session opened without rings. The first record of the
 	// program is an ATTACH.
@@ -172,23 +172,23 @@ type Method_DataClient = grpc.BidiStreamingClient[Record, Record]
 type MethodServer interface {
 	// Describe tells what the plugin offers. It is called once, first.
 	Describe(context.Context, *DescribeRequest) (*DescribeReply, error)
-	// Open starts a method: a session. Its number is the program's, never used twice for
-	// one process. With rings, the descriptors of the session came over the socket before.
+	// Open opens a method as a session. The program chooses its number, and uses none twice for
+	// one process. With rings, it has passed the session's descriptors over the socket before.
 	Open(context.Context, *OpenRequest) (*OpenReply, error)
-	// Close ends a session. What its operations came to is said in the rings, or the
+	// Close ends a session. The ends of its operations are written to the rings, or the
 	// stream, before it returns.
 	Close(context.Context, *CloseRequest) (*CloseReply, error)
-	// Resolve tells the address of a remote endpoint in the one form that the plugin has
-	// for it. Nothing is sent.
+	// Resolve returns the canonical form of the address of a remote endpoint. Nothing is
+	// sent to it.
 	Resolve(context.Context, *ResolveRequest) (*ResolveReply, error)
-	// Check tells whether a remote endpoint is believed to be alive. Nothing is sent.
+	// Check tells whether a remote endpoint is believed to be alive. Nothing is sent to it.
 	Check(context.Context, *CheckRequest) (*CheckReply, error)
 	// InRange tells whether an address lies in a range, in the method's own syntax.
 	InRange(context.Context, *InRangeRequest) (*InRangeReply, error)
-	// Stats counts.
+	// Stats returns counters.
 	Stats(context.Context, *StatsRequest) (*StatsReply, error)
-	// Ping returns when the session has gone once around its loop. A session that does not
-	// answer in time hangs.
+	// Ping returns when the session's loop has run once. A session that does not answer in
+	// time hangs.
 	Ping(context.Context, *PingRequest) (*PingReply, error)
 	// Data carries the records of a session opened without rings. The first record of the
 	// program is an ATTACH.

@@ -13,34 +13,34 @@ const (
 	Line = 64
 	// WordBytes is the length of the word before a record.
 	WordBytes = 8
-	// HeaderBytes is what stands before the records: how far the reader is, and
-	// whether it sleeps.
+	// HeaderBytes is the size of the header before the records: the reader's position, and whether
+	// it sleeps.
 	HeaderBytes = 2 * Line
-	// DataMin and DataMax bound the room for records, a power of two.
+	// DataMin and DataMax limit the record space, which is a power of two.
 	DataMin, DataMax = 4 << 10, 1 << 30
 
 	readOffset  = 0 // uint64: the reader's position, in bytes since the beginning
 	sleepOffset = 8 // uint32: 1 if the reader wants to be woken
 )
 
-// A word is a record's length and, in its upper half, what tells that it was written
-// for the place where it stands: lines since the beginning, plus one, modulo 2^32.
-// A word of 0 says that nothing is there yet; so that none other is 0, no record is empty.
+// A word has a record's length in its lower half. Its upper half shows that it was written for its
+// place: lines since the beginning, plus one, modulo 2^32. A word of 0 means that there is no
+// record yet. No other word is 0, because no record is empty.
 const (
 	lengthBits = 32
-	// skip is the length that says that the next record is at the beginning of the
-	// room, as there was none for it here.
+	// skip is the length that means that the next record is at the beginning of the space, because
+	// it did not fit here.
 	skip = 1<<lengthBits - 1
 )
 
-// ErrCorrupt: the other side broke the rules of the ring. It is of no more use.
+// ErrCorrupt: the other side broke the rules of the ring, which cannot be used any more.
 var ErrCorrupt = errors.New("ring: the other side wrote what cannot be there")
 
-// Bytes is the memory that a ring needs for data bytes of records.
+// Bytes returns the memory that a ring needs for data bytes of record space.
 func Bytes(data int) int { return HeaderBytes + data }
 
-// RecordMax is the length of the longest record of a ring with so much room: a quarter
-// of it, so that a writer never waits for the whole ring to be read.
+// RecordMax returns the length of the longest record in a ring with data bytes of record space. It
+// is a quarter of the space, so that a writer never waits until the whole ring is read.
 func RecordMax(data int) int { return data/4 - WordBytes }
 
 // A memory is the shared memory of a ring.
@@ -66,28 +66,28 @@ func newMemory(mem []byte) (memory, error) {
 	}, nil
 }
 
-// word is the word at a position, which is a multiple of Line.
+// word returns the word at a position, which is a multiple of Line.
 func (m *memory) word(at uint64) *uint64 {
 	return (*uint64)(unsafe.Pointer(&m.data[at&uint64(len(m.data)-1)]))
 }
 
-// record is the memory behind the word at a position.
+// record returns the memory behind the word at a position.
 func (m *memory) record(at uint64, n int) []byte {
 	i := int(at&uint64(len(m.data)-1)) + WordBytes
 	return m.data[i : i+n : i+n]
 }
 
-// left is how many bytes there are from a position to the end of the room.
+// left returns the number of bytes from a position to the end of the space.
 func (m *memory) left(at uint64) int { return len(m.data) - int(at&uint64(len(m.data)-1)) }
 
-// place is the upper half of a word that stands at a position.
+// place returns the upper half of a word at a position.
 func place(at uint64) uint64 { return uint64(uint32(at/Line+1)) << lengthBits }
 
-// lines is the room that a record takes, with its word.
+// lines returns the space that a record takes with its word.
 func lines(n int) int { return (WordBytes + n + Line - 1) &^ (Line - 1) }
 
 func load(p *uint64) uint64 { return atomic.LoadUint64(p) }
 
-// publish is a full fence. A store would cost as much, but under the race detector it is
-// none for memory that is not Go's.
+// publish is a full fence. A store would cost as much, but the race detector does not see it as a
+// fence for memory that Go did not allocate.
 func publish(p *uint64, v uint64) { atomic.SwapUint64(p, v) }

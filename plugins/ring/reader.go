@@ -2,17 +2,17 @@ package ring
 
 import "sync/atomic"
 
-// A Reader is the side that reads. One goroutine at a time uses it.
+// A Reader is the reading side of a ring. One goroutine at a time uses it.
 type Reader struct {
 	memory
 	at     uint64 // of the next record
-	told   uint64 // what the writer was told of that
-	taken  int    // lines of the record that Next gave, in bytes
+	told   uint64 // the value of at that the writer knows
+	taken  int    // size in bytes of the record that Next returned, with its word, in whole lines
 	broken bool
 }
 
-// NewReader makes the reading side of a ring in memory that is all zero, but for what
-// its writer has done since.
+// NewReader makes the reading side of a ring. The memory is all zero, except for what the writer
+// has written since.
 func NewReader(mem []byte) (*Reader, error) {
 	m, err := newMemory(mem)
 	if err != nil {
@@ -21,16 +21,16 @@ func NewReader(mem []byte) (*Reader, error) {
 	return &Reader{memory: m}, nil
 }
 
-// RecordsMax is how many records the room has a place for.
+// RecordsMax returns the largest number of records in the ring.
 func (r *Reader) RecordsMax() int { return len(r.data) / Line }
 
-// tellEvery is the part of the room after which the writer is told that it was read,
-// while there is more to read; it is told at once when there is not.
+// tellEvery is the part of the space after which the reader publishes its position while there is
+// more to read. When there is not, it publishes at once.
 const tellEvery = 8
 
-// Next gives the oldest record that was not read, in shared memory: the writer may
-// change it at any time. It is valid until the next call. ok is false if there is none.
-// The error is ErrCorrupt, and stays.
+// Next returns the oldest unread record, in shared memory: the writer may change it at any time. It
+// is valid until the next call. ok is false if there is none. After the error ErrCorrupt, every
+// call returns it.
 func (r *Reader) Next() (record []byte, ok bool, err error) {
 	r.at += uint64(r.taken)
 	r.taken = 0
@@ -46,7 +46,7 @@ func (r *Reader) Next() (record []byte, ok bool, err error) {
 		n := word & skip
 		if n == skip {
 			if r.left(r.at) == len(r.data) {
-				break // the whole room cannot be too short
+				break // the whole space is never too short
 			}
 			r.at += uint64(r.left(r.at))
 			continue
@@ -69,7 +69,7 @@ func (r *Reader) err() error {
 	return nil
 }
 
-// tell says how far this side is, if that is news of at least so many bytes.
+// tell publishes this side's position if it is at least least bytes ahead of the published one.
 func (r *Reader) tell(least uint64) {
 	if r.at-r.told >= least {
 		r.told = r.at
@@ -77,10 +77,10 @@ func (r *Reader) tell(least uint64) {
 	}
 }
 
-// Arm asks to be woken when a record comes. It reports false if one is there, and then
-// has asked for nothing.
+// Arm asks to be woken when a record comes. It returns false if one is there, and then has not
+// asked.
 func (r *Reader) Arm() bool {
-	atomic.SwapUint32(r.sleep, 1) // a full fence, before the look at the word
+	atomic.SwapUint32(r.sleep, 1) // a full fence before the check of the word
 	if load(r.word(r.at+uint64(r.taken))) == 0 {
 		return true
 	}
@@ -88,5 +88,5 @@ func (r *Reader) Arm() bool {
 	return false
 }
 
-// Disarm takes Arm back.
+// Disarm undoes Arm.
 func (r *Reader) Disarm() { atomic.StoreUint32(r.sleep, 0) }

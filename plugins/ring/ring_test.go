@@ -49,7 +49,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestModel compares a ring with a list, under every pattern of writing and reading.
+// TestModel compares a ring with a list, for every pattern of writing and reading.
 func TestModel(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -82,7 +82,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestEveryLength: the longest record fits whatever stands where, once all is read.
+// TestEveryLength: the longest record fits at every position, once all is read.
 func TestEveryLength(t *testing.T) {
 	w, r, _ := pair(t, DataMin)
 	for n := range w.RecordMax() {
@@ -103,8 +103,8 @@ func TestEveryLength(t *testing.T) {
 	assert.Panics(t, func() { w.Commit() })
 }
 
-// TestOldData: what stands in the room from earlier rounds is not taken for a word, even
-// if somebody made it look like one.
+// TestOldData: data from earlier rounds is not taken for a word, even if it was made to look like
+// one.
 func TestOldData(t *testing.T) {
 	w, r, mem := pair(t, DataMin)
 	data := mem[HeaderBytes:]
@@ -178,8 +178,7 @@ func TestSleep(t *testing.T) {
 	require.False(t, w.Asleep())
 }
 
-// TestThePlaceComesAroundAgain: the number of a line is cut to 32 bits, and 0 is one like
-// any other.
+// TestThePlaceComesAroundAgain: line numbers wrap at 32 bits, and 0 is valid.
 func TestThePlaceComesAroundAgain(t *testing.T) {
 	w, r, mem := pair(t, DataMin)
 	w.at = Line << 32
@@ -199,7 +198,7 @@ func TestThePlaceComesAroundAgain(t *testing.T) {
 	assert.Equal(t, "0100000000000000", hex.EncodeToString(mem[len(mem)-Line:][:WordBytes]), "the line before the one where the count begins again")
 }
 
-// TestAnEmptyRecord cannot be: it would look like nothing, now and then.
+// TestAnEmptyRecord: an empty record is refused, because its word could be 0.
 func TestAnEmptyRecord(t *testing.T) {
 	_, r, mem := pair(t, DataMin)
 	binary.LittleEndian.PutUint64(mem[HeaderBytes:], place(0))
@@ -241,7 +240,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestHostileReader: a reader that says impossible things costs the ring and no more.
+// TestHostileReader: a reader that writes an impossible position makes the ring unusable, and has
+// no other effect.
 func TestHostileReader(t *testing.T) {
 	for _, lie := range []uint64{Line, 7, 1 << 63, DataMin, ^uint64(0)} {
 		w, _, mem := pair(t, DataMin)
@@ -253,7 +253,7 @@ func TestHostileReader(t *testing.T) {
 			}
 		}
 		if lie == Line || lie == DataMin {
-			continue // it was true by then
+			continue // the position was valid by then
 		}
 		require.ErrorIs(t, err, ErrCorrupt, "%#x", lie)
 		publish((*uint64)(unsafe.Pointer(&mem[0])), 0)
@@ -262,8 +262,8 @@ func TestHostileReader(t *testing.T) {
 	}
 }
 
-// FuzzReader: whatever stands in the memory, the reader returns records inside it or
-// ErrCorrupt, and comes to an end.
+// FuzzReader: whatever is in the memory, the reader returns records inside it or ErrCorrupt, and
+// ends.
 func FuzzReader(f *testing.F) {
 	w, _, mem := pair(f, DataMin)
 	for i := range 40 {

@@ -2,17 +2,17 @@ package ring
 
 import "sync/atomic"
 
-// A Writer is the side that writes. One goroutine at a time uses it.
+// A Writer is the writing side of a ring. One goroutine at a time uses it.
 type Writer struct {
 	memory
-	at       uint64 // where the next record goes
-	read     uint64 // how far the reader was when this side looked last
-	reserved int    // bytes of the record that Reserve gave; -1: none
+	at       uint64 // of the next record
+	read     uint64 // the reader's position when it was last checked
+	reserved int    // bytes that Reserve reserved; -1 means none
 	broken   bool
 }
 
-// NewWriter makes the writing side of a ring in memory that is all zero, but for what
-// its reader has done since.
+// NewWriter makes the writing side of a ring. The memory is all zero, except for what the reader
+// has written since.
 func NewWriter(mem []byte) (*Writer, error) {
 	m, err := newMemory(mem)
 	if err != nil {
@@ -21,12 +21,12 @@ func NewWriter(mem []byte) (*Writer, error) {
 	return &Writer{memory: m, reserved: -1}, nil
 }
 
-// RecordMax is the length of the longest record.
+// RecordMax returns the length of the longest record.
 func (w *Writer) RecordMax() int { return RecordMax(len(w.data)) }
 
-// Reserve gives room for a record of n bytes, 1 ≤ n ≤ RecordMax, to be written and
-// then committed; ok is false if there is none before the reader has read more. The
-// room is not cleared. It is given up by the next Reserve. The error is ErrCorrupt.
+// Reserve returns room for a record of n bytes, 1 ≤ n ≤ RecordMax, to be filled and committed; ok
+// is false if there is no room until the reader has read more. The room is not cleared. The next
+// Reserve takes it back. The error is ErrCorrupt.
 func (w *Writer) Reserve(n int) (room []byte, ok bool, err error) {
 	if n < 1 || n > w.RecordMax() {
 		panic("ring: a record of a length that cannot be")
@@ -46,7 +46,7 @@ func (w *Writer) Reserve(n int) (room []byte, ok bool, err error) {
 	return w.record(w.at, n), true, nil
 }
 
-// fits tells whether there are n bytes for records, and a line behind them whose word
+// fits tells whether there is room for n bytes of records, and for a line behind them whose word
 // can be cleared.
 func (w *Writer) fits(n int) (bool, error) {
 	if w.broken {
@@ -65,7 +65,7 @@ func (w *Writer) fits(n int) (bool, error) {
 	return w.at+uint64(n)+Line <= w.read+room, nil
 }
 
-// pass sends the reader to the beginning of the room.
+// pass makes the reader go on at the beginning of the space.
 func (w *Writer) pass() {
 	next := w.at + uint64(w.left(w.at))
 	*w.word(next) = 0
@@ -73,25 +73,25 @@ func (w *Writer) pass() {
 	w.at = next
 }
 
-// Commit publishes the record that Reserve gave room for. It is a full fence: an Asleep
-// that follows sees whether the reader went to sleep without seeing the record.
+// Commit publishes the reserved record. It is a full fence: if the reader fell asleep without
+// seeing the record, an Asleep that follows reports that.
 func (w *Writer) Commit() {
 	if w.reserved < 0 {
 		panic("ring: Commit without Reserve")
 	}
 	next := w.at + uint64(lines(w.reserved))
-	*w.word(next) = 0 // nobody reads it before the word of this record is published
+	*w.word(next) = 0 // the reader does not read it before the word of this record is published
 	publish(w.word(w.at), place(w.at)|uint64(w.reserved))
 	w.at, w.reserved = next, -1
 }
 
-// Asleep reports whether the reader wants to be woken, and takes the wish back: whoever
-// hears of it wakes the reader.
+// Asleep reports whether the reader wants to be woken, and clears the request: the caller must wake
+// the reader.
 func (w *Writer) Asleep() bool {
 	return atomic.LoadUint32(w.sleep) != 0 && atomic.SwapUint32(w.sleep, 0) != 0
 }
 
-// Unread is how many bytes of records the reader has not said to have read.
+// Unread returns how many bytes of records the reader has not reported as read.
 func (w *Writer) Unread() uint64 {
 	if read := load(w.memory.read); read >= w.read && read <= w.at {
 		return w.at - read

@@ -18,7 +18,7 @@ import (
 // copyMost is the longest message of BenchmarkCopy, in bytes.
 const copyMost = 1 << 20
 
-// otherVariable makes the test's binary a process with memory that another one reads.
+// otherVariable makes the test binary a process whose memory another one reads.
 const otherVariable = "SEGMENT_TEST_OTHER"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the benchmark
 }
 
-// touched is memory that is not shared, each page of it written.
+// touched returns private memory whose pages have all been written.
 func touched() ([]byte, error) {
 	mem, err := unix.Mmap(-1, 0, copyMost, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range mem {
@@ -43,7 +43,7 @@ func touched() ([]byte, error) {
 	return mem, err
 }
 
-// another starts a process, which ends with the benchmark, and tells where its memory is.
+// another starts a process, which ends with the benchmark, and returns the address of its memory.
 func another(b *testing.B) (pid int, address uintptr) {
 	b.Helper()
 	exe, err := os.Executable()

@@ -1,13 +1,13 @@
-// Package segment is the memory that a program and a plugin share: two files without a
-// name (memfd_create) that the program makes and the plugin maps from descriptors that it
-// is given. Rings has the two rings of one incarnation of a plugin; Arena has the memory
-// for messages, which stays while plugins come and go, for users hold pieces of it.
+// Package segment is the memory that a program and a plugin share: two unnamed files (memfd_create)
+// that the program makes and the plugin maps from the descriptors that it gets. Rings has the two
+// rings of one incarnation of a plugin. Arena has the memory for messages, which outlives plugins,
+// because users hold pieces of it.
 //
-// A file is sealed before it is given away, so that neither side can make it shorter
-// than the other believes: to touch what is not there any more would end the process.
-// Each begins with a page that says what it is, and whoever maps the file checks that.
+// A file is sealed before it is passed on, so neither side can make it shorter than the other
+// expects: access beyond the end would kill the process. Each file begins with a page that
+// identifies it, which is checked when the file is mapped.
 //
-// file.go is the file and its first page, segment.go what lies behind it. What stands in
-// a ring is in package ring, how an arena is divided in package arena, how descriptors
-// reach another process in package process.
+// file.go is the file and its first page, segment.go the rest. The contents of a ring are in
+// package ring, the division of an arena in package arena, and the passing of descriptors in
+// package process.
 package segment

@@ -12,12 +12,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// A kind says what a file holds. Each has parts of one size, a power of two.
+// A kind is a kind of file. All parts of a file have one size, a power of two.
 type kind struct {
 	code     uint64
 	name     string // for errors, and for /proc
-	min, max int    // bounds of the size of a part, in bytes
-	// total is the length of the file, for a size in bounds.
+	min, max int    // limits of the size of a part, in bytes
+	// total returns the length of the file for a valid size of the parts.
 	total func(size int) int
 }
 
@@ -31,7 +31,7 @@ const (
 // part (8); the rest is 0.
 const headBytes = 32
 
-// ErrInvalid: a descriptor is not one of a segment, or not one of this kind and version.
+// ErrInvalid: a descriptor is not that of a segment of this kind and version.
 var ErrInvalid = errors.New("plugins/segment: not a segment of this kind and version")
 
 func (k *kind) check(size int) error {
@@ -41,7 +41,7 @@ func (k *kind) check(size int) error {
 	return nil
 }
 
-// create makes a file and maps it. Its descriptor is the caller's.
+// create makes a file and maps it. The descriptor belongs to the caller.
 func (k *kind) create(size int) (mem []byte, fd int, err error) {
 	if err := k.check(size); err != nil {
 		return nil, -1, err
@@ -74,8 +74,8 @@ func (k *kind) fill(fd, size int) ([]byte, error) {
 	return mem, nil
 }
 
-// open maps the file behind a descriptor, which stays the caller's. The first page is
-// read once: the other side can write it.
+// open maps the file of a descriptor, which stays open. It reads the first page only once, because
+// the other side may change it.
 func (k *kind) open(fd int) (mem []byte, size int, err error) {
 	if got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || got&seals != seals {
 		return nil, 0, fmt.Errorf("%w: %s whose length is not sealed", ErrInvalid, k.name)

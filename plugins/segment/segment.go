@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/ring"
 )
 
-// ArenaMin and ArenaMax bound an arena, in bytes.
+// ArenaMin and ArenaMax limit an arena, in bytes.
 const ArenaMin, ArenaMax = 4 << 10, 1 << 40
 
 var (
@@ -22,19 +22,19 @@ var (
 	}
 )
 
-// ringBytes is what a ring takes, in whole pages.
+// ringBytes returns the size of a ring, in whole pages.
 func ringBytes(size int) int { return (ring.Bytes(size) + pageBytes - 1) &^ (pageBytes - 1) }
 
 // Rings are the two rings of one incarnation of a plugin, mapped.
 type Rings struct {
 	mem []byte
-	// ToPlugin and ToProgram are the memory of the rings, each for package ring.
+	// ToPlugin and ToProgram are the rings' memory, for package ring.
 	ToPlugin, ToProgram []byte
 }
 
-// CreateRings makes rings with room for so many bytes of records each, a power of two
-// from ring.DataMin to ring.DataMax, and maps them. The descriptor is for the plugin, and
-// the caller's to close. The error is ErrInvalid or the system's.
+// CreateRings makes rings with bytes of record space each, a power of two from ring.DataMin to
+// ring.DataMax, and maps them. The descriptor is for the plugin; the caller closes it. The error is
+// ErrInvalid or the system's.
 func CreateRings(bytes int) (*Rings, int, error) {
 	mem, fd, err := kindRings.create(bytes)
 	if err != nil {
@@ -43,8 +43,8 @@ func CreateRings(bytes int) (*Rings, int, error) {
 	return newRings(mem, bytes), fd, nil
 }
 
-// MapRings maps the rings behind a descriptor, which stays the caller's. The error is
-// ErrInvalid if they are none, or the system's.
+// MapRings maps the rings of a descriptor, which stays open. The error is ErrInvalid or the
+// system's.
 func MapRings(fd int) (*Rings, error) {
 	mem, bytes, err := kindRings.open(fd)
 	if err != nil {
@@ -57,7 +57,7 @@ func newRings(mem []byte, bytes int) *Rings {
 	return &Rings{mem: mem, ToPlugin: cut(mem, pageBytes, ring.Bytes(bytes)), ToProgram: cut(mem, pageBytes+ringBytes(bytes), ring.Bytes(bytes))}
 }
 
-// Close unmaps the rings. Nobody may use their memory any more.
+// Close unmaps the rings. Their memory must not be used any more.
 func (r *Rings) Close() error {
 	mem := r.mem
 	*r = Rings{}
@@ -71,9 +71,9 @@ type Arena struct {
 	Mem []byte
 }
 
-// CreateArena makes an arena of so many bytes, a power of two from ArenaMin to ArenaMax,
-// and maps it; pages take memory once they are touched. The descriptor is for the plugins
-// that come and go, and the caller's to close. The error is ErrInvalid or the system's.
+// CreateArena makes an arena of bytes, a power of two from ArenaMin to ArenaMax, and maps it; a
+// page takes memory when it is first used. The descriptor is for successive plugins; the caller
+// closes it. The error is ErrInvalid or the system's.
 func CreateArena(bytes int) (*Arena, int, error) {
 	mem, fd, err := kindArena.create(bytes)
 	if err != nil {
@@ -82,8 +82,8 @@ func CreateArena(bytes int) (*Arena, int, error) {
 	return newArena(mem, bytes), fd, nil
 }
 
-// MapArena maps the arena behind a descriptor, which stays the caller's. The error is
-// ErrInvalid if it is none, or the system's.
+// MapArena maps the arena of a descriptor, which stays open. The error is ErrInvalid or the
+// system's.
 func MapArena(fd int) (*Arena, error) {
 	mem, bytes, err := kindArena.open(fd)
 	if err != nil {
@@ -92,15 +92,15 @@ func MapArena(fd int) (*Arena, error) {
 	return newArena(mem, bytes), nil
 }
 
-// newArena asks for huge pages, in which the kernel moves large messages in a third of the
-// time. It gives them where /sys/kernel/mm/transparent_hugepage/shmem_enabled is advise
-// or always, and it is never by default.
+// newArena asks for huge pages, with which the kernel moves large messages in a third of the time.
+// The kernel uses them if /sys/kernel/mm/transparent_hugepage/shmem_enabled is advise or always;
+// the default is never.
 func newArena(mem []byte, bytes int) *Arena {
-	_ = unix.Madvise(mem, unix.MADV_HUGEPAGE) // a kernel without them is as good
+	_ = unix.Madvise(mem, unix.MADV_HUGEPAGE) // works as well on a kernel without them
 	return &Arena{all: mem, Mem: cut(mem, pageBytes, bytes)}
 }
 
-// Close unmaps the arena. Nobody may use its memory any more.
+// Close unmaps the arena. Its memory must not be used any more.
 func (a *Arena) Close() error {
 	mem := a.all
 	*a = Arena{}

@@ -44,7 +44,7 @@ func makeArena(t *testing.T) (a, b *Arena, fd int) {
 	return a, b, fd
 }
 
-// TestRings: what one side writes the other reads, in each direction, and the two
+// TestRings: data written on one side is read on the other, in each direction, and the two
 // directions share nothing.
 func TestRings(t *testing.T) {
 	a, b, _ := makeRings(t)
@@ -76,7 +76,7 @@ func TestArena(t *testing.T) {
 	assert.Equal(t, "vidtpl", string(b.all[:6]), "the arena begins behind the first page")
 }
 
-// TestNobodyMakesItShorter: that would end the process that touches what is gone.
+// TestNobodyMakesItShorter: that would kill the process that uses the missing part.
 func TestNobodyMakesItShorter(t *testing.T) {
 	_, _, rings := makeRings(t)
 	_, _, arena := makeArena(t)
@@ -99,7 +99,7 @@ func TestSizesThatCannotBe(t *testing.T) {
 	}
 }
 
-// memfd is a file that somebody else made.
+// memfd makes a file as another program would.
 func memfd(t *testing.T, size int, sealed bool, head []byte) int {
 	fd, err := unix.MemfdCreate("x", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	require.NoError(t, err)
@@ -114,8 +114,7 @@ func memfd(t *testing.T, size int, sealed bool, head []byte) int {
 	return fd
 }
 
-// TestDescriptorsThatAreNone: nothing is mapped that Create did not make, nor one kind in
-// the place of the other.
+// TestDescriptorsThatAreNone: only files that Create made are mapped, and only as their own kind.
 func TestDescriptorsThatAreNone(t *testing.T) {
 	rings, _, ringsFD := makeRings(t)
 	arena, _, arenaFD := makeArena(t)

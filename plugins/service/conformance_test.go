@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 )
 
-// TestConformance: a method in a session that sleeps is a method like any other.
+// TestConformance: a method in a session that sleeps works like any other.
 func TestConformance(t *testing.T) {
 	ways := []struct {
 		name  string

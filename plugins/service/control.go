@@ -16,8 +16,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// on runs fn in the loop of a session. failure is what came of it, or why it did not run
-// although there is such a session; err is gRPC's, and then fn may run still, for nobody.
+// on runs fn in the loop of a session. failure is fn's error, or the reason why it did not run
+// although there is such a session. err is an error of gRPC; fn may then still run, but its result
+// is lost.
 func (s *Server) on(ctx context.Context, id uint64, fn func(bmi.Method) error) (failure, err error) {
 	one, err := s.find(id)
 	if err != nil {
@@ -40,12 +41,12 @@ func (s *Server) on(ctx context.Context, id uint64, fn func(bmi.Method) error) (
 
 func contextError(err error) error { return status.FromContextError(err).Err() }
 
-// text is an address as it is sent.
+// text returns an address as it is sent.
 func text(a bmi.Addr) (string, error) {
 	if s := a.String(); utf8.ValidString(s) {
 		return s, nil
 	}
-	return "", fmt.Errorf("%w %q: it is no UTF-8", bmi.ErrBadAddress, a.String())
+	return "", fmt.Errorf("%w %q: it is not UTF-8", bmi.ErrBadAddress, a.String())
 }
 
 // Resolve implements proto.MethodServer.
@@ -72,7 +73,7 @@ func (s *Server) Check(ctx context.Context, req *proto.CheckRequest) (*proto.Che
 	failure, err := s.on(ctx, req.Session, func(m bmi.Method) error {
 		checker, ok := m.(bmi.Checker)
 		if !ok {
-			return fmt.Errorf("%w: this method does not tell who is alive", bmi.ErrNotSupported)
+			return fmt.Errorf("%w: this method does not tell whether a peer is alive", bmi.ErrNotSupported)
 		}
 		a, err := m.Resolve(req.Address)
 		if err == nil {
@@ -109,7 +110,7 @@ func (s *Server) InRange(ctx context.Context, req *proto.InRangeRequest) (*proto
 	return &proto.InRangeReply{Inside: inside}, nil
 }
 
-// Stats implements proto.MethodServer. A method that does not count has counted nothing.
+// Stats implements proto.MethodServer. The counters of a method that does not count are 0.
 func (s *Server) Stats(ctx context.Context, req *proto.StatsRequest) (*proto.StatsReply, error) {
 	var counts struct {
 		Method bmi.MethodStats
@@ -134,9 +135,9 @@ func (s *Server) Stats(ctx context.Context, req *proto.StatsRequest) (*proto.Sta
 	return &proto.StatsReply{Json: data}, nil
 }
 
-// Ping implements proto.MethodServer. A session that is closing answers at once, however
-// long its method takes to send what is under way; one that ended because of its program
-// answers why.
+// Ping implements proto.MethodServer. A session that is closing answers at once, however long its
+// method takes to send pending messages. A session that ended because of its program answers with
+// the reason.
 func (s *Server) Ping(ctx context.Context, req *proto.PingRequest) (*proto.PingReply, error) {
 	failure, err := s.on(ctx, req.Session, nil)
 	if err != nil {

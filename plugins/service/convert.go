@@ -10,10 +10,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// valid makes a text that can be sent of one that people read.
+// valid returns a text that can be sent.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// failureOf is how an error travels; none is nil.
+// failureOf returns an error in the form in which it is sent, or nil if there is none.
 func failureOf(err error) *proto.Failure {
 	if err == nil {
 		return nil
@@ -22,7 +22,7 @@ func failureOf(err error) *proto.Failure {
 	return &proto.Failure{Status: proto.Status(wire.StatusOf(err)), Text: valid(text[:min(len(text), wire.TextMax)])}
 }
 
-// infoOf is what the program hears of a method.
+// infoOf returns what the program is told of a method.
 func infoOf(in *bmi.Info, m bmi.Method) *proto.Info {
 	size := func(n int) uint64 { return uint64(max(n, 0)) }
 	out := &proto.Info{

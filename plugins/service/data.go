@@ -13,12 +13,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/stream"
 )
 
-// heardWithin is how long a session that is to be closed waits for the end of what its
-// program says by stream, if it may drain at all.
+// heardWithin is how long a session that must be closed waits for the end of its program's records,
+// if it may drain at all.
 const heardWithin = time.Second
 
-// Data implements proto.MethodServer. A session whose stream ends before it does is ended:
-// there is nobody to hear of it.
+// Data implements proto.MethodServer. A session ends if its stream ends first: nothing can be sent
+// to its program any more.
 func (s *Server) Data(d proto.Method_DataServer) error {
 	attach, err := d.Recv()
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) Data(d proto.Method_DataServer) error {
 	return nil
 }
 
-// attach gives a session its stream. The memory stays until detach.
+// attach gives a session its stream. The session's memory is kept until detach.
 func (one *session) attach(l *stream.Limited) (detach func(), err error) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -67,7 +67,7 @@ func (one *session) attach(l *stream.Limited) (detach func(), err error) {
 	return func() { close(one.detached) }, nil
 }
 
-// heard waits until the session has all that its program said by stream, but not for long.
+// heard waits a short time until the session has all records that its program sent.
 func (one *session) heard(drain context.Context) {
 	if !one.byStream {
 		return
@@ -75,7 +75,7 @@ func (one *session) heard(drain context.Context) {
 	ctx, cancel := context.WithTimeout(drain, heardWithin)
 	defer cancel()
 	select {
-	case <-one.attached: // what opens the stream may be overtaken
+	case <-one.attached: // Close may overtake the call that opens the stream
 	case <-ctx.Done():
 		return
 	}

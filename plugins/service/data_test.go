@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// TestStreamsRefused: a stream that is of no session, or of one that needs none.
+// TestStreamsRefused: a stream of no session, or of a session that needs none.
 func TestStreamsRefused(t *testing.T) {
 	p := newPlugin(t)
 	rings, err := p.open(newProgram(), nil, nil)
@@ -41,7 +41,7 @@ func TestStreamsRefused(t *testing.T) {
 	require.NoError(t, f.Close(t.Context()))
 }
 
-// refusal is how a stream ends that begins with a record.
+// refusal returns the code with which a stream ends that begins with a record.
 func refusal(t *testing.T, c proto.MethodClient, first *proto.Record) codes.Code {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -52,8 +52,8 @@ func refusal(t *testing.T, c proto.MethodClient, first *proto.Record) codes.Code
 	return status.Code(err)
 }
 
-// TestStreamEnds: a session whose stream broke ends, and gives everything back; so does one
-// that has none yet when it is closed.
+// TestStreamEnds: a session whose stream broke ends and frees everything; so does one that is
+// closed before it has a stream.
 func TestStreamEnds(t *testing.T) {
 	maps, fds := mappings(t), descriptors(t)
 	p := newPlugin(t)
@@ -99,7 +99,7 @@ func TestStreamEnds(t *testing.T) {
 	assert.LessOrEqual(t, descriptors(t)-fds, 2, "of those that the runtime polls with, at most")
 }
 
-// TestStreamAlone: a plugin without shared memory says so.
+// TestStreamAlone: a plugin without shared memory reports that.
 func TestStreamAlone(t *testing.T) {
 	p := newPlugin(t)
 	p.alone()

@@ -26,14 +26,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// A plugin is a Server in this process, with the method in memory.
+// A plugin is a Server in this process, with the in-memory method.
 type plugin struct {
 	t      testing.TB
 	server *service.Server
 	opt    bmitest.Options
 	driver bmi.Driver
 	rings  int                // bytes
-	client proto.MethodClient // nil: sessions have rings; else it is for those by stream
+	client proto.MethodClient // nil: sessions have rings; otherwise for sessions with streams
 
 	mu     sync.Mutex
 	passed map[uint64][]int // descriptors, by session
@@ -51,7 +51,7 @@ func newPlugin(t testing.TB) *plugin {
 	return p
 }
 
-// alone makes the plugin one without shared memory.
+// alone makes it a plugin without shared memory.
 func (p *plugin) alone() {
 	p.server = service.New(service.Config{Drivers: []bmi.Driver{inside{p}}})
 	p.t.Cleanup(p.server.Shutdown)
@@ -94,7 +94,7 @@ func (p *plugin) session() uint64 {
 	return p.latest
 }
 
-// outside is the driver that a program has in its place.
+// outside is the driver that a program has for it.
 type outside struct{ p *plugin }
 
 func (outside) Name() string { return bmitest.Name }
@@ -143,7 +143,7 @@ func (p *plugin) ends() (f *far, fds []int) {
 	return f, fds
 }
 
-// free gives back what ends made.
+// free frees what ends made.
 func (f *far) free() {
 	require.NoError(f.p.t, f.rings.Close())
 	require.NoError(f.p.t, f.arena.Close())

@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/stream"
 )
 
-// A memory is what a session and its program have in common.
+// A memory is the memory that a session shares with its program.
 type memory struct {
 	rings *segment.Rings
 	arena *segment.Arena
@@ -23,22 +23,22 @@ type memory struct {
 	toPlugin, toProgram *bell.Bell
 }
 
-// What a session by stream has in place of the program's, in bytes.
+// Sizes of the private memory of a session with a stream, in bytes.
 const (
 	privateRing  = 1 << 20
-	privateArena = stream.ArenaBytes // of which what is touched takes memory
+	privateArena = stream.ArenaBytes // of which only the used part takes memory
 )
 
-// shared makes a memory of the descriptors that the program passed, in the order rings,
-// arena, bell of the plugin, bell of the program. It takes all of them.
+// shared maps the memory of the descriptors that the program passed, in this order: rings, arena,
+// bell of the plugin, bell of the program. It takes ownership of all of them.
 func shared(fds []int) (_ *memory, err error) {
 	m := &memory{}
 	defer func() {
 		for _, fd := range fds {
-			_ = unix.Close(fd) // what is mapped stays
+			_ = unix.Close(fd) // the mapping stays
 		}
 		if err != nil {
-			_ = m.close() // the other error says more
+			_ = m.close() // the other error is more important
 		}
 	}()
 	if len(fds) != 4 {
@@ -61,8 +61,8 @@ func shared(fds []int) (_ *memory, err error) {
 	return m, nil
 }
 
-// bellOf makes a bell of a descriptor, which must be an eventfd: of anything else nobody
-// knows that to ring it ends a wait.
+// bellOf makes a bell of a descriptor, which must be an eventfd: with any other kind, a write might
+// not end a wait.
 func bellOf(fd int) (*bell.Bell, error) {
 	const want = "anon_inode:[eventfd]"
 	switch kind, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); {
@@ -74,19 +74,19 @@ func bellOf(fd int) (*bell.Bell, error) {
 	return bell.Of(fd)
 }
 
-// private makes a memory that nobody else has.
+// private makes memory that is not shared with another process.
 func private() (_ *memory, err error) {
 	m := &memory{}
 	defer func() {
 		if err != nil {
-			_ = m.close() // the other error says more
+			_ = m.close() // the other error is more important
 		}
 	}()
 	var fd int
 	if m.rings, fd, err = segment.CreateRings(privateRing); err != nil {
 		return nil, err
 	}
-	_ = unix.Close(fd) // what is mapped stays
+	_ = unix.Close(fd) // the mapping stays
 	if m.arena, fd, err = segment.CreateArena(privateArena); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func private() (_ *memory, err error) {
 	return m, err
 }
 
-// close gives everything back. Nobody uses it any more.
+// close frees everything. The memory must not be in use any more.
 func (m *memory) close() error {
 	var errs []error
 	if m.rings != nil {

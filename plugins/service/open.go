@@ -14,8 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// descriptorsWithin is how long the descriptors of a session may take, which the program
-// passes before it asks for the session.
+// descriptorsWithin is how long to wait for the descriptors of a session. The program passes them
+// before it calls Open.
 const descriptorsWithin = 10 * time.Second
 
 // Open implements proto.MethodServer.
@@ -31,7 +31,7 @@ func (s *Server) Open(ctx context.Context, req *proto.OpenRequest) (*proto.OpenR
 	}
 	s.put(one)
 	go s.watch(one)
-	if err := ctx.Err(); err != nil { // nobody will hear of it
+	if err := ctx.Err(); err != nil { // the program will not get the answer
 		one.loop.End(over)
 		s.forget(one.id)
 		return &proto.OpenReply{Failure: failureOf(err)}, nil
@@ -39,9 +39,9 @@ func (s *Server) Open(ctx context.Context, req *proto.OpenRequest) (*proto.OpenR
 	return &proto.OpenReply{Info: one.info}, nil
 }
 
-// open makes a session and starts it. The error is for the program.
+// open makes a session and starts it. The error is sent to the program.
 func (s *Server) open(ctx context.Context, req *proto.OpenRequest) (_ *session, err error) {
-	// The descriptors come first: if they are not taken now, they never are.
+	// Take the descriptors first; otherwise they would never be taken.
 	mem, err := s.memory(ctx, req)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Server) open(ctx context.Context, req *proto.OpenRequest) (_ *session, 
 	one := newSession(req.Session, mem, !req.Rings)
 	defer func() {
 		if err != nil {
-			_ = mem.close() // the other error says more
+			_ = mem.close() // the other error is more important
 			one.cancel()
 		}
 	}()
@@ -71,7 +71,7 @@ func (s *Server) open(ctx context.Context, req *proto.OpenRequest) (_ *session, 
 		return nil, err
 	}
 	if one.info, err = describe(one, mem); err != nil {
-		_ = one.method.Close(over) // it did nothing yet
+		_ = one.method.Close(over) // it has done nothing yet
 		return nil, err
 	}
 	one.loop.Start(one.method)
@@ -108,13 +108,13 @@ func (s *Server) loop(mem *memory, byStream bool) (*guest.Loop, error) {
 		Rung:   mem.toPlugin, Clock: s.clock,
 	}
 	if byStream {
-		cfg.SpinMax = -1 // what is waited for comes by the runtime's poller, which polling would keep from running
+		cfg.SpinMax = -1 // the awaited records come through the runtime's poller, which polling here would keep from running
 	}
 	return guest.NewLoop(cfg), nil
 }
 
-// describe is what the program hears of a method. The error is for rings in which there is
-// no room for what it will have to say.
+// describe returns what the program is told of a method. It returns an error if the method's
+// records would not fit in the rings.
 func describe(one *session, mem *memory) (*proto.Info, error) {
 	info := one.method.Info()
 	room := ring.RecordMax(len(mem.rings.ToProgram) - ring.HeaderBytes)

@@ -17,8 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-// TestDescriptors: descriptors that are none of a session are refused, and nothing stays
-// open or mapped.
+// TestDescriptors: wrong descriptors are refused, and nothing stays open or mapped.
 func TestDescriptors(t *testing.T) {
 	file := func(t *testing.T) int {
 		fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
@@ -68,7 +67,7 @@ func replaced(fds []int, i, fd int) []int {
 	return fds
 }
 
-// TestRefused: what cannot be opened is refused, and nothing stays open or mapped.
+// TestRefused: a session that cannot be opened is refused, and nothing stays open or mapped.
 func TestRefused(t *testing.T) {
 	p := newPlugin(t)
 	a, err := p.open(newProgram(), []string{"mem://a"}, nil)
@@ -105,7 +104,7 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, a.Close(t.Context()))
 }
 
-// TestSmallRings: rings in which a message of the method has no room are refused.
+// TestSmallRings: rings that are too small for the method's messages are refused.
 func TestSmallRings(t *testing.T) {
 	p := newPlugin(t)
 	p.rings = 128 << 10
@@ -114,7 +113,7 @@ func TestSmallRings(t *testing.T) {
 	assert.Contains(t, err.Error(), "rings")
 }
 
-// TestOptions: a driver is given what the program says, or nothing.
+// TestOptions: a driver gets the program's options, or none.
 func TestOptions(t *testing.T) {
 	p := newPlugin(t)
 	for _, options := range []map[string]string{nil, {}, {"a": "b"}} {
@@ -125,7 +124,7 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, []any{nil, nil, map[string]string{"a": "b"}}, p.given)
 }
 
-// TestNobodyWaits: a session whose program stopped waiting for it is closed.
+// TestNobodyWaits: a session is closed if the program stops waiting for Open.
 func TestNobodyWaits(t *testing.T) {
 	maps, open := mappings(t), descriptors(t)
 	p := newPlugin(t)
@@ -143,7 +142,7 @@ func TestNobodyWaits(t *testing.T) {
 	assert.Equal(t, open, descriptors(t))
 }
 
-// TestOverGRPC: answers can be sent, however odd their texts are.
+// TestOverGRPC: answers with odd texts can be sent.
 func TestOverGRPC(t *testing.T) {
 	p := newPlugin(t)
 	a, b := p.pair()

@@ -17,21 +17,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// SessionsMax bounds the sessions of a plugin, those included that ended by themselves and
-// were not closed.
+// SessionsMax limits the sessions of a plugin, including those that ended by themselves and were
+// not closed.
 const SessionsMax = 1 << 10
 
-// Config is what a Server works with.
+// Config configures a Server.
 type Config struct {
-	// Drivers are the methods that are offered.
+	// Drivers are the methods that the plugin offers.
 	Drivers []bmi.Driver
-	// Version is the plugin's, for people.
+	// Version is the plugin's version, for display.
 	Version string
 	// Log may be nil.
 	Log *slog.Logger
-	// Descriptors waits for what the program passed for a session, which becomes the
-	// Server's: the rings, the arena, the bell that the program rings, the bell that it
-	// waits for. Nil: there are sessions by stream only.
+	// Descriptors waits for the descriptors that the program passed for a session, which then
+	// belong to the Server: the rings, the arena, the bell that the program rings, and the bell
+	// that it waits for. If it is nil, all sessions use streams.
 	Descriptors func(ctx context.Context, session uint64) ([]int, error)
 }
 
@@ -42,9 +42,9 @@ type Server struct {
 	clock func() time.Duration
 
 	mu       sync.Mutex
-	sessions map[uint64]*session // nil while one opens
+	sessions map[uint64]*session // nil for a session that is being opened
 	closed   bool
-	running  sync.WaitGroup // sessions that hold anything, those included that open
+	running  sync.WaitGroup // sessions that hold resources, including those that are being opened
 }
 
 // New makes a Server.
@@ -56,8 +56,8 @@ func New(cfg Config) *Server {
 	return &Server{cfg: cfg, clock: func() time.Duration { return time.Since(start) }, sessions: make(map[uint64]*session)}
 }
 
-// Shutdown ends all sessions, without letting them send what is under way, and waits for
-// that. No session is opened any more.
+// Shutdown ends all sessions without sending pending messages, and waits for their end. Afterwards
+// no session can be opened.
 func (s *Server) Shutdown() {
 	s.mu.Lock()
 	s.closed = true
@@ -70,7 +70,7 @@ func (s *Server) Shutdown() {
 	s.running.Wait()
 }
 
-// over is a context that is over.
+// over is a context that has ended.
 var over = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -95,7 +95,7 @@ func (s *Server) driver(name string) (bmi.Driver, error) {
 	return nil, fmt.Errorf("%w %q: this plugin does not have it", bmi.ErrUnknownMethod, name)
 }
 
-// reserve keeps a place for a session, which put or release ends.
+// reserve adds a place for a session, which is ended by put or release.
 func (s *Server) reserve(id uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) reserve(id uint64) error {
 	return nil
 }
 
-// release gives a place up.
+// release removes a reserved place.
 func (s *Server) release(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Server) release(id uint64) {
 	s.running.Done()
 }
 
-// put takes a place that was kept; the session runs.
+// put stores a running session in its reserved place.
 func (s *Server) put(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Server) put(one *session) {
 	}
 }
 
-// find is an open session; the error is gRPC's.
+// find returns an open session; the error is one of gRPC.
 func (s *Server) find(id uint64) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Server) find(id uint64) (*session, error) {
 	return nil, status.Errorf(codes.NotFound, "the plugin has no session %d", id)
 }
 
-// forget takes a session out of the table.
+// forget removes a session from the table.
 func (s *Server) forget(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

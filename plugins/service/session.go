@@ -19,20 +19,20 @@ type session struct {
 	mem      *memory
 	byStream bool
 	loop     *guest.Loop
-	method   bmi.Method // called by the loop alone
+	method   bmi.Method // only called by the loop
 	info     *proto.Info
 
-	// ctx is over once the loop is.
+	// ctx ends when the loop has ended.
 	ctx    context.Context
 	cancel context.CancelFunc
-	gone   chan struct{} // closed once the session holds nothing any more
+	gone   chan struct{} // closed when the session holds no resources any more
 
-	attached chan struct{} // closed once there is a stream
-	detached chan struct{} // closed once it has ended
+	attached chan struct{} // closed when there is a stream
+	detached chan struct{} // closed when the stream has ended
 
 	mu     sync.Mutex
-	ended  bool            // nobody attaches any more
-	stream *stream.Limited // nil: there was none
+	ended  bool            // no stream can be attached any more
+	stream *stream.Limited // nil if there was none
 }
 
 func newSession(id uint64, mem *memory, byStream bool) *session {
@@ -42,7 +42,7 @@ func newSession(id uint64, mem *memory, byStream bool) *session {
 	return one
 }
 
-// watch waits until the session is over and gives back what it held.
+// watch waits until the session has ended and frees its resources.
 func (s *Server) watch(one *session) {
 	defer s.running.Done()
 	defer close(one.gone)
@@ -79,7 +79,7 @@ func (s *Server) Close(ctx context.Context, req *proto.CloseRequest) (*proto.Clo
 	}()
 	select {
 	case <-one.gone:
-	case <-ctx.Done(): // the session ends all the same
+	case <-ctx.Done(): // the session ends in any case
 		return nil, contextError(ctx.Err())
 	}
 	s.forget(one.id)

@@ -41,7 +41,7 @@ type end struct {
 	err  error
 }
 
-// post gives an operation to a session.
+// post posts an operation in a session.
 func (f *far) post(kind bmi.Kind, to string, buf []byte) chan end {
 	a, err := f.Resolve(to)
 	require.NoError(f.p.t, err)
@@ -98,7 +98,7 @@ func (f *far) ping() error {
 	return err
 }
 
-// mappings is how many memories of sessions this process has mapped, descriptors how many
+// mappings returns how many session memories this process has mapped, descriptors how many
 // descriptors it has.
 func mappings(t *testing.T) int {
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -121,8 +121,8 @@ func TestIdle(t *testing.T) {
 			a, b := p.pair()
 			exchange(t, a, b)
 			recv := b.post(bmi.KindRecv, "mem://a", make([]byte, 5))
-			// A second is what is measured; another, as long as a busy machine has not
-			// let it fall asleep.
+			// One second is measured; it is repeated until a busy machine lets the session fall
+			// asleep.
 			idle := func() bool {
 				before := p.server.LoopStats(b.id)
 				<-time.After(time.Second)
@@ -142,8 +142,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestCloseWithOperations: what is under way ends, each once, and the session gives all
-// back.
+// TestCloseWithOperations: operations in progress end, each once, and the session frees everything.
 func TestCloseWithOperations(t *testing.T) {
 	maps, fds := mappings(t), descriptors(t)
 	p := newPlugin(t)
@@ -164,7 +163,7 @@ func TestCloseWithOperations(t *testing.T) {
 	assert.Equal(t, codes.NotFound, status.Code(a.ping()))
 }
 
-// TestGarbage: a program that breaks the rules ends its session and no other.
+// TestGarbage: a program that breaks the rules ends only its own session.
 func TestGarbage(t *testing.T) {
 	garbage := map[string]func(f *far){
 		"a word of the ring": func(f *far) {
@@ -212,7 +211,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestShutdown: all sessions end, and none is opened any more.
+// TestShutdown: all sessions end, and no session can be opened any more.
 func TestShutdown(t *testing.T) {
 	p := newPlugin(t)
 	a, b := p.pair()
@@ -223,7 +222,7 @@ func TestShutdown(t *testing.T) {
 	require.ErrorIs(t, err, bmi.ErrClosed)
 }
 
-// TestStats: what a session counts.
+// TestStats: the counters of a session.
 func TestStats(t *testing.T) {
 	p := newPlugin(t)
 	a, b := p.pair()
@@ -242,7 +241,7 @@ func TestStats(t *testing.T) {
 	require.NoError(t, b.Close(t.Context()))
 }
 
-// TestDescribe: what a plugin offers.
+// TestDescribe: the methods of a plugin.
 func TestDescribe(t *testing.T) {
 	d, err := newPlugin(t).server.Describe(t.Context(), &proto.DescribeRequest{})
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A service is a plugin that has nothing but the stream.
+// A service is a plugin that serves only the stream.
 type service struct {
 	proto.UnimplementedMethodServer
 	data func(proto.Method_DataServer) error
@@ -44,7 +44,7 @@ type service struct {
 // Data implements proto.MethodServer.
 func (s service) Data(d proto.Method_DataServer) error { return s.data(d) }
 
-// connect is a client of a plugin within the process.
+// connect returns a client of a plugin in this process.
 func connect(t testing.TB, data func(proto.Method_DataServer) error) proto.MethodClient {
 	l := bufconn.Listen(1 << 20)
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(stream.RecordBytesMax))
@@ -62,7 +62,7 @@ func connect(t testing.TB, data func(proto.Method_DataServer) error) proto.Metho
 	return proto.NewMethodClient(conn)
 }
 
-// A far opens the method in memory as if a plugin without shared memory had it.
+// A far opens the in-memory method as if it were in a plugin without shared memory.
 type far struct {
 	driver                  bmi.Driver
 	t                       testing.TB
@@ -74,7 +74,7 @@ type far struct {
 	pumpErrors, serveErrors atomic.Int64
 }
 
-// replace puts a far in the place of the driver of the method in memory.
+// replace replaces the driver of the in-memory method by a far.
 func replace(t *testing.T, ring, hostArena, guestArena int) *far {
 	all := bmi.Drivers()
 	i := slices.IndexFunc(all, func(d bmi.Driver) bool { return d.Name() == bmitest.Name })
@@ -94,7 +94,7 @@ func replace(t *testing.T, ring, hostArena, guestArena int) *far {
 
 func (f *far) Name() string { return bmitest.Name }
 
-// A store is what one side of a session has: rings, memory for messages, a bell.
+// A store is the memory of one side of a session: rings, memory for messages, a bell.
 type store struct {
 	rings *segment.Rings
 	arena []byte
@@ -165,7 +165,8 @@ func (f *far) newSession(ctx context.Context, cfg bmi.MethodConfig) (*session, e
 	return s, nil
 }
 
-// run is a loop around the engine that looks often, for the method cannot be slept on here.
+// run is a loop around the engine that polls often, because the method does not support sleeping
+// here.
 func (s *session) run() {
 	for s.over.Err() == nil {
 		s.mu.Lock()
@@ -267,7 +268,7 @@ func (j *joint) Close(ctx context.Context) error {
 	return err
 }
 
-// counted is the method of a session, which counts what comes to it.
+// counted is the method of a session, which counts its operations.
 type counted struct {
 	bmi.Method
 	bmi.Dropper
@@ -284,7 +285,7 @@ func (c counted) PostRecv(op *bmi.Op) {
 	c.Method.PostRecv(op)
 }
 
-// config has the control calls go straight to the method.
+// config connects the control calls directly with the method.
 func (s *session) config(cfg bmi.MethodConfig, a *arena.Arena, pump *stream.Pump) host.Config {
 	resolve := func(address string) (bmi.Addr, error) {
 		s.mu.Lock()
@@ -320,9 +321,10 @@ func (s *session) config(cfg bmi.MethodConfig, a *arena.Arena, pump *stream.Pump
 	}
 }
 
-// close ends the session as a program and a service do: what was said before comes through, as far as ctx gives it the time.
+// close ends a session as a program and a service do: earlier records arrive, as far as ctx leaves
+// time.
 func (s *session) close(ctx context.Context, pump *stream.Pump) {
-	_ = pump.Finish(ctx) // it fails if there was too little, as on a busy machine
+	_ = pump.Finish(ctx) // fails if there was too little time, as on a busy machine
 	s.f.settle()
 	s.end(ctx)
 	select {
@@ -339,9 +341,9 @@ func (s *session) close(ctx context.Context, pump *stream.Pump) {
 	s.store.free(s.f.t)
 }
 
-// settle waits a while until all that was posted has come to the methods: the suite has
-// it that what was posted before an endpoint closes, or drops another, is there when it
-// does. What waits for memory does not come.
+// settle waits until all posted operations have reached the methods. The suite expects that
+// operations posted before an endpoint closes, or drops another, arrive before that. Operations
+// that wait for memory do not arrive.
 func (f *far) settle() {
 	const still = 500 * time.Millisecond // nothing more comes
 	f.sessions.Range(func(_, v any) bool {
@@ -357,7 +359,7 @@ func (f *far) settle() {
 	})
 }
 
-// end is the part of the service.
+// end does the part of the service.
 func (s *session) end(ctx context.Context) {
 	l := <-s.attached
 	select {
@@ -375,7 +377,7 @@ func (s *session) end(ctx context.Context) {
 	s.loop.Wait()
 }
 
-// TestConformance: a method behind a stream is a method like any other.
+// TestConformance: a method behind a stream works like any other.
 func TestConformance(t *testing.T) {
 	rooms := []struct {
 		name                        string

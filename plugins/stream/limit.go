@@ -19,8 +19,8 @@ type Limited struct {
 	once    sync.Once
 }
 
-// Limit makes a stream whose context ends with ctx, too, which is the session's. Release
-// is for after Serve.
+// Limit makes a stream whose context also ends with ctx, the session's context. Call Release after
+// Serve.
 func Limit(ctx context.Context, s proto.Method_DataServer) *Limited {
 	l := &Limited{Method_DataServer: s, heard: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(s.Context())
@@ -40,12 +40,12 @@ func (l *Limited) Recv() (*proto.Record, error) {
 	return r, err
 }
 
-// Heard is closed once the program has said all, and the engine has it in its ring or
-// before it: a session is closed only then, or when that takes too long, for nothing else
-// orders the call that closes it with what the stream carries.
+// Heard is closed when the program has sent everything, and the engine has it in its ring or has
+// read it. A session must not be closed before, except after a timeout: nothing else orders the
+// Close call after the records of the stream.
 func (l *Limited) Heard() <-chan struct{} { return l.heard }
 
-// Release frees what the Limited has.
+// Release frees the resources of the Limited.
 func (l *Limited) Release() {
 	l.release()
 	l.cancel()

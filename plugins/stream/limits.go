@@ -11,12 +11,12 @@ import (
 const (
 	// MessageMax is the largest message, in bytes.
 	MessageMax = 1 << 30
-	// RecordBytesMax bounds a record on its way, in bytes: what a gRPC server that has the
-	// service of plugins is to take (grpc.MaxRecvMsgSize).
+	// RecordBytesMax limits a record in the stream, in bytes. A gRPC server with the plugins'
+	// service must accept it (grpc.MaxRecvMsgSize).
 	RecordBytesMax = MessageMax + recordBytes
-	// recordBytes bounds what a record takes besides its message.
+	// recordBytes limits the size of a record without its message.
 	recordBytes = 64 << 10
-	// AddressMax bounds the text of an address, in bytes.
+	// AddressMax limits the text of an address, in bytes.
 	AddressMax = 4 << 10
 	// strangerBit marks the ids of peers that the plugin met first.
 	strangerBit = 1 << 63
@@ -24,15 +24,15 @@ const (
 
 // Limits of this side.
 const (
-	// ArenaBytes is the arena that Serve needs for messages of MessageMax: half of it is
-	// for sends and half for receives, so that neither waits for the other.
+	// ArenaBytes is the arena that Serve needs for messages of MessageMax: half of it is for sends
+	// and half for receives, so that neither waits for the other.
 	ArenaBytes = 2 * MessageMax
-	// waitingBytesMax is how much a plugin keeps of operations that its arena has no
-	// room for, before it leaves the stream unread.
+	// waitingBytesMax limits the bytes of operations that wait for room in the arena; beyond it, a
+	// plugin does not read the stream.
 	waitingBytesMax = 64 << 20
-	// waitingBytes is what an operation that waits takes besides its message.
+	// waitingBytes is the cost of a waiting operation in addition to its message.
 	waitingBytes = 256
-	// pauseMin and pauseMax bound the pauses between two looks at a ring that is full.
+	// pauseMin and pauseMax limit the pauses between two attempts to write to a full ring.
 	pauseMin, pauseMax = 20 * time.Microsecond, 5 * time.Millisecond
 )
 

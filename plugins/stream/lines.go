@@ -12,13 +12,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// An ending says why everything is to stop. Its first reason stays.
+// An ending is the reason why everything must stop. Only the first reason counts.
 type ending struct {
 	ch chan struct{} // closed with the first reason
 
 	mu   sync.Mutex
 	err  error
-	bell *bell.Bell // wakes who sleeps; nil once nobody may ring it
+	bell *bell.Bell // wakes the sleeping reader; nil after mute
 	then func()     // called with the first reason; may be nil
 }
 
@@ -26,7 +26,7 @@ func newEnding(b *bell.Bell, then func()) *ending {
 	return &ending{ch: make(chan struct{}), bell: b, then: then}
 }
 
-// end gives a reason, not nil.
+// end sets the reason, which is not nil.
 func (e *ending) end(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -41,14 +41,14 @@ func (e *ending) end(err error) {
 	e.ringLocked()
 }
 
-// reason is the first that was given, nil before.
+// reason returns the first reason, or nil if there is none.
 func (e *ending) reason() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
-// ring wakes who sleeps.
+// ring wakes the sleeping reader.
 func (e *ending) ring() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,14 +61,14 @@ func (e *ending) ringLocked() {
 	}
 }
 
-// mute lets nobody ring any more: the bell is about to be another's.
+// mute ends the use of the bell, which is about to belong to the caller again.
 func (e *ending) mute() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.bell = nil
 }
 
-// An inlet reads a ring and sleeps when there is nothing. One goroutine uses it.
+// An inlet reads a ring and sleeps when it is empty. One goroutine uses it.
 type inlet struct {
 	r    *ring.Reader
 	bell *bell.Bell
@@ -83,15 +83,15 @@ func (i *inlet) sleep() (err error) {
 	return err
 }
 
-// An outlet writes a ring and waits when it is full. One goroutine at a time uses it.
+// An outlet writes to a ring and waits when it is full. One goroutine at a time uses it.
 type outlet struct {
 	w    *ring.Writer
 	ring func() // wakes the reader
 	over *ending
 }
 
-// put writes a record: a Head, and what follows it. It waits for room, but not longer than
-// until the end, whose reason it returns.
+// put writes a record: a Head, and the bytes behind it. It waits for room until the ending, and
+// then returns its reason.
 func (o *outlet) put(h *wire.Head, rest []byte) error {
 	n := wire.HeadBytes + len(rest)
 	if n > o.w.RecordMax() {
@@ -117,7 +117,7 @@ func (o *outlet) put(h *wire.Head, rest []byte) error {
 	}
 }
 
-// pause waits, but not longer than until the end, whose reason it returns.
+// pause waits for d, or until the ending, and then returns its reason.
 func (e *ending) pause(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -13,34 +13,34 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// A plugin translates between the stream and the rings of an engine. It gives out the
-// arena, and knows which operations the engine has.
+// A plugin translates between the stream and the rings of an engine. It manages the arena, and
+// knows which operations are in the engine.
 type plugin struct {
 	over *ending
 
 	mu        sync.Mutex
 	out       outlet // to the engine
-	inlineMax uint64 // the longest message that goes through both rings, in bytes
+	inlineMax uint64 // the longest message that fits in both rings, in bytes
 	ops       map[uint64]*asked
 	sends     lane
 	recvs     lane
-	waiting   int             // bytes of what waits in both, and of ended
-	fewer     chan struct{}   // holds a value when that has become less
-	ended     []*proto.Record // operations that ended without the engine
-	shut      bool            // rings and arena are of others
+	waiting   int             // bytes of the waiting operations in both lanes and in ended
+	fewer     chan struct{}   // has a value when waiting has become less
+	ended     []*proto.Record // ends of operations that never reached the engine
+	shut      bool            // rings and arena belong to the caller again
 }
 
 // asked is an operation of the program.
 type asked struct {
 	head    wire.Head
-	message []byte // of a send that waits
-	mem     []byte // in the arena; nil: none
+	message []byte // of a waiting send
+	mem     []byte // in the arena; may be nil
 	waits   bool
 }
 
 func (a *asked) recv() bool { return a.head.Kind == wire.KindRecv }
 
-// newPlugin makes a plugin; inlineMax is what the ring from the engine has room for.
+// newPlugin makes a plugin; inlineMax is the largest message that fits in the ring from the engine.
 func newPlugin(arena []byte, out outlet, inlineMax int) (*plugin, error) {
 	p := &plugin{out: out, over: out.over, ops: make(map[uint64]*asked), fewer: make(chan struct{}, 1)}
 	inlineMax = min(inlineMax, out.w.RecordMax()-wire.HeadBytes, guest.InlineMax)
@@ -49,8 +49,7 @@ func newPlugin(arena []byte, out outlet, inlineMax int) (*plugin, error) {
 	return p, errors.Join(p.sends.init(arena, 0, half), p.recvs.init(arena, half, len(arena)))
 }
 
-// take does what a record of the program asks for. It waits while the engine's ring is
-// full.
+// take handles a record of the program. It waits while the engine's ring is full.
 func (p *plugin) take(r *proto.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,7 @@ func (p *plugin) take(r *proto.Record) error {
 	return fmt.Errorf("%w: %v is nothing that a program says", ErrProtocol, r.Kind)
 }
 
-// postLocked takes an operation, which waits if there is no memory for it.
+// postLocked posts an operation, or queues it if there is no memory for it.
 func (p *plugin) postLocked(r *proto.Record) error {
 	a := &asked{message: r.Message, head: wire.Head{
 		Kind: wire.Kind(r.Kind), Class: uint8(r.Class), Tag: r.Tag, Op: r.Op, Peer: r.Peer, Size: uint64(len(r.Message)),
@@ -118,7 +117,7 @@ func (p *plugin) postLocked(r *proto.Record) error {
 	return err
 }
 
-// placeLocked gives an operation to the engine. ok is false if there is no memory.
+// placeLocked passes an operation to the engine. ok is false if there is no memory.
 func (p *plugin) placeLocked(a *asked) (ok bool, err error) {
 	h := a.head
 	if h.Size <= p.inlineMax {
@@ -141,21 +140,21 @@ func (p *plugin) placeLocked(a *asked) (ok bool, err error) {
 	return true, p.out.put(&h, wire.AppendPiece(nil, wire.Piece{Off: uint64(l.offset(mem)), Len: h.Size}))
 }
 
-// cancelLocked ends an operation that waits, and has the engine cancel any other.
+// cancelLocked ends a waiting operation; it tells the engine to cancel any other.
 func (p *plugin) cancelLocked(op uint64) error {
 	a := p.ops[op]
 	switch {
-	case a == nil: // it is over: the two crossed
+	case a == nil: // it is over: the two records crossed
 		return nil
 	case a.waits:
 		p.unwaitLocked(a)
 		p.endLocked(a, wire.StatusCancelled, wire.StatusCancelled.String())
-		return p.resumeLocked(p.lane(a)) // there may be memory for the one behind it
+		return p.resumeLocked(p.lane(a)) // there may be memory for the next one
 	}
 	return p.out.put(&wire.Head{Kind: wire.KindCancel, Op: op}, nil)
 }
 
-// endLocked ends an operation that the engine does not have.
+// endLocked ends an operation that is not in the engine.
 func (p *plugin) endLocked(a *asked, s wire.Status, text string) {
 	delete(p.ops, a.head.Op)
 	p.ended = append(p.ended, &proto.Record{Kind: proto.Kind_DONE, Op: a.head.Op, Status: proto.Status(s), Text: text})
@@ -163,7 +162,7 @@ func (p *plugin) endLocked(a *asked, s wire.Status, text string) {
 	p.over.ring()
 }
 
-// takeEnded are the ends of operations that the engine did not have.
+// takeEnded returns the records of operations that ended without the engine.
 func (p *plugin) takeEnded() []*proto.Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,8 +172,8 @@ func (p *plugin) takeEnded() []*proto.Record {
 	return ended
 }
 
-// answer makes what the program is sent of a record of the engine. release is for
-// afterwards, if a is not nil.
+// answer translates a record of the engine for the program. If a is not nil, call release
+// afterwards.
 func (p *plugin) answer(record []byte) (r *proto.Record, a *asked, err error) {
 	var h wire.Head
 	rest, err := h.Parse(record)
@@ -212,7 +211,7 @@ func (p *plugin) overOf(r *proto.Record, h *wire.Head, rest []byte) (*asked, err
 	case h.Size > a.head.Size:
 		return nil, fmt.Errorf("%w: %d bytes of a receive of %d", wire.ErrInvalid, h.Size, a.head.Size)
 	case a.mem != nil:
-		r.Message = a.mem[:h.Size] // until release
+		r.Message = a.mem[:h.Size] // valid until release
 	default:
 		r.Message = append([]byte(nil), rest...)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// An engine is a plugin's translator with a test in the place of its engine.
+// An engine is a plugin's translator; a test plays the engine.
 type engine struct {
 	*plugin
 	t     testing.TB
@@ -48,15 +48,15 @@ func newEngine(t testing.TB, ringBytes, arenaBytes int) *engine {
 	return &engine{p, t, r, arena}
 }
 
-// heard is a record that came to the engine.
+// heard is a record for the engine.
 type heard struct {
 	wire.Head
 	rest   string
 	pieces []wire.Piece
 }
 
-// next is the next record that came to the engine, if there is one. Of a message in the
-// arena, rest is what lies there.
+// next returns the next record for the engine, if there is one. rest is the message, also if it
+// lies in the arena.
 func (e *engine) next() (h heard, ok bool) {
 	b, ok, err := e.in.Next()
 	require.NoError(e.t, err)
@@ -95,7 +95,7 @@ func (e *engine) nothing() {
 	require.False(e.t, ok, "%v", &h.Head)
 }
 
-// over has the engine end an operation, and returns what the program is told.
+// over ends an operation as the engine does, and returns the record for the program.
 func (e *engine) over(h wire.Head, rest string) *proto.Record {
 	e.t.Helper()
 	h.Kind = wire.KindDone
@@ -117,7 +117,7 @@ func (e *engine) post(kind proto.Kind, op uint64, size int) {
 	require.NoError(e.t, e.take(r))
 }
 
-const large = 48 << 10 // of 64 KiB of each lane: one at a time
+const large = 48 << 10 // of 64 KiB in each lane: only one fits at a time
 
 // TestTake: small messages go through the rings, others lie in the arena.
 func TestTake(t *testing.T) {
@@ -158,8 +158,8 @@ func TestTake(t *testing.T) {
 	assert.Empty(t, e.ops)
 }
 
-// TestWaiting: without memory operations wait, in their order; sends do not wait for
-// receives, nor the other way round.
+// TestWaiting: without memory operations wait in order; sends do not wait for receives, nor
+// receives for sends.
 func TestWaiting(t *testing.T) {
 	e := newEngine(t, 64<<10, 128<<10)
 	for op := range uint64(3) {
@@ -187,7 +187,7 @@ func TestWaiting(t *testing.T) {
 	assert.Zero(t, e.waiting)
 }
 
-// TestCancelOfWhatWaits: it ends without the engine, and lets others go on.
+// TestCancelOfWhatWaits: a waiting operation ends without the engine, and later ones go on.
 func TestCancelOfWhatWaits(t *testing.T) {
 	e := newEngine(t, 64<<10, 128<<10)
 	e.post(proto.Kind_RECV, 1, large)
@@ -208,7 +208,7 @@ func TestCancelOfWhatWaits(t *testing.T) {
 	assert.Zero(t, e.waiting)
 }
 
-// TestDropOfWhatWaits: so does what waits of a peer that is dropped.
+// TestDropOfWhatWaits: waiting operations of a dropped peer end, too.
 func TestDropOfWhatWaits(t *testing.T) {
 	e := newEngine(t, 64<<10, 128<<10)
 	for op := range uint64(5) { // peers 0 and 1 in turn
@@ -228,7 +228,7 @@ func TestDropOfWhatWaits(t *testing.T) {
 	e.nothing()
 }
 
-// TestTooLarge: what there never will be memory for ends at once.
+// TestTooLarge: an operation that can never have memory ends at once.
 func TestTooLarge(t *testing.T) {
 	e := newEngine(t, 64<<10, 128<<10)
 	e.post(proto.Kind_SEND, 1, 64<<10)
@@ -244,7 +244,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestCrowded: the stream is not read while too much waits.
+// TestCrowded: the stream is not read while too many bytes wait.
 func TestCrowded(t *testing.T) {
 	e := newEngine(t, 64<<10, 32<<20)
 	for op := range uint64(8) {
@@ -264,7 +264,7 @@ func TestCrowded(t *testing.T) {
 	require.ErrorIs(t, <-read, errFinished, "nor for ever")
 }
 
-// TestHostileProgram: what breaks the rules is an error, and nothing comes to the engine.
+// TestHostileProgram: a record that breaks the rules is an error, and does not reach the engine.
 func TestHostileProgram(t *testing.T) {
 	for name, r := range map[string]*proto.Record{
 		"nothing": {}, "of a plugin": {Kind: proto.Kind_DONE}, "attach again": {Kind: proto.Kind_ATTACH}, "kind": {Kind: 257}, "negative": {Kind: -255},
@@ -294,8 +294,8 @@ func TestEngineOutOfStep(t *testing.T) {
 	}
 }
 
-// FuzzProgram: whatever a program says, the engine gets what package wire takes, messages
-// lie apart from each other in the arena, and each operation ends once.
+// FuzzProgram: whatever a program sends, the engine gets valid records, messages do not overlap in
+// the arena, and each operation ends once.
 func FuzzProgram(f *testing.F) {
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_SEND, Op: 1, Message: []byte("hi")}, &proto.Record{Kind: proto.Kind_CANCEL, Op: 1}), uint8(1))
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_RECV, Op: 1, Size: large}, &proto.Record{Kind: proto.Kind_RECV, Op: 2, Size: large}, &proto.Record{Kind: proto.Kind_RECV, Op: 3, Size: 1}), uint8(5))

@@ -12,28 +12,28 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// A program translates between the program's rings and the stream. It knows which
-// operations the plugin has, and where in the arena their messages belong.
+// A program translates between the program's rings and the stream. It knows which operations are in
+// the plugin, and where in the arena their messages lie.
 type program struct {
 	arena     []byte
-	recordMax int // of the ring to the program
+	recordMax int // largest record in the ring to the program
 
 	mu  sync.Mutex
 	ops map[uint64]said
 }
 
-// said is an operation that the plugin was asked for.
+// said is an operation that was sent to the plugin.
 type said struct {
 	recv   bool
 	size   uint64
-	pieces []wire.Piece // of a receive; none: the message goes into the ring
+	pieces []wire.Piece // of a receive; without pieces the message goes into the ring
 }
 
 func newProgram(arena []byte, recordMax int) *program {
 	return &program{arena: arena, recordMax: recordMax, ops: make(map[uint64]said)}
 }
 
-// ask makes what the plugin is sent of a record of the ring; nil: nothing.
+// ask translates a record of the ring for the plugin; nil means that nothing is sent.
 func (p *program) ask(record []byte) (*proto.Record, error) {
 	var h wire.Head
 	rest, err := h.Parse(record)
@@ -46,7 +46,7 @@ func (p *program) ask(record []byte) (*proto.Record, error) {
 		r.Op, r.Peer, r.Tag, r.Class, r.Size = h.Op, h.Peer, h.Tag, uint32(h.Class), h.Size
 		return r, p.post(r, &h, rest)
 	case wire.KindCancel:
-		if !p.has(h.Op) { // it is over: the two crossed
+		if !p.has(h.Op) { // it is over: the two records crossed
 			return nil, nil
 		}
 		r.Op = h.Op
@@ -60,8 +60,8 @@ func (p *program) ask(record []byte) (*proto.Record, error) {
 	return r, nil
 }
 
-// post notes an operation. The message is copied before that: from then on it may be
-// over, and its memory another's.
+// post records an operation. The message is copied before that: afterwards the operation may end at
+// any time, and its memory may be reused.
 func (p *program) post(r *proto.Record, h *wire.Head, rest []byte) error {
 	op := said{recv: h.Kind == wire.KindRecv, size: h.Size}
 	switch {
@@ -105,8 +105,8 @@ func (p *program) gather(pieces []wire.Piece, size uint64) []byte {
 	return message
 }
 
-// hear makes what the ring is to hold of a record of the plugin: a Head, and what follows
-// it. The message of a receive is in the arena then, if that is where it belongs.
+// hear translates a record of the plugin for the ring: a Head, and the bytes behind it. The message
+// of a receive is put in the arena if it belongs there.
 func (p *program) hear(r *proto.Record) (h wire.Head, rest []byte, err error) {
 	switch r.Kind {
 	case proto.Kind_DONE:
@@ -137,7 +137,7 @@ func (p *program) over(r *proto.Record) (h wire.Head, rest []byte, err error) {
 	delete(p.ops, r.Op)
 	p.mu.Unlock()
 	h = wire.Head{Kind: wire.KindDone, Op: r.Op, Size: r.Size}
-	if op.recv && r.Status == proto.Status_OK && r.Size == 0 { // nobody counted
+	if op.recv && r.Status == proto.Status_OK && r.Size == 0 { // the plugin did not set the size
 		h.Size = uint64(len(r.Message))
 	}
 	switch {
@@ -167,8 +167,8 @@ func (p *program) over(r *proto.Record) (h wire.Head, rest []byte, err error) {
 	return h, nil, nil
 }
 
-// sized checks that a message is as long as it is said to be, if anything is said, and not
-// too long.
+// sized returns an error unless a message has the size in its record, if that is set, and at most
+// most bytes.
 func sized(r *proto.Record, most uint64) error {
 	if n := uint64(len(r.Message)); r.Size != 0 && r.Size != n || n > most {
 		return fmt.Errorf("%w: %v with %d bytes, said to be %d, of at most %d", ErrProtocol, r.Kind, n, r.Size, most)
@@ -176,5 +176,5 @@ func sized(r *proto.Record, most uint64) error {
 	return nil
 }
 
-// valid is a text as gRPC takes it.
+// valid returns a text in valid UTF-8, as gRPC needs it.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

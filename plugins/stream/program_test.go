@@ -21,7 +21,7 @@ const (
 	testRecordMax = 200
 )
 
-// Operations that a plugin under test was asked for.
+// Operations that are in the plugin under test.
 const (
 	opSend   = 1 + iota // 10 bytes
 	opInline            // a receive of 100 bytes
@@ -45,7 +45,7 @@ func asking(t testing.TB) *program {
 	return p
 }
 
-// TestAsk: what the plugin is sent of each record.
+// TestAsk: the plugin's record for each record of the ring.
 func TestAsk(t *testing.T) {
 	p := newProgram([]byte("0123456789"), testRecordMax)
 	pieces := string(wire.AppendPiece(wire.AppendPiece(nil, wire.Piece{Off: 7, Len: 3}), wire.Piece{Off: 0, Len: 2}))
@@ -81,7 +81,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestHear: what the program is told of each record.
+// TestHear: the ring's record for each record of the plugin.
 func TestHear(t *testing.T) {
 	p := asking(t)
 	message := bytes.Repeat([]byte("x"), 120)
@@ -118,7 +118,7 @@ func TestHear(t *testing.T) {
 	assert.Len(t, rest, testRecordMax-wire.HeadBytes, "a text is cut")
 }
 
-// TestHostilePlugin: what breaks the rules is an error, and the arena is as before.
+// TestHostilePlugin: a record that breaks the rules is an error, and does not change the arena.
 func TestHostilePlugin(t *testing.T) {
 	long := make([]byte, testRecordMax)
 	for name, r := range map[string]*proto.Record{
@@ -166,8 +166,8 @@ func packed(t testing.TB, rs ...*proto.Record) (out []byte) {
 	return out
 }
 
-// FuzzPlugin: whatever a plugin says, the ring gets what package wire takes, each
-// operation ends once, and the arena changes only where a receive has its pieces.
+// FuzzPlugin: whatever a plugin sends, the ring gets valid records, each operation ends once, and
+// the arena changes only in the pieces of a receive.
 func FuzzPlugin(f *testing.F) {
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_DONE, Op: opSend, Size: 10}, &proto.Record{Kind: proto.Kind_DONE, Op: opInline, Size: 2, Message: []byte("hi")}))
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_DONE, Op: opArena, Size: 2, Message: []byte("hi")}, &proto.Record{Kind: proto.Kind_DONE, Op: opArena, Status: 3, Text: "died"}))

@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/segment"
 )
 
-// A Pump joins the rings of a program to the stream of a plugin.
+// A Pump connects the rings of a program to the stream of a plugin.
 type Pump struct {
 	stream proto.Method_DataClient
 	in     inlet
@@ -27,16 +27,16 @@ type Pump struct {
 	over   *ending
 	done   chan struct{}
 
-	finishing atomic.Bool   // the program says no more than is in the ring
-	told      chan struct{} // closed once the plugin is told nothing more
+	finishing atomic.Bool   // the program writes no more records than are in the ring
+	told      chan struct{} // closed when nothing more is sent to the plugin
 }
 
-// Dial opens the stream of a session and moves records between it and rings, which are of
-// the program alone: the plugin is told what comes through rings.ToPlugin, and what it says
-// goes into rings.ToProgram. Messages are taken from arena and put there. in is rung when
-// there is something to read and the Pump sleeps; ringProgram is called when there is and
-// the program sleeps, from another goroutine. ctx bounds Dial alone. Rings, arena and bell
-// stay the caller's, and are the Pump's until it is done.
+// Dial opens the stream of a session and moves records between it and rings, which only the program
+// uses: records from rings.ToPlugin are sent to the plugin, and the plugin's records are put in
+// rings.ToProgram. Messages are read from and written to arena. in is rung when there is something
+// to read and the Pump sleeps. ringProgram is called, from another goroutine, when there is
+// something to read and the program sleeps. ctx limits only Dial. Rings, arena and bell belong to
+// the caller, but the Pump uses them until it is done.
 func Dial(ctx context.Context, c proto.MethodClient, session uint64, rings *segment.Rings, arena []byte, in *bell.Bell, ringProgram func()) (*Pump, error) {
 	r, err := ring.NewReader(rings.ToPlugin)
 	if err != nil {
@@ -69,8 +69,8 @@ func Dial(ctx context.Context, c proto.MethodClient, session uint64, rings *segm
 	return p, nil
 }
 
-// open opens the stream, whose life cancel ends. A plugin says no message of more than most
-// bytes: there is no memory for it.
+// open opens a stream that lives until cancel is called. The plugin may not send a message longer
+// than most bytes: there is no memory for it.
 func open(ctx context.Context, c proto.MethodClient, session uint64, most int) (s proto.Method_DataClient, cancel context.CancelFunc, err error) {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
@@ -91,8 +91,8 @@ func open(ctx context.Context, c proto.MethodClient, session uint64, most int) (
 	return s, cancel, nil
 }
 
-// reason is why a stream ended that takes nothing any more: it comes behind what the plugin
-// said before.
+// reason returns why a stream that accepts nothing any more has ended. The reason arrives after the
+// plugin's last records.
 func reason(s proto.Method_DataClient) error {
 	for {
 		if _, err := s.Recv(); errors.Is(err, io.EOF) {
@@ -103,15 +103,15 @@ func reason(s proto.Method_DataClient) error {
 	}
 }
 
-// run does one direction until it ends, which ends the other.
+// run runs one direction until it ends, which ends the other.
 func (p *Pump) run(direction func() error) {
 	if err := direction(); err != nil {
 		p.over.end(err)
 	}
 }
 
-// tell tells the plugin what the program says. It returns nil if the reason why it ends is
-// with the other direction.
+// tell sends the program's records to the plugin. It returns nil if the other direction has the
+// reason for the end.
 func (p *Pump) tell() error {
 	for {
 		record, ok, err := p.in.r.Next()
@@ -146,7 +146,7 @@ func (p *Pump) tell() error {
 	}
 }
 
-// hear tells the program what the plugin says.
+// hear passes the plugin's records to the program.
 func (p *Pump) hear() error {
 	for {
 		r, err := p.stream.Recv()
@@ -166,9 +166,9 @@ func (p *Pump) hear() error {
 	}
 }
 
-// Finish tells the plugin what is in the ring to it, and then that nothing more comes: it
-// is for before the session is closed, for a plugin hears nothing afterwards. It returns
-// when that is said, when the Pump is done, or with the error of ctx.
+// Finish sends the plugin all records in the ring, and then the end of this direction. Call it
+// before closing the session, because a plugin reads nothing afterwards. It returns when that is
+// done, when the Pump is done, or with ctx's error.
 func (p *Pump) Finish(ctx context.Context) error {
 	p.finishing.Store(true)
 	p.over.ring()
@@ -180,12 +180,12 @@ func (p *Pump) Finish(ctx context.Context) error {
 	}
 }
 
-// Done is closed once the Pump has ended, for whatever reason: it touches rings, arena and
-// bell no more. What the plugin said before it ended the stream is in the ring.
+// Done is closed when the Pump has ended, for any reason. It then does not use the rings, arena and
+// bell any more, and all records that the plugin sent are in the ring.
 func (p *Pump) Done() <-chan struct{} { return p.done }
 
-// Err is why the Pump ended: ErrEnded, ErrProtocol or what became of the stream, wrapped.
-// It is nil before Done, and if Close came first.
+// Err returns why the Pump ended: ErrEnded, ErrProtocol or the error of the stream, wrapped. It is
+// nil before Done, and after Close if that came first.
 func (p *Pump) Err() error {
 	select {
 	case <-p.done:
@@ -198,7 +198,7 @@ func (p *Pump) Err() error {
 	return nil
 }
 
-// Close ends the Pump and returns when it has. What is on its way is lost.
+// Close ends the Pump and returns when it has ended. Records in transit are lost.
 func (p *Pump) Close() {
 	p.over.end(errClosed)
 	<-p.done

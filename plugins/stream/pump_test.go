@@ -24,13 +24,13 @@ import (
 
 const patience = time.Minute
 
-// A program is the rings of a program with a test in the place of its method.
+// A program is the rings of a program; a test plays the method.
 type program struct {
 	t testing.TB
 	store
 	out  *ring.Writer
 	in   *ring.Reader
-	rung chan struct{} // holds a value when the program is to look
+	rung chan struct{} // has a value when the program must check the ring
 	pump *stream.Pump
 }
 
@@ -61,7 +61,7 @@ func (p *program) dial(c proto.MethodClient) {
 	require.NoError(p.t, err)
 }
 
-// say writes a record; it reports false if there is no room.
+// say writes a record; it returns false if there is no room.
 func (p *program) say(h wire.Head, rest string) bool {
 	room, ok, err := p.out.Reserve(wire.HeadBytes + len(rest))
 	require.NoError(p.t, err)
@@ -77,7 +77,7 @@ func (p *program) say(h wire.Head, rest string) bool {
 	return true
 }
 
-// hear is the next record. It sleeps until there is one.
+// hear returns the next record. It sleeps until there is one.
 func (p *program) hear() (h wire.Head, rest string) {
 	p.t.Helper()
 	late := time.After(patience)
@@ -101,7 +101,7 @@ func (p *program) hear() (h wire.Head, rest string) {
 	}
 }
 
-// done waits for the end of the pump and returns why.
+// done waits for the end of the pump and returns the reason.
 func (p *program) done() error {
 	p.t.Helper()
 	select {
@@ -112,7 +112,7 @@ func (p *program) done() error {
 	return p.pump.Err()
 }
 
-// attached takes the record that begins a stream.
+// attached reads the record that begins a stream.
 func attached(d proto.Method_DataServer) error {
 	r, err := d.Recv()
 	if err == nil && (r.Kind != proto.Kind_ATTACH || r.Session != 1) {
@@ -121,7 +121,7 @@ func attached(d proto.Method_DataServer) error {
 	return err
 }
 
-// echo ends each send with a message from the same peer that says the same.
+// echo ends each send and returns its message as one from the same peer.
 func echo(d proto.Method_DataServer) error {
 	err := attached(d)
 	for err == nil {
@@ -143,7 +143,7 @@ func echo(d proto.Method_DataServer) error {
 	return err
 }
 
-// TestTinyRings: everything comes through in order, however often the rings are full.
+// TestTinyRings: all records arrive in order, however often the rings are full.
 func TestTinyRings(t *testing.T) {
 	p := newProgram(t, ring.DataMin)
 	p.dial(connect(t, echo))
@@ -167,7 +167,7 @@ func TestTinyRings(t *testing.T) {
 	require.NotZero(t, full, "the ring was full now and then")
 }
 
-// TestFinish: what was said before is heard, and what was answered comes through.
+// TestFinish: earlier records reach the plugin, and its answers arrive.
 func TestFinish(t *testing.T) {
 	p := newProgram(t, 64<<10)
 	p.dial(connect(t, echo))
@@ -185,7 +185,7 @@ func TestFinish(t *testing.T) {
 	require.NoError(t, p.pump.Finish(context.Background()), "it is done")
 }
 
-// TestPluginEnds: the pump tells why.
+// TestPluginEnds: the pump reports the reason.
 func TestPluginEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		data func(proto.Method_DataServer) error
@@ -214,7 +214,7 @@ func TestPluginEnds(t *testing.T) {
 	}
 }
 
-// TestPluginEndsFirst: a plugin that takes no stream is an error of Dial, or of the pump.
+// TestPluginEndsFirst: a plugin that refuses the stream is an error of Dial, or of the pump.
 func TestPluginEndsFirst(t *testing.T) {
 	for want, data := range map[string]func(proto.Method_DataServer) error{
 		"no such session":       func(proto.Method_DataServer) error { return errors.New("no such session") },
@@ -233,7 +233,7 @@ func TestPluginEndsFirst(t *testing.T) {
 	}
 }
 
-// TestProgramOutOfStep: a ring that holds nonsense ends the pump, too.
+// TestProgramOutOfStep: nonsense in a ring also ends the pump.
 func TestProgramOutOfStep(t *testing.T) {
 	p := newProgram(t, 64<<10)
 	p.dial(connect(t, echo))
@@ -241,7 +241,7 @@ func TestProgramOutOfStep(t *testing.T) {
 	require.ErrorIs(t, p.done(), wire.ErrInvalid)
 }
 
-// TestDial: a context that is over, and rings that are none, are errors.
+// TestDial: an ended context and invalid rings are errors.
 func TestDial(t *testing.T) {
 	c := connect(t, echo)
 	p := newProgram(t, 64<<10)
@@ -268,8 +268,8 @@ func TestDial(t *testing.T) {
 	require.NoError(t, pump.Err())
 }
 
-// TestCloseAtAnyMoment: while the plugin floods a ring that nobody reads, takes nothing, or
-// answers; Close ends everything.
+// TestCloseAtAnyMoment: Close ends everything while the plugin floods a ring that is not read,
+// reads nothing, or answers.
 func TestCloseAtAnyMoment(t *testing.T) {
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -334,14 +334,14 @@ func TestServeRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "broke the rules")
 	require.ErrorIs(t, <-served, stream.ErrProtocol)
 
-	// The program goes away without a word, while the ring to the engine is full.
+	// The program vanishes while the ring to the engine is full.
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err = c.Data(ctx)
 	require.NoError(t, err)
 	require.NoError(t, s.Send(&proto.Record{Kind: proto.Kind_ATTACH, Session: 1}))
 	<-ready
-	<-ready                       // Serve has the stream: what is cancelled before it has no ATTACH
-	for op := range uint64(100) { // more than the ring has room for, less than gRPC takes besides
+	<-ready                       // Serve has the stream; if it were cancelled before, it would have no ATTACH
+	for op := range uint64(100) { // more than fit in the ring, less than gRPC buffers in addition
 		require.NoError(t, s.Send(&proto.Record{Kind: proto.Kind_SEND, Op: op, Message: make([]byte, 1000)}))
 	}
 	cancel()

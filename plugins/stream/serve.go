@@ -14,16 +14,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// Serve serves a stream whose ATTACH was taken already, by an engine that reads
-// rings.ToPlugin, writes rings.ToProgram and has all of arena for messages. Half of that,
-// a power of two, is the largest message. bell is what the engine rings; ringEngine is
-// called when there is something to read and the engine sleeps, from any goroutine.
+// Serve serves a stream whose ATTACH record was already read. The engine reads rings.ToPlugin,
+// writes rings.ToProgram and has all of arena for messages; half of the arena, a power of two, is
+// the largest message. The engine rings bell. ringEngine is called, from any goroutine, when there
+// is something to read and the engine sleeps.
 //
-// A program that ends its direction says no more, but listens. Serve returns nil once the
-// context of s is done, after it has sent what the engine had said by then: that is how a
-// session that is over ends its stream in good order (Limit). Otherwise it returns
-// ErrProtocol, or what became of the stream. Rings, arena and bell are the caller's again
-// afterwards.
+// A program that ends its direction sends no more, but still receives. When the context of s is
+// done, Serve sends all records that the engine had written and returns nil; in this way a closed
+// session ends its stream in good order (Limit). Otherwise it returns ErrProtocol, or the error of
+// the stream. Rings, arena and bell then belong to the caller again.
 func Serve(s proto.Method_DataServer, rings *segment.Rings, arena []byte, bell *bell.Bell, ringEngine func()) error {
 	w, err := ring.NewWriter(rings.ToPlugin)
 	if err != nil {
@@ -38,7 +37,7 @@ func Serve(s proto.Method_DataServer, rings *segment.Rings, arena []byte, bell *
 	if err != nil {
 		return err
 	}
-	// What reads the stream ends when the stream does, which is after Serve has returned.
+	// The goroutine that reads the stream ends with the stream, after Serve has returned.
 	go func() {
 		if err := p.hear(s); !errors.Is(err, io.EOF) {
 			over.end(whyOver(s, err))
@@ -61,8 +60,8 @@ func Serve(s proto.Method_DataServer, rings *segment.Rings, arena []byte, bell *
 	return nil
 }
 
-// whyOver says why s is over for one who learnt it by err: Recv and Send may know that the
-// context is done before the one who watches it.
+// whyOver returns why s is over when a call returned err: Recv and Send may notice the end of the
+// context before the goroutine that watches it.
 func whyOver(s proto.Method_DataServer, err error) error {
 	if s.Context().Err() != nil {
 		return errFinished
@@ -70,7 +69,7 @@ func whyOver(s proto.Method_DataServer, err error) error {
 	return err
 }
 
-// hear takes what the program says until the stream ends, or all else.
+// hear handles the program's records until the stream or the session ends.
 func (p *plugin) hear(s proto.Method_DataServer) error {
 	for {
 		r, err := s.Recv()
@@ -86,8 +85,8 @@ func (p *plugin) hear(s proto.Method_DataServer) error {
 	}
 }
 
-// tell tells the program what the engine says, until the end, whose reason it returns. Of
-// a session that is over everything is told first.
+// tell sends the engine's records to the program until the ending, and returns its reason. If the
+// session is closed, it first sends all records.
 func (p *plugin) tell(s proto.Method_DataServer, in *inlet) error {
 	for {
 		end := p.over.reason()
@@ -116,7 +115,7 @@ func (p *plugin) tell(s proto.Method_DataServer, in *inlet) error {
 	}
 }
 
-// tellOne tells the program what a record of the engine says.
+// tellOne sends a record of the engine to the program.
 func (p *plugin) tellOne(s proto.Method_DataServer, record []byte) error {
 	r, a, err := p.answer(record)
 	if err != nil {
@@ -128,7 +127,7 @@ func (p *plugin) tellOne(s proto.Method_DataServer, record []byte) error {
 	return p.release(a)
 }
 
-// close gives rings, arena and bell back.
+// close ends the use of rings, arena and bell.
 func (p *plugin) close() {
 	p.mu.Lock()
 	p.shut = true

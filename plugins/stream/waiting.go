@@ -10,9 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// A lane is a part of the arena and the operations that wait for memory in it. Those of
-// one lane keep their order, as matching has it; sends and receives have a lane each, for
-// a send may well be waiting for a receive on the other side.
+// A lane is a part of the arena and the operations that wait for memory in it. The operations of a
+// lane keep their order, which matters for matching. Sends and receives have separate lanes,
+// because a send may be waiting for a receive on the other side.
 type lane struct {
 	arena *arena.Arena
 	base  int // offset of the part
@@ -25,10 +25,10 @@ func (l *lane) init(mem []byte, from, to int) (err error) {
 	return err
 }
 
-// size is the most that the lane has memory for, in bytes.
+// size returns the largest size that the lane can allocate, in bytes.
 func (l *lane) size() int { return l.arena.Size() }
 
-// offset is where memory of the lane lies in the arena as a whole.
+// offset returns the offset in the whole arena of memory in the lane.
 func (l *lane) offset(mem []byte) int {
 	off, _ := l.arena.Offset(mem)
 	return l.base + off
@@ -41,7 +41,7 @@ func (p *plugin) lane(a *asked) *lane {
 	return &p.sends
 }
 
-// waitLocked has an operation wait.
+// waitLocked queues an operation.
 func (p *plugin) waitLocked(a *asked) {
 	l := p.lane(a)
 	l.queue = append(l.queue, a)
@@ -49,7 +49,7 @@ func (p *plugin) waitLocked(a *asked) {
 	p.waiting += waitingBytes + len(a.message)
 }
 
-// unwaitLocked takes an operation from its queue.
+// unwaitLocked removes an operation from its queue.
 func (p *plugin) unwaitLocked(a *asked) {
 	l := p.lane(a)
 	i := slices.Index(l.queue, a)
@@ -63,7 +63,7 @@ func (p *plugin) unwaitLocked(a *asked) {
 	p.lessLocked(waitingBytes + len(a.message))
 }
 
-// lessLocked says that so many bytes wait no more.
+// lessLocked subtracts n from the waiting bytes.
 func (p *plugin) lessLocked(n int) {
 	p.waiting -= n
 	select {
@@ -72,7 +72,7 @@ func (p *plugin) lessLocked(n int) {
 	}
 }
 
-// endOfLocked ends what waits of a peer, which the program drops.
+// endOfLocked ends the waiting operations of a peer that the program drops.
 func (p *plugin) endOfLocked(peer uint64) error {
 	for _, l := range []*lane{&p.sends, &p.recvs} {
 		for _, a := range slices.Clone(l.queue) {
@@ -85,7 +85,7 @@ func (p *plugin) endOfLocked(peer uint64) error {
 	return errors.Join(p.resumeLocked(&p.sends), p.resumeLocked(&p.recvs))
 }
 
-// uncrowded returns when no more waits than may, or at the end, whose reason it returns.
+// uncrowded waits until few enough bytes wait, or until the ending, and then returns its reason.
 func (p *plugin) uncrowded() error {
 	for {
 		p.mu.Lock()
@@ -102,8 +102,8 @@ func (p *plugin) uncrowded() error {
 	}
 }
 
-// release takes the memory of an operation that is over, and gives to the engine what
-// waited for it.
+// release frees the memory of an operation that is over, and passes waiting operations to the
+// engine.
 func (p *plugin) release(a *asked) error {
 	if a.mem == nil {
 		return nil
@@ -116,7 +116,7 @@ func (p *plugin) release(a *asked) error {
 	return p.resumeLocked(l)
 }
 
-// resumeLocked gives to the engine what there is memory for.
+// resumeLocked passes waiting operations to the engine while there is memory.
 func (p *plugin) resumeLocked(l *lane) error {
 	for len(l.queue) > 0 {
 		a := l.queue[0]

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Why a file is refused. The error's text names the file or folder and says what to do.
+// Reasons why a file is refused. The error's text names the file or folder and says what to do.
 var (
 	// ErrMissing: there is no such file.
 	ErrMissing = errors.New("no such file")
@@ -27,17 +27,17 @@ var (
 	ErrWritable = errors.New("writable for others")
 )
 
-// As many symbolic links the kernel follows.
+// linksMax is how many symbolic links the kernel follows.
 const linksMax = 40
 
-// Check tells why a file must not be started as a plugin; nil if it may be. Links are
-// followed, and all that is met on the way is checked. The error begins with what is
-// wrong: whoever loads says that it is about a plugin.
+// Check returns why a file must not be started as a plugin, or nil. It follows links, and checks
+// all folders and links on the way. The error begins with the problem; the caller adds that it is
+// about a plugin.
 func Check(path string) error {
 	return user{uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())}.check(path)
 }
 
-// user is who starts the plugin.
+// user is the user that starts the plugin.
 type user struct{ uid, gid uint32 }
 
 func (u user) check(path string) error {
@@ -63,12 +63,12 @@ func (u user) check(path string) error {
 	return nil
 }
 
-// walk goes from the root to what path means, as the kernel does, checks all that it meets
-// and returns the end of the way.
+// walk follows path from the root as the kernel does, checks all folders and links on the way, and
+// returns the final file.
 func (u user) walk(path string) (final string, _ *unix.Stat_t, err error) {
 	at, links := "/", 0
 	defer func() {
-		if err != nil && links > 0 { // it may be about a path that the user has not heard of
+		if err != nil && links > 0 { // the user may not know the path
 			err = fmt.Errorf("following the links of %s: %w", path, err)
 		}
 	}()
@@ -86,7 +86,7 @@ func (u user) walk(path string) (final string, _ *unix.Stat_t, err error) {
 		if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return "", nil, fmt.Errorf("%s: %w: %s is no folder", path, ErrMissing, at)
 		}
-		next := filepath.Join(at, name) // ".." of a folder without links, which at is
+		next := filepath.Join(at, name) // ".." of a folder that has no links in its path
 		if st, err = u.look(next); err != nil {
 			return "", nil, err
 		}
@@ -112,7 +112,7 @@ func (u user) walk(path string) (final string, _ *unix.Stat_t, err error) {
 	return at, st, nil
 }
 
-// look finds out what is at a path, which is not followed, and whether it is to be trusted.
+// look returns the status of a path, without following links, or an error if it is not trusted.
 func (u user) look(path string) (*unix.Stat_t, error) {
 	var st unix.Stat_t
 	switch err := unix.Lstat(path, &st); {
@@ -127,16 +127,16 @@ func (u user) look(path string) (*unix.Stat_t, error) {
 func (u user) trusts(path string, st *unix.Stat_t) error {
 	kind := st.Mode & unix.S_IFMT
 	if st.Uid != 0 && st.Uid != u.uid {
-		return fmt.Errorf("%s is %w (%d), who could put anything there: it is to be owned by root or by user %d, who loads it", path, ErrOwner, st.Uid, u.uid)
+		return fmt.Errorf("%s is %w (%d), who could replace the plugin: it must be owned by root or by user %d, who loads it", path, ErrOwner, st.Uid, u.uid)
 	}
 	if kind == unix.S_IFLNK || kind == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 {
-		return nil // a link's mode means nothing; nobody replaces another's file here
+		return nil // the mode of a link means nothing, and in a sticky folder users cannot replace the files of others
 	}
 	switch {
 	case st.Mode&0o002 != 0:
-		return fmt.Errorf("%s is %w, who could put anything there: chmod o-w %s", path, ErrWritable, path)
+		return fmt.Errorf("%s is %w, who could replace the plugin: chmod o-w %s", path, ErrWritable, path)
 	case st.Mode&0o020 != 0 && st.Uid != 0 && st.Gid != 0 && st.Gid != u.gid:
-		return fmt.Errorf("%s is %w, group %d, who could put anything there: chmod g-w %s", path, ErrWritable, st.Gid, path)
+		return fmt.Errorf("%s is %w, group %d, which could replace the plugin: chmod g-w %s", path, ErrWritable, st.Gid, path)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func Checksum(path string) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// ParseChecksum reads a checksum as sha256sum prints it: 64 hexadecimal digits, in small
-// letters or capitals.
+// ParseChecksum reads a checksum as sha256sum prints it: 64 hexadecimal digits in upper or lower
+// case.
 func ParseChecksum(text string) ([]byte, error) {
 	sum, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(sum) != sha256.Size {

@@ -1,24 +1,24 @@
 //go:build linux
 
-// Package trust tells whether a file may be started as a plugin: whether nobody but the
-// user and root can have written it, or can put another in its place.
+// Package trust tells whether a file may be started as a plugin: only the user and root must have
+// been able to write it, or to replace it.
 //
-// It looks at a path's owners and modes, and at checksums. It does not run anything
-// (package process does) and does not look for plugins (plugins.Discover does).
+// It checks the owners and modes of a path, and checksums. It does not run anything (package
+// process does) and does not search for plugins (plugins.Discover does).
 //
 // # Who is trusted
 //
-// Root, and the user that the program runs as (the effective one). Each folder on the way
-// from the root to the file, each symbolic link and the file must be owned by one of them.
-// Others must not be able to write to the file or to a folder; a folder with the sticky
-// bit, as /tmp, may be written to, for in it nobody replaces what is another's.
+// Root, and the effective user of the program. Each folder from the root to the file, each symbolic
+// link and the file must be owned by one of them. Others must not be able to write to the file or
+// to a folder. A folder with the sticky bit, such as /tmp, may be writable, because in it users
+// cannot replace the files of others.
 //
-// A group may write if it is the user's primary one (many systems give each user a group
-// and its files are writable for it) or root's, and to all that is root's own: whom root
-// lets write to /usr/local is its decision. It may not write to what the user owns if the
-// group is another: who is in it is somebody else's decision. An access list (ACL) that
-// lets single users write shows as a right of the group.
+// A group may have write access if it is the user's primary group (many systems give each user a
+// group, and make files writable for it) or root's group, and to everything that root owns: root
+// decides who may write to /usr/local. Another group must not be able to write to what the user
+// owns, because another person decides about its members. An access list (ACL) that gives single
+// users write access shows as group access.
 //
-// In a user namespace that does not map root, files of root seem to be nobody's and are
+// In a user namespace that does not map root, root's files seem to belong to nobody and are
 // refused.
 package trust

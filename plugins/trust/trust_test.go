@@ -69,13 +69,13 @@ func replace(file string, with func() error) error {
 	return with()
 }
 
-// TestBelowAFile: a path through something that is no folder.
+// TestBelowAFile: a path through a file that is not a folder.
 func TestBelowAFile(t *testing.T) {
 	_, file := plant(t)
 	assert.ErrorIs(t, Check(file+"/x"), ErrMissing)
 }
 
-// TestFarFolders: whoever can rename a folder on the way puts another file there.
+// TestFarFolders: a user who can rename a folder in the path can replace the file.
 func TestFarFolders(t *testing.T) {
 	dir, _ := plant(t)
 	deep := filepath.Join(dir, "a", "b")
@@ -89,7 +89,7 @@ func TestFarFolders(t *testing.T) {
 	assert.ErrorContains(t, err, "chmod o-w "+dir)
 }
 
-// TestLinks: both the folder of the link and that of the file count.
+// TestLinks: the folder of the link and that of the file are both checked.
 func TestLinks(t *testing.T) {
 	there, file := plant(t)
 	here, _ := plant(t)
@@ -113,7 +113,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinkToNowhere: the error names the link, which the user knows, and where it leads.
+// TestLinkToNowhere: the error names the link, which the user knows, and its target.
 func TestLinkToNowhere(t *testing.T) {
 	dir, file := plant(t)
 	link := filepath.Join(dir, "bmi-method-link")
@@ -129,7 +129,7 @@ func TestLinkToNowhere(t *testing.T) {
 	require.ErrorContains(t, Check(other), "following the links of "+other+": "+file+" is writable for others")
 }
 
-// TestRelativePaths are of the working directory.
+// TestRelativePaths: they are relative to the working directory.
 func TestRelativePaths(t *testing.T) {
 	dir, file := plant(t)
 	t.Chdir(dir)
@@ -139,7 +139,7 @@ func TestRelativePaths(t *testing.T) {
 	assert.ErrorIs(t, Check(filepath.Base(file)), ErrWritable)
 }
 
-// TestOwner: what belongs to another user is refused, be it the file, its folder or a link.
+// TestOwner: a file, folder or link of another user is refused.
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away (TestTrusts covers the rule)")
@@ -158,7 +158,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestTrusts is the rule, for a user who is not root.
+// TestTrusts checks the rule, for a user other than root.
 func TestTrusts(t *testing.T) {
 	const file, folder, link = unix.S_IFREG, unix.S_IFDIR, unix.S_IFLNK
 	us := user{uid: 1000, gid: 1000}

@@ -1,13 +1,13 @@
-// Package wire is what a program and a plugin say to each other about messages: the
-// records that go through the rings (plugins/ring), or one by one over gRPC where there
-// is no shared memory. Multi-byte fields are little-endian.
+// Package wire defines the records about messages that a program and a plugin exchange, through the
+// rings (plugins/ring) or, without shared memory, one by one over gRPC. Multi-byte fields are
+// little-endian.
 //
-// A record is a Head of 32 bytes and what its kind asks for behind it: the message
-// itself, the places in the arena where it lies, or a text. head.go is the Head with the
-// kinds, piece.go the places, status.go how errors of package bmi travel. All parsers
-// take any bytes, also bytes that change while they are read: each is read once.
+// A record is a Head of 32 bytes, followed by a message, the message's places in the arena, or a
+// text, depending on its kind. head.go is the Head with the kinds, piece.go the places, status.go
+// the form of errors of package bmi. All parsers accept any bytes, even bytes that change while
+// they are read: each is read once.
 //
-// What the records mean, and in which order they may come, is in docs/plugin-protocol.md.
+// docs/plugin-protocol.md describes the meaning and the order of the records.
 package wire
 
 // Version is the version of the records and of the layout of the shared memory.

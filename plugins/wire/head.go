@@ -7,27 +7,27 @@ import (
 	"math"
 )
 
-// Kind says what a record is about.
+// Kind is the kind of a record.
 type Kind uint8
 
-// What the program says.
+// Records of the program.
 const (
 	KindSend           Kind = 1 + iota // of an expected message: Op, Peer, Tag, Size; message or pieces
 	KindSendUnexpected                 // the same, and Class
 	KindRecv                           // Op, Peer, Tag, Size; pieces, or none: the message comes in the Done
 	KindCancel                         // Op
-	KindPeer                           // Peer is from now on the remote endpoint whose address follows
+	KindPeer                           // Peer is from now on the id of the remote endpoint whose address follows
 	KindDrop                           // Peer
 	KindHold                           // Peer: no more Arrived from it until GoOn
 	KindGoOn                           // Peer
 	programEnd
 )
 
-// What the plugin says.
+// Records of the plugin.
 const (
 	KindDone     Kind = 64 + iota // Op, Size, Status; message or text
 	KindArrived                   // Peer, Class, Tag, Size; message
-	KindStranger                  // Peer is from now on the remote endpoint whose address follows
+	KindStranger                  // Peer is from now on the id of the remote endpoint whose address follows
 	pluginEnd
 )
 
@@ -44,7 +44,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// FromProgram reports whether programs say this, FromPlugin whether plugins do.
+// FromProgram reports whether programs send this kind, FromPlugin whether plugins do.
 func (k Kind) FromProgram() bool { return k >= KindSend && k < programEnd }
 func (k Kind) FromPlugin() bool  { return k >= KindDone && k < pluginEnd }
 
@@ -88,11 +88,11 @@ type Head struct {
 	Size   uint64
 }
 
-// ErrInvalid: the bytes are no record.
+// ErrInvalid: the bytes are not a valid record.
 var ErrInvalid = errors.New("plugins/wire: invalid record")
 
-// Put writes the Head to the first HeadBytes of b, in stores as wide as the loads of
-// Parse: a core that has just stored parts of what it loads waits for its own stores.
+// Put writes the Head to the first HeadBytes of b, in stores as wide as the loads of Parse: a core
+// stalls if it loads what it has just stored in smaller parts.
 func (h *Head) Put(b []byte) {
 	_ = b[HeadBytes-1]
 	binary.LittleEndian.PutUint64(b, uint64(h.Kind)|uint64(h.Flags)<<8|uint64(h.Class)<<16|uint64(h.Status)<<24|uint64(h.Tag)<<32)
@@ -109,9 +109,9 @@ func (h *Head) Append(b []byte) []byte {
 	return b
 }
 
-// Parse reads the Head of a record and returns what follows it. The kind and the flags
-// are known ones, of Done the status, too; a message that follows is as long as Size
-// says. All else is for the caller to judge.
+// Parse reads the Head of a record and returns the bytes behind it. It checks that the kind, the
+// flags and the status of a Done are known, and that a message has the length in Size. The caller
+// must check everything else.
 func (h *Head) Parse(b []byte) (rest []byte, err error) {
 	if len(b) < HeadBytes {
 		return nil, fmt.Errorf("%w: %d bytes, want at least %d", ErrInvalid, len(b), HeadBytes)

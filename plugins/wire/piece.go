@@ -8,7 +8,7 @@ import (
 const (
 	// PieceBytes is the length of a Piece.
 	PieceBytes = 16
-	// PiecesMax bounds the pieces of a message. What has more is gathered first.
+	// PiecesMax limits the pieces of a message. A message with more is gathered first.
 	PiecesMax = 256
 )
 
@@ -21,8 +21,8 @@ func AppendPiece(b []byte, p Piece) []byte {
 	return binary.LittleEndian.AppendUint64(b, p.Len)
 }
 
-// ParsePieces appends the pieces that follow the Head of a record to pieces. Each lies
-// within an arena of so many bytes, and together they have size bytes.
+// ParsePieces appends the pieces behind the Head of a record to pieces. It checks that each lies
+// within an arena of arena bytes, and that together they have size bytes.
 func ParsePieces(pieces []Piece, b []byte, arena, size uint64) ([]Piece, error) {
 	n := len(b) / PieceBytes
 	if n == 0 || n > PiecesMax || len(b)%PieceBytes != 0 {

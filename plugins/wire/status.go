@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Status says how an operation ended: well, or with one of the errors of package bmi.
+// Status is the result of an operation: success, or one of the errors of package bmi.
 type Status uint8
 
 const (
@@ -26,12 +26,12 @@ const (
 	StatusNameTaken
 	StatusNotSupported
 	StatusInvalid
-	// StatusOther is an error that package bmi does not name.
+	// StatusOther is an error without a name in package bmi.
 	StatusOther
 	statusEnd
 )
 
-// statusErrors are the errors that have a status, by it.
+// statusErrors are the errors by status.
 var statusErrors = [statusEnd]error{
 	StatusTruncated: bmi.ErrTruncated, StatusCancelled: bmi.ErrCancelled, StatusPeerFailed: bmi.ErrPeerFailed,
 	StatusUnreachable: bmi.ErrUnreachable, StatusRefused: bmi.ErrRefused, StatusVersion: bmi.ErrVersion,
@@ -40,7 +40,7 @@ var statusErrors = [statusEnd]error{
 	StatusNotSupported: bmi.ErrNotSupported, StatusInvalid: bmi.ErrInvalid,
 }
 
-// StatusOf is the status that tells of an error.
+// StatusOf returns the status of an error.
 func StatusOf(err error) Status {
 	if err == nil {
 		return StatusOK
@@ -66,13 +66,13 @@ func (s Status) String() string {
 }
 
 const (
-	// TextMax bounds the text of an error, in bytes; what is longer is cut.
+	// TextMax limits the text of an error, in bytes; longer ones are cut.
 	TextMax = 1 << 10
-	// AddressMax bounds the text of an address, in bytes.
+	// AddressMax limits the text of an address, in bytes.
 	AddressMax = 4 << 10
 )
 
-// Err is the error that a status and its text tell of, nil for StatusOK.
+// Err returns the error of a status and its text, nil for StatusOK.
 func (s Status) Err(text string) error {
 	if s == StatusOK {
 		return nil
@@ -87,10 +87,10 @@ func (s Status) Err(text string) error {
 	return e
 }
 
-// A remoteError is an error of another process. Its text is what was said there, which
-// names the error of package bmi already.
+// A remoteError is an error of another process. Its text comes from there, and already names the
+// error of package bmi.
 type remoteError struct {
-	is   error // nil: none of package bmi
+	is   error // nil if it is none of package bmi
 	text string
 }
 

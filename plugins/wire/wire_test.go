@@ -97,7 +97,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestStatus: every error keeps what it is, and what it says.
+// TestStatus: every error keeps its identity and its text.
 func TestStatus(t *testing.T) {
 	for s, err := range statusErrors {
 		if err == nil {

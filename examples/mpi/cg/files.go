@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// generate makes the file of a matrix. Every process writes the lines of its rows, behind
-// those of lower ranks.
+// generate makes the file of a matrix. Every process writes the lines of its rows, after those of
+// lower ranks.
 func generate(w *mpi.Comm, grid *cg.Grid, name string) error {
 	bounds := divide(grid.Len(), w.Size())
 	rows := grid.Rows(bounds[w.Rank()], bounds[w.Rank()+1]-bounds[w.Rank()])
@@ -21,7 +21,7 @@ func generate(w *mpi.Comm, grid *cg.Grid, name string) error {
 	var text []byte
 	if w.Rank() == 0 {
 		text = cg.AppendHeader(nil, grid.Len(), entries[0])
-		f, err := os.Create(name) // before anybody writes to it
+		f, err := os.Create(name) // before any process writes to it
 		if err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ const (
 	valuesTag
 )
 
-// load reads a matrix on rank 0, which keeps it, and gives every process its rows: process i
-// has those from bounds[i] to before bounds[i+1].
+// load reads a matrix on rank 0, which keeps it, and distributes its rows: process i gets those
+// from bounds[i] to bounds[i+1]-1.
 func load(w *mpi.Comm, name string) (whole, rows *cg.Rows, bounds []int, err error) {
 	if w.Rank() == 0 {
 		if whole, err = read(name); err != nil {
@@ -84,7 +84,7 @@ func load(w *mpi.Comm, name string) (whole, rows *cg.Rows, bounds []int, err err
 	return whole, whole.Part(0, bounds[1]), bounds, nil
 }
 
-// read reads a matrix that conjugate gradients can be tried on.
+// read reads a matrix that is suitable for conjugate gradients.
 func read(name string) (*cg.Rows, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -98,7 +98,7 @@ func read(name string) (*cg.Rows, error) {
 	return a, a.CheckSymmetric()
 }
 
-// send sends rows to the process that they are for.
+// send sends rows to a process.
 func send(w *mpi.Comm, rows *cg.Rows, to int) error {
 	if err := mpi.Send(w, rows.Ptr, to, pointersTag); err != nil {
 		return err
@@ -109,8 +109,8 @@ func send(w *mpi.Comm, rows *cg.Rows, to int) error {
 	return mpi.Send(w, rows.Val, to, valuesTag)
 }
 
-// receive receives this process's rows. How many values they have is the last of the numbers
-// that come first.
+// receive receives this process's rows. The last of the row pointers, which come first, is the
+// number of values.
 func receive(w *mpi.Comm, bounds []int) (*cg.Rows, error) {
 	first, n := bounds[w.Rank()], bounds[w.Rank()+1]-bounds[w.Rank()]
 	rows := &cg.Rows{First: first, Cols: bounds[w.Size()], Ptr: make([]int, n+1)}
@@ -125,7 +125,7 @@ func receive(w *mpi.Comm, bounds []int) (*cg.Rows, error) {
 	return rows, err
 }
 
-// divide is where the part of each process of n elements begins, and the end.
+// divide returns where each process's part of n elements begins, and the end.
 func divide(n, processes int) (bounds []int) {
 	for rank := range processes + 1 {
 		bounds = append(bounds, rank*n/processes)

@@ -4,11 +4,11 @@
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/cg -generate 60x60x40 rock.mtx
 //
-// The matrix is in a file in Matrix Market form, which -generate makes: diffusion through
-// layers of rock on a grid of so many cells. Other symmetric positive definite matrices do as
-// well. Rank 0 reads the file and deals the rows out (files.go); before a process multiplies,
-// it gets from its neighbours in a graph the elements that it needs (space.go). In the end
-// rank 0 computes the residual once more, with the whole matrix.
+// The matrix is in a Matrix Market file, which -generate makes: diffusion through layers of rock on
+// a grid of that many cells. Other symmetric positive definite matrices work as well. Rank 0 reads
+// the file and distributes the rows (files.go). Before a process multiplies, it gets the elements
+// that it needs from its neighbours in a graph (space.go). At the end rank 0 computes the residual
+// once more, with the whole matrix.
 //
 // The numerics are in examples/mpi/internal/cg.
 package main
@@ -29,9 +29,9 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
 )
 
-// options are the command line.
+// options are the command line's options.
 type options struct {
-	grid       *cg.Grid // to generate; nil: the file is there
+	grid       *cg.Grid // to generate; nil if the file exists
 	file       string
 	tolerance  float64
 	iterations int
@@ -49,13 +49,13 @@ func main() {
 	}
 }
 
-// parse takes the command line.
+// parse parses the command line.
 func parse() (*options, error) {
 	o := new(options)
 	var grid cg.Grid
-	size := flag.String("generate", "", "make the matrix of a grid of so many cells: 60x60 or 60x60x40")
+	size := flag.String("generate", "", "make the matrix of a grid of this size, for example 60x60 or 60x60x40")
 	flag.Float64Var(&grid.Contrast, "contrast", 3, "decades between the rock that conducts least and most; the more, the harder to solve")
-	flag.Uint64Var(&grid.Seed, "seed", 1, "what the rock is made from")
+	flag.Uint64Var(&grid.Seed, "seed", 1, "seed of the random rock")
 	flag.Float64Var(&o.tolerance, "tolerance", 1e-10, "residual to reach, by the norm of the right-hand side")
 	flag.IntVar(&o.iterations, "iterations", 10_000, "most iterations to try")
 	flag.Usage = func() {
@@ -88,7 +88,7 @@ func parse() (*options, error) {
 }
 
 func errGridSize(text string) error {
-	return fmt.Errorf("cg: %q is no size of a grid: give it as 60x60 or 60x60x40", text)
+	return fmt.Errorf("cg: %q is not the size of a grid: give it as 60x60 or 60x60x40", text)
 }
 
 // run is the whole job. The right-hand side is 1 everywhere: a source in each cell.
@@ -124,7 +124,7 @@ func run(w *mpi.Comm, o *options) error {
 	return check(result, direct, o)
 }
 
-// collect puts the solution together on rank 0.
+// collect gathers the solution on rank 0.
 func collect(w *mpi.Comm, x []float64, bounds []int) ([]float64, error) {
 	counts := make([]int, w.Size())
 	for rank := range counts {
@@ -134,7 +134,7 @@ func collect(w *mpi.Comm, x []float64, bounds []int) ([]float64, error) {
 	return solution, mpi.Gatherv(w, x, solution, counts, nil, 0)
 }
 
-// residual is ‖b - Ax‖ by ‖b‖, where b is 1 everywhere.
+// residual returns ‖b - Ax‖ / ‖b‖, where b is 1 everywhere.
 func residual(a *cg.Rows, x []float64) float64 {
 	r := make([]float64, a.Len())
 	a.Multiply(r, x)
@@ -144,11 +144,11 @@ func residual(a *cg.Rows, x []float64) float64 {
 	return math.Sqrt(cg.Dot(r, r) / float64(len(r)))
 }
 
-// surplus is how much larger the residual may be than the iteration believes, which adds up
-// its changes.
+// surplus is how much larger the true residual may be than the iteration's value, which accumulates
+// rounding errors.
 const surplus = 10
 
-// check says whether the system is solved.
+// check returns an error unless the system is solved.
 func check(result cg.Result, direct float64, o *options) error {
 	if !result.Converged {
 		return fmt.Errorf("cg: not solved after %d iterations: allow more, or a larger tolerance than %g", result.Iterations, o.tolerance)

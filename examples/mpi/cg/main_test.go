@@ -33,7 +33,7 @@ func TestASystemIsSolved(t *testing.T) {
 		b.MustRun(t, four, "-generate", "3x1", file)
 	})
 	t.Run("bad input", func(t *testing.T) {
-		assert.Contains(t, b.MustFail(t, four, "-generate", "14x9x", file), "is no size of a grid")
+		assert.Contains(t, b.MustFail(t, four, "-generate", "14x9x", file), "is not the size of a grid")
 		assert.Contains(t, b.MustFail(t, four, "-generate", "14x9", "-iterations", "2", file), "not solved after 2 iterations")
 		assert.Contains(t, b.MustFail(t, four, file+"none"), "no such file")
 		require.NoError(t, os.WriteFile(file, []byte("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 5\n"), 0o600))
@@ -43,7 +43,7 @@ func TestASystemIsSolved(t *testing.T) {
 	})
 }
 
-// TestAWrongSolutionIsSeen: the residual that is computed directly counts.
+// TestAWrongSolutionIsSeen: the residual that is computed directly decides.
 func TestAWrongSolutionIsSeen(t *testing.T) {
 	o := &options{tolerance: 1e-6}
 	good := cg.Result{Converged: true, Residual: 9e-7}

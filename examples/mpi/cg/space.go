@@ -5,30 +5,30 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// A space is the vectors of all processes, of which this one has some elements. To multiply,
-// it needs ghosts: elements that others have. Processes are a graph, whose edges lead from
-// whoever has an element to whoever needs it.
+// A space holds this process's elements of the vectors. To multiply, it needs ghosts: elements of
+// other processes. The processes form a graph, whose edges lead from the owner of an element to the
+// processes that need it.
 type space struct {
 	graph *mpi.Comm
 	part  *cg.Part
 
-	given []int     // own elements that are sent, those for the first neighbour first
-	gives []int     // how many each of them gets
+	given []int     // own elements to send, those for the first neighbour first
+	gives []int     // how many each neighbour gets
 	takes []int     // how many ghosts come from each
-	out   []float64 // what is sent
+	out   []float64 // elements to send
 	local []float64 // own elements, then ghosts
 }
 
 var _ cg.Space = (*space)(nil)
 
-// newSpace finds out who needs what of whom: everybody tells the others which columns it
-// wants.
+// newSpace finds out which process needs which elements of which: every process tells the others
+// the columns that it needs.
 func newSpace(w *mpi.Comm, rows *cg.Rows, bounds []int) (*space, error) {
 	part, err := cg.NewPart(rows, bounds)
 	if err != nil {
 		return nil, err
 	}
-	asked := make([]int, w.Size()) // how many elements each process wants of this one
+	asked := make([]int, w.Size()) // how many elements each process needs of this one
 	if err := mpi.Alltoall(w, part.Want, asked); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newSpace(w *mpi.Comm, rows *cg.Rows, bounds []int) (*space, error) {
 	return s, err
 }
 
-// positive are the ranks whose counts are not 0, and these counts.
+// positive returns the ranks whose counts are not 0, and these counts.
 func positive(counts []int) (ranks, their []int) {
 	for rank, n := range counts {
 		if n > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 )
 
-// A grid is the processes, arranged as their blocks of the plate are.
+// A grid is the processes, arranged like their blocks of the plate.
 type grid struct {
 	problem *heat.Problem
 	comm    *mpi.Comm
@@ -28,7 +28,7 @@ func newGrid(w *mpi.Comm, problem *heat.Problem) (*grid, error) {
 	return &grid{problem: problem, comm: comm, dims: dims}, err
 }
 
-// place is where the block of a process begins on the plate, and how large it is.
+// place returns where the block of a process begins on the plate, and its size.
 func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
 	at, err := g.comm.CartCoords(rank)
 	if err != nil {
@@ -39,8 +39,8 @@ func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
 	return row, col, rows, cols, nil
 }
 
-// solve computes this process's block. While a halo is on its way, the cells that do not need
-// it are computed.
+// solve computes this process's block. While halos are exchanged, it computes the cells that do not
+// need them.
 func (g *grid) solve() (*heat.Block, error) {
 	row, col, rows, cols, err := g.place(g.comm.Rank())
 	if err != nil {
@@ -74,9 +74,9 @@ func (g *grid) solve() (*heat.Block, error) {
 	return now, nil
 }
 
-// halo is a persistent request that exchanges the edge of a block with the neighbours: they
-// get its outermost cells, and theirs go around it. Rows are contiguous in memory, columns
-// are vectors. At the frame of the plate there is no neighbour, and the halo stays.
+// halo returns a persistent request that exchanges the edge of a block with the neighbours: it
+// sends the outermost cells and receives the halo. Rows are contiguous in memory, columns are
+// vectors. At the frame of the plate there is no neighbour, and the halo does not change.
 func (g *grid) halo(b *heat.Block) (mpi.Request, error) {
 	row, err := datatype.Contiguous(b.Cols, datatype.Float64)
 	if err != nil {
@@ -86,11 +86,11 @@ func (g *grid) halo(b *heat.Block) (mpi.Request, error) {
 	if err != nil {
 		return mpi.Request{}, err
 	}
-	// In the order that a grid's neighbours have: above, below, left, right.
+	// In the order of a grid's neighbours: above, below, left, right.
 	var edges, around []mpi.Buffer
 	for _, side := range []struct {
 		line    *datatype.Type
-		out, in int // where the line begins that goes out, and that which comes in
+		out, in int // where the line to send begins, and the line to receive
 	}{
 		{row, b.Index(0, 0), b.Index(-1, 0)},
 		{row, b.Index(b.Rows-1, 0), b.Index(b.Rows, 0)},
@@ -110,11 +110,11 @@ func (g *grid) halo(b *heat.Block) (mpi.Request, error) {
 	return g.comm.NeighborAlltoallwInit(edges, around)
 }
 
-// collectTag marks the messages with blocks for rank 0.
+// collectTag is the tag of messages with blocks for rank 0.
 const collectTag = 1
 
-// collect puts the plate together on rank 0: the blocks are sent from where they are, and
-// received into their place. The others get nil.
+// collect gathers the plate on rank 0. Blocks are sent from their place and received into their
+// place, without copies. Other ranks get nil.
 func (g *grid) collect(b *heat.Block) (*heat.Block, error) {
 	own, err := inside(b, 0, 0, b.Rows, b.Cols)
 	if err != nil {
@@ -134,7 +134,7 @@ func (g *grid) collect(b *heat.Block) (*heat.Block, error) {
 	return plate, err
 }
 
-// receive receives the blocks of all.
+// receive receives the blocks of all processes.
 func (g *grid) receive() (*heat.Block, error) {
 	plate := heat.NewBlock(g.problem.Rows, g.problem.Cols)
 	for rank := range g.comm.Size() {
@@ -153,7 +153,7 @@ func (g *grid) receive() (*heat.Block, error) {
 	return plate, nil
 }
 
-// inside is some of a block's cells, where they are.
+// inside returns a Buffer of some of a block's cells, without a copy.
 func inside(b *heat.Block, row, col, rows, cols int) (mpi.Buffer, error) {
 	sizes, subsizes := []int{b.Rows + 2, b.Stride()}, []int{rows, cols}
 	t, err := datatype.Subarray(sizes, subsizes, []int{row + 1, col + 1}, datatype.OrderC, datatype.Float64)

@@ -42,7 +42,7 @@ func TestTheResultIsTheSerialOne(t *testing.T) {
 	})
 }
 
-// TestOneBitIsSeen: the comparison is no formality.
+// TestOneBitIsSeen: the comparison finds a single wrong bit.
 func TestOneBitIsSeen(t *testing.T) {
 	problem := heat.Problem{Rows: 5, Cols: 4, Steps: 3, Rate: heat.RateMax, Initial: heat.HotSpots(5, 4)}
 	plate := problem.Serial()

@@ -1,12 +1,12 @@
-// Command heat computes how a plate warms up, divided among the processes, and draws it:
+// Command heat computes how a plate warms up, on several processes, and draws it:
 //
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/heat -out heat.png
 //	bin/mpiexec -n 4 bin/heat -check
 //
-// The processes are a grid (MPI-4.1, chapter 8), and each has a block of the plate. Before a
-// step it needs the cells next to its block, which its four neighbours have: exchange.go.
-// What is computed is in examples/mpi/internal/heat.
+// The processes form a grid (MPI-4.1, chapter 8), and each has a block of the plate. A step needs
+// the cells next to the block, which the four neighbours have: exchange.go. The numerics are in
+// examples/mpi/internal/heat.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// run computes, and has rank 0 collect the plate if somebody wants to see it.
+// run solves the problem; rank 0 collects the plate if it is drawn or checked.
 func run(w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
 	g, err := newGrid(w, problem)
 	if err != nil {
@@ -88,7 +88,7 @@ func run(w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
 	return draw(out, plate)
 }
 
-// compare says which cell differs from the serial solution.
+// compare returns an error if a cell differs from the serial solution.
 func compare(plate, serial *heat.Block) error {
 	got, want := plate.Values(nil), serial.Values(nil)
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
@@ -110,7 +110,7 @@ func draw(name string, plate *heat.Block) error {
 		return err
 	}
 	if err := heat.WritePNG(f, plate, 0, 1); err != nil {
-		_ = f.Close() // the first error is the one to tell
+		_ = f.Close() // the first error matters
 		return err
 	}
 	return f.Close()

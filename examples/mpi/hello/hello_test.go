@@ -36,7 +36,7 @@ func TestEveryRankSaysHello(t *testing.T) {
 	})
 }
 
-// TestTheGuideShowsThisProgram: what people read is what runs.
+// TestTheGuideShowsThisProgram: docs/mpi.md has the program that runs here.
 func TestTheGuideShowsThisProgram(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Command hello has every process of a job say who it is, in the order of ranks:
+// Command hello prints a greeting from every process of a job, in rank order:
 //
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/hello
@@ -22,11 +22,11 @@ func main() {
 	}
 }
 
-// greetingTag is what marks the messages of this program.
+// greetingTag is the tag of this program's messages.
 const greetingTag = 1
 
-// hello sends a greeting to rank 0, which prints that of each process. What processes print
-// themselves has no order.
+// hello sends a greeting to rank 0, which prints all of them. If every process printed its own, the
+// order would be arbitrary.
 func hello(p *mpi.Process) error {
 	w := p.World()
 	host, err := p.ProcessorName()
@@ -39,7 +39,7 @@ func hello(p *mpi.Process) error {
 	}
 	fmt.Println(greeting)
 	for rank := 1; rank < w.Size(); rank++ {
-		m, st, err := w.Mprobe(rank, greetingTag) // how long is it?
+		m, st, err := w.Mprobe(rank, greetingTag) // to learn its length
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Command pi computes π as the area below 4/(1+x²) between 0 and 1, of which every process
-// adds up some strips:
+// Command pi computes π as the area below 4/(1+x²) between 0 and 1. Every process adds up some
+// strips:
 //
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/pi -strips 100000000
@@ -48,8 +48,8 @@ func pi(w *mpi.Comm, strips int) error {
 	return nil
 }
 
-// area is that of every step-th strip from the first on, each taken to be as high as in its
-// middle.
+// area returns the area of every step-th strip from the first on. The height of a strip is that in
+// its middle.
 func area(strips, first, step int) float64 {
 	width, sum := 1/float64(strips), 0.0
 	for i := first; i < strips; i += step {

@@ -27,7 +27,7 @@ func TestPi(t *testing.T) {
 	assert.Contains(t, b.MustFail(t, job.Setting{N: 2, Method: "via+shm"}, "-strips", "0"), "give at least one strip")
 }
 
-// TestStripsAreDividedWithoutGaps: few strips, so that one that is missing is seen.
+// TestStripsAreDividedWithoutGaps: with few strips, a missing one is noticed.
 func TestStripsAreDividedWithoutGaps(t *testing.T) {
 	for _, processes := range []int{1, 2, 3, 7, 20} {
 		sum := 0.0

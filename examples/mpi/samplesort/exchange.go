@@ -5,12 +5,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// samplesOf is how many keys each of some processes shows the others: the more, the less do
-// their parts differ in the end.
+// samplesOf returns how many keys each of some processes sends as samples. With more samples, the
+// sizes of the parts differ less.
 func samplesOf(processes int) int { return 64 * processes }
 
-// sort sorts the records of all processes: everybody ends up with a part whose keys are not
-// smaller than those of lower ranks. What it is given is used up.
+// sort sorts the records of all processes. Every process gets a part whose keys are not smaller
+// than those of lower ranks. The contents of records are lost.
 func sort(w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error) {
 	samplesort.Sort(records, make([]samplesort.Record, len(records)))
 	splitters, err := agree(w, records)
@@ -22,7 +22,7 @@ func sort(w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error)
 		return nil, err
 	}
 	sorted := make([]samplesort.Record, len(pieces))
-	runs := make([][]samplesort.Record, w.Size()) // what each process sent, which is sorted
+	runs := make([][]samplesort.Record, w.Size()) // from each process, each sorted
 	for rank, n := range incoming {
 		runs[rank], pieces = pieces[:n], pieces[n:]
 	}
@@ -30,7 +30,7 @@ func sort(w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error)
 	return sorted, nil
 }
 
-// agree chooses splitters from samples of all.
+// agree chooses splitters from the samples of all processes.
 func agree(w *mpi.Comm, sorted []samplesort.Record) ([]samplesort.Splitter, error) {
 	sample := samplesort.Sample(sorted, samplesOf(w.Size()))
 	counts := make([]int, w.Size())
@@ -44,8 +44,8 @@ func agree(w *mpi.Comm, sorted []samplesort.Record) ([]samplesort.Splitter, erro
 	return samplesort.Splitters(all, w.Size()), nil
 }
 
-// exchange sends the records between bounds[i] and bounds[i+1] to rank i, and returns what the
-// others sent, one behind the other, and how many came from each.
+// exchange sends records bounds[i] to bounds[i+1]-1 to rank i. It returns the records of the
+// others, one piece after another, and how many came from each.
 func exchange(w *mpi.Comm, records []samplesort.Record, bounds []int) (pieces []samplesort.Record, incoming []int, err error) {
 	outgoing := make([]int, w.Size())
 	for rank := range outgoing {

@@ -25,8 +25,8 @@ func generate(w *mpi.Comm, o *options) error {
 	return writeTogether(w, o.in, samplesort.Header{Count: o.generate, Sum: sum[0]}, first, records)
 }
 
-// write writes the output. Where a process's records begin depends on how many those before
-// it have.
+// write writes the output. The place of a process's records depends on how many the lower ranks
+// have.
 func write(w *mpi.Comm, name string, header samplesort.Header, records []samplesort.Record) error {
 	before := []uint64{0} // stays so on rank 0
 	if err := mpi.Exscan(w, []uint64{uint64(len(records))}, before, mpi.Sum); err != nil {
@@ -35,8 +35,8 @@ func write(w *mpi.Comm, name string, header samplesort.Header, records []samples
 	return writeTogether(w, name, header, before[0], records)
 }
 
-// writeTogether writes a file of which every process has records, from number first on. It
-// returns when all have written theirs.
+// writeTogether writes a file to which every process contributes records, from number first on. It
+// returns when all have written.
 func writeTogether(w *mpi.Comm, name string, header samplesort.Header, first uint64, records []samplesort.Record) error {
 	if w.Rank() == 0 {
 		f, err := os.Create(name)
@@ -60,8 +60,8 @@ func writeTogether(w *mpi.Comm, name string, header samplesort.Header, first uin
 	return mpi.Barrier(w)
 }
 
-// verify reads the output again, each process another part than it has written, and has rank
-// 0 compare what all have seen with what the header of the input says.
+// verify reads the output again. Each process reads a part that another has written, and rank 0
+// compares the results with the header of the input.
 func verify(w *mpi.Comm, name string, want samplesort.Header) error {
 	f, err := os.Open(name)
 	if err != nil {

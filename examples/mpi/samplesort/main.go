@@ -1,12 +1,12 @@
-// Command samplesort sorts a file of records that is divided among the processes:
+// Command samplesort sorts a file of records on several processes:
 //
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/samplesort -generate 10000000 records sorted
 //
-// The first file is made if -generate says so, and is read, in parts, by all processes; all
-// write their parts of the second one, read it again and verify that it is the first one
-// sorted. The files must be the same for all processes. exchange.go has the messages, and
-// examples/mpi/internal/samplesort what a process does alone.
+// With -generate, the first file is made. All processes read parts of it, write their parts of the
+// second one, read that again and verify that it is the first one sorted. All processes must see
+// the same files. exchange.go has the messages, and examples/mpi/internal/samplesort the work of
+// one process.
 //
 // bench/peers/samplesort.c is the same program in C, for other MPIs.
 package main
@@ -25,7 +25,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
 )
 
-// options are the command line.
+// options are the command line's options.
 type options struct {
 	generate, seed uint64
 	kind           string
@@ -35,9 +35,9 @@ type options struct {
 func main() {
 	log.SetFlags(0)
 	var o options
-	flag.Uint64Var(&o.generate, "generate", 0, "make the input, of so many records")
+	flag.Uint64Var(&o.generate, "generate", 0, "make an input of this many records")
 	flag.StringVar(&o.kind, "kind", "uniform", "keys to make: uniform, sorted, reverse, few, constant or skewed")
-	flag.Uint64Var(&o.seed, "seed", 1, "what the keys are made from")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the random keys")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: samplesort [options] INPUT OUTPUT")
 		flag.PrintDefaults()
@@ -78,7 +78,7 @@ func run(w *mpi.Comm, o *options) error {
 	if os.SameFile(info, stat(o.out)) {
 		return fmt.Errorf("samplesort: %s is the input, too: give another file for the output", o.out)
 	}
-	if err := mpi.Barrier(w); err != nil { // time counts from when all are there
+	if err := mpi.Barrier(w); err != nil { // measure from when all have arrived
 		return err
 	}
 
@@ -105,7 +105,7 @@ func run(w *mpi.Comm, o *options) error {
 	return nil
 }
 
-// stat is nil of a file that is not there: nobody can mistake it for another.
+// stat returns nil for a file that does not exist.
 func stat(name string) os.FileInfo {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func stat(name string) os.FileInfo {
 	return info
 }
 
-// share is which of count records are those of a process: where they begin, and how many.
+// share returns a process's share of count records: the first one, and the number.
 func share(count uint64, size, rank int) (first, n uint64) {
 	each, more := count/uint64(size), count%uint64(size)
 	first = uint64(rank)*each + min(uint64(rank), more)

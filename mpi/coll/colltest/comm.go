@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A comm is a rank's view of its group, or of the other one.
+// A comm is a rank's view of its group, or of the other group.
 type comm struct {
 	p          *proc
 	base, size int // the rank's own group
@@ -55,7 +55,7 @@ func (c *comm) Irecv(from int, b []byte) (coll.Pending, error) {
 	return c.begin(&op{p: c.p, peer: from, buf: b})
 }
 
-// begin lets others go first, or not, and posts.
+// begin lets other ranks run first, or not, and posts o.
 func (c *comm) begin(o *op) (coll.Pending, error) {
 	p, w := c.p, c.p.w
 	if w.rng.IntN(2) == 0 || w.stuck != nil {
@@ -81,8 +81,8 @@ func (c *comm) begin(o *op) (coll.Pending, error) {
 	return o, nil
 }
 
-// exclusive notes a buffer of which another operation has a part, unless both
-// only read it.
+// exclusive reports a buffer that overlaps with that of another operation, unless
+// both only read.
 func (p *proc) exclusive(o *op) {
 	for _, other := range p.open {
 		if (!o.send || !other.send) && overlap(o.buf, other.buf) {
@@ -99,8 +99,8 @@ func overlap(a, b []byte) bool {
 	return atA < atB+uintptr(len(b)) && atB < atA+uintptr(len(a))
 }
 
-// A pair is what is not matched yet between two ranks, in one direction. One
-// of the two is empty.
+// A pair has the unmatched operations between two ranks, in one direction. One of
+// the two lists is empty.
 type pair struct{ sends, recvs []*op }
 
 func (q *pair) post(o *op) {
@@ -125,10 +125,10 @@ func (q *pair) post(o *op) {
 type op struct {
 	p       *proc
 	send    bool
-	eager   bool // a send that waits for nobody
+	eager   bool // a send that does not wait for its receive
 	peer    int  // as the caller named it
 	buf     []byte
-	message []byte // what is in the message, once taken
+	message []byte // contents of the message, once taken
 	taken   bool
 	matched bool
 }
@@ -140,7 +140,7 @@ func (o *op) String() string {
 	return fmt.Sprintf("a receive of %d bytes from %d", len(o.buf), o.peer)
 }
 
-// take looks at what is sent. The sender may not change it before.
+// take reads the buffer of a send. The sender must not have changed it.
 func (o *op) take() []byte {
 	if !o.taken {
 		o.taken = true

@@ -1,11 +1,10 @@
-// Package colltest is a coll.Comm in memory, for tests: a World of ranks that
-// run one at a time, in an order that a seed decides, and that therefore fail
-// the same way every time.
+// Package colltest is an in-memory coll.Comm for tests. The ranks of a World run
+// one at a time, in an order that a seed decides, so failures can be repeated.
 //
-// A World is an unkind one. Some of its sends return at once and some only when
-// they were received; what is sent is looked at as late as the contract of
-// coll.Comm allows, and what is received is stored no earlier; some ranks hardly
-// ever run while others can. It notices, and reports as an error of Run, ranks
-// that wait for one another for ever, messages that nobody received, sends and
-// receives that nobody waited for, and buffers that are in use twice.
+// A World is adversarial. Some sends return at once, and some only when they are
+// received. Sent data is read as late as the contract of coll.Comm allows, and
+// received data is stored as late. Some ranks hardly ever run while others can. Run
+// returns an error for ranks that wait for one another for ever, messages that were
+// not received, sends and receives without a Wait, and buffers that are in use
+// twice.
 package colltest

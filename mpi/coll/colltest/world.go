@@ -10,24 +10,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
 )
 
-// A World is a number of ranks, in one group or two. It is good for one Run.
+// A World is a number of ranks, in one group or two. It can be used for one Run.
 type World struct {
 	seed   uint64
 	rng    *rand.Rand
 	groups [2]int // ranks of each
 	procs  []*proc
 	pairs  []pair      // from × to
-	turn   chan *proc  // the rank that ran gives the turn back
-	stuck  error       // set once nobody can go on
-	faults []error     // what ranks did against the contract
-	eager  func() bool // whether the next send waits for nobody
-	slow   []bool      // ranks that run when they are alone, mostly
+	turn   chan *proc  // the rank that ran returns the turn
+	stuck  error       // set when no rank can go on
+	faults []error     // violations of the contract
+	eager  func() bool // whether the next send does not wait for its receive
+	slow   []bool      // ranks that usually run only when no other can
 
 	messages, bytes int
 }
 
-// New makes a world of n ranks. The seed decides everything that is left to
-// chance.
+// New makes a world of n ranks. The seed decides all random choices.
 func New(n int, seed uint64) *World { return newWorld(n, 0, seed) }
 
 // NewInter makes a world of two groups, of a and b ranks.
@@ -58,14 +57,14 @@ func newWorld(a, b int, seed uint64) *World {
 	return w
 }
 
-// Messages is the number of messages that were sent.
+// Messages returns the number of messages that were sent.
 func (w *World) Messages() int { return w.messages }
 
-// Bytes is the number of bytes in them.
+// Bytes returns the number of bytes in them.
 func (w *World) Bytes() int { return w.bytes }
 
-// Run calls f for every rank and returns when all have returned: with what f
-// returned and what the world noticed, or nil.
+// Run calls f for every rank and returns when all have returned, with the errors of
+// f and those that the World found.
 func (w *World) Run(f func(c coll.Comm) error) error {
 	return w.run(func(p *proc) error { return f(&comm{p: p, size: w.groups[0], far: w.groups[0]}) })
 }
@@ -108,7 +107,7 @@ func (w *World) run(f func(p *proc) error) error {
 	return nil
 }
 
-// next is the rank that runs next, nil if all are done.
+// next returns the rank that runs next, nil if all are done.
 func (w *World) next() *proc {
 	var can, keen []*proc
 	waits := false
@@ -147,8 +146,8 @@ func (w *World) waiting() string {
 	return strings.TrimSuffix(b.String(), "; ")
 }
 
-// leftovers notes what nobody received or waited for, unless ranks failed,
-// which excuses it.
+// leftovers reports messages that were not received and operations without a Wait,
+// unless a rank failed.
 func (w *World) leftovers() {
 	if w.stuck != nil {
 		return
@@ -179,9 +178,9 @@ type proc struct {
 	w      *World
 	id     int
 	resume chan struct{}
-	ready  func() bool // nil: at any time
+	ready  func() bool // nil means at any time
 	waits  *op         // what ready waits for
-	open   []*op       // begun and not waited for
+	open   []*op       // begun, and Wait not called
 	done   bool
 	err    error
 }
@@ -198,7 +197,7 @@ func (p *proc) main(f func(p *proc) error) {
 	p.err = f(p)
 }
 
-// pause gives the turn away until there is reason to go on.
+// pause gives the turn away until the rank is ready.
 func (p *proc) pause(waits *op, ready func() bool) error {
 	p.ready, p.waits = ready, waits
 	p.w.turn <- p

@@ -7,11 +7,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// A Verb is what an Action does.
+// A Verb is the kind of an Action.
 type Verb uint8
 
-// Verbs. Those from Wait on are about requests that earlier actions made, by their ids;
-// what has ended by then is left out.
+// Verbs. Those from Wait on are about requests of earlier actions, by their ids; requests that have
+// ended are left out.
 const (
 	Isend      Verb = iota // post a send
 	Send                   // and wait for it
@@ -29,7 +29,7 @@ const (
 	Test                   // IDs[0]
 	TestSome               // of IDs
 	CancelRecv             // IDs[0], and wait for its end
-	CancelSend             // IDs[0], which is waited for when the program ends
+	CancelSend             // IDs[0]; its end is waited for at the end of the program
 )
 
 var verbNames = strings.Fields("Isend Send Irecv Recv Probe Mprobe Iprobe Improbe Exchange Wait WaitAll WaitAny WaitSome Test TestSome CancelRecv CancelSend")
@@ -39,13 +39,13 @@ func (v Verb) String() string { return verbNames[v] }
 // An Action is one step of a rank.
 type Action struct {
 	Verb       Verb
-	ID         int // of the send or receive, from 1; of the program, not of the rank
+	ID         int // of the send or receive, from 1; unique in the program
 	Comm       int
-	Peer, Tag  int       // of a receive perhaps wildcards
-	Size       int       // bytes of a send; room of a receive
+	Peer, Tag  int       // a receive may have wildcards
+	Size       int       // bytes of a send; buffer size of a receive
 	Mode       core.Mode // of a send
 	Persistent bool      // the request is made first and then started
-	Stride     int       // > 0: memory is not contiguous but every so many bytes
+	Stride     int       // > 0: one byte of the message every Stride bytes of memory
 	Other      *Action   // of Exchange
 	IDs        []int
 }
@@ -79,7 +79,7 @@ func wild(n int) string {
 	return fmt.Sprint(n)
 }
 
-// A Program is what each rank does.
+// A Program is the actions of each rank.
 type Program struct {
 	Seed  uint64
 	Comms []Discipline

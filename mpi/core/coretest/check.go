@@ -10,10 +10,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Check tells whether the standard allows what the ranks saw of a program with this seed:
-// that every receive got a message that was sent, whole and only once; that every message
-// was received or cancelled; and that there is an order of the matches in which no message
-// overtakes another (MPI-4.1, 3.5).
+// Check tells whether the standard allows what the ranks saw of a program with this seed: every
+// receive got a message that was sent, complete and only once; every message was received or
+// cancelled; and there is an order of the matches in which no message overtakes another (MPI-4.1,
+// 3.5).
 func Check(seed uint64, ranks []*History) error {
 	c := newChecker(seed, ranks)
 	for _, g := range c.got {
@@ -32,9 +32,9 @@ func Check(seed uint64, ranks []*History) error {
 	return c.order()
 }
 
-// checkPart is Check of a program that did not come to its end: it judges the receives
-// that did, but those of small messages, which may look like others that nobody saw
-// received, and truncated ones, which may have failed as well.
+// checkPart is Check of a program that did not end. It checks the receives that ended, except two
+// kinds: those of small messages, which may look like a message whose receive is unknown, and
+// truncated ones, which may also have failed.
 func checkPart(seed uint64, ranks []*History) error {
 	c := newChecker(seed, ranks)
 	c.got = slices.DeleteFunc(c.got, func(g *Got) bool {
@@ -72,9 +72,8 @@ type checker struct {
 	by    map[*Sent]*Got
 }
 
-// identify finds the message that a receive got. Small messages may look the same: then it
-// is the first that was not cancelled, as no other receive could have had that without
-// overtaking.
+// identify finds the message that a receive got. If several small messages look the same, it is the
+// first that was not cancelled: any other would have overtaken it.
 func (c *checker) identify(g *Got) error {
 	st := g.Status
 	switch {
@@ -113,7 +112,7 @@ func (c *checker) identify(g *Got) error {
 	return fmt.Errorf("coretest: %v got what nobody sent, or somebody else had: %+v, data %.16x", g, st, g.Data)
 }
 
-// truncated checks how a receive ended whose room was enough, or not.
+// truncated checks the error of a receive against its buffer size.
 func truncated(g *Got) error {
 	switch {
 	case g.Status.Bytes > g.Room:
@@ -136,12 +135,12 @@ func (c *checker) holds(g *Got, m *Sent) bool {
 	return bytes.Equal(want, g.Data)
 }
 
-// An event is a moment at which a message, or a receive, leaves the matching: both at once
-// if they matched, one alone if it was cancelled. Or a probe saw a message.
+// An event is a moment at which a message or a receive leaves the matching: both at once if they
+// matched, one alone if it was cancelled. A probe that saw a message is an event, too.
 type event struct {
 	m             *Sent
 	g             *Got
-	after, before int // in the time of the receiver; 0: any
+	after, before int // in the time of the receiver; 0 means any
 	next          []*event
 	mark          uint8
 }
@@ -156,7 +155,7 @@ func (e *event) String() string {
 	return fmt.Sprintf("[%v gets %v]", e.g, e.m)
 }
 
-// order checks each communicator at each rank on its own: no order binds them.
+// order checks each communicator at each rank separately, because no order relates them.
 func (c *checker) order() error {
 	type place struct{ rank, comm int }
 	places := make(map[place][]*event)
@@ -184,7 +183,7 @@ func (c *checker) order() error {
 	return nil
 }
 
-// positions tell where a message stands among those of its sender.
+// positions returns the place of each message among those of its sender.
 func (c *checker) positions() map[*Sent]int {
 	at := make(map[*Sent]int, len(c.sent))
 	for i, m := range c.sent {
@@ -193,7 +192,7 @@ func (c *checker) positions() map[*Sent]int {
 	return at
 }
 
-// orderAt looks for a circle in what must come before what.
+// orderAt looks for a cycle in the order that the events must have.
 func (c *checker) orderAt(events []*event) error {
 	at := c.positions()
 	for _, e := range events {
@@ -225,18 +224,18 @@ func (c *checker) orderAt(events []*event) error {
 func before(e, f *event, at map[*Sent]int) bool {
 	switch {
 	case e.before > 0 && f.after > 0 && e.before < f.after:
-		return true // it was seen to
+		return true // the receiver's time says so
 	case f.m == nil || f.g == nil:
 		return false
-	// A message does not overtake one that its receive would have taken as well.
+	// A message does not overtake one that its receive would also have matched.
 	case e.m != nil && e.m.Src == f.m.Src && at[e.m] < at[f.m] && f.g.fits(e.m):
 		return true
 	}
-	// A receive does not overtake one that its message would have gone to as well.
+	// A receive does not overtake one that its message would also have matched.
 	return e.g != nil && !e.g.Taken && e.g.Posted < f.g.Posted && e.g.fits(f.m)
 }
 
-// probes are events for the probes that left their messages to receives.
+// probes returns events for the probes that left their messages to receives.
 func probes(events []*event) (all []*event) {
 	for _, e := range events {
 		if e.g != nil && e.g.Probed != nil {
@@ -247,13 +246,13 @@ func probes(events []*event) (all []*event) {
 	return all
 }
 
-// Marks of a search in depth.
+// Marks of a depth-first search.
 const (
 	underWay = 1 + iota
 	finished
 )
 
-// circle finds a circle that leads through e, which path leads to.
+// circle finds a cycle through e; path is the way to e.
 func (e *event) circle(path []*event) []*event {
 	if e.mark == finished {
 		return nil

@@ -14,7 +14,7 @@ const checkSeed = 7
 // from0 is a message of 8 bytes from rank 0 to rank 1.
 func from0(id, tag int) *Sent { return &Sent{ID: id, Dst: 1, Tag: tag, Size: 8} }
 
-// got is a receive of rank 1 of what looks like the message. Times are from and to.
+// got is a receive of rank 1 that seems to have got the message. from and to are times.
 func got(m *Sent, src, tag, from, to int) *Got {
 	g := &Got{
 		ID: 100 + m.ID, Rank: m.Dst, Src: src, Tag: tag, Room: m.Size, Posted: from, After: from, Before: to,
@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 	for name, test := range map[string]struct {
 		sent []*Sent
 		got  []*Got
-		says string // "" if it is allowed
+		says string // "" if the history is allowed
 	}{
 		"in order":                  {[]*Sent{a, b}, []*Got{got(a, whoever, whoever, 1, 3), got(b, whoever, whoever, 2, 4)}, ""},
 		"other tags, other order":   {[]*Sent{a, b}, []*Got{got(b, 0, 2, 1, 2), got(a, 0, 1, 3, 4)}, ""},

@@ -8,15 +8,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// firstContext is the id of the first communicator of the first program, which has up to
-// commsMax. The others follow.
+// firstContext is the id of the first communicator of the first program. A program has up to
+// commsMax; the others follow.
 const (
 	firstContext = 6
 	commsMax     = 8
 )
 
-// An enginePort is an engine as a Blocking. A communicator's scope opens with its first
-// use: what came before is kept for it.
+// An enginePort is an engine as a Blocking. The scope of a communicator opens with its first use;
+// earlier messages are kept for it.
 type enginePort struct {
 	e      *core.Engine
 	first  int // id of communicator 0
@@ -40,7 +40,7 @@ func (p *enginePort) scope(comm int) (*core.Scope, error) {
 	return s, err
 }
 
-// post does something with a scope.
+// post calls do with a scope.
 func post[T any](p *enginePort, comm int, do func(s *core.Scope) (T, error)) (T, error) {
 	s, err := p.scope(comm)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *enginePort) Improbe(comm int, src, tag int) (Message, bool, error) {
 	return taken{m}, found, err
 }
 
-// list is the requests as the engine knows them.
+// list returns the engine's requests.
 func list(rs []Request) []core.Request {
 	all := make([]core.Request, len(rs))
 	for i, r := range rs {
@@ -159,7 +159,7 @@ func (p *enginePort) openAll(n int) error {
 	return nil
 }
 
-// revokeAll revokes all that are open.
+// revokeAll revokes all open communicators.
 func (p *enginePort) revokeAll() {
 	for _, comm := range slices.Sorted(maps.Keys(p.scopes)) {
 		p.scopes[comm].Revoke()

@@ -19,7 +19,7 @@ func (x *run) finish() error {
 	return nil
 }
 
-// left are the pending posts that a function takes, in an order drawn.
+// left returns the pending posts for which take is true, in random order.
 func (x *run) left(take func(p *posted) bool) (posts []*posted) {
 	for _, id := range slices.Sorted(maps.Keys(x.pending)) {
 		if p := x.pending[id]; take(p) {
@@ -40,8 +40,8 @@ func (x *run) finishCancels() error {
 	return nil
 }
 
-// counting is the communicator, beyond those of the program, in which ranks tell one another
-// how many messages they have sent.
+// counting is an additional communicator, in which ranks tell one another how many messages they
+// have sent.
 func (x *run) counting() int { return len(x.p.Comms) }
 
 // tell exchanges counts with every rank; total is by communicator.
@@ -74,8 +74,8 @@ func (x *run) tell() (total []uint64, err error) {
 	return total, nil
 }
 
-// drain takes the messages that are left in free communicators, and then cancels the
-// receives that are left.
+// drain receives the remaining messages in free communicators, and then cancels the remaining
+// receives.
 func (x *run) drain() error {
 	total, err := x.tell()
 	if err != nil {
@@ -127,8 +127,8 @@ func (x *run) free() error {
 	return nil
 }
 
-// leave waits until every rank has all its messages: some of them may be buffered here, and
-// an engine need move nothing while nobody calls it.
+// leave waits until every rank has all its messages. Some may be buffered here, and an engine need
+// not move them while no call is made.
 func (x *run) leave() error {
 	_, err := x.tell()
 	return err

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// A Flaw is what is wrong with a Plain, so that it can be seen whether Check sees it.
+// A Flaw is an error in a Plain, to see whether Check finds it.
 type Flaw uint8
 
 // Flaws.
@@ -14,17 +14,17 @@ const (
 	None           Flaw = iota
 	Overtake            // messages of one sender arrive in any order
 	LastReceive         // a message goes to the newest receive that it fits
-	LastMessage         // a receive takes the newest message that fits
-	AnyTagFits          // tags are not looked at
+	LastMessage         // a receive takes the newest message that matches
+	AnyTagFits          // tags are ignored
 	Twice               // some messages arrive twice
 	Lost                // some messages never arrive
-	Garbled             // some messages arrive with another byte in them
-	Stale               // some messages are longer than they were, says the status
+	Garbled             // some messages arrive with a wrong byte
+	Stale               // the status of some messages has too large a size
 	CancelledComes      // a cancelled message arrives
 	flaws
 )
 
-// next is which message of a wire arrives next.
+// next returns which message on a wire arrives next.
 func (f Flaw) next(rng *rand.Rand, wire []*plainMessage) int {
 	if f == Overtake {
 		return rng.IntN(len(wire))
@@ -32,7 +32,7 @@ func (f Flaw) next(rng *rand.Rand, wire []*plainMessage) int {
 	return 0
 }
 
-// copies is how many of a message arrive.
+// copies returns how many copies of a message arrive.
 func (f Flaw) copies(rng *rand.Rand) int {
 	switch {
 	case f == Twice && rng.IntN(8) == 0:
@@ -43,7 +43,7 @@ func (f Flaw) copies(rng *rand.Rand) int {
 	return 1
 }
 
-// spoil changes what a receive gets.
+// spoil changes the result of a receive.
 func (f Flaw) spoil(rng *rand.Rand, data []byte, st *core.Status, room int) {
 	if rng.IntN(8) > 0 {
 		return

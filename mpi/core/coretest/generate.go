@@ -6,20 +6,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// A Discipline is which receives a communicator has. In all but Free, receives fall into
-// classes of equal patterns, and every message fits those of one class. So the k-th receive
-// of a class gets a message once k were sent, whatever comes first: counting tells what a
-// rank may wait for.
+// A Discipline says which receives a communicator has. In all but Free, receives fall into classes
+// of equal patterns, and every message matches those of one class. So the k-th receive of a class
+// gets a message when k were sent, in whatever order they arrive. Counting tells for what a rank
+// may wait.
 type Discipline uint8
 
 // Disciplines.
 const (
 	Exact     Discipline = iota // source and tag are given
-	AnySource                   // only the tag is
-	AnyTag                      // only the source is
-	AnyBoth                     // neither is
-	// Free has receives of all kinds, and cancels. Nobody waits for those before its
-	// program ends; then it learns how many messages there are, and takes what is left.
+	AnySource                   // only the tag is given
+	AnyTag                      // only the source is given
+	AnyBoth                     // neither is given
+	// Free has receives of all kinds, and cancels. A rank waits for those only at the end of its
+	// program: then it learns how many messages there are, and receives the rest.
 	Free
 	disciplines
 )
@@ -28,7 +28,7 @@ func (d Discipline) String() string {
 	return [...]string{"exact", "any source", "any tag", "any", "free"}[d]
 }
 
-// pattern is what the receives look for that a message with this envelope fits.
+// pattern returns the pattern of the receives that match a message with this envelope.
 func (d Discipline) pattern(src, tag int) (int, int) {
 	if d == AnySource || d == AnyBoth {
 		src = core.AnySource
@@ -39,27 +39,27 @@ func (d Discipline) pattern(src, tag int) (int, int) {
 	return src, tag
 }
 
-// Shape bounds a program.
+// Shape limits a program.
 type Shape struct {
 	RanksMin   int // 1 if it is 0
 	RanksMax   int
 	ActionsMax int
 	SizeMax    int // of most messages, in bytes; a few are the largest
 	LargestMax int
-	// Edges are sizes about which something changes: the eager limit.
+	// Edges are sizes at which behaviour changes, such as the eager limit.
 	Edges []int
-	// Strides are drawn for memory that is not contiguous, if it may be.
+	// Strides allows memory that is not contiguous.
 	Strides bool
 }
 
-// class is the receives of one pattern, and the messages that fit them.
+// class is the receives of one pattern, and the messages that match them.
 type class struct {
 	rank, comm, src, tag int
 }
 
 type count struct{ sends, recvs int }
 
-// pending is a request that a rank has not waited for.
+// pending is a request for which a rank has not waited.
 type pending struct {
 	id    int
 	send  bool
@@ -68,16 +68,15 @@ type pending struct {
 	free  bool
 }
 
-// tagsPlain is how many tags there are for anything; those from tagFresh on are for one
-// purpose each.
+// tagsPlain is how many tags are used by all actions; those from tagFresh on are used only once.
 const (
 	tagsPlain = 3
 	tagFresh  = 100
 )
 
-// generator writes all ranks' programs as one sequence that could happen. What a rank
-// waits for has happened by then in the sequence, and would in any other that is allowed:
-// so no program can come to a standstill.
+// generator writes all ranks' programs as one sequence that could happen. What a rank waits for has
+// happened before in the sequence, and would have in every other allowed sequence, so no program
+// can deadlock.
 type generator struct {
 	*rand.Rand
 	p       *Program
@@ -86,9 +85,9 @@ type generator struct {
 	last    int // size of the latest message, in bytes
 	fresh   int
 	classes map[class]*count
-	order   []class // of classes, for a choice that does not depend on a map
+	order   []class // the keys of classes, so that choices do not depend on the order of a map
 	pending [][]pending
-	recalls bool // sends may be cancelled, and so what a probe saw may be gone when it is to be received
+	recalls bool // sends may be cancelled, so a message that a probe saw may be gone when it is to be received
 }
 
 // Generate draws a program.
@@ -199,7 +198,7 @@ func (g *generator) anySize() int {
 	return g.IntN(g.shape.SizeMax + 1)
 }
 
-// room draws the room of a receive: mostly enough for anything.
+// room draws the buffer size of a receive: usually enough for any message.
 func (g *generator) room() int {
 	switch g.IntN(16) {
 	case 0:
@@ -210,7 +209,7 @@ func (g *generator) room() int {
 	return g.p.RoomMax
 }
 
-// mode draws the mode of a send that no receive is known for.
+// mode draws the mode of a send for which no receive is known.
 func (g *generator) mode() core.Mode {
 	return []core.Mode{core.Standard, core.Standard, core.Standard, core.Synchronous, core.Buffered}[g.IntN(5)]
 }
@@ -225,7 +224,7 @@ func (g *generator) count(c class) *count {
 	return n
 }
 
-// classOf is the class of a message.
+// classOf returns the class of a message.
 func (g *generator) classOf(comm, src, dst, tag int) class {
 	s, t := g.p.Comms[comm].pattern(src, tag)
 	return class{dst, comm, s, t}

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNobodyWaitsInVain: a program that may cancel a send has no receive that counts on what a probe saw before: the message may be gone.
+// TestNobodyWaitsInVain: in a program that may cancel sends, no receive relies on an earlier probe,
+// because the message may be gone.
 func TestNobodyWaitsInVain(t *testing.T) {
 	seen := make(map[Verb]bool)
 	for seed := range uint64(200) {

@@ -12,7 +12,7 @@ type Sent struct {
 	ID             int
 	Src, Dst, Comm int
 	Tag, Size      int
-	// Cancelled is what became of a cancel, if there was one.
+	// Cancelled is the result of a cancel, if there was one.
 	Cancelled bool
 }
 
@@ -20,18 +20,18 @@ func (m *Sent) String() string {
 	return fmt.Sprintf("message #%d of %d bytes from %d to %d in %d, tag %d", m.ID, m.Size, m.Src, m.Dst, m.Comm, m.Tag)
 }
 
-// A Got is a receive, or a probe, and what came of it. Times count what the rank did: a
-// message, if any, was matched after After and before Before.
+// A Got is a receive or a probe, with its result. Times count the rank's steps: the message, if
+// any, was matched after After and before Before.
 type Got struct {
 	ID                     int
 	Rank, Comm             int
-	Src, Tag               int // looked for
+	Src, Tag               int // the pattern
 	Room                   int
 	Posted, After, Before  int
 	Status                 core.Status
 	Err                    error
-	Data                   []byte // that came
-	Probed                 *Got   // the probe that came before it and left the message
+	Data                   []byte // that arrived
+	Probed                 *Got   // the earlier probe that left the message
 	Taken, Cancelled, Done bool   // Taken: by a matched probe
 }
 
@@ -43,7 +43,7 @@ func (g *Got) String() string {
 	return fmt.Sprintf("%s #%d of rank %d in %d, from %s, tag %s", what, g.ID, g.Rank, g.Comm, wild(g.Src), wild(g.Tag))
 }
 
-// fits tells whether the receive looks for such a message.
+// fits tells whether the receive matches such a message.
 func (g *Got) fits(m *Sent) bool {
 	return g.Rank == m.Dst && g.Comm == m.Comm && (g.Src == core.AnySource || g.Src == m.Src) && (g.Tag == core.AnyTag || g.Tag == m.Tag)
 }
@@ -58,14 +58,14 @@ type History struct {
 	now int
 }
 
-// tick is the next moment.
+// tick returns the next moment.
 func (h *History) tick() int {
 	h.now++
 	return h.now
 }
 
-// Fill writes the contents of a message, which tell it from all others of the program if
-// there are eight bytes of them.
+// Fill writes the contents of a message. With at least eight bytes they differ from those of all
+// other messages of the program.
 func Fill(mem []byte, seed uint64, id int) {
 	key := mix(seed ^ uint64(id)<<40)
 	for i := 0; i < len(mem); i += 8 {

@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 )
 
-// A memory is the buffer of one message, in memory that is known byte by byte: what lies
-// around and between the bytes of the message must not change.
+// A memory is the buffer of one message, in memory with known contents: the bytes around and
+// between those of the message must not change.
 type memory struct {
 	buf    core.Buffer
 	whole  []byte
@@ -18,13 +18,14 @@ type memory struct {
 	size   int
 }
 
-// guardBytes lie before and behind the memory of a message; guardByte is what is in them.
+// guardBytes is the number of bytes before and behind the memory of a message; their value is
+// guardByte.
 const (
 	guardBytes = 16
 	guardByte  = 0xee
 )
 
-// newMemory makes memory for size bytes, one after the other, or one every stride bytes.
+// newMemory makes memory for size bytes, contiguous or one every stride bytes.
 func newMemory(size, stride int) *memory {
 	m := &memory{origin: guardBytes, stride: max(stride, 1), size: size}
 	m.whole = bytes.Repeat([]byte{guardByte}, size*m.stride+2*guardBytes)
@@ -39,7 +40,7 @@ func newMemory(size, stride int) *memory {
 	return m
 }
 
-// at is the i-th byte of the message.
+// at returns the i-th byte of the message.
 func (m *memory) at(i int) *byte { return &m.whole[m.origin+i*m.stride] }
 
 func (m *memory) write(data []byte) {
@@ -48,7 +49,7 @@ func (m *memory) write(data []byte) {
 	}
 }
 
-// read takes the first n bytes out, and complains if anything else was touched.
+// read returns the first n bytes, or an error if other memory was changed.
 func (m *memory) read(n int) ([]byte, error) {
 	data := make([]byte, n)
 	for i := range data {
@@ -62,8 +63,8 @@ func (m *memory) read(n int) ([]byte, error) {
 	return data, nil
 }
 
-// spoil overwrites the message, whose memory is the program's again: who still reads it
-// sends nonsense.
+// spoil overwrites the message, whose memory belongs to the program again: if the engine still
+// reads it, the message is wrong.
 func (m *memory) spoil() {
 	for i := range m.size {
 		*m.at(i) = 0x55

@@ -9,10 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Plain is the obvious model of processes that exchange messages: every pair has a queue of
-// messages under way, and every rank a list of receives that wait for messages and one of
-// messages that wait for receives. Both lists are walked from their beginnings. Messages
-// move in Step, a few at a time, by chance.
+// Plain is an obvious model of processes that exchange messages. Every pair has a queue of messages
+// in transit. Every rank has a list of receives that wait for messages and one of messages that
+// wait for receives, which are searched from the beginning. Step moves a few random messages.
 type Plain struct {
 	rng   *rand.Rand
 	flaw  Flaw
@@ -22,7 +21,7 @@ type Plain struct {
 	missed int
 }
 
-// plainEager is the size in bytes up to which the model keeps a copy.
+// plainEager is the size in bytes up to which the model copies a message.
 const plainEager = 500
 
 type plainRank struct {
@@ -35,7 +34,7 @@ type plainRank struct {
 type plainMessage struct {
 	src, dst, comm, tag, size int
 	mode                      core.Mode
-	data                      []byte // a copy, or nil as long as it is only in the sender's buffer
+	data                      []byte // a copy; nil while it is only in the sender's buffer
 	from                      *plainRequest
 }
 
@@ -47,7 +46,7 @@ type plainRequest struct {
 	start    func()
 	message  *plainMessage // of a send
 	again    bool          // persistent
-	active   bool          // begun, and not reported to be over
+	active   bool          // begun, and its end not reported
 	over     bool
 	status   core.Status
 	err      error
@@ -62,7 +61,7 @@ func NewPlain(n int, seed uint64, flaw Flaw) *Plain {
 	return p
 }
 
-// Ports are the ranks.
+// Ports returns the ranks.
 func (p *Plain) Ports() (ports []Port) {
 	for _, r := range p.ranks {
 		ports = append(ports, r)
@@ -85,7 +84,7 @@ func (p *Plain) Step() {
 	}
 }
 
-// fits tells whether a receive looks for a message.
+// fits tells whether a receive matches a message.
 func (q *plainRequest) fits(m *plainMessage, flaw Flaw) bool {
 	return q.comm == m.comm && (q.src == core.AnySource || q.src == m.src) &&
 		(q.tag == core.AnyTag || q.tag == m.tag || flaw == AnyTagFits)
@@ -108,7 +107,7 @@ func (r *plainRank) arrive(m *plainMessage) {
 	r.early = append(r.early, m)
 }
 
-// find is where the first early message is that fits, or -1.
+// find returns the index of the first early message that matches, or -1.
 func (r *plainRank) find(q *plainRequest) int {
 	for i := range r.early {
 		if r.p.flaw == LastMessage {
@@ -121,7 +120,7 @@ func (r *plainRank) find(q *plainRequest) int {
 	return -1
 }
 
-// remove takes an early message out.
+// remove removes an early message.
 func (r *plainRank) remove(i int) *plainMessage {
 	m := r.early[i]
 	r.early = append(r.early[:i:i], r.early[i+1:]...)
@@ -145,7 +144,7 @@ func (q *plainRequest) take(m *plainMessage) {
 	m.from.over = true
 }
 
-// capacity is the number of bytes that a buffer takes.
+// capacity returns how many bytes fit in a buffer.
 func capacity(b core.Buffer) int {
 	if b.Type == nil {
 		return len(b.Mem)
@@ -274,7 +273,7 @@ func (q *plainRequest) Wait(context.Context) (core.Status, error) {
 	panic("coretest: nobody waits here")
 }
 
-// Cancel takes the request back if it can.
+// Cancel cancels the request if that is possible.
 func (q *plainRequest) Cancel() error {
 	if !q.active || q.over {
 		return nil

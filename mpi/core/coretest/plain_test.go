@@ -21,7 +21,7 @@ func runPlain(p *Program, flaw Flaw) (*Plain, error) {
 	return m, p.Play(func(program func(r *Rank) error) error { return RunStepped(m.Ports(), m.Step, nil, program) })
 }
 
-// The obvious model plays by the rules, and every program ends.
+// The obvious model follows the rules, and every program ends.
 func TestPlain(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		p := Generate(seed, shape())
@@ -36,7 +36,7 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// TestCanary: with anything wrong with the model, a check says so before long.
+// TestCanary: Check finds every flaw of the model soon.
 func TestCanary(t *testing.T) {
 	for flaw := None + 1; flaw < flaws; flaw++ {
 		t.Run(fmt.Sprint(int(flaw)), func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// What programs are for happens in them.
+// Everything that programs are meant to contain occurs in them.
 func TestGenerateCoversEverything(t *testing.T) {
 	verbs := make(map[Verb]int)
 	seen := make(map[string]int)

@@ -34,7 +34,7 @@ func (r *plainRank) TestSome(rs []Request, indices []int, statuses []core.Status
 	return append(indices, which...), err
 }
 
-// some takes those that are over.
+// some collects the requests that have ended.
 func (r *plainRank) some(rs []Request, statuses []core.Status, errs []error) (which []int, err error) {
 	for i, q := range rs {
 		if !q.(*plainRequest).active {

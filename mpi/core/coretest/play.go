@@ -9,8 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Play runs the program, each rank by the function that run is given, and checks what they
-// saw.
+// Play runs the program with run, which runs each rank, and checks the histories.
 func (p *Program) Play(run func(program func(r *Rank) error) error) error {
 	histories, at := p.histories(), make([]atomic.Int64, len(p.Ranks))
 	err := run(func(r *Rank) (err error) {
@@ -29,7 +28,7 @@ func (p *Program) histories() (all []*History) {
 	return all
 }
 
-// where adds to an error how far each rank has come.
+// where adds each rank's position to an error.
 func (p *Program) where(err error, at []atomic.Int64) error {
 	var b strings.Builder
 	for n := range at {
@@ -38,10 +37,9 @@ func (p *Program) where(err error, at []atomic.Int64) error {
 	return fmt.Errorf("%w:%s", err, strings.TrimSuffix(b.String(), ";"))
 }
 
-// PlayCrash runs the program in simulated time, and ends one rank without a word some
-// rounds after all have met. Who learns of it, by an operation that fails, revokes every
-// communicator: so all of them must come to an end. What they received by then must be
-// right.
+// PlayCrash runs the program in simulated time, and crashes one rank some rounds after all ranks
+// have met. A rank that learns of that from a failed operation revokes every communicator, so all
+// ranks must end. Everything that they received by then must be correct.
 func (p *Program) PlayCrash(w *World, victim, rounds int) error {
 	histories, at, met := p.histories(), make([]atomic.Int64, len(p.Ranks)), 0
 	w.before = func() {

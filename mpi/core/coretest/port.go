@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// A Port is one process as a program sees it. Communicators are numbered from 0; each has
-// all ranks. No call waits for anything.
+// A Port is a process as a program sees it. Communicators are numbered from 0; each has all ranks.
+// No call waits.
 type Port interface {
 	Isend(comm int, mode core.Mode, buf core.Buffer, dst, tag int) (Request, error)
 	Irecv(comm int, buf core.Buffer, src, tag int) (Request, error)
@@ -21,7 +21,7 @@ type Port interface {
 	TestSome(rs []Request, indices []int, statuses []core.Status, errs []error) ([]int, error)
 }
 
-// A Request is core.Request, or does the same.
+// A Request is a core.Request, or behaves like one.
 type Request interface {
 	IsNull() bool
 	Wait(ctx context.Context) (core.Status, error)
@@ -37,13 +37,13 @@ type Persistent interface {
 	Free() error
 }
 
-// A Message is one that a matched probe took.
+// A Message is a message that a matched probe has taken.
 type Message interface {
 	Status() core.Status
 	Irecv(buf core.Buffer) (Request, error)
 }
 
-// A Blocking is a Port whose calls may wait, because somebody else moves time on.
+// A Blocking is a Port whose calls may wait, because another goroutine makes time pass.
 type Blocking interface {
 	Port
 	Send(comm int, mode core.Mode, buf core.Buffer, dst, tag int) error

@@ -6,23 +6,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// A Rank is one process of a program, as its code sees it. What waits waits in the Port if
-// that can, else by yielding to the other ranks until a test says that it is over.
+// A Rank is one process of a program. Its calls wait in the Port if that is Blocking; otherwise
+// they yield to the other ranks until a test succeeds.
 type Rank struct {
 	Port
 	N   int             // this rank, from 0
-	Ctx context.Context // ends what waits
+	Ctx context.Context // ends the waits
 
 	yield func() // nil if the Port is Blocking
 }
 
-// NewRank makes a rank of a Blocking, or, if yield is not nil, of any Port: yield then lets
-// the others go on.
+// NewRank makes a rank of a Blocking, or, if yield is not nil, of any Port: yield then runs the
+// other ranks.
 func NewRank(ctx context.Context, port Port, n int, yield func()) *Rank {
 	return &Rank{Port: port, N: n, Ctx: ctx, yield: yield}
 }
 
-// blocking is the Port if its calls wait.
+// blocking returns the Port if its calls wait.
 func (r *Rank) blocking() (Blocking, bool) {
 	if r.yield != nil {
 		return nil, false
@@ -34,7 +34,7 @@ func (r *Rank) blocking() (Blocking, bool) {
 	return b, true
 }
 
-// until yields until done reports true, or an error.
+// until yields until done returns true or an error.
 func (r *Rank) until(done func() (bool, error)) error {
 	for {
 		if ok, err := done(); ok || err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A run is a rank on its way through its part of a program.
+// A run is the state of a rank in its part of a program.
 type run struct {
 	*Rank
 	rng     *rand.Rand
@@ -31,11 +31,11 @@ type posted struct {
 	cancel bool
 
 	again   Persistent // q, if it is persistent
-	purpose purpose    // of that
+	purpose purpose    // of again
 }
 
-// Run runs a rank's part of the program, and notes what it saw. at tells which action it
-// has come to, for who looks from outside.
+// Run runs a rank's part of the program and records what it sees in h. It calls at with the index
+// of each action, for observers.
 func (p *Program) Run(r *Rank, h *History, at func(action int)) error {
 	return p.newRun(r, h).all(at)
 }
@@ -53,7 +53,7 @@ func (p *Program) newRun(r *Rank, h *History) *run {
 	return x
 }
 
-// all does everything.
+// all runs all actions.
 func (x *run) all(at func(action int)) error {
 	actions := x.p.Ranks[x.N]
 	for i, a := range actions {
@@ -99,7 +99,7 @@ func (x *run) do(a Action) error {
 	return x.look(a)
 }
 
-// sent notes a send, in new memory.
+// sent records a send, in new memory.
 func (x *run) sent(a Action) (*Sent, *memory) {
 	mem := newMemory(a.Size, a.Stride)
 	return x.sentFrom(a, mem), mem
@@ -115,7 +115,7 @@ func (x *run) sentFrom(a Action, mem *memory) *Sent {
 	return s
 }
 
-// receive notes a receive that is about to be posted, in new memory.
+// receive records a receive that is about to be posted, in new memory.
 func (x *run) receive(a Action) (*Got, *memory) {
 	return x.receiveFrom(a), newMemory(a.Size, a.Stride)
 }
@@ -151,8 +151,8 @@ func (x *run) irecv(a Action) (err error) {
 	return err
 }
 
-// A purpose is what a persistent request is for: one that has ended can be started again
-// for an action that says the same.
+// A purpose is the use of a persistent request: a request that has ended can be started again for
+// an action with the same purpose.
 type purpose struct {
 	verb                          Verb
 	comm, peer, tag, size, stride int
@@ -163,7 +163,7 @@ func (a Action) purpose() purpose {
 	return purpose{a.Verb, a.Comm, a.Peer, a.Tag, a.Size, a.Stride, a.Mode}
 }
 
-// start starts a persistent request, one that there is or a new one.
+// start starts a persistent request, an old one if possible.
 func (x *run) start(a Action, make func(mem *memory) (Persistent, error)) (err error) {
 	p := &posted{id: a.ID, purpose: a.purpose()}
 	if idle := x.idle[p.purpose]; len(idle) > 0 {
@@ -214,7 +214,7 @@ func (x *run) probed(a Action, from int, st core.Status) error {
 	return x.ended(&posted{got: g, mem: mem}, st, err)
 }
 
-// mprobe takes a message and then receives it.
+// mprobe takes a message with a matched probe and then receives it.
 func (x *run) mprobe(a Action) error {
 	g, mem := x.receive(a)
 	m, err := x.Mprobe(a.Comm, a.Peer, a.Tag)
@@ -237,7 +237,7 @@ func (x *run) improbe(a Action) error {
 	return x.take(a, g, mem, m)
 }
 
-// take posts the receive of a message that is taken; it is waited for at the end.
+// take posts the receive of a message that was taken; it is waited for at the end.
 func (x *run) take(a Action, g *Got, mem *memory, m Message) error {
 	g.Taken, g.Before = true, x.h.tick()
 	g.Probed = &Got{Status: m.Status(), After: g.After, Before: g.Before, Rank: g.Rank, Comm: g.Comm, Src: g.Src, Tag: g.Tag, Posted: g.Posted}
@@ -254,7 +254,7 @@ func (x *run) exchange(a Action) error {
 	return x.ended(&posted{got: g, mem: in}, st, err)
 }
 
-// cancel cancels a request. A receive has ended soon, one way or the other.
+// cancel cancels a request. A receive then ends soon, in either way.
 func (x *run) cancel(a Action) error {
 	p := x.pending[a.IDs[0]]
 	if p == nil {
@@ -280,7 +280,7 @@ func (x *run) waitOne(p *posted) error {
 	return x.over(p, st, err)
 }
 
-// over takes a pending request whose end was reported.
+// over handles a pending request whose end was reported.
 func (x *run) over(p *posted, st core.Status, err error) error {
 	delete(x.pending, p.id)
 	if p.again != nil {
@@ -300,8 +300,8 @@ func (x *run) over(p *posted, st core.Status, err error) error {
 	return errors.Join(again, x.ended(p, st, err))
 }
 
-// ended notes how a receive ended. Only what no receive says is an error here; Check judges
-// the rest.
+// ended records the result of a receive. Only errors that no receive can have are reported here;
+// Check judges the rest.
 func (x *run) ended(p *posted, st core.Status, err error) error {
 	if err != nil && !errors.Is(err, errclass.Truncate) {
 		return err

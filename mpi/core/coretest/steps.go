@@ -2,14 +2,14 @@ package coretest
 
 import "github.com/viaduct-hpc/viaduct/mpi/core"
 
-// sendSomething adds a send that no receive is known for.
+// sendSomething adds a send for which no receive is known.
 func (g *generator) sendSomething() {
 	if comm, ok := g.comm(false); ok {
 		g.send(Isend, comm, g.rank(), g.rank(), g.IntN(tagsPlain), g.mode())
 	}
 }
 
-// owed draws a class that ok takes.
+// owed draws a class for which ok is true.
 func (g *generator) owed(ok func(class, count) bool) (class, bool) {
 	if len(g.order) == 0 {
 		return class{}, false
@@ -30,15 +30,15 @@ func (g *generator) recvOwed(v Verb) {
 	}
 }
 
-// recvAhead adds a receive whose message may come later.
+// recvAhead adds a receive whose message may be sent later.
 func (g *generator) recvAhead() {
 	if comm, ok := g.comm(false); ok {
 		g.recv(Irecv, g.classOf(comm, g.rank(), g.rank(), g.IntN(tagsPlain)))
 	}
 }
 
-// sendOwed adds a send that its rank waits for: its receive was posted, and no other
-// rank's message can take it.
+// sendOwed adds a send for which its rank waits: its receive was posted, and no other rank's
+// message can match that.
 func (g *generator) sendOwed() {
 	c, ok := g.owed(func(c class, n count) bool { return c.src >= 0 && n.recvs > n.sends })
 	if ok {
@@ -50,7 +50,7 @@ func (g *generator) sendOwed() {
 	}
 }
 
-// exact draws a communicator in which a fresh tag is a class of its own.
+// exact draws a communicator in which a new tag is a class of its own.
 func (g *generator) exact() (comm, tag int, ok bool) {
 	g.fresh++
 	comm, ok = g.comm(false)
@@ -77,7 +77,7 @@ func (g *generator) exchange() {
 	}
 }
 
-// ready adds a receive, the news of it, and a send in ready mode.
+// ready adds a receive, a message that tells the sender of it, and a send in ready mode.
 func (g *generator) ready() {
 	comm, tag, ok := g.exact()
 	from, to := g.rank(), g.rank()
@@ -91,7 +91,7 @@ func (g *generator) ready() {
 	g.send(Isend, comm, from, to, tag, core.Ready)
 }
 
-// sure tells whether a request ends without anything that comes later.
+// sure tells whether a request will end without later actions.
 func (g *generator) sure(p pending) bool {
 	n := g.classes[p.class]
 	switch {
@@ -103,7 +103,7 @@ func (g *generator) sure(p pending) bool {
 	return n.sends >= p.index
 }
 
-// wait adds a wait of some kind, for what will be.
+// wait adds a wait of some kind for requests that will end.
 func (g *generator) wait() {
 	rank := g.rank()
 	var sure, all []int
@@ -124,7 +124,8 @@ func (g *generator) wait() {
 	case WaitAll:
 		a.IDs = sure[:1+g.IntN(len(sure))]
 	default:
-		// One that will end is enough: the first. If it has ended by then nobody waits.
+		// One request that will end is enough: the first. If it has ended by then, the rank does
+		// not wait.
 		a.IDs = unique(append(sure[:1:1], all[:g.IntN(len(all)+1)]...))
 	}
 	g.add(rank, a)
@@ -144,7 +145,7 @@ func unique(ids []int) (out []int) {
 	return out
 }
 
-// forget takes requests out of those that a rank waits for.
+// forget removes requests from those for which a rank waits.
 func (g *generator) forget(rank int, ids []int) {
 	gone := make(map[int]bool)
 	for _, id := range ids {
@@ -159,7 +160,7 @@ func (g *generator) forget(rank int, ids []int) {
 	g.pending[rank] = left
 }
 
-// test adds a look at what is pending.
+// test adds a test of pending requests.
 func (g *generator) test() {
 	rank := g.rank()
 	all := g.pending[rank]
@@ -176,7 +177,7 @@ func (g *generator) test() {
 	g.add(rank, a)
 }
 
-// freely adds something in a free communicator.
+// freely adds an action in a free communicator.
 func (g *generator) freely() {
 	comm, ok := g.comm(true)
 	if !ok {
@@ -212,7 +213,7 @@ func (g *generator) freely() {
 	}
 }
 
-// cancel cancels something of a free communicator.
+// cancel cancels a request of a free communicator.
 func (g *generator) cancel(rank int) {
 	var free []pending
 	for _, p := range g.pending[rank] {

@@ -17,18 +17,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// waitMax bounds a run. It passes only when something is broken: machines that run tests
-// are busy.
+// waitMax limits a run. It is long, because machines that run tests are busy; only an error makes a
+// run reach it.
 const waitMax = 20 * time.Second
 
-// A Fabric is the network that the engines of a World talk over.
+// A Fabric is the network between the engines of a World.
 type Fabric struct {
-	// Config is what the endpoint of a rank is opened with.
+	// Config returns the configuration of a rank's endpoint.
 	Config func(rank int) bmi.Config
-	// Step moves simulated time on. With it the endpoints are opened with
+	// Step makes simulated time pass. If it is set, the endpoints are opened with
 	// bmi.Config.Manual, and one goroutine runs everything.
 	Step func()
-	// Stepped is Step for a method that needs none: one goroutine runs everything.
+	// Stepped has the same effect for a method that needs no Step.
 	Stepped bool
 	// Crash ends a rank's endpoint as kill -9 would, in simulated time. It may be nil.
 	Crash func(rank int)
@@ -36,7 +36,7 @@ type Fabric struct {
 	Limits func(rank int) core.Limits
 }
 
-// A World is engines that know each other.
+// A World is several engines that know each other.
 type World struct {
 	Engines []*core.Engine
 
@@ -95,11 +95,12 @@ func (w *World) open(rank int, card *core.Card) {
 	w.Engines = append(w.Engines, e)
 }
 
-// roundsToSettle is how often all look, in simulated time, so that what is on its way when
-// a program ends arrives: nobody waits for it there.
+// roundsToSettle is how many rounds the engines poll at the end, in simulated time, so that
+// messages in transit arrive: no rank waits for them.
 const roundsToSettle = 300
 
-// close ends the engines: all at once, as each waits for the others to take what is left.
+// close closes the engines, all at once, because each waits until the others have read its last
+// messages.
 func (w *World) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
 	defer cancel()
@@ -117,7 +118,7 @@ func (w *World) close() {
 	for rank := range w.Engines {
 		if w.manual() {
 			end(rank)
-			errs[rank] = nil // nobody waits there until the goodbyes are out
+			errs[rank] = nil // without waits Close cannot deliver its last messages
 			w.step()
 		} else {
 			all.Go(func() { end(rank) })
@@ -134,7 +135,7 @@ func (w *World) close() {
 	}
 }
 
-// step lets every engine look once, and time pass.
+// step lets every engine poll once, and makes time pass.
 func (w *World) step() {
 	if w.before != nil {
 		w.before()
@@ -149,9 +150,9 @@ func (w *World) step() {
 	}
 }
 
-// Run runs a program, once for each rank, and returns when all have ended. The error says
-// which rank failed; the others are stopped. Every run has communicators of its own: where
-// the ranks are goroutines, several may run at once.
+// Run runs a program, once for each rank, and returns when all have ended. The error names the rank
+// that failed; the others are stopped. Every run has communicators of its own, so with ranks as
+// goroutines several runs may be concurrent.
 func (w *World) Run(program func(r *Rank) error) error {
 	ports := w.newPorts()
 	if w.manual() {
@@ -214,8 +215,8 @@ func stacks() []byte {
 	return b[:runtime.Stack(b, true)]
 }
 
-// guarded runs a program and makes an error of a panic: from another stack it could not be
-// told where it came from.
+// guarded runs a program and turns a panic into an error with its stack, which would otherwise be
+// lost.
 func guarded(program func(r *Rank) error, r *Rank) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -225,11 +226,11 @@ func guarded(program func(r *Rank) error, r *Rank) (err error) {
 	return program(r)
 }
 
-// roundsMax bounds a stepped run in rounds, in which every rank goes on once.
+// roundsMax limits a stepped run, in rounds in which every rank runs once.
 const roundsMax = 300_000
 
-// RunStepped gives the ranks turns in one goroutine, and calls step in between. Where they
-// wait they yield. gone tells of ranks that get no more turns; it may be nil.
+// RunStepped runs the ranks in turn in one goroutine, and calls step in between. A waiting rank
+// yields. gone tells which ranks get no more turns; it may be nil.
 func RunStepped(ports []Port, step func(), gone func(rank int) bool, program func(r *Rank) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	turns := make([]func() (error, bool), len(ports))
@@ -241,7 +242,7 @@ func RunStepped(ports []Port, step func(), gone func(rank int) bool, program fun
 		defer stop()
 		turns[n] = next
 	}
-	defer cancel() // before the stops: whoever still waits then gives up
+	defer cancel() // before the stops, so that ranks that still wait give up
 	for range roundsMax {
 		left := false
 		for n, next := range turns {

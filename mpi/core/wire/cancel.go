@@ -8,7 +8,7 @@ import (
 // CancelBytes is the length of a CANCEL.
 const CancelBytes = 8
 
-// Cancel asks for a send to be forgotten if no receive was found for it yet. Layout:
+// Cancel asks the peer to drop a send's message that no receive has matched yet. Layout:
 //
 //	offset  size  field
 //	     0     4  credit

@@ -8,7 +8,7 @@ import (
 // CreditBytes is the length of a CREDIT.
 const CreditBytes = 4
 
-// Credit tells how much was consumed when no other packet is on its way to tell it. Layout:
+// Credit tells how much was consumed when no other packet carries that count. Layout:
 //
 //	offset  size  field
 //	     0     4  credit

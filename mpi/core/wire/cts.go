@@ -9,8 +9,8 @@ import (
 // CTSBytes is the length of a CTS.
 const CTSBytes = 24
 
-// CTS answers an RTS whose receive was found: the message may come now, as expected
-// messages of bmi. Layout:
+// CTS answers an RTS that has matched a receive: the message may be sent now, in expected messages
+// of bmi. Layout:
 //
 //	offset  size  field
 //	     0     4  credit

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What a packet may have wrong.
+// Errors of packets.
 var (
 	ErrLength   = errors.New("packet of the wrong length")
 	ErrReserved = errors.New("reserved bytes are not zero")
@@ -13,7 +13,7 @@ var (
 	ErrVersion  = errors.New("another version of the protocol")
 )
 
-// checkLength refuses a packet that is not want bytes long.
+// checkLength returns an error unless a packet is want bytes long.
 func checkLength(k Kind, b []byte, want int) error {
 	if len(b) != want {
 		return fmt.Errorf("%w: %v has %d bytes, want %d", ErrLength, k, len(b), want)
@@ -21,7 +21,7 @@ func checkLength(k Kind, b []byte, want int) error {
 	return nil
 }
 
-// checkID refuses an id that names no send.
+// checkID returns an error if an id is 0, which names no send.
 func checkID(k Kind, id uint32) error {
 	if id == 0 {
 		return fmt.Errorf("%w: %v for a send of id 0", ErrValue, k)

@@ -5,18 +5,17 @@ import (
 	"fmt"
 )
 
-// Version is the version of the protocol that the package speaks.
+// Version is the version of the protocol in this package.
 const Version = 1
 
-// Lengths of a HELLO, in bytes: of what stands before the card, and the most that a card
-// may have.
+// Lengths of a HELLO, in bytes: of the part before the card, and the largest card.
 const (
 	HelloBytes = 40
 	CardMax    = 4096
 )
 
-// Hello is the first packet on a connection: who speaks, to whom, and how much may be sent
-// to him before he has taken any of it. Layout:
+// Hello is the first packet on a connection: the sender, the intended receiver, and the sender's
+// window. Layout:
 //
 //	offset  size  field
 //	     0     2  version, Version
@@ -47,8 +46,8 @@ func (h Hello) Append(dst []byte) []byte {
 	return append(dst, h.Card...)
 }
 
-// ParseHello reads a HELLO. Of another version only the version is known, which the Hello
-// then carries, beside ErrVersion.
+// ParseHello reads a HELLO. If it has another version, ParseHello returns ErrVersion and a Hello
+// with only the version.
 func ParseHello(b []byte) (Hello, error) {
 	if len(b) < HelloBytes {
 		return Hello{}, fmt.Errorf("%w: %v has %d bytes, want at least %d", ErrLength, KindHello, len(b), HelloBytes)

@@ -2,7 +2,7 @@ package wire
 
 //go:generate go tool stringer -type=Kind -linecomment -output=kind_string.go
 
-// A Kind tells which packet a message is. It is the message's tag in bmi.
+// A Kind identifies the type of a packet. It is the message's tag in bmi.
 type Kind uint32
 
 // Kinds of packets.

@@ -8,8 +8,8 @@ import (
 // RevokeBytes is the length of a REVOKE.
 const RevokeBytes = 8
 
-// Revoke ends every operation of a context, or, because a process has failed, those that all
-// processes have a part in. Layout:
+// Revoke ends every operation of a context, or, because a process has failed, only those in which
+// all processes take part. Layout:
 //
 //	offset  size  field
 //	     0     4  credit

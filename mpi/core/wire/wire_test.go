@@ -21,7 +21,7 @@ type packet interface {
 	Append(dst []byte) []byte
 }
 
-// parse reads a packet of any kind, and gives what follows an EAGER.
+// parse parses a packet of any kind, and returns the bytes behind an EAGER.
 func parse(k Kind, b []byte) (p packet, rest []byte, err error) {
 	switch k {
 	case KindHello:
@@ -52,7 +52,7 @@ func parse(k Kind, b []byte) (p packet, rest []byte, err error) {
 
 func as[P packet](p P, err error) (packet, error) { return p, err }
 
-// A sample is a packet, with every field at some edge, and what its bytes are for sure.
+// A sample is a packet, with every field at some limit, and its exact bytes.
 type sample struct {
 	name string
 	kind Kind
@@ -108,7 +108,7 @@ func TestBytes(t *testing.T) {
 	golden.CheckVectors(t, "testdata/packets.golden", vectors)
 }
 
-// Of a packet that lost its end, or has more behind it, nothing is believed.
+// A packet that is too short or too long is refused.
 func TestLengths(t *testing.T) {
 	least := map[Kind]int{KindHello: HelloBytes, KindEager: EagerBytes}
 	for _, s := range samples() {
@@ -133,7 +133,7 @@ func TestLengths(t *testing.T) {
 	assert.ErrorIs(t, err, ErrLength)
 }
 
-// What no engine sends is refused, and named.
+// A packet that no engine sends is refused, with its name in the error.
 func TestRefused(t *testing.T) {
 	change := func(p packet, at int, to ...byte) []byte {
 		b := p.Append(nil)
@@ -185,7 +185,7 @@ func TestKinds(t *testing.T) {
 	assert.Equal(t, "CANCELLED", KindCancelled.String())
 }
 
-// slowBits is the layout as the page describes it.
+// slowBits is the layout as docs/protocol-mpi.md describes it.
 func slowBits(context uint16, source, tag uint32) uint64 {
 	b := fmt.Sprintf("%016b%020b%028b", context, source, tag)
 	var bits uint64
@@ -243,7 +243,7 @@ func TestNoAllocation(t *testing.T) {
 	}))
 }
 
-// FuzzParse: no bytes make Parse panic, and what it takes it would say in the same bytes.
+// FuzzParse: no bytes make Parse panic, and an accepted packet is appended as the same bytes.
 func FuzzParse(f *testing.F) {
 	for _, s := range samples() {
 		f.Add(uint32(s.kind), s.bytes())

@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 )
 
-// errUsage marks a mistake in the command line.
+// errUsage marks an error in the command line.
 var errUsage = errors.New("bad command line")
 
 func usagef(format string, args ...any) error {
@@ -35,18 +35,18 @@ type (
 	}
 )
 
-// InitTimeoutDefault is long for a program that reads its input before Init, and short for
-// a person who waits for one that never will.
+// InitTimeoutDefault is long enough for a program that reads its input before Init, and short
+// enough for a user whose program never calls it.
 const InitTimeoutDefault = 2 * time.Minute
 
 func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.label, "label", false, "begin each line of output with its rank: [3] (the default)")
-	f.BoolVar(&o.noLabel, "no-label", false, "hand output on as it is")
-	f.BoolVar(&o.keepGoing, "keep-going", false, "let the others go on when a process dies")
+	f.BoolVar(&o.noLabel, "no-label", false, "pass output on unchanged")
+	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
 	o.initTimeout, o.grace = InitTimeoutDefault, launch.GraceDefault
 	f.Var((*duration)(&o.timeout), "timeout", "end a job that runs longer, with exit code 124 (0: never)")
-	f.Var((*duration)(&o.initTimeout), "init-timeout", "end a job when some processes have called Init and others have not for so long (0: never)")
-	f.Var((*duration)(&o.grace), "grace", "time that processes have between SIGTERM and SIGKILL")
+	f.Var((*duration)(&o.initTimeout), "init-timeout", "end a job when processes have waited this long in Init for others that have not called it (0: never)")
+	f.Var((*duration)(&o.grace), "grace", "time between SIGTERM and SIGKILL")
 }
 
 func (o *programOptions) flags(f *pflag.FlagSet) {
@@ -55,8 +55,8 @@ func (o *programOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.wdir, "wdir", "", "working directory of the processes")
 }
 
-// parse makes a job of a command line, whose programs are separated by ":". Options of the
-// job stand before the first program.
+// parse makes a job from a command line, whose programs are separated by ":". Options of the job
+// come before the first program.
 func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 	var cfg launch.Config
 	var o jobOptions
@@ -80,7 +80,7 @@ func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 		return cfg, usagef("-label and -no-label cannot both be had")
 	}
 	cfg.Label, cfg.KeepGoing = !o.noLabel, o.keepGoing
-	cfg.Timeout, cfg.InitTimeout, cfg.Grace = o.timeout, o.initTimeout, max(o.grace, 1) // 0 is another default
+	cfg.Timeout, cfg.InitTimeout, cfg.Grace = o.timeout, o.initTimeout, max(o.grace, 1) // 0 means the default
 	return cfg, nil
 }
 
@@ -95,7 +95,7 @@ func split(args []string) (parts [][]string) {
 	return append(parts, args[start:])
 }
 
-// errHelp and errVersion are no failures.
+// errHelp and errVersion are not failures.
 var errHelp, errVersion = errors.New("help"), errors.New("version")
 
 func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launch.Program, error) {
@@ -136,8 +136,9 @@ func is(flags *pflag.FlagSet, name string) bool {
 	return err == nil && set
 }
 
-// cut separates the options from the program, whose own options look the same: the first
-// argument that is neither an option nor the value of one, or what follows "--".
+// cut separates the options from the program, which may have options that look the same. The
+// program is the first argument that is neither an option nor the value of one, or the argument
+// after "--".
 func cut(args []string, flags *pflag.FlagSet) (options, program []string) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -1,3 +1,3 @@
-// Package command is the substance of the mpiexec command: it takes the command line to
-// pieces, has package launch run the job, and says what went wrong.
+// Package command implements the mpiexec command: it parses the command line, runs the job with
+// package launch, and reports errors.
 package command

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A duration is a time on the command line: 90 and 90s are the same.
+// A duration is a time on the command line: 90 and 90s mean the same.
 type duration time.Duration
 
 var errDuration = errors.New("a time is written 90, in seconds, or 1m30s or 500ms, and is not less than 0")
@@ -27,7 +27,7 @@ func (d *duration) Set(text string) error {
 // String implements pflag.Value.
 func (d *duration) String() string {
 	if *d == 0 {
-		return "" // the help does not show it as a default
+		return "" // so that the help shows no default
 	}
 	return time.Duration(*d).String()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// explain makes words of ours of an error of the parser.
+// explain rewrites an error of the parser in our own words.
 func explain(err error, options []string, flags *pflag.FlagSet) string {
 	for _, option := range options {
 		digits, ok := strings.CutPrefix(option, "-n")
@@ -46,8 +46,8 @@ func unknown(name string, flags *pflag.FlagSet) string {
 	return text
 }
 
-// near says whether two names differ by a letter that is missing, too many, or another, or
-// by two neighbours that changed places.
+// near tells whether two names differ by one missing, additional or different letter, or by two
+// swapped neighbours.
 func near(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -17,22 +17,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 )
 
-// Exit codes of mpiexec beside those of package launch and of the programs.
+// Exit codes of mpiexec in addition to those of package launch and of the programs.
 const (
 	exitUsage         = 2
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
 
-// App is the surroundings of the command.
+// App is the environment of the command.
 type App struct {
-	In       io.Reader // what rank 0 reads; nil: nothing
+	In       io.Reader // input of rank 0; may be nil
 	Out, Err io.Writer
-	// Signals are handed on to the processes of a job.
+	// Signals are passed on to the processes of a job.
 	Signals <-chan os.Signal
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
+// Main runs the command with its arguments, without the command name, and returns the exit code.
 func Main(ctx context.Context, args []string) int {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, launch.HandedOn()...)
@@ -44,14 +44,14 @@ func Main(ctx context.Context, args []string) int {
 	return app.Main(ctx, args)
 }
 
-// inBackground says whether f is a terminal which is another program's to read now: a read
-// would stop this one.
+// inBackground tells whether f is a terminal in whose foreground another program runs. A read would
+// stop this one.
 func inBackground(f *os.File) bool {
 	foreground, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && foreground != unix.Getpgrp()
 }
 
-// Main runs the command in the surroundings of the App.
+// Main runs the command.
 func (a *App) Main(ctx context.Context, args []string) int {
 	code := 0
 	root := a.root(&code)
@@ -82,20 +82,20 @@ func (a *App) root(code *int) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...",
 		Short: "Start the processes of an MPI program on this machine",
-		Long: `mpiexec starts the processes of an MPI program on this machine, hands on what they write, line by
-line, and leaves none behind. Standard input goes to rank 0; SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1
-and SIGUSR2 go to all. Programs that are started together are separated by ":"; -n, -env and
--wdir count for one program, the other options, which stand before the first, for all.
-Options may be written with one dash or two.
+		Long: `mpiexec starts the processes of an MPI program on this machine, passes on their output line by
+line, and leaves no process behind. Standard input goes to rank 0; SIGINT, SIGTERM, SIGHUP,
+SIGQUIT, SIGUSR1 and SIGUSR2 go to all ranks. Several programs can be started together, separated
+by ":". -n, -env and -wdir apply to one program; the other options come before the first program
+and apply to the job. Options may be written with one dash or two.
 
 If a process dies, aborts, or ends without Finalize, the others are ended. The exit code is the
-first of a process that is not 0 (128 + N for signal N; of a job that was sent one, that of who
-dies by it), 124 after a time-out, 127 if there is no such program, 126 if it cannot be executed,
-2 for a bad command line.`,
+first non-zero exit code of a process; 128+N if signal N killed it. If the job was sent a signal,
+the code of a process that it killed comes first. The exit code is 124 after a timeout, 127 if
+there is no such program, 126 if it cannot be executed, 2 for a bad command line.`,
 		Example: `  mpiexec -n 4 ./heat -check
   mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker`,
 		SilenceUsage: true, SilenceErrors: true,
-		// The arguments hold those of programs, which cobra must not look at.
+		// The arguments contain those of programs, which cobra must not parse.
 		DisableFlagParsing: true, DisableFlagsInUseLine: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -131,7 +131,7 @@ func (a *App) run(ctx context.Context, cfg launch.Config) (int, error) {
 	return code, nil
 }
 
-// version is what the build knows: the module's version.
+// version returns the module's version, if the build has it.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version

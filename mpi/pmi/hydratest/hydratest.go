@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Variable of the environment that says what becomes of tests where Hydra is missing: "must"
-// fails them, anything else skips them.
+// Variable is the environment variable that says what happens to tests if Hydra is missing: "must"
+// fails them, any other value skips them.
 const Variable = "VIADUCT_HYDRA"
 
-// Path is Hydra's mpiexec.
+// Path returns the path of Hydra's mpiexec.
 func Path(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("mpiexec.hydra")

@@ -9,42 +9,43 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// A State is how far a process has come.
+// A State is the state of a process.
 //
 //	Started ──init──> Ready ──finalize──> Finalized
 type State int
 
 const (
-	Started   State = iota // it was started, and has not said anything
-	Ready                  // it said init
-	Finalized              // it said finalize
+	Started   State = iota // it was started, and has sent nothing
+	Ready                  // it sent init
+	Finalized              // it sent finalize
 )
 
-// Config says what a Job is.
+// Config configures a Job.
 type Config struct {
 	// Name of the job, unique among those of the launcher: letters, digits, '-' and '_'.
 	Name string
 	// Size is the number of processes, ≥ 1.
 	Size int
-	// Universe is how many processes there may be at all; 0: Size.
+	// Universe is the largest number of processes of all jobs; 0 means Size.
 	Universe int
-	// AppNum is the number of the program that a rank runs, from 0; nil: 0 for all.
+	// AppNum returns the number of the program of a rank, from 0; nil means 0 for all.
 	AppNum func(rank int) int
-	// Preput are pairs that are there from the start.
+	// Preput are pairs that exist from the start.
 	Preput map[string]string
-	// Names are the services that jobs publish; nil: they cannot.
+	// Names are the services that jobs publish; nil means that they cannot.
 	Names *Names
-	// Spawn starts processes of the given programs as a job of their own and returns an
-	// exit code for each that could not be started, 0 for the others; nil: none can be.
+	// Spawn starts processes of the given programs as a job of their own and returns an exit code
+	// for each that could not be started, and 0 for the others. nil means that processes cannot
+	// spawn.
 	Spawn func(rank int, programs []wire.Spawn) (codes []int, err error)
-	// Changed is told of every change of a process's state; nil: nobody is.
+	// Changed is called for every change of a process's state; it may be nil.
 	Changed func(rank int, s State)
-	// Abort is told that a process wants the job to end; nil: nobody is.
+	// Abort is called when a process wants to end the job; it may be nil.
 	Abort func(rank, code int, message string)
 }
 
-// A Job serves the processes of one group. Its methods may be called from several
-// goroutines; the functions of its Config are called without its lock.
+// A Job serves the processes of one group. Its methods may be called from several goroutines. The
+// functions of its Config are called without its lock.
 type Job struct {
 	cfg Config
 
@@ -52,7 +53,7 @@ type Job struct {
 	pairs  map[string]string
 	bytes  int // of keys and values in pairs, ≤ pairsBytesMax
 	ranks  []process
-	fence  chan struct{} // closed, and replaced, when a fence is complete
+	fence  chan struct{} // closed and replaced when a fence is complete
 	closed chan struct{}
 	over   bool // closed is closed
 }
@@ -79,17 +80,17 @@ func New(cfg Config) *Job {
 	return j
 }
 
-// Name is the job's.
+// Name returns the job's name.
 func (j *Job) Name() string { return j.cfg.Name }
 
-// State is how far a process has come.
+// State returns the state of a process.
 func (j *Job) State(rank int) State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.ranks[rank].state
 }
 
-// Waiting are the ranks that wait in a fence for others.
+// Waiting returns the ranks that wait in a fence for others.
 func (j *Job) Waiting() (ranks []int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -101,7 +102,7 @@ func (j *Job) Waiting() (ranks []int) {
 	return ranks
 }
 
-// Gone says that a process has ended: no fence waits for it any longer.
+// Gone tells the Job that a process has ended: fences do not wait for it any more.
 func (j *Job) Gone(rank int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -110,7 +111,7 @@ func (j *Job) Gone(rank int) {
 	j.advanceLocked()
 }
 
-// Close ends all fences, and so everything that Serve waits for but its connection.
+// Close ends all fences, and so all waits of Serve except reads from its connection.
 func (j *Job) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -137,7 +138,7 @@ func (j *Job) become(rank int, s State) error {
 	return nil
 }
 
-// put keeps a pair; why says in one word why not.
+// put stores a pair; why is one word that says why not.
 func (j *Job) put(key, value string) (why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -164,7 +165,7 @@ func (j *Job) get(key string) (string, bool) {
 	return value, ok
 }
 
-// enter takes a rank into the fence; what it returns is closed when all are in.
+// enter adds a rank to the fence, and returns a channel that is closed when all ranks are in it.
 func (j *Job) enter(rank int) (<-chan struct{}, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -177,7 +178,7 @@ func (j *Job) enter(rank int) (<-chan struct{}, error) {
 	return fence, nil
 }
 
-// advanceLocked completes the fence if all that are there wait in it.
+// advanceLocked completes the fence if all ranks that have not ended wait in it.
 func (j *Job) advanceLocked() {
 	waiting := false
 	for _, p := range j.ranks {
@@ -207,5 +208,5 @@ func (s State) String() string {
 	return [...]string{"started", "initialized", "finalized"}[s]
 }
 
-// word makes a text one word, for clients that take a message up to the next blank.
+// word makes a text one word, for clients that read a message up to the next blank.
 func word(text string) string { return strings.ReplaceAll(wire.Words(text), " ", "_") }

@@ -1,18 +1,18 @@
 package server
 
-// Limits of a job. The first three are told to the processes, as their maxes; they are those
-// of Hydra, because clients that read into buffers of that size exist. Keys and values are
-// in bytes with the zero that ends them in C.
+// Limits of a job. Processes are told the first three, which are those of Hydra, because some
+// clients read into buffers of that size. Keys and values are in bytes, including the zero that
+// ends them in C.
 const (
 	nameBytesMax  = 256
 	keyBytesMax   = 64
 	valueBytesMax = 1024
-	// pairsBytesMax is what the pairs of a job may take together.
+	// pairsBytesMax limits the size of all pairs of a job together.
 	pairsBytesMax = 64 << 20
-	// namesMax is how many service names may be published.
+	// namesMax limits the published service names.
 	namesMax = 4096
-	// spawnsMax is how many programs one spawn may name.
+	// spawnsMax limits the programs of one spawn.
 	spawnsMax = 64
-	// spawnPairsMax is how many pairs a parent may put before a spawn.
+	// spawnPairsMax limits the pairs that a parent may put before a spawn.
 	spawnPairsMax = 256
 )

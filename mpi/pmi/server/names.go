@@ -2,14 +2,14 @@ package server
 
 import "sync"
 
-// Names are services that the jobs of a launcher publish for each other (MPI-4.1, 11.9.5).
-// Its zero value has none.
+// Names are services that the jobs of a launcher publish for each other (MPI-4.1, 11.9.5). The zero
+// value is empty.
 type Names struct {
 	mu    sync.Mutex
 	ports map[string]string // ≤ namesMax
 }
 
-// publish keeps a port under a name; why says in one word why not.
+// publish stores a port under a name; why is one word that says why not.
 func (n *Names) publish(service, port string) (why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

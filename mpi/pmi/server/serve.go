@@ -17,18 +17,17 @@ type session struct {
 	job  *Job
 	rank int
 	r    *bufio.Reader
-	line []byte // the latest one, reused
+	line []byte // the latest line, reused
 
-	mu sync.Mutex // for w: a fence ends when it ends, whatever is being answered
+	mu sync.Mutex // for w: a fence may end while another answer is written
 	w  io.Writer
 
 	waits  sync.WaitGroup
-	spawns []wire.Spawn // the programs of a spawn that is not yet complete
+	spawns []wire.Spawn // the programs of an incomplete spawn
 }
 
-// Serve answers a process until it closes the connection, which is no error, or says
-// something that makes no sense. The connection is the caller's to close; that and Close end
-// Serve, too.
+// Serve answers the requests of a process until it closes the connection, which is not an error, or
+// sends an invalid request. The caller must close the connection; that or Close also ends Serve.
 func (j *Job) Serve(rank int, conn io.ReadWriter) error {
 	s := &session{job: j, rank: rank, r: bufio.NewReader(conn), w: conn}
 	done := make(chan struct{})
@@ -45,7 +44,7 @@ func (j *Job) Serve(rank int, conn io.ReadWriter) error {
 	}
 }
 
-// next takes one command and answers it.
+// next reads one command and answers it.
 func (s *session) next(done <-chan struct{}) error {
 	var err error
 	if s.line, err = wire.ReadLine(s.r, s.line[:0]); err != nil {
@@ -86,7 +85,7 @@ func (s *session) next(done <-chan struct{}) error {
 	return s.about(c)
 }
 
-// about answers questions that have one answer.
+// about answers requests for fixed values.
 func (s *session) about(c wire.Command) error {
 	cfg := &s.job.cfg
 	switch c.Name {
@@ -124,7 +123,7 @@ func (s *session) init(c wire.Command) error {
 	return s.answer("response_to_init", "pmi_version", "1", "pmi_subversion", "1", "rc", "0")
 }
 
-// barrier has the process told when all are in; meanwhile it may abort.
+// barrier answers the process when all ranks are in the fence; meanwhile the process may abort.
 func (s *session) barrier(done <-chan struct{}) error {
 	fence, err := s.job.enter(s.rank)
 	if err != nil {
@@ -133,7 +132,7 @@ func (s *session) barrier(done <-chan struct{}) error {
 	s.waits.Go(func() {
 		select {
 		case <-fence:
-			_ = s.answer("barrier_out", "rc", "0") // who does not hear it is gone
+			_ = s.answer("barrier_out", "rc", "0") // an error means that the process is gone
 		case <-done:
 		case <-s.job.closed:
 		}

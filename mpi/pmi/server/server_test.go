@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const waitMax = time.Minute
 
-// peer is a process that is served.
+// peer is a process served by the server.
 type peer struct {
 	t      *testing.T
 	conn   net.Conn
@@ -201,7 +201,7 @@ func TestSpawnsAreChecked(t *testing.T) {
 	require.NoError(t, p.end())
 }
 
-// The reason why a spawn fails fits in the answer, however long it is.
+// The reason of a failed spawn fits in the answer, however long it is.
 func TestLongReasonAgainstASpawn(t *testing.T) {
 	p := serve(t, New(Config{Name: "job", Size: 1, Spawn: func(_ int, s []wire.Spawn) ([]int, error) {
 		return nil, fmt.Errorf("there is no %s; write ./%s", s[0].Program, s[0].Program)
@@ -212,7 +212,7 @@ func TestLongReasonAgainstASpawn(t *testing.T) {
 	require.NoError(t, p.end())
 }
 
-// Whatever a process says, Serve ends when it is gone, and does not panic.
+// For any requests of a process, Serve ends when the process has ended, and does not panic.
 func FuzzServe(f *testing.F) {
 	f.Add([]byte("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=barrier_in\ncmd=finalize\n"))
 	f.Add([]byte("cmd=put kvsname=job key=a value=b\ncmd=get key=a\ncmd=abort exitcode=3\n"))

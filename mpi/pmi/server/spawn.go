@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/wire"
 )
 
-// spawn reads the rest of a program of a spawn, and starts all with the last.
+// spawn reads the rest of a spawn's program. After the last program it starts all of them.
 func (s *session) spawn() error {
 	var p wire.SpawnParser
 	for done := false; !done; {
@@ -50,7 +50,7 @@ func (s *session) startAll(programs []wire.Spawn) error {
 	}
 	codes, err := s.job.cfg.Spawn(s.rank, programs)
 	if err != nil {
-		return s.answer("spawn_result", "rc", "-1", "msg", word(fmt.Sprintf("%.400s", err))) // which may repeat a long path
+		return s.answer("spawn_result", "rc", "-1", "msg", word(fmt.Sprintf("%.400s", err))) // the text may repeat a long path
 	}
 	text := make([]string, len(codes))
 	for i, code := range codes {

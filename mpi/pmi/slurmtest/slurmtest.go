@@ -1,6 +1,6 @@
-// Package slurmtest is a Slurm of one node for tests, which comes and goes with a test and
-// has nothing to do with one that the machine may have. It needs what Debian's slurm-wlm
-// installs, neither munge nor systemd, and to be root. It is for tests only.
+// Package slurmtest runs a Slurm of one node for tests. It is started and stopped with a test, and
+// independent of an installed one. It needs Debian's slurm-wlm, but neither munge nor systemd, and
+// must run as root. It is for tests only.
 package slurmtest
 
 import (
@@ -19,8 +19,8 @@ import (
 // startMax is how long the daemons may take to find each other.
 const startMax = 30 * time.Second
 
-// Start starts Slurm and returns what processes need in their environment to use it. It
-// skips the test where that is not possible.
+// Start starts Slurm and returns the environment variables that processes need to use it. If that
+// is not possible, it skips the test.
 func Start(t *testing.T) (env []string) {
 	t.Helper()
 	for _, program := range []string{"slurmctld", "slurmd", "srun", "sinfo"} {
@@ -94,12 +94,12 @@ PartitionName=all Nodes=%[2]s Default=YES MaxTime=INFINITE State=UP
 `, dir, host, controlPort, nodePort, runtime.NumCPU())
 }
 
-// daemon runs a program until the test ends; if it ends before, its name is told.
+// daemon runs a program until the test ends. If the program ends before, its name is sent on ended.
 func daemon(t *testing.T, ended chan<- string, env []string, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), env...)
-	// A test that is killed takes its daemons with it.
+	// If a test is killed, the kernel kills its daemons.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Skipf("%s cannot be started: %v", name, err)
@@ -128,7 +128,7 @@ func run(env []string, name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// logs are the last words of the daemons.
+// logs returns the logs of the daemons.
 func logs(dir string) (text string) {
 	for _, name := range []string{"slurmctld.log", "slurmd.log"} {
 		b, _ := os.ReadFile(filepath.Join(dir, name))
@@ -137,7 +137,7 @@ func logs(dir string) (text string) {
 	return text
 }
 
-// freePort is a port that nobody has at the moment.
+// freePort returns a port that is free at the moment.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// A Command is a request or an answer: a name, and values under keys, in order.
+// A Command is a request or an answer: a name, and keys with values, in order.
 type Command struct {
 	Name  string
 	Pairs []Pair
 }
 
-// A Pair is one value under its key.
+// A Pair is a key with its value.
 type Pair struct{ Key, Value string }
 
-// What is wrong with bytes from the other side, or with a Command that cannot be written.
+// Errors of bytes from the other side, and of a Command that cannot be written.
 var (
 	ErrMalformed = errors.New("malformed PMI command")
 	ErrTooLong   = errors.New("PMI command too long")
 )
 
-// New makes a Command of keys and values in turn.
+// New makes a Command from alternating keys and values.
 func New(name string, keysAndValues ...string) Command {
 	c := Command{Name: name}
 	for i := 0; i+1 < len(keysAndValues); i += 2 {
@@ -31,7 +31,7 @@ func New(name string, keysAndValues ...string) Command {
 	return c
 }
 
-// Get is the first value under a key.
+// Get returns the first value of a key.
 func (c Command) Get(key string) (string, bool) {
 	for _, p := range c.Pairs {
 		if p.Key == key {
@@ -41,14 +41,14 @@ func (c Command) Get(key string) (string, bool) {
 	return "", false
 }
 
-// Int is the number under a key; ok is false if there is none, or no number.
+// Int returns the number of a key; ok is false if there is none, or if it is not a number.
 func (c Command) Int(key string) (n int, ok bool) {
 	text, _ := c.Get(key)
 	n, err := strconv.Atoi(text)
 	return n, err == nil
 }
 
-// String is the command for people and logs: as in PMI-1, but whatever is in it.
+// String returns the command for messages and logs, as in PMI-1 but with any contents.
 func (c Command) String() string {
 	var b strings.Builder
 	b.WriteString("cmd=" + quote(c.Name))
@@ -58,7 +58,7 @@ func (c Command) String() string {
 	return b.String()
 }
 
-// Words makes any text fit to be the last value of a Command in either protocol.
+// Words makes a text valid as the last value of a Command in either protocol.
 func Words(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -72,8 +72,7 @@ func Words(text string) string {
 	return strings.Join(strings.Fields(clean), " ")
 }
 
-// isName says whether text can be a command's name or a key: 1 to 64 letters, digits, '-'
-// and '_'.
+// isName tells whether text can be a command's name or a key: 1 to 64 letters, digits, '-' and '_'.
 func isName(text string) bool {
 	if text == "" || len(text) > 64 {
 		return false
@@ -91,7 +90,7 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
 }
 
-// quote shows text of the other side, shortened, and with quotes if it needs them.
+// quote returns text of the other side for an error: shortened, and quoted if necessary.
 func quote(text string) string {
 	text = shorten(text)
 	if q := strconv.Quote(text); len(q) > len(text)+2 || strings.Contains(text, " ") {
@@ -100,7 +99,7 @@ func quote(text string) string {
 	return text
 }
 
-// shorten leaves enough of a text to know it by.
+// shorten cuts a text to a recognizable beginning.
 func shorten(text string) string {
 	if len(text) > quoteBytesMax {
 		return text[:quoteBytesMax] + "..."

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// AppendFrame appends a command as PMI-2 has it: its length in six characters, and then a
-// key and a value at a time, each ended by ';'. A ';' in a value is doubled; not all
-// launchers take that, so nothing should depend on it.
+// AppendFrame appends a command in the form of PMI-2: its length in six characters, then key=value
+// pairs, each ended by ';'. A ';' in a value is doubled; not all launchers accept that, so avoid
+// it.
 func AppendFrame(dst []byte, c Command) ([]byte, error) {
 	if !isName(c.Name) {
 		return dst, malformed("%q is no name of a command", c.Name)
@@ -33,7 +33,7 @@ func AppendFrame(dst []byte, c Command) ([]byte, error) {
 	return out, nil
 }
 
-// ParseFrameHead takes the length in front of a command, 1 ≤ n ≤ FrameBytesMax.
+// ParseFrameHead reads the length prefix of a command, 1 ≤ n ≤ FrameBytesMax.
 func ParseFrameHead(head [FrameHeadBytes]byte) (n int, err error) {
 	digits := strings.Trim(string(head[:]), " ")
 	n, err = strconv.Atoi(digits)
@@ -46,7 +46,7 @@ func ParseFrameHead(head [FrameHeadBytes]byte) (n int, err error) {
 	return n, nil
 }
 
-// ParseFrame takes what follows a length.
+// ParseFrame parses the bytes after the length.
 func ParseFrame(body []byte) (Command, error) {
 	if len(body) > FrameBytesMax {
 		return Command{}, ErrTooLong
@@ -80,7 +80,7 @@ func ParseFrame(body []byte) (Command, error) {
 	return c, nil
 }
 
-// cutValue takes a value up to the ';' that ends it: the last one of an odd number.
+// cutValue cuts a value at the ';' that ends it: the last one of an odd number.
 func cutValue(text string) (value, rest string, ok bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != ';' {

@@ -2,8 +2,8 @@ package wire
 
 import "strings"
 
-// AppendLine appends a command as PMI-1 has it, a line with its end. Values have no blanks,
-// but the last one may have what Words leaves.
+// AppendLine appends a command in the form of PMI-1, a line with its end. Values must not contain
+// blanks, except the last one, which may have what Words leaves.
 func AppendLine(dst []byte, c Command) ([]byte, error) {
 	start := len(dst)
 	if !isName(c.Name) {
@@ -27,7 +27,7 @@ func AppendLine(dst []byte, c Command) ([]byte, error) {
 	return out, nil
 }
 
-// lineValue says whether a value comes back as it is when the line is split at its blanks.
+// lineValue tells whether a value is unchanged after its line is split at blanks.
 func lineValue(value string, last bool) bool {
 	if strings.ContainsAny(value, "\n\r\x00") {
 		return false
@@ -44,8 +44,8 @@ func lineValue(value string, last bool) bool {
 	return last
 }
 
-// ParseLine takes a line, with or without its end. A word without '=' belongs to the value
-// before it, as in the message of an abort.
+// ParseLine parses a line, with or without its end. A word without '=' belongs to the value before
+// it, as in the message of an abort.
 func ParseLine(line []byte) (Command, error) {
 	if len(line) > LineBytesMax {
 		return Command{}, ErrTooLong
@@ -58,7 +58,7 @@ func ParseLine(line []byte) (Command, error) {
 	for word := range strings.SplitSeq(text, " ") {
 		key, value, pair := strings.Cut(word, "=")
 		switch {
-		case word == "": // blanks are repeated, or at the end
+		case word == "": // repeated or trailing blanks
 		case c.Name == "":
 			if key != "cmd" || !isName(value) {
 				return Command{}, malformed("%q does not begin with cmd=NAME", shorten(text))

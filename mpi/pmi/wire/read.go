@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// ReadLine reads a line with its end, appended to buf, which it may replace. A line that
-// ends with the input is none: io.ErrUnexpectedEOF.
+// ReadLine reads a line with its end and appends it to buf. An incomplete line at the end of the
+// input is io.ErrUnexpectedEOF.
 func ReadLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 	start := len(buf)
 	for {

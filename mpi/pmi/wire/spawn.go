@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// A Spawn is what PMI-1 says to have processes of one program started. A job of several
-// programs takes one Spawn for each, of which only the last is answered.
+// A Spawn is a PMI-1 request to start processes of one program. A job of several programs needs one
+// Spawn for each, of which only the last is answered.
 type Spawn struct {
 	Total, Number int // Number of Total, 1 ≤ Number ≤ Total
 	Processes     int
 	Program       string
 	Args          []string
-	Preput, Info  []Pair // keys and values as they are put, and of MPI_Info
+	Preput, Info  []Pair // pairs to put, and those of the MPI_Info
 }
 
-// SpawnStart is the line with which a Spawn begins, and SpawnEnd its last.
+// SpawnStart is the first line of a Spawn, and SpawnEnd its last.
 const (
 	SpawnStart = "mcmd=spawn\n"
 	SpawnEnd   = "endcmd\n"
 )
 
-// AppendSpawn appends a Spawn as PMI-1 has it, a line for each key.
+// AppendSpawn appends a Spawn in the form of PMI-1, a line for each key.
 func AppendSpawn(dst []byte, s Spawn) ([]byte, error) {
 	pairs := []Pair{
 		{"nprocs", strconv.Itoa(s.Processes)}, {"execname", s.Program},
@@ -59,13 +59,13 @@ func appendNumbered(pairs []Pair, what string, list []Pair) []Pair {
 	return pairs
 }
 
-// A SpawnParser takes a Spawn line by line. Its zero value has seen SpawnStart.
+// A SpawnParser parses a Spawn line by line. Its zero value has read SpawnStart.
 type SpawnParser struct {
 	bytes int // ≤ SpawnBytesMax
 	keys  map[string]string
 }
 
-// Line takes the next line, with its end, and says whether it was the last.
+// Line parses the next line, with its end, and returns whether it was the last.
 func (p *SpawnParser) Line(line []byte) (done bool, err error) {
 	if p.bytes += len(line); p.bytes > SpawnBytesMax {
 		return false, ErrTooLong
@@ -87,7 +87,7 @@ func (p *SpawnParser) Line(line []byte) (done bool, err error) {
 	return false, nil
 }
 
-// Spawn is what was said, once Line was done.
+// Spawn returns the parsed Spawn after Line has returned done.
 func (p *SpawnParser) Spawn() (Spawn, error) {
 	s := Spawn{Program: p.keys["execname"]}
 	for _, n := range []struct {
@@ -121,7 +121,8 @@ func (p *SpawnParser) Spawn() (Spawn, error) {
 	return s, err
 }
 
-// number is at least 0. A large one costs nothing: what it counts must be there.
+// number returns a number that is at least 0. A large one costs nothing, because the items that it
+// counts must be there.
 func (p *SpawnParser) number(key, fallback string) (int, error) {
 	text, ok := p.keys[key]
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every command that is in use, as launchers and clients write it.
+// All commands in use, in the form of launchers and clients.
 func golden() []Command {
 	return []Command{
 		New("init", "pmi_version", "1", "pmi_subversion", "1"),
@@ -196,7 +196,7 @@ func TestCommandIsShownSafely(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// What is read can be written, and is then read as the same.
+// A parsed command can be written, and is then parsed as the same.
 func FuzzParse(f *testing.F) {
 	for _, c := range golden() {
 		line, _ := AppendLine(nil, c)
@@ -216,7 +216,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if c, err := ParseFrame(text); err == nil {
 			frame, err := AppendFrame(nil, c)
-			if err != nil { // escapes can make it longer than what was read, no more
+			if err != nil { // only escapes can make it longer than the input
 				require.ErrorIs(t, err, ErrTooLong)
 				return
 			}

@@ -30,8 +30,8 @@ func TestGridsAreSymmetricAndPositiveDefinite(t *testing.T) {
 	}
 }
 
-// Without contrast the matrix is the well-known stencil: -1 to each neighbour, and on the
-// diagonal 1 for each, 2 for each side of the frame.
+// Without contrast the matrix is the well-known stencil: -1 for each neighbour, and on the diagonal
+// 1 for each neighbour and 2 for each side at the frame.
 func TestAGridWithoutContrastIsTheLaplacian(t *testing.T) {
 	a := (&Grid{NX: 3, NY: 3, NZ: 1}).Rows(0, 9)
 	cols, vals := a.Row(4)

@@ -2,11 +2,11 @@ package cg
 
 import "fmt"
 
-// compress sorts the entries of a file by row, then by column, in two passes that count, and
-// refuses one that is there twice.
+// compress sorts the entries of a file by row, then by column, in two counting passes. An entry
+// that occurs twice is an error.
 func (f *reader) compress() (*Rows, error) {
 	columns := f.cols
-	if len(f.entries) < columns { // in a general matrix there may be many more of them
+	if len(f.entries) < columns { // a general matrix may have many more columns than entries
 		return nil, fmt.Errorf("%d entries are too few for %d columns: the matrix would be singular", len(f.entries), columns)
 	}
 	byCol := arrange(f.entries, columns, func(t *triple) int32 { return t.col })
@@ -20,13 +20,12 @@ func (f *reader) compress() (*Rows, error) {
 		a.Col[i], a.Val[i] = t.col, t.val
 	}
 	for i := range f.rows {
-		a.Ptr[i+1] = max(a.Ptr[i+1], a.Ptr[i]) // of a row without entries
+		a.Ptr[i+1] = max(a.Ptr[i+1], a.Ptr[i]) // for rows without entries
 	}
 	return a, nil
 }
 
-// arrange is a copy of entries in the order of their keys, which are below n; those with the
-// same key stay in their order.
+// arrange returns a copy of entries, sorted by keys below n. The sort is stable.
 func arrange(entries []triple, n int, key func(*triple) int32) []triple {
 	at := make([]int, n+1)
 	for i := range entries {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// dense is a matrix as one would write it down.
+// dense is a matrix in its obvious form.
 type dense [][]float64
 
 func (a *Rows) dense() dense {
@@ -31,7 +31,7 @@ func (d dense) multiply(x []float64) []float64 {
 	return y
 }
 
-// solve is elimination by Cholesky's factors; it fails if the matrix is not positive definite.
+// solve solves by Cholesky's factors; it fails if the matrix is not positive definite.
 func (d dense) solve(b []float64) (x []float64, ok bool) {
 	n := len(d)
 	l := make(dense, n)

@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// A Grid is a diffusion problem: the finite-volume matrix of -div(k grad u) on NX × NY × NZ
-// cells with u = 0 around them, where k differs from layer to layer and from cell to cell, as
-// the permeability of rock does. NZ = 1 makes the problem two-dimensional. The matrix is
-// symmetric and positive definite, and the harder to solve the larger Contrast is.
+// A Grid is a diffusion problem: the finite-volume matrix of -div(k grad u) on NX × NY × NZ cells
+// with u = 0 around them. Like the permeability of rock, k differs from layer to layer and from
+// cell to cell. NZ = 1 makes the problem two-dimensional. The matrix is symmetric and positive
+// definite; a larger Contrast makes the system harder to solve.
 type Grid struct {
 	NX, NY, NZ int
 	Contrast   float64 // decades between the smallest and the largest k
 	Seed       uint64  // of k
 }
 
-// rowsMax bounds a matrix, so that a column takes four bytes.
+// rowsMax limits a matrix, so that a column takes four bytes.
 const rowsMax = math.MaxInt32
 
-// Check says what is wrong with a grid.
+// Check returns an error if a grid is invalid.
 func (g *Grid) Check() error {
 	for _, n := range []int{g.NX, g.NY, g.NZ} {
 		if n < 1 || n > rowsMax {
@@ -34,10 +34,10 @@ func (g *Grid) Check() error {
 	return nil
 }
 
-// Len is the number of cells, and so of rows. Cell (x, y, z) is row (z·NY + y)·NX + x.
+// Len returns the number of cells, which is that of rows. Cell (x, y, z) is row (z·NY + y)·NX + x.
 func (g *Grid) Len() int { return g.NX * g.NY * g.NZ }
 
-// Rows are count rows of the matrix from first on: any process can make its own.
+// Rows returns count rows of the matrix from first on: any process can make its own.
 func (g *Grid) Rows(first, count int) *Rows {
 	a := &Rows{First: first, Cols: g.Len(), Ptr: make([]int, 1, count+1)}
 	var row []entry
@@ -48,16 +48,16 @@ func (g *Grid) Rows(first, count int) *Rows {
 	return a
 }
 
-// row appends a row's entries to dst, in the order of their columns: the neighbours below, the
-// cell, the neighbours above. What flows out of the cell to each neighbour flows in there, so
-// the matrix is symmetric, and through the frame it flows out for good.
+// row appends a row's entries to dst, in column order: the neighbours below, the cell, the
+// neighbours above. The flow out of a cell to a neighbour flows into that neighbour, so the matrix
+// is symmetric. The flow through the frame is lost.
 func (g *Grid) row(i int, dst []entry) []entry {
 	x, y, z := i%g.NX, i/g.NX%g.NY, i/(g.NX*g.NY)
 	here := g.permeability(i)
 	sum := 0.0
 	flow := func(inside bool, to int) {
 		if !inside {
-			sum += 2 * here // to the frame it is half a cell
+			sum += 2 * here // the distance to the frame is half a cell
 			return
 		}
 		there := g.permeability(to)
@@ -81,8 +81,8 @@ func (g *Grid) row(i int, dst []entry) []entry {
 	return dst
 }
 
-// permeability of a cell: most of the contrast is between layers, which lie across the last
-// direction there is.
+// permeability returns k of a cell. Most of the contrast is between layers, which are perpendicular
+// to the last direction of the grid.
 func (g *Grid) permeability(i int) float64 {
 	layer := i / g.NX
 	if g.NZ > 1 {
@@ -92,7 +92,7 @@ func (g *Grid) permeability(i int) float64 {
 	return math.Pow(10, decades)
 }
 
-// uniform is a number from 0 to 1, the same for the same arguments (SplitMix64).
+// uniform returns a number from 0 to 1, the same for the same arguments (SplitMix64).
 func uniform(seed, n uint64) float64 {
 	z := seed + (n+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// The format is that of the Matrix Market exchange formats (NIST, 1996): a line that says what
-// follows, comments, the size, then a line for each entry, counted from 1. Of a symmetric
-// matrix the lower triangle is there.
+// The format is that of the Matrix Market exchange formats (NIST, 1996): a header line, comments,
+// the size, then a line for each entry, counted from 1. For a symmetric matrix it has the lower
+// triangle.
 
-// marketHeader begins a file that Write makes.
+// marketHeader is the first line of a file that Write makes.
 const marketHeader = "%%MatrixMarket matrix coordinate real symmetric\n"
 
-// lineBytesMax is the longest line that the format allows, with its end.
+// lineBytesMax is the longest line that the format allows, including its end.
 const lineBytesMax = 1024 + 2
 
 // Write stores a whole symmetric matrix.
@@ -35,13 +35,13 @@ func Write(w io.Writer, a *Rows) error {
 	return out.Flush()
 }
 
-// AppendHeader appends the lines before the entries of a symmetric matrix. A program whose
-// processes have some rows each writes these, then what each one has from AppendEntries.
+// AppendHeader appends the lines before the entries of a symmetric matrix. If several processes
+// have rows, the program writes this header and then the result of AppendEntries for each of them.
 func AppendHeader(dst []byte, rows, lowerEntries int) []byte {
 	return fmt.Appendf(append(dst, marketHeader...), "%d %d %d\n", rows, rows, lowerEntries)
 }
 
-// LowerEntries is how many entries of these rows are on or below the diagonal.
+// LowerEntries returns how many entries of these rows are on or below the diagonal.
 func (a *Rows) LowerEntries() int {
 	n := 0
 	for i := range a.Len() {
@@ -55,8 +55,8 @@ func (a *Rows) LowerEntries() int {
 	return n
 }
 
-// AppendEntries appends the lines of the entries on or below the diagonal. Numbers are written
-// so that reading gives the same bits.
+// AppendEntries appends the lines of the entries on or below the diagonal. Reading the numbers
+// gives the same bits.
 func (a *Rows) AppendEntries(dst []byte) []byte {
 	for i := range a.Len() {
 		dst = a.appendRow(dst, i)
@@ -78,11 +78,11 @@ func (a *Rows) appendRow(dst []byte, i int) []byte {
 	return dst
 }
 
-// Read loads a whole matrix from a file in coordinate form, whose values are real, integer or
-// only a pattern, which counts as 1, and which is general or symmetric. What is said about
-// sizes is believed only as far as there are entries, so a file cannot make a program take
-// more memory than a small multiple of its own length; a file with fewer entries than rows is
-// refused, as its matrix is singular.
+// Read loads a whole matrix from a file in coordinate form. The matrix is general or symmetric; its
+// values are real, integer, or a pattern, whose entries count as 1. Read trusts the sizes in a file
+// only as far as there are entries, so that a file cannot make a program take more memory than a
+// small multiple of the file's length. A file with fewer entries than rows is an error, because its
+// matrix is singular.
 func Read(r io.Reader) (*Rows, error) {
 	f := reader{in: bufio.NewReaderSize(r, 1<<16)}
 	a, err := f.matrix()
@@ -92,10 +92,10 @@ func Read(r io.Reader) (*Rows, error) {
 	return a, nil
 }
 
-// A reader is a Matrix Market file being read.
+// A reader reads a Matrix Market file.
 type reader struct {
 	in                 *bufio.Reader
-	line               int // number of the one read last
+	line               int // number of the last line read
 	pattern, symmetric bool
 	rows, cols, stored int
 	entries            []triple
@@ -142,7 +142,7 @@ func (f *reader) header() error {
 	}
 	words := strings.Fields(strings.ToLower(string(line)))
 	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
-		return errors.New("this is no Matrix Market file of a matrix: it begins otherwise")
+		return errors.New("this is not a Matrix Market file of a matrix: its first line is different")
 	}
 	switch {
 	case words[2] != "coordinate":
@@ -185,7 +185,7 @@ func (f *reader) size() error {
 	return nil
 }
 
-// entry takes a line "row column value".
+// entry parses a line "row column value".
 func (f *reader) entry(line []byte) error {
 	field, line := cut(line)
 	row, err := number(field)
@@ -219,8 +219,8 @@ func (f *reader) entry(line []byte) error {
 	return nil
 }
 
-// next is the next line that is neither empty nor a comment, without blanks around it. It is
-// good until the next call.
+// next returns the next line that is neither empty nor a comment, without blanks around it. The
+// line is valid until the next call.
 func (f *reader) next() ([]byte, error) {
 	for {
 		line, err := f.raw()
@@ -233,8 +233,8 @@ func (f *reader) next() ([]byte, error) {
 	}
 }
 
-// raw is the next line, whatever it is. At the end of the file the error comes with what is
-// left of it.
+// raw returns the next line of any kind. At the end of the file it returns the rest of the file
+// with the error.
 func (f *reader) raw() ([]byte, error) {
 	line, err := f.in.ReadSlice('\n')
 	if len(line) > 0 {
@@ -255,7 +255,7 @@ func cut(line []byte) (field, rest []byte) {
 	return line[:i], bytes.TrimLeft(line[i:], " \t")
 }
 
-// number is a field of digits only.
+// number parses a field of digits only.
 func number(field []byte) (int, error) {
 	n, err := strconv.ParseUint(string(field), 10, 62)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestWhatIsWrittenIsReadInEveryBit(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, a, got, "seed %d", seed)
 
-		// The same file, written by processes that have some rows each.
+		// The same file, written by processes with some rows each.
 		half := a.Len() / 2
 		parts := []*Rows{a.Part(0, half), a.Part(half, a.Len()-half)}
 		pieces := AppendHeader(nil, a.Cols, parts[0].LowerEntries()+parts[1].LowerEntries())
@@ -122,7 +122,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 
 var errDisk = errors.New("disk")
 
-// dying is a file that cannot be read or written after so many bytes.
+// dying is a file that cannot be read or written after left bytes.
 type dying struct{ left int }
 
 func (d *dying) Write(b []byte) (int, error) {
@@ -154,7 +154,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 	require.EqualError(t, err, "cg: line 5 of the matrix: the file ends before entry 3 of 3")
 }
 
-// What can be read has a form that is read again as the same matrix.
+// A matrix that can be read can be written, and is then read as the same.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(general + "2 2 3\n1 1 4\n2 2 5e0\n2 1 -.5\n"))
 	f.Add([]byte(symmetric + "% c\n2 2 3\n1 1 4\n2 2 5e0\n2 1 -.5\n"))

@@ -5,25 +5,24 @@ import (
 	"slices"
 )
 
-// A Part is rows of a matrix whose columns are renumbered for the process that has them: its
-// own elements of a vector come first, then those that it needs of other processes, its
-// ghosts, in the order of their columns. A vector to be multiplied has Own + len(Ghosts)
+// A Part is rows of a matrix whose columns are renumbered for the process that has them. The
+// process's own elements of a vector come first, then its ghosts, the elements that it needs from
+// other processes, in the order of their columns. A vector to be multiplied has Own + len(Ghosts)
 // elements.
 type Part struct {
 	Rows   *Rows // Cols is the length of such a vector; First is 0
 	Own    int
 	Ghosts []int // columns in the whole matrix
-	Want   []int // how many ghosts each process has, in the order of ranks, hence of Ghosts
+	Want   []int // how many ghosts each process has, by rank, in the order of Ghosts
 }
 
-// NewPart renumbers rows. The vectors, and the rows of a square matrix, are divided among
-// processes by bounds: process i has elements bounds[i] to before bounds[i+1], and the rows
-// are those of one process.
+// NewPart renumbers the rows of one process. The vectors, and the rows of a square matrix, are
+// divided among processes by bounds: process i has elements bounds[i] to bounds[i+1]-1.
 func NewPart(a *Rows, bounds []int) (*Part, error) {
 	end := a.First + a.Len()
 	rank := slices.Index(bounds, a.First)
 	for rank >= 0 && rank+1 < len(bounds) && bounds[rank+1] == a.First && end > a.First {
-		rank++ // processes before it have nothing
+		rank++ // skip processes without elements
 	}
 	if rank < 0 || rank+1 >= len(bounds) || bounds[rank+1] != end || !slices.IsSorted(bounds) ||
 		bounds[0] != 0 || bounds[len(bounds)-1] != a.Cols {
@@ -51,8 +50,8 @@ func NewPart(a *Rows, bounds []int) (*Part, error) {
 	return p, nil
 }
 
-// local is the new number of a column, where first is that of the first own one. Columns of a
-// row are no longer in order then, which Multiply does not mind: the sum is the same as before.
+// local returns the new number of a column; first is the first own one. The columns of a row are
+// then no longer in order. Multiply does not need that: the sum is the same as before.
 func (p *Part) local(first, col int) int32 {
 	if col >= first && col < first+p.Own {
 		return int32(col - first)
@@ -61,8 +60,8 @@ func (p *Part) local(first, col int) int32 {
 	return int32(p.Own + at)
 }
 
-// Asked checks the columns that another process wants of the one that has elements first to
-// before first+own, and turns them into indices of its own elements.
+// Asked checks the columns that another process wants from the one with elements first to
+// first+own-1, and turns them into indices of its own elements.
 func Asked(columns []int, first, own int) ([]int, error) {
 	at := make([]int, len(columns))
 	for i, col := range columns {

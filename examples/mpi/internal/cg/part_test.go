@@ -19,8 +19,8 @@ func divided(r *rand.Rand, n, procs int) []int {
 	return bounds
 }
 
-// Parts that are sent what they want, by what Asked makes of it, multiply to the same bits as
-// the whole matrix.
+// Parts that get the elements that they want, by way of Asked, have the same product, bit for bit,
+// as the whole matrix.
 func TestPartsMultiplyAsTheWhole(t *testing.T) {
 	const seed = 14
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -6,7 +6,7 @@ import (
 )
 
 // Rows are consecutive rows of a sparse matrix, compressed: row First+i has the columns
-// Col[Ptr[i]:Ptr[i+1]], in increasing order, with the values at the same places of Val.
+// Col[Ptr[i]:Ptr[i+1]], in increasing order, with the values in the same places of Val.
 type Rows struct {
 	First int // number of the first row
 	Cols  int // of the whole matrix
@@ -15,13 +15,13 @@ type Rows struct {
 	Val   []float64
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (a *Rows) Len() int { return max(0, len(a.Ptr)-1) }
 
-// Entries is the number of values that are kept.
+// Entries returns the number of stored values.
 func (a *Rows) Entries() int { return len(a.Val) }
 
-// Row is a view of the columns and values of a row, counted from First.
+// Row returns a view of the columns and values of a row, counted from First.
 func (a *Rows) Row(i int) ([]int32, []float64) {
 	from, to := a.Ptr[i], a.Ptr[i+1]
 	return a.Col[from:to], a.Val[from:to]
@@ -44,8 +44,7 @@ type entry struct {
 	val float64
 }
 
-// Multiply stores the product with x in y, which has one element for each row. x has one for
-// each column.
+// Multiply stores the product with x in y. y has one element for each row, x one for each column.
 func (a *Rows) Multiply(y, x []float64) {
 	for i := range y {
 		sum := 0.0
@@ -57,7 +56,7 @@ func (a *Rows) Multiply(y, x []float64) {
 	}
 }
 
-// Part is a copy of count rows from first on, which must be rows of a.
+// Part returns a copy of count rows from first on, which must be rows of a.
 func (a *Rows) Part(first, count int) *Rows {
 	at := first - a.First
 	from, to := a.Ptr[at], a.Ptr[at+count]
@@ -68,7 +67,7 @@ func (a *Rows) Part(first, count int) *Rows {
 	return p
 }
 
-// Diagonal is a new slice with the element of each row on the diagonal of the matrix.
+// Diagonal returns a new slice with the element of each row on the diagonal of the matrix.
 func (a *Rows) Diagonal() []float64 {
 	d := make([]float64, a.Len())
 	for i := range d {
@@ -80,7 +79,7 @@ func (a *Rows) Diagonal() []float64 {
 	return d
 }
 
-// CheckSymmetric says whether a whole matrix is one that conjugate gradients can be tried on:
+// CheckSymmetric returns an error unless a whole matrix is suitable for conjugate gradients:
 // square, symmetric to the last bit, and positive on the diagonal.
 func (a *Rows) CheckSymmetric() error {
 	if a.First != 0 || a.Len() != a.Cols {

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// A Space is the vectors of a program, of which each process has some elements, and its
-// matrix. Between processes both operations need messages.
+// A Space is the vectors of a program, of which each process has some elements, and its matrix.
+// With several processes, both operations send messages.
 type Space interface {
-	// Dot is the dot product of two vectors: the same for all processes.
+	// Dot returns the dot product of two vectors, which is the same on all processes.
 	Dot(a, b []float64) (float64, error)
 	// Multiply stores the product of the matrix and x in y.
 	Multiply(y, x []float64) error
 }
 
-// A Result is how solving went.
+// A Result is the result of Solve.
 type Result struct {
 	Iterations int
-	Residual   float64 // what is left over, ‖b - Ax‖, by ‖b‖; as the iteration knows it
-	Converged  bool    // Residual is at most what was asked for
+	Residual   float64 // ‖b - Ax‖ / ‖b‖, as the iteration knows it
+	Converged  bool    // Residual is at most the requested tolerance
 }
 
-// Solve improves x until ‖b - Ax‖ ≤ tolerance·‖b‖, or iterations are used up, by conjugate
-// gradients, preconditioned with the diagonal of the matrix, which must be positive. All
+// Solve improves x until ‖b - Ax‖ ≤ tolerance·‖b‖, or until the iterations are used up. It uses
+// conjugate gradients, preconditioned with the diagonal of the matrix, which must be positive. All
 // slices have this process's elements.
 //
-// An error is one of the Space, or says that the matrix is not positive definite.
+// An error comes from the Space, or says that the matrix is not positive definite.
 func Solve(s Space, diagonal, b, x []float64, tolerance float64, iterations int) (Result, error) {
 	it := iteration{
 		s: s, x: x, diagonal: diagonal,
@@ -46,8 +46,8 @@ func Solve(s Space, diagonal, b, x []float64, tolerance float64, iterations int)
 	}
 }
 
-// An iteration is the state of Solve, in the usual letters: r = b - Ax is the residual, z that
-// by the diagonal, p the direction to go in.
+// An iteration is the state of Solve, in the usual letters: r = b - Ax is the residual, z is r
+// divided by the diagonal, p the search direction.
 type iteration struct {
 	s              Space
 	x, diagonal    []float64
@@ -67,7 +67,7 @@ func (it *iteration) start(b []float64) (Result, error) {
 		return Result{}, err
 	}
 	if it.norm = math.Sqrt(bb); it.norm == 0 {
-		it.norm = 1 // b is 0, so x is to become that
+		it.norm = 1 // b is 0, so x converges to 0
 	}
 	if err := it.precondition(); err != nil {
 		return Result{}, err
@@ -76,7 +76,7 @@ func (it *iteration) start(b []float64) (Result, error) {
 	return Result{Residual: it.last / it.norm}, nil
 }
 
-// precondition computes z, r·z and ‖r‖ of r.
+// precondition computes z, r·z and ‖r‖ from r.
 func (it *iteration) precondition() error {
 	for i, r := range it.r {
 		it.z[i] = r / it.diagonal[i]
@@ -119,7 +119,7 @@ func (it *iteration) step(result *Result) error {
 	return nil
 }
 
-// Serial is the Space of one process that has the whole matrix.
+// Serial is a Space of one process with the whole matrix.
 type Serial struct{ A *Rows }
 
 // Dot implements Space.
@@ -131,7 +131,7 @@ func (s Serial) Multiply(y, x []float64) error {
 	return nil
 }
 
-// Dot is the dot product of the elements that a process has.
+// Dot returns the dot product of this process's elements.
 func Dot(a, b []float64) float64 {
 	sum := 0.0
 	for i, x := range a {

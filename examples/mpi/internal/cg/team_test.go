@@ -28,7 +28,7 @@ func newTeam(bounds []int) *team {
 	return tm
 }
 
-// barrier waits until everybody is there.
+// barrier waits until all members have arrived.
 func (tm *team) barrier() {
 	tm.mu.Lock()
 	defer tm.mu.Unlock()

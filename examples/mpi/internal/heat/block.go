@@ -1,35 +1,35 @@
 package heat
 
-// A Block is Rows × Cols cells of the plate and a halo of one cell around them. Cells have
-// indices from 0, so the halo's are -1 and Rows or Cols. Rows are contiguous in memory, and
-// columns are Stride cells apart, as a vector datatype wants them.
+// A Block is Rows × Cols cells of the plate and a halo of one cell around them. Cells have indices
+// from 0, so the halo has indices -1 and Rows or Cols. Rows are contiguous in memory, and the cells
+// of a column are Stride cells apart, as in a vector datatype.
 type Block struct {
 	Rows, Cols int
 	cells      []float64
 }
 
-// NewBlock is a block of zeros. Rows and cols are positive.
+// NewBlock returns a block of zeros. rows and cols are positive.
 func NewBlock(rows, cols int) *Block {
 	return &Block{Rows: rows, Cols: cols, cells: make([]float64, (rows+2)*(cols+2))}
 }
 
-// Stride is how many cells apart one row begins from the next.
+// Stride returns the distance between the beginnings of two rows, in cells.
 func (b *Block) Stride() int { return b.Cols + 2 }
 
-// Cells are all cells with the halo, row by row: a view.
+// Cells returns a view of all cells with the halo, row by row.
 func (b *Block) Cells() []float64 { return b.cells }
 
-// Index is where a cell is in Cells.
+// Index returns the index of a cell in Cells.
 func (b *Block) Index(row, col int) int { return (row+1)*b.Stride() + col + 1 }
 
-// At is the temperature of a cell.
+// At returns the temperature of a cell.
 func (b *Block) At(row, col int) float64 { return b.cells[b.Index(row, col)] }
 
-// Set gives a cell a temperature.
+// Set sets the temperature of a cell.
 func (b *Block) Set(row, col int, t float64) { b.cells[b.Index(row, col)] = t }
 
-// Row is a view of a row without the halo on its left and right; the halo above is row -1,
-// the one below row Rows.
+// Row returns a view of a row without the halo on its left and right. Row -1 is the halo above, and
+// row Rows the halo below.
 func (b *Block) Row(row int) []float64 {
 	i := b.Index(row, 0)
 	return b.cells[i : i+b.Cols : i+b.Cols]
@@ -57,8 +57,8 @@ func (b *Block) Values(dst []float64) []float64 {
 	return dst
 }
 
-// Paste copies rows × cols values, row by row as Values has them, to the cells from (row, col)
-// on. They must be cells of the block.
+// Paste copies rows × cols values, row by row as in Values, to the cells from (row, col) on. They
+// must be cells of the block.
 func (b *Block) Paste(row, col, rows, cols int, values []float64) {
 	for i := range rows {
 		copy(b.Row(row + i)[col:col+cols], values[i*cols:(i+1)*cols])

@@ -30,8 +30,8 @@ func TestSineWavesDecayAsTheyShould(t *testing.T) {
 	}
 }
 
-// After long, a plate is as warm as its frame: linear from one side to the other if the other
-// two are so.
+// After a long time, a plate is as warm as its frame: linear from one side to the other if the
+// other two sides are.
 func TestThePlateTakesOnTheFrame(t *testing.T) {
 	const n = 12
 	p := Problem{Rows: n, Cols: n, Steps: 3000, Rate: RateMax, Initial: func(row, col int) float64 {
@@ -48,7 +48,7 @@ func TestThePlateTakesOnTheFrame(t *testing.T) {
 	}
 }
 
-// plate is a problem divided among processes, which here take turns.
+// plate is a problem divided among processes, which take turns here.
 type plate struct {
 	down, across int
 	blocks       [][]*Block
@@ -72,7 +72,7 @@ func divide(p *Problem, down, across int) *plate {
 	return d
 }
 
-// halo does what messages do in the program.
+// halo does the work of the messages in the program.
 func (d *plate) halo() {
 	for i, row := range d.blocks {
 		for j, b := range row {
@@ -103,8 +103,8 @@ func (d *plate) whole(p *Problem) *Block {
 	return out
 }
 
-// However the plate is divided, also into blocks of one row or column, the result has the same
-// bits, and it does not matter whether the edge is computed on its own.
+// However the plate is divided, even into blocks of one row or column, the result has the same
+// bits, whether or not the edge is computed separately.
 func TestBlocksAgreeWithSerialInEveryBit(t *testing.T) {
 	const seed = 6
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -8,9 +8,9 @@ import (
 	"math"
 )
 
-// WritePNG draws a block, without its halo, one pixel for each cell: black at temperature low
-// and below, then red, yellow and white at high and above. What is not a number is blue, which
-// no temperature is.
+// WritePNG draws a block, without its halo, one pixel for each cell: black at temperature low and
+// below, then red, yellow and white at high and above. NaN is blue, which is not the colour of any
+// temperature.
 func WritePNG(w io.Writer, b *Block, low, high float64) error {
 	img := image.NewPaletted(image.Rect(0, 0, b.Cols, b.Rows), palette())
 	for row := range b.Rows {
@@ -22,10 +22,10 @@ func WritePNG(w io.Writer, b *Block, low, high float64) error {
 	return png.Encode(w, img)
 }
 
-// notANumber is the palette's last colour, beside which there are shades 0 to 254.
+// notANumber is the palette's last colour, after shades 0 to 254.
 const notANumber = 255
 
-// shade is the colour of a temperature.
+// shade returns the colour of a temperature.
 func shade(t, low, high float64) uint8 {
 	switch {
 	case math.IsNaN(t):
@@ -38,8 +38,8 @@ func shade(t, low, high float64) uint8 {
 	return uint8((t-low)/(high-low)*(notANumber-1) + 0.5)
 }
 
-// palette are the colours of a body that gets hotter, each a third of the way: red, green on
-// top of it, then blue.
+// palette returns the colours of a body that gets hotter: red increases in the first third, then
+// green, then blue.
 func palette() color.Palette {
 	colours := make(color.Palette, notANumber+1)
 	for i := range notANumber {

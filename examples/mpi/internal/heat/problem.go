@@ -2,7 +2,7 @@ package heat
 
 import "fmt"
 
-// A Problem is a plate and how long it is looked at. All processes of the program have the
+// A Problem is a plate and the number of steps to compute. All processes of the program have the
 // same.
 type Problem struct {
 	Rows, Cols int     // of the plate, in cells, without the frame around it
@@ -13,11 +13,11 @@ type Problem struct {
 	Initial func(row, col int) float64
 }
 
-// plateCellsMax bounds the memory that a number on the command line makes a program take:
-// half a gigabyte for a plate.
+// plateCellsMax limits the memory that a number on the command line can allocate: half a gigabyte
+// for a plate.
 const plateCellsMax = 1 << 26
 
-// Check says what is wrong with a problem.
+// Check returns an error if a problem is invalid.
 func (p *Problem) Check() error {
 	switch {
 	case p.Rows < 1 || p.Cols < 1 || p.Rows > plateCellsMax/p.Cols:
@@ -51,8 +51,9 @@ func HotSpots(rows, cols int) func(row, col int) float64 {
 	}
 }
 
-// Split divides n cells among parts as evenly as can be: where part i begins, and how many it
-// has. The first parts have one more if n does not divide. Parts are positive, 0 ≤ i < parts.
+// Split divides n cells among parts as evenly as possible. It returns where part i begins, and its
+// length. If parts does not divide n, the first parts have one cell more. parts is positive, 0 ≤ i
+// < parts.
 func Split(n, parts, i int) (first, count int) {
 	each, more := n/parts, n%parts
 	first = i*each + min(i, more)
@@ -62,7 +63,7 @@ func Split(n, parts, i int) (first, count int) {
 	return first, each
 }
 
-// Block is the cells from (row, col) on at the start, with the halo as the problem has it too.
+// Block returns the cells from (row, col) on at the start, with their halo.
 func (p *Problem) Block(row, col, rows, cols int) *Block {
 	b := NewBlock(rows, cols)
 	for i := -1; i <= rows; i++ {
@@ -73,8 +74,7 @@ func (p *Problem) Block(row, col, rows, cols int) *Block {
 	return b
 }
 
-// Serial is the plate after all steps, computed by one process: what the others are checked
-// against.
+// Serial returns the plate after all steps, computed by one process, as a reference for the others.
 func (p *Problem) Serial() *Block {
 	now := p.Block(0, 0, p.Rows, p.Cols)
 	next := p.Block(0, 0, p.Rows, p.Cols)

@@ -1,28 +1,29 @@
 package heat
 
-// RateMax is the largest rate at which steps do not blow up: a cell gives at most all it has
-// to its four neighbours.
+// RateMax is the largest rate at which the steps are stable: a cell gives at most all its heat to
+// its four neighbours.
 const RateMax = 0.25
 
-// Step computes all cells of next from those of b, whose halo must be up to date. Rate is how
-// much of the difference to a neighbour a cell takes on: the conductivity times the time of a
-// step, by the area of a cell. The two blocks have the same size, and next keeps its halo.
+// Step computes all cells of next from those of b, whose halo must be up to date. A cell takes over
+// rate times the difference to each neighbour; rate is the conductivity times the time of a step,
+// divided by the area of a cell. The two blocks have the same size, and the halo of next does not
+// change.
 func (b *Block) Step(next *Block, rate float64) {
 	for row := range b.Rows {
 		b.stepRow(next, row, 0, b.Cols, rate)
 	}
 }
 
-// StepInner computes the cells that need no halo, which can be done while it is on its way.
-// StepEdge computes the others.
+// StepInner computes the cells that need no halo, while the halo is being exchanged. StepEdge
+// computes the others.
 func (b *Block) StepInner(next *Block, rate float64) {
 	for row := 1; row < b.Rows-1; row++ {
 		b.stepRow(next, row, 1, b.Cols-1, rate)
 	}
 }
 
-// StepEdge computes the cells at the edge of the block, each once, also if the block is so
-// narrow that it has nothing else.
+// StepEdge computes the cells at the edge of the block, each once, even if the block is so narrow
+// that it has no others.
 func (b *Block) StepEdge(next *Block, rate float64) {
 	last := b.Rows - 1
 	b.stepRow(next, 0, 0, b.Cols, rate)
@@ -37,9 +38,9 @@ func (b *Block) StepEdge(next *Block, rate float64) {
 	}
 }
 
-// stepRow computes the cells from col to before end of a row. It is the only place where cells
-// are computed. The conversions forbid the compiler to merge a product into a sum, which some
-// processors do in one rounding, so that results are the same bits on all.
+// stepRow computes the cells col to end-1 of a row. It is the only place where cells are computed.
+// The conversions keep the compiler from fusing a product and a sum, which some processors round
+// only once, so results have the same bits on all.
 func (b *Block) stepRow(next *Block, row, col, end int, rate float64) {
 	if col >= end {
 		return

@@ -1,5 +1,5 @@
 // Package job is for the tests of the examples: it builds a program and mpiexec, and runs the
-// one under the other, as a user would.
+// program under mpiexec, as a user would.
 package job
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
 )
 
-// timeMax bounds a job.
+// timeMax limits a job.
 const timeMax = time.Minute
 
-// A Builder has the binaries.
+// A Builder has built the binaries.
 type Builder struct {
 	dir     string
 	program string
 }
 
-// Build builds the program in the current folder, which is that of the test, and mpiexec.
+// Build builds mpiexec and the program in the current folder, which is that of the test.
 func Build(t *testing.T) *Builder {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,8 +44,8 @@ type Setting struct {
 	Method string // for MPI_METHOD
 }
 
-// Settings are those in which every example runs: any number of processes within a host, and
-// some over what connects hosts, via+udp with the job's key.
+// Settings returns the settings in which every example runs: several numbers of processes within a
+// host, and some over methods between hosts, via+udp with the job's key.
 func Settings() []Setting {
 	return []Setting{
 		{1, "via+shm"}, {2, "via+shm"}, {4, "via+shm"}, {5, "via+shm"},
@@ -53,18 +53,18 @@ func Settings() []Setting {
 	}
 }
 
-// String is a name for a subtest.
+// String returns a name for a subtest.
 func (s Setting) String() string { return fmt.Sprintf("%d over %s", s.N, s.Method) }
 
-// Run runs the program and returns what it printed, and what it and mpiexec said beside that.
+// Run runs the program and returns its output, and the error output of it and of mpiexec.
 func (b *Builder) Run(t *testing.T, s Setting, args ...string) (out, errs string, err error) {
 	t.Helper()
 	args = append([]string{"-no-label", "-n", fmt.Sprint(s.N), filepath.Join(b.dir, b.program)}, args...)
 	return run(environment("MPI_METHOD="+s.Method), filepath.Join(b.dir, "mpiexec"), args...)
 }
 
-// Hydra is Run under MPICH's launcher, with whatever method there is; where that is not
-// installed, hydratest says what becomes of the test.
+// Hydra is Run under MPICH's launcher, with the default method. If it is not installed, hydratest
+// skips or fails the test.
 func (b *Builder) Hydra(t *testing.T, n int, args ...string) (out, errs string, err error) {
 	t.Helper()
 	launcher := hydratest.Path(t)
@@ -83,7 +83,7 @@ func run(env []string, name string, args ...string) (out, errs string, err error
 	return stdout.String(), stderr.String(), err
 }
 
-// MustRun is Run that must succeed.
+// MustRun is Run, and fails the test if the program fails.
 func (b *Builder) MustRun(t *testing.T, s Setting, args ...string) (out string) {
 	t.Helper()
 	out, errs, err := b.Run(t, s, args...)
@@ -91,7 +91,7 @@ func (b *Builder) MustRun(t *testing.T, s Setting, args ...string) (out string) 
 	return out
 }
 
-// MustFail is Run that must not, and returns why it did not.
+// MustFail is Run, and fails the test unless the program fails. It returns the error output.
 func (b *Builder) MustFail(t *testing.T, s Setting, args ...string) (errs string) {
 	t.Helper()
 	out, errs, err := b.Run(t, s, args...)
@@ -107,7 +107,8 @@ func (b *Builder) Alone(t *testing.T, args ...string) (out string) {
 	return out
 }
 
-// environment is that of this process, without what would change how the job runs.
+// environment returns the environment of this process, without variables that would change how the
+// job runs.
 func environment(more ...string) []string {
 	var env []string
 	for _, pair := range os.Environ() {

@@ -25,7 +25,7 @@ const (
 	countMax    = (math.MaxInt64 - HeaderBytes) / RecordBytes
 )
 
-// A Header says what is in a file, and of Sum also what is in the file that it is sorted to.
+// A Header describes the records in a file. Sum also identifies the records of the sorted file.
 type Header struct {
 	Count uint64 // of records
 	Sum   uint64 // see Summary
@@ -40,8 +40,8 @@ func (h Header) Append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, h.Sum)
 }
 
-// ParseHeader checks the first bytes of a file against its size, so that a number in it never
-// makes a program take more memory than the file has data.
+// ParseHeader checks the first bytes of a file against its size, so that a number in it never makes
+// a program allocate more memory than the file has data.
 func ParseHeader(b []byte, fileBytes int64) (Header, error) {
 	if len(b) < HeaderBytes {
 		return Header{}, fmt.Errorf("samplesort: a file of %d bytes is too short for a header of %d", fileBytes, HeaderBytes)
@@ -62,7 +62,7 @@ func ParseHeader(b []byte, fileBytes int64) (Header, error) {
 	return h, nil
 }
 
-// ReadHeader reads the header of a file of a size.
+// ReadHeader reads the header of a file of fileBytes bytes.
 func ReadHeader(r io.ReaderAt, fileBytes int64) (Header, error) {
 	b := make([]byte, HeaderBytes)
 	n, err := r.ReadAt(b, 0)
@@ -80,16 +80,16 @@ func WriteHeader(w io.WriterAt, h Header) error {
 	return nil
 }
 
-// FileBytes is the size of the file.
+// FileBytes returns the size of the file.
 func (h Header) FileBytes() int64 { return offset(h.Count) }
 
-// offset is where a record is in a file.
+// offset returns the offset of a record in a file.
 func offset(record uint64) int64 { return HeaderBytes + int64(record)*RecordBytes }
 
-// pieceRecords are read or written at once: a quarter of a megabyte.
+// pieceRecords is how many records are read or written at once: a quarter of a megabyte.
 const pieceRecords = 1 << 14
 
-// ReadRecords fills records from those of the file from number first on.
+// ReadRecords fills records from the file, beginning with record number first.
 func ReadRecords(r io.ReaderAt, first uint64, records []Record) error {
 	buf := make([]byte, min(len(records), pieceRecords)*RecordBytes)
 	for len(records) > 0 {
@@ -110,7 +110,7 @@ func ReadRecords(r io.ReaderAt, first uint64, records []Record) error {
 	return nil
 }
 
-// WriteRecords stores records in the file from number first on.
+// WriteRecords stores records in the file, beginning with record number first.
 func WriteRecords(w io.WriterAt, first uint64, records []Record) error {
 	buf := make([]byte, 0, min(len(records), pieceRecords)*RecordBytes)
 	for len(records) > 0 {

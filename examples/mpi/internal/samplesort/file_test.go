@@ -38,7 +38,7 @@ func TestFilesAreWrittenAndReadInPieces(t *testing.T) {
 	require.ErrorIs(t, ReadRecords(f, n-3, make([]Record, 4)), io.ErrUnexpectedEOF)
 }
 
-// What is in a file, byte by byte, is promised to other programs.
+// The bytes of a file are a promise to other programs.
 func TestTheBytesOfAFile(t *testing.T) {
 	b := Header{Count: 0x0102, Sum: 0x1122334455667788}.Append(nil)
 	assert.Equal(t, "VIASORT\n\x01\x00\x00\x00\x10\x00\x00\x00\x02\x01\x00\x00\x00\x00\x00\x00\x88\x77\x66\x55\x44\x33\x22\x11", string(b))
@@ -88,7 +88,7 @@ func FuzzParseHeader(f *testing.F) {
 
 var errDisk = errors.New("disk")
 
-// broken is a file on a disk that is.
+// broken is a file on a broken disk.
 type broken struct{}
 
 func (broken) ReadAt([]byte, int64) (int, error)  { return 0, errDisk }

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Merge merges sorted runs into dst, which is as long as all of them together. Of records with
-// the same key those of an earlier run come first.
+// Merge merges sorted runs into dst, which is as long as all of them together. It is stable: among
+// equal keys, records of earlier runs come first.
 func Merge(dst []Record, runs [][]Record) {
 	m := newMerger(runs)
 	for i := range dst {
@@ -18,17 +18,17 @@ func Merge(dst []Record, runs [][]Record) {
 	}
 }
 
-// A merger is a tree of losers: each inner node has the run that lost the match there, so that
-// after a run's first record is taken only the matches on its way to the root are played
-// again, one for each level.
+// A merger is a tree of losers: each inner node has the run that lost the match there. After a
+// run's first record is taken, only the matches on its way to the root are played again, one for
+// each level.
 type merger struct {
-	runs   [][]Record  // what is left; filled up with empty ones to a power of two
-	losers []contender // of node i ≥ 1, whose children are 2i and 2i+1; runs come after them
-	winner contender   // has the smallest record
+	runs   [][]Record  // the remaining records; filled up with empty runs to a power of two
+	losers []contender // of node i ≥ 1, whose children are 2i and 2i+1; the runs are the leaves
+	winner contender   // the run with the smallest record
 }
 
-// A contender is a run in a match: by its first key, and then by its number. One that has no
-// records left has the largest key, and a number after all that have.
+// A contender is a run in a match, compared by its first key, and then by its number. A run without
+// records has the largest key, and a number above all runs with records.
 type contender struct {
 	key uint64
 	run int
@@ -46,7 +46,7 @@ func newMerger(runs [][]Record) *merger {
 	return m
 }
 
-// first is a run as the record that it has first makes it.
+// first returns the contender of a run's first record.
 func (m *merger) first(run int) contender {
 	if left := m.runs[run]; len(left) > 0 {
 		return contender{left[0].Key, run}
@@ -67,7 +67,7 @@ func (m *merger) play(node int) contender {
 	return a
 }
 
-// replay plays the matches of the run again that won the last time.
+// replay plays the matches of the last winner's run again.
 func (m *merger) replay(c contender) {
 	leaves := len(m.runs)
 	for node := (c.run&(leaves-1) + leaves) / 2; node > 0; node /= 2 {

@@ -3,18 +3,19 @@ package samplesort
 import "math/bits"
 
 const (
-	// fewRecords are sorted by insertion, as to count bytes would take longer.
+	// fewRecords is how many records are sorted by insertion, because counting bytes would take
+	// longer.
 	fewRecords = 32
-	// cacheRecords fit a processor's cache next to their copies.
+	// cacheRecords is how many records fit in a processor's cache together with their copies.
 	cacheRecords = 1 << 13
 )
 
-// Sort sorts records by key; those with the same key stay in their order. Scratch is as long
-// as records, and what is in it is lost.
+// Sort sorts records by key; it is stable. scratch is as long as records, and its contents are
+// lost.
 //
-// It is a radix sort by bytes. Many records are first dealt out by the highest byte in which
-// keys differ, so that what is left to sort fits the cache; those of each heap, and few to
-// begin with, are sorted by their lower bytes from the lowest on.
+// It is a radix sort by bytes. Many records are first distributed by the highest byte in which keys
+// differ, so that each part fits in the cache. Parts, and small inputs, are sorted by their lower
+// bytes from the lowest on.
 func Sort(records, scratch []Record) {
 	scratch = scratch[:len(records)]
 	if len(records) <= fewRecords {
@@ -50,7 +51,7 @@ func Sort(records, scratch []Record) {
 	}
 }
 
-// differing is how many of the lower bytes of keys hold all differences between them.
+// differing returns the number of low bytes that contain all differences between the keys.
 func differing(records []Record) (bytes int) {
 	first, diff := records[0].Key, uint64(0)
 	for i := range records {
@@ -70,9 +71,9 @@ func insert(records []Record) {
 	}
 }
 
-// byLowest sorts records whose keys agree in all but some lower bytes, a pass for each of those
-// that is not the same in all, from one slice to the other and back. It reports whether it
-// ended in the other one.
+// byLowest sorts records whose keys agree except in some low bytes. It makes a pass for each of
+// those bytes that differs, from one slice to the other and back. It reports whether the result is
+// in other.
 func byLowest(records, other []Record, bytes int) (inOther bool) {
 	var counts [8][256]int
 	for i := range records {
@@ -92,8 +93,8 @@ func byLowest(records, other []Record, bytes int) (inOther bool) {
 	return inOther
 }
 
-// scatter copies records in the order of one byte of their keys. Counts is how often the byte
-// has each value, and is used up.
+// scatter copies records in the order of one byte of their keys. counts has how often each value of
+// the byte occurs; it is overwritten.
 func scatter(from, to []Record, shift int, counts *[256]int) {
 	at := 0
 	for i, n := range counts {

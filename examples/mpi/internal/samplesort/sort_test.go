@@ -83,7 +83,7 @@ func TestMergeIsStableAndAgreesWithSorting(t *testing.T) {
 	}
 }
 
-// A run without records must not be taken for one whose next key is the largest there is.
+// A run without records must not be mistaken for one whose next key is the largest possible.
 func TestMergeKnowsTheLargestKey(t *testing.T) {
 	const largest = math.MaxUint64
 	got := make([]Record, 5)
@@ -91,8 +91,7 @@ func TestMergeKnowsTheLargestKey(t *testing.T) {
 	assert.Equal(t, []Record{{1, 1}, {3, 0}, {largest, 2}, {largest, 3}, {largest, 4}}, got)
 }
 
-// distributed is the whole algorithm, with the processes taking turns: what each one has in the
-// end.
+// distributed is the whole algorithm, with processes that take turns. It returns each one's part.
 func distributed(shares [][]Record, samples int) (parts [][]Record) {
 	var keys []uint64
 	for _, share := range shares {
@@ -115,8 +114,8 @@ func distributed(shares [][]Record, samples int) (parts [][]Record) {
 	return parts
 }
 
-// Whatever the keys are, the parts together are the sorted input, and no process has much more
-// than its share: with so many samples an eighth, by which each process can be wrong once.
+// For any keys, the parts together are the sorted input, and no process has much more than its
+// share: with so many samples at most an eighth more.
 func TestPartsAreSortedAndBalanced(t *testing.T) {
 	const n = 24_000
 	for _, kind := range names() {
@@ -163,8 +162,8 @@ func TestFewRecordsAreSortedToo(t *testing.T) {
 	}
 }
 
-// A key to the left of a splitter goes to the left, one to the right to the right, and one that
-// is several splitters to each piece between them.
+// A key to the left of a splitter goes to the left, one to the right to the right, and one that is
+// several splitters to each piece between them.
 func TestCut(t *testing.T) {
 	var sorted []Record
 	for _, key := range []uint64{1, 1, 5, 5, 5, 5, 5, 5, 8, 9} {
@@ -190,7 +189,7 @@ func TestSplittersDoNotDependOnTheOrderOfSamples(t *testing.T) {
 	assert.Equal(t, []Splitter{{0, 0, 1}, {0, 0, 1}}, Splitters(nil, 3))
 }
 
-// The checker sees each way in which a sort can go wrong.
+// Check finds each way in which a sort can go wrong.
 func TestSummariesSeeWhatIsWrong(t *testing.T) {
 	input := made(t, "few", 1000, 1)
 	sum := Summarize(input)

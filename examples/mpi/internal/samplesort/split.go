@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Sample is n keys of sorted records, at even distances: fewer if there are not so many. If
-// processes have different numbers of records, n should differ likewise.
+// Sample returns n keys of sorted records at equal distances, or fewer if there are fewer records.
+// If processes have different numbers of records, n should be proportional to them.
 func Sample(sorted []Record, n int) []uint64 {
 	n = min(n, len(sorted))
 	keys := make([]uint64, n)
@@ -16,16 +16,16 @@ func Sample(sorted []Record, n int) []uint64 {
 	return keys
 }
 
-// A Splitter is a place among sorted records: within those that have Key, after Part of Of of
-// them. A key that is there very often can so be more than one splitter, and its records are
-// shared by the processes between them.
+// A Splitter is a position among sorted records: within the records with Key, after the fraction
+// Part/Of of them. So a very frequent key can be several splitters, and the processes between them
+// share its records.
 type Splitter struct {
 	Key      uint64
 	Part, Of int // 0 ≤ Part ≤ Of, 0 < Of
 }
 
-// Splitters chooses the parts-1 places that divide the samples of all processes evenly, in
-// order. Everybody who has the same samples, in whatever order, chooses the same.
+// Splitters chooses the parts-1 positions that divide the samples of all processes evenly, in
+// order. The result depends only on the samples, not on their order.
 func Splitters(samples []uint64, parts int) []Splitter {
 	sorted := slices.Sorted(slices.Values(samples))
 	splitters := make([]Splitter, parts-1)
@@ -43,9 +43,8 @@ func Splitters(samples []uint64, parts int) []Splitter {
 	return splitters
 }
 
-// Cut tells where sorted records are cut at the splitters: piece i is those from bounds[i] to
-// before bounds[i+1], and no key of a piece is greater than one of a later piece, on whatever
-// process.
+// Cut returns where sorted records are cut at the splitters: piece i is the records bounds[i] to
+// bounds[i+1]-1. No key of a piece is greater than a key of a later piece on any process.
 func Cut(sorted []Record, splitters []Splitter) (bounds []int) {
 	bounds = make([]int, 1, len(splitters)+2)
 	for _, s := range splitters {
@@ -55,7 +54,7 @@ func Cut(sorted []Record, splitters []Splitter) (bounds []int) {
 	return append(bounds, len(sorted))
 }
 
-// keyRange is where sorted records with a key begin and end.
+// keyRange returns where the sorted records with a key begin and end.
 func keyRange(sorted []Record, key uint64) (from, to int) {
 	from = sort.Search(len(sorted), func(i int) bool { return sorted[i].Key >= key })
 	to = from + sort.Search(len(sorted)-from, func(i int) bool { return sorted[from+i].Key > key })

@@ -2,16 +2,16 @@ package samplesort
 
 import "fmt"
 
-// A Summary is what must be known of some records to tell whether they, and those of other
-// processes, are the sorted input.
+// A Summary describes the records of a process. Summaries of all processes tell whether together
+// they are the sorted input.
 type Summary struct {
 	Count       uint64
-	Sum         uint64 // of the records' hashes: the same in whatever order they are
+	Sum         uint64 // of the records' hashes, which does not depend on their order
 	First, Last uint64 // keys, if Count > 0
 	Sorted      bool
 }
 
-// Summarize looks at all records.
+// Summarize returns the summary of records.
 func Summarize(records []Record) Summary {
 	s := Summary{Count: uint64(len(records)), Sorted: true}
 	for i, r := range records {
@@ -26,7 +26,7 @@ func Summarize(records []Record) Summary {
 	return s
 }
 
-// Join is the summary of parts that follow each other.
+// Join returns the summary of parts that follow each other.
 func Join(parts []Summary) Summary {
 	whole := Summary{Sorted: true}
 	for _, p := range parts {
@@ -44,8 +44,8 @@ func Join(parts []Summary) Summary {
 	return whole
 }
 
-// Check says whether the output s is the input sorted: in order, with the same records, each
-// as often. Other records are taken for the same by chance once in 2^64 times.
+// Check returns an error unless the output s is the sorted input: in order, with the same records,
+// each as often. Different records pass by chance only once in 2^64 times.
 func (s Summary) Check(input Header) error {
 	switch {
 	case s.Count != input.Count:

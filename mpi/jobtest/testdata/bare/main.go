@@ -1,5 +1,5 @@
-// Command bare is an MPI program that has no method of its own, but those of the plugins that
-// its environment names.
+// Command bare is an MPI program without methods of its own. It uses those of the plugins that its
+// environment names.
 package main
 
 import (
