@@ -69,6 +69,7 @@ func compact(t *testing.T, path string) {
 // TestFlippedBitsInDatabase: with a flipped bit the database is refused, or what is read is what was written or an error, or a scrub finds it. A bit in what
 // no page uses harms nobody.
 func TestFlippedBitsInDatabase(t *testing.T) {
+	t.Parallel()
 	const files = 120
 	from := memory.Dir(t)
 	filledBy(t, from, files, with(func(o *Options) {

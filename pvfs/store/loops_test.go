@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -26,12 +27,14 @@ func loopsFiles() int {
 	return 200
 }
 
-// pagesOf calls f with a copy of a database for each of its pages of a kind, and where that page begins.
+// pagesOf calls f with a copy of a database for each of its pages of a kind, and where that page begins. The copy is good again the next time.
 func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
+	bad := slices.Clone(good)
 	for at := 2 * loopsPage; at+loopsPage <= len(good); at += loopsPage {
 		id := binary.NativeEndian.Uint64(good[at:])
 		if binary.NativeEndian.Uint16(good[at+8:]) == kind && id == uint64(at/loopsPage) {
-			f(append([]byte{}, good...), at)
+			f(bad, at)
+			copy(bad, good)
 		}
 	}
 }
@@ -72,6 +75,7 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 // TestLoops: a database whose tree leads back to itself is not opened, whichever page does so, instead of being followed
 // until memory is full.
 func TestLoops(t *testing.T) {
+	t.Parallel()
 	from := memory.Dir(t)
 	filled(t, from, loopsFiles())
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
@@ -107,6 +111,7 @@ func TestLoops(t *testing.T) {
 // TestLongPages: a page that is said to go on beyond the end does not take all memory, whichever it is. What the database
 // has can still be read, and nothing is written.
 func TestLongPages(t *testing.T) {
+	t.Parallel()
 	const files = 80
 	from := memory.Dir(t)
 	filled(t, from, files)
@@ -139,6 +144,7 @@ func TestLongPages(t *testing.T) {
 // TestLoopsOverStaleLeaf: a leaf that became a branch, as a write that was lost can leave it, leads back to what is above it. That
 // is looked for up to verifyMax.
 func TestLoopsOverStaleLeaf(t *testing.T) {
+	t.Parallel()
 	from := memory.Dir(t)
 	filled(t, from, loopsFiles())
 	good, err := os.ReadFile(filepath.Join(from, databaseName))

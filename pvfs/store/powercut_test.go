@@ -18,6 +18,7 @@ import (
 // TestPowerCuts: after a loss of power a store is as it was when it was synced last, also where nothing is synced but now and then. Bytes that
 // were synced are there; what belongs to nothing goes away by itself.
 func TestPowerCuts(t *testing.T) {
+	t.Parallel()
 	for _, noSync := range []bool{true, false} {
 		t.Run(fmt.Sprintf("NoSyncMeta=%v", noSync), func(t *testing.T) {
 			sim.Run(t, func(t *testing.T, seed uint64) {
