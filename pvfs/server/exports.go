@@ -9,10 +9,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// ErrConfig is for a configuration that asks for protection this server cannot give.
+// ErrConfig is for a configuration that asks for protection which this server cannot give.
 var ErrConfig = errors.New("server: the configuration cannot be kept to")
 
-// checkProtection refuses to start with rules for clients that anybody could get round.
+// checkProtection refuses to start with rules for clients that any client could evade.
 func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) error {
 	sec, e := &fs.Security, &fs.Export
 	switch {
