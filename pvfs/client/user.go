@@ -84,8 +84,8 @@ type issuer struct {
 	log         *slog.Logger
 }
 
-// sign signs a credential with the certificate of its user, or else with the key, if there is one. It reports false if the credential is not to be
-// kept: a certificate may be there the next time. If a key fails, memory is damaged.
+// sign signs a credential with the certificate of its user, or else with the key, if there is one. It reports false if the
+// credential must not be cached: the next try may find a certificate, or sign without an error.
 func (is *issuer) sign(id Identity, c *proto.Credential) bool {
 	if is.certificate != nil {
 		cert, err := is.certificate(id)
