@@ -47,7 +47,7 @@ func (f *FS) GetCertificate(ctx context.Context, req CertificateRequest) (*userc
 	return nil, nil, errors.Join(all...)
 }
 
-// getCertificate asks one server for a certificate of a public key.
+// getCertificate gets a certificate from one server. public is the key that the server sent.
 func (f *FS) getCertificate(ctx context.Context, server int, public []byte, req CertificateRequest) (*usercert.Certificate, *credential.Key, error) {
 	to, err := usercert.ParsePublicKey(public)
 	if err != nil {
