@@ -55,7 +55,7 @@ written, which is part of the time of out.
 	return cmd
 }
 
-// result is a line of bench.
+// result is one line of output.
 type result struct {
 	Test    string  `json:"test"`
 	Count   int64   `json:"count"` // bytes, or operations
@@ -86,7 +86,7 @@ func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err err
 		return about(fsys, p, err)
 	}
 	defer func() {
-		// Also after an interruption, which has ended ctx.
+		// ctx has ended if bench was interrupted; remove the files in that case too.
 		err = errors.Join(err, fsys.RemoveAll(context.WithoutCancel(ctx), b.dir))
 	}()
 	for _, test := range b.tests(size) {
@@ -97,7 +97,7 @@ func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err err
 	return nil
 }
 
-// tests are what is measured, in this order.
+// tests are the measurements, in order.
 func (b *bench) tests(size int64) []func() (result, error) {
 	var tests []func() (result, error)
 	if size > 0 {
@@ -133,13 +133,13 @@ func (a *App) report(opt benchOptions, test func() (result, error)) error {
 	return err
 }
 
-// bench is one execution.
+// bench is one run.
 type bench struct {
 	ctx context.Context
 	fs  *client.FS
 	dir string
 	opt benchOptions
-	// data is what is written, if anything is.
+	// data is written; nil if nothing is written.
 	data *benchData
 }
 
@@ -196,7 +196,7 @@ func (b *bench) stat(name string) error {
 
 func (b *bench) remove(name string) error { return b.fs.Remove(b.ctx, name) }
 
-// each does something with all files, some at once.
+// each calls fn for all files, several in parallel.
 func (b *bench) each(test string, jobs int, fn func(name string) error) (result, error) {
 	return measured(test, int64(b.opt.files), jobs, "operations/s", func() error {
 		var next atomic.Int64

@@ -113,7 +113,7 @@ func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 	return nil
 }
 
-// fill writes what can be read to a file. A block is written while the next is read.
+// fill writes all of in to a file. One block is written while the next is read.
 func fill(ctx context.Context, f file, in io.Reader, behind bool, bar *program.Progress) (total int64, err error) {
 	var off int64
 	if behind {

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// passwordBytesMax bounds a line with a password.
+// passwordBytesMax limits a line with a password.
 const passwordBytesMax = 1024
 
 type getCertOptions struct {
@@ -85,12 +85,12 @@ func (a *App) getUserCert(ctx context.Context, name string, opt getCertOptions) 
 		return err
 	}
 	plain := a.mount
-	plain.Key, plain.Certificate = nil, nil // a key that is named is that of the certificate to come
+	plain.Key, plain.Certificate = nil, nil // a key file that is named is for the new certificate
 	fsys, err := client.Mount(ctx, source, plain)
 	if err != nil {
 		return err
 	}
-	defer fsys.Close() // everything has been answered
+	defer fsys.Close() // all answers have arrived
 	if fsys.Config().Security.CAFile == "" {
 		return fmt.Errorf("%s has no certificates of users: its configuration has no CAFile", source)
 	}
@@ -122,7 +122,7 @@ func (a *App) getUserCert(ctx context.Context, name string, opt getCertOptions) 
 	return err
 }
 
-// password asks for a password, or takes the first line if there is nobody to ask.
+// password asks for a password on a terminal; otherwise it reads the first line of the input.
 func (a *App) password(prompt string) (string, error) {
 	if f, ok := a.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(a.Err, prompt)
@@ -142,7 +142,7 @@ func (a *App) password(prompt string) (string, error) {
 	return line, nil
 }
 
-// replace writes a file that only this user can read, whole or not at all.
+// replace writes a file that only this user can read, completely or not at all.
 func replace(name string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // its mode is 0600
 	if err != nil {
@@ -153,7 +153,7 @@ func replace(name string, text []byte) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error says what is wrong
+		_ = os.Remove(f.Name()) // the error below says what is wrong
 	}
 	return err
 }

@@ -61,7 +61,7 @@ and lines of fstab with the type pvfs work.`,
 	return cmd
 }
 
-// mountSource is the name that a SOURCE means: it may also be what -fs takes.
+// mountSource is the name for a SOURCE, which may also be a value of -fs.
 func (a *App) mountSource(source string) (string, error) {
 	if strings.Contains(source, "://") || source == "/" {
 		return source, nil
@@ -122,13 +122,13 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 		return errors.Join(err, m.Close())
 	}
 	select {
-	case <-ctx.Done(): // this is how it ends
+	case <-ctx.Done(): // the normal end
 	case <-m.Done():
 	}
 	return m.Close()
 }
 
-// logTo is where the log goes: a file, or standard error.
+// logTo opens the destination of the log: a file, or standard error.
 func (a *App) logTo(file string) (io.WriteCloser, error) {
 	if file == "" {
 		return unclosed{a.Err}, nil
@@ -136,7 +136,7 @@ func (a *App) logTo(file string) (io.WriteCloser, error) {
 	return os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// unclosed is a writer that others close.
+// unclosed is a writer that someone else closes.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

@@ -14,17 +14,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// App is the surroundings of a command: what it reads and writes.
+// App is the environment of a command: its input and output.
 type App struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Terminal: Err is a terminal, so that a progress bar makes sense.
+	// Terminal: Err is a terminal, so a progress bar can be shown.
 	Terminal bool
-	// Getenv is os.Getenv where it is nil.
+	// Getenv is used instead of os.Getenv, if not nil.
 	Getenv func(key string) string
 
-	// Of the command that runs.
-	args             []string // as given to Main
+	// The command under way.
+	args             []string // as passed to Main
 	fsFlag, userFlag string
 	keyFlag          string
 	certFlag         string
@@ -32,8 +32,8 @@ type App struct {
 	mount            client.Options
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
-// SIGINT and SIGTERM end it in order; a second one ends it at once.
+// Main runs the command with the arguments after its name, and returns the exit code. SIGINT and SIGTERM end it in order; a
+// second one ends it at once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
@@ -50,7 +50,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		err = e
 	}
 	if child := (*childError)(nil); errors.As(err, &child) {
-		return child.code // it has complained itself
+		return child.code // it has printed the error itself
 	}
 	code := ExitCode(err)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	return code
 }
 
-// apart splits what is usually written together, as in ls -la and rm -rf.
+// apart splits combined flags, as in ls -la and rm -rf.
 func apart(args []string) []string {
 	if len(args) == 0 || !slices.Contains([]string{"ls", "rm", "cp", "mkdir"}, args[0]) {
 		return args

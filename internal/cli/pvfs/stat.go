@@ -40,7 +40,7 @@ have its entries.
 	return cmd
 }
 
-// described is what stat tells of an object.
+// described is the output of stat for an object.
 type described struct {
 	Name     string    `json:"name"`
 	Type     string    `json:"type"`
@@ -111,7 +111,7 @@ func describe(fsys *client.FS, name string, info *client.Info) described {
 	return d
 }
 
-// serverOf is the alias and the address of the server that owns a handle.
+// serverOf is the alias and the address of the server of a handle.
 func serverOf(fsys *client.FS, h proto.Handle) string {
 	i, ok := fsys.Config().Owner(h)
 	if !ok {

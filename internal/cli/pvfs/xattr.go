@@ -83,7 +83,7 @@ func (a *App) printXattr(ctx context.Context, t remoteTree, p place, key string,
 	return err
 }
 
-// shown is a value on one line.
+// shown formats a value on one line.
 func shown(value []byte) string {
 	text := strings.TrimSuffix(string(value), "\x00")
 	if utf8.ValidString(text) && strings.IndexFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) < 0 {
@@ -150,7 +150,7 @@ func (a *App) xattrRemoveCommand() *cobra.Command {
 	}
 }
 
-// xattrError says what is wrong with a key.
+// xattrError explains an error about a key.
 func xattrError(p place, key string, err error) error {
 	switch {
 	case errors.Is(err, proto.ENODATA):

@@ -72,7 +72,7 @@ func (a *App) check(at placeOptions, repair bool) (err error) {
 	return err
 }
 
-// count is a number of things in words.
+// count formats a number of things.
 func count(n int, what string) string {
 	switch {
 	case n == 1:

@@ -142,21 +142,21 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 	return nil
 }
 
-// keyName is the file for the key that servers share; "" if none is made.
+// keyName is the file for the servers' common key; "" if none is made.
 func (o *genconfigOptions) keyName(servers int) string {
 	switch {
 	case o.key != "":
 		return o.key
-	case o.insecure, o.out == "", servers == 1: // one server makes its own
+	case o.insecure, o.out == "", servers == 1: // a single server makes its own
 		return ""
 	}
 	return strings.TrimSuffix(o.out, ".conf") + ".key"
 }
 
-// keyBytes is the length of a key, in bytes; the file has twice as many digits.
+// keyBytes is the length of a key, in bytes; the file has twice as many hex digits.
 const keyBytes = 32
 
-// makeKey writes a new key, unless there is one.
+// makeKey writes a new key, unless the file exists.
 func makeKey(name string) error {
 	if _, err := readKey(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -168,7 +168,7 @@ func makeKey(name string) error {
 	return writeNew(name, hex.EncodeToString(key)+"\n", 0o600)
 }
 
-// serverOf takes [ALIAS=]ADDRESS[,ADDRESS] apart.
+// serverOf parses [ALIAS=]ADDRESS[,ADDRESS].
 func serverOf(arg string) (config.GenServer, error) {
 	alias, address, named := strings.Cut(arg, "=")
 	if !named || strings.Contains(alias, "://") {
@@ -188,7 +188,7 @@ func serverOf(arg string) (config.GenServer, error) {
 	return config.GenServer{Alias: alias, Address: address}, nil
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file, which must not exist.
 func writeNew(name, text string, mode fs.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {

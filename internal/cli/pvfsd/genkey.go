@@ -82,7 +82,7 @@ func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 	return nil
 }
 
-// newKey makes the keys of one machine. The private key is there before servers know it.
+// newKey makes the keys of one machine. It writes the private key before servers know the public one.
 func newKey(host string, opt genkeyOptions) (path string, err error) {
 	key, err := credential.GenerateKey(opt.bits)
 	if err != nil {

@@ -42,7 +42,7 @@ func (a *App) mkfs(at placeOptions) error {
 	return err
 }
 
-// empty checks that a folder is empty, or not there.
+// empty checks that a folder is empty, or does not exist.
 func empty(dir string) error {
 	there, err := os.ReadDir(dir)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// openToUsers is the options of methods with which a server lets all users of its machine connect, where its addresses are otherwise for
-// those of one user.
+// openToUsers returns the options for methods whose addresses normally serve one user only. With these options, all users of the
+// machine may connect.
 func openToUsers(addresses []string) (map[string]any, error) {
 	options := make(map[string]any)
 	for _, d := range bmi.Drivers() {

@@ -10,13 +10,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
-// App is the surroundings of a command: what it writes.
+// App is the environment of a command: its output.
 type App struct {
 	Out, Err io.Writer
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
-// SIGINT and SIGTERM end it in order; a second one ends it at once.
+// Main runs the command with the arguments after its name, and returns the exit code. SIGINT and SIGTERM end it in order; a
+// second one ends it at once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
@@ -53,7 +53,7 @@ dash or two.
 	return root
 }
 
-// noArguments refuses arguments, in our words.
+// noArguments refuses arguments with an error text of this program.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return program.Usagef("%s takes options alone, not %q", cmd.CommandPath(), args[0])

@@ -74,7 +74,7 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = fsys.Close() }() // nothing of it is left to be written
+	defer func() { _ = fsys.Close() }() // nothing is left to be written
 	for _, i := range which {
 		switch {
 		case opt.stop:
@@ -93,7 +93,7 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 	return s.run(ctx, which)
 }
 
-// chosen are the servers that a command is for.
+// chosen are the servers that the command is for.
 func chosen(fs *config.Config, alias string) ([]int, error) {
 	if alias != "" {
 		i := fs.Index(alias)
@@ -121,7 +121,7 @@ func (a *App) mountAsRoot(ctx context.Context, opt scrubOptions) (*client.FS, er
 	return client.Mount(ctx, opt.place.config, how)
 }
 
-// scrubError says what to do about an error of a server.
+// scrubError adds advice to a server's error.
 func scrubError(err error) error {
 	switch {
 	case errors.Is(err, proto.EBUSY):
@@ -184,7 +184,7 @@ func (s *scrubbing) run(ctx context.Context, which []int) error {
 	return failed
 }
 
-// follow waits until the scrub of a server is through, and says now and then how far it is.
+// follow waits until the scrub of a server has ended, and prints its progress from time to time.
 func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport, err error) {
 	const look = 100 * time.Millisecond
 	for said := time.Now(); ; {
@@ -203,7 +203,7 @@ func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport
 	}
 }
 
-// say prints how far a scrub is.
+// say prints the progress of a scrub.
 func (s *scrubbing) say(alias string, r proto.ScrubReport) {
 	state := "never scrubbed since its start"
 	switch {
@@ -216,7 +216,7 @@ func (s *scrubbing) say(alias string, r proto.ScrubReport) {
 		alias, state, r.Datafiles, r.DatafilesAll, perf.FormatSize(int(r.Bytes)), r.Found)
 }
 
-// damage is what a server has found.
+// damage returns all damage that a server has found.
 func (s *scrubbing) damage(ctx context.Context, server int, r proto.ScrubReport) (all []proto.ScrubDamage, err error) {
 	for len(r.Damage) > 0 {
 		all = append(all, r.Damage...)
@@ -227,7 +227,7 @@ func (s *scrubbing) damage(ctx context.Context, server int, r proto.ScrubReport)
 	return all, nil
 }
 
-// describeDamage is a line for one.
+// describeDamage formats one damaged place.
 func describeDamage(alias string, d proto.ScrubDamage, name string) string {
 	var b strings.Builder
 	switch {

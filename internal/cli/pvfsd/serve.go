@@ -192,7 +192,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	return err
 }
 
-// warn says what the servers do not protect from.
+// warn logs the missing protections of the servers.
 func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
@@ -202,7 +202,7 @@ func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	}
 }
 
-// checkPatterns refuses patterns of addresses that cannot fit any client.
+// checkPatterns refuses address patterns that cannot match any client.
 func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 	for _, pattern := range patterns {
 		scheme, _, ok := strings.Cut(pattern, "://")
@@ -221,7 +221,7 @@ func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 	return nil
 }
 
-// needStore sees to it that the folder has a store.
+// needStore makes sure that the folder has a store.
 func (p *place) needStore(create bool) error {
 	if !create {
 		return mustExist(p.dir, "pvfsd mkfs makes one, or -create here")
@@ -235,13 +235,13 @@ func (p *place) needStore(create bool) error {
 	return p.make()
 }
 
-// keyBytesMin is what package server wants at least; keyBytesMax is more than anybody has.
+// keyBytesMin is the minimum of package server; keyBytesMax is larger than any real key.
 const (
 	keyBytesMin = 16
 	keyBytesMax = 1 << 20
 )
 
-// readKey reads the key that servers share. Others must not be able to read it.
+// readKey reads the servers' common key. Others must not be able to read the file.
 func readKey(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
