@@ -47,7 +47,7 @@ func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) 
 	if len(rules) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: it has rules for clients (%s), but several servers and no key. Without a key everybody can say that it "+
-		"is a server, and servers are not bound by these rules: give all servers the same key, or take the rules out",
+	return fmt.Errorf("%w: it has rules for clients (%s), but several servers and no key. Without a key any client can claim to "+
+		"be a server, and servers are not bound by these rules: give all servers the same key, or take the rules out",
 		ErrConfig, strings.Join(rules, ", "))
 }

@@ -36,7 +36,7 @@ func (a *App) chmodCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also what is below directories")
+	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also everything below directories")
 	return cmd
 }
 
@@ -100,7 +100,7 @@ func (a *App) chownCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also what is below directories")
+	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also everything below directories")
 	return cmd
 }
 
@@ -173,8 +173,8 @@ func (a *App) touchCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.when, "time", "", "the time to set, in place of now")
-	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "make no files")
+	f.StringVar(&opt.when, "time", "", "the time to set instead of now")
+	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "do not create files")
 	return cmd
 }
 
@@ -200,7 +200,7 @@ func (a *App) truncateCommand() *cobra.Command {
 	var size string
 	cmd := &cobra.Command{
 		Use:   "truncate -size SIZE NAME...",
-		Short: "Make files shorter, or longer by zeros",
+		Short: "Shorten files, or extend them with zeros",
 		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := parseBytes(size)
@@ -216,7 +216,7 @@ func (a *App) truncateCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&size, "size", "s", "", "how many bytes, for instance 0, 64KiB or 1GiB")
+	cmd.Flags().StringVarP(&size, "size", "s", "", "the new size, for example 0, 64KiB or 1GiB")
 	return cmd
 }
 

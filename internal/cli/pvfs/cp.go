@@ -26,22 +26,21 @@ func (a *App) cpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cp SOURCE... TARGET",
 		Short: "Copy files in, out, and from one file system to another",
-		Long: `Cp copies files, and trees with -r. A name with a colon in front is on the file
-system, one with a source is on that one, all others are local:
+		Long: `Cp copies files, and with -r trees. A name with a colon in front is on the default file
+system, a name with a source is on that file system, and all others are local:
 
     pvfs cp -r results :/archive                        in
     pvfs cp :/archive/results/1.dat .                   out
     pvfs cp -r :/a tcp://other:3334/pvfs2-fs/b          from one to another
 
-Symbolic links are copied as links. SOURCE and TARGET may be links to directories themselves, and
-SOURCE one to a file; below them cp follows no link, even if another user puts one there while it
-runs. If the target has a link where a file or a link is to go, the copy replaces it; where a
-directory is to go, cp fails: remove the link, or give the directory that it leads to as TARGET. Cp
+Symbolic links are copied as links. SOURCE and TARGET may themselves be links to directories, and
+SOURCE a link to a file. Below them cp follows no link, even if another user puts one there while it
+runs. If the target has a link in the place of a file or a link to copy, the copy replaces it. If it
+has one in the place of a directory, cp fails: remove the link, or use its target as TARGET. Cp
 does not write to FIFOs, sockets and devices, nor through a TARGET that is a link to a file. It does
 write to a device that is TARGET itself.
 
-With -verify every file is read again on both sides when it is copied, and the SHA-256 of both
-compared.
+With -verify, cp reads each copied file and its copy again and compares their SHA-256.
 
 ` + exitHelp,
 		Args: program.Between(2, -1, "one SOURCE or more, and a TARGET"),
@@ -50,11 +49,11 @@ compared.
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&opt.recursive, "recursive", "r", false, "copy directories with all that is in them")
-	f.BoolVarP(&opt.preserve, "preserve", "p", false, "keep times of modification")
+	f.BoolVarP(&opt.recursive, "recursive", "r", false, "copy directories with their contents")
+	f.BoolVarP(&opt.preserve, "preserve", "p", false, "keep modification times")
 	f.BoolVar(&opt.verify, "verify", false, "read again and compare SHA-256")
 	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
-	f.IntVar(&opt.jobs, "jobs", 8, "how many files are copied at once")
+	f.IntVar(&opt.jobs, "jobs", 8, "number of files copied in parallel")
 	return cmd
 }
 

@@ -109,7 +109,7 @@ func (a *App) pingCommand() *cobra.Command {
 	var opt pingOptions
 	cmd := &cobra.Command{
 		Use:   "ping [SOURCE]",
-		Short: "See whether every server answers, and how fast",
+		Short: "Check that every server answers, and how fast",
 		Args:  program.Between(0, 1, "one SOURCE at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.count < 1 || opt.interval < 0 || opt.timeout <= 0 {
@@ -119,8 +119,8 @@ func (a *App) pingCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&opt.count, "count", 1, "how often")
-	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two")
+	f.IntVar(&opt.count, "count", 1, "number of requests")
+	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two requests")
 	f.DurationVar(&opt.timeout, "timeout", 3*time.Second, "how long to wait for answers")
 	return cmd
 }

@@ -37,11 +37,11 @@ func (a *App) getUserCertCommand() *cobra.Command {
 		Long: `Get-user-cert asks for the password of a user and gets a certificate for it, from servers whose
 configuration has CAFile, ServerKey and <LDAP>. The certificate goes to the file of -cert-file, else of
 ` + certVariable + `, else to ~/` + certName + `. The private key is made here and does not leave this machine; it
-goes to the file of -key-file, else of ` + keyVariable + `, else to ~/` + certKeyName + `. Both are replaced if they
-are there. All commands of pvfs, and OrangeFS's, use them from then on.
+goes to the file of -key-file, else of ` + keyVariable + `, else to ~/` + certKeyName + `. Existing files are
+replaced. From then on all commands of pvfs and OrangeFS use them.
 
-The password is encrypted for the key of the authority. With -ca-file, its certificate, pvfs makes sure
-that it is that key. Without, somebody who can change messages on their way can read the password.
+The password is encrypted with the key of the authority. -ca-file gives the certificate of the authority, and pvfs
+then checks the key. Without it, an attacker who can change messages in the network can read the password.
 
 USER is the name in the directory, by default that of the user who runs this. If standard input is
 no terminal, the password is its first line.`,
@@ -56,8 +56,8 @@ no terminal, the password is its first line.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.ca, "ca-file", "", "the certificate of the authority, as in CAFile of the servers")
-	f.Uint32Var(&opt.days, "days", 0, "for how many days (0, or more than they like: for as many as the servers like)")
+	f.StringVar(&opt.ca, "ca-file", "", "the certificate of the authority, the same as CAFile of the servers")
+	f.Uint32Var(&opt.days, "days", 0, "validity in days, limited by the servers (0: the servers' limit)")
 	_ = cmd.MarkFlagFilename("ca-file")
 	return cmd
 }

@@ -23,8 +23,8 @@ func (a *App) lsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [NAME]...",
 		Short: "List directories and files",
-		Long: `Ls lists what is in directories, sorted by name; without a name, in the top one. -l
-adds mode, owner, group, size and time of modification.
+		Long: `Ls lists the contents of directories, sorted by name; without a name, of the root directory.
+-l adds mode, owner, group, size and modification time.
 
 ` + exitHelp,
 		Args: program.Between(0, -1, ""),
@@ -36,9 +36,9 @@ adds mode, owner, group, size and time of modification.
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&opt.long, "long", "l", false, "one line for each, with its attributes")
-	f.BoolVarP(&opt.all, "all", "a", false, "names that begin with a dot, too")
-	f.BoolVarP(&opt.recursive, "recursive", "R", false, "directories below, too")
+	f.BoolVarP(&opt.long, "long", "l", false, "one line for each object, with its attributes")
+	f.BoolVarP(&opt.all, "all", "a", false, "also names that begin with a dot")
+	f.BoolVarP(&opt.recursive, "recursive", "R", false, "also the directories below")
 	f.BoolVarP(&opt.numeric, "numeric", "n", false, "owners and groups as numbers")
 	return cmd
 }

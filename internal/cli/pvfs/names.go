@@ -33,7 +33,7 @@ func (a *App) mkdirCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&parents, "parents", "p", false, "make what is missing above, and take what is there")
+	f.BoolVarP(&parents, "parents", "p", false, "also make missing parents, and accept existing directories")
 	f.StringVarP(&mode, "mode", "m", mode, "the mode, octal")
 	return cmd
 }
@@ -69,8 +69,8 @@ func (a *App) rmCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&recursive, "recursive", "r", false, "remove directories with all that is in them")
-	f.BoolVarP(&force, "force", "f", false, "do not mind what is not there")
+	f.BoolVarP(&recursive, "recursive", "r", false, "remove directories with their contents")
+	f.BoolVarP(&force, "force", "f", false, "ignore names that do not exist")
 	return cmd
 }
 
@@ -142,8 +142,8 @@ func (a *App) lnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ln -s TARGET NAME",
 		Short: "Make a symbolic link",
-		Long: `Ln makes a symbolic link. The target is kept as it is given: relative to where the link
-is, or from the top of the file system. There are no other links on these file systems.
+		Long: `Ln makes a symbolic link. The target is stored as given: relative to the directory of the
+link, or absolute in the file system. There are no hard links on these file systems.
 
 ` + exitHelp,
 		Args: program.Between(2, 2, "a TARGET and a NAME"),
@@ -161,7 +161,7 @@ is, or from the top of the file system. There are no other links on these file s
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&symbolic, "symbolic", "s", false, "a symbolic link: the only kind there is")
+	cmd.Flags().BoolVarP(&symbolic, "symbolic", "s", false, "make a symbolic link, the only kind")
 	return cmd
 }
 

@@ -91,16 +91,16 @@ func (a *App) root() *cobra.Command {
 OrangeFS. The file system is the one of -fs, else the first in the file that PVFS2TAB_FILE
 names, else the first in /etc/pvfs2tab.
 
-Names are paths within the file system. With its source in front a name says all by itself:
-tcp://HOST:PORT/NAME/path. cp takes local names too; there, what is on the file
-system has a colon in front (:/path), or its source. Options may be written with one dash or two.
+Names are paths in the file system. A name may begin with the source of its file system:
+tcp://HOST:PORT/NAME/path. cp also takes local names; there, a name on the file
+system begins with a colon (:/path) or its source. Options may be written with one dash or two.
 
 ` + exitHelp,
 	}, a.Out, a.Err)
 	root.SetIn(a.In)
 	f := root.PersistentFlags()
 	f.StringVar(&a.fsFlag, "fs", "", "the file system: tcp://HOST:PORT/NAME, a line of a pvfs2tab, or the path of one")
-	f.StringVar(&a.userFlag, "user", "", "act as UID or UID:GID,GID…, as far as the servers let you")
+	f.StringVar(&a.userFlag, "user", "", "act as UID or UID:GID,GID…, if the servers allow it")
 	f.StringVar(&a.keyFlag, "key-file", "", "the private key of this machine, for servers with a keystore, or that of the certificate (default: the file that "+keyVariable+" names)")
 	f.StringVar(&a.certFlag, "cert-file", "", "the certificate of the user, for servers with an authority (default: the file that "+certVariable+" names, or ~/"+certName+" with its key in ~/"+certKeyName+")")
 	f.StringVar(&a.mount.Host, "host", "", "the name of this key in the keystore (default: the name of this machine)")

@@ -19,9 +19,9 @@ func (a *App) statCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat NAME...",
 		Short: "Show everything about an object, and where its bytes are",
-		Long: `Stat shows the attributes of an object. Of a file it shows the layout: how its bytes
-are spread, over which servers, and the handle of each part; of a directory the servers that
-have its entries.
+		Long: `Stat shows the attributes of an object. For a file it also shows the layout: how its bytes
+are spread, over which servers, and the handle of each part. For a directory it shows the servers
+that have its entries.
 
 ` + exitHelp,
 		Args: program.Between(1, -1, "one NAME or more"),

@@ -21,7 +21,7 @@ func (a *App) xattrCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "xattr",
 		Short: "Show and set extended attributes",
-		Long: `Extended attributes are small values under names of one's own, which begin with
+		Long: `Extended attributes are small values with names that you choose. The names begin with
 "user.". A value may have up to 8192 bytes.
 
 ` + exitHelp,
@@ -48,7 +48,7 @@ func (a *App) xattrListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&values, "values", false, "print values, too")
+	cmd.Flags().BoolVar(&values, "values", false, "also print values")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also those of the file system itself, which begin with system.")
 	return cmd
 }
@@ -132,8 +132,8 @@ func (a *App) xattrSetCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&create, "create", false, "fail if the key is there")
-	f.BoolVar(&replace, "replace", false, "fail if the key is not there")
+	f.BoolVar(&create, "create", false, "fail if the key exists")
+	f.BoolVar(&replace, "replace", false, "fail if the key does not exist")
 	return cmd
 }
 

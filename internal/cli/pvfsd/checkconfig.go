@@ -23,7 +23,7 @@ errors: keywords and sections that are misspelt, in the wrong place or repeated,
 If there are none, it prints what the configuration means, and which keywords of OrangeFS in it
 have no effect on pvfsd.
 
-With -alias it prints what holds for this server: its own <ServerOptions>, too.
+With -alias it prints the settings of this server, including its own <ServerOptions>.
 
 ` + exitHelp,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ With -alias it prints what holds for this server: its own <ServerOptions>, too.
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args[0], alias) },
 	}
-	cmd.Flags().StringVar(&alias, "alias", "", "print what holds for this server")
+	cmd.Flags().StringVar(&alias, "alias", "", "print the settings of this server")
 	return cmd
 }
 

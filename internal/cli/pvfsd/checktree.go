@@ -100,7 +100,7 @@ func (a *App) report(problems []store.Problem, err error, repair bool) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	case left > 0 && !repair:
-		return fmt.Errorf("%w: %s; -repair mends what can be mended", what, count(left, "problem"))
+		return fmt.Errorf("%w: %s; -repair repairs what can be repaired", what, count(left, "problem"))
 	case left > 0:
 		return fmt.Errorf("%w: %s left", what, count(left, "problem"))
 	}

@@ -16,8 +16,8 @@ func (a *App) mkfsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mkfs",
 		Short: "Make the empty store of a server",
-		Long: `Mkfs makes the folder that a server keeps its part of the file system in, and the root
-directory where the server has it. A folder with anything in it is refused.
+		Long: `Mkfs makes the folder for a server's part of the file system, and the root directory if this
+server owns it. The folder must be empty or not exist.
 
 ` + exitHelp,
 		Args: noArguments,

@@ -25,7 +25,7 @@ func (o *placeOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "the configuration of the file system, fs.conf; the same on all servers")
 	f.StringVar(&o.fs, "fs", "", "the name of the file system, if the configuration has several")
-	f.StringVar(&o.alias, "alias", "", "which server this is; not needed if there is one")
+	f.StringVar(&o.alias, "alias", "", "alias of this server; not needed if there is only one")
 	f.StringVar(&o.dir, "dir", "", "the folder with the data (default: MetadataStorageSpace of the configuration)")
 	_ = cmd.MarkFlagFilename("config", "conf")
 	_ = cmd.MarkFlagDirname("dir")

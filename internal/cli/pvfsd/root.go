@@ -35,8 +35,8 @@ func (a *App) root() *cobra.Command {
 	root := program.Root(&cobra.Command{
 		Use:   "pvfsd",
 		Short: "A server of an OrangeFS-compatible parallel file system",
-		Long: `pvfsd keeps files of a parallel file system, alone or together with others. Stock OrangeFS
-clients and pvfs use it alike.
+		Long: `pvfsd serves a parallel file system, alone or together with other servers. Its clients are pvfs
+and stock OrangeFS clients.
 
 Three steps make a file system of one server:
 
@@ -44,8 +44,8 @@ Three steps make a file system of one server:
   pvfsd mkfs -config fs.conf -dir /var/lib/pvfsd
   pvfsd serve -config fs.conf -dir /var/lib/pvfsd
 
-With several, all have the same fs.conf and each its own -alias. Options may be written with one
-dash or two.
+With several servers, all have the same fs.conf, and each has its own -alias. Options may be
+written with one dash or two.
 
 ` + exitHelp,
 	}, a.Out, a.Err)

@@ -29,13 +29,13 @@ func (a *App) scrubCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scrub -config FILE",
 		Short: "Compare all bytes of running servers with their checksums",
-		Long: `Scrub has each server of a file system, or the one that -alias names, read all bytes that it keeps
-and compare them with their checksums, and look at its database, while it serves. It waits until
-they are through, and then names the files that are damaged. Interrupting it does not end the scrub:
--report shows how it goes, and -stop ends it.
+		Long: `Scrub makes each server of a file system, or the one of -alias, compare all its data with their
+checksums and check its database, while it serves. It waits until the servers have finished, and
+then lists the damaged files. Interrupting it does not stop the scrub: -report shows its progress,
+and -stop ends it.
 
-Only root may scrub. A damaged block stays damaged until somebody writes all of it anew, truncates
-the file before it, or removes the file.
+Only root may scrub. A damaged block stays damaged until all of it is written again, the file is
+truncated before it, or the file is removed.
 
 ` + exitHelp,
 		Args: noArguments,
@@ -44,12 +44,12 @@ the file before it, or removes the file.
 	f := cmd.Flags()
 	f.StringVar(&opt.place.config, "config", "", "the configuration of the file system, fs.conf")
 	f.StringVar(&opt.place.fs, "fs", "", "the name of the file system, if the configuration has several")
-	f.StringVar(&opt.place.alias, "alias", "", "one server alone")
-	f.StringVar(&opt.rate, "rate", "64MiB", "bytes a second that each server reads at most; 0 is no limit")
+	f.StringVar(&opt.place.alias, "alias", "", "only this server")
+	f.StringVar(&opt.rate, "rate", "64MiB", "bytes per second that each server reads, at most; 0 is no limit")
 	f.StringVar(&opt.key, "key-file", "", "the private key of this client, if the servers have a keystore")
 	f.StringVar(&opt.host, "host", "", "the name of that key in the keystore (default: what hostname prints)")
-	f.DurationVar(&opt.every, "every", 5*time.Second, "how often to say how far it is")
-	f.BoolVar(&opt.report, "report", false, "begin nothing, and show how the last scrub goes or went")
+	f.DurationVar(&opt.every, "every", 5*time.Second, "interval of progress messages")
+	f.BoolVar(&opt.report, "report", false, "start nothing, and show the state of the last scrub")
 	f.BoolVar(&opt.stop, "stop", false, "end the scrub that is under way")
 	_ = cmd.MarkFlagFilename("config", "conf")
 	_ = cmd.MarkFlagFilename("key-file", "pem")
