@@ -13,10 +13,10 @@ import (
 )
 
 // errNoName is for a client that neither signs credentials nor has authenticated itself in the network method.
-var errNoName = errors.New("the client has neither a key in the keystore nor one of its method (a certificate, or a static key)")
+var errNoName = errors.New("the client has neither a key in the keystore nor one for its network method (a certificate or a static key)")
 
 // errUserName is for a key or a certificate named like a user of this machine. Only the kernel gives such names.
-var errUserName = errors.New("names that begin with " + userPrefix + " are not for keys and certificates")
+var errUserName = errors.New("names that begin with " + userPrefix + " are not allowed for keys and certificates")
 
 // loadKeystore returns the keystore of Config, or reads the file that the configuration names. nil: credentials need no
 // signature.

@@ -185,7 +185,7 @@ func (s *Server) checkCapability(q *query) error {
 // warnOfClock logs once for each server that its capabilities arrive expired.
 func (s *Server) warnOfClock(c *proto.Capability) {
 	if _, known := s.behind.LoadOrStore(c.Issuer, true); !known {
-		s.log.Warn("what another server signs is too old here: the clocks of the servers differ too much, and nothing that needs both will work",
+		s.log.Warn("the capabilities of another server arrive expired: the clocks of the servers differ too much, and operations that need both will fail",
 			"server", strings.TrimPrefix(c.Issuer, issuerPrefix), "ended", c.Timeout, "now", s.clock())
 	}
 }

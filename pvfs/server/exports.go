@@ -10,7 +10,7 @@ import (
 )
 
 // ErrConfig is for a configuration that asks for protection which this server cannot give.
-var ErrConfig = errors.New("server: the configuration cannot be kept to")
+var ErrConfig = errors.New("server: the configuration cannot be enforced")
 
 // checkProtection refuses to start with rules for clients that any client could evade.
 func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) error {
@@ -22,7 +22,7 @@ func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) 
 	}
 	if s.signs() {
 		if sec.TurnOffTimeouts {
-			s.log.Warn("the configuration has TurnOffTimeouts: what servers sign is good for ever, and so is what a thief gets hold of")
+			s.log.Warn("the configuration has TurnOffTimeouts: capabilities never expire, not even stolen ones")
 		}
 		return nil
 	}

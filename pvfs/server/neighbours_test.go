@@ -18,7 +18,7 @@ import (
 // TestOtherKey: a server says in its log that a neighbour has another key, or none, or does not trust its network. It does not say so of others.
 func TestOtherKey(t *testing.T) {
 	const same = "a key for tests and for nothing else"
-	key := `msg="another server has another key: whatever needs both will fail; give all servers the same -key-file" server=`
+	key := `msg="another server has a different key: operations that need both will fail; give all servers the same -key-file" server=`
 	for name, c := range map[string]struct {
 		key    string
 		config func(*config.GenOptions)

@@ -15,11 +15,11 @@ const userPrefix = "uid:"
 
 var (
 	// errKernel is for a client that claims more than the kernel says.
-	errKernel = errors.New("the kernel says something else about the client")
+	errKernel = errors.New("the kernel reports another user for the client")
 	// errNotSigned is for users of this machine where nothing is signed: they could claim to be servers.
 	errNotSigned = errors.New("several servers without a key cannot serve other users of their machines; give all of them the same key")
 	// errUserUnknown is for a client of another user whose name a plugin has lost.
-	errUserUnknown = errors.New("the method does not tell which user of this machine the client is")
+	errUserUnknown = errors.New("the method does not report which user of this machine runs the client")
 )
 
 // otherUser is the user of this machine that runs a client, as the kernel says. It is nil for root and for the server's own user,

@@ -197,7 +197,7 @@ func (s *Server) leavePools() error {
 	if err != nil || !wentBack {
 		return err
 	}
-	s.log.Warn("a loss of power took this server back to its last sync: it makes no use of the datafiles that others had ready for it")
+	s.log.Warn("a power loss took this server back to its last sync: it removes the datafiles that other servers had prepared for it")
 	return s.store.Update(func(tx *store.Tx) error {
 		ready := map[string]int{}
 		for pool := range tx.Pools() {

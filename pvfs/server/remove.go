@@ -198,7 +198,7 @@ func (s *Server) deleteDatafile(tx *store.Tx, h, metafile proto.Handle) error {
 		return err
 	}
 	if d.Parent != 0 && d.Parent != metafile {
-		s.log.Warn("a metafile lists a datafile of another one, which stays", "metafile", metafile, "datafile", h, "of", d.Parent)
+		s.log.Warn("a metafile lists a datafile of another metafile, which is kept", "metafile", metafile, "datafile", h, "of", d.Parent)
 		return nil
 	}
 	return tx.Delete(h)
@@ -294,7 +294,7 @@ func (s *Server) removeSpread(ctx context.Context, h proto.Handle) error {
 		}
 	}
 	if wrong := s.thaw(h); wrong != nil {
-		s.log.Warn("a directory that could not be removed is not in order yet", "directory", h, "err", wrong)
+		s.log.Warn("a directory that could not be removed is not usable yet", "directory", h, "err", wrong)
 		s.work.Go(func() { s.keepTrying(func() error { return s.thaw(h) }) })
 	}
 	return err

@@ -25,11 +25,11 @@ type rules struct {
 func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	i := fs.Index(s.cfg.Alias)
 	if i < 0 {
-		return fmt.Errorf("%w: %q is no alias of it any more", ErrConfig, s.cfg.Alias)
+		return fmt.Errorf("%w: it has no alias %q any more", ErrConfig, s.cfg.Alias)
 	}
 	own := fs.ForServer(i)
 	if what := changed(s.fs, own); what != "" {
-		return fmt.Errorf("%w: %s is not what it was; that needs a restart", ErrConfig, what)
+		return fmt.Errorf("%w: %s has changed, which needs a restart", ErrConfig, what)
 	}
 	if err := s.checkProtection(own, ids); err != nil {
 		return err

@@ -41,10 +41,10 @@ func (s *Server) giveSurely(ctx context.Context, n notice) {
 	}
 	if s.untold.Add(1) > tellLaterMax {
 		s.untold.Add(-1)
-		log.Warn("another server will not hear a notice: too many are waiting", "err", err)
+		log.Warn("a notice for another server is dropped: too many are waiting", "err", err)
 		return
 	}
-	log.Warn("another server will hear a notice later", "err", err)
+	log.Warn("a notice for another server will be sent again", "err", err)
 	s.work.Go(func() {
 		defer s.untold.Add(-1)
 		s.keepTrying(func() error {

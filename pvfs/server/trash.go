@@ -133,7 +133,7 @@ func (s *Server) forgetStray() error {
 	}); err != nil || len(stray) == 0 {
 		return err
 	}
-	s.log.Warn("objects that were to be removed are of no server", "count", len(stray))
+	s.log.Warn("objects to be removed belong to no server", "count", len(stray))
 	return s.store.Update(func(tx *store.Tx) error {
 		for _, key := range stray {
 			if err := tx.SetRecord(key, nil); err != nil {

@@ -76,7 +76,7 @@ func (s sink) WriteAt(b []byte, off int64) (int, error) {
 		n := min(stampBytes, len(unit))
 		rest := s.want.random[here%int64(len(s.want.random)):][:len(unit)]
 		if !bytes.Equal(unit[:n], stamp[:n]) || !bytes.Equal(unit[n:], rest[n:]) {
-			return 0, fmt.Errorf("the bytes from %d on are not those that were written", here)
+			return 0, fmt.Errorf("the data from byte %d on differ from the written data", here)
 		}
 	}
 	return len(b), nil

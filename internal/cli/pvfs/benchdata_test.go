@@ -50,7 +50,7 @@ func TestBenchData(t *testing.T) {
 	for _, at := range []int{0, stampBytes, unitBytes - 1, unitBytes, 2*unitBytes + 100, len(damaged) - 6, len(damaged) - 1} {
 		damaged[at] ^= 1
 		_, err := sink{d}.WriteAt(damaged, 20*block)
-		assert.ErrorContains(t, err, "are not those that were written", "at %d", at)
+		assert.ErrorContains(t, err, "differ from the written data", "at %d", at)
 		_, err = sink{}.WriteAt(damaged, 20*block)
 		assert.NoError(t, err, "nobody asked")
 		damaged[at] ^= 1

@@ -89,7 +89,7 @@ type copyJob struct {
 // source adds the name of the source to an error.
 func (j *copyJob) source(err error) error {
 	if errors.Is(err, errLink) {
-		err = fmt.Errorf("%w; it was not one when cp looked first, so copy again", err)
+		err = fmt.Errorf("%w; it was not one when cp checked it first, so copy again", err)
 	}
 	return j.from.about(j.src, err)
 }
@@ -99,9 +99,9 @@ func (j *copyJob) target(err error) error {
 	switch {
 	case !errors.Is(err, errLink):
 	case j.dst.rel == "":
-		err = fmt.Errorf("%w to write to a file; give the name that it leads to", err)
+		err = fmt.Errorf("%w to write to a file; use the name of its target", err)
 	default:
-		err = fmt.Errorf("%w; remove it and copy again, or give the directory that it leads to as the target", err)
+		err = fmt.Errorf("%w; remove it and copy again, or use its target as TARGET", err)
 	}
 	return j.to.about(j.dst, err)
 }
@@ -197,7 +197,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 		return err
 	}
 	if src.local && dst.local {
-		return program.Usagef("%s and %s are both local; what is on the file system has a colon in front, like :/%s", source, dst.given, filepath.Base(source))
+		return program.Usagef("%s and %s are both local; names on the file system begin with a colon, like :/%s", source, dst.given, filepath.Base(source))
 	}
 	from, err := c.tree(ctx, a, src)
 	if err != nil {
@@ -212,7 +212,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 	}
 	if info.IsDir() {
 		if !c.opt.recursive {
-			return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
+			return program.Usagef("%s is a directory; cp -r copies it with its contents", source)
 		}
 		if err := from.enter(src, true); err != nil {
 			return from.about(src, err)

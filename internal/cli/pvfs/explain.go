@@ -62,7 +62,7 @@ func (a *App) missing(ctx context.Context, err error) string {
 	}
 	text := fmt.Sprintf("%s: no such file or directory: %s is there, but has no %q", e.at.given, parent, part)
 	if target, err := e.fs.ReadLinkCtx(ctx, strings.TrimSuffix(parent, "/")+"/"+part); err == nil {
-		return fmt.Sprintf("%s: no such file or directory: %s/%s is a symbolic link to %s, which is not there",
+		return fmt.Sprintf("%s: no such file or directory: %s/%s is a symbolic link to %s, which does not exist",
 			e.at.given, strings.TrimSuffix(parent, "/"), part, target)
 	}
 	if near := nearest(ctx, e.fs, parent, part); near != "" {

@@ -89,7 +89,7 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 	case !info.IsDir():
 		return t.fs.Remove(ctx, p.path)
 	case !recursive:
-		return program.Usagef("%s is a directory; rm -r removes it with all that is in it", p.given)
+		return program.Usagef("%s is a directory; rm -r removes it with its contents", p.given)
 	}
 	return t.fs.RemoveAll(ctx, p.path)
 }

@@ -209,7 +209,7 @@ func TestLinksOfTheCommandLine(t *testing.T) {
 	for _, target := range []string{a.secret + "/f", a.secret + "/none"} {
 		require.NoError(t, os.Symlink(target, a.in("out")))
 		errs := s.no(ExitFailed, "cp -quiet :/d/g "+a.in("out"))
-		assert.Contains(t, errs, a.in("out")+": "+linkRefused+" to write to a file; give the name that it leads to")
+		assert.Contains(t, errs, a.in("out")+": "+linkRefused+" to write to a file; use the name of its target")
 		a.unharmed()
 		require.NoError(t, os.Remove(a.in("out")))
 	}

@@ -192,7 +192,7 @@ func serverOf(arg string) (config.GenServer, error) {
 func writeNew(name, text string, mode fs.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return program.Usagef("%s is there already; remove it first, or choose another name", name)
+		return program.Usagef("%s exists already; remove it first, or choose another name", name)
 	}
 	if err != nil {
 		return err

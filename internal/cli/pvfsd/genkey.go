@@ -67,7 +67,7 @@ func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 			return program.Usagef("%q is no name of a machine", host)
 		}
 		if known.Has(host) {
-			return program.Usagef("%s has a key of %s already; take it out first", opt.keystore, host)
+			return program.Usagef("%s already has a key of %s; remove it first", opt.keystore, host)
 		}
 	}
 	for _, host := range hosts {

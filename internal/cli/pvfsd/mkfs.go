@@ -52,7 +52,7 @@ func empty(dir string) error {
 		return err
 	case len(there) > 0:
 		if ok, err := exists(dir); err == nil && ok {
-			return program.Usagef("%s has a store already; remove it first if nothing in it is needed", dir)
+			return program.Usagef("%s has a store already; remove it first if its contents are not needed", dir)
 		}
 		return program.Usagef("%s is not empty", dir)
 	}

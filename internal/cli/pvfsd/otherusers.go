@@ -24,7 +24,7 @@ func openToUsers(addresses []string) (map[string]any, error) {
 		options[d.Name()] = opts
 	}
 	if len(options) == 0 {
-		return nil, program.Usagef("-other-users is for addresses that processes of one user alone can reach, as via+shm://NAME; this server has %s",
+		return nil, program.Usagef("-other-users is for addresses that only processes of one user can reach, such as via+shm://NAME; this server has %s",
 			strings.Join(addresses, ", "))
 	}
 	return options, nil

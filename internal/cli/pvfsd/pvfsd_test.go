@@ -177,7 +177,7 @@ func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	assert.Contains(t, r.err.String(), "give all servers the same key")
 
 	r, _ = serving(t, "-config", newConfig(t, "-insecure", newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
-	assert.Contains(t, r.err.String(), "every client is believed about its user")
+	assert.Contains(t, r.err.String(), "clients are not authenticated and may name any user")
 
 	limited := filepath.Join(folder, "limited.conf")
 	good(t, "genconfig", "-o", limited, "-no-sync-meta", "-trusted", "mem://*", newAddress("mem"))
@@ -247,7 +247,7 @@ func TestCheckAll(t *testing.T) {
 	good(t, "check", "-dir", dirs["b"])
 	r := pvfsd(t, args...)
 	assert.Equal(t, ExitDamaged, r.code, r.out.String())
-	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; -repair mends")
+	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; -repair repairs")
 	good(t, append(args, "-repair")...)
 	good(t, args...)
 
@@ -276,7 +276,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 	}{
 		{"srve", `unknown command "srve"; did you mean serve?`},
 		{"serve", "Give -config fs.conf"},
-		{"serve extra", `takes options alone, not "extra"`},
+		{"serve extra", `takes only options, not "extra"`},
 		{"serve -confg x", "unknown flag: --confg"},
 		{"serve -config " + folder + "/none", "no such file"},
 		{"serve -config " + broken, "broken.conf"},
@@ -313,7 +313,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig a=tcp://host:3334 a=tcp://other:3334", `two servers have the alias "a"`},
 		{"genconfig -meta-only b a=tcp://host:3334", "no server has this alias"},
 		{"genconfig -meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},
-		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "is there already"},
+		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "exists already"},
 		{"serve -config " + single + " -dir " + made + " -identities " + short, "want a client and its users"},
 		{"genconfig tcp://no-such-host.invalid:3334", "give it with -trusted"},
 		{"genconfig -o " + folder + "/new.conf -key " + open + " a=mem://a b=mem://b", "chmod 600"},

@@ -56,7 +56,7 @@ written with one dash or two.
 // noArguments refuses arguments with an error text of this program.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return program.Usagef("%s takes options alone, not %q", cmd.CommandPath(), args[0])
+		return program.Usagef("%s takes only options, not %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

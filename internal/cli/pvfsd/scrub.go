@@ -127,9 +127,9 @@ func scrubError(err error) error {
 	case errors.Is(err, proto.EBUSY):
 		return fmt.Errorf("a scrub is under way (see it with -report, end it with -stop): %w", err)
 	case errors.Is(err, proto.EACCES), errors.Is(err, proto.EPERM):
-		return fmt.Errorf("only root may scrub, and only from where management is allowed (pvfsd serve -manage-from): %w", err)
+		return fmt.Errorf("only root may scrub, and only from addresses where management is allowed (pvfsd serve -manage-from): %w", err)
 	case errors.Is(err, proto.ENOENT), errors.Is(err, proto.EOPNOTSUPP), errors.Is(err, proto.EINVAL):
-		return fmt.Errorf("it has no checksums, it is OrangeFS's or an older one: %w", err)
+		return fmt.Errorf("it has no checksums, because it is an OrangeFS server or an older version: %w", err)
 	}
 	return err
 }

@@ -197,9 +197,9 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
-		log.Warn("nothing is signed: whoever reaches the servers can do anything; give all of them the same key with -key-file")
+		log.Warn("nothing is signed: every client that reaches the servers can do anything; give all of them the same key with -key-file")
 	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "" && sec.CAFile == "" && !authenticates:
-		log.Warn("every client is believed about its user; KeyStore or TrustedNetwork in the configuration would limit that")
+		log.Warn("clients are not authenticated and may name any user; KeyStore or TrustedNetwork in the configuration would limit that")
 	}
 }
 
