@@ -65,7 +65,7 @@ func TestReload(t *testing.T) {
 	reload(security("KeyStore "+name), ids)
 	require.Equal(t, proto.EPERM, mkdir("d"))
 	require.NoError(t, os.WriteFile(name, clientKeys(t, "test", newKey(t)), 0o600))
-	reload(security("KeyStore "+name), nil) // the file has another key by now
+	reload(security("KeyStore "+name), nil) // the file has another key now
 	require.Equal(t, proto.EPERM, mkdir("d"))
 	reload(c.FS, nil)
 
