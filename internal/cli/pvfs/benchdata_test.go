@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBenchData writes the bytes of bench as bench does: no two units of storage are the same, and none can be compressed.
-// What comes back is compared.
+// TestBenchData writes the data of bench: no two units are equal, and none can be compressed. The data read back are compared.
 func TestBenchData(t *testing.T) {
 	const block = 16 * unitBytes
 	const size = 20*block + 3*unitBytes + 5
@@ -59,7 +58,7 @@ func TestBenchData(t *testing.T) {
 	assert.Error(t, err, "one block in place of another")
 }
 
-// write hands bytes to a sink in blocks.
+// write passes data to a sink in blocks.
 func write(data []byte, want *benchData) error {
 	_, err := copyBytes(context.Background(), sink{want}, bytes.NewReader(data), int64(len(data)), func(int) {})
 	return err

@@ -25,7 +25,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// far is a bound that only a hang reaches.
+// far is a limit that only a hang reaches.
 const far = time.Minute
 
 var number atomic.Int64
@@ -34,7 +34,7 @@ func newAddress(method string) string {
 	return fmt.Sprintf("%s://pvfsd-test-%d-%d", method, os.Getpid(), number.Add(1))
 }
 
-// run is one execution of the command within this process.
+// run is one run of the command inside this process.
 type run struct {
 	t        *testing.T
 	out, err logtext.Buffer
@@ -70,7 +70,7 @@ func (r *run) wait() *run {
 	return r
 }
 
-// pvfsd runs the command to its end.
+// pvfsd runs the command until it ends.
 func pvfsd(t *testing.T, args ...string) *run {
 	t.Helper()
 	return start(t, args...).wait()
@@ -84,7 +84,7 @@ func good(t *testing.T, args ...string) string {
 	return r.out.String()
 }
 
-// newConfig is a configuration for some servers.
+// newConfig is a configuration for these servers.
 func newConfig(t *testing.T, servers ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "fs.conf")
@@ -166,7 +166,7 @@ func TestServeWithAKeyAndALog(t *testing.T) {
 	assert.Contains(t, r.err.String(), "nothing is signed")
 }
 
-// TestServeSaysWhatItDoesNotProtectFrom: rules for clients need a key, and a key does not prove who a user is.
+// TestServeSaysWhatItDoesNotProtectFrom: rules for clients need a key, and a key does not authenticate users.
 func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	folder := t.TempDir()
 	conf := filepath.Join(folder, "fs.conf")
@@ -221,7 +221,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	assert.NotEmpty(t, r.err.String())
 }
 
-// TestCheckAll: what each of two servers takes for good is not, seen together.
+// TestCheckAll: two stores are correct on their own, but not together.
 func TestCheckAll(t *testing.T) {
 	conf := newConfig(t, "a="+newAddress("mem"), "b="+newAddress("mem"))
 	folder := t.TempDir()
@@ -231,7 +231,7 @@ func TestCheckAll(t *testing.T) {
 		good(t, "mkfs", "-config", conf, "-alias", alias, "-dir", dirs[alias])
 		args = append(args, "-at", alias+"="+dirs[alias])
 	}
-	good(t, append(args, "-repair")...) // nobody has made lost+found yet
+	good(t, append(args, "-repair")...) // lost+found does not exist yet
 	assert.Contains(t, good(t, args...), "is in order: 2 servers of 2")
 
 	p, err := (&placeOptions{config: conf, alias: "b", dir: dirs["b"]}).find()
