@@ -80,7 +80,7 @@ func (i *Info) AccessTime() time.Time { return time.Unix(i.Attr.ATime, 0) }
 // ChangeTime is when the attributes changed.
 func (i *Info) ChangeTime() time.Time { return time.Unix(i.Attr.CTime, 0) }
 
-// IsDir tells whether it is a directory.
+// IsDir reports whether this is a directory.
 func (i *Info) IsDir() bool { return i.Attr.Type == proto.TypeDirectory }
 
 // Sys is the Info itself.

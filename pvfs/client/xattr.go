@@ -105,7 +105,7 @@ func (f *FS) removeXattr(ctx context.Context, n *inode, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	_, missing := f.getXattr(ctx, n, key) // for a repeated request: it tells whether a try whose answer was lost removed the attribute
+	_, missing := f.getXattr(ctx, n, key) // if the request is repeated: did an earlier try remove the attribute?
 	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
 		repeated, err := f.callTwice(ctx, n.handle, h, &proto.DelEattrReq{Handle: n.handle, FS: f.cfg.ID, Key: key}, &proto.DelEattrResp{})
 		if s := status(err); repeated && missing == nil && (s == proto.ENOENT || s == proto.ENODATA) {

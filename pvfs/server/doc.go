@@ -10,5 +10,4 @@
 //
 // Locks are per object. They protect only against operations of several steps. Reads take no lock: they see the last committed
 // state.
-// none: they see the last state that was committed.
 package server
