@@ -51,7 +51,7 @@ func (f *FS) truncate(ctx context.Context, n *inode, size int64) error {
 	return f.modified(ctx, n)
 }
 
-// Sync flushes the bytes and attributes of the object at name to the disks of the servers.
+// Sync makes the servers put the bytes and attributes of the object at name on their disks.
 func (f *FS) Sync(ctx context.Context, name string) error {
 	return pathError("sync", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.flush(ctx, p.node)

@@ -114,7 +114,7 @@ func (f *File) TruncateCtx(ctx context.Context, size int64) error {
 	})
 }
 
-// Sync flushes the bytes that were written to the disks of the servers.
+// Sync makes the servers put all written bytes on their disks.
 func (f *File) Sync() error { return f.SyncCtx(f.fsys.ctx) }
 
 // SyncCtx is Sync with a context.

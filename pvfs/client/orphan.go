@@ -108,8 +108,8 @@ func (q *question) drop() {
 }
 
 // destroy removes an object and its datafiles. It ignores those that no longer exist. The object is removed first: a server of
-// ours removes the datafiles with it. Stock servers check the right for each; if the object and the datafiles are on one server,
-// one request removes all.
+// ours removes the datafiles with it. With a stock server and the right to remove, the client removes the datafiles itself; one
+// request is enough if the object is on the server of the first datafile.
 func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
 	defer f.gone(h)
 	if f.isOther(h) && len(datafiles) > 0 && by.cap.Mask&proto.MayRemove != 0 {

@@ -76,7 +76,7 @@ func (b *backlog) hostOf(a bmi.Addr) string {
 	return names.Host(ip).String()
 }
 
-// put adds a request. It refuses if the client has most requests waiting, or if the host has half of the room that other hosts
+// put adds a request. It refuses if the client has reached its limit, most, or if the host has half of the room that other hosts
 // leave. A host without waiting requests always has room.
 func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
 	c := b.client(m.From)
@@ -115,7 +115,7 @@ func (b *backlog) client(a bmi.Addr) *client {
 // exceed the limit.
 type places struct{ running, most int }
 
-// may reports whether a host that has places gets another one. A host that has none gets one even if all are taken, because the
+// may reports whether a host with this many places gets another one. A host that has none gets one even if all are taken, because the
 // others may hold theirs for long.
 func (p places) may(has int) bool {
 	free := p.most - p.running

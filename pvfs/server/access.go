@@ -239,8 +239,8 @@ func (s *Server) mustShow(q *query, rights proto.OpMask, handles ...proto.Handle
 // fromServer reports whether another server of the file system sent the request.
 func (q *query) fromServer() bool { return q.trust == server }
 
-// mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. A stock server only
-// sends a capability for everything, which is believed only in a file system without a key.
+// mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. A stock server shows
+// only a capability for everything, which is believed only in a file system without a key.
 func (s *Server) mayBeFromServer(q *query) bool {
 	return q.fromServer() || !s.signs() && q.header.Capability.Mask == proto.MayAll
 }

@@ -14,8 +14,8 @@ import (
 // the old one, and says no more. So the server of the object notes for a while which user gave it a name in another directory.
 // When the same user removes its name from the directory where it counts as made, it counts as made in the other one.
 //
-// Another user's object does not change by a name that a user gives it in its own directory, because that user does not remove
-// the object's old name. Only with signed capabilities is it known which user asks.
+// A name that a user gives to another user's object in its own directory changes nothing, because that user does not remove the
+// object's old name. Only with signed capabilities is it known which user asks.
 
 // named has the notes. The zero value is ready.
 type named struct {

@@ -15,7 +15,7 @@ const userPrefix = "uid:"
 
 var (
 	// errKernel is for a client that claims more than the kernel says.
-	errKernel = errors.New("the kernel reports another user for the client")
+	errKernel = errors.New("the credential does not match what the kernel says about the client")
 	// errNotSigned is for users of this machine where nothing is signed: they could claim to be servers.
 	errNotSigned = errors.New("several servers without a key cannot serve other users of their machines; give all of them the same key")
 	// errUserUnknown is for a client of another user whose name a plugin has lost.
