@@ -210,6 +210,7 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 		splitBytes:      opts.splitBytes(caps),
 		letPass:         opts.Idle,
 		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
+		directBytes:     caps.InlineBytesMax - wire.HeaderLen,
 		recvDepth:       min(opts.Credits, caps.RecvDepthMax),
 		reliability:     min(nic.ReliableDelivery, caps.Reliability),
 		seed:            opts.Seed,

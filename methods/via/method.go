@@ -36,10 +36,12 @@ type method struct {
 	caps        nic.Caps
 	eagerBytes  int
 	splitBytes  int
+	directBytes int // largest message that may leave without a descriptor; < 0: none
 	polls       uint
 	budget      int // bytes of large messages that this Poll may still move
 	done        [CompletionsPerPoll]vipl.Completion
 	events      [4]vipl.ConnEvent
+	small       [nic.InlineMax]byte // a message taken from a completion entry, until it is handled
 
 	// Peers with something to do in the next Poll.
 	broken                 []*remote  // whose link gave an error
@@ -88,20 +90,9 @@ type method struct {
 // Poll makes progress (bmi.Method).
 func (m *method) Poll() bool {
 	m.budget = RDMAPollBytes
-	n := m.cq.Poll(m.done[:])
-	for i := range m.done[:n] {
-		c := &m.done[i]
-		l := c.VI.User.(*link)
-		if c.Queue == vipl.QueueRecv {
-			m.recvDone(l, c.Desc)
-		} else {
-			m.sendDone(c.Desc)
-		}
-	}
-	did := n > 0
-	if k := m.nic.PollEvents(m.events[:]); k > 0 {
-		m.connEvents(k)
-		did = true
+	did, idle := m.takeSmall()
+	if !idle {
+		did = m.pollNIC() || did
 	}
 	if len(m.broken) > 0 {
 		m.endBroken()
@@ -114,6 +105,42 @@ func (m *method) Poll() bool {
 		did = m.tick() || did
 	}
 	return did
+}
+
+// takeSmall handles small messages as far as the NIC has them ready. idle: it has nothing else either.
+func (m *method) takeSmall() (did, idle bool) {
+	for range m.done {
+		vi, n, idle := m.cq.Take(&m.small)
+		if vi == nil {
+			return did, idle
+		}
+		did = true
+		if l := vi.User.(*link); l.r.link == l {
+			if withhold, ok := m.packetArrived(l, m.small[:n]); ok {
+				m.packetTaken(l, withhold)
+			}
+		}
+	}
+	return did, false
+}
+
+// pollNIC handles completions and what happened to connections.
+func (m *method) pollNIC() (did bool) {
+	n := m.cq.Poll(m.done[:])
+	for i := range m.done[:n] {
+		c := &m.done[i]
+		l := c.VI.User.(*link)
+		if c.Queue == vipl.QueueRecv {
+			m.recvDone(l, c.Desc)
+		} else {
+			m.sendDone(c.Desc)
+		}
+	}
+	if k := m.nic.PollEvents(m.events[:]); k > 0 {
+		m.connEvents(k)
+		return true
+	}
+	return n > 0
 }
 
 // recvDone handles a receive that the NIC gave back.
@@ -130,34 +157,54 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	if data == nil && d.Length > 0 {
 		data = d.Segments[0].Data[:d.Length]
 	}
-	r.heard = true
-	if r.overdrawn() {
-		m.protocolError(r, errOverdrawn)
+	withhold, ok := m.packetArrived(l, data)
+	if !ok {
 		return
-	}
-	// The peer may still write data: the header is read here, and only here.
-	h, body, err := wire.ParseHeader(data)
-	if err != nil {
-		m.protocolError(r, err)
-		return
-	}
-	withhold := r.overLimit() && isMessage(h)
-	m.received(r, h, body)
-	if r.link != l {
-		return // the packet ended it, or a handler did
 	}
 	if err := m.repost(l, d); err != nil {
 		m.retryLater(r, err)
 		return
 	}
-	switch {
-	case l.unposted == d:
+	if l.unposted == d {
 		m.stall(r) // its credit is owed once it is posted
-	case withhold:
+		m.goOn(r)
+		return
+	}
+	m.packetTaken(l, withhold)
+}
+
+// packetArrived handles one packet. It tells whether its credit is withheld for now, and, by ok, whether the link outlived it. The peer
+// may still write data: the header is read here, and only here.
+func (m *method) packetArrived(l *link, data []byte) (withhold, ok bool) {
+	r := l.r
+	r.heard = true
+	if r.overdrawn() {
+		m.protocolError(r, errOverdrawn)
+		return false, false
+	}
+	h, body, err := wire.ParseHeader(data)
+	if err != nil {
+		m.protocolError(r, err)
+		return false, false
+	}
+	withhold = r.overLimit() && isMessage(h)
+	m.received(r, h, body)
+	return withhold, r.link == l // the packet may have ended it, or a handler
+}
+
+// packetTaken owes the peer the credit of a packet whose receive is posted again.
+func (m *method) packetTaken(l *link, withhold bool) {
+	r := l.r
+	if withhold {
 		r.withheld++
-	default:
+	} else {
 		r.credits.owe()
 	}
+	m.goOn(r)
+}
+
+// goOn sends what waits for a peer, as far as it may by now.
+func (m *method) goOn(r *remote) {
 	if r.control.Head() != nil || r.sends.Len() > 0 {
 		m.pump(r)
 	}

@@ -16,11 +16,26 @@ import (
 // is on its way when PostSend returns; where the NIC copies, it is done.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if r.open && op.Size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.mayMessage() {
-		m.sendNow(r, op)
+	if !r.maySendNow(op.Size) {
+		m.sendLater(r, op)
 		return
 	}
-	m.sendLater(r, op)
+	kind, class := matchbits.TypeExpected, uint8(0)
+	if op.Kind == bmi.KindSendUnexpected {
+		kind, class = matchbits.TypeUnexpected, uint8(op.Class)
+	}
+	if op.Size <= m.directBytes && !fromFile(op) {
+		if room := r.claim(kind, class, uint32(op.Tag), op.Size); room != nil {
+			for _, b := range op.Bufs {
+				room = room[copy(room, b):]
+			}
+			r.publish()
+			r.count.sentEager(op)
+			op.Complete(op.Size, nil)
+			return
+		}
+	}
+	m.sendNow(r, op, kind, class)
 }
 
 // SendNow sends a small unexpected message at once, if nothing is in its way and the NIC
@@ -28,34 +43,48 @@ func (m *method) PostSend(op *bmi.Op) {
 func (m *method) SendNow(to bmi.Peer, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
 	r := to.(*remote)
 	size := len(head) + len(body)
-	if !r.open || size > r.oneBytes || r.sends.Len() > 0 || r.control.Head() != nil || !r.credits.mayMessage() {
+	if !r.maySendNow(size) {
 		return false
 	}
-	room := r.vi.Claim(wire.HeaderLen + size)
+	room := r.claim(matchbits.TypeUnexpected, uint8(class), uint32(tag), size)
 	if room == nil {
 		return false
 	}
-	r.sendSeq++
-	wire.Header{
-		Bits: matchbits.Make(matchbits.TypeUnexpected, r.credits.takeSome(), r.theirID, uint32(tag)),
-		Seq:  r.sendSeq,
-		Aux:  wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(),
-	}.Put((*[wire.HeaderLen]byte)(room))
-	n := copy(room[wire.HeaderLen:], head)
-	copy(room[wire.HeaderLen+n:], body)
-	r.vi.PublishSend()
-	r.credits.spend()
+	copy(room[copy(room, head):], body)
+	r.publish()
 	r.count.sentUnexpected(size)
 	return true
 }
 
-// sendNow sends a message as one packet.
-func (m *method) sendNow(r *remote, op *bmi.Op) {
-	p := m.takePacket()
-	kind, class := matchbits.TypeExpected, uint8(0)
-	if op.Kind == bmi.KindSendUnexpected {
-		kind, class = matchbits.TypeUnexpected, uint8(op.Class)
+// maySendNow tells whether a message that long fits one packet and nothing is in its way.
+func (r *remote) maySendNow(size int) bool {
+	return r.open && size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.mayMessage()
+}
+
+// claim puts the header of a whole message where it leaves from, and gives the memory of its body, which publish then sends; nil if the NIC
+// wants a descriptor for it.
+func (r *remote) claim(kind matchbits.Type, class uint8, tag uint32, size int) []byte {
+	room := r.vi.Claim(wire.HeaderLen + size)
+	if room == nil {
+		return nil
 	}
+	r.sendSeq++
+	wire.Header{
+		Bits: matchbits.Make(kind, r.credits.takeSome(), r.theirID, tag),
+		Seq:  r.sendSeq,
+		Aux:  wire.EagerFirst{Length: size, Class: class}.Aux(),
+	}.Put((*[wire.HeaderLen]byte)(room))
+	return room[wire.HeaderLen:]
+}
+
+func (r *remote) publish() {
+	r.vi.PublishSend()
+	r.credits.spend()
+}
+
+// sendNow sends a message as one packet.
+func (m *method) sendNow(r *remote, op *bmi.Op, kind matchbits.Type, class uint8) {
+	p := m.takePacket()
 	lent, err := m.load(p, op, 0, op.Size)
 	if err != nil {
 		m.givePacket(p)

@@ -228,6 +228,9 @@ func (f *stream) wait(sl *slot) error {
 			return fmt.Errorf("%w, and others wait for its place", err)
 		}
 	}
+	if f.pump.halted.Load() { // the log has reported it as cut off, so it ends here even if its next message has just arrived
+		return errHalted
+	}
 	return sl.err
 }
 

@@ -38,6 +38,7 @@ func filledBy(t *testing.T, dir string, files int, opts Options) {
 
 // TestDamage flips bits and replaces pages of the database. The result must always be an error.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 6))
 	from := memory.Dir(t)
@@ -78,6 +79,7 @@ func TestDamage(t *testing.T) {
 
 // TestLongKeyInBranch: a key in a branch seems to go beyond the database. bbolt's check would read outside the mapping.
 func TestLongKeyInBranch(t *testing.T) {
+	t.Parallel()
 	from := memory.Dir(t)
 	filled(t, from, 400)
 	path := filepath.Join(from, databaseName)
@@ -203,6 +205,7 @@ func assertErrno(t *testing.T, err error) {
 
 // TestCheckMends damages records one by one, without the store's knowledge.
 func TestCheckMends(t *testing.T) {
+	t.Parallel()
 	const files = 5
 	put := func(table int, key, record []byte) func(*bolt.Tx) error {
 		return func(tx *bolt.Tx) error { return tx.Bucket([]byte(tableNames[table])).Put(key, record) }

@@ -69,6 +69,7 @@ func compact(t *testing.T, path string) {
 // TestFlippedBitsInDatabase: a bit is flipped. Then the database is refused, or each read returns the written data or an error,
 // or a scrub finds it. A flipped bit in an unused place is harmless.
 func TestFlippedBitsInDatabase(t *testing.T) {
+	t.Parallel()
 	const files = 120
 	from := memory.Dir(t)
 	filledBy(t, from, files, with(func(o *Options) {

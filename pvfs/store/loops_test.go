@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -26,12 +27,15 @@ func loopsFiles() int {
 	return 200
 }
 
-// pagesOf calls f for each page of a kind, with a copy of the database and the page's offset.
+// pagesOf calls f for each page of a kind, with a copy of the database and the page's offset. f may change the copy; it is restored
+// before the next call.
 func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
+	bad := slices.Clone(good)
 	for at := 2 * loopsPage; at+loopsPage <= len(good); at += loopsPage {
 		id := binary.NativeEndian.Uint64(good[at:])
 		if binary.NativeEndian.Uint16(good[at+8:]) == kind && id == uint64(at/loopsPage) {
-			f(append([]byte{}, good...), at)
+			f(bad, at)
+			copy(bad, good)
 		}
 	}
 }
@@ -72,6 +76,7 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 // TestLoops: a database whose tree contains a loop is not opened, whichever page causes it. It must not be followed until memory
 // is full.
 func TestLoops(t *testing.T) {
+	t.Parallel()
 	from := memory.Dir(t)
 	filled(t, from, loopsFiles())
 	good, err := os.ReadFile(filepath.Join(from, databaseName))
@@ -107,6 +112,7 @@ func TestLoops(t *testing.T) {
 // TestLongPages: a page whose length goes beyond the end does not take all memory, whichever page it is. The database can still
 // be read, and nothing is written.
 func TestLongPages(t *testing.T) {
+	t.Parallel()
 	const files = 80
 	from := memory.Dir(t)
 	filled(t, from, files)
@@ -139,6 +145,7 @@ func TestLongPages(t *testing.T) {
 // TestLoopsOverStaleLeaf: a page that should be a leaf is a branch, as after a lost write, and refers to the page above it. Open
 // checks for that up to verifyMax.
 func TestLoopsOverStaleLeaf(t *testing.T) {
+	t.Parallel()
 	from := memory.Dir(t)
 	filled(t, from, loopsFiles())
 	good, err := os.ReadFile(filepath.Join(from, databaseName))

@@ -426,6 +426,7 @@ func randomObject(r *rand.Rand) Object {
 }
 
 func TestModel(t *testing.T) {
+	t.Parallel()
 	sim.RunAtMost(t, 10, runModel)
 }
 

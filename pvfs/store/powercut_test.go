@@ -18,6 +18,7 @@ import (
 // TestPowerCuts: after a power loss a store is as it was at the last sync, also if metadata is synced only from time to time.
 // Synced data exists, and files without a datafile are removed.
 func TestPowerCuts(t *testing.T) {
+	t.Parallel()
 	for _, noSync := range []bool{true, false} {
 		t.Run(fmt.Sprintf("NoSyncMeta=%v", noSync), func(t *testing.T) {
 			sim.Run(t, func(t *testing.T, seed uint64) {

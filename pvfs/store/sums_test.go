@@ -254,6 +254,7 @@ const flipsFull = 10_000
 // TestFlippedBits: no read gives bytes with a flipped bit, and a scrub names the datafile and the block. Other blocks are read as before. Writing
 // the whole block, or cutting it off, mends it.
 func TestFlippedBits(t *testing.T) {
+	t.Parallel()
 	w := newSumsWorld(t, 1, nil)
 	flips := flipsFull
 	if testing.Short() {
@@ -337,6 +338,7 @@ func (w *sumsWorld) mend(block int64) {
 
 // TestFlippedHeaders: a damaged header of sums hides nothing. A scrub finds it and makes it anew.
 func TestFlippedHeaders(t *testing.T) {
+	t.Parallel()
 	for bit := range int64(blocksum.HeaderBytes * 8) {
 		w := newSumsWorld(t, uint64(bit), nil)
 		for len(w.data) == 0 {

@@ -134,6 +134,7 @@ func (g *grove) names(dir proto.Handle) (names []string) {
 }
 
 func TestTree(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		harm     func(g *grove)
 		problems int

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,8 @@ func flake(ctx context.Context, folders []string, load int, more func(done int, 
 		if err := runAll(ctx, f, binaries); err != nil {
 			return r, err
 		}
+		// The next round begins with what took longest, so that it does not end with it.
+		slices.SortStableFunc(binaries, func(a, b *testBinary) int { return cmp.Compare(b.took, a.took) })
 		r.rounds++
 		r.add(f)
 		fmt.Printf("round %d: %v, %.0f s\n", r.rounds, f.counts(), time.Since(start).Seconds())
@@ -123,13 +126,14 @@ type testBinary struct {
 	row  tiers.Row
 	run  string // which of its tests run, as a pattern; "" is all
 	env  []string
+	took time.Duration // in the last round
 }
 
 // build builds the test binaries of the fast tier.
-func (m *module) build(ctx context.Context, work string, folders []string) (all []testBinary, err error) {
+func (m *module) build(ctx context.Context, work string, folders []string) (all []*testBinary, err error) {
 	add := func(row tiers.Row, race bool, run string) error {
 		s := selection{race: race}
-		b := testBinary{path: filepath.Join(work, strconv.Itoa(len(all))+".test"), row: row, run: run, env: s.environment()}
+		b := &testBinary{path: filepath.Join(work, strconv.Itoa(len(all))+".test"), row: row, run: run, env: s.environment()}
 		args := []string{"test", "-c", "-vet=off", "-o", b.path, "./" + row.Package}
 		if race {
 			args = slices.Insert(args, 2, "-race")
@@ -159,12 +163,12 @@ func (m *module) build(ctx context.Context, work string, folders []string) (all 
 	return all, nil
 }
 
-// runAll runs the binaries once, four for each processor at a time: tests that wait leave it to
+// runAll runs the binaries once, eight for each processor at a time: tests that wait leave it to
 // others, and so many get a fair share of the processors beside the load.
-func runAll(ctx context.Context, f *fold, binaries []testBinary) error {
-	next := make(chan testBinary)
+func runAll(ctx context.Context, f *fold, binaries []*testBinary) error {
+	next := make(chan *testBinary)
 	var wg sync.WaitGroup
-	errs := make([]error, 4*runtime.NumCPU())
+	errs := make([]error, 8*runtime.NumCPU())
 	for i := range errs {
 		wg.Go(func() {
 			for b := range next {
@@ -185,7 +189,7 @@ func runAll(ctx context.Context, f *fold, binaries []testBinary) error {
 }
 
 // test runs the tests of one package in its folder, as the go command would.
-func (b testBinary) test(ctx context.Context, f *fold) error {
+func (b *testBinary) test(ctx context.Context, f *fold) error {
 	name := f.module
 	if b.row.Package != "." {
 		name += "/" + b.row.Package
@@ -194,6 +198,8 @@ func (b testBinary) test(ctx context.Context, f *fold) error {
 		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.parallel="+parallel, "-test.run="+b.run)
 	cmd.Dir = b.row.Package
 	cancelBy(cmd, syscall.SIGTERM) // what test2json starts ignores an interrupt
+	start := time.Now()
+	defer func() { b.took = time.Since(start) }()
 	return f.follow(ctx, cmd)
 }
 

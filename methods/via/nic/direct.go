@@ -11,3 +11,14 @@ type DirectPort interface {
 	// a send that PostSend has finished with StatusSuccess.
 	Publish()
 }
+
+// A DirectDevice delivers a small message without a descriptor: from its completion entry to its consumer.
+type DirectDevice interface {
+	Device
+
+	// Take takes the next message, if it lies in a completion entry and there is nothing else that Poll has to do first. It copies the
+	// payload to to, and returns its length in bytes and the cookie of its port. The oldest posted receive is as if it had taken the
+	// message and had been posted again: it stays with the device. A nil cookie says that no message was taken; idle, that there is
+	// nothing for Poll either.
+	Take(to *[InlineMax]byte) (cookie any, length int, idle bool)
+}

@@ -46,9 +46,10 @@ type NICConfig struct {
 type NIC struct {
 	// What Poll touches comes first.
 	dev      nic.Device
-	at, have int         // 0 ≤ at ≤ have: buf[at:have] came from the device but is not delivered
-	events   []ConnEvent // for PollEvents, oldest first
-	slow     int         // > 0 while peer connects or notify handlers want attention
+	direct   nic.DirectDevice // dev, if it is one; else nil
+	at, have int              // 0 ≤ at ≤ have: buf[at:have] came from the device but is not delivered
+	events   []ConnEvent      // for PollEvents, oldest first
+	slow     int              // > 0 while peer connects or notify handlers want attention
 	closed   bool
 
 	cfg      NICConfig
@@ -92,6 +93,7 @@ func OpenNIC(p nic.Provider, cfg NICConfig) (*NIC, error) {
 		tags:     make(map[ProtectionTag]int),
 		memory:   make(map[Handle]*Memory),
 	}
+	n.direct, _ = dev.(nic.DirectDevice)
 	n.sleeper, _ = dev.(nic.Sleeper)
 	n.alloc, _ = dev.(nic.Allocator)
 	return n, nil

@@ -3,10 +3,12 @@
 package blocksum
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // Bytes is the size of a block. The last block of a datafile may be shorter.
@@ -34,22 +36,39 @@ func Of(block []byte) uint32 {
 
 // Append appends the sums of a run of blocks, of which the last may be shorter.
 func Append(sums, blocks []byte) []byte {
-	for ; len(blocks) > 0; blocks = blocks[min(Bytes, len(blocks)):] {
-		sums = binary.LittleEndian.AppendUint32(sums, Of(blocks[:min(Bytes, len(blocks))]))
+	count := len(blocks) / Bytes
+	start := len(sums)
+	sums = slices.Grow(sums, count*SumBytes)[:start+count*SumBytes]
+	sumsOf(sums[start:], blocks)
+	if rest := blocks[count*Bytes:]; len(rest) > 0 {
+		sums = binary.LittleEndian.AppendUint32(sums, Of(rest))
 	}
 	return sums
 }
 
 // Match is the number of leading blocks of a run that have the given sums.
 func Match(sums, blocks []byte) (n int) {
-	for ; len(blocks) > 0; n++ {
-		block := blocks[:min(Bytes, len(blocks))]
-		if At(sums, n) != Of(block) {
-			break
+	var is [64 * SumBytes]byte
+	for len(blocks) > 0 {
+		part := blocks[:min(len(blocks), len(is)/SumBytes*Bytes)]
+		blocks = blocks[len(part):]
+		is := Append(is[:0], part)
+		if !bytes.Equal(is, sums[n*SumBytes:n*SumBytes+len(is)]) {
+			for i := 0; At(is, i) == At(sums, n); i++ {
+				n++
+			}
+			return n
 		}
-		blocks = blocks[len(block):]
+		n += len(is) / SumBytes
 	}
 	return n
+}
+
+// eachSum writes the sums of blocks of full size, as many as there are, one by one.
+func eachSum(sums, blocks []byte) {
+	for ; len(blocks) >= Bytes; sums, blocks = sums[SumBytes:], blocks[Bytes:] {
+		binary.LittleEndian.PutUint32(sums, Of(blocks[:Bytes]))
+	}
 }
 
 // At is the i-th sum of a run of them.

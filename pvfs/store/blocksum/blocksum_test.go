@@ -1,7 +1,9 @@
 package blocksum
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
 	"slices"
@@ -111,14 +113,62 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-func BenchmarkMatch(b *testing.B) {
-	blocks := make([]byte, 256<<10)
-	for i := range blocks {
-		blocks[i] = byte(i)
+// TestSumsOfRuns: sums of many blocks at once are those of each, wherever the blocks begin, and nothing beside them is written.
+func TestSumsOfRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	memory := make([]byte, 70*Bytes+64)
+	for i := range memory {
+		memory[i] = byte(rng.Uint32())
 	}
-	sums := Append(nil, blocks)
-	b.SetBytes(int64(len(blocks)))
-	for b.Loop() {
-		Match(sums, blocks)
+	for count := range 70 {
+		blocks := memory[rng.IntN(65):][:count*Bytes]
+		want := make([]byte, count*SumBytes)
+		eachSum(want, blocks)
+		got := bytes.Repeat([]byte{0xa5}, len(want)+16)
+		sumsOf(got[8:8+len(want)], blocks)
+		require.Equal(t, want, got[8:8+len(want)], "%d blocks", count)
+		require.Equal(t, bytes.Repeat([]byte{0xa5}, 16), append(got[:8:8], got[8+len(want):]...), "%d blocks", count)
+		if count > 0 {
+			at, bit := rng.IntN(len(blocks)), byte(1)<<rng.IntN(8)
+			blocks[at] ^= bit
+			require.Equal(t, at/Bytes, Match(want, blocks))
+			blocks[at] ^= bit
+		}
+	}
+}
+
+// TestSumOfEachBit: no bit of a block is left out, and none counts as another one.
+func TestSumOfEachBit(t *testing.T) {
+	block, seen := make([]byte, Bytes), map[uint32]bool{0: true}
+	for bit := range 8 * Bytes {
+		block[bit/8] = 1 << (bit % 8)
+		sum := At(Append(nil, block), 0)
+		require.Equal(t, Of(block), sum, "bit %d", bit)
+		require.False(t, seen[sum], "bit %d", bit)
+		seen[sum] = true
+		block[bit/8] = 0
+	}
+}
+
+// BenchmarkMatch compares blocks, in a cache and beyond, with the sums of runs and with one after the other.
+func BenchmarkMatch(b *testing.B) {
+	for _, size := range []int{256 << 10, 64 << 20} {
+		blocks := make([]byte, size)
+		for i := range blocks {
+			blocks[i] = byte(i)
+		}
+		sums := Append(nil, blocks)
+		b.Run(fmt.Sprintf("%d", size), func(b *testing.B) {
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				Match(sums, blocks)
+			}
+		})
+		b.Run(fmt.Sprintf("%d/each", size), func(b *testing.B) {
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				eachSum(sums, blocks)
+			}
+		})
 	}
 }

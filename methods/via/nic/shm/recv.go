@@ -116,9 +116,7 @@ func (c *conn) take(h uint64, out []nic.Event, n int) int {
 		out[n] = nic.Event{Kind: nic.EventRecv, Cookie: p.cookie, Desc: d}
 		n++
 
-		c.received++
-		c.header = (*uint64)(unsafe.Add(c.rxSlots, uintptr(c.received%ringSlots)*slotBytes))
-		c.stamp = stamp(c.received)
+		c.advance()
 		if n == len(out) {
 			return n
 		}
@@ -126,6 +124,13 @@ func (c *conn) take(h uint64, out []nic.Event, n int) int {
 			return n
 		}
 	}
+}
+
+// advance makes the next slot the one that is looked at.
+func (c *conn) advance() {
+	c.received++
+	c.header = (*uint64)(unsafe.Add(c.rxSlots, uintptr(c.received%ringSlots)*slotBytes))
+	c.stamp = stamp(c.received)
 }
 
 // deliver moves the payload to where its receive wants it, or lends it where it
