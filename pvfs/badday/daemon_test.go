@@ -23,16 +23,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// far is a bound that only a hang reaches.
+// far is a limit that only a hang reaches.
 const far = 5 * time.Minute
 
-// tick is how often something is looked at that will come to be.
+// tick is the interval between checks for a condition.
 const tick = 20 * time.Millisecond
 
-// linesKept is how much of what a server says is kept for a failure, bytes.
+// linesKept is how much of a server's output is kept for a failure, bytes.
 const linesKept = 32 << 10
 
-// A fileSystem is one whose servers are processes.
+// A fileSystem is a file system whose servers are processes.
 type fileSystem struct {
 	t       testing.TB
 	folder  string
@@ -47,14 +47,14 @@ type daemon struct {
 	alias, address string
 	args           []string
 
-	cmd          *exec.Cmd // nil: it does not run
+	cmd          *exec.Cmd // nil: it is stopped
 	ready, ended chan struct{}
 
 	mu   sync.Mutex
 	said bytes.Buffer
 }
 
-// newFileSystem makes the stores of some servers, and starts none. Its key makes capabilities signed.
+// newFileSystem makes the stores of servers, and starts none. With its key, capabilities are signed.
 func newFileSystem(t testing.TB, method string, servers int, change func(*config.GenOptions)) *fileSystem {
 	t.Helper()
 	f := &fileSystem{t: t, folder: t.TempDir()}
@@ -87,11 +87,11 @@ func newFileSystem(t testing.TB, method string, servers int, change func(*config
 	return f
 }
 
-// addresses counts those that were given away or tried.
+// addresses counts the addresses used or tried.
 var addresses atomic.Uint64
 
-// freeAddress is one that nobody listens on. A port that the kernel might give to a client would
-// not do: it could be taken while the server is away.
+// freeAddress is an unused address. Its port is not one that the kernel may give to a client, because a client could take it
+// while the server is down.
 func freeAddress(t testing.TB, method string) string {
 	if method != "tcp" {
 		return fmt.Sprintf("%s://badday-%d-%d", method, os.Getpid(), addresses.Add(1))
@@ -107,14 +107,14 @@ func freeAddress(t testing.TB, method string) string {
 	return ""
 }
 
-// command is a pvfsd that has not been started.
+// command is a pvfsd command that was not started.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Env = append(os.Environ(), mainVariable+"=1")
 	return cmd
 }
 
-// says is what a pvfsd prints that ends by itself, and how it ends.
+// says runs a pvfsd that ends by itself, and returns its output and its error.
 func says(args ...string) (string, error) {
 	cmd := command(args...)
 	var out bytes.Buffer
@@ -123,7 +123,7 @@ func says(args ...string) (string, error) {
 	return out.String(), err
 }
 
-// ends starts a program and waits until it ends, by itself or because it takes too long.
+// ends starts a program and waits until it ends by itself, or kills it after a time limit.
 func ends(cmd *exec.Cmd) error {
 	if err := pvfstest.StartChild(cmd); err != nil {
 		return err
@@ -133,7 +133,7 @@ func ends(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// start starts all servers that do not run, and waits until they serve.
+// start starts all stopped servers, and waits until they serve.
 func (f *fileSystem) start() {
 	f.t.Helper()
 	for _, d := range f.servers {
@@ -144,7 +144,7 @@ func (f *fileSystem) start() {
 	}
 }
 
-// start starts a server and does not wait.
+// start starts a server without waiting.
 func (d *daemon) start() {
 	d.t.Helper()
 	if d.cmd != nil {
@@ -161,7 +161,7 @@ func (d *daemon) start() {
 	go d.listen(bufio.NewReader(out), d.ready, d.ended)
 }
 
-// listen takes what a server says until it ends.
+// listen reads the output of a server until it ends.
 func (d *daemon) listen(from *bufio.Reader, ready, ended chan struct{}) {
 	defer close(ended)
 	serves := false
@@ -183,7 +183,7 @@ func (d *daemon) listen(from *bufio.Reader, ready, ended chan struct{}) {
 	}
 }
 
-// heard is what a server said lately.
+// heard is the last output of a server.
 func (d *daemon) heard() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,12 +202,12 @@ func (d *daemon) wait() {
 	}
 }
 
-// kill ends a server as it is, which must not have ended by itself.
+// kill kills a server, which must not have ended by itself.
 func (d *daemon) kill() {
 	if d.cmd == nil {
 		return
 	}
-	_ = d.cmd.Process.Kill() // it may have ended: Wait tells
+	_ = d.cmd.Process.Kill() // it may have ended: Wait shows that
 	<-d.ended
 	_ = d.cmd.Wait()
 	state := d.cmd.ProcessState
@@ -217,14 +217,14 @@ func (d *daemon) kill() {
 	}
 }
 
-// kill ends all servers as they are.
+// kill kills all servers.
 func (f *fileSystem) kill() {
 	for _, d := range f.servers {
 		d.kill()
 	}
 }
 
-// check is pvfsd check -all: what it prints, and how it ends.
+// check runs pvfsd check -all, and returns its output and its exit code.
 func (f *fileSystem) check(args ...string) (lines []string, code int) {
 	f.t.Helper()
 	cmd := command(append([]string{"check", "-all", "-config", f.conf}, args...)...)
@@ -238,7 +238,7 @@ func (f *fileSystem) check(args ...string) (lines []string, code int) {
 	return lines, code
 }
 
-// mount is a client. Without patience it gives every request one try.
+// mount mounts a client. Without retries in opt, it tries every request once.
 func (f *fileSystem) mount(opt client.Options) *client.FS {
 	f.t.Helper()
 	opt.User = &client.Identity{Groups: []uint32{0}}
@@ -250,13 +250,13 @@ func (f *fileSystem) mount(opt client.Options) *client.FS {
 	return m
 }
 
-// fresh are options of a client that remembers nothing.
+// fresh are options for a client without caches.
 func fresh(opt client.Options) client.Options {
 	opt.AttrTime, opt.SizeTime, opt.NameTime = -1, -1, -1
 	return opt
 }
 
-// patient are options of a client that tries until a server is back.
+// patient are options for a client that retries until a server is up again.
 func patient() client.Options {
 	return client.Options{RetryLimit: 2000, RetryDelay: 20 * time.Millisecond, Seed: 1}
 }

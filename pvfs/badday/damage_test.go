@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
-// oneServer is a file system of one server with some files, which does not run any more.
+// oneServer is a file system of one server with some files. The server is stopped.
 func oneServer(t *testing.T) (f *fileSystem, dir string) {
 	t.Helper()
 	f = newFileSystem(t, "tcp", 1, func(o *config.GenOptions) { o.NoSyncMeta = true })
@@ -31,14 +31,14 @@ func oneServer(t *testing.T) (f *fileSystem, dir string) {
 	return f, filepath.Join(f.folder, "store-server0")
 }
 
-// fileOf is what a file of oneServer holds.
+// fileOf is the expected contents of a file of oneServer.
 func fileOf(i int) entry {
 	n := int64(100 + 3000*i)
 	return entry{kind: "file", number: uint64(i), data: n, size: n}
 }
 
-// TestDamagedDatabase turns over bytes and pages all over the database of a server. It refuses to start, or says that it is
-// damaged; what it serves then is right, or an error. It never ends by itself once it serves.
+// TestDamagedDatabase damages bytes and pages of a server's database. The server must refuse to start, or report the damage.
+// Everything that it serves then is correct, or an error. Once it serves, it never ends by itself.
 func TestDamagedDatabase(t *testing.T) {
 	f, dir := oneServer(t)
 	path := filepath.Join(dir, "meta.db")
@@ -82,15 +82,15 @@ func TestDamagedDatabase(t *testing.T) {
 				require.Equal(t, e.bytes(), data, "seed %d: file %d", seed, i)
 			}
 		}
-		_ = m.Mkdir(background, fmt.Sprintf("/new%d", seed), 0o755) // an error, or true
-		f.kill()                                                    // and fails the test if it has ended
+		_ = m.Mkdir(background, fmt.Sprintf("/new%d", seed), 0o755) // an error or not
+		f.kill()                                                    // fails the test if it has ended
 		_, code := f.check()
 		assert.Contains(t, []int{pvfsd.ExitOK, pvfsd.ExitDamaged}, code, "seed %d", seed)
 	}
 	t.Logf("%d refused to start; %d served, and gave %d files of %d", refused, served, right, served*40)
 }
 
-// serves starts the server, and reports whether it does so.
+// serves starts the server, and reports whether that succeeds.
 func serves(t *testing.T, f *fileSystem) bool {
 	t.Helper()
 	d := f.servers[0]
@@ -126,7 +126,7 @@ func readAll(m *client.FS, name string) ([]byte, error) {
 	return data[:n], err
 }
 
-// TestDamagedFiles: the files with the bytes are missing, too short or too long, no files at all, or nobody's.
+// TestDamagedFiles: files with data are missing, too short or too long, are not regular files, or belong to no object.
 func TestDamagedFiles(t *testing.T) {
 	f, dir := oneServer(t)
 	streams, err := filepath.Glob(filepath.Join(dir, "data", "*", "*.bstream"))
@@ -169,8 +169,7 @@ func TestDamagedFiles(t *testing.T) {
 	require.NoError(t, write(m, "/newer", fileOf(1)))
 }
 
-// TestWrongStore: a store of another configuration, of a newer version, or that another process has open, is not
-// used.
+// TestWrongStore: a server does not use a store of another configuration or of a newer version, or one that another process uses.
 func TestWrongStore(t *testing.T) {
 	f, dir := oneServer(t)
 	f.start()

@@ -1,10 +1,9 @@
-// Package badday has the tests of what goes wrong around file servers: they are killed in the midst of
-// their work, their disks are full, read-only, damaged or another server's, and what clients send is meant to
-// hurt. It has no code but tests. Mutated requests, by the million, are in pvfs/server.
+// Package badday tests failures of file servers: processes are killed while they work, disks are full, read-only, damaged or
+// another server's, and clients send hostile messages. It has tests only. Package pvfs/server tests millions of mutated requests.
 //
-// TestKill and TestDurable kill real pvfsd processes. TestRestart compares with the oracle of package fstest while
-// servers in this process go away and come back. TestHostileRequests, TestFlows and
-// TestSilentConnections are the clients. More of some:
+// TestKill and TestDurable kill real pvfsd processes. TestRestart stops and restarts servers in this process and compares them
+// with the oracle of package fstest. TestHostileRequests, TestFlows and TestSilentConnections are hostile clients. To run more of
+// some:
 //
 //	go test ./pvfs/badday -run Kill -timeout 1h      with VIADUCT_KILLS=1000
 //	go test ./pvfs/badday -run Restart -sim.seeds 3000

@@ -21,8 +21,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestDurable kills all servers at once, at the very moment that files were synced, and again. What was synced is there,
-// with its name, all its bytes, its mode and its extended attribute.
+// TestDurable repeatedly kills all servers at the moment when files were synced. Synced files exist with their names, all their
+// bytes, their modes and their extended attributes.
 func TestDurable(t *testing.T) {
 	rounds := 6
 	if testing.Short() || race.Enabled {
@@ -49,7 +49,7 @@ func TestDurable(t *testing.T) {
 						}
 					})
 				}
-				for range writers * each / 2 { // in the midst of the others
+				for range writers * each / 2 { // in the middle of the others
 					synced = append(synced, <-done)
 				}
 				f.kill()
@@ -79,7 +79,7 @@ func putSynced(c *client.FS, name string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() // what counts was synced
+	defer file.Close() // the data was synced
 	if _, err := file.WriteAt(entryOf(name).bytes(), 0); err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func holdsSynced(t *testing.T, c *client.FS, name string) {
 	require.Equal(t, name, string(value))
 }
 
-// TestSyncReachesTheDisk looks at the system calls of a server: when Sync returns, it has synced the files with the
-// bytes, the folders with their names, and the database.
+// TestSyncReachesTheDisk traces the system calls of a server: when Sync returns, it has synced the files with the data, the
+// folders with their names, and the database.
 func TestSyncReachesTheDisk(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -161,7 +161,7 @@ func TestSyncReachesTheDisk(t *testing.T) {
 	require.NoError(t, file.Close())
 }
 
-// lockedBuffer is a buffer that one goroutine fills and another looks at.
+// lockedBuffer is a buffer that one goroutine fills and another one reads.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// smallDisk mounts a file system of a few megabytes on a folder, until the test ends.
+// smallDisk mounts a file system of a few megabytes on a folder until the end of the test.
 func smallDisk(t *testing.T, dir, options string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -26,8 +26,8 @@ func smallDisk(t *testing.T, dir, options string) {
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 }
 
-// TestFullDisk fills the disk of both servers: with bytes, with names, with symlinks. Clients are told so, what was
-// there stays as it was, and once something is removed all goes on.
+// TestFullDisk fills the disks of both servers with data, with names, and with symlinks. Clients get an error, earlier files stay
+// unchanged, and after a removal everything works again.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2 {
@@ -54,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 		space, err := f.StatFS(background)
 		return err == nil && space.Available+(1<<20) >= before.Available
 	}, far, tick)
-	for i := range 16 { // each server finds that there is room again, and takes its reserve
+	for i := range 16 { // each server notices that there is room again, and makes its reserve
 		require.NoError(t, write(f, fmt.Sprint("/room", i), entry{kind: "file"}))
 		require.NoError(t, f.Remove(background, fmt.Sprint("/room", i)))
 	}
@@ -66,7 +66,7 @@ func TestFullDisk(t *testing.T) {
 		remove := c.Ballast(forSymlinks)
 		fills(t, f, "/kept/file", kept, remove, func(name string) error { return f.Symlink(background, strings.Repeat("to/", 1000), name) })
 	})
-	for i := range c.Len() { // what is said of it is true
+	for i := range c.Len() { // the counts are correct
 		c.Stop(i)
 		c.Start(i)
 	}
@@ -74,7 +74,7 @@ func TestFullDisk(t *testing.T) {
 	inOrder(t, c)
 }
 
-// fills makes things until there is no room, removes some of them and what remove does, makes others, and removes all.
+// fills creates objects until there is no room. It removes some of them and calls remove, creates others, and removes all.
 func fills(t *testing.T, f *client.FS, keptName string, kept entry, remove func(), create func(name string) error) {
 	t.Helper()
 	require.NoError(t, f.Mkdir(background, "/fill", 0o755))
@@ -96,7 +96,7 @@ func fills(t *testing.T, f *client.FS, keptName string, kept entry, remove func(
 	require.NotZero(t, made)
 	t.Logf("%d are made", made)
 	holdsKept(t, f, keptName, kept)
-	_ = f.Remove(background, name(made)) // a file may be there whose bytes found no room
+	_ = f.Remove(background, name(made)) // there may be a file whose data found no room
 	for i := range made {
 		if i%3 != 0 || i+3 > made {
 			require.NoError(t, f.Remove(background, name(i)), "removals need no room")
@@ -118,8 +118,8 @@ func holdsKept(t *testing.T, f *client.FS, name string, e entry) {
 	require.Equal(t, e.bytes(), data[:n])
 }
 
-// TestReadOnlyDisk has a store that nothing can be written to any more: it can be checked, a server says why it does not
-// start, and once it can be written to again all goes on.
+// TestReadOnlyDisk: nothing can be written to a store any more. It can be checked, a server reports why it does not start, and
+// when the store is writable again everything works.
 func TestReadOnlyDisk(t *testing.T) {
 	dir := t.TempDir()
 	smallDisk(t, dir, "size=64m")

@@ -22,7 +22,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// An attacker sends requests to a pvfsd that it makes itself, and knows of one file.
+// An attacker sends hand-made requests to a pvfsd. It knows one file.
 type attacker struct {
 	t  testing.TB
 	f  *fileSystem
@@ -64,7 +64,7 @@ func newAttacker(t *testing.T, change func(*config.GenOptions)) *attacker {
 	return a
 }
 
-// connect opens a connection, in place of the one before.
+// connect opens a connection, which replaces the previous one.
 func (a *attacker) connect() {
 	a.t.Helper()
 	if a.ep != nil {
@@ -79,7 +79,7 @@ func (a *attacker) connect() {
 	require.NoError(a.t, err)
 }
 
-// send sends bytes and gives those of the answer.
+// send sends bytes and returns the answer.
 func (a *attacker) send(b []byte) []byte {
 	a.t.Helper()
 	a.tag++
@@ -89,7 +89,7 @@ func (a *attacker) send(b []byte) []byte {
 	return into[:n]
 }
 
-// ask is for requests that succeed.
+// ask sends a request that must succeed.
 func (a *attacker) ask(h *proto.Header, req proto.Request) proto.Response {
 	a.t.Helper()
 	resp := proto.NewResponse(req.Op())
@@ -97,7 +97,7 @@ func (a *attacker) ask(h *proto.Header, req proto.Request) proto.Response {
 	return resp
 }
 
-// refused requires that a request is answered with an error, and tells which.
+// refused requires that a request is answered with an error, and returns the status.
 func (a *attacker) refused(b []byte) proto.Status {
 	a.t.Helper()
 	_, status, err := proto.ParseAnyResponse(a.send(b))
@@ -106,7 +106,7 @@ func (a *attacker) refused(b []byte) proto.Status {
 	return status.Base()
 }
 
-// fine requires that the file is as it was, and that the server works on.
+// fine requires that the file is unchanged, and that the server still works.
 func (a *attacker) fine() {
 	a.t.Helper()
 	require.NoError(a.t, sameNames(a.m, "/", []string{"file", "lost+found"}))
@@ -115,7 +115,7 @@ func (a *attacker) fine() {
 	require.True(a.t, bytes.Equal(entryOf("file").bytes(), data))
 }
 
-// TestHostileRequests sends what no client should. Each gets the protocol's error, and nothing is changed.
+// TestHostileRequests sends invalid requests. Each gets the protocol's error, and nothing changes.
 func TestHostileRequests(t *testing.T) {
 	a := newAttacker(t, nil)
 	data := a.attr.Datafiles[0]
@@ -208,7 +208,7 @@ func TestHostileRequests(t *testing.T) {
 	})
 }
 
-// TestExpired: with time-outs on, what is too old is refused, and a client renews it by itself.
+// TestExpired: with time-outs on, expired credentials and capabilities are refused, and a client renews them itself.
 func TestExpired(t *testing.T) {
 	a := newAttacker(t, nil)
 	old := a.cred
@@ -222,7 +222,7 @@ func TestExpired(t *testing.T) {
 	a.fine()
 }
 
-// TestLoops: paths that lead in circles end.
+// TestLoops: paths that contain loops end with an error.
 func TestLoops(t *testing.T) {
 	a := newAttacker(t, nil)
 	require.NoError(t, a.m.Symlink(background, "b", "/a"))
@@ -235,8 +235,8 @@ func TestLoops(t *testing.T) {
 	a.fine()
 }
 
-// TestFlows opens reads of which nothing is taken and writes for which nothing is sent, again and again, and leaves some of them
-// open and others by hanging up. Other clients are served meanwhile, and nothing of it stays.
+// TestFlows repeatedly starts reads whose data it does not receive, and writes without data. It leaves some of them open and ends
+// others by disconnecting. Other clients are served meanwhile, and all resources are freed.
 func TestFlows(t *testing.T) {
 	a := newAttacker(t, func(o *config.GenOptions) { o.NoSyncMeta = true })
 	pid := a.f.servers[0].cmd.Process.Pid
@@ -258,7 +258,7 @@ func TestFlows(t *testing.T) {
 	storm := func(count int) {
 		for i := range count {
 			if i%atOnce == 0 {
-				a.connect() // and leave those of before in the midst
+				a.connect() // and leave the earlier ones unfinished
 				a.fine()
 			}
 			open([]proto.IOType{proto.IORead, proto.IOWrite}[i%2])
@@ -272,7 +272,7 @@ func TestFlows(t *testing.T) {
 	require.Eventually(t, func() bool { return descriptors(t, pid) <= descriptorsBefore+10 }, far, tick, "connections stay behind")
 	after := resident(t, pid)
 	t.Logf("%d flows left open: resident memory %.1f MiB before, %.1f MiB after", flows, mib(before), mib(after))
-	most := int64(96 << 20) // the buffers of flows are bounded by 64 MiB
+	most := int64(96 << 20) // the buffers of flows are limited to 64 MiB
 	if race.Enabled {
 		most *= 4
 	}

@@ -18,17 +18,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// idleClients are how many clients are connected and do nothing, and idleBytesMax how much of the machine's memory
-// a server may have in use then.
+// idleClients is how many clients are connected and idle, and idleBytesMax how much of the machine's memory a server may use
+// then.
 const (
 	idleClients      = 1000
 	idleClientsShort = 200 // with -short
 	idleBytesMax     = 64 << 20
 )
 
-// TestIdleClients connects clients over tcp to a pvfsd, each of which mounts, reads a file and then is silent, and measures the
-// memory that the process has in use. Others are served as before, and when the clients are gone, so are
-// their connections.
+// TestIdleClients connects clients over tcp to a pvfsd. Each mounts, reads a file and then is silent. The test measures the
+// memory of the process. Other clients are served as before, and when the idle clients have gone, so have their connections.
 func TestIdleClients(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector multiplies memory, which is what is measured here")
@@ -81,7 +80,7 @@ func (f *fileSystem) reader(e entry) (*client.FS, error) {
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// resident is the memory that a process has in use, in bytes.
+// resident is the memory that a process uses, in bytes.
 func resident(t testing.TB, pid int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -97,7 +96,7 @@ func resident(t testing.TB, pid int) int64 {
 	return 0
 }
 
-// descriptors is how many a process has open.
+// descriptors is the number of descriptors that a process has open.
 func descriptors(t testing.TB, pid int) int {
 	t.Helper()
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -105,8 +104,8 @@ func descriptors(t testing.TB, pid int) int {
 	return len(open)
 }
 
-// TestSilentConnections opens thousands of connections that never say a word, or half a header, and closes them. Nothing of them
-// stays, and a client is served meanwhile.
+// TestSilentConnections opens thousands of connections that send nothing or half a header, and closes them. All resources are
+// freed, and a client is served meanwhile.
 func TestSilentConnections(t *testing.T) {
 	f := newFileSystem(t, "tcp", 1, nil)
 	f.start()

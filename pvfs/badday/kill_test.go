@@ -20,21 +20,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
-// kills is how many servers TestKill kills over each method, unless VIADUCT_KILLS says otherwise.
+// kills is how many times TestKill kills a server over each method, unless VIADUCT_KILLS says otherwise.
 const kills = 40
 
-// killsOfRound is after how many of them everything is looked at.
+// killsOfRound is the number of kills between two checks of everything.
 const killsOfRound = 20
 
-// strikeAfter is how many operations the workers carry out between two kills at most.
+// strikeAfter is the largest number of the workers' operations between two kills.
 const strikeAfter = 200
 
-// orphans are what a kill may leave behind: nobody sees it, and repair removes it or gives it a name.
+// orphans are the problems that a kill may leave. They are invisible, and repair removes the object or gives it a name.
 var orphans = []string{"has no name", "datafile without metafile", "dirdata object without directory", "which has another name"}
 
-// TestKill kills servers at any moment while clients work, one of them, both at once, and again while they start. Clients
-// that are patient notice nothing. The others get an error, and find one of the states that are allowed then. Check
-// finds nothing but orphans, repair removes them, and all that was acknowledged is there.
+// TestKill kills servers at any moment while clients work: one of them, both at once, and again during their start. Clients with
+// retries notice nothing. Others get an error, and then find one of the allowed states. Check finds only orphans, repair removes
+// them, and all acknowledged changes exist.
 func TestKill(t *testing.T) {
 	for _, method := range []string{"tcp", "via+shm"} {
 		t.Run(method, func(t *testing.T) {
@@ -59,14 +59,14 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A storm is what TestKill does to one file system.
+// A storm is the run of TestKill on one file system.
 type storm struct {
 	t       *testing.T
 	fs      *fileSystem
 	rng     *rand.Rand
 	workers []*worker
 	done    atomic.Int64 // operations of the workers
-	working atomic.Int64 // workers that have not failed in this round
+	working atomic.Int64 // workers that have not yet failed in this round
 	kills   int
 	found   map[string]int
 }
@@ -75,7 +75,7 @@ func newStorm(t *testing.T, method string, seed uint64) *storm {
 	s := &storm{t: t, rng: rand.New(rand.NewPCG(seed, 0)), found: map[string]int{}}
 	s.fs = newFileSystem(t, method, 2, func(o *config.GenOptions) {
 		o.DistrDir = config.DistrDir{Initial: 1, Max: 2, Split: 6}
-		o.NoSyncMeta = method != "tcp" // a kill is no power cut: both must hold
+		o.NoSyncMeta = method != "tcp" // a kill is not a power cut: both settings must hold
 	})
 	s.fs.start()
 	look := s.fs.mount(fresh(patient()))
@@ -91,7 +91,7 @@ func newStorm(t *testing.T, method string, seed uint64) *storm {
 	return s
 }
 
-// round kills so many servers while the workers work, and looks at everything then.
+// round kills count servers while the workers work, and then checks everything.
 func (s *storm) round(count int) {
 	var stop atomic.Bool
 	var wait sync.WaitGroup
@@ -121,8 +121,8 @@ func (s *storm) round(count int) {
 	s.verify("after the repair")
 }
 
-// strike lets the workers carry out some operations, kills one server or both, perhaps again while they start, and waits
-// until they serve.
+// strike lets the workers do some operations, kills one server or both, perhaps again during their start, and waits until they
+// serve.
 func (s *storm) strike() {
 	s.operations(strikeAfter)
 	s.sleep(10)
@@ -143,7 +143,7 @@ func (s *storm) strike() {
 	s.fs.start()
 }
 
-// operations waits until the workers have done so many at most, or one of them has failed.
+// operations waits until the workers have done up to most operations, or one of them has failed.
 func (s *storm) operations(most int) {
 	for end := s.done.Load() + s.rng.Int64N(int64(most)); s.done.Load() < end && s.working.Load() == int64(len(s.workers)); {
 		time.Sleep(time.Millisecond)
@@ -176,7 +176,7 @@ func (s *storm) log() string {
 	return all.String()
 }
 
-// check looks at what the kills have left on the disks.
+// check checks the disks after the kills.
 func (s *storm) check() {
 	lines, code := s.fs.check()
 	if code != pvfsd.ExitOK {
@@ -184,7 +184,7 @@ func (s *storm) check() {
 			s.orphan(line)
 		}
 	}
-	for tries := 0; ; tries++ { // a repair may show more
+	for tries := 0; ; tries++ { // a repair may reveal more
 		lines, code = s.fs.check("-repair")
 		if code == pvfsd.ExitOK && len(lines) == 1 {
 			break
@@ -213,7 +213,7 @@ func (s *storm) orphan(line string) {
 	}
 }
 
-// isOrphan tells whether a problem is one of orphans.
+// isOrphan reports whether a problem is one of orphans.
 func isOrphan(problem string) bool {
 	return slices.ContainsFunc(orphans, func(what string) bool { return strings.Contains(problem, what) })
 }

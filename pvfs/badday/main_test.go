@@ -9,11 +9,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
-	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // what servers listen on
-	_ "github.com/viaduct-hpc/viaduct/methods/via" // the same
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // for servers' addresses
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // likewise
 )
 
-// mainVariable makes the test binary pvfsd.
+// mainVariable makes the test binary run as pvfsd.
 const mainVariable = "VIADUCT_BADDAY_MAIN"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// number is what an environment variable says, or the default.
+// number is the value of an environment variable, or the default.
 func number(t testing.TB, variable string, def int) int {
 	text := os.Getenv(variable)
 	if text == "" {

@@ -26,18 +26,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
-// A durability says what servers put on the disk before they answer.
+// A durability says what servers sync before they answer.
 type durability struct{ meta, data bool }
 
-// A lossFile is what a file should be.
+// A lossFile is the expected state of a file.
 type lossFile struct {
 	data   []byte
 	mode   fs.FileMode
 	xattr  string
-	synced bool // the disks have data
+	synced bool // data is on the disks
 }
 
-// A lossWorld is a file system whose servers lose their power, on disks that lose what was not synced then; and what must be left of it.
+// A lossWorld is a file system whose servers lose power, on disks that then lose unsynced data. It knows what must remain.
 type lossWorld struct {
 	t     *testing.T
 	seed  uint64
@@ -46,19 +46,19 @@ type lossWorld struct {
 	c     *pvfstest.Cluster
 	top   string
 	dirs  []string             // of stores
-	disks []*disktest.Volatile // of servers that run
-	bad   []*disktest.Disk     // over them
+	disks []*disktest.Volatile // of running servers
+	bad   []*disktest.Disk     // on top of disks
 	boots int
 	f     *client.FS
 
 	next    int
 	files   map[string]lossFile
-	touched map[string]bool // names that were made, changed or removed since all was synced, and are not on the disk before they are answered
+	touched map[string]bool // names that were made, changed or removed since the last sync of everything, if they are not synced before an answer
 }
 
 const lossServers = 2
 
-// bothServers is a file with bytes on all servers: to sync it syncs what each of them has of names and attributes.
+// bothServers is a file with data on all servers: a sync of it syncs the names and attributes of each server.
 const bothServers = "/both"
 
 func newLossWorld(t *testing.T, seed uint64, mode durability) *lossWorld {
@@ -80,7 +80,7 @@ func newLossWorld(t *testing.T, seed uint64, mode durability) *lossWorld {
 	return w
 }
 
-// open puts a store on a disk that loses what was not synced.
+// open opens a store on a disk that loses unsynced data.
 func (w *lossWorld) open(i int, opts *store.Options) {
 	require.NoError(w.t, os.MkdirAll(w.dirs[i], 0o700))
 	d, err := disktest.NewVolatile(w.dirs[i])
@@ -92,7 +92,7 @@ func (w *lossWorld) open(i int, opts *store.Options) {
 	opts.NoSyncMeta, opts.SyncData, opts.SyncEvery = !w.mode.meta, w.mode.data, 1<<62
 }
 
-// touch notes that names may be lost, or be there again.
+// touch records that names may be lost, or may reappear.
 func (w *lossWorld) touch(names ...string) {
 	for _, name := range names {
 		if !w.mode.meta {
@@ -114,7 +114,7 @@ func (w *lossWorld) any() string {
 	return names[w.rng.IntN(len(names))]
 }
 
-// on opens a file that is there and does something with it.
+// on opens an existing file and calls do.
 func (w *lossWorld) on(name string, do func(*client.File) error) error {
 	w.t.Helper()
 	f, err := w.f.OpenFile(background, name, os.O_RDWR, 0)
@@ -184,7 +184,7 @@ func (w *lossWorld) newName() string {
 	return fmt.Sprint("/f", w.next)
 }
 
-// syncBytes syncs a file. A disk may fail then; the file goes.
+// syncBytes syncs a file. The disk may fail then, and the file is removed.
 func (w *lossWorld) syncBytes(name string) {
 	w.t.Helper()
 	fails, failed := w.rng.IntN(10) == 0, false
@@ -212,7 +212,7 @@ func (w *lossWorld) syncBytes(name string) {
 	w.files[name] = is
 }
 
-// syncAll puts all names and attributes on the disks.
+// syncAll syncs all names and attributes.
 func (w *lossWorld) syncAll() {
 	w.t.Helper()
 	require.NoError(w.t, w.f.Sync(background, bothServers))
@@ -242,7 +242,7 @@ func (w *lossWorld) step() {
 	}
 }
 
-// cutSome takes the power from one server or from all of them.
+// cutSome cuts the power of one server or of all.
 func (w *lossWorld) cutSome() {
 	w.t.Helper()
 	from, to := 0, lossServers
@@ -253,7 +253,7 @@ func (w *lossWorld) cutSome() {
 	w.cut(from, to)
 }
 
-// cut takes the power from some servers, lets them start again, and looks what is left.
+// cut cuts the power of some servers, restarts them, and checks the result.
 func (w *lossWorld) cut(from, to int) {
 	w.t.Helper()
 	for i := from; i < to; i++ {
@@ -275,7 +275,7 @@ func (w *lossWorld) cut(from, to int) {
 	w.syncAll()
 }
 
-// look compares what is there with what must be. all says that all servers have lost their power.
+// look compares the present state with the required one. all: all servers have lost power.
 func (w *lossWorld) look(all bool) {
 	w.t.Helper()
 	list, err := fs.ReadDir(w.f, ".")
@@ -309,12 +309,12 @@ func (w *lossWorld) look(all bool) {
 		if is.synced {
 			require.True(w.t, bytes.Equal(is.data, data), "%s: %d bytes, and %d there", name, len(is.data), len(data))
 		}
-		is.data, is.synced = data, is.synced || all // what is left is on the disks
+		is.data, is.synced = data, is.synced || all // the remaining data is on the disks
 		w.files[name] = is
 	}
 }
 
-// forgetTouched mends what a loss of power left of names that were touched, and removes them.
+// forgetTouched repairs the touched names after a power loss, and removes them.
 func (w *lossWorld) forgetTouched() {
 	w.t.Helper()
 	if w.mode.meta {
@@ -335,7 +335,7 @@ func (w *lossWorld) forgetTouched() {
 	}
 }
 
-// checkTree looks at all stores, while no server runs, and mends what no server does.
+// checkTree checks all stores while no server runs, and repairs the problems that servers do not.
 func (w *lossWorld) checkTree(mend bool) (problems []store.Problem) {
 	w.t.Helper()
 	tree := store.Tree{Root: w.c.FS.Root, Owner: w.c.FS.Owner}
@@ -357,7 +357,7 @@ func (w *lossWorld) checkTree(mend bool) (problems []store.Problem) {
 	return problems
 }
 
-// inOrder requires that nothing is wrong in the end, but for objects without a name that a lost server left behind.
+// inOrder requires that there are no problems at the end, except objects without a name that a server left when it lost power.
 func (w *lossWorld) inOrder() {
 	w.t.Helper()
 	for _, p := range w.checkTree(false) {
@@ -365,8 +365,8 @@ func (w *lossWorld) inOrder() {
 	}
 }
 
-// TestPowerLoss: what each kind of durability promises is there after a loss of power, of one server or all, and nothing that was removed for good comes
-// back; the servers start, and what they have is in order.
+// TestPowerLoss: after a power loss of one server or all, everything that the kind of durability promises exists, and nothing
+// reappears that was removed for good. The servers start, and their stores have no problems.
 func TestPowerLoss(t *testing.T) {
 	for _, mode := range []durability{{true, false}, {true, true}, {false, false}, {false, true}} {
 		t.Run(fmt.Sprintf("TroveSyncMeta=%v,TroveSyncData=%v", mode.meta, mode.data), func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// ready is how many datafiles of others a server has ready.
+// ready is how many datafiles of others a server has in stock.
 func (w *lossWorld) ready(i int) (n int) {
 	require.NoError(w.t, w.c.Store(i).View(func(tx *store.Tx) error {
 		for range tx.Pools() {
@@ -395,7 +395,7 @@ func (w *lossWorld) ready(i int) (n int) {
 	return n
 }
 
-// plentyReady makes files until both servers have so many datafiles of the other ready that they fetch no more for a while.
+// plentyReady makes files until both servers have so many datafiles in stock that they fetch no more for a while.
 func (w *lossWorld) plentyReady() {
 	w.t.Helper()
 	const plenty = 64
@@ -405,8 +405,8 @@ func (w *lossWorld) plentyReady() {
 	}, far, tick)
 }
 
-// TestOldBytesStayHidden: a server that a loss of power took back has forgotten files, whose datafiles on the other server it had ready before. New files
-// get none of their bytes, and can be written.
+// TestOldBytesStayHidden: after a power loss a server has lost files that used datafiles from its stock on the other server. New
+// files get none of their bytes, and can be written.
 func TestOldBytesStayHidden(t *testing.T) {
 	w := newLossWorld(t, 2, durability{}) // without stuffing
 	const files, size = 16, 150_000

@@ -24,8 +24,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// TestRestart compares random operations with the oracle while servers stop, or vanish with whatever they were at, and
-// come back, one of them or both at once. In the end nothing is left in the stores that does not belong there.
+// TestRestart compares random operations with the oracle. Meanwhile servers stop, or vanish in the middle of their work, and come
+// back, one of them or both at once. At the end the stores have no leftovers.
 func TestRestart(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// mounted is a client that does not give up as long as a server is away.
+// mounted is a client that retries while a server is down.
 func mounted(t *testing.T, c *pvfstest.Cluster) *client.FS {
 	t.Helper()
 	f, err := client.Mount(context.Background(), c.Source(), client.Options{
@@ -85,8 +85,7 @@ func restart(c *pvfstest.Cluster, rng *rand.Rand) {
 	}
 }
 
-// inOrder requires that nothing is wrong with the stores, nor with how they belong together, but for orphans that a
-// server has left behind which vanished.
+// inOrder requires that the stores and the references between them have no problems, except orphans of a server that vanished.
 func inOrder(t *testing.T, c *pvfstest.Cluster) {
 	t.Helper()
 	c.WaitReady()
@@ -108,8 +107,8 @@ func inOrder(t *testing.T, c *pvfstest.Cluster) {
 	}
 }
 
-// TestRenameAgain: a renaming that came to a stop between its two halves leaves both names. Doing it again takes
-// the old one away, and the file stays.
+// TestRenameAgain: a rename that stopped halfway leaves both names. When it is repeated, the old name is removed, and the file
+// stays.
 func TestRenameAgain(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	f := mounted(t, c)
@@ -135,8 +134,7 @@ func TestRenameAgain(t *testing.T) {
 	inOrder(t, c)
 }
 
-// TestNeededServerAway: a server that needs another one which is away says so, and a client that is patient asks
-// again.
+// TestNeededServerAway: a server that needs another one that is down says so, and a client with retries asks again.
 func TestNeededServerAway(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Config: func(o *config.GenOptions) { o.NoStuffing = true }})
 	mount := func(opt client.Options) *client.FS {
@@ -151,14 +149,14 @@ func TestNeededServerAway(t *testing.T) {
 	opt.Log = slog.New(slog.NewTextHandler(heard, nil))
 	tireless := mount(opt)
 	c.Stop(1)
-	for i := 0; ; i++ { // until nothing is left of the datafiles that were made ahead
+	for i := 0; ; i++ { // until the stock of datafiles is used up
 		require.Less(t, i, 5000)
 		err := write(hasty, fmt.Sprint("/used", i), entry{kind: "file"})
 		if errors.Is(err, syscall.EHOSTUNREACH) {
 			break
 		}
 	}
-	const files = 8 // some of them on the server that is there, which needs the other
+	const files = 8 // some are on the running server, which needs the other one
 	done := make(chan error, files)
 	for i := range files {
 		go func() { done <- write(tireless, fmt.Sprint("/file", i), entry{kind: "file", data: 9, size: 9}) }()
@@ -174,8 +172,8 @@ func TestNeededServerAway(t *testing.T) {
 	}
 }
 
-// TestSizeOnServerAway: the size of a file is on all servers that have bytes of it. While one is away, a client that is patient asks again,
-// whether it asks that one or another that needs it.
+// TestSizeOnServerAway: all servers with data of a file are needed for its size. While one is down, a client with retries asks
+// again, whether it asks that server or another one that needs it.
 func TestSizeOnServerAway(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Config: func(o *config.GenOptions) { o.NoStuffing = true }})
 	require.NoError(t, write(mounted(t, c), "/file", entry{kind: "file", data: 200_000, size: 200_000}))
@@ -186,7 +184,7 @@ func TestSizeOnServerAway(t *testing.T) {
 		opt.Log = slog.New(slog.NewTextHandler(heard, nil))
 		f, err := client.Mount(background, c.Source(), opt)
 		require.NoError(t, err)
-		_, err = f.StatCtx(background, "/file") // so that only the size is left to ask for
+		_, err = f.StatCtx(background, "/file") // so that only the size is missing
 		require.NoError(t, err)
 		c.Stop(i)
 		done := make(chan error, 1)
@@ -208,7 +206,7 @@ func TestSizeOnServerAway(t *testing.T) {
 	}
 }
 
-// A listener is a log in which a word is waited for.
+// A listener is a log that can wait for a word.
 type listener struct {
 	word  string
 	once  sync.Once

@@ -16,23 +16,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// An entry is what a name stands for. The zero value is nothing.
+// An entry is the object of a name. The zero value is no object.
 type entry struct {
 	kind   string // "", "file", "dir" or "link"
-	number uint64 // what the bytes are made from; of a link, what it leads to
+	number uint64 // seed of the data; the target of a link
 	data   int64  // bytes written
-	size   int64  // of the file: zeros follow the data
-	xattr  string // user.k
+	size   int64  // of the file: zeros follow data
+	xattr  string // value of user.k
 }
 
-// bytes are those of a file.
+// bytes are the contents of a file.
 func (e entry) bytes() []byte {
 	b := make([]byte, e.size)
 	fill(b[:e.data], e.number)
 	return b
 }
 
-// fill makes bytes that tell where they are, and are never zero.
+// fill makes bytes that encode their offset, and are never zero.
 func fill(b []byte, number uint64) {
 	for i := range b {
 		v := (uint64(i)/8 + number*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
@@ -40,17 +40,17 @@ func fill(b []byte, number uint64) {
 	}
 }
 
-// A worker works in a directory of its own, knows what must be there, and looks whether it is. After an
-// operation that failed it finds out which of the outcomes that are allowed it was.
+// A worker works in a directory of its own, and checks that everything is as expected. After a failed operation it finds out
+// which of the allowed outcomes it had.
 type worker struct {
 	dir     string
-	fs      *client.FS // what works
-	look    *client.FS // what looks, and mends: patient, and remembers nothing
+	fs      *client.FS // for the work
+	look    *client.FS // for checks and repairs: with retries, and without caches
 	patient bool       // no operation may fail
 	rng     *rand.Rand
 	model   map[string]entry
 	done    int // operations
-	unsure  int // of them, those that failed
+	unsure  int // how many of them failed
 	big     int // directories that were filled and removed
 }
 
@@ -68,7 +68,7 @@ func (w *worker) begin() error {
 	return w.look.Mkdir(background, w.dir, 0o755)
 }
 
-// step carries out one operation. The error is what is wrong with the file system.
+// step carries out one operation. An error means that the file system is wrong.
 func (w *worker) step() error {
 	w.done++
 	a, b := w.name(), w.name()
@@ -113,7 +113,7 @@ func (w *worker) size() int64 {
 	return w.rng.Int64N(bytesMax)
 }
 
-// failed tells whether an operation failed because a server was away. Anything else is wrong.
+// failed reports whether an operation failed because a server was down. Any other reason is an error.
 func (w *worker) failed(what, name string, err error) (bool, error) {
 	if err == nil {
 		return false, nil
@@ -127,7 +127,7 @@ func (w *worker) failed(what, name string, err error) (bool, error) {
 	return true, nil
 }
 
-// put writes a whole file. If that fails its bytes may be any of those before, the new ones and zeros.
+// put writes a whole file. After a failure, each byte may be the old one, the new one or zero.
 func (w *worker) put(name string, e entry) error {
 	before := w.model[name]
 	if before.kind == "dir" || before.kind == "link" {
@@ -154,7 +154,7 @@ func write(f *client.FS, path string, e entry) error {
 	return errors.Join(err, file.Close())
 }
 
-// torn looks at a file that was half written, and removes it.
+// torn checks a partly written file, and removes it.
 func (w *worker) torn(name string, before, after entry) error {
 	now, data, err := w.observe(name)
 	if err != nil {
@@ -178,7 +178,7 @@ func (w *worker) torn(name string, before, after entry) error {
 	return w.look.Remove(background, w.path(name))
 }
 
-// simple is an operation on a name that stands for before; afterwards, or not, it stands for after.
+// simple carries out an operation on a name with object before. Afterwards the name has object after, or if it failed either.
 func (w *worker) simple(name string, before, after entry, do func(path string) error) error {
 	if w.model[name] != before {
 		return nil
@@ -212,8 +212,8 @@ func (w *worker) remove(name string) error {
 	})
 }
 
-// rename never leaves neither: the new name stands for what the old one did, or all is as before, or both
-// names are there; then doing it again takes the old one away.
+// rename never loses both names. Either the new name has the object, or all is as before, or both names exist. In the last case a
+// second rename removes the old one.
 func (w *worker) rename(a, b string) error {
 	from, to := w.model[a], w.model[b]
 	if from.kind == "" || a == b || to.kind != "" && (from.kind == "dir") != (to.kind == "dir") {
@@ -239,7 +239,7 @@ func (w *worker) rename(a, b string) error {
 	return nil
 }
 
-// truncate makes a file shorter or longer.
+// truncate shortens or extends a file.
 func (w *worker) truncate(name string) error {
 	e := w.model[name]
 	if e.kind != "file" {
@@ -271,8 +271,7 @@ func (w *worker) setXattr(name string) error {
 	})
 }
 
-// divide fills a directory with so many names that it divides over the servers, and looks whether each of them is
-// there once.
+// divide fills a directory with so many names that it is divided over the servers, and checks that each of them is listed once.
 func (w *worker) divide() error {
 	w.big++
 	dir := fmt.Sprintf("%s/big%d", w.dir, w.big)
@@ -316,7 +315,7 @@ func (w *worker) divide() error {
 	return w.look.Remove(background, dir)
 }
 
-// sameNames looks whether a directory has these names and no others.
+// sameNames checks that a directory has these names and no others.
 func sameNames(f *client.FS, dir string, want []string) error {
 	entries, err := f.ReadDirCtx(background, dir)
 	if err != nil {
@@ -333,12 +332,12 @@ func sameNames(f *client.FS, dir string, want []string) error {
 	return nil
 }
 
-// list looks whether the directory has the names that it should.
+// list checks the names in the worker's directory.
 func (w *worker) list() error {
 	return sameNames(w.look, w.dir, slices.Collect(maps.Keys(w.model)))
 }
 
-// settle looks which of n outcomes it was: one each of what is given for every name.
+// settle finds out which of n outcomes happened. outcomes has one entry for each of them per name.
 func (w *worker) settle(outcomes map[string][]entry, n int) error {
 	seen := map[string]entry{}
 	var text strings.Builder
@@ -370,7 +369,7 @@ func (w *worker) settle(outcomes map[string][]entry, n int) error {
 	return fmt.Errorf("none of the outcomes:%s", text.String())
 }
 
-// holds looks whether a name stands for what it should.
+// holds checks the object of a name.
 func (w *worker) holds(name string, want entry) error {
 	now, data, err := w.observe(name)
 	if err == nil && !equal(now, data, want) {
@@ -401,7 +400,7 @@ func equal(now entry, data []byte, want entry) bool {
 	return true
 }
 
-// observe is what a name stands for now.
+// observe returns the present object of a name.
 func (w *worker) observe(name string) (e entry, data []byte, err error) {
 	path := w.path(name)
 	info, err := w.look.LstatCtx(background, path)
@@ -437,7 +436,7 @@ func (w *worker) observe(name string) (e entry, data []byte, err error) {
 	return entry{kind: "file", size: info.Size(), xattr: string(value)}, data, nil
 }
 
-// verify looks at everything.
+// verify checks everything.
 func (w *worker) verify() error {
 	if err := w.list(); err != nil {
 		return err

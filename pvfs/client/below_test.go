@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestBelow: names in a view of a directory do not lead out of it, and no link is followed; what is not a link works as everywhere.
+// TestBelow: names in a view of a directory do not lead out of it, and no link is followed. Everything else works as usual.
 func TestBelow(t *testing.T) {
 	f := mount(t, pvfstest.Start(t, pvfstest.Options{}), client.Options{})
 	require.NoError(t, f.MkdirAll(ctx, "/a/b/c", 0o755))

@@ -11,8 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// BenchmarkNames is what files without bytes cost: to make, to describe with empty caches, to
-// list with attributes, and to remove.
+// BenchmarkNames measures files without data: create, stat with empty caches, list with attributes, and remove.
 func BenchmarkNames(b *testing.B) {
 	for _, method := range pvfstest.Methods {
 		c := pvfstest.Start(b, pvfstest.Options{Method: method})

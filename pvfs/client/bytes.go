@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Truncate makes a file that long: what is over is gone, what is missing reads as zeros.
+// Truncate sets the length of a file. Bytes beyond size are removed; added bytes read as zeros.
 func (f *FS) Truncate(ctx context.Context, name string, size int64) error {
 	return pathError("truncate", name, f.onNode(ctx, name, follows, func(p *place) error {
 		if p.typ == proto.TypeDirectory {
@@ -51,15 +51,14 @@ func (f *FS) truncate(ctx context.Context, n *inode, size int64) error {
 	return f.modified(ctx, n)
 }
 
-// Sync returns when the bytes and the attributes of what a name leads to are as safe as the servers
-// keep them.
+// Sync makes the servers put the bytes and attributes of the object at name on their disks.
 func (f *FS) Sync(ctx context.Context, name string) error {
 	return pathError("sync", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.flush(ctx, p.node)
 	}))
 }
 
-// flush asks the servers of an object and of its datafiles to write out what they have of it.
+// flush asks the servers of an object and of its datafiles to flush it.
 func (f *FS) flush(ctx context.Context, n *inode) error {
 	a, err := f.attrs(ctx, n)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// server is one of the file system's.
+// server is one server of the file system.
 type server struct {
 	alias   string
-	address string // the one that is used, of the addresses in the configuration
+	address string // the address in use, from the configuration
 	addr    bmi.Addr
 }
 
-// owner is the index of the server that has an object. A handle of nobody is ENXIO.
+// owner is the index of the server that has an object. ENXIO: no server has it.
 func (c *core) owner(h proto.Handle) (int, error) {
 	s, ok := c.cfg.Owner(h)
 	if !ok || s >= len(c.servers) {
@@ -27,15 +27,15 @@ func (c *core) owner(h proto.Handle) (int, error) {
 	return s, nil
 }
 
-// sameServer tells whether two objects certainly have the same server.
+// sameServer reports whether two objects certainly have the same server.
 func (c *core) sameServer(a, b proto.Handle) bool {
 	s, err := c.owner(a)
 	other, otherErr := c.owner(b)
 	return err == nil && otherErr == nil && s == other
 }
 
-// call sends a request to the server of an object, and repeats it if no answer comes. The error is
-// a proto.Status or an *rpc.CallError.
+// call sends a request to the server of an object. It repeats the request if no answer comes. The error is a proto.Status or an
+// *rpc.CallError.
 func (c *core) call(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) error {
 	s, err := c.owner(object)
 	if err != nil {
@@ -45,8 +45,7 @@ func (c *core) call(ctx context.Context, object proto.Handle, h *proto.Header, r
 	return err
 }
 
-// callTwice is call for a request that is not the same when it is done twice: repeated tells
-// that it may have been, by a request before the one that was answered.
+// callTwice is call for a request that is not idempotent. repeated: an earlier try of the request may have been carried out.
 func (c *core) callTwice(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) (repeated bool, err error) {
 	s, err := c.owner(object)
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *core) callTwice(ctx context.Context, object proto.Handle, h *proto.Head
 	return c.exchange(ctx, s, h, req, resp)
 }
 
-// beginCall is the first half of call, for who has something else to ask meanwhile. What it returns is the other half, and must
+// beginCall is the first half of call, for callers that send another request meanwhile. The result is the second half, and must
 // be called.
 func (c *core) beginCall(ctx context.Context, object proto.Handle, h *proto.Header, req proto.Request, resp proto.Response) (wait func() error) {
 	s, err := c.owner(object)
@@ -74,7 +73,7 @@ func (c *core) exchange(ctx context.Context, server int, h *proto.Header, req pr
 	return c.repeat(ctx, server, h, req, resp, c.send(ctx, server, h, req, resp))
 }
 
-// repeat goes on after the first try, which ended with err.
+// repeat does the further tries. The first one ended with err.
 func (c *core) repeat(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response, err error) (repeated bool, _ error) {
 	for try := 0; err != nil && passing(err) && try < c.retryLimit; try++ {
 		repeated = repeated || !errors.Is(err, rpc.ErrNotSent)
@@ -88,7 +87,7 @@ func (c *core) repeat(ctx context.Context, server int, h *proto.Header, req prot
 	return repeated, c.authenticated(req, err)
 }
 
-// passing tells whether a request that failed so is worth another try.
+// passing reports whether another try may help after this error.
 func passing(err error) bool {
 	if s := status(err); s != proto.OK {
 		return slices.Contains(awayStatus, s)
@@ -102,12 +101,12 @@ func passing(err error) bool {
 	return true
 }
 
-// awayStatus are what a server answers when another one that it needs does not: ours the first, stock ones any.
+// awayStatus are the answers of a server that cannot reach another one: EHOSTUNREACH from ours, any of them from stock servers.
 var awayStatus = []proto.Status{
 	proto.EHOSTUNREACH, proto.ECONNREFUSED, proto.ECONNRESET, proto.EHOSTDOWN, proto.ETIMEDOUT, proto.EPIPE,
 }
 
-// unsure tells whether the request may have been carried out although it failed.
+// unsure reports whether a failed request may have been carried out.
 func unsure(err error) bool {
 	return errors.Is(err, rpc.ErrNoAnswer) || errors.Is(err, rpc.ErrBadAnswer)
 }

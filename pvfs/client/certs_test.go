@@ -29,7 +29,7 @@ func certified(t *testing.T) (*pvfstest.Cluster, *certtest.CA) {
 	return c, ca
 }
 
-// mountWith mounts for the user 0 of this machine with one certificate.
+// mountWith mounts for user 0 of this machine with a certificate.
 func mountWith(t *testing.T, c *pvfstest.Cluster, cert func(client.Identity) (*usercert.Certificate, error)) *client.FS {
 	t.Helper()
 	f, err := client.Mount(ctx, c.Source(), client.Options{
@@ -44,7 +44,8 @@ func always(cert *usercert.Certificate) func(client.Identity) (*usercert.Certifi
 	return func(client.Identity) (*usercert.Certificate, error) { return cert, nil }
 }
 
-// TestCertificates: what a client makes belongs to the user of its certificate, whoever that is on its own machine; each user of a mount has its own.
+// TestCertificates: new objects of a client belong to the user of its certificate, whichever user it has on its own machine. Each
+// user of a mount has its own certificate.
 func TestCertificates(t *testing.T) {
 	c, ca := certified(t)
 	rootCert, err := usercert.New(ca.Cert.Raw, ca.Key)
@@ -79,7 +80,7 @@ func TestCertificates(t *testing.T) {
 	}
 	_, err = fs.ReadFile(f.As(client.Identity{UID: 7, Groups: []uint32{7}}), "home/bob/file")
 	require.ErrorIs(t, err, fs.ErrPermission)
-	_, err = fs.ReadFile(f, "home/bob/file") // user 0 here, without a certificate
+	_, err = fs.ReadFile(f, "home/bob/file") // user 0 of this machine, without a certificate
 	require.ErrorIs(t, err, client.ErrAuthentication)
 	require.ErrorContains(t, err, "pvfs get-user-cert")
 	expired := mountWith(t, c, always(ca.User(t, "alice", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })))
@@ -88,7 +89,7 @@ func TestCertificates(t *testing.T) {
 	require.ErrorContains(t, err, "do not accept the certificate")
 }
 
-// TestGetCertificate: a user gets a certificate for a password. The password is sent to nobody but the authority.
+// TestGetCertificate: a user gets a certificate for a password. The password is sent only to the right authority.
 func TestGetCertificate(t *testing.T) {
 	c, ca := certified(t)
 	f := mountWith(t, c, nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// located adds to an I/O error of a server which one it is, and where in the datafile it found damage, if it did.
+// located adds the server to an EIO of a datafile, and the offset of the damage in the datafile if the server found any.
 func (f *FS) located(ctx context.Context, h *proto.Header, datafile proto.Handle, err error) error {
 	if err == nil || status(err) != proto.EIO {
 		return err

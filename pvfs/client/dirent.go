@@ -9,12 +9,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// The wait before an operation on a directory is tried again that its server answered EAGAIN: the
-// directory is being divided. It doubles.
+// The pause before another try after a directory's server has answered EAGAIN: the directory is being divided. The pause doubles.
 const (
 	dirRetryAfter = 2 * time.Millisecond
 	dirRetryMax   = 500 * time.Millisecond
-	dirRetriesMax = 40 // what the configuration allows for a server that does not answer, at most
+	dirRetriesMax = 40 // tries, at most
 )
 
 // bucket is the index of the dirdata object that has a name.
@@ -35,13 +34,13 @@ func bucket(d *proto.DistDir, name string) (int, bool) {
 	}
 }
 
-// active tells whether a dirdata object has entries.
+// active reports whether a dirdata object is in use.
 func active(d *proto.DistDir, i int) bool {
 	word := i / 32
 	return i < len(d.Dirdata) && word < len(d.Bitmap) && d.Bitmap[word]&(1<<(i%32)) != 0
 }
 
-// dirdatas are the dirdata objects that have entries.
+// dirdatas are the dirdata objects in use.
 func dirdatas(d *proto.DistDir) (all []proto.Handle) {
 	for i, h := range d.Dirdata {
 		if active(d, i) {
@@ -51,7 +50,7 @@ func dirdatas(d *proto.DistDir) (all []proto.Handle) {
 	return all
 }
 
-// directory are the attributes of one; what is none is ENOTDIR.
+// directory returns the attributes of a directory. ENOTDIR: it is another object.
 func (f *FS) directory(ctx context.Context, dir *inode) (proto.Attr, error) {
 	a, err := f.attrs(ctx, dir)
 	if err == nil && a.Type != proto.TypeDirectory {
@@ -60,8 +59,8 @@ func (f *FS) directory(ctx context.Context, dir *inode) (proto.Attr, error) {
 	return a, err
 }
 
-// entry does something with a name in a directory, which needs the rights to write there. It looks up which
-// dirdata object has the name, and again if the directory was divided meanwhile.
+// entry runs an operation on a name in a directory. That takes the rights to write there. It finds the dirdata object that has
+// the name, and tries again if the directory was divided meanwhile.
 func (f *FS) entry(ctx context.Context, dir *inode, name string, do func(h *proto.Header, dirdata proto.Handle) error) error {
 	wait := dirRetryAfter
 	for try := 0; ; try++ {
@@ -91,13 +90,13 @@ func (f *FS) entry(ctx context.Context, dir *inode, name string, do func(h *prot
 	}
 }
 
-// crdirent makes an entry. It fails with EEXIST if the name is there.
+// crdirent makes an entry. EEXIST: the name exists.
 func (f *FS) crdirent(ctx context.Context, dir *inode, name string, h proto.Handle) error {
 	err := f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
 		req := &proto.CrDirentReq{Cred: f.cred(), Name: name, New: h, Dir: dir.handle, Dirdata: dirdata, FS: f.cfg.ID}
 		repeated, err := f.callTwice(ctx, dirdata, hd, req, &proto.CrDirentResp{})
 		if repeated && status(err) == proto.EEXIST && f.leadsTo(ctx, dir, name, h) {
-			return nil // it was the first request that made it
+			return nil // the first try made it
 		}
 		return err
 	})
@@ -105,8 +104,8 @@ func (f *FS) crdirent(ctx context.Context, dir *inode, name string, h proto.Hand
 	return err
 }
 
-// rmdirent removes an entry and returns what it led to: 0 if that is not known, because the answer
-// to the request that removed it was lost.
+// rmdirent removes an entry and returns its object. That is 0 if it is not known, because the answer to the request that removed
+// the entry was lost.
 func (f *FS) rmdirent(ctx context.Context, dir *inode, name string, hints ...proto.Hint) (h proto.Handle, err error) {
 	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
 		hd.Hints = append(hd.Hints, hints...)
@@ -123,8 +122,8 @@ func (f *FS) rmdirent(ctx context.Context, dir *inode, name string, hints ...pro
 	return h, err
 }
 
-// rmdirentOf is rmdirent that lets a server of ours remove the file or symlink that the name is expected to lead to as well, and
-// reports whether it did.
+// rmdirentOf is rmdirent for a file or symlink that the name should refer to. A server of ours removes that too; removed reports
+// whether it did.
 func (f *FS) rmdirentOf(ctx context.Context, dir *inode, name string, object proto.Handle) (h proto.Handle, removed bool, err error) {
 	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
 		var resp proto.MarkedRmDirentResp
@@ -137,7 +136,7 @@ func (f *FS) rmdirentOf(ctx context.Context, dir *inode, name string, object pro
 		if err == nil {
 			f.heard(dirdata, resp.Mark)
 			if resp.Mark == proto.MarkRemoved {
-				f.heard(resp.Handle, resp.Mark) // its server is of the same kind
+				f.heard(resp.Handle, resp.Mark) // the object's server is of the same kind
 			}
 		}
 		h, removed = resp.Handle, resp.Mark == proto.MarkRemoved && resp.Handle == object
@@ -147,7 +146,7 @@ func (f *FS) rmdirentOf(ctx context.Context, dir *inode, name string, object pro
 	return h, removed, err
 }
 
-// chdirent makes an entry lead to another object and returns the one before: 0 if that is not known.
+// chdirent makes an entry refer to another object and returns the previous one: 0 if that is not known.
 func (f *FS) chdirent(ctx context.Context, dir *inode, name string, h proto.Handle) (old proto.Handle, err error) {
 	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
 		var resp proto.ChDirentResp
@@ -163,7 +162,7 @@ func (f *FS) chdirent(ctx context.Context, dir *inode, name string, h proto.Hand
 	return old, err
 }
 
-// entryChanged keeps what became of a name.
+// entryChanged caches the new object of a name.
 func (f *FS) entryChanged(dir *inode, name string, h proto.Handle, err error) {
 	if err != nil {
 		h = 0 // not known
@@ -175,7 +174,7 @@ func (f *FS) entryChanged(dir *inode, name string, h proto.Handle, err error) {
 	}
 }
 
-// leadsTo asks a server whether a name leads to an object.
+// leadsTo asks a server whether a name refers to an object.
 func (f *FS) leadsTo(ctx context.Context, dir *inode, name string, h proto.Handle) bool {
 	all, err := f.lookup(ctx, dir, []string{name})
 	return err == nil && all[0].handle == h

@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// objects are how many there are, without the root and its dirdata object.
+// count is the number of objects, without the root and its dirdata object.
 func (k *fake) count() int { return len(k.objects) - 2 }
 
 func TestFailedCreateLeavesNothing(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCreateRace(t *testing.T) {
 	once := true
 	k.fail = func(req proto.Request, h *proto.Header) (bool, error) {
 		if r, ok := req.(*proto.CrDirentReq); ok && once {
-			once = false // another client is faster
+			once = false // another client is faster, once
 			d := k.objects[there.attr.DistDir.Dirdata[0]]
 			d.entries[r.Name] = d.entries["other"]
 		}
@@ -71,7 +71,7 @@ func TestDividedDirectory(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, names)
 
-	// Another server divides a directory under the client: the first two of four objects were in use.
+	// Another server divides a directory while the client uses it: the first two of four objects were in use.
 	root := k.objects[10]
 	old := root.attr.DistDir.Dirdata
 	k.spread(10, 0)
@@ -94,7 +94,7 @@ func TestDividedDirectory(t *testing.T) {
 }
 
 func TestBuckets(t *testing.T) {
-	// As captured: of name1 to name12 these are in the second of two.
+	// From a capture: of name1 to name12, these are in the second of two buckets.
 	d := &proto.DistDir{TreeHeight: 1, Bitmap: []uint32{3}, Dirdata: []proto.Handle{1, 2}}
 	var second []int
 	for i := 1; i <= 12; i++ {
@@ -157,7 +157,7 @@ func TestReadDir(t *testing.T) {
 	}
 }
 
-// TestReadDirPlusInPieces reads a directory on with attributes, and without in between.
+// TestReadDirPlusInPieces reads parts of a directory in turn with and without attributes.
 func TestReadDirPlusInPieces(t *testing.T) {
 	k, f := newFake(t, Options{})
 	makeTree(t, f, "d/", "d/l->f")
@@ -195,7 +195,7 @@ func TestReadDirPlusInPieces(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// TestOpenFresh opens what another client has changed, and put in place of what was there.
+// TestOpenFresh opens files that another client has changed or replaced.
 func TestOpenFresh(t *testing.T) {
 	k, f := newFake(t, Options{})
 	makeTree(t, f, "f", "g")
@@ -223,7 +223,7 @@ func TestOpenFresh(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestOpenWithoutName sets what is known of a file that is open and has no name any more.
+// TestOpenWithoutName sets attributes of an open file that has no name any more.
 func TestOpenWithoutName(t *testing.T) {
 	k, f := newFake(t, Options{})
 	file, err := f.OpenFile(ctx, "f", os.O_CREATE|os.O_RDWR, 0o600)
@@ -303,7 +303,7 @@ func TestRmdirRace(t *testing.T) {
 	makeTree(t, f, "d/", "x")
 	k.fail = func(req proto.Request, h *proto.Header) (bool, error) {
 		if req.Op() == proto.OpRemove {
-			return false, proto.ENOTEMPTY // somebody made a file in it
+			return false, proto.ENOTEMPTY // another client made a file in it
 		}
 		return false, nil
 	}
@@ -414,7 +414,7 @@ func TestTruncateAndSize(t *testing.T) {
 		infos, err := f.ReadDirPlus(ctx, "/")
 		require.NoError(t, err)
 		assert.Equal(t, size, infos[0].Size())
-		for h := range f.table.all { // as if a client asks that knows nothing
+		for h := range f.table.all { // like a client with an empty cache
 			f.table.get(h).changed()
 		}
 		infos, err = f.ReadDirPlus(ctx, "/")

@@ -8,16 +8,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A dirStream is how far ReadDir of an open directory has come.
+// A dirStream is the position of ReadDir in an open directory.
 type dirStream struct {
 	reader dirReader
 	left   []*dirEntry
-	plus   bool // those in left have their Info
+	plus   bool // the entries in left have their Info
 	ended  bool
 }
 
-// ReadDir reads a directory on: n entries at most, in the order of its servers, and io.EOF at the end; or all that
-// is left if n ≤ 0.
+// ReadDir returns the next entries of a directory: at most n, in the order of its servers, and io.EOF at the end. With n ≤ 0 it
+// returns all that are left.
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) { return f.ReadDirCtx(f.fsys.ctx, n) }
 
 // ReadDirCtx is ReadDir with a context.
@@ -29,8 +29,8 @@ func (f *File) ReadDirCtx(ctx context.Context, n int) (list []fs.DirEntry, err e
 	return list, err
 }
 
-// ReadDirPlusCtx is ReadDirCtx with the attributes of the entries, by few requests. What is removed meanwhile is
-// left out. Some hundreds of entries are kept at a time, however large the directory is.
+// ReadDirPlusCtx is ReadDirCtx with the attributes of the entries, which takes few requests. It leaves out entries that are
+// removed meanwhile. It keeps some hundreds of entries in memory, however large the directory is.
 func (f *File) ReadDirPlusCtx(ctx context.Context, n int) (list []*Info, err error) {
 	for {
 		entries, err := f.readDir(ctx, n, true)
@@ -45,7 +45,7 @@ func (f *File) ReadDirPlusCtx(ctx context.Context, n int) (list []*Info, err err
 	}
 }
 
-// readDir gives the next entries, with their Info if plus is set.
+// readDir returns the next entries, with their Info if plus is set.
 func (f *File) readDir(ctx context.Context, n int, plus bool) ([]*dirEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +62,7 @@ func (f *File) readDir(ctx context.Context, n int, plus bool) ([]*dirEntry, erro
 	return list, pathError("readdir", f.name, err)
 }
 
-// RewindDir lets ReadDir begin again.
+// RewindDir makes ReadDir start from the beginning.
 func (f *File) RewindDir() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (d *dirStream) read(ctx context.Context, f *FS, n int, plus bool) (list []*
 	return list, err
 }
 
-// more gets the next entries, or what is not known yet of those that are left.
+// more gets the next entries, or the missing Info of those that are left.
 func (d *dirStream) more(ctx context.Context, f *FS, plus bool) error {
 	var entries []proto.DirEntry
 	for _, e := range d.left {
@@ -109,8 +109,8 @@ func (d *dirStream) more(ctx context.Context, f *FS, plus bool) error {
 	return err
 }
 
-// Entries goes through a directory in the order of its servers. It keeps only some hundreds of entries at a time, so that a
-// directory may be larger than memory. An error ends it.
+// Entries iterates over a directory in the order of its servers. It keeps only some hundreds of entries at a time, so the
+// directory may be larger than memory. An error ends the iteration.
 func (f *FS) Entries(ctx context.Context, name string) func(yield func(proto.DirEntry, error) bool) {
 	return func(yield func(proto.DirEntry, error) bool) {
 		err := f.onNode(ctx, name, follows, func(p *place) error {
@@ -120,7 +120,7 @@ func (f *FS) Entries(ctx context.Context, name string) func(yield func(proto.Dir
 				if err != nil || len(some) == 0 {
 					return err
 				}
-				p.cached = false // what was handed over cannot be begun again
+				p.cached = false // entries were yielded already, so it cannot start again
 				for _, e := range some {
 					if !yield(e, nil) {
 						return nil

@@ -7,18 +7,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// The time at which a directory's entries changed is with its dirdata objects, its attributes are with itself. The
-// later of the two counts, except that a time that was set stays until an entry changes after that. Servers
-// tell whole seconds: within one, only what this client did itself is in order.
+// A directory's dirdata objects have the times when its entries changed, and the directory itself has its attributes. The later
+// time counts. But a time that was set stays until an entry changes after that. Servers return whole seconds. Within one second,
+// only this client's own changes are in order.
 
-// setMoved notes whether an entry was changed since the times of a directory were set.
+// setMoved records whether an entry has changed since the times of a directory were set.
 func (n *inode) setMoved(moved bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.moved = moved
 }
 
-// learnEntries takes over when the entries of a directory were changed.
+// learnEntries caches when the entries of a directory changed.
 func (n *inode) learnEntries(last int64, at time.Time, epoch uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,7 +27,7 @@ func (n *inode) learnEntries(last int64, at time.Time, epoch uint64) {
 	}
 }
 
-// keptEntries gives that if it is young enough.
+// keptEntries returns the cached time, if it is not older than age.
 func (n *inode) keptEntries(now time.Time, age time.Duration) (last int64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -44,7 +44,7 @@ func (n *inode) merge(a *proto.Attr, last int64) {
 	}
 }
 
-// entriesChanged is when the entries of a directory were changed last, as kept or asked for.
+// entriesChanged returns when the entries of a directory last changed, from the cache or the servers.
 func (f *FS) entriesChanged(ctx context.Context, n *inode, a *proto.Attr) (int64, error) {
 	now := f.opt.Clock()
 	if last, ok := n.keptEntries(now, f.opt.AttrTime); ok {

@@ -1,32 +1,28 @@
 // Package client is a client of OrangeFS file systems, in the shape of os and io/fs.
 //
-// Mount finds a file system at any of its servers. An FS is then safe for any number of
-// goroutines. Methods that io/fs has carry its signatures and its strict names; all others take
-// a context first and names as os has them: slashes between the parts, one at the beginning or
-// not, "." and ".." as usual. WithContext gives a view whose io/fs methods use a context, As
-// one that acts for another user. No method of package bmi is imported here: the program
-// chooses what it carries.
+// Mount finds a file system at any of its servers. An FS may be used by any number of goroutines. Methods of io/fs have the
+// signatures and the strict names of that package. All others take a context first, and names as in package os: parts separated
+// by slashes, with or without one at the beginning, "." and ".." as usual. WithContext returns a view whose io/fs methods use a
+// context, As a view that acts for another user. This package imports no network method of package bmi: the program chooses them.
 //
-// # What is kept
+// # Caches
 //
-// Attributes are kept for a minute, sizes for ten seconds, names for three, as stock clients do;
-// see Options. What this client itself changes it sees at once, through every view. Another
-// client's changes may be seen as late as that. A capability, which a server issues with
-// the attributes and which goes with a request, is renewed before it expires.
+// Like stock clients, this client caches attributes for a minute, sizes for ten seconds and names for three; see Options. All
+// views see its own changes at once. Other clients' changes may be seen only after that time. A capability comes from a server
+// with the attributes and is sent with a request. It is renewed before it expires.
 //
-// # What an error says
+// # Errors
 //
-// Errors are *fs.PathError or *os.LinkError. Below is the proto.Status that a server answered, which
-// matches fs.ErrNotExist, syscall.ENOTEMPTY and so on; or, if no server answered, an rpc.CallError:
-// rpc.ErrNotSent means that nothing happened, rpc.ErrNoAnswer that the operation may have
-// been carried out. Requests are repeated first, as the file system's configuration says. An
-// operation that takes several requests undoes the first if a later one is refused; it undoes nothing as long as it
-// is not known what became of a request, so that no name ever points to nothing.
+// Errors are *fs.PathError or *os.LinkError. They wrap the proto.Status that a server answered, which matches fs.ErrNotExist,
+// syscall.ENOTEMPTY and so on. If no server answered, they wrap an rpc.CallError: rpc.ErrNotSent means that nothing happened,
+// rpc.ErrNoAnswer that the operation may have been carried out. Requests are first repeated as the file system's configuration
+// says. An operation of several requests undoes the first if a later one is refused. It undoes nothing while the result of a
+// request is not known, so that no name ever refers to a missing object.
 //
-// # Where things are
+// # Files
 //
-// mount.go and call.go talk to servers; user.go says for whom; limits.go is how much is kept; inode.go, table.go and names.go are what is kept;
-// walk.go resolves paths, dirent.go changes directories' entries, and one file for each group of
-// operations uses them: make.go, remove.go, rename.go, readdir.go, setattr.go, xattr.go, space.go. Bytes of files are in
-// the files that begin with file, io and vector.
+// mount.go and call.go talk to servers. user.go has the users, limits.go the limits of the caches, and inode.go, table.go and
+// names.go the caches. walk.go resolves paths, and dirent.go changes the entries of directories. One file for each group of
+// operations uses them: make.go, remove.go, rename.go, readdir.go, setattr.go, xattr.go, space.go. The files that begin with
+// file, io and vector move the bytes of files.
 package client

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// status is the proto.Status in an error, without the class that stock servers may add; OK if there is none.
+// status is the proto.Status in an error, without the class bits that stock servers may add; OK if there is none.
 func status(err error) proto.Status {
 	var s proto.Status
 	if errors.As(err, &s) {
@@ -24,7 +24,8 @@ var ErrAuthentication = errors.New("authentication failed")
 // errOtherKey is for a capability that one server signed and another refuses.
 var errOtherKey = errors.New("a server does not accept the signature of another one: do all have the same key (pvfsd serve -key-file)?")
 
-// authenticated adds to the error of a request that needs no right why it was refused, or that servers refuse each other.
+// authenticated adds a reason to an error that does not come from missing rights: the user was not authenticated, or servers
+// refuse each other.
 func (c *core) authenticated(req proto.Request, err error) error {
 	switch status(err) {
 	case proto.ESECURITY:
@@ -55,7 +56,7 @@ func (c *core) authenticated(req proto.Request, err error) error {
 	return fmt.Errorf("%w: %w: the servers do not let this client act for user %d", err, ErrAuthentication, cred.User)
 }
 
-// pathError says which operation on which name failed; nil stays nil.
+// pathError adds the operation and the name to an error; nil stays nil.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -63,7 +64,7 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// causeOf is an error without the operation and the name that it is about.
+// causeOf is an error without its operation and name.
 func causeOf(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// fakeConf is the configuration of the fake: two servers, each with half of the handles.
+// fakeConf is the configuration of the fake: two servers, each with half the handles.
 const fakeConf = `<Defaults>
 	ClientRetryLimit 3
 	ClientRetryDelayMilliSecs 0
@@ -39,7 +39,7 @@ const fakeConf = `<Defaults>
 </FileSystem>
 `
 
-// fakeObject is what the fake keeps of an object.
+// fakeObject is an object of the fake.
 type fakeObject struct {
 	attr    proto.Attr
 	entries map[string]proto.Handle // of a dirdata object
@@ -47,8 +47,7 @@ type fakeObject struct {
 	size    int64 // of a datafile
 }
 
-// A fake is the servers of a file system in one map, for tests that want to see the requests, or to
-// break some.
+// A fake is the servers of a file system in one map, for tests that look at the requests or make some fail.
 type fake struct {
 	t  testing.TB
 	mu sync.Mutex
@@ -59,16 +58,16 @@ type fake struct {
 	buckets int // dirdata objects of new directories
 	expires time.Duration
 	clock   func() time.Time
-	stock   bool // some things are not done, as stock servers do not do them
-	ours    bool // files are removed with their names, as servers of ours do
-	leaves  bool // and those of other servers left to them
+	stock   bool // lacks features, as stock servers do
+	ours    bool // removes files together with their names, as servers of ours do
+	leaves  bool // also leaves files of other servers to these
 
 	log []string // the requests, "CREATE"
-	// fail is asked before a request is done. An error with done set comes after it was.
+	// fail is called before a request is carried out. An error with done means that the request was carried out.
 	fail func(req proto.Request, h *proto.Header) (done bool, err error)
 }
 
-// newFake is a fake and its client. No time passes but by the tests' own doing.
+// newFake makes a fake and its client. Only the tests advance the time.
 func newFake(t testing.TB, opt Options) (*fake, *FS) {
 	cfg, err := config.Parse(fakeConf)
 	require.NoError(t, err)
@@ -122,7 +121,7 @@ func (k *fake) alloc(server int) proto.Handle {
 	return k.next[server]
 }
 
-// take is the requests since the last call.
+// take returns the requests since the last call.
 func (k *fake) take() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,7 +130,7 @@ func (k *fake) take() string {
 	return s
 }
 
-// send answers a request, as a server would.
+// send answers a request like a server.
 func (k *fake) send(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -156,7 +155,7 @@ func (k *fake) send(ctx context.Context, server int, h *proto.Header, req proto.
 	return after // the answer is lost
 }
 
-// get is an object that must be at the server.
+// get returns an object, which must be on this server.
 func (k *fake) get(server int, h proto.Handle) (*fakeObject, error) {
 	o, ok := k.objects[h]
 	if !ok {
@@ -168,7 +167,7 @@ func (k *fake) get(server int, h proto.Handle) (*fakeObject, error) {
 	return o, nil
 }
 
-// attrOf is what GETATTR answers.
+// attrOf is the answer to GETATTR.
 func (k *fake) attrOf(h proto.Handle, o *fakeObject, cred *proto.Credential) proto.Attr {
 	a := o.attr
 	switch a.Type {
@@ -243,7 +242,7 @@ func hint(h *proto.Header) proto.Handle {
 	return 0
 }
 
-// of finds the dirdata object that a request with a name is for.
+// of returns the dirdata object for a request with a name.
 func (k *fake) of(server int, h *proto.Header, dirdata proto.Handle, name string) (*fakeObject, error) {
 	o, err := k.get(server, dirdata)
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// do carries one request out.
+// do carries out one request.
 func (k *fake) do(server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	switch req := req.(type) {
 	case *proto.LookupPathReq:
@@ -79,7 +79,7 @@ func (k *fake) do(server int, h *proto.Header, req proto.Request, resp proto.Res
 	return k.doNames(server, h, req, resp)
 }
 
-// doNames carries out what is about entries and extended attributes.
+// doNames carries out requests about entries and extended attributes.
 func (k *fake) doNames(server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	switch req := req.(type) {
 	case *proto.CrDirentReq:
@@ -178,7 +178,7 @@ func (k *fake) lookup(server int, h *proto.Header, req *proto.LookupPathReq, res
 	for i, name := range strings.Split(req.Path, "/") {
 		o, err := k.get(server, at)
 		if err != nil || o.attr.Type != proto.TypeDirectory {
-			return nil // as far as it went; it began at a directory of this server
+			return nil // the part of the path on this server
 		}
 		b, _ := bucket(&o.attr.DistDir, name)
 		at = k.objects[o.attr.DistDir.Dirdata[b]].entries[name]
@@ -279,7 +279,7 @@ func (k *fake) mkdir(server int, h *proto.Header, req *proto.MkdirReq, resp *pro
 	return nil
 }
 
-// removeMeant removes the file of a name that is gone if the request has the hint for it and the server knows that.
+// removeMeant removes the file of a removed name, if the request has the hint and the server knows it.
 func (k *fake) removeMeant(server int, h *proto.Header, was proto.Handle) proto.RemovedMark {
 	meant, _ := h.Hints.Removes()
 	switch {
@@ -353,7 +353,7 @@ func (k *fake) unstuff(server int, h *proto.Header, req *proto.UnstuffReq, resp 
 	return nil
 }
 
-// readDir answers three entries at a time.
+// readDir returns three entries at a time.
 func (k *fake) readDir(server int, h *proto.Header, req *proto.ReadDirReq, resp *proto.ReadDirResp) error {
 	o, err := k.get(server, req.Dirdata)
 	if err == nil {

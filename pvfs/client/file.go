@@ -12,7 +12,7 @@ import (
 // A File is an open file or directory. All its methods may be called by any goroutine.
 type File struct {
 	fsys *FS
-	node *inode // with a reference, until Close and the end of the last operation
+	node *inode // one reference, until Close and the end of the last operation
 	name string // as it was opened
 	flag int
 
@@ -21,7 +21,7 @@ type File struct {
 	busy   int        // operations under way
 	dir    *dirStream // of ReadDir
 
-	seek sync.Mutex // held by who uses pos
+	seek sync.Mutex // held while pos is in use
 	pos  int64
 }
 
@@ -36,7 +36,7 @@ func (f *File) Name() string { return f.name }
 // Handle is the object that is open.
 func (f *File) Handle() proto.Handle { return f.node.handle }
 
-// begin keeps the inode until end. It fails if the file is closed.
+// begin keeps the inode in use until end. It fails if the file is closed.
 func (f *File) begin() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *File) end() {
 	}
 }
 
-// during runs do while the file is open, and says which operation failed.
+// during runs do while the file is open, and adds the operation to the error.
 func (f *File) during(op string, do func() error) error {
 	err := f.begin()
 	if err == nil {
@@ -86,7 +86,7 @@ func (f *File) StatCtx(ctx context.Context) (info *Info, err error) {
 	return info, err
 }
 
-// readable and writable tell whether the file was opened for that.
+// readable and writable check that the file was opened for that.
 func (f *File) readable() error {
 	if f.flag&(os.O_WRONLY|os.O_RDWR) == os.O_WRONLY {
 		return proto.EBADF
@@ -101,7 +101,7 @@ func (f *File) writable() error {
 	return nil
 }
 
-// Truncate makes the file that long.
+// Truncate sets the length of the file.
 func (f *File) Truncate(size int64) error { return f.TruncateCtx(f.fsys.ctx, size) }
 
 // TruncateCtx is Truncate with a context.
@@ -114,7 +114,7 @@ func (f *File) TruncateCtx(ctx context.Context, size int64) error {
 	})
 }
 
-// Sync returns when what was written is as safe as the servers keep it.
+// Sync makes the servers put all written bytes on their disks.
 func (f *File) Sync() error { return f.SyncCtx(f.fsys.ctx) }
 
 // SyncCtx is Sync with a context.
@@ -129,11 +129,10 @@ func (f *File) sync(ctx context.Context) error {
 	return f.fsys.flush(ctx, f.node)
 }
 
-// stamp gives a file whose bytes were changed its time of modification, unless somebody has set it
-// since.
+// stamp updates mtime if the data changed after mtime was last set.
 func (f *File) stamp(ctx context.Context) error {
 	if f.writable() != nil {
-		return nil // whoever wrote does it: this user may not be allowed to
+		return nil // the writing user does it; this user may not be allowed to
 	}
 	f.node.mu.Lock()
 	unstamped := f.node.unstamped
@@ -144,8 +143,7 @@ func (f *File) stamp(ctx context.Context) error {
 	return f.fsys.modified(ctx, f.node)
 }
 
-// setUnstamped notes whether bytes were changed since the time of modification was set, and tells
-// what was known before.
+// setUnstamped sets whether data changed after mtime was last set, and returns the previous value.
 func (n *inode) setUnstamped(is bool) (was bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -153,11 +151,11 @@ func (n *inode) setUnstamped(is bool) (was bool) {
 	return was
 }
 
-// Close ends the use of the file. Operations under way come to their end.
+// Close closes the file. Operations under way complete.
 func (f *File) Close() error { return f.CloseCtx(f.fsys.ctx) }
 
-// CloseCtx is Close with a context. The file is closed whatever the error: the bytes that were
-// written are there, but not their time.
+// CloseCtx is Close with a context. The file is closed even if there is an error: the bytes are written then, but mtime is not
+// updated.
 func (f *File) CloseCtx(ctx context.Context) error {
 	f.mu.Lock()
 	if f.closed {
@@ -169,7 +167,7 @@ func (f *File) CloseCtx(ctx context.Context) error {
 	f.mu.Unlock()
 	err := f.stamp(ctx)
 	if status(err) == proto.ENOENT {
-		err = nil // somebody removed it
+		err = nil // the file was removed
 	}
 	f.end()
 	return pathError("close", f.name, err)

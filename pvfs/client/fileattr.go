@@ -8,35 +8,34 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// StampCtx gives the file its time of modification if its bytes were changed since it got one, and nobody has set
-// one since then. Sync and Close do so, too.
+// StampCtx updates mtime if the data changed after mtime was last set. Sync and Close do the same.
 func (f *File) StampCtx(ctx context.Context) error {
 	return f.during("stamp", func() error { return f.stamp(ctx) })
 }
 
-// ChmodFile is Chmod for a file that is open, whether it still has a name or not. The view's user does it,
-// whoever opened the file, as a view of the same mount.
+// ChmodFile is Chmod for an open file, which need not have a name any more. It acts for this view's user, even if a view of
+// another user opened the file. Both views must be of the same mount.
 func (f *FS) ChmodFile(ctx context.Context, file *File, mode fs.FileMode) error {
 	return f.setFile(ctx, "chmod", file, chmodAttr(mode))
 }
 
-// ChownFile is Chown for a file that is open, as ChmodFile is.
+// ChownFile is Chown for an open file, see ChmodFile.
 func (f *FS) ChownFile(ctx context.Context, file *File, uid, gid int) error {
 	return f.setFile(ctx, "chown", file, chownAttr(uid, gid))
 }
 
-// ChtimesFile is Chtimes for a file that is open, as ChmodFile is.
+// ChtimesFile is Chtimes for an open file, see ChmodFile.
 func (f *FS) ChtimesFile(ctx context.Context, file *File, atime, mtime time.Time) error {
 	return f.setFile(ctx, "chtimes", file, chtimesAttr(atime, mtime))
 }
 
-// Touch lets the server put its time as the time of access, of modification or both. Unlike Chtimes it takes no more
-// than the right to write. A symlink is touched itself.
+// Touch sets the access time, the modification time or both to the server's time. Unlike Chtimes it needs only the right to
+// write. It does not follow a symlink.
 func (f *FS) Touch(ctx context.Context, name string, access, modified bool) error {
 	return f.setPath(ctx, "touch", name, noFollow, touchAttr(access, modified))
 }
 
-// TouchFile is Touch for a file that is open, as ChmodFile is.
+// TouchFile is Touch for an open file, see ChmodFile.
 func (f *FS) TouchFile(ctx context.Context, file *File, access, modified bool) error {
 	return f.setFile(ctx, "touch", file, touchAttr(access, modified))
 }

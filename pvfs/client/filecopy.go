@@ -10,33 +10,32 @@ var (
 	_ io.ReaderFrom = (*File)(nil)
 )
 
-// copyBytes is the size of the buffers of ReadFrom and WriteTo, of which each uses two.
+// copyBytes is the size of the buffers of ReadFrom and WriteTo. Each uses two.
 const copyBytes = 4 << 20
 
 var copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
 
-// WriteTo writes the rest of the file to w. It reads on while w takes what was read.
+// WriteTo writes the rest of the file to w. It reads ahead while w writes.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return relay(func(b []byte) (int, error) {
 		return f.reading(func() (int64, error) { return f.read(f.fsys.ctx, memoryOf(b)) })
 	}, w.Write)
 }
 
-// ReadFrom writes all of r to the file. It reads on while what was read is written. If that fails, some of r
-// is lost.
+// ReadFrom writes all of r to the file. It reads ahead during the writes. If a write fails, some bytes of r are lost.
 func (f *File) ReadFrom(r io.Reader) (int64, error) {
 	return relay(func(b []byte) (int, error) { return io.ReadFull(r, b) }, f.Write)
 }
 
-// chunk is what was read at once, and how that ended.
+// chunk is the result of one read.
 type chunk struct {
 	buf *[copyBytes]byte
 	n   int
 	err error
 }
 
-// relay passes on what it reads until io.EOF or io.ErrUnexpectedEOF, which may come with the last
-// bytes. What is short is read and written here; otherwise reading is a chunk ahead of writing.
+// relay copies from read to write until io.EOF or io.ErrUnexpectedEOF, which may come with the last bytes. Reading is one chunk
+// ahead of writing.
 func relay(read, write func(b []byte) (int, error)) (done int64, err error) {
 	next := func() chunk {
 		c := chunk{buf: copyBuffers.Get().(*[copyBytes]byte)}

@@ -17,28 +17,28 @@ var (
 	_ io.StringWriter    = (*File)(nil)
 )
 
-// errAppend is what WriteAt fails with, as that of package os does.
+// errAppend is the error of WriteAt on such a file, as in package os.
 var errAppend = errors.New("the file was opened with O_APPEND")
 
-// ReadAt reads the bytes from off on, and io.EOF if there are less than asked for. Holes are zeros. The
-// bytes come from all servers at once, straight into b.
+// ReadAt reads bytes at off, and returns io.EOF if the file ends before len(b) bytes. Holes read as zeros. The bytes come from
+// all servers in parallel, directly into b.
 func (f *File) ReadAt(b []byte, off int64) (int, error) { return f.ReadAtCtx(f.fsys.ctx, b, off) }
 
-// ReadAtCtx is ReadAt with a context. After an error anything may be in b.
+// ReadAtCtx is ReadAt with a context. After an error, the contents of b are undefined.
 func (f *File) ReadAtCtx(ctx context.Context, b []byte, off int64) (int, error) {
 	return f.reading(func() (int64, error) { return f.readAt(ctx, memoryOf(b), off) })
 }
 
-// WriteAt writes at off. If that fails some of the bytes may be there, anywhere.
+// WriteAt writes at off. After an error, any of the bytes may have been written.
 func (f *File) WriteAt(b []byte, off int64) (int, error) { return f.WriteAtCtx(f.fsys.ctx, b, off) }
 
-// WriteAtCtx is WriteAt with a context. b must not be changed until it returns. With O_SYNC, an error may come after all of b
-// was written but before it was safe.
+// WriteAtCtx is WriteAt with a context. b must not be changed until it returns. With O_SYNC, an error may mean that all of b was
+// written but is not on the disks.
 func (f *File) WriteAtCtx(ctx context.Context, b []byte, off int64) (int, error) {
 	return f.writing(ctx, func() (int64, error) { return f.writeAt(ctx, memoryOf(b), off) })
 }
 
-// Read reads the next bytes: all that were asked for unless the file ends.
+// Read reads the next len(b) bytes, or fewer at the end of the file.
 func (f *File) Read(b []byte) (int, error) { return f.ReadCtx(f.fsys.ctx, b) }
 
 // ReadCtx is Read with a context.
@@ -52,7 +52,7 @@ func (f *File) ReadCtx(ctx context.Context, b []byte) (int, error) {
 	})
 }
 
-// read reads from the place where the file is. io.EOF comes with the last bytes.
+// read reads at the file's position. io.EOF comes with the last bytes.
 func (f *File) read(ctx context.Context, mem memory) (int64, error) {
 	f.seek.Lock()
 	defer f.seek.Unlock()
@@ -61,19 +61,18 @@ func (f *File) read(ctx context.Context, mem memory) (int64, error) {
 	return n, err
 }
 
-// Write writes the next bytes; with O_APPEND at the end of the file.
+// Write writes at the file's position, or with O_APPEND at the end of the file.
 func (f *File) Write(b []byte) (int, error) { return f.WriteCtx(f.fsys.ctx, b) }
 
 // WriteString is Write.
 func (f *File) WriteString(s string) (int, error) { return f.Write([]byte(s)) }
 
-// WriteCtx is Write with a context. Of several clients that append at a time, one may
-// overwrite what another has written.
+// WriteCtx is Write with a context. If several clients append at the same time, one may overwrite another's bytes.
 func (f *File) WriteCtx(ctx context.Context, b []byte) (int, error) {
 	return f.writing(ctx, func() (int64, error) { return f.write(ctx, memoryOf(b)) })
 }
 
-// write writes at the place where the file is.
+// write writes at the file's position.
 func (f *File) write(ctx context.Context, mem memory) (int64, error) {
 	f.seek.Lock()
 	defer f.seek.Unlock()
@@ -91,7 +90,7 @@ func (f *File) write(ctx context.Context, mem memory) (int64, error) {
 	return n, err
 }
 
-// Seek moves to where the next Read or Write is.
+// Seek sets the position of the next Read or Write.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	var pos int64
 	err := f.during("seek", func() error {
@@ -147,7 +146,7 @@ func (f *File) reading(do func() (int64, error)) (n int, err error) {
 	return n, err
 }
 
-// writing runs a write on the open file, and what O_SYNC adds to it.
+// writing runs a write on the open file, and a sync after it with O_SYNC.
 func (f *File) writing(ctx context.Context, do func() (int64, error)) (n int, err error) {
 	err = f.during("write", func() error {
 		if err := f.writable(); err != nil {
@@ -163,12 +162,12 @@ func (f *File) writing(ctx context.Context, do func() (int64, error)) (n int, er
 	return n, err
 }
 
-// readAt reads plain bytes.
+// readAt reads contiguous bytes.
 func (f *File) readAt(ctx context.Context, mem memory, off int64) (int64, error) {
 	return f.readIn(ctx, proto.ByteStream(), mem, off)
 }
 
-// writeAt writes plain bytes at a place.
+// writeAt writes contiguous bytes.
 func (f *File) writeAt(ctx context.Context, mem memory, off int64) (int64, error) {
 	if f.flag&os.O_APPEND != 0 {
 		return 0, errAppend
@@ -176,7 +175,7 @@ func (f *File) writeAt(ctx context.Context, mem memory, off int64) (int64, error
 	return f.writeOut(ctx, proto.ByteStream(), mem, off)
 }
 
-// readIn reads bytes of a request into the memory.
+// readIn reads the bytes of a file request into memory.
 func (f *File) readIn(ctx context.Context, req proto.FileRequest, mem memory, off int64) (int64, error) {
 	if off < 0 {
 		return 0, proto.EINVAL
@@ -198,7 +197,7 @@ func (f *File) readIn(ctx context.Context, req proto.FileRequest, mem memory, of
 	return n, err
 }
 
-// writeOut writes the memory to the bytes of a request.
+// writeOut writes memory to the bytes of a file request.
 func (f *File) writeOut(ctx context.Context, req proto.FileRequest, mem memory, off int64) (int64, error) {
 	if err := endOf(off, mem.size); err != nil || mem.size == 0 {
 		return 0, err
@@ -208,6 +207,6 @@ func (f *File) writeOut(ctx context.Context, req proto.FileRequest, mem memory, 
 	if err := t.write(ctx); err != nil {
 		return 0, err
 	}
-	f.node.setUnstamped(true) // somebody may have stamped the file meanwhile
+	f.node.setUnstamped(true) // the file may have been stamped during the write
 	return mem.size, nil
 }

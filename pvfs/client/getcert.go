@@ -13,20 +13,20 @@ import (
 // userKeyBits is the length of the keys of new certificates.
 const userKeyBits = 2048
 
-// CertificateRequest is what a user needs to get a certificate.
+// CertificateRequest is a user's request for a certificate.
 type CertificateRequest struct {
 	Name, Password string
-	Days           uint32 // for how many days; 0, or too many: for as many as the servers like
-	// Authority is whose key the password is encrypted for. nil trusts the key that the server sends, which somebody between
-	// could replace.
+	Days           uint32 // validity; the server limits it, and chooses it if this is 0
+	// Authority has the key that the password is encrypted for. nil trusts the key that the server sends, which an attacker in
+	// the network could replace.
 	Authority *usercert.Authority
 }
 
-// errOtherAuthority is for a server, or somebody between, that has a key of its own.
+// errOtherAuthority is for a server, or an attacker in the network, with another key.
 var errOtherAuthority = errors.New("the key of the server is not that of the authority: the password was not sent")
 
-// GetCertificate gets a new certificate for a user from the first server that answers. The private key is made here and stays here. proto.EACCES: the
-// name or the password is wrong. proto.ENOSYS: the servers issue none.
+// GetCertificate gets a new certificate for a user from the first server that answers. The private key is made here and never
+// leaves this process. proto.EACCES: the name or the password is wrong. proto.ENOSYS: the servers issue no certificates.
 func (f *FS) GetCertificate(ctx context.Context, req CertificateRequest) (*usercert.Certificate, *credential.Key, error) {
 	var all []error
 	for i := range f.servers {
@@ -47,7 +47,7 @@ func (f *FS) GetCertificate(ctx context.Context, req CertificateRequest) (*userc
 	return nil, nil, errors.Join(all...)
 }
 
-// getCertificate asks a server with a public key.
+// getCertificate gets a certificate from one server. public is the key that the server sent.
 func (f *FS) getCertificate(ctx context.Context, server int, public []byte, req CertificateRequest) (*usercert.Certificate, *credential.Key, error) {
 	to, err := usercert.ParsePublicKey(public)
 	if err != nil {

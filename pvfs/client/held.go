@@ -10,21 +10,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// What a file may be used for is decided when it is opened: a later change of its mode matters to those only who open
-// it then. Servers know of no open files; so the capability from then is kept beside the newest, as long as
-// the file is open and the capability is good. If the servers sign, capabilities of others than the file's owner are void when their rights
-// are withdrawn, but those that were asked for as those of open files. A mount that changes a mode asks for these before. Root needs none of this.
+// The rights to an open file are decided when it is opened. A later change of its mode affects only later opens. Servers do not
+// know which files are open. So the client keeps the capability from the time of the open, beside the newest one, while the file
+// is open and the capability is valid. If servers sign, a withdrawal of rights voids the capabilities of other users than the
+// owner, except those issued for open files. A mount that changes a mode asks for these first. Root needs none of this.
 
-// A hold is what a user opened an object for. There is one for each user and rights.
+// A hold is what a user has opened an object for. There is one per user and rights.
 type hold struct {
 	user   *user
 	rights proto.OpMask
-	files  int              // that are open; > 0
-	cap    proto.Capability // with these rights; an empty one until it is needed
-	open   bool             // cap was asked for as that of an open file
+	files  int              // number of open files; > 0
+	cap    proto.Capability // has these rights; empty until it is needed
+	open   bool             // cap was issued for an open file
 }
 
-// rightsOf are what a file is opened for.
+// rightsOf are the rights that the flags of an open need.
 func rightsOf(flag int) proto.OpMask {
 	rights := proto.MayRead
 	switch {
@@ -36,7 +36,7 @@ func rightsOf(flag int) proto.OpMask {
 	return rights
 }
 
-// takeHold notes that the view's user has opened an object, until dropHold.
+// takeHold records that the view's user has opened an object, until dropHold.
 func (f *FS) takeHold(n *inode, rights proto.OpMask) {
 	if f.user.id.UID == 0 && !f.user.certified() {
 		return
@@ -52,25 +52,25 @@ func (f *FS) takeHold(n *inode, rights proto.OpMask) {
 	f.keepHold(n, rights)
 }
 
-// dropHold notes that the view's user has closed what was opened.
+// dropHold records that the view's user has closed the object.
 func (f *FS) dropHold(n *inode, rights proto.OpMask) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	i := n.holdLocked(f.user, rights)
 	if i < 0 {
-		return // root's
+		return // root has none
 	}
 	if n.holds[i].files--; n.holds[i].files == 0 {
 		n.holds = slices.Delete(n.holds, i, i+1)
 	}
 }
 
-// holdLocked is where the hold of a user with some rights is; -1: there is none.
+// holdLocked is the index of the hold of a user with these rights; -1: there is none.
 func (n *inode) holdLocked(u *user, rights proto.OpMask) int {
 	return slices.IndexFunc(n.holds, func(h hold) bool { return h.rights == rights && h.user.is(u) })
 }
 
-// keepHold keeps the capability that there is with the hold of the view's user.
+// keepHold stores the present capability in the hold of the view's user.
 func (f *FS) keepHold(n *inode, rights proto.OpMask) {
 	c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime)
 	if !ok || c.Mask&rights != rights {
@@ -83,8 +83,8 @@ func (f *FS) keepHold(n *inode, rights proto.OpMask) {
 	}
 }
 
-// holdOpen has the view's user hold a capability for an open file: one with what the user may do now, or what the held one allows, for the datafiles
-// that there are by now. It reports whether it has the rights.
+// holdOpen gets a capability for an open file and stores it in the holds of the view's user. It has the user's present rights or
+// those of held, and the file's present datafiles. It reports whether the capability has the rights.
 func (f *FS) holdOpen(ctx context.Context, n *inode, rights proto.OpMask, held proto.Capability) (proto.Capability, bool) {
 	h := hinted(held, n.handle)
 	h.Hints = append(h.Hints, proto.OpensHint())
@@ -107,7 +107,7 @@ func (f *FS) holdOpen(ctx context.Context, n *inode, rights proto.OpMask, held p
 	return c, true
 }
 
-// heldFor is a capability that a user got when he opened the object, and that has some rights.
+// heldFor is a capability that a user got at an open, and that has the rights in need.
 func (n *inode) heldFor(u *user, need proto.OpMask, now time.Time) (proto.Capability, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -119,8 +119,8 @@ func (n *inode) heldFor(u *user, need proto.OpMask, now time.Time) (proto.Capabi
 	return proto.Capability{}, false
 }
 
-// hold gets the capabilities of all who have an object open, before its mode or its owner (given) is changed. The capability of the owner
-// stays good anyway.
+// hold gets capabilities for open files for all users that have the object open. It is called before the mode or the owner
+// (given) is changed. The owner's capability stays valid anyway.
 func (f *FS) hold(ctx context.Context, n *inode, given bool) {
 	a, known := n.kept(f.opt.Clock(), f.opt.AttrTime, false)
 	n.mu.Lock()
@@ -135,8 +135,8 @@ func (f *FS) hold(ctx context.Context, n *inode, given bool) {
 	}
 }
 
-// createFor makes a file for who opens it so. The mode is for later: its maker may use it as
-// he asked even if the mode says no.
+// createFor makes a file and opens it. The mode applies to later opens: the creator may use the file as it asked even if the mode
+// does not allow that.
 func (f *FS) createFor(ctx context.Context, p *place, flag int, perm fs.FileMode, how Striping) (*inode, error) {
 	rights := rightsOf(flag)
 	owner := fs.FileMode(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// TestIdentitiesOfCertificates: a client of tcps acts for the users that the server's identities give the name in its certificate, and for no
-// other.
+// TestIdentitiesOfCertificates: a client over tcps acts only for the users that the server's identities list for the name in its
+// certificate.
 func TestIdentitiesOfCertificates(t *testing.T) {
 	ca := authority.New(t)
 	t.Setenv("VIADUCT_TLS_CA", ca.File)

@@ -8,14 +8,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// The bits of a mode on the wire beside 0777.
+// The bits of a mode on the wire other than 0777.
 const (
 	permSetGID = 0o2000
 	permSetUID = 0o4000
 	permsAll   = 0o777 | permSetGID | permSetUID
 )
 
-// permsOf is a mode as it is on the wire. The sticky bit does not exist there.
+// permsOf is a mode as sent on the wire. The sticky bit does not exist there.
 func permsOf(m fs.FileMode) uint32 {
 	perms := uint32(m.Perm())
 	if m&fs.ModeSetuid != 0 {
@@ -51,14 +51,14 @@ func typeOf(typ proto.ObjType) fs.FileMode {
 	return fs.ModeIrregular
 }
 
-// dirSize is what directories tell as their size, bytes.
+// dirSize is the size reported for directories, bytes.
 const dirSize = 4096
 
-// Info is what is known of a file. It implements fs.FileInfo; Sys returns itself.
+// Info describes a file. It implements fs.FileInfo; Sys returns the Info itself.
 type Info struct {
 	name   string
 	Handle proto.Handle
-	Attr   proto.Attr // all attributes, without a capability. It must not be changed
+	Attr   proto.Attr // all attributes, without a capability. Do not change it
 	size   int64
 }
 
@@ -71,22 +71,22 @@ func (i *Info) Size() int64 { return i.size }
 // Mode is the type and the permissions.
 func (i *Info) Mode() fs.FileMode { return modeOf(i.Attr.Type, i.Attr.Perms) }
 
-// ModTime is when the bytes or the entries were changed, in whole seconds.
+// ModTime is when the data or the entries changed, in whole seconds.
 func (i *Info) ModTime() time.Time { return time.Unix(i.Attr.MTime, 0) }
 
-// AccessTime and ChangeTime are the other times.
+// AccessTime is when the data were last read.
 func (i *Info) AccessTime() time.Time { return time.Unix(i.Attr.ATime, 0) }
 
-// ChangeTime is when the attributes were changed.
+// ChangeTime is when the attributes changed.
 func (i *Info) ChangeTime() time.Time { return time.Unix(i.Attr.CTime, 0) }
 
-// IsDir tells whether it is a directory.
+// IsDir reports whether this is a directory.
 func (i *Info) IsDir() bool { return i.Attr.Type == proto.TypeDirectory }
 
 // Sys is the Info itself.
 func (i *Info) Sys() any { return i }
 
-// Stuffed tells whether a file's bytes are all in its first datafile.
+// Stuffed reports whether all bytes of a file are in its first datafile.
 func (i *Info) Stuffed() bool { return stuffed(&i.Attr) }
 
 // BlockSize is the best size of an I/O, in bytes.
@@ -97,7 +97,7 @@ func (i *Info) BlockSize() int64 {
 	return dirSize
 }
 
-// String is what fs.FormatFileInfo makes of it.
+// String is the result of fs.FormatFileInfo.
 func (i *Info) String() string { return fs.FormatFileInfo(i) }
 
 // infoOf describes an object.
@@ -131,12 +131,12 @@ func (f *FS) infoOf(ctx context.Context, n *inode, name string) (*Info, error) {
 	return i, err
 }
 
-// StatCtx describes what a name leads to.
+// StatCtx describes the object at name.
 func (f *FS) StatCtx(ctx context.Context, name string) (*Info, error) {
 	return f.statPath(ctx, "stat", name, follows)
 }
 
-// LstatCtx describes what a name leads to, a symlink itself.
+// LstatCtx describes the object at name. It does not follow a symlink.
 func (f *FS) LstatCtx(ctx context.Context, name string) (*Info, error) {
 	return f.statPath(ctx, "lstat", name, noFollow)
 }
@@ -149,7 +149,7 @@ func (f *FS) statPath(ctx context.Context, op, name string, how manner) (info *I
 	return info, pathError(op, name, err)
 }
 
-// ReadLinkCtx is where a symlink leads.
+// ReadLinkCtx returns the target of a symlink.
 func (f *FS) ReadLinkCtx(ctx context.Context, name string) (target string, err error) {
 	err = f.onNode(ctx, name, noFollow, func(p *place) error {
 		a, err := f.attrs(ctx, p.node)
@@ -168,7 +168,7 @@ type dirEntry struct {
 	name   string
 	handle proto.Handle
 	typ    fs.FileMode
-	info   *Info // nil: to be asked for
+	info   *Info // nil: not known yet
 }
 
 func (e *dirEntry) Name() string      { return e.name }
@@ -176,7 +176,7 @@ func (e *dirEntry) IsDir() bool       { return e.typ.IsDir() }
 func (e *dirEntry) Type() fs.FileMode { return e.typ }
 func (e *dirEntry) String() string    { return fs.FormatDirEntry(e) }
 
-// Info asks for what is not known, with the context of the FS.
+// Info asks the server for missing attributes, with the context of the FS.
 func (e *dirEntry) Info() (fs.FileInfo, error) {
 	if e.info != nil {
 		return e.info, nil

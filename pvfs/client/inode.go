@@ -12,35 +12,34 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// An inode is what is known of an object. There is one for each handle in use, so that
-// whoever changes the object lets everybody of this client see it.
+// An inode is the cache of one object. There is one for each handle in use, so that all users of this client see its own changes.
 type inode struct {
 	handle proto.Handle
-	refs   int     // of open files and of operations under way; the table's
-	orphan *orphan // the name is gone, the object goes with the last reference; the table's
-	// claimed is closed when it is known whether the object was removed with its name; nil: nobody tries. The table's.
+	refs   int     // from open files and operations under way; protected by the table's lock
+	orphan *orphan // the name is gone, the object is removed with the last reference; the table's
+	// claimed is closed when it is known whether the object was removed with its name; nil: no removal is under way. The table's.
 	claimed chan struct{}
 
-	appending sync.Mutex // held by who writes at the end
+	appending sync.Mutex // held during a write at the end
 
-	changes *atomic.Uint64 // counts those of all inodes; the table's
+	changes *atomic.Uint64 // counts changes of all inodes; the table's
 
 	mu     sync.Mutex
-	epoch  uint64 // of the last change: what was asked for before it is not kept after it
+	epoch  uint64 // of the last change: answers to requests sent before it are not cached
 	attr   proto.Attr
-	at     time.Time // when attr was asked for; zero: it is not there
-	times  bool      // attr's times are current
+	at     time.Time // when attr was requested; zero: not cached
+	times  bool      // the times in attr are current
 	size   int64
-	sizeAt time.Time // when size was asked for; zero: it is not there
-	grants []grant   // one for each user at most, the oldest first
+	sizeAt time.Time // when size was requested; zero: not cached
+	grants []grant   // at most one for each user, the oldest first
 	holds  []hold
-	// unstamped: bytes were changed since the time of modification was last set.
+	// unstamped: the data changed after mtime was last set.
 	unstamped bool
 
-	// Of a directory: when its entries were changed last, which their servers know, and whether this client did
-	// so since it last set the directory's times.
+	// Of a directory: when its entries last changed, by the servers of the dirdata objects, and whether this client has changed
+	// any since it last set the directory's times.
 	entries   int64
-	entriesAt time.Time // when that was asked for; zero: it is not there
+	entriesAt time.Time // when that was requested; zero: not cached
 	moved     bool
 }
 
@@ -51,7 +50,7 @@ type grant struct {
 	at   time.Time
 }
 
-// whole tells whether attributes are all that there are of an object, not just the common ones.
+// whole reports whether these are all attributes of an object, not only the common ones.
 func whole(a *proto.Attr) bool {
 	switch a.Type {
 	case proto.TypeMetafile:
@@ -64,15 +63,15 @@ func whole(a *proto.Attr) bool {
 	return true
 }
 
-// mark is the inode's epoch, to be given to learn with what is asked for from now on.
+// mark is the inode's epoch. Pass it to learn with the answer to a request sent after this call.
 func (n *inode) mark() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.epoch
 }
 
-// learnFound takes over the attributes of a file or symlink that was looked up, if they are all of them. since is how many changes
-// there were when it was asked for: nobody knew of which object then.
+// learnFound caches the attributes of a file or symlink from a lookup, if they are complete. since is the count of changes when
+// the lookup was sent: the object was not known then, so it has no epoch.
 func (n *inode) learnFound(u *user, a *proto.Attr, at time.Time, since uint64) {
 	if a.Type != proto.TypeMetafile && a.Type != proto.TypeSymlink || !whole(a) {
 		return
@@ -82,7 +81,7 @@ func (n *inode) learnFound(u *user, a *proto.Attr, at time.Time, since uint64) {
 	}
 }
 
-// learn takes over attributes that came from a server and were asked for at a time and epoch.
+// learn caches attributes that a server returned. at and epoch are from when they were requested.
 func (n *inode) learn(u *user, a *proto.Attr, at time.Time, epoch uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,12 +111,12 @@ func (n *inode) learn(u *user, a *proto.Attr, at time.Time, epoch uint64) {
 func (n *inode) grantLocked(u *user, c proto.Capability, at time.Time) {
 	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.user.is(u) || !g.cap.Timeout.After(at) })
 	if len(n.grants) >= grantsKeptMax {
-		n.grants = slices.Delete(n.grants, 0, len(n.grants)/4) // the oldest; some at once, so that it is seldom done
+		n.grants = slices.Delete(n.grants, 0, len(n.grants)/4) // the oldest; several at once, so that this is rare
 	}
 	n.grants = append(n.grants, grant{u, c, at})
 }
 
-// changed forgets what is known: the object was changed by this client, or is not what it was.
+// changed drops all cached data: this client changed the object, or the object is another one than expected.
 func (n *inode) changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -125,7 +124,7 @@ func (n *inode) changed() {
 	n.at, n.sizeAt, n.entriesAt, n.grants = time.Time{}, time.Time{}, time.Time{}, nil
 }
 
-// touched forgets the times: an entry of the directory or a byte of the file was changed.
+// touched drops the times: an entry of the directory or a byte of the file changed.
 func (n *inode) touched() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -133,7 +132,7 @@ func (n *inode) touched() {
 	n.times, n.entriesAt = false, time.Time{}
 }
 
-// resized forgets the size and the times: the file was written to or truncated.
+// resized drops the size and the times: the file was written or truncated.
 func (n *inode) resized() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +140,7 @@ func (n *inode) resized() {
 	n.times, n.sizeAt = false, time.Time{}
 }
 
-// disown forgets the capabilities.
+// disown drops the capabilities.
 func (n *inode) disown() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -149,7 +148,7 @@ func (n *inode) disown() {
 	n.grants = nil
 }
 
-// kept gives the attributes if they are young enough, and current ones if times are asked for.
+// kept returns the cached attributes if they are not older than age and, if times is set, have current times.
 func (n *inode) kept(now time.Time, age time.Duration, times bool) (proto.Attr, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -157,21 +156,21 @@ func (n *inode) kept(now time.Time, age time.Duration, times bool) (proto.Attr, 
 	return n.attr, ok
 }
 
-// keptDatafiles gives the datafiles that a file had when its attributes were asked for, however long ago.
+// keptDatafiles returns the cached datafiles of a file, of any age.
 func (n *inode) keptDatafiles() ([]proto.Handle, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.attr.Datafiles, !n.at.IsZero() && n.attr.Type == proto.TypeMetafile
 }
 
-// keptSize gives the size if it is young enough.
+// keptSize returns the cached size if it is not older than age.
 func (n *inode) keptSize(now time.Time, age time.Duration) (int64, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.size, !n.sizeAt.IsZero() && now.Sub(n.sizeAt) < age
 }
 
-// learnSize takes over a size.
+// learnSize caches a size.
 func (n *inode) learnSize(size int64, at time.Time, epoch uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -180,7 +179,7 @@ func (n *inode) learnSize(size int64, at time.Time, epoch uint64) {
 	}
 }
 
-// grant gives a capability that was issued to u, at most age ago, and is still good.
+// grant returns a capability that was issued to u at most age ago and has not expired.
 func (n *inode) grant(u *user, now time.Time, age time.Duration) (proto.Capability, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -192,12 +191,12 @@ func (n *inode) grant(u *user, now time.Time, age time.Duration) (proto.Capabili
 	return proto.Capability{}, false
 }
 
-// stuffed tells whether a metafile's bytes are in one datafile until it is unstuffed.
+// stuffed reports whether a metafile is stuffed: all bytes are in one datafile until it is unstuffed.
 func stuffed(a *proto.Attr) bool {
 	return a.Type == proto.TypeMetafile && a.Mask&proto.AttrUnstuffed == 0
 }
 
-// fetch asks for all attributes of an object and for a capability.
+// fetch requests all attributes of an object and a capability.
 func (f *FS) fetch(ctx context.Context, n *inode) (proto.Attr, error) {
 	epoch, at := n.mark(), f.opt.Clock()
 	req := &proto.GetAttrReq{Handle: n.handle, FS: f.cfg.ID, Mask: proto.AttrStat, Cred: f.cred()}
@@ -212,7 +211,7 @@ func (f *FS) fetch(ctx context.Context, n *inode) (proto.Attr, error) {
 	return resp.Attr, nil
 }
 
-// attrs are the attributes of an object, as kept or asked for.
+// attrs returns the attributes of an object, from the cache or the server.
 func (f *FS) attrs(ctx context.Context, n *inode) (proto.Attr, error) {
 	if a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false); ok {
 		return a, nil
@@ -220,7 +219,7 @@ func (f *FS) attrs(ctx context.Context, n *inode) (proto.Attr, error) {
 	return f.fetch(ctx, n)
 }
 
-// capability is one that a server issued to the view's user for an object: fresh if it was asked for now.
+// capability returns a capability of the view's user for an object. fresh: it was requested now.
 func (f *FS) capability(ctx context.Context, n *inode) (c proto.Capability, fresh bool, err error) {
 	if c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime); ok {
 		return c, false, nil
@@ -232,12 +231,12 @@ func (f *FS) capability(ctx context.Context, n *inode) (c proto.Capability, fres
 	return a.Capability, true, nil
 }
 
-// voidMax is how many fresh capabilities may be void at once: rights to the object are being withdrawn just then.
+// voidMax is how many fresh capabilities in a row may be void, because rights to the object are being withdrawn.
 const voidMax = 3
 
-// shown does something that needs a capability of an object: a second time with a new one if the first was refused
-// and not fresh. Rights that it certainly needs are asked of the capability first. What an open file was
-// opened for is still allowed, see held.go.
+// shown runs an operation that needs a capability of an object. If the capability is refused and is not fresh, it tries again
+// with a new one. It checks first that the capability has the rights in need. The rights of an open file stay allowed, see
+// held.go.
 func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *proto.Header) error) error {
 	for try := 0; ; try++ {
 		c, fresh, err := f.capability(ctx, n)
@@ -269,7 +268,7 @@ func (f *FS) shown(ctx context.Context, n *inode, need proto.OpMask, do func(h *
 	}
 }
 
-// doHeld does something by a capability that was kept since a file was opened. If that does not list a datafile that the file got since,
+// doHeld runs an operation with a capability from the time of the open. If that does not list a datafile that the file got since,
 // it asks for one that does. EAGAIN: it is void.
 func (f *FS) doHeld(ctx context.Context, n *inode, need proto.OpMask, held proto.Capability, do func(h *proto.Header) error) error {
 	err := do(hinted(held, n.handle))
@@ -281,7 +280,7 @@ func (f *FS) doHeld(ctx context.Context, n *inode, need proto.OpMask, held proto
 	return err
 }
 
-// may fails with EACCES if the view's user has not all of some rights to an object now.
+// may fails with EACCES if the view's user does not have all rights in need now.
 func (f *FS) may(ctx context.Context, n *inode, need proto.OpMask) error {
 	for {
 		c, fresh, err := f.capability(ctx, n)
@@ -303,12 +302,11 @@ type layout struct {
 	dist      proto.Dist
 	place     stripe.Map
 	datafiles []proto.Handle
-	// stuffed: there is one datafile, and only bytes of the first strip may be there until the
-	// file is unstuffed.
+	// stuffed: there is one datafile, which may only have bytes of the first strip until the file is unstuffed.
 	stuffed bool
 }
 
-// layoutOf is the layout that attributes tell, checked.
+// layoutOf is the layout in attributes, after checks.
 func layoutOf(n *inode, a *proto.Attr) (layout, error) {
 	switch {
 	case a.Type == proto.TypeDirectory:
@@ -326,7 +324,7 @@ func layoutOf(n *inode, a *proto.Attr) (layout, error) {
 	return layout{a.Dist, m, a.Datafiles, stuffed(a)}, nil
 }
 
-// layout is where the bytes of a file are, as kept or asked for.
+// layout returns the layout of a file, from the cache or the server.
 func (f *FS) layout(ctx context.Context, n *inode) (layout, error) {
 	a, err := f.attrs(ctx, n)
 	if err != nil {
@@ -353,7 +351,7 @@ func (f *FS) unstuff(ctx context.Context, n *inode) (layout, error) {
 	return layoutOf(n, &resp.Attr)
 }
 
-// fetchSize asks for the size of a file.
+// fetchSize requests the size of a file.
 func (f *FS) fetchSize(ctx context.Context, n *inode) (int64, error) {
 	a, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false)
 	if !ok || stuffed(&a) {
@@ -365,8 +363,7 @@ func (f *FS) fetchSize(ctx context.Context, n *inode) (int64, error) {
 	return f.sizeBy(ctx, n, &a)
 }
 
-// sizeBy is the size of a file with attributes that were just asked for: it is in them, or the datafiles' servers
-// are asked.
+// sizeBy is the size of a file whose attributes were just requested: it is in them, or the servers of the datafiles are asked.
 func (f *FS) sizeBy(ctx context.Context, n *inode, a *proto.Attr) (int64, error) {
 	l, err := layoutOf(n, a)
 	if err != nil {
@@ -385,7 +382,7 @@ func (f *FS) sizeBy(ctx context.Context, n *inode, a *proto.Attr) (int64, error)
 	return size, nil
 }
 
-// datafileSizes asks for the sizes of datafiles, and again while a server does not answer the one that is asked.
+// datafileSizes requests the sizes of datafiles. It tries again while the server that it asks cannot reach another one.
 func (f *FS) datafileSizes(ctx context.Context, datafiles []proto.Handle) ([]int64, error) {
 	sizes, away, err := f.askSizes(ctx, datafiles)
 	for try := 0; away && try < f.retryLimit; try++ {
@@ -398,7 +395,7 @@ func (f *FS) datafileSizes(ctx context.Context, datafiles []proto.Handle) ([]int
 	return sizes, err
 }
 
-// askSizes asks for them by one request. It tells whether the error is that a server did not answer the one that was asked.
+// askSizes requests them once. away: the server that was asked could not reach another one.
 func (f *FS) askSizes(ctx context.Context, datafiles []proto.Handle) (sizes []int64, away bool, err error) {
 	req := &proto.TreeGetFileSizeReq{FS: f.cfg.ID, Cred: f.cred(), Handles: datafiles}
 	var resp proto.TreeGetFileSizeResp

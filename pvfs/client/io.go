@@ -8,14 +8,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A transfer is one I/O on a file: bytes of a file request, and their memory. The regions of the
-// request ascend.
+// A transfer is one I/O on a file: the bytes of a file request, and their memory. The regions of the request ascend.
 type transfer struct {
 	fs   *FS
 	node *inode
 	typ  proto.IOType
 	req  proto.FileRequest
-	off  int64 // in the request; for plain bytes, in the file
+	off  int64 // in the request; for a byte stream, in the file
 	mem  memory
 
 	layout
@@ -25,7 +24,7 @@ type transfer struct {
 	moved  []int64 // bytes read, by datafile
 }
 
-// end is where the last region of the transfer ends in the file.
+// end is the offset in the file where the last region of the transfer ends.
 func (t *transfer) end() int64 {
 	if datatype.IsBytes(t.req) {
 		return t.off + t.mem.size
@@ -37,7 +36,7 @@ func (t *transfer) end() int64 {
 	return end
 }
 
-// plan says which bytes are where, for a layout.
+// plan computes each datafile's share of the bytes, for a layout.
 func (t *transfer) plan(l layout) {
 	n := len(l.datafiles)
 	t.layout = l
@@ -49,7 +48,7 @@ func (t *transfer) plan(l layout) {
 	}
 }
 
-// small tells whether all that is to move fits in requests or responses.
+// small reports whether all bytes fit into small requests or responses.
 func (t *transfer) small(h *proto.Header) bool {
 	most := int64(proto.MaxSmallRead)
 	if t.typ == proto.IOWrite {
@@ -79,8 +78,7 @@ func (t *transfer) write(ctx context.Context) error {
 	return err
 }
 
-// read moves the bytes that are there, and puts zeros where the file has holes. n is how many
-// bytes of the memory come before the end of the file.
+// read moves the stored bytes, and fills holes with zeros. n is how many bytes of the memory lie before the end of the file.
 func (t *transfer) read(ctx context.Context) (n int64, err error) {
 	l, err := t.fs.layout(ctx, t.node)
 	if err == nil && l.stuffed && t.end() > l.place.StripSize() {
@@ -102,8 +100,8 @@ func (t *transfer) read(ctx context.Context) (n int64, err error) {
 	return t.mem.size, nil
 }
 
-// stillStuffed asks where the bytes of a file are that was stuffed: another client may have
-// unstuffed it. If not, its size is known now, and the transfer ends there.
+// stillStuffed requests the layout of a stuffed file again, because another client may have unstuffed it. If the file is still
+// stuffed, its size is known now and the transfer ends there.
 func (t *transfer) stillStuffed(ctx context.Context) (layout, error) {
 	a, err := t.fs.fetch(ctx, t.node)
 	if err != nil {
@@ -116,7 +114,7 @@ func (t *transfer) stillStuffed(ctx context.Context) (layout, error) {
 	return l, err
 }
 
-// run does the transfer on all datafiles that have a part in it, several at once.
+// run moves the bytes of all datafiles that have a share, several at once.
 func (t *transfer) run(ctx context.Context, h *proto.Header) error {
 	move := t.flow
 	if t.small(h) {
@@ -135,7 +133,7 @@ func (t *transfer) run(ctx context.Context, h *proto.Header) error {
 	return parallel(len(with), flowsMax, func(i int) error { return part(with[i]) })
 }
 
-// short works out where the file ends, after a read that found less than it asked for.
+// short finds the end of the file after a read that found fewer bytes than requested.
 func (t *transfer) short(ctx context.Context) (n int64, err error) {
 	size, err := t.size(ctx)
 	if err != nil {
@@ -152,7 +150,7 @@ func (t *transfer) short(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// size is the file's: at least as far as the transfer reaches, if it is not known exactly.
+// size is the file's size. If it is not known exactly, it is at least the end of the transfer.
 func (t *transfer) size(ctx context.Context) (int64, error) {
 	known, all := make([]int64, len(t.sizes)), true
 	for i, s := range t.sizes {
@@ -168,13 +166,13 @@ func (t *transfer) size(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	for i, s := range now {
-		// What was read was there, even if it is cut off by now.
+		// Bytes that were read existed, even if the file was truncated since.
 		known[i] = max(known[i], s)
 	}
 	return t.place.Size(known), nil
 }
 
-// below is how many bytes of the transfer come before one that is at or beyond size in the file.
+// below is how many bytes of the transfer come before the first one that is at or beyond size in the file.
 func (t *transfer) below(size int64) int64 {
 	if datatype.IsBytes(t.req) {
 		return min(max(size-t.off, 0), t.mem.size)
@@ -190,8 +188,7 @@ func (t *transfer) below(size int64) int64 {
 	return n
 }
 
-// zero clears the memory of a datafile's bytes from the one numbered from on, as far as that memory is
-// below top.
+// zero clears memory of a datafile's share: from its byte number from on, and only memory below offset top.
 func (t *transfer) zero(datafile int, from, top int64) {
 	for p := range t.op.Pieces(datafile) {
 		skip := min(from, p.Len)

@@ -24,7 +24,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// mounted starts servers and mounts their file system, so often.
+// mounted starts servers and mounts their file system several times.
 func mounted(t testing.TB, opts pvfstest.Options, times int) (*pvfstest.Cluster, []*client.FS) {
 	c := pvfstest.Start(t, opts)
 	mounts := make([]*client.FS, times)
@@ -39,10 +39,10 @@ func mounted(t testing.TB, opts pvfstest.Options, times int) (*pvfstest.Cluster,
 	return c, mounts
 }
 
-// smallFlows makes flows of many messages out of few bytes.
+// smallFlows splits few bytes into many messages.
 func smallFlows(o *config.GenOptions) { o.FlowBufferSize, o.FlowBuffers = 5000, 3 }
 
-// dists are the distributions that tests go through.
+// dists are the distributions to test.
 var dists = []proto.Dist{
 	{},
 	{Name: proto.DistStripe, StripSize: 100},
@@ -60,7 +60,7 @@ func pattern(r *rand.Rand, n int) []byte {
 	return b[:n:n]
 }
 
-// file is an open file and what should be in it.
+// file is an open file and its expected contents.
 type file struct {
 	*client.File
 	want []byte
@@ -73,7 +73,7 @@ func (f *file) expect(off int64, b []byte) {
 	copy(f.want[off:], b)
 }
 
-// from is what a read of n bytes at off gives.
+// from is the expected result of a read of n bytes at off.
 func (f *file) from(off int64, n int) []byte {
 	if off >= int64(len(f.want)) {
 		return nil
@@ -81,8 +81,8 @@ func (f *file) from(off int64, n int) []byte {
 	return f.want[off:min(off+int64(n), int64(len(f.want)))]
 }
 
-// TestRandomIO compares with bytes in memory: reads and writes of all kinds, over all
-// distributions, from below a strip to many messages.
+// TestRandomIO compares files with memory: reads and writes of all kinds, over all distributions, from less than a strip to many
+// messages.
 func TestRandomIO(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{Servers: 3, Config: smallFlows}, 1)
 	randomIO(t, mounts[0])
@@ -152,7 +152,7 @@ func randomStep(t *testing.T, f *file, r *rand.Rand, what string) {
 	}
 }
 
-// readStep reads in one of the ways there are, into memory that has something else in it.
+// readStep reads in a random way, into memory with other contents.
 func readStep(t *testing.T, f *file, r *rand.Rand, length int, off int64, what string) {
 	ctx := context.Background()
 	b := pattern(r, length)
@@ -231,7 +231,7 @@ func randomRegions(r *rand.Rand) (regions []client.Region, b []byte) {
 	return regions, pattern(r, n)
 }
 
-// TestBig moves more than one message to and from each server, over every method.
+// TestBig moves several messages to and from each server, over every method.
 func TestBig(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
@@ -268,7 +268,7 @@ func big(t *testing.T, mounts []*client.FS) {
 	require.True(t, bytes.Equal(data, got))
 }
 
-// TestConcurrent lets many goroutines of two mounts write to one file and read it.
+// TestConcurrent writes and reads one file in many goroutines of two mounts.
 func TestConcurrent(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{Config: smallFlows}, 2)
 	concurrent(t, mounts)
@@ -310,7 +310,7 @@ func concurrent(t *testing.T, mounts []*client.FS) {
 	}
 }
 
-// TestAnotherUnstuffed: this client takes a file for a stuffed one that is none any more.
+// TestAnotherUnstuffed: this client has an old layout of a file that was unstuffed since.
 func TestAnotherUnstuffed(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{}, 2)
 	anotherUnstuffed(t, mounts)
@@ -423,8 +423,7 @@ func fileRules(t *testing.T, mounts []*client.FS) {
 	require.NoError(t, dir.Close())
 }
 
-// TestServerAway: an I/O on a server that does not run fails, others do not; and it works again
-// when the server does.
+// TestServerAway: an I/O on a stopped server fails and others do not. It works again after a restart of the server.
 func TestServerAway(t *testing.T) {
 	c, mounts := mounted(t, pvfstest.Options{Config: smallFlows, Method: pvfstest.TCP}, 1)
 	ctx := context.Background()
@@ -458,8 +457,7 @@ func TestServerAway(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestTimes: a write moves the time of modification at the latest at the end, but not one that
-// was set after it.
+// TestTimes: a write updates mtime by the end at the latest, but not an mtime that was set after the write.
 func TestTimes(t *testing.T) {
 	_, mounts := mounted(t, pvfstest.Options{}, 1)
 	times(t, mounts)

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// What io/fs asks for. Names are as fs.ValidPath has them, with or without symlinks on the way.
+// The interfaces of io/fs. Names must satisfy fs.ValidPath. Symlinks on the way are followed.
 var (
 	_ fs.FS          = (*FS)(nil)
 	_ fs.StatFS      = (*FS)(nil)
@@ -17,7 +17,7 @@ var (
 	_ fs.FileInfo    = (*Info)(nil)
 )
 
-// valid refuses what is no name in the sense of io/fs.
+// valid refuses names that are not valid in io/fs.
 func valid(op, name string) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: op, Path: name, Err: proto.EINVAL}
@@ -25,7 +25,7 @@ func valid(op, name string) error {
 	return nil
 }
 
-// Open opens a file or directory to read.
+// Open opens a file or directory for reading.
 func (f *FS) Open(name string) (fs.File, error) {
 	if err := valid("open", name); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (f *FS) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// Stat describes what a name leads to.
+// Stat describes the object at name.
 func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	if err := valid("stat", name); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	return i, nil
 }
 
-// Lstat describes what a name leads to, a symlink itself.
+// Lstat describes the object at name. It does not follow a symlink.
 func (f *FS) Lstat(name string) (fs.FileInfo, error) {
 	if err := valid("lstat", name); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (f *FS) Lstat(name string) (fs.FileInfo, error) {
 	return i, nil
 }
 
-// ReadLink is where a symlink leads.
+// ReadLink returns the target of a symlink.
 func (f *FS) ReadLink(name string) (string, error) {
 	if err := valid("readlink", name); err != nil {
 		return "", err

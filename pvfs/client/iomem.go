@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
 )
 
-// memory is the bytes of an I/O in order: one buffer, or several as if they were one.
+// memory is the bytes of an I/O in order: one buffer, or several that count as one.
 type memory struct {
 	bufs [][]byte
 	ends []int64 // where each ends; nil for one buffer
@@ -30,7 +30,7 @@ func memoryOf(bufs ...[]byte) memory {
 	return m
 }
 
-// parts are n bytes from off on, one slice after another.
+// parts yields the slices of n bytes from off on.
 func (m *memory) parts(off, n int64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if m.ends == nil {
@@ -50,7 +50,7 @@ func (m *memory) parts(off, n int64) iter.Seq[[]byte] {
 	}
 }
 
-// of are the slices of a datafile's pieces, in the order of the wire.
+// of yields the slices of a datafile's pieces, in the order of the wire.
 func (m *memory) of(pieces iter.Seq[datatype.Piece]) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for p := range pieces {

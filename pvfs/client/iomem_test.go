@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMemoryOracle compares parts of several buffers with parts of one.
+// TestMemoryOracle compares parts of several buffers with parts of a single one.
 func TestMemoryOracle(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 9))

@@ -9,8 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// Sizes of what a SMALL_IO request has besides its bytes: what is always there, rounded up, and
-// a node of the file request.
+// Sizes of a SMALL_IO request without its data: the fixed part, rounded up, and one node of the file request.
 const (
 	smallHeaderBytes = 448
 	nodeBytes        = 80
@@ -23,7 +22,7 @@ func smallWriteMax(h *proto.Header, d *proto.Dist, nodes int) int64 {
 	return int64(max(proto.MaxUnexpected-rest, 0))
 }
 
-// little moves the bytes of one datafile within the request or the response.
+// little moves the bytes of one datafile inside the request or the response.
 func (t *transfer) little(ctx context.Context, h *proto.Header, i int) error {
 	share := t.shares[i]
 	if share == 0 {
@@ -69,8 +68,7 @@ func (t *transfer) little(ctx context.Context, h *proto.Header, i int) error {
 	return nil
 }
 
-// whole is the memory of a datafile's part if it is in one piece, or else nil. Its capacity is its
-// length.
+// whole is the memory of a datafile's share if that is contiguous, else nil. Its capacity is its length.
 func (t *transfer) whole(i int) []byte {
 	if t.mem.ends != nil {
 		return nil
@@ -84,7 +82,7 @@ func (t *transfer) whole(i int) []byte {
 	return nil
 }
 
-// flow moves the bytes of one datafile by a flow, straight from or into the memory.
+// flow moves the bytes of one datafile in a flow, directly from or into memory.
 func (t *transfer) flow(ctx context.Context, h *proto.Header, i int) error {
 	if t.shares[i] == 0 {
 		return nil

@@ -2,9 +2,9 @@ package client
 
 import "github.com/viaduct-hpc/viaduct/pvfs/proto"
 
-// What is known of a server. A server of ours removes a file with its datafiles, and says so to who sends the hint
-// proto.HintRemoves; with others the client does it by requests of their own. It is learned from answers, and forgotten when
-// a server does not answer: another may have its address then.
+// The kind of a server. A server of ours removes a file with its datafiles, and tells a client that sends the hint
+// proto.HintRemoves. With stock servers the client removes the datafiles by separate requests. The kind is learned from answers.
+// It is dropped when a server does not answer, because another one may have its address then.
 const (
 	kindUnknown int32 = iota
 	kindOurs
@@ -17,13 +17,13 @@ func (c *core) isOurs(object proto.Handle) bool {
 	return err == nil && c.kinds[s].Load() == kindOurs
 }
 
-// isOther reports whether the server of an object is certainly none of ours.
+// isOther reports whether the server of an object is certainly not one of ours.
 func (c *core) isOther(object proto.Handle) bool {
 	s, err := c.owner(object)
 	return err == nil && c.kinds[s].Load() == kindOther
 }
 
-// heard takes what the server of an object answered to a request with the hint.
+// heard learns the kind of an object's server from its answer to a request with the hint.
 func (c *core) heard(object proto.Handle, mark proto.RemovedMark) {
 	s, err := c.owner(object)
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A lender keeps memory that servers put bytes of their files into by one copy, for the next file. What it keeps is bounded, and
-// what is not used for some time is freed: shared memory is nothing that a garbage collector gives back.
+// A lender keeps memory into which servers copy file data directly, for reuse by the next file. The amount is limited, and memory
+// that is not used for some time is freed, because the garbage collector does not free shared memory.
 type lender struct {
 	alloc func(size int) ([]byte, error)
 	free  func(mem []byte)
 
 	mu     sync.Mutex
-	kept   []spare // in the order that it was given back in
+	kept   []spare // in the order of return
 	bytes  int     // of kept
 	expiry *time.Timer
 	over   bool // the file system is closed
 }
 
-// A spare is memory that nobody uses, since a time.
+// A spare is memory out of use since a time.
 type spare struct {
 	mem []byte
 	at  time.Time
 }
 
-// take is memory of a length; nil if there is none to be had.
+// take returns memory of a length; nil if none is to be had.
 func (l *lender) take(size int) []byte {
 	l.mu.Lock()
 	if l.over {
@@ -45,12 +45,12 @@ func (l *lender) take(size int) []byte {
 	l.mu.Unlock()
 	mem, err := l.alloc(size)
 	if err != nil {
-		return nil // other memory does, too
+		return nil // ordinary memory works too
 	}
 	return mem
 }
 
-// give takes memory back. The oldest is freed if there is too much now.
+// give takes memory back. It frees the oldest if there is too much.
 func (l *lender) give(mem []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *lender) give(mem []byte) {
 	}
 }
 
-// waitLocked frees what is too old after some time.
+// waitLocked starts the timer that frees old memory.
 func (l *lender) waitLocked(d time.Duration) {
 	if l.expiry == nil {
 		l.expiry = time.AfterFunc(d, l.expire)
@@ -77,7 +77,7 @@ func (l *lender) waitLocked(d time.Duration) {
 	}
 }
 
-// expire frees what was not used for lentKeptTime.
+// expire frees memory that was not used for lentKeptTime.
 func (l *lender) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *lender) expire() {
 	}
 }
 
-// freeLocked frees the oldest n.
+// freeLocked frees the n oldest.
 func (l *lender) freeLocked(n int) {
 	for _, s := range l.kept[:n] {
 		l.free(s.mem)
@@ -106,7 +106,7 @@ func (l *lender) dropLocked(from, to int) {
 	l.kept = slices.Delete(l.kept, from, to)
 }
 
-// close ends lending, and frees what is kept unless the endpoint does so.
+// close stops lending. It frees the kept memory, unless the endpoint does that.
 func (l *lender) close(free bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,12 +124,11 @@ func (l *lender) close(free bool) {
 func (c *core) lending() {
 	to := func() bmi.Addr { return c.servers[c.data[0]].addr }
 	c.lender.alloc = func(size int) ([]byte, error) { return c.ep.AllocShared(to(), size) }
-	c.lender.free = func(mem []byte) { _ = c.ep.Free(to(), mem) } // an endpoint that is closed freed it
+	c.lender.free = func(mem []byte) { _ = c.ep.Free(to(), mem) } // fails only if the endpoint is closed, which has freed it
 }
 
-// ReadMemory lends memory that bytes of the file are read into with less copying than into any other. nil
-// says that there is none such for the method of its servers. It must be given back with ReturnMemory when
-// nothing uses it any more, before the file system is closed.
+// ReadMemory lends memory that file data is read into with fewer copies than into other memory. nil: the method of the file's
+// servers has no such memory. Give it back with ReturnMemory when it is not used any more, before the file system is closed.
 func (f *File) ReadMemory(size int) []byte {
 	c := f.fsys.core
 	if !c.lends(c.servers[c.data[0]].addr) {
@@ -138,10 +137,10 @@ func (f *File) ReadMemory(size int) []byte {
 	return c.lender.take(size)
 }
 
-// ReturnMemory gives back what ReadMemory lent. Some of it is kept for the next file, for some seconds.
+// ReturnMemory gives back memory from ReadMemory. Some of it is kept for the next file for some seconds.
 func (f *File) ReturnMemory(mem []byte) { f.fsys.lender.give(mem) }
 
-// lends tells whether a method has memory of its own, and servers send files over it as they are.
+// lends reports whether the method of an address has memory of its own, and servers send files over it without a copy.
 func (c *core) lends(a bmi.Addr) bool {
 	method, _, _ := strings.Cut(a.String(), "://")
 	for _, info := range c.ep.Info() {

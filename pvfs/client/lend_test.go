@@ -12,8 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestReadMemory reads into memory that the servers put bytes of files into, and, where a method has
-// none, is told so.
+// TestReadMemory reads into memory that servers copy file data to. It gets none from a method without such memory.
 func TestReadMemory(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bank is where a lender gets its memory from. Bytes that are not used cost nothing.
+// bank is the source of a lender's memory. Unused bytes of it cost nothing.
 type bank struct {
 	t  *testing.T
 	mu sync.Mutex
 
-	out   map[*byte]int // what was not freed, bytes
+	out   map[*byte]int // not freed yet; bytes
 	bytes int
 	none  error
 }
@@ -45,7 +45,7 @@ func newLender(t *testing.T) (*lender, *bank) {
 	}, b
 }
 
-// TestLentMemoryIsBounded gives back many pieces, and much.
+// TestLentMemoryIsBounded returns many pieces, and much memory.
 func TestLentMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := newLender(t)
@@ -68,7 +68,7 @@ func TestLentMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestLentMemoryIsFreedInTime waits.
+// TestLentMemoryIsFreedInTime: unused memory is freed after a while.
 func TestLentMemoryIsFreedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := newLender(t)
@@ -101,7 +101,7 @@ func TestLentMemoryIsFreedInTime(t *testing.T) {
 	})
 }
 
-// TestLentMemoryAfterTheEnd is given back when the file system is closed.
+// TestLentMemoryAfterTheEnd: memory may be returned after the file system was closed.
 func TestLentMemoryAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := newLender(t)

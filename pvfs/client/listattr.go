@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// describeAll finds what entries of a directory are, by few requests: what is kept is not asked for.
-// With sizes the entries have their Info, but for those whose objects are gone.
+// describeAll finds the types of the entries of a directory. It uses few requests, and none for cached objects. If sizes is set,
+// the entries get their Info, except those whose objects are gone.
 func (f *FS) describeAll(ctx context.Context, dir *inode, entries []proto.DirEntry, sizes bool) ([]*dirEntry, error) {
 	list := make([]*dirEntry, len(entries))
 	infos := make([]Info, len(entries))
@@ -46,7 +46,7 @@ func (f *FS) describeAll(ctx context.Context, dir *inode, entries []proto.DirEnt
 	return list, nil
 }
 
-// batches divides what is at some indices by server, and so that each part fits a request.
+// batches groups the items in ask by server, in parts that fit into a request.
 func (f *FS) batches(ask []int, handle func(i int) proto.Handle) (all [][]int) {
 	by := make(map[int][]int)
 	for _, i := range ask {
@@ -60,7 +60,7 @@ func (f *FS) batches(ask []int, handle func(i int) proto.Handle) (all [][]int) {
 	return all
 }
 
-// listAll asks for the attributes of the infos with some indices. Those of objects that are gone stay empty.
+// listAll requests the attributes of the infos in ask. Those of missing objects stay empty.
 func (f *FS) listAll(ctx context.Context, dir *inode, infos []Info, ask []int) error {
 	parts := f.batches(ask, func(i int) proto.Handle { return infos[i].Handle })
 	return parallel(len(parts), listsAtOnce, func(p int) error {
@@ -82,8 +82,8 @@ func (f *FS) listAll(ctx context.Context, dir *inode, infos []Info, ask []int) e
 	})
 }
 
-// listAttr asks one server for attributes of objects and hands over those that are there. Strict servers want a capability with that; any
-// will do, so it is that of the directory. Stock servers accept none.
+// listAttr requests attributes of objects from one server, and calls got for those that exist. Strict servers want a capability.
+// Any will do, so it sends the directory's. Stock servers accept none.
 func (f *FS) listAttr(ctx context.Context, dir *inode, handles []proto.Handle, mask proto.AttrMask, got func(i int, a *proto.Attr)) error {
 	req := &proto.ListAttrReq{FS: f.cfg.ID, Mask: mask, Handles: handles}
 	var resp proto.ListAttrResp
@@ -98,7 +98,7 @@ func (f *FS) listAttr(ctx context.Context, dir *inode, handles []proto.Handle, m
 		f.strict.Store(err == nil)
 	}
 	if status(err) == proto.ENOENT {
-		return nil // a stock server's answer if none of them is there
+		return nil // a stock server answers so if none of them exists
 	}
 	if err != nil {
 		return err
@@ -118,15 +118,15 @@ func (f *FS) listAttr(ctx context.Context, dir *inode, handles []proto.Handle, m
 	return nil
 }
 
-// A piece is an object that has a part of what is told of the info it belongs to.
+// A piece is an object that has a part of the description of an Info.
 type piece struct {
 	info   int
 	handle proto.Handle
 	attr   proto.Attr
 }
 
-// sizeAll fills in what other objects have: the sizes of files with several datafiles, and when
-// the entries of directories were changed.
+// sizeAll adds the parts that other objects have: the sizes of files with several datafiles, and the times when entries of
+// directories changed.
 func (f *FS) sizeAll(ctx context.Context, dir *inode, infos []Info) error {
 	var datafiles, dirdata []piece
 	for i := range infos {
@@ -182,7 +182,7 @@ func (f *FS) sizeAll(ctx context.Context, dir *inode, infos []Info) error {
 	return nil
 }
 
-// listPieces asks for the attributes of pieces. Those of objects that are gone stay empty.
+// listPieces requests the attributes of pieces. Those of missing objects stay empty.
 func (f *FS) listPieces(ctx context.Context, dir *inode, pieces []piece, mask proto.AttrMask) error {
 	ask := make([]int, len(pieces))
 	for i := range ask {
@@ -198,7 +198,7 @@ func (f *FS) listPieces(ctx context.Context, dir *inode, pieces []piece, mask pr
 	})
 }
 
-// byInfo goes through the pieces of each info, which are beside each other.
+// byInfo calls do for the pieces of each info, which are adjacent.
 func byInfo(pieces []piece, do func(info int, parts []piece)) {
 	for len(pieces) > 0 {
 		n := 1

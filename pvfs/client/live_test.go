@@ -26,7 +26,7 @@ import (
 
 var ctx = context.Background()
 
-// mount mounts what a cluster serves.
+// mount mounts the file system of a cluster.
 func mount(t testing.TB, c *pvfstest.Cluster, opt client.Options) *client.FS {
 	t.Helper()
 	opt.Endpoint = c.Endpoint()
@@ -118,7 +118,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestNewerServers: what the client does not know of a configuration is no reason not to mount.
+// TestNewerServers: a mount works even if the client does not know everything in the configuration.
 func TestNewerServers(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	text := strings.Replace(c.FS.Text, "</Defaults>", "NewKeyword 1\n</Defaults>\n<NewSection>\nName x\n</NewSection>", 1)
@@ -134,7 +134,7 @@ func TestNewerServers(t *testing.T) {
 	}
 }
 
-// TestMistypedServer: nobody listens there, which is no reason to try for long.
+// TestMistypedServer: at an address without a server, Mount does not try for long.
 func TestMistypedServer(t *testing.T) {
 	begun := time.Now()
 	_, err := client.Mount(ctx, "tcp://127.0.0.1:1/pvfs2-fs", client.Options{})
@@ -147,7 +147,7 @@ func TestTwoClients(t *testing.T) {
 	twoClients(t, mount(t, c, never), mount(t, c, never))
 }
 
-// never keeps nothing.
+// never caches nothing.
 var never = client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
 
 func twoClients(t *testing.T, one, two *client.FS) {
@@ -164,8 +164,7 @@ func twoClients(t *testing.T, one, two *client.FS) {
 	assert.Equal(t, fs.FileMode(0o600), info.Mode())
 }
 
-// TestDirectoryGrows: a directory is divided while several clients fill it, each with
-// attributes that are soon old.
+// TestDirectoryGrows: a directory is divided while several clients with old attributes fill it.
 func TestDirectoryGrows(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3, Config: func(g *config.GenOptions) {
 		g.DistrDir = config.DistrDir{Initial: 1, Max: 3, Split: 8}
@@ -175,7 +174,7 @@ func TestDirectoryGrows(t *testing.T) {
 	require.NoError(t, all[0].RemoveAll(ctx, "d"))
 }
 
-// directoryGrows fills a directory until so many servers have it.
+// directoryGrows fills a directory until it is spread over this many servers.
 func directoryGrows(t *testing.T, all []*client.FS, servers int) {
 	const files = 30
 	clients := len(all)
@@ -208,7 +207,7 @@ func directoryGrows(t *testing.T, all []*client.FS, servers int) {
 	assert.Len(t, infos, clients*files)
 }
 
-// TestServerRestarts: what is asked for while a server is away is done when it is back.
+// TestServerRestarts: operations that start while a server is down complete after its restart.
 func TestServerRestarts(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	f := mount(t, c, client.Options{RetryLimit: 60000, RetryDelay: time.Millisecond})
@@ -244,7 +243,8 @@ func TestOverMethods(t *testing.T) {
 	}
 }
 
-// TestReaderClosesBesideAWriter: a user who may only read closes the file while another has it open and has written.
+// TestReaderClosesBesideAWriter: a user with read-only access closes the file while another user has it open and has written to
+// it.
 func TestReaderClosesBesideAWriter(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	f := mount(t, c, client.Options{})

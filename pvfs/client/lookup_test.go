@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestStatIsOneRequest: servers of ours tell all of a file or symlink with its handle.
+// TestStatIsOneRequest: servers of ours return all attributes of a file or symlink with its handle.
 func TestStatIsOneRequest(t *testing.T) {
 	k, f := newFake(t, Options{NameTime: -1})
 	k.ours = true
@@ -53,8 +53,8 @@ func TestStatIsOneRequest(t *testing.T) {
 	assert.Equal(t, "LOOKUP_PATH GETATTR", k.take(), "others tell the common attributes only")
 }
 
-// TestFoundAndChanged: what was asked for before this client changed something is not kept after it, although nobody knew then of
-// which object it would be.
+// TestFoundAndChanged: the answer to a lookup is not cached if this client changed the object after the request was sent. The
+// object was not known at that time.
 func TestFoundAndChanged(t *testing.T) {
 	for _, forgotten := range []bool{false, true} {
 		opt := Options{NameTime: -1}
@@ -77,7 +77,7 @@ func TestFoundAndChanged(t *testing.T) {
 			n := f.table.get(h)
 			n.resized()
 			f.put(n)
-			f.table.max = objectsMax // it was forgotten, or not; from now on it is kept
+			f.table.max = objectsMax // whether or not it was dropped, from now on it is cached
 			return false, nil
 		}
 		data.size = 7

@@ -18,7 +18,7 @@ func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	}))
 }
 
-// MkdirAll makes a directory and those above it that are not there.
+// MkdirAll makes a directory and its missing parents.
 func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	path := ""
 	if strings.HasPrefix(name, "/") {
@@ -34,7 +34,7 @@ func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error 
 			case p.node == nil:
 				_, err := f.mkdir(ctx, p.dir(), p.name, perm)
 				if status(err) == proto.EEXIST {
-					err = nil // somebody was faster; the next part shows what it is
+					err = nil // another process made it first; the next part shows what it is
 				}
 				return err
 			case p.typ != proto.TypeDirectory:
@@ -50,7 +50,7 @@ func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error 
 	return nil
 }
 
-// inherited is the group of what is made in a directory, and what new directories take over of its mode.
+// inherited is the group of a new object in a directory, and the mode bits that new directories take from it.
 func (f *FS) inherited(dir *proto.Attr) (group, perms uint32) {
 	if dir.Perms&permSetGID != 0 && f.user.in(dir.Group) {
 		return dir.Group, permSetGID
@@ -58,7 +58,7 @@ func (f *FS) inherited(dir *proto.Attr) (group, perms uint32) {
 	return f.user.group(), 0
 }
 
-// making is the header of what makes an object in a directory.
+// making is the header for a request that makes an object in a directory.
 func (f *FS) making(h *proto.Header, group uint32) *proto.Header {
 	if group == f.user.group() {
 		return h
@@ -66,7 +66,7 @@ func (f *FS) making(h *proto.Header, group uint32) *proto.Header {
 	return &proto.Header{Capability: h.Capability, Hints: append(h.Hints, proto.Hint{Type: proto.HintOwnerGID, Value: uint64(group)})}
 }
 
-// commonAttr are the attributes of a new object. Its server has the times.
+// commonAttr are the attributes of a new object. The server sets the times.
 func (f *FS) commonAttr(typ proto.ObjType, group, perms uint32, mask proto.AttrMask) proto.Attr {
 	return proto.Attr{Owner: f.user.owner(), Group: group, Perms: perms, Mask: mask, Type: typ}
 }
@@ -98,7 +98,7 @@ func (f *FS) mkdir(ctx context.Context, dir *inode, name string, perm fs.FileMod
 	return made, f.name(ctx, dir, name, made, nil)
 }
 
-// name gives a new object its name. If that is refused the object is removed.
+// name makes the entry of a new object. If that is refused, it removes the object.
 func (f *FS) name(ctx context.Context, dir *inode, name string, h proto.Handle, datafiles []proto.Handle) error {
 	err := f.crdirent(ctx, dir, name, h)
 	if err != nil && !unsure(err) {
@@ -109,7 +109,7 @@ func (f *FS) name(ctx context.Context, dir *inode, name string, h proto.Handle, 
 	return err
 }
 
-// Symlink makes a symlink that leads to target.
+// Symlink makes a symlink to target.
 func (f *FS) Symlink(ctx context.Context, target, name string) error {
 	return linkError("symlink", target, name, f.onNew(ctx, name, func(p *place) error {
 		switch {
@@ -124,7 +124,7 @@ func (f *FS) Symlink(ctx context.Context, target, name string) error {
 	}))
 }
 
-// symlink makes the object, says what it is, and makes its entry.
+// symlink makes the object, sets its target, and makes its entry.
 func (f *FS) symlink(ctx context.Context, dir *inode, name, target string) error {
 	server := f.pick(f.meta)
 	var made proto.Handle
@@ -155,14 +155,14 @@ func (f *FS) symlink(ctx context.Context, dir *inode, name, target string) error
 	}
 	if err != nil {
 		if !unsure(err) {
-			_ = f.destroy(context.WithoutCancel(ctx), f.rightOf(ctx, dir), made, nil) // it has no name, so it hurts nobody
+			_ = f.destroy(context.WithoutCancel(ctx), f.rightOf(ctx, dir), made, nil) // it has no name, so it does no harm
 		}
 		return err
 	}
 	return f.name(ctx, dir, name, made, nil)
 }
 
-// describe tells the server of a new symlink where it leads.
+// describe sends the target of a new symlink to its server.
 func (f *FS) describe(ctx context.Context, link proto.Handle, group uint32, target string) error {
 	var got proto.GetAttrResp
 	ask := &proto.GetAttrReq{Handle: link, FS: f.cfg.ID, Mask: proto.AttrCommon | proto.AttrCapability, Cred: f.cred()}
@@ -176,11 +176,11 @@ func (f *FS) describe(ctx context.Context, link proto.Handle, group uint32, targ
 	return f.call(ctx, link, &proto.Header{Capability: got.Attr.Capability}, req, &proto.SetAttrResp{})
 }
 
-// targetSureMax is how long a target every server keeps. Stock servers take longer ones, and answer with their
-// first 256 bytes and what happens to be in memory behind.
+// targetSureMax is the longest target that every server stores. Stock servers accept longer ones, but return the first 256 bytes
+// and then unrelated bytes of their memory.
 const targetSureMax = 255
 
-// leads makes sure that a symlink leads where it should: ENAMETOOLONG.
+// leads checks that a symlink has the right target: ENAMETOOLONG.
 func (f *FS) leads(ctx context.Context, link proto.Handle, target string) error {
 	var got proto.GetAttrResp
 	ask := &proto.GetAttrReq{Handle: link, FS: f.cfg.ID, Mask: proto.AttrCommon | proto.AttrTarget, Cred: f.cred()}
@@ -224,8 +224,7 @@ func (f *FS) create(ctx context.Context, dir *inode, name string, perm fs.FileMo
 	return n, nil
 }
 
-// learnCreated keeps what is known of a file that was just made: all but its times, and who owns it
-// if the server has its own idea of that.
+// learnCreated caches the attributes of a new file, except its times, and its owner if the server decides on that.
 func (f *FS) learnCreated(n *inode, asked *proto.Attr, resp *proto.CreateResp) {
 	a := resp.Attr
 	if a.Mask&proto.AttrDatafiles == 0 || len(a.Datafiles) == 0 {

@@ -18,9 +18,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// An FS is a view of a mounted file system: for a user, and with a context for the methods
-// that take none, and perhaps of one directory only (Below). It implements fs.FS, fs.StatFS, fs.ReadDirFS and
-// fs.ReadLinkFS. All its methods may be called by any goroutine.
+// An FS is a view of a mounted file system. A view acts for a user. It has a context for the methods that take none, and may be
+// limited to one directory (Below). It implements fs.FS, fs.StatFS, fs.ReadDirFS and fs.ReadLinkFS. Its methods may be called by
+// any goroutine.
 type FS struct {
 	*core
 	user *user
@@ -39,13 +39,13 @@ type core struct {
 	ownEP      bool
 	caller     *rpc.Caller
 	servers    []server // as in cfg
-	meta, data []int    // indices of those with metadata, and with datafiles
+	meta, data []int    // indices of the servers with metadata, and with datafiles
 	retryLimit int
 	retryDelay time.Duration
 	kinds      []atomic.Int32 // a kind for each server, see kind.go
 	strict     atomic.Bool    // the servers want a capability with LISTATTR
 
-	// send is one try of a request to a server. begin is its first half, and returns the other.
+	// send is one try of a request to a server. begin is the first half of send, and returns the second.
 	send  func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error
 	begin func(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) (wait func() error)
 
@@ -55,7 +55,7 @@ type core struct {
 
 	lender lender
 
-	moving sync.Mutex // a directory to another
+	moving sync.Mutex // held while a directory moves to another directory
 
 	rngMu sync.Mutex
 	rng   *rand.Rand
@@ -64,11 +64,11 @@ type core struct {
 	closed  chan struct{}
 }
 
-// Mount finds a file system. The source is "tcp://host:3334/pvfs2-fs", the address of any of its
-// servers and its name; or a line of a pvfs2tab; or the path of a pvfs2tab or of an fs.conf.
+// Mount finds a file system. The source is "tcp://host:3334/pvfs2-fs", the address of any of its servers and its name; or a line
+// of a pvfs2tab; or the path of a pvfs2tab or of an fs.conf.
 //
-// The configuration is the server's. All others must have the same, or it is an error; one that
-// does not answer is passed over. ctx bounds Mount only.
+// The configuration comes from the server. It is an error if another server has a different one; servers that do not answer are
+// skipped. ctx limits only Mount.
 func Mount(ctx context.Context, source string, opt Options) (*FS, error) {
 	fsys, err := mount(ctx, source, opt.withDefaults())
 	if err != nil {
@@ -104,7 +104,7 @@ func mount(ctx context.Context, source string, opt Options) (*FS, error) {
 	return &FS{core: c, user: c.users.get(*id), ctx: context.Background()}, nil
 }
 
-// parseSource takes what Mount is given.
+// parseSource parses the source of Mount.
 func parseSource(source string) (config.Tab, error) {
 	if strings.Contains(source, "://") {
 		return config.ParseTab(source)
@@ -134,7 +134,7 @@ func parseSource(source string) (config.Tab, error) {
 	return tab, nil
 }
 
-// fetchConfig gets the configuration from one server and compares it with what the others have.
+// fetchConfig gets the configuration from one server and compares it with those of the others.
 func fetchConfig(ctx context.Context, ep *bmi.Endpoint, tab config.Tab, opt Options) (*core, error) {
 	first := rpc.NewCaller(ep, rpc.Options{Timeout: mountTime})
 	defer first.Close()
@@ -163,8 +163,8 @@ func fetchConfig(ctx context.Context, ep *bmi.Endpoint, tab config.Tab, opt Opti
 	return c, nil
 }
 
-// firstConfig gets the configuration from the first server that answers. One that is just being started is waited
-// for, but not for long: it may as well be mistyped.
+// firstConfig gets the configuration from the first server that answers. It waits briefly for a server that is just starting: the
+// address may also be mistyped.
 func firstConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, tab config.Tab, opt Options) (text, from string, err error) {
 	begun, delay := time.Now(), mountRepeat
 	if opt.RetryDelay != 0 {
@@ -195,7 +195,7 @@ func firstConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, tab 
 	}
 }
 
-// getConfig asks one server.
+// getConfig asks one server for the configuration.
 func getConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, address string) (string, error) {
 	to, err := ep.Lookup(address)
 	if err != nil {
@@ -206,7 +206,7 @@ func getConfig(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, addres
 	return resp.Text, err
 }
 
-// compare makes sure that all servers that answer have the configuration. It does not wait long for the others.
+// compare checks that all servers that answer have the configuration. It does not wait long for the others.
 func (c *core) compare(ctx context.Context, caller *rpc.Caller) error {
 	if len(c.servers) == 1 {
 		return nil
@@ -230,7 +230,7 @@ func (c *core) compare(ctx context.Context, caller *rpc.Caller) error {
 	})
 }
 
-// newCore is a mount that can call servers as soon as it has a caller.
+// newCore makes a mount that can call servers once it has a caller.
 func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string) (*core, error) {
 	c := &core{
 		opt: opt, host: opt.Host, cfg: cfg, ep: ep,
@@ -283,7 +283,7 @@ func newCore(cfg *config.Config, ep *bmi.Endpoint, opt Options, methods []string
 	return c, nil
 }
 
-// sendBMI sends a request by the caller.
+// sendBMI sends a request with the caller.
 func (c *core) sendBMI(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	return c.caller.Call(ctx, c.servers[server].addr, h, req, resp)
 }
@@ -293,7 +293,7 @@ func (c *core) beginBMI(ctx context.Context, server int, h *proto.Header, req pr
 	return p.Wait
 }
 
-// preferred are the methods whose addresses are used first.
+// preferred are the methods whose addresses are tried first.
 func preferred(opt Options, from string) []string {
 	if len(opt.Methods) > 0 {
 		return opt.Methods
@@ -302,7 +302,7 @@ func preferred(opt Options, from string) []string {
 	return []string{method}
 }
 
-// prefer puts the addresses of some methods first, and makes one text of all.
+// prefer sorts the addresses of some methods to the front, and joins all addresses.
 func prefer(addresses, methods []string) string {
 	rank := func(address string) int {
 		method, _, _ := strings.Cut(address, "://")
@@ -316,10 +316,10 @@ func prefer(addresses, methods []string) string {
 	return strings.Join(sorted, ",")
 }
 
-// processUser is this process's.
+// processUser is the user of this process.
 func processUser() *Identity {
 	id := &Identity{UID: uint32(os.Geteuid()), Groups: []uint32{uint32(os.Getegid())}}
-	groups, _ := os.Getgroups() // a process that may not ask has its primary one
+	groups, _ := os.Getgroups() // without them it has the primary group
 	for _, g := range groups {
 		if g := uint32(g); !slices.Contains(id.Groups, g) && len(id.Groups) < proto.MaxGroups {
 			id.Groups = append(id.Groups, g)
@@ -328,31 +328,31 @@ func processUser() *Identity {
 	return id
 }
 
-// As is a view of the same mount for another user.
+// As returns a view of the same mount for another user.
 func (f *FS) As(id Identity) *FS {
 	view := *f
 	view.user = f.users.get(id)
 	return &view
 }
 
-// WithContext is a view of the same mount whose methods without a context, those of io/fs and of
-// files opened by it, end with ctx.
+// WithContext returns a view of the same mount with ctx for the methods that take no context: those of io/fs, and those of files
+// opened by the view.
 func (f *FS) WithContext(ctx context.Context) *FS {
 	view := *f
 	view.ctx = ctx
 	return &view
 }
 
-// Config is the file system's configuration. It must not be changed.
+// Config is the file system's configuration. Do not change it.
 func (f *FS) Config() *config.Config { return f.cfg }
 
-// Name is the file system's.
+// Name is the name of the file system.
 func (f *FS) Name() string { return f.cfg.Name }
 
-// Identity is for whom the view acts.
+// Identity is the user of the view.
 func (f *FS) Identity() Identity { return f.user.id }
 
-// Close ends the mount, for all views. What is under way ends with an error.
+// Close ends the mount, for all views. Operations under way end with an error.
 func (f *FS) Close() error {
 	var err error
 	f.closing.Do(func() {
@@ -368,7 +368,7 @@ func (f *FS) Close() error {
 	return err
 }
 
-// pick chooses one of some servers at random.
+// pick chooses one of the servers at random.
 func (c *core) pick(servers []int) int {
 	c.rngMu.Lock()
 	defer c.rngMu.Unlock()

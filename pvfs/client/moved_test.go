@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// TestMovedIsNoted: after a rename to another directory that is where an object may be removed from; after one within a
+// TestMovedIsNoted: after a rename to another directory, the object may be removed from that one. After a rename inside a
 // directory nothing has changed.
 func TestMovedIsNoted(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})

@@ -7,13 +7,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// names keeps for a short time what names lead to.
+// names caches the objects of names for a short time.
 type names struct {
 	mu   sync.Mutex
 	max  int
 	life time.Duration
 	all  map[nameKey]nameEntry
-	seq  uint64 // counts what this client changed: no answer from before a change is kept after it
+	seq  uint64 // counts this client's changes: an answer to a request from before a change is not cached after it
 }
 
 type nameKey struct {
@@ -23,7 +23,7 @@ type nameKey struct {
 
 type nameEntry struct {
 	handle proto.Handle
-	user   *user // whose right to look it up was checked
+	user   *user // the right of this user to look the name up was checked
 	at     time.Time
 }
 
@@ -31,14 +31,14 @@ func (c *names) init(most int, life time.Duration) {
 	c.max, c.life, c.all = most, life, make(map[nameKey]nameEntry)
 }
 
-// mark is to be given to add with what is asked for from now on.
+// mark is for add with the answer to a request sent after this call.
 func (c *names) mark() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seq
 }
 
-// get is the object of a name, if it is known.
+// get is the cached object of a name, if any.
 func (c *names) get(u *user, dir proto.Handle, name string, now time.Time) (proto.Handle, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *names) get(u *user, dir proto.Handle, name string, now time.Time) (prot
 	return e.handle, true
 }
 
-// add keeps what a server answered.
+// add caches an answer of a server.
 func (c *names) add(u *user, dir proto.Handle, name string, h proto.Handle, at time.Time, mark uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *names) add(u *user, dir proto.Handle, name string, h proto.Handle, at t
 	}
 }
 
-// set keeps what this client did: the name leads to h now, or, if h is 0, to nothing.
+// set caches a change by this client: the name now refers to h, or, if h is 0, to no object.
 func (c *names) set(u *user, dir proto.Handle, name string, h proto.Handle, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *names) set(u *user, dir proto.Handle, name string, h proto.Handle, at t
 // forget drops one name.
 func (c *names) forget(dir proto.Handle, name string) { c.set(nil, dir, name, 0, time.Time{}) }
 
-// clear drops all names: the right to look one up may have changed.
+// clear drops all names, because the right to look one up may have changed.
 func (c *names) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *names) putLocked(key nameKey, e nameEntry) {
 	c.all[key] = e
 }
 
-// shrinkLocked drops what is over, and a part of the rest if that is not enough.
+// shrinkLocked drops expired names, and a part of the others if that is not enough.
 func (c *names) shrinkLocked(now time.Time) {
 	for key, e := range c.all {
 		if now.Sub(e.at) >= c.life {

@@ -20,7 +20,7 @@ import (
 
 var ctx = context.Background()
 
-// make makes a tree: names that end in a slash are directories, those with an arrow symlinks.
+// makeTree makes a tree: names that end in a slash are directories, those with an arrow symlinks.
 func makeTree(t testing.TB, f *FS, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -109,7 +109,7 @@ func TestPaths(t *testing.T) {
 		{strings.Repeat("d/", 2049), proto.ENAMETOOLONG, 0},
 		{"d\x00", proto.EINVAL, 0},
 	} {
-		for range 2 { // asked for, and kept
+		for range 2 { // from the server, then from the cache
 			info, err := f.StatCtx(ctx, c.path)
 			if c.want != nil {
 				assert.ErrorIs(t, err, c.want, c.path)
@@ -171,7 +171,7 @@ func TestCapabilityIsRenewed(t *testing.T) {
 	makeTree(t, f, "two")
 	assert.Equal(t, "GETATTR CREATE CRDIRENT", k.take())
 
-	// A server whose clock is ahead finds it expired: it is renewed all the same.
+	// For a server whose clock is ahead, it has expired. It is renewed nevertheless.
 	k.expires = 2 * time.Minute
 	f.table.get(10).changed()
 	require.NoError(t, f.Chmod(ctx, "two", 0o600))

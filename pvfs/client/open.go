@@ -8,13 +8,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// OpenFile opens a file or directory. flag is of package os: one of O_RDONLY, O_WRONLY and O_RDWR, with O_APPEND,
-// O_CREATE, O_EXCL, O_SYNC and O_TRUNC as there. perm is for a file that is made; there is no umask.
+// OpenFile opens a file or directory. flag is as in package os: one of O_RDONLY, O_WRONLY and O_RDWR, with O_APPEND, O_CREATE,
+// O_EXCL, O_SYNC and O_TRUNC. perm is for a new file; there is no umask.
 func (f *FS) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
 	return f.OpenStriped(ctx, name, flag, perm, Striping{})
 }
 
-// OpenStriped is OpenFile that says how the bytes of a file that is made are spread.
+// OpenStriped is OpenFile with the striping of a new file.
 func (f *FS) OpenStriped(ctx context.Context, name string, flag int, perm fs.FileMode, how Striping) (*File, error) {
 	n, err := f.open(ctx, name, flag, perm, how)
 	if err != nil {
@@ -23,8 +23,8 @@ func (f *FS) OpenStriped(ctx context.Context, name string, flag int, perm fs.Fil
 	return newFile(f, n, name, flag), nil
 }
 
-// OpenFresh is OpenFile for what is there, whose attributes, size and rights are asked for whatever is kept of
-// them: what another client has written and closed is seen.
+// OpenFresh is OpenFile for an existing file. It requests the attributes, the size and the rights even if they are cached. So it
+// sees what another client has written and closed.
 func (f *FS) OpenFresh(ctx context.Context, name string, flag int) (*File, error) {
 	var n *inode
 	err := f.onNode(ctx, name, follows, func(p *place) (err error) {
@@ -38,12 +38,12 @@ func (f *FS) OpenFresh(ctx context.Context, name string, flag int) (*File, error
 	return newFile(f, n, name, flag), nil
 }
 
-// Create makes a file, or empties the one that is there, for reading and writing.
+// Create makes a file, or empties an existing one, for reading and writing.
 func (f *FS) Create(ctx context.Context, name string) (*File, error) {
 	return f.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// open is the inode of what is opened, with a reference.
+// open returns the inode of an opened file, with a reference.
 func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, how Striping) (n *inode, err error) {
 	if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL {
 		err = f.onNew(ctx, name, func(p *place) (err error) {
@@ -69,7 +69,7 @@ func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, 
 				return proto.EISDIR
 			}
 			n, err = f.createFor(ctx, p, flag, perm, how)
-			again = status(err) == proto.EEXIST // somebody else made it just now
+			again = status(err) == proto.EEXIST // another process made it just now
 			return err
 		})
 		if !again {
@@ -79,7 +79,7 @@ func (f *FS) open(ctx context.Context, name string, flag int, perm fs.FileMode, 
 	return nil, err
 }
 
-// openThere opens what is there, as far as its attributes allow.
+// openThere opens an existing object, if its type allows it.
 func (f *FS) openThere(ctx context.Context, p *place, flag int) (*inode, error) {
 	if p.typ == proto.TypeDirectory && flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC) != 0 {
 		return nil, proto.EISDIR

@@ -9,44 +9,44 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// Options are of Mount. Zero values mean defaults.
+// Options configure Mount. Zero values mean defaults.
 type Options struct {
-	// Endpoint carries the requests, and stays the caller's. nil: Mount opens one, which
-	// Close closes.
+	// Endpoint carries the requests. Close leaves it open. nil: Mount opens an endpoint, which Close closes.
 	Endpoint *bmi.Endpoint
-	// Methods are methods to open in an endpoint that Mount opens, by name; others open when an
-	// address needs them. Of several addresses of a server, those of earlier methods are
-	// preferred; without Methods those of the method that Mount was given.
+	// Methods are the network methods, by name, to open in an endpoint that Mount opens. Others are opened when an address needs
+	// them. If a server has several addresses, those of earlier methods are preferred; without Methods, those of the method in
+	// Mount's source.
 	Methods []string
 
-	// User is for whom everything is done; nil is this process's user and groups.
+	// User is the user for whom the view acts; nil is the user and groups of this process.
 	User *Identity
-	// Key signs credentials, for servers with a keystore. nil leaves credentials unsigned.
+	// Key signs credentials, for servers with a keystore. nil: credentials are not signed.
 	Key *credential.Key
-	// Certificate finds the certificate of a user, for servers with an authority (CAFile in their configuration). It is asked again when a credential
-	// is renewed, so a new certificate takes the place of an old one. nil, fs.ErrNotExist and other errors leave the credential to Key.
+	// Certificate returns the certificate of a user, for servers with an authority (CAFile in their configuration). It is called
+	// again when a credential is renewed, so a new certificate replaces an old one. If it is nil or fails, for example with
+	// fs.ErrNotExist, Key signs the credential.
 	Certificate func(Identity) (*usercert.Certificate, error)
-	// Host is the name of this machine in credentials, and of Key in the keystore, there with C: in front. "" asks the system.
+	// Host is the name of this machine in credentials. In the keystore, Key has this name with C: in front. "" asks the system.
 	Host string
 
-	// AttrTime, SizeTime and NameTime are how long attributes, sizes of files and names
-	// are kept: 60 s, 10 s and 3 s. Below 0: not at all.
+	// AttrTime, SizeTime and NameTime are how long attributes, sizes of files and names are cached: 60 s, 10 s and 3 s. Below 0:
+	// not at all.
 	AttrTime, SizeTime, NameTime time.Duration
-	// Objects and Names bound how many are kept: 16384 each. Below 0: none.
+	// Objects and Names limit how many are cached: 16384 each. Below 0: none.
 	Objects, Names int
 
-	// Timeout and FlowTimeout are how long a server may take to answer, and how long the bytes of
-	// a file may stand still. RetryLimit is how often a request is repeated that was not answered, below 0 never,
-	// RetryDelay how long to wait before. The file system's configuration has the defaults.
+	// Timeout is how long a server may take to answer, FlowTimeout how long a flow may be without progress. RetryLimit is how
+	// often an unanswered request is repeated, below 0 never; RetryDelay is the pause before that. The defaults are in the file
+	// system's configuration.
 	Timeout, FlowTimeout time.Duration
 	RetryLimit           int
 	RetryDelay           time.Duration
 
-	// Log takes the few events worth a line; nil discards them.
+	// Log receives the few events worth a line; nil discards them.
 	Log *slog.Logger
 	// Clock is the time of day; nil is the system's.
 	Clock func() time.Time
-	// Seed chooses the servers of new objects; 0 takes one from the clock.
+	// Seed is for the random choice of servers for new objects; 0 takes it from the clock.
 	Seed uint64
 }
 
@@ -65,9 +65,9 @@ const (
 	objectsMax  = 16384
 	namesMax    = 16384
 	mountTime   = 30 * time.Second // for an answer, during Mount
-	compareTime = 5 * time.Second  // for the answers of all other servers, which Mount can do without
+	compareTime = 5 * time.Second  // for the answers of all other servers; Mount can do without them
 	mountRepeat = 200 * time.Millisecond
-	// mountPatience is how long Mount tries again.
+	// mountPatience is how long Mount repeats its first request.
 	mountPatience = time.Second
 )
 
@@ -89,7 +89,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// timeOr puts the default in place of 0, and 0 in place of what is below.
+// timeOr replaces 0 by the default, and a negative time by 0.
 func timeOr(v *time.Duration, def time.Duration) {
 	if *v == 0 {
 		*v = def

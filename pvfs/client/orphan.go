@@ -8,45 +8,44 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A right is what objects are removed with: the capability of the directory that has, or had, the name.
+// A right is the permission to remove objects: the capability of the directory that has, or had, the name.
 type right struct {
 	dir proto.Handle
 	cap proto.Capability
 }
 
-// An orphan is an object whose name was removed while this client had it open. It is removed when the last
-// file is closed.
+// An orphan is an object whose name was removed while this client had it open. It is removed when its last file is closed.
 type orphan struct {
 	view *FS
 	by   right
 	typ  proto.ObjType
 }
 
-// rightOf is the right to remove what is in a directory; without a capability if none is to be had.
+// rightOf is the right to remove objects of a directory; without a capability if none can be obtained.
 func (f *FS) rightOf(ctx context.Context, dir *inode) right {
-	c, _, _ := f.capability(ctx, dir) // the server says what is missing
+	c, _, _ := f.capability(ctx, dir) // the server will report the missing right
 	return right{dir.handle, c}
 }
 
-// put gives a reference back, and removes the object if that was the last and its name is gone.
+// put gives a reference back. If it was the last and the name is gone, put removes the object.
 func (f *FS) put(n *inode) {
 	if o := f.table.put(n); o != nil {
 		f.leftOver(n.handle, o.view.eradicate(context.Background(), o.by, n.handle, o.typ))
 	}
 }
 
-// eradicate removes an object that has no name any more, and a file's datafiles. A server of ours needs one request for that.
+// eradicate removes an object without a name, and a file's datafiles. A server of ours needs one request for that.
 func (f *FS) eradicate(ctx context.Context, by right, h proto.Handle, typ proto.ObjType) error {
 	return f.eradicateWith(ctx, by, h, typ, nil)
 }
 
-// eradicateWith is eradicate by who may have asked for the datafiles already.
+// eradicateWith is eradicate for a caller that may have requested the datafiles already.
 func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ proto.ObjType, asked *question) error {
 	if typ != proto.TypeMetafile {
 		return f.destroy(ctx, by, h, nil)
 	}
 	if f.isOurs(h) {
-		if datafiles, ok := f.datafilesKept(h); ok { // only needed if it is another server by now
+		if datafiles, ok := f.datafilesKept(h); ok { // only used if another kind of server has the address now
 			return f.destroy(ctx, by, h, datafiles)
 		}
 	}
@@ -63,22 +62,22 @@ func (f *FS) eradicateWith(ctx context.Context, by right, h proto.Handle, typ pr
 	return f.destroy(ctx, by, h, datafiles)
 }
 
-// datafilesKept are the datafiles of a file as far as is known.
+// datafilesKept are the cached datafiles of a file.
 func (f *FS) datafilesKept(h proto.Handle) ([]proto.Handle, bool) {
 	n := f.table.get(h)
 	defer f.put(n)
 	return n.keptDatafiles()
 }
 
-// A question is a request for the datafiles of a file that is under way. It is taken or dropped, or there is none: nil.
+// A question is a request for the datafiles of a file that is under way. Call take or drop on it. nil: there is no request.
 type question struct {
 	resp   proto.GetAttrResp
-	answer func() error // nil: it was taken
+	answer func() error // nil: take was called
 	enough context.CancelFunc
 }
 
-// askDatafiles asks for the datafiles of a file. What is kept is not enough: another client may have unstuffed it. Nothing else is
-// asked for: each attribute more is a read of its database for a stock server.
+// askDatafiles requests the datafiles of a file. The cached ones are not enough, because another client may have unstuffed the
+// file. It requests nothing else, because a stock server reads its database once more for each further attribute.
 func (f *FS) askDatafiles(ctx context.Context, h, dir proto.Handle) *question {
 	ctx, cancel := context.WithCancel(ctx)
 	q := &question{enough: cancel}
@@ -100,16 +99,17 @@ func (q *question) take() ([]proto.Handle, error) {
 	return q.resp.Attr.Datafiles, err
 }
 
-// drop gives up what was not taken.
+// drop gives up a question that was not taken.
 func (q *question) drop() {
 	if q.answer != nil {
 		q.enough()
-		_ = q.answer() // nobody wants to know
+		_ = q.answer() // the answer is not needed
 	}
 }
 
-// destroy removes an object and datafiles. What is not there any more is no error. The object goes first: a server of
-// ours removes the datafiles with it. Others need the right to do so; if they have both, one request takes both.
+// destroy removes an object and its datafiles. It ignores those that no longer exist. The object is removed first: a server of
+// ours removes the datafiles with it. With a stock server and the right to remove, the client removes the datafiles itself; one
+// request is enough if the object is on the server of the first datafile.
 func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []proto.Handle) error {
 	defer f.gone(h)
 	if f.isOther(h) && len(datafiles) > 0 && by.cap.Mask&proto.MayRemove != 0 {
@@ -127,7 +127,7 @@ func (f *FS) destroy(ctx context.Context, by right, h proto.Handle, datafiles []
 	return err
 }
 
-// removeObject removes an object and tells whether the server removed what belongs to it.
+// removeObject removes an object, and returns whether the server also removed its parts.
 func (f *FS) removeObject(ctx context.Context, by right, h proto.Handle) (proto.RemovedMark, error) {
 	req := &proto.RemoveReq{Handle: h, FS: f.cfg.ID, Cred: f.cred()}
 	header := hinted(by.cap, by.dir)
@@ -153,7 +153,7 @@ func (f *FS) removeDatafiles(ctx context.Context, by right, datafiles []proto.Ha
 	return f.removeTogether(ctx, by, datafiles)()
 }
 
-// removeTogether removes objects by one request to the server of the first; what it returns waits for that, and must be called.
+// removeTogether removes objects by one request to the server of the first one. The result waits for that, and must be called.
 func (f *FS) removeTogether(ctx context.Context, by right, objects []proto.Handle) (wait func() error) {
 	req := &proto.TreeRemoveReq{FS: f.cfg.ID, Cred: f.cred(), Handles: objects}
 	var resp proto.TreeRemoveResp
@@ -172,7 +172,7 @@ func (f *FS) removeTogether(ctx context.Context, by right, objects []proto.Handl
 	}
 }
 
-// gone forgets an object that was removed.
+// gone drops the cache of a removed object.
 func (f *FS) gone(h proto.Handle) {
 	n := f.table.get(h)
 	n.changed()

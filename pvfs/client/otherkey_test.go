@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// TestServersWithOtherKeys: what needs two servers with different keys fails with a sentence that says so.
+// TestServersWithOtherKeys: operations that need two servers with different keys fail with an error that says so.
 func TestServersWithOtherKeys(t *testing.T) {
 	var other bool
 	c := pvfstest.Start(t, pvfstest.Options{Server: func(i int, cfg *server.Config) {
@@ -44,7 +44,7 @@ func TestServersWithOtherKeys(t *testing.T) {
 	}
 }
 
-// names are so many of them.
+// names yields n names.
 func names(n int) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := range n {

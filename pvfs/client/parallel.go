@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// all runs do for 0 to n-1 at once. It returns the first error by index; all have returned then.
+// all runs do for 0 to n-1 in parallel. It waits for all, and returns the first error by index.
 func all(n int, do func(i int) error) error { return parallel(n, n, do) }
 
-// parallel is all with at most so many at once, one of them here.
+// parallel is all with at most atOnce calls at a time, one of them on this goroutine.
 func parallel(n, atOnce int, do func(i int) error) error {
 	if n == 1 {
 		return do(0)

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParallel: each index is done once, never more at once than there may be, whatever fails, and the first error
-// by index is told.
+// TestParallel: each index is done once, with at most atOnce calls at a time, and the result is the first error by index.
 func TestParallel(t *testing.T) {
 	failed := []error{errors.New("first"), errors.New("second")}
 	for _, n := range []int{0, 1, 2, 3, 100} {
@@ -40,7 +39,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestAll: each waits for all others, so all are under way at once.
+// TestAll: each call waits for all others, so all run at the same time.
 func TestAll(t *testing.T) {
 	const n = 20
 	var come atomic.Int64

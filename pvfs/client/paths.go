@@ -2,7 +2,7 @@ package client
 
 import "strings"
 
-// lastPart is what comes last in a path; "/" for the root.
+// lastPart is the last part of a path; "/" for the root.
 func lastPart(path string) string {
 	path = strings.TrimRight(path, "/")
 	if path == "" {

@@ -12,14 +12,14 @@ import (
 // listsAtOnce is how many LISTATTR requests are under way for one directory.
 const listsAtOnce = 8
 
-// A dirReader goes through a directory: all its dirdata objects at once, each with its own token.
+// A dirReader reads a directory: all its dirdata objects in parallel, each with its own token.
 type dirReader struct {
 	f       *FS
 	dir     *inode
 	parts   []dirPart
 	started bool
-	// seen are the objects whose entries were read. A directory that is divided meanwhile has
-	// entries in a new one that were in an old one before.
+	// seen are the names already returned. If a directory is divided meanwhile, entries move from an old dirdata object to a new
+	// one.
 	seen map[string]struct{}
 	old  []proto.Handle
 }
@@ -30,7 +30,7 @@ type dirPart struct {
 	done    bool
 }
 
-// next gives the next entries, some hundreds for each dirdata object; none at the end.
+// next returns the next entries, some hundreds of each dirdata object; none at the end.
 func (r *dirReader) next(ctx context.Context) ([]proto.DirEntry, error) {
 	if !r.started {
 		if err := r.start(ctx); err != nil {
@@ -60,7 +60,7 @@ func (r *dirReader) next(ctx context.Context) ([]proto.DirEntry, error) {
 	}
 }
 
-// start begins with the dirdata objects that are in use.
+// start starts with the dirdata objects in use.
 func (r *dirReader) start(ctx context.Context) error {
 	a, err := r.f.directory(ctx, r.dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *dirReader) start(ctx context.Context) error {
 	return nil
 }
 
-// add takes in the dirdata objects that are not known yet and reports whether there were any.
+// add adds new dirdata objects, and reports whether there were any.
 func (r *dirReader) add(a *proto.Attr) bool {
 	grown := false
 	for _, h := range dirdatas(&a.DistDir) {
@@ -84,8 +84,7 @@ func (r *dirReader) add(a *proto.Attr) bool {
 	return grown
 }
 
-// grown looks, when all is read, whether the directory was divided since. It asks only for one
-// that can be.
+// grown checks at the end whether the directory was divided meanwhile. It sends a request only if the directory can divide.
 func (r *dirReader) grown(ctx context.Context) (bool, error) {
 	a, err := r.f.directory(ctx, r.dir)
 	if err != nil || len(a.DistDir.Dirdata) == len(r.parts) {
@@ -106,7 +105,7 @@ func (r *dirReader) open() (open []*dirPart) {
 	return open
 }
 
-// read asks for the next entries of a dirdata object.
+// read requests the next entries of a dirdata object.
 func (r *dirReader) read(ctx context.Context, p *dirPart) ([]proto.DirEntry, error) {
 	var resp proto.ReadDirResp
 	err := r.f.shown(ctx, r.dir, proto.MayRead, func(h *proto.Header) error {
@@ -117,18 +116,18 @@ func (r *dirReader) read(ctx context.Context, p *dirPart) ([]proto.DirEntry, err
 	if err != nil {
 		return nil, err
 	}
-	// A server that answers nothing new for ever would keep us here for ever.
+	// Stop if a server returns nothing new. Otherwise this could go on for ever.
 	p.done = resp.Token == proto.TokenEnd || len(resp.Entries) == 0 || resp.Token == p.token
 	p.token = resp.Token
 	return slices.DeleteFunc(resp.Entries, func(e proto.DirEntry) bool { return !plainName(e.Name) }), nil
 }
 
-// plainName tells whether a server's entry has a name that can be one.
+// plainName reports whether the name of an entry is valid.
 func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= proto.MaxName && !strings.ContainsAny(s, "/\x00")
 }
 
-// fresh leaves out the names that came before, which can be in a directory that may be divided.
+// fresh removes names that were returned before, unless the directory cannot divide.
 func (r *dirReader) fresh(entries []proto.DirEntry) []proto.DirEntry {
 	if a, ok := r.dir.kept(r.f.opt.Clock(), 1<<62, false); ok && len(a.DistDir.Dirdata) == 1 && len(r.parts) == 1 {
 		return entries
@@ -143,7 +142,7 @@ func (r *dirReader) fresh(entries []proto.DirEntry) []proto.DirEntry {
 	})
 }
 
-// readNames are all entries of a directory, without attributes.
+// readNames returns all entries of a directory, without attributes.
 func (f *FS) readNames(ctx context.Context, name string) (entries []proto.DirEntry, err error) {
 	err = f.onNode(ctx, name, follows, func(p *place) error {
 		entries, err = f.entries(ctx, p.node)
@@ -166,7 +165,7 @@ func (f *FS) entries(ctx context.Context, dir *inode) (all []proto.DirEntry, err
 	}
 }
 
-// ReadDirCtx reads a directory, sorted by name. Info of an entry asks for what ReadDir did not.
+// ReadDirCtx reads a directory, sorted by name. Info of an entry requests the attributes that are missing.
 func (f *FS) ReadDirCtx(ctx context.Context, name string) ([]fs.DirEntry, error) {
 	infos, err := f.readInfos(ctx, name, false)
 	if err != nil {
@@ -179,8 +178,8 @@ func (f *FS) ReadDirCtx(ctx context.Context, name string) ([]fs.DirEntry, error)
 	return list, nil
 }
 
-// ReadDirPlus reads a directory with the attributes of everything in it, by few requests, sorted by
-// name. What is removed meanwhile is left out.
+// ReadDirPlus reads a directory with the attributes of all its objects, by few requests, sorted by name. It leaves out objects
+// that are removed meanwhile.
 func (f *FS) ReadDirPlus(ctx context.Context, name string) ([]*Info, error) {
 	entries, err := f.readInfos(ctx, name, true)
 	if err != nil {
@@ -195,7 +194,7 @@ func (f *FS) ReadDirPlus(ctx context.Context, name string) ([]*Info, error) {
 	return infos, nil
 }
 
-// ReadNames are the names in a directory, sorted. It costs less than ReadDirCtx.
+// ReadNames returns the names in a directory, sorted. It costs less than ReadDirCtx.
 func (f *FS) ReadNames(ctx context.Context, name string) ([]string, error) {
 	entries, err := f.readNames(ctx, name)
 	if err != nil {

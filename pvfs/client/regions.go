@@ -9,12 +9,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// doRegions moves the bytes of a request, and tells how many come before the end of the file: io.EOF if that
-// is not all.
+// doRegions moves the bytes of a request. It returns how many of them lie before the end of the file, and io.EOF if those are not
+// all.
 type doRegions func(req proto.FileRequest, part memory) (int64, error)
 
-// eachRegion does something for the regions, with as few requests as there can be. done is how many of the bytes of
-// mem come before the first one that was not moved.
+// eachRegion calls do for the regions with as few requests as possible. done is how many bytes of mem come before the first one
+// that was not moved.
 func eachRegion(mem memory, regions []Region, do doRegions) (done int64, err error) {
 	sum := int64(0)
 	for _, r := range regions {
@@ -30,7 +30,7 @@ func eachRegion(mem memory, regions []Region, do doRegions) (done int64, err err
 	if !ok {
 		return eachRun(mem, regions, do)
 	}
-	starts, at := make([]int64, len(regions)), int64(0) // of each in mem
+	starts, at := make([]int64, len(regions)), int64(0) // of each region in mem
 	for i, r := range regions {
 		starts[i], at = at, at+r.Len
 	}
@@ -45,8 +45,7 @@ func eachRegion(mem memory, regions []Region, do doRegions) (done int64, err err
 	return doneOf(regions, order, moved), err
 }
 
-// fileOrder is the order in which regions do not go back in the file, if they do as they are given and none
-// overlap.
+// fileOrder is the order of the regions by offset. ok is false if they are in that order already, or if they overlap.
 func fileOrder(regions []Region) (order []int, ok bool) {
 	byOffset := func(a, b Region) int { return cmp.Compare(a.Off, b.Off) }
 	if slices.IsSortedFunc(regions, byOffset) {
@@ -69,7 +68,7 @@ func fileOrder(regions []Region) (order []int, ok bool) {
 	return order, true
 }
 
-// doneOf is how many bytes come before the first that was not moved, if so many were in the order of the file.
+// doneOf is how many bytes come before the first one that was not moved, if moved bytes were moved in file order.
 func doneOf(regions []Region, order []int, moved int64) (done int64) {
 	of := make([]int64, len(regions))
 	for _, i := range order {
@@ -84,7 +83,7 @@ func doneOf(regions []Region, order []int, moved int64) (done int64) {
 	return done
 }
 
-// eachRun does something for the regions, with one request for as many as ascend and fit in it.
+// eachRun calls do for runs of ascending regions, each as long as one request may be.
 func eachRun(mem memory, regions []Region, do doRegions) (done int64, err error) {
 	for len(regions) > 0 {
 		run, rest := ascending(regions)
@@ -109,8 +108,7 @@ func eachRun(mem memory, regions []Region, do doRegions) (done int64, err error)
 	return done, nil
 }
 
-// ascending are the first regions that do not go back in the file, as one request takes them,
-// and those that are left.
+// ascending splits the regions into the first run that ascends and fits into one request, and the rest.
 func ascending(regions []Region) (run, rest []Region) {
 	for i, r := range regions {
 		if r.Len == 0 {

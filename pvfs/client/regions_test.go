@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestRegionsThatGoBack: regions in any order are one request, as long as none overlap.
+// TestRegionsThatGoBack: regions in any order are one request if they do not overlap.
 func TestRegionsThatGoBack(t *testing.T) {
 	file := []byte("0123456789abcdefghij")
 	read := func(size int64, spans ...[2]int64) (text string, requests int, err error) {

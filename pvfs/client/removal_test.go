@@ -30,7 +30,7 @@ func fileAt(t *testing.T, k *fake, f *FS, name string, server int) proto.Handle 
 	}
 }
 
-// TestRemoveRequests is how many requests a removal takes.
+// TestRemoveRequests counts the requests of a removal.
 func TestRemoveRequests(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.ours = true
@@ -92,7 +92,7 @@ func inAnyOrder(requests string) string {
 	return strings.Join(all, " ")
 }
 
-// TestAnotherServer: a server that is none of ours any more has no datafiles left over.
+// TestAnotherServer: if a server is not one of ours any more, no datafiles are left over.
 func TestAnotherServer(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.ours = true
@@ -107,7 +107,7 @@ func TestAnotherServer(t *testing.T) {
 	k.ours = true
 	fileAt(t, k, f, "f", 1)
 	f.kinds[1].Store(kindOurs)
-	f.table.init(0) // nothing is kept of the file
+	f.table.init(0) // nothing about the file is cached
 	require.NoError(t, f.Remove(ctx, "f"))
 	k.take()
 	assert.Equal(t, before, k.count())
@@ -129,7 +129,7 @@ func TestAnotherServer(t *testing.T) {
 	assert.Equal(t, kindOther, f.kinds[1].Load())
 }
 
-// TestLostRemoval: the answer to the request that removed name and file is lost.
+// TestLostRemoval: the answer to the request that removed the name and the file is lost.
 func TestLostRemoval(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.ours = true
@@ -148,8 +148,8 @@ func TestLostRemoval(t *testing.T) {
 	assert.Equal(t, before, k.count())
 }
 
-// TestRemoveOpenOurs: what is open stays with servers of ours, too; and another object with the name is not taken for the one
-// that was meant.
+// TestRemoveOpenOurs: servers of ours also keep open files, and do not remove another object that has the name instead of the
+// expected one.
 func TestRemoveOpenOurs(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.ours = true
@@ -178,7 +178,7 @@ func TestRemoveOpenOurs(t *testing.T) {
 	assert.Equal(t, before, k.count())
 }
 
-// TestOpenWhileRemoved: who opens a file while a server is asked to remove it either comes before, and can use it, or after.
+// TestOpenWhileRemoved: an open during a removal either comes first, and can use the file, or comes after it.
 func TestOpenWhileRemoved(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.ours = true
@@ -188,7 +188,7 @@ func TestOpenWhileRemoved(t *testing.T) {
 	k.fail = func(req proto.Request, _ *proto.Header) (bool, error) {
 		if req.Op() == proto.OpRmDirent {
 			go func() {
-				p, err := f.walk(ctx, "f", noFollow) // name and attributes are kept
+				p, err := f.walk(ctx, "f", noFollow) // name and attributes are cached
 				close(began)
 				if err == nil {
 					defer p.release()
@@ -204,7 +204,7 @@ func TestOpenWhileRemoved(t *testing.T) {
 	assert.ErrorIs(t, <-opened, fs.ErrNotExist)
 }
 
-// TestRefusedRemoval: who may not remove a name is told so, although the file's server is away.
+// TestRefusedRemoval: a user without the right to remove a name gets that error even if the file's server is down.
 func TestRefusedRemoval(t *testing.T) {
 	k, f := newFake(t, Options{RetryLimit: 10, RetryDelay: time.Hour})
 	h := fileAt(t, k, f, "f", 1)
@@ -222,7 +222,7 @@ func TestRefusedRemoval(t *testing.T) {
 	require.ErrorIs(t, f.Remove(ctx, "f"), proto.EACCES)
 }
 
-// TestRemoveOpenWhileAway: who removes the name of an open file does not wait for the file's server, which is away.
+// TestRemoveOpenWhileAway: the removal of an open file's name does not wait for the file's server if that is down.
 func TestRemoveOpenWhileAway(t *testing.T) {
 	k, f := newFake(t, Options{RetryLimit: 10, RetryDelay: time.Hour})
 	before := k.count()

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// What a removal is for.
+// The kinds of objects that a removal accepts.
 type removes int
 
 const (
@@ -23,7 +23,7 @@ func (f *FS) Remove(ctx context.Context, name string) error {
 	return pathError("remove", name, f.removePath(ctx, name, removesAny))
 }
 
-// Unlink removes what is no directory.
+// Unlink removes an object that is not a directory.
 func (f *FS) Unlink(ctx context.Context, name string) error {
 	return pathError("unlink", name, f.removePath(ctx, name, removesFile))
 }
@@ -53,8 +53,8 @@ func (f *FS) removePath(ctx context.Context, name string, what removes) error {
 	})
 }
 
-// unlink removes the name of a file or symlink, and with it or then the object. If another client gave the name to another
-// object meanwhile, it is that which goes.
+// unlink removes the name of a file or symlink, and the object with it or afterwards. If another client has meanwhile given the
+// name to another object, it removes that object.
 func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ proto.ObjType) error {
 	by := f.rightOf(ctx, dir)
 	var datafiles *question
@@ -69,7 +69,7 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 	ctx = context.WithoutCancel(ctx) // the name is gone
 	switch {
 	case had == 0:
-		return nil // it is not known whether it was this object that had the name
+		return nil // it is not known whether the name referred to this object
 	case had != n.handle:
 		other := f.table.get(had)
 		defer f.put(other)
@@ -89,8 +89,8 @@ func (f *FS) unlink(ctx context.Context, dir *inode, name string, n *inode, typ 
 	return nil
 }
 
-// unlinkOf removes a name, and what it leads to as well if that is n, which this client has not open, and a server of ours has
-// both. It reports whether n is gone.
+// unlinkOf removes a name. It also removes the object, if that is n, no other part of this client uses n, and one server of ours
+// has both. removed reports whether it did.
 func (f *FS) unlinkOf(ctx context.Context, dir *inode, name string, n *inode) (had proto.Handle, removed bool, err error) {
 	if !f.table.claim(n) {
 		had, err = f.rmdirent(ctx, dir, name)
@@ -104,8 +104,7 @@ func (f *FS) unlinkOf(ctx context.Context, dir *inode, name string, n *inode) (h
 	return had, removed, err
 }
 
-// discard removes an object without a name, now or when nobody has it open any more. own is how many references
-// are the caller's.
+// discard removes an object without a name, now or after its last file is closed. own is the number of the caller's references.
 func (f *FS) discard(ctx context.Context, n *inode, own int, by right, typ proto.ObjType) {
 	if typ != proto.TypeDirectory && f.table.leave(n, own, &orphan{f, by, typ}) {
 		return
@@ -113,7 +112,7 @@ func (f *FS) discard(ctx context.Context, n *inode, own int, by right, typ proto
 	f.leftOver(n.handle, f.eradicate(ctx, by, n.handle, typ))
 }
 
-// leftOver notes that an object could not be removed, if that is so.
+// leftOver logs an object that could not be removed, if err is not nil.
 func (f *FS) leftOver(h proto.Handle, err error) {
 	if err != nil {
 		f.opt.Log.Warn("pvfs: an object without a name is left over", "handle", uint64(h), "error", err)
@@ -139,8 +138,7 @@ func (f *FS) rmdir(ctx context.Context, dir *inode, name string, n *inode) error
 	return f.removeDir(ctx, dir, name, other, by)
 }
 
-// removeDir removes the object of a directory whose name was removed. If the server refuses, the name is
-// put back.
+// removeDir removes the object of a directory whose name was removed. If the server refuses, it restores the name.
 func (f *FS) removeDir(ctx context.Context, dir *inode, name string, n *inode, by right) error {
 	err := f.removeSpread(ctx, n, by)
 	n.changed()
@@ -157,8 +155,8 @@ func (f *FS) removeDir(ctx context.Context, dir *inode, name string, n *inode, b
 	return err
 }
 
-// removeSpread asks for the removal of a directory, again as long as its server is at it already, or at taking an earlier
-// try back.
+// removeSpread requests the removal of a directory. It repeats the request while the server is removing the directory already, or
+// is undoing an earlier try.
 func (f *FS) removeSpread(ctx context.Context, n *inode, by right) error {
 	wait := dirRetryAfter
 	for try := 0; ; try++ {
@@ -174,7 +172,7 @@ func (f *FS) removeSpread(ctx context.Context, n *inode, by right) error {
 	}
 }
 
-// empty is ENOTEMPTY if a directory is not.
+// empty returns ENOTEMPTY if a directory has entries.
 func (f *FS) empty(ctx context.Context, n *inode) error {
 	a, err := f.fetch(ctx, n) // another client may have spread it over more servers
 	if err != nil {
@@ -189,7 +187,7 @@ func (f *FS) empty(ctx context.Context, n *inode) error {
 		})
 		switch {
 		case status(err) == proto.EACCES:
-			return nil // who may not read it may still remove it; the server knows whether it is empty
+			return nil // without the right to read it, the user may still remove it; the server knows whether it is empty
 		case err == nil && len(resp.Entries) > 0:
 			return proto.ENOTEMPTY
 		}
@@ -197,8 +195,8 @@ func (f *FS) empty(ctx context.Context, n *inode) error {
 	})
 }
 
-// RemoveAll removes what a name leads to, and everything below it. That there is nothing is no error.
-// It goes on after an error, and returns the first. Below the name no symbolic link is followed, whatever others do meanwhile.
+// RemoveAll removes the object at name and everything below it. It is not an error if there is none. After an error it goes on,
+// and returns the first error at the end. It never follows a symbolic link below name, whatever others do meanwhile.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	last := lastPart(name)
 	if last == "." || last == ".." {
@@ -214,7 +212,7 @@ func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	return err
 }
 
-// removeFull removes a directory with something in it.
+// removeFull removes a directory that is not empty.
 func (f *FS) removeFull(ctx context.Context, name, last string, full error) error {
 	dir, err := f.Below(ctx, strings.TrimSuffix(strings.TrimRight(name, "/"), last)+".")
 	if err != nil {
@@ -228,8 +226,8 @@ const (
 	removesAtOnce = 16
 )
 
-// removeTree removes a directory of a view that follows no links, and what is in it. The view calls it name, and errors call it path. That
-// it is not empty is known, by an error.
+// removeTree removes a directory of a view that follows no links, and its contents. name is the name in the view, path the one
+// for errors, and full the error that said that it is not empty.
 func (f *FS) removeTree(ctx context.Context, name, path string, full error) error {
 	var first error
 	for round := 0; round < removeRounds; round++ {
@@ -240,7 +238,7 @@ func (f *FS) removeTree(ctx context.Context, name, path string, full error) erro
 		if first = dir.removeContents(ctx, path); first != nil {
 			break
 		}
-		// Others may put something in meanwhile.
+		// Others may add entries meanwhile.
 		if full = f.removeNamed(ctx, name, path); status(full) != proto.ENOTEMPTY {
 			return full
 		}
@@ -248,13 +246,13 @@ func (f *FS) removeTree(ctx context.Context, name, path string, full error) erro
 	return errors.Join(first, full)
 }
 
-// removeNamed is Remove of a name of a view, with an error about a path.
+// removeNamed is Remove of a name in a view. Its error has path.
 func (f *FS) removeNamed(ctx context.Context, name, path string) error {
 	return pathError("remove", path, f.removePath(ctx, name, removesAny))
 }
 
-// removeContents removes what is in the directory that is the top of the view: first all that goes at once, several at a time, then what has
-// something below it.
+// removeContents removes the contents of the view's top directory: first the entries that can be removed at once, several in
+// parallel, then those with something below them.
 func (f *FS) removeContents(ctx context.Context, path string) error {
 	entries, err := f.readNames(ctx, ".")
 	if err != nil {

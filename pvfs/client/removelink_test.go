@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestRemoveAllFollowsNoLink: a link that another user puts in place of a directory, while the tree that it is in is removed, leads
-// nowhere, whichever request it comes behind.
+// TestRemoveAllFollowsNoLink: while a tree is removed, another user replaces a directory in it by a link. The link is never
+// followed, whichever request it comes after.
 func TestRemoveAllFollowsNoLink(t *testing.T) {
 	ctx := context.Background()
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
@@ -29,7 +29,7 @@ func TestRemoveAllFollowsNoLink(t *testing.T) {
 		if requests++; requests != moment {
 			return
 		}
-		if other.Rename(ctx, "tree/b", "hidden") == nil { // it is there
+		if other.Rename(ctx, "tree/b", "hidden") == nil { // it existed
 			require.NoError(t, other.Symlink(ctx, "/victim", "tree/b"))
 		}
 	}

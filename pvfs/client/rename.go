@@ -8,20 +8,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Rename gives an object another name, in another directory perhaps. What has that name already is
-// replaced, if it is of the same kind, and empty if it is a directory.
+// Rename moves an object to another name, which may be in another directory. An object that has the name already is replaced if
+// it is of the same kind and, for a directory, empty.
 func (f *FS) Rename(ctx context.Context, from, to string) error {
 	return linkError("rename", from, to, f.renamePaths(ctx, from, to))
 }
 
-// errMove stops a renaming that moves a directory to another, which is done alone.
+// errMove stops a rename that moves a directory to another directory. Such renames run one at a time.
 var errMove = errors.New("a directory is moved")
 
 func (f *FS) renamePaths(ctx context.Context, from, to string) error {
 	err := f.renameOnce(ctx, from, to, false)
 	if errors.Is(err, errMove) {
-		// Two of them could otherwise go into each other. That other clients do that to us is found out
-		// afterwards, see connected: the protocol has no lock.
+		// Otherwise two renames could move two directories into each other. Moves by other clients are detected afterwards, see
+		// connected: the protocol has no lock.
 		f.moving.Lock()
 		defer f.moving.Unlock()
 		err = f.renameOnce(ctx, from, to, true)
@@ -56,7 +56,7 @@ func (f *FS) renameOnce(ctx context.Context, from, to string, alone bool) error 
 	})
 }
 
-// mayRename finds what is wrong with a renaming before anything is changed.
+// mayRename checks a rename before anything is changed.
 func (f *FS) mayRename(ctx context.Context, from, to *place) error {
 	isDir := from.typ == proto.TypeDirectory
 	switch {
@@ -80,12 +80,11 @@ func (f *FS) mayRename(ctx context.Context, from, to *place) error {
 			return err
 		}
 	}
-	// Who may not take the old name away should not begin with making the new one.
+	// Without the right to remove the old name, do not make the new one.
 	return f.may(ctx, from.dir(), proto.MayWrite|proto.MayExec)
 }
 
-// rename makes the new entry, which path leads to, and removes the old one, and then what the new one led to
-// before.
+// rename makes the new entry, at path, removes the old one, and then the object that had the new name before.
 func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 	h := from.node.handle
 	before := proto.Handle(0)
@@ -94,7 +93,7 @@ func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 		err = f.crdirent(ctx, to.dir(), to.name, h)
 		if status(err) == proto.EEXIST {
 			f.names.forget(to.dir().handle, to.name)
-			return proto.EEXIST // somebody made it just now
+			return proto.EEXIST // it was made just now
 		}
 	} else {
 		before, err = f.chdirent(ctx, to.dir(), to.name, h)
@@ -113,11 +112,11 @@ func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 	had, err := f.rmdirent(ctx, from.dir(), from.name, hints...)
 	switch {
 	case unsure(err):
-		return err // both names may be there
+		return err // both names may exist
 	case err != nil:
 		return errors.Join(err, f.unname(undo, to, h, before))
 	case had != h && had != 0:
-		// The old name led to something else by now: that was not to be renamed.
+		// The old name referred to another object by now, which was not to be renamed.
 		return errors.Join(proto.ENOENT, f.crdirent(undo, from.dir(), from.name, had), f.unname(undo, to, h, before))
 	}
 	if from.typ == proto.TypeDirectory && from.dir() != to.dir() && !f.connected(undo, path, h) {
@@ -134,10 +133,10 @@ func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 	return f.replaced(undo, from, to, before)
 }
 
-// connected reports whether a path still leads to a directory that was moved there. If others moved a directory above
-// it at the same time, into this one perhaps, it may not, and both may be cut off from the root. Of
-// those that cut each other off, the one that removes its old name last sees that here, whoever else does, and
-// takes it back; so none stays cut off.
+// connected reports whether a path still leads to the directory that was moved there. If others moved a directory above it at the
+// same time, perhaps into this one, the path may be broken, and both directories cut off from the root. Of the clients whose
+// moves did that together, at least the one that removes its old name last finds it here and undoes its move. So no directory
+// stays cut off.
 func (f *FS) connected(ctx context.Context, path string, h proto.Handle) bool {
 	f.names.clear()
 	p, err := f.walk(ctx, path, noFollow)
@@ -148,7 +147,7 @@ func (f *FS) connected(ctx context.Context, path string, h proto.Handle) bool {
 	return p.node != nil && p.node.handle == h
 }
 
-// unname takes a new entry away again, or lets it lead to what it did before.
+// unname removes a new entry, or restores its previous object.
 func (f *FS) unname(ctx context.Context, to *place, h, before proto.Handle) error {
 	if before != 0 {
 		_, err := f.chdirent(ctx, to.dir(), to.name, before)
@@ -161,7 +160,7 @@ func (f *FS) unname(ctx context.Context, to *place, h, before proto.Handle) erro
 	return err
 }
 
-// replaced removes what the new name led to before.
+// replaced removes the object that had the new name before.
 func (f *FS) replaced(ctx context.Context, from, to *place, before proto.Handle) error {
 	by := f.rightOf(ctx, to.dir())
 	own := 1
@@ -180,7 +179,7 @@ func (f *FS) replaced(ctx context.Context, from, to *place, before proto.Handle)
 	err := f.removeSpread(ctx, n, by)
 	n.changed()
 	if status(err) == proto.ENOTEMPTY {
-		// Somebody put something in meanwhile: all goes back.
+		// An entry was added meanwhile: undo everything.
 		return errors.Join(err, f.unname(ctx, to, from.node.handle, before), f.crdirent(ctx, from.dir(), from.name, from.node.handle))
 	}
 	if err != nil && status(err) != proto.ENOENT {

@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestDirectoriesIntoEachOther: clients that move directories into one another at the same time never cut them off
-// from the root. Each may fail, and then nothing has moved.
+// TestDirectoriesIntoEachOther: clients that move directories into each other at the same time never cut them off from the root.
+// A move may fail, and then nothing has moved.
 func TestDirectoriesIntoEachOther(t *testing.T) {
 	rounds := 30
 	if testing.Short() {

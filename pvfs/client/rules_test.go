@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestRulesSeeSources: rules for networks hold for clients of via+udp by where their packets come from, and not by what they call
-// themselves: ~ADDRESS if they do not listen, else the name of their choice.
+// TestRulesSeeSources: rules for networks apply to clients of via+udp by the source of their packets. The name that a client
+// gives itself does not count: ~ADDRESS if it does not listen, else any name of its choice.
 func TestRulesSeeSources(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	const here, elsewhere = "via+udp://127.0.0.0@8", "via+udp://10.0.0.0@8"

@@ -9,14 +9,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Scrub has a server compare all bytes that it keeps with their checksums, at this many bytes a second at most; 0 is no limit. It returns at once.
-// Only root may (EACCES), and only one scrub is under way at a time (EBUSY). ENOENT, EOPNOTSUPP: a stock server. servers are
-// counted from 0, as in the configuration.
+// Scrub makes a server compare all its data with their checksums, at up to rate bytes a second; 0 is no limit. It returns at
+// once. Only root may do this (EACCES), and only one scrub is under way at a time (EBUSY). ENOENT, EOPNOTSUPP: a stock server.
+// server counts from 0, as in the configuration.
 func (f *FS) Scrub(ctx context.Context, server int, rate int64) error {
 	return f.orderScrub(ctx, server, proto.ScrubOrder{Rate: rate})
 }
 
-// StopScrub ends the scrub of a server before it is through.
+// StopScrub stops the scrub of a server.
 func (f *FS) StopScrub(ctx context.Context, server int) error {
 	return f.orderScrub(ctx, server, proto.ScrubOrder{Stop: true})
 }
@@ -26,7 +26,8 @@ func (f *FS) orderScrub(ctx context.Context, server int, order proto.ScrubOrder)
 	return f.onServer(ctx, server, req, &proto.SetEattrResp{})
 }
 
-// ScrubReport tells how the scrub of a server goes, or how the last one ended. It has damage from the n-th on, counted from 0, a page of it at most.
+// ScrubReport returns the state of a server's scrub, or of the last one. It has the damaged places from number n on, counted from
+// 0, at most one page of them.
 func (f *FS) ScrubReport(ctx context.Context, server, n int) (r proto.ScrubReport, err error) {
 	req := &proto.GetEattrReq{Handle: f.cfg.Root, FS: f.cfg.ID, Keys: []string{proto.ScrubFrom(n)}, Sizes: []int64{proto.MaxXattrValue}}
 	var resp proto.GetEattrResp
@@ -39,7 +40,7 @@ func (f *FS) ScrubReport(ctx context.Context, server, n int) (r proto.ScrubRepor
 	return proto.ParseScrubReport(resp.Values[0])
 }
 
-// onServer calls a server, with the rights that the user has to the root directory.
+// onServer calls a server, with the user's rights to the root directory.
 func (f *FS) onServer(ctx context.Context, server int, req proto.Request, resp proto.Response) error {
 	if server < 0 || server >= len(f.cfg.Servers) {
 		return fmt.Errorf("pvfs: server %d of %d: %w", server, len(f.cfg.Servers), proto.EINVAL)
@@ -52,8 +53,8 @@ func (f *FS) onServer(ctx context.Context, server int, req proto.Request, resp p
 	})
 }
 
-// NamesOf finds the names of files and directories by their handles. It reads directories until it has found all, or has read them all. Those that have
-// no name are not in the answer.
+// NamesOf finds the paths of files and directories by their handles. It reads directories until it has found all, or has read the
+// whole tree. Objects without a name are missing in the result.
 func (f *FS) NamesOf(ctx context.Context, handles map[proto.Handle]bool) (map[proto.Handle]string, error) {
 	names := make(map[proto.Handle]string, len(handles))
 	if handles[f.cfg.Root] {

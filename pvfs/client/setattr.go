@@ -8,8 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Chmod sets the permissions of what a name leads to. Only those bits of mode count that Mkdir
-// takes, too.
+// Chmod sets the permissions of the object at name. It uses the same bits of mode as Mkdir.
 func (f *FS) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
 	return f.setPath(ctx, "chmod", name, follows, chmodAttr(mode))
 }
@@ -18,7 +17,7 @@ func chmodAttr(mode fs.FileMode) proto.Attr {
 	return proto.Attr{Perms: permsOf(mode), Mask: proto.AttrPerm | proto.AttrCTime}
 }
 
-// Chown sets the owner and the group of what a name leads to; -1 leaves one as it is.
+// Chown sets the owner and the group of the object at name; -1 leaves one unchanged.
 func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
 	return f.setPath(ctx, "chown", name, follows, chownAttr(uid, gid))
 }
@@ -39,8 +38,7 @@ func chownAttr(uid, gid int) proto.Attr {
 	return a
 }
 
-// Chtimes sets the times of access and modification of what a name leads to, in whole seconds. A zero
-// time leaves one as it is.
+// Chtimes sets the access and modification times of the object at name, in whole seconds. A zero time leaves one unchanged.
 func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
 	return f.setPath(ctx, "chtimes", name, follows, chtimesAttr(atime, mtime))
 }
@@ -67,8 +65,8 @@ func (f *FS) setPath(ctx context.Context, op, name string, how manner, a proto.A
 	}))
 }
 
-// setAttr sets those attributes that the mask of a names; the server has the time of AttrCTime. Only who may
-// set them tries: stock servers refuse nobody where an object belongs to root and has no datafiles.
+// setAttr sets the attributes in the mask of a; the server sets AttrCTime to its own time. It checks the right first, because
+// stock servers let every user change an object that belongs to root and has no datafiles.
 func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
 	need := proto.OpMask(0)
 	if a.Mask&(proto.AttrUID|proto.AttrGID|proto.AttrPerm|proto.AttrATimeSet) != 0 {
@@ -77,7 +75,7 @@ func (f *FS) setAttr(ctx context.Context, n *inode, a proto.Attr) error {
 	return f.setAttrFor(ctx, n, a, need)
 }
 
-// setAttrFor is setAttr for who needs certain rights to the object.
+// setAttrFor is setAttr for a change that needs certain rights to the object.
 func (f *FS) setAttrFor(ctx context.Context, n *inode, a proto.Attr, need proto.OpMask) error {
 	if a.Mask == proto.AttrCTime {
 		return nil
@@ -101,13 +99,13 @@ func (f *FS) setAttrFor(ctx context.Context, n *inode, a proto.Attr, need proto.
 		return err
 	}
 	if old, ok := n.kept(f.opt.Clock(), f.opt.AttrTime, false); !ok || old.Type == proto.TypeDirectory {
-		f.names.clear() // names in it may be forbidden now that were not
+		f.names.clear() // names in the directory may be forbidden now
 	}
 	n.changed()
 	return err
 }
 
-// modified lets the server put its time on a file whose bytes were changed.
+// modified sets the mtime of a file whose data changed to the server's time.
 func (f *FS) modified(ctx context.Context, n *inode) error {
 	return f.setAttrFor(ctx, n, proto.Attr{Mask: proto.AttrMTime | proto.AttrCTime}, proto.MayWrite)
 }

@@ -6,22 +6,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Space is how full a file system is.
+// Space is the space of a file system.
 type Space struct {
 	Total, Available               int64  // bytes for files, over all servers
 	HandlesTotal, HandlesAvailable uint64 // objects
 	Servers                        []ServerSpace
 }
 
-// ServerSpace is how full one server is, and how it is doing.
+// ServerSpace is the space and the state of one server.
 type ServerSpace struct {
 	Alias, Address string
 	Err            error // it did not answer; the rest is zero
 	proto.StatFSResp
 }
 
-// StatFS asks all servers how full they are. It fails only if none answers; the sums are over
-// those that did.
+// StatFS asks all servers for their space. It fails only if none answers; the sums are over those that did.
 func (f *FS) StatFS(ctx context.Context) (*Space, error) {
 	s := &Space{Servers: make([]ServerSpace, len(f.servers))}
 	_ = all(len(f.servers), func(i int) error { // the errors are in the result
@@ -52,7 +51,7 @@ func (f *FS) StatFS(ctx context.Context) (*Space, error) {
 	return s, nil
 }
 
-// Ping asks every server whether it is there: an error for each, nil if it answered.
+// Ping sends a request to every server. It returns an error for each, nil if the server answered.
 func (f *FS) Ping(ctx context.Context) []error {
 	errs := make([]error, len(f.servers))
 	_ = all(len(f.servers), func(i int) error { // the errors are in the result

@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// TestIdentitiesOfStaticKeys: so it is with the keys of via+udp, also if the servers share theirs and connect to each other with it.
+// TestIdentitiesOfStaticKeys: the same for keys of via+udp, also if the servers share a key and connect to each other with it.
 func TestIdentitiesOfStaticKeys(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"KEY_FILE", "KEY", "INSECURE"} {

@@ -14,10 +14,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// These tests are about what stock servers do not do, which the fake does not do then either. The
-// same is tried with stock servers in pvfs/fstest/clientfs.
+// These tests are about features that stock servers lack. The fake lacks them here too. pvfs/fstest/clientfs tests the same with
+// real stock servers.
 
-// TestAttributesOfRoot: a stock server lets everybody set attributes of what has no datafiles and belongs to root.
+// TestAttributesOfRoot: a stock server lets every user set attributes of an object that belongs to root and has no datafiles.
 func TestAttributesOfRoot(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.stock = true
@@ -36,7 +36,7 @@ func TestAttributesOfRoot(t *testing.T) {
 	require.NoError(t, bob.Chmod(ctx, "d", 0o700), "it is his now")
 }
 
-// TestXattrCreateOnly: a stock server replaces what is there.
+// TestXattrCreateOnly: a stock server replaces an existing value.
 func TestXattrCreateOnly(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.stock = true
@@ -50,7 +50,7 @@ func TestXattrCreateOnly(t *testing.T) {
 	require.Equal(t, "1", string(value))
 }
 
-// TestLongTargets: a stock server forgets what is beyond 256 bytes of a symlink's target.
+// TestLongTargets: a stock server drops all but the first 256 bytes of a symlink's target.
 func TestLongTargets(t *testing.T) {
 	k, f := newFake(t, Options{})
 	long, longest := strings.Repeat("t/", 500), strings.Repeat("t/", 127)+"t"
@@ -67,8 +67,8 @@ func TestLongTargets(t *testing.T) {
 	require.Equal(t, longest, target)
 }
 
-// TestAnotherServerAway: a server answers that another one does not, which it needs. Stock servers have several ways to
-// say that, and may say which of their parts found it.
+// TestAnotherServerAway: a server reports that another one, which it needs, does not answer. Stock servers have several status
+// codes for that, and may add the class of the component.
 func TestAnotherServerAway(t *testing.T) {
 	k, f := newFake(t, Options{RetryDelay: -1})
 	makeTree(t, f, "d/")
@@ -90,8 +90,7 @@ func TestAnotherServerAway(t *testing.T) {
 	}
 }
 
-// TestListedWhileRemoved: a stock server answers ENOENT for all if none of the objects is there that it was asked
-// about.
+// TestListedWhileRemoved: a stock server answers ENOENT for the whole request if none of the requested objects exists.
 func TestListedWhileRemoved(t *testing.T) {
 	k, f := newFake(t, Options{AttrTime: -1})
 	k.stock = true

@@ -23,9 +23,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// These tests do against stock servers what others do against our own; docs/orangefs.md.
+// These tests run the tests for our servers against stock servers; docs/orangefs.md.
 
-// stockMounts mounts what stock servers serve, so often.
+// stockMounts mounts the file system of stock servers several times.
 func stockMounts(t *testing.T, c *stock.Cluster, opt client.Options, times int) (mounts []*client.FS) {
 	t.Helper()
 	opt.User, opt.Key = &client.Identity{UID: 0, Groups: []uint32{0}}, c.Key()
@@ -79,8 +79,7 @@ func TestStockUnstuffed(t *testing.T) {
 	randomIO(t, f)
 }
 
-// TestStockLayouts: a file has the distribution and the number of datafiles that it was made with, for a client
-// that was not there too.
+// TestStockLayouts: a second client sees the distribution and the number of datafiles with which a file was made.
 func TestStockLayouts(t *testing.T) {
 	c := stock.Start(t, stock.Options{Servers: 4})
 	mounts := stockMounts(t, c, client.Options{}, 2)
@@ -92,7 +91,7 @@ func TestStockLayouts(t *testing.T) {
 			f, err := mounts[0].OpenStriped(ctx, name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644, how)
 			if dist.Name == proto.DistVar && datafiles != 2 || dist.Name == proto.DistTwoD && datafiles%2 != 0 {
 				if err != nil {
-					continue // the distribution says how many there are
+					continue // the distribution determines their number
 				}
 			}
 			require.NoError(t, err, "%v with %d datafiles", dist, datafiles)
@@ -116,13 +115,13 @@ func TestStockLayouts(t *testing.T) {
 	}
 }
 
-// TestStockDirectories: directories that are divided while they grow, are spread from the beginning, and are long.
+// TestStockDirectories: directories that are divided while they grow, that are spread from the beginning, and that are long.
 func TestStockDirectories(t *testing.T) {
 	t.Run("Grows", func(t *testing.T) {
 		c := stock.Start(t, stock.Options{Servers: 3, Config: func(o *config.GenOptions) {
 			o.DistrDir = config.DistrDir{Initial: 1, Max: 3, Split: 8}
 		}})
-		// The directory stays: the servers may have lost count of what is in it.
+		// The directory is kept: the servers may have lost count of its entries.
 		directoryGrows(t, stockMounts(t, c, client.Options{}, 3), 3)
 	})
 	t.Run("Spread", func(t *testing.T) {
@@ -164,7 +163,7 @@ func TestStockDirectories(t *testing.T) {
 		for i := 1; i < 700; i += 2 {
 			from, to := "d/"+want[i], "d/other-"+want[i]
 			if i%4 == 1 {
-				to = "d/" + want[i-1] // takes the place of another, if that is a file
+				to = "d/" + want[i-1] // replaces another one, if that is a file
 				if (i-1)%10 == 0 {
 					require.Error(t, f.Rename(ctx, from, to))
 					continue
@@ -178,7 +177,7 @@ func TestStockDirectories(t *testing.T) {
 	})
 }
 
-// TestStockRest is the operations that no other test has.
+// TestStockRest tests the operations that no other test has.
 func TestStockRest(t *testing.T) {
 	c := stock.Start(t, stock.Options{Servers: 2})
 	f := stockMounts(t, c, client.Options{}, 1)[0]
@@ -208,7 +207,7 @@ func TestStockRest(t *testing.T) {
 	require.ErrorIs(t, f.SetXattr(ctx, "f", "user.long", nil, client.XattrCreate), fs.ErrExist)
 }
 
-// TestStockRemoves: stock servers do not look at the hint that ours are sent with removals, and nothing of a file is left.
+// TestStockRemoves: stock servers ignore the removal hint that servers of ours use, and nothing of a file is left.
 func TestStockRemoves(t *testing.T) {
 	c := stock.Start(t, stock.Options{Servers: 2})
 	f := stockMounts(t, c, client.Options{}, 1)[0]
@@ -254,12 +253,12 @@ func TestStockRemoves(t *testing.T) {
 	}
 }
 
-// TestStockServerKilled: what is asked for while a server is away is done when it is back, or fails at once without retries; what
-// was there before is there.
+// TestStockServerKilled: operations that start while a server is down complete after its restart, or without retries fail at
+// once. Earlier data is kept.
 func TestStockServerKilled(t *testing.T) {
 	c := stock.Start(t, stock.Options{Servers: 2, Config: func(o *config.GenOptions) {
 		smallFlows(o)
-		o.NoSyncMeta, o.SyncData = false, true // stock servers forget what they have not synced when they are killed
+		o.NoSyncMeta, o.SyncData = false, true // killed stock servers lose data that they have not synced
 	}})
 	patient := stockMounts(t, c, client.Options{RetryLimit: 1000, RetryDelay: 10 * time.Millisecond}, 1)[0]
 	hasty := stockMounts(t, c, client.Options{RetryLimit: -1}, 1)[0]

@@ -9,15 +9,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// Striping says how the bytes of a new file are spread. What is zero is as the directory has it, or
-// as the file system is configured.
+// Striping says how the data of a new file is spread over servers. Zero fields take the setting of the directory, or else of the
+// file system.
 type Striping struct {
 	Dist      proto.Dist
-	Datafiles int // at most as many as there are servers for data
+	Datafiles int // limited by the number of servers for data
 	Layout    proto.Layout
 }
 
-// striping is what a new file gets.
+// striping is the striping of a new file.
 func (f *FS) striping(how Striping, hint *proto.DirHint) (Striping, error) {
 	var err error
 	switch {
@@ -51,7 +51,7 @@ func (f *FS) striping(how Striping, hint *proto.DirHint) (Striping, error) {
 	return how, nil
 }
 
-// parseDist reads a distribution as directories have it: "strip_size:65536", several with commas between.
+// parseDist parses the parameters of a distribution as directories store them: "strip_size:65536", separated by commas.
 func parseDist(name, params string) (proto.Dist, error) {
 	d := stripe.Default(name)
 	d.Name = name
@@ -60,7 +60,7 @@ func parseDist(name, params string) (proto.Dist, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
 		case key == "strips":
-			// This one has commas of its own, and nothing after it.
+			// This parameter has commas of its own, and is the last one.
 			_, d.Strips, _ = strings.Cut(params, "strips:")
 			return d, nil
 		case err != nil:

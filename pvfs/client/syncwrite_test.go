@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestSyncWriteEndsWithItsContext cancels the context of writes to a file with O_SYNC when their bytes are at the server: the
-// rest, which makes them safe, is not done.
+// TestSyncWriteEndsWithItsContext cancels the context of writes to a file with O_SYNC when the data has arrived at the server.
+// The sync is not done then.
 func TestSyncWriteEndsWithItsContext(t *testing.T) {
 	k, fsys := newFake(t, Options{})
 	b := []byte("some bytes")

@@ -9,16 +9,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A table has the inodes: those with references, and a limited number of others, of which those go
-// first that were not used for longest.
+// A table has the inodes: those with references, and a limited number of others. If there are too many, the least recently used
+// are dropped.
 type table struct {
 	mu   sync.Mutex
 	max  int
-	all  map[proto.Handle]*list.Element // of idle, with *inode
-	idle *list.List                     // all inodes, the one used last in front
+	all  map[proto.Handle]*list.Element // in idle, with *inode
+	idle *list.List                     // all inodes, the most recently used first
 
 	changes atomic.Uint64 // of all inodes
-	dropped uint64        // the last change of an inode that is not here any more, at most
+	dropped uint64        // not less than the last change of any dropped inode
 }
 
 func (t *table) init(most int) {
@@ -27,7 +27,7 @@ func (t *table) init(most int) {
 	t.idle = list.New()
 }
 
-// get is the inode of a handle, with a reference that put gives back.
+// get returns the inode of a handle, with a reference. put gives it back.
 func (t *table) get(h proto.Handle) *inode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +50,7 @@ func (t *table) retain(n *inode) {
 	n.refs++
 }
 
-// put gives a reference back. It returns what has to be removed if that was the last.
+// put gives a reference back. It returns the object to remove if that was the last one.
 func (t *table) put(n *inode) *orphan {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,8 +72,8 @@ func (t *table) put(n *inode) *orphan {
 	return o
 }
 
-// claim takes an object for a server to remove it together with its name. It reports whether nobody has a reference beside the
-// caller, who has one; if so, who opens the object waits until unclaim.
+// claim prepares the removal of an object together with its name. It succeeds only if the caller has the only reference. Other
+// opens of the object then wait until unclaim.
 func (t *table) claim(n *inode) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *table) claim(n *inode) bool {
 	return true
 }
 
-// unclaim ends that.
+// unclaim ends the claim.
 func (t *table) unclaim(n *inode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *table) unclaim(n *inode) {
 	n.claimed = nil
 }
 
-// settled waits until nobody has claimed an object, of which the caller has a reference.
+// settled waits until an object is not claimed. The caller has a reference.
 func (t *table) settled(ctx context.Context, n *inode) error {
 	t.mu.Lock()
 	claimed := n.claimed
@@ -108,8 +108,8 @@ func (t *table) settled(ctx context.Context, n *inode) error {
 	}
 }
 
-// leave makes the object one that is removed with the last reference. It reports whether there is another
-// than the caller's own; if not, nothing is done.
+// leave schedules the removal of the object with its last reference. It reports whether there are other references than the
+// caller's; if not, it does nothing.
 func (t *table) leave(n *inode, own int, o *orphan) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

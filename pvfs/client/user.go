@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// A user is for whom a view acts. Two with the same key are one user: views, open files and what is kept of objects may have one that
-// the mount does not keep any more.
+// A user is the user for whom a view acts. Two with the same key are the same user: views, open files and caches may have one
+// that the mount no longer caches.
 type user struct {
 	key string // the identity, see appendKey
 	id  Identity
@@ -26,10 +26,10 @@ type user struct {
 	cred proto.Credential
 }
 
-// is tells whether two are one user.
+// is reports whether both are the same user.
 func (u *user) is(other *user) bool { return u == other || u.key == other.key }
 
-// credential is one that is good for a while.
+// credential returns a credential that is valid for a while.
 func (u *user) credential(now time.Time) proto.Credential {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -48,10 +48,10 @@ func (u *user) credential(now time.Time) proto.Credential {
 	return c
 }
 
-// certified tells whether it is for the servers to say who the user is.
+// certified reports whether users have certificates. The servers then decide which user a request is for.
 func (u *user) certified() bool { return u.by.certificate != nil }
 
-// owner is the user's ID as it stands in requests.
+// owner is the user's ID in requests.
 func (u *user) owner() uint32 {
 	if u.certified() {
 		return usercert.Anybody
@@ -59,7 +59,7 @@ func (u *user) owner() uint32 {
 	return u.id.UID
 }
 
-// group is the primary one.
+// group is the primary group in requests.
 func (u *user) group() uint32 {
 	if u.certified() {
 		return usercert.Anybody
@@ -70,22 +70,22 @@ func (u *user) group() uint32 {
 	return u.id.Groups[0]
 }
 
-// in tells whether the user may give a file to a group.
+// in reports whether the user may give a file to a group.
 func (u *user) in(group uint32) bool {
 	return u.id.UID == 0 || u.certified() || slices.Contains(u.id.Groups, group)
 }
 
-// An issuer makes credentials. It is this machine.
+// An issuer makes credentials for this machine.
 type issuer struct {
 	name string          // as in a keystore
 	key  *credential.Key // nil: credentials are not signed
-	// certificate finds the certificate of a user. nil: the servers want none.
+	// certificate returns the certificate of a user. nil: the servers want none.
 	certificate func(Identity) (*usercert.Certificate, error)
 	log         *slog.Logger
 }
 
-// sign signs a credential with the certificate of its user, or else with the key, if there is one. It reports false if the credential is not to be
-// kept: a certificate may be there the next time. If a key fails, memory is damaged.
+// sign signs a credential with the certificate of its user, or else with the key, if there is one. It reports false if the
+// credential must not be cached: the next try may find a certificate, or sign without an error.
 func (is *issuer) sign(id Identity, c *proto.Credential) bool {
 	if is.certificate != nil {
 		cert, err := is.certificate(id)
@@ -111,14 +111,14 @@ func (is *issuer) sign(id Identity, c *proto.Credential) bool {
 	return err == nil
 }
 
-// users keeps the users of a mount that were used last, at most usersKeptMax: whoever can act under many identities, as a mount for
-// all users of a machine does, takes a bounded amount of memory.
+// users caches the users of a mount, at most usersKeptMax, and drops the least recently used. So a process with many identities,
+// such as a mount for all users of a machine, needs a limited amount of memory.
 type users struct {
 	issuer issuer
 
 	mu   sync.Mutex
 	all  map[string]*list.Element // of used, by key
-	used *list.List               // of *user, the one used last in front
+	used *list.List               // of *user, the most recently used first
 }
 
 func (us *users) init(is issuer) {
@@ -146,7 +146,7 @@ func (us *users) get(id Identity) *user {
 	return u
 }
 
-// appendKey appends what tells identities apart.
+// appendKey appends an encoding of an identity that is unique.
 func appendKey(b []byte, id Identity) []byte {
 	b = binary.BigEndian.AppendUint32(b, id.UID)
 	for _, g := range id.Groups {
@@ -158,7 +158,7 @@ func appendKey(b []byte, id Identity) []byte {
 // cred is the credential of the view's user.
 func (f *FS) cred() proto.Credential { return f.user.credential(f.opt.Clock()) }
 
-// hinted is a header with a capability and the handle that a request is about.
+// hinted is a header with a capability and the handle of the request's object.
 func hinted(capability proto.Capability, h proto.Handle) *proto.Header {
 	return &proto.Header{
 		Capability: capability,

@@ -13,7 +13,7 @@ import (
 // someone is a user with groups.
 func someone(uid uint32, groups ...uint32) Identity { return Identity{UID: uid, Groups: groups} }
 
-// TestUsersAreBounded has many more users than are kept. Those that are used stay.
+// TestUsersAreBounded uses many more users than are cached. The users in use stay.
 func TestUsersAreBounded(t *testing.T) {
 	_, f := newFake(t, Options{})
 	often := f.As(someone(5, 5, 6))
@@ -25,7 +25,7 @@ func TestUsersAreBounded(t *testing.T) {
 	assert.Equal(t, usersKeptMax, f.users.used.Len())
 }
 
-// TestUsersAreToldApart by user and groups in their order; groups beyond those that a credential can have mean nothing.
+// TestUsersAreToldApart by user and groups in their order; groups beyond those that fit into a credential do not count.
 func TestUsersAreToldApart(t *testing.T) {
 	_, f := newFake(t, Options{})
 	seen := make(map[*user]Identity)
@@ -48,8 +48,8 @@ func TestUsersAreToldApart(t *testing.T) {
 	assert.EqualValues(t, 0, u.id.Groups[0], "the caller's groups are the caller's")
 }
 
-// TestForgottenUser has a user with an open file whom so many others follow that the mount does not keep it. What is known of objects,
-// and what the file was opened for, is still that user's.
+// TestForgottenUser: a user opens a file, and then so many other users act that the mount drops the first one. The caches of
+// objects and the rights of the open file still belong to that user.
 func TestForgottenUser(t *testing.T) {
 	k, f := newFake(t, Options{})
 	bob := f.As(someone(5, 5))

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Blocks is Count blocks of Len bytes of a file, the first at Off, each Stride bytes after the
-// one before. They do not overlap: Stride ≥ Len.
+// Blocks is Count blocks of Len bytes of a file. The first is at Off, and each starts Stride bytes after the start of the one
+// before. They do not overlap: Stride ≥ Len.
 type Blocks struct {
 	Off, Len, Stride int64
 	Count            int
@@ -19,7 +19,7 @@ type Blocks struct {
 // Region is a region of a file.
 type Region = datatype.Region
 
-// ReadVecAt reads the bytes from off on into several buffers, one after another.
+// ReadVecAt reads the bytes at off into several buffers, one after another.
 func (f *File) ReadVecAt(ctx context.Context, bufs [][]byte, off int64) (int, error) {
 	return f.reading(func() (int64, error) { return f.readAt(ctx, memoryOf(bufs...), off) })
 }
@@ -29,9 +29,8 @@ func (f *File) WriteVecAt(ctx context.Context, bufs [][]byte, off int64) (int, e
 	return f.writing(ctx, func() (int64, error) { return f.writeAt(ctx, memoryOf(bufs...), off) })
 }
 
-// ReadBlocks reads blocks into b, one after another: each server gets one request for all of its
-// bytes. b may be shorter than the blocks. It returns how many bytes come before the end of the
-// file, and io.EOF if that is not all.
+// ReadBlocks reads blocks into b, one after another. Each server gets one request for all its bytes. b may be shorter than the
+// blocks. It returns how many bytes lie before the end of the file, and io.EOF if those are not all.
 func (f *File) ReadBlocks(ctx context.Context, b []byte, blocks Blocks) (int, error) {
 	return f.reading(func() (int64, error) {
 		return blocks.each(memoryOf(b), func(req proto.FileRequest, part memory, off int64) (int64, error) {
@@ -52,8 +51,8 @@ func (f *File) WriteBlocks(ctx context.Context, b []byte, blocks Blocks) (int, e
 	})
 }
 
-// ReadRegions reads regions into b, one after another. It returns how many bytes come before the
-// first one that is beyond the end of the file, and io.EOF if that is not all.
+// ReadRegions reads regions into b, one after another. It returns how many bytes come before the first one that is beyond the end
+// of the file, and io.EOF if those are not all.
 func (f *File) ReadRegions(ctx context.Context, b []byte, regions []Region) (int, error) {
 	return f.reading(func() (int64, error) {
 		return eachRegion(memoryOf(b), regions, func(req proto.FileRequest, part memory) (int64, error) {
@@ -62,8 +61,7 @@ func (f *File) ReadRegions(ctx context.Context, b []byte, regions []Region) (int
 	})
 }
 
-// WriteRegions writes b to regions, one after another. In what order their bytes get there is only
-// certain where regions overlap.
+// WriteRegions writes b to regions, one after another. The order of the writes is defined only where regions overlap.
 func (f *File) WriteRegions(ctx context.Context, b []byte, regions []Region) (int, error) {
 	return f.writing(ctx, func() (int64, error) {
 		if f.flag&os.O_APPEND != 0 {
@@ -75,10 +73,10 @@ func (f *File) WriteRegions(ctx context.Context, b []byte, regions []Region) (in
 	})
 }
 
-// blocksAtOnce is how many blocks one request has, so that nobody has to walk very many.
+// blocksAtOnce is how many blocks one request has, so that a server does not have to walk too many.
 const blocksAtOnce = datatype.ChunksMax / 4
 
-// each does something for the blocks, with one request for many.
+// each calls do for the blocks, with one request for many.
 func (v Blocks) each(mem memory, do func(req proto.FileRequest, part memory, off int64) (int64, error)) (done int64, err error) {
 	if v.Count < 0 || v.Len < 1 || v.Stride < v.Len || v.Len > math.MaxInt32 || v.Off < 0 ||
 		v.Count > 1 && v.Stride > (math.MaxInt64-v.Len-v.Off)/int64(v.Count-1) ||

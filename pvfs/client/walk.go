@@ -9,17 +9,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A place is where a path leads.
+// A place is the result of resolving a path.
 type place struct {
 	view  *FS
 	chain []*inode // the directories from the root to the one with the name, with references
 	name  string   // in the last of them; "" if the path ends in the root or in ".."
-	node  *inode   // with a reference; nil: nothing has this name
+	node  *inode   // with a reference; nil: there is no object of this name
 	typ   proto.ObjType
-	must  bool // the path ends in a slash: it means a directory
-	// cached: a name on the way was known from before, and may mean something else by now.
+	must  bool // the path ends in a slash, so it must be a directory
+	// cached: a name on the way came from the cache, and may refer to another object by now.
 	cached bool
-	// guessed: nobody was asked whether there is nothing of this name.
+	// guessed: no server was asked whether the name exists.
 	guessed bool
 }
 
@@ -27,9 +27,9 @@ type place struct {
 type manner int
 
 const (
-	noFollow manner = iota // a symlink in the last place is what is meant
-	follows                // it is what it leads to that is meant
-	isNew                  // as noFollow; the last name should be free, and nobody is asked whether it is
+	noFollow manner = iota // a symlink at the end is the object itself
+	follows                // a symlink at the end is followed
+	isNew                  // as noFollow; the last name should be free, and no server is asked whether it is
 )
 
 // dir is the directory that has the name; nil for the root.
@@ -51,25 +51,25 @@ func (p *place) release() {
 	p.chain, p.node = nil, nil
 }
 
-// A walker is on its way along a path.
+// A walker walks along a path.
 type walker struct {
 	f     *FS
-	chain []*inode // the directories to here, the last is where it is
-	rest  []string // what is left of the path
-	known []found  // what a server said of the first of rest
+	chain []*inode // the directories to here; the last one is the current one
+	rest  []string // the remaining names
+	known []found  // a server's answers for the first names of rest
 	loops int
 	place *place
 }
 
-// found is what a name leads to.
+// found is the object of a name.
 type found struct {
 	handle proto.Handle
 	typ    proto.ObjType // TypeNone if not known
-	kept   bool          // known from before
+	kept   bool          // from the cache
 }
 
-// walk resolves a path. Symlinks are followed, the last one only if how says so or the path
-// ends in a slash; a view that follows none has ELOOP for them. That nothing has the last name is no error.
+// walk resolves a path. It follows symlinks, the last one only if how says so or the path ends in a slash. A view that follows
+// none returns ELOOP for them. It is not an error if the last name does not exist.
 func (f *FS) walk(ctx context.Context, path string, how manner) (*place, error) {
 	if len(path) > proto.MaxPath {
 		return nil, proto.ENAMETOOLONG
@@ -95,12 +95,12 @@ func (f *FS) walk(ctx context.Context, path string, how manner) (*place, error) 
 	return p, nil
 }
 
-// parts are the names of a path, without those that mean nothing.
+// parts are the names of a path, without empty ones and ".".
 func parts(path string) []string {
 	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" || s == "." })
 }
 
-// here is the directory where the walker is.
+// here is the current directory.
 func (w *walker) here() *inode { return w.chain[len(w.chain)-1] }
 
 // run walks to the end.
@@ -130,7 +130,7 @@ func (w *walker) run(ctx context.Context, how manner) error {
 				w.f.put(node)
 				if to.kept && status(err) == proto.ENOENT {
 					w.f.names.forget(w.here().handle, name)
-					continue // and ask
+					continue // and ask a server
 				}
 				return err
 			}
@@ -164,7 +164,7 @@ func (w *walker) run(ctx context.Context, how manner) error {
 	return nil
 }
 
-// up goes to the parent; that of the root is the root.
+// up goes to the parent. The parent of the root is the root.
 func (w *walker) up() {
 	if len(w.chain) > 1 {
 		w.f.put(w.here())
@@ -173,7 +173,7 @@ func (w *walker) up() {
 	w.rest, w.known = w.rest[1:], nil
 }
 
-// follow puts a symlink's target in place of its name.
+// follow replaces the name of a symlink by its target.
 func (w *walker) follow(ctx context.Context, node *inode) error {
 	w.loops++
 	if w.f.noLinks || w.loops > loopsMax {
@@ -200,7 +200,7 @@ func (w *walker) follow(ctx context.Context, node *inode) error {
 	return nil
 }
 
-// step finds what a name in the directory here leads to, which is the first of rest.
+// step finds the object of name, the first of rest, in the current directory.
 func (w *walker) step(ctx context.Context, name string, how manner) (found, error) {
 	f, dir := w.f, w.here()
 	if len(w.known) > 0 {
@@ -228,7 +228,7 @@ func (w *walker) step(ctx context.Context, name string, how manner) (found, erro
 	return all[0], nil
 }
 
-// ahead are the names at the beginning of a path that one request can ask for.
+// ahead are the first names of a path, as many as one request may have.
 func ahead(rest []string) []string {
 	bytes := 0
 	for i, name := range rest {
@@ -240,11 +240,11 @@ func ahead(rest []string) []string {
 	return rest
 }
 
-// lookupMask is what servers of ours tell of what a path leads to at its end, if they have it: all attributes of files and
-// symlinks. Others tell the common ones of everything.
+// lookupMask are the attributes that servers of ours return for the last object of a path, if they have it: all those of files
+// and symlinks. Stock servers return the common ones of every object.
 const lookupMask = proto.AttrCommon | proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror | proto.AttrTarget
 
-// found keeps the attributes of an object that was looked up.
+// found caches the attributes of an object from a lookup.
 func (f *FS) found(h proto.Handle, a *proto.Attr, at time.Time, since uint64) {
 	if a.Mask == proto.AttrCommon {
 		return
@@ -254,8 +254,7 @@ func (f *FS) found(h proto.Handle, a *proto.Attr, at time.Time, since uint64) {
 	n.learnFound(f.user, a, at, since)
 }
 
-// lookup asks the server of a directory for what a path from there leads to: at least one object, or
-// an error.
+// lookup asks the server of a directory for the objects of a path from there. It returns at least one object, or an error.
 func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, error) {
 	mark, since, at := f.names.mark(), f.table.changes.Load(), f.opt.Clock()
 	var resp proto.LookupPathResp
@@ -267,7 +266,7 @@ func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, er
 		return f.call(ctx, dir.handle, h, req, &resp)
 	})
 	if s := status(err); s != proto.OK && s != proto.ENOENT && len(path) > 1 {
-		return f.lookup(ctx, dir, path[:1]) // it need not be the first name that is refused
+		return f.lookup(ctx, dir, path[:1]) // the error may be about a later name than the first
 	}
 	if err != nil {
 		return nil, err
@@ -290,8 +289,7 @@ func (f *FS) lookup(ctx context.Context, dir *inode, path []string) ([]found, er
 	return all, nil
 }
 
-// onPath resolves a path and does something there. It starts again, once, if what a kept name led to
-// is gone.
+// onPath resolves a path and calls do. It starts again, once, if the object of a cached name no longer exists.
 func (f *FS) onPath(ctx context.Context, path string, how manner, do func(p *place) error) error {
 	for again := false; ; again = true {
 		p, err := f.walk(ctx, path, how)
@@ -307,7 +305,7 @@ func (f *FS) onPath(ctx context.Context, path string, how manner, do func(p *pla
 	}
 }
 
-// onNode is onPath for what must be there.
+// onNode is onPath for an object that must exist.
 func (f *FS) onNode(ctx context.Context, path string, how manner, do func(p *place) error) error {
 	return f.onPath(ctx, path, how, func(p *place) error {
 		if p.node == nil {
@@ -318,8 +316,7 @@ func (f *FS) onNode(ctx context.Context, path string, how manner, do func(p *pla
 	})
 }
 
-// onNew is onPath for a name that do gives to something new. That the name is taken is EEXIST, whatever else
-// is wrong.
+// onNew is onPath for a name that do gives to a new object. EEXIST: the name exists. This error comes before all others.
 func (f *FS) onNew(ctx context.Context, path string, do func(p *place) error) error {
 	return f.onPath(ctx, path, isNew, func(p *place) error {
 		if p.node != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestOpenFilesAfterChmod: a file that was open when its mode changed can still be used. Of those who opened it on another mount only
-// the owner can, but where no server signs what it allows.
+// TestOpenFilesAfterChmod: a file that was open when its mode changed stays usable. On other mounts only the owner can still use
+// it, unless the servers do not sign.
 func TestOpenFilesAfterChmod(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Unsigned: unsigned, Config: func(g *config.GenOptions) { g.NoStuffing = true }})
@@ -61,7 +61,7 @@ func TestOpenFilesAfterChmod(t *testing.T) {
 	}
 }
 
-// TestOpenFilesThatGrow: an open file whose mode was changed can also be used where it grew onto other servers since.
+// TestOpenFilesThatGrow: an open file whose mode was changed is also usable on servers to which it has grown since.
 func TestOpenFilesThatGrow(t *testing.T) {
 	f := mount(t, pvfstest.Start(t, pvfstest.Options{}), client.Options{})
 	require.NoError(t, f.Chmod(ctx, "/", 0o777))

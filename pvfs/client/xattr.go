@@ -6,19 +6,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// How an extended attribute is set.
+// Flags of SetXattr.
 const (
-	XattrCreate  = 1 // it must be new
-	XattrReplace = 2 // it must be there
+	XattrCreate  = 1 // it must not exist
+	XattrReplace = 2 // it must exist
 )
 
 const (
 	xattrListAtOnce = proto.MaxXattrs
 	xattrKeyRoom    = 256
-	xattrsMax       = 4096 // names of one object that are listed
+	xattrsMax       = 4096 // names listed of one object, at most
 )
 
-// GetXattr is the value of an extended attribute. One that is not there is ENODATA.
+// GetXattr is the value of an extended attribute. ENODATA: it does not exist.
 func (f *FS) GetXattr(ctx context.Context, name, key string) (value []byte, err error) {
 	err = f.onNode(ctx, name, follows, func(p *place) error {
 		value, err = f.getXattr(ctx, p.node, key)
@@ -49,14 +49,14 @@ func (f *FS) getXattr(ctx context.Context, n *inode, key string) ([]byte, error)
 	return resp.Values[0], nil
 }
 
-// there tells whether an object is still there: servers say ENOENT of an attribute, too.
+// there reports whether an object still exists: servers return ENOENT for an attribute, too.
 func (f *FS) there(ctx context.Context, n *inode) bool {
 	_, err := f.attrs(ctx, n)
 	return err == nil
 }
 
-// SetXattr sets an extended attribute. flags is 0, XattrCreate or XattrReplace. If two clients of a stock server
-// create the same one at a time, both may succeed, and one value is lost.
+// SetXattr sets an extended attribute. flags is 0, XattrCreate or XattrReplace. If two clients of a stock server create the same
+// attribute at the same time, both may succeed, and one value is lost.
 func (f *FS) SetXattr(ctx context.Context, name, key string, value []byte, flags int) error {
 	return pathError("setxattr", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.setXattr(ctx, p.node, key, value, flags)
@@ -70,7 +70,7 @@ func (f *FS) setXattr(ctx context.Context, n *inode, key string, value []byte, f
 	if len(value) > proto.MaxXattrValue {
 		return proto.EMSGSIZE
 	}
-	// A stock server takes the flag and replaces the value all the same.
+	// A stock server accepts the flag, but replaces the value nevertheless.
 	if flags == XattrCreate && f.may(ctx, n, proto.MaySetAttr) == nil {
 		if _, err := f.getXattr(ctx, n, key); err == nil {
 			return proto.EEXIST
@@ -83,7 +83,7 @@ func (f *FS) setXattr(ctx context.Context, n *inode, key string, value []byte, f
 		repeated, err := f.callTwice(ctx, n.handle, h, req, &proto.SetEattrResp{})
 		if repeated && status(err) == proto.EEXIST {
 			if now, wrong := f.getXattr(ctx, n, key); wrong == nil && string(now) == string(value) {
-				return nil // it was the first request that made it
+				return nil // the first try made it
 			}
 		}
 		return err
@@ -94,7 +94,7 @@ func (f *FS) setXattr(ctx context.Context, n *inode, key string, value []byte, f
 	return err
 }
 
-// RemoveXattr removes an extended attribute. One that is not there is ENODATA.
+// RemoveXattr removes an extended attribute. ENODATA: it does not exist.
 func (f *FS) RemoveXattr(ctx context.Context, name, key string) error {
 	return pathError("removexattr", name, f.onNode(ctx, name, follows, func(p *place) error {
 		return f.removeXattr(ctx, p.node, key)
@@ -105,7 +105,7 @@ func (f *FS) removeXattr(ctx context.Context, n *inode, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	_, missing := f.getXattr(ctx, n, key) // else nobody could tell whether a request whose answer was lost removed it
+	_, missing := f.getXattr(ctx, n, key) // if the request is repeated: did an earlier try remove the attribute?
 	err := f.shown(ctx, n, 0, func(h *proto.Header) error {
 		repeated, err := f.callTwice(ctx, n.handle, h, &proto.DelEattrReq{Handle: n.handle, FS: f.cfg.ID, Key: key}, &proto.DelEattrResp{})
 		if s := status(err); repeated && missing == nil && (s == proto.ENOENT || s == proto.ENODATA) {
@@ -119,7 +119,7 @@ func (f *FS) removeXattr(ctx context.Context, n *inode, key string) error {
 	return err
 }
 
-// ListXattr are the names of the extended attributes, as the server tells them.
+// ListXattr returns the names of the extended attributes, in the order of the server.
 func (f *FS) ListXattr(ctx context.Context, name string) (keys []string, err error) {
 	err = f.onNode(ctx, name, follows, func(p *place) error {
 		keys, err = f.listXattr(ctx, p.node)

@@ -12,17 +12,18 @@ const (
 	userCertDays = 365
 )
 
-// LDAP is where servers find the users of certificates (<LDAP>). Without Hosts there is no such place.
+// LDAP is the directory in which servers find the users of certificates (<LDAP>). Without Hosts there is none.
 type LDAP struct {
 	Hosts  []string // URLs, the preferred one first
-	BindDN string   // as whom servers search; "": as nobody
-	// BindPassword is the path of the file with its password. OrangeFS also takes the password itself, which every client can read then.
+	BindDN string   // user for the searches; "": anonymous
+	// BindPassword is the path of the file with its password. OrangeFS also accepts the password itself, which every client can
+	// read then.
 	BindPassword string
-	ByDN         bool   // the subject of the certificate is the name of the entry, and nothing is searched for
-	Root         string // where searches begin
-	OneLevel     bool   // and whether they end there
+	ByDN         bool   // the subject of the certificate is the name of the entry; nothing is searched
+	Root         string // base of the searches
+	OneLevel     bool   // search one level only
 	Class        string // object class of users
-	Attr         string // attribute that is the common name
+	Attr         string // attribute with the common name
 	UIDAttr      string // attribute with the user ID
 	GIDAttr      string // attribute with the group ID
 	Timeout      time.Duration
@@ -32,10 +33,10 @@ func baseLDAP() LDAP {
 	return LDAP{Class: "inetOrgPerson", Attr: "CN", UIDAttr: "uidNumber", GIDAttr: "gidNumber", Timeout: 15 * time.Second}
 }
 
-// passwordFile is what stands before the path of a file in place of a password.
+// passwordFile comes before the path of a file in place of a password.
 const passwordFile = "file:"
 
-// certificates is a setting about certificates of users.
+// certificates applies a setting about users' certificates.
 func (s *Security) certificates(d directive) (err error) {
 	switch d.name {
 	case "serverkey":
@@ -52,7 +53,7 @@ func (s *Security) certificates(d directive) (err error) {
 	return err
 }
 
-// ldap is a setting of <LDAP>.
+// ldap applies a setting of <LDAP>.
 func (l *LDAP) ldap(d directive) (err error) {
 	switch d.name {
 	case "hosts":
@@ -92,7 +93,7 @@ func (l *LDAP) ldap(d directive) (err error) {
 	return err
 }
 
-// oneOf reports which of two words a value is: whether it is the second. Case does not matter.
+// oneOf reports whether a value is the second of two words. Any other value than these two is an error. Case does not matter.
 func (d directive) oneOf(first, second string) (bool, error) {
 	switch strings.ToLower(d.value()) {
 	case first:

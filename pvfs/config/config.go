@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Config is one file system and its servers.
+// Config describes one file system and its servers.
 type Config struct {
 	Text string // as it was read
 
@@ -18,26 +18,26 @@ type Config struct {
 	Root    proto.Handle
 	Servers []Server // in the order of their aliases in the text
 
-	FlowBufferSize   int // bytes of each message of a flow but the last; both sides must agree
-	FlowBuffers      int // messages of a flow that are posted ahead
+	FlowBufferSize   int // bytes of each message of a flow except the last; the same on both sides
+	FlowBuffers      int // messages of a flow posted at once
 	FileStuffing     bool
-	DefaultDatafiles int        // of a new file; 0: as many as there are I/O servers
+	DefaultDatafiles int        // of a new file; 0: the number of I/O servers
 	Dist             proto.Dist // of new files
 	DistrDir         DistrDir
-	TreeWidth        int // requests into which one for objects of many servers is divided
+	TreeWidth        int // requests into which a request for objects of many servers is divided
 
 	ServerTimeout     time.Duration // of a message between servers, or of an answer
-	ServerFlowTimeout time.Duration // of a flow that does not move
+	ServerFlowTimeout time.Duration // of a flow without progress
 	ClientTimeout     time.Duration
 	ClientFlowTimeout time.Duration
 	RetryLimit        int // tries after the first
 	RetryDelay        time.Duration
 
-	SyncMeta, SyncData bool // what is acknowledged is on disk
+	SyncMeta, SyncData bool // sync before an answer
 	Security           Security
 	Export             Export
 
-	defaults map[string]string // of <Defaults> and what is in it, by lower-case name
+	defaults map[string]string // of <Defaults> and its sections, by lower-case name
 	options  [][]setting       // of <ServerOptions>, by server
 	hints    map[string]string // of <StorageHints>
 	owners   []ownedRange      // sorted
@@ -47,7 +47,7 @@ type Config struct {
 // Server is one server.
 type Server struct {
 	Alias   string
-	Address string // one bmi address or several, with commas between
+	Address string // one bmi address, or several separated by commas
 	Meta    []proto.Extent
 	Data    []proto.Extent
 }
@@ -55,54 +55,55 @@ type Server struct {
 // Addresses are the addresses of a server, the preferred one first.
 func (s Server) Addresses() []string { return splitList(s.Address) }
 
-// DistrDir is how new directories are spread over servers.
+// DistrDir says how new directories are spread over servers.
 type DistrDir struct {
 	Initial int // servers of a new directory
 	Max     int // servers it may grow to
 	Split   int // entries in one dirdata object at which it grows
 }
 
-// Security is who may connect, and for how long credentials last.
+// Security says which clients may connect, and how long credentials last.
 type Security struct {
-	TrustedNetworks   Networks // empty: everybody
+	TrustedNetworks   Networks // empty: every network
 	TrustedPortFirst  int      // of a client; both 0: any
 	TrustedPortLast   int
 	TurnOffTimeouts   bool // credentials and capabilities do not expire
 	CredentialTimeout time.Duration
 	CapabilityTimeout time.Duration
-	// KeyStore is the path of a file with the public keys of clients, which then must sign their credentials. "": they need not.
-	// Servers may have different paths.
+	// KeyStore is the path of a file with the public keys of clients. If it is set, clients must sign their credentials. Servers
+	// may have different paths.
 	KeyStore string
-	// CAFile is the path of the certificate of the authority that signs certificates of users, which clients then show with their
-	// credentials. "": they do not.
+	// CAFile is the path of the certificate of the authority that signs certificates of users. If it is set, clients send these
+	// with their credentials.
 	CAFile string
-	// ServerKey is the path of the authority's private key, with which servers issue such certificates. Without CAFile it is a key of stock servers.
+	// ServerKey is the path of the authority's private key, with which servers issue certificates. Without CAFile it is a key of
+	// stock servers.
 	ServerKey    string
-	UserCertDN   string // what the subjects of issued certificates begin with
-	UserCertDays int    // for how many days they are valid, at most
-	// CertificateTimeout is how long servers remember which user a certificate belongs to.
+	UserCertDN   string // first part of the subjects of issued certificates
+	UserCertDays int    // longest validity
+	// CertificateTimeout is how long servers cache the user of a certificate.
 	CertificateTimeout time.Duration
 	LDAP               LDAP
 	SecretKey          string // of the file system
 }
 
-// Export is what clients are let do, by their address.
+// Export limits what clients may do, by their address.
 type Export struct {
 	RootSquash           Networks // uid 0 becomes AnonUID
 	RootSquashExceptions Networks
-	AllSquash            Networks // every user does
+	AllSquash            Networks // every uid becomes AnonUID
 	ReadOnly             Networks
 	AnonUID, AnonGID     uint32
 }
 
-// ownedRange is a range of handles and the server it belongs to.
+// ownedRange is a range of handles and its server.
 type ownedRange struct {
 	proto.Extent
 	server int
 	data   bool
 }
 
-// Owner is the index in Servers of the server that has a handle.
+// Owner is the index in Servers of the server that owns a handle.
 func (c *Config) Owner(h proto.Handle) (server int, ok bool) {
 	if r := c.find(h); r != nil {
 		return r.server, true
@@ -131,12 +132,12 @@ func (c *Config) Index(alias string) int {
 	return slices.IndexFunc(c.Servers, func(s Server) bool { return s.Alias == alias })
 }
 
-// MetaServers are the indices of the servers that keep metadata.
+// MetaServers are the indices of the servers that store metadata.
 func (c *Config) MetaServers() []int {
 	return c.having(func(s Server) bool { return len(s.Meta) > 0 })
 }
 
-// DataServers are the indices of the servers that keep datafiles.
+// DataServers are the indices of the servers that store datafiles.
 func (c *Config) DataServers() []int {
 	return c.having(func(s Server) bool { return len(s.Data) > 0 })
 }
@@ -150,8 +151,8 @@ func (c *Config) having(has func(Server) bool) (found []int) {
 	return found
 }
 
-// Option is the value of a keyword for a server: that of its <ServerOptions>,
-// or else that of <Defaults>. Case does not matter. Empty if there is none.
+// Option is the value of a keyword for a server: from its <ServerOptions>, or else from <Defaults>. Case does not matter. It is
+// empty if there is none.
 func (c *Config) Option(server int, name string) string {
 	name = strings.ToLower(name)
 	if server >= 0 && server < len(c.options) {
@@ -164,8 +165,8 @@ func (c *Config) Option(server int, name string) string {
 	return c.defaults[name]
 }
 
-// ForServer is the configuration as it is for one server: what its <ServerOptions> say goes before what is said
-// for all. Trusted networks of its own replace those of all. It is c itself if that changes nothing.
+// ForServer is the configuration for one server: settings in its <ServerOptions> replace the common ones. Its own trusted
+// networks replace the common networks. If the server has no such settings, the result is c itself.
 func (c *Config) ForServer(server int) *Config {
 	if server < 0 || server >= len(c.options) || !slices.ContainsFunc(c.options[server], changes) {
 		return c
@@ -173,25 +174,25 @@ func (c *Config) ForServer(server int) *Config {
 	own := *c
 	a := &applier{c: &own, server: server}
 	for _, s := range c.options[server] {
-		_ = a.set(s) // was tried when the text was read
+		_ = a.set(s) // cannot fail: it was tried when the text was parsed
 	}
 	return &own
 }
 
-// changes reports whether a setting of <ServerOptions> changes a field of Config. Folders do not: see MetaDir.
+// changes reports whether a setting of <ServerOptions> changes a field of Config. Directories do not: see MetaDir.
 func changes(s setting) bool {
 	return s.word.Effect != NoEffect && !strings.HasSuffix(s.name, "storagespace")
 }
 
-// Ignored is a line whose keyword OrangeFS has, and that has no effect here.
+// Ignored is a line with a keyword of OrangeFS that has no effect here.
 type Ignored struct {
 	Line    int
-	Section string // the innermost one
+	Section string // the innermost section
 	Keyword Keyword
-	Server  int // index in Servers, of what <ServerOptions> say; -1 of everything else
+	Server  int // index in Servers for a line of <ServerOptions>; otherwise -1
 }
 
-// Ignored is what has no effect of the text, in the order of the lines, without what is said of other file systems.
+// Ignored returns the lines of the text without effect, in their order, except those of other file systems.
 func (c *Config) Ignored() []Ignored {
 	return slices.SortedFunc(slices.Values(c.ignored), func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
 }
@@ -199,21 +200,20 @@ func (c *Config) Ignored() []Ignored {
 // StorageHint is the value of a directive of <StorageHints>, or empty.
 func (c *Config) StorageHint(name string) string { return c.hints[strings.ToLower(name)] }
 
-// DataDir is where a server keeps the bytes of datafiles, MetaDir where it keeps
-// everything else, and LogFile where it logs.
+// DataDir is the directory for the bytes of a server's datafiles.
 func (c *Config) DataDir(server int) string {
 	return cmp.Or(c.Option(server, "DataStorageSpace"), c.Option(server, "StorageSpace"))
 }
 
-// MetaDir is where a server keeps its metadata.
+// MetaDir is the directory for everything else that a server stores.
 func (c *Config) MetaDir(server int) string {
 	return cmp.Or(c.Option(server, "MetadataStorageSpace"), c.Option(server, "StorageSpace"))
 }
 
-// LogFile is where a server logs, or empty.
+// LogFile is a server's log file, or empty.
 func (c *Config) LogFile(server int) string { return c.Option(server, "LogFile") }
 
-// base is a configuration in which nothing is said.
+// base is the configuration of an empty text.
 func base() *Config {
 	return &Config{
 		FlowBufferSize: 262144, FlowBuffers: 8, FileStuffing: true,

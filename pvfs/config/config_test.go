@@ -20,7 +20,7 @@ func read(t testing.TB, name string) string {
 	return string(b)
 }
 
-// TestCaptured is what stock servers served.
+// TestCaptured parses a configuration of stock servers.
 func TestCaptured(t *testing.T) {
 	text := read(t, "fs.conf")
 	c, err := Parse(text)
@@ -83,7 +83,7 @@ func TestOwner(t *testing.T) {
 	require.False(t, c.IsData(0))
 }
 
-// TestOwnerOracle compares with a look at every range.
+// TestOwnerOracle compares with a search of every range.
 func TestOwnerOracle(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -10,17 +10,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// GenOptions is what a generated configuration says. Zero values stand for what
-// stock's pvfs2-genconfig writes.
+// GenOptions are the contents of a generated configuration. Zero values mean the defaults of stock's pvfs2-genconfig, which the
+// comments give.
 type GenOptions struct {
 	Name    string       // "pvfs2-fs"
 	ID      proto.FSID   // 1000
 	Root    proto.Handle // 1048576
 	Servers []GenServer
 
-	DataDir, MetaDir string // of servers that say none: their alias is added
-	LogFile          string // the same
-	BMIModules       string // what stock clients and servers load: "bmi_tcp"
+	DataDir, MetaDir string // of servers that set none: their alias is appended
+	LogFile          string // likewise
+	BMIModules       string // for stock clients and servers: "bmi_tcp"
 	NoStuffing       bool
 	DefaultDatafiles int
 	FlowBufferSize   int // bytes
@@ -28,28 +28,28 @@ type GenOptions struct {
 	DistrDir         DistrDir
 	NoSyncMeta       bool
 	SyncData         bool
-	NoTimeouts       bool   // credentials and capabilities are good for ever
-	KeyStore         string // path on each server of the file with the public keys of clients; "": clients need not authenticate
-	ServerKey        string // path on each stock server of its private key, or, with CAFile, on each server of that of the authority
-	CAFile           string // path on each server of the certificate of the authority of users; "": there are no certificates of users
-	LDAP             LDAP   // where they find the users of certificates
+	NoTimeouts       bool   // credentials and capabilities never expire
+	KeyStore         string // path, on each server, of the file with the public keys of clients; "": clients need not authenticate
+	ServerKey        string // path of a private key: on stock servers each server's own, or, with CAFile, on all servers the authority's
+	CAFile           string // path, on each server, of the certificate of the users' authority; "": users have no certificates
+	LDAP             LDAP   // directory with the users of certificates
 
 	TrustedNetworks, RootSquash, RootSquashExceptions []string // patterns
 	AllSquash, ReadOnly                               []string
 }
 
-// What is good for a file system whose servers are ours, in place of stock's 262144 bytes and 8: a message is
-// in huge pages, and a handshake of it moves more.
+// Good values for a file system with servers of ours only, instead of stock's 262144 bytes and 8. Messages of this size are in
+// huge pages, and each handshake moves more data.
 const (
 	GoodFlowBufferSize = 2 << 20
 	GoodFlowBuffers    = 4
 )
 
-// GenServer is one server to be. Its handles are an even share of all there are.
+// GenServer is one server of the new configuration. All servers get equal shares of the handles.
 type GenServer struct {
-	Alias                     string // from the address if empty, as stock makes it
-	Address                   string // bmi addresses, with commas between
-	NoMeta, NoData            bool   // it keeps none of that
+	Alias                     string // if empty, made from the address as stock does
+	Address                   string // bmi addresses, separated by commas
+	NoMeta, NoData            bool   // it stores no metadata, or no datafiles
 	DataDir, MetaDir, LogFile string
 }
 
@@ -59,8 +59,7 @@ const (
 	lastHandle  = 1<<63 - 2
 )
 
-// Generate writes a configuration that our servers and clients and stock ones
-// take. The error says what of the options makes none.
+// Generate writes a configuration that our and stock servers and clients accept. The error names the options that are wrong.
 func Generate(o GenOptions) (string, error) {
 	o.fill()
 	var meta, data []GenServer
@@ -113,7 +112,7 @@ func (o *GenOptions) fill() {
 	}
 }
 
-// aliasOf makes "127.0.0.1_tcp3334" of "tcp://127.0.0.1:3334".
+// aliasOf makes "127.0.0.1_tcp3334" from "tcp://127.0.0.1:3334".
 func aliasOf(address string) string {
 	first, _, _ := strings.Cut(address, ",")
 	scheme, rest, _ := strings.Cut(first, "://")
@@ -129,7 +128,7 @@ func aliasOf(address string) string {
 	}, path.Base(host)+"_"+scheme+port)
 }
 
-// writer writes lines, indented by tabs.
+// writer writes lines, indented with tabs.
 type writer struct {
 	strings.Builder
 	depth int
@@ -140,7 +139,7 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintf(w, format+"\n", args...)
 }
 
-// section writes a section; one at the top has an empty line after it.
+// section writes a section. A section at the top is followed by an empty line.
 func (w *writer) section(name string, body func()) {
 	w.line("<%s>", name)
 	w.depth++
@@ -172,7 +171,7 @@ func (w *writer) defaults(o *GenOptions) {
 		w.line("TCPBindSpecific yes")
 		w.WriteString("\n")
 		w.section("Security", func() {
-			if o.KeyStore == "" && o.CAFile == "" || o.NoTimeouts { // stock programs with security complain of the line
+			if o.KeyStore == "" && o.CAFile == "" || o.NoTimeouts { // stock programs with security complain about the line
 				w.line("TurnOffTimeouts %s", yesNo(o.NoTimeouts))
 			}
 			w.text("KeyStore", o.KeyStore)
@@ -246,8 +245,7 @@ func (w *writer) filesystem(o *GenOptions, meta, data []GenServer) {
 	})
 }
 
-// ranges gives each server share handles from next on, and returns what is next
-// after them.
+// ranges gives each server share handles, starting at next. It returns the first handle after them.
 func (w *writer) ranges(name string, servers []GenServer, next, share uint64) uint64 {
 	w.section(name, func() {
 		for _, s := range servers {

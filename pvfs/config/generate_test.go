@@ -8,12 +8,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestGenerateCaptured: the same text as that with which stock servers ran.
+// TestGenerateCaptured: the result is the configuration of captured stock servers.
 func TestGenerateCaptured(t *testing.T) {
 	text, err := Generate(GenOptions{
 		Servers: []GenServer{{Address: "tcp://127.0.0.1:3334"}, {Address: "tcp://127.0.0.1:3335"}},
 		DataDir: "/dev/shm/ofs/data", MetaDir: "/dev/shm/ofs/meta", LogFile: "/var/log/ofs/server.log",
-		NoTimeouts: true, // as stock has it
+		NoTimeouts: true, // as for stock servers
 	})
 	require.NoError(t, err)
 	require.Equal(t, read(t, "fs.conf"), text)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Effect says which programs of ours act on a keyword.
+// Effect says which of our programs use a keyword.
 type Effect int
 
 // Effects, from none to all.
@@ -15,26 +15,26 @@ const (
 	OnAll                   // servers and clients
 )
 
-// Keyword is a keyword of fs.conf: its name, and what OrangeFS and we do with it.
+// Keyword is a keyword of fs.conf, and how OrangeFS and we use it.
 type Keyword struct {
-	Name     string   // as OrangeFS writes it; case does not matter
-	Sections []string // where it may be, as "<Defaults>"
-	Many     bool     // several in one section add up
+	Name     string   // as OrangeFS spells it; case does not matter
+	Sections []string // sections where it is allowed, as "<Defaults>"
+	Many     bool     // several lines in one section add up
 	Effect   Effect
-	Security bool   // it says who may do what, or how that is proved
-	Why      string // why it has no effect, if its name does not tell
+	Security bool   // it concerns rights or authentication
+	Why      string // why it has no effect, if the name does not show that
 }
 
-// In reports whether the keyword belongs in a section.
+// In reports whether the keyword is allowed in a section.
 func (k Keyword) In(section string) bool {
 	return slices.ContainsFunc(k.Sections, func(s string) bool { return strings.EqualFold(s, section) })
 }
 
-// Keywords are the keywords of OrangeFS 2.9 and 2.10 (src/common/misc/server-config.c), and the two that its
-// pvfs2-genconfig writes although no server of these versions knows them. The slice is the caller's.
+// Keywords returns the keywords of OrangeFS 2.9 and 2.10 (src/common/misc/server-config.c). It adds the two that pvfs2-genconfig
+// writes although no server of these versions knows them. The slice is a copy.
 func Keywords() []Keyword { return slices.Clone(keywords) }
 
-// Groups of sections in which keywords may be.
+// Groups of sections.
 var (
 	inDefaults   = []string{"<Defaults>"}
 	inServers    = []string{"<Defaults>", "<ServerOptions>"}
@@ -48,7 +48,7 @@ var (
 	inDist       = []string{"<Distribution>"}
 )
 
-// Reasons that several keywords share.
+// Reasons shared by several keywords.
 const (
 	whyKeys = "servers sign with a key that all of them have, see pvfsd serve -key-file"
 )
@@ -158,8 +158,8 @@ var keywords = []Keyword{
 	{Name: "Value", Sections: inDist, Many: true, Effect: OnAll},
 }
 
-// sections are the sections, and the sections in which each may be; "" is the top of the file, where
-// OrangeFS had <Security> before version 2.9.
+// sections are the sections, and the sections in which each is allowed. "" is the top level, where OrangeFS had <Security> before
+// version 2.9.
 var sections = []struct {
 	name string
 	in   []string

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// samples are values of keywords that differ from the defaults and from those of the skeleton.
+// samples are values for keywords that differ from the defaults and from the skeleton.
 var samples = map[string]string{
 	"Alias": "three mem://three", "Server": "two", "Range": "one 500-600", "Name": "twod_stripe", "RootHandle": "4",
 	"FileStuffing": "no", "TroveSyncMeta": "no", "TroveSyncData": "no", "TurnOffTimeouts": "yes", "TrustedPorts": "1-1023",
@@ -17,8 +17,8 @@ var samples = map[string]string{
 	"Hosts": "ldaps://x", "BindPassword": "file:/p", "SearchMode": "DN", "SearchScope": "onelevel",
 }
 
-// sample is the skeleton with a keyword in a section, spelt like that. Where it must be once and is there already, it takes the
-// place of that.
+// sample is the skeleton with a keyword in a section, in the given spelling. It replaces a line with the keyword if that may
+// appear only once.
 func sample(k Keyword, section, spelt string) string {
 	value, ok := samples[k.Name]
 	if !ok {
@@ -63,7 +63,7 @@ func TestKeywordsParse(t *testing.T) {
 	})
 }
 
-// TestKeywordsMisspelt: two letters exchanged, wherever they are, are an error that names the keyword.
+// TestKeywordsMisspelt: two swapped letters anywhere are an error that names the keyword.
 func TestKeywordsMisspelt(t *testing.T) {
 	eachKeyword(func(k Keyword, section string) {
 		for i := range len(k.Name) - 1 {
@@ -84,14 +84,14 @@ func TestKeywordsMisspelt(t *testing.T) {
 	}
 }
 
-// seen is what a configuration says to those who use it.
+// seen is all settings of a configuration.
 func seen(t *testing.T, text string) (all []any) {
 	c, err := Parse(text)
 	require.NoError(t, err, text)
 	for server := range c.Servers {
 		all = append(all, c.MetaDir(server))
 		own := *c.ForServer(server)
-		own.Security.SecretKey = "" // known, and not acted on
+		own.Security.SecretKey = "" // parsed, but not used
 		v := reflect.ValueOf(own)
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Text" {
@@ -102,7 +102,7 @@ func seen(t *testing.T, text string) (all []any) {
 	return all
 }
 
-// TestKeywordsEffect: a keyword has an effect if the table says so, and else is among those that have none.
+// TestKeywordsEffect: a keyword has an effect if the table says so. Otherwise it is in Ignored.
 func TestKeywordsEffect(t *testing.T) {
 	plain := seen(t, skeleton)
 	eachKeyword(func(k Keyword, section string) {
@@ -110,7 +110,7 @@ func TestKeywordsEffect(t *testing.T) {
 		c, err := Parse(text)
 		require.NoError(t, err)
 		if k.Name == "Server" {
-			return // names whose settings follow
+			return // names, with settings elsewhere
 		}
 		if k.Effect == NoEffect {
 			require.Equal(t, plain, seen(t, text), "%s in %s", k.Name, section)
@@ -125,7 +125,7 @@ func TestKeywordsEffect(t *testing.T) {
 	})
 }
 
-// TestKeywordsTable: there is one entry for a keyword in a section, and no section without keywords.
+// TestKeywordsTable: a keyword has one entry per section, and every section has keywords.
 func TestKeywordsTable(t *testing.T) {
 	there := map[string]bool{}
 	eachKeyword(func(k Keyword, section string) {
@@ -137,6 +137,6 @@ func TestKeywordsTable(t *testing.T) {
 	for _, s := range sections {
 		require.True(t, there[s.name], s.name)
 	}
-	// OrangeFS 2.9.8 and 2.10.0 have 91 keywords in their table, its genconfig two more.
+	// OrangeFS 2.9.8 and 2.10.0 have 91 keywords in their table, and genconfig writes two more.
 	require.Len(t, keywords, 93)
 }

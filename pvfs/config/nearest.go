@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// nearest is the name that is most like a misspelt one, or empty if none is near. Case does not matter.
+// nearest is the name most similar to a misspelt one, or empty if none is similar. Case does not matter.
 func nearest(misspelt string, names []string) string {
 	best, found := min(3, 1+len(misspelt)/5)+1, ""
 	for _, name := range names {
@@ -16,8 +16,7 @@ func nearest(misspelt string, names []string) string {
 	return found
 }
 
-// distance is the number of letters to insert, to remove, to replace, or to exchange with their neighbour
-// that makes b of a.
+// distance is the number of letters to insert, remove, replace, or swap with a neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -10,14 +10,14 @@ import (
 // Network is a pattern of addresses of clients: "tcp://192.168.4.0@24",
 // "tcp://10.0.0.*", "via+shm://*", or "*" for all.
 type Network struct {
-	text   string       // as it was written
+	text   string       // as written
 	scheme string       // "tcp", or empty for any
-	prefix string       // text that the rest begins with, if net is not valid
-	exact  bool         // it is all of the host
-	net    netip.Prefix // or this
+	prefix string       // text with which the rest begins, used if net is not valid
+	exact  bool         // the whole host must equal prefix
+	net    netip.Prefix // otherwise the addresses
 }
 
-// Networks are patterns of which one must fit.
+// Networks are patterns. An address matches if one of them does.
 type Networks []Network
 
 // ParseNetwork reads one pattern.
@@ -53,11 +53,10 @@ func ParseNetwork(text string) (Network, error) {
 	return n, nil
 }
 
-// String is the pattern as it was written.
+// String is the pattern as written.
 func (n Network) String() string { return n.text }
 
-// Match reports whether a client's bmi address, for instance
-// "tcp://192.168.4.7:41234", fits the pattern.
+// Match reports whether a client's bmi address, for instance "tcp://192.168.4.7:41234", matches the pattern.
 func (n Network) Match(peer string) bool {
 	scheme, rest, _ := strings.Cut(peer, "://")
 	if n.scheme != "" && !strings.EqualFold(n.scheme, scheme) {
@@ -77,7 +76,7 @@ func (n Network) Match(peer string) bool {
 	return strings.HasPrefix(rest, n.prefix)
 }
 
-// Match reports whether one of the patterns fits. None fits if there are none.
+// Match reports whether one of the patterns matches. Without patterns nothing matches.
 func (ns Networks) Match(peer string) bool {
 	for _, n := range ns {
 		if n.Match(peer) {

@@ -6,35 +6,35 @@ import (
 	"strings"
 )
 
-// setting is a keyword and its value, in a section where it belongs.
+// setting is a keyword and its value, in a section where it is allowed.
 type setting struct {
 	directive
-	section string // the innermost one, as in the table
+	section string // the innermost section, as spelt in the table
 	word    *Keyword
 }
 
-// part is one <FileSystem> or one <ServerOptions>, with the sections in it. A text may have several of each.
+// part is one <FileSystem> or one <ServerOptions> with its sections. A text may have several of each.
 type part struct {
 	open, end directive
-	alias     string // of the server that a <ServerOptions> is for
+	alias     string // of the server in a <ServerOptions>
 	settings  []setting
-	wrong     bool // something in it is
+	wrong     bool // it has an error
 }
 
-// outline is a text after its sections and keywords were checked. Its values were not.
+// outline is a text whose sections and keywords were checked, but not its values.
 type outline struct {
 	global           []setting // of <Defaults>, <Security> and <Aliases>
 	servers, systems []part
 }
 
-// level is a section that is open.
+// level is an open section.
 type level struct {
 	directive
-	name   string // as in the table of sections
-	passed bool   // what is in it is passed over
+	name   string // as spelt in the table of sections
+	passed bool   // its contents are skipped
 }
 
-// seenKey is what may be said once: a keyword in a section, for one file system, one server or all.
+// seenKey is a keyword in a section, for one file system, one server or all. It may appear once.
 type seenKey struct{ of, section, name string }
 
 // outliner makes an outline of directives.
@@ -42,15 +42,15 @@ type outliner struct {
 	*parser
 	out     outline
 	path    []level
-	part    *part // that is open: the last of out.servers or out.systems
-	begun   int   // len(problems) at that time
+	part    *part // the open one: the last of out.servers or out.systems
+	begun   int   // len(problems) when part began
 	of      string
-	aliases bool // there was one
+	aliases bool // there was an <Aliases>
 	seen    map[seenKey]int
 }
 
-// outline divides a text. What is wrong with the sections themselves ends it; what is wrong with a
-// keyword is a problem among others, and the keyword is left out.
+// outline splits a text into its parts. An error in the sections themselves stops it. An error in a keyword becomes one of the
+// problems, and the keyword is left out.
 func (p *parser) outline(directives []directive) (*outline, bool) {
 	o := &outliner{parser: p, seen: map[seenKey]int{}}
 	for _, d := range directives {
@@ -72,7 +72,7 @@ func (p *parser) outline(directives []directive) (*outline, bool) {
 	return &o.out, true
 }
 
-// top is the innermost section that is open.
+// top is the innermost open section.
 func (o *outliner) top() level {
 	if len(o.path) == 0 {
 		return level{}
@@ -111,8 +111,8 @@ func (o *outliner) open(d directive) {
 	}
 }
 
-// section finds a section in the table. What is in an unknown or misplaced one is passed over, so that it is one
-// problem and not many.
+// section looks a section up in the table. The contents of an unknown or misplaced section are skipped, so that it is one problem
+// and not many.
 func (o *outliner) section(d directive, outer string) (name string, passed bool) {
 	var all []string
 	for _, s := range sections {
@@ -191,7 +191,7 @@ func (o *outliner) keyword(d directive) {
 	}
 }
 
-// once complains about a keyword that was there before, if there must be one.
+// once reports a keyword that may appear only once and did so before.
 func (o *outliner) once(s setting) {
 	if s.word.Many {
 		return
@@ -214,7 +214,7 @@ func find(section, name string) *Keyword {
 	return nil
 }
 
-// unknown says that a section has no such keyword, and what may be meant.
+// unknown reports a keyword that a section does not have, with a suggestion.
 func unknown(section string, d directive) problem {
 	var here, elsewhere []string
 	for i := range keywords {
@@ -235,7 +235,7 @@ func unknown(section string, d directive) problem {
 	return d.problemf("%s has no keyword %q%s", section, d.text, didYouMean(d.text, here))
 }
 
-// within says where something is.
+// within describes a section for an error.
 func within(section string) string {
 	if section == "" {
 		return "outside of all sections"
@@ -256,7 +256,7 @@ func withinAny(sections []string) string {
 	return "in " + strings.Join(named, " or ")
 }
 
-// didYouMean is the end of an error about a misspelt name, or empty.
+// didYouMean is the suggestion at the end of an error about a misspelt name, or empty.
 func didYouMean(misspelt string, names []string) string {
 	if near := nearest(misspelt, names); near != "" {
 		return ": did you mean " + near + "?"

@@ -15,27 +15,27 @@ const (
 	RangesMax  = 16384
 )
 
-// ErrNoFS is for a text that does not have the file system asked for.
+// ErrNoFS is for a text without the requested file system.
 var ErrNoFS = errors.New("config: no such file system")
 
-// Options are how a text is read.
+// Options configure ParseWith.
 type Options struct {
 	File string // name of the file, for errors
 	FS   string // name of the file system; empty for the first
 
-	// Lenient is for clients, which enforce nothing and must work with servers that know more than they do. Unknown
-	// keywords and sections, keywords in the wrong place or repeated, and wrong values of keywords that only servers
-	// act on are passed over. What a client needs must be right all the same.
+	// Lenient is for clients, which enforce nothing and must work with servers that know more than they do. It skips unknown
+	// keywords and sections, keywords in the wrong place or repeated, and wrong values of keywords that only servers use.
+	// Everything that a client needs must still be right.
 	Lenient bool
 }
 
-// Parse reads a text, as a server must: strictly. It takes the first file system.
+// Parse reads a text strictly, as a server must. It takes the first file system.
 func Parse(text string) (*Config, error) { return ParseWith(text, Options{}) }
 
-// ParseWith reads a text. An error names each thing that is wrong, with its line. Without Lenient these are errors,
-// besides values that do not parse: a keyword or a section that OrangeFS does not have, or not in this place; a keyword
-// that is there twice but may be once, or has no value; and whatever is wrong with other file systems of the text. A
-// keyword that OrangeFS has but that nothing here acts on is no error; Config.Ignored has it.
+// ParseWith reads a text. The error lists all problems with their lines. Without Lenient these are, besides values that do not
+// parse: a keyword or a section that OrangeFS does not have, or not in this place; a keyword without a value, or repeated
+// although it may appear only once; and any problem in another file system of the text. A keyword of OrangeFS that has no effect
+// here is not an error; Config.Ignored lists it.
 func ParseWith(text string, opts Options) (*Config, error) {
 	if len(text) >= proto.MaxConfig {
 		return nil, opts.named(fmt.Errorf("config: %d bytes, more than the %d that fit a message", len(text), proto.MaxConfig-1))
@@ -63,7 +63,7 @@ func ParseWith(text string, opts Options) (*Config, error) {
 	return c, nil
 }
 
-// named puts the name of the file in front of an error without a line.
+// named adds the name of the file to an error that has no line.
 func (o Options) named(err error) error {
 	if o.File == "" {
 		return err
@@ -71,7 +71,7 @@ func (o Options) named(err error) error {
 	return fmt.Errorf("%s: %w", o.File, err)
 }
 
-// Names are the names of the file systems that a text describes.
+// Names returns the names of the file systems in a text.
 func Names(text string) ([]string, error) {
 	directives, err := scan(text, "")
 	if err != nil {
@@ -93,7 +93,7 @@ func Names(text string) ([]string, error) {
 	return names, nil
 }
 
-// configure applies the values, and gives the file system that is wanted, or nil if the text does not have it.
+// configure applies the values. It returns the wanted file system, or nil if the text does not have it.
 func (p *parser) configure(out *outline) (wanted *Config) {
 	c := base()
 	p.apply(&applier{c: c, server: -1}, out.global)
@@ -127,7 +127,7 @@ func (p *parser) configure(out *outline) (wanted *Config) {
 	return wanted
 }
 
-// apply applies settings, and notes those that are wrong. It returns those that are applied.
+// apply applies settings, and records those that are wrong. It returns those that were applied.
 func (p *parser) apply(a *applier, settings []setting) (applied []setting) {
 	for _, s := range settings {
 		before := *a.c
@@ -147,7 +147,7 @@ func (p *parser) apply(a *applier, settings []setting) (applied []setting) {
 	return applied
 }
 
-// serverOptions keeps what a <ServerOptions> says, and tries whether it can be applied.
+// serverOptions stores the settings of a <ServerOptions>, after a trial.
 func (p *parser) serverOptions(c *Config, options part) {
 	server := c.Index(options.alias)
 	if server < 0 {
@@ -165,7 +165,7 @@ func (p *parser) serverOptions(c *Config, options part) {
 	c.options[server] = append(c.options[server], applied...)
 }
 
-// fileSystem applies what a <FileSystem> says, and checks that it is complete.
+// fileSystem applies the settings of a <FileSystem>, and checks that it is complete.
 func (p *parser) fileSystem(fs *Config, system part) {
 	mark := len(p.problems)
 	p.apply(&applier{c: fs, server: -1}, system.settings)
@@ -173,14 +173,14 @@ func (p *parser) fileSystem(fs *Config, system part) {
 		fs.Dist = stripe.Default(proto.DistStripe)
 	}
 	if system.wrong || len(p.problems) > mark {
-		return // what is missing may be what is wrong
+		return // what seems to be missing may be what is wrong
 	}
 	if err := fs.complete(); err != nil {
 		p.wrong(system.end.errorf("%v", err))
 	}
 }
 
-// complete checks that a file system has all that it needs, and sorts its ranges.
+// complete checks that a file system has all necessary settings, and sorts its ranges.
 func (c *Config) complete() error {
 	switch {
 	case c.Name == "":

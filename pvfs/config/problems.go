@@ -10,7 +10,7 @@ import (
 // problemsMax is how many problems one error names.
 const problemsMax = 50
 
-// problem is something that is wrong with a text.
+// problem is an error in a text.
 type problem struct {
 	line int
 	err  error
@@ -19,7 +19,7 @@ type problem struct {
 func (e problem) Error() string { return e.err.Error() }
 func (e problem) Unwrap() error { return e.err }
 
-// problemf is a problem with a line.
+// problemf makes a problem of a line.
 func (d directive) problemf(format string, args ...any) problem {
 	where := fmt.Sprintf("config: line %d", d.line)
 	if d.file != "" {
@@ -28,28 +28,28 @@ func (d directive) problemf(format string, args ...any) problem {
 	return problem{d.line, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...))}
 }
 
-// errorf is a problem with the keyword or section of a line.
+// errorf makes a problem of the keyword or section in a line.
 func (d directive) errorf(format string, args ...any) problem {
 	return d.problemf("%s: %s", d.text, fmt.Sprintf(format, args...))
 }
 
-// parser collects what is wrong with a text.
+// parser collects the problems of a text.
 type parser struct {
 	opts     Options
 	problems []problem
 }
 
-// wrong notes a problem.
+// wrong adds a problem.
 func (p *parser) wrong(one problem) { p.problems = append(p.problems, one) }
 
-// strict notes a problem unless the text is read leniently.
+// strict adds a problem, unless the text is read leniently.
 func (p *parser) strict(one problem) {
 	if !p.opts.Lenient {
 		p.wrong(one)
 	}
 }
 
-// err is all problems, in the order of the lines.
+// err returns all problems, in the order of the lines.
 func (p *parser) err() error {
 	slices.SortStableFunc(p.problems, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
 	var all []error

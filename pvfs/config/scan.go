@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// directive is one line of the text that says something.
+// directive is one line of the text that is not empty or a comment.
 type directive struct {
-	file string // its name, if that is known
+	file string // name of the file, if known
 	line int
 	name string // lower case; "<filesystem>" and "</filesystem>" for sections
 	text string // the name as written
 	args []string
 }
 
-// value is all arguments, with single blanks between.
+// value is all arguments, separated by single blanks.
 func (d directive) value() string { return strings.Join(d.args, " ") }
 
-// list is the arguments without the commas between or in them.
+// list is the arguments without commas.
 func (d directive) list() []string {
 	return strings.FieldsFunc(d.value(), func(r rune) bool { return r == ' ' || r == ',' })
 }
 
-// scan divides a text into directives. A comment begins with # and goes to the
-// end of its line; an argument may be in quotation marks.
+// scan splits a text into directives. A comment begins with # and goes to the end of the line. An argument may be in quotation
+// marks.
 func scan(text, file string) ([]directive, error) {
 	var found []directive
 	number := 0
@@ -43,7 +43,7 @@ func scan(text, file string) ([]directive, error) {
 	return found, nil
 }
 
-// split divides a line into words.
+// split splits a line into words.
 func split(line string) (words []string, err error) {
 	for {
 		line = strings.TrimLeft(line, " \t\r\n\v\f")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// skeleton is a complete text that has each section once.
+// skeleton is a complete text with each section once.
 const skeleton = `<Defaults>
 	<Security>
 		<LDAP>
@@ -96,7 +96,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestSeveralErrors: all errors are told at once, in the order of their lines, but no more than can be read.
+// TestSeveralErrors: all errors are reported together, in the order of their lines, up to a limit.
 func TestSeveralErrors(t *testing.T) {
 	text := strings.Replace(with("<ExportOptions>", "ReadOnyl *\nRootSqush *\nAnonUID x"), "ID 1", "ID 0", 1)
 	_, err := ParseWith(text, Options{File: "fs.conf"})
@@ -112,7 +112,7 @@ fs.conf:29: AnonUID: "x" is no user or group`)
 	require.ErrorContains(t, err, "and 950 more errors")
 }
 
-// TestNoFollowingErrors: a misspelt keyword is not missing besides.
+// TestNoFollowingErrors: a misspelt keyword is not also reported as missing.
 func TestNoFollowingErrors(t *testing.T) {
 	for _, changed := range []string{"Nmae fs", "Name", "nAmes fs"} {
 		_, err := Parse(strings.Replace(skeleton, "Name fs", changed, 1))
@@ -121,7 +121,7 @@ func TestNoFollowingErrors(t *testing.T) {
 	}
 }
 
-// TestOtherFileSystems: a server's text must be right in all its file systems, and they must differ.
+// TestOtherFileSystems: all file systems in a server's text must be correct, and they must differ.
 func TestOtherFileSystems(t *testing.T) {
 	second := func(lines string) string {
 		return skeleton + "<FileSystem>\n" + lines + `
@@ -153,7 +153,7 @@ func TestOtherFileSystems(t *testing.T) {
 	}
 }
 
-// strange is what the servers of another version may say.
+// strange inserts settings that servers of another version may have.
 var strange = strings.NewReplacer(
 	"<LDAP>", "<LDAP>\nNewer 1",
 	"</Security>", "TrustedNetwork new-syntax://a@b@c\n<Tokens>\nIssuer x\n</Tokens>\n</Security>",
@@ -163,7 +163,7 @@ var strange = strings.NewReplacer(
 	"Server one", "Server three\nLogFile",
 ).Replace(skeleton)
 
-// TestLenient: a client gets on with servers that know more, but not without what it needs.
+// TestLenient: a client accepts the text of servers that know more, but not a text without the settings that it needs.
 func TestLenient(t *testing.T) {
 	_, err := Parse(strange)
 	require.Error(t, err)
@@ -187,7 +187,7 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestForServer: what <ServerOptions> say is for that server, and goes before what is said for all.
+// TestForServer: <ServerOptions> apply to that server, and replace the common settings.
 func TestForServer(t *testing.T) {
 	text := with("<ServerOptions>", "ServerJobBMITimeoutSecs 7\n<Security>\nTrustedNetwork tcp://10.1.*\nTrustedNetwork tcp://10.2.*\nTrustedPorts 1-9\n</Security>")
 	text = strings.Replace(text, "<LDAP>", "TrustedNetwork tcp://*\nCapabilityTimeoutSecs 5\n<LDAP>", 1)

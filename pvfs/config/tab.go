@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Tab is a line of a pvfs2tab, which says where a file system is mounted and
-// which servers know it.
+// Tab is a line of a pvfs2tab. It has the mount point of a file system and the servers that know it.
 type Tab struct {
-	Servers []string // bmi addresses, any of which will do
-	FS      string   // the file system's name
+	Servers []string // bmi addresses; any of them will do
+	FS      string   // name of the file system
 	Dir     string   // empty if only the source was given
 	Type    string
 	Options []string
@@ -19,9 +18,8 @@ type Tab struct {
 // ErrNoTab is for a line without a file system: empty, a comment, or of another type.
 var ErrNoTab = errors.New("config: no pvfs2 file system in this line")
 
-// ParseTab reads one line: the source, which is "address/name" or several of
-// them with commas between, and then, if they are there, the mount point, the
-// type and the options.
+// ParseTab reads one line. It has the source, "address/name" or several of these separated by commas. Then there may be the mount
+// point, the type and the options.
 func ParseTab(line string) (Tab, error) {
 	fields := strings.Fields(line)
 	if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
@@ -56,8 +54,7 @@ func ParseTab(line string) (Tab, error) {
 	return t, nil
 }
 
-// ParseTabFile reads a whole pvfs2tab. Lines without a pvfs2 file system are
-// passed over.
+// ParseTabFile reads a whole pvfs2tab. It skips lines without a pvfs2 file system.
 func ParseTabFile(text string) ([]Tab, error) {
 	var tabs []Tab
 	number := 0
@@ -75,7 +72,7 @@ func ParseTabFile(text string) ([]Tab, error) {
 	return tabs, nil
 }
 
-// splitSource divides "tcp://host:3334/name".
+// splitSource splits "tcp://host:3334/name".
 func splitSource(source string) (address, name string, err error) {
 	start := strings.Index(source, "://")
 	if start < 0 {
@@ -88,7 +85,7 @@ func splitSource(source string) (address, name string, err error) {
 	return source[:end], source[end+1:], nil
 }
 
-// splitList divides at commas and leaves out what is empty.
+// splitList splits at commas and drops empty parts.
 func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }

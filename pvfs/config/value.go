@@ -15,9 +15,9 @@ import (
 // applier applies settings to a configuration, one after another.
 type applier struct {
 	c      *Config
-	server int    // whose <ServerOptions> they are; -1 if they are for all
-	param  string // of a distribution: the parameter that the next Value sets
-	nets   bool   // the server has trusted networks of its own
+	server int    // server of the <ServerOptions>; -1 for settings for all
+	param  string // of a distribution: the parameter for the next Value
+	nets   bool   // the server has its own trusted networks
 }
 
 // set applies one setting.
@@ -53,14 +53,14 @@ func (a *applier) set(s setting) error {
 	return nil
 }
 
-// keep keeps the text of a value, for Config.Option. What is a server's own is kept in Config.options.
+// keep stores the text of a value for Config.Option. Config.options has a server's own settings.
 func (a *applier) keep(s setting) {
 	if a.server < 0 {
 		a.c.defaults[s.name] = s.value()
 	}
 }
 
-// number is a setting of <Defaults> or <ServerOptions>.
+// number applies a setting of <Defaults> or <ServerOptions>.
 func (c *Config) number(d directive) (err error) {
 	switch d.name {
 	case "serverjobbmitimeoutsecs":
@@ -316,7 +316,7 @@ func (d directive) handle(text string) (proto.Handle, error) {
 	return proto.Handle(n), nil
 }
 
-// networks are patterns, added to those there are.
+// networks adds patterns to the existing ones.
 func (d directive) networks(to Networks) (Networks, error) {
 	list := d.list()
 	if len(list) == 0 {

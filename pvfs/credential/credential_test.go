@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// newKey makes a key as small as may be.
+// newKey makes a key of the smallest length.
 func newKey(t testing.TB) *credential.Key {
 	t.Helper()
 	key, err := credential.GenerateKey(1024)
@@ -24,12 +24,12 @@ func newKey(t testing.TB) *credential.Key {
 	return key
 }
 
-// entry is what a keystore has of one name.
+// entry is a keystore entry.
 func entry(t testing.TB, name string, key *credential.Key) string {
 	t.Helper()
 	public, err := key.Public()
 	require.NoError(t, err)
-	return name + "\n" + string(public) // also for names that are none of clients
+	return name + "\n" + string(public) // also for names that are not clients
 }
 
 func keystore(t testing.TB, entries ...string) *credential.Keystore {
@@ -47,8 +47,7 @@ func signed(key *credential.Key) *proto.Credential {
 	return c
 }
 
-// TestSigned: a credential that a client of the keystore signed is believed as it was signed and no other, whether it was seen before or
-// not.
+// TestSigned: a credential signed by a client of the keystore is accepted, and no other one, whether it is cached or not.
 func TestSigned(t *testing.T) {
 	key, other := newKey(t), newKey(t)
 	entries := []string{entry(t, "C:node", key), entry(t, "C:other", other), entry(t, "S:server", key)}
@@ -84,7 +83,7 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestChecker: what was good once is good again, but not with another key or another signature.
+// TestChecker: a cached credential is accepted again, but not with another key or another signature.
 func TestChecker(t *testing.T) {
 	key, other := newKey(t), newKey(t)
 	var k credential.Checker
@@ -99,7 +98,7 @@ func TestChecker(t *testing.T) {
 	require.ErrorIs(t, k.Verify(&key.RSA().PublicKey, one, unsigned), credential.ErrUnsigned)
 }
 
-// TestManySeen: however many credentials come, each is judged by itself.
+// TestManySeen: with any number of credentials, each is verified by itself.
 func TestManySeen(t *testing.T) {
 	key := newKey(t)
 	ks := keystore(t, entry(t, "C:node", key))
@@ -125,7 +124,8 @@ func TestManySeen(t *testing.T) {
 	group.Wait()
 }
 
-// TestStockSignature: what OrangeFS's pvfs2-gencred signed with a key of its pvfs2-gen-keys.sh is believed, and we sign the same.
+// TestStockSignature: a credential signed by OrangeFS's pvfs2-gencred with a key of its pvfs2-gen-keys.sh is accepted, and our
+// signature is equal.
 func TestStockSignature(t *testing.T) {
 	key, err := credential.ReadKey(private(t, filepath.Join("testdata", "clientkey.pem")))
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestStockSignature(t *testing.T) {
 	require.NoError(t, ks.Verify(&c))
 }
 
-// private copies a file so that nobody else can read it, which a checkout of the repository does not see to.
+// private copies a file with a mode for its owner only, because a checkout of the repository does not set modes.
 func private(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -150,7 +150,7 @@ func private(t testing.TB, name string) string {
 	return path
 }
 
-// TestFiles: what is no key, or can be used by others, is refused with a sentence that says what to do.
+// TestFiles: a file that is not a key, or that others can use, is refused with an error that says what to do.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -195,7 +195,7 @@ func TestFiles(t *testing.T) {
 	require.ErrorContains(t, err, "belongs to another user")
 }
 
-// TestKeystoreText: a keystore is read as OrangeFS reads it, and damage in it is named with its line.
+// TestKeystoreText: a keystore is parsed as by OrangeFS, and errors in it are reported with their lines.
 func TestKeystoreText(t *testing.T) {
 	old, key := newKey(t), newKey(t)
 	ks := keystore(t, "\n \n", entry(t, "C:node", old), "\n\n", entry(t, "C:node", key), "\n")

@@ -16,7 +16,7 @@ import (
 // ErrUser: the client is not allowed to act for the user in the credential.
 var ErrUser = errors.New("the client may not act for this user")
 
-// Identities says for which users each authenticated client may act.
+// Identities say for which users each authenticated client may act.
 type Identities struct {
 	clients map[string][]scope
 }
@@ -24,20 +24,21 @@ type Identities struct {
 // A scope is a set of users.
 type scope struct {
 	every  bool // all users
-	root   bool // of these, also root
+	root   bool // if every: root is included
 	user   uint32
-	groups []uint32 // that this user may have
+	groups []uint32 // that the user may have
 }
 
-// userPrefix is what the names of users of the server's machine begin with.
+// userPrefix begins the names of users of the server's machine.
 const userPrefix = "uid:"
 
 // everyClient stands for clients that the file does not name.
 const everyClient = "*"
 
-// ReadIdentities reads a file of lines that have a client's name and the users that it may act for. The name is that in a keystore without
-// C:, or the common name of a certificate, or uid:N, a user of the server's machine; * is every authenticated client without a line of its own, but no uid:N. Users are "any", "users" (all but root), or a user
-// and its groups in numbers, UID:GID,GID. Several lines of one client add up; # begins a comment. ErrFile: the file has something else in it, or others can
+// ReadIdentities reads a file of lines with a client's name and the users that it may act for. The name is that in a keystore
+// without C:, or the common name of a certificate, or uid:N for a user of the server's machine. * is every authenticated client
+// without a line of its own, but no uid:N. The users are "any", "users" (all but root), or a user and its groups in numbers,
+// UID:GID,GID. Several lines of one client add up; # begins a comment. ErrFile: the file has something else in it, or others can
 // write it.
 func ReadIdentities(name string) (*Identities, error) {
 	text, err := keyfile.Trusted(name, fileBytesMax)
@@ -51,7 +52,7 @@ func ReadIdentities(name string) (*Identities, error) {
 	return ids, nil
 }
 
-// ParseIdentities is ReadIdentities of a text.
+// ParseIdentities is ReadIdentities for a text.
 func ParseIdentities(text []byte) (*Identities, error) {
 	ids := &Identities{clients: make(map[string][]scope)}
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -102,7 +103,7 @@ func parseScope(text string) (scope, error) {
 	return scope{user: numbers[0], groups: numbers[1:]}, nil
 }
 
-// has reports whether a credential is for a user of the scope. One with group 0 counts as root.
+// has reports whether a credential is for a user of the scope. A user with group 0 counts as root.
 func (s *scope) has(c *proto.Credential) bool {
 	if s.every {
 		return s.root || c.User != 0 && !slices.Contains(c.Groups, 0)
@@ -133,8 +134,8 @@ func (ids *Identities) Allow(client string, c *proto.Credential) error {
 	return ErrUser
 }
 
-// User is the user that a line of the file has for a client by its UID, and its groups. It is what a certificate is good for that does not say which
-// user it acts for; lines that name several users at once do not count. others: so do those of *.
+// User returns the user and the groups on a line with a UID that the file has for a client. This is the user of a certificate
+// that does not name one. Lines for several users do not count. others: the lines of * count as well.
 func (ids *Identities) User(client string, others bool) (uid uint32, groups []uint32, ok bool) {
 	if client == "" || client == everyClient || strings.HasPrefix(client, userPrefix) { // a certificate must not stand for a user of this machine
 		return 0, nil, false
@@ -151,5 +152,5 @@ func (ids *Identities) User(client string, others bool) (uid uint32, groups []ui
 	return 0, nil, false
 }
 
-// Client is the name of the client that a credential names as its issuer, without C:.
+// Client is the name of the issuer of a credential, without C:.
 func Client(c *proto.Credential) string { return strings.TrimPrefix(c.Issuer, clientPrefix) }

@@ -14,21 +14,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Limits of what is read, and of keys.
+// Limits of files and keys.
 const (
 	fileBytesMax = 16 << 20
-	keyBitsMin   = 1024 // what pvfs2-gen-keys.sh makes for clients
+	keyBitsMin   = 1024 // the length that pvfs2-gen-keys.sh uses for clients
 	keyBitsMax   = proto.MaxSignature * 8
 )
 
-// ErrFile: a file does not contain what it should, or other users can read or write it although they must not.
+// ErrFile: a file has wrong contents, or other users can read or write it although they must not.
 var ErrFile = errors.New("credential: not usable")
 
 // Key signs credentials. It may be used by any goroutine.
 type Key struct{ private *rsa.PrivateKey }
 
-// ReadKey reads a private key from a file in PEM, of PKCS #1 or PKCS #8, without a passphrase. ErrFile: it is none, or others can
-// read it.
+// ReadKey reads a private key from a PEM file, in PKCS #1 or PKCS #8, without a passphrase. ErrFile: it is not a key, or others
+// can read it.
 func ReadKey(name string) (*Key, error) {
 	text, err := keyfile.Secret(name, fileBytesMax)
 	if err != nil {
@@ -41,7 +41,7 @@ func ReadKey(name string) (*Key, error) {
 	return key, nil
 }
 
-// ParseKey is ReadKey of a text.
+// ParseKey is ReadKey for a text.
 func ParseKey(text []byte) (*Key, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -93,7 +93,7 @@ func GenerateKey(bits int) (*Key, error) {
 	return &Key{private}, nil
 }
 
-// Private is the key in PEM, as ReadKey takes it.
+// Private is the key in PEM, for ReadKey.
 func (k *Key) Private() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k.private)})
 }
@@ -118,10 +118,10 @@ func (k *Key) Sign(c *proto.Credential) error {
 	return nil
 }
 
-// RSA is the key itself, for what else is done with it than to sign credentials.
+// RSA is the key itself, for other uses than signing credentials.
 func (k *Key) RSA() *rsa.PrivateKey { return k.private }
 
-// VerifyWith checks that a credential was signed with the private half of a key, but not its timeout. ErrUnsigned, ErrSignature.
+// VerifyWith checks that the private half of a key signed a credential. It does not check the expiry. ErrUnsigned, ErrSignature.
 func VerifyWith(key *rsa.PublicKey, c *proto.Credential) error {
 	if len(c.Signature) == 0 {
 		return ErrUnsigned
@@ -133,7 +133,7 @@ func VerifyWith(key *rsa.PublicKey, c *proto.Credential) error {
 	return nil
 }
 
-// CheckPublic checks that a public key has a length that credentials are signed with. ErrFile.
+// CheckPublic checks that a public key has an allowed length. ErrFile.
 func CheckPublic(key *rsa.PublicKey) error { return checkSize(key) }
 
 // digestOf is the digest that is signed.
@@ -149,7 +149,7 @@ func checkSize(key *rsa.PublicKey) error {
 	return nil
 }
 
-// fileError makes an error of a file that is not safe one of this package.
+// fileError turns the error about an unsafe file into one of this package.
 func fileError(err error) error {
 	if errors.Is(err, keyfile.ErrUnsafe) {
 		return fmt.Errorf("%w: %w", ErrFile, err)

@@ -34,8 +34,8 @@ type Keystore struct {
 	seen seen
 }
 
-// ReadKeystore reads the file that KeyStore in fs.conf names: entries of a name, C:HOST or S:ALIAS, and a public key in PEM. Of several keys
-// with one name the last counts. ErrFile: the file has something else in it, or others can write it.
+// ReadKeystore reads the file that KeyStore in fs.conf names: entries of a name, C:HOST or S:ALIAS, and a public key in PEM. If a
+// name is repeated, its last key counts. ErrFile: the file has something else in it, or others can write it.
 func ReadKeystore(name string) (*Keystore, error) {
 	text, err := keyfile.Trusted(name, fileBytesMax)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadKeystore(name string) (*Keystore, error) {
 	return ks, nil
 }
 
-// ParseKeystore is ReadKeystore of a text.
+// ParseKeystore is ReadKeystore for a text.
 func ParseKeystore(text []byte) (*Keystore, error) {
 	ks := &Keystore{keys: make(map[string]*rsa.PublicKey)}
 	text = bytes.TrimRight(text, space)
@@ -74,10 +74,10 @@ func ParseKeystore(text []byte) (*Keystore, error) {
 	return ks, nil
 }
 
-// space is what may stand between names and keys.
+// space may stand between names and keys.
 const space = " \t\r\n\v\f"
 
-// parsePublic takes the key that a text begins with, and returns what is behind it.
+// parsePublic parses the key at the beginning of a text, and returns the rest.
 func parsePublic(text []byte) (key *rsa.PublicKey, rest []byte, err error) {
 	if !bytes.HasPrefix(text, []byte("-----BEGIN "+publicType+"-----")) {
 		return nil, nil, errors.New("there is no PUBLIC KEY in PEM behind the name")
@@ -113,7 +113,7 @@ func (ks *Keystore) Clients() (n int) {
 	return n
 }
 
-// Verify checks the signature of a credential, but not its timeout. Errors: ErrUnsigned, ErrIssuer, ErrSignature.
+// Verify checks the signature of a credential, but not its expiry. Errors: ErrUnsigned, ErrIssuer, ErrSignature.
 func (ks *Keystore) Verify(c *proto.Credential) error {
 	if len(c.Signature) == 0 {
 		return ErrUnsigned

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// seenMax is how many credentials are remembered, at most twice as many.
+// seenMax is how many verified credentials are cached. There may be up to twice as many.
 const seenMax = 4096
 
 // A mark is a digest of a credential and its signature.
@@ -18,11 +18,11 @@ type mark [sha256.Size]byte
 func markOf(c *proto.Credential) mark {
 	var room [1024]byte
 	b := append(c.AppendSigned(room[:0]), c.Signature...)
-	return sha256.Sum256(binary.LittleEndian.AppendUint32(b, uint32(len(c.Signature)))) // the length keeps issuer and signature apart
+	return sha256.Sum256(binary.LittleEndian.AppendUint32(b, uint32(len(c.Signature)))) // the length separates issuer and signature
 }
 
-// seen remembers credentials with a valid signature, in two generations. When the young one is full it becomes the old one,
-// and what was in that is forgotten.
+// seen caches credentials with a valid signature, in two generations. When the young generation is full, it becomes the old one,
+// and the previous old one is dropped.
 type seen struct {
 	mu         sync.RWMutex
 	young, old map[mark]struct{}
@@ -48,10 +48,10 @@ func (s *seen) add(m mark) {
 	s.young[m] = struct{}{}
 }
 
-// Checker verifies credentials with keys that are not in a keystore, and remembers those that were good. It may be used by any goroutine.
+// Checker verifies credentials with keys that are not in a keystore, and caches the valid ones. It may be used by any goroutine.
 type Checker struct{ seen seen }
 
-// Verify is VerifyWith for a key that an ID stands for.
+// Verify is VerifyWith for a key. id identifies the key.
 func (k *Checker) Verify(key *rsa.PublicKey, id [sha256.Size]byte, c *proto.Credential) error {
 	m := markOf(c)
 	m = sha256.Sum256(append(m[:], id[:]...))

@@ -1,7 +1,7 @@
 package credential_test
 
-// What pvfs2-gencred -u 1000 -g 100 of OrangeFS (master of August 2024) wrote on a host of the name "node", with the key in
-// testdata/clientkey.pem. That and testdata/keystore were made by pvfs2-gen-keys.sh -s server -c node, for this test.
+// The output of pvfs2-gencred -u 1000 -g 100 of OrangeFS (master of August 2024) on a host with the name "node", with the key in
+// testdata/clientkey.pem. pvfs2-gen-keys.sh -s server -c node made that and testdata/keystore for this test.
 const (
 	stockUser    = 1000
 	stockGroup   = 100

@@ -10,15 +10,14 @@ import (
 // Region is Len bytes at Off of a file.
 type Region struct{ Off, Len int64 }
 
-// RegionsMax is how many regions Indexed takes.
+// RegionsMax is the largest number of regions for Indexed.
 const RegionsMax = proto.MaxNested
 
-// Bytes is the request of plain bytes.
+// Bytes is the request of contiguous bytes.
 func Bytes() proto.FileRequest { return proto.ByteStream() }
 
-// Vector is count blocks of blocklen bytes, the first at off of the file, each
-// stride bytes after the one before. Stride may be negative as long as no block
-// is before the file's beginning.
+// Vector is count blocks of blocklen bytes. The first is at offset off, and each starts stride bytes after the start of the one
+// before. stride may be negative if no block starts before the file.
 func Vector(off int64, count int, blocklen, stride int64) (proto.FileRequest, error) {
 	if off < 0 || count < 1 || count > math.MaxInt32 || blocklen < 1 || blocklen > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: vector of %d blocks of %d bytes from %d", ErrRequest, count, blocklen, off)
@@ -41,14 +40,12 @@ func Vector(off int64, count int, blocklen, stride int64) (proto.FileRequest, er
 	return proto.FileRequest{node, byteNode()}, nil
 }
 
-// Indexed is the regions one after another, in this order. There may be
-// RegionsMax of them, none empty.
+// Indexed is the regions one after another, in this order. There may be RegionsMax of them, none empty.
 func Indexed(regions []Region) (proto.FileRequest, error) {
 	if len(regions) < 1 || len(regions) > RegionsMax {
 		return nil, fmt.Errorf("%w: %d regions, not 1 to %d", ErrRequest, len(regions), RegionsMax)
 	}
-	// As stock clients pack it: a chain of sequence nodes over one element, which
-	// comes right after the first.
+	// Like stock clients: a chain of sequence nodes over one element, whose node comes right after the first.
 	req := make(proto.FileRequest, len(regions)+1)
 	req[1] = byteNode()
 	next, index := proto.ReqNode{}, int32(-1)
@@ -85,7 +82,7 @@ func byteNode() proto.ReqNode {
 	return n
 }
 
-// IsBytes reports whether a request is plain bytes.
+// IsBytes reports whether a request is contiguous bytes.
 func IsBytes(req proto.FileRequest) bool {
 	if len(req) != 1 {
 		return false

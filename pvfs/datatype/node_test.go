@@ -6,8 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// nodeBytes is the size of a node in the fuzz corpus, which has a form of its
-// own: the wire's is package proto's.
+// nodeBytes is the size of a node in the fuzz corpus, which has its own format. Package proto has the format of the wire.
 const nodeBytes = 5*8 + 5*4
 
 func encode(n proto.ReqNode) []byte {

@@ -11,11 +11,11 @@ import (
 // operation's buffer.
 type Piece struct {
 	Phys, Len int64
-	Mem       int64 // offset in the operation's buffer, whose size is aggregate
+	Mem       int64 // offset in the operation's buffer, which has aggregate bytes
 }
 
-// Op is one operation on a file of N datafiles: what an IO or SMALL_IO request
-// says besides the handle. CheckIO and Map.Check passed.
+// Op is one operation on a file of N datafiles: the fields of an IO or SMALL_IO request without the handle. CheckIO and Map.Check
+// must have accepted it.
 type Op struct {
 	Map        stripe.Map
 	N          int
@@ -24,20 +24,18 @@ type Op struct {
 	Aggregate  int64
 }
 
-// Pieces is the part of an operation that is on one datafile, in the order in
-// which its bytes are on the wire.
+// Pieces is the part of an operation on one datafile, in the order in which its bytes are sent.
 func Pieces(m stripe.Map, datafile, n int, req proto.FileRequest, fileOffset, aggregate int64) iter.Seq[Piece] {
 	return Op{m, n, req, fileOffset, aggregate}.Pieces(datafile)
 }
 
-// Share is how many bytes of an operation are on one datafile.
+// Share is the number of an operation's bytes on one datafile.
 func Share(m stripe.Map, datafile, n int, req proto.FileRequest, fileOffset, aggregate int64) int64 {
 	return Op{m, n, req, fileOffset, aggregate}.Share(datafile)
 }
 
-// Pieces is the part of the operation that is on one datafile. A piece may
-// follow the one before it without a gap in the datafile, in the buffer, but not
-// in both.
+// Pieces is the part of the operation on one datafile. A piece may be adjacent to the previous one in the datafile or in the
+// buffer, but not in both.
 func (o Op) Pieces(datafile int) iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		mem := int64(0)
@@ -69,7 +67,7 @@ func (o Op) Pieces(datafile int) iter.Seq[Piece] {
 	}
 }
 
-// Share is how many bytes of the operation are on one datafile.
+// Share is the number of the operation's bytes on one datafile.
 func (o Op) Share(datafile int) int64 {
 	sum := int64(0)
 	for r := range Regions(o.Request, o.FileOffset, o.Aggregate) {
@@ -95,9 +93,8 @@ func (o Op) Shares() []int64 {
 	return shares
 }
 
-// Stored is how many bytes of the operation that are on one datafile lie below
-// size in it: what a read moves if the datafile has that size. A read ends at
-// the first byte beyond.
+// Stored is the number of the operation's bytes on one datafile that lie below size there. A read moves as many if the datafile
+// has that size: it ends at the first byte beyond.
 func (o Op) Stored(datafile int, size int64) int64 {
 	sum := int64(0)
 	for p := range o.Pieces(datafile) {

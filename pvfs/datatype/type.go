@@ -18,19 +18,19 @@ const (
 	ChunksMax = 1 << 24 // contiguous regions of one operation
 )
 
-// node is one node of a request, with what follows from it worked out.
+// node is one node of a request, with derived values.
 type node struct {
 	offset, stride int64
-	elements       int64 // of the element type, in a block
+	elements       int64 // of the element type, in one block
 	blocks         int64
-	extent         int64 // from one instance of the type to the next
+	extent         int64 // from one instance of the type to the next one
 	element        int   // index, or -1
 	sequence       int   // index, or -1
-	own            int64 // bytes of this node without its sequence
-	bytes          int64 // with it
-	low, high      int64 // the bytes' lowest offset and the one after the highest, with the sequence
-	chunks         int64 // contiguous regions, at most, with the sequence
-	least          int64 // bytes of the smallest of them, at least
+	own            int64 // bytes of this node, without its sequence
+	bytes          int64 // with its sequence
+	low, high      int64 // lowest offset of its bytes, and highest plus one, with the sequence
+	chunks         int64 // upper bound of the contiguous regions, with the sequence
+	least          int64 // lower bound of the bytes of the smallest region
 	dense          bool  // one contiguous region, and instances are adjacent
 	run            bool  // one contiguous region
 	state          visit
@@ -44,19 +44,18 @@ const (
 	done
 )
 
-// compiled is a request that was checked.
+// compiled is a checked request.
 type compiled []node
 
-// Check reports whether a request describes something: indices are those of
-// nodes and without cycles, counts and bounds are what the builders of types
-// give, nothing overflows. The error wraps ErrRequest.
+// Check reports whether a request is valid: indices are those of nodes and have no cycles, counts and bounds are those that the
+// builders of types produce, and nothing overflows. The error wraps ErrRequest.
 func Check(req proto.FileRequest) error {
 	_, err := compile(req)
 	return err
 }
 
-// CheckIO reports whether an operation on a request can be walked: Check, and
-// all its bytes are within a file, and in no more than ChunksMax regions.
+// CheckIO reports whether an operation on a request can be walked. The request passes Check, all bytes are inside a file, and
+// there are at most ChunksMax regions.
 func CheckIO(req proto.FileRequest, fileOffset, aggregate int64) error {
 	if fileOffset < 0 || aggregate < 0 || aggregate > math.MaxInt64-fileOffset {
 		return fmt.Errorf("%w: %d bytes from %d", ErrRequest, aggregate, fileOffset)
@@ -88,7 +87,7 @@ func (c compiled) checkRange(fileOffset, aggregate int64) error {
 	if n.dense {
 		return nil
 	}
-	// The first and the last may be parts.
+	// The first and the last region may be incomplete.
 	if saturate(last-first+1, n.chunks) > ChunksMax && aggregate/n.least > ChunksMax-2 {
 		return fmt.Errorf("%w: more than %d contiguous regions in one operation", ErrRequest, ChunksMax)
 	}
@@ -125,7 +124,7 @@ func compile(req proto.FileRequest) (compiled, error) {
 
 func index(i int32, n int) bool { return i == -1 || i >= 0 && int(i) < n }
 
-// work fills in what follows for node i and all below it.
+// work computes the derived values of node i and all nodes below it.
 func (c compiled) work(req proto.FileRequest, i int) error {
 	n := &c[i]
 	switch n.state {
@@ -163,7 +162,7 @@ func (c compiled) work(req proto.FileRequest, i int) error {
 	return nil
 }
 
-// leaf is a node without an element type: so many bytes, packed.
+// leaf computes a node without an element type: contiguous bytes.
 func (n *node) leaf(r *proto.ReqNode) bool {
 	if n.sequence >= 0 || r.Aggregate < 1 || n.extent != r.Aggregate {
 		return false
@@ -173,7 +172,7 @@ func (n *node) leaf(r *proto.ReqNode) bool {
 	return ok
 }
 
-// repeat is a node of blocks of elements e, without its sequence.
+// repeat computes a node of blocks of elements e, without its sequence.
 func (n *node) repeat(e *node) bool {
 	if n.elements == 0 || n.blocks == 0 || e.bytes == 0 {
 		return true
@@ -219,7 +218,7 @@ func (n *node) join(s *node) bool {
 	return ok
 }
 
-// chunksTop is where counting of regions ends.
+// chunksTop is the highest count of regions.
 const chunksTop = 1 << 40
 
 func saturate(a, b int64) int64 {
@@ -229,7 +228,7 @@ func saturate(a, b int64) int64 {
 	return chunksTop
 }
 
-// mulAdd is a*b+c and whether that is the true value. a is not negative.
+// mulAdd is a*b+c, and whether that is exact. a is not negative.
 func mulAdd(a, b, c int64) (int64, bool) {
 	abs := uint64(b)
 	if b < 0 {

@@ -6,18 +6,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Regions is the file's side of an operation: the regions of the file that hold
-// the bytes fileOffset to fileOffset+aggregate of the tiled request, in the
-// request's order; adjacent ones are one. There are none if CheckIO objects.
+// Regions is the file's side of an operation: the regions of the file for the bytes fileOffset to fileOffset+aggregate of the
+// tiled request, in the order of the request. Adjacent regions are joined. There are none if CheckIO returns an error.
 func Regions(req proto.FileRequest, fileOffset, aggregate int64) iter.Seq[Region] {
 	return PacedRegions(req, fileOffset, aggregate, nil)
 }
 
-// PaceSteps is how many steps of a walk are between two calls of its pace. A step takes some ten nanoseconds.
+// PaceSteps is the number of steps between two calls of pace. A step takes a few tens of nanoseconds.
 const PaceSteps = 1024
 
-// PacedRegions is Regions for requests of others. A walk may have very many more steps than it has regions, so it calls pace, which may
-// wait, and which ends the walk when it returns false.
+// PacedRegions is Regions for untrusted requests. A walk may have many more steps than regions. So it calls pace, which may wait,
+// and which ends the walk by returning false.
 func PacedRegions(req proto.FileRequest, fileOffset, aggregate int64, pace func() bool) iter.Seq[Region] {
 	return func(yield func(Region) bool) {
 		if fileOffset < 0 || aggregate <= 0 {
@@ -40,8 +39,7 @@ func PacedRegions(req proto.FileRequest, fileOffset, aggregate int64, pace func(
 
 const maxOffset = 1<<63 - 1
 
-// walker emits the regions of an operation. skip is passed down as the bytes of
-// the subtree that come before the operation's first.
+// walker emits the regions of an operation. skip is the number of bytes in the subtree before the operation's first one.
 type walker struct {
 	types compiled
 	left  int64 // bytes still to emit
@@ -49,7 +47,7 @@ type walker struct {
 	yield func(Region) bool
 	stop  bool
 	pace  func() bool // nil: none
-	steps int         // since it was called
+	steps int         // since pace was called
 }
 
 func (w *walker) tiles(fileOffset int64) {
@@ -67,7 +65,7 @@ func (w *walker) tiles(fileOffset int64) {
 	}
 }
 
-// instance walks one instance of the type at base.
+// instance walks one instance of the type at offset base.
 func (w *walker) instance(i int, base, skip int64) {
 	if n := &w.types[i]; n.run {
 		w.emit(base+n.low+skip, min(n.bytes-skip, w.left))
@@ -87,7 +85,7 @@ func (w *walker) instance(i int, base, skip int64) {
 
 func (w *walker) over() bool { return w.left == 0 || w.stop }
 
-// step counts what is looked at, whether it has bytes or not.
+// step counts one node or block, even if it has no bytes to emit.
 func (w *walker) step() {
 	if w.steps++; w.steps < PaceSteps || w.pace == nil {
 		return
@@ -98,7 +96,7 @@ func (w *walker) step() {
 	}
 }
 
-// blocks walks the blocks of one node, of which some bytes are left.
+// blocks walks the blocks of one node until left is 0.
 func (w *walker) blocks(n *node, base, skip int64) {
 	e := &w.types[n.element]
 	block := n.elements * e.bytes
@@ -117,7 +115,7 @@ func (w *walker) blocks(n *node, base, skip int64) {
 	}
 }
 
-// emit takes n bytes at off, and joins them with those before if it can.
+// emit emits n bytes at off, joined with the previous region if they are adjacent.
 func (w *walker) emit(off, n int64) {
 	w.step()
 	w.left -= n

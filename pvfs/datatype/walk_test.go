@@ -13,8 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// expand is the oracle: the offset of every byte of one instance of a type, by
-// the definition and one after another.
+// expand is the oracle: the offset of every byte of one instance of a type, one by one according to the definition.
 func expand(req proto.FileRequest, i int32, base int64) (offsets []int64) {
 	for ; i >= 0; i = req[i].Sequence {
 		n := req[i]
@@ -35,7 +34,7 @@ func expand(req proto.FileRequest, i int32, base int64) (offsets []int64) {
 	return offsets
 }
 
-// bytesOf are the offsets of the bytes of an operation.
+// bytesOf are the offsets of an operation's bytes.
 func bytesOf(req proto.FileRequest, fileOffset, aggregate int64) []int64 {
 	var all []int64
 	extent := req[0].UpperBound - req[0].LowerBound
@@ -45,7 +44,7 @@ func bytesOf(req proto.FileRequest, fileOffset, aggregate int64) []int64 {
 	return all[fileOffset : fileOffset+aggregate]
 }
 
-// builder puts random requests together as the builders of types do.
+// builder makes random requests like the builders of types.
 type builder struct {
 	r   *rand.Rand
 	req proto.FileRequest
@@ -58,7 +57,7 @@ func randomRequest(r *rand.Rand) proto.FileRequest {
 	return b.req
 }
 
-// node adds a random type of some depth and returns its index.
+// node adds a random type of limited depth and returns its index.
 func (b *builder) node(depth int) int32 {
 	at := int32(len(b.req))
 	b.req = append(b.req, proto.ReqNode{})
@@ -87,7 +86,7 @@ func (b *builder) link(at, e, sequence int32) int32 {
 	return at
 }
 
-// fill makes node at a list of blocks of e, followed by a sequence.
+// fill sets node at to a list of blocks of e, followed by a sequence.
 func (b *builder) fill(at, e, sequence int32) {
 	r, element := b.r, b.req[e]
 	extent := element.UpperBound - element.LowerBound
@@ -124,7 +123,7 @@ func regionsOf(offsets []int64) (regions []Region) {
 	return regions
 }
 
-// operation is a random type and a range of it, with what the oracle says.
+// operation is a random type and a range of it, with the oracle's result.
 func operation(seed uint64) (req proto.FileRequest, fileOffset, aggregate int64, want []int64, r *rand.Rand) {
 	r = rand.New(rand.NewPCG(seed, 7))
 	for {
@@ -146,7 +145,7 @@ func TestRegions(t *testing.T) {
 		require.NoError(t, CheckIO(req, fileOffset, aggregate), "seed %d: %+v", seed, req)
 		got := slices.Collect(Regions(req, fileOffset, aggregate))
 		require.Equal(t, regionsOf(want), got, "seed %d: %d from %d of %+v", seed, aggregate, fileOffset, req)
-		for r := range Regions(req, fileOffset, aggregate) { // an early end is one
+		for r := range Regions(req, fileOffset, aggregate) { // stop early
 			require.Equal(t, got[0], r)
 			break
 		}
@@ -208,7 +207,7 @@ func TestBuilders(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, Check(req))
 	require.Equal(t, []Region{{112, 2}, {120, 4}, {124, 3}}[:2], slices.Collect(Regions(req, 6, 6)))
-	// The second tile begins where the first one's extent ends.
+	// The second tile starts where the extent of the first one ends.
 	require.Equal(t, []Region{{120, 8}}, slices.Collect(Regions(req, 8, 8)))
 
 	req, err = Vector(100, 3, 4, -10)
@@ -235,7 +234,7 @@ func TestBuilders(t *testing.T) {
 	}
 }
 
-// TestBig: what is large takes no time that grows with its bytes.
+// TestBig: the time for a large operation does not depend on its number of bytes.
 func TestBig(t *testing.T) {
 	m, err := stripe.Of(stripe.Default(proto.DistStripe))
 	require.NoError(t, err)

@@ -15,16 +15,15 @@ var (
 	userC = User{UID: 1003, Groups: []uint32{1003}}
 )
 
-// classes are the three ways to meet the mode of an object that A owns and that belongs to
-// the group of A and B.
+// classes are the three ways in which a mode applies to a user. The object belongs to A and to the common group of A and B.
 var classes = []struct {
 	name  string
 	user  User
 	shift int
 }{{"Owner", userA, 6}, {"Group", userB, 3}, {"Other", userC, 0}}
 
-// An attempt is what a right in a mode allows. right is its bit; parent: the right is one of
-// the directory that the object is in.
+// An attempt is an operation that needs rights in a mode. right has their bits. parent: they are needed in the directory of the
+// object.
 type attempt struct {
 	name  string
 	right uint32
@@ -52,7 +51,7 @@ var attempts = []attempt{
 	{"RenameIn", mayExec | mayWrite, IsDir, func(a *actor) error { return a.fs.Rename(a.at("source"), a.at("x/new")) }},
 }
 
-// accessCases try each right for each class, with it and without it.
+// accessCases try each operation for each class, with and without each right.
 var accessCases = func() Cases {
 	var out Cases
 	for _, at := range attempts {
@@ -66,7 +65,7 @@ var accessCases = func() Cases {
 					u := prepare(e, at.kind, at.right<<class.shift, class.user)
 					require.NoError(e, at.does(u), "mode %o", at.right<<class.shift)
 				}},
-				// The other classes have all rights, or the less specific ones have none of those that are missing.
+				// The other classes have all rights, or the less specific ones lack the same rights.
 				Case{at.name + "RefusedTo" + class.name, refusedNeeds(needs, class.shift), func(e *Env) {
 					refused(e, at, class.user, func(bit uint32) uint32 { return bit << class.shift })
 				}},
@@ -81,7 +80,7 @@ var accessCases = func() Cases {
 	return append(out, needing(moreAccessCases, Users)...)
 }()
 
-// refusedNeeds are the abilities for a mode that refuses one class what it gives to all others.
+// refusedNeeds are the abilities needed if a mode refuses one class the rights that it gives to all others.
 func refusedNeeds(needs []Ability, shift int) []Ability {
 	if shift == 0 {
 		return needs
@@ -89,7 +88,7 @@ func refusedNeeds(needs []Ability, shift int) []Ability {
 	return append(slices.Clone(needs), OneClass)
 }
 
-// refused tries without each right in turn. without gives the bits of the mode that are missing then.
+// refused tries without each right in turn. without returns the missing bits of the mode.
 func refused(e *Env, at attempt, u User, without func(bit uint32) uint32) {
 	for bit := uint32(1); bit <= 4; bit <<= 1 {
 		if at.right&bit != 0 {
@@ -101,7 +100,7 @@ func refused(e *Env, at attempt, u User, without func(bit uint32) uint32) {
 	}
 }
 
-// prepare makes the object of an attempt, with a mode.
+// prepare makes the object of an attempt with a mode.
 func prepare(e *Env, kind Kind, mode uint32, u User) *actor {
 	e.root.mkdir("x")
 	if kind == IsFile {
@@ -120,7 +119,7 @@ func prepare(e *Env, kind Kind, mode uint32, u User) *actor {
 	return e.as(u)
 }
 
-// unchanged requires that what was refused has not happened, and removes what is not in x.
+// unchanged requires that the refused operation had no effect, and removes everything outside x.
 func (a *actor) unchanged(kind Kind) {
 	a.Helper()
 	require.Equal(a, []string{"source", "x"}, a.list("."))
@@ -148,7 +147,7 @@ var moreAccessCases = Cases{
 		e.root.remove("d/g")
 	}),
 	{"AccessOwnerBeforeGroup", []Ability{OneClass}, func(e *Env) {
-		// The owner is refused although group and others are not.
+		// The owner is refused although group and others may.
 		a := e.as(userA)
 		a.put("f", nil)
 		a.chown("f", -1, 2000)
@@ -183,7 +182,7 @@ var moreAccessCases = Cases{
 		e.denied(c.try("f", os.O_WRONLY, 0))
 	}),
 	{"AccessOfNewFileByItsMaker", []Ability{RightsOfOpen}, func(e *Env) {
-		// The mode is for later: who creates a file may write it whatever it says.
+		// The mode applies to later opens: the creator may write the file whatever the mode says.
 		a := e.as(userA)
 		f := a.open("f", os.O_RDWR|os.O_CREATE, 0o400)
 		e.writeAt(f, 0, text(1, 10))

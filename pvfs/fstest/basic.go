@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first things that anybody does with a file system.
+// basicCases test the most common operations.
 var basicCases = Cases{
 	one("CreateFile", func(e *Env) {
 		e.root.put("f", nil)
@@ -71,7 +71,7 @@ var basicCases = Cases{
 	}),
 }
 
-// What the flags of open mean, and what an open file does.
+// openCases test the flags of open, and open files.
 var openCases = Cases{
 	one("OpenCreatesOnlyIfAsked", func(e *Env) {
 		e.fails(e.root.try("f", os.O_RDWR, 0o644), syscall.ENOENT)
@@ -270,7 +270,7 @@ var openCases = Cases{
 		e.writeAt(f, 0, text(1, 1000))
 		e.root.remove("f")
 		e.root.put("f", text(2, 10))
-		_, _ = f.WriteAt(text(3, 100), 0) // works or fails, but never meets the new file
+		_, _ = f.WriteAt(text(3, 100), 0) // may succeed or fail, but must not change the new file
 		_ = f.Close()
 		e.root.holds("f", text(2, 10))
 	}),

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// borderCases have a file change from one that lies on one server to one that lies on many,
-// while it is in use.
+// borderCases grow a file from one server to many while it is in use.
 var borderCases = func() Cases {
 	var out Cases
 	for _, first := range []int{0, 1, 1000, strip - 1, strip} {

@@ -1,6 +1,5 @@
-// Package fstest is one suite of file-system behaviour, in the spirit of pjdfstest and of
-// xfstests' generic group. Whatever can be called through [FS] may be its subject: the model
-// of this package, a client with servers behind it, a mount.
+// Package fstest is a suite of tests for file-system behaviour, like pjdfstest and the generic group of xfstests. It can test
+// everything that implements [FS]: the model of this package, a client with servers, a mount.
 //
 // # Using it
 //
@@ -10,16 +9,15 @@
 //		})
 //	}
 //
-// Cases are data: [All] holds every one. A subject says in Lacks what it cannot do; cases that
-// need it skip and say why.
+// Cases are data: [All] has every case. A subject lists in Lacks the abilities that it does not have. Cases that need one are
+// skipped with the reason.
 //
-// [Random] runs operations chosen by a seed against the subject and the oracle, which is
-// [Model], compares every answer, and prints a short sequence that fails.
+// [Random] runs operations chosen by a seed on the subject and on the oracle, which is [Model]. It compares all results, and
+// prints a short sequence that fails.
 //
 // # What lives here
 //
-// fs.go is the seam, subject.go and suite.go say who is tested and how, env.go is what cases
-// are written with. One file per theme holds the cases (names.go, sizes.go, rename.go, …).
-// The model is in model*.go, the random runs in random*.go. The tests of this package plant
-// bugs in the model and require that the cases named report each of them.
+// fs.go is the interface of a subject. subject.go and suite.go describe a subject and run the cases. env.go has the helpers for
+// cases. One file per theme has the cases (names.go, sizes.go, rename.go, …). The model is in model*.go, the random runs in
+// random*.go. The tests of this package add bugs to the model and require that the named cases report each of them.
 package fstest

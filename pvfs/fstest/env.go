@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An Env is what a case works with: a directory that is empty, for everybody to write, and
-// nobody else's.
+// An Env is the environment of a case: an empty directory of its own that all users may write.
 type Env struct {
 	T
 	s    *Subject
@@ -23,7 +22,7 @@ type Env struct {
 	root *actor
 }
 
-// places counts the directories given to cases by this process.
+// places counts the directories of cases in this process.
 var places atomic.Int64
 
 func newEnv(t T, s *Subject) *Env {
@@ -35,7 +34,7 @@ func newEnv(t T, s *Subject) *Env {
 	return e
 }
 
-// clean removes what the case made; a case that failed leaves it for somebody to look at.
+// clean removes the files of the case, unless it failed: then they stay for inspection.
 func (e *Env) clean() {
 	e.Helper()
 	if !e.Failed() {
@@ -67,7 +66,7 @@ func removeAll(fs FS, name string) error {
 	return fs.Remove(name)
 }
 
-// An actor is a user at work in the directory of a case.
+// An actor is a user in the directory of a case.
 type actor struct {
 	*Env
 	fs FS
@@ -75,7 +74,7 @@ type actor struct {
 
 func (e *Env) as(u User) *actor { return &actor{Env: e, fs: e.s.As(u)} }
 
-// at is a name as the file system wants it.
+// at is the path of a name for the file system.
 func (e *Env) at(name string) string {
 	if name == "." {
 		return e.dir
@@ -83,7 +82,7 @@ func (e *Env) at(name string) string {
 	return e.dir + "/" + name
 }
 
-// fails requires an error that is one of those given.
+// fails requires one of the given errors.
 func (e *Env) fails(err error, want ...syscall.Errno) {
 	e.Helper()
 	require.Error(e, err, "want %v", want)
@@ -93,13 +92,13 @@ func (e *Env) fails(err error, want ...syscall.Errno) {
 	}
 }
 
-// denied requires an error that refuses access.
+// denied requires an error about access.
 func (e *Env) denied(err error) {
 	e.Helper()
 	e.fails(err, syscall.EACCES, syscall.EPERM)
 }
 
-// open opens a file, which the end of the case closes.
+// open opens a file, which is closed at the end of the case.
 func (a *actor) open(name string, flag int, mode uint32) File {
 	a.Helper()
 	f, err := a.fs.Open(a.at(name), flag, mode)
@@ -117,7 +116,7 @@ func (a *actor) try(name string, flag int, mode uint32) error {
 	return f.Close()
 }
 
-// put makes a file, or replaces what it holds.
+// put makes a file, or replaces its contents.
 func (a *actor) put(name string, data []byte) {
 	a.Helper()
 	f, err := a.fs.Open(a.at(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
@@ -130,7 +129,7 @@ func (a *actor) put(name string, data []byte) {
 	require.NoError(a, f.Close(), "close %.60q", name)
 }
 
-// get reads a whole file, and checks that its size is what it holds.
+// get reads a whole file, and checks its size.
 func (a *actor) get(name string) []byte {
 	a.Helper()
 	f, err := a.fs.Open(a.at(name), os.O_RDONLY, 0)
@@ -144,14 +143,14 @@ func (a *actor) get(name string) []byte {
 	return data
 }
 
-// holds requires that a file holds the data.
+// holds requires the contents of a file.
 func (a *actor) holds(name string, want []byte) {
 	a.Helper()
 	a.same(want, a.get(name), 0)
 	require.EqualValues(a, len(want), a.lstat(name).Size, "size of %.60q", name)
 }
 
-// same compares bytes that begin at an offset in a file, and says where they differ.
+// same compares bytes at an offset of a file, and reports where they differ.
 func (e *Env) same(want, got []byte, off int64) {
 	e.Helper()
 	require.Equal(e, len(want), len(got), "bytes read at %d", off)
@@ -166,7 +165,7 @@ func (e *Env) same(want, got []byte, off int64) {
 	}
 }
 
-// readAt requires that a piece of a file reads as it should.
+// readAt requires the contents of a part of a file.
 func (e *Env) readAt(f File, off int64, want []byte) {
 	e.Helper()
 	got := make([]byte, len(want))
@@ -178,7 +177,7 @@ func (e *Env) readAt(f File, off int64, want []byte) {
 	e.same(want, got, off)
 }
 
-// writeAt writes a piece of a file.
+// writeAt writes a part of a file.
 func (e *Env) writeAt(f File, off int64, data []byte) {
 	e.Helper()
 	n, err := f.WriteAt(data, off)
@@ -235,14 +234,14 @@ func (a *actor) lstat(name string) Info {
 	return info
 }
 
-// absent requires that there is nothing of that name.
+// absent requires that a name does not exist.
 func (a *actor) absent(name string) {
 	a.Helper()
 	_, err := a.fs.Lstat(a.at(name))
 	a.fails(err, syscall.ENOENT)
 }
 
-// list gives the names in a directory, sorted, each once.
+// list returns the names in a directory, sorted, and requires that none is repeated.
 func (a *actor) list(name string) []string {
 	a.Helper()
 	entries, err := a.fs.ReadDir(a.at(name))
@@ -256,10 +255,10 @@ func (a *actor) list(name string) []string {
 	return names
 }
 
-// textBlock is how many bytes of a text tell their place together.
+// textBlock is the unit of text: its bytes encode its offset.
 const textBlock = 32
 
-// text is data of n bytes, in which every textBlock tell where they are, and the seed.
+// text is n bytes of data. Each textBlock of it encodes its offset and the seed.
 func text(seed uint64, n int) []byte {
 	out := make([]byte, n+textBlock)
 	var block [textBlock]byte

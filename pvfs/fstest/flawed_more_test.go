@@ -49,7 +49,7 @@ func (x *flawedFS) Truncate(name string, size int64) error {
 	return x.on(name, x.f == everybodyWrites, func(f fstest.FS, name string) error { return f.Truncate(name, size) })
 }
 
-// keep remembers what a truncation cuts off.
+// keep stores the bytes that a truncation removes.
 func (x *flawedFS) keep(name string, size int64) {
 	f, err := x.w.root.Open(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -169,7 +169,7 @@ type flawedFile struct {
 	closed bool
 }
 
-// again opens the file once more, by its name.
+// again opens the file again by its name.
 func (f *flawedFile) again() (fstest.File, error) {
 	return f.x.FS.Open(f.name, f.flag&^(os.O_CREATE|os.O_EXCL|os.O_TRUNC), 0)
 }
@@ -208,7 +208,7 @@ func (f *flawedFile) ReadAt(b []byte, off int64) (int, error) {
 	return n, f.errs(err)
 }
 
-// errs spoils an error, but not the end of the file.
+// errs changes an error, except io.EOF.
 func (f *flawedFile) errs(err error) error {
 	if errors.Is(err, io.EOF) {
 		return err
@@ -266,7 +266,7 @@ func (f *flawedFile) WriteAt(b []byte, off int64) (int, error) {
 	return n, f.errs(err)
 }
 
-// spoilGap fills what a write behind the end leaves.
+// spoilGap fills the hole that a write beyond the end leaves.
 func (f *flawedFile) spoilGap(off int64) error {
 	info, err := f.File.Stat()
 	gap := off - info.Size

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
-// flawed gives the model with a flaw to a user.
+// flawed returns the model with a flaw for a user.
 func flawed(f flaw) func(fstest.User) fstest.FS {
 	w := &flawedWorld{model: fstest.NewModel(), removed: map[string]bool{}, old: map[string][]byte{}, xattrs: map[string]map[string][]byte{}}
 	w.root = w.model.As(fstest.Root)
@@ -31,18 +31,18 @@ func flawed(f flaw) func(fstest.User) fstest.FS {
 	}
 }
 
-// flawedWorld is what the users of a flawed file system share.
+// flawedWorld is the common state of a flawed file system for all users.
 type flawedWorld struct {
 	model *fstest.Model
 	root  fstest.FS
 
 	mu      sync.Mutex
 	removed map[string]bool
-	old     map[string][]byte // what was cut off, by name
+	old     map[string][]byte // truncated bytes, by name
 	xattrs  map[string]map[string][]byte
 }
 
-// flawedFS is the model but for one flaw. What it does not define, the model does.
+// flawedFS is the model with one flaw. Methods that it does not define are the model's.
 type flawedFS struct {
 	fstest.FS
 	w    *flawedWorld
@@ -50,7 +50,7 @@ type flawedFS struct {
 	user fstest.User
 }
 
-// errs spoils an error.
+// errs changes an error.
 func (x *flawedFS) errs(err error) error {
 	switch {
 	case err == nil:
@@ -67,7 +67,7 @@ func (x *flawedFS) errs(err error) error {
 	return err
 }
 
-// name spoils a name.
+// name changes a name.
 func (x *flawedFS) name(name string) (string, error) {
 	switch x.f {
 	case foldsCase:
@@ -104,7 +104,7 @@ func (x *flawedFS) name(name string) (string, error) {
 	return name, nil
 }
 
-// on calls fn with a spoilt name, as the user or as root.
+// on calls fn with a changed name, as the user or as root.
 func (x *flawedFS) on(name string, asRoot bool, fn func(f fstest.FS, name string) error) error {
 	name, err := x.name(name)
 	if err != nil {
@@ -158,7 +158,7 @@ func (x *flawedFS) Open(name string, flag int, mode uint32) (file fstest.File, e
 	return &flawedFile{File: file, x: x, name: name, flag: flag}, nil
 }
 
-// owner spoils whose a new object is.
+// owner changes the owner of a new object.
 func (x *flawedFS) owner(name string, made bool) {
 	if made && x.f == madeByRoot {
 		_ = x.w.root.Chown(name, 0, 0)
@@ -306,7 +306,7 @@ func (x *flawedFS) stat(name string, follow bool) (info fstest.Info, err error) 
 	return x.info(info), err
 }
 
-// info spoils what is told about an object.
+// info changes the description of an object.
 func (x *flawedFS) info(info fstest.Info) fstest.Info {
 	switch x.f {
 	case hasShortTimes:

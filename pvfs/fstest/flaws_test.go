@@ -120,7 +120,7 @@ const (
 	listsFewXattrs         flaw = "lists sixteen attributes"
 )
 
-// caught tells which cases must report a flaw. Others may as well.
+// caught lists the cases that must report a flaw. Others may report it too.
 var caught = []struct {
 	flaw  flaw
 	cases string
@@ -226,7 +226,7 @@ var caught = []struct {
 	{listsFewXattrs, "XattrsMany XattrsOfLongKeys"},
 }
 
-// enough is all, or a part where the race detector makes each take ten times as long.
+// enough is all cases, or a part with the race detector, which is ten times slower.
 func enough() fstest.Cases {
 	if race.Enabled {
 		return fstest.All.Share(0, 10)
@@ -239,13 +239,12 @@ func fails(c fstest.Case, f flaw) *verdict.T {
 	return verdict.Run(c.Name, func(t *verdict.T) { fstest.RunCase(t, c, &fstest.Subject{As: flawed(f)}) })
 }
 
-// TestFlawlessPasses: without a flaw, the flawed model is a model, so what the suite reports
-// below is due to the flaws.
+// TestFlawlessPasses: without a flaw, the flawed model passes. So the failures below come from the flaws.
 func TestFlawlessPasses(t *testing.T) {
 	fstest.RunCases(t, enough(), func(fstest.T) *fstest.Subject { return &fstest.Subject{As: flawed(none)} })
 }
 
-// TestFlawsAreReported: the suite sees every planted bug.
+// TestFlawsAreReported: the suite detects every flaw.
 func TestFlawsAreReported(t *testing.T) {
 	for _, c := range caught {
 		t.Run(string(c.flaw), func(t *testing.T) {
@@ -263,7 +262,7 @@ func TestFlawsAreReported(t *testing.T) {
 	}
 }
 
-// TestEveryCaseCanFail: there is a planted bug for each case.
+// TestEveryCaseCanFail: there is a flaw for each case.
 func TestEveryCaseCanFail(t *testing.T) {
 	likely := []flaw{mixesErrors, losesWrites, listsTwice, removesNothing, everythingIsAFile, everybodyIsRoot, readsZeros, ignoresMode, cutsTargets}
 	for _, c := range enough() {
@@ -271,7 +270,7 @@ func TestEveryCaseCanFail(t *testing.T) {
 		try := likely
 		for _, known := range caught {
 			if slices.Contains(strings.Fields(known.cases), c.Name) {
-				failed = true // as TestFlawsAreReported has seen
+				failed = true // TestFlawsAreReported has checked that
 				break
 			}
 			try = append(try, known.flaw)

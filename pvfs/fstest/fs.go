@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// FS is a file system as one user sees it. Names are relative to where the suite may work,
-// with slashes and without a leading one; "." is that place itself. Flags are those of package
-// os. Modes are the nine bits of access, 02000 and 04000.
+// FS is a file system for one user. Names are relative to the directory of the suite, with slashes and without a leading one; "."
+// is that directory itself. Flags are those of package os. Modes are the nine access bits, 02000 and 04000.
 //
-// Errors answer to errors.Is with the syscall.Errno that POSIX names. The methods may be
-// called by several goroutines.
+// errors.Is must match errors with the syscall.Errno that POSIX requires. The methods may be called by several goroutines.
 type FS interface {
 	// Open opens a file, and creates it with os.O_CREATE. It follows symbolic links.
 	Open(name string, flag int, mode uint32) (File, error)
@@ -22,20 +20,20 @@ type FS interface {
 	Readlink(name string) (string, error)
 	Stat(name string) (Info, error)
 	Lstat(name string) (Info, error)
-	// ReadDir gives the names in a directory in any order, without "." and "..".
+	// ReadDir returns the names in a directory in any order, without "." and "..".
 	ReadDir(name string) ([]Entry, error)
-	// Truncate, Chmod, Chown, Chtimes and those of extended attributes follow symbolic links.
+	// Truncate, Chmod, Chown, Chtimes and the methods for extended attributes follow symbolic links.
 	Truncate(name string, size int64) error
 	Chmod(name string, mode uint32) error
-	// Chown leaves alone what is -1.
+	// Chown leaves an id unchanged that is -1.
 	Chown(name string, uid, gid int) error
-	// Chtimes leaves alone what is the zero time.
+	// Chtimes leaves a time unchanged that is zero.
 	Chtimes(name string, access, modified time.Time) error
-	// Setxattr creates or replaces with flag 0, only creates with XattrCreate, only replaces
-	// with XattrReplace. Keys begin with "user.".
+	// Setxattr creates or replaces with flag 0, only creates with XattrCreate, and only replaces with XattrReplace. Keys begin
+	// with "user.".
 	Setxattr(name, key string, value []byte, flag int) error
 	Getxattr(name, key string) ([]byte, error)
-	// Listxattr gives the keys that begin with "user.", in any order.
+	// Listxattr returns the keys that begin with "user.", in any order.
 	Listxattr(name string) ([]string, error)
 	Removexattr(name, key string) error
 	Space() (Space, error)
@@ -58,7 +56,7 @@ type File interface {
 	Sync() error
 }
 
-// Kind is what a name stands for.
+// Kind is the type of an object.
 type Kind string
 
 // The kinds there are.
@@ -68,8 +66,7 @@ const (
 	IsSymlink Kind = "symlink"
 )
 
-// Info describes an object. Size is that of a file in bytes, or of a symlink's target; that of a directory is
-// not looked at.
+// Info describes an object. Size is that of a file in bytes, or of a symlink's target; that of a directory is ignored.
 type Info struct {
 	Kind                       Kind
 	Mode                       uint32
@@ -78,20 +75,20 @@ type Info struct {
 	Accessed, Modified, Change time.Time
 }
 
-// Entry is a name in a directory. Kind may be empty where a listing does not tell it.
+// Entry is a name in a directory. Kind may be empty if the listing does not have it.
 type Entry struct {
 	Name string
 	Kind Kind
 }
 
-// Space is what a file system has room for, in bytes.
+// Space is the space of a file system, in bytes.
 type Space struct{ Total, Free int64 }
 
-// User is for whom a call is made. The first group is that of new files.
+// User is the user of a call. New files get the first group.
 type User struct {
 	UID    uint32
 	Groups []uint32
 }
 
-// Root may do everything.
+// Root has all rights.
 var Root = User{UID: 0, Groups: []uint32{0}}

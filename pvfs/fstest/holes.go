@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holeCases write far behind the end: what lies between reads as zeros.
+// holeCases write far beyond the end of a file: the hole reads as zeros.
 var holeCases = func() Cases {
 	var out Cases
 	for _, off := range []int{1, 4095, 4096, 16345, strip - 1, strip, strip + 1, 2*strip - 1, 2 * strip, 3*strip + 5, 10*strip + 1, 1<<20 + 77} {

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An action is one call on one name, as far as what is wrong with the name goes. kind is what must be there for it
+// An action is one call on a name, for tests of what can be wrong with the name. kind is the object that must exist for the call
 // to succeed; it is empty if the name must be free.
 type action struct {
 	name string
 	kind Kind
 	does func(a *actor, name string) error
-	// needs are abilities beside.
+	// needs are further abilities.
 	needs []Ability
 }
 
@@ -43,11 +43,11 @@ var actions = []action{
 
 var someTime = time.Unix(1_000_000_000, 0)
 
-// mishaps are what can be wrong with any name, whatever the call.
+// mishaps are the faults that any name can have in any call.
 var mishaps = []struct {
 	name  string
 	makes func(a *actor)
-	at    string // the name that is tried
+	at    string // the name to try
 	want  []syscall.Errno
 	needs []Ability
 }{
@@ -60,7 +60,7 @@ var mishaps = []struct {
 	{"OfTooLongPath", nil, strings.Repeat("d/", 2100) + "x", []syscall.Errno{syscall.ENAMETOOLONG}, nil},
 }
 
-// missingCases cross calls and mishaps.
+// missingCases combine all actions with all mishaps.
 var missingCases = func() Cases {
 	var out Cases
 	for _, do := range actions {
@@ -85,7 +85,7 @@ var missingCases = func() Cases {
 	return out
 }()
 
-// closedDirectory: nobody gets through a directory without the right to search it.
+// closedDirectory: a directory without the right to search it blocks all names below it.
 func closedDirectory(e *Env, do action) {
 	e.root.mkdir("d")
 	if do.kind != "" {
@@ -105,7 +105,7 @@ func closedDirectory(e *Env, do action) {
 	}
 }
 
-// chmodUnlessLink opens an object to everybody.
+// chmodUnlessLink gives all users all rights to an object.
 func (a *actor) chmodUnlessLink(name string, kind Kind) {
 	a.Helper()
 	if kind != IsSymlink {

@@ -17,24 +17,24 @@ const (
 	sizeMax       = 1<<63 - 1
 )
 
-// A Model is a file system in memory: slow, obvious, and what others are compared with.
+// A Model is a file system in memory. It is slow and obvious, and others are compared with it.
 type Model struct {
 	mu   sync.Mutex
 	root *node
 	now  func() time.Time
 }
 
-// NewModel makes an empty file system whose root everybody may search.
+// NewModel makes an empty file system. All users may search its root.
 func NewModel() *Model {
 	m := &Model{now: time.Now}
 	m.root = m.newNode(IsDir, 0o755, Root)
 	return m
 }
 
-// As gives the model to a user.
+// As returns the model for a user.
 func (m *Model) As(u User) FS { return &modelFS{Model: m, user: u} }
 
-// A node is an object. Which of the last fields are in use, kind tells.
+// A node is an object. kind determines which of the last fields are used.
 type node struct {
 	kind                       Kind
 	mode                       uint32
@@ -75,14 +75,14 @@ func (u User) in(gid uint32) bool {
 	return false
 }
 
-// What access asks for, as the last three bits of a mode have it.
+// The rights for allows, as in the last three bits of a mode.
 const (
 	mayExec  = 1
 	mayWrite = 2
 	mayRead  = 4
 )
 
-// allows tells whether a user may do all of what is asked.
+// allows reports whether a user has all these rights.
 func (n *node) allows(u User, ask uint32) bool {
 	switch {
 	case u.UID == 0:
@@ -106,13 +106,13 @@ func (n *node) info() Info {
 	return info
 }
 
-// touched notes that names in a directory, or bytes of a file, have changed.
+// touched records that names in a directory, or bytes of a file, have changed.
 func (m *Model) touched(n *node) {
 	n.modified = m.now()
 	n.change = n.modified
 }
 
-// modelFS is the model as one user sees it.
+// modelFS is the model for one user.
 type modelFS struct {
 	*Model
 	user User
@@ -120,7 +120,7 @@ type modelFS struct {
 
 var _ FS = (*modelFS)(nil)
 
-// failed is an error as package os gives it.
+// failed makes an error like those of package os.
 func failed(op, name string, no syscall.Errno) error {
 	if no == 0 {
 		return nil

@@ -21,7 +21,7 @@ func (m *modelFS) describe(op, name string, follow bool) (Info, error) {
 	return n.info(), nil
 }
 
-// change finds an object and changes it if its user may: its owner, and root.
+// change finds an object and changes it if the user may do that: its owner and root may.
 func (m *modelFS) change(op, name string, fn func(n *node) syscall.Errno) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,6 @@
 package fstest
 
-// pageBytes is how a model's file is divided; pages that nobody wrote are not there.
+// pageBytes is the page size of a model's file. Pages that were never written do not exist.
 const pageBytes = 4096
 
 // sparse holds the bytes of a file.
@@ -9,7 +9,7 @@ type sparse struct {
 	pages map[int64]*[pageBytes]byte
 }
 
-// readAt fills b with what is below the end of the file, and gives how much that is.
+// readAt copies bytes below the end of the file to b, and returns their number.
 func (s *sparse) readAt(b []byte, off int64) int {
 	if off >= s.size {
 		return 0
@@ -44,7 +44,7 @@ func (s *sparse) writeAt(b []byte, off int64) {
 	s.size = max(s.size, off+int64(len(b)))
 }
 
-// truncate sets the size; what was beyond it is gone for good.
+// truncate sets the size. Bytes beyond it are lost for good.
 func (s *sparse) truncate(size int64) {
 	if size < s.size {
 		for i, page := range s.pages {

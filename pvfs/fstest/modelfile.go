@@ -41,10 +41,10 @@ func (m *modelFS) open(name string, flag int, mode uint32) (*node, syscall.Errno
 	return p.node, 0
 }
 
-// writes is not 0 if a file is opened for writing.
+// writes is not 0 if the flags open a file for writing.
 func writes(flag int) int { return flag & (os.O_WRONLY | os.O_RDWR | os.O_TRUNC) }
 
-// asks is the access that opening a file takes.
+// asks are the rights that opening a file needs.
 func asks(flag int) uint32 {
 	var ask uint32
 	if flag&os.O_WRONLY == 0 {
@@ -85,7 +85,7 @@ type modelFile struct {
 	closed bool
 }
 
-// check tells whether the file is open for what is asked.
+// check returns an error if the file is not open for this operation.
 func (f *modelFile) check(op string, write bool) error {
 	switch {
 	case f.closed:

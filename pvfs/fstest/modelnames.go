@@ -28,7 +28,7 @@ func (m *modelFS) Symlink(target, name string) error {
 	return failed("symlink", name, no)
 }
 
-// make makes a new object of a name that must be free.
+// make makes a new object. The name must be free.
 func (m *modelFS) make(name string, kind Kind, mode uint32) (*node, syscall.Errno) {
 	p, no := m.find(name, false)
 	switch {
@@ -119,7 +119,7 @@ func (m *modelFS) rename(from, to string) syscall.Errno {
 	return 0
 }
 
-// replaceable tells whether something may take the name of what is there.
+// replaceable returns an error if n may not replace there.
 func replaceable(n, there *node) syscall.Errno {
 	switch {
 	case there == nil:
@@ -134,7 +134,7 @@ func replaceable(n, there *node) syscall.Errno {
 	return 0
 }
 
-// holdsNode tells whether a node is somewhere below another, or is that one.
+// holdsNode reports whether n is top or below it.
 func holdsNode(top, n *node) bool {
 	if top == n {
 		return true

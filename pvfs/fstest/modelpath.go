@@ -5,22 +5,22 @@ import (
 	"syscall"
 )
 
-// A place is where a path leads: the directory that holds its last name, and what is there,
-// which is nil if the name is free. dir is nil for the root.
+// A place is the result of resolving a path: the directory of its last name, and the object, which is nil if the name is free.
+// dir is nil for the root.
 type place struct {
 	dir  *node
 	name string
 	node *node
 }
 
-// A walk follows one path. trail holds the directories from the root to where it is.
+// A walk follows one path. trail has the directories from the root to the current one.
 type walk struct {
 	user  User
 	trail []*node
 	links int
 }
 
-// find follows a path to its last name, and with follow also a symbolic link there.
+// find resolves a path up to its last name. With follow it also follows a symbolic link there.
 func (m *modelFS) find(name string, follow bool) (place, syscall.Errno) {
 	if len(name) > pathMax {
 		return place{}, syscall.ENAMETOOLONG
@@ -32,7 +32,7 @@ func (m *modelFS) find(name string, follow bool) (place, syscall.Errno) {
 	return w.follow(name, follow)
 }
 
-// existing is find for what must be there.
+// existing is find for an object that must exist.
 func (m *modelFS) existing(name string, follow bool) (*node, syscall.Errno) {
 	p, no := m.find(name, follow)
 	if no != 0 {
@@ -74,7 +74,7 @@ func (w *walk) follow(path string, followLast bool) (place, syscall.Errno) {
 	return place{node: w.here()}, 0
 }
 
-// step takes one name of a path. A link that it follows leaves the trail where the link led.
+// step resolves one name of a path. If it follows a link, trail ends where the link led.
 func (w *walk) step(at *node, part string, last, follow bool) (place, syscall.Errno) {
 	switch part {
 	case ".":

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oddNames are names that a careless program gets wrong.
+// oddNames are names that a careless program handles wrongly.
 var oddNames = []struct{ what, name string }{
 	{"Short", "x"},
 	{"Space", " "},
@@ -37,7 +37,7 @@ var oddNames = []struct{ what, name string }{
 	{"Of255InUTF8", strings.Repeat("ü", 127) + "x"},
 }
 
-// nameCases try each of the names for each kind of object, and then all bytes.
+// nameCases try each of the names for each kind of object, and then all byte values.
 var nameCases = func() Cases {
 	var out Cases
 	for _, kind := range []struct {
@@ -84,7 +84,7 @@ func (a *actor) make(name string, kind Kind) {
 	}
 }
 
-// nameLives takes a name through the life of an object.
+// nameLives tests all operations on an object with this name.
 func nameLives(e *Env, odd string, kind Kind) {
 	e.root.make(odd, kind)
 	require.Equal(e, kind, e.root.lstat(odd).Kind)

@@ -4,10 +4,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// modes are those that objects are given.
+// modes are the modes to test.
 var modes = []uint32{0, 0o001, 0o010, 0o100, 0o400, 0o644, 0o700, 0o777, 0o2755, 0o4755, 0o6711}
 
-// ownerCases are about who owns what, and who may change that.
+// ownerCases test who owns an object, and who may change its owner and mode.
 var ownerCases = func() Cases {
 	var out Cases
 	for _, mode := range modes {

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workers is how many do the same at once.
+// workers is the number of parallel workers.
 const workers = 8
 
-// parallelCases have many at work at the same time.
+// parallelCases run operations in parallel.
 var parallelCases = func() Cases {
 	var out Cases
 	for _, block := range []int{1000, 6768, 20000, strip, strip + 1000, 4 * strip} {
@@ -92,7 +92,7 @@ var parallelCases = func() Cases {
 			}
 		}),
 		one("GrowTheSameFile", func(e *Env) {
-			// All find the file small, and each needs it large.
+			// All workers find the file small, and each needs it large.
 			e.root.put("f", text(0, 10))
 			e.race(func(i int) error {
 				f, err := e.root.fs.Open(e.at("f"), os.O_RDWR, 0)
@@ -114,8 +114,7 @@ var parallelCases = func() Cases {
 	}...)
 }()
 
-// race has all workers do something at once, and gives how many succeed. The others may fail with one of the
-// errors that are allowed.
+// race runs fn in all workers at once, and returns how many succeed. The others may fail only with the allowed errors.
 func (e *Env) race(fn func(i int) error, allowed ...syscall.Errno) int {
 	e.Helper()
 	errs := make([]error, workers)
@@ -143,7 +142,7 @@ func (e *Env) race(fn func(i int) error, allowed ...syscall.Errno) int {
 	return wins
 }
 
-// writers fill one file, each every so manieth block.
+// writers fill one file. Worker i writes every block whose number is i modulo workers.
 func writers(e *Env, block int, share bool) {
 	const each = 3
 	first := e.root.open("f", os.O_RDWR|os.O_CREATE, 0o644)
@@ -189,7 +188,7 @@ func readers(e *Env, block int) {
 	})
 }
 
-// renameIntoEachOther: of two directories that go into one another at once, at most one may.
+// renameIntoEachOther: if two directories are moved into each other at once, at most one move may succeed.
 func renameIntoEachOther(e *Env) {
 	for range 10 {
 		e.root.mkdir("a")
@@ -209,8 +208,7 @@ func renameIntoEachOther(e *Env) {
 	}
 }
 
-// renameOverWhileReading: a name that is replaced again and again is always there, with one
-// of its contents.
+// renameOverWhileReading: a name that is replaced repeatedly always exists, and always has one of its contents.
 func renameOverWhileReading(e *Env) {
 	e.root.put("f", text(0, 100))
 	var done atomic.Bool

@@ -12,15 +12,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// stepsOfRun is how many operations a random run has where the subject does not say.
+// stepsOfRun is the default number of operations in a random run.
 const stepsOfRun = 150
 
-// shrinkTries bounds how many sequences are run to make a failing one shorter.
+// shrinkTries limits the sequences that are run to shorten a failing one.
 const shrinkTries = 300
 
-// Random runs operations that each of its seeds draws on the subject and on the model, and
-// compares every answer and in the end the whole tree. It fails t with a short sequence that
-// shows the difference.
+// Random runs random operations for each of its seeds on the subject and on the model. It compares all results and at the end the
+// whole tree. It fails t with a short sequence that shows the difference.
 func Random(t *testing.T, f Factory) {
 	t.Helper()
 	s := f(t)
@@ -46,7 +45,7 @@ func RandomSeed(t T, s *Subject, seed uint64) {
 	if differs == nil {
 		return
 	}
-	if s.Disturb == nil { // else the same may not happen again
+	if s.Disturb == nil { // with Disturb the difference may not occur again
 		ops, differs = r.shrink(ops[:min(differs.step+1, len(ops))], differs)
 	}
 	var lines strings.Builder
@@ -56,16 +55,16 @@ func RandomSeed(t T, s *Subject, seed uint64) {
 	t.Errorf("seed %d: %s\nafter\n%s", seed, differs, lines.String())
 }
 
-// A run is one seed's.
+// A run is the run of one seed.
 type run struct {
 	t    T
 	s    *Subject
 	seed uint64
 }
 
-// A difference is what a subject does otherwise than the model.
+// A difference is a difference between the subject and the model.
 type difference struct {
-	step      int // the number of operations if it is only seen in the tree that they left
+	step      int // the number of operations if only the final tree shows it
 	what      string
 	want, got string
 }
@@ -74,7 +73,7 @@ func (d *difference) String() string {
 	return fmt.Sprintf("step %d, %s\nwant %s\ngot  %s", d.step, d.what, d.want, d.got)
 }
 
-// play runs a sequence from an empty directory, and gives the first difference.
+// play runs a sequence in an empty directory, and returns the first difference.
 func (r *run) play(ops []op) *difference {
 	r.t.Helper()
 	dir := fmt.Sprintf("random-%d-%d", os.Getpid(), places.Add(1))
@@ -109,8 +108,8 @@ func (r *run) compare(ops []op, oracle, subject *player, rng *rand.Rand) *differ
 	return nil
 }
 
-// untold tells whether an operation is on something that not every file system has to do the
-// same way: a file that is open and has no name any more, or what the kernel has rules for.
+// untold reports whether file systems may differ in the result of an operation: it is on an open file without a name, or the
+// kernel has its own rules for it.
 func untold(s *Subject, oracle *player, o op) bool {
 	if _, lacks := s.Lacks[OwnRules]; lacks && kernelRefuses(oracle, o) {
 		return true
@@ -127,7 +126,7 @@ func untold(s *Subject, oracle *player, o op) bool {
 	return ok && !holdsFile(f.m.root, f.n)
 }
 
-// kernelRefuses tells whether the kernel refuses what the model may allow, see OwnRules.
+// kernelRefuses reports whether the kernel refuses an operation that the model may allow, see OwnRules.
 func kernelRefuses(oracle *player, o op) bool {
 	m := oracle.fs[o.user].(*modelFS)
 	need := uint32(mayWrite)
@@ -153,7 +152,7 @@ func holdsFile(top, n *node) bool {
 	return false
 }
 
-// compareTrees looks at everything there is.
+// compareTrees compares all objects.
 func compareTrees(step int, oracle, subject *player) *difference {
 	queue := []string{"."}
 	for len(queue) > 0 {
@@ -179,7 +178,7 @@ func compareTrees(step int, oracle, subject *player) *difference {
 	return nil
 }
 
-// shrink leaves out what is not needed for a difference.
+// shrink removes operations that the difference does not need.
 func (r *run) shrink(ops []op, d *difference) ([]op, *difference) {
 	tries := 0
 	for size := len(ops) / 2; size > 0; {

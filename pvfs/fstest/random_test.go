@@ -13,7 +13,7 @@ import (
 
 func TestRandomModel(t *testing.T) { fstest.Random(t, model) }
 
-// TestRandomSeesFlaws: random operations find what is wrong, and print few of them.
+// TestRandomSeesFlaws: random operations detect flaws, and print short sequences.
 func TestRandomSeesFlaws(t *testing.T) {
 	for _, f := range []flaw{losesStripBorder, forgetsToReplace, everybodyReads, listsTwice, removesFull, ignoresMode} {
 		t.Run(string(f), func(t *testing.T) {

@@ -14,23 +14,22 @@ import (
 	"time"
 )
 
-// An op is one operation of a random run. All of it is drawn beforehand, so that a sequence
-// can be made shorter and still be run.
+// An op is one operation of a random run. All parameters are drawn beforehand, so that a shortened sequence can still run.
 type op struct {
 	verb   string
 	user   int    // index into randomUsers
-	name   string // and the other name of rename, or the target of a link
+	name   string // also the other name of a rename, or the target of a link
 	other  string
 	slot   int // of an open file
 	off    int64
 	size   int64
-	number uint64 // mode, uid, or what bytes are made from
+	number uint64 // mode, uid, or seed of the data
 }
 
-// randomUsers are who acts in a random run.
+// randomUsers are the users of a random run.
 var randomUsers = []User{Root, userA, userB, userC}
 
-// slots is how many files are open at most.
+// slots is the largest number of open files.
 const slots = 4
 
 func (o op) String() string {
@@ -58,7 +57,7 @@ func (o op) String() string {
 	return text
 }
 
-// draw makes a sequence. what are the weights of the operations.
+// draw makes a random sequence.
 func draw(rng *rand.Rand, steps int, lacks map[Ability]string) []op {
 	verbs := verbsOf(lacks)
 	ops := make([]op, 0, steps)
@@ -71,7 +70,7 @@ func draw(rng *rand.Rand, steps int, lacks map[Ability]string) []op {
 		if _, no := lacks[Users]; !no && rng.IntN(4) == 0 {
 			o.user = 1 + rng.IntN(len(randomUsers)-1)
 		}
-		// Users who may not search the directory that dots are of find them or not.
+		// Users without the right to search the directory may or may not resolve dots, so only root uses them.
 		if dots := rng.IntN(20); dots < 2 && o.user == 0 && slices.Contains(takeDots, o.verb) {
 			o.name += []string{"/.", "/.."}[dots]
 		}
@@ -83,8 +82,8 @@ func draw(rng *rand.Rand, steps int, lacks map[Ability]string) []op {
 	return ops
 }
 
-// takeDots are operations whose names may end with dots. Links never lead up, so that all of it stays within
-// the directory of the run.
+// takeDots are operations whose names may end with dots. Links never lead upwards, so everything stays inside the directory of
+// the run.
 var takeDots = []string{"get", "stat", "lstat", "readdir", "truncate", "chmod"}
 
 // verbsOf lists each operation as often as its weight.
@@ -111,7 +110,7 @@ func verbsOf(lacks map[Ability]string) []string {
 	return verbs
 }
 
-// drawName draws from few names, so that operations meet.
+// drawName uses few names, so that operations meet.
 func drawName(rng *rand.Rand) string {
 	parts := make([]string, 0, 4)
 	for range 1 + rng.IntN(3) {
@@ -169,7 +168,7 @@ func (o op) openFlags() int {
 type player struct {
 	s    *Subject
 	dir  string
-	fs   []FS // one for each of randomUsers
+	fs   []FS // by index in randomUsers
 	open [slots]File
 }
 
@@ -184,7 +183,7 @@ func newPlayer(s *Subject, dir string) (*player, error) {
 	return p, p.fs[0].Chmod(dir, 0o777)
 }
 
-// end closes what is open and removes everything.
+// end closes all open files and removes everything.
 func (p *player) end() error {
 	for _, f := range p.open {
 		if f != nil {
@@ -194,7 +193,7 @@ func (p *player) end() error {
 	return removeAll(p.fs[0], p.dir)
 }
 
-// do carries out one operation, and says in words what came of it.
+// do carries out one operation, and describes the result.
 func (p *player) do(o op) string {
 	f, name := p.fs[o.user], p.dir+"/"+o.name
 	switch o.verb {
@@ -208,7 +207,7 @@ func (p *player) do(o op) string {
 		return outcome(f.Remove(name))
 	case "rename":
 		if err := f.Rename(name, p.dir+"/"+o.other); err != nil {
-			return "fails" // for one of several reasons
+			return "fails" // the error may have several causes
 		}
 		return "ok"
 	case "symlink":
@@ -254,7 +253,7 @@ func (p *player) xattr(f FS, name string, o op) string {
 	return outcome(err) + " " + strings.Join(keys, " ")
 }
 
-// put writes a part of a file that it may create.
+// put writes a part of a file, and may create it.
 func (p *player) put(o op) string {
 	f, err := p.fs[o.user].Open(p.dir+"/"+o.name, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
@@ -264,7 +263,7 @@ func (p *player) put(o op) string {
 	return fmt.Sprint(outcome(errors.Join(err, f.Close())), " ", n)
 }
 
-// get reads a file as a whole.
+// get reads a whole file.
 func (p *player) get(fsys FS, name string) string {
 	info, err := fsys.Stat(name)
 	if err == nil && info.Kind == IsDir {
@@ -278,7 +277,7 @@ func (p *player) get(fsys FS, name string) string {
 	return outcome(errors.Join(err, f.Close())) + digest(data)
 }
 
-// handle is what is done with open files. A slot that is empty, or full, is left as it is.
+// handle carries out operations on open files. It ignores an empty slot, or for open a full one.
 func (p *player) handle(o op) string {
 	f := p.open[o.slot]
 	if (f == nil) != (o.verb == "open") {
@@ -294,13 +293,13 @@ func (p *player) handle(o op) string {
 		data := make([]byte, o.size)
 		n, err := f.ReadAt(data, o.off)
 		if errors.Is(err, io.EOF) {
-			err = nil // a full read up to the end may tell of it or not
+			err = nil // a full read up to the end may or may not return it
 		}
 		return outcome(err) + digest(data[:n])
 	case "cut":
 		err := f.Truncate(o.off)
 		if errors.Is(err, syscall.EINVAL) {
-			err = syscall.EBADF // POSIX has either for a file that is not open for writing
+			err = syscall.EBADF // POSIX allows either for a file that is not open for writing
 		}
 		return outcome(err)
 	}
@@ -311,7 +310,7 @@ func (p *player) handle(o op) string {
 func (p *player) openSlot(o op) string {
 	name := p.dir + "/" + o.name
 	if info, err := p.fs[0].Stat(name); err == nil && info.Kind == IsDir {
-		return "directory" // which some open and some do not
+		return "directory" // some file systems open directories and some do not
 	}
 	f, err := p.fs[o.user].Open(name, o.openFlags(), 0o666)
 	if err == nil {
@@ -320,7 +319,7 @@ func (p *player) openSlot(o op) string {
 	return outcome(err)
 }
 
-// reasons are the errors that are told apart.
+// reasons are the errors that are distinguished.
 var reasons = []struct {
 	word  string
 	errno []syscall.Errno

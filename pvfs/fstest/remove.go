@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// removeCases take away what is there, and nothing else.
+// removeCases remove objects, and check that nothing else is removed.
 var removeCases = Cases{
 	one("RemoveFile", func(e *Env) {
 		e.root.put("f", text(1, 200000))

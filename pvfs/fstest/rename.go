@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// renameCases move files and directories, onto what is there and what may not be.
+// renameCases move files and directories, to free names and onto objects of all kinds.
 var renameCases = Cases{
 	one("RenameFile", func(e *Env) {
 		e.root.put("a", text(1, 100000))

@@ -7,12 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// strip is how many bytes of a file lie together on one server, where nobody asks for
-// another number.
+// strip is the default number of contiguous bytes of a file on one server.
 const strip = 65536
 
-// sizes lie at the borders of strips, of what fits a small message, of flow buffers, and
-// between.
+// sizes are near the limits of strips, of small messages and of flow buffers, and between these.
 var sizes = []int{
 	0, 1, 2, 511, 4095, 4096, 4097, 6767, 6768, 6769, 13536, 16343, 16344, 16345, 16384,
 	strip - 1, strip, strip + 1, strip + 6768, strip + 6769, strip + 16345, 2*strip - 1, 2 * strip, 2*strip + 1,
@@ -20,7 +18,7 @@ var sizes = []int{
 	8*strip - 1, 8 * strip, 8*strip + 1, 1<<20 + 1, 3<<20 + 12345,
 }
 
-// sizeCases write files of every size, and read them in every manner.
+// sizeCases write files of every size, and read them in several ways.
 var sizeCases = func() Cases {
 	var out Cases
 	for _, n := range sizes {

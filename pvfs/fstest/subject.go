@@ -5,45 +5,42 @@ type Factory func(t T) *Subject
 
 // A Subject is the file system under test. Only As is required.
 type Subject struct {
-	// As gives the file system to a user. What one user has done, another sees at once.
-	// The place that names are relative to exists, is for all to search, and Root may write
-	// there.
+	// As returns the file system for a user. All users see each other's changes at once. The directory for names exists, all
+	// users may search it, and Root may write there.
 	As func(u User) FS
 
-	// Lacks are the abilities that the subject does not have, and why.
+	// Lacks are the abilities that the subject does not have, with the reason.
 	Lacks map[Ability]string
 
-	// Skip tells, by name of a case, which requirements the subject does not meet, and why.
+	// Skip has the names of cases that the subject does not pass, with the reason.
 	Skip map[string]string
 
-	// Seeds are those of the random runs. nil means those of -sim.seeds and -sim.seed.
+	// Seeds are the seeds of the random runs. nil: those of -sim.seeds and -sim.seed.
 	Seeds []uint64
 
-	// Steps is how many operations a random run has; 0 means 150.
+	// Steps is the number of operations in a random run; 0 means 150.
 	Steps int
 
-	// Disturb is called now and then between two operations of a random run: it may restart
-	// a server. nil: nothing happens.
+	// Disturb is called from time to time between two operations of a random run. It may restart a server. May be nil.
 	Disturb func(t T)
 }
 
-// An Ability is what a file system may have or not.
+// An Ability is a feature that a file system may or may not have.
 type Ability string
 
 // The abilities that cases ask for.
 const (
-	// Users: access is checked by owner, group and mode. Without it, everybody is Root.
+	// Users: access is checked by owner, group and mode. Without it, all users act as Root.
 	Users Ability = "users"
-	// Unlinked: a file that is open stays whole when its name goes.
+	// Unlinked: an open file stays intact when its name is removed.
 	Unlinked Ability = "unlinked files stay open"
 	// Xattrs: extended attributes.
 	Xattrs Ability = "extended attributes"
-	// SetGIDDir: what is made in a directory with 02000 belongs to the directory's group.
+	// SetGIDDir: new objects in a directory with mode 02000 belong to the directory's group.
 	SetGIDDir Ability = "set-group-id directories"
-	// DirTimes: a directory's time of modification moves when its names change.
+	// DirTimes: the mtime of a directory is updated when its names change.
 	DirTimes Ability = "times of directories"
-	// FileTimes: a file's time of modification moves when it is written, at the latest when it
-	// is closed.
+	// FileTimes: the mtime of a file is updated when it is written, at the latest when it is closed.
 	FileTimes Ability = "times of files"
 	// Symlinks: symbolic links.
 	Symlinks Ability = "symbolic links"
@@ -53,18 +50,18 @@ const (
 	Append Ability = "append"
 	// LongTargets: symbolic links to more than 255 bytes.
 	LongTargets Ability = "long targets"
-	// OneClass: the most specific class of a mode decides alone. Without it, who has a right as a member of the
-	// group has it although he is the owner, whom the mode refuses it, and so on.
+	// OneClass: only the most specific class of a mode decides. Without it, for example, the group's rights also apply to an
+	// owner in that group.
 	OneClass Ability = "one class of the mode decides"
-	// OwnRules: what may be done to an object is up to the file system. Without it the kernel asks first, and refuses
-	// extended attributes to who may not read the object, or write to it, and to move a directory into another to who
-	// may not write to it.
+	// OwnRules: only the file system decides about access. Without it the kernel checks first. It refuses extended attributes
+	// without the right to read or write the object, and the move of a directory to another directory without the right to write
+	// to it.
 	OwnRules Ability = "no rules of the kernel"
-	// RightsOfOpen: what a handle may do is checked when it is opened, not later.
+	// RightsOfOpen: the rights of an open file are checked at the open, not later.
 	RightsOfOpen Ability = "rights kept from open"
 )
 
-// why tells whether the subject lacks one of the abilities, and the reason it gives.
+// why reports whether the subject lacks one of the abilities, and returns the reason.
 func (s *Subject) why(needs []Ability) (string, bool) {
 	for _, a := range needs {
 		if reason, ok := s.Lacks[a]; ok {

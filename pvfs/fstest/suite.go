@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// T is what the suite needs of a test in progress. *testing.T is one.
+// T is the part of *testing.T that the suite needs.
 type T interface {
 	Helper()
 	Name() string
@@ -23,7 +23,7 @@ type T interface {
 type Case struct {
 	// Name is unique in All and stays the same from release to release.
 	Name string
-	// Needs are the abilities without which the case makes no sense.
+	// Needs are the abilities that the case needs.
 	Needs []Ability
 	// Func fails e if the subject does not meet the requirement.
 	Func func(e *Env)
@@ -32,8 +32,7 @@ type Case struct {
 // Cases is an ordered list of cases.
 type Cases []Case
 
-// All holds every case, the simple ones first: when several fail, the first is the one to
-// look at.
+// All has every case, the simple ones first. If several fail, look at the first one.
 var All = slices.Concat(
 	basicCases, openCases, nameCases, missingCases, sizeCases, holeCases, truncateCases, borderCases,
 	treeCases, listCases, removeCases, renameCases, symlinkCases, accessCases, ownerCases,
@@ -60,8 +59,7 @@ func (cs Cases) Matching(prefix string) Cases {
 	return out
 }
 
-// Share is what a run has that cannot afford all: every case whose place in the list leaves
-// the rest turn when divided by parts.
+// Share is a part of the cases for a run that cannot afford all: those whose index modulo parts is turn.
 func (cs Cases) Share(turn, parts int) Cases {
 	var out Cases
 	for i, c := range cs {
@@ -72,7 +70,7 @@ func (cs Cases) Share(turn, parts int) Cases {
 	return out
 }
 
-// Run runs All as subtests of t on one subject, each case in a directory of its own.
+// Run runs All as subtests of t on one subject. Each case has a directory of its own.
 func Run(t *testing.T, f Factory) {
 	t.Helper()
 	RunCases(t, All, f)
@@ -108,10 +106,10 @@ func RunCase(t T, c Case, s *Subject) {
 	e.clean()
 }
 
-// one makes a case that needs nothing special.
+// one makes a case without special needs.
 func one(name string, fn func(e *Env)) Case { return Case{Name: name, Func: fn} }
 
-// needing adds what cases need.
+// needing adds needs to cases.
 func needing(cases Cases, needs ...Ability) Cases {
 	for i := range cases {
 		cases[i].Needs = append(cases[i].Needs, needs...)

@@ -14,7 +14,7 @@ func model(fstest.T) *fstest.Subject {
 	return &fstest.Subject{As: fstest.NewModel().As}
 }
 
-// TestModelPasses: the oracle is a file system.
+// TestModelPasses: the oracle passes all cases.
 func TestModelPasses(t *testing.T) {
 	cases := fstest.All
 	if race.Enabled {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// symlinkCases make links, follow them and get lost.
+// symlinkCases make and follow links, also wrong ones.
 var symlinkCases = needing(append(Cases{
 	one("SymlinkToFile", func(e *Env) {
 		e.root.put("f", text(1, 100))
@@ -168,7 +168,7 @@ var symlinkCases = needing(append(Cases{
 	}),
 }, targetCases()...), Symlinks)
 
-// targetCases make links to odd targets, which nobody looks at.
+// targetCases make links with odd targets, which are not followed.
 func targetCases() Cases {
 	var out Cases
 	for _, c := range []struct{ name, target string }{
@@ -194,5 +194,5 @@ func targetCases() Cases {
 	}))
 }
 
-// targetMax is how long targets may be without LongTargets, in bytes.
+// targetMax is the longest target without LongTargets, in bytes.
 const targetMax = 255

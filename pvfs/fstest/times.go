@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timeCases set times, and look at those that nobody set. Times are compared in seconds,
-// with a long way between those of the past and those of now, so that no clock needs to be exact.
+// timeCases set times, and check those that were not set. Times are compared in seconds, and past and present times are far
+// apart, so clocks need not be exact.
 var timeCases = append(func() Cases {
 	var out Cases
 	for _, at := range []int64{1, 86400, 1_000_000_000, 1<<31 - 1, 1 << 31, 4_000_000_000} {
@@ -104,7 +104,7 @@ var timeCases = append(func() Cases {
 	}},
 }...)
 
-// now and old times lie years apart.
+// now and old times are years apart.
 const nearby = 24 * time.Hour
 
 func (e *Env) recent(when time.Time, what string) {
@@ -112,7 +112,7 @@ func (e *Env) recent(when time.Time, what string) {
 	require.Less(e, time.Since(when).Abs(), nearby, "%s: %v", what, when)
 }
 
-// old makes a file that is old, and requires that it is not after fn.
+// old makes a file with an old mtime, and requires that fn updates it.
 func (e *Env) old(name string, fn func()) {
 	e.Helper()
 	e.root.put(name, text(1, 100))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// treeCases make trees that are deep, or whose paths are long.
+// treeCases make deep trees and long paths.
 var treeCases = Cases{
 	one("TreeOf10", func(e *Env) { deep(e, "d", 10) }),
 	one("TreeOf39", func(e *Env) { deep(e, "d", 39) }),
@@ -57,7 +57,7 @@ var treeCases = Cases{
 	}),
 }
 
-// deep makes directories in one another, a file at the end, and takes all away.
+// deep makes nested directories with a file at the end, and removes all.
 func deep(e *Env, part string, n int) {
 	path := part
 	for range n {
@@ -74,7 +74,7 @@ func deep(e *Env, part string, n int) {
 	e.root.remove(part)
 }
 
-// listCases read directories of every size, also while they change.
+// listCases read directories of many sizes, also while they change.
 var listCases = func() Cases {
 	var out Cases
 	for _, n := range []int{0, 1, 2, 31, 32, 33, 100, 101, 511, 512, 513, 1025, 2000} {
@@ -134,7 +134,7 @@ var listCases = func() Cases {
 	)
 }()
 
-// fill makes n directories with short names, and gives the names sorted.
+// fill makes n directories with short names, and returns the names sorted.
 func fill(e *Env, n int) []string {
 	e.Helper()
 	names := make([]string, 0, n)
@@ -170,11 +170,10 @@ func listOf(e *Env, n int) {
 	}
 }
 
-// changes is how many names come or go while somebody lists.
+// changes is how many names are added or removed during a listing.
 const changes = 150
 
-// listWhile lists a directory while it changes: what is there all the time is listed every
-// time, and once.
+// listWhile lists a directory while it changes. An entry that exists throughout must be listed each time, exactly once.
 func listWhile(e *Env, change func(i int) error) {
 	const staying = 600
 	for i := range staying {

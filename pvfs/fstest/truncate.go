@@ -9,7 +9,7 @@ import (
 
 var truncateSizes = []int{0, 1, 1000, strip - 1, strip, strip + 1, 100000, 2 * strip, 3*strip + 7}
 
-// truncateCases set every size from every other, and look for what should be gone.
+// truncateCases set every size from every other, and check that truncated bytes are gone.
 var truncateCases = func() Cases {
 	var out Cases
 	for _, from := range truncateSizes {
@@ -83,7 +83,7 @@ func truncated(e *Env, from, to int) {
 	copy(want, text(1, from))
 	e.root.holds("f", want)
 
-	// What was cut off does not shine through when the file grows again.
+	// Truncated bytes must not reappear when the file grows again.
 	grown := max(from, to) + 10
 	f := e.root.open("f", os.O_RDWR, 0)
 	e.writeAt(f, int64(grown), []byte("end"))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// xattrCases keep extended attributes beside objects.
+// xattrCases test extended attributes.
 var xattrCases = needing(append(func() Cases {
 	var out Cases
 	for _, n := range []int{0, 1, 100, 255, 256, 4096, 8191, 8192} {

@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
-// again mounts the same file system once more, by another client.
+// again mounts the same file system again with another client.
 func (b *bench) again(t *testing.T, opt client.Options, how fuse.Options) *bench {
 	t.Helper()
 	other := &bench{source: b.source, fs: b.client(t, opt), dir: place(t)}
@@ -31,8 +31,7 @@ func (b *bench) again(t *testing.T, opt client.Options, how fuse.Options) *bench
 	return other
 }
 
-// TestAppendInTurn: two mounts that append in turn overwrite nothing, however old what they know of the file's size
-// is.
+// TestAppendInTurn: two mounts that append in turn overwrite nothing, however old their cached file size is.
 func TestAppendInTurn(t *testing.T) {
 	long := fuse.Options{EntryTime: time.Hour, AttrTime: time.Hour}
 	b := start(t, setup{mount: long})
@@ -57,7 +56,7 @@ func TestAppendInTurn(t *testing.T) {
 	assert.Equal(t, want.String(), string(got))
 }
 
-// TestAppendWhileRead: who has the file open through the same mount sees what is appended, and maps it, too.
+// TestAppendWhileRead: a program with the file open through the same mount sees the appended data, also in mapped memory.
 func TestAppendWhileRead(t *testing.T) {
 	b := start(t, setup{})
 	path := filepath.Join(b.work, "log")
@@ -84,16 +83,15 @@ func TestAppendWhileRead(t *testing.T) {
 	require.NoError(t, mapped(path, want))
 }
 
-// mapped compares a file with what is seen when it is mapped. It must not be called for a file that is written to
-// meanwhile.
+// mapped compares a file with its mapped memory. The file must not be written meanwhile.
 func mapped(path string, want []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// What is not there yet is fetched by the process that serves the mount, which must not wait for itself:
-	// this fetches it by a system call.
+	// This process serves the page faults of the mapping, and must not wait for itself. MAP_POPULATE loads the pages in a system
+	// call.
 	mem, err := unix.Mmap(int(f.Fd()), 0, len(want), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_POPULATE)
 	if err != nil {
 		return err
@@ -105,7 +103,7 @@ func mapped(path string, want []byte) error {
 	return nil
 }
 
-// TestAppendTogether: of many writers on one machine none overwrites another.
+// TestAppendTogether: writers on one machine do not overwrite each other.
 func TestAppendTogether(t *testing.T) {
 	b := start(t, setup{})
 	path := filepath.Join(b.work, "log")

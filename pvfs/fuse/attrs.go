@@ -20,12 +20,12 @@ var (
 )
 
 const (
-	sectorBytes = 512 // what blocks of a file are counted in
+	sectorBytes = 512 // unit of the block count of a file
 	spaceBytes  = 4096
-	blockMax    = 4 << 20 // bytes that programs are told to write at once
+	blockMax    = 4 << 20 // bytes; the I/O size recommended to programs
 )
 
-// typeOf is the type of an object as stat has it.
+// typeOf is the type of an object in stat.
 func typeOf(t proto.ObjType) uint32 {
 	switch t {
 	case proto.TypeDirectory:
@@ -36,7 +36,7 @@ func typeOf(t proto.ObjType) uint32 {
 	return syscall.S_IFREG
 }
 
-// fill describes an object to the kernel.
+// fill fills in the attributes for the kernel.
 func fill(out *gofuse.Attr, info *client.Info) {
 	a := &info.Attr
 	size := uint64(max(info.Size(), 0))
@@ -49,7 +49,7 @@ func fill(out *gofuse.Attr, info *client.Info) {
 	out.SetTimes(&atime, &mtime, &ctime)
 }
 
-// modeOf is a mode of a system call as the client takes it.
+// modeOf converts the mode of a system call for the client.
 func modeOf(bits uint32) fs.FileMode {
 	m := fs.FileMode(bits & 0o777)
 	if bits&syscall.S_ISUID != 0 {
@@ -61,7 +61,7 @@ func modeOf(bits uint32) fs.FileMode {
 	return m
 }
 
-// Getattr describes the node. A file that is open is asked itself: its name may be gone.
+// Getattr returns the attributes of the node. For an open file it asks the file itself, because the name may be gone.
 func (n *node) Getattr(request context.Context, h gofs.FileHandle, out *gofuse.AttrOut) syscall.Errno {
 	began := n.pages.begin()
 	info, e := n.stat(request, h)
@@ -86,23 +86,23 @@ func (n *node) stat(request context.Context, h gofs.FileHandle) (*client.Info, s
 	defer end()
 	info, err := c.fs.LstatCtx(c, c.path)
 	if e := errno(err); e == syscall.ENOENT {
-		return nil, syscall.ESTALE // something else may have the name in a moment: the kernel looks again
+		return nil, syscall.ESTALE // the name may change at once: let the kernel look it up again
 	} else if e != 0 {
 		return nil, e
 	}
 	if uint64(info.Handle) != n.StableAttr().Ino {
-		return nil, syscall.ESTALE // another client gave the name to something else
+		return nil, syscall.ESTALE // another client gave the name to another object
 	}
 	return info, 0
 }
 
-// Setattr changes what is asked for: size, owner, mode, times.
+// Setattr changes the size, owner, mode and times that in names.
 func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.SetAttrIn, out *gofuse.AttrOut) syscall.Errno {
 	defer n.change()
 	if f := n.m.borrow(n); f != nil {
 		defer f.lent.Done()
 		if h == nil {
-			h = f // the kernel tells of no open file even if it is asked by one
+			h = f // the kernel passes no handle even for a call on an open file
 		}
 	}
 	if size, ok := in.GetSize(); ok {
@@ -112,7 +112,7 @@ func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.Se
 	}
 	named := uint32(gofuse.FATTR_UID | gofuse.FATTR_GID | gofuse.FATTR_MODE | gofuse.FATTR_ATIME | gofuse.FATTR_MTIME)
 	if in.Valid&gofuse.FATTR_SIZE != 0 {
-		named &^= gofuse.FATTR_MTIME // it comes with the size, and servers set it anyway
+		named &^= gofuse.FATTR_MTIME // it comes with the size, and the server sets it anyway
 	}
 	if in.Valid&named != 0 {
 		if e := n.set(request, h, in); e != 0 {
@@ -128,7 +128,7 @@ func (n *node) Setattr(request context.Context, h gofs.FileHandle, in *gofuse.Se
 	return e
 }
 
-// truncate sets the size, by the open file if there is one.
+// truncate sets the size, through the open file if there is one.
 func (n *node) truncate(request context.Context, h gofs.FileHandle, size uint64) syscall.Errno {
 	if size > 1<<63-1 {
 		return syscall.EFBIG
@@ -149,7 +149,7 @@ func (n *node) truncate(request context.Context, h gofs.FileHandle, size uint64)
 	return errno(c.fs.Truncate(c, c.path, int64(size)))
 }
 
-// Readlink is where a symlink leads.
+// Readlink returns the target of a symlink.
 func (n *node) Readlink(request context.Context) ([]byte, syscall.Errno) {
 	c, end, e := n.begin(request)
 	if e != 0 {
@@ -160,7 +160,7 @@ func (n *node) Readlink(request context.Context) ([]byte, syscall.Errno) {
 	return []byte(target), errno(err)
 }
 
-// Statfs tells how full the file system is.
+// Statfs returns the space of the file system.
 func (n *node) Statfs(request context.Context, out *gofuse.StatfsOut) syscall.Errno {
 	ctx, end := patient(request)
 	defer end()

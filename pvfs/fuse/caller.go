@@ -14,23 +14,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// patience is how long an operation may go on when its caller was interrupted. Most come to their end by then: signals are
-// frequent in some programs, and half an operation is worse than a late signal.
+// patience is how long an operation may go on after its caller was interrupted. Most operations complete in that time. Some
+// programs get many signals, and half an operation is worse than a late signal.
 const patience = 2 * time.Second
 
-// view is the file system for who makes a request.
+// view is the file system for the caller of a request.
 func (m *Mount) view(ctx context.Context) *client.FS {
 	if !m.opt.Callers {
 		return m.fsys
 	}
 	c, ok := gofuse.FromContext(ctx)
 	if !ok || c.Pid == 0 && c.Uid == 0 {
-		return m.fsys // the kernel itself
+		return m.fsys // the caller is the kernel itself
 	}
 	return m.fsys.As(identity(c))
 }
 
-// identity is a caller as the servers shall see it.
+// identity is a caller's identity for the servers.
 func identity(c *gofuse.Caller) client.Identity {
 	groups := []uint32{c.Gid}
 	if c.Uid == 0 {
@@ -47,7 +47,7 @@ func identity(c *gofuse.Caller) client.Identity {
 	return client.Identity{UID: c.Uid, Groups: groups}
 }
 
-// groupsIn finds the supplementary groups in a process's status.
+// groupsIn parses the supplementary groups in a process's status.
 func groupsIn(status string) []uint32 {
 	for line := range strings.Lines(status) {
 		list, ok := strings.CutPrefix(line, "Groups:")
@@ -65,7 +65,7 @@ func groupsIn(status string) []uint32 {
 	return nil
 }
 
-// patient is a context that ends some time after the caller was interrupted. done must be called.
+// patient returns a context that ends some time after the caller was interrupted. Call done.
 func patient(request context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(request, func() {

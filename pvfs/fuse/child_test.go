@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childEnv asks a process of the test for random operations on a file: "PATH SEED STEPS". It is a process
-// of its own because memory mapped from a file must not be touched by the process that serves the file.
+// childEnv makes a test process run random operations on a file: "PATH SEED STEPS". It is a separate process because the process
+// that serves a file must not touch memory mapped from it.
 const childEnv = "VIADUCT_FUSE_CHILD"
 
-const fsxMax = 400_000 // bytes of the file at most: more than two strips on each of three servers
+const fsxMax = 400_000 // size limit of the file, bytes: more than two strips on each of three servers
 
-// child runs the operations and writes the sum of the bytes that the file has in the end.
+// child runs the operations and prints the checksum of the final contents.
 func child(spec string) int {
 	fields := strings.Fields(spec)
 	seed, _ := strconv.ParseUint(fields[1], 10, 64)
@@ -36,7 +36,7 @@ func child(spec string) int {
 	return 0
 }
 
-// fsx compares a file with a slice, as the program of that name does.
+// fsx compares a file with a slice, like the program fsx.
 type fsx struct {
 	path string
 	rnd  *rand.Rand
@@ -77,7 +77,7 @@ func (x *fsx) open(flag int) (err error) {
 
 func (x *fsx) note(format string, args ...any) { x.log = append(x.log, fmt.Sprintf(format, args...)) }
 
-// same compares bytes of the file with those that should be there.
+// same compares bytes of the file with the expected ones.
 func (x *fsx) same(what string, off int, got, want []byte) error {
 	if bytes.Equal(got, want) {
 		return nil
@@ -90,7 +90,7 @@ func (x *fsx) same(what string, off int, got, want []byte) error {
 	return fmt.Errorf("%s at %d: %d bytes, not %d", what, off, len(got), len(want))
 }
 
-// span is a region within limit.
+// span is a random region below limit.
 func (x *fsx) span(limit int) (off, n int) {
 	if limit == 0 {
 		return 0, 0
@@ -107,7 +107,7 @@ func (x *fsx) bytes(n int) []byte {
 	return b
 }
 
-// grow makes the expected bytes at least n.
+// grow extends the expected contents to at least n bytes.
 func (x *fsx) grow(n int) {
 	if n > len(x.want) {
 		x.want = append(x.want, make([]byte, n-len(x.want))...)
@@ -117,7 +117,7 @@ func (x *fsx) grow(n int) {
 func (x *fsx) read() error  { return x.readBy("read", x.f) }
 func (x *fsx) write() error { return x.writeBy("write", x.f) }
 
-// readDirect and writeDirect pass over what the kernel keeps.
+// readDirect and writeDirect bypass the kernel's cache.
 func (x *fsx) readDirect() error  { return x.direct(os.O_RDONLY, x.readBy) }
 func (x *fsx) writeDirect() error { return x.direct(os.O_WRONLY, x.writeBy) }
 
@@ -153,7 +153,7 @@ func (x *fsx) writeBy(what string, f *os.File) error {
 	return err
 }
 
-// copyRange lets the kernel copy, from one half of the file to the other.
+// copyRange makes the kernel copy from one half of the file to the other.
 func (x *fsx) copyRange() error {
 	from, n := x.span(len(x.want) / 2)
 	to := len(x.want)/2 + x.rnd.IntN(fsxMax/2)
@@ -175,7 +175,7 @@ func (x *fsx) copyRange() error {
 	return nil
 }
 
-// seek looks for data and for holes: all is data up to the end.
+// seek searches for data and holes: everything up to the end is data.
 func (x *fsx) seek() error {
 	off := x.rnd.IntN(fsxMax)
 	x.note("seek at %d", off)
@@ -193,7 +193,7 @@ func (x *fsx) seek() error {
 	return nil
 }
 
-// allocate must change nothing: there is no such thing.
+// allocate must change nothing: fallocate is not supported.
 func (x *fsx) allocate() error {
 	off, n := x.span(fsxMax)
 	x.note("allocate %d at %d", n, off)
@@ -229,7 +229,7 @@ func (x *fsx) truncate() error {
 	return x.f.Truncate(int64(n))
 }
 
-// mapped reads and writes through memory.
+// mapped reads and writes through mapped memory.
 func (x *fsx) mapped() error {
 	off, n := x.span(len(x.want))
 	if n == 0 {

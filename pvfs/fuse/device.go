@@ -15,11 +15,11 @@ import (
 
 const device = "/dev/fuse"
 
-// ErrUnavailable is that this machine, or this user, cannot mount.
+// ErrUnavailable: this machine, or this user, cannot mount.
 var ErrUnavailable = errors.New("FUSE cannot be used")
 
-// Available is nil if New may work: there is the kernel's device, and a right or a program to mount. Otherwise
-// it is ErrUnavailable with what is missing.
+// Available returns nil if New may work: the kernel's device exists, and so does the right or the program to mount. Otherwise the
+// error is ErrUnavailable and says what is missing.
 func Available() error {
 	f, err := os.OpenFile(device, os.O_RDWR, 0)
 	switch {
@@ -40,8 +40,8 @@ func Available() error {
 	return fmt.Errorf("%w: fusermount3 is missing, with which users mount; it is in Debian's package fuse3", ErrUnavailable)
 }
 
-// keepToOurselves closes the device in programs that this process starts: as long as one of them has it, the mount
-// would outlive its server.
+// keepToOurselves sets close-on-exec on the device. Otherwise the mount would outlive its server while a program that this
+// process started has the device open.
 func keepToOurselves() {
 	names, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil {
@@ -57,7 +57,7 @@ func keepToOurselves() {
 	}
 }
 
-// readAhead lets the kernel read more ahead than it does by itself, which is little over a network. Only root may say so.
+// readAhead raises the kernel's read-ahead, whose default is too small for a network. Only root may do that.
 func readAhead(dir string) error {
 	if !direct() {
 		return nil

@@ -24,26 +24,26 @@ var (
 	_ gofs.FileReleasedirer   = (*dir)(nil)
 )
 
-// A dir is an open directory. It is read in pages, so that it may be larger than memory. An entry's offset is
-// how many were before it, which holds until the directory is rewound.
+// A dir is an open directory. It is read in pages, so it may be larger than memory. The offset of an entry is the number of
+// entries before it. Offsets are valid until the directory is rewound.
 type dir struct {
 	n *node
-	f *client.File // for who opened it
+	f *client.File // opened for the caller of opendir
 
 	mu     sync.Mutex
-	page   []*client.Info          // the entries that were read last
-	first  int                     // how many were read before them
-	next   int                     // the entry that comes next, counted with "." and ".."
-	given  bool                    // the last answer of Readdirent was an entry: it is in this answer of go-fuse, or begins it
-	ended  bool                    // there are none behind page
-	asked  int64                   // the mount's count of changes when page was asked for
-	at     time.Time               // when that was
-	byName map[string]*client.Info // those of page that the kernel has not looked up yet
+	page   []*client.Info          // the entries read last
+	first  int                     // number of entries before page
+	next   int                     // index of the next entry, counting "." and ".."
+	given  bool                    // the last result of Readdirent was an entry, so go-fuse's answer has one
+	ended  bool                    // there are no entries after page
+	asked  int64                   // the mount's count of changes when page was requested
+	at     time.Time               // when page was requested
+	byName map[string]*client.Info // entries of page that the kernel has not looked up yet
 }
 
 const (
 	dots    = 2                // the entries that every directory has: itself and its parent
-	pageMax = proto.MaxReadDir // entries that are kept at a time
+	pageMax = proto.MaxReadDir // entries of a page
 )
 
 // OpendirHandle opens the directory.
@@ -60,8 +60,8 @@ func (n *node) OpendirHandle(request context.Context, _ uint32) (gofs.FileHandle
 	return &dir{n: n, f: f}, 0, 0
 }
 
-// Readdirent is the next entry; nil at the end. go-fuse loses entries after an error unless it comes first in an answer, so
-// one that does not ends the answer: the kernel asks again, and gets it then if it persists.
+// Readdirent returns the next entry; nil at the end. go-fuse loses entries if an error follows them in an answer. So an error
+// after an entry only ends the answer. The kernel then asks again, and gets the error if it persists.
 func (d *dir) Readdirent(request context.Context) (*gofuse.DirEntry, syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +96,8 @@ func (d *dir) entryLocked(request context.Context) (*gofuse.DirEntry, syscall.Er
 	return entry, 0
 }
 
-// reachLocked reads until the page has an entry, which must not be before it. It is false if the directory ends before.
+// reachLocked reads until page has the entry at an index, which must not be before page. It returns false if the directory ends
+// first.
 func (d *dir) reachLocked(request context.Context, at int) (bool, syscall.Errno) {
 	ctx, end := patient(request)
 	defer end()
@@ -107,11 +108,11 @@ func (d *dir) reachLocked(request context.Context, at int) (bool, syscall.Errno)
 		asked, at := d.n.m.changes.Load(), time.Now()
 		infos, err := d.f.ReadDirPlusCtx(ctx, pageMax)
 		switch e := errno(err); {
-		case err == io.EOF, e == syscall.ENOENT: // a directory that was removed is empty
+		case err == io.EOF, e == syscall.ENOENT: // a removed directory is empty
 			d.ended = true
 			continue
 		case e != 0:
-			d.rewindLocked() // whoever tries again begins again
+			d.rewindLocked() // the next try starts from the beginning
 			return false, e
 		}
 		d.asked, d.at = asked, at
@@ -124,7 +125,7 @@ func (d *dir) reachLocked(request context.Context, at int) (bool, syscall.Errno)
 	return true, 0
 }
 
-// Seekdir goes to an entry by its offset. What is before the page is counted again from the beginning.
+// Seekdir goes to the entry with an offset. For an entry before page it reads again from the beginning.
 func (d *dir) Seekdir(_ context.Context, off uint64) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,14 +136,14 @@ func (d *dir) Seekdir(_ context.Context, off uint64) syscall.Errno {
 	return 0
 }
 
-// rewindLocked forgets what was read.
+// rewindLocked drops the entries and starts from the beginning.
 func (d *dir) rewindLocked() {
 	d.f.RewindDir()
 	d.page, d.byName, d.first, d.ended = nil, nil, 0, false
 }
 
-// Lookup finds an entry that was just read. What was made or changed meanwhile is asked for, and all if the program that
-// reads takes longer than attributes are kept.
+// Lookup finds an entry that was just read. It asks the server if the entry was made or changed since, or if the program reads so
+// slowly that the attributes have expired.
 func (d *dir) Lookup(request context.Context, name string, out *gofuse.EntryOut) (*gofs.Inode, syscall.Errno) {
 	d.mu.Lock()
 	info, ok := d.byName[name]
@@ -155,7 +156,7 @@ func (d *dir) Lookup(request context.Context, name string, out *gofuse.EntryOut)
 	return d.n.child(request, info, out), 0
 }
 
-// changed tells whether what a name of the directory stands for was changed after a certain change.
+// changed reports whether the object of a name changed after a count of changes.
 func (d *dir) changed(name string, after int64) bool {
 	if child := d.n.GetChild(name); child != nil {
 		return child.Operations().(*node).changed.Load() > after
@@ -163,14 +164,14 @@ func (d *dir) changed(name string, after int64) bool {
 	return d.n.changed.Load() > after // the name may be gone
 }
 
-// Fsyncdir returns when the directory is as safe as the servers keep it.
+// Fsyncdir flushes the directory to the disks of the servers.
 func (d *dir) Fsyncdir(request context.Context, _ uint32) syscall.Errno {
 	ctx, end := patient(request)
 	defer end()
 	return errno(d.f.SyncCtx(ctx))
 }
 
-// Releasedir ends the use of the directory.
+// Releasedir closes the directory.
 func (d *dir) Releasedir(context.Context, uint32) {
 	_ = d.f.Close() // nothing was written
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
-// fill makes symlinks, 0000 and so on, in one transaction of the server that has the directory.
+// fill makes symlinks, 0000 and so on, in one transaction of the directory's server.
 func (b *bench) fill(t *testing.T, count int) {
 	t.Helper()
 	links := make([]string, count)
@@ -30,7 +30,7 @@ func (b *bench) fill(t *testing.T, count int) {
 	b.cluster.Symlinks("tree", "nowhere", links...)
 }
 
-// names reads a directory to its end, some entries at a time.
+// names reads a directory to its end, step entries at a time.
 func names(t *testing.T, f *os.File, step int) (all []string) {
 	t.Helper()
 	for {
@@ -43,7 +43,8 @@ func names(t *testing.T, f *os.File, step int) (all []string) {
 	}
 }
 
-// begun opens the directory and reads one name. It returns which of the two given names was not read; names come in any order.
+// begun opens the directory and reads one name. It returns the one of the two given names that was not read, because names come
+// in any order.
 func (b *bench) begun(t *testing.T, one, another string) (f *os.File, unread string) {
 	t.Helper()
 	f, err := os.Open(b.work)
@@ -57,7 +58,7 @@ func (b *bench) begun(t *testing.T, one, another string) (f *os.File, unread str
 	return f, one
 }
 
-// TestLargeDirectory lists more entries than the mount keeps, or one call of the kernel has, twice.
+// TestLargeDirectory lists more entries than the mount keeps, or than fit into one call of the kernel, twice.
 func TestLargeDirectory(t *testing.T) {
 	b := start(t, setup{})
 	const count = 1100
@@ -101,8 +102,8 @@ func TestSeekInDirectory(t *testing.T) {
 	}
 }
 
-// TestChangedWhileListed: an entry that is changed after the mount has read it, and before the kernel wants it, is as it
-// is now.
+// TestChangedWhileListed: if an entry changes after the mount has read it and before the kernel asks for it, the kernel gets the
+// new state.
 func TestChangedWhileListed(t *testing.T) {
 	b := start(t, setup{mount: fuse.Options{EntryTime: time.Hour, AttrTime: time.Hour}})
 	const count = 500
@@ -124,7 +125,7 @@ func TestChangedWhileListed(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestListedSlowly: what another client changes while a program takes its time is seen as it goes on.
+// TestListedSlowly: a program that reads a directory slowly sees another client's changes.
 func TestListedSlowly(t *testing.T) {
 	const keep = 20 * time.Millisecond
 	off := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
@@ -145,7 +146,7 @@ func TestListedSlowly(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o640), info.Mode())
 }
 
-// TestDirectoryThatFails: an error in the midst of a directory leaves nothing out when it is read again.
+// TestDirectoryThatFails: after an error in the middle of a directory, a second read leaves nothing out.
 func TestDirectoryThatFails(t *testing.T) {
 	b := start(t, setup{client: client.Options{RetryLimit: -1, Timeout: far}})
 	const count = 1100
@@ -181,13 +182,13 @@ func TestDirectoryThatFails(t *testing.T) {
 	assert.Equal(t, count, len(all))
 }
 
-// An entry is one of getdents64: its name, and the offset of what comes next.
+// An entry is an entry of getdents64: its name, and the offset of the next one.
 type entry struct {
 	name string
 	off  int64
 }
 
-// entries reads a directory from where it is to its end.
+// entries reads a directory from its position to its end.
 func entries(t *testing.T, fd int) (all []entry) {
 	t.Helper()
 	buf := make([]byte, 4096)

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// errno is what a program sees of an error of the client.
+// errno converts an error of the client for a program.
 func errno(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -32,15 +32,15 @@ func errno(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// of is errno of a status. Those that no system call has are EIO.
+// of converts a status. It is EIO if no system call returns it.
 func of(s proto.Status) syscall.Errno {
 	switch s.Base() {
 	case proto.ECANCEL:
 		return syscall.EINTR
 	case proto.EAGAIN, proto.EWOULDBLOCK, proto.ETRYAGAIN:
-		return syscall.EIO // a program would wait for a descriptor that is always ready
+		return syscall.EIO // a program would poll a descriptor that is always ready
 	case proto.ENOSYS:
-		return syscall.EOPNOTSUPP // the kernel would never ask again
+		return syscall.EOPNOTSUPP // the kernel would never try the operation again
 	}
 	return s.Errno()
 }

@@ -28,26 +28,26 @@ var (
 	_ gofs.FileLseeker  = (*file)(nil)
 )
 
-// A file is an open one.
+// A file is an open file.
 type file struct {
 	n      *node
 	m      *Mount
-	f      *client.File // for who opened it
+	f      *client.File // opened for the caller of open
 	append bool
 	write  bool
 
-	dirty atomic.Bool    // written to since the last flush
+	dirty atomic.Bool    // written since the last flush
 	lent  sync.WaitGroup // see borrow
 }
 
-// The flags of open that the client is told, always and when a file is made or emptied.
+// Flags of open that are passed to the client: always, and when a file is created or truncated.
 const (
 	openFlags  = syscall.O_ACCMODE | os.O_SYNC | os.O_APPEND
 	startFlags = os.O_TRUNC | os.O_EXCL
 )
 
-// opened is what the kernel gets of an open file. Bytes that are appended go where the file ends then, which the
-// kernel may not know: another client may have appended, too. So it must not keep them where it thinks that they are.
+// opened returns an open file and its flags for the kernel. Appended data go to the present end of the file, which the kernel may
+// not know: another client may have appended, too. So the kernel must not cache the data at its own offset.
 func (n *node) opened(f *client.File, flags uint32) (*file, uint32) {
 	h := &file{n: n, m: n.m, f: f, append: flags&syscall.O_APPEND != 0, write: flags&syscall.O_ACCMODE != syscall.O_RDONLY}
 	n.m.add(h)
@@ -57,8 +57,8 @@ func (n *node) opened(f *client.File, flags uint32) (*file, uint32) {
 	return h, 0
 }
 
-// Open opens the file for who asks. It is then as another client has left it that has closed it before. ESTALE: the name
-// stands for another one by now, and the kernel looks again.
+// Open opens the file for the caller. It sees what another client has written and closed. ESTALE: the name refers to another file
+// by now, and the kernel looks it up again.
 func (n *node) Open(request context.Context, flags uint32) (gofs.FileHandle, uint32, syscall.Errno) {
 	c, end, e := n.begin(request)
 	if e != 0 {
@@ -86,7 +86,7 @@ func (n *node) Open(request context.Context, flags uint32) (gofs.FileHandle, uin
 	if info, err := f.StatCtx(c); err == nil {
 		n.setID.Store(hasIDs(info))
 		if n.pages.see(versionOf(info), time.Now()) {
-			n.NotifyContent(-1, 0) // the kernel forgets the attributes that it has; it drops its bytes at every open
+			n.NotifyContent(-1, 0) // the kernel drops its attributes; it drops its data at every open
 		}
 	}
 	h, how := n.opened(f, flags)
@@ -131,7 +131,7 @@ func (f *file) Read(request context.Context, dest []byte, off int64) (gofuse.Rea
 	return gofuse.ReadResultData(dest[:n]), 0
 }
 
-// Write writes, at the end of the file if it was opened so.
+// Write writes, at the end of the file if that was opened with O_APPEND.
 func (f *file) Write(request context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	ctx, end := patient(request)
 	defer end()
@@ -146,12 +146,12 @@ func (f *file) Write(request context.Context, data []byte, off int64) (uint32, s
 	}
 	n, err := f.f.WriteCtx(ctx, data)
 	if end, e := f.f.Seek(0, io.SeekCurrent); e == nil {
-		f.n.NotifyContent(min(off, end-int64(n)), 0) // other open files may have the page where this one ended
+		f.n.NotifyContent(min(off, end-int64(n)), 0) // other open files may have cached the page where the file ended
 	}
 	return uint32(n), errno(err)
 }
 
-// Lseek finds data and holes: to all who ask, a file is data up to its end.
+// Lseek finds data and holes. Holes are not reported: a file is data up to its end.
 func (f *file) Lseek(request context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
 	ctx, end := patient(request)
 	defer end()
@@ -170,7 +170,7 @@ func (f *file) Lseek(request context.Context, off uint64, whence uint32) (uint64
 	return 0, syscall.EINVAL
 }
 
-// Fsync returns when what was written is as safe as the servers keep it.
+// Fsync flushes the written data to the disks of the servers.
 func (f *file) Fsync(request context.Context, _ uint32) syscall.Errno {
 	ctx, end := patient(request)
 	defer end()
@@ -178,8 +178,8 @@ func (f *file) Fsync(request context.Context, _ uint32) syscall.Errno {
 	return errno(f.f.SyncCtx(ctx))
 }
 
-// Flush runs when a descriptor is closed; others may be left. A file that was written to gets its time of modification
-// now: Release comes later than the program's close returns.
+// Flush runs when a descriptor is closed; others may stay open. It updates the mtime of a written file now, because Release runs
+// only after the program's close has returned.
 func (f *file) Flush(request context.Context) syscall.Errno {
 	if !f.dirty.Swap(false) {
 		return 0
@@ -189,15 +189,15 @@ func (f *file) Flush(request context.Context) syscall.Errno {
 	defer f.n.change()
 	e := errno(f.f.StampCtx(ctx))
 	if e == syscall.ENOENT {
-		return 0 // another client removed it
+		return 0 // another client removed the file
 	}
 	return e
 }
 
-// Release ends the use of the file.
+// Release closes the file.
 func (f *file) Release(context.Context) syscall.Errno {
 	if !f.m.remove(f) {
-		return 0 // the end of the mount did
+		return 0 // the mount has closed it
 	}
 	f.lent.Wait()
 	return errno(f.f.CloseCtx(context.Background()))

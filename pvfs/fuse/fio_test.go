@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
-// needFIO is the program fio; the test skips where there is none.
+// needFIO is the path of the program fio; it skips the test without it.
 func needFIO(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("fio")
@@ -27,16 +27,16 @@ func needFIO(t *testing.T) string {
 	return ""
 }
 
-// A workload is what fio does, with checksums in every block that it writes. A strip has 64 KiB: blocks of every size
-// lie across the borders.
+// A workload is a run of fio, which writes checksums into every block. A strip has 64 KiB, and blocks of every size cross its
+// limits.
 type workload struct {
 	name  string
 	args  []string
 	size  int // bytes of each job, a number of whole blocks
-	short int // the same with -short
-	// later: another mount verifies, too. fio can say what was written where only if nothing was written twice.
+	short int // for -short
+	// later: another mount verifies, too. fio can do that only if nothing was written twice.
 	later bool
-	// each: with -short it runs over every method, not over the first one only.
+	// each: with -short it runs over every method, not only over the first one.
 	each bool
 }
 
@@ -65,7 +65,7 @@ func TestFIO(t *testing.T) {
 				if testing.Short() {
 					size = w.short
 				}
-				// Each has names of its own: a mount may keep what it knows of a name for a second.
+				// Each has names of its own, because a mount may cache a name for a second.
 				name, args := fmt.Sprint("job", i), append([]string{fmt.Sprintf("--size=%d", size)}, w.args...)
 				runFIO(t, program, b.work, name, args)
 				if w.later {
@@ -87,7 +87,7 @@ func runFIO(t *testing.T, program, dir, name string, args []string) {
 		"--randseed=7", "--group_reporting", "--output-format=terse", "--fallocate=none",
 	}, args...)
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = t.TempDir() // where it leaves what it finds wrong
+	cmd.Dir = t.TempDir() // for fio's files about errors
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "fio %q: %s", args, out)
 }

@@ -7,45 +7,46 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// The kernel keeps bytes of open files. It drops them when it gets a new size or time of modification. Times are whole seconds here,
-// so a file can be changed twice with the same time, and the kernel would keep the bytes from before the second change. A freshness
-// finds out when that can be, and then the mount makes the kernel drop them.
+// The kernel caches data of open files. It drops them when it gets a new size or mtime. Times are whole seconds here, so a file
+// can change twice with the same mtime, and the kernel would keep the data from before the second change. A freshness detects
+// when that is possible. The mount then makes the kernel drop the data.
 //
-// A server gives a changed file its own time. Once the server's clock has gone past the second of the time that a client has
-// seen, every later change has another time. The client does not need the server's clock for that: it waits for a second.
+// A server sets the mtime of a changed file to its own time. Once the server's clock has passed the second of the mtime that a
+// client has seen, every later change has another mtime. The client does not need the server's clock for that: it waits for a
+// second.
 
-// tickTime is the precision of times of files, and a little more for clocks of different speed.
+// tickTime is the precision of file times, and a little more, because clocks differ in speed.
 const tickTime = time.Second + 50*time.Millisecond
 
-// clocksApart is how much the clocks of servers and clients may differ (docs/security-pvfs.md).
+// clocksApart is the largest difference between the clocks of servers and clients (docs/security-pvfs.md).
 const clocksApart = time.Hour
 
-// A version is what differs if the bytes or the attributes of an object do, as far as whole seconds tell.
+// A version differs if the data or the attributes of an object differ, up to changes within one second.
 type version struct{ size, mtime, ctime int64 }
 
 func versionOf(info *client.Info) version {
 	return version{info.Size(), info.Attr.MTime, info.Attr.CTime}
 }
 
-// A freshness is what a mount knows about the bytes that the kernel keeps of one file. The zero value knows nothing.
+// A freshness tracks the kernel's cache of one file's data. The zero value knows nothing.
 type freshness struct {
 	mu      sync.Mutex
 	known   bool
-	seen    version   // the last one
-	since   time.Time // when it was seen for the first time
-	given   bool      // the kernel has it
+	seen    version   // the last version seen
+	since   time.Time // when it was first seen
+	given   bool      // the kernel has its size and mtime, so it will not drop data for it
 	changes uint64    // counts versions
-	trusted bool      // the kernel's bytes are of this version, and every later change makes another one
+	trusted bool      // the kernel's data are of this version, and every later change will give another version
 }
 
-// begin is called before the attributes of the file are asked for. Its result is for give.
+// begin is called before the attributes of the file are requested. Its result is for give.
 func (f *freshness) begin() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changes
 }
 
-// see notes attributes that the kernel does not get. It reports whether they are not those from before.
+// see records attributes that the kernel does not get. It reports whether they differ from the previous ones.
 func (f *freshness) see(v version, now time.Time) (changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,15 +59,15 @@ func (f *freshness) seeLocked(v version, now time.Time) (changed bool) {
 	}
 	shows := !f.known || f.seen.size != v.size || f.seen.mtime != v.mtime
 	f.known, f.seen, f.since = true, v, now
-	f.given = !shows // the kernel does not see the change though it gets the version
+	f.given = !shows // without a new size or mtime the kernel will not notice the change
 	f.changes++
 	f.trusted = shows && now.Sub(time.Unix(max(v.mtime, v.ctime), 0)) > clocksApart
 	return true
 }
 
-// give notes attributes that the kernel gets. blind: the bytes that it keeps may be old, and neither size nor time of modification shows
-// it that. If another request found the change meanwhile, since begin, the kernel may not have its answer yet, and sees the
-// change by this one as well.
+// give records attributes that the kernel gets. blind: the kernel's data may be old, and neither size nor mtime shows that. If
+// another request found the change since begin, the kernel may not have that answer yet. It notices the change by this answer as
+// well.
 func (f *freshness) give(v version, now time.Time, began uint64) (blind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +78,7 @@ func (f *freshness) give(v version, now time.Time, began uint64) (blind bool) {
 	return blind
 }
 
-// dropped notes that the kernel has dropped its bytes, after a time at which the file had a version.
+// dropped records that the kernel has dropped its data, after a time at which the file had version v.
 func (f *freshness) dropped(v version, at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

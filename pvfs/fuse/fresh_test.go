@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestFreshness: the kernel's bytes are trusted once no change can have the time of the version that the kernel got.
+// TestFreshness: the kernel's data is trusted once no further change can have the mtime of the version that the kernel got.
 func TestFreshness(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	var f freshness
@@ -35,7 +35,7 @@ func TestFreshness(t *testing.T) {
 	give(back, true, "another version was dropped")
 }
 
-// TestFreshnessOfOldFiles: clocks do not differ so much that a change could have the time of an old file.
+// TestFreshnessOfOldFiles: clocks do not differ so much that a change could have the mtime of an old file.
 func TestFreshnessOfOldFiles(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	var f freshness
@@ -47,8 +47,8 @@ func TestFreshnessOfOldFiles(t *testing.T) {
 	assert.True(t, f.give(old, now, f.begin()), "the bytes were not dropped yet")
 }
 
-// TestFreshnessOfAnswersUnderWay: attributes with a change are not followed by a command to drop the bytes before the kernel can have them:
-// it would forget the attributes.
+// TestFreshnessOfAnswersUnderWay: after attributes with a change, the mount does not tell the kernel to drop the data before the
+// kernel has these attributes, because it would drop them too.
 func TestFreshnessOfAnswersUnderWay(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	var f freshness

@@ -14,8 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
-// TestReadAfterClose: a read through a descriptor that is already open gets what another mount has written and closed. Size and
-// time of modification tell the kernel nothing: all writes have the same size, and many fall into the same second.
+// TestReadAfterClose: a read through an open descriptor returns the data that another mount has written and closed. Size and
+// mtime do not show the change: all writes have the same size, and many are in the same second.
 func TestReadAfterClose(t *testing.T) {
 	const rounds = 12
 	for _, keep := range []time.Duration{-1, 20 * time.Millisecond} {

@@ -25,14 +25,14 @@ var fsxSteps = flag.Int("fsx.steps", 0, "how many operations a process of TestFs
 
 const fsxAtOnce = 3
 
-// TestFsx runs random reads, writes, truncations, maps and more in processes of their own, one for each seed, some at a
-// time. Another client then finds the bytes that the processes expect.
+// TestFsx runs random reads, writes, truncations, mappings and more in separate processes, one for each seed, several at a time.
+// Afterwards another client finds the contents that the processes expect.
 func TestFsx(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bench) { b.fsxAll(t) })
 }
 
-// TestFsxWithoutKeeping is the same with a kernel that asks for attributes each time, and so is often made to drop what it keeps, mapped bytes
-// that were not written yet included.
+// TestFsxWithoutKeeping is the same with a kernel that requests attributes each time, and must therefore often drop its cache,
+// including mapped bytes that were not written yet.
 func TestFsxWithoutKeeping(t *testing.T) {
 	start(t, setup{
 		client: client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1},
@@ -55,7 +55,7 @@ func (b *bench) fsxAll(t *testing.T) {
 	all.Wait()
 }
 
-// steps is what fsxSteps says.
+// steps is the value of fsxSteps.
 func steps() int {
 	switch {
 	case *fsxSteps != 0:

@@ -15,10 +15,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// far is a bound that nothing comes near unless it hangs.
+// far is a limit that only a hang reaches.
 const far = 60 * time.Second
 
-// TestMain runs the tests, or what one of them starts as a process of its own.
+// TestMain runs the tests, or the child process of one.
 func TestMain(m *testing.M) {
 	syscall.Umask(0)
 	if spec := os.Getenv(childEnv); spec != "" {
@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needFUSE skips a test where nothing can be mounted.
+// needFUSE skips a test if nothing can be mounted.
 func needFUSE(t *testing.T) {
 	t.Helper()
 	err := fuse.Available()
 	if err == nil && os.Geteuid() != 0 {
-		return // fusermount3 does it
+		return // through fusermount3
 	}
 	if err == nil {
 		err = mayMount(t)
@@ -46,7 +46,7 @@ func needFUSE(t *testing.T) {
 	t.Skipf("nothing can be mounted here: %v", err)
 }
 
-// mayMount tries with a file system that needs no server.
+// mayMount tries to mount a file system that needs no server.
 func mayMount(t *testing.T) error {
 	dir := t.TempDir()
 	if err := syscall.Mount("viaduct", dir, "tmpfs", 0, "size=4k"); err != nil {
@@ -55,13 +55,13 @@ func mayMount(t *testing.T) error {
 	return syscall.Unmount(dir, syscall.MNT_DETACH)
 }
 
-// A bench is servers, a client and a mount.
+// A bench has servers, a client and a mount.
 type bench struct {
 	cluster *pvfstest.Cluster // nil: the servers are stock ones
-	source  string            // what clients mount
+	source  string            // source of clients' mounts
 	fs      *client.FS
 	mount   *fuse.Mount
-	dir     string // where it is mounted
+	dir     string // mount point
 	work    string // an empty directory in it
 }
 
@@ -71,7 +71,7 @@ type setup struct {
 	mount   fuse.Options
 }
 
-// start mounts a new file system. It is gone when the test ends, whatever happened.
+// start mounts a new file system, and removes it at the end of the test in any case.
 func start(t *testing.T, s setup) *bench {
 	t.Helper()
 	needFUSE(t)
@@ -104,7 +104,7 @@ func (b *bench) on(t *testing.T, s setup) {
 	require.NoError(t, os.Mkdir(b.work, 0o777))
 }
 
-// client is one more client of the servers.
+// client is another client of the servers.
 func (b *bench) client(t *testing.T, opt client.Options) *client.FS {
 	t.Helper()
 	opt.Seed = 1
@@ -124,7 +124,7 @@ func place(t *testing.T) string {
 	return dir
 }
 
-// mountedOn tells whether something is mounted on a directory.
+// mountedOn reports whether a directory is a mount point.
 func mountedOn(t *testing.T, dir string) bool {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/mounts")

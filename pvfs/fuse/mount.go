@@ -20,22 +20,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// Options are of New. Zero values mean defaults.
+// Options configure New. Zero values mean defaults.
 type Options struct {
-	// AllowOther lets other users than the one who mounts use the directory. Users other than root may
-	// do that only if /etc/fuse.conf says so.
+	// AllowOther lets other users than the one that mounts use the directory. If that one is not root, /etc/fuse.conf must allow
+	// it.
 	AllowOther bool
-	// Callers makes each request for the user who calls. It needs root, and AllowOther to make sense. Otherwise all
-	// requests are for the user of the client.
+	// Callers makes each request for the calling user. It needs root, and is useful only with AllowOther. Otherwise all requests
+	// are made for the client's user.
 	Callers bool
 	// ReadOnly refuses every change.
 	ReadOnly bool
-	// Flags are others of the mount, as mount(8) names them: suid, dev, noexec and their opposites. nosuid and nodev
-	// are set unless they say otherwise.
+	// Flags are further mount options of mount(8): suid, dev, noexec and their opposites. nosuid and nodev are the default.
 	Flags []string
-	// EntryTime and AttrTime are how long the kernel keeps names and attributes without asking: 1 s. Below 0: not at all.
+	// EntryTime and AttrTime are how long the kernel caches names and attributes: 1 s. Below 0: not at all.
 	EntryTime, AttrTime time.Duration
-	// Log takes the few events worth a line; nil discards them.
+	// Log receives the few events worth a line; nil discards them.
 	Log *slog.Logger
 	// Debug writes every request to standard error.
 	Debug bool
@@ -44,11 +43,11 @@ type Options struct {
 const (
 	keepTime   = time.Second
 	ioMax      = 1 << 20 // bytes of one read or write
-	aheadMax   = 4 << 20 // bytes that the kernel reads ahead
-	background = 64      // requests that the kernel makes ahead
+	aheadMax   = 4 << 20 // bytes of the kernel's read-ahead
+	background = 64      // the kernel's requests in the background
 
-	// O_TRUNC comes with open; large direct reads and writes are divided into requests that run at a time; files
-	// that are appended to can be mapped; set-id bits are ours to take away.
+	// O_TRUNC comes with open. The kernel splits large direct reads and writes into parallel requests. Append-only files can be
+	// mapped. Clearing the set-id bits is up to this package.
 	capabilities = gofuse.CAP_ATOMIC_O_TRUNC | gofuse.CAP_ASYNC_DIO | gofuse.CAP_DIRECT_IO_ALLOW_MMAP | gofuse.CAP_HANDLE_KILLPRIV_V2
 )
 
@@ -58,9 +57,9 @@ type Mount struct {
 	dir    string
 	opt    Options
 	server *gofuse.Server
-	served chan struct{} // closed when the directory is unmounted
+	served chan struct{} // closed after the directory was unmounted
 
-	changes atomic.Int64 // of all objects
+	changes atomic.Int64 // count of changes of all objects
 
 	mu   sync.Mutex
 	open map[*file]struct{}
@@ -104,7 +103,7 @@ func New(ctx context.Context, fsys *client.FS, dir string, opt Options) (*Mount,
 	return m, nil
 }
 
-// options are those of go-fuse.
+// options are the options for go-fuse.
 func (m *Mount) options() *gofs.Options {
 	entry, attr := timeOr(m.opt.EntryTime), timeOr(m.opt.AttrTime)
 	quiet := log.New(logWriter{m.opt.Log}, "", 0)
@@ -125,7 +124,7 @@ func (m *Mount) options() *gofs.Options {
 			MaxWrite:             ioMax,
 			MaxReadAhead:         aheadMax,
 			IgnoreSecurityLabels: true,
-			DisableSplice:        true, // bytes come from memory, and 1 MiB with its header fits no pipe
+			DisableSplice:        true, // data come from memory, and 1 MiB with its header does not fit in a pipe
 			ExtraCapabilities:    capabilities,
 			FsName:               sourceOf(m.fsys.Name()),
 			Name:                 "pvfs",
@@ -143,7 +142,7 @@ func debugLog(debug bool, quiet *log.Logger) *log.Logger {
 	return quiet
 }
 
-// timeOr puts the default in place of 0, and 0 in place of what is below.
+// timeOr replaces 0 by the default, and a negative time by 0.
 func timeOr(v time.Duration) time.Duration {
 	if v == 0 {
 		return keepTime
@@ -151,7 +150,7 @@ func timeOr(v time.Duration) time.Duration {
 	return max(v, 0)
 }
 
-// logWriter hands on what go-fuse has to say.
+// logWriter passes go-fuse's messages to the log.
 type logWriter struct{ log *slog.Logger }
 
 func (w logWriter) Write(b []byte) (int, error) {
@@ -159,25 +158,24 @@ func (w logWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// refused says why a mount did not succeed.
+// refused explains why a mount failed.
 func refused(dir string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EPERM):
 		return fmt.Errorf("%w: the kernel does not let this process mount on %s (CAP_SYS_ADMIN is missing): %w", ErrUnavailable, dir, err)
-	case !direct(): // fusermount3 has said why on standard error
+	case !direct(): // fusermount3 has printed the reason to standard error
 		return fmt.Errorf("pvfs/fuse: mount on %s: %s", dir, strings.TrimSpace(err.Error()))
 	}
 	return fmt.Errorf("pvfs/fuse: mount on %s: %w", dir, err)
 }
 
-// Dir is where the file system is mounted, an absolute path.
+// Dir is the directory of the mount, an absolute path.
 func (m *Mount) Dir() string { return m.dir }
 
-// Done is closed when the directory is unmounted, by Close or by somebody else.
+// Done is closed after the directory was unmounted, by Close or otherwise.
 func (m *Mount) Done() <-chan struct{} { return m.served }
 
-// Close unmounts the directory. If programs use it, it is taken out of sight, and what they have open fails when the
-// process ends.
+// Close unmounts the directory. If it is in use, Close detaches it, and open files fail when the process ends.
 func (m *Mount) Close() error {
 	err := m.unmount()
 	m.mu.Lock()
@@ -187,7 +185,7 @@ func (m *Mount) Close() error {
 	}
 	m.mu.Unlock()
 	for _, f := range left {
-		f.Release(context.Background()) // its time, and the object if its name is gone
+		f.Release(context.Background()) // updates mtime, and removes the object if its name is gone
 	}
 	return err
 }
@@ -204,7 +202,7 @@ func (m *Mount) unmount() error {
 		return nil
 	}
 	select {
-	case <-m.served: // somebody else did
+	case <-m.served: // it was unmounted otherwise
 		return nil
 	default:
 	}
@@ -212,7 +210,7 @@ func (m *Mount) unmount() error {
 	return Detach(m.dir)
 }
 
-// Detach takes a mount out of sight, even if it is in use or its server is gone.
+// Detach detaches a mount, even if it is in use or its server is gone.
 func Detach(dir string) error {
 	if os.Geteuid() == 0 {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -227,7 +225,7 @@ func Detach(dir string) error {
 	return nil
 }
 
-// add notes an open file.
+// add records an open file.
 func (m *Mount) add(f *file) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,7 +236,7 @@ func (m *Mount) add(f *file) {
 	f.n.open[f] = struct{}{}
 }
 
-// remove forgets an open file; false: it was not there any more.
+// remove forgets an open file; false: it was removed already.
 func (m *Mount) remove(f *file) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -255,7 +253,7 @@ func (m *Mount) uses(n *node) bool {
 	return len(n.open) > 0
 }
 
-// borrow is any open file of a node, which must be given back; nil if there is none.
+// borrow returns any open file of a node, which must be given back; nil if there is none.
 func (m *Mount) borrow(n *node) *file {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestRefused has what the protocol cannot do.
+// TestRefused tries operations that the protocol does not have.
 func TestRefused(t *testing.T) {
 	b := start(t, setup{})
 	at := func(name string) string { return filepath.Join(b.work, name) }
@@ -47,7 +47,8 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o640), info.Mode())
 }
 
-// TestSeenByOthers: what is done in the mount another client sees, and the other way round once the times are over.
+// TestSeenByOthers: another client sees changes through the mount, and the mount sees those of the client after the caches have
+// expired.
 func TestSeenByOthers(t *testing.T) {
 	off := client.Options{AttrTime: -1, SizeTime: -1, NameTime: -1}
 	b := start(t, setup{client: off, mount: fuse.Options{EntryTime: -1, AttrTime: -1}})
@@ -75,8 +76,8 @@ func TestSeenByOthers(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestOpenAfterClose: who opens a file finds what another mount has written and closed before, however long attributes
-// are kept, and another file of the name if it was put in its place.
+// TestOpenAfterClose: an open finds the data that another mount has written and closed before, however long attributes are
+// cached. It also finds a new file that has replaced the old one.
 func TestOpenAfterClose(t *testing.T) {
 	long := fuse.Options{EntryTime: 2 * time.Second, AttrTime: time.Hour}
 	b := start(t, setup{mount: long, client: client.Options{AttrTime: time.Hour, SizeTime: time.Hour, NameTime: time.Hour}})
@@ -101,7 +102,7 @@ func TestOpenAfterClose(t *testing.T) {
 	assert.Equal(t, "another file", string(got))
 }
 
-// TestQuiet: what goes well is not in the log.
+// TestQuiet: successful operations are not logged.
 func TestQuiet(t *testing.T) {
 	var log bytes.Buffer
 	b := start(t, setup{mount: fuse.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}})
@@ -119,7 +120,7 @@ func TestQuiet(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-// TestTouch: who may write to a file may set its times to what it is now, and to nothing else.
+// TestTouch: a user with the right to write a file may set its times only to now.
 func TestTouch(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root becomes another user")
@@ -144,7 +145,7 @@ func TestTouch(t *testing.T) {
 	assert.ErrorIs(t, touch(), syscall.EACCES)
 }
 
-// TestUnlinked: what is open outlives its name, not the mount.
+// TestUnlinked: an open file exists without its name, until the mount ends.
 func TestUnlinked(t *testing.T) {
 	b := start(t, setup{mount: fuse.Options{EntryTime: -1, AttrTime: -1}})
 	before := objects(t, b.fs)
@@ -188,7 +189,7 @@ func TestUnlinked(t *testing.T) {
 	assert.Equal(t, before, objects(t, b.client(t, client.Options{})), "objects on the servers")
 }
 
-// objects is how many of them there are.
+// objects is the number of objects.
 func objects(t *testing.T, f *client.FS) uint64 {
 	t.Helper()
 	s, err := f.StatFS(context.Background())
@@ -196,7 +197,7 @@ func objects(t *testing.T, f *client.FS) uint64 {
 	return s.HandlesTotal - s.HandlesAvailable
 }
 
-// TestConcurrent has many programs at work at a time, each in a file of its own and all in one directory.
+// TestConcurrent runs many programs at a time, each with a file of its own and all in one directory.
 func TestConcurrent(t *testing.T) {
 	b := start(t, setup{cluster: pvfstest.Options{Method: pvfstest.TCP}})
 	const workers, rounds = 8, 8
@@ -239,7 +240,7 @@ func work(dir string, w, rounds int) error {
 	return nil
 }
 
-// TestServersGone: without servers there are errors, and with them again there are none.
+// TestServersGone: without servers operations fail, and after their restart they succeed.
 func TestServersGone(t *testing.T) {
 	b := start(t, setup{
 		cluster: pvfstest.Options{Method: pvfstest.TCP},
@@ -283,7 +284,7 @@ func TestServersGone(t *testing.T) {
 	require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, far, 10*time.Millisecond)
 }
 
-// TestUnmountedByOthers: Done tells, and Close has nothing to do.
+// TestUnmountedByOthers: Done is closed, and Close has nothing to do.
 func TestUnmountedByOthers(t *testing.T) {
 	b := start(t, setup{})
 	require.NoError(t, fuse.Detach(b.dir))
@@ -295,7 +296,7 @@ func TestUnmountedByOthers(t *testing.T) {
 	require.NoError(t, b.mount.Close())
 }
 
-// TestBadDirectory: what cannot be mounted on is said so.
+// TestBadDirectory: an unsuitable mount point gives a clear error.
 func TestBadDirectory(t *testing.T) {
 	needFUSE(t)
 	f := (&bench{source: pvfstest.Start(t, pvfstest.Options{}).Source()}).client(t, client.Options{})

@@ -37,7 +37,7 @@ func (n *node) Lookup(request context.Context, name string, out *gofuse.EntryOut
 	return n.find(request, c, name, out)
 }
 
-// make makes something below the directory, and finds it.
+// make makes an object in the directory, and finds it.
 func (n *node) make(request context.Context, name string, out *gofuse.EntryOut, do func(c *call, path string) error) (*gofs.Inode, syscall.Errno) {
 	if len(name) > proto.MaxName {
 		return nil, syscall.ENAMETOOLONG
@@ -86,12 +86,12 @@ func (n *node) Symlink(request context.Context, target, name string, out *gofuse
 	})
 }
 
-// Link is refused: the protocol has no second names.
+// Link is refused: the protocol has no hard links.
 func (n *node) Link(context.Context, gofs.InodeEmbedder, string, *gofuse.EntryOut) (*gofs.Inode, syscall.Errno) {
 	return nil, syscall.EPERM
 }
 
-// Unlink removes a name. The client keeps what is open until it is closed.
+// Unlink removes a name. The client keeps an open object until it is closed.
 func (n *node) Unlink(request context.Context, name string) syscall.Errno {
 	c, end, e := n.begin(request)
 	if e != 0 {
@@ -113,7 +113,7 @@ func (n *node) Rmdir(request context.Context, name string) syscall.Errno {
 	return errno(c.fs.Rmdir(c, c.below(name)))
 }
 
-// Rename gives something in the directory another name.
+// Rename renames an entry of the directory.
 func (n *node) Rename(request context.Context, name string, to gofs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if flags&^renameNoReplace != 0 {
 		return syscall.EINVAL

@@ -14,44 +14,44 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A node is an object that the kernel knows. Its inode number is its handle; its name is where the kernel found it last.
+// A node is an object known to the kernel. Its inode number is its handle. Its name is the one by which the kernel last found it.
 type node struct {
 	gofs.Inode
 	m       *Mount
-	changed atomic.Int64       // the mount's count of changes at the last one of this object
+	changed atomic.Int64       // the mount's count of changes at the last change of this object
 	setID   atomic.Bool        // it may have set-id bits
-	pages   freshness          // of the bytes that the kernel keeps
-	open    map[*file]struct{} // the mount's
+	pages   freshness          // the kernel's cache of its data
+	open    map[*file]struct{} // protected by the mount's lock
 }
 
-// change notes that the object was changed, its names if it is a directory.
+// change records that the object was changed; for a directory also its names.
 func (n *node) change() { n.changed.Store(n.m.changes.Add(1)) }
 
-// tell notes attributes that the kernel gets, which were asked for since began (freshness.begin).
+// tell records attributes that the kernel gets. They were requested after began (freshness.begin).
 func (n *node) tell(info *client.Info, began uint64) (blind bool) {
 	n.setID.Store(hasIDs(info))
 	return n.pages.give(versionOf(info), time.Now(), began)
 }
 
-// tellAndDrop is tell. It also makes the kernel drop the bytes that it keeps of an open file if it cannot see that they are old. It must
-// not be called for a request that changes the size of the file: the kernel may wait for the end of that request first.
+// tellAndDrop is tell. It also makes the kernel drop cached data of an open file if the kernel cannot notice that they are old.
+// Do not call it for a request that changes the size of the file: the kernel may wait for the end of that request first.
 func (n *node) tellAndDrop(info *client.Info, began uint64) {
 	at := time.Now()
 	if n.tell(info, began) && info.Attr.Type == proto.TypeMetafile && n.m.uses(n) {
-		n.NotifyContent(0, 0) // an error means that the kernel keeps nothing
+		n.NotifyContent(0, 0) // an error means that the kernel has no cached data
 		n.pages.dropped(versionOf(info), at)
 	}
 }
 
-// A call is a request on a node, under way.
+// A call is a request on a node.
 type call struct {
 	context.Context
-	fs   *client.FS // for who asks
+	fs   *client.FS // for the caller
 	path string     // of the node
 }
 
-// begin starts a request on the node's name. ESTALE: it has none any more, and the
-// kernel looks again. end must be called if there is no error.
+// begin starts a request on the node's name. ESTALE: it has no name any more, and the kernel looks it up again. Call end if there
+// is no error.
 func (n *node) begin(request context.Context) (c *call, end func(), e syscall.Errno) {
 	path, ok := n.path()
 	if !ok {
@@ -61,7 +61,7 @@ func (n *node) begin(request context.Context) (c *call, end func(), e syscall.Er
 	return &call{Context: ctx, fs: n.m.view(request), path: path}, end, 0
 }
 
-// path is the node's name from the top.
+// path is the node's path from the root of the mount.
 func (n *node) path() (string, bool) {
 	var names []string
 	size := 1
@@ -86,7 +86,7 @@ func (n *node) path() (string, bool) {
 	return b.String(), true
 }
 
-// below is a name in the directory of a call.
+// below is the path of a name in the directory of a call.
 func (c *call) below(name string) string {
 	if c.path == "/" {
 		return "/" + name
@@ -94,7 +94,7 @@ func (c *call) below(name string) string {
 	return c.path + "/" + name
 }
 
-// child is the node of an object in this directory, whose attributes it fills in.
+// child returns the node of an object in this directory, and fills in its attributes.
 func (n *node) child(ctx context.Context, info *client.Info, out *gofuse.EntryOut) *gofs.Inode {
 	fill(&out.Attr, info)
 	stable := gofs.StableAttr{Mode: typeOf(info.Attr.Type), Ino: uint64(info.Handle)}

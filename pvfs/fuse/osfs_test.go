@@ -14,13 +14,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
-// view is a directory as a user sees it by system calls.
+// view is a directory for one user, through system calls.
 type view struct {
 	dir  string
 	user fstest.User
 }
 
-// as runs a system call as the user: the kernel has users of threads.
+// as runs a system call as the user. In the kernel, threads have users.
 func (v *view) as(do func() error) error {
 	if v.user.UID == 0 {
 		return do()
@@ -32,7 +32,7 @@ func (v *view) as(do func() error) error {
 	return do()
 }
 
-// become changes the user whom the thread is for file systems.
+// become changes the file-system user of the thread.
 func become(u fstest.User) {
 	groups := append([]uint32{}, u.Groups...)
 	unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), address(groups), 0)
@@ -43,7 +43,7 @@ func become(u fstest.User) {
 // at keeps dots, which filepath.Join does not.
 func (v *view) at(name string) string { return v.dir + "/" + name }
 
-// modeOf is a mode as package os takes it.
+// modeOf converts mode bits to a mode of package os.
 func modeOf(bits uint32) os.FileMode {
 	m := os.FileMode(bits & 0o777)
 	if bits&0o4000 != 0 {
@@ -68,7 +68,7 @@ func (v *view) Mkdir(name string, bits uint32) error {
 	return v.as(func() error { return os.Mkdir(v.at(name), modeOf(bits)) })
 }
 
-// Remove is that of package os without its second guess of what was wrong.
+// Remove is like os.Remove, but does not guess a second time what was wrong.
 func (v *view) Remove(name string) error {
 	return v.as(func() error {
 		err := unix.Unlink(v.at(name))
@@ -202,7 +202,7 @@ func (v *view) Space() (s fstest.Space, err error) {
 	return s, err
 }
 
-// file is an open one, used by who opened it.
+// file is an open file, used as the user that opened it.
 type file struct {
 	*os.File
 	v *view
@@ -234,7 +234,7 @@ func (f *file) Stat() (fstest.Info, error) {
 	return infoOf(&st), err
 }
 
-// closed is an error of a closed file as POSIX has it.
+// closed adds the errno of POSIX to an error about a closed file.
 func closed(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return errors.Join(syscall.EBADF, err)

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fsType is the type of our mounts, as the kernel lists them.
+// fsType is the type of our mounts in the kernel's lists.
 const fsType = "fuse.pvfs"
 
-// direct tells whether we mount ourselves, or by fusermount3.
+// direct reports whether this process mounts itself, and not through fusermount3.
 func direct() bool { return os.Geteuid() == 0 }
 
-// unmountCommand is what unmounts a directory.
+// unmountCommand is the command that unmounts a directory.
 func unmountCommand(dir string) string {
 	if direct() {
 		return "umount " + dir
@@ -25,7 +25,7 @@ func unmountCommand(dir string) string {
 	return "fusermount3 -u " + dir
 }
 
-// suitable is the path of a directory that can be mounted on.
+// suitable returns the absolute path of a directory that can be mounted on.
 func suitable(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,10 +50,10 @@ func suitable(dir string) (string, error) {
 	return dir, nil
 }
 
-// octal writes names as the kernel lists them.
+// octal escapes names as in the kernel's lists.
 var octal = strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`)
 
-// mounted tells whether the list of the kernel has a mount of ours on a directory.
+// mounted reports whether the kernel's list has a mount of ours on a directory.
 func mounted(list, dir string) bool {
 	escaped := octal.Replace(dir)
 	for line := range strings.Lines(list) {
@@ -64,13 +64,13 @@ func mounted(list, dir string) bool {
 	return false
 }
 
-// Shows reports whether a device, as stat(2) has it, is a mount of this package that shows a file system of some name.
+// Shows reports whether a device (st_dev of stat(2)) is a mount of this package for the file system with this name.
 func Shows(dev uint64, name string) bool {
 	list, err := os.ReadFile("/proc/self/mountinfo")
 	return err == nil && shows(string(list), dev, name)
 }
 
-// shows is Shows with the list of the kernel: see proc_pid_mountinfo(5).
+// shows is Shows for a given list, see proc_pid_mountinfo(5).
 func shows(list string, dev uint64, name string) bool {
 	number := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
 	for line := range strings.Lines(list) {
@@ -83,5 +83,5 @@ func shows(list string, dev uint64, name string) bool {
 	return false
 }
 
-// sourceOf is how the kernel lists what is mounted. Options of a mount have commas between them.
+// sourceOf is the mount source in the kernel's list. Mount options are separated by commas.
 func sourceOf(name string) string { return strings.ReplaceAll(name, ",", "_") }

@@ -12,12 +12,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// A target is what attributes are set of, and who sets them: a name, or a file that is open and may have none.
+// A target is an object whose attributes are set, and the client's view for that. It is a name, or an open file, which may have
+// no name.
 type target struct {
 	context.Context
 	by   *client.FS
 	path string
-	file *client.File // nil: the name
+	file *client.File // nil: use the name
 }
 
 func (t target) chmod(mode fs.FileMode) error {
@@ -55,7 +56,7 @@ func (t target) stat() (*client.Info, error) {
 	return t.by.LstatCtx(t, t.path)
 }
 
-// target is the node's open file if there is one, or its name.
+// target is the node's open file if there is one, else its name.
 func (n *node) target(request context.Context, h gofs.FileHandle) (t target, end func(), e syscall.Errno) {
 	if f, ok := h.(*file); ok {
 		ctx, end := patient(request)
@@ -68,7 +69,7 @@ func (n *node) target(request context.Context, h gofs.FileHandle) (t target, end
 	return target{Context: c, by: c.fs, path: c.path}, end, 0
 }
 
-// set sets the owner, the mode and the times, as far as they are asked for.
+// set sets the owner, the mode and the times that in names.
 func (n *node) set(request context.Context, h gofs.FileHandle, in *gofuse.SetAttrIn) syscall.Errno {
 	t, end, e := n.target(request, h)
 	if e != 0 {
@@ -100,13 +101,13 @@ func (n *node) set(request context.Context, h gofs.FileHandle, in *gofuse.SetAtt
 	return errno(t.times(in))
 }
 
-// times sets the times. Who may write to a file may set both of them to what it is now, and nothing else.
+// times sets the times. A caller that may write to the file may set both times to now, and nothing else.
 func (t target) times(in *gofuse.SetAttrIn) error {
 	var atime, mtime time.Time
 	if v, ok := in.GetATime(); ok {
 		atime = v
 	}
-	if v, ok := in.GetMTime(); ok && in.Valid&gofuse.FATTR_SIZE == 0 { // else it comes with the size, and servers set it
+	if v, ok := in.GetMTime(); ok && in.Valid&gofuse.FATTR_SIZE == 0 { // otherwise it comes with the size, and the server sets it
 		mtime = v
 	}
 	const given, now = gofuse.FATTR_ATIME | gofuse.FATTR_MTIME, gofuse.FATTR_ATIME_NOW | gofuse.FATTR_MTIME_NOW
@@ -119,11 +120,11 @@ func (t target) times(in *gofuse.SetAttrIn) error {
 	return t.chtimes(atime, mtime)
 }
 
-// chmod sets the mode. When somebody else than the owner writes to a file, the kernel takes away its
-// set-id bits in his name; servers leave that to the owner, so root does it.
+// chmod sets the mode. When another user than the owner writes to a file, the kernel clears the set-id bits in that user's name.
+// The servers allow only the owner to do that, so root does it.
 func (n *node) chmod(t target, mode uint32) syscall.Errno {
 	if mode&syscall.S_ISVTX != 0 {
-		return syscall.EINVAL // the protocol has no such bit, and what it promises would not hold
+		return syscall.EINVAL // the protocol has no sticky bit, and nothing would enforce it
 	}
 	if n.IsDir() || !n.m.opt.Callers || t.by.Identity().UID == 0 {
 		return errno(t.chmod(modeOf(mode)))

@@ -11,11 +11,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// The set-id bits of a file go when somebody else than root writes to it or cuts it, and when its owner or its group
-// changes. The kernel leaves that to us (CAP_HANDLE_KILLPRIV_V2): otherwise it would ask for an extended attribute before
-// each write.
+// The set-id bits of a file are cleared when a user other than root writes to it or truncates it, and when its owner or group
+// changes. The kernel leaves that to this package (CAP_HANDLE_KILLPRIV_V2). Otherwise it would request an extended attribute
+// before each write.
 
-// withoutIDs is a mode without the bits that go. A set-group-id bit means something else if the group may not execute.
+// withoutIDs is a mode without these bits. A set-group-id bit has another meaning if the group may not execute.
 func withoutIDs(perms uint32) uint32 {
 	perms &^= syscall.S_ISUID
 	if perms&syscall.S_IXGRP != 0 {
@@ -24,12 +24,12 @@ func withoutIDs(perms uint32) uint32 {
 	return perms
 }
 
-// hasIDs tells whether an object has bits that go.
+// hasIDs reports whether an object has such bits.
 func hasIDs(info *client.Info) bool {
 	return info.Attr.Type == proto.TypeMetafile && withoutIDs(info.Attr.Perms) != info.Attr.Perms
 }
 
-// beforeWrite takes away the set-id bits of a file that its caller is about to change, by an open file if there is one.
+// beforeWrite clears the set-id bits of a file that its caller is about to change, through an open file if there is one.
 func (n *node) beforeWrite(request context.Context, h gofs.FileHandle) syscall.Errno {
 	if c, ok := gofuse.FromContext(request); !n.setID.Load() || !ok || c.Uid == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (n *node) beforeWrite(request context.Context, h gofs.FileHandle) syscall.E
 	return t.dropIDs(n)
 }
 
-// dropIDs takes away the set-id bits, in the name of who mounted: the caller may not be the owner.
+// dropIDs clears the set-id bits as the user that mounted, because the caller may not be the owner.
 func (t target) dropIDs(n *node) syscall.Errno {
 	info, err := t.stat()
 	if err != nil {

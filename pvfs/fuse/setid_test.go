@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
-// TestSetIDBits: they go when another user than root changes the bytes of a file, and when its owner changes.
+// TestSetIDBits: they are cleared when a user other than root changes the data of a file, and when its owner changes.
 func TestSetIDBits(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root becomes another user")

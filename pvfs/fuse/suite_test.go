@@ -16,7 +16,7 @@ import (
 
 var partsFlag = flag.Int("fstest.parts", 0, "run each so manieth case only; 1 runs all (0: 16, 24 with -short, 48 with the race detector)")
 
-// parts keeps the run short.
+// parts is how many parts the cases are divided into, to keep a run short.
 func parts() int {
 	if *partsFlag != 0 {
 		return *partsFlag
@@ -39,7 +39,7 @@ func overMethods(t *testing.T, do func(t *testing.T, turn int, s *fstest.Subject
 	}
 }
 
-// subject is a mount, used by system calls.
+// subject is a mount, through system calls.
 func subject(b *bench) *fstest.Subject {
 	s := &fstest.Subject{As: func(u fstest.User) fstest.FS { return &view{b.dir, u} }, Lacks: map[fstest.Ability]string{
 		fstest.OwnRules: "the kernel checks modes itself",
@@ -50,7 +50,7 @@ func subject(b *bench) *fstest.Subject {
 	return s
 }
 
-// startStock is start with so many servers of OrangeFS itself. The test skips where there are none.
+// startStock is start with stock servers. It skips the test without an installation of OrangeFS.
 func startStock(t *testing.T, servers int) *bench {
 	needFUSE(t)
 	c := stock.Start(t, stock.Options{Servers: servers})
@@ -92,7 +92,7 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// TestRandomWithRestarts compares with the model while servers end and start again.
+// TestRandomWithRestarts compares with the model while servers stop and start again.
 func TestRandomWithRestarts(t *testing.T) {
 	b := start(t, setup{cluster: pvfstest.Options{Method: pvfstest.TCP}, client: client.Options{RetryDelay: 10 * time.Millisecond}})
 	s := subject(b)

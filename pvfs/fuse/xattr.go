@@ -17,11 +17,11 @@ var (
 	_ gofs.NodeListxattrer   = (*node)(nil)
 )
 
-// userSpace is before the names of the attributes that there are. Others (security, ACLs) the kernel asks for at each turn;
-// servers are not bothered.
+// userSpace begins the names of the supported attributes. The kernel asks for others (security, ACLs) all the time; those
+// requests do not go to the servers.
 const userSpace = "user."
 
-// Getxattr is the value of an attribute.
+// Getxattr returns the value of an attribute.
 func (n *node) Getxattr(request context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	if !strings.HasPrefix(name, userSpace) {
 		return 0, syscall.ENODATA
@@ -38,7 +38,7 @@ func (n *node) Getxattr(request context.Context, name string, dest []byte) (uint
 	return give(dest, value)
 }
 
-// give copies what a program asked for, or says how much room it takes.
+// give copies a value into a program's buffer, or returns the size that it needs.
 func give(dest, value []byte) (uint32, syscall.Errno) {
 	if len(dest) < len(value) {
 		return uint32(len(value)), syscall.ERANGE
@@ -78,7 +78,7 @@ func (n *node) Removexattr(request context.Context, name string) syscall.Errno {
 // Listxattr lists the attributes' names.
 func (n *node) Listxattr(request context.Context, dest []byte) (uint32, syscall.Errno) {
 	if n.Mode() == syscall.S_IFLNK {
-		return 0, 0 // the client would follow it
+		return 0, 0 // the client would follow the symlink
 	}
 	c, end, e := n.begin(request)
 	if e != 0 {

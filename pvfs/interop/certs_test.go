@@ -24,7 +24,7 @@ func certified(t *testing.T, ours bool) (tools *stock.Tools, certs *stock.Certif
 	if !ours {
 		c := stock.Start(t, stock.Options{Certificates: true})
 		tools = c.Tools(t, c.Source())
-		for range 600 { // as with theirs
+		for range 600 { // as for stock servers
 			if tools.Run(t, "pvfs2-stat", at("/lost+found")).Status == 0 {
 				return tools, c.Certificates(), c.Source()
 			}
@@ -37,7 +37,7 @@ func certified(t *testing.T, ours bool) (tools *stock.Tools, certs *stock.Certif
 	return o.Tools(t, c.Source()), o.Certificates(), c.Source()
 }
 
-// get has pvfs2-get-user-cert get a certificate. It returns its files.
+// get gets a certificate with pvfs2-get-user-cert. It returns its files.
 func get(t *testing.T, tools *stock.Tools, name, password string) (r stock.Result, cert, key string) {
 	t.Helper()
 	cert, key = tools.File(name+".pem"), tools.File(name+"-key.pem")
@@ -46,8 +46,8 @@ func get(t *testing.T, tools *stock.Tools, name, password string) (r stock.Resul
 	return asked.Run(t, "pvfs2-get-user-cert", "-c", cert, "-k", key, name), cert, key
 }
 
-// TestCertificates: users get certificates by stock's program and by ours, from stock servers and from ours, and each works with them as the user of
-// the directory, with stock's programs and with our client.
+// TestCertificates: users get certificates with stock's program and with ours, from stock servers and from ours. Each works with
+// them as the user of the directory, with stock's programs and with our client.
 func TestCertificates(t *testing.T) {
 	for name, ours := range map[string]bool{"ours": true, "theirs": false} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,9 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestStrangersWithCertificates: stock's programs do nothing with a certificate that is not good, and neither does our client. A stock server takes
-// any certificate with the subject of a user that it remembers, whoever signed it (docs/security-pvfs.md): there nothing like that is tried.
+// TestStrangersWithCertificates: stock's programs can do nothing with an invalid certificate, and neither can our client. A stock
+// server accepts any certificate with the subject of a cached user, whoever signed it (docs/security-pvfs.md), so that is not
+// tried there.
 func TestStrangersWithCertificates(t *testing.T) {
 	for name, ours := range map[string]bool{"ours": true, "theirs": false} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestStrangersWithCertificates(t *testing.T) {
 				if !ours && (name == "foreign" || name == "expired") {
 					continue
 				}
-				tools.With(files[0], files[1]).Run(t, "pvfs2-touch", at("/d/"+name)) // its status says little
+				tools.With(files[0], files[1]).Run(t, "pvfs2-touch", at("/d/"+name)) // its exit status is not reliable
 				require.NotZero(t, tools.Run(t, "pvfs2-stat", at("/d/"+name)).Status, "%s made a file", name)
 			}
 			ctx := context.Background()

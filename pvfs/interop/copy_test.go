@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fleets are the numbers of servers that everything is tried with.
+// fleets are the numbers of servers for all tests.
 var fleets = []int{1, 2, 4}
 
-// layout is what pvfs2-viewdist prints of a file.
+// layout is the output of pvfs2-viewdist for a file.
 type layout struct {
 	strip   string
 	servers []string // of its datafiles
@@ -40,8 +40,8 @@ func (w *world) layout(t testing.TB, name string) layout {
 	return l
 }
 
-// TestCopies: pvfs2-cp brings files in and out whole, whatever their size, layout and its buffers, and they lie
-// where they were asked to.
+// TestCopies: pvfs2-cp copies files in and out correctly, with all sizes, layouts and buffer sizes, and the data is on the
+// requested servers.
 func TestCopies(t *testing.T) {
 	for _, n := range fleets {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// borders are sizes around the borders of strips and stripes, and around what fits into one request.
+// borders are sizes near the limits of strips, stripes and single requests.
 func borders(strip, datafiles int) []int {
 	sizes := []int{0, 1, 6767, 6768, 6769, 16344, 16345}
 	if testing.Short() {
@@ -99,7 +99,7 @@ func distinct(t testing.TB, all []string) {
 	}
 }
 
-// TestLargeCopy: a file of many flows, from file system to file system, too.
+// TestLargeCopy copies a file of many flows, also from file system to file system.
 func TestLargeCopy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("copies 200 MB")
@@ -113,7 +113,7 @@ func TestLargeCopy(t *testing.T) {
 	require.Len(t, w.layout(t, "/copy").servers, 4)
 }
 
-// TestBinary: the same as TestCopies on a small scale, with servers that are processes of their own.
+// TestBinary is a small TestCopies with servers in separate processes.
 func TestBinary(t *testing.T) {
 	w := binaries(t, 2)
 	for _, size := range []int{1000, 65537, 3 << 20} {

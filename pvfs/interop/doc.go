@@ -1,4 +1,4 @@
-// Package interop has no code but tests: OrangeFS's own client programs and library on our servers,
-// and the same on OrangeFS's servers, to compare. They need an installation of OrangeFS
-// (docs/orangefs.md), and skip without one. What starts servers and tools is in pvfs/pvfstest.
+// Package interop has tests only. They run OrangeFS's own client programs and library on our servers, and on OrangeFS's servers
+// for comparison. They need an installation of OrangeFS (docs/orangefs.md), and are skipped without one. pvfs/pvfstest starts the
+// servers and tools.
 package interop

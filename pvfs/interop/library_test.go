@@ -41,7 +41,7 @@ func library(t testing.TB) string {
 	return path
 }
 
-// script runs lines in one process, and returns what it said of each: the lines before "ok" or "error", and that.
+// script runs lines in one process. It returns the output for each: the lines before "ok" or "error", and that.
 func (w *world) script(t testing.TB, program string, lines ...string) []string {
 	t.Helper()
 	cmd := exec.Command(program)
@@ -68,7 +68,7 @@ func (w *world) script(t testing.TB, program string, lines ...string) []string {
 	return answers
 }
 
-// TestLibrarySameAsStock: calls of the library end the same on stock servers and on ours.
+// TestLibrarySameAsStock: calls of the library have the same results on stock servers and on ours.
 func TestLibrarySameAsStock(t *testing.T) {
 	program := library(t)
 	for name, change := range map[string]func(*config.GenOptions){
@@ -94,7 +94,7 @@ func TestLibrarySameAsStock(t *testing.T) {
 	}
 }
 
-// comparable is an answer without times, and with names in order.
+// comparable is an answer without times, and with sorted names.
 func comparable(line, answer string) string {
 	words := strings.Fields(answer)
 	switch {

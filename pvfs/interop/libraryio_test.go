@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
-// A model is what a file must hold, and the lines of a script that make it so.
+// A model is the expected contents of a file, and the script that writes them.
 type model struct {
 	w     *world
 	t     testing.TB
@@ -24,8 +24,8 @@ type model struct {
 	path  string
 	data  []byte
 	lines []string
-	gaps  bool              // memory with gaps, too
-	want  map[string][]byte // local files of the reads, once the script has run
+	gaps  bool              // also memory with gaps
+	want  map[string][]byte // local files of the reads, after the script has run
 }
 
 const modelBytesMax = 1 << 20
@@ -38,7 +38,7 @@ func (m *model) put(at int, b []byte) {
 	copy(m.data[min(at, len(m.data)):], b)
 }
 
-// get is bytes of the file; what is behind its end is zero.
+// get returns bytes of the file; bytes beyond its end are zero.
 func (m *model) get(at, n int) []byte {
 	b := make([]byte, n)
 	if at < len(m.data) {
@@ -47,7 +47,7 @@ func (m *model) get(at, n int) []byte {
 	return b
 }
 
-// place is an offset near a border of strips, or anywhere.
+// place is an offset near the limit of a strip, or anywhere.
 func (m *model) place() int {
 	if m.rng.IntN(2) == 0 {
 		return max(0, m.rng.IntN(8)*65536+m.rng.IntN(5)-2)
@@ -69,8 +69,8 @@ func (m *model) blocks() (count, block, stride int) {
 	return 1 + m.rng.IntN(40), block, block + m.rng.IntN(5000)
 }
 
-// viewed is where a byte lies in the file that is number v of those that blocks with gaps show. The blocks with their
-// gaps are repeated without end; there is no gap behind the last of them.
+// viewed is the file offset of byte v in a view of blocks with gaps. The blocks and gaps are repeated without end; there is no
+// gap after the last block.
 func viewed(v, count, block, stride int) int {
 	tile, v := v/(count*block), v%(count*block)
 	return tile*((count-1)*stride+block) + v/block*stride + v%block
@@ -89,11 +89,11 @@ func (m *model) step() {
 		kinds = 8
 	}
 	switch m.rng.IntN(kinds) {
-	case 0, 1: // one piece
+	case 0, 1: // contiguous
 		b := m.random(1 + m.rng.IntN(200000))
 		m.write("write", fmt.Sprintf("%d %d", at, len(b)), name, b)
 		m.put(at, b)
-	case 2: // pieces of the file
+	case 2: // pieces in the file
 		count, block, stride := m.blocks()
 		b := m.random(count * block)
 		m.write("swrite", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
@@ -114,7 +114,7 @@ func (m *model) step() {
 			copy(b[k:], m.get(viewed(at+k, count, block, stride), 1))
 		}
 		m.read("sread", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
-	case 6: // pieces of memory
+	case 6: // pieces in memory
 		count, block, stride := m.blocks()
 		b := m.random(count * stride)
 		m.write("mwrite", fmt.Sprintf("%d %d %d %d", at, count, block, stride), name, b)
@@ -141,7 +141,7 @@ func (m *model) read(op, numbers, name string, b []byte) {
 	m.want[name] = b
 }
 
-// check looks at what a script that has run brought.
+// check checks the results of a script.
 func (m *model) check(answers []string) {
 	for i, a := range answers {
 		if !strings.HasPrefix(a, "ok") {
@@ -157,13 +157,13 @@ func (m *model) check(answers []string) {
 	}
 }
 
-// line is the operation with a local file.
+// line is the line of the script for a local file.
 func (m *model) line(name string) string {
 	i := slices.IndexFunc(m.lines, func(l string) bool { return strings.HasSuffix(l, " "+name) })
 	return fmt.Sprintf("operation %d, %s", i, m.lines[i])
 }
 
-// firstDifference is where two slices differ first; -1 if they do not.
+// firstDifference is the first index where two slices differ; -1 if they are equal.
 func firstDifference(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -178,8 +178,8 @@ func firstDifference(a, b []byte) int {
 
 // randomFile makes a script of operations on a file of its own.
 func randomFile(t testing.TB, w *world, rng *rand.Rand, path string, steps int) *model {
-	// The library gets bytes from the wrong places of memory that has gaps if they go to several servers, stock
-	// ones as well: it is no use trying that.
+	// With several servers, the library takes the bytes of memory with gaps from wrong places, also with stock servers. So this
+	// is tested only with one.
 	m := &model{w: w, t: t, rng: rng, path: path, gaps: len(w.addresses) == 1, want: map[string][]byte{}}
 	strip := []int{65536, 1000, 4096}[rng.IntN(3)]
 	m.lines = append(m.lines, fmt.Sprintf("create %s %d %d", path, 1+rng.IntN(4), strip))
@@ -190,8 +190,8 @@ func randomFile(t testing.TB, w *world, rng *rand.Rand, path string, steps int) 
 	return m
 }
 
-// TestLibraryIO: random I/O of stock clients, in one piece, in pieces of the file and of memory, and truncations, by several of them at the
-// same time, each on files of its own.
+// TestLibraryIO: several stock clients at a time do random I/O and truncations, each on its own files. The I/O is contiguous, or
+// in pieces of the file and of memory.
 func TestLibraryIO(t *testing.T) {
 	program := library(t)
 	const clients, steps = 4, 60
@@ -217,8 +217,8 @@ func TestLibraryIO(t *testing.T) {
 	}
 }
 
-// TestManyNames: thousands of names in directories that stay on one server and in those that are divided, made by several clients at
-// the same time; all are listed, by few and by many at a time, and can be removed.
+// TestManyNames: several clients at a time make thousands of names, in directories on one server and in divided ones. All are
+// listed, with few and with many at a time, and can be removed.
 func TestManyNames(t *testing.T) {
 	program := library(t)
 	const clients, each = 4, 700

@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// handle is the one that pvfs2-stat prints of a name.
+// handle is the handle of a name in the output of pvfs2-stat.
 func (w *world) handle(t testing.TB, name string) proto.Handle {
 	t.Helper()
 	var h uint64
@@ -27,7 +27,7 @@ func (w *world) handle(t testing.TB, name string) proto.Handle {
 	return proto.Handle(h)
 }
 
-// damage changes the store of the server that has a handle.
+// damage changes the store of a handle's server.
 func (w *world) damage(t testing.TB, h proto.Handle, do func(*store.Tx) error) {
 	t.Helper()
 	i, ok := w.cluster.FS.Owner(h)
@@ -35,7 +35,7 @@ func (w *world) damage(t testing.TB, h proto.Handle, do func(*store.Tx) error) {
 	require.NoError(t, w.cluster.Store(i).Update(do))
 }
 
-// TestFsck: pvfs2-fsck finds nothing where nothing is, and finds and repairs what was damaged.
+// TestFsck: pvfs2-fsck finds nothing in an intact file system, and finds and repairs damage.
 func TestFsck(t *testing.T) {
 	for _, n := range fleets {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestFsck(t *testing.T) {
 			clean := w.OK(t, "pvfs2-fsck", "-m", at("/"), "-n")
 			require.NotContains(t, clean, "*", "there is no damage")
 
-			// A name whose file is gone, and a file whose name is gone. (Datafiles without a file pvfs2-fsck finds, too, but
-			// removing an object ends it, with stock servers as well: it asserts that the object has a parent.)
+			// A name without a file, and a file without a name. (pvfs2-fsck also finds datafiles without a file. But it crashes
+			// when it removes an object, also with stock servers: it asserts that the object has a parent.)
 			lost := w.handle(t, "/d/f0")
 			var parts []proto.Handle
 			w.damage(t, lost, func(tx *store.Tx) error {
@@ -75,7 +75,7 @@ func TestFsck(t *testing.T) {
 			require.Contains(t, found, fmt.Sprint(uint64(orphan)))
 			require.Contains(t, w.OK(t, "pvfs2-ls", at("/d")), "f0", "-n changes nothing")
 			if n > 1 {
-				return // it may take a datafile of the file without a name for one too many, with stock servers as well
+				return // it may consider a datafile of the nameless file superfluous, also with stock servers
 			}
 
 			repaired := w.OK(t, "pvfs2-fsck", "-m", at("/"), "-y")
@@ -98,8 +98,8 @@ func TestFsck(t *testing.T) {
 	}
 }
 
-// TestRemoveObject: pvfs2-remove-object takes a name away, whatever it stands for. (An object it does not: it asserts that
-// the object has a parent, with stock servers as well.)
+// TestRemoveObject: pvfs2-remove-object removes a name, whatever it refers to. (It cannot remove an object: it asserts that the
+// object has a parent, also with stock servers.)
 func TestRemoveObject(t *testing.T) {
 	w := ours(t, 2, nil)
 	w.OK(t, "pvfs2-touch", at("/f"))
@@ -108,20 +108,20 @@ func TestRemoveObject(t *testing.T) {
 	require.Equal(t, "lost+found\n", w.OK(t, "pvfs2-ls", at("/")))
 }
 
-// sorted is a text with its lines in order.
+// sorted is a text with sorted lines.
 func sorted(s string) string {
 	lines := strings.SplitAfter(s, "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "")
 }
 
-// TestAdminMode: in admin mode names can be looked at, and nothing changes.
+// TestAdminMode: in admin mode names can be read, and nothing changes.
 func TestAdminMode(t *testing.T) {
 	w := ours(t, 2, nil)
 	w.OK(t, "pvfs2-touch", at("/f"))
 	w.OK(t, "pvfs2-set-mode", "-m", at("/"), "admin")
 	require.Contains(t, w.OK(t, "pvfs2-ls", at("/")), "f\n")
-	// Stock tools try again for long when they are refused so; this request comes once, and without any right.
+	// Stock tools retry for a long time when they are refused. This request is sent once, and without any right.
 	change := func(server int) error {
 		_, err := w.cluster.Server(server).Do(t.Context(), bmi.Addr{}, &proto.Header{}, &proto.RmDirentReq{FS: w.cluster.FS.ID, Name: "f"})
 		return err
@@ -136,7 +136,7 @@ func TestAdminMode(t *testing.T) {
 	w.OK(t, "pvfs2-touch", at("/g"))
 }
 
-// TestPerfMon: pvfs2-perf-mon-example tells what the servers did.
+// TestPerfMon: pvfs2-perf-mon-example prints the work of the servers.
 func TestPerfMon(t *testing.T) {
 	w := ours(t, 2, nil)
 	w.OK(t, "pvfs2-cp", w.local(t, "in", content(3<<20)), at("/f"))
@@ -160,7 +160,7 @@ func TestPerfMon(t *testing.T) {
 	require.Equal(t, 3<<20, total, "of both servers")
 }
 
-// TestExports: what fs.conf says of clients holds for stock ones.
+// TestExports: the export options of fs.conf apply to stock clients.
 func TestExports(t *testing.T) {
 	everybody := []string{"tcp://127.0.0.1"}
 	for _, c := range []struct {
@@ -209,14 +209,14 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// TestNetworks: clients of networks and ports that are not trusted are refused.
+// TestNetworks: clients from networks and ports that are not trusted are refused.
 func TestNetworks(t *testing.T) {
 	w := ours(t, 1, nil)
 	w.OK(t, "pvfs2-ls", at("/"))
 	ports := func(first, last int) {
 		w.cluster.Reload(func(fs *config.Config) { fs.Security.TrustedPortFirst, fs.Security.TrustedPortLast = first, last })
 	}
-	ports(1, 1023) // not those that the kernel gives to clients
+	ports(1, 1023) // not ports that the kernel gives to clients
 	w.Fails(t, "pvfs2-stat", at("/"))
 	ports(1024, 65535)
 	w.OK(t, "pvfs2-stat", at("/"))
@@ -228,16 +228,16 @@ func TestNetworks(t *testing.T) {
 	w.OK(t, "pvfs2-stat", at("/"))
 }
 
-// TestTimeouts: stock clients fetch new capabilities when theirs are too old, within one process.
+// TestTimeouts: stock clients get new capabilities when theirs have expired, inside one process.
 func TestTimeouts(t *testing.T) {
 	program := library(t)
 	w := ours(t, 2, nil, func(cfg *server.Config) {
-		cfg.FS.Security.CapabilityTimeout = 3 * time.Second // in less a busy machine may not use a new one
+		cfg.FS.Security.CapabilityTimeout = 3 * time.Second // a shorter one may expire on a busy machine before it is used
 	})
 	w.local(t, "in", content(100000))
 	lines := []string{"mkdir /d", "create /d/f 2"}
 	calls := []string{"write /d/f 0 100000 in", "read /d/f 1000 1000 out", "flush /d/f", "truncate /d/f 50000"}
-	for _, late := range calls { // the first with a capability that is too old
+	for _, late := range calls { // the first with an expired capability
 		lines = append(append(lines, calls...), "wait 4100", late)
 	}
 	for i, a := range w.script(t, program, lines...) {
@@ -245,7 +245,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestUsers: the rights of users hold for stock tools.
+// TestUsers: the rights of users apply to stock tools.
 func TestUsers(t *testing.T) {
 	w := ours(t, 2, nil)
 	someone, other := w.As(t, 1, 1), w.As(t, 2, 2)
@@ -256,11 +256,11 @@ func TestUsers(t *testing.T) {
 	someone.OK(t, "pvfs2-chmod", "600", at("/d/f"))
 	other.Fails(t, "pvfs2-chmod", "666", at("/d/f"))
 	someone.Fails(t, "pvfs2-chown", "bin", "bin", at("/d/f"))
-	other.Run(t, "pvfs2-xattr", "-s", "-k", "user.a", "-v", "b", at("/d/f")) // it does not say that it failed
+	other.Run(t, "pvfs2-xattr", "-s", "-k", "user.a", "-v", "b", at("/d/f")) // it does not report that it failed
 	w.Fails(t, "pvfs2-xattr", "-t", "-k", "user.a", at("/d/f"))
 	w.OK(t, "pvfs2-chown", "bin", "bin", at("/d/f"))
 	other.OK(t, "pvfs2-chmod", "644", at("/d/f"))
-	someone.Run(t, "pvfs2-set-mode", "-m", at("/"), "admin") // it says that it did, whatever the servers say
+	someone.Run(t, "pvfs2-set-mode", "-m", at("/"), "admin") // it reports success whatever the servers answer
 	other.OK(t, "pvfs2-mkdir", at("/d/private"))
 	other.OK(t, "pvfs2-chmod", "700", at("/d/private"))
 	other.OK(t, "pvfs2-touch", at("/d/private/x"))

@@ -20,7 +20,7 @@ import (
 //go:embed testdata/session.txt
 var session string
 
-// TestSameAsStock: a session of tools says the same, and ends with the same statuses, on stock servers and on ours.
+// TestSameAsStock: a session of tools has the same output and exit statuses on stock servers and on ours.
 func TestSameAsStock(t *testing.T) {
 	for _, n := range fleets {
 		if testing.Short() && n != 2 {
@@ -66,7 +66,7 @@ func compareSessions(t *testing.T, servers int, change func(*config.GenOptions))
 	}
 }
 
-// step runs one line of the session, and returns what is compared.
+// step runs one line of the session, and returns the result for the comparison.
 func (w *world) step(t *testing.T, line string) string {
 	t.Helper()
 	how, command, ok := strings.Cut(line, ": ")
@@ -94,8 +94,8 @@ func (w *world) step(t *testing.T, line string) string {
 	return fmt.Sprintf("%s\nstatus %d", out, r.Status)
 }
 
-// differences are what two runs of one command may differ in: times, handles, places in memory, and which
-// server was chosen.
+// differences are the permitted differences between two runs of a command: times, handles, memory addresses, and the chosen
+// server.
 var differences = []struct {
 	what *regexp.Regexp
 	by   string
@@ -113,7 +113,7 @@ var differences = []struct {
 	{regexp.MustCompile(`/\S*/(in\w+)`), "$1"},
 }
 
-// normal is an output without them.
+// normal is the output without them.
 func (w *world) normal(out string) string {
 	for _, d := range differences {
 		out = d.what.ReplaceAllString(out, d.by)
@@ -121,10 +121,9 @@ func (w *world) normal(out string) string {
 	return out
 }
 
-// objects is what pvfs2-fs-dump says, in the order of the names: the types of the objects of each. On which
-// server a name and its objects lie is chosen at random, and how many lie ready for use is the server's
-// affair. What it complains of metafiles that lie ready goes to stderr, and so appears anywhere: wherever its
-// buffer for stdout was full.
+// objects is the output of pvfs2-fs-dump in the order of names: the types of the objects of each. The servers of a name and its
+// objects are chosen at random, and each server decides how many objects it has in stock. Complaints about metafiles in stock go
+// to stderr, so they can appear anywhere, depending on the buffer of stdout.
 func objects(dump string) string {
 	var names []string
 	dump = complaint.ReplaceAllString(dump, "")

@@ -19,18 +19,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// A world is a file system with stock tools that work on it.
+// A world is a file system with stock tools for it.
 type world struct {
 	*stock.Tools
 	addresses []string
 	cluster   *pvfstest.Cluster // nil: the servers are not in this process
 }
 
-// ours are servers of this process.
+// ours are servers in this process.
 func ours(t testing.TB, servers int, change func(*config.GenOptions), more ...func(*server.Config)) *world {
 	t.Helper()
 	o := stock.Need(t)
-	// pvfs2-fsck and others show no capability.
+	// pvfs2-fsck and other tools send no capability.
 	configured := func(_ int, cfg *server.Config) {
 		cfg.Trusted = []string{"tcp://127.0.0.1"}
 		for _, change := range more {
@@ -69,8 +69,7 @@ func theirs(t testing.TB, servers int, change func(*config.GenOptions)) *world {
 	return nil
 }
 
-// binaries are processes of the program pvfsd, with the key of all, and its configuration as genconfig
-// writes it.
+// binaries are pvfsd processes with a common key, and with the configuration of genconfig.
 func binaries(t testing.TB, servers int, options ...string) *world {
 	t.Helper()
 	o := stock.Need(t)
@@ -98,8 +97,7 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	return w
 }
 
-// startBinary starts a server, and waits until it says that it serves. It is stopped in good order
-// when the test ends.
+// startBinary starts a server, and waits until it reports that it serves. It is stopped properly at the end of the test.
 func startBinary(t testing.TB, path string, args ...string) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -115,7 +113,7 @@ func startBinary(t testing.TB, path string, args ...string) {
 		return string(b)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // if it ended before, Wait says so
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if it ended before, Wait shows that
 		if err := <-ended; err != nil {
 			t.Errorf("pvfsd ended: %v: %s", err, said())
 		}
@@ -130,10 +128,10 @@ func startBinary(t testing.TB, path string, args ...string) {
 	t.Fatalf("pvfsd does not say that it serves: %s", said())
 }
 
-// at is a path on the file system, as tools have it.
+// at is the path of a name for the tools.
 func at(name string) string { return stock.Path(name) }
 
-// content is a text of n bytes in which every 16 bytes hold their own offset.
+// content is n bytes of text in which every 16 bytes have their own offset.
 func content(n int) []byte {
 	b := make([]byte, 0, n+16)
 	for len(b) < n {
@@ -150,7 +148,7 @@ func (w *world) local(t testing.TB, name string, data []byte) string {
 	return path
 }
 
-// fetch copies a file out and returns what is in it.
+// fetch copies a file out and returns its contents.
 func (w *world) fetch(t testing.TB, name string, options ...string) []byte {
 	t.Helper()
 	path := filepath.Join(w.Dir, "fetched")
@@ -161,7 +159,7 @@ func (w *world) fetch(t testing.TB, name string, options ...string) []byte {
 	return b
 }
 
-// fields are what pvfs2-stat prints of a name.
+// fields are the fields in the output of pvfs2-stat for a name.
 func (w *world) fields(t testing.TB, name string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// Errors of a Directory. Any other error is of a directory that cannot be asked.
+// Errors of a Directory. Any other error means that the directory could not be asked.
 var (
 	ErrNobody    = errors.New("ldapusers: the directory has no such user")
 	ErrAmbiguous = errors.New("ldapusers: the directory has several such users")
@@ -27,9 +27,9 @@ var (
 
 const (
 	passwordBytesMax = 1024
-	// foundMax is how many entries a search asks for: one that finds two has not found the user.
+	// foundMax is how many entries a search asks for. Two entries mean that the user is ambiguous.
 	foundMax = 2
-	// nobodyID is no ID of a user or group.
+	// nobodyID is not the ID of a user or group.
 	nobodyID = 0xffffffff
 )
 
@@ -39,10 +39,10 @@ type Directory struct {
 	password string
 
 	mu   sync.Mutex
-	conn *ldap.Conn // for searches; nil: there is none at the moment
+	conn *ldap.Conn // for searches; nil: not connected
 }
 
-// New is the directory that a configuration names. It connects when it is first asked. The error is of the file with the password.
+// New makes the directory of a configuration. It connects at the first question. The error is about the file with the password.
 func New(cfg config.LDAP) (*Directory, error) {
 	d := &Directory{cfg: cfg}
 	if len(cfg.Hosts) == 0 {
@@ -64,7 +64,7 @@ func New(cfg config.LDAP) (*Directory, error) {
 	return d, nil
 }
 
-// Plain are the hosts to which passwords would go unencrypted, over a network.
+// Plain are the hosts to which passwords would be sent unencrypted over a network.
 func (d *Directory) Plain() (hosts []string) {
 	for _, host := range d.cfg.Hosts {
 		rest, ok := strings.CutPrefix(host, "ldap://")
@@ -101,7 +101,7 @@ func (d *Directory) Find(ctx context.Context, s usercert.Subject) (uid uint32, g
 	return uid, []uint32{gid}, err
 }
 
-// number is the one value of an attribute.
+// number parses the only value of an attribute.
 func number(e *ldap.Entry, attr string) (uint32, error) {
 	values := e.GetEqualFoldAttributeValues(attr)
 	if len(values) != 1 {
@@ -116,7 +116,7 @@ func number(e *ldap.Entry, attr string) (uint32, error) {
 
 // Authenticate checks the password of a user.
 func (d *Directory) Authenticate(ctx context.Context, name, password string) error {
-	if name == "" || password == "" { // a directory takes a bind without a password for one of nobody, and lets it succeed
+	if name == "" || password == "" { // a directory accepts a bind without a password as anonymous
 		return ErrPassword
 	}
 	search := d.byName(name)
@@ -129,7 +129,7 @@ func (d *Directory) Authenticate(ctx context.Context, name, password string) err
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // nothing is left to be said
+	defer conn.Close() // nothing more is sent
 	switch err := conn.Bind(entry.DN, password); {
 	case err == nil:
 		return nil
@@ -140,7 +140,7 @@ func (d *Directory) Authenticate(ctx context.Context, name, password string) err
 	}
 }
 
-// byName is a search for a user by the common name of its certificate.
+// byName is the search for a user by the common name of its certificate.
 func (d *Directory) byName(name string) *ldap.SearchRequest {
 	scope := ldap.ScopeWholeSubtree
 	if d.cfg.OneLevel {
@@ -152,7 +152,7 @@ func (d *Directory) byName(name string) *ldap.SearchRequest {
 
 func (d *Directory) seconds() int { return int(d.cfg.Timeout / time.Second) }
 
-// search finds one entry. A connection that has broken meanwhile is made again, once.
+// search finds one entry. If the connection is broken, it connects again, once.
 func (d *Directory) search(ctx context.Context, request *ldap.SearchRequest) (*ldap.Entry, error) {
 	for try := 0; ; try++ {
 		conn, fresh, err := d.open(ctx)
@@ -180,7 +180,7 @@ func (d *Directory) search(ctx context.Context, request *ldap.SearchRequest) (*l
 	}
 }
 
-// open is the connection for searches. fresh: it was made just now.
+// open returns the connection for searches. fresh: it is new.
 func (d *Directory) open(ctx context.Context) (conn *ldap.Conn, fresh bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -218,7 +218,7 @@ func (d *Directory) dial(ctx context.Context) (*ldap.Conn, error) {
 	return nil, errors.Join(all...)
 }
 
-// drop forgets a connection.
+// drop closes a broken connection.
 func (d *Directory) drop(conn *ldap.Conn) {
 	d.mu.Lock()
 	if d.conn == conn {

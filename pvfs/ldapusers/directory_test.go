@@ -15,10 +15,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// urlOf is a path as it stands in the URL of a socket.
+// urlOf is a path in the URL of a socket.
 func urlOf(path string) string { return url.PathEscape(path) }
 
-// at is a directory with the defaults of a configuration.
+// at is a directory with the default configuration.
 func at(t testing.TB, hosts ...string) (config.LDAP, *ldapusers.Directory) {
 	t.Helper()
 	cfg := config.LDAP{
@@ -35,7 +35,7 @@ func name(common string) usercert.Subject {
 	return usercert.Subject{CommonName: common, DN: "CN=" + common + ",ou=Users,dc=example,dc=org"}
 }
 
-// entry is alice's, with other attributes.
+// entry is alice's entry with other attributes.
 func entry(name string, uids, gids []string) ldaptest.Entry {
 	e := ldaptest.User(name, "", 0, 0)
 	e.Attributes["uidNumber"], e.Attributes["gidNumber"] = uids, gids
@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, byDN.Close())
 }
 
-// TestAuthenticate: a password that is wrong, or missing, is none, also where the directory lets a bind without one succeed.
+// TestAuthenticate: a wrong or empty password is refused, also if the directory accepts a bind without a password.
 func TestAuthenticate(t *testing.T) {
 	s := ldaptest.Start(t, ldaptest.User("alice", "wonderland", 1000, 100))
 	_, d := at(t, s.URL())
@@ -89,8 +89,8 @@ func TestAuthenticate(t *testing.T) {
 	require.ErrorIs(t, d.Authenticate(t.Context(), "", "wonderland"), ldapusers.ErrPassword)
 }
 
-// TestConnections: a connection that ended is made again, of several hosts the next is taken, and a directory that does not answer is another
-// error than one without the user.
+// TestConnections: a broken connection is made again, the next one of several hosts is tried, and a directory that does not
+// answer gives another error than one without the user.
 func TestConnections(t *testing.T) {
 	dead := ldaptest.Start(t)
 	dead.Silence(true)
@@ -114,7 +114,7 @@ func TestConnections(t *testing.T) {
 	require.NotErrorIs(t, err, ldapusers.ErrNobody)
 }
 
-// TestBind: the server's own password comes from a file that only it can read.
+// TestBind: the server's own password is read from a file that only the server can read.
 func TestBind(t *testing.T) {
 	s := ldaptest.Start(t, ldaptest.User("alice", "wonderland", 1000, 100), ldaptest.User("reader", "secret", 1, 1))
 	cfg, _ := at(t, s.URL())

@@ -1,3 +1,3 @@
-// Package ldapusers finds the user of a certificate in an LDAP directory, and checks its password there, as OrangeFS's servers do.
-// What fs.conf says in <LDAP> holds (config.LDAP).
+// Package ldapusers finds the user of a certificate in an LDAP directory, and checks the user's password there, as OrangeFS's
+// servers do. It is configured by <LDAP> in fs.conf (config.LDAP).
 package ldapusers

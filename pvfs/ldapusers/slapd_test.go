@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// schemas is where OpenLDAP keeps what entries may have.
+// schemas is the folder of OpenLDAP's schemas.
 const schemas = "/etc/ldap/schema"
 
 const slapdConf = `include %[1]s/core.schema
@@ -52,7 +52,7 @@ homeDirectory: /home/alice
 userPassword: wonderland
 `
 
-// TestOpenLDAP: the same with OpenLDAP's own server.
+// TestOpenLDAP: the same with OpenLDAP's server.
 func TestOpenLDAP(t *testing.T) {
 	slapd, err := exec.LookPath("slapd")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestOpenLDAP(t *testing.T) {
 	cmd := exec.Command(slapd, "-d", "0", "-f", conf, "-h", url)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // nothing is kept
+		_ = cmd.Process.Kill() // its data is not needed any more
 		_ = cmd.Wait()
 	})
 	d, err := ldapusers.New(config.LDAP{

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/race"
 )
 
-// hot are requests that there are many of.
+// hot are frequent requests.
 func hot() map[string]sample {
 	cred := Credential{User: 1000, Groups: []uint32{1000, 4}, Issuer: "C:some.host"}
 	capability := Capability{Issuer: "S:server1", FS: 1000, Mask: MayAll, Handles: []Handle{1, 2, 3}}
@@ -24,8 +24,7 @@ func hot() map[string]sample {
 	}
 }
 
-// Putting a request together allocates nothing; taking one apart little more than what it
-// is made of.
+// Encoding a request allocates nothing; decoding one allocates little more than its contents.
 func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
@@ -47,8 +46,7 @@ func TestAllocations(t *testing.T) {
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() { b = AppendStatus(b[:0], OpIO, OK) }), 0.5)
 }
 
-// No message makes the parser take much more memory than it has bytes itself: what a count
-// promises must be there.
+// No message makes the parser allocate much more memory than the message has bytes: the elements of a count must be present.
 func TestMemory(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
@@ -60,7 +58,7 @@ func TestMemory(t *testing.T) {
 		AppendResponse(nil, big), AppendResponse(nil, tree), AppendRequest(nil, nil, names),
 		AppendRequest(nil, nil, &BatchRemoveReq{Handles: make([]Handle, 1000)}),
 	} {
-		// The last byte is missing: all that can be allocated has been.
+		// With the last byte missing, everything that can be allocated is allocated before the error.
 		for _, n := range []int{len(b), len(b) - 1} {
 			assert.LessOrEqual(t, taken(t, b[:n]), 16*len(b)+8192)
 		}

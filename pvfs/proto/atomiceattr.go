@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// AtomicEattrReq changes extended attributes and gives what they were. There is a value and
-// a size for each key.
+// AtomicEattrReq changes extended attributes and returns their previous values. There is a value and a size for each key.
 type AtomicEattrReq struct {
 	Handle Handle
 	FS     FSID
@@ -25,7 +24,7 @@ func (q *AtomicEattrReq) String() string {
 // Append is AppendRequest.
 func (q *AtomicEattrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *AtomicEattrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *AtomicEattrReq) append(w *writer) {

@@ -8,14 +8,14 @@ import (
 
 // Limits of attributes.
 const (
-	maxDirdata  = 1024 // objects a directory is spread over
+	maxDirdata  = 1024 // dirdata objects of a directory
 	maxBitmap   = 1024 // words
 	maxDistName = 128  // bytes
-	minAttr     = 48   // bytes of the smallest
+	minAttr     = 48   // bytes of the smallest attributes
 )
 
-// stuffed reports whether the attributes are of a file of which all data is in one
-// datafile beside it, as far as the mask tells.
+// stuffed reports whether these are the attributes of a stuffed file, whose data are in one datafile on its own server. The mask
+// may leave that open.
 func (a *Attr) stuffed() bool { return a.Type == TypeMetafile && a.Mask&AttrUnstuffed == 0 }
 
 func (w *writer) attr(a *Attr) {
@@ -64,7 +64,7 @@ func (w *writer) attr(a *Attr) {
 	}
 }
 
-// mirrors writes as many handles for each datafile as there are.
+// mirrors writes Copies handles for each datafile.
 func (w *writer) mirrors(a *Attr) {
 	copies := int(a.Copies)
 	n := 0
@@ -91,8 +91,8 @@ func (w *writer) distDir(d *DistDir) {
 	w.handles(d.Dirdata)
 }
 
-// dirHint writes what new files inherit. The servers are kept as text: their number and
-// their addresses, with blanks between.
+// dirHint writes the settings that new files inherit. The servers are stored as text: their number and their addresses, separated
+// by blanks.
 func (w *writer) dirHint(h *DirHint) {
 	w.sized(h.DistName)
 	w.sized(h.DistParams)
@@ -110,8 +110,7 @@ func (h *DirHint) serversText() string {
 	return strconv.Itoa(len(h.Servers)) + " " + strings.Join(h.Servers, " ")
 }
 
-// serversBytes is the size of the buffer for the servers. Where none is given, it is what
-// they need, with the final zero.
+// serversBytes is the size of the buffer for the servers. If it is not given, it is the size of the text with the final zero.
 func (h *DirHint) serversBytes() int32 {
 	if h.ServersBytes == 0 && len(h.Servers) > 0 {
 		return int32(len(h.serversText()) + 1)
@@ -119,7 +118,7 @@ func (h *DirHint) serversBytes() int32 {
 	return h.ServersBytes
 }
 
-// sized writes a string with its size before it: with the final zero, 0 for none.
+// sized writes a string preceded by its size, which includes the final zero; 0 for an empty one.
 func (w *writer) sized(s string) {
 	size := len(s) + 1
 	if s == "" {
@@ -262,7 +261,7 @@ func (h DirHint) String() string {
 		h.DistName, h.DistParams, h.Datafiles, h.Layout, h.Servers, h.ServersBytes)
 }
 
-// String has the fields that are there.
+// String prints the fields that are present.
 func (a Attr) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{%v owner=%d:%d perms=%#o atime=%d mtime=%d ctime=%d mask=%v",

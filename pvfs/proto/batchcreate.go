@@ -22,7 +22,7 @@ func (q *BatchCreateReq) String() string {
 // Append is AppendRequest.
 func (q *BatchCreateReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *BatchCreateReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *BatchCreateReq) append(w *writer) {

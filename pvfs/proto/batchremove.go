@@ -19,7 +19,7 @@ func (q *BatchRemoveReq) String() string {
 // Append is AppendRequest.
 func (q *BatchRemoveReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *BatchRemoveReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *BatchRemoveReq) append(w *writer) {

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// Null reports whether there is no capability: who shows this shows none.
+// Null reports whether this is the null capability, which stands for none.
 func (c *Capability) Null() bool { return c.Issuer == "" && c.Mask == 0 }
 
 func (c Capability) String() string {

@@ -13,8 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
-// captures is the folder of captured sessions, which are not part of the module: the one
-// beside the checkout, or that below VIADUCT_SHARED.
+// captures is the folder of captured sessions, which are not part of the module: beside the checkout, or below VIADUCT_SHARED.
 func captures(t *testing.T) string {
 	t.Helper()
 	dir, err := replay.Captures()
@@ -24,10 +23,10 @@ func captures(t *testing.T) string {
 	return dir
 }
 
-// probes is the capture that holds what no client sends: what cannot be parsed there has no bytes to compare.
+// probes is a capture of messages that no client sends. Those that do not parse are not compared.
 const probes = "probes.pcap"
 
-// TestCuts is TestSessions with what is kept of the captures, which is always there.
+// TestCuts is TestSessions with the cuts of the captures, which are part of the module.
 func TestCuts(t *testing.T) {
 	files, err := filepath.Glob("../replay/testdata/*.gz")
 	require.NoError(t, err)
@@ -44,8 +43,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// Every message of every captured session is understood to its last byte, and put together
-// again in the same bytes.
+// Every message of every captured session is decoded to its last byte, and encoded to the same bytes again.
 func TestSessions(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*.pcap", "ops/*.pcap"} {
@@ -80,13 +78,13 @@ func TestSessions(t *testing.T) {
 	t.Logf("%d messages of %d operations in %d captures", messages, len(requests), len(files))
 }
 
-// counted is what was compared.
+// counted counts the compared messages.
 type counted struct {
 	messages int
 	requests map[proto.Op]bool
 }
 
-// sameExchanges reads every message and writes it again. Of probes, what is no request at all is left out.
+// sameExchanges decodes and encodes every message. It skips messages of probes that are not requests.
 func sameExchanges(t *testing.T, exchanges []*replay.Exchange, probes bool) counted {
 	t.Helper()
 	c := counted{requests: make(map[proto.Op]bool)}
@@ -102,7 +100,7 @@ func sameExchanges(t *testing.T, exchanges []*replay.Exchange, probes bool) coun
 		}
 		for i, b := range x.Received {
 			if io, ok := req.(*proto.IOReq); ok && io.Type == proto.IORead && i > 0 {
-				break // bytes of the file
+				break // data of the file
 			}
 			sameResponse(t, b)
 			c.messages++

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// ChDirentReq lets a name that is there mean another object.
+// ChDirentReq makes an existing name refer to another object.
 type ChDirentReq struct {
 	Name    string
 	New     Handle
@@ -21,7 +21,7 @@ func (q *ChDirentReq) String() string {
 // Append is AppendRequest.
 func (q *ChDirentReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *ChDirentReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *ChDirentReq) append(w *writer) {
@@ -38,7 +38,7 @@ func (q *ChDirentReq) parse(r *reader) {
 	q.FS = r.fs()
 }
 
-// ChDirentResp has what the name was of before.
+// ChDirentResp has the previous object of the name.
 type ChDirentResp struct{ Old Handle }
 
 // Op is OpChDirent.

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// What a message may have wrong. The errors of Parse functions wrap one of these, and say in
-// which operation, field and byte.
+// Errors of messages. The errors of Parse functions wrap one of these, and say in which operation, field and byte.
 var (
 	ErrVersion   = errors.New("protocol version does not fit")
 	ErrEncoding  = errors.New("unknown encoding")
@@ -31,8 +30,7 @@ type Request interface {
 	String() string
 	// Append is AppendRequest.
 	Append(b []byte, h *Header) []byte
-	// Parse is ParseRequest for a message that is of this operation. After an error, the
-	// body may be filled in part.
+	// Parse is ParseRequest for a message of this operation. After an error, some fields of the body may be set.
 	Parse(b []byte) (*Header, error)
 
 	append(w *writer)
@@ -52,8 +50,7 @@ type Response interface {
 	parse(r *reader)
 }
 
-// Readers and writers are used again: they go through interfaces and would be allocated
-// for every message.
+// Readers and writers are reused. They are used through interfaces, so each message would allocate one.
 var (
 	readers = sync.Pool{New: func() any { return new(reader) }}
 	writers = sync.Pool{New: func() any { return new(writer) }}
@@ -78,7 +75,7 @@ func newReader(b []byte) *reader {
 	return r
 }
 
-// finish is the end of the message, which must have been used up.
+// finish checks that the message has been used up.
 func (r *reader) finish() error {
 	if n := r.left(); n > 0 {
 		r.fail(ErrMalformed, "end", "%d bytes are left over", n)
@@ -105,15 +102,15 @@ func AppendRequest(b []byte, h *Header, req Request) []byte {
 
 var noHeader Header
 
-// begin writes what every message begins with.
+// begin writes the start of every message.
 func (w *writer) begin(op Op) {
 	w.u32(Version)
 	w.u32(Encoding)
 	w.i32(int32(op))
 }
 
-// begin takes what every message begins with. The majors of the two versions, thousands,
-// must be the same; fits says whether the minor of the other side does.
+// begin parses the start of every message. Both versions must have the same major part (thousands). fits decides about the minor
+// part of the other side's version.
 func (r *reader) begin(fits func(minor uint32) bool) Op {
 	version := r.u32("version")
 	if r.err == nil && (version/1000 != Version/1000 || !fits(version%1000)) {
@@ -127,13 +124,12 @@ func (r *reader) begin(fits func(minor uint32) bool) Op {
 	return Op(r.i32("operation"))
 }
 
-// A server knows what was before it, a client what comes after it.
+// A server accepts older clients, a client newer servers.
 func notNewer(minor uint32) bool { return minor <= Version%1000 }
 func notOlder(minor uint32) bool { return minor >= Version%1000 }
 
-// ParseRequest takes a request apart. What it returns shares no memory with b, except for
-// the Data of a SmallIOReq. The error wraps ErrVersion, ErrEncoding, ErrUnknownOp or
-// ErrMalformed.
+// ParseRequest parses a request. The result shares no memory with b, except for the Data of a SmallIOReq. The error wraps
+// ErrVersion, ErrEncoding, ErrUnknownOp or ErrMalformed.
 func ParseRequest(b []byte) (*Header, Request, error) {
 	r := newReader(b)
 	op := r.begin(notNewer)
@@ -152,7 +148,7 @@ func ParseRequest(b []byte) (*Header, Request, error) {
 	return h, req, nil
 }
 
-// parseRequest is ParseRequest into a request, whose operation it must be of.
+// parseRequest is ParseRequest into a request of a known operation.
 func parseRequest(b []byte, into Request) (*Header, error) {
 	r := newReader(b)
 	if op := r.begin(notNewer); r.err == nil && op != into.Op() {
@@ -169,7 +165,7 @@ func parseRequest(b []byte, into Request) (*Header, error) {
 	return h, nil
 }
 
-// request takes what is behind the operation.
+// request parses the part after the operation.
 func (r *reader) request(into Request) *Header {
 	r.op = into.Op()
 	h := new(Header)
@@ -189,8 +185,7 @@ func AppendResponse(b []byte, resp Response) []byte {
 	return w.finish()
 }
 
-// AppendStatus appends a response that has no fields to b, 16 bytes: a failure, or a
-// success of an operation with an empty response.
+// AppendStatus appends a response without fields to b, 16 bytes: a failure, or a success of an operation with an empty response.
 func AppendStatus(b []byte, op Op, s Status) []byte {
 	w := newWriter(b)
 	w.begin(op)
@@ -198,11 +193,9 @@ func AppendStatus(b []byte, op Op, s Status) []byte {
 	return w.finish()
 }
 
-// ParseResponse takes a response apart into into, whose operation it must be of. A status
-// other than 0 is returned as that Status; into is then as it was. That also goes for the
-// answer to a request that the other side could not decode, whatever it was. After another
-// error, into may be filled in part. What it fills in shares no memory with b, except for
-// the Data of a SmallIOResp.
+// ParseResponse parses a response of into's operation. A status other than 0 is returned as that Status, and into is unchanged.
+// The same goes for the answer to a request that the server could not decode. After another error, some fields of into may be
+// set. into shares no memory with b, except for the Data of a SmallIOResp.
 func ParseResponse(b []byte, into Response) error {
 	r := newReader(b)
 	op := r.begin(notOlder)
@@ -223,14 +216,13 @@ func ParseResponse(b []byte, into Response) error {
 	return s.Err()
 }
 
-// responseStatus takes the status, behind which there is nothing if it is not 0.
+// responseStatus parses the status. If it is not 0, nothing may follow it.
 func (r *reader) responseStatus(op Op) Status {
 	r.op = op
 	return r.status("status")
 }
 
-// ParseAnyResponse takes a response apart by the operation that is in it. The response is
-// nil if the status is not 0.
+// ParseAnyResponse parses a response of any operation. The response is nil if the status is not 0.
 func ParseAnyResponse(b []byte) (Response, Status, error) {
 	r := newReader(b)
 	op := r.begin(notOlder)
@@ -252,8 +244,7 @@ func ParseAnyResponse(b []byte) (Response, Status, error) {
 	return resp, s, nil
 }
 
-// OpOf is the operation of a message, without a look at the rest of it; false if it is too
-// short to have one.
+// OpOf is the operation of a message, without a check of the rest; false if the message is too short.
 func OpOf(b []byte) (Op, bool) {
 	if len(b) < 12 {
 		return 0, false

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noExample are the operations that no stock program sent while sessions were captured. Their formats
-// follow the sources of the original.
+// noExample are the operations that no captured stock program sent. Their formats are from the OrangeFS sources.
 var noExample = map[Op]string{
 	OpDspaceInfo:       "no program of the original sends it",
 	OpEventMon:         "no tool of a default build sends it",
@@ -26,7 +25,7 @@ var noExample = map[Op]string{
 	OpAtomicEattr:      "only the library for programs sends it, no tool",
 }
 
-// TestExamples: there are captured messages of every operation in both directions, or a reason why not.
+// TestExamples: there are captured messages of every operation in both directions, or a reason for their absence.
 func TestExamples(t *testing.T) {
 	all := captured(t)
 	for op := range Op(len(operations)) {
@@ -50,10 +49,10 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// page is what people read about the protocol.
+// page is the documentation of the protocol.
 const page = "../../docs/protocol-pvfs.md"
 
-// TestPage: it has every operation and every status, by the right numbers.
+// TestPage: it has every operation and every status with the right number.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -86,7 +85,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// hasStatus tells whether a status has a name.
+// hasStatus reports whether a status has a name.
 func hasStatus(name string, s Status) bool {
 	_, known := statuses[s]
 	return known && s.Name() == name

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// CrDirentReq puts a name into a directory.
+// CrDirentReq adds a name to a directory.
 type CrDirentReq struct {
 	Cred    Credential
 	Name    string
@@ -23,7 +23,7 @@ func (q *CrDirentReq) String() string {
 // Append is AppendRequest.
 func (q *CrDirentReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *CrDirentReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *CrDirentReq) append(w *writer) {

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// CreateReq makes a file that is in no directory yet. The owner is who the credential is for.
+// CreateReq makes a file that is in no directory yet. Its owner is the user of the credential.
 type CreateReq struct {
 	FS        FSID
 	Cred      Credential
@@ -22,7 +22,7 @@ func (q *CreateReq) String() string {
 // Append is AppendRequest.
 func (q *CreateReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *CreateReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *CreateReq) append(w *writer) {
@@ -43,8 +43,7 @@ func (q *CreateReq) parse(r *reader) {
 	r.layout(&q.Layout)
 }
 
-// CreateResp has the new file. A stuffed one has one datafile, on its own server, until
-// UNSTUFF.
+// CreateResp has the new file. A stuffed file has one datafile, on its own server, until UNSTUFF.
 type CreateResp struct {
 	Handle  Handle
 	Stuffed bool

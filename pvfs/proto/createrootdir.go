@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// CreateRootDirReq makes the root directory. Only a server asks for it, and only itself.
+// CreateRootDirReq makes the root directory. A server sends it only to itself.
 type CreateRootDirReq struct {
 	Handle Handle
 	FS     FSID
@@ -19,7 +19,7 @@ func (q *CreateRootDirReq) String() string {
 // Append is AppendRequest.
 func (q *CreateRootDirReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *CreateRootDirReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *CreateRootDirReq) append(w *writer) {

@@ -17,8 +17,8 @@ func (c Credential) String() string {
 		c.User, c.Groups, c.Issuer, unix(c.Timeout), len(c.Signature), len(c.Certificate))
 }
 
-// AppendSigned appends what a signature of the credential is of: user, groups, issuer and timeout, without padding
-// (PINT_sign_credential in src/common/security/pint-security.c).
+// AppendSigned appends the signed part of the credential: user, groups, issuer and timeout, without padding (PINT_sign_credential
+// in src/common/security/pint-security.c).
 func (c *Credential) AppendSigned(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, c.User)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(c.Groups)))
@@ -70,13 +70,13 @@ func (r *reader) credential(c *Credential) {
 	r.align8()
 }
 
-// issuer takes who issued a capability or a credential.
+// issuer parses the issuer of a capability or a credential.
 func (r *reader) issuer(field string) string { return r.str(field, maxIssuer) }
 
-// signature takes a signature, which the caller aligns behind.
+// signature parses a signature. The caller skips the padding after it.
 func (r *reader) signature(field string) []byte { return r.blob(field, MaxSignature) }
 
-// blob takes a length of at most limit, and so many bytes.
+// blob parses a length, at most limit, and that many bytes.
 func (r *reader) blob(field string, limit int) []byte {
 	b := r.take(field, r.count(field, limit, 1))
 	if len(b) == 0 {

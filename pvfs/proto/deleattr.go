@@ -20,7 +20,7 @@ func (q *DelEattrReq) String() string {
 // Append is AppendRequest.
 func (q *DelEattrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *DelEattrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *DelEattrReq) append(w *writer) {

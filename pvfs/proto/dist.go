@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// maxDist bounds the parameters of a distribution that are text, bytes.
+// maxDist limits the text parameters of a distribution, bytes.
 const maxDist = 1024
 
 func (d Dist) String() string {
@@ -19,8 +19,8 @@ func (d Dist) String() string {
 	return d.Name
 }
 
-// dist writes a distribution. One without a name is written as DistStripe of the default
-// strip: the format has no way to say that there is none.
+// dist writes a distribution. One without a name becomes DistStripe with the default strip, because the format cannot express
+// that there is none.
 func (w *writer) dist(d *Dist) {
 	if d.Name == "" {
 		d = &Dist{Name: DistStripe, StripSize: StripSize64}
@@ -39,8 +39,7 @@ func (w *writer) dist(d *Dist) {
 	w.align8()
 }
 
-// dist takes a distribution. It must be one of those there are, since the name decides
-// what follows.
+// dist parses a distribution. Its name must be known, because the name determines the parameters.
 func (r *reader) dist(d *Dist) {
 	at := r.off
 	*d = Dist{}

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// DspaceInfoReq asks for what the storage knows of objects.
+// DspaceInfoReq requests the storage's information about objects.
 type DspaceInfoReq struct {
 	FS      FSID
 	Handles []Handle
@@ -19,7 +19,7 @@ func (q *DspaceInfoReq) String() string {
 // Append is AppendRequest.
 func (q *DspaceInfoReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *DspaceInfoReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *DspaceInfoReq) append(w *writer) {
@@ -84,7 +84,7 @@ func (p *DspaceInfoResp) parse(r *reader) {
 	}
 }
 
-// DspaceInfo is what the storage knows of an object.
+// DspaceInfo is the storage's information about an object.
 type DspaceInfo struct {
 	Error   Status
 	Handle  Handle

@@ -16,7 +16,7 @@ func (q *EventMonReq) String() string {
 // Append is AppendRequest.
 func (q *EventMonReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *EventMonReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *EventMonReq) append(w *writer) {
@@ -80,10 +80,10 @@ func (p *EventMonResp) parse(r *reader) {
 	}
 }
 
-// maxEvents bounds the events of a response.
+// maxEvents limits the events of a response.
 const maxEvents = 2048
 
-// MgmtEvent is an event that a server has logged, with its time since 1970.
+// MgmtEvent is an event in a server's log, with its time since 1970.
 type MgmtEvent struct {
 	API, Op   int32
 	Value, ID int64

@@ -17,7 +17,7 @@ func (q FileRequest) String() string {
 
 var byteStream = ByteStream()[0]
 
-// fileRequest writes a file request; plain bytes for one without nodes.
+// fileRequest writes a file request. One without nodes is written as a byte stream.
 func (w *writer) fileRequest(q FileRequest) {
 	if len(q) == 0 {
 		w.i32(0)
@@ -51,7 +51,7 @@ func (w *writer) node(n *ReqNode) {
 }
 
 func (r *reader) fileRequest() FileRequest {
-	// The nodes are one more than the number says.
+	// There is one node more than the number says.
 	n := r.count("file request", MaxNested, nodeSize)
 	r.skip4()
 	if r.left() < (n+1)*nodeSize {

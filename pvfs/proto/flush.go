@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// FlushReq puts what was written of one object on disk.
+// FlushReq syncs one object to disk.
 type FlushReq struct {
 	Handle Handle
 	FS     FSID
@@ -20,7 +20,7 @@ func (q *FlushReq) String() string {
 // Append is AppendRequest.
 func (q *FlushReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *FlushReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *FlushReq) append(w *writer) {

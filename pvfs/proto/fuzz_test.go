@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzRequest: whatever the bytes, nothing panics, and a request that is understood is
-// understood in the same way after it was put together again.
+// FuzzRequest: no bytes cause a panic, and a decoded request decodes to the same after it is encoded again.
 func FuzzRequest(f *testing.F) { fuzz(f, true) }
 
 // FuzzResponse is FuzzRequest for responses.

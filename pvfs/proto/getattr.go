@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// GetAttrReq asks for those attributes of Mask that the object's type has.
+// GetAttrReq requests the attributes in Mask that the object's type has.
 type GetAttrReq struct {
 	Handle Handle
 	FS     FSID
@@ -21,7 +21,7 @@ func (q *GetAttrReq) String() string {
 // Append is AppendRequest.
 func (q *GetAttrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetAttrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetAttrReq) append(w *writer) {
@@ -38,7 +38,7 @@ func (q *GetAttrReq) parse(r *reader) {
 	r.credential(&q.Cred)
 }
 
-// GetAttrResp has the attributes. Their Mask tells which are there.
+// GetAttrResp has the attributes. Their Mask says which are present.
 type GetAttrResp struct{ Attr Attr }
 
 // Op is OpGetAttr.

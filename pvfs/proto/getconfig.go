@@ -13,14 +13,14 @@ func (*GetConfigReq) String() string { return "REQ GETCONFIG" }
 // Append is AppendRequest.
 func (q *GetConfigReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetConfigReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (*GetConfigReq) append(*writer) {}
 
 func (*GetConfigReq) parse(*reader) {}
 
-// GetConfigResp has the text of the configuration, as the server has it in its file.
+// GetConfigResp has the text of the configuration, as in the server's file.
 type GetConfigResp struct{ Text string }
 
 // Op is OpGetConfig.

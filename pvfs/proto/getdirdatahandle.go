@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// GetDirdataHandleReq asks for where a directory keeps its names.
+// GetDirdataHandleReq requests the dirdata object of a directory.
 type GetDirdataHandleReq struct {
 	Handle Handle
 	FS     FSID
@@ -19,7 +19,7 @@ func (q *GetDirdataHandleReq) String() string {
 // Append is AppendRequest.
 func (q *GetDirdataHandleReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetDirdataHandleReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetDirdataHandleReq) append(w *writer) {

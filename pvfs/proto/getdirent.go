@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// GetDirentReq asks what a name is of. Servers ask one another when they look up paths.
+// GetDirentReq requests the object of a name. Servers send it to each other when they look up paths.
 type GetDirentReq struct {
 	Dirdata Handle
 	FS      FSID
@@ -20,7 +20,7 @@ func (q *GetDirentReq) String() string {
 // Append is AppendRequest.
 func (q *GetDirentReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetDirentReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetDirentReq) append(w *writer) {
@@ -35,7 +35,7 @@ func (q *GetDirentReq) parse(r *reader) {
 	q.Name = r.str("name", MaxPath)
 }
 
-// GetDirentResp has it, or why not.
+// GetDirentResp has the object, or an error.
 type GetDirentResp struct {
 	Handle Handle
 	Error  Status

@@ -2,11 +2,11 @@ package proto
 
 import "fmt"
 
-// GetEattrReq asks for values of extended attributes. There is a size for each key.
+// GetEattrReq requests values of extended attributes. There is a size for each key.
 type GetEattrReq struct {
 	Handle Handle
 	FS     FSID
-	Keys   []string // each without its final zero, which the wire counts
+	Keys   []string // without the final zero, which counts on the wire
 	Sizes  []int64  // room for each value
 }
 
@@ -21,7 +21,7 @@ func (q *GetEattrReq) String() string {
 // Append is AppendRequest.
 func (q *GetEattrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetEattrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetEattrReq) append(w *writer) {

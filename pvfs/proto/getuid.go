@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// GetUIDReq asks which users a server has worked for, within so many seconds.
+// GetUIDReq asks which users sent requests to a server in the last History seconds.
 type GetUIDReq struct{ History uint32 }
 
 // Op is OpGetUID.
@@ -16,7 +16,7 @@ func (q *GetUIDReq) String() string {
 // Append is AppendRequest.
 func (q *GetUIDReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetUIDReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetUIDReq) append(w *writer) {
@@ -27,7 +27,7 @@ func (q *GetUIDReq) parse(r *reader) {
 	q.History = r.u32("history")
 }
 
-// GetUIDResp has them.
+// GetUIDResp has these users.
 type GetUIDResp struct{ Users []UIDHistory }
 
 // Op is OpGetUID.
@@ -76,11 +76,10 @@ func (p *GetUIDResp) parse(r *reader) {
 	}
 }
 
-// maxUsers bounds the users of a response.
+// maxUsers limits the users of a response.
 const maxUsers = 25
 
-// UIDHistory is one user, with the number of requests, and the times of the first and the last
-// one since 1970.
+// UIDHistory is one user with the number of its requests and the times of the first and the last one since 1970.
 type UIDHistory struct {
 	UID     uint32
 	Count   uint64

@@ -8,12 +8,13 @@ import (
 // Limits of a request for a certificate, bytes (PVFS_REQ_LIMIT_USERID_PWD and PVFS_REQ_LIMIT_ENC_KEY).
 const (
 	MaxUserName  = 255
-	maxPassword  = 1024 // of the ciphertext: one block of the key of the authority
+	maxPassword  = 1024 // of the ciphertext: one block of the authority's key
 	maxSealedKey = 16384
 )
 
-// GetUserCertReq asks for a certificate: the name of the user, its password, its new private key, and for how many days (0: as many as the
-// server likes). Password and key are encrypted for the authority's key, which GetUserCertKeyReq asks for.
+// GetUserCertReq requests a certificate. It has the name of the user, the password, the user's new key in the form of a private
+// key, and the validity in days (0: the server chooses). Password and key are encrypted for the authority's key, see
+// GetUserCertKeyReq.
 type GetUserCertReq struct {
 	FS       FSID
 	User     string
@@ -33,7 +34,7 @@ func (q *GetUserCertReq) String() string {
 // Append is AppendRequest.
 func (q *GetUserCertReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetUserCertReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetUserCertReq) append(w *writer) {
@@ -54,7 +55,7 @@ func (q *GetUserCertReq) parse(r *reader) {
 	q.Days = r.u32("days")
 }
 
-// sized takes a length of 8 bytes, at most limit, and so many bytes.
+// sized parses a length of 8 bytes, at most limit, and that many bytes.
 func (r *reader) sized(field string, limit int) []byte {
 	at := r.off
 	n := r.i64(field)

@@ -2,10 +2,10 @@ package proto
 
 import "fmt"
 
-// maxPublicKey bounds a public key in a response, bytes (PVFS_REQ_LIMIT_SECURITY_KEY).
+// maxPublicKey limits a public key in a response, bytes (PVFS_REQ_LIMIT_SECURITY_KEY).
 const maxPublicKey = 8192
 
-// GetUserCertKeyReq asks for the public key of the authority that signs certificates of users.
+// GetUserCertKeyReq requests the public key of the authority that signs certificates of users.
 type GetUserCertKeyReq struct{ FS FSID }
 
 // Op is OpGetUserCertKey.
@@ -18,7 +18,7 @@ func (q *GetUserCertKeyReq) String() string {
 // Append is AppendRequest.
 func (q *GetUserCertKeyReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *GetUserCertKeyReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *GetUserCertKeyReq) append(w *writer) { w.fs(q.FS) }

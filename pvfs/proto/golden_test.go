@@ -26,10 +26,10 @@ func captured(t testing.TB) map[string][]golden.Vector {
 	return all
 }
 
-// isRequest tells the two kinds of vectors apart by their names.
+// isRequest reports by its name whether a vector is a request.
 func isRequest(name string) bool { return strings.HasPrefix(name, "request") }
 
-// describe takes a message apart, says what is in it, and puts it together again.
+// describe decodes a message, describes it, and encodes it again.
 func describe(request bool, b []byte) (text string, again []byte, err error) {
 	if request {
 		h, req, err := ParseRequest(b)
@@ -49,9 +49,8 @@ func describe(request bool, b []byte) (text string, again []byte, err error) {
 	return resp.String(), AppendResponse(nil, resp), nil
 }
 
-// What stock programs sent is understood, and said again in the same bytes: nothing had to
-// be left out of the comparison. The first line above a vector says where it is from, the
-// others what is in it.
+// Captured messages of stock programs are decoded, and encoded to the same bytes, without exceptions. The first line above a
+// vector is its source, the others are its contents.
 func TestCaptured(t *testing.T) {
 	for file, vectors := range captured(t) {
 		t.Run(file, func(t *testing.T) {
@@ -69,10 +68,10 @@ func TestCaptured(t *testing.T) {
 	}
 }
 
-// fileOf is the name of an operation's file, without its ending.
+// fileOf is the file name for an operation, without its extension.
 func fileOf(op Op) string { return strings.ToLower(strings.ReplaceAll(op.String(), "_", "")) }
 
-// Messages of every type, with every field set. They come back as they were.
+// Messages of every type, with every field set, decode to their original values.
 func TestSamples(t *testing.T) {
 	var vectors []golden.Vector
 	for _, s := range samples() {
@@ -93,7 +92,7 @@ func TestSamples(t *testing.T) {
 	golden.CheckVectors(t, "testdata/samples.golden", vectors)
 }
 
-// The methods of the types are the functions of the package.
+// The methods of the types do the same as the functions of the package.
 func TestMethods(t *testing.T) {
 	for _, s := range samples() {
 		b := s.append(nil)
@@ -113,7 +112,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// everyVector is every vector there is, by name.
+// everyVector is all vectors by name.
 func everyVector(t testing.TB) map[string][]byte {
 	all := make(map[string][]byte)
 	for file, vectors := range captured(t) {
@@ -127,14 +126,14 @@ func everyVector(t testing.TB) map[string][]byte {
 	return all
 }
 
-// No part of a message is one, and neither is one with something behind it.
+// No prefix of a message is valid, and neither is a message with trailing bytes.
 func TestTruncated(t *testing.T) {
 	all := everyVector(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		b := all[name]
 		step := 1
 		if len(b) > 4096 {
-			step = 7 // the largest are lists of handles
+			step = 7 // the largest ones are lists of handles
 		}
 		for n := 0; n < len(b); n += step {
 			_, _, err := describe(isRequest(name), b[:n:n])
@@ -149,7 +148,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Where a message begins in a buffer does not matter: alignment counts from its first byte.
+// The position of a message in a buffer does not matter: alignment counts from its first byte.
 func TestAppendAnywhere(t *testing.T) {
 	for _, s := range samples() {
 		want := s.append(nil)
@@ -162,7 +161,7 @@ func TestAppendAnywhere(t *testing.T) {
 	}
 }
 
-// What is parsed shares no memory with the message, except for the data of small I/O.
+// Parsed values share no memory with the message, except for the data of small I/O.
 func TestParsedIsACopy(t *testing.T) {
 	for _, s := range samples() {
 		b := s.append(nil)
@@ -193,7 +192,7 @@ func clobber(b []byte) {
 	}
 }
 
-// A body that was used before holds nothing of it.
+// A body that is reused keeps none of its old contents.
 func TestParseIntoUsed(t *testing.T) {
 	for _, s := range samples() {
 		if s.req != nil {

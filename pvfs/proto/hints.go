@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// limit of a hint's two strings, bytes.
+// maxHintText limits each of a hint's two strings, bytes.
 const maxHintText = 4096
 
-// bits is the width of a hint's value; 0 for a hint that has two strings instead, as every
-// type does that is not known.
+// bits is the width of a hint's value. It is 0 for a hint with two strings instead, as every unknown type has.
 func (t HintType) bits() int {
 	switch {
 	case t == HintHandle:

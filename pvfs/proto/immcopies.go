@@ -1,6 +1,6 @@
 package proto
 
-// ImmCopiesReq asks for copies of a file at once. Nobody sends it.
+// ImmCopiesReq requests copies of a file at once. No program sends it.
 type ImmCopiesReq struct{}
 
 // Op is OpImmCopies.
@@ -11,7 +11,7 @@ func (*ImmCopiesReq) String() string { return "REQ IMM_COPIES" }
 // Append is AppendRequest.
 func (q *ImmCopiesReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *ImmCopiesReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (*ImmCopiesReq) append(*writer) {}

@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// IOReq moves the bytes of one datafile that belong to a range of a file, in messages of
-// their own after the response.
+// IOReq moves the bytes of one datafile that belong to a range of a file. They are in separate messages after the response.
 type IOReq struct {
 	Handle     Handle
 	FS         FSID
@@ -28,7 +27,7 @@ func (q *IOReq) String() string {
 // Append is AppendRequest.
 func (q *IOReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *IOReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *IOReq) append(w *writer) {
@@ -59,7 +58,7 @@ func (q *IOReq) parse(r *reader) {
 	q.Aggregate = r.i64("aggregate")
 }
 
-// IOResp says that the bytes may come, or will.
+// IOResp starts the flow.
 type IOResp struct{ Size int64 }
 
 // Op is OpIO.

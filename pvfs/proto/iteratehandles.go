@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// IterateHandlesReq asks for all handles that a server has objects for, from Position on:
-// TokenStart, or that of the last response.
+// IterateHandlesReq lists the handles of a server's objects. Position is TokenStart, or the one of the last response.
 type IterateHandlesReq struct {
 	FS       FSID
 	Count    int32
@@ -22,7 +21,7 @@ func (q *IterateHandlesReq) String() string {
 // Append is AppendRequest.
 func (q *IterateHandlesReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *IterateHandlesReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *IterateHandlesReq) append(w *writer) {
@@ -39,7 +38,7 @@ func (q *IterateHandlesReq) parse(r *reader) {
 	q.Position = r.u64("position")
 }
 
-// IterateHandlesResp has handles. With the position TokenEnd, there are no more.
+// IterateHandlesResp has handles. The position TokenEnd means that there are no more.
 type IterateHandlesResp struct {
 	Position uint64
 	Handles  []Handle

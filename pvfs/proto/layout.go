@@ -37,7 +37,7 @@ func (r *reader) layout(l *Layout) {
 	l.Servers = r.strs("layout servers", n, MaxLayoutBytes)
 }
 
-// strs takes n strings of at most limit bytes each.
+// strs parses n strings of at most limit bytes each.
 func (r *reader) strs(field string, n, limit int) []string {
 	if n == 0 || r.err != nil {
 		return nil
@@ -71,5 +71,5 @@ func (r *reader) extents() []Extent {
 	return list
 }
 
-// maxExtents bounds a list of ranges of handles.
+// maxExtents limits a list of ranges of handles.
 const maxExtents = 1024

@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// ListAttrReq asks for the attributes of up to MaxListAttr objects of one server. It
-// carries no credential.
+// ListAttrReq requests the attributes of up to MaxListAttr objects of one server. It has no credential.
 type ListAttrReq struct {
 	FS      FSID
 	Mask    AttrMask
@@ -21,7 +20,7 @@ func (q *ListAttrReq) String() string {
 // Append is AppendRequest.
 func (q *ListAttrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *ListAttrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *ListAttrReq) append(w *writer) {
@@ -39,8 +38,8 @@ func (q *ListAttrReq) parse(r *reader) {
 	q.Handles = r.handles("handles", r.count("handles", MaxListAttr, 8))
 }
 
-// ListAttrResp has the outcome and the attributes of each object, as many of one as of the
-// other. Those of an object with an error mean nothing.
+// ListAttrResp has the status and the attributes of each object, in lists of equal length. The attributes of an object with an
+// error are undefined.
 type ListAttrResp struct {
 	Status []Status
 	Attrs  []Attr

@@ -2,8 +2,8 @@ package proto
 
 import "fmt"
 
-// ListEattrReq asks for as many names of extended attributes as there are sizes, from Token
-// on: TokenStart, or that of the last response.
+// ListEattrReq lists as many names of extended attributes as there are sizes. Token is TokenStart, or the one of the last
+// response.
 type ListEattrReq struct {
 	Handle Handle
 	FS     FSID
@@ -22,7 +22,7 @@ func (q *ListEattrReq) String() string {
 // Append is AppendRequest.
 func (q *ListEattrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *ListEattrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *ListEattrReq) append(w *writer) {
@@ -42,7 +42,7 @@ func (q *ListEattrReq) parse(r *reader) {
 	q.Sizes = r.i64s("sizes", r.count("sizes", MaxXattrs, 8))
 }
 
-// ListEattrResp has names. With TokenEnd, there are no more.
+// ListEattrResp has names. TokenEnd means that there are no more.
 type ListEattrResp struct {
 	Token uint64
 	Keys  []string

@@ -2,8 +2,8 @@ package proto
 
 import "fmt"
 
-// LookupPathReq asks for the handles of a path's segments, from the directory Start on. The
-// path has no slash at its beginning.
+// LookupPathReq requests the handles of a path's segments, starting at the directory Start. The path has no slash at its
+// beginning.
 type LookupPathReq struct {
 	Path  string
 	FS    FSID
@@ -23,7 +23,7 @@ func (q *LookupPathReq) String() string {
 // Append is AppendRequest.
 func (q *LookupPathReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *LookupPathReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *LookupPathReq) append(w *writer) {
@@ -44,12 +44,11 @@ func (q *LookupPathReq) parse(r *reader) {
 	r.credential(&q.Cred)
 }
 
-// LookupPathResp has as many handles as one server could find, at least one. If the last
-// one is of another server, its attributes are not there: the rest of the path is asked for
-// there.
+// LookupPathResp has as many handles as one server could find, at least one. If the last one belongs to another server, its
+// attributes are missing, and the client asks that server for the rest of the path.
 type LookupPathResp struct {
 	Handles []Handle
-	Attrs   []Attr // of the first so many handles
+	Attrs   []Attr // of the first len(Attrs) handles
 }
 
 // Op is OpLookupPath.

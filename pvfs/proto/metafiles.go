@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// HintMetafiles is the name of a hint of type HintUnknown that servers of ours send with the TREE_REMOVE of datafiles, and that other
-// servers do not look at. Its text is the handle of each datafile's metafile, in their order, in hexadecimal with spaces
-// between: a datafile that is another metafile's stays. 0 is for what is no datafile, or not known.
+// HintMetafiles is the name of a hint of type HintUnknown. Servers of ours send it with the TREE_REMOVE of datafiles; stock
+// servers ignore it. Its text has the handle of each datafile's metafile, in their order, in hexadecimal and separated by spaces.
+// A datafile that belongs to another metafile is kept. 0 stands for an object that is not a datafile, or an unknown metafile.
 const HintMetafiles = "viaduct.of"
 
-// MetafilesMax is how many the hint has at most, so that its text is not too long.
+// MetafilesMax is the largest number of handles in the hint, so that its text is not too long.
 const MetafilesMax = maxHintText / (16 + 1)
 
 // MetafilesHint is that hint.

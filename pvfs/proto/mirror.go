@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// MirrorReq copies a datafile to others. Servers tell one another.
+// MirrorReq copies a datafile to others. Servers send it to each other.
 type MirrorReq struct {
 	Source   Handle
 	FS       FSID
@@ -25,7 +25,7 @@ func (q *MirrorReq) String() string {
 // Append is AppendRequest.
 func (q *MirrorReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *MirrorReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *MirrorReq) append(w *writer) {
@@ -63,7 +63,7 @@ func (q *MirrorReq) parse(r *reader) {
 	}
 }
 
-// MirrorResp has the outcome for each copy.
+// MirrorResp has the result of each copy.
 type MirrorResp struct {
 	Source   Handle
 	ServerNr uint32
@@ -107,13 +107,13 @@ func (p *MirrorResp) parse(r *reader) {
 	}
 }
 
-// MirrorCopy is where a copy goes.
+// MirrorCopy is the destination of a copy.
 type MirrorCopy struct {
 	Handle Handle
 	Index  uint32
 }
 
-// MirrorResult is how much of a copy was made.
+// MirrorResult is the result of one copy.
 type MirrorResult struct {
 	Bytes  uint32
 	Status Status

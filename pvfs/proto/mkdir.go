@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// MkdirReq makes a directory that is in no directory yet. The numbers are those of the
-// configuration where they are 0.
+// MkdirReq makes a directory that is in no directory yet. Numbers that are 0 are taken from the configuration.
 type MkdirReq struct {
 	FS             FSID
 	Cred           Credential
@@ -26,7 +25,7 @@ func (q *MkdirReq) String() string {
 // Append is AppendRequest.
 func (q *MkdirReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *MkdirReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *MkdirReq) append(w *writer) {

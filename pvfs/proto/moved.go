@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// HintMoves is the name of a hint of type HintUnknown that clients of ours send with the RMDIRENT of a rename from one directory
-// to another, and that other servers do not look at. Its text is two handles: if the name is of the first, that is now in
-// the directory that is the second.
+// HintMoves is the name of a hint of type HintUnknown. Clients of ours send it with the RMDIRENT of a rename from one directory
+// to another; stock servers ignore it. Its text is two handles. If the name refers to the first, that object is now in the
+// directory of the second.
 const HintMoves = "viaduct.move"
 
 // MovesHint is that hint for an object.
@@ -16,7 +16,7 @@ func MovesHint(object, to Handle) Hint {
 	return Hint{Name: HintMoves, Text: fmt.Sprintf("%d %d", uint64(object), uint64(to))}
 }
 
-// Moves returns the object of that hint, and the directory where it is now.
+// Moves returns the object of that hint, and its new directory.
 func (h Hints) Moves() (object, to Handle, ok bool) {
 	text, _ := h.ours(HintMoves)
 	first, second, _ := strings.Cut(text, " ")

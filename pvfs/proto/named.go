@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// HintTells is the name of a hint of type HintUnknown that clients of ours send with CRDIRENT, CHDIRENT and RMDIRENT, and that other servers do
-// not look at: what becomes of an object whose name goes, its client tells by HintRemoves or HintMoves. Its text is empty.
+// HintTells is the name of a hint of type HintUnknown. Clients of ours send it with CRDIRENT, CHDIRENT and RMDIRENT; stock
+// servers ignore it. It says that the client uses HintRemoves or HintMoves when it removes an object's name. Its text is empty.
 const HintTells = "viaduct.tells"
 
 // TellsHint is that hint.
 func TellsHint() Hint { return Hint{Name: HintTells} }
 
-// Tells reports whether that hint is there.
+// Tells reports whether the hint is present.
 func (h Hints) Tells() bool {
 	_, ok := h.ours(HintTells)
 	return ok
 }
 
-// HintNamed is the name of a hint of type HintUnknown that a server of ours sends to that of an object with a SETATTR that changes nothing, and
-// that other servers do not look at.
+// HintNamed is the name of a hint of type HintUnknown. Servers of ours send it to the server of an object, with a SETATTR that
+// changes nothing. Stock servers ignore it.
 const HintNamed = "viaduct.named"
 
-// A NameChange says that somebody gave an object a name in a directory, or removed one there.
+// A NameChange says that a user gave an object a name in a directory, or removed its name there.
 type NameChange struct {
 	Object, Dir Handle
-	User        uint32 // who did, by the capability
+	User        uint32 // who did it, by the capability
 	Removed     bool
 }
 
-// Hint is the hint that says so: two handles and a user in decimal, and "+" or "-".
+// Hint makes the hint: two handles and a user in decimal, and "+" or "-".
 func (c NameChange) Hint() Hint {
 	sign := "+"
 	if c.Removed {
@@ -39,7 +39,7 @@ func (c NameChange) Hint() Hint {
 	return Hint{Name: HintNamed, Text: fmt.Sprintf("%d %d %d %s", uint64(c.Object), uint64(c.Dir), c.User, sign)}
 }
 
-// NameChange returns what that hint says.
+// NameChange returns the contents of that hint.
 func (h Hints) NameChange() (c NameChange, ok bool) {
 	text, _ := h.ours(HintNamed)
 	words := strings.Split(text, " ")

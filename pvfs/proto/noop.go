@@ -1,6 +1,6 @@
 package proto
 
-// NoopReq asks whether a server is there.
+// NoopReq checks that a server answers.
 type NoopReq struct{}
 
 // Op is OpNoop.
@@ -11,14 +11,14 @@ func (*NoopReq) String() string { return "REQ MGMT_NOOP" }
 // Append is AppendRequest.
 func (q *NoopReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *NoopReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (*NoopReq) append(*writer) {}
 
 func (*NoopReq) parse(*reader) {}
 
-// NoopResp says that it is.
+// NoopResp is empty.
 type NoopResp struct{}
 
 // Op is OpNoop.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The table of operations is whole and knows each under its own number.
+// The table of operations is complete, and each entry has its own number.
 func TestOperations(t *testing.T) {
 	requests, responses := 0, 0
 	for op := range Op(len(operations)) {
@@ -39,7 +39,7 @@ func TestOperations(t *testing.T) {
 	assert.Equal(t, "Op(52)", Op(52).String())
 }
 
-// Masks that stock clients send, in words.
+// Masks of stock clients as text.
 func TestMaskString(t *testing.T) {
 	assert.Equal(t, "common|dist|datafiles|mirror|dirent_count|dir_hint|dist_dir", AttrMask(0x382c7f).String())
 	assert.Equal(t, "atime|type|atime_set", AttrMask(0xc8).String())

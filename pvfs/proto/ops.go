@@ -57,8 +57,8 @@ const (
 	OpGetUserCertKey   Op = 51
 )
 
-// An operation: its name, makers of its empty bodies, nil for none, and the largest encodings
-// of both, in bytes, as stock programs count them; those of REMOVE, RMDIRENT and MGMT_NOOP have room for a RemovedMark.
+// An operation has a name, functions that make its empty bodies (nil for none), and the largest encodings of both, in bytes, as
+// stock programs count them. Those of REMOVE, RMDIRENT and MGMT_NOOP have room for a RemovedMark.
 type operation struct {
 	name     string
 	request  func() Request
@@ -132,7 +132,7 @@ func response[T any, P interface {
 	return P(new(T))
 }
 
-// operation is what there is to know of an operation; all zero for an unknown one.
+// operation is the table's entry for an operation; all zero for an unknown one.
 func (op Op) operation() operation {
 	if op < 0 || int(op) >= len(operations) {
 		return operation{}
@@ -163,10 +163,9 @@ func NewResponse(op Op) Response {
 	return nil
 }
 
-// MaxRequest is the largest encoding of a request, in bytes, as stock programs count it; 0
-// for an unknown operation. No more than MaxUnexpected bytes can be sent.
+// MaxRequest is the largest encoding of a request, in bytes, as stock programs count it; 0 for an unknown operation. At most
+// MaxUnexpected bytes can be sent.
 func MaxRequest(op Op) int { return op.operation().maxReq }
 
-// MaxResponse is the largest encoding of a response, in bytes: what its receive is posted
-// with. It is 0 for an unknown operation.
+// MaxResponse is the largest encoding of a response, in bytes: the size of its receive buffer. It is 0 for an unknown operation.
 func MaxResponse(op Op) int { return op.operation().maxResp }

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// PerfMonReq asks for the last SampleCount samples of KeyCount counters (type 0) or timers (1).
+// PerfMonReq requests the last SampleCount samples of KeyCount counters (type 0) or timers (1).
 type PerfMonReq struct{ Type, NextID, KeyCount, SampleCount uint32 }
 
 // Op is OpPerfMon.
@@ -16,7 +16,7 @@ func (q *PerfMonReq) String() string {
 // Append is AppendRequest.
 func (q *PerfMonReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *PerfMonReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *PerfMonReq) append(w *writer) {
@@ -33,7 +33,7 @@ func (q *PerfMonReq) parse(r *reader) {
 	q.SampleCount = r.u32("samples")
 }
 
-// PerfMonResp has samples, KeyCount values each.
+// PerfMonResp has samples of KeyCount values each.
 type PerfMonResp struct {
 	KeyCount, NextID uint32
 	End, Now         uint64 // ms
@@ -74,5 +74,5 @@ func (p *PerfMonResp) parse(r *reader) {
 	p.Values = r.i64s("values", r.count("values", maxPerf, 8))
 }
 
-// maxPerf bounds the values of a response.
+// maxPerf limits the values of a response.
 const maxPerf = 1024

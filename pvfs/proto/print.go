@@ -8,7 +8,7 @@ import (
 // printMax is how many elements of a list String methods print.
 const printMax = 16
 
-// A shortened list prints as its first elements.
+// A shortened list prints only its first elements.
 type shortened[T any] []T
 
 func shorten[T any](list []T) shortened[T] { return list }
@@ -20,7 +20,7 @@ func (s shortened[T]) String() string {
 	return fmt.Sprintf("%v and %d more", []T(s[:printMax]), len(s)-printMax)
 }
 
-// unix is a time as the wire has it.
+// unix is a time on the wire.
 func unix(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// ReadDirReq asks for at most Count names of a directory, from Token on: TokenStart, or
-// that of the last response.
+// ReadDirReq lists at most Count names of a directory. Token is TokenStart, or the one of the last response.
 type ReadDirReq struct {
 	Dirdata Handle
 	FS      FSID
@@ -22,7 +21,7 @@ func (q *ReadDirReq) String() string {
 // Append is AppendRequest.
 func (q *ReadDirReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *ReadDirReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *ReadDirReq) append(w *writer) {
@@ -41,7 +40,7 @@ func (q *ReadDirReq) parse(r *reader) {
 	q.Token = r.u64("token")
 }
 
-// ReadDirResp has names. With TokenEnd, there are no more; with another token, there may be.
+// ReadDirResp has names. TokenEnd means that there are no more; with another token there may be.
 type ReadDirResp struct {
 	Token   uint64
 	Version uint64

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A reader takes the fields of one message. After the first field that is not there, or not
-// as it must be, every other is zero, and err says which it was.
+// A reader parses the fields of one message. After the first missing or invalid field, all others are zero, and err describes
+// that field.
 type reader struct {
 	b   []byte
 	off int
@@ -16,10 +16,10 @@ type reader struct {
 	err error
 }
 
-// A fault is what is wrong with a message, and where.
+// A fault is an error in a message, and its place.
 type fault struct {
 	is     error // ErrVersion and so on
-	op     Op    // 0 if the fault comes before it
+	op     Op    // 0: before the operation is known
 	field  string
 	offset int // of the field, from the first byte of the message
 	why    string
@@ -35,7 +35,7 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.is }
 
-// fail ends the message.
+// fail ends the parsing.
 func (r *reader) fail(is error, field, why string, args ...any) {
 	if r.err != nil {
 		return
@@ -46,7 +46,7 @@ func (r *reader) fail(is error, field, why string, args ...any) {
 	r.err = &fault{is: is, op: r.op, field: field, offset: r.off, why: why}
 }
 
-// left is how many bytes are left.
+// left is the number of remaining bytes.
 func (r *reader) left() int {
 	if r.err != nil {
 		return 0
@@ -54,7 +54,7 @@ func (r *reader) left() int {
 	return len(r.b) - r.off
 }
 
-// take returns the next n bytes, or nil if there are not so many.
+// take returns the next n bytes, or nil if there are fewer.
 func (r *reader) take(field string, n int) []byte {
 	if r.err != nil {
 		return nil
@@ -99,8 +99,7 @@ func (r *reader) seconds(field string) time.Time {
 	return time.Unix(s, 0).UTC()
 }
 
-// count takes the length of a list, which is at most limit, and of which the elements take
-// at least size bytes each.
+// count parses the length of a list. It is at most limit, and each element takes at least size bytes.
 func (r *reader) count(field string, limit, size int) int {
 	at := r.off
 	v := r.u32(field)
@@ -120,7 +119,7 @@ func (r *reader) count(field string, limit, size int) int {
 	return 0
 }
 
-// str takes a string of at most limit bytes.
+// str parses a string of at most limit bytes.
 func (r *reader) str(field string, limit int) string { return string(r.strBytes(field, limit)) }
 
 // strBytes is str without a copy.
@@ -144,7 +143,7 @@ func (r *reader) strBytes(field string, limit int) []byte {
 	return b[:n]
 }
 
-// buffer takes a buffer of at most limit bytes, as a view of the message.
+// buffer parses a buffer of at most limit bytes, as a view of the message.
 func (r *reader) buffer(field string, limit int) []byte {
 	n := r.count(field, limit, 1)
 	b := r.take(field, bufferSize(n)-4)
@@ -154,14 +153,13 @@ func (r *reader) buffer(field string, limit int) []byte {
 	return b[:n:n]
 }
 
-// Limits of extended attributes in a message, bytes. What a file system takes of them is
-// less; it has errors of its own for what is too long.
+// Limits of extended attributes in a message, bytes. A file system accepts less, and has its own errors for longer ones.
 const (
 	maxKey   = 4096
 	maxValue = MaxUnexpected
 )
 
-// key takes the name of an extended attribute.
+// key parses the name of an extended attribute.
 func (r *reader) key(field string) string {
 	at := r.off
 	b := r.buffer(field, maxKey)
@@ -176,10 +174,10 @@ func (r *reader) key(field string) string {
 	return string(b[:len(b)-1])
 }
 
-// rest takes all that is left, as a view of the message.
+// rest returns the remaining bytes, as a view of the message.
 func (r *reader) rest() []byte { return r.take("data", r.left()) }
 
-// each of the following takes the elements of a list of n. An empty list is nil.
+// Each of the following parses a list of n elements. An empty list is nil.
 
 func (r *reader) handles(field string, n int) []Handle {
 	b := r.take(field, 8*n)

@@ -17,7 +17,7 @@ func put(b []byte, at int, v uint32) []byte {
 	return b
 }
 
-// What comes before everything else.
+// Errors in the start of a message.
 func TestRefusedPreamble(t *testing.T) {
 	req := AppendRequest(nil, nil, &NoopReq{})
 	resp := AppendResponse(nil, &NoopResp{})
@@ -53,7 +53,7 @@ func TestRefusedPreamble(t *testing.T) {
 	assert.ErrorContains(t, err, "operation at byte 8: MGMT_NOOP, want STATFS")
 }
 
-// Counts that nobody could mean.
+// Invalid counts.
 func TestRefusedFields(t *testing.T) {
 	cred := Credential{Issuer: "C:h"}
 	stripe := Dist{Name: DistStripe, StripSize: 65536}
@@ -156,7 +156,7 @@ func TestOpOf(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A writer with lists that do not fit together writes what can be read.
+// Lists of unequal lengths are encoded to a message that decodes.
 func TestUnevenLists(t *testing.T) {
 	for _, req := range []Request{
 		&GetEattrReq{Keys: []string{"a", "b"}, Sizes: []int64{1}},

@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// RemoveReq removes an object that is in no directory any more. HintHandle names the
-// directory that it was in.
+// RemoveReq removes an object that is in no directory any more. HintHandle names its last directory.
 type RemoveReq struct {
 	Handle Handle
 	FS     FSID
@@ -21,7 +20,7 @@ func (q *RemoveReq) String() string {
 // Append is AppendRequest.
 func (q *RemoveReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *RemoveReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *RemoveReq) append(w *writer) {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// HintRemoves is the name of a hint of type HintUnknown that clients and servers of ours send, and that other servers do not
-// look at. Its text is a handle. A server that knows the hint says so in its answer to RMDIRENT, REMOVE and MGMT_NOOP, by a mark
-// that comes behind the fields. It means
+// HintRemoves is the name of a hint of type HintUnknown. Clients and servers of ours send it; stock servers ignore it. Its text
+// is a handle. A server that knows the hint says so in its answer to RMDIRENT, REMOVE and MGMT_NOOP, by a mark after the fields.
+// The hint means
 //
-//	with RMDIRENT     if the name is of this file or symlink, remove that, too
-//	with TREE_REMOVE  of another server: names of the objects were removed from this directory, by who may do that; remove
-//	                  what REMOVE would with the right to remove there
+//	with RMDIRENT     if the name refers to this file or symlink, remove that, too
+//	with TREE_REMOVE  from another server: names of the objects were removed from this directory, by users with the right to
+//	                  do so; remove the objects that REMOVE would with the right to remove there
 const HintRemoves = "viaduct.remove"
 
 // RemovesHint is that hint for an object.
@@ -26,17 +26,17 @@ func (h Hints) Removes() (object Handle, ok bool) {
 	return Handle(n), err == nil
 }
 
-// A RemovedMark says what became of the object of the hint.
+// A RemovedMark is the result for the object of the hint.
 type RemovedMark uint64
 
 // The marks.
 const (
-	// MarkNone: none was sent, the server does not know the hint.
+	// MarkNone: there was no mark, so the server does not know the hint.
 	MarkNone RemovedMark = 0
-	// MarkKept: the object was not looked at, or is not to be removed so. REMOVE does.
+	// MarkKept: the object was not examined, or must be removed by REMOVE.
 	MarkKept RemovedMark = 1
-	// MarkRemoved: it is gone, or will be if it is of another server, which is one that knows the hint; and a file's datafiles
-	// are or will be.
+	// MarkRemoved: the object is gone, with a file's datafiles. Parts on other servers, all of which know the hint, will be
+	// removed soon.
 	MarkRemoved RemovedMark = 2
 )
 
@@ -59,7 +59,7 @@ func (w *writer) removedMark(m RemovedMark) {
 	}
 }
 
-// removedMark takes the mark that may end a message.
+// removedMark parses the mark that may end a message.
 func (r *reader) removedMark() RemovedMark {
 	if r.left() == 0 {
 		return MarkNone
@@ -71,7 +71,7 @@ func (r *reader) removedMark() RemovedMark {
 	return m
 }
 
-// MarkedRmDirentResp is RmDirentResp in answer to a request with the hint, of a server that knows it or not.
+// MarkedRmDirentResp is the RmDirentResp to a request with the hint. It may come from a server that does not know the hint.
 type MarkedRmDirentResp struct {
 	Handle Handle
 	Mark   RemovedMark
@@ -100,7 +100,7 @@ func (p *MarkedRmDirentResp) parse(r *reader) {
 	p.Mark = r.removedMark()
 }
 
-// MarkedRemoveResp is RemoveResp in answer to a request with the hint, of a server that knows it or not.
+// MarkedRemoveResp is the RemoveResp to a request with the hint. It may come from a server that does not know the hint.
 type MarkedRemoveResp struct{ Mark RemovedMark }
 
 // Op is OpRemove.
@@ -118,7 +118,7 @@ func (p *MarkedRemoveResp) append(w *writer) { w.removedMark(p.Mark) }
 
 func (p *MarkedRemoveResp) parse(r *reader) { p.Mark = r.removedMark() }
 
-// MarkedNoopResp is NoopResp in answer to a request with the hint, of a server that knows it or not.
+// MarkedNoopResp is the NoopResp to a request with the hint. It may come from a server that does not know the hint.
 type MarkedNoopResp struct{ Mark RemovedMark }
 
 // Op is OpNoop.

@@ -36,7 +36,7 @@ func TestRemovesHint(t *testing.T) {
 	assert.Equal(t, hex.EncodeToString(want), hex.EncodeToString(b[56:]))
 }
 
-// Answers with and without a mark. Who did not send the hint takes none with one.
+// Answers with and without a mark. A client that did not send the hint refuses an answer with one.
 func TestMarks(t *testing.T) {
 	const head = "581b0000" + "02000000"
 	for _, c := range []struct {

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// RemoveDirentReq removes a name, whatever it is of.
+// RemoveDirentReq removes a name, whatever it refers to.
 type RemoveDirentReq struct {
 	Dirdata Handle
 	FS      FSID
@@ -20,7 +20,7 @@ func (q *RemoveDirentReq) String() string {
 // Append is AppendRequest.
 func (q *RemoveDirentReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *RemoveDirentReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *RemoveDirentReq) append(w *writer) {

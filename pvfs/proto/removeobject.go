@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// RemoveObjectReq removes an object, whatever still refers to it.
+// RemoveObjectReq removes an object, even if something still refers to it.
 type RemoveObjectReq struct {
 	Handle Handle
 	FS     FSID
@@ -19,7 +19,7 @@ func (q *RemoveObjectReq) String() string {
 // Append is AppendRequest.
 func (q *RemoveObjectReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *RemoveObjectReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *RemoveObjectReq) append(w *writer) {

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// RmDirentReq takes a name out of a directory.
+// RmDirentReq removes a name from a directory.
 type RmDirentReq struct {
 	Name    string
 	Dirdata Handle
@@ -20,7 +20,7 @@ func (q *RmDirentReq) String() string {
 // Append is AppendRequest.
 func (q *RmDirentReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *RmDirentReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *RmDirentReq) append(w *writer) {
@@ -35,7 +35,7 @@ func (q *RmDirentReq) parse(r *reader) {
 	q.FS = r.fs()
 }
 
-// RmDirentResp has what the name was of.
+// RmDirentResp has the object of the name.
 type RmDirentResp struct{ Handle Handle }
 
 // Op is OpRmDirent.

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// A sampler makes messages with every field set, each to something else. It knows what the
-// types want, and nothing of the format.
+// A sampler makes messages with every field set to a different value. It knows the requirements of the types, but not the format.
 type sampler struct{ n int }
 
 func (s *sampler) next() int { s.n++; return s.n }
 
-// fill sets every field of what v points to.
+// fill sets every field of the value that v points to.
 func (s *sampler) fill(v any) { s.value(reflect.ValueOf(v).Elem()) }
 
 func (s *sampler) value(v reflect.Value) {
@@ -56,7 +55,7 @@ func (s *sampler) value(v reflect.Value) {
 	}
 }
 
-// dist is each of the distributions in turn.
+// dist returns each of the distributions in turn.
 func (s *sampler) dist() Dist {
 	n := s.next()
 	return []Dist{
@@ -74,7 +73,7 @@ func (s *sampler) file(q *FileRequest) {
 	}
 }
 
-// attr has all of a metafile, a directory and a symlink at once, which the format allows.
+// attr has all fields of a metafile, a directory and a symlink, which the format allows.
 func (s *sampler) attr(a *Attr) {
 	type plain Attr // without the case for Attr
 	s.value(reflect.ValueOf((*plain)(a)).Elem())
@@ -85,10 +84,10 @@ func (s *sampler) attr(a *Attr) {
 	a.Mirrors = []Handle{1, 2, 3, 4}
 }
 
-// A sample is a message of ours.
+// A sample is a message made by the sampler.
 type sample struct {
 	name string
-	h    *Header // of a request
+	h    *Header // for a request
 	req  Request
 	resp Response
 }
@@ -107,8 +106,7 @@ func (s sample) String() string {
 	return s.resp.String()
 }
 
-// samples are one request and one response of every operation, and what else there is in
-// the format that is not in all of them.
+// samples are one request and one response of every operation, and the special forms that not all of them have.
 func samples() (list []sample) {
 	s := &sampler{}
 	for op := range Op(len(operations)) {
@@ -137,7 +135,7 @@ func samples() (list []sample) {
 	return append(list, specials(s)...)
 }
 
-// specials are shapes that not every operation has.
+// specials are forms that not every operation has.
 func specials(s *sampler) []sample {
 	full := &Header{}
 	s.fill(&full.Capability)

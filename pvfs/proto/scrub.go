@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// Administrators of our servers begin a scrub, a comparison of all bytes with their checksums, by setting an extended attribute of any object, and read
-// how it goes from the same attribute. Other servers have no such attribute. A server takes the object for the way to it alone.
+// A scrub compares all bytes of a server with their checksums. Administrators of our servers start one by setting an extended
+// attribute of any object, and read its state from the same attribute. Stock servers have no such attribute. The object only
+// selects the server.
 const (
-	// ScrubKey is the attribute. To set it takes the text of a ScrubOrder. Reading it gives a ScrubReport, in JSON, with the first Damage that was
-	// found; ScrubFrom names the rest.
+	// ScrubKey is the attribute. It is set to the text of a ScrubOrder. Its value is a ScrubReport in JSON with the first damaged
+	// places; ScrubFrom names the others.
 	ScrubKey = "system.viaduct.scrub"
-	// ScrubPage is how many of these a report has at most, so that it fits an attribute.
+	// ScrubPage is the largest number of places in a report, so that it fits into an attribute.
 	ScrubPage = 16
-	// ScrubWhatMax is how long each of their texts is, and a quarter of the longest Error, bytes.
+	// ScrubWhatMax is the length limit of each place's text, bytes. That of Error is four times as large.
 	ScrubWhatMax = 256
 )
 
-// ScrubFrom is the attribute that has the damage from the n-th on, counted from 0.
+// ScrubFrom is the attribute with the damaged places from number n on, counted from 0.
 func ScrubFrom(n int) string { return ScrubKey + "." + strconv.Itoa(n) }
 
-// ParseScrubKey tells whether an attribute is one of a scrub, and from which damage on.
+// ParseScrubKey reports whether an attribute is one of a scrub, and from which number on.
 func ParseScrubKey(key string) (from int, ok bool) {
 	rest, ok := strings.CutPrefix(key, ScrubKey)
 	if !ok || rest == "" {
@@ -33,14 +34,14 @@ func ParseScrubKey(key string) (from int, ok bool) {
 	return int(n), ok && err == nil
 }
 
-// DamageKey is an extended attribute of a datafile: in decimal the place of the block, in bytes from the datafile's beginning, that did not match its checksum when
-// it was read last. Whoever may read the datafile may read it. There is none if no damage was met.
+// DamageKey is an extended attribute of a datafile: the offset of the block, in decimal bytes, that did not match its checksum
+// when it was last read. It needs the right to read the datafile. It does not exist if no damage was found.
 const DamageKey = "system.viaduct.damage"
 
-// ScrubOrder says what is to be done.
+// ScrubOrder starts or stops a scrub.
 type ScrubOrder struct {
 	Stop bool
-	Rate int64 // bytes a second at most; 0 is no limit
+	Rate int64 // bytes a second, at most; 0 is no limit
 }
 
 // String is "stop", or "start" and the rate.
@@ -51,7 +52,7 @@ func (o ScrubOrder) String() string {
 	return fmt.Sprintf("start %d", o.Rate)
 }
 
-// ParseScrubOrder reads what String writes. EINVAL.
+// ParseScrubOrder parses the result of String. EINVAL.
 func ParseScrubOrder(text string) (ScrubOrder, error) {
 	if text == "stop" {
 		return ScrubOrder{Stop: true}, nil
@@ -64,25 +65,26 @@ func ParseScrubOrder(text string) (ScrubOrder, error) {
 	return ScrubOrder{Rate: rate}, nil
 }
 
-// ScrubReport says how a scrub goes, or how the last one ended. The zero value is of a server that did none since its start.
+// ScrubReport is the state of a scrub, or the result of the last one. The zero value means that there was none since the server's
+// start.
 type ScrubReport struct {
 	Running      bool   `json:"running"`
 	Began        int64  `json:"began,omitempty"` // Unix seconds
 	Ended        int64  `json:"ended,omitempty"`
 	Datafiles    int64  `json:"datafiles"` // read so far
 	Bytes        int64  `json:"bytes"`
-	DatafilesAll int64  `json:"datafiles_all"` // there were when it began
+	DatafilesAll int64  `json:"datafiles_all"` // number when it began
 	Error        string `json:"error,omitempty"`
 
-	Found  int           `json:"found"`            // damages so far
-	From   int           `json:"from,omitempty"`   // the number of the first in Damage
+	Found  int           `json:"found"`            // damaged places so far
+	From   int           `json:"from,omitempty"`   // number of the first place in Damage
 	Damage []ScrubDamage `json:"damage,omitempty"` // some of them
 }
 
-// ScrubDamage is one that was found.
+// ScrubDamage is one damaged place.
 type ScrubDamage struct {
-	Datafile Handle `json:"datafile,omitempty"` // 0: of the database
-	Metafile Handle `json:"metafile,omitempty"` // of the file; 0 if it is not known
+	Datafile Handle `json:"datafile,omitempty"` // 0: the damage is in the database
+	Metafile Handle `json:"metafile,omitempty"` // of the file; 0: not known
 	Offset   int64  `json:"offset,omitempty"`   // in the datafile, bytes
 	Length   int64  `json:"length,omitempty"`
 	What     string `json:"what"`
@@ -91,7 +93,7 @@ type ScrubDamage struct {
 // Value is the report as the value of an attribute.
 func (r *ScrubReport) Value() ([]byte, error) { return json.Marshal(r) }
 
-// ParseScrubReport reads a report that a server sent. EPROTO.
+// ParseScrubReport parses a report from a server. EPROTO.
 func ParseScrubReport(value []byte) (r ScrubReport, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
 		return ScrubReport{}, fmt.Errorf("proto: report of a scrub: %w: %w", err, EPROTO)

@@ -18,7 +18,7 @@ var scrubReport = ScrubReport{
 	},
 }
 
-// TestScrubTexts: keys, orders and reports are read as they were written, and nothing else is.
+// TestScrubTexts: keys, orders and reports parse to their original values, and other texts are refused.
 func TestScrubTexts(t *testing.T) {
 	for key, want := range map[string]int{ScrubKey: 0, ScrubFrom(0): 0, ScrubFrom(7): 7, ScrubFrom(1 << 30): 1 << 30} {
 		from, ok := ParseScrubKey(key)
@@ -49,7 +49,7 @@ func TestScrubTexts(t *testing.T) {
 	require.Equal(t, scrubReport, got)
 }
 
-// TestScrubReportFits: the longest report there may be fits an attribute.
+// TestScrubReportFits: the longest report fits into an attribute.
 func TestScrubReportFits(t *testing.T) {
 	r := ScrubReport{Began: math.MaxInt64, Ended: math.MaxInt64, Datafiles: math.MaxInt64, Bytes: math.MaxInt64, DatafilesAll: math.MaxInt64,
 		Error: strings.Repeat("e", 4*ScrubWhatMax), Found: math.MaxInt32, From: math.MaxInt32 - ScrubPage}
@@ -61,7 +61,7 @@ func TestScrubReportFits(t *testing.T) {
 	require.LessOrEqual(t, len(value), MaxXattrValue)
 }
 
-// FuzzScrubReport: what a server sends is refused, or is a report that can be written again.
+// FuzzScrubReport: a server's text is refused, or is a report that can be encoded again.
 func FuzzScrubReport(f *testing.F) {
 	value, _ := scrubReport.Value()
 	f.Add(value)

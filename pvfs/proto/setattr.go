@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// SetAttrReq sets the attributes that Attr.Mask names. A server uses its own clock for
-// times without AttrATimeSet and AttrMTimeSet.
+// SetAttrReq sets the attributes in Attr.Mask. For times without AttrATimeSet and AttrMTimeSet, the server uses its own clock.
 type SetAttrReq struct {
 	Handle Handle
 	FS     FSID
@@ -22,7 +21,7 @@ func (q *SetAttrReq) String() string {
 // Append is AppendRequest.
 func (q *SetAttrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *SetAttrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *SetAttrReq) append(w *writer) {

@@ -6,7 +6,7 @@ import "fmt"
 type SetEattrReq struct {
 	Handle Handle
 	FS     FSID
-	Flags  int32 // 1: must be new, 2: must be there
+	Flags  int32 // 1: must not exist, 2: must exist
 	Keys   []string
 	Values [][]byte
 }
@@ -22,7 +22,7 @@ func (q *SetEattrReq) String() string {
 // Append is AppendRequest.
 func (q *SetEattrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *SetEattrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *SetEattrReq) append(w *writer) {

@@ -22,7 +22,7 @@ func (q *SetParamReq) String() string {
 // Append is AppendRequest.
 func (q *SetParamReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *SetParamReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *SetParamReq) append(w *writer) {
@@ -76,7 +76,7 @@ const (
 	paramText  = 1
 )
 
-// Param is what MGMT_SETPARAM sets.
+// Param is a parameter of MGMT_SETPARAM.
 type Param int32
 
 // The parameters.

@@ -2,8 +2,7 @@ package proto
 
 import "fmt"
 
-// SmallIOReq moves the bytes of one datafile that belong to a range of a file, within
-// request and response.
+// SmallIOReq moves the bytes of one datafile that belong to a range of a file. They are inside the request or the response.
 type SmallIOReq struct {
 	Handle     Handle
 	FS         FSID
@@ -14,8 +13,8 @@ type SmallIOReq struct {
 	Request    FileRequest
 	FileOffset int64
 	Aggregate  int64
-	Total      int64  // bytes of this datafile that are written; 0 for a read
-	Data       []byte // a write's bytes; a view of the message when parsed
+	Total      int64  // bytes to write to this datafile; 0 for a read
+	Data       []byte // of a write; a view of the message after parsing
 }
 
 // Op is OpSmallIO.
@@ -30,7 +29,7 @@ func (q *SmallIOReq) String() string {
 // Append is AppendRequest.
 func (q *SmallIOReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *SmallIOReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *SmallIOReq) append(w *writer) {
@@ -77,12 +76,12 @@ func (q *SmallIOReq) parse(r *reader) {
 	}
 }
 
-// SmallIOResp is the outcome.
+// SmallIOResp is the result.
 type SmallIOResp struct {
 	Type   IOType
-	Size   int64  // of the datafile's bytes: before a write, now for a read
+	Size   int64  // of the datafile: before a write, now for a read
 	Result int64  // bytes moved
-	Data   []byte // a read's bytes; a view of the message when parsed
+	Data   []byte // of a read; a view of the message after parsing
 }
 
 // Op is OpSmallIO.

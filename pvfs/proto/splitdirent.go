@@ -2,8 +2,8 @@ package proto
 
 import "fmt"
 
-// SplitDirentReq moves names into another part of their directory. Servers tell one
-// another. There is a name for each handle.
+// SplitDirentReq moves names into another dirdata object of their directory. Servers send it to each other. There is a name for
+// each handle.
 type SplitDirentReq struct {
 	FS      FSID
 	Dirdata Handle
@@ -24,7 +24,7 @@ func (q *SplitDirentReq) String() string {
 // Append is AppendRequest.
 func (q *SplitDirentReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *SplitDirentReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *SplitDirentReq) append(w *writer) {

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// StatFSReq asks for what one server has left.
+// StatFSReq requests the free space of one server.
 type StatFSReq struct{ FS FSID }
 
 // Op is OpStatFS.
@@ -16,7 +16,7 @@ func (q *StatFSReq) String() string {
 // Append is AppendRequest.
 func (q *StatFSReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *StatFSReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *StatFSReq) append(w *writer) {
@@ -27,8 +27,8 @@ func (q *StatFSReq) parse(r *reader) {
 	q.FS = r.fs()
 }
 
-// StatFSResp has what there is and what is left, in bytes and handles; memory in bytes,
-// loads times 65536, the time since the machine started in seconds.
+// StatFSResp has the total and the free space, in bytes and handles; memory in bytes, loads times 65536, and the uptime of the
+// machine in seconds.
 type StatFSResp struct {
 	FS                                      FSID
 	BytesAvailable, BytesTotal              int64

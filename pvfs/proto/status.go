@@ -9,16 +9,14 @@ import (
 	"syscall"
 )
 
-// Status is how a request ended: 0, or an error. An error is negative: the negative of
-// StatusBit and a code of the protocol's own, which is not Linux's number. It may have
-// statusOther set, which begins a second series of codes, and the class of the part of the
-// other side that failed; those two do not matter to what it is.
+// Status is the result of a request: 0, or an error. An error is negative: minus the sum of StatusBit and a code of the protocol,
+// which is not a Linux errno. It may have statusOther set, which marks a second series of codes, and the class of the failed
+// component. These two do not change the meaning.
 //
-// A Status other than 0 is an error. errors.Is finds the errors of io/fs, of context and of
-// syscall in it where they fit.
+// A Status other than 0 is an error. errors.Is matches it with the corresponding errors of io/fs, context and syscall.
 type Status int32
 
-// The parts of a Status. All but the sign.
+// The parts of a Status, without its sign.
 const (
 	statusBit   = 1 << 30
 	statusOther = 1 << 29
@@ -78,8 +76,7 @@ const (
 	ECONNRESET      Status = -(statusBit | 59)
 	ERANGE          Status = -(statusBit | 60)
 
-	// The second series. Stock servers send its codes without the bit that marks them,
-	// except in answers to I/O.
+	// The second series. Stock servers send its codes without the bit that marks them, except in answers to I/O.
 	ECANCEL    Status = -(statusBit | statusOther | 1)
 	EDEVINIT   Status = -(statusBit | statusOther | 2)
 	EDETAIL    Status = -(statusBit | statusOther | 3)
@@ -92,8 +89,7 @@ const (
 	statusLast        = 9 // of the second series
 )
 
-// A known status: its name, what it says, and the error of the system that it is; 0 for
-// none.
+// A known status: its name, its text, and its errno; 0 for none.
 type known struct {
 	name  string
 	text  string
@@ -161,8 +157,7 @@ var statuses = map[Status]known{
 	ESECURITY:       {"ESECURITY", "security error", 0},
 }
 
-// byErrno turns the errors of the system around. Where several statuses are one errno (on
-// Linux EAGAIN is EWOULDBLOCK), the smallest code stands for it.
+// byErrno maps errno to status. If several statuses have one errno (on Linux EAGAIN is EWOULDBLOCK), it has the smallest code.
 var byErrno = func() map[syscall.Errno]Status {
 	m := make(map[syscall.Errno]Status, len(statuses))
 	for s, k := range statuses {
@@ -173,8 +168,7 @@ var byErrno = func() map[syscall.Errno]Status {
 	return m
 }()
 
-// Base is the status without the class of the part that failed: one of the constants, if
-// it is known at all.
+// Base is the status without the class of the failed component: one of the constants, if the status is known.
 func (s Status) Base() Status {
 	if s >= 0 {
 		return s
@@ -182,7 +176,7 @@ func (s Status) Base() Status {
 	return -(-s &^ statusClass)
 }
 
-// Name is the name of the constant, or the number in words.
+// Name is the name of the constant, or the number as text.
 func (s Status) Name() string {
 	if s == 0 {
 		return "OK"
@@ -193,7 +187,7 @@ func (s Status) Name() string {
 	return fmt.Sprintf("Status(%d)", int32(s))
 }
 
-// Error says what went wrong.
+// Error is the text of the status.
 func (s Status) Error() string {
 	if s == 0 {
 		return "no error"
@@ -212,7 +206,7 @@ func (s Status) Err() error {
 	return s
 }
 
-// Errno is the error of the system that the status is; 0 for OK, EIO if there is none.
+// Errno is the errno of the status; 0 for OK, EIO if there is none.
 func (s Status) Errno() syscall.Errno {
 	if s == 0 {
 		return 0
@@ -223,8 +217,7 @@ func (s Status) Errno() syscall.Errno {
 	return syscall.EIO
 }
 
-// Is reports whether the status is an error of io/fs, of context or of the system, or the
-// same status in a class of its own.
+// Is reports whether the status corresponds to an error of io/fs, context or syscall, or is the same status with another class.
 func (s Status) Is(target error) bool {
 	switch t := target.(type) {
 	case Status:
@@ -249,9 +242,8 @@ func (s Status) Is(target error) bool {
 	return false
 }
 
-// StatusOf is what to send for an error: the Status in it, the one of its system error, of
-// the error of io/fs or context in it, EPROTO for a message that does not decode; EIO for
-// any other, OK for nil.
+// StatusOf is the status to send for an error: the Status in it, or the one for its errno or for an error of io/fs or context in
+// it; EPROTO for a message that does not decode; EIO for any other; OK for nil.
 func StatusOf(err error) Status {
 	var (
 		s     Status

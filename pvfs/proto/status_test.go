@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The numbers, from captures and from the sources of the original.
+// The numbers, from captures and from the OrangeFS sources.
 func TestStatusNumbers(t *testing.T) {
 	for s, want := range map[Status]int32{
 		ENOENT: -1073741826, EEXIST: -1073741835, EINVAL: -1073741839, ENOTEMPTY: -1073741850,
@@ -66,7 +66,7 @@ func TestStatusIs(t *testing.T) {
 	}
 }
 
-// The answers to I/O say which part of the server failed. It is the same failure.
+// Answers to I/O include the class of the failed component. The status is the same.
 func TestStatusClass(t *testing.T) {
 	trove := -(-ENOENT | 2<<7)
 	assert.Equal(t, ENOENT, trove.Base())

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// TreeGetAttrReq asks for the attributes of objects of several servers.
+// TreeGetAttrReq requests the attributes of objects of several servers.
 type TreeGetAttrReq struct {
 	FS      FSID
 	Caller  uint32
@@ -23,7 +23,7 @@ func (q *TreeGetAttrReq) String() string {
 // Append is AppendRequest.
 func (q *TreeGetAttrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *TreeGetAttrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *TreeGetAttrReq) append(w *writer) {
@@ -45,7 +45,7 @@ func (q *TreeGetAttrReq) parse(r *reader) {
 	q.Handles = r.handles("handles", r.count("handles", MaxHandles, 8))
 }
 
-// TreeGetAttrResp has the attributes and the error of each, in the order of the request.
+// TreeGetAttrResp has the attributes and the error of each object, in the order of the request.
 type TreeGetAttrResp struct {
 	Caller uint32
 	Attrs  []Attr

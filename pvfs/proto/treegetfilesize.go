@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// TreeGetFileSizeReq asks for the sizes of datafiles of several servers.
+// TreeGetFileSizeReq requests the sizes of datafiles of several servers.
 type TreeGetFileSizeReq struct {
 	FS      FSID
 	Caller  uint32
@@ -22,7 +22,7 @@ func (q *TreeGetFileSizeReq) String() string {
 // Append is AppendRequest.
 func (q *TreeGetFileSizeReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *TreeGetFileSizeReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *TreeGetFileSizeReq) append(w *writer) {
@@ -42,7 +42,7 @@ func (q *TreeGetFileSizeReq) parse(r *reader) {
 	q.Handles = r.handles("handles", r.count("handles", MaxHandles, 8))
 }
 
-// TreeGetFileSizeResp has the size or the error of each, in the order of the request.
+// TreeGetFileSizeResp has the size or the error of each datafile, in the order of the request.
 type TreeGetFileSizeResp struct {
 	Caller uint32
 	Sizes  []int64

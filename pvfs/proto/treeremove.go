@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// TreeRemoveReq removes objects of several servers: the one that gets it asks the others.
+// TreeRemoveReq removes objects of several servers. The server that receives it asks the others.
 type TreeRemoveReq struct {
 	FS      FSID
 	Cred    Credential
@@ -21,7 +21,7 @@ func (q *TreeRemoveReq) String() string {
 // Append is AppendRequest.
 func (q *TreeRemoveReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *TreeRemoveReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *TreeRemoveReq) append(w *writer) {
@@ -39,7 +39,7 @@ func (q *TreeRemoveReq) parse(r *reader) {
 	q.Handles = r.handles("handles", r.count("handles", MaxHandles, 8))
 }
 
-// TreeRemoveResp has the outcome for each, in the order of the request.
+// TreeRemoveResp has the result for each object, in the order of the request.
 type TreeRemoveResp struct {
 	Caller uint32
 	Status []Status

@@ -23,7 +23,7 @@ func (q *TreeSetAttrReq) String() string {
 // Append is AppendRequest.
 func (q *TreeSetAttrReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *TreeSetAttrReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *TreeSetAttrReq) append(w *writer) {
@@ -45,7 +45,7 @@ func (q *TreeSetAttrReq) parse(r *reader) {
 	q.Handles = r.handles("handles", r.count("handles", MaxHandles, 8))
 }
 
-// TreeSetAttrResp has the outcome for each, in the order of the request.
+// TreeSetAttrResp has the result for each object, in the order of the request.
 type TreeSetAttrResp struct {
 	Caller uint32
 	Status []Status

@@ -21,7 +21,7 @@ func (q *TruncateReq) String() string {
 // Append is AppendRequest.
 func (q *TruncateReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *TruncateReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *TruncateReq) append(w *writer) {

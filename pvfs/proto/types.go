@@ -14,7 +14,7 @@ type Handle uint64
 // FSID is the number of a file system.
 type FSID int32
 
-// ObjType is what an object is.
+// ObjType is the type of an object.
 type ObjType int32
 
 // The types of objects.
@@ -45,7 +45,7 @@ const (
 	MaxNested      = 100 // nodes below the outermost one of a file request
 	MaxUnexpected  = 16384
 	MaxConfig      = 65536
-	MaxSmallWrite  = 6768  // data bytes of a SMALL_IO write, per datafile, as stock clients have it
+	MaxSmallWrite  = 6768  // data bytes of a SMALL_IO write, per datafile, as in stock clients
 	MaxSmallRead   = 16344 // data bytes of a SMALL_IO read, per datafile
 	MaxLayoutBytes = 4096
 )
@@ -56,7 +56,7 @@ const (
 	TokenEnd   = 0x7ffffffd
 )
 
-// OpMask is what a capability allows.
+// OpMask is the set of rights of a capability.
 type OpMask uint32
 
 // The rights in an OpMask.
@@ -74,8 +74,7 @@ const (
 	MayAll OpMask = 0xffffffff
 )
 
-// Capability is what a server issues with an object's attributes, and what its holder shows
-// with a request.
+// Capability grants rights to objects. A server issues it with an object's attributes, and its holder sends it with a request.
 type Capability struct {
 	Issuer    string // "S:" and the alias of the server; "" for none
 	FS        FSID
@@ -85,11 +84,11 @@ type Capability struct {
 	Handles   []Handle
 }
 
-// Credential says for whom a request is.
+// Credential names the user of a request.
 type Credential struct {
 	User        uint32
 	Groups      []uint32 // the first is the primary one
-	Issuer      string   // "C:" and a host's name
+	Issuer      string   // "C:" and a host name
 	Timeout     time.Time
 	Signature   []byte
 	Certificate []byte
@@ -98,7 +97,7 @@ type Credential struct {
 // HintType is the type of a hint.
 type HintType uint32
 
-// The hints that are sent.
+// The types of hints in use.
 const (
 	HintUnknown   HintType = 0 // two strings
 	HintRequestID HintType = 1
@@ -109,17 +108,17 @@ const (
 	HintOwnerGID  HintType = 13
 )
 
-// Hint is one hint. Value holds all but HintUnknown, which has Name and Text.
+// Hint is one hint. All types have a Value, except HintUnknown, which has Name and Text.
 type Hint struct {
 	Type       HintType
 	Value      uint64
 	Name, Text string
 }
 
-// Hints go with every request.
+// Hints are sent with every request.
 type Hints []Hint
 
-// AttrMask tells which attributes are asked for, or there.
+// AttrMask is the set of attributes that are requested or present.
 type AttrMask uint32
 
 // The bits of an AttrMask.
@@ -144,16 +143,16 @@ const (
 	AttrDistDir      AttrMask = 1 << 21
 	AttrCapability   AttrMask = 1 << 22
 	AttrCommon       AttrMask = 0x7f
-	AttrMetafile     AttrMask = 0x782c7f // what stock clients ask for on lookup and open
-	AttrStat         AttrMask = 0x7cac7f // what they ask for on stat
-	AttrCreate       AttrMask = 0x2c7f   // what is in the attributes of a CREATE
-	AttrMkdir        AttrMask = 0x10007f // and of a MKDIR
+	AttrMetafile     AttrMask = 0x782c7f // stock clients' mask for lookup and open
+	AttrStat         AttrMask = 0x7cac7f // for stat
+	AttrCreate       AttrMask = 0x2c7f   // of the attributes of a CREATE
+	AttrMkdir        AttrMask = 0x10007f // of the attributes of a MKDIR
 	AttrListAttr     AttrMask = 0x3cac7f
 	AttrUnstuff      AttrMask = 0x402c40
 	AttrOfDirdata    AttrMask = 0x8007f
 )
 
-// Attr holds the attributes of an object. Which of them are there, Mask and Type tell.
+// Attr holds the attributes of an object. Mask and Type say which are present.
 type Attr struct {
 	Owner, Group, Perms uint32 // perms: 0777, 02000 setgid, 04000 setuid
 	ATime, MTime, CTime int64  // seconds since 1970
@@ -174,10 +173,10 @@ type Attr struct {
 
 	DistDir     DistDir // AttrDistDir
 	DirentCount int64   // AttrDirentCount or AttrDirHint
-	Hint        DirHint // the same
+	Hint        DirHint // likewise
 }
 
-// DistDir says over which objects a directory's entries are spread.
+// DistDir says how a directory's entries are spread over objects.
 type DistDir struct {
 	TreeHeight  int32
 	SplitSize   int32
@@ -187,17 +186,16 @@ type DistDir struct {
 	Dirdata     []Handle
 }
 
-// DirHint is what new files of a directory inherit.
+// DirHint has the settings that new files of a directory inherit.
 type DirHint struct {
 	DistName, DistParams string
 	Datafiles            uint32
 	Layout               LayoutAlgorithm
 	Servers              []string
-	ServersBytes         int32 // size of the buffer that they are kept in: as received; 0: what they need
+	ServersBytes         int32 // size of the servers' buffer, as received; 0: the size that the text needs
 }
 
-// Dist is how a file's bytes are spread over its datafiles. Which of the parameters are there,
-// Name tells.
+// Dist says how a file's bytes are spread over its datafiles. Name determines which of the parameters are present.
 type Dist struct {
 	Name      string // DistStripe and so on
 	StripSize int64  // simple_stripe and twod_stripe, bytes
@@ -206,7 +204,7 @@ type Dist struct {
 	Factor    uint32 // twod_stripe
 }
 
-// The distributions there are.
+// The known distributions.
 const (
 	DistStripe  = "simple_stripe"
 	DistBasic   = "basic_dist"
@@ -215,7 +213,7 @@ const (
 	StripSize64 = 65536 // the default strip, bytes
 )
 
-// LayoutAlgorithm is how the servers of a file's datafiles are chosen.
+// LayoutAlgorithm chooses the servers of a file's datafiles.
 type LayoutAlgorithm int32
 
 // The algorithms.
@@ -264,7 +262,7 @@ type ReqNode struct {
 // FileRequest is a datatype over a file. It is tiled.
 type FileRequest []ReqNode
 
-// ByteStream is the file request of plain bytes.
+// ByteStream is the file request of contiguous bytes.
 func ByteStream() FileRequest {
 	return FileRequest{{
 		NumEreqs: 1, Stride: 1, UpperBound: 1, Aggregate: 1, Chunks: 1, Depth: 1,
@@ -281,5 +279,5 @@ const (
 	IOWrite IOType = 2
 )
 
-// FlowMultiqueue is the one flow type in use.
+// FlowMultiqueue is the only flow type in use.
 const FlowMultiqueue = 3

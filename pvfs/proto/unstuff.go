@@ -21,7 +21,7 @@ func (q *UnstuffReq) String() string {
 // Append is AppendRequest.
 func (q *UnstuffReq) Append(b []byte, h *Header) []byte { return AppendRequest(b, h, q) }
 
-// Parse is ParseRequest for a message that is of this operation.
+// Parse is ParseRequest for a message of this operation.
 func (q *UnstuffReq) Parse(b []byte) (*Header, error) { return parseRequest(b, q) }
 
 func (q *UnstuffReq) append(w *writer) {
@@ -38,7 +38,7 @@ func (q *UnstuffReq) parse(r *reader) {
 	r.credential(&q.Cred)
 }
 
-// UnstuffResp has the file's attributes from then on.
+// UnstuffResp has the file's new attributes.
 type UnstuffResp struct{ Attr Attr }
 
 // Op is OpUnstuff.

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// HintWithdrawn is the name of a hint of type HintUnknown that servers of ours send to one another with a SETATTR that changes nothing, and
-// that other servers do not look at.
+// HintWithdrawn is the name of a hint of type HintUnknown. Servers of ours send it to each other with a SETATTR that changes
+// nothing; stock servers ignore it.
 const HintWithdrawn = "viaduct.withdrawn"
 
-// A Withdrawal says that somebody may do less with an object than before.
+// A Withdrawal says that users' rights to an object were reduced.
 type Withdrawal struct {
 	Object Handle
-	At     int64  // capabilities for the object that were issued until then (ns, by its server's clock) are void
-	Owner  uint32 // this user's capabilities stay good: an owner can take any right back
+	At     int64  // capabilities for the object issued up to this time (ns, by its server's clock) are void
+	Owner  uint32 // the capabilities of this user stay valid: an owner can restore any right
 }
 
-// Hint is the hint that says so.
+// Hint makes the hint.
 func (w Withdrawal) Hint() Hint {
 	return Hint{Name: HintWithdrawn, Text: fmt.Sprintf("%d %d %d", uint64(w.Object), w.At, w.Owner)}
 }
 
-// Withdrawal returns what that hint says.
+// Withdrawal returns the contents of that hint.
 func (h Hints) Withdrawal() (w Withdrawal, ok bool) {
 	text, _ := h.ours(HintWithdrawn)
 	words := strings.Split(text, " ")

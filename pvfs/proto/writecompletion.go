@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// WriteCompletionResp ends a write: it comes after the bytes of an IO have arrived.
+// WriteCompletionResp ends a write. It is sent after the bytes of an IO have arrived.
 type WriteCompletionResp struct{ Written int64 }
 
 // Op is OpWriteCompletion.

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A writer appends the fields of one message. What the format leaves open, it writes as
-// zeros.
+// A writer appends the fields of one message. It writes padding as zeros.
 type writer struct {
 	b    []byte
 	base int // index in b of the message's first byte
@@ -65,7 +64,7 @@ func (w *writer) key(s string) {
 	w.zeros(bufferSize(len(s)+1) - 4 - len(s))
 }
 
-// each of the following writes the elements of a list, whose length is written before.
+// Each of the following writes the elements of a list. The length is written before.
 
 func (w *writer) handles(list []Handle) {
 	for _, h := range list {
@@ -103,8 +102,7 @@ func (w *writer) attrs(list []Attr) {
 	}
 }
 
-// Lists that must have as many elements as another one, n: what is too much is left out,
-// what is missing is written as zeros.
+// Lists that must have n elements, as many as another list. Further elements are left out, and missing ones are written as zeros.
 
 func (w *writer) statusesOf(list []Status, n int) {
 	list = list[:min(n, len(list))]
@@ -138,7 +136,7 @@ func (w *writer) strsOf(list []string, n int) {
 	w.zeros(stringSize(0) * (n - len(list)))
 }
 
-// flag is a truth value as a number.
+// flag is a bool as a number.
 func flag(b bool) uint32 {
 	if b {
 		return 1

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StartChild starts a program that the kernel kills when this process dies, whatever of: a test that takes too long
-// ends without its cleanups.
+// StartChild starts a program that the kernel kills when this process dies for any reason. A test that runs too long ends without
+// its cleanups.
 func StartChild(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -17,7 +17,7 @@ func StartChild(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
 	go func() {
-		// The kernel sends the signal when the thread ends that started the program.
+		// The kernel sends the signal when the thread that started the program ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -27,7 +27,7 @@ func StartChild(cmd *exec.Cmd) error {
 		}
 		started <- err
 		for again := err == nil; again; {
-			// It is left to who calls cmd.Wait, who may be earlier; then there is no such child.
+			// Do not reap the process: that is for cmd.Wait, which may come first. In that case this call returns an error.
 			again = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR
 		}
 	}()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parentVariable makes the test binary a parent: it starts a child, says its number, and waits.
+// parentVariable makes the test binary a parent: it starts a child, prints its process ID, and waits.
 const parentVariable = "VIADUCT_PVFSTEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestChild: a child ends with its parent, however that ends.
+// TestChild: a child ends with its parent, however the parent ends.
 func TestChild(t *testing.T) {
 	parent := exec.Command("/proc/self/exe")
 	parent.Env = append(os.Environ(), parentVariable+"=1")
@@ -48,13 +48,13 @@ func TestChild(t *testing.T) {
 	require.Eventually(t, func() bool { return !sleeps(pid) }, time.Minute, 5*time.Millisecond)
 }
 
-// sleeps tells whether a process is the child, and has not ended.
+// sleeps reports whether a process is the child, and has not ended.
 func sleeps(pid int) bool {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && strings.Contains(string(text), "(sleep)") && !strings.Contains(string(text), "(sleep) Z")
 }
 
-// TestNoSuchChild: a program that is not there is an error.
+// TestNoSuchChild: a missing program is an error.
 func TestNoSuchChild(t *testing.T) {
 	require.ErrorIs(t, StartChild(exec.Command(filepath.Join(t.TempDir(), "none"))), os.ErrNotExist)
 }

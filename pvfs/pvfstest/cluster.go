@@ -12,8 +12,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
-	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // what servers may listen on
-	_ "github.com/viaduct-hpc/viaduct/methods/via" // the same
+	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // for servers' addresses
+	_ "github.com/viaduct-hpc/viaduct/methods/via" // likewise
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
@@ -25,42 +25,42 @@ const (
 	Memory = bmitest.Name
 	TCP    = "tcp"
 	ViaShm = "via+shm"
-	// ViaUDP is for tests of what is special about it; they set VIADUCT_UDP_INSECURE or a key.
+	// ViaUDP is for tests of its special features. They set VIADUCT_UDP_INSECURE or a key.
 	ViaUDP = "via+udp"
 	// TCPS is for tests that set certificates or a shared key.
 	TCPS = "tcps"
 )
 
-// Methods are those that tests of all methods use.
+// Methods are the methods for tests that run over all methods.
 var Methods = []string{Memory, TCP, ViaShm}
 
-// readyWait bounds how long a server may take to start.
+// readyWait limits the time for a server to start.
 const readyWait = 60 * time.Second
 
-// Options say what to start. The zero value is two servers over the method in memory.
+// Options configure a cluster. The zero value is two servers over the in-memory method.
 type Options struct {
 	Method  string // Memory, TCP, TCPS, ViaShm or ViaUDP; "" is Memory
 	Servers int    // 0 is 2
-	// Config changes what the configuration is generated from.
+	// Config changes the input for the configuration.
 	Config func(*config.GenOptions)
-	// Text is a configuration to use in place of a generated one. Only its addresses are replaced.
+	// Text is a configuration to use instead of a generated one. Only its addresses are replaced.
 	Text string
-	// Server changes how one server is set up.
+	// Server changes the setup of one server.
 	Server func(i int, cfg *server.Config)
-	// Store changes how the store of one is opened.
+	// Store changes the options of one server's store.
 	Store func(i int, opts *store.Options)
-	// Key signs capabilities; nil is a key of the package's own. Unsigned leaves them unsigned.
+	// Key signs capabilities; nil is a fixed key of this package. Unsigned leaves them unsigned.
 	Key      []byte
 	Unsigned bool
-	// Dir is where the stores are made; "" is a temporary folder of the test, in memory unless Sync is set.
+	// Dir is the folder for the stores; "" is a temporary folder of the test, in memory unless Sync is set.
 	Dir string
-	// Sync leaves metadata durable. Otherwise tests do not wait for the disk.
+	// Sync keeps metadata durable. Without it, tests do not wait for the disk.
 	Sync bool
 }
 
 // Cluster is a file system whose servers run in this process.
 type Cluster struct {
-	FS *config.Config // for tests to read; each server has its own
+	FS *config.Config // for tests to read; each server has its own copy
 
 	tb       testing.TB
 	opts     Options
@@ -73,16 +73,16 @@ type Cluster struct {
 type node struct {
 	alias, address string
 	dir            string        // of its store
-	endpoint       *bmi.Endpoint // of the run, or opened ahead of it
+	endpoint       *bmi.Endpoint // of the present run, or opened for the next one
 	server         *server.Server
 	store          *store.Store
-	stop           context.CancelFunc // nil: it does not run
+	stop           context.CancelFunc // nil: it is stopped
 	done           chan error
 }
 
 var clusters atomic.Uint64
 
-// Start starts servers, which stop when the test ends.
+// Start starts servers, which stop at the end of the test.
 func Start(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	c := &Cluster{tb: tb, opts: opts, dir: opts.Dir}
@@ -125,7 +125,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// listen opens the endpoint of a server on an address that nobody uses.
+// listen opens the endpoint of a server at an unused address.
 func (c *Cluster) listen(alias string, number uint64, i int) *node {
 	n := &node{alias: alias, dir: filepath.Join(c.dir, alias)}
 	switch c.opts.Method {
@@ -150,7 +150,7 @@ func (c *Cluster) open(listen ...string) *bmi.Endpoint {
 	return ep
 }
 
-// configure makes the configuration with the addresses of the servers in it.
+// configure makes the configuration with the addresses of the servers.
 func (c *Cluster) configure() *config.Config {
 	text := c.opts.Text
 	if text == "" {
@@ -173,7 +173,7 @@ func (c *Cluster) configure() *config.Config {
 	return fs
 }
 
-// Original is a text with the addresses of Options.Text in place of those in use.
+// Original is a text with the addresses of Options.Text instead of those in use.
 func (c *Cluster) Original(text string) string {
 	for i, old := range c.original {
 		text = strings.ReplaceAll(text, c.nodes[i].address, old)
@@ -181,7 +181,7 @@ func (c *Cluster) Original(text string) string {
 	return text
 }
 
-// Start starts a server that was stopped, with what it had stored, at the same address.
+// Start starts a stopped server with its store, at the same address.
 func (c *Cluster) Start(i int) {
 	c.tb.Helper()
 	n := c.nodes[i]
@@ -191,7 +191,7 @@ func (c *Cluster) Start(i int) {
 	if n.endpoint == nil {
 		n.endpoint = c.open(n.address)
 	}
-	fs, err := config.Parse(c.FS.Text) // its own, as that of another process would be
+	fs, err := config.Parse(c.FS.Text) // a copy of its own, as in another process
 	c.check("parse the configuration", err)
 	srv := fs.Servers[i]
 	opts := store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !c.opts.Sync, SyncData: c.opts.Sync && fs.SyncData}
@@ -208,11 +208,11 @@ func (c *Cluster) Start(i int) {
 	c.check("make a server", err)
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop, n.done = stop, make(chan error, 1)
-	run, ep, done := n.server, n.endpoint, n.done // the node's may be another run's by the time this one begins
+	run, ep, done := n.server, n.endpoint, n.done // the node may have another run by the time this goroutine starts
 	go func() { done <- run.Serve(ctx, ep) }()
 }
 
-// Reload gives the servers that run a changed configuration, as SIGHUP does.
+// Reload gives the running servers a changed configuration, as SIGHUP does.
 func (c *Cluster) Reload(change func(*config.Config)) {
 	c.tb.Helper()
 	fs, err := config.Parse(c.FS.Text)
@@ -225,7 +225,7 @@ func (c *Cluster) Reload(change func(*config.Config)) {
 	}
 }
 
-// Stop stops a server, which finishes what it is at first.
+// Stop stops a server, which first finishes the requests under way.
 func (c *Cluster) Stop(i int) {
 	c.tb.Helper()
 	n := c.nodes[i]
@@ -240,17 +240,17 @@ func (c *Cluster) Stop(i int) {
 	c.check("close a store", n.store.Close())
 }
 
-// Kill ends a server at once: nothing is answered any more, whatever it is at. What it has put into its
-// store stays, as it does when a process is killed.
+// Kill ends a server at once. It answers no more requests, not even those under way. Its store keeps what was written, as after
+// the kill of a process.
 func (c *Cluster) Kill(i int) { c.kill(i, func(*node) {}) }
 
-// LosePower ends a server as a loss of power does. What cut makes of its store, in another folder, is what it has when it starts
-// again. Nothing uses the store meanwhile.
+// LosePower ends a server as a power loss does. cut makes the remains of its store in another folder, and the next start uses
+// them. Nothing uses the store meanwhile.
 func (c *Cluster) LosePower(i int, cut func() (dir string)) {
 	c.kill(i, func(n *node) { n.dir = cut() })
 }
 
-// kill ends a server at once. Before its store is closed, then is called.
+// kill ends a server at once. It calls then before it closes the store.
 func (c *Cluster) kill(i int, then func(*node)) {
 	c.tb.Helper()
 	n := c.nodes[i]
@@ -261,12 +261,12 @@ func (c *Cluster) kill(i int, then func(*node)) {
 	n.endpoint = nil
 	n.stop()
 	n.stop = nil
-	<-n.done // the error is that its endpoint was closed
+	<-n.done // the error says that its endpoint was closed
 	then(n)
-	_ = n.store.Close() // a killed process does not say how that ended; the next Start does
+	_ = n.store.Close() // a killed process reports no error here; the next Start may
 }
 
-// WaitReady waits until the servers that run have done what earlier runs had begun.
+// WaitReady waits until the running servers have finished the work of earlier runs.
 func (c *Cluster) WaitReady() {
 	c.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), readyWait)
@@ -281,22 +281,22 @@ func (c *Cluster) WaitReady() {
 // Dir is the folder of a server's store.
 func (c *Cluster) Dir(i int) string { return c.nodes[i].dir }
 
-// Server is a server that runs.
+// Server is a running server.
 func (c *Cluster) Server(i int) *server.Server { return c.nodes[i].server }
 
-// Store is its store.
+// Store is the store of a server.
 func (c *Cluster) Store(i int) *store.Store { return c.nodes[i].store }
 
-// Address is where a server listens.
+// Address is the address of a server.
 func (c *Cluster) Address(i int) string { return c.nodes[i].address }
 
-// Len is how many servers there are.
+// Len is the number of servers.
 func (c *Cluster) Len() int { return len(c.nodes) }
 
-// Source is what a client mounts.
+// Source is the source for a client's mount.
 func (c *Cluster) Source() string { return c.nodes[0].address + "/" + c.FS.Name }
 
-// Endpoint opens an endpoint for a client, which is closed when the test ends.
+// Endpoint opens an endpoint for a client, which is closed at the end of the test.
 func (c *Cluster) Endpoint() *bmi.Endpoint {
 	c.tb.Helper()
 	ep := c.open()
@@ -314,7 +314,7 @@ func (c *Cluster) close() {
 	}
 }
 
-// check ends the test for an error.
+// check fails the test at an error.
 func (c *Cluster) check(what string, err error) {
 	c.tb.Helper()
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package pvfstest starts the servers of a file system within a test, over the method it is given,
-// on stores that go away with it, and programs that do not outlive it.
+// Package pvfstest starts the servers of a file system inside a test, over a given method, on stores that are removed with the
+// test. It also starts programs that do not outlive the test.
 package pvfstest

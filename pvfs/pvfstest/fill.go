@@ -10,14 +10,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// ballastBytes is the size of a record that takes room. ballastRecords are as many as one transaction makes or removes.
+// ballastBytes is the size of a record that takes up room. ballastRecords is how many records one transaction makes or removes.
 const (
 	ballastBytes   = 16 << 10
 	ballastRecords = 8
 )
 
-// Ballast fills the disks of the servers, and makes room for about leave bytes of new metadata on each. What it returns
-// gives all the room back.
+// Ballast fills the disks of the servers, but leaves room for about leave bytes of new metadata on each. The result frees all the
+// room again.
 func (c *Cluster) Ballast(leave int) (remove func()) {
 	c.tb.Helper()
 	records := make([]int, len(c.nodes))
@@ -32,7 +32,7 @@ func (c *Cluster) Ballast(leave int) (remove func()) {
 		if !errors.Is(err, syscall.ENOSPC) {
 			c.check("fill the disk", err)
 		}
-		least := 0 // records, once there is room
+		least := 0 // records that must stay, once there is room
 		for records[i] > least {
 			records[i] -= ballastRecords
 			c.dropBallast(n.store, records[i], records[i]+ballastRecords)
@@ -49,8 +49,8 @@ func (c *Cluster) Ballast(leave int) (remove func()) {
 	}
 }
 
-// dropBallast removes records, the last ones first. The store learns in each transaction of the room that the one before
-// has made.
+// dropBallast removes records, the last ones first. The store uses the freed room only in the transaction after the one that
+// freed it.
 func (c *Cluster) dropBallast(s *store.Store, from, to int) {
 	c.tb.Helper()
 	for to > from {
@@ -60,7 +60,7 @@ func (c *Cluster) dropBallast(s *store.Store, from, to int) {
 	}
 }
 
-// setBallast sets the records from one to another to a value; nil removes them.
+// setBallast sets records number from to to to a value; nil removes them.
 func setBallast(s *store.Store, from, to int, value []byte) error {
 	return s.Update(func(tx *store.Tx) error {
 		for i := from; i < to; i++ {
@@ -72,7 +72,7 @@ func setBallast(s *store.Store, from, to int, value []byte) error {
 	})
 }
 
-// grows reports whether a store has room for an object. It makes none.
+// grows reports whether a store has room for an object. It does not make one.
 func grows(s *store.Store) bool {
 	enough := errors.New("there is room")
 	return errors.Is(s.Update(func(tx *store.Tx) error {
@@ -83,7 +83,7 @@ func grows(s *store.Store) bool {
 	}), enough)
 }
 
-// Symlinks makes symlinks in a directory below the root, in one transaction. The directory has all its entries on one server.
+// Symlinks makes symlinks in a directory below the root, in one transaction. All entries of the directory must be on one server.
 func (c *Cluster) Symlinks(dir, target string, names ...string) {
 	c.tb.Helper()
 	parent := c.lookup(c.dirdata(c.FS.Root), dir)
@@ -107,7 +107,7 @@ func (c *Cluster) Symlinks(dir, target string, names ...string) {
 	}))
 }
 
-// dirdata is the one dirdata object of a directory.
+// dirdata is the only dirdata object of a directory.
 func (c *Cluster) dirdata(dir proto.Handle) proto.Handle {
 	c.tb.Helper()
 	var o store.Object
@@ -121,7 +121,7 @@ func (c *Cluster) dirdata(dir proto.Handle) proto.Handle {
 	return o.DistDir.Dirdata[0]
 }
 
-// lookup is what a name stands for.
+// lookup is the object of a name.
 func (c *Cluster) lookup(dirdata proto.Handle, name string) (h proto.Handle) {
 	c.tb.Helper()
 	c.check("look a name up", c.owner(dirdata).View(func(tx *store.Tx) (err error) {
@@ -131,7 +131,7 @@ func (c *Cluster) lookup(dirdata proto.Handle, name string) (h proto.Handle) {
 	return h
 }
 
-// owner is the store that has a handle.
+// owner is the store that owns a handle.
 func (c *Cluster) owner(h proto.Handle) *store.Store {
 	c.tb.Helper()
 	i, ok := c.FS.Owner(h)

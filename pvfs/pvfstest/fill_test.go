@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestSymlinks: symlinks that were put into the store are there for a client, as those that it makes are.
+// TestSymlinks: a client sees symlinks that were put into the store like its own.
 func TestSymlinks(t *testing.T) {
 	ctx := context.Background()
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})

@@ -1,5 +1,5 @@
-// Package refusal counts what a file server does not serve, by its reason, and logs it at a limited rate: a stranger can
-// cause any number of refusals, and must not fill the log.
+// Package refusal counts the requests that a file server refuses, by reason, and logs them at a limited rate. A client can cause
+// any number of refusals, and must not fill the log.
 package refusal
 
 import (
@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// A Reason is why a server refused a request, held it back, or ended a transfer.
+// A Reason is why a server refused a request, delayed it, or ended a transfer.
 type Reason uint8
 
 // The reasons. docs/pvfs.md explains them.
 const (
-	Network          Reason = iota // the client's network or port is not a trusted one
-	ReadOnly                       // a change by a client that may only read
-	Authentication                 // a credential without the signature or the certificate that it needs
-	ForgedCapability               // a capability that no server of the file system has made
+	Network          Reason = iota // the client's network or port is not trusted
+	ReadOnly                       // a change by a client with read-only access
+	Authentication                 // a credential without the required signature or certificate
+	ForgedCapability               // a capability that no server of the file system has issued
 	OldCapability                  // a capability that has expired, or was withdrawn
 	OldCredential                  // a credential that has expired
 	NoRight                        // a right that the user does not have
 	AdminMode                      // a change while an administrator has stopped changes
 	Malformed                      // a request that does not decode
-	QueueFull                      // a request of a host or client that has too many waiting
-	SlowWalk                       // a request of very many short regions, which had to wait for processor time
-	SilentFlow                     // a transfer that moved nothing for too long
-	BadFlow                        // a transfer whose messages do not have the lengths that they must have
+	QueueFull                      // a request of a host or client with too many waiting requests
+	SlowWalk                       // a request of very many short regions, which had to wait for CPU time
+	SilentFlow                     // a transfer without progress for too long
+	BadFlow                        // a transfer whose messages have wrong lengths
 	Unanswered                     // an answer that its client did not take
 	CutOff                         // a request or transfer that had not ended when the server stopped
 	Reasons          = int(iota)
 )
 
-// A kind says how a reason is told.
+// A kind is the name of a reason, and how it is logged.
 type kind struct {
 	name  string
-	quiet bool // it is counted, and not logged here
+	quiet bool // counted here, but not logged
 }
 
 var kinds = [Reasons]kind{
@@ -56,10 +56,10 @@ var kinds = [Reasons]kind{
 	CutOff:           {name: "cut off when the server stopped", quiet: true},
 }
 
-// String is what statistics and the log call the reason.
+// String is the name of the reason in statistics and in the log.
 func (r Reason) String() string { return kinds[r].name }
 
-// LogEvery is the shortest time between two lines of the log about one reason.
+// LogEvery is the shortest time between two log lines about one reason.
 const LogEvery = 10 * time.Second
 
 // A Counter counts refusals. Its methods may be called by any goroutine.
@@ -86,7 +86,8 @@ func New(log *slog.Logger, clock func() time.Time) *Counter {
 // Add counts a refusal and logs nothing.
 func (c *Counter) Add(r Reason) { c.of[r].all.Add(1) }
 
-// Note counts a refusal of a client, and logs it unless another one of the reason was logged lately. args are for the log.
+// Note counts a refusal of a client. It logs it, unless another one with this reason was logged in the last LogEvery. args are
+// for the log.
 func (c *Counter) Note(r Reason, client string, args ...any) {
 	n := &c.of[r]
 	n.all.Add(1)
@@ -101,5 +102,5 @@ func (c *Counter) Note(r Reason, client string, args ...any) {
 	c.log.Warn("pvfs: "+r.String(), append([]any{"client", client, "not logged before", n.unlogged.Swap(0)}, args...)...)
 }
 
-// Count is how many refusals there were for a reason.
+// Count is the number of refusals for a reason.
 func (c *Counter) Count(r Reason) uint64 { return c.of[r].all.Load() }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNamesAreThere: each reason has a name of its own.
+// TestNamesAreThere: each reason has its own name.
 func TestNamesAreThere(t *testing.T) {
 	seen := make(map[string]bool)
 	for r := range Reason(Reasons) {
@@ -22,7 +22,7 @@ func TestNamesAreThere(t *testing.T) {
 	}
 }
 
-// TestLogIsLimited: one line in ten seconds for each reason, with the number of refusals that have no line.
+// TestLogIsLimited: one log line in ten seconds per reason, with the number of refusals without a line.
 func TestLogIsLimited(t *testing.T) {
 	var log strings.Builder
 	now := time.Unix(0, 0)
@@ -52,7 +52,7 @@ func TestLogIsLimited(t *testing.T) {
 	assert.Zero(t, c.Count(CutOff))
 }
 
-// TestManyAtOnce: nothing is counted twice or not at all.
+// TestManyAtOnce: each refusal is counted exactly once.
 func TestManyAtOnce(t *testing.T) {
 	c := New(slog.New(slog.NewTextHandler(io.Discard, nil)), time.Now)
 	var all sync.WaitGroup

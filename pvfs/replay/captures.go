@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Captures is the folder of the captured sessions, which are not part of the module: below the one that
-// VIADUCT_SHARED names, or in the folder "shared" beside the module. The error says so if there is none.
+// Captures is the folder of the captured sessions, which are not part of the module. It is below the folder in VIADUCT_SHARED, or
+// in the folder "shared" beside the module. The error says if there is none.
 func Captures() (string, error) {
 	shared := os.Getenv("VIADUCT_SHARED")
 	if shared == "" {
@@ -24,7 +24,7 @@ func Captures() (string, error) {
 	return dir, nil
 }
 
-// module is the folder of the module that a test runs in.
+// module is the folder of the module under test.
 func module() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {

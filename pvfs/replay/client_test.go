@@ -21,22 +21,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
-// A take is one captured command, and what was captured before it.
+// A take is one captured command, with the captures before it.
 type take struct {
 	name             string // of its scene
 	captured, before []*replay.Exchange
 }
 
-// performance is our client in front of captured servers.
+// performance is a run of our client with captured servers.
 type performance struct {
 	t   *testing.T
 	ctx context.Context
 	fs  *client.FS
 }
 
-var scripts atomic.Uint64 // makes the names of endpoints
+var scripts atomic.Uint64 // for unique endpoint names
 
-// perform lets our client do what a captured command did, and returns what it sent.
+// perform makes our client do the same as a captured command, and returns the client's requests.
 func (k *take) perform(t *testing.T, method string) []*replay.Exchange {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), farOff)
@@ -74,7 +74,7 @@ func (k *take) perform(t *testing.T, method string) []*replay.Exchange {
 	return sent
 }
 
-// timeOf is a time at which all capabilities of a capture were good.
+// timeOf is a time at which all capabilities of a capture were valid.
 func timeOf(exchanges []*replay.Exchange) time.Time {
 	at := time.Unix(1<<40, 0)
 	for _, x := range exchanges {
@@ -87,7 +87,7 @@ func timeOf(exchanges []*replay.Exchange) time.Time {
 	return at.Add(-time.Minute)
 }
 
-// userOf is for whom a captured command acted.
+// userOf is the user of a captured command.
 func userOf(exchanges []*replay.Exchange) *client.Identity {
 	for _, x := range exchanges {
 		if _, req, err := proto.ParseRequest(x.Request); err == nil {
@@ -99,7 +99,7 @@ func userOf(exchanges []*replay.Exchange) *client.Identity {
 	return &client.Identity{Groups: []uint32{0}}
 }
 
-// takesOf divides sessions into commands: each begins by asking for the configuration, with tag 1.
+// takesOf splits sessions into commands: each starts by requesting the configuration, with tag 1.
 func takesOf(t *testing.T, sessions ...replay.Session) (all []*take) {
 	t.Helper()
 	var before []*replay.Exchange
@@ -124,7 +124,7 @@ func takesOf(t *testing.T, sessions ...replay.Session) (all []*take) {
 	return all
 }
 
-// performAll lets our client do all that was captured, and compares what it sent.
+// performAll performs all captured commands with our client, and compares the requests.
 func performAll(t *testing.T, method string, takes []*take) (used map[*deviation]bool) {
 	used = make(map[*deviation]bool)
 	for _, k := range takes {
@@ -144,8 +144,8 @@ func performAll(t *testing.T, method string, takes []*take) (used map[*deviation
 	return used
 }
 
-// TestClient lets our client do what stock commands did when their sessions were captured, in front of a server
-// that answers as theirs. It must send the same, but for what is in deviations.
+// TestClient makes our client do the same as the captured stock commands, with a server that answers like the captured ones. It
+// must send the same requests, except for deviations.
 func TestClient(t *testing.T) {
 	methods := pvfstest.Methods
 	if race.Enabled {

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// free are the fields that may differ: times, and numbers that tell about a machine or about
-// how a server keeps things, by type and field.
+// free are the fields that may differ, by type and field: times, and values that depend on the machine or on how a server stores
+// data.
 var free = map[string]bool{
 	"Attr.ATime": true, "Attr.MTime": true, "Attr.CTime": true,
 	"Capability.Timeout": true, "Capability.Signature": true, "Capability.Issuer": true,
@@ -34,8 +34,8 @@ var tokens = map[string]bool{
 	"ReadDirResp.Token": true, "IterateHandlesResp.Position": true, "ListEattrResp.Token": true,
 }
 
-// Compare tells in what ways a live answer differs from the captured one, one line each, and
-// learns the identifiers in it. Either is nil if its status is not 0.
+// Compare returns the differences between a live answer and the captured one, one line each, and learns the identifiers in it. A
+// response is nil if its status is not 0.
 func (m *Mapping) Compare(captured, live proto.Response) []string {
 	if captured == nil || live == nil {
 		return nil
@@ -50,14 +50,14 @@ func (m *Mapping) Compare(captured, live proto.Response) []string {
 	return d.found
 }
 
-// order sorts what a server may give in any order.
+// order sorts lists that a server may return in any order.
 func order(r proto.Response) {
 	if r, ok := r.(*proto.ListEattrResp); ok {
 		slices.Sort(r.Keys)
 	}
 }
 
-// differ walks two answers side by side.
+// differ walks two answers in parallel.
 type differ struct {
 	m     *Mapping
 	found []string
@@ -89,7 +89,7 @@ func (d *differ) walk(path string, captured, live reflect.Value) {
 	}
 }
 
-// walkStruct compares the fields that matter.
+// walkStruct compares the fields that must be equal.
 func (d *differ) walkStruct(path string, captured, live reflect.Value) {
 	t := captured.Type()
 	for i := range t.NumField() {

@@ -9,26 +9,25 @@ import (
 	"io"
 )
 
-// A Session is a captured session under its name.
+// A Session is a named captured session.
 type Session struct {
 	Name      string
 	Exchanges []*Exchange
 }
 
-// Cuts are sessions in a file of their own, much smaller than captures: exchanges without anything
-// around them, and the lines of the captured files, each of which tells its own offset, by number.
-// The file is gzip of
+// Cuts are sessions in a file that is much smaller than the captures. It has only the exchanges. Lines of the captured files are
+// stored by number, because each line has its own offset as text. The file is gzip of
 //
 //	count of sessions; each: name, count of exchanges; each: connection, port, tag,
 //	request, count of messages to the server, these, count of messages from it, these
 //
-// with all numbers as uvarints. A message is a count of parts, and each part an even number,
-// twice a length, and bytes, or an odd one, a count of lines, and the number of the first.
+// All numbers are uvarints. A message is a count of parts. Each part is an even number, twice a length, and bytes; or an odd
+// number, a count of lines, and the number of the first line.
 
 // lineBytes is the length of a line of the captured files: "off=" and 11 hexadecimal digits.
 const lineBytes = 16
 
-// Limits of what a file may say, so that a damaged one takes no memory.
+// Limits of a file, so that a damaged one does not take much memory.
 const (
 	cutBytesMax = 64 << 20
 	cutItemsMax = 1 << 20
@@ -84,7 +83,7 @@ func appendMessages(b []byte, messages [][]byte) []byte {
 	return b
 }
 
-// appendMessage divides a message into runs of lines and what is between them.
+// appendMessage splits a message into runs of lines and the bytes between them.
 func appendMessage(b, m []byte) []byte {
 	var parts []byte
 	count, plain := uint64(0), 0
@@ -116,7 +115,7 @@ func appendMessage(b, m []byte) []byte {
 	return append(binary.AppendUvarint(b, count), parts...)
 }
 
-// linesAt tells with how many lines, from which on, bytes begin.
+// linesAt returns how many lines are at the start of b, and the number of the first.
 func linesAt(b []byte) (first, lines uint64) {
 	var offset uint64
 	if _, err := fmt.Sscanf(string(b[:min(len(b), lineBytes)]), "off=%011x\n", &offset); err != nil || offset%lineBytes != 0 {
@@ -160,10 +159,10 @@ func ReadCut(r io.Reader) ([]Session, error) {
 	return sessions, c.err
 }
 
-// cutReader takes such a file apart. After its first error it gives zeros.
+// cutReader parses such a file. After the first error it returns zeros.
 type cutReader struct {
 	b    []byte
-	left uint64 // bytes that messages may still have
+	left uint64 // limit for the bytes of further messages
 	err  error
 }
 
@@ -177,7 +176,7 @@ func (c *cutReader) number() uint64 {
 	return v
 }
 
-// count is the number of something that is listed.
+// count is the number of items in a list.
 func (c *cutReader) count() uint64 {
 	n := c.number()
 	if n > cutItemsMax {

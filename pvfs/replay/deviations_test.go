@@ -10,18 +10,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
-// A deviation is something that our client deliberately asks otherwise than stock clients.
+// A deviation is a deliberate difference between the requests of our client and of stock clients.
 type deviation struct {
-	field string // "GETATTR Mask"; or "- GETATTR", which only they ask, or "+ GETATTR", which only ours does
+	field string // "GETATTR Mask"; or "- GETATTR", which only stock clients send, or "+ GETATTR", which only ours sends
 	where string // patterns of scenes
 	why   string
-	// when narrows it, to certain requests that only one of both has. nil: to all.
+	// when limits it to certain requests that only one side has. nil: all.
 	when func(x *replay.Exchange, pairs []replay.Pair) bool
 }
 
-// deviations are all of them.
+// deviations are all deviations.
 var deviations = []deviation{
-	// Fields that are filled otherwise.
+	// Fields with other values.
 	{"GETATTR Mask", "*", "ours asks at once for all attributes that it keeps, stock clients for those that the next step needs", nil},
 	{"LOOKUP_PATH Mask", "*", "the same; only servers of ours tell more than the common attributes there", nil},
 	{"LISTATTR Mask", "08-ls", "pvfs2-ls without -l wants no sizes, the scene does", nil},
@@ -46,7 +46,7 @@ var deviations = []deviation{
 	{"LISTEATTR Capability.Handles", "35-*", "the same", nil},
 	{"LISTEATTR Sizes", "35-*", "ours has room for more keys and longer ones", nil},
 
-	// What only stock clients ask.
+	// Requests only of stock clients.
 	{"- MGMT_NOOP", "00-* 01-*", "pvfs2-ping asks a server once as one of metadata and once as one of data", seldom},
 	{"- STATFS", "37-*", "pvfs2-statfs asks a server once as one of metadata and once as one of data", seldom},
 	{"- MGMT_SETPARAM", "00-* 01-*", "pvfs2-ping asks servers whether they know file system and root; the configuration says so", nil},
@@ -64,7 +64,7 @@ var deviations = []deviation{
 
 	{"- CREATE", "47-*", "the directory's capability says already that nothing may be made there", nil},
 
-	// What only ours asks.
+	// Requests only of ours.
 	{"+ GETATTR", "47-*", "ours asks once more before it believes that a capability does not allow something", nil},
 	{"+ SETATTR", "0?-cp-* 16-* 19-* 2?-truncate* session/3", "ours lets the server set the time of modification of a file whose bytes were changed", onlyTimes},
 	{"+ LOOKUP_PATH", "44-* 48-* 49-* 51-* session/[789]", "ours looks first what it is to remove, as a directory must be empty", nil},
@@ -78,7 +78,7 @@ var deviations = []deviation{
 	{"+ SMALL_IO", "15-*", "the end of a stuffed file is known, so that its bytes fit into the answer", nil},
 }
 
-// seldom: the same was asked, in all but the attributes wanted, but less often.
+// seldom: the same was requested, except for the mask of attributes, but less often.
 func seldom(x *replay.Exchange, pairs []replay.Pair) bool {
 	for _, p := range pairs {
 		if p.Captured == nil || p.Live == nil {
@@ -95,7 +95,7 @@ func seldom(x *replay.Exchange, pairs []replay.Pair) bool {
 	return false
 }
 
-// beyondTheEnd: a read of what is behind the bytes of the file, or of a file whose bytes came otherwise.
+// beyondTheEnd: a read beyond the data of the file, or of a file whose data was moved in another way.
 func beyondTheEnd(x *replay.Exchange, pairs []replay.Pair) bool {
 	for _, p := range pairs {
 		if p.Captured == nil && opOf(p.Live) == proto.OpSmallIO {
@@ -106,13 +106,13 @@ func beyondTheEnd(x *replay.Exchange, pairs []replay.Pair) bool {
 	return req.(*proto.IOReq).FileOffset > 0
 }
 
-// ofDirdata: it asks for what a dirdata object has.
+// ofDirdata: a request for attributes of a dirdata object.
 func ofDirdata(x *replay.Exchange, _ []replay.Pair) bool {
 	_, req, _ := proto.ParseRequest(x.Request)
 	return req.(*proto.GetAttrReq).Mask == proto.AttrOfDirdata
 }
 
-// onlyTimes: it sets the time of modification.
+// onlyTimes: a request that sets only mtime.
 func onlyTimes(x *replay.Exchange, _ []replay.Pair) bool {
 	_, req, _ := proto.ParseRequest(x.Request)
 	return req.(*proto.SetAttrReq).Attr.Mask == proto.AttrMTime|proto.AttrCTime
@@ -123,7 +123,7 @@ func opOf(x *replay.Exchange) proto.Op {
 	return op
 }
 
-// judge tells what no deviation explains, one line each, and notes those that explain something.
+// judge returns the differences that no deviation explains, one line each, and marks the deviations that explain one.
 func judge(scene string, pairs []replay.Pair, used map[*deviation]bool) (problems []string) {
 	alike := 0
 	alone := func(x *replay.Exchange, field, what string) {
@@ -154,7 +154,7 @@ func judge(scene string, pairs []replay.Pair, used map[*deviation]bool) (problem
 	return problems
 }
 
-// allowed tells whether a deviation explains a field, or a request that only one of both has.
+// allowed reports whether a deviation explains a field, or a request that only one side has.
 func allowed(scene, field string, x *replay.Exchange, pairs []replay.Pair, used map[*deviation]bool) bool {
 	for i := range deviations {
 		d := &deviations[i]
@@ -175,11 +175,11 @@ func (d *deviation) covers(scene string) bool {
 	return false
 }
 
-// invent answers what only our client asks.
+// invent answers requests that only our client sends.
 func invent(scene string, req proto.Request) []byte {
 	switch req := req.(type) {
 	case *proto.LookupPathReq:
-		if scene == "session/8" { // the session listed it, but nobody looked it up
+		if scene == "session/8" { // the session listed it, but did not look it up
 			return (&proto.LookupPathResp{Handles: []proto.Handle{4611686018427384793}}).Append(nil)
 		}
 		return proto.AppendStatus(nil, req.Op(), proto.ENOENT)

@@ -10,9 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Difference is a field of a request that two clients have filled differently.
+// A Difference is a field of a request that differs between two clients.
 type Difference struct {
-	Field          string // "GETATTR Mask"; of a list without the index
+	Field          string // "GETATTR Mask"; without the index of a list element
 	Captured, Live string
 }
 
@@ -20,8 +20,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s, the capture has %s", d.Field, d.Live, d.Captured)
 }
 
-// own are the fields that each client fills as it likes, by type and field: times, who it says it is, and what
-// helps to find a request in a log.
+// own are the fields that each client sets as it likes, by type and field: times, its identity, and marks that help to find a
+// request in a log.
 var own = map[string]bool{
 	"Attr.ATime": true, "Attr.MTime": true, "Attr.CTime": true,
 	"Capability.Timeout": true, "Capability.Signature": true,
@@ -30,12 +30,11 @@ var own = map[string]bool{
 
 // A field is one number or text in a request, or the length of a list.
 type field struct {
-	name, at string // "GETATTR Mask"; at also has the indices
+	name, at string // name: "GETATTR Mask"; at also has the indices
 	value    string
 }
 
-// fieldsOf are the fields of an exchange that a client decides: to which server it goes, its request, and the
-// bytes that follow.
+// fieldsOf are the fields of an exchange that the client decides: the server, the request, and the data after it.
 func fieldsOf(x *Exchange) ([]field, error) {
 	h, req, err := proto.ParseRequest(x.Request)
 	if err != nil {
@@ -43,7 +42,7 @@ func fieldsOf(x *Exchange) ([]field, error) {
 	}
 	switch req := req.(type) {
 	case *proto.ListAttrReq:
-		slices.Sort(req.Handles) // in any order
+		slices.Sort(req.Handles) // their order does not matter
 	case *proto.TreeRemoveReq:
 		slices.Sort(req.Handles)
 	}
@@ -56,7 +55,7 @@ func fieldsOf(x *Exchange) ([]field, error) {
 	return f.fields, nil
 }
 
-// A flattener makes a list of what is in a value.
+// A flattener lists the fields of a value.
 type flattener struct {
 	op     string
 	fields []field
@@ -92,7 +91,7 @@ func (f *flattener) walk(name, at string, v reflect.Value) {
 	}
 }
 
-// differences are the fields that differ in two lists of one operation.
+// differences are the differences between the fields of two requests of one operation.
 func differences(captured, live []field) (all []Difference) {
 	values := make(map[string]string, len(live))
 	for _, f := range live {
@@ -116,7 +115,7 @@ func differences(captured, live []field) (all []Difference) {
 	return all
 }
 
-// subject says what a request is about: its operation, and the object or the name.
+// subject is the operation of a request with its object or name.
 func subject(req proto.Request) string {
 	v := reflect.ValueOf(req).Elem()
 	parts := []string{req.Op().String()}

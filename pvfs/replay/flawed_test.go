@@ -16,12 +16,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
-// notTold tells whether a deviation allows a field to differ.
+// notTold reports whether a deviation allows a field to differ.
 func notTold(scene, field string) bool {
 	return allowed(scene, field, nil, nil, make(map[*deviation]bool))
 }
 
-// leaves are the numbers and texts in a value, as functions that change one and give its name.
+// leaves are the numbers and texts in a value, as functions that change one and return its name.
 func leaves(name string, v reflect.Value, to []func() string) []func() string {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -66,19 +66,19 @@ func flawed(x *replay.Exchange, n int) (*replay.Exchange, string) {
 	return &other, req.Op().String() + " " + name[1:]
 }
 
-// own are the times of clients.
+// own are the times set by clients.
 var own = []string{"Capability.Timeout", "Attr.ATime", "Attr.MTime", "Attr.CTime"}
 
-// unseen tells whether nobody needs to see that a captured request was changed: it is the same on the wire, cannot
-// be parsed any more, or the field may differ.
+// unseen reports whether a change of a captured request need not be detected: it is the same on the wire, it does not parse any
+// more, or the field may differ.
 func unseen(scene string, was, is *replay.Exchange, field string) bool {
 	_, _, err := proto.ParseRequest(is.Request)
 	_, name, _ := strings.Cut(field, " ")
 	return err != nil || bytes.Equal(was.Request, is.Request) || slices.Contains(own, name) || notTold(scene, field)
 }
 
-// TestClientFlaws proves that TestClient sees what it should: with any field of any captured request changed, or with a
-// request more or less, it fails.
+// TestClientFlaws proves that TestClient detects differences: if any field of any captured request is changed, or a request is
+// added or removed, it fails.
 func TestClientFlaws(t *testing.T) {
 	scenes := []string{"02-mkdir", "06-cp-in-100k", "17-smallread", "25-rename", "29-symlink", "33-xattr-set", "49-rm-file"}
 	if race.Enabled {
@@ -130,7 +130,7 @@ func TestClientFlaws(t *testing.T) {
 	}
 }
 
-// TestDataFlaw: other bytes, or bytes divided otherwise, are seen.
+// TestDataFlaw: other data, or data divided in another way, is detected.
 func TestDataFlaw(t *testing.T) {
 	for _, k := range takesOf(t, loadCut(t, cutFile)...) {
 		if k.name != "06-cp-in-100k" {

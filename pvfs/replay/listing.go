@@ -8,14 +8,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// listing is what both sides said about the entries of a directory since somebody began to
-// read it. Each server has an order of its own, so parts of it compare as a whole only.
+// listing has the entries of a directory in the answers of both sides since the client started to read it. Each server has its
+// own order, so only the whole can be compared.
 type listing struct {
 	captured, live map[string]proto.Handle
 }
 
-// compareList compares a part of a directory: how long it is, and the handles of the names that both sides
-// have named by now.
+// compareList compares a part of a directory: its length, and the handles of the names that both sides have returned so far.
 func (p *Player) compareList(req *proto.ReadDirReq, captured, live *proto.ReadDirResp) []string {
 	l := p.lists[req.Dirdata]
 	if l == nil || req.Token == proto.TokenStart {
@@ -41,7 +40,7 @@ func (p *Player) compareList(req *proto.ReadDirReq, captured, live *proto.ReadDi
 	return diffs
 }
 
-// Finish tells which names only one side has, after the last exchange.
+// Finish returns the names that only one side has. Call it after the last exchange.
 func (p *Player) Finish() []string {
 	var diffs []string
 	for dir, l := range p.lists {

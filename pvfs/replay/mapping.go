@@ -8,8 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Mapping knows which identifier of the live servers stands for which of the capture. It learns
-// when it compares answers.
+// Mapping maps identifiers of the capture to those of the live servers. It learns them when it compares answers.
 type Mapping struct {
 	handles      map[proto.Handle]proto.Handle
 	back         map[proto.Handle]proto.Handle
@@ -17,7 +16,7 @@ type Mapping struct {
 	capabilities map[string]proto.Capability
 }
 
-// NewMapping makes a mapping in which the given handles stand for themselves.
+// NewMapping makes a mapping that maps the given handles to themselves.
 func NewMapping(same ...proto.Handle) *Mapping {
 	m := &Mapping{
 		handles:      make(map[proto.Handle]proto.Handle),
@@ -31,7 +30,7 @@ func NewMapping(same ...proto.Handle) *Mapping {
 	return m
 }
 
-// Learn makes live stand for captured. It reports false if that contradicts what it knows.
+// Learn maps captured to live. It reports false if that contradicts the mapping.
 func (m *Mapping) Learn(captured, live proto.Handle) bool {
 	was, known := m.handles[captured]
 	is, taken := m.back[live]
@@ -45,13 +44,13 @@ func (m *Mapping) Learn(captured, live proto.Handle) bool {
 	return true
 }
 
-// Forget makes room for a new use of a captured handle, whose object is gone.
+// Forget allows a new use of a captured handle, whose object is gone.
 func (m *Mapping) Forget(captured proto.Handle) {
 	delete(m.back, m.handles[captured])
 	delete(m.handles, captured)
 }
 
-// Live is what stands for a captured handle; one that is not known stands for itself.
+// Live is the live handle for a captured one; an unknown one maps to itself.
 func (m *Mapping) Live(captured proto.Handle) proto.Handle {
 	if live, ok := m.handles[captured]; ok {
 		return live
@@ -66,7 +65,7 @@ var (
 	hintType       = reflect.TypeFor[proto.Hint]()
 )
 
-// Request replaces the identifiers in a captured request by the live ones.
+// Request replaces the captured identifiers in a request by the live ones.
 func (m *Mapping) Request(h *proto.Header, req proto.Request) {
 	m.replace(reflect.ValueOf(h).Elem())
 	m.replace(reflect.ValueOf(req).Elem())
@@ -80,7 +79,7 @@ func (m *Mapping) Request(h *proto.Header, req proto.Request) {
 	}
 }
 
-// token is the live one for a captured one.
+// token is the live token for a captured one.
 func (m *Mapping) token(captured uint64) uint64 {
 	if live, ok := m.tokens[captured]; ok {
 		return live
@@ -122,7 +121,7 @@ func (m *Mapping) replace(v reflect.Value) {
 	}
 }
 
-// replaceCapability puts the live servers' own in, signature and all, if there is one.
+// replaceCapability replaces a capability by the live servers' own, with its signature, if there is one.
 func (m *Mapping) replaceCapability(c *proto.Capability) {
 	if live, ok := m.capabilities[nameOf(c)]; ok {
 		*c = live
@@ -133,12 +132,12 @@ func (m *Mapping) replaceCapability(c *proto.Capability) {
 	}
 }
 
-// nameOf identifies a captured capability. Its time is not part of it: a later one is as good.
+// nameOf identifies a captured capability. Its time does not count, because a later capability is as good.
 func nameOf(c *proto.Capability) string {
 	return fmt.Sprint(c.Issuer, c.FS, c.Mask, c.Handles)
 }
 
-// LearnCapability remembers what the live servers issued where a capture has another.
+// LearnCapability stores the live servers' capability for a captured one.
 func (m *Mapping) LearnCapability(captured, live *proto.Capability) {
 	kept := *live
 	kept.Handles = slices.Clone(live.Handles)

@@ -16,19 +16,19 @@ const (
 
 // A Message is one bmi message of a capture.
 type Message struct {
-	Conn       int    // number of the connection, in the order of first packets
-	Port       uint16 // that the connection was made to: it tells the server
+	Conn       int    // number of the connection, by the order of first packets
+	Port       uint16 // port of the server: it identifies the server
 	FromServer bool
 	Unexpected bool
 	Tag        uint32
 	At         float64 // seconds
 	Data       []byte
-	// Garbage: it is no message but the rest of a stream, which has no header where one should be.
+	// Garbage: this is not a message but the rest of a stream that lacks a header.
 	Garbage bool
 }
 
-// Read takes a capture apart into the messages of all connections to the ports, in the order in
-// which they had arrived. It fails if the file is no capture, whatever was sent.
+// Read parses a capture into the messages of all connections to the ports, in order of arrival. It fails only if the file is not
+// a capture.
 func Read(file []byte, ports ...uint16) ([]Message, error) {
 	all, err := segments(file)
 	if err != nil {
@@ -68,7 +68,7 @@ func Read(file []byte, ports ...uint16) ([]Message, error) {
 	return messages, nil
 }
 
-// appendFrames cuts a stream into messages like m. What a capture ended in the middle of is left out.
+// appendFrames splits a stream into messages like m. It drops a message that the capture does not have completely.
 func appendFrames(to []Message, s *stream, m Message) []Message {
 	for o := 0; len(s.data)-o >= frameHeader; {
 		h := s.data[o:]
@@ -90,17 +90,17 @@ func appendFrames(to []Message, s *stream, m Message) []Message {
 	return to
 }
 
-// An Exchange is a request and all that was said with its tag.
+// An Exchange is a request and all messages with its tag.
 type Exchange struct {
 	Conn     int
 	Port     uint16
 	Tag      uint32
 	Request  []byte
 	Sent     [][]byte // data of a flow
-	Received [][]byte // the response; after it data, or the completion of a write
+	Received [][]byte // the response; then data, or the completion of a write
 }
 
-// Exchanges puts messages together, in the order of the requests.
+// Exchanges groups messages into exchanges, in the order of the requests.
 func Exchanges(messages []Message) []*Exchange {
 	type key struct {
 		conn int
@@ -117,7 +117,7 @@ func Exchanges(messages []Message) []*Exchange {
 			x = &Exchange{Conn: m.Conn, Port: m.Port, Tag: m.Tag, Request: m.Data}
 			open[k] = x
 			all = append(all, x)
-		case x == nil: // its request came before the capture
+		case x == nil: // its request was sent before the capture started
 		case m.FromServer:
 			x.Received = append(x.Received, m.Data)
 		default:

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// captures is the folder of the captures; tests that need it are skipped without it.
+// captures is the folder of the captures. Tests that need it are skipped without it.
 func captures(t testing.TB) string {
 	t.Helper()
 	dir, err := Captures()
@@ -35,7 +35,7 @@ func TestReadSession(t *testing.T) {
 	require.Equal(t, 3<<20, flows)
 }
 
-// One connection of the probes does not speak the protocol; the others are read all the same.
+// One connection of the probes does not use the protocol. The others are still read.
 func TestReadProbes(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join(captures(t), "probes.pcap"))
 	require.NoError(t, err)

@@ -7,15 +7,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Pair is what a captured and a live client asked for alike. Either is nil if only the other did.
+// A Pair is a request of a captured client and the matching one of a live client. Either is nil if only the other client sent it.
 type Pair struct {
 	Captured, Live *Exchange
 	Differences    []Difference
 }
 
-// Pairs puts the requests of two clients together, whatever their order: those about the same object or
-// name, and of several of those that differ in the fewest fields. All captured ones come first, in their
-// order, then what only the live client asked.
+// Pairs matches the requests of two clients in any order. Requests about the same object or name match; of several, those that
+// differ in the fewest fields. The captured requests come first, in their order, then those that only the live client sent.
 func Pairs(captured, live []*Exchange) ([]Pair, error) {
 	a, err := considerAll(captured)
 	if err != nil {
@@ -56,7 +55,7 @@ func Pairs(captured, live []*Exchange) ([]Pair, error) {
 	return pairs, nil
 }
 
-// considered is what there is to know of an exchange to put it together with another.
+// considered is the data of an exchange for the matching.
 type considered struct {
 	subject string
 	fields  []field

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// errCapture is a file that is no capture, or one that was cut off.
+// errCapture is for a file that is not a capture, or that was cut off.
 var errCapture = errors.New("replay: not a whole capture")
 
-// Sizes and numbers of the formats around a TCP segment.
+// Sizes and numbers of the formats around TCP segments.
 const (
 	fileHeader   = 24
 	recordHeader = 16
@@ -21,7 +21,7 @@ const (
 	flagSYN      = 2
 )
 
-// segment is what one packet adds to a direction of a connection.
+// segment is the data of one packet in one direction of a connection.
 type segment struct {
 	at       float64 // seconds
 	src, dst uint16
@@ -30,7 +30,7 @@ type segment struct {
 	data     []byte // a view of the file
 }
 
-// segments are the TCP segments over IPv4 of a capture.
+// segments are the TCP segments over IPv4 in a capture.
 func segments(file []byte) ([]segment, error) {
 	if len(file) < fileHeader {
 		return nil, errCapture
@@ -74,7 +74,7 @@ func segments(file []byte) ([]segment, error) {
 	return all, nil
 }
 
-// parseSegment takes an IPv4 packet apart; what is no TCP segment is left out.
+// parseSegment parses an IPv4 packet. It skips packets without a TCP segment.
 func parseSegment(p []byte) (segment, bool) {
 	if len(p) < ipv4Header || p[0]>>4 != 4 || p[9] != protoTCP {
 		return segment{}, false
@@ -100,7 +100,7 @@ func parseSegment(p []byte) (segment, bool) {
 	}, true
 }
 
-// stream is one direction of a connection, put together from segments in any order.
+// stream is one direction of a connection, assembled from segments in any order.
 type stream struct {
 	started bool
 	next    uint32
@@ -109,13 +109,13 @@ type stream struct {
 	ends    []mark
 }
 
-// mark says when the bytes below end had arrived.
+// mark is the time by which the bytes below end had arrived.
 type mark struct {
 	end int
 	at  float64
 }
 
-// add takes one segment.
+// add adds one segment.
 func (s *stream) add(g segment) {
 	if g.syn {
 		s.started, s.next = true, g.seq+1
@@ -135,12 +135,12 @@ func (s *stream) add(g segment) {
 	}
 }
 
-// takeOne appends one pending segment that continues what is there.
+// takeOne appends one pending segment that continues the stream.
 func (s *stream) takeOne() bool {
 	for seq, g := range s.pending {
-		old := s.next - seq // bytes of it that are there already
+		old := s.next - seq // bytes of it that the stream has already
 		if old >= 1<<31 {
-			continue // of the future
+			continue // it comes later
 		}
 		delete(s.pending, seq)
 		if int(old) < len(g.data) {
@@ -154,7 +154,7 @@ func (s *stream) takeOne() bool {
 	return false
 }
 
-// when tells at what time the first n bytes had arrived.
+// when is the time by which the first n bytes had arrived.
 func (s *stream) when(n int) float64 {
 	for _, m := range s.ends {
 		if m.end >= n {

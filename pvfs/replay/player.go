@@ -10,16 +10,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Player sends the requests of captured clients to live servers, one after the other.
+// A Player sends the requests of captured clients to live servers, one after another.
 type Player struct {
-	// Servers are the live servers, by the port that the captured ones had.
+	// Servers are the live servers by the captured servers' ports.
 	Servers map[uint16]bmi.Addr
-	// Map knows the identifiers.
+	// Map maps identifiers.
 	Map *Mapping
-	// Text puts the captured addresses into a live configuration; nil leaves it.
+	// Text replaces the live addresses in a configuration by the captured ones; nil changes nothing.
 	Text func(string) string
-	// Owner is the live server of a handle: an object may be on another server than the captured one
-	// was, and requests about it then go there. nil: none is.
+	// Owner is the live server of a handle. An object may be on another server than in the capture, and requests about it then go
+	// there. May be nil.
 	Owner func(proto.Handle) (bmi.Addr, bool)
 
 	ctx   *bmi.Context
@@ -27,7 +27,7 @@ type Player struct {
 	lists map[proto.Handle]*listing
 }
 
-// NewPlayer makes a player that uses ep. Close it before that.
+// NewPlayer makes a player that uses ep. Close the player before ep.
 func NewPlayer(ep *bmi.Endpoint, m *Mapping) (*Player, error) {
 	c, err := ep.OpenContext()
 	if err != nil {
@@ -39,8 +39,7 @@ func NewPlayer(ep *bmi.Endpoint, m *Mapping) (*Player, error) {
 // Close ends the player.
 func (p *Player) Close() error { return p.ctx.Close() }
 
-// replyRoom is what a reply may have beyond what its operation allows, so that one that is too long
-// is seen as such.
+// replyRoom is how much larger than its operation allows a reply may be, so that a reply that is too long is detected.
 const replyRoom = 64
 
 // Do sends a request and returns the answer; nil if the status is not 0.
@@ -52,7 +51,7 @@ func (p *Player) Do(ctx context.Context, to bmi.Addr, h *proto.Header, req proto
 	return parse(reply, req.Op())
 }
 
-// Say sends a message, which need not be a request, and returns the answer, of so many bytes at most.
+// Say sends a message, which need not be a request, and returns the answer of at most most bytes.
 func (p *Player) Say(ctx context.Context, to bmi.Addr, message []byte, most int) ([]byte, error) {
 	p.tag++
 	reply := make([]byte, most)
@@ -60,7 +59,7 @@ func (p *Player) Say(ctx context.Context, to bmi.Addr, message []byte, most int)
 	return reply[:n], err
 }
 
-// parse takes a response apart, and checks that it fits into what a client has room for.
+// parse parses a response, and checks that it fits into a client's buffer.
 func parse(b []byte, op proto.Op) (proto.Response, proto.Status, error) {
 	if most := proto.MaxResponse(op); len(b) > most {
 		return nil, 0, fmt.Errorf("an answer of %d bytes, a stock client has room for %d", len(b), most)
@@ -68,7 +67,7 @@ func parse(b []byte, op proto.Op) (proto.Response, proto.Status, error) {
 	return proto.ParseAnyResponse(b)
 }
 
-// Skip tells whether an exchange is none that a client began, or one that says nothing.
+// Skip reports whether to skip an exchange, because a server began it or it tests nothing.
 func Skip(x *Exchange) bool {
 	h, req, err := proto.ParseRequest(x.Request)
 	if err != nil || len(x.Received) == 0 || req.Op() == proto.OpGetDirent {
@@ -82,8 +81,8 @@ func Skip(x *Exchange) bool {
 	return false
 }
 
-// Play repeats an exchange and tells, one line each, in what ways the answers differ from the captured ones.
-// An error means that nothing can be played after it.
+// Play repeats an exchange and returns the differences between the answers and the captured ones, one line each. After an error,
+// nothing more can be played.
 func (p *Player) Play(ctx context.Context, x *Exchange) ([]string, error) {
 	h, req, err := proto.ParseRequest(x.Request)
 	if err != nil {
@@ -119,8 +118,8 @@ func (p *Player) Play(ctx context.Context, x *Exchange) ([]string, error) {
 	return diffs, nil
 }
 
-// ownerOf is the live server of the object that a request is about, for those about one object that
-// servers may have put elsewhere.
+// ownerOf is the live server of a request's object, for requests about one object that may be on another server than in the
+// capture.
 func (p *Player) ownerOf(req proto.Request) (bmi.Addr, bool) {
 	if p.Owner == nil {
 		return bmi.Addr{}, false
@@ -134,7 +133,7 @@ func (p *Player) ownerOf(req proto.Request) (bmi.Addr, bool) {
 	return bmi.Addr{}, false
 }
 
-// compare compares answers, those first made alike that hold identifiers in bytes of their own.
+// compare compares answers. First it maps identifiers that are inside byte strings.
 func (p *Player) compare(req proto.Request, captured, live proto.Response) []string {
 	switch live := live.(type) {
 	case *proto.ReadDirResp:
@@ -142,7 +141,7 @@ func (p *Player) compare(req proto.Request, captured, live proto.Response) []str
 			return p.compareList(req.(*proto.ReadDirReq), c, live)
 		}
 	case *proto.LookupPathResp:
-		// Which attributes there are depends on which server has an object.
+		// The server of an object determines which attributes are present.
 		if c, ok := captured.(*proto.LookupPathResp); ok && len(c.Handles) == len(live.Handles) {
 			n := min(len(c.Attrs), len(live.Attrs))
 			c.Attrs, live.Attrs = c.Attrs[:n], live.Attrs[:n]
@@ -171,7 +170,7 @@ func (m *Mapping) bytes(b []byte) []byte {
 	return append(out, b...)
 }
 
-// flow moves the data of a flow that was answered with success.
+// flow moves the data of a flow after a successful answer.
 func (p *Player) flow(ctx context.Context, to bmi.Addr, req *proto.IOReq, x *Exchange) ([]string, error) {
 	if req.Type == proto.IORead {
 		return p.readFlow(ctx, to, x.Received[1:])
@@ -195,7 +194,7 @@ func (p *Player) flow(ctx context.Context, to bmi.Addr, req *proto.IOReq, x *Exc
 	return nil, nil
 }
 
-// readFlow takes the data messages of a read: they must be divided as the captured ones.
+// readFlow receives the data messages of a read. They must be divided like the captured ones.
 func (p *Player) readFlow(ctx context.Context, to bmi.Addr, want [][]byte) (diffs []string, err error) {
 	for i, data := range want {
 		got := make([]byte, len(data)+replyRoom)

@@ -13,16 +13,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
-// A probe is a captured exchange with a stock server that no client would have, and what our server says to
-// it.
+// A probe is a captured exchange with a stock server that no client would have, and our server's answer to it.
 type probe struct {
 	what         string
-	stock, live  proto.Status // to what can be parsed
-	stockAnswers bool         // to what cannot
-	differs      []string     // in the answer, because of what was refused before
+	stock, live  proto.Status // to messages that parse
+	stockAnswers bool         // to other messages
+	differs      []string     // in the answer, because an earlier probe was refused
 }
 
-// probes are those of the capture, in its order.
+// probes are those of the capture, in order.
 var probes = []probe{
 	{what: "a request with tag 1"},
 	{what: "with tag -5"},
@@ -31,7 +30,7 @@ var probes = []probe{
 	{what: "an older version", stockAnswers: true},
 	{what: "a newer version", stockAnswers: true},
 	{what: "another encoding", stockAnswers: true},
-	// A stock server says nothing to these, so that their sender waits for its time-out.
+	// A stock server does not answer these, and their sender waits for its time-out.
 	{what: "4 bytes more than the request"},
 	{what: "an operation that there is not"},
 	{what: "operation 0"},
@@ -42,7 +41,7 @@ var probes = []probe{
 	{what: "its name"},
 	{what: "its attributes"},
 	{what: "a write without capability", stock: proto.EACCES, live: proto.EACCES},
-	// A stock server without security looks at the hint, whether the capability has that handle, and at nothing else.
+	// A stock server without security only checks whether the capability has the handle of the hint.
 	{what: "a write with a forged capability", live: proto.EPERM},
 	{what: "the same without hint", stock: proto.EINVAL, live: proto.EPERM},
 	{what: "a forged capability for another object", stock: proto.EACCES, live: proto.EPERM},
@@ -51,7 +50,7 @@ var probes = []probe{
 	{what: "the file's attributes, for a stranger", differs: []string{"Attr.StuffedSize: 0, the capture has 4"}},
 }
 
-// playProbes sends them to our server.
+// playProbes sends the probes to our server.
 func playProbes(t *testing.T, method string, exchanges []*replay.Exchange) {
 	require.Len(t, exchanges, len(probes))
 	s := newStage(t, method, configOf(t, exchanges))
@@ -76,7 +75,7 @@ func playProbes(t *testing.T, method string, exchanges []*replay.Exchange) {
 	}
 }
 
-// nonsense sends what cannot be parsed. It is always answered.
+// nonsense sends a message that does not parse. It is always answered.
 func (s *stage) nonsense(p *probe, x *replay.Exchange) {
 	to := s.p.Servers[x.Port]
 	reply, err := s.p.Say(s.ctx, to, x.Request, len(x.Request))
@@ -100,14 +99,14 @@ func statusOf(t *testing.T, b []byte) proto.Status {
 	return status
 }
 
-// TestCapturedProbes plays the captured probes. With -update it makes the cut of them.
+// TestCapturedProbes plays the captured probes. With -update it writes the cut.
 func TestCapturedProbes(t *testing.T) {
 	exchanges := loadCapture(t, captures(t), "probes.pcap")
 	update(t, probesFile, []replay.Session{{Name: "probes", Exchanges: exchanges}})
 	playProbes(t, pvfstest.Memory, exchanges)
 }
 
-// TestProbes plays what is kept of them.
+// TestProbes plays the cut.
 func TestProbes(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) { playProbes(t, method, loadCut(t, probesFile)[0].Exchanges) })

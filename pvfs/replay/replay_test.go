@@ -21,13 +21,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// The captured servers, in the order of their aliases.
+// Ports of the captured servers, in the order of their aliases.
 var ports = []uint16{3334, 3335}
 
-// farOff bounds what may hang.
+// farOff is a limit for hangs.
 const farOff = 2 * time.Minute
 
-// stage is live servers with the configuration of the captured ones, and a player.
+// stage has live servers with the configuration of the captured ones, and a player.
 type stage struct {
 	t    *testing.T
 	ctx  context.Context
@@ -64,7 +64,7 @@ func newStage(t *testing.T, method, config string) *stage {
 	return s
 }
 
-// play plays a session; every answer must be as it was.
+// play plays a session; every answer must be as captured.
 func (s *stage) play(name string, exchanges []*replay.Exchange) {
 	s.t.Helper()
 	played := 0
@@ -86,7 +86,7 @@ func (s *stage) play(name string, exchanges []*replay.Exchange) {
 	require.NotZero(s.t, played, name)
 }
 
-// do sends a request of the test's own, whose handles are live ones, to the owner of a handle.
+// do sends a test's own request with live handles to the owner of a handle.
 func (s *stage) do(near, owner proto.Handle, req proto.Request) proto.Response {
 	s.t.Helper()
 	h := &proto.Header{Capability: s.attr(near).Capability, Hints: proto.Hints{{Type: proto.HintHandle, Value: uint64(near)}}}
@@ -105,19 +105,19 @@ func (s *stage) must(h *proto.Header, owner proto.Handle, req proto.Request) pro
 
 var rootCred = proto.Credential{Groups: []uint32{0}, Issuer: "C:test", Timeout: time.Now().Add(time.Hour)}
 
-// attr is what there is to know of a live object.
+// attr returns the attributes of a live object.
 func (s *stage) attr(h proto.Handle) proto.Attr {
 	s.t.Helper()
 	resp := s.must(nil, h, &proto.GetAttrReq{Handle: h, FS: s.c.FS.ID, Mask: proto.AttrMetafile, Cred: rootCred})
 	return resp.(*proto.GetAttrResp).Attr
 }
 
-// dirdata is the dirdata object of a live directory that has one.
+// dirdata is the dirdata object of a live directory that has only one.
 func (s *stage) dirdata(dir proto.Handle) proto.Handle {
 	return s.attr(dir).DistDir.Dirdata[0]
 }
 
-// entries lists a live directory that has one dirdata object.
+// entries lists a live directory that has only one dirdata object.
 func (s *stage) entries(dir proto.Handle) []proto.DirEntry {
 	dirdata := s.dirdata(dir)
 	resp := s.do(dir, dirdata, &proto.ReadDirReq{Dirdata: dirdata, FS: s.c.FS.ID, Count: proto.MaxReadDir, Token: proto.TokenStart})
@@ -142,20 +142,20 @@ func (s *stage) unlink(dir proto.Handle, name string) {
 	s.do(dir, dirdata, &proto.RmDirentReq{Name: name, Dirdata: dirdata, FS: s.c.FS.ID})
 }
 
-// between is what happened between captures without being captured, by what came after.
+// between has the changes that happened between captures without being captured, by the capture after them.
 var between = map[string]func(s *stage){
-	"27-readdir": func(s *stage) { // rename /d/f1k over /d/g100k
+	"27-readdir": func(s *stage) { // mv /d/f1k /d/g100k
 		d := s.find(s.root, "d")
 		dirdata := s.dirdata(d)
 		s.do(d, dirdata, &proto.ChDirentReq{Name: "g100k", New: s.find(d, "f1k"), Dirdata: dirdata, FS: s.c.FS.ID})
 		s.unlink(d, "f1k")
 	},
-	"45-remove-dirent": func(s *stage) { // the entry that it removes
+	"45-remove-dirent": func(s *stage) { // makes the entry that it removes
 		d := s.find(s.root, "d")
 		dirdata := s.dirdata(d)
 		s.do(d, dirdata, &proto.CrDirentReq{Cred: rootCred, Name: "victim", New: s.find(d, "f"), Dir: d, Dirdata: dirdata, FS: s.c.FS.ID})
 	},
-	"51-rmdir": func(s *stage) { // everything that is left
+	"51-rmdir": func(s *stage) { // removes everything that is left
 		d := s.find(s.root, "d")
 		for _, e := range s.entries(d) {
 			s.unlink(d, e.Name)
@@ -163,7 +163,7 @@ var between = map[string]func(s *stage){
 	},
 }
 
-// captures is the folder of the captures; tests that need it are skipped without it.
+// captures is the folder of the captures. Tests that need it are skipped without it.
 func captures(t *testing.T) string {
 	t.Helper()
 	dir, err := replay.Captures()
@@ -187,7 +187,7 @@ func loadCapture(t *testing.T, path ...string) []*replay.Exchange {
 	return replay.Exchanges(messages)
 }
 
-// configOf is the configuration that the captured servers had.
+// configOf is the configuration of the captured servers.
 func configOf(t *testing.T, exchanges []*replay.Exchange) string {
 	t.Helper()
 	for _, x := range exchanges {
@@ -202,14 +202,14 @@ func configOf(t *testing.T, exchanges []*replay.Exchange) string {
 	return ""
 }
 
-// The cuts of what is captured.
+// The cuts of the captures.
 var (
 	cutFile    = filepath.Join("testdata", "sessions.gz")
 	spreadFile = filepath.Join("testdata", "spread.gz")
 	probesFile = filepath.Join("testdata", "probes.gz")
 )
 
-// update makes a cut of sessions if the test runs with -update.
+// update writes a cut of sessions if the test runs with -update.
 func update(t *testing.T, path string, sessions []replay.Session) {
 	t.Helper()
 	if !golden.Updating() {
@@ -220,7 +220,7 @@ func update(t *testing.T, path string, sessions []replay.Session) {
 	golden.Check(t, path, cut.Bytes())
 }
 
-// ofClients leaves out what is not played.
+// ofClients removes exchanges that are not played.
 func ofClients(sessions []replay.Session) (kept []replay.Session) {
 	for _, s := range sessions {
 		kept = append(kept, replay.Session{Name: s.Name, Exchanges: slices.DeleteFunc(slices.Clone(s.Exchanges), replay.Skip)})
@@ -237,8 +237,7 @@ func loadCut(t *testing.T, path string) []replay.Session {
 	return sessions
 }
 
-// playAll plays the session and then, on the same servers, one operation after the other, as they were
-// captured.
+// playAll plays the session, and then on the same servers each operation in the order of capture.
 func playAll(t *testing.T, method string, sessions []replay.Session) {
 	t.Helper()
 	s := newStage(t, method, configOf(t, sessions[0].Exchanges))
@@ -250,7 +249,7 @@ func playAll(t *testing.T, method string, sessions []replay.Session) {
 	}
 }
 
-// capturedSessions are the session and the operations as they were captured.
+// capturedSessions are the session and the operations in the captures.
 func capturedSessions(t *testing.T, dir string) []replay.Session {
 	t.Helper()
 	sessions := []replay.Session{{Name: "session", Exchanges: loadCapture(t, dir, "session.pcap")}}
@@ -264,15 +263,14 @@ func capturedSessions(t *testing.T, dir string) []replay.Session {
 	return sessions
 }
 
-// TestCaptures plays the captures themselves. With -update it makes the cut of them.
+// TestCaptures plays the captures themselves. With -update it writes the cut.
 func TestCaptures(t *testing.T) {
 	sessions := capturedSessions(t, captures(t))
 	update(t, cutFile, ofClients(sessions))
 	playAll(t, pvfstest.Memory, sessions)
 }
 
-// TestSessions plays what is kept of the captures; under the race detector, which makes it slow, over one
-// method.
+// TestSessions plays the cut of the captures, with the slow race detector over one method only.
 func TestSessions(t *testing.T) {
 	methods := pvfstest.Methods
 	if race.Enabled {
@@ -283,7 +281,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// capturedStart is the ping of two servers that have just started, without what they said to one another.
+// capturedStart is the ping of two servers that have just started, without the messages between the servers.
 func capturedStart(t *testing.T, dir string) []*replay.Exchange {
 	t.Helper()
 	exchanges := loadCapture(t, dir, "00-server-startup.pcap")
@@ -296,7 +294,7 @@ func capturedStart(t *testing.T, dir string) []*replay.Exchange {
 	return slices.DeleteFunc(exchanges, func(x *replay.Exchange) bool { return ofServers[x.Conn] })
 }
 
-// TestCapturedStart plays the ping. lost+found was not there yet when the client counted.
+// TestCapturedStart plays the ping. lost+found did not exist yet when the client counted.
 func TestCapturedStart(t *testing.T) {
 	exchanges := capturedStart(t, captures(t))
 	exchanges = slices.DeleteFunc(exchanges, func(x *replay.Exchange) bool {
@@ -308,7 +306,7 @@ func TestCapturedStart(t *testing.T) {
 	newStage(t, pvfstest.Memory, configOf(t, exchanges)).play("start", exchanges)
 }
 
-// playSpread plays what was done with a directory on two servers, after making it.
+// playSpread plays the operations on a directory on two servers, after making it.
 func playSpread(t *testing.T, method string, sessions []replay.Session) {
 	t.Helper()
 	s := newStage(t, method, configOf(t, sessions[0].Exchanges))
@@ -317,14 +315,14 @@ func playSpread(t *testing.T, method string, sessions []replay.Session) {
 		FS: s.c.FS.ID, Cred: rootCred, Extents: extents, Layout: proto.Layout{Algorithm: proto.LayoutRoundRobin},
 		Attr: proto.Attr{Perms: 0o755, Mask: proto.AttrMkdir, Type: proto.TypeDirectory},
 	}).(*proto.MkdirResp)
-	bucket := s.attr(s.root).DistDir.Dirdata[1] // where "dd" belongs
+	bucket := s.attr(s.root).DistDir.Dirdata[1] // the bucket of "dd"
 	s.do(s.root, bucket, &proto.CrDirentReq{Cred: rootCred, Name: "dd", New: made.Handle, Dir: s.root, Dirdata: bucket, FS: s.c.FS.ID})
 	for _, one := range sessions {
 		s.play(one.Name, one.Exchanges)
 	}
 }
 
-// capturedSpread are the sessions with a directory on two servers as they were captured.
+// capturedSpread are the sessions with a directory on two servers in the captures.
 func capturedSpread(t *testing.T, dir string) (sessions []replay.Session) {
 	t.Helper()
 	for _, name := range []string{"distdir-2-touch12", "distdir-2-ls"} {
@@ -333,21 +331,21 @@ func capturedSpread(t *testing.T, dir string) (sessions []replay.Session) {
 	return sessions
 }
 
-// TestCapturedSpread plays the captures of it. With -update it makes the cut of them.
+// TestCapturedSpread plays these captures. With -update it writes the cut.
 func TestCapturedSpread(t *testing.T) {
 	sessions := capturedSpread(t, captures(t))
 	update(t, spreadFile, ofClients(sessions))
 	playSpread(t, pvfstest.Memory, sessions)
 }
 
-// TestSpread plays what is kept of them.
+// TestSpread plays the cut of these.
 func TestSpread(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) { playSpread(t, method, loadCut(t, spreadFile)) })
 	}
 }
 
-// TestEveryCaptureIsPlayed: there is no capture that none of these tests reads. Those in ops are all read.
+// TestEveryCaptureIsPlayed: one of these tests reads each capture. All those in ops are read.
 func TestEveryCaptureIsPlayed(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(captures(t), "*.pcap"))
 	require.NoError(t, err)

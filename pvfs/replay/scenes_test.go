@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// scenes are what the captured commands did, as a user of our client would, by the names of the captures.
+// scenes do the same as the captured commands with our client, by the names of the captures.
 var scenes = map[string]func(p *performance){
 	"00-server-startup": (*performance).ping,
 	"01-ping":           (*performance).ping,
@@ -108,7 +108,7 @@ var scenes = map[string]func(p *performance){
 	},
 }
 
-// notForClients are captured commands of administration, which our client has no call for.
+// notForClients are captured administration commands, for which our client has no call.
 var notForClients = map[string]string{
 	"38-set-mode":      "pvfs2-set-mode sets the mode of servers",
 	"39-get-uid":       "pvfs2-get-uid asks who uses a server",
@@ -154,7 +154,7 @@ func (p *performance) list(name string, want ...string) {
 	require.Equal(p.t, want, names)
 }
 
-// write writes a part of a file that is there.
+// write writes a part of an existing file.
 func (p *performance) write(name string, off int64, data []byte) {
 	f, err := p.fs.OpenFile(p.ctx, name, os.O_WRONLY, 0)
 	p.ok(err)
@@ -163,7 +163,7 @@ func (p *performance) write(name string, off int64, data []byte) {
 	p.ok(f.Close())
 }
 
-// read reads a part of a file, in which there are so many bytes.
+// read reads a part of a file, of which there bytes exist.
 func (p *performance) read(name string, off int64, size, there int) []byte {
 	f, err := p.fs.OpenFile(p.ctx, name, os.O_RDONLY, 0)
 	p.ok(err)
@@ -179,7 +179,7 @@ func (p *performance) read(name string, off int64, size, there int) []byte {
 	return b[:n]
 }
 
-// copyIn copies a file of so many bytes as pvfs2-cp does, which gives it its mode when it is there.
+// copyIn copies size bytes to a file like pvfs2-cp, which sets the mode if the file exists.
 func (p *performance) copyIn(name string, size int) {
 	f, err := p.fs.OpenFile(p.ctx, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o777)
 	p.ok(err)
@@ -189,12 +189,12 @@ func (p *performance) copyIn(name string, size int) {
 	p.ok(f.Close())
 }
 
-// copyOut reads a file of so many bytes as pvfs2-cp does, 10 MiB at a time.
+// copyOut reads a file of size bytes like pvfs2-cp, 10 MiB at a time.
 func (p *performance) copyOut(name string, size int) {
 	require.Equal(p.t, lines(size), p.read(name, 0, 10<<20, size))
 }
 
-// lines are the bytes of the files that were captured.
+// lines are the contents of the captured files.
 func lines(n int) []byte {
 	var b []byte
 	for off := 0; off < n; off += 16 {

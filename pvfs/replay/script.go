@@ -11,15 +11,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Script plays the captured servers to a live client: each request gets what the captured one got that
-// is most like it. It keeps all requests, so that they can be compared with the captured ones.
+// A Script plays the captured servers to a live client. Each request gets the answer of the most similar captured request. It
+// keeps all requests, so that they can be compared with the captured ones.
 type Script struct {
-	// Text puts the live addresses into the captured configuration.
+	// Text replaces the captured addresses in the configuration by the live ones.
 	Text func(string) string
-	// Before is what was captured earlier. What was said there of names and attributes answers a client that
-	// asks for more than the captured one.
+	// Before are earlier captured exchanges. Their answers about names and attributes are used if a client asks for more than the
+	// captured one.
 	Before []*Exchange
-	// Invent answers what nothing that was captured does; nil is an error.
+	// Invent answers requests for which there is no captured answer; nil: these are errors.
 	Invent func(req proto.Request) []byte
 
 	ctx    context.Context
@@ -41,7 +41,7 @@ type scriptLine struct {
 	used    bool
 }
 
-// NewScript makes a script of exchanges, which must be of clients alone.
+// NewScript makes a script of exchanges, all of which must come from clients.
 func NewScript(exchanges []*Exchange) (*Script, error) {
 	s := &Script{Text: func(text string) string { return text }}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -59,7 +59,7 @@ func NewScript(exchanges []*Exchange) (*Script, error) {
 	return s, nil
 }
 
-// Serve answers what comes to an endpoint from now on as the captured server of a port did.
+// Serve starts to answer the requests at an endpoint as the captured server of a port did.
 func (s *Script) Serve(ep *bmi.Endpoint, port uint16) error {
 	c, err := ep.OpenContext()
 	if err != nil {
@@ -80,14 +80,14 @@ func (s *Script) Serve(ep *bmi.Endpoint, port uint16) error {
 	})
 }
 
-// Stop ends the answers, and returns what the client sent and what went wrong.
+// Stop stops answering, and returns the client's requests and the errors.
 func (s *Script) Stop() (sent []*Exchange, wrong []error) {
 	s.cancel()
 	s.busy.Wait()
 	return s.sent, s.wrong
 }
 
-// answer says what the captured server said, and moves the data of a flow.
+// answer sends the captured server's answer, and moves the data of a flow.
 func (s *Script) answer(c *bmi.Context, to bmi.Addr, tag bmi.Tag, x *Exchange) error {
 	_, req, err := proto.ParseRequest(x.Request)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Script) answer(c *bmi.Context, to bmi.Addr, tag bmi.Tag, x *Exchange) e
 	return s.takeData(c, to, tag, x, line)
 }
 
-// takeData takes as many bytes as the captured server got, and completes the write.
+// takeData receives as many bytes as the captured server did, and completes the write.
 func (s *Script) takeData(c *bmi.Context, to bmi.Addr, tag bmi.Tag, x *Exchange, line *scriptLine) error {
 	for left := len(slices.Concat(line.Sent...)); left > 0; {
 		buf := make([]byte, left)
@@ -135,8 +135,8 @@ func (s *Script) takeData(c *bmi.Context, to bmi.Addr, tag bmi.Tag, x *Exchange,
 	return c.Send(s.ctx, to, tag, line.Received[len(line.Received)-1])
 }
 
-// find is the line of the script that is most like a request, and the answer: of lines alike the first that was
-// not used, or else the last. What was made once is not made again: who makes several gets them in turn.
+// find returns the exchange that is most similar to a request, and its answer. Of several equal ones it takes the first unused
+// one, or else the last. An answer that created an object is used only once, so a client that creates several gets them in turn.
 func (s *Script) find(req proto.Request, x *Exchange) (answer []byte, best *scriptLine) {
 	fields, err := fieldsOf(x)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Script) find(req proto.Request, x *Exchange) (answer []byte, best *scri
 	return s.adapt(req, best), best
 }
 
-// makes tells whether a request makes an object.
+// makes reports whether a request makes an object.
 func makes(req proto.Request) bool {
 	switch req.Op() {
 	case proto.OpCreate, proto.OpMkdir, proto.OpBatchCreate:
@@ -179,7 +179,7 @@ func makes(req proto.Request) bool {
 	return false
 }
 
-// other answers what the captured client did not ask; nil: nothing is known.
+// other answers a request that the captured client did not send; nil: there is no answer.
 func (s *Script) other(req proto.Request) []byte {
 	for _, x := range slices.Backward(s.Before) {
 		_, had, err := proto.ParseRequest(x.Request)
@@ -196,7 +196,7 @@ func (s *Script) other(req proto.Request) []byte {
 	return s.Invent(req)
 }
 
-// sameQuestion tells whether two requests for what changes seldom are about the same object or name.
+// sameQuestion reports whether two requests are about the same object or name. It is for data that rarely change.
 func sameQuestion(a, b proto.Request) bool {
 	switch a := a.(type) {
 	case *proto.LookupPathReq:
@@ -208,8 +208,7 @@ func sameQuestion(a, b proto.Request) bool {
 	return false
 }
 
-// prefix is the captured lookup of the longest beginning of a path. A server may always answer with less
-// of a path than it was asked for.
+// prefix is the captured lookup of the longest prefix of a path. A server may always answer for a part of the path only.
 func (s *Script) prefix(req proto.Request) (best *scriptLine) {
 	ask, is := req.(*proto.LookupPathReq)
 	for _, line := range s.lines {
@@ -222,8 +221,7 @@ func (s *Script) prefix(req proto.Request) (best *scriptLine) {
 	return best
 }
 
-// adapt makes a captured response one to this request: with the live addresses, and in the order of the
-// handles that were asked for.
+// adapt makes a captured response fit a request: with the live addresses, and in the order of the requested handles.
 func (s *Script) adapt(req proto.Request, line *scriptLine) []byte {
 	resp, status, err := proto.ParseAnyResponse(line.Received[0])
 	if err != nil || status != proto.OK {
@@ -249,8 +247,8 @@ func (s *Script) adapt(req proto.Request, line *scriptLine) []byte {
 	return resp.Append(nil)
 }
 
-// together puts what the captured client read of a directory step by step into one answer, to who asks for
-// more at once.
+// together joins the parts of a directory that the captured client read one by one into one answer, for a client that reads more
+// at once.
 func (s *Script) together(was *proto.ReadDirReq, resp *proto.ReadDirResp, count uint32) {
 	if count <= was.Count {
 		return
@@ -262,7 +260,7 @@ func (s *Script) together(was *proto.ReadDirReq, resp *proto.ReadDirResp, count 
 		})
 		var more proto.ReadDirResp
 		if i < 0 || proto.ParseResponse(s.lines[i].Received[0], &more) != nil {
-			break // it knew from elsewhere that this was all
+			break // it knew from elsewhere that there was no more
 		}
 		resp.Entries, resp.Token = append(resp.Entries, more.Entries...), more.Token
 	}

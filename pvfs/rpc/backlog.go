@@ -9,27 +9,27 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/names"
 )
 
-// A backlog holds requests that wait for a worker. It gives them out by hosts in turn, of each host by clients in turn, and each
-// client's in the order of their arrival. Many connections of one host get no more than one does.
+// A backlog holds requests that wait for a worker. It serves the hosts in turn, the clients of a host in turn, and the requests
+// of a client in order of arrival. Many connections from one host get no more than one connection.
 type backlog struct {
 	clients map[bmi.Addr]*client
 	hosts   map[string]*host
-	names   map[bmi.Addr]string // hosts of peers that asked lately: it takes longer to find out than to remember
-	turn    []*host             // those with requests; turn[0] is the next
+	names   map[bmi.Addr]string // cached hosts of recent peers, because hostOf is slow
+	turn    []*host             // hosts with requests; turn[0] is the next
 	n       int                 // requests
 
 	source func(bmi.Addr) netip.AddrPort // bmi.Endpoint.SourceAddr
 }
 
-// A host is where some clients are. It is there while one of its clients is.
+// A host is the origin of some clients. It exists while one of its clients does.
 type host struct {
 	name             string
-	turn             []*client // those with requests; turn[0] is the next
+	turn             []*client // clients with requests; turn[0] is the next
 	clients          int
 	waiting, running int
 }
 
-// A client is one peer's part of a backlog. It is there while requests wait or run.
+// A client is one peer's part of a backlog. It exists while it has requests that wait or run.
 type client struct {
 	host    *host
 	waiting []bmi.Unexpected
@@ -40,7 +40,7 @@ func newBacklog(source func(bmi.Addr) netip.AddrPort) backlog {
 	return backlog{source: source, clients: make(map[bmi.Addr]*client), hosts: make(map[string]*host), names: make(map[bmi.Addr]string)}
 }
 
-// nameOf is hostOf, remembered.
+// nameOf is hostOf with a cache.
 func (b *backlog) nameOf(a bmi.Addr) string {
 	name, ok := b.names[a]
 	if !ok {
@@ -53,7 +53,8 @@ func (b *backlog) nameOf(a bmi.Addr) string {
 	return name
 }
 
-// hostOf is the host of a peer (names.Host), of a peer that another user of this machine runs that user, or the peer itself if its address names none.
+// hostOf names the host of a peer (names.Host). A peer that another user of this machine runs belongs to that user. If the
+// address names no host, the peer counts as one.
 func (b *backlog) hostOf(a bmi.Addr) string {
 	if at := b.source(a); at.IsValid() {
 		return names.Host(at.Addr()).String()
@@ -75,8 +76,8 @@ func (b *backlog) hostOf(a bmi.Addr) string {
 	return names.Host(ip).String()
 }
 
-// put adds a request, unless its client has most waiting already, or its host more than half of the room that others leave. So
-// there is always room for a host with few requests.
+// put adds a request. It refuses if the client has reached its limit, most, or if the host has half of the room that other hosts
+// leave. A host without waiting requests always has room.
 func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
 	c := b.client(m.From)
 	if len(c.waiting) >= most || c.host.waiting > 0 && c.host.waiting >= room-b.n {
@@ -110,18 +111,18 @@ func (b *backlog) client(a bmi.Addr) *client {
 	return c
 }
 
-// places are for requests that run. No host gets more than half of those that others leave, and one that has none may go beyond the
-// limit.
+// places limit the requests that run. A host gets at most half of the places that other hosts leave. A host that has none may
+// exceed the limit.
 type places struct{ running, most int }
 
-// may reports whether a host that has so many gets another one. A host that has none gets one even if all are taken: the others may
-// keep theirs for long.
+// may reports whether a host with this many places gets another one. A host that has none gets one even if all are taken, because the
+// others may hold theirs for long.
 func (p places) may(has int) bool {
 	free := p.most - p.running
 	return has < free || has == 0 && free > -p.most
 }
 
-// take gives a request of the next host that gets a place, and counts it as running.
+// take returns a request of the next host that gets a place, and counts it as running.
 func (b *backlog) take(p places) (bmi.Unexpected, bool) {
 	for i, h := range b.turn {
 		if !p.may(h.running) {
@@ -144,7 +145,7 @@ func (b *backlog) take(p places) (bmi.Unexpected, bool) {
 	return bmi.Unexpected{}, false
 }
 
-// toTheEnd moves an element of a list to its end, or takes it out.
+// toTheEnd moves an element of a list to its end, or removes it.
 func toTheEnd[E any](list []*E, i int, again bool) []*E {
 	e := list[i]
 	copy(list[i:], list[i+1:])
@@ -156,20 +157,20 @@ func toTheEnd[E any](list []*E, i int, again bool) []*E {
 	return list[:len(list)-1]
 }
 
-// done ends the running of a client's request.
+// done records that a client's request has ended.
 func (b *backlog) done(a bmi.Addr) {
 	b.count(a, -1)
 	b.forget(a)
 }
 
-// count changes how many requests of a client are running.
+// count changes the number of a client's running requests.
 func (b *backlog) count(a bmi.Addr, by int) {
 	c := b.client(a)
 	c.running += by
 	c.host.running += by
 }
 
-// forget drops a client with nothing that waits or runs.
+// forget drops a client that has no waiting or running requests.
 func (b *backlog) forget(a bmi.Addr) {
 	c := b.clients[a]
 	if c.running > 0 || len(c.waiting) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// lineUp is a backlog, and how to put requests in it and take them out. Each is named after its client, with a number.
+// lineUp returns a backlog, and functions to add and take requests. Each request is named after its client, with a number.
 func lineUp(t *testing.T) (b *backlog, put func(address string, tag, most, room int) bool, take func(places) string, done func(address string)) {
 	ep := newWorld(t, "tcp").open(false)
 	lookup := func(address string) bmi.Addr {
@@ -33,10 +33,10 @@ func lineUp(t *testing.T) (b *backlog, put func(address string, tag, most, room 
 	return &all, put, take, func(address string) { all.done(lookup(address)) }
 }
 
-// TestBacklogTakesHostsInTurn, and of each host its clients.
-// named is for peers whose addresses tell where they are.
+// named is a source for peers whose addresses name their hosts.
 func named(bmi.Addr) (none netip.AddrPort) { return none }
 
+// TestBacklogTakesHostsInTurn: requests are taken from the hosts in turn, and from the clients of a host in turn.
 func TestBacklogTakesHostsInTurn(t *testing.T) {
 	b, put, take, done := lineUp(t)
 	for tag := range 2 {
@@ -62,7 +62,7 @@ func TestBacklogTakesHostsInTurn(t *testing.T) {
 	assert.Empty(t, b.hosts)
 }
 
-// TestBacklogHasRoomForOthers: one host, with whatever connections, gets half of what the others leave.
+// TestBacklogHasRoomForOthers: one host, with any number of connections, gets half of the room that others leave.
 func TestBacklogHasRoomForOthers(t *testing.T) {
 	b, put, _, _ := lineUp(t)
 	fill := func(host string) (n int) {
@@ -78,7 +78,7 @@ func TestBacklogHasRoomForOthers(t *testing.T) {
 	assert.Equal(t, 65, b.n)
 }
 
-// TestPlaces: one host has half of those that others leave; who has none gets one.
+// TestPlaces: one host has half of the places that others leave; a host without any gets one.
 func TestPlaces(t *testing.T) {
 	fill := func(p places) (all []int) {
 		for range 10 {

@@ -30,7 +30,7 @@ func BenchmarkNoop(b *testing.B) {
 	}
 }
 
-// BenchmarkFlow moves 16 MiB between memory and memory.
+// BenchmarkFlow moves 16 MiB from memory to memory.
 func BenchmarkFlow(b *testing.B) {
 	const n = 16 << 20
 	for _, method := range []string{"mem", "tcp", "via+shm"} {
@@ -53,7 +53,7 @@ func BenchmarkFlow(b *testing.B) {
 	}
 }
 
-// BenchmarkBare is what BenchmarkNoop would be without this package: bmi alone, an echo.
+// BenchmarkBare is BenchmarkNoop without this package: bmi alone, an echo.
 func BenchmarkBare(b *testing.B) {
 	for _, method := range []string{"mem", "tcp", "via+shm"} {
 		b.Run(method, func(b *testing.B) {

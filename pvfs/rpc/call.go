@@ -15,8 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// A Call is one request at the server. It is used by its handler, and by goroutines that end
-// before that.
+// A Call is one request at the server. Its handler uses it, and so may goroutines that end before the handler returns.
 type Call struct {
 	Peer    bmi.Addr
 	Tag     bmi.Tag
@@ -30,10 +29,10 @@ type Call struct {
 
 	mu      sync.Mutex
 	waiting int  // calls to other servers
-	outside bool // and it is not counted meanwhile
+	outside bool // the call is not counted meanwhile
 }
 
-// callState says what the client got:
+// callState says what was sent to the client:
 //
 //	open → answered
 //	open → flowing → received → answered   (ReceiveFlow)
@@ -49,7 +48,7 @@ const (
 	callBroken
 )
 
-// callContext knows its call.
+// callContext is a context that knows its call.
 type callContext struct {
 	context.Context
 	call *Call
@@ -57,7 +56,7 @@ type callContext struct {
 
 type callKey struct{}
 
-// Value gives the call for its key.
+// Value returns the call for its key.
 func (c *callContext) Value(key any) any {
 	if key == (callKey{}) {
 		return c.call
@@ -65,18 +64,17 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Context ends when the server stops and has waited for long enough. Calls to other servers
-// are made with it, or with one derived from it.
+// Context ends when the server stops and DrainTime is over. Use it, or a context derived from it, for calls to other servers.
 func (c *Call) Context() context.Context { return &c.ctx }
 
-// Endpoint is where the request came in.
+// Endpoint is the endpoint that received the request.
 func (c *Call) Endpoint() *bmi.Endpoint { return c.worker.s.ep }
 
-// Answered tells whether the request has its last answer, or cannot get any.
+// Answered reports whether the last answer was sent, or none can be sent any more.
 func (c *Call) Answered() bool { return c.state == callAnswered || c.state == callBroken }
 
-// Reply answers the request. A second answer is ignored, but for a WriteCompletionResp after
-// ReceiveFlow. It does not wait for the client.
+// Reply answers the request. A second answer is ignored, except for a WriteCompletionResp after ReceiveFlow. It does not wait for
+// the client.
 func (c *Call) Reply(resp proto.Response) {
 	if c.Answered() {
 		return
@@ -87,8 +85,7 @@ func (c *Call) Reply(resp proto.Response) {
 	c.worker.s.replies.send(c.Peer, c.Tag, rb)
 }
 
-// Fail answers the request with the status of err, see proto.StatusOf. After ReceiveFlow it is
-// the completion's.
+// Fail answers the request with the status of err, see proto.StatusOf. After ReceiveFlow the status is that of the completion.
 func (c *Call) Fail(err error) {
 	if c.Answered() {
 		return
@@ -100,7 +97,7 @@ func (c *Call) Fail(err error) {
 	c.state = callAnswered
 	status := proto.StatusOf(err)
 	if status == proto.OK {
-		status = proto.EIO // it is no success to have nothing to say
+		status = proto.EIO // an error without a status is not success
 	}
 	if foundNothing(op, status) {
 		c.worker.s.count.foundNothing(op)
@@ -110,8 +107,8 @@ func (c *Call) Fail(err error) {
 	c.worker.s.answer(c.Peer, c.Tag, op, status)
 }
 
-// foundNothing reports whether a request was answered well, although its status is not OK: it looked for a name or an attribute, and
-// there is none.
+// foundNothing reports whether a status other than OK is a normal answer: the request looked for a name or an attribute that does
+// not exist.
 func foundNothing(op proto.Op, status proto.Status) bool {
 	switch op {
 	case proto.OpLookupPath:
@@ -129,7 +126,7 @@ func (s *Server) answer(to bmi.Addr, tag bmi.Tag, op proto.Op, status proto.Stat
 	s.replies.send(to, tag, rb)
 }
 
-// refuse answers a request of a client that has too many waiting.
+// refuse answers a request of a client that has too many requests waiting.
 func (s *Server) refuse(m *bmi.Unexpected) {
 	s.opt.Refusals.Note(refusal.QueueFull, s.origin(m.From))
 	op := proto.OpProtoError
@@ -140,7 +137,7 @@ func (s *Server) refuse(m *bmi.Unexpected) {
 	m.Release()
 }
 
-// origin is where the packets of a peer come from, for the log.
+// origin is the source of a peer's packets, for the log.
 func (s *Server) origin(peer bmi.Addr) string {
 	text := peer.String()
 	if source := s.ep.SourceAddr(peer); source.IsValid() {
@@ -150,7 +147,7 @@ func (s *Server) origin(peer bmi.Addr) string {
 	return text
 }
 
-// opAt is where the operation is in a request.
+// opAt is the offset of the operation in a request.
 const opAt = 8
 
 func opOf(b []byte) proto.Op { return proto.Op(binary.LittleEndian.Uint32(b[opAt:])) }
@@ -198,8 +195,7 @@ func opOrNone(b []byte) proto.Op {
 	return opOf(b)
 }
 
-// outside tells the call in ctx, if there is one, that it waits for another server; the
-// function returned, that it does no more.
+// outside records that the call in ctx, if any, waits for another server. The result records that it does not wait any more.
 func outside(ctx context.Context) func() {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	if c == nil {
@@ -225,5 +221,5 @@ func (c *Call) backInside() {
 	}
 }
 
-// ErrFlow is what flows end with whose client vanished, stalled or sent what it should not.
+// ErrFlow is for flows whose client vanished, stalled or sent wrong messages.
 var ErrFlow = errors.New("pvfs/rpc: the flow failed")

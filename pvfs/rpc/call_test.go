@@ -116,7 +116,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// gate is a handler that waits in GetConfig until it is opened, and answers with much text.
+// gate is a handler whose GetConfig waits until it is opened, and answers with a long text.
 type gate struct {
 	disk
 	entered, open chan struct{}
@@ -150,7 +150,7 @@ func TestLateAnswersStandInNobodysWay(t *testing.T) {
 		c, to := w.caller(address, Options{Timeout: 20 * time.Millisecond})
 		patient := NewCaller(c.ep, Options{})
 		defer func() { require.NoError(t, patient.Close()) }()
-		require.NoError(t, noop(patient, to)) // they are connected: what is sent now goes out at once
+		require.NoError(t, noop(patient, to)) // they are connected: later messages are sent at once
 		err := getConfig(context.Background(), c, to)
 		require.ErrorIs(t, err, ErrTimeout)
 		require.ErrorIs(t, err, ErrNoAnswer)
@@ -165,7 +165,7 @@ func TestLateAnswersStandInNobodysWay(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, ErrNoAnswer)
 
-		close(g.open) // 60 kB come that nobody asked for any more
+		close(g.open) // 60 kB arrive for a call that was given up
 		for range 20 {
 			require.NoError(t, noop(patient, to))
 		}
@@ -285,8 +285,7 @@ func TestHandlersThatPanicOrSayNothing(t *testing.T) {
 	})
 }
 
-// TestServersThatCallEachOther: handlers that wait for each other's server are not in each
-// other's way, however few may run.
+// TestServersThatCallEachOther: handlers that wait for each other's server do not block each other, however few may run.
 func TestServersThatCallEachOther(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var callers [2]*Caller
@@ -341,7 +340,7 @@ func TestStopWaitsForWhatIsUnderWay(t *testing.T) {
 		ended := make(chan error, 2)
 		go func() { ended <- getConfig(context.Background(), c, to) }()
 		<-g.entered
-		go func() { ended <- getConfig(context.Background(), c, to) }() // waits for a worker, or comes too late
+		go func() { ended <- getConfig(context.Background(), c, to) }() // waits for a worker, or is too late
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
@@ -391,7 +390,7 @@ func TestClientsWithTooManyRequestsAreRefused(t *testing.T) {
 	})
 }
 
-// TestNothingFoundIsNoFailure: a lookup of a name that is not there is answered well. So is a lookup of an attribute.
+// TestNothingFoundIsNoFailure: a lookup of a missing name or attribute does not count as failed.
 func TestNothingFoundIsNoFailure(t *testing.T) {
 	w := newWorld(t, "mem")
 	s, address, _ := w.serve(func(c *Call) {
@@ -412,7 +411,7 @@ func TestNothingFoundIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestClientsThatTakeNoAnswersAreGivenUp: what they do not take is bounded in time.
+// TestClientsThatTakeNoAnswersAreGivenUp: answers that clients do not take are given up after a while.
 func TestClientsThatTakeNoAnswersAreGivenUp(t *testing.T) {
 	w := newWorld(t, "mem")
 	g := newGate()
@@ -454,7 +453,7 @@ func TestBegin(t *testing.T) {
 	})
 }
 
-// TestBeginThenEnd: what has begun ends with its context, and with the Caller.
+// TestBeginThenEnd: a call that was begun ends with its context, and with the Caller.
 func TestBeginThenEnd(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		g := newGate()

@@ -10,29 +10,29 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Caller sends requests. All its methods may be called by any goroutine. Who calls does the
-// work of its call; a Caller has no goroutine of its own but for calls that were given up.
+// A Caller sends requests. Its methods may be called by any goroutine. A call is carried out on the goroutine of its caller; a
+// Caller has goroutines only for calls that were given up.
 type Caller struct {
 	ep  *bmi.Endpoint
 	opt Options
 
 	mu     sync.Mutex
-	quiet  sync.Cond // closed, and nothing is busy
+	quiet  sync.Cond // closed, and busy is empty
 	closed bool
 	idle   []*session
 	busy   map[*session]struct{}
-	late   int // of the busy ones
+	late   int // of the busy sessions
 	pieces map[string]int
 }
 
-// NewCaller makes a Caller that uses ep, which stays the caller's to close, after Close.
+// NewCaller makes a Caller that uses ep. The caller of NewCaller closes ep, after Close.
 func NewCaller(ep *bmi.Endpoint, opt Options) *Caller {
 	c := &Caller{ep: ep, opt: opt.withDefaults(), busy: make(map[*session]struct{}), pieces: make(map[string]int)}
 	c.quiet.L = &c.mu
 	return c
 }
 
-// Close ends the calls under way with ErrClosed, and waits until they gave back all memory.
+// Close ends the calls under way with ErrClosed, and waits until they no longer use any memory of their callers.
 func (c *Caller) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -52,16 +52,15 @@ func (c *Caller) Close() error {
 	return err
 }
 
-// Call sends a request to a server and waits for its response, which it decodes into resp. h
-// may be nil. The error is the proto.Status of a response, or a *CallError. Nothing of req and h
-// is used any more when Call returns. The Data of a SmallIOResp is put into the capacity of
-// what Data was before, if it fits.
+// Call sends a request to a server, waits for its response, and decodes it into resp. h may be nil. The error is the proto.Status
+// of a response, or a *CallError. After Call returns, req and h are not used any more. The Data of a SmallIOResp uses the
+// capacity of the previous Data, if that is enough.
 func (c *Caller) Call(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request, resp proto.Response) error {
 	p := c.Begin(ctx, to, h, req, resp)
 	return p.Wait()
 }
 
-// A Pending is a request whose response was not waited for yet.
+// A Pending is a request whose response has not been waited for.
 type Pending struct {
 	s     *session
 	ctx   context.Context
@@ -75,8 +74,8 @@ type Pending struct {
 	err   error
 }
 
-// Begin is the first half of Call: it sends the request, so that several may be under way. Wait is the other half, and
-// must be called, once. Only then the header, the request and the response are the caller's again.
+// Begin is the first half of Call: it sends the request, so that several may be under way. Wait is the second half, and must be
+// called once. The header, the request and the response are in use until Wait returns.
 func (c *Caller) Begin(ctx context.Context, to bmi.Addr, h *proto.Header, req proto.Request, resp proto.Response) Pending {
 	p := Pending{ctx: ctx, to: to, op: req.Op(), resp: resp}
 	err := ctx.Err()
@@ -94,7 +93,7 @@ func (c *Caller) Begin(ctx context.Context, to bmi.Addr, h *proto.Header, req pr
 	return p
 }
 
-// send posts what the call consists of.
+// send posts the receives and the request.
 func (p *Pending) send(h *proto.Header, req proto.Request) error {
 	s := p.s
 	s.sent, s.answered, s.completed = op{}, op{}, op{}
@@ -140,7 +139,7 @@ func (p *Pending) receive() error {
 	return err
 }
 
-// decode parses a response. A status is returned as it is.
+// decode parses a response. A status is returned as an error.
 func decode(b []byte, resp proto.Response) error {
 	small, ok := resp.(*proto.SmallIOResp)
 	if !ok {
@@ -154,7 +153,7 @@ func decode(b []byte, resp proto.Response) error {
 	return nil
 }
 
-// isStatus tells whether err is what a server answered.
+// isStatus reports whether err is a status from a server.
 func isStatus(err error) bool {
 	_, ok := err.(proto.Status)
 	return ok

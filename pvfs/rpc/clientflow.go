@@ -10,45 +10,44 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Flow is one IO request and the memory of its bytes.
+// A Flow is one IO request and the memory for its bytes.
 type Flow struct {
 	To      bmi.Addr
 	Header  *proto.Header
-	Request *proto.IOReq // its Type and Flow are set by WriteFlow and ReadFlow
+	Request *proto.IOReq // WriteFlow and ReadFlow set its Type and Flow
 
 	// Total is how many bytes of the datafile belong to the request: the sum over Memory.
 	Total int64
-	// Memory gives the pieces in the order of their place in the datafile. It is gone through
-	// once, by one goroutine. See Bytes.
+	// Memory yields the pieces of memory in the order of their offsets in the datafile. One goroutine iterates over it, once. See
+	// Bytes.
 	Memory iter.Seq[[]byte]
-	// Below is how many of the Total bytes lie below a datafile's size: what a server sends of
-	// a datafile of this size. nil: the bytes are one run that begins at Offset.
+	// Below is how many of the Total bytes are below a size of the datafile. A server sends as many from a datafile of this size.
+	// nil: the bytes are one run that begins at Offset.
 	Below func(size int64) int64
-	// Offset is where the bytes begin in the datafile, if Below is nil.
+	// Offset is the offset of the bytes in the datafile. It is used only if Below is nil.
 	Offset int64
 
-	// BufferSize and Buffers are in place of Options.FlowBufferSize and FlowBuffers, if not 0.
+	// BufferSize and Buffers replace Options.FlowBufferSize and FlowBuffers, if not 0.
 	BufferSize, Buffers int
 }
 
-// Bytes is the Memory of a flow that lies in one piece.
+// Bytes is the Memory of a flow whose bytes are contiguous.
 func Bytes(b []byte) iter.Seq[[]byte] { return func(yield func([]byte) bool) { yield(b) } }
 
-// FlowResult is what a flow did.
+// FlowResult is the result of a flow.
 type FlowResult struct {
 	Size  int64 // of the datafile: before a write, now for a read
 	Moved int64 // bytes written, or read into the first pieces of Memory
 }
 
-// WriteFlow writes the bytes of Memory to a datafile, straight from there. They must not be
-// changed until it returns. An error may leave some of them written. Errors are as of Call.
+// WriteFlow writes the bytes of Memory to a datafile, without a copy. They must not change until it returns. After an error, some
+// bytes may have been written. Errors are as for Call.
 func (c *Caller) WriteFlow(ctx context.Context, f *Flow) (FlowResult, error) {
 	return c.flow(ctx, f, proto.IOWrite)
 }
 
-// ReadFlow reads bytes of a datafile straight into Memory, as far as the datafile reaches. What
-// lies beyond Moved is as it was, unless there was an error. Errors are as of Call; after one,
-// bytes may have been put anywhere in Memory.
+// ReadFlow reads bytes of a datafile directly into Memory, up to the end of the datafile. Without an error, memory beyond Moved
+// is unchanged. Errors are as for Call; after an error, bytes may have been written anywhere in Memory.
 func (c *Caller) ReadFlow(ctx context.Context, f *Flow) (FlowResult, error) {
 	return c.flow(ctx, f, proto.IORead)
 }
@@ -76,7 +75,7 @@ func (c *Caller) flow(ctx context.Context, f *Flow, direction proto.IOType) (Flo
 	result, err := r.run()
 	s.unwatch(stop)
 	if err != nil && !isStatus(err) {
-		err = s.failed(ctx, f.To, proto.OpIO, err, r.kind) // before the session is another's
+		err = s.failed(ctx, f.To, proto.OpIO, err, r.kind) // before the session is used by another call
 	}
 	c.finish(s)
 	return result, err
@@ -90,22 +89,21 @@ type transfer struct {
 	tag       bmi.Tag
 	size      int64 // of a message
 	count     int64 // of messages
-	total     int64 // bytes that move
-	// Messages below next are posted, those below done are over: 0 ≤ done ≤ next ≤ count and
-	// next - done ≤ len(parts).
+	total     int64 // bytes to move
+	// Messages below next are posted, those below done have completed: 0 ≤ done ≤ next ≤ count and next - done ≤ len(parts).
 	next, done int64
-	kind       error // of an error; nil: it depends on how far the request came
+	kind       error // of an error; nil: it depends on how far the request got
 }
 
 // A part is one message of a flow under way.
 type part struct {
 	op
 	list   [][]byte
-	bounce []byte // in place of list, if that has too many pieces
+	bounce []byte // used in place of list if that has too many pieces
 	kept   []byte // backs bounce
 }
 
-// run does the whole of a flow. When it returns, none of the caller's memory is lent.
+// run carries out the whole flow. When it returns, none of the caller's memory is lent.
 func (t *transfer) run() (FlowResult, error) {
 	s, f := t.session, t.flow
 	s.sent, s.answered, s.completed = op{}, op{}, op{}
@@ -152,7 +150,7 @@ func (t *transfer) run() (FlowResult, error) {
 	return FlowResult{Size: resp.Size, Moved: moved}, err
 }
 
-// begin posts what the server may send at once, and then the request.
+// begin posts receives for everything that the server may send at once, and then the request.
 func (t *transfer) begin() error {
 	s := t.session
 	if err := s.recv(&s.answered, t.flow.To, t.tag, s.room(0)); err != nil {
@@ -180,10 +178,10 @@ func (t *transfer) window() int {
 	return int(min(int64(min(n, flowBuffersMax)), t.count))
 }
 
-// part is the place of a message.
+// part is the part of a message.
 func (t *transfer) part(i int64) *part { return &t.parts[i%int64(len(t.parts))] }
 
-// length is that of a message, if total bytes move in all.
+// length is the length of a message, if total bytes move in all.
 func (t *transfer) length(i int64) int { return int(min(t.size, t.total-i*t.size)) }
 
 // write sends the data and waits for the completion.
@@ -206,7 +204,7 @@ func (t *transfer) write() (int64, error) {
 		}
 	}
 	if t.done < t.count {
-		t.stop() // the server gave up early
+		t.stop() // the server ended the flow early
 	}
 	for s.completed.pending {
 		if err := s.wait(s.silence()); err != nil {
@@ -228,10 +226,10 @@ func (t *transfer) write() (int64, error) {
 	return resp.Written, nil
 }
 
-// over tells whether the completion came.
+// over reports whether the completion has arrived.
 func (t *transfer) over() bool { return !t.completed.pending }
 
-// sendMore posts sends as far as the window goes.
+// sendMore posts sends until the window is full.
 func (t *transfer) sendMore() error {
 	for t.next < t.count && t.next-t.done < int64(len(t.parts)) {
 		p := t.part(t.next)
@@ -263,7 +261,7 @@ func (t *transfer) postRecv() error {
 	return nil
 }
 
-// expected is how many messages a server sends of a datafile of some size.
+// expected is how many messages a server sends from a datafile of this size.
 func (t *transfer) expected(size int64) int64 { return (t.below(size) + t.size - 1) / t.size }
 
 func (t *transfer) below(size int64) int64 {
@@ -274,8 +272,7 @@ func (t *transfer) below(size int64) int64 {
 	return min(max(n, 0), t.flow.Total)
 }
 
-// read receives the data of a datafile of some size. Receives of what is not there are
-// cancelled.
+// read receives the data of a datafile of this size. It cancels the receives beyond the end.
 func (t *transfer) read(size int64) (int64, error) {
 	count := t.expected(size)
 	for i := count; i < t.next; i++ {
@@ -312,7 +309,7 @@ func (t *transfer) arrived(p *part, want int) error {
 	case p.err != nil:
 		return p.err
 	case p.size == 0:
-		return proto.EIO // a server's way to say that it cannot read on
+		return proto.EIO // this is how a server says that it cannot read on
 	case p.size != want:
 		t.kind = ErrBadAnswer
 		return shortOf(p.size, want)
@@ -326,9 +323,9 @@ func (t *transfer) arrived(p *part, want int) error {
 	return nil
 }
 
-// broken ends a flow early; what a server may still send is left over. Before the receives of
-// a read are cancelled, one into memory of ours is posted behind them: if that breaks the
-// connection, as it may, it fails, and nobody waits for the rest.
+// broken ends a flow early. What the server may still send is left over. Before it cancels the receives of a read, it posts one
+// more behind them, into memory of the session. If the cancellation breaks the connection, that receive fails, and no goroutine
+// waits for the rest.
 func (t *transfer) broken(err error) error {
 	read := t.direction == proto.IORead
 	if !givenUp(err) {
@@ -344,7 +341,7 @@ func (t *transfer) broken(err error) error {
 		t.left.parts = t.count - t.done - 1
 		for i := t.done; i < t.next; i++ {
 			if t.part(i).err == nil {
-				t.left.parts-- // it came meanwhile
+				t.left.parts-- // it arrived meanwhile
 			}
 		}
 		if t.left.parts < 0 || t.left.size == 0 {
@@ -354,7 +351,7 @@ func (t *transfer) broken(err error) error {
 	return err
 }
 
-// stop cancels all messages of the flow and waits until their memory is the caller's again.
+// stop cancels all messages of the flow and waits until bmi no longer uses their memory.
 func (t *transfer) stop() {
 	for i := range t.parts {
 		t.cancel(&t.parts[i].op)
@@ -364,7 +361,7 @@ func (t *transfer) stop() {
 	}
 }
 
-// reserve makes place for so many messages at once.
+// reserve makes room for n messages at once.
 func (s *session) reserve(n int) {
 	if cap(s.parts) < n {
 		s.parts = make([]part, n)
@@ -375,7 +372,7 @@ func (s *session) reserve(n int) {
 	}
 }
 
-// maxPieces is how many pieces a message to or from an address may have.
+// maxPieces is the largest number of pieces of a message to or from an address.
 func (c *Caller) maxPieces(a bmi.Addr) int {
 	method, _, _ := strings.Cut(a.String(), "://")
 	c.mu.Lock()

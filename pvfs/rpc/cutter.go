@@ -10,7 +10,7 @@ type cutter struct {
 	next   func() ([]byte, bool)
 	finish func()
 	rest   []byte // of the current piece
-	most   int    // pieces of one message
+	most   int    // of one message, at most
 }
 
 func (c *cutter) begin(memory iter.Seq[[]byte], most int) {
@@ -25,8 +25,8 @@ func (c *cutter) end() {
 
 var errMemory = errors.New("pvfs/rpc: the memory of the flow is shorter than its bytes")
 
-// take gives the next n bytes as a list, which lives in p. If it has too many pieces it is a
-// copy, or for a receive a buffer that is to be copied from.
+// take returns the next n bytes as a list, which is stored in p. If there are too many pieces, the list is one buffer: for a send
+// a copy, for a receive a buffer to copy from.
 func (c *cutter) take(n int, p *part, send bool) ([][]byte, error) {
 	p.list, p.bounce = p.list[:0], nil
 	for left := n; left > 0; {

@@ -10,11 +10,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// A server that stops takes no more requests than have come by then. Clients keep later ones, and send them again to the server that
-// listens there next: their connections break when this one closes its endpoint. What is under way has DrainTime to end, long flows
-// included. Then the server cuts it off, and says so in its log.
+// A server that stops takes only the requests that have already arrived. Clients keep later ones, and send them again to the next
+// server at this address: their connections break when this server closes its endpoint. Requests and flows under way have
+// DrainTime to end. Then the server cuts them off, and logs that.
 
-// stop makes the server take no more requests than have come.
+// stop makes the server take only the requests that have already arrived.
 func (s *Server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +23,7 @@ func (s *Server) stop() {
 	s.changed.Broadcast()
 }
 
-// drain waits for the stop, and then for the workers.
+// drain waits until the server stops, and then for the workers.
 func (s *Server) drain() error {
 	s.mu.Lock()
 	for !s.stopping {
@@ -59,7 +59,7 @@ func (s *Server) drain() error {
 type cut struct {
 	peer         bmi.Addr
 	op           proto.Op
-	moved, total int64 // bytes of its flow
+	moved, total int64 // of its flow
 }
 
 // abortAll ends the contexts of all calls, and all flows.

@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// scattered gives memory in pieces of a size, with some that are empty.
+// scattered yields memory in pieces of a size, and some empty ones.
 func scattered(b []byte, size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for len(b) > 0 {
@@ -32,8 +32,8 @@ func scattered(b []byte, size int) iter.Seq[[]byte] {
 	}
 }
 
-// TestFlowsOfEverySize writes and reads around the size of the buffer and of the window, from
-// and to memory in one piece, in some, and in more than a message may have.
+// TestFlowsOfEverySize writes and reads around the sizes of the buffer and of the window. The memory is in one piece, in several,
+// and in more than a message may have.
 func TestFlowsOfEverySize(t *testing.T) {
 	const size, buffers = 1000, 3
 	overEach(t, func(t *testing.T, w *world) {
@@ -122,13 +122,13 @@ func TestDisksThatFail(t *testing.T) {
 			}
 			require.NoError(t, noop(c, to))
 		}
-		// A client may have its answer before the server has counted the flow.
+		// A client may have its answer before the server counts the flow.
 		soon(t, func() bool { return s.Stats().FlowsFailed == 3 }, "each read but the first is a flow that failed")
 	})
 }
 
-// TestFlowsCutDifferently: a client may cut what it writes into shorter messages than the server would. A client whose messages are longer, or very short, is
-// disconnected, and the server says so.
+// TestFlowsCutDifferently: a client may write in shorter messages than the server's size. A client whose messages are longer or
+// very short is disconnected, and the server logs that.
 func TestFlowsCutDifferently(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
@@ -188,7 +188,7 @@ func TestFlowHandlersThatPanic(t *testing.T) {
 	})
 }
 
-// stalled begins a write and sends nothing of it.
+// stalled starts a write and sends no data.
 func stalled(t *testing.T, w *world, address string) *bmi.Endpoint {
 	ep, c, to := w.raw(address)
 	req := ioReq(0, 100_000)
@@ -226,8 +226,8 @@ func TestFlowsThatStallEnd(t *testing.T) {
 	})
 }
 
-// TestFlowsThatStallMakeRoom: a flow that is silent, as after a client gave its write up, has its place until somebody waits for
-// it, although it might be silent for much longer.
+// TestFlowsThatStallMakeRoom: a silent flow, as after a client gave up a write, keeps its place until another flow needs it,
+// although its own time-out is much longer.
 func TestFlowsThatStallMakeRoom(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
@@ -273,7 +273,7 @@ func TestStopEndsFlowsThatStall(t *testing.T) {
 	})
 }
 
-// TestStopLetsFlowsEnd: a flow that is under way when the server is stopped comes to its end.
+// TestStopLetsFlowsEnd: a flow under way when the server stops completes.
 func TestStopLetsFlowsEnd(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		var d disk
@@ -305,7 +305,7 @@ func TestStopLetsFlowsEnd(t *testing.T) {
 	})
 }
 
-// TestReadsThatAreGivenUp: what a server sends of them stands in nobody's way.
+// TestReadsThatAreGivenUp: the remaining messages of a given-up read do not block later calls.
 func TestReadsThatAreGivenUp(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		d := disk{bytes: random(1 << 20)}
@@ -332,7 +332,7 @@ func TestReadsThatAreGivenUp(t *testing.T) {
 			d.handle(c)
 		}, ServerOptions{FlowBufferSize: 64 << 10, FlowBuffers: 2})
 		c, to := w.caller(address, Options{FlowBufferSize: 64 << 10, FlowBuffers: 3})
-		for _, when := range []int64{0, 8 * 64 << 10} { // before the response, and behind half of the data
+		for _, when := range []int64{0, 8 * 64 << 10} { // before the response, and after half of the data
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan error, 1)
 			go func() {
@@ -357,7 +357,7 @@ func TestReadsThatAreGivenUp(t *testing.T) {
 	})
 }
 
-// TestServersThatBreakTheirFlows answers as no server should.
+// TestServersThatBreakTheirFlows: servers send wrong messages.
 func TestServersThatBreakTheirFlows(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		raw := w.open(true)

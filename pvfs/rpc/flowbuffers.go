@@ -7,23 +7,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// flowBuffers keeps the buffers of flows, for each method its own: registered memory where
-// the method has such.
+// flowBuffers keeps the buffers of flows, separately for each network method: registered memory if the method supports that.
 type flowBuffers struct {
 	ep   *bmi.Endpoint
 	size int
-	most int // bytes in all, but for one buffer of each flow
+	most int // bytes in all, not counting the first buffer of each flow
 
 	mu    sync.Mutex
-	bytes int // used and kept
+	bytes int // in use and kept
 	kept  map[string][]flowBuffer
 	lent  map[*byte]flowBuffer
 }
 
 type flowBuffer struct {
 	mem  []byte
-	from bmi.Addr // with which it was allocated
-	own  bool     // plain memory
+	from bmi.Addr // the peer for which it was allocated
+	own  bool     // plain memory, not registered
 }
 
 func methodOf(a bmi.Addr) string {
@@ -31,7 +30,7 @@ func methodOf(a bmi.Addr) string {
 	return name
 }
 
-// take is a buffer for a peer; nil: there is none left, and must is not set.
+// take returns a buffer for a peer; nil: none is left, and must is not set.
 func (b *flowBuffers) take(a bmi.Addr, must bool) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +44,7 @@ func (b *flowBuffers) take(a bmi.Addr, must bool) []byte {
 	return fb.mem
 }
 
-// oneLocked is one buffer; a new one is over the limit only if it must be.
+// oneLocked returns one buffer. It allocates beyond the limit only if must is set.
 func (b *flowBuffers) oneLocked(method string, a bmi.Addr, must bool) (flowBuffer, bool) {
 	if kept := b.kept[method]; len(kept) > 0 {
 		fb := kept[len(kept)-1]
@@ -78,11 +77,11 @@ func (b *flowBuffers) otherLocked(method string) bool {
 func (b *flowBuffers) freeLocked(fb flowBuffer) {
 	b.bytes -= b.size
 	if !fb.own {
-		_ = b.ep.Free(fb.from, fb.mem) // what fails is the endpoint's end, which frees it, too
+		_ = b.ep.Free(fb.from, fb.mem) // an error means that the endpoint is closed, which frees the memory too
 	}
 }
 
-// give takes the buffers of slots back.
+// give takes back the buffers of slots.
 func (b *flowBuffers) give(a bmi.Addr, slots []slot) {
 	method := methodOf(a)
 	b.mu.Lock()
@@ -102,7 +101,7 @@ func (b *flowBuffers) give(a bmi.Addr, slots []slot) {
 	}
 }
 
-// free gives back what is kept.
+// free frees the kept buffers.
 func (b *flowBuffers) free() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// FuzzServer sends bytes to a server: each gets an answer that can be decoded.
+// FuzzServer sends arbitrary bytes to a server. Each message gets an answer that decodes.
 func FuzzServer(f *testing.F) {
 	for _, op := range []proto.Op{proto.OpNoop, proto.OpGetConfig, proto.OpIO, proto.OpSmallIO, proto.OpReadDir, proto.OpCreate} {
 		f.Add(proto.AppendRequest(nil, nil, proto.NewRequest(op)))
@@ -34,7 +34,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzAnswer lets a server answer with bytes: a call ends with an answer or with an error.
+// FuzzAnswer makes a server answer with arbitrary bytes. A call ends with an answer or an error.
 func FuzzAnswer(f *testing.F) {
 	requests := []proto.Request{&proto.NoopReq{}, &proto.GetConfigReq{}, &proto.ReadDirReq{Count: 5}, &proto.GetAttrReq{}, &proto.TreeGetAttrReq{}, ioReq(0, 10)}
 	for i, r := range requests {

@@ -7,22 +7,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A call that was given up may still be answered, and an answer that nobody receives stands in
-// the way of all others from that server: tcp does not read on behind a large message without
-// a receive. So a drain receives it, into memory that is the session's, and throws it away.
+// A call that was given up may still be answered. An answer without a receive blocks all others from that server, because tcp
+// stops reading at a large message without a receive. So drain receives it into memory of the session, and discards it.
 
-// A leftover is what a server may still send beside what is pending. With the tag 0 it is
-// nothing.
+// A leftover describes what a server may still send beyond the pending operations. With the tag 0 it is empty.
 type leftover struct {
 	from   bmi.Addr
 	tag    bmi.Tag
-	parts  int64                  // messages of a flow, at most
-	expect func(size int64) int64 // how many, by the response; nil: it came
-	size   int                    // of the largest of them, bytes
+	parts  int64                  // messages of a flow still to come, at most
+	expect func(size int64) int64 // their number by the size in the response; nil: the response has arrived
+	size   int                    // of the largest message, bytes
 }
 
-// finish ends the use of a session after a call. What it posted into memory of the caller's is
-// over; its response may be still to come.
+// finish ends the use of a session after a call. Its operations on the caller's memory have ended, but its response may still
+// arrive.
 func (c *Caller) finish(s *session) {
 	left := s.left
 	s.left = leftover{}
@@ -38,7 +36,7 @@ func (c *Caller) finish(s *session) {
 	c.give(s)
 }
 
-// mayWait counts one more session whose response is waited for.
+// mayWait counts one more session whose late response is waited for, if the limit allows.
 func (c *Caller) mayWait() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +47,8 @@ func (c *Caller) mayWait() bool {
 	return true
 }
 
-// drain waits until everything came, as long as a flow may be silent. It may wait for one message
-// too many: a receive that was cancelled may have taken one with it, or not.
+// drain receives everything that may still arrive, and waits as long as a flow may be silent. It may wait for one message too
+// many, because a cancelled receive may or may not have taken a message.
 func (c *Caller) drain(s *session, l leftover) {
 	s.halted.Store(false)
 	c.mu.Lock()
@@ -66,7 +64,7 @@ func (c *Caller) drain(s *session, l leftover) {
 	c.give(s)
 }
 
-// endAll cancels everything but the parts of a flow, and waits until it is over.
+// endAll cancels everything except the parts of a flow, and waits until it has ended.
 func (s *session) endAll() {
 	s.cancel(&s.sent)
 	s.cancel(&s.answered)

@@ -24,11 +24,11 @@ const (
 	outsideDefault         = 256
 	queuePerClientDefault  = 1024
 
-	// Of plain requests as many are carried out at once as there are processors, times workersPerProcessor.
+	// Requests without a flow: as many are carried out at once as there are processors, times workersPerProcessor.
 	workersPerProcessor = 4
 	workersMin          = 32
 
-	// Buffers of flows, requests that wait, and responses that wait may each take a part of the memory of the machine.
+	// The buffers of flows, the waiting requests and the waiting responses may each take this part of the machine's memory.
 	flowMemoryParts    = 32
 	flowMemoryBytesMin = 8 << 20
 	flowMemoryBytesMax = 64 << 20
@@ -40,42 +40,41 @@ const (
 	repliesBytesMax    = 64 << 20
 )
 
-// Limits of a host and of a client. A host has at most half of the places, and of the room to wait, that other hosts leave (places,
+// Limits of a host and of a client. A host has at most half of the places, and of the queue, that other hosts leave (places,
 // backlog.put).
 const (
-	// hostsKnownMax is how many peers' hosts are remembered.
+	// hostsKnownMax is how many peers' hosts are cached.
 	hostsKnownMax = 4096
-	// flowMessageBytesMin is the shortest message of a flow from a client, but for its last.
+	// flowMessageBytesMin is the shortest message of a flow from a client, except for its last one.
 	flowMessageBytesMin = 4096
 	// cutOffLinesMax is how many requests the log names that were cut off when the server stopped.
 	cutOffLinesMax = 64
 )
 
-// Limits of our own.
+// Internal limits.
 const (
 	// replyKeptBytesMax is the size of a response buffer that is kept for the next call.
 	replyKeptBytesMax = 160 << 10
 	// sessionsKept is how many idle sessions a Caller keeps.
 	sessionsKept = 256
-	// flowBufferBytesMax and flowBuffersMax bound what a configuration may ask for.
+	// flowBufferBytesMax and flowBuffersMax limit the values in a configuration.
 	flowBufferBytesMax = 16 << 20
 	flowBuffersMax     = 256
-	// repliesMax is how many responses may wait for their clients; beyond, the oldest are given up.
+	// repliesMax is how many responses may wait for their clients. Beyond that, the oldest are given up.
 	repliesMax = 8192
-	// replyBuffersKept is how many buffers of responses are kept.
+	// replyBuffersKept is how many response buffers are kept for reuse.
 	replyBuffersKept = 256
-	// messagesAtOnce is how many requests are taken from the endpoint in one go.
+	// messagesAtOnce is how many requests one call takes from the endpoint.
 	messagesAtOnce = 16
-	// leadTime is how long a worker waits for requests before it checks whether it shall stop.
+	// leadTime is how long a worker waits for requests before it checks whether it must stop.
 	leadTime = 50 * time.Millisecond
-	// standInAfter is how long no worker waits for requests before another one takes the place of a worker whose request was to
-	// be brief, and is not; at most it is twice as long.
+	// A worker with a brief request does not wake another one to wait for requests. If the request takes longer than
+	// standInAfter, or up to twice that, another worker is woken after all.
 	standInAfter = time.Millisecond
-	// lastHandlers is how long handlers may take to return once the contexts of their calls
-	// ended.
+	// lastHandlers is how long handlers may take to return after the contexts of their calls have ended.
 	lastHandlers = 20 * time.Second
-	// lookAgain is how often late responses are looked at, and lastReplies how long they may
-	// still take when a server stops.
+	// lookAgain is the interval between checks of late responses. lastReplies is how long they may still take when a server
+	// stops.
 	lookAgain   = 100 * time.Millisecond
 	lastReplies = time.Second
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestOtherMethodsCarryTheLargestRequest: a request may have 16384 bytes over each.
+// TestOtherMethodsCarryTheLargestRequest: a request may have 16384 bytes over each method.
 func TestOtherMethodsCarryTheLargestRequest(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	for _, method := range []string{"mem", "tcp", "via+shm", "via+udp"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// An op is one operation that a pump posted, or has place for.
+// An op is one operation of a pump, or room for one.
 type op struct {
 	id      bmi.OpID
 	pending bool // lent to bmi
@@ -18,8 +18,8 @@ type op struct {
 	err     error
 }
 
-// A pump posts operations in a context of its own and waits for them. One goroutine at a time
-// uses it; halt alone may be called by any.
+// A pump posts operations in a bmi context of its own and waits for them. It is used by one goroutine at a time, but any
+// goroutine may call halt.
 type pump struct {
 	ctx     *bmi.Context
 	out     [8]bmi.Completion
@@ -38,7 +38,7 @@ func newPump(ep *bmi.Endpoint) (*pump, error) {
 	return p, nil
 }
 
-// halt makes wait return errHalted until the flag is taken back.
+// halt makes wait return errHalted until the flag is cleared.
 func (p *pump) halt() {
 	p.halted.Store(true)
 	p.ctx.Notify()
@@ -46,7 +46,7 @@ func (p *pump) halt() {
 
 var errHalted = errors.New("pvfs/rpc: halted")
 
-// begun notes what a post returned.
+// begun records the result of a post.
 func (p *pump) begun(o *op, posted bmi.Posted, err error) error {
 	*o = op{id: posted.Op, pending: !posted.Done, size: posted.Size, err: err}
 	if err != nil {
@@ -76,8 +76,8 @@ func (p *pump) sendFile(o *op, to bmi.Addr, tag bmi.Tag, part bmi.FileRange) err
 	return p.begun(o, posted, err)
 }
 
-// wait takes completions, and waits for the first until a time; the zero time is no limit. It
-// returns ErrTimeout when that is over and errHalted after halt, if there was none.
+// wait takes completions. If there are none, it waits for the first one until a deadline; the zero time means no limit. Without a
+// completion it returns ErrTimeout after the deadline, and errHalted after halt.
 func (p *pump) wait(until time.Time) error {
 	left := bmi.Forever
 	if !until.IsZero() {
@@ -104,21 +104,21 @@ func (p *pump) wait(until time.Time) error {
 	return nil
 }
 
-// cancel asks for the end of an operation.
+// cancel cancels an operation. It does not wait.
 func (p *pump) cancel(o *op) {
 	if o.pending {
-		_ = p.ctx.Cancel(o.id) // fails only if it completed meanwhile
+		_ = p.ctx.Cancel(o.id) // fails only if it has completed meanwhile
 	}
 }
 
-// settle waits until nothing is pending. Every operation completes once it was cancelled, so
-// that this ends. If the endpoint closed, nothing is lent any more.
+// settle waits until nothing is pending. It returns, because every operation completes after its cancellation. If the endpoint is
+// closed, nothing is lent any more.
 func (p *pump) settle() {
 	p.settleUntil(func() bool { return p.pending == 0 })
 	p.pending = 0
 }
 
-// settleOne does the same for one operation.
+// settleOne does this for one operation.
 func (p *pump) settleOne(o *op) {
 	if o.pending {
 		p.settleUntil(func() bool { return !o.pending })
@@ -128,7 +128,7 @@ func (p *pump) settleOne(o *op) {
 func (p *pump) settleUntil(done func() bool) {
 	was := false
 	for !done() {
-		was = p.halted.Swap(false) || was // wait would not sleep
+		was = p.halted.Swap(false) || was // else wait would return at once
 		if err := p.wait(time.Time{}); err != nil && !errors.Is(err, errHalted) {
 			break
 		}
@@ -138,7 +138,7 @@ func (p *pump) settleUntil(done func() bool) {
 	}
 }
 
-// after is the time that is d from now; the zero time for d < 0.
+// after is the time d from now; the zero time for d < 0.
 func after(d time.Duration) time.Time {
 	if d < 0 {
 		return time.Time{}
@@ -146,13 +146,13 @@ func after(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-// watched makes an ended context halt a pump.
+// watched halts a pump when a context ends.
 type watched struct {
 	p     *pump
-	ended chan struct{} // receives a value when the context ended and halt was called
+	ended chan struct{} // receives a value after the context ended and halt was called
 }
 
-// watch begins; the function returned ends it, and takes halt back.
+// watch starts watching. The result stops it, and clears halt.
 func (w *watched) watch(ctx context.Context) (stop func() bool) {
 	if ctx.Done() == nil {
 		return nil
@@ -169,7 +169,7 @@ func (w *watched) unwatch(stop func() bool) {
 	}
 }
 
-// neverSent tells whether the error of a send says that nothing reached the peer.
+// neverSent reports whether the error of a send says that nothing reached the peer.
 func neverSent(err error) bool {
 	for _, e := range []error{bmi.ErrUnreachable, bmi.ErrRefused, bmi.ErrTooLarge, bmi.ErrVersion, bmi.ErrBadAddress, bmi.ErrNotSupported, bmi.ErrInvalid} {
 		if errors.Is(err, e) {
@@ -179,13 +179,13 @@ func neverSent(err error) bool {
 	return false
 }
 
-// givenUp tells whether a wait ended although the peer may still answer.
+// givenUp reports whether a wait ended although the peer may still answer.
 func givenUp(err error) bool { return errors.Is(err, errHalted) || errors.Is(err, ErrTimeout) }
 
-// errMisfit is a message of a flow that has another length than it should.
+// errMisfit is for a message of a flow with the wrong length.
 var errMisfit = errors.New("do both sides have the same FlowBufferSizeBytes?")
 
-// shortOf is such a message.
+// shortOf is the error for such a message.
 func shortOf(got, want int) error {
 	return fmt.Errorf("a message of %d bytes, not %d: %w", got, want, errMisfit)
 }

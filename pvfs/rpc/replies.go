@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// replies sends responses. Most are sent when their post returns; the others wait here, in the
-// order of their posts, for clients that are slow to take them. They keep no worker busy.
+// replies sends responses. Most are complete when their post returns. The others wait here, in the order of their posts, for
+// clients that are slow to take them. They do not occupy a worker.
 type replies struct {
 	s        *Server
 	ctx      *bmi.Context
@@ -19,11 +19,11 @@ type replies struct {
 	mu      sync.Mutex
 	free    []*reply
 	waiting map[*reply]struct{}
-	order   []*reply // oldest first; those over are still in it
-	live    int      // how many of them were not given up
-	bytes   int      // of those; beyond bytesMax, the oldest are given up
+	order   []*reply // oldest first; completed ones may still be in it
+	live    int      // those not given up
+	bytes   int      // of the live ones; beyond bytesMax, the oldest are given up
 	closed  bool
-	more    chan struct{} // holds at most one note that something waits
+	more    chan struct{} // capacity 1; a value means that a response waits
 	ended   chan struct{}
 }
 
@@ -48,7 +48,7 @@ func (r *replies) open(s *Server) error {
 	return nil
 }
 
-// close waits a little for what waits, and gives it up.
+// close waits briefly for the remaining responses, then gives them up.
 func (r *replies) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -69,7 +69,7 @@ func (r *replies) note() {
 	}
 }
 
-// buffer is an empty buffer.
+// buffer returns an empty buffer.
 func (r *replies) buffer() *reply {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,7 @@ func (r *replies) giveLocked(b *reply) {
 	}
 }
 
-// send posts a response. If it completes before it is among those that wait, doneLocked has marked it as over.
+// send posts a response. If it completes before it is in order, doneLocked has marked it as over.
 func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 	posted, err := r.ctx.PostSend(to, tag, b.b, b)
 	r.mu.Lock()
@@ -101,7 +101,7 @@ func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 		r.giveLocked(b)
 		return
 	}
-	if b.over { // reaped already
+	if b.over { // reap has already taken its completion
 		r.giveLocked(b)
 		return
 	}
@@ -119,7 +119,7 @@ func (r *replies) send(to bmi.Addr, tag bmi.Tag, b *reply) {
 	}
 }
 
-// giveUpLocked cancels what waits; it completes soon.
+// giveUpLocked cancels a response that waits. It completes soon.
 func (r *replies) giveUpLocked(b *reply) {
 	if id := b.id; id != 0 && !b.over {
 		b.id = 0
@@ -129,7 +129,7 @@ func (r *replies) giveUpLocked(b *reply) {
 	}
 }
 
-// reap is a goroutine that takes completions while responses wait.
+// reap is the goroutine that takes completions while responses wait.
 func (r *replies) reap() {
 	defer close(r.ended)
 	out := make([]bmi.Completion, 16)
@@ -175,7 +175,7 @@ func (r *replies) doneLocked(c *bmi.Completion) {
 	b.over = true
 }
 
-// expireLocked cancels what waited for too long, and tells when to look again; 0 if nothing waits.
+// expireLocked cancels the responses that have waited too long. It returns when to check again; 0 if none wait.
 func (r *replies) expireLocked() time.Duration {
 	for len(r.order) > 0 && r.order[0].over {
 		r.giveLocked(r.order[0])

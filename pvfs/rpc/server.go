@@ -11,14 +11,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Handler carries out one request, and answers it with Reply or Fail before it returns; if it
-// does not, or panics, the client is answered EIO. Nothing of the Call is used afterwards. Its
-// Request may point to the message (SmallIOReq.Data).
+// A Handler carries out one request, and answers it with Reply or Fail before it returns. If it does not, or if it panics, the
+// client is answered EIO. The handler does not use the Call after it returns. The Request may point into the message
+// (SmallIOReq.Data).
 type Handler func(c *Call)
 
-// A Server takes the requests that come to an endpoint. Its workers take turns: one at a time
-// waits for requests, and carries out what it gets itself, after it has made another wait in its
-// place. So nothing is handed from one goroutine to another unless there is much to do.
+// A Server receives the requests of an endpoint. Its workers take turns: one at a time waits for requests. It makes another one
+// wait in its place, and carries out the request that it got itself. So a request moves to another goroutine only if there is
+// much to do.
 type Server struct {
 	ep     *bmi.Endpoint
 	handle Handler
@@ -35,10 +35,10 @@ type Server struct {
 	kinds    [kinds]kind
 	outside  int    // handlers that wait for another server
 	leading  bool   // a worker waits for requests
-	turn     uint64 // counts the times that one did
+	turn     uint64 // counts how often a worker has started to wait
 	standIn  standIn
-	stopping bool // no worker shall wait for more requests
-	drained  bool // and those that had come are in the backlogs
+	stopping bool // no more requests are to be received
+	drained  bool // the requests that had arrived are in the backlogs
 	failed   error
 	idle     []*worker
 	workers  int
@@ -48,7 +48,7 @@ type Server struct {
 	pumps    map[*pump]struct{}
 }
 
-// A kind is a sort of requests that has a limit of its own.
+// A kind is a class of requests with a limit of its own.
 type kind struct {
 	backlog
 	places
@@ -60,23 +60,22 @@ const (
 	kinds
 )
 
-// A worker is one goroutine, and what it uses again.
+// A worker is one goroutine and its reusable memory.
 type worker struct {
 	s     *Server
-	wake  chan struct{} // holds at most one wake-up
+	wake  chan struct{} // capacity 1
 	batch [messagesAtOnce]bmi.Unexpected
 	pump  *pump // for flows; nil until the first
 	slots []slot
 
-	// What it carries out; the server's lock is for doing, peer and op.
+	// The request under way; the server's lock protects doing, peer and op.
 	doing        bool
 	peer         bmi.Addr
 	op           proto.Op
 	moved, total atomic.Int64 // bytes of its flow, if it has one
 }
 
-// NewServer makes a server of the unexpected messages of class 0 of ep, which must have no
-// handler for them.
+// NewServer makes a server for the unexpected messages of class 0 of ep. ep must have no handler for them.
 func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s := &Server{ep: ep, handle: handle, opt: opt.withDefaults(), pumps: make(map[*pump]struct{}), all: make(map[*worker]struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
@@ -89,9 +88,9 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	return s
 }
 
-// Serve takes requests until ctx ends, then carries out those that are there, as long as
-// DrainTime allows, and returns nil. It returns an error if the endpoint is closed before, or
-// if handlers do not return although the context of their calls ended. It is called once.
+// Serve receives requests until ctx ends. Then it carries out those that have arrived, for DrainTime at most, and returns nil. It
+// returns an error if the endpoint is closed before, or if handlers do not return although the contexts of their calls have
+// ended. It is called once.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.served.Swap(true) {
 		return fmt.Errorf("pvfs/rpc: %w: Serve was called before", ErrClosed)
@@ -112,7 +111,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// wakeLocked makes one more worker look for something to do, if any may.
+// wakeLocked makes one more worker look for work, if the limits allow.
 func (s *Server) wakeLocked() {
 	if n := len(s.idle); n > 0 {
 		w := s.idle[n-1]
@@ -128,7 +127,7 @@ func (s *Server) wakeLocked() {
 	}
 }
 
-// work is the life of a worker.
+// work is the loop of a worker.
 func (w *worker) work() {
 	s := w.s
 	s.mu.Lock()
@@ -152,7 +151,7 @@ func (w *worker) work() {
 	}
 }
 
-// leave ends a worker, and wakes the next, which has nothing to do either.
+// leave ends a worker, and wakes the next one, which has nothing to do either.
 func (w *worker) leave() {
 	s := w.s
 	s.workers--
@@ -170,7 +169,7 @@ func (w *worker) leave() {
 	}
 }
 
-// nextLocked is a request that may be carried out now.
+// nextLocked returns a request that may be carried out now.
 func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
 	for i := range s.kinds {
 		k := &s.kinds[i]
@@ -182,10 +181,10 @@ func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
 	return 0, bmi.Unexpected{}, false
 }
 
-// backlogLocked is how many requests wait.
+// backlogLocked is the number of waiting requests.
 func (s *Server) backlogLocked() int { return s.kinds[kindPlain].n + s.kinds[kindFlow].n }
 
-// flowsWait reports whether requests with a flow wait because as many as may be are under way.
+// flowsWait reports whether requests with a flow wait because Flows of them are under way.
 func (s *Server) flowsWait() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +196,7 @@ func (s *Server) mayLeadLocked() bool {
 	return !s.leading && !s.drained && s.backlogLocked() < s.opt.Queue
 }
 
-// lead waits for requests, and puts them into the backlogs. The lock is released meanwhile.
+// lead waits for requests, and puts them into the backlogs. It releases the lock meanwhile.
 func (w *worker) lead() {
 	s := w.s
 	s.leading = true
@@ -238,7 +237,7 @@ func (w *worker) lead() {
 	s.mu.Lock()
 }
 
-// kindOf tells what a request is, from its first bytes.
+// kindOf is the kind of a request, by its first bytes.
 func kindOf(b []byte) int {
 	if len(b) >= opAt+4 && opOf(b) == proto.OpIO {
 		return kindFlow
@@ -246,7 +245,7 @@ func kindOf(b []byte) int {
 	return kindPlain
 }
 
-// carryOut runs the handler for a request. The lock is released meanwhile.
+// carryOut runs the handler for a request. It releases the lock meanwhile.
 func (w *worker) carryOut(k int, m bmi.Unexpected) {
 	s := w.s
 	switch {
@@ -270,8 +269,7 @@ func (w *worker) carryOut(k int, m bmi.Unexpected) {
 	s.kinds[k].done(from)
 }
 
-// stepOut: a handler waits for another server and is not counted. It reports false if too many
-// do so.
+// stepOut stops counting a handler that waits for another server. It reports false if too many do so already.
 func (s *Server) stepOut(k int, client bmi.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +285,7 @@ func (s *Server) stepOut(k int, client bmi.Addr) bool {
 	return true
 }
 
-// stepIn takes stepOut back. For a moment more than the limit may be running.
+// stepIn counts it again. The limit may be exceeded for a moment.
 func (s *Server) stepIn(k int, client bmi.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 type slot struct {
 	op
 	buf  []byte
-	part bmi.FileRange // of a message that is sent from a file, else zero
+	part bmi.FileRange // for a message that is sent from a file, else zero
 }
 
 // A stream is a flow under way at the server. Message i is in slot i modulo their number.
@@ -26,18 +26,17 @@ type stream struct {
 	slots      []slot
 	size       int64 // of a message, bytes
 	total      int64 // bytes
-	count      int64 // messages, if none is shorter than it may be
-	next, done int64 // 0 ≤ done ≤ next, next - done ≤ len(slots); messages are posted below next, and over below done
+	count      int64 // messages, if all but the last have full length
+	next, done int64 // 0 ≤ done ≤ next, next - done ≤ len(slots); messages below next are posted, those below done have completed
 	sends      bool  // SendFlow
 	files      bool  // messages can be sent from files
 }
 
-// ReceiveFlow answers an IO request with resp and receives total bytes, which it hands to sink
-// in order, piece by piece, each with its place in the flow. The pieces are sink's only during
-// the call. An error of sink is returned after the rest of the data came and went; the client
-// is waiting for its completion then, as after success: the handler goes on with Reply or Fail.
-// If the flow failed in another way (errors.Is ErrFlow), nothing more can be sent, and Fail does
-// nothing. It returns how many bytes sink took.
+// ReceiveFlow answers an IO request with resp and receives total bytes. It passes them to sink in order, each piece with its
+// offset in the flow. sink may use a piece only during the call. If sink fails, ReceiveFlow receives the remaining data and then
+// returns the error. The client then waits for its completion, as after success, so the handler goes on with Reply or Fail. If
+// the flow failed in another way (errors.Is ErrFlow), nothing more can be sent, and Fail does nothing. The result is the number
+// of bytes that sink took.
 func (c *Call) ReceiveFlow(resp *proto.IOResp, total int64, sink func(b []byte, at int64) error) (int64, error) {
 	f, err := c.stream(total)
 	if err != nil {
@@ -100,7 +99,7 @@ func (c *Call) stream(total int64) (*stream, error) {
 	return f, nil
 }
 
-// messagesOf is how many messages of a size a flow has. Its length comes from outside.
+// messagesOf is the number of messages of a flow. total comes from the client.
 func messagesOf(total, size int64) int64 {
 	n := total / size
 	if total%size != 0 {
@@ -109,8 +108,7 @@ func messagesOf(total, size int64) int64 {
 	return n
 }
 
-// buffer gives a slot a buffer, if there is one left: one of a slot that is idle, or another.
-// A flow has at least one.
+// buffer gives a slot a buffer: the buffer of an idle slot, or a new one if the limit allows. A flow has at least one.
 func (f *stream) buffer(sl *slot) bool {
 	if sl.buf != nil {
 		return true
@@ -130,7 +128,7 @@ func (f *stream) buffer(sl *slot) bool {
 	return sl.buf != nil
 }
 
-// needPump gives a worker what moves its flows.
+// needPump returns the worker's pump, which it makes at the first flow.
 func (w *worker) needPump() (*pump, error) {
 	if w.pump == nil {
 		p, err := newPump(w.s.ep)
@@ -148,16 +146,16 @@ func (w *worker) needPump() (*pump, error) {
 	return w.pump, nil
 }
 
-// end gives the buffers back once nothing uses them.
+// end gives the buffers back after all operations have ended.
 func (f *stream) end() {
 	for i := range f.slots {
 		f.pump.cancel(&f.slots[i].op)
 	}
 	f.pump.settle()
 	f.c.worker.s.buffers.give(f.c.Peer, f.slots)
-	clear(f.slots) // of the files
+	clear(f.slots) // drop the references to files
 	f.c.worker.slots = f.slots[:0]
-	if f.c.state == callFlowing { // a panic
+	if f.c.state == callFlowing { // the handler panicked
 		f.c.state = callBroken
 	}
 }
@@ -172,10 +170,10 @@ func (c *Call) greet(resp *proto.IOResp) {
 
 func (f *stream) slot(i int64) *slot { return &f.slots[i%int64(len(f.slots))] }
 
-// length is that of a message.
+// length is the length of a message.
 func (f *stream) length(i int64) int { return int(min(f.size, f.total-i*f.size)) }
 
-// recvMore posts receives of messages, as many as surely come if there are so many bytes left.
+// recvMore posts receives, but only as many as certainly arrive if left bytes are to come.
 func (f *stream) recvMore(left int64) error {
 	most := min(messagesOf(left, f.size), int64(len(f.slots)))
 	for f.next-f.done < most {
@@ -186,8 +184,7 @@ func (f *stream) recvMore(left int64) error {
 	return nil
 }
 
-// recv posts the receive of the next message. It has the room of a whole buffer, so that a
-// message that is too long shows.
+// recv posts the receive of the next message. Its buffer has full length, so that a message that is too long is noticed.
 func (f *stream) recv() error {
 	sl := f.slot(f.next)
 	if err := f.pump.recv(&sl.op, f.c.Peer, f.c.Tag, sl.buf); err != nil {
@@ -197,7 +194,7 @@ func (f *stream) recv() error {
 	return nil
 }
 
-// arrived waits for the oldest message, when so many bytes are left. A client may cut what it writes into shorter messages than the server would.
+// arrived waits for the oldest message, when left bytes are to come. A client may send shorter messages than FlowBufferSize.
 func (f *stream) arrived(left int64) ([]byte, error) {
 	sl := f.slot(f.done)
 	if err := f.wait(sl); err != nil {
@@ -209,8 +206,8 @@ func (f *stream) arrived(left int64) ([]byte, error) {
 	return sl.buf[:sl.size], nil
 }
 
-// wait waits for the end of a message: as long as a flow may be silent, or, once other flows wait for
-// their turn, as long as it may be silent then. A client that gave a write up does not say so.
+// wait waits until a message completes. The limit is FlowTimeout without progress, or FlowPatience while other flows wait for a
+// place. A client that gave up a write does not say so.
 func (f *stream) wait(sl *slot) error {
 	s := f.c.worker.s
 	moved := time.Now()
@@ -231,22 +228,22 @@ func (f *stream) wait(sl *slot) error {
 			return fmt.Errorf("%w, and others wait for its place", err)
 		}
 	}
-	if f.pump.halted.Load() { // it was said to be cut off, so it is, also if its next message has just come
+	if f.pump.halted.Load() { // the log has reported it as cut off, so it ends here even if its next message has just arrived
 		return errHalted
 	}
 	return sl.err
 }
 
-// misfit is called when the messages of a write do not have the lengths that they must have. The rest of the write would be in the way of
-// all that comes behind it, so the connection ends.
+// misfit handles a write whose messages have wrong lengths. The rest of the write would block everything behind it, so the
+// connection is closed.
 func (f *stream) misfit(err error) {
 	s := f.c.worker.s
 	s.opt.Refusals.Note(refusal.BadFlow, s.origin(f.c.Peer), "bytes of a message here", f.size, "err", err,
 		"so", "the client was disconnected; both sides need the same FlowBufferSizeBytes")
-	_ = s.ep.DropAddr(f.c.Peer) // it may be gone already
+	_ = s.ep.DropAddr(f.c.Peer) // it may be closed already
 }
 
-// broken notes that the flow failed; the client gets no further answer.
+// broken records that the flow failed. The client gets no further answer.
 func (f *stream) broken(err error) error {
 	s := f.c.worker.s
 	s.count.flowsFailed.Add(1)
@@ -261,7 +258,7 @@ func (f *stream) broken(err error) error {
 	return fmt.Errorf("%w: after %d of %d messages: %w", ErrFlow, f.done, f.count, err)
 }
 
-// safely calls a sink or source; its panic is an error, so that the flow goes on in order.
+// safely calls a sink or source. A panic becomes an error, so that the flow ends in order.
 func (f *stream) safely(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Source is the bytes of a flow that a server sends. It is asked for all of them, in order
-// and once, piece by piece; at is the place of a piece in the flow.
+// A Source supplies the bytes of a flow that a server sends. It is asked for all of them, in order and once, piece by piece; at
+// is the offset of a piece in the flow.
 type Source interface {
 	// Fill puts the next len(b) bytes into b.
 	Fill(b []byte, at int64) error
-	// Range says where the next n bytes are, if they are in one file, in one piece, and in
-	// memory: sends of files are not to wait for disks. Otherwise the answer is false, and
-	// Fill is asked for them. The file stays open until SendFlow returns.
+	// Range returns the file and offset of the next n bytes, if they are contiguous in one file and in memory, because sends from
+	// files must not wait for disks. Otherwise it returns false, and Fill is called for them. The file stays open until SendFlow
+	// returns.
 	Range(n int, at int64) (bmi.FileRange, bool)
 }
 
-// SourceFunc is the Fill of a Source that has no files.
+// SourceFunc is a Source without files: its Fill.
 type SourceFunc func(b []byte, at int64) error
 
 // Fill implements Source.
@@ -27,10 +27,9 @@ func (f SourceFunc) Fill(b []byte, at int64) error { return f(b, at) }
 // Range implements Source.
 func (SourceFunc) Range(int, int64) (bmi.FileRange, bool) { return bmi.FileRange{}, false }
 
-// SendFlow answers an IO request with resp and sends total bytes of source. Those that are in a
-// file go out from there where the method can, without a buffer. It reads the first piece before
-// it answers: if source fails there nothing was answered yet, and Fail may be used. It returns
-// when all is sent.
+// SendFlow answers an IO request with resp and sends total bytes of source. Bytes in a file are sent from the file where the
+// method supports that, without a buffer. SendFlow reads the first piece before it answers: if source fails there, nothing was
+// answered yet, and Fail may be used. It returns when everything is sent.
 func (c *Call) SendFlow(resp *proto.IOResp, total int64, source Source) (int64, error) {
 	f, err := c.stream(total)
 	if err != nil {
@@ -67,8 +66,7 @@ func (c *Call) SendFlow(resp *proto.IOResp, total int64, source Source) (int64, 
 	return total, nil
 }
 
-// prepare finds or reads the next message. It is false if there is none, or no room before one
-// of those under way was sent.
+// prepare finds or reads the next message. It returns false if there is none, or if no slot or buffer is free.
 func (f *stream) prepare(source Source) (bool, error) {
 	if f.next == f.count || f.next-f.done == int64(len(f.slots)) {
 		return false, nil
@@ -107,8 +105,7 @@ func (f *stream) send(n int) (err error) {
 	return err
 }
 
-// sent takes what was sent. It waits for the oldest message, and for all if everything is
-// posted.
+// sent waits for the oldest message, or for all if everything is posted.
 func (f *stream) sent() error {
 	for first := true; f.done < f.next; first = false {
 		sl := f.slot(f.done)
@@ -124,7 +121,7 @@ func (f *stream) sent() error {
 	return nil
 }
 
-// breakOff tells the client that there will be no more, with an empty message.
+// breakOff tells the client with an empty message that no more data will come.
 func (f *stream) breakOff(cause error) error {
 	f.slot(f.next).part = bmi.FileRange{}
 	err := f.send(0)

@@ -21,7 +21,7 @@ type mixed struct {
 	data   []byte
 	file   *os.File
 	inFile func(at int64) bool // nil: panics
-	next   int64               // place of the byte that is asked for next
+	next   int64               // offset of the next byte to ask for
 	fills  *atomic.Int64
 }
 
@@ -42,8 +42,7 @@ func (m *mixed) Range(n int, at int64) (bmi.FileRange, bool) {
 	return bmi.FileRange{File: m.file, Off: 7 + at, Len: n}, true
 }
 
-// TestFlowsFromFiles: messages out of a file and out of buffers arrive in order, and those of
-// files take no buffers.
+// TestFlowsFromFiles: messages from a file and from buffers arrive in order, and those from files take no buffers.
 func TestFlowsFromFiles(t *testing.T) {
 	const size, buffers = 10_000, 4
 	kinds := map[string]func(at int64) bool{
@@ -100,7 +99,7 @@ func TestFlowsFromFiles(t *testing.T) {
 	})
 }
 
-// TestFileThatPanics: a source that panics when it is asked for a range fails its flow alone.
+// TestFileThatPanics: a source whose Range panics fails only its own flow.
 func TestFileThatPanics(t *testing.T) {
 	w := newWorld(t, "tcp")
 	var fills atomic.Int64
@@ -119,14 +118,13 @@ func TestFileThatPanics(t *testing.T) {
 	require.NoError(t, noop(c, to))
 }
 
-// TestUnreadableFile: a file that cannot be read ends the client's flow with an error, and
-// the server goes on.
+// TestUnreadableFile: a file that cannot be read ends the client's flow with an error, and the server goes on.
 func TestUnreadableFile(t *testing.T) {
 	w := newWorld(t, "tcp")
 	name := filepath.Join(t.TempDir(), "file")
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = file.Close() }) // after the servers, which the client's error does not wait for
+	t.Cleanup(func() { _ = file.Close() }) // after the servers stop; the client's error does not wait for them
 	var fills atomic.Int64
 	for _, n := range []int64{10, 1 << 20} {
 		_, address, _ := w.serve(func(c *Call) {

@@ -12,8 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A session is what one call at a time needs: a pump, buffers, and a place for each operation.
-// A Caller keeps those that are idle.
+// A session has everything for one call at a time: a pump, buffers, and room for each operation. A Caller keeps idle sessions.
 type session struct {
 	*pump
 	watched
@@ -21,7 +20,7 @@ type session struct {
 
 	request []byte // the encoded request
 	answer  []byte // room for its response
-	big     []byte // the same, if it is too large to be kept
+	big     []byte // the same, if it is too large to keep
 
 	sent, answered, completed op
 	completion                [64]byte
@@ -30,7 +29,7 @@ type session struct {
 	left                      leftover
 }
 
-// lastTag is the process's latest tag: all Callers of one endpoint must use different ones.
+// lastTag is the last tag used in this process: all Callers of one endpoint must use different tags.
 var lastTag atomic.Uint32
 
 // nextTag is the tag of a new request. 0 is skipped.
@@ -42,7 +41,7 @@ func nextTag() bmi.Tag {
 	}
 }
 
-// take gives a session that nobody else uses.
+// take returns a session that no other call uses.
 func (c *Caller) take() (*session, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -66,7 +65,7 @@ func (c *Caller) take() (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		_ = p.ctx.Close() // it is empty
+		_ = p.ctx.Close() // nothing was posted in it
 		return nil, fmt.Errorf("pvfs/rpc: %w", ErrClosed)
 	}
 	c.busy[s] = struct{}{}
@@ -92,7 +91,7 @@ func (c *Caller) give(s *session) {
 	}
 }
 
-// giveBig lets others have the memory of a large answer.
+// giveBig returns the memory of a large answer to the pool.
 func (s *session) giveBig() {
 	if s.big != nil {
 		big := s.big // the pool must not point into the session
@@ -103,7 +102,7 @@ func (s *session) giveBig() {
 
 var bigAnswers = sync.Pool{New: func() any { b := []byte(nil); return &b }}
 
-// room is a buffer for a response.
+// room returns a buffer for a response of n bytes.
 func (s *session) room(n int) []byte {
 	n = max(n, 64)
 	if n > replyKeptBytesMax {
@@ -121,7 +120,7 @@ func (s *session) room(n int) []byte {
 	return s.answer[:n]
 }
 
-// encode makes the request and checks its size.
+// encode encodes the request and checks its size.
 func (s *session) encode(h *proto.Header, req proto.Request) error {
 	if h == nil {
 		h = &noHeader
@@ -135,13 +134,13 @@ func (s *session) encode(h *proto.Header, req proto.Request) error {
 
 var noHeader proto.Header
 
-// dispatch sends the request; its receives are posted.
+// dispatch sends the request, after its receives were posted.
 func (s *session) dispatch(to bmi.Addr, tag bmi.Tag) error {
 	posted, err := s.ctx.PostSendUnexpected(to, 0, tag, s.request, &s.sent)
 	return s.begun(&s.sent, posted, err)
 }
 
-// await waits for the end of the request and for its response. It returns why there is none.
+// await waits until the request is sent and its response has arrived. Without a response it returns the reason.
 func (s *session) await(until time.Time) error {
 	for {
 		switch {
@@ -158,7 +157,7 @@ func (s *session) await(until time.Time) error {
 	}
 }
 
-// failed makes the error of a call. kind is nil if it depends on how far the request came.
+// failed makes the error of a call. kind is nil if it depends on how far the request got.
 func (s *session) failed(ctx context.Context, to bmi.Addr, op proto.Op, err, kind error) error {
 	if kind == nil {
 		switch {
@@ -173,7 +172,7 @@ func (s *session) failed(ctx context.Context, to bmi.Addr, op proto.Op, err, kin
 	return &CallError{Op: op, Peer: to.String(), Kind: kind, Err: s.reason(ctx, err)}
 }
 
-// reason is why a wait ended, in the terms of the caller.
+// reason is why a wait ended: the caller's context, Close, or err.
 func (s *session) reason(ctx context.Context, err error) error {
 	if !errors.Is(err, errHalted) {
 		return err

@@ -8,8 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestLargeAnswersSideBySide: each session has the memory of its answer to itself, in
-// whatever order sessions gave back what they had.
+// TestLargeAnswersSideBySide: no two sessions share the memory of an answer, in whatever order they return it.
 func TestLargeAnswersSideBySide(t *testing.T) {
 	n := proto.MaxResponse(proto.OpListAttr)
 	require.Greater(t, n, replyKeptBytesMax)

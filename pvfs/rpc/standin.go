@@ -2,14 +2,14 @@ package rpc
 
 import "time"
 
-// A standIn is a timer that runs while a worker carries out a request before anybody waits for the next.
+// A standIn is a timer that runs while a worker carries out a brief request and no other worker waits for requests.
 type standIn struct {
 	timer *time.Timer
 	armed bool
-	turn  uint64 // whose return it waits for: the one whose turn to wait for requests was the last
+	turn  uint64 // value of Server.turn when the timer was set
 }
 
-// awaitLocked sets the timer, unless it runs: it is set anew when it finds another worker away.
+// awaitLocked starts the timer, unless it runs. lookForLeader starts it again if another turn has begun since.
 func (i *standIn) awaitLocked(turn uint64) {
 	if !i.armed {
 		i.armed, i.turn = true, turn
@@ -17,7 +17,7 @@ func (i *standIn) awaitLocked(turn uint64) {
 	}
 }
 
-// lookForLeader is the end of the timer.
+// lookForLeader runs when the timer fires. It wakes a worker if none waits for requests and no turn has begun since.
 func (s *Server) lookForLeader() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Requests that were to be brief each wait for the next one to come.
+// Each brief request waits until the next request arrives.
 func TestSomebodyWaitsForRequestsWhileBriefOnesTakeLong(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		const deep = 5
@@ -42,7 +42,7 @@ func TestSomebodyWaitsForRequestsWhileBriefOnesTakeLong(t *testing.T) {
 	})
 }
 
-// A server that was idle, and one whose timer ran for an earlier request, replace who is away as well.
+// A worker that takes too long is also replaced in a server that was idle, and in one whose timer runs for an earlier request.
 func TestStandInAfterBriefRequests(t *testing.T) {
 	overEach(t, func(t *testing.T, w *world) {
 		release := make(chan struct{})

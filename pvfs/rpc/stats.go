@@ -8,51 +8,51 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// ServerStats count requests. Counters only grow; the ints are states.
+// ServerStats count requests. The unsigned fields only grow; the ints are present values.
 type ServerStats struct {
-	Ops         map[proto.Op]OpStats // those that came
+	Ops         map[proto.Op]OpStats // requests received
 	Undecodable uint64               // requests answered EPROTO
 	Refused     uint64               // requests answered EAGAIN, see QueuePerClient
 	CutOff      uint64               // requests and flows that had not ended after DrainTime
 	Panics      uint64               // handlers that panicked
-	Unsent      uint64               // responses that no client took
+	Unsent      uint64               // responses that the client did not take
 	FlowsFailed uint64               // flows that ended early
-	BytesIn     uint64               // of flows that did not fail
+	BytesIn     uint64               // in flows that did not fail
 	BytesOut    uint64
 
 	Queued     int // requests that wait
-	Running    int // handlers without a flow
-	Flowing    int // handlers with one
-	Outside    int // handlers that wait for another server, and are not counted above
-	FlowMemory int // bytes of buffers, used or kept
+	Running    int // handlers of requests without a flow
+	Flowing    int // handlers of requests with a flow
+	Outside    int // handlers that wait for another server; not counted above
+	FlowMemory int // bytes of buffers, in use or kept
 }
 
 // OpStats count the requests of one operation.
 type OpStats struct {
 	Requests uint64
-	Failed   uint64        // answered with a status other than 0, but for those that found nothing
-	Nothing  uint64        // answered that there is no such name or attribute
-	Time     time.Duration // in the handler, in all
+	Failed   uint64        // answered with a status other than 0, except those in Nothing
+	Nothing  uint64        // answered that the name or attribute does not exist
+	Time     time.Duration // total, in the handler
 }
 
-// opsMax is over every operation there is.
+// opsMax is larger than every operation code.
 const opsMax = 64
 
-// counters are what ServerStats are made from.
+// counters are the source of ServerStats.
 type counters struct {
 	ops [opsMax]struct{ requests, failures, nothing, ns atomic.Uint64 }
 
 	panics, flowsFailed, bytesIn, bytesOut atomic.Uint64
 }
 
-// came, failed, foundNothing and took count a request, what became of it, and its time. The operation is one that there is: others do
-// not decode.
+// came, failed, foundNothing and took count a request, its result and its duration. The operation exists, because a request with
+// another one does not decode.
 func (c *counters) came(op proto.Op)                  { c.ops[op%opsMax].requests.Add(1) }
 func (c *counters) failed(op proto.Op)                { c.ops[op%opsMax].failures.Add(1) }
 func (c *counters) foundNothing(op proto.Op)          { c.ops[op%opsMax].nothing.Add(1) }
 func (c *counters) took(op proto.Op, d time.Duration) { c.ops[op%opsMax].ns.Add(uint64(d)) }
 
-// Stats counts since the server was made.
+// Stats returns the counts since the server was made.
 func (s *Server) Stats() ServerStats {
 	c := &s.count
 	st := ServerStats{

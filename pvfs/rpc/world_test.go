@@ -28,7 +28,7 @@ func overEach(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// A world is where the endpoints of a test meet.
+// A world has the endpoints of a test.
 type world struct {
 	t      testing.TB
 	method string
@@ -91,7 +91,7 @@ func (w *world) caller(address string, opt Options) (*Caller, bmi.Addr) {
 	return c, to
 }
 
-// raw is a client or server that knows no protocol.
+// raw is an endpoint without the protocol.
 func (w *world) raw(address string) (*bmi.Endpoint, *bmi.Context, bmi.Addr) {
 	w.t.Helper()
 	ep := w.open(false)
@@ -106,7 +106,7 @@ func noop(c *Caller, to bmi.Addr) error {
 	return c.Call(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{})
 }
 
-// ask sends raw bytes and gives the raw answer.
+// ask sends raw bytes and returns the raw answer.
 func ask(t testing.TB, c *bmi.Context, to bmi.Addr, tag bmi.Tag, request []byte) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), far)
@@ -117,13 +117,13 @@ func ask(t testing.TB, c *bmi.Context, to bmi.Addr, tag bmi.Tag, request []byte)
 	return answer[:n]
 }
 
-// soon waits for something that happens.
+// soon waits until a condition holds.
 func soon(t testing.TB, is func() bool, what string) {
 	t.Helper()
 	require.Eventually(t, is, far, time.Millisecond, what)
 }
 
-// A disk is a toy server: one file in memory, and an empty answer to everything else.
+// A disk is a toy server: one file in memory, and empty answers to all other requests.
 type disk struct {
 	mu    sync.Mutex
 	bytes []byte
@@ -187,7 +187,7 @@ func (d *disk) read(b []byte, at int64) error {
 	return nil
 }
 
-// io treats the file request as plain bytes.
+// io treats the file request as a byte stream.
 func (d *disk) io(c *Call, req *proto.IOReq) {
 	size := d.size()
 	if req.Type == proto.IOWrite {
@@ -222,7 +222,7 @@ func (d *disk) small(c *Call, req *proto.SmallIOReq) {
 	c.Reply(&proto.SmallIOResp{Type: req.Type, Size: size, Result: int64(len(b)), Data: b})
 }
 
-// ioReq is a request for plain bytes.
+// ioReq is a request for contiguous bytes.
 func ioReq(offset, n int64) *proto.IOReq {
 	return &proto.IOReq{
 		Handle: 7, FS: 9, ServerCt: 1, Dist: proto.Dist{Name: proto.DistBasic}, Request: proto.ByteStream(),

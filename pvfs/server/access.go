@@ -13,20 +13,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
 )
 
-// An identity is the user that a request is carried out for. Without groups it is nobody.
+// An identity is the user for whom a request is carried out. One without groups is no user.
 type identity struct {
 	uid    uint32
 	groups []uint32 // the first is the primary one
 }
 
-// root reports whether it is the user with all rights.
+// root reports whether the user has all rights.
 func (who identity) root() bool { return len(who.groups) > 0 && who.uid == 0 }
 
-// in reports whether a group is one of its groups.
+// in reports whether the user is in a group.
 func (who identity) in(group uint32) bool { return slices.Contains(who.groups, group) }
 
-// prepare does the checks that all requests have in common, and finds the operation. It checks the client's network and port, the file
-// system, credential and capability, admin mode, and read-only exports.
+// prepare makes the checks that all requests have in common, and finds the operation. It checks the client's network and port,
+// the file system, credential and capability, admin mode, and read-only exports.
 func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (*query, *operation, error) {
 	code := req.Op()
 	if code < 0 || int(code) >= len(table) || table[code] == nil {
@@ -52,7 +52,7 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 		return nil, nil, err
 	}
 	if q.fromServer() {
-		from = "" // what is said of clients is not meant for servers
+		from = "" // rules for clients do not apply to servers
 	}
 	if !rules.trustedPort(from) {
 		s.refusals.Note(refusal.Network, from, "operation", int32(code))
@@ -76,7 +76,7 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	return q, op, nil
 }
 
-// origin is a client's address as patterns match it: where its packets come from. It is empty for a request of the process itself.
+// origin is a client's address as patterns match it: the source of its packets. It is empty for a request of this process.
 func (s *Server) origin(peer bmi.Addr) string {
 	if peer.IsZero() {
 		return ""
@@ -91,7 +91,7 @@ func (s *Server) origin(peer bmi.Addr) string {
 	return text
 }
 
-// trustedPort reports whether a client's port is one that clients may come from. What has no ports is trusted.
+// trustedPort reports whether a client's port is one of TrustedPorts. An address without a port is trusted.
 func (r *rules) trustedPort(from string) bool {
 	sec := r.security
 	if sec.TrustedPortFirst == 0 && sec.TrustedPortLast == 0 {
@@ -106,15 +106,14 @@ func (r *rules) trustedPort(from string) bool {
 	return err == nil && sec.TrustedPortFirst <= port && port <= sec.TrustedPortLast
 }
 
-// identify takes the identity from a credential. It changes the requests that name an owner, where
-// the identity is squashed.
+// identify takes the identity from a credential. If the identity is squashed, it changes the owner in requests that name one.
 func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
 		return proto.EINVAL
 	}
 	q.who = identity{c.User, c.Groups}
 	if err := s.authenticate(q, c, from); err != nil {
-		return err // also if it has expired: a new one would not be better
+		return err // also if it has expired: a new capability would not help
 	}
 	if s.expired(c.Timeout) {
 		s.refusals.Note(refusal.OldCredential, s.origin(q.peer), "uid", c.User, "ended", c.Timeout)
@@ -141,7 +140,7 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	return nil
 }
 
-// expired reports whether something that ends at a time is no longer good.
+// expired reports whether an expiry time has passed.
 func (s *Server) expired(at time.Time) bool {
 	if s.fs.Security.TurnOffTimeouts || s.admin.noTimeouts.Load() {
 		return false
@@ -149,8 +148,8 @@ func (s *Server) expired(at time.Time) bool {
 	return s.clock().After(at)
 }
 
-// group is the group of something new that the query makes: the one of its hint, or the first of the
-// credential. EPERM if the credential has no such group.
+// group is the group of a new object that the query makes: the one of its hint, or the first of the credential. EPERM: the
+// credential does not have the group of the hint.
 func (q *query) group() (uint32, error) {
 	for _, h := range q.header.Hints {
 		if h.Type == proto.HintOwnerGID && uint32(h.Value) != anybody {
@@ -158,7 +157,7 @@ func (q *query) group() (uint32, error) {
 				return g, nil
 			}
 			if q.certified && len(q.who.groups) > 0 {
-				break // a client does not know which groups belong to its certificate, and names one of its own machine
+				break // the client does not know the groups of its certificate, and names a group of its own machine
 			}
 			return 0, proto.EPERM
 		}
@@ -169,7 +168,7 @@ func (q *query) group() (uint32, error) {
 	return q.who.groups[0], nil
 }
 
-// anybody is the id that stands for the one of the credential.
+// anybody stands for the id in the credential.
 const anybody = 0xffffffff
 
 // hint returns the value of a hint of a type.
@@ -182,14 +181,13 @@ func (q *query) hint(t proto.HintType) (uint64, bool) {
 	return 0, false
 }
 
-// near is the handle of the hint that says which metafile or parent a request is about; 0 if there
-// is none.
+// near is the metafile or parent that the request names in its hint; 0 if there is none.
 func (q *query) near() proto.Handle {
 	v, _ := q.hint(proto.HintHandle)
 	return proto.Handle(v)
 }
 
-// parent is the directory of the hint, as may takes it: none if there is no hint.
+// parent is the directory of the hint as an argument for may; empty if there is no hint.
 func (q *query) parent() []proto.Handle {
 	if near := q.near(); near != 0 {
 		return []proto.Handle{near}
@@ -197,8 +195,8 @@ func (q *query) parent() []proto.Handle {
 	return nil
 }
 
-// may checks that the capability lists all these handles and allows one of the rights: EACCES. A
-// right of 0 is always there. A request with the null capability may what needs no right.
+// may checks that the capability lists all these handles and allows at least one of the rights: EACCES. A right of 0 is always
+// given. A request with the null capability may do only what needs no right.
 func (q *query) may(rights proto.OpMask, handles ...proto.Handle) error {
 	c := &q.header.Capability
 	if q.trust == nothing {
@@ -218,7 +216,7 @@ func (q *query) may(rights proto.OpMask, handles ...proto.Handle) error {
 	return nil
 }
 
-// mayAll is may for several rights that are all needed.
+// mayAll is may, but the capability must allow all these rights.
 func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
 	if q.header.Capability.Mask&rights != rights {
 		return proto.EACCES
@@ -226,8 +224,8 @@ func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
 	return q.may(rights, handles...)
 }
 
-// mustShow checks, if the server is strict, that the client shows a capability that lists these handles and has one of the rights, if
-// they are not 0. EACCES.
+// mustShow checks on a strict server that the client's capability lists these handles and, if rights is not 0, has one of the
+// rights. EACCES.
 func (s *Server) mustShow(q *query, rights proto.OpMask, handles ...proto.Handle) error {
 	if !s.cfg.Strict {
 		return nil
@@ -241,13 +239,13 @@ func (s *Server) mustShow(q *query, rights proto.OpMask, handles ...proto.Handle
 // fromServer reports whether another server of the file system sent the request.
 func (q *query) fromServer() bool { return q.trust == server }
 
-// mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. That shows
-// nothing but a capability for everything, which only a file system without a key believes.
+// mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. A stock server shows
+// only a capability for everything, which is believed only in a file system without a key.
 func (s *Server) mayBeFromServer(q *query) bool {
 	return q.fromServer() || !s.signs() && q.header.Capability.Mask == proto.MayAll
 }
 
-// administrator reports whether the sender showed a capability that only uid 0 or a server gets.
+// administrator reports whether the sender's capability is one that only uid 0 and servers get.
 func (q *query) administrator() bool {
 	return q.trust != nothing && q.header.Capability.Mask&proto.MayAdmin != 0
 }

@@ -22,7 +22,7 @@ var attrOps = map[proto.Op]*operation{
 	proto.OpAtomicEattr: changes(on((*Server).atomicEattr)),
 }
 
-// getAttr tells the attributes of an object, and gives a capability for it.
+// getAttr returns the attributes of an object, and a capability for it if asked.
 func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, error) {
 	resp := &proto.GetAttrResp{}
 	if req.Mask&proto.AttrCapability != 0 {
@@ -34,7 +34,7 @@ func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, e
 			return err
 		}
 		if req.Mask&proto.AttrTarget != 0 && o.Type == proto.TypeSymlink && o.Target == "" {
-			return proto.ENOENT // it was only just made
+			return proto.ENOENT // it was made only just now
 		}
 		resp.Attr, err = s.attrOf(tx, req.Handle, &o, req.Mask)
 		if err == nil && req.Mask&proto.AttrCapability != 0 {
@@ -48,7 +48,7 @@ func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, e
 	return resp, nil
 }
 
-// listAttr tells the attributes of many objects, each with a status.
+// listAttr returns the attributes of several objects, each with a status.
 func (s *Server) listAttr(q *query, req *proto.ListAttrReq) (*proto.ListAttrResp, error) {
 	if err := s.mustShow(q, 0); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Server) listAttr(q *query, req *proto.ListAttrReq) (*proto.ListAttrResp
 	return resp, nil
 }
 
-// commonAttr are the attributes that every object has.
+// commonAttr returns the attributes that every object has.
 func commonAttr(o *store.Object) proto.Attr {
 	return proto.Attr{
 		Owner: o.Owner, Group: o.Group, Perms: o.Perms, Type: o.Type, Mask: proto.AttrCommon,
@@ -84,8 +84,7 @@ func commonAttr(o *store.Object) proto.Attr {
 	}
 }
 
-// attrOf is what is told of an object to somebody who asks for mask: the common attributes always,
-// and of the others those that its type has.
+// attrOf returns the attributes for a request with this mask: always the common ones, and of the others those that the type has.
 func (s *Server) attrOf(tx *store.Tx, h proto.Handle, o *store.Object, mask proto.AttrMask) (proto.Attr, error) {
 	a := commonAttr(o)
 	switch o.Type {
@@ -116,7 +115,7 @@ func (s *Server) attrOf(tx *store.Tx, h proto.Handle, o *store.Object, mask prot
 		if mask&proto.AttrDirentCount != 0 {
 			a.Mask |= proto.AttrDirentCount
 			if inUse(&o.DistDir, int(o.DistDir.ServerNo)) || len(o.DistDir.Dirdata) == 0 {
-				a.DirentCount = dir.Count // otherwise they are copies that a division left
+				a.DirentCount = dir.Count // otherwise the entries are copies that a division left
 			}
 		}
 	case proto.TypeSymlink:
@@ -128,7 +127,7 @@ func (s *Server) attrOf(tx *store.Tx, h proto.Handle, o *store.Object, mask prot
 	return a, nil
 }
 
-// metafileAttr fills in what a metafile has. Of a stuffed one that is its size, too.
+// metafileAttr fills in the attributes of a metafile. For a stuffed file that includes the size.
 func (s *Server) metafileAttr(a *proto.Attr, o *store.Object, mask proto.AttrMask) error {
 	if mask&proto.AttrDist != 0 && o.Mask&proto.AttrDist != 0 {
 		a.Mask |= proto.AttrDist
@@ -154,8 +153,7 @@ func (s *Server) metafileAttr(a *proto.Attr, o *store.Object, mask proto.AttrMas
 	return err
 }
 
-// giveCapability puts into attributes what a user may do with the object, and with the objects that
-// the attributes list.
+// giveCapability adds a capability to attributes: the user's rights to the object and to the objects that the attributes list.
 func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *query) error {
 	who := q.who
 	if len(who.groups) == 0 {
@@ -183,7 +181,7 @@ func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *
 	return nil
 }
 
-// dirHint reads what new files of a directory inherit: extended attributes that users set.
+// dirHint reads the extended attributes, set by users, that new files of a directory inherit.
 func dirHint(tx *store.Tx, dir proto.Handle, hint *proto.DirHint) error {
 	get := func(name string) (string, error) {
 		v, err := tx.Xattr(dir, "user.pvfs2."+name)

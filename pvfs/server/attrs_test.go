@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// TestFileLife: stuffed, not stuffed, gone with all its datafiles.
+// TestFileLife: a file is stuffed, then not stuffed, then removed with all its datafiles.
 func TestFileLife(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	u := root(t, c)
@@ -104,7 +104,7 @@ func TestLayouts(t *testing.T) {
 	require.Equal(t, []int{0, 0}, make(create(u, proto.DistStripe, proto.LayoutLocal, 2)))
 	list := create(u, proto.DistStripe, proto.LayoutList, 2, c.Address(2), c.Address(1))
 	require.Equal(t, []int{2, 1}, make(list))
-	for range 70 { // more than the first batch that is made ahead
+	for range 70 { // more than the first batch of datafiles made in advance
 		require.Len(t, make(create(u, proto.DistStripe, proto.LayoutRandom, 3)), 3)
 	}
 }
@@ -312,7 +312,7 @@ func TestAtomicAttributes(t *testing.T) {
 	}
 }
 
-// TestDirectoryHints: what users set on a directory is told with it.
+// TestDirectoryHints: settings that users make on a directory are returned with it.
 func TestDirectoryHints(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	u := root(t, c)
@@ -337,7 +337,7 @@ func TestDirectoryHints(t *testing.T) {
 	require.Equal(t, proto.DirHint{Datafiles: 4, DistName: "basic_dist"}, proto.DirHint{Datafiles: a.Hint.Datafiles, DistName: a.Hint.DistName, Layout: a.Hint.Layout})
 }
 
-// TestSetAttrStaysWhole: a request that is refused half way changes nothing.
+// TestSetAttrStaysWhole: a request that is refused halfway changes nothing.
 func TestSetAttrStaysWhole(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	u := root(t, c)

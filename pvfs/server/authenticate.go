@@ -12,13 +12,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// errNoName is for a client that neither signs credentials nor has authenticated itself to its method.
-var errNoName = errors.New("the client has neither a key in the keystore nor one of its method (a certificate, or a static key)")
+// errNoName is for a client that neither signs credentials nor has authenticated itself in the network method.
+var errNoName = errors.New("the client has neither a key in the keystore nor one for its network method (a certificate or a static key)")
 
-// errUserName is for a key or a certificate with the name of a user of this machine, which the kernel alone gives.
-var errUserName = errors.New("names that begin with " + userPrefix + " are not for keys and certificates")
+// errUserName is for a key or a certificate named like a user of this machine. Only the kernel gives such names.
+var errUserName = errors.New("names that begin with " + userPrefix + " are not allowed for keys and certificates")
 
-// loadKeystore is the keystore of Config, or reads the file that a configuration names. nil: credentials need no signature.
+// loadKeystore returns the keystore of Config, or reads the file that the configuration names. nil: credentials need no
+// signature.
 func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err error) {
 	keys = s.cfg.Keystore
 	if name := fs.Security.KeyStore; keys == nil && name != "" {
@@ -32,8 +33,8 @@ func (s *Server) loadKeystore(fs *config.Config) (keys *credential.Keystore, err
 	return keys, nil
 }
 
-// authenticate checks that a client may act for the user in its credential, or finds the user of its certificate. An empty address is that of a server, or of this process,
-// which may act for all. EPERM.
+// authenticate checks that a client may act for the user in its credential, or finds the user of its certificate. An empty
+// address is that of a server or of this process, which may act for all users. EPERM.
 func (s *Server) authenticate(q *query, c *proto.Credential, from string) error {
 	signed := q.rules.keys != nil && len(c.Signature) > 0
 	var err error
@@ -59,14 +60,14 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 	return s.refused(err, from, "issuer", c.Issuer, "uid", c.User)
 }
 
-// refused counts a client that may not act for the user that it names, and logs it now and then. It gives EPERM.
+// refused counts a client that may not act for the user in its credential, logs that at a limited rate, and returns EPERM.
 func (s *Server) refused(reason error, from string, about ...any) error {
 	s.refusals.Note(refusal.Authentication, from, append([]any{"reason", reason}, about...)...)
 	return proto.EPERM
 }
 
-// clientOf is the name of the client that sent a credential: by its signature, or by the name that it has proved to its method if Identities say for
-// which users that is good.
+// clientOf returns the name of the client that sent a credential. The signature proves it. Without a signature it is the name
+// that the client has proved in the network method, if there are Identities.
 func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
 	if q.rules.keys != nil && (len(c.Signature) > 0 || q.rules.identities == nil) {
 		client := credential.Client(c)
@@ -75,7 +76,7 @@ func (s *Server) clientOf(q *query, c *proto.Credential) (string, error) {
 		}
 		return client, q.rules.keys.Verify(c)
 	}
-	if q.rules.identities == nil { // so a certificate of users is what it takes
+	if q.rules.identities == nil { // only a certificate of a user would do
 		return "", usercert.ErrMissing
 	}
 	ep := s.ep.Load()

@@ -41,7 +41,7 @@ func authenticating(t testing.TB, servers int) (*pvfstest.Cluster, *credential.K
 	}}), key, log
 }
 
-// from makes requests of a user come from a client.
+// from makes a user's requests come from a client's address.
 func from(t testing.TB, c *pvfstest.Cluster, u *user) *user {
 	t.Helper()
 	addr, err := c.Endpoint().Lookup(c.Address(0))
@@ -50,7 +50,8 @@ func from(t testing.TB, c *pvfstest.Cluster, u *user) *user {
 	return u
 }
 
-// TestStrangersAreRefused: no request with a credential is carried out for a client without a key in the keystore, whatever user it names.
+// TestStrangersAreRefused: no request with a credential is carried out for a client without a key in the keystore, whatever user
+// it names.
 func TestStrangersAreRefused(t *testing.T) {
 	c, key, log := authenticating(t, 2)
 	signed := func(uid uint32, key *credential.Key, issuer string) *user {
@@ -105,8 +106,8 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// TestStrict: a strict server gives a client without a capability neither extended attributes nor lists of attributes, and flushes nothing
-// for it.
+// TestStrict: without a capability, a strict server returns no extended attributes or lists of attributes to a client, and
+// flushes nothing for it.
 func TestStrict(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) { cfg.Strict = strict }})

@@ -5,7 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// batchCreate makes objects ahead of need for another server, or one symlink for a client.
+// batchCreate makes objects in advance for another server, or one symlink for a client.
 func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchCreateResp, error) {
 	if req.Count < 1 || req.Count > proto.MaxHandles {
 		return nil, proto.EINVAL
@@ -43,7 +43,7 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 		return nil
 	})
 	if err == nil && req.Type == proto.TypeDatafile {
-		// The other server may use them long after, for files that it syncs without asking this one.
+		// The other server may use them long after this, for files that it syncs without asking this server.
 		err = s.store.Sync()
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 	return resp, nil
 }
 
-// mayBatchCreate checks that a client makes no more than one symlink, which is all that stock clients use BATCH_CREATE for. EACCES.
+// mayBatchCreate checks that a client makes one symlink only. Stock clients use BATCH_CREATE for nothing else. EACCES.
 func (s *Server) mayBatchCreate(q *query, req *proto.BatchCreateReq) error {
 	if s.mayBeFromServer(q) {
 		return q.may(proto.MayBatchCreate)

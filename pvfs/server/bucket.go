@@ -8,16 +8,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// The entries of a directory are spread over the dirdata objects of its list. The last bits of a
-// name's hash choose one: as many as the tree is high, or fewer, until the bit of the
-// bitmap is set. Object i thus divides with object i + 2^level, where level is the first
-// that is not taken. (src/common/misc/dist-dir-utils.c)
+// The entries of a directory are spread over the dirdata objects in its list. The last bits of a name's hash choose the object.
+// bucketOf takes as many bits as the tree is high, and then fewer and fewer until the bitmap has the bit of that object. Object i
+// divides with object i + 2^level, where level is the first one for which that object is not in use.
+// (src/common/misc/dist-dir-utils.c)
 
-// frozen is the height of the tree in a dirdata object that is about to be removed: no name
-// belongs to it.
+// frozen is the tree height in a dirdata object that is about to be removed: no name belongs to it.
 const frozen = -1
 
-// nameHash is the hash of a name: the last half of its MD5.
+// nameHash is the hash of a name: the second half of its MD5.
 func nameHash(name string) uint64 {
 	sum := md5.Sum([]byte(name))
 	return binary.LittleEndian.Uint64(sum[8:])
@@ -46,7 +45,7 @@ func inUse(d *proto.DistDir, i int) bool {
 	return i >= 0 && i/32 < len(d.Bitmap) && d.Bitmap[i/32]>>(i%32)&1 != 0
 }
 
-// use sets or clears the bit of a bucket. The bitmap becomes one of its own.
+// use sets or clears the bit of a bucket, in a copy of the bitmap.
 func use(d *proto.DistDir, i int, on bool) {
 	words := append([]uint32(nil), d.Bitmap...)
 	if i/32 < len(words) {
@@ -85,7 +84,7 @@ func dividesWith(d *proto.DistDir) int {
 	return -1
 }
 
-// spreadOver is the state of a directory over some dirdata objects, the first of which are in use.
+// spreadOver is the state of a directory over some dirdata objects, the first initial of which are in use.
 func spreadOver(dirdata []proto.Handle, initial int, split int32) proto.DistDir {
 	d := proto.DistDir{
 		TreeHeight: int32(bits.Len(uint(len(dirdata) - 1))),
@@ -100,7 +99,7 @@ func spreadOver(dirdata []proto.Handle, initial int, split int32) proto.DistDir 
 	return d
 }
 
-// of is the state as dirdata object i keeps it.
+// ofBucket is the state as dirdata object i keeps it.
 func ofBucket(d proto.DistDir, i int) proto.DistDir {
 	d.ServerNo = int32(i)
 	d.BranchLevel = levelOf(&d, i)

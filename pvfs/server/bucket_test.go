@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestBucketsOfCapture: where a stock server put the names name1 ... name12.
+// TestBucketsOfCapture: the places of the names name1 ... name12 on a stock server.
 func TestBucketsOfCapture(t *testing.T) {
 	d := spreadOver([]proto.Handle{1, 2}, 2, 100)
 	require.Equal(t, proto.DistDir{
@@ -29,8 +29,7 @@ func TestBucketsOfCapture(t *testing.T) {
 	require.Equal(t, []uint32{1}, one.Bitmap)
 }
 
-// TestBucketsDivide: whatever the order of the divisions, a name that leaves an object goes to the
-// one that it divided with.
+// TestBucketsDivide: in any order of divisions, a name that leaves an object goes to the one that it divided with.
 func TestBucketsDivide(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 40} {
 		d := spreadOver(make([]proto.Handle, n), 1, 1)

@@ -13,20 +13,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// trust is what a capability proves about who sent it.
+// trust is what a capability proves about its sender.
 type trust uint8
 
 const (
-	nothing trust = iota // there is none
-	client               // somebody to whom a server of the file system gave it
-	server               // a server of the file system
+	nothing trust = iota // there is no capability
+	client               // a server of the file system issued it to a client
+	server               // the sender is a server of the file system
 )
 
-// keys sign capabilities: one for those that clients get, one for those that servers show one
-// another, so that the one is never taken for the other. Both empty: nothing is signed.
+// keys sign capabilities. Clients' capabilities and servers' own have different keys, so one is never taken for the other. Both
+// empty: nothing is signed.
 type keys struct{ client, server []byte }
 
-// signs reports whether what this server lets a client do is signed, and compared with the signature.
+// signs reports whether this server signs the capabilities that it issues, and verifies those that it receives.
 func (s *Server) signs() bool { return len(s.keys.client) > 0 }
 
 const (
@@ -34,7 +34,7 @@ const (
 	keyBytesMin = 16
 )
 
-// loadKeys takes the key of the configuration, or the one this server keeps for itself.
+// loadKeys takes the key of the configuration, or the one that this server keeps in its store.
 func (s *Server) loadKeys() error {
 	key := s.cfg.Key
 	if len(key) == 0 && len(s.fs.Servers) == 1 {
@@ -54,8 +54,8 @@ func (s *Server) loadKeys() error {
 	return nil
 }
 
-// ownKey returns the key in the store, which it makes if there is none. A store that cannot be
-// written has a key for this run only.
+// ownKey returns the key in the store, and makes it if there is none. If the store cannot be written, the key is for this run
+// only.
 func (s *Server) ownKey() ([]byte, error) {
 	var key []byte
 	if err := s.store.View(func(tx *store.Tx) (err error) {
@@ -81,7 +81,7 @@ func derive(key []byte, label string) []byte {
 	return m.Sum(nil)
 }
 
-// signature is of all of a capability.
+// signature signs a whole capability.
 func signature(key []byte, c *proto.Capability) []byte {
 	if len(key) == 0 {
 		return nil
@@ -109,8 +109,8 @@ func (s *Server) issue(q *query, mask proto.OpMask, handles []proto.Handle) prot
 	return s.capability(s.keys.client, issuer, mask, handles)
 }
 
-// renewed is the capability for an open file, or of the owner, that the sender of a query showed, with the objects that there are by
-// now. false: there is none.
+// renewed is the capability that the sender of a query showed, with the object's present handles. It must be for an open file or
+// of the owner. false: there is none.
 func (s *Server) renewed(q *query, owner uint32, handles []proto.Handle) (c proto.Capability, ok bool) {
 	c = q.header.Capability
 	if q.trust != client || !s.signs() || !q.header.Hints.Opens() || len(c.Handles) == 0 || c.Handles[0] != handles[0] {
@@ -124,7 +124,7 @@ func (s *Server) renewed(q *query, owner uint32, handles []proto.Handle) (c prot
 	return c, true
 }
 
-// serverCapability is what this server shows others with a request about some handles.
+// serverCapability is the capability that this server sends to others with a request about some handles.
 func (s *Server) serverCapability(handles ...proto.Handle) proto.Capability {
 	return s.capability(s.keys.server, issuerPrefix+s.cfg.Alias, proto.MayAll, handles)
 }
@@ -138,11 +138,11 @@ func (s *Server) capability(key []byte, issuer string, mask proto.OpMask, handle
 	return c
 }
 
-// issuerPrefix is what servers put before their alias.
+// issuerPrefix comes before the alias of a server.
 const issuerPrefix = "S:"
 
-// checkCapability says what the capability of a query is worth. EAGAIN: it is too old, or what it allows was withdrawn; EPERM: nobody of
-// this file system made it.
+// checkCapability verifies the capability of a query and sets its trust. EAGAIN: it has expired, or its rights were withdrawn.
+// EPERM: it was not issued in this file system.
 func (s *Server) checkCapability(q *query) error {
 	c := &q.header.Capability
 	if c.Issuer == "" && c.Mask == 0 {
@@ -182,10 +182,10 @@ func (s *Server) checkCapability(q *query) error {
 	return nil
 }
 
-// warnOfClock says once that what another server shows is too old.
+// warnOfClock logs once for each server that its capabilities arrive expired.
 func (s *Server) warnOfClock(c *proto.Capability) {
 	if _, known := s.behind.LoadOrStore(c.Issuer, true); !known {
-		s.log.Warn("what another server signs is too old here: the clocks of the servers differ too much, and nothing that needs both will work",
+		s.log.Warn("the capabilities of another server arrive expired: the clocks of the servers differ too much, and operations that need both will fail",
 			"server", strings.TrimPrefix(c.Issuer, issuerPrefix), "ended", c.Timeout, "now", s.clock())
 	}
 }

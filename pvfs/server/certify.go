@@ -22,20 +22,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// A Directory finds users and checks their passwords. ldapusers.ErrNobody and its other errors say that it does not have the user; any
-// other is of a directory that does not answer.
+// A Directory finds users and checks their passwords. The errors of ldapusers such as ErrNobody say that it does not have the
+// user. Any other error says that the directory does not answer.
 type Directory interface {
 	Find(ctx context.Context, s usercert.Subject) (uid uint32, groups []uint32, err error)
 	Authenticate(ctx context.Context, name, password string) error
 }
 
 const (
-	// certUsersMax is how many users are remembered, at most twice as many.
+	// certUsersMax is how many users are remembered. There may be up to twice as many.
 	certUsersMax = 4096
-	// nobodyTime is how long it is remembered that the directory does not have a user, or does not answer.
+	// nobodyTime is how long a failed search is remembered: the directory does not have the user, or does not answer.
 	nobodyTime = 5 * time.Second
-	// directoryPlaces is how many questions to the directory are under way at once, and directoryWait how long a request waits for
-	// the answer: meanwhile it takes a worker away from all others.
+	// directoryPlaces is how many questions to the directory are under way at once. directoryWait is how long a request waits for
+	// the answer; it occupies a worker meanwhile.
 	directoryPlaces = 2
 	directoryWait   = 5 * time.Second
 )
@@ -46,36 +46,36 @@ var (
 	errDirectory = errors.New("the directory of users does not answer")
 )
 
-// certUsers finds the users of certificates, and remembers them.
+// certUsers finds the users of certificates, and caches them.
 type certUsers struct {
 	authority *usercert.Authority
-	directory Directory // nil: identities have all users
+	directory Directory // nil: Identities name all users
 	remember  time.Duration
 	prefix    pkix.RDNSequence // of the subjects of new certificates
-	valid     time.Duration    // of these
+	valid     time.Duration    // of new certificates
 
 	checker  credential.Checker
 	searches singleflight.Group
 	places   chan struct{} // for searches
-	logins   chan struct{} // for passwords: strangers may ask, and must not keep users waiting
+	logins   chan struct{} // for passwords; separate, so that strangers cannot delay the searches
 	guesses  guesses
 
 	mu         sync.Mutex
-	young, old map[certID]certUser // two generations, as with credentials
+	young, old map[certID]certUser // two generations, as in package credential
 }
 
 // A certID is the digest of a certificate.
 type certID [sha256.Size]byte
 
-// certUser is what is remembered of a certificate.
+// certUser is the cached user of a certificate.
 type certUser struct {
 	*usercert.User
-	until time.Time // of what follows
+	until time.Time // of who and err
 	who   identity
-	err   error // why there is no such identity
+	err   error // why there is no identity
 }
 
-// loadCertificates reads what the configuration says about certificates of users. nil: it has none.
+// loadCertificates reads the settings for users' certificates from the configuration. nil: there are none.
 func (s *Server) loadCertificates(fs *config.Config, ids *credential.Identities) (*certUsers, error) {
 	sec := &fs.Security
 	if sec.CAFile == "" {
@@ -115,12 +115,12 @@ func (u *certUsers) close() {
 		return
 	}
 	if c, ok := u.directory.(io.Closer); ok {
-		_ = c.Close() // nothing is under way that anybody waits for
+		_ = c.Close() // no request waits for anything on it
 	}
 }
 
-// certify finds the user of a credential with a certificate. The credential stays as it is: a request that goes on to another server is verified there.
-// EPERM: there is no such user. EAGAIN: it is not known at the moment.
+// certify finds the user of a credential with a certificate. It leaves the credential unchanged: if the request is forwarded, the
+// next server verifies it too. EPERM: there is no such user. EAGAIN: the user cannot be found at the moment.
 func (s *Server) certify(q *query, c *proto.Credential, from string) error {
 	name, who, err := q.rules.certs.identify(q.ctx, c, q.rules.identities, s.clock())
 	switch {
@@ -163,7 +163,8 @@ func (u *certUsers) identify(ctx context.Context, c *proto.Credential, ids *cred
 	return name, known.who, known.err
 }
 
-// find asks the directory for a user. Requests with the same certificate wait for one answer, but not for long: it is remembered when it comes.
+// find asks the directory for a user. Requests with the same certificate share one search. A request waits for directoryWait at
+// most; the search goes on, and its result is cached.
 func (u *certUsers) find(ctx context.Context, id certID, known certUser, now time.Time) certUser {
 	answer := u.searches.DoChan(string(id[:]), func() (any, error) {
 		known := known

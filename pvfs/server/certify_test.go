@@ -24,13 +24,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
-// A certWorld is a file system whose clients show certificates, with its authority and its directory of users.
+// A certWorld is a file system whose clients use certificates, with its authority and its directory of users.
 type certWorld struct {
 	*pvfstest.Cluster
 	ca    *certtest.CA
 	users *ldaptest.Server
 	log   logtext.Buffer
-	later atomic.Int64 // how much later it is for the servers
+	later atomic.Int64 // offset of the servers' clock
 }
 
 func certificates(t testing.TB, servers int, change func(*config.GenOptions, *server.Config)) *certWorld {
@@ -54,7 +54,7 @@ func certificates(t testing.TB, servers int, change func(*config.GenOptions, *se
 	return w
 }
 
-// holder is a client with a certificate.
+// holder is the client of a certificate.
 func (w *certWorld) holder(t testing.TB, cert *usercert.Certificate) *user {
 	t.Helper()
 	u := from(t, w.Cluster, newUser(t, w.Cluster, stranger, stranger))
@@ -77,7 +77,8 @@ func (w *certWorld) failures() (n uint64) {
 	return n
 }
 
-// TestCertificates: a client acts for the user whom the directory has for its certificate, on all servers, whatever user the credential names.
+// TestCertificates: on all servers a client acts for the user that the directory has for its certificate, whatever user the
+// credential names.
 func TestCertificates(t *testing.T) {
 	w := certificates(t, 2, nil)
 	admin := w.root(t)
@@ -167,7 +168,7 @@ func TestStrangersWithCertificates(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestCertificatesGoOn: a request that a server hands on to another for the user of a certificate is carried out there.
+// TestCertificatesGoOn: a request of a certificate's user that a server forwards to another server is carried out there.
 func TestCertificatesGoOn(t *testing.T) {
 	w := certificates(t, 2, nil)
 	u := w.root(t)
@@ -189,8 +190,8 @@ func TestCertificatesGoOn(t *testing.T) {
 	}
 }
 
-// TestUsersLeave: a user who is no longer in the directory is refused when the servers ask again, and one whose certificate has expired meanwhile
-// at once.
+// TestUsersLeave: a user who was removed from the directory is refused when the servers ask again. A user whose certificate has
+// expired is refused at once.
 func TestUsersLeave(t *testing.T) {
 	w := certificates(t, 1, nil)
 	alice := w.holder(t, w.ca.User(t, "alice", nil))
@@ -210,7 +211,8 @@ func TestUsersLeave(t *testing.T) {
 	require.Equal(t, proto.EPERM, err)
 }
 
-// TestDirectoryIsAway: users who are known go on, others are told to try again, and the directory is not asked at each request.
+// TestDirectoryIsAway: cached users are not affected, others are told to try again, and the directory is not asked for each
+// request.
 func TestDirectoryIsAway(t *testing.T) {
 	w := certificates(t, 1, nil)
 	alice, bob := w.holder(t, w.ca.User(t, "alice", nil)), w.holder(t, w.ca.User(t, "bob", nil))
@@ -231,7 +233,8 @@ func TestDirectoryIsAway(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestUsersFromFile: without a directory the file of -identities has the users of certificates. A line for several users is not for certificates.
+// TestUsersFromFile: without a directory, the file of -identities has the users of certificates. Lines for several users do not
+// apply to certificates.
 func TestUsersFromFile(t *testing.T) {
 	ids, err := credential.ParseIdentities([]byte("carol 2000:200,27\nadmin any\n* 65534:65534\n"))
 	require.NoError(t, err)
@@ -257,7 +260,7 @@ func TestUsersFromFile(t *testing.T) {
 	}
 }
 
-// TestReloadCertificates: another authority takes the place of the first.
+// TestReloadCertificates: another authority replaces the first one.
 func TestReloadCertificates(t *testing.T) {
 	w := certificates(t, 1, nil)
 	next := certtest.New(t, "next")
@@ -273,7 +276,7 @@ func TestReloadCertificates(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// want asks for a certificate.
+// want requests a certificate.
 func (w *certWorld) want(t testing.TB, name, password string, days uint32) (*x509.Certificate, error) {
 	t.Helper()
 	to := &w.ca.Key.RSA().PublicKey
@@ -296,7 +299,7 @@ func (w *certWorld) ask(t testing.TB, req *proto.GetUserCertReq) (*x509.Certific
 	return cert, nil
 }
 
-// TestGetUserCert: a certificate is for the one with the password, for its name, and for no longer than the server likes.
+// TestGetUserCert: a certificate is issued only for the right password, for that name, and for no longer than the server allows.
 func TestGetUserCert(t *testing.T) {
 	w := certificates(t, 1, nil)
 	u := newUser(t, w.Cluster, stranger, stranger)
@@ -316,7 +319,7 @@ func TestGetUserCert(t *testing.T) {
 	}
 	require.EqualValues(t, 3, w.Server(0).Stats().CertificatesIssued)
 
-	// One answer for all that is wrong: which users there are, and what the authority's key makes of a message, are nobody's business.
+	// All faults give the same answer: it must not show which users exist, nor what the authority's key makes of a message.
 	for name, password := range map[string]string{"alice": "wrong", "mallory": "wonderland", "": "", "a*": "wonderland"} {
 		_, err := w.want(t, name, password, 0)
 		require.Equal(t, proto.EACCES, err, name)
@@ -326,7 +329,7 @@ func TestGetUserCert(t *testing.T) {
 	require.EqualValues(t, 5, w.failures())
 }
 
-// TestGuesses: a host that has sent some wrong passwords has to wait, whether the next is right or not. Right ones do not count.
+// TestGuesses: a host that has sent some wrong passwords has to wait, even if the next one is right. Right ones do not count.
 func TestGuesses(t *testing.T) {
 	w := certificates(t, 1, nil)
 	for range 7 {
@@ -348,7 +351,7 @@ func TestGuesses(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestNoIssue: a server without the authority's key verifies certificates and issues none. A key that is no key is EINVAL.
+// TestNoIssue: a server without the authority's key verifies certificates and issues none. An invalid key is EINVAL.
 func TestNoIssue(t *testing.T) {
 	w := certificates(t, 1, func(g *config.GenOptions, _ *server.Config) { g.ServerKey = "" })
 	_, err := w.want(t, "alice", "wonderland", 0)

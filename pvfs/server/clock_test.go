@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// TestClocksThatDiffer: a server whose neighbour is an hour behind says so, once.
+// TestClocksThatDiffer: a server whose neighbour's clock is an hour behind logs that once.
 func TestClocksThatDiffer(t *testing.T) {
 	var log logtext.Buffer
 	var ahead atomic.Int64
@@ -38,7 +38,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "the clocks of the servers differ"), "%s", log.String())
 }
 
-// TestNoTimeouts: a server that signs what is good for ever says so.
+// TestNoTimeouts: a server whose signatures never expire logs that.
 func TestNoTimeouts(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		var log logtext.Buffer

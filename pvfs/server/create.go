@@ -9,8 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// create makes a file: a metafile and its datafiles, or only the first of them, here, if the file
-// may stay stuffed.
+// create makes a file: a metafile and its datafiles. A file that may stay stuffed gets only the first datafile, on this server.
 func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, error) {
 	o, err := s.newObject(q, &req.Attr, proto.TypeMetafile)
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 		return nil, err
 	}
 	if stuffed {
-		o.Hint.Datafiles = uint32(want) // how many it is to have once it is not stuffed
+		o.Hint.Datafiles = uint32(want) // the number of datafiles once the file is not stuffed any more
 	} else {
 		o.Mask |= proto.AttrUnstuffed
 	}
@@ -54,7 +53,7 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 	return resp, nil
 }
 
-// newObject is what CREATE and MKDIR make, for whom they are. EACCES, EPERM.
+// newObject is the object that CREATE or MKDIR makes, with its owner, group and mode. EACCES, EPERM.
 func (s *Server) newObject(q *query, a *proto.Attr, t proto.ObjType) (store.Object, error) {
 	var o store.Object
 	if err := q.may(proto.MayCreate, q.parent()...); err != nil {
@@ -89,7 +88,7 @@ func (s *Server) newObject(q *query, a *proto.Attr, t proto.ObjType) (store.Obje
 	return o, nil
 }
 
-// planFile settles the distribution of a new file, and how many datafiles it is to have.
+// planFile decides the distribution of a new file and the number of its datafiles.
 func (s *Server) planFile(o *store.Object, req *proto.CreateReq) (int, error) {
 	o.Dist = s.fs.Dist
 	if req.Attr.Mask&proto.AttrDist != 0 && req.Attr.Dist.Name != "" {
@@ -121,7 +120,7 @@ func (s *Server) planFile(o *store.Object, req *proto.CreateReq) (int, error) {
 	return want, nil
 }
 
-// checkDist checks that a file of n datafiles can have a distribution.
+// checkDist checks that a file of n datafiles can have this distribution.
 func checkDist(d proto.Dist, n int) error {
 	m, err := stripe.Of(d)
 	if err == nil {
@@ -133,8 +132,8 @@ func checkDist(d proto.Dist, n int) error {
 	return nil
 }
 
-// placeFile chooses the servers of a new file's datafiles, by index in the configuration. A stuffed
-// file has its one here.
+// placeFile chooses the servers of a new file's datafiles, by index in the configuration. The datafile of a stuffed file is on
+// this server.
 func (s *Server) placeFile(want int, req *proto.CreateReq) (servers []int, stuffed bool, err error) {
 	data := s.fs.DataServers()
 	if len(data) == 0 {
@@ -166,7 +165,7 @@ func (s *Server) placeFile(want int, req *proto.CreateReq) (servers []int, stuff
 	return nil, false, proto.EINVAL
 }
 
-// ring takes n from servers, from one on, round and round.
+// ring takes n servers in turn, starting at from, and wraps around.
 func ring(servers []int, from, n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -175,7 +174,7 @@ func ring(servers []int, from, n int) []int {
 	return out
 }
 
-// listed finds the servers of addresses. The file has a datafile on each.
+// listed finds the servers of these addresses. The file gets a datafile on each.
 func (s *Server) listed(addresses []string) ([]int, error) {
 	if len(addresses) == 0 || len(addresses) > datafilesMax {
 		return nil, proto.EINVAL
@@ -218,7 +217,7 @@ func (s *Server) unstuff(q *query, req *proto.UnstuffReq) (*proto.UnstuffResp, e
 	if servers != nil {
 		err := s.useDatafiles(q.ctx, servers, func(tx *store.Tx) error { return s.growFile(tx, req.Handle, servers) })
 		if err == nil && s.store.SyncsData() {
-			err = s.store.Sync() // bytes that are on the disk are of no use without it
+			err = s.store.Sync() // bytes on the disk are useless without it
 		}
 		if err != nil {
 			return nil, err
@@ -231,8 +230,8 @@ func (s *Server) unstuff(q *query, req *proto.UnstuffReq) (*proto.UnstuffResp, e
 	return &proto.UnstuffResp{Attr: got.Attr}, nil
 }
 
-// othersOf are the servers of the datafiles of a file of n, all but the first, which is here. It is
-// empty, not nil, if there are none.
+// othersOf are the servers of all datafiles but the first, which is here, in a file of n. It is empty, not nil, if there are
+// none.
 func (s *Server) othersOf(n int) []int {
 	data := s.fs.DataServers()
 	if n < 1 || len(data) == 0 {
@@ -241,7 +240,7 @@ func (s *Server) othersOf(n int) []int {
 	return ring(data, slices.Index(data, s.me)+1, min(n, datafilesMax)-1)
 }
 
-// growFile unstuffs a file, unless somebody else did.
+// growFile unstuffs a file, unless that has been done meanwhile.
 func (s *Server) growFile(tx *store.Tx, h proto.Handle, servers []int) error {
 	o, err := tx.Get(h)
 	if err != nil || o.Mask&proto.AttrUnstuffed != 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// checkName checks a name that is to be an entry.
+// checkName checks the name of a new entry.
 func checkName(name string) error {
 	switch {
 	case len(name) > proto.MaxName:
@@ -18,8 +18,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// belongs checks that a dirdata object of this server is the one for a name. EAGAIN: another is, by
-// now; the sender looks at the directory again.
+// belongs checks that a dirdata object of this server is the one for a name. EAGAIN: the name belongs to another object by now;
+// the sender reads the directory again.
 func belongs(tx *store.Tx, dirdata proto.Handle, name string) (store.Object, error) {
 	o, err := tx.Get(dirdata)
 	switch {
@@ -35,7 +35,7 @@ func belongs(tx *store.Tx, dirdata proto.Handle, name string) (store.Object, err
 	return o, nil
 }
 
-// crDirent adds an entry. A request that is repeated succeeds again.
+// crDirent adds an entry. A repeated request succeeds again.
 func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp, error) {
 	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)
 	if err != nil {
@@ -60,9 +60,9 @@ func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp
 	return &proto.CrDirentResp{}, nil
 }
 
-// enterToLink does what comes before a name in a dirdata object is made to stand for an object: it
-// checks that the query may do that and that name and object are possible, and waits for those who need the
-// dirdata object alone. owner is the object's server; leave ends it.
+// enterToLink prepares a change that makes a name in a dirdata object refer to an object. It checks that the query may do that
+// and that name and object are possible, and takes the shared lock of the dirdata object. owner is the object's server; leave
+// gives the lock back.
 func (s *Server) enterToLink(q *query, dirdata proto.Handle, name string, object proto.Handle) (owner int, leave func(), err error) {
 	if err := q.mayAll(proto.MayWrite|proto.MayExec, dirdata); err != nil {
 		return 0, nil, err
@@ -77,7 +77,7 @@ func (s *Server) enterToLink(q *query, dirdata proto.Handle, name string, object
 	return owner, leave, err
 }
 
-// target checks the handle that an entry is to stand for, and returns its owner.
+// target checks the object of a new entry, and returns the server that owns it.
 func (s *Server) target(h proto.Handle) (int, error) {
 	owner, ok := s.fs.Owner(h)
 	if h == 0 || !ok || s.fs.IsData(h) {
@@ -86,8 +86,9 @@ func (s *Server) target(h proto.Handle) (int, error) {
 	return owner, nil
 }
 
-// addEntry is the transaction of crDirent. dir is the directory, and full: the dirdata object is to be divided. If the object is here, its time of change
-// moves on, since it was created just now or is renamed, and made is where it counts as made.
+// addEntry is the transaction of crDirent. dir is the directory. full says that the dirdata object must be divided. If the new
+// object is on this server, its ctime is updated, because it was created or renamed just now, and made is the directory where it
+// counts as made.
 func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (dir, made proto.Handle, full bool, err error) {
 	o, err := belongs(tx, req.Dirdata, req.Name)
 	if err != nil {
@@ -117,9 +118,10 @@ func (s *Server) addEntry(tx *store.Tx, req *proto.CrDirentReq, here bool) (dir,
 	return dir, made, false, nil
 }
 
-// touch notes in an object of this server that it has a name in a directory now: it changed, and may be removed from there if
-// nobody knows where it was made. Else that directory stays the one that mayRemove asks: everybody may give names in his own
-// directory to what others made, and must not remove it then. It returns where the object counts as made. ENOENT.
+// touch notes in an object of this server that it has got a name in directory dir. It updates the ctime. If the object does not
+// count as made in any directory yet, it counts as made in dir. Otherwise that stays as it is: users may give names in their own
+// directories to the objects of others, and must not be able to remove the objects by that. touch returns the directory where the
+// object counts as made. ENOENT.
 func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) (made proto.Handle, err error) {
 	o, err := tx.Get(h)
 	if err != nil {
@@ -141,7 +143,7 @@ func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) (made proto.Handle, er
 	return o.Parent, tx.Put(h, o)
 }
 
-// chDirent lets an entry stand for another object, and returns the one before.
+// chDirent makes an entry refer to another object, and returns the previous one.
 func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp, error) {
 	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)
 	if err != nil {

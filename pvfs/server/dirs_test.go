@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// spread are servers on which directories begin with some dirdata objects and grow.
+// spread are options for servers on which directories start with several dirdata objects and grow.
 func spread(servers, initial, most, split int) pvfstest.Options {
 	return pvfstest.Options{Servers: servers, Config: func(o *config.GenOptions) {
 		o.DistrDir = config.DistrDir{Initial: initial, Max: most, Split: split}
@@ -86,8 +86,8 @@ func TestSpreadFromTheBeginning(t *testing.T) {
 	require.Equal(t, proto.ENOENT, err)
 }
 
-// TestNoEarlyEnd: the first of several dirdata objects does not say that the directory ends when it gives as many
-// entries as it was asked for: stock clients would not ask the others.
+// TestNoEarlyEnd: the first of several dirdata objects does not report the end of the directory if it returns as many entries as
+// requested: stock clients would not ask the other objects.
 func TestNoEarlyEnd(t *testing.T) {
 	c := pvfstest.Start(t, spread(2, 2, 2, 1000))
 	u := root(t, c)
@@ -110,7 +110,7 @@ func TestNoEarlyEnd(t *testing.T) {
 	}
 }
 
-// TestDivide: a directory grows over its servers, whoever creates in it, and nothing is lost.
+// TestDivide: a directory grows over its servers while many clients create files in it, and nothing is lost.
 func TestDivide(t *testing.T) {
 	c := pvfstest.Start(t, spread(4, 1, 4, 8))
 	u := root(t, c)
@@ -156,7 +156,7 @@ func TestDivide(t *testing.T) {
 	noRecords(t, c, "split/", "rmdir/")
 }
 
-// noRecords checks that nothing is half done.
+// noRecords checks that no operation is unfinished.
 func noRecords(t *testing.T, c *pvfstest.Cluster, prefixes ...string) {
 	for i := range c.Len() {
 		require.NoError(t, c.Store(i).View(func(tx *store.Tx) error {
@@ -170,8 +170,8 @@ func noRecords(t *testing.T, c *pvfstest.Cluster, prefixes ...string) {
 	}
 }
 
-// TestDivideWithoutTheOther: while the other server is away a directory grows on this one, and is divided
-// when it is back.
+// TestDivideWithoutTheOther: while the other server is down, a directory grows on this one. It is divided after the restart of
+// the other.
 func TestDivideWithoutTheOther(t *testing.T) {
 	opts := spread(2, 1, 2, 4)
 	c := pvfstest.Start(t, opts)
@@ -193,7 +193,7 @@ func TestDivideWithoutTheOther(t *testing.T) {
 	require.Len(t, all, 12)
 	c.Start(1 - here)
 	c.Stop(here)
-	c.Start(here) // what it had begun is undone, and may be tried again
+	c.Start(here) // the division is undone, and may be tried again
 	require.NoError(t, c.Server(here).Ready(t.Context()))
 	require.NoError(t, c.Server(1-here).Ready(t.Context()))
 	_, err = u.create(d, "last", 0o644)
@@ -207,7 +207,7 @@ func TestDivideWithoutTheOther(t *testing.T) {
 	noRecords(t, c, "split/")
 }
 
-// TestAfterACrash: what the records say was begun is undone or finished at the next start.
+// TestAfterACrash: operations that the records show as unfinished are undone or finished at the next start.
 func TestAfterACrash(t *testing.T) {
 	c := pvfstest.Start(t, spread(2, 1, 2, 1000))
 	u := root(t, c)
@@ -243,7 +243,7 @@ func TestAfterACrash(t *testing.T) {
 		return b
 	}
 
-	// The other object had copies and was in use already.
+	// The other object had copies and was in use.
 	var next proto.DistDir
 	require.NoError(t, c.Store(there).Update(func(tx *store.Tx) error {
 		o, err := tx.Get(to)
@@ -279,7 +279,7 @@ func TestAfterACrash(t *testing.T) {
 	mark(fmt.Sprintf("rmdir/%016x", uint64(d)), []byte{1})
 	again()
 
-	// The entries had moved, and the directory did not know.
+	// The entries had moved, but the directory had not been told.
 	require.NoError(t, c.Store(there).Update(func(tx *store.Tx) error {
 		o, err := tx.Get(to)
 		if err != nil {
@@ -320,8 +320,8 @@ func TestAfterACrash(t *testing.T) {
 	require.Equal(t, 2, inUse(a.DistDir))
 }
 
-// TestRemoveAgainstCreate: of somebody who removes a directory and somebody who creates in it, one wins,
-// and nothing is left of it.
+// TestRemoveAgainstCreate: one request removes a directory while another creates a file in it. One of them wins, and nothing is
+// left of the other.
 func TestRemoveAgainstCreate(t *testing.T) {
 	for _, opts := range []pvfstest.Options{spread(2, 1, 1, 100), spread(2, 2, 2, 100)} {
 		c := pvfstest.Start(t, opts)

@@ -1,11 +1,11 @@
 package server
 
-// Withdrawals is how many objects are known of which rights were withdrawn.
+// Withdrawals is the number of objects with known withdrawals.
 func (s *Server) Withdrawals() int {
 	s.withdrawals.mu.RLock()
 	defer s.withdrawals.mu.RUnlock()
 	return len(s.withdrawals.of)
 }
 
-// ForgetWithdrawals forgets those that no capability can be refused for, and returns how many.
+// ForgetWithdrawals drops withdrawals that no capability can match, and returns how many.
 func (s *Server) ForgetWithdrawals() (int, error) { return s.forgetWithdrawals() }

@@ -9,10 +9,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// ErrConfig is for a configuration that asks for protection this server cannot give.
-var ErrConfig = errors.New("server: the configuration cannot be kept to")
+// ErrConfig is for a configuration that asks for protection which this server cannot give.
+var ErrConfig = errors.New("server: the configuration cannot be enforced")
 
-// checkProtection refuses to start with rules for clients that anybody could get round.
+// checkProtection refuses to start with rules for clients that any client could evade.
 func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) error {
 	sec, e := &fs.Security, &fs.Export
 	switch {
@@ -22,7 +22,7 @@ func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) 
 	}
 	if s.signs() {
 		if sec.TurnOffTimeouts {
-			s.log.Warn("the configuration has TurnOffTimeouts: what servers sign is good for ever, and so is what a thief gets hold of")
+			s.log.Warn("the configuration has TurnOffTimeouts: capabilities never expire, not even stolen ones")
 		}
 		return nil
 	}
@@ -47,7 +47,7 @@ func (s *Server) checkProtection(fs *config.Config, ids *credential.Identities) 
 	if len(rules) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: it has rules for clients (%s), but several servers and no key. Without a key everybody can say that it "+
-		"is a server, and servers are not bound by these rules: give all servers the same key, or take the rules out",
+	return fmt.Errorf("%w: it has rules for clients (%s), but several servers and no key. Without a key any client can claim to "+
+		"be a server, and servers are not bound by these rules: give all servers the same key, or take the rules out",
 		ErrConfig, strings.Join(rules, ", "))
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
-// TestRulesNeedKey: a server does not start with rules for clients that a stranger gets round by saying that it is a
-// server.
+// TestRulesNeedKey: a server does not start with rules for clients that any client evades by claiming to be a server.
 func TestRulesNeedKey(t *testing.T) {
 	everyone := networks(t, "*")
 	key := bytes.Repeat([]byte{7}, 32)
@@ -78,7 +77,7 @@ func TestSecurityModeIsKeptOrRefused(t *testing.T) {
 	}
 }
 
-// begin makes the first of some servers with a configuration.
+// begin makes the first of several servers with a configuration.
 func begin(t *testing.T, servers int, key []byte, set func(*config.Config)) error {
 	t.Helper()
 	gen := config.GenOptions{DataDir: "/nowhere/data", MetaDir: "/nowhere/meta"}

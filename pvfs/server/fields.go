@@ -2,7 +2,7 @@ package server
 
 import "github.com/viaduct-hpc/viaduct/pvfs/proto"
 
-// fields are what many requests have.
+// fields are the fields that many requests have in common.
 type fields struct {
 	hasFS bool
 	fs    proto.FSID
@@ -113,7 +113,7 @@ func fsOfManagement(req proto.Request) (proto.FSID, bool) {
 	return 0, false
 }
 
-// ownerOf is the attributes of a request that name an owner, or nil.
+// ownerOf returns the attributes of a request that names an owner, or nil.
 func ownerOf(req proto.Request) *proto.Attr {
 	switch r := req.(type) {
 	case *proto.SetAttrReq:

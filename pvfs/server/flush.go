@@ -5,7 +5,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// flush puts what is known of an object on the disk: its metadata, and the bytes of a datafile.
+// flush syncs an object: its metadata and, for a datafile, its bytes.
 func (s *Server) flush(q *query, req *proto.FlushReq) (*proto.FlushResp, error) {
 	if err := s.mustShow(q, 0, req.Handle); err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (s *Server) flush(q *query, req *proto.FlushReq) (*proto.FlushResp, error) 
 		err = proto.ENOENT
 	case kind == proto.TypeDatafile:
 		if err = s.store.SyncDatafile(req.Handle); err == nil {
-			err = s.store.Sync() // bytes without an object would be nobody's
+			err = s.store.Sync() // bytes without an object would belong to no file
 		}
 	default:
 		err = s.store.Sync()

@@ -10,7 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// certOps are the operations by which users get certificates. They need no capability: a user without a certificate has none.
+// certOps are the operations by which users get certificates. They need no capability, because a user without a certificate has
+// none.
 var certOps = map[proto.Op]*operation{
 	proto.OpGetUserCertKey: reads(on((*Server).getUserCertKey)),
 	proto.OpGetUserCert:    reads(on((*Server).getUserCert)),
@@ -19,7 +20,7 @@ var certOps = map[proto.Op]*operation{
 // errPasswords is for a host that has sent too many wrong passwords.
 var errPasswords = errors.New("the host has sent too many wrong passwords")
 
-// issuer is what issues certificates. ENOSYS: nothing does here.
+// issuer returns the authority that issues certificates. ENOSYS: this server issues none.
 func (q *query) issuer() (*certUsers, error) {
 	u := q.rules.certs
 	if u == nil || u.directory == nil || !u.authority.Issues() {
@@ -28,7 +29,7 @@ func (q *query) issuer() (*certUsers, error) {
 	return u, nil
 }
 
-// getUserCertKey answers with the key that passwords are encrypted for.
+// getUserCertKey returns the public key for encrypting passwords.
 func (s *Server) getUserCertKey(q *query, _ *proto.GetUserCertKeyReq) (*proto.GetUserCertKeyResp, error) {
 	u, err := q.issuer()
 	if err != nil {
@@ -37,8 +38,8 @@ func (s *Server) getUserCertKey(q *query, _ *proto.GetUserCertKeyReq) (*proto.Ge
 	return &proto.GetUserCertKeyResp{Key: u.authority.PublicKey()}, nil
 }
 
-// getUserCert issues a certificate for a user that knows its password. EACCES: it does not, or there is no such user. EAGAIN: the directory does not
-// answer, or the host of the client has to wait. EINVAL: there is no usable key in the request.
+// getUserCert issues a certificate for a user whose password is right. EACCES: the password is wrong, or there is no such user.
+// EAGAIN: the directory does not answer, or the client's host has to wait. EINVAL: the request has no usable key.
 func (s *Server) getUserCert(q *query, req *proto.GetUserCertReq) (*proto.GetUserCertResp, error) {
 	u, err := q.issuer()
 	if err != nil {
@@ -78,8 +79,8 @@ func (s *Server) getUserCert(q *query, req *proto.GetUserCertReq) (*proto.GetUse
 	return &proto.GetUserCertResp{Certificate: cert}, nil
 }
 
-// checkPassword asks the directory about the password in a request. What is wrong with it is the same for the client: the error must not
-// tell which users there are, nor whether a message was encrypted well.
+// checkPassword asks the directory about the password in a request. The client gets the same error whatever is wrong: the error
+// must not show which users exist, nor whether a message was encrypted correctly.
 func (s *Server) checkPassword(q *query, u *certUsers, req *proto.GetUserCertReq, from string) error {
 	password, err := u.authority.OpenPassword(req.Password)
 	if err == nil {

@@ -26,25 +26,25 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// A grammar makes requests of a stranger that knows the protocol, all handles and the names of everything, and has the capabilities that
-// the servers gave it. Most requests are about one object, and show a capability for it. The rest is drawn by its type.
+// A grammar makes requests of an attacker. The attacker knows the protocol, all handles and all names, and has the capabilities
+// that servers gave it. Most requests are about one object, and send a capability for it. The rest is random, by its type.
 type grammar struct {
 	rng          *rand.Rand
 	ep           *bmi.Endpoint // its address
 	user         *user
-	squashed     bool             // rules for its address make it nobody
-	rightly      int              // answers that told it what its group may know
+	squashed     bool             // rules for its address squash it to nobody
+	rightly      int              // answers with data that its group may read
 	handles      []proto.Handle   // all
-	objects      [][]proto.Handle // with what belongs to each: datafiles or dirdata
+	objects      [][]proto.Handle // with their parts: datafiles or dirdata
 	names        []string
-	others       int                                 // objects that there were before, the first ones
+	others       int                                 // number of objects from the start, the first ones
 	entries      map[proto.Handle][]string           // names in directories
 	capabilities map[proto.Handle][]proto.Capability // by their first handle
 
-	about []proto.Handle // of objects: of this request
+	about []proto.Handle // objects of this request
 }
 
-// request draws a request, and what is shown with it.
+// request draws a request and its header.
 func (g *grammar) request() (*proto.Header, proto.Request) {
 	for {
 		req := proto.NewRequest(proto.Op(g.rng.IntN(64)))
@@ -64,7 +64,7 @@ func (g *grammar) request() (*proto.Header, proto.Request) {
 	}
 }
 
-// likely is a request that an attack would have, with all that makes sense in it.
+// likely is a request that an attack would probably use, with sensible values.
 func (g *grammar) likely() proto.Request {
 	id, cred, object, part := g.user.fs(), g.user.cred, g.about[0], g.about[len(g.about)-1]
 	switch g.rng.IntN(20) {
@@ -119,7 +119,7 @@ func (g *grammar) header() *proto.Header {
 		h.Capability = all[g.rng.IntN(len(all))]
 		h.Capability.Handles = slices.Clone(h.Capability.Handles)
 		h.Capability.Signature = bytes.Clone(h.Capability.Signature)
-		switch g.rng.IntN(24) { // a forged one now and then
+		switch g.rng.IntN(24) { // sometimes a forged one
 		case 0:
 			h.Capability.Mask = proto.MayAll
 		case 1:
@@ -154,7 +154,7 @@ func (g *grammar) header() *proto.Header {
 	return h
 }
 
-// handle is most often one of the object that the request is about.
+// handle is most often one of the request's object.
 func (g *grammar) handle() proto.Handle {
 	switch g.rng.IntN(8) {
 	case 0:
@@ -170,7 +170,7 @@ func (g *grammar) handle() proto.Handle {
 
 func (g *grammar) id() uint32 { return []uint32{0, 1000, stranger, 1<<32 - 1}[g.rng.IntN(4)] }
 
-// name is most often one in the directory that the request is about.
+// name is most often one in the request's directory.
 func (g *grammar) name() string {
 	if there := g.entries[g.about[0]]; len(there) > 0 && g.rng.IntN(3) > 0 {
 		return there[g.rng.IntN(len(there))]
@@ -187,7 +187,7 @@ var (
 	typeOfType   = reflect.TypeFor[proto.ObjType]()
 )
 
-// fill draws a value.
+// fill draws a random value.
 func (g *grammar) fill(v reflect.Value) {
 	switch v.Type() {
 	case typeOfHandle:
@@ -245,7 +245,7 @@ func (g *grammar) attr() proto.Attr {
 	return a
 }
 
-// learn keeps what an answer tells.
+// learn stores the information in an answer.
 func (g *grammar) learn(resp proto.Response) {
 	attr := func(a *proto.Attr) {
 		if len(a.Capability.Handles) > 0 {
@@ -272,10 +272,10 @@ func (g *grammar) learn(resp proto.Response) {
 	}
 }
 
-// ownMax is how many of its own objects a grammar remembers: most requests are to be about those of others.
+// ownMax is how many of its own objects a grammar remembers, because most requests should be about the objects of others.
 const ownMax = 16
 
-// made keeps an object that the stranger has made.
+// made stores an object that the attacker has made.
 func (g *grammar) made(object []proto.Handle) {
 	if len(g.objects) < g.others+ownMax {
 		g.objects = append(g.objects, object)
@@ -284,7 +284,7 @@ func (g *grammar) made(object []proto.Handle) {
 	}
 }
 
-// capabilitiesMax is how many a grammar keeps of one object.
+// capabilitiesMax is how many capabilities of one object a grammar stores.
 const capabilitiesMax = 8
 
 func (g *grammar) keep(c proto.Capability) {
@@ -296,14 +296,14 @@ func (g *grammar) keep(c proto.Capability) {
 	}
 }
 
-// What a stranger does in one run of TestStrangersGrammar.
+// Sizes of one run of TestStrangersGrammar.
 const (
-	strangerRequests = 500 // between two looks at what must not change
+	strangerRequests = 500 // between two checks of what must not change
 	strangerLooks    = 6
 )
 
-// TestStrangersGrammar: whatever a stranger sends, knowing all handles, it reads nothing that it may not, and changes, removes and takes
-// nothing that is another user's.
+// TestStrangersGrammar: an attacker that knows all handles, whatever it sends, reads nothing without the right to, and changes,
+// removes and takes over nothing of another user.
 func TestStrangersGrammar(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		c, v := attacked(t, stranger)
@@ -319,15 +319,15 @@ func TestStrangersGrammar(t *testing.T) {
 	})
 }
 
-// attackers is how many strangers TestSixteenStrangers has at a time. They send so many requests together, unless VIADUCT_STRANGERS
-// says otherwise.
+// attackers is the number of attackers in TestSixteenStrangers at a time. Together they send this many requests, unless
+// VIADUCT_STRANGERS says otherwise.
 const (
 	attackers        = 16
 	attackerRequests = 100_000
 )
 
-// TestSixteenStrangers is the same with sixteen strangers at a time, each with a uid, a group and an address of its own. Each may read
-// a file of its group, unless rules for its address make it nobody: that is so for every fourth.
+// TestSixteenStrangers is the same with sixteen attackers at a time, each with its own uid, group and address. Each may read a
+// file of its group, unless rules for its address squash it: that is so for every fourth.
 func TestSixteenStrangers(t *testing.T) {
 	count := attackerRequests
 	if text := os.Getenv("VIADUCT_STRANGERS"); text != "" {
@@ -383,7 +383,7 @@ func TestSixteenStrangers(t *testing.T) {
 	t.Logf("%d answers with what only a group may read went to its member", rightly)
 }
 
-// mayRead checks what the stranger may read and what not, as a client that attacks nothing.
+// mayRead checks which files the attacker's user may and may not read, through an ordinary client.
 func (g *grammar) mayRead(t *testing.T, c *pvfstest.Cluster) {
 	t.Helper()
 	require.Contains(t, g.user.peer.String(), fmt.Sprint("-stranger-", g.group()))
@@ -428,7 +428,7 @@ func newGrammar(t *testing.T, c *pvfstest.Cluster, v *victims, seed uint64, uid 
 	return g
 }
 
-// attack sends one request. The error says what the answer gives away.
+// attack sends one request. The error says what the answer reveals.
 func (g *grammar) attack(v *victims) error {
 	h, req := g.request()
 	c := g.user.c
@@ -459,7 +459,7 @@ func (g *grammar) attack(v *victims) error {
 	return nil
 }
 
-// asks gets a capability of each object, for what it is worth.
+// asks requests a capability for each object.
 func (g *grammar) asks() {
 	for _, object := range g.objects {
 		for _, h := range object {
@@ -473,7 +473,7 @@ func (g *grammar) asks() {
 	}
 }
 
-// knows tells a grammar all handles there are.
+// knows gives a grammar all handles.
 func (g *grammar) knows(t testing.TB, c *pvfstest.Cluster, v *victims) {
 	t.Helper()
 	admin := root(t, c)

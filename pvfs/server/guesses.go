@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// guesses bounds how many passwords a host may try, and how many hosts are remembered for that.
+// guesses limits the passwords that a host may try, and the number of hosts that are remembered for that.
 type guesses struct {
 	clock func() time.Time
 
@@ -15,17 +15,18 @@ type guesses struct {
 	hosts map[string]guess
 }
 
-// A guess is what one host did.
+// A guess counts the attempts of one host.
 type guess struct {
-	wrong int // passwords, less those that time has forgiven
+	wrong int // wrong passwords, less those forgiven with time
 	at    time.Time
 }
 
 const (
-	// wrongMax is how many wrong passwords a host may send at once; one more is forgiven after each forgivenAfter.
+	// wrongMax is how many wrong passwords a host may send in a row. After each forgivenAfter, one is forgiven.
 	wrongMax      = 5
 	forgivenAfter = 10 * time.Second
-	// guessHostsMax bounds memory. Beyond it, hosts that were forgiven all are forgotten, and with none of these no host may guess.
+	// guessHostsMax limits memory. When it is reached, hosts without unforgiven passwords are dropped. If there are none, no new
+	// host may try.
 	guessHostsMax = 4096
 )
 
@@ -38,7 +39,7 @@ func hostOf(from string) string {
 	return scheme + "://" + rest
 }
 
-// may takes a try off a host, and reports whether it had one left. A try that was right is given back.
+// may takes one try from a host, and reports whether the host had one left. right gives a successful try back.
 func (g *guesses) may(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,7 +70,7 @@ func (g *guesses) right(host string) {
 	}
 }
 
-// forgiven is a guess after some time.
+// forgiven returns the guess after the time until now has forgiven some wrong passwords.
 func (g guess) forgiven(now time.Time) guess {
 	if g.wrong == 0 || g.at.IsZero() || now.Before(g.at) {
 		g.at = now
@@ -83,7 +84,7 @@ func (g guess) forgiven(now time.Time) guess {
 	return g
 }
 
-// forgetLocked forgets hosts that were forgiven all, and reports whether there were any.
+// forgetLocked drops the hosts whose wrong passwords are all forgiven, and reports whether there were any.
 func (g *guesses) forgetLocked(now time.Time) bool {
 	before := len(g.hosts)
 	for host, was := range g.hosts {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuessesAreBounded: hosts are remembered up to a limit, and forgotten when they are forgiven; ports do not make other hosts.
+// TestGuessesAreBounded: hosts are remembered up to a limit, and dropped when they are forgiven. Different ports are the same
+// host.
 func TestGuessesAreBounded(t *testing.T) {
 	now := time.Unix(2000000000, 0)
 	g := guesses{clock: func() time.Time { return now }}

@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// samples are requests of every kind that the server could carry out, and the headers of a server.
+// samples are valid requests of every kind, with a server's headers.
 func samples(t testing.TB, u *user) ([]*proto.Header, []proto.Request) {
 	c := u.c
 	d, err := u.mkdir(c.FS.Root, "d", 0o777)
@@ -70,8 +70,7 @@ func samples(t testing.TB, u *user) ([]*proto.Header, []proto.Request) {
 	}
 }
 
-// TestMutatedRequests: whatever a peer sends, whoever it says it is, it gets an answer, and the
-// server serves on.
+// TestMutatedRequests: whatever a peer sends, and whoever it claims to be, it gets an answer, and the server goes on.
 func TestMutatedRequests(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Unsigned: unsigned, Config: func(o *config.GenOptions) {
@@ -109,7 +108,7 @@ func TestMutatedRequests(t *testing.T) {
 	}
 }
 
-// mutate changes a few bytes behind the generic header.
+// mutate changes a few bytes after the generic header.
 func mutate(rng *rand.Rand, b []byte) {
 	interesting := []byte{0, 1, 2, 0x7f, 0x80, 0xff}
 	for range rng.IntN(4) {
@@ -127,7 +126,7 @@ func mutate(rng *rand.Rand, b []byte) {
 	}
 }
 
-// TestSquashAndExports: what clients of some networks may.
+// TestSquashAndExports: the rights of clients in several networks.
 func TestSquashAndExports(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	everyone := networks(t, "*")
@@ -163,7 +162,7 @@ func TestSquashAndExports(t *testing.T) {
 	require.NoError(t, k.ask(0, nil, &proto.NoopReq{}, &proto.NoopResp{}))
 }
 
-// TestOwnTrustedNetwork: a server keeps to the networks of its own <ServerOptions>.
+// TestOwnTrustedNetwork: a server uses the networks in its own <ServerOptions>.
 func TestOwnTrustedNetwork(t *testing.T) {
 	text, err := config.Generate(config.GenOptions{Servers: []config.GenServer{{Alias: "a", Address: "tcp://a:1"}}})
 	require.NoError(t, err)
@@ -175,7 +174,7 @@ func TestOwnTrustedNetwork(t *testing.T) {
 	require.Equal(t, proto.EACCES, k.status(0, nil, &proto.NoopReq{}))
 }
 
-// TestUnsigned: without a key servers believe what they are shown, but for handles that are not listed.
+// TestUnsigned: without a key servers believe capabilities, but not for handles that they do not list.
 func TestUnsigned(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Unsigned: true})
 	u := root(t, c)

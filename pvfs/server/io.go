@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// ioOps are the operations on the bytes of files, and what goes with them.
+// ioOps are the operations on the bytes of files.
 var ioOps = map[proto.Op]*operation{
 	proto.OpIO: {changes: writes, flow: func(s *Server, q *query, c *rpc.Call) {
 		if err := s.io(q, c, q.req.(*proto.IOReq)); err != nil {
@@ -62,8 +62,8 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	return s.readFlow(c, data, t, size, stored)
 }
 
-// mayIO checks that the query may read or write a datafile: its capability lists the metafile
-// that the hint names and the datafile, and allows it.
+// mayIO checks that the query may read or write a datafile: its capability must list the datafile and the metafile that the hint
+// names, and allow it.
 func (q *query) mayIO(datafile proto.Handle, dir proto.IOType) error {
 	metafile := q.near()
 	if metafile == 0 {
@@ -78,7 +78,7 @@ func (q *query) mayIO(datafile proto.Handle, dir proto.IOType) error {
 	return proto.EINVAL
 }
 
-// writeFlow receives bytes straight into the datafile.
+// writeFlow receives bytes directly into the datafile.
 func (s *Server) writeFlow(c *rpc.Call, data *store.Data, t transfer, size, total int64) error {
 	at := t.cursor()
 	defer at.stop()
@@ -101,8 +101,7 @@ func (s *Server) writeFlow(c *rpc.Call, data *store.Data, t transfer, size, tota
 	return nil
 }
 
-// readFlow sends bytes straight from the datafile. If it got shorter meanwhile, what is missing
-// is zeros.
+// readFlow sends bytes directly from the datafile. If the file becomes shorter meanwhile, the missing bytes are zeros.
 func (s *Server) readFlow(c *rpc.Call, data *store.Data, t transfer, size, total int64) error {
 	src := &source{data: data, at: t.cursor()}
 	defer src.at.stop()

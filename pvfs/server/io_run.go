@@ -10,17 +10,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// run is a run of bytes of a datafile, in the order in which they are on the wire.
+// run is a contiguous run of bytes of a datafile. Runs are in the order of the wire.
 type run struct{ phys, len int64 }
 
-// transfer is one I/O on one datafile: what IO and SMALL_IO have in common.
+// transfer is one I/O on one datafile, by IO or SMALL_IO.
 type transfer struct {
 	op       datatype.Op
 	datafile int
 	turn     *turn
 }
 
-// transferOf checks what a request asks for. Everything in it may be hostile.
+// transferOf checks the fields of a request, all of which may be hostile.
 func transferOf(turn *turn, d proto.Dist, nr, ct uint32, req proto.FileRequest, offset, aggregate int64) (transfer, error) {
 	if ct == 0 || ct > proto.MaxDatafiles || nr >= ct {
 		return transfer{}, fmt.Errorf("pvfs/server: datafile %d of %d: %w", nr, ct, proto.EINVAL)
@@ -39,9 +39,8 @@ func transferOf(turn *turn, d proto.Dist, nr, ct uint32, req proto.FileRequest, 
 	return transfer{op: op, datafile: int(nr), turn: turn}, nil
 }
 
-// runs are the bytes of the transfer in the datafile. What is contiguous in the file is
-// contiguous in each of its datafiles, so this goes by regions and not by strips. It ends before
-// the last if the turn did.
+// runs are the byte ranges of the transfer in the datafile. Bytes that are contiguous in the file are contiguous in each of its
+// datafiles, so this works on regions and not on strips. It stops early if the turn ended.
 func (t transfer) runs() iter.Seq[run] {
 	return func(yield func(run) bool) {
 		m, n := t.op.Map, t.op.N
@@ -65,8 +64,8 @@ func (t transfer) runs() iter.Seq[run] {
 	}
 }
 
-// bytes is how many bytes the transfer has, and how many of them a read moves if the datafile
-// has this size: it ends at the first byte beyond.
+// bytes returns the total number of bytes, and how many of them a read moves from a datafile of this size. A read ends at the
+// first byte beyond the size.
 func (t transfer) bytes(size int64) (all, stored int64, err error) {
 	defer t.turn.leave()
 	ended := false
@@ -81,8 +80,7 @@ func (t transfer) bytes(size int64) (all, stored int64, err error) {
 	return all, stored, t.turn.err
 }
 
-// each calls f for the parts of b, the transfer's first bytes, with the place of each in the
-// datafile.
+// each calls f for the parts of b with their offsets in the datafile. b is the first bytes of the transfer.
 func (t transfer) each(b []byte, f func(part []byte, phys int64) error) error {
 	defer t.turn.leave()
 	for r := range t.runs() {
@@ -101,23 +99,23 @@ func (t transfer) each(b []byte, f func(part []byte, phys int64) error) error {
 	return t.turn.err
 }
 
-// cursor goes through the runs of a transfer while its bytes go by.
+// cursor walks through the runs of a transfer as its bytes are moved.
 type cursor struct {
 	turn *turn
 	next func() (run, bool)
 	stop func()
 	cur  run
-	at   int64 // bytes that went by
+	at   int64 // bytes moved so far
 }
 
-// cursor begins at the first byte. The caller stops it.
+// cursor starts at the first byte. The caller calls stop on it.
 func (t transfer) cursor() *cursor {
 	c := &cursor{turn: t.turn}
 	c.next, c.stop = iter.Pull(t.runs())
 	return c
 }
 
-// piece is where the next n bytes are in the datafile, if they are in one piece.
+// piece returns the offset of the next n bytes in the datafile, if they are contiguous.
 func (c *cursor) piece(n int) (phys int64, ok bool) {
 	if c.cur.len == 0 {
 		defer c.turn.leave()
@@ -128,15 +126,14 @@ func (c *cursor) piece(n int) (phys int64, ok bool) {
 	return c.cur.phys, c.cur.len >= int64(n)
 }
 
-// skip goes past n bytes, which piece said are in one piece.
+// skip advances by n bytes that piece has found contiguous.
 func (c *cursor) skip(n int) {
 	c.cur.phys += int64(n)
 	c.cur.len -= int64(n)
 	c.at += int64(n)
 }
 
-// each calls f for the parts of b, the transfer's next bytes, with the place of each in the
-// datafile.
+// each calls f for the parts of b with their offsets in the datafile. b is the next bytes of the transfer.
 func (c *cursor) each(b []byte, f func(part []byte, phys int64) error) error {
 	defer c.turn.leave()
 	for len(b) > 0 {

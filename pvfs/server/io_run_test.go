@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// TestRunsArePieces compares runs with the pieces that a client goes by.
+// TestRunsArePieces compares runs with the pieces that a client uses.
 func TestRunsArePieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 300 {
@@ -71,7 +71,7 @@ func TestCursor(t *testing.T) {
 	require.Error(t, c.each([]byte{1}, func([]byte, int64) error { return nil }))
 }
 
-// TestRunsOfEverything is about sizes near 2^63: no walk may take long.
+// TestRunsOfEverything tests sizes near 2^63: no walk may take long.
 func TestRunsOfEverything(t *testing.T) {
 	for _, d := range []proto.Dist{{Name: proto.DistStripe, StripSize: 1}, stripe.Default(proto.DistTwoD), stripe.Default(proto.DistBasic)} {
 		tr, err := transferOf(newThrottle().turn(context.Background()), d, 0, 1, proto.ByteStream(), 1, math.MaxInt64-1)

@@ -7,16 +7,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// source gives the bytes of a datafile that a transfer reads (rpc.Source).
+// source supplies the bytes of a datafile that a transfer reads (rpc.Source).
 type source struct {
 	data *store.Data
 	at   *cursor
-	file *os.File // of data, once it was asked for
+	file *os.File // of data, once it is open
 
 	verify func(b []byte, off int64) error // data.Verify
 }
 
-// Fill reads bytes. What the datafile does not have any more is zeros.
+// Fill reads bytes. Bytes beyond the end of the datafile are zeros.
 func (s *source) Fill(b []byte, _ int64) error {
 	return s.at.each(b, func(part []byte, phys int64) error {
 		n, err := s.data.ReadAt(part, phys)
@@ -25,8 +25,8 @@ func (s *source) Fill(b []byte, _ int64) error {
 	})
 }
 
-// Range says where bytes are that are in one piece and in memory. Others are read, with holes
-// among them.
+// Range returns the place of n bytes in the file, if they are contiguous and in memory. Other bytes, among them holes, are read
+// by Fill.
 func (s *source) Range(n int, _ int64) (bmi.FileRange, bool) {
 	phys, ok := s.at.piece(n)
 	if !ok || s.file == nil && !s.open() || !s.data.InMemory(phys, n) {
@@ -36,7 +36,7 @@ func (s *source) Range(n int, _ int64) (bmi.FileRange, bool) {
 	return bmi.FileRange{File: s.file, Off: phys, Len: n, Check: s.verify}, true
 }
 
-// open asks for the file. That it cannot be had Fill says, too.
+// open gets the file. If that fails, Fill reports the error too.
 func (s *source) open() bool {
 	f, err := s.data.File()
 	s.file, s.verify = f, s.data.Verify

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// TestReadWhatChanges reads a file in which there are holes, which grows, and which is cut off
-// and written again, over each method: what comes is what is there, also out of files.
+// TestReadWhatChanges reads a file with holes that grows, is truncated and written again, over each method. The bytes read are
+// those of the file, also if they are sent from files.
 func TestReadWhatChanges(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {
@@ -35,9 +35,9 @@ func TestReadWhatChanges(t *testing.T) {
 			}
 			put(0, 2<<20+5, 1)
 			check(2<<20 + 5)
-			put(6<<20, 1<<20+77, 2) // behind a hole
+			put(6<<20, 1<<20+77, 2) // after a hole
 			check(7<<20 + 77)
-			put(1<<20-3, 100_000, 3) // over what was read
+			put(1<<20-3, 100_000, 3) // over bytes that were read
 			check(0)
 			for i, h := range f.attr.Datafiles {
 				require.Equal(t, proto.OK, k.status(f.datafileServer(i), &f.header, &proto.TruncateReq{Handle: h, FS: k.c.FS.ID, Size: 1 << 20}))

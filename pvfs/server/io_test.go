@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// smallFlows makes flows of many messages out of few bytes.
+// smallFlows splits few bytes into many messages.
 func smallFlows(g *config.GenOptions) { g.FlowBufferSize = 4096 }
 
 func TestFlowAcrossStrips(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFlowOfNothing(t *testing.T) {
 	require.Equal(t, []byte("x"), f.read(0, 1<<20))
 }
 
-// TestIOErrors asks for what cannot be had, with the requests of both kinds.
+// TestIOErrors sends invalid requests of both kinds.
 func TestIOErrors(t *testing.T) {
 	k := newKit(t, pvfstest.Options{})
 	f, other := k.create(0, 2, stripe.Default(proto.DistStripe)), k.create(0, 2, stripe.Default(proto.DistStripe))
@@ -173,7 +173,7 @@ func TestIOErrors(t *testing.T) {
 	require.Equal(t, []byte("hello"), f.read(0, 10), "nothing was written")
 }
 
-// TestFlowTooFar writes where no file can reach: the client gets the error after its data, and may go on.
+// TestFlowTooFar writes beyond the largest offset: the client gets the error after its data, and can go on.
 func TestFlowTooFar(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Servers: 1, Config: smallFlows, Dir: shortFiles(t)})
 	f := k.create(0, 1, stripe.Default(proto.DistBasic))
@@ -200,7 +200,7 @@ func TestRemovedDatafile(t *testing.T) {
 	require.Equal(t, proto.ENOENT, k.status(s, &f.header, &proto.FlushReq{Handle: f.attr.Datafiles[1], FS: k.c.FS.ID}))
 }
 
-// TestAbandonedFlows lets clients stop in the midst of flows while another one works on.
+// TestAbandonedFlows: clients stop in the middle of flows while another one goes on.
 func TestAbandonedFlows(t *testing.T) {
 	for _, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// farOff bounds what may hang. Nothing waits for it otherwise.
+// farOff limits operations that may hang. Nothing else waits for it.
 const farOff = 5 * time.Minute
 
-// kit is a client that says what it wants, request by request.
+// kit is a client that sends requests one by one.
 type kit struct {
 	t      testing.TB
 	c      *pvfstest.Cluster
@@ -27,7 +27,7 @@ type kit struct {
 	ep     *bmi.Endpoint
 	caller *rpc.Caller
 	cred   proto.Credential
-	root   proto.Header // with which things are made in the root directory
+	root   proto.Header // for making objects in the root directory
 }
 
 func newKit(t testing.TB, opts pvfstest.Options) *kit {
@@ -35,7 +35,7 @@ func newKit(t testing.TB, opts pvfstest.Options) *kit {
 	return newClient(t, pvfstest.Start(t, opts))
 }
 
-// newClient is a client of servers that run.
+// newClient makes a client of running servers.
 func newClient(t testing.TB, c *pvfstest.Cluster) *kit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), farOff)
@@ -67,7 +67,7 @@ func (k *kit) ask(server int, h *proto.Header, req proto.Request, resp proto.Res
 	return k.caller.Call(k.ctx, k.addr(server), h, req, resp)
 }
 
-// status is how a request ends.
+// status is the status of a request.
 func (k *kit) status(server int, h *proto.Header, req proto.Request) proto.Status {
 	k.t.Helper()
 	err := k.ask(server, h, req, proto.NewResponse(req.Op()))
@@ -79,7 +79,7 @@ func (k *kit) status(server int, h *proto.Header, req proto.Request) proto.Statu
 	return s
 }
 
-// attr is what a client knows of an object before it does something with it.
+// attr returns the attributes that a client gets before it uses an object.
 func (k *kit) attr(h proto.Handle) proto.Attr {
 	k.t.Helper()
 	var resp proto.GetAttrResp
@@ -87,7 +87,7 @@ func (k *kit) attr(h proto.Handle) proto.Attr {
 	return resp.Attr
 }
 
-// header shows the capability of an object, and names it.
+// header has the capability of an object, and names the object.
 func (k *kit) header(h proto.Handle) proto.Header {
 	k.t.Helper()
 	return proto.Header{
@@ -96,7 +96,7 @@ func (k *kit) header(h proto.Handle) proto.Header {
 	}
 }
 
-// file is a file that is no longer stuffed.
+// file is a file that is not stuffed.
 type file struct {
 	k      *kit
 	handle proto.Handle
@@ -105,7 +105,7 @@ type file struct {
 	layout stripe.Map
 }
 
-// create makes a file with so many datafiles of its own, on a metadata server.
+// create makes a file with its own datafiles, on a metadata server.
 func (k *kit) create(server, datafiles int, dist proto.Dist) *file {
 	k.t.Helper()
 	var made proto.CreateResp
@@ -127,7 +127,7 @@ func (k *kit) create(server, datafiles int, dist proto.Dist) *file {
 	return f
 }
 
-// op is an I/O of plain bytes.
+// op is an I/O of contiguous bytes.
 func (f *file) op(off int64, n int) datatype.Op {
 	return datatype.Op{
 		Map: f.layout, N: len(f.attr.Datafiles), Request: proto.ByteStream(), FileOffset: off, Aggregate: int64(n),
@@ -210,7 +210,7 @@ func (f *file) smallReq(datafile int, op datatype.Op, data []byte) *proto.SmallI
 // datafileServer is the server of a datafile.
 func (f *file) datafileServer(i int) int { return f.k.owner(f.attr.Datafiles[i]) }
 
-// pattern is bytes that tell where they are. The race detector would only make it slow.
+// pattern is bytes that encode their offset. The race detector would only make it slow.
 //
 //go:norace
 func pattern(n int, seed byte) []byte {

@@ -6,9 +6,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// What is known of another server. One of ours can be told to remove a file whose name was removed here: it takes the
-// datafiles with it, and checks whose file it is. Others would take a server's word for everything. It is asked when it is
-// needed first, and forgotten when the server does not answer: another may have its address then.
+// The kind of another server. A server of ours can be told to remove a file whose name was removed here: it also removes the
+// datafiles, and checks who may remove the file. A stock server would do whatever a server asks. A server is asked when its kind
+// is first needed. The answer is dropped when the server stops answering, because another one may have its address then.
 const (
 	kindUnknown int32 = iota
 	kindAsked
@@ -16,14 +16,15 @@ const (
 	kindOther
 )
 
-// isOurs reports whether another server is known to be one of ours. If nothing is known of it, it is asked in the background.
+// isOurs reports whether another server is known to be one of ours. If its kind is not known, the server is asked in the
+// background.
 func (s *Server) isOurs(server int) bool {
 	if _, _, err := s.peers.open(); err != nil {
 		return false
 	}
 	kind := &s.peers.at[server].kind
 	if kind.CompareAndSwap(kindUnknown, kindAsked) {
-		s.work.Go(func() { _, _ = s.askKind(s.ctx, server) }) // it is asked again if that fails
+		s.work.Go(func() { _, _ = s.askKind(s.ctx, server) }) // if this fails, the next call asks again
 	}
 	return kind.Load() == kindOurs
 }

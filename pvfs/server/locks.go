@@ -6,12 +6,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// locks are locks of objects by handle. One exists while somebody has it or waits for it. The zero
-// value is ready.
+// locks are locks of objects by handle. A lock exists while a goroutine holds it or waits for it. The zero value is ready.
 //
-// Operations of one transaction share the lock of the dirdata object that they change; what takes
-// several steps (a division, the removal of a spread directory) has it alone. Nobody waits for
-// a second lock while he has one, but for a dirdata object after its directory.
+// An operation of one transaction shares the lock of the dirdata object that it changes. An operation of several steps (a
+// division, the removal of a spread directory) holds it alone. No goroutine waits for a second lock while it holds one, except
+// for a dirdata object after its directory.
 type locks struct {
 	shards [64]lockShard
 }
@@ -23,7 +22,7 @@ type lockShard struct {
 
 type objectLock struct {
 	sync.RWMutex
-	users int // those who have it or wait
+	users int // goroutines that hold it or wait
 }
 
 func (l *locks) shard(h proto.Handle) *lockShard { return &l.shards[h%proto.Handle(len(l.shards))] }
@@ -53,14 +52,14 @@ func (l *locks) give(h proto.Handle, o *objectLock) {
 	}
 }
 
-// share takes an object's lock together with others who share it. The result gives it back.
+// share takes an object's lock shared. The result gives it back.
 func (l *locks) share(h proto.Handle) func() {
 	o := l.take(h)
 	o.RLock()
 	return func() { o.RUnlock(); l.give(h, o) }
 }
 
-// tryAlone takes an object's lock for one, if nobody has it; nil otherwise.
+// tryAlone takes an object's lock alone if it is free; otherwise it returns nil.
 func (l *locks) tryAlone(h proto.Handle) func() {
 	o := l.take(h)
 	if !o.TryLock() {
@@ -70,7 +69,7 @@ func (l *locks) tryAlone(h proto.Handle) func() {
 	return func() { o.Unlock(); l.give(h, o) }
 }
 
-// mayWait is how many handlers may wait for a lock that another one has alone.
+// mayWait is how many handlers may wait for a lock that another handler holds alone.
 func (s *Server) mayWait() int32 {
 	if n := s.cfg.RPC.Workers; n > 0 {
 		return int32(min(waitersMax, (n-1)/2))
@@ -78,7 +77,7 @@ func (s *Server) mayWait() int32 {
 	return waitersMax
 }
 
-// enter is share for a handler. EAGAIN: too many wait already.
+// enter is share for a handler. EAGAIN: too many handlers wait already.
 func (s *Server) enter(h proto.Handle) (leave func(), err error) {
 	o := s.locks.take(h)
 	if !o.TryRLock() {
@@ -92,7 +91,7 @@ func (s *Server) enter(h proto.Handle) (leave func(), err error) {
 	return func() { o.RUnlock(); s.locks.give(h, o) }, nil
 }
 
-// alone takes an object's lock for one. The result gives it back.
+// alone takes an object's lock alone. The result gives it back.
 func (l *locks) alone(h proto.Handle) func() {
 	o := l.take(h)
 	o.Lock()

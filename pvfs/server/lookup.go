@@ -26,7 +26,7 @@ var nameOps = map[proto.Op]*operation{
 	proto.OpRemove:        changes(on((*Server).remove)),
 }
 
-// getConfig gives the configuration, byte by byte as it was read.
+// getConfig returns the configuration exactly as it was read.
 func (s *Server) getConfig(*query, *proto.GetConfigReq) (*proto.GetConfigResp, error) {
 	return &proto.GetConfigResp{Text: s.rules.Load().text}, nil
 }
@@ -34,16 +34,16 @@ func (s *Server) getConfig(*query, *proto.GetConfigReq) (*proto.GetConfigResp, e
 // A descent goes down a path.
 type descent struct {
 	q     *query
-	mask  proto.AttrMask // wanted of what the last name stands for
+	mask  proto.AttrMask // wanted for the last name's object
 	names []string
 	at    proto.Handle // the directory of names[len(resp.Handles)]
 	dir   store.Object
 	resp  *proto.LookupPathResp
-	ended bool // no more names can be looked up here
+	ended bool // no further names can be looked up here
 }
 
-// lookupPath goes down a path as far as it leads over directories that are here. It succeeds if the
-// first name was found; the last of its handles has no attributes if it belongs to another server.
+// lookupPath follows a path through the directories that this server owns. It succeeds if the first name was found. The last
+// handle has no attributes if another server owns it.
 func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPathResp, error) {
 	if err := q.may(proto.MayExec, req.Start); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPa
 		return nil, err
 	}
 	d := &descent{q: q, mask: req.Mask, names: names, at: req.Start, resp: &proto.LookupPathResp{}}
-	// Most paths lead over this server only: they take one view of the store.
+	// Most paths stay on this server, and take one view of the store.
 	err = s.store.View(func(tx *store.Tx) (err error) {
 		if d.dir, err = tx.Get(req.Start); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPa
 	return d.resp, nil
 }
 
-// descendHere goes as far as directories and their dirdata objects are here, and not being divided.
+// descendHere follows the path through directories whose dirdata objects are here and are not being divided.
 func (s *Server) descendHere(tx *store.Tx, d *descent) error {
 	for !d.ended {
 		if d.dir.Type != proto.TypeDirectory {
@@ -83,7 +83,7 @@ func (s *Server) descendHere(tx *store.Tx, d *descent) error {
 		if i < 0 || i >= len(d.dir.DistDir.Dirdata) || !s.ownedBy(d.dir.DistDir.Dirdata[i], s.me) {
 			return nil
 		}
-		if len(d.resp.Handles) > 0 { // the capability says nothing about this directory
+		if len(d.resp.Handles) > 0 { // the capability does not cover this directory
 			if err := mayEnter(tx, d.q, d.at, &d.dir); err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (s *Server) descendHere(tx *store.Tx, d *descent) error {
 	return nil
 }
 
-// enterAndFind looks up the next name, wherever it is.
+// enterAndFind looks up the next name, on this server or another.
 func (s *Server) enterAndFind(d *descent) (proto.Handle, error) {
 	if d.dir.Type != proto.TypeDirectory {
 		return 0, proto.ENOTDIR
@@ -115,7 +115,7 @@ func (s *Server) enterAndFind(d *descent) (proto.Handle, error) {
 	return s.find(d.q.ctx, d.at, &d.dir, d.names[len(d.resp.Handles)])
 }
 
-// found takes what the next name stands for. What belongs to another server has no attributes.
+// found adds the object of the next name. An object of another server has no attributes.
 func (s *Server) found(tx *store.Tx, d *descent, h proto.Handle) error {
 	d.resp.Handles = append(d.resp.Handles, h)
 	d.ended = true
@@ -143,7 +143,7 @@ func (s *Server) found(tx *store.Tx, d *descent, h proto.Handle) error {
 	return nil
 }
 
-// segments are the names of a path.
+// segments splits a path into names.
 func segments(path string) ([]string, error) {
 	if len(path) > proto.MaxPath {
 		return nil, proto.ENAMETOOLONG
@@ -178,8 +178,8 @@ func mayEnter(tx *store.Tx, q *query, at proto.Handle, dir *store.Object) error 
 	return nil
 }
 
-// find looks a name up in a directory of this server: in the dirdata object that has it, here or on
-// another server. dir is the directory as it was read last, and is read again when it was divided since.
+// find looks a name up in a directory of this server: in the dirdata object that has it, here or on another server. dir is the
+// directory as last read; find reads it again if it was divided since.
 func (s *Server) find(ctx context.Context, at proto.Handle, dir *store.Object, name string) (proto.Handle, error) {
 	i := bucketOf(&dir.DistDir, name)
 	for try := 0; ; try++ {
@@ -207,8 +207,8 @@ func (s *Server) find(ctx context.Context, at proto.Handle, dir *store.Object, n
 	}
 }
 
-// findIn looks a name up in one dirdata object. EAGAIN: it belongs elsewhere, and moved says
-// where, if that is known (-1).
+// findIn looks a name up in one dirdata object. EAGAIN: the name belongs to another one, whose index is moved, or -1 if that is
+// not known.
 func (s *Server) findIn(ctx context.Context, dirdata proto.Handle, name string) (h proto.Handle, moved int, err error) {
 	moved = -1
 	owner, ok := s.fs.Owner(dirdata)
@@ -230,7 +230,7 @@ func (s *Server) findIn(ctx context.Context, dirdata proto.Handle, name string) 
 	return h, moved, err
 }
 
-// lookupIn looks a name up in a dirdata object of this server. EAGAIN: it belongs into bucket moved.
+// lookupIn looks a name up in a dirdata object of this server. EAGAIN: the name belongs to bucket moved.
 func lookupIn(tx *store.Tx, dirdata proto.Handle, name string) (h proto.Handle, moved int, err error) {
 	o, err := tx.Get(dirdata)
 	switch {
@@ -295,11 +295,11 @@ func (s *Server) readDir(q *query, req *proto.ReadDirReq) (*proto.ReadDirResp, e
 	return resp, nil
 }
 
-// tokenLast is behind every entry.
+// tokenLast is larger than the token of every entry.
 const tokenLast = 1<<48 - 1
 
-// noEarlyEnd takes the end out of an answer that is as long as was asked for, if it is of the first dirdata
-// object of several: stock clients would take it for the end of the whole directory. They ask again then.
+// noEarlyEnd removes the end mark from an answer with as many entries as were asked for, if the dirdata object is the first of
+// several: stock clients would take the mark for the end of the whole directory. Without it they ask again.
 func noEarlyEnd(tx *store.Tx, dirdata proto.Handle, resp *proto.ReadDirResp) error {
 	o, err := tx.Get(dirdata)
 	if err == nil && o.DistDir.ServerNo == 0 && len(o.DistDir.Dirdata) > 1 {

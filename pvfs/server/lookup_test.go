@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestLookupTells: who asks for more than the common attributes gets what GETATTR tells of a file or a symlink at the end of the
-// path, if it is here.
+// TestLookupTells: a request for more than the common attributes gets the attributes of GETATTR for a file or a symlink at the
+// end of the path, if it is on this server.
 func TestLookupTells(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
 	u := root(t, c)

@@ -14,7 +14,7 @@ const (
 	modeAdmin  = 2 // changes are refused with EAGAIN
 )
 
-// admin is what management operations set and tell.
+// admin is the state that management operations set and report.
 type admin struct {
 	mode       atomic.Int32
 	noTimeouts atomic.Bool // credentials and capabilities do not expire
@@ -22,15 +22,15 @@ type admin struct {
 	users      userLog
 }
 
-// initAdmin begins in normal mode.
+// initAdmin starts in normal mode.
 func (s *Server) initAdmin() error {
 	s.admin.mode.Store(modeNormal)
 	s.admin.perf.begin(s.began)
 	return nil
 }
 
-// manageOps are the management operations. But for the harmless ones they ask for a trusted network, and for a capability of
-// the administrator: those that change something always, those that tell something if no network is named.
+// manageOps are the management operations. Except for the harmless ones, they require a trusted network and the capability of an
+// administrator: operations that change something always, operations that only report if no network is named.
 var manageOps = map[proto.Op]*operation{
 	proto.OpNoop:             reads(on((*Server).noop)),
 	proto.OpSetParam:         {manages: true, run: on((*Server).setParam)},
@@ -46,10 +46,10 @@ var manageOps = map[proto.Op]*operation{
 	proto.OpImmCopies:        reads(refuse),
 }
 
-// refuse is for what this server plainly does not do: tracing of events, and copies of files.
+// refuse is for operations that this server does not have: tracing of events, and copies of files.
 func refuse(*Server, *query) (proto.Response, error) { return nil, proto.EOPNOTSUPP }
 
-// trusted lets an operation be used from trusted networks only.
+// trusted restricts an operation to trusted networks.
 func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
 	return func(s *Server, q *query) (proto.Response, error) {
 		if err := s.mayManage(q); err != nil {
@@ -59,8 +59,8 @@ func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *q
 	}
 }
 
-// observers is for operations that list objects, users or counters. Administrators may use them, and so may everybody in a
-// network that Config.Trusted names: stock programs send no capability with these requests.
+// observers is for operations that list objects, users or counters. Administrators may use them. So may all clients in a network
+// that Config.Trusted names, because stock programs send no capability with these requests.
 func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
 	return trusted(func(s *Server, q *query) (proto.Response, error) {
 		if len(s.cfg.Trusted) == 0 && !q.administrator() {
@@ -70,7 +70,7 @@ func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, 
 	})
 }
 
-// administrators lets an operation be used by those alone who may everything.
+// administrators restricts an operation to the holders of a capability for everything.
 func administrators(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
 	return trusted(func(s *Server, q *query) (proto.Response, error) {
 		if !q.administrator() {
@@ -80,8 +80,7 @@ func administrators(run func(*Server, *query) (proto.Response, error)) func(*Ser
 	})
 }
 
-// mayManage checks that the query comes from a trusted network, another server or the process
-// itself: EACCES.
+// mayManage checks that the query comes from a trusted network, from another server or from this process: EACCES.
 func (s *Server) mayManage(q *query) error {
 	if len(s.cfg.Trusted) == 0 || q.peer.IsZero() || q.fromServer() {
 		return nil
@@ -92,7 +91,7 @@ func (s *Server) mayManage(q *query) error {
 	}
 	for _, pattern := range s.cfg.Trusted {
 		if q.user != nil && !marked(pattern) {
-			continue // who said via+shm://* meant its own processes
+			continue // a pattern such as via+shm://* means only processes of the server's own user
 		}
 		if in, err := ep.QueryAddrRange(q.peer, pattern); err == nil && in {
 			return nil
@@ -101,7 +100,7 @@ func (s *Server) mayManage(q *query) error {
 	return proto.EACCES
 }
 
-// noop does nothing. Who sends the hint learns that this is a server of ours.
+// noop does nothing. A sender of the hint learns that this is a server of ours.
 func (s *Server) noop(q *query, _ *proto.NoopReq) (proto.Response, error) {
 	if _, hinted := q.header.Hints.Removes(); hinted {
 		return &proto.MarkedNoopResp{Mark: proto.MarkKept}, nil
@@ -109,7 +108,7 @@ func (s *Server) noop(q *query, _ *proto.NoopReq) (proto.Response, error) {
 	return &proto.NoopResp{}, nil
 }
 
-// dspaceInfo tells what objects are, each with a status of its own.
+// dspaceInfo returns the types of objects, each with a status.
 func (s *Server) dspaceInfo(_ *query, req *proto.DspaceInfoReq) (*proto.DspaceInfoResp, error) {
 	if len(req.Handles) > proto.MaxHandles {
 		return nil, proto.EINVAL
@@ -124,7 +123,7 @@ func (s *Server) dspaceInfo(_ *query, req *proto.DspaceInfoReq) (*proto.DspaceIn
 	return resp, err
 }
 
-// infoOf tells what one object is.
+// infoOf returns the type of one object.
 func (s *Server) infoOf(tx *store.Tx, h proto.Handle) proto.DspaceInfo {
 	info := proto.DspaceInfo{Handle: h}
 	o, err := tx.Get(h)
@@ -143,7 +142,7 @@ func (s *Server) infoOf(tx *store.Tx, h proto.Handle) proto.DspaceInfo {
 	return info
 }
 
-// removeObject removes one object, whatever refers to it.
+// removeObject removes one object, even if something refers to it.
 func (s *Server) removeObject(_ *query, req *proto.RemoveObjectReq) (*proto.RemoveObjectResp, error) {
 	defer s.locks.alone(req.Handle)()
 	if err := s.store.Update(func(tx *store.Tx) error { return tx.Delete(req.Handle) }); err != nil {
@@ -152,7 +151,7 @@ func (s *Server) removeObject(_ *query, req *proto.RemoveObjectReq) (*proto.Remo
 	return &proto.RemoveObjectResp{}, nil
 }
 
-// removeDirent removes a name, whatever it stands for.
+// removeDirent removes a name, whatever it refers to.
 func (s *Server) removeDirent(_ *query, req *proto.RemoveDirentReq) (*proto.RemoveDirentResp, error) {
 	defer s.locks.share(req.Dirdata)()
 	err := s.store.Update(func(tx *store.Tx) error {
@@ -165,7 +164,7 @@ func (s *Server) removeDirent(_ *query, req *proto.RemoveDirentReq) (*proto.Remo
 	return &proto.RemoveDirentResp{}, nil
 }
 
-// getDirdataHandle tells the first of a directory's dirdata objects.
+// getDirdataHandle returns the first of a directory's dirdata objects.
 func (s *Server) getDirdataHandle(_ *query, req *proto.GetDirdataHandleReq) (*proto.GetDirdataHandleResp, error) {
 	resp := &proto.GetDirdataHandleResp{}
 	err := s.store.View(func(tx *store.Tx) error {

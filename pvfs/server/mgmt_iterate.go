@@ -5,8 +5,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Positions and flags of MGMT_ITERATE_HANDLES. Other positions are handles, or for reserved ones
-// reservedBit and a count.
+// Positions and flags of MGMT_ITERATE_HANDLES. Other positions are handles; for reserved handles they are reservedBit and a
+// count.
 const (
 	iterateStart    = proto.TokenStart
 	iterateEnd      = proto.TokenEnd
@@ -14,7 +14,7 @@ const (
 	reservedBit     = 1 << 32
 )
 
-// iterateHandles tells which objects this server has, or which it keeps ready for use.
+// iterateHandles lists the objects of this server, or the handles in its pools.
 func (s *Server) iterateHandles(_ *query, req *proto.IterateHandlesReq) (*proto.IterateHandlesResp, error) {
 	if req.Count <= 0 || req.Count > proto.MaxHandles || req.Flags&^iterateReserved != 0 {
 		return nil, proto.EINVAL
@@ -35,7 +35,7 @@ func (s *Server) iterateHandles(_ *query, req *proto.IterateHandlesReq) (*proto.
 	return resp, nil
 }
 
-// objectHandles lists objects in the order of their handles.
+// objectHandles lists objects in handle order.
 func objectHandles(tx *store.Tx, req *proto.IterateHandlesReq, resp *proto.IterateHandlesResp) error {
 	from := proto.Handle(req.Position)
 	if req.Position == iterateStart {
@@ -45,7 +45,7 @@ func objectHandles(tx *store.Tx, req *proto.IterateHandlesReq, resp *proto.Itera
 	if err != nil {
 		return err
 	}
-	// A handle that looks like one of the two marks is no position: begin with the one before.
+	// A handle that looks like one of the two marks cannot be a position: continue from the handle before it.
 	for (next == iterateStart || next == iterateEnd) && len(handles) > 0 {
 		next, handles = handles[len(handles)-1], handles[:len(handles)-1]
 	}
@@ -56,7 +56,7 @@ func objectHandles(tx *store.Tx, req *proto.IterateHandlesReq, resp *proto.Itera
 	return nil
 }
 
-// reservedHandles lists what is in the pools.
+// reservedHandles lists the handles in the pools.
 func reservedHandles(tx *store.Tx, req *proto.IterateHandlesReq, resp *proto.IterateHandlesResp) error {
 	skip := uint64(0)
 	if req.Position != iterateStart {

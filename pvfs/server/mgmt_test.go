@@ -67,7 +67,7 @@ func TestAdminMode(t *testing.T) {
 	require.Empty(t, f.read(0, 10))
 }
 
-// TestUntrusted asks from a network that management operations may not come from.
+// TestUntrusted sends management operations from a network where they are not allowed.
 func TestUntrusted(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Method: pvfstest.TCP, Server: func(_ int, cfg *server.Config) { cfg.Trusted = []string{"tcp://10.1.2.3"} }})
 	id := k.c.FS.ID
@@ -88,7 +88,7 @@ func TestUntrusted(t *testing.T) {
 	k.create(1, 2, stripe.Default(proto.DistStripe)) // the servers trust each other
 }
 
-// TestOnlyAdministratorsManage: what changes something takes more than a connection.
+// TestOnlyAdministratorsManage: operations that change something need more than a connection.
 func TestOnlyAdministratorsManage(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	alice, bob := root(t, c), newUser(t, c, 5, 5)
@@ -132,7 +132,7 @@ func TestPerfMon(t *testing.T) {
 	require.Equal(t, int64(1), got.Values[14], "creates")
 	require.NoError(t, k.ask(0, &k.root, &proto.PerfMonReq{KeyCount: 2, SampleCount: 1}, &got))
 	require.Len(t, got.Values, 4)
-	require.Eventually(t, func() bool { // a request has its duration after it was answered
+	require.Eventually(t, func() bool { // the duration is counted after the answer
 		require.NoError(t, k.ask(0, &k.root, &proto.PerfMonReq{Type: 1, KeyCount: 10, SampleCount: 1}, &got))
 		require.Len(t, got.Values, 42)
 		return got.Values[4*7+1] == 2 // I/O
@@ -160,7 +160,7 @@ func TestIterateHandles(t *testing.T) {
 		}
 		return all
 	}
-	var reserved []proto.Handle // before the objects, as more of both may be made at any time
+	var reserved []proto.Handle // before the objects, because more of both may be made at any time
 	require.Eventually(t, func() bool {
 		reserved = list(0, 1, 3)
 		return len(reserved) > 0

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// userLog remembers which users sent requests lately.
+// userLog remembers which users sent requests recently.
 type userLog struct {
 	mu    sync.Mutex
 	users []userSeen
@@ -20,7 +20,7 @@ type userSeen struct {
 	first, last time.Time
 }
 
-// note counts a request of a user. Who was not seen for longest makes room.
+// note counts a request of a user. When the log is full, the user seen longest ago is dropped.
 func (l *userLog) note(uid uint32, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +43,7 @@ func (l *userLog) note(uid uint32, now time.Time) {
 	}
 }
 
-// since tells who was seen from a time on.
+// since returns the users seen since a time.
 func (l *userLog) since(from time.Time) []proto.UIDHistory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *userLog) since(from time.Time) []proto.UIDHistory {
 	return all
 }
 
-// getUID tells which users sent requests in the last so many seconds.
+// getUID returns the users that sent requests in the last req.History seconds.
 func (s *Server) getUID(_ *query, req *proto.GetUIDReq) (*proto.GetUIDResp, error) {
 	from := s.clock().Add(-time.Duration(req.History) * time.Second)
 	return &proto.GetUIDResp{Users: s.admin.users.since(from)}, nil

@@ -9,13 +9,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// dirPlan is how a new directory is spread.
+// dirPlan says how a new directory is spread.
 type dirPlan struct {
 	initial, total int
 	split          int32
 }
 
-// planDir settles it from what a request and the configuration say.
+// planDir decides that from the request and the configuration.
 func (s *Server) planDir(initial, total, split int) (dirPlan, error) {
 	d := &s.fs.DistrDir
 	pick := func(asked, configured, least int) int {
@@ -33,7 +33,7 @@ func (s *Server) planDir(initial, total, split int) (dirPlan, error) {
 	return p, nil
 }
 
-// mkdir makes a directory, with a dirdata object here and, if it is to be spread, on other servers.
+// mkdir makes a directory with a dirdata object here and, if it is to be spread, on other servers.
 func (s *Server) mkdir(q *query, req *proto.MkdirReq) (*proto.MkdirResp, error) {
 	o, err := s.newObject(q, &req.Attr, proto.TypeDirectory)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) mkdir(q *query, req *proto.MkdirReq) (*proto.MkdirResp, error) 
 		return nil, err
 	}
 	if plan.total > 1 {
-		// Without the others the directory works as well, only not as fast.
+		// Without the others the directory works, only not as fast.
 		if err := s.extend(q.ctx, resp.Handle, plan); err != nil {
 			s.log.Warn("a directory stays on one server", "directory", resp.Handle, "err", err)
 		}
@@ -62,8 +62,8 @@ func (s *Server) mkdir(q *query, req *proto.MkdirReq) (*proto.MkdirResp, error) 
 	return resp, nil
 }
 
-// extend gives a directory of this server that has one dirdata object more of them, on other servers.
-// If it has no entries, all those that are to be in use at first are; otherwise it divides.
+// extend gives a directory of this server, which has one dirdata object, more of them on other servers. If it has no entries, the
+// initial number of objects is in use at once; otherwise the directory divides later.
 func (s *Server) extend(ctx context.Context, dir proto.Handle, plan dirPlan) error {
 	var o store.Object
 	err := s.store.View(func(tx *store.Tx) (err error) {
@@ -116,8 +116,7 @@ func (s *Server) isEmpty(dirdata proto.Handle) (empty bool, err error) {
 	return empty, err
 }
 
-// remoteDirdata has other servers make one dirdata object each. With an error it returns those that
-// were made.
+// remoteDirdata makes other servers create one dirdata object each. With an error it returns those that were made.
 func (s *Server) remoteDirdata(ctx context.Context, servers []int) ([]proto.Handle, error) {
 	made := make([]proto.Handle, len(servers))
 	errs := make([]error, len(servers))
@@ -145,13 +144,13 @@ func (s *Server) remoteDirdata(ctx context.Context, servers []int) ([]proto.Hand
 	return made, nil
 }
 
-// ownedBy reports whether a handle is one of a server.
+// ownedBy reports whether a server owns a handle.
 func (s *Server) ownedBy(h proto.Handle, server int) bool {
 	owner, ok := s.fs.Owner(h)
 	return ok && owner == server
 }
 
-// setUp tells the other dirdata objects of a new spread directory what they are.
+// setUp sends the other dirdata objects of a new spread directory their state.
 func (s *Server) setUp(ctx context.Context, dir proto.Handle, o *store.Object, d proto.DistDir) error {
 	errs := make([]error, len(d.Dirdata))
 	var wait sync.WaitGroup
@@ -173,14 +172,14 @@ func (s *Server) setUp(ctx context.Context, dir proto.Handle, o *store.Object, d
 	return nil
 }
 
-// tellAttr sends a SETATTR about an object to its server, for a directory.
+// tellAttr sends a SETATTR for an object to its server, on behalf of a directory.
 func (s *Server) tellAttr(ctx context.Context, near, h proto.Handle, a proto.Attr) error {
 	req := &proto.SetAttrReq{Handle: h, FS: s.fs.ID, Attr: a, Cred: s.credential()}
 	return s.tell(ctx, near, []proto.Handle{h}, req, &proto.SetAttrResp{})
 }
 
-// dropRemote lets objects of other servers be removed in the background, without a trace if this server
-// ends before; fsck finds them then.
+// dropRemote removes objects of other servers in the background. It keeps no record: if this server ends before that, fsck finds
+// them.
 func (s *Server) dropRemote(handles []proto.Handle) {
 	if len(handles) == 0 {
 		return

@@ -13,14 +13,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// A modelDir is a directory as it should be: names, and what they stand for.
+// A modelDir is the expected state of a directory: names and their objects.
 type modelDir struct {
 	handle  proto.Handle
 	entries map[string]*modelDir // a file has no entries
 	file    bool
 }
 
-// modelTree is the tree, and all directories in it.
+// modelTree is the tree, and all its directories.
 type modelTree struct {
 	u    *user
 	rng  *rand.Rand
@@ -43,7 +43,7 @@ func (m *modelTree) dirs() []*modelDir {
 	return all
 }
 
-// step does one random operation on both.
+// step does one random operation on both sides.
 func (m *modelTree) step(t *testing.T) string {
 	dirs := m.dirs()
 	d := dirs[m.rng.IntN(len(dirs))]
@@ -88,7 +88,7 @@ func (m *modelTree) made(t *testing.T, d *modelDir, name string, h proto.Handle,
 	d.entries[name] = e
 }
 
-// rename gives something another name, anywhere but below itself.
+// rename moves an object to another name, anywhere but below itself.
 func (m *modelTree) rename(t *testing.T, dirs []*modelDir, d *modelDir, name string, e *modelDir) {
 	if e == nil || !e.file {
 		return
@@ -134,8 +134,7 @@ func (m *modelTree) check(t *testing.T, d *modelDir) {
 	}
 }
 
-// TestRandomOperations: a tree on three servers against one in memory, with servers that start again
-// between operations.
+// TestRandomOperations compares a tree on three servers with one in memory. Servers restart between operations.
 func TestRandomOperations(t *testing.T) {
 	seeds := uint64(3)
 	if testing.Short() {

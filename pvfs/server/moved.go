@@ -7,14 +7,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// mayMove reports whether a query may say that an object of a directory is in another one now: it may remove it from where it was.
+// mayMove reports whether a query may say that an object of directory dir is in directory to now: it may if it may remove it from
+// dir.
 func (s *Server) mayMove(q *query, dir, to proto.Handle) bool {
 	_, err := s.target(to)
 	return err == nil && dir != 0 && q.near() == dir && q.may(proto.MayRemove, dir) == nil
 }
 
-// noteMoved notes in an object, if it is of this server, that it is in another directory than the one where its name was removed: who may
-// remove it is who may do so there.
+// noteMoved notes in an object of this server that it is in directory to now. From then on the right to remove the object is the
+// right to remove in that directory. It ignores objects of other servers.
 func (s *Server) noteMoved(tx *store.Tx, q *query, dir, h, to proto.Handle) error {
 	if !s.ownedBy(h, s.me) || !s.mayMove(q, dir, to) {
 		return nil
@@ -31,7 +32,8 @@ func (s *Server) noteMoved(tx *store.Tx, q *query, dir, h, to proto.Handle) erro
 	return nil
 }
 
-// tellMoved has the server of an object note that, if it is another one. It waits for that, unless it does not answer: then it hears of it later.
+// tellMoved tells the server of an object about its new directory, if that is another server. It waits for the answer. If there
+// is none, the server is told later.
 func (s *Server) tellMoved(q *query, dir, h, to proto.Handle) {
 	owner, ok := s.fs.Owner(h)
 	if !ok || owner == s.me || !s.mayMove(q, dir, to) {

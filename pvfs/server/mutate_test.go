@@ -23,18 +23,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// mutations is how many requests TestMutated sends, unless VIADUCT_MUTATIONS says otherwise.
+// mutations is the number of requests in TestMutated, unless VIADUCT_MUTATIONS says otherwise.
 const mutations = 100_000
 
-// How much the process may have grown after any number of requests: in bytes, by the workers that a
-// server keeps, and by the datafiles that it keeps open.
+// The process may grow by this much after any number of requests: in bytes, because of the workers that a server keeps and the
+// datafiles that it keeps open.
 const (
 	growthMax      = 48 << 20
 	goroutinesMax  = 400
 	descriptorsMax = 600
 )
 
-// mutator makes requests that are nearly right.
+// mutator makes requests that are nearly valid.
 type mutator struct {
 	rng   *rand.Rand
 	seeds []seed
@@ -45,13 +45,13 @@ type seed struct {
 	req    proto.Request
 }
 
-// strange are the numbers that break things.
+// strange are numbers that often cause errors.
 var strange = []uint64{
 	0, 1, 2, 3, 255, 256, 1024, 1025, math.MaxUint16, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32,
 	proto.TokenStart, proto.TokenEnd, 1 << 40, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64,
 }
 
-// next is a request, as bytes: with fields changed, with bytes changed, or both.
+// next is an encoded request with changed fields, changed bytes, or both.
 func (m *mutator) next() []byte {
 	s := m.seeds[m.rng.IntN(len(m.seeds))]
 	h, req, err := proto.ParseRequest(proto.AppendRequest(nil, s.header, s.req)) // a copy
@@ -114,7 +114,7 @@ func (m *mutator) number() uint64 {
 	return n + uint64(m.rng.IntN(3)) - 1
 }
 
-// seedsOf are requests of every kind that make sense.
+// seedsOf are valid requests of every kind.
 func seedsOf(k *kit) []seed {
 	f := k.create(0, 1, stripe.Default(proto.DistStripe))
 	f.write(0, pattern(100000, 1))
@@ -165,13 +165,13 @@ func seedsOf(k *kit) []seed {
 	}
 }
 
-// usage is what the process has in use.
+// usage is the resources that the process uses.
 type usage struct {
 	bytes                   int64
 	goroutines, descriptors int
 }
 
-// used measures it. What is just about to end gets some time for that.
+// used measures it. It waits a while for resources that are just being released.
 func used(t testing.TB, atMost usage) (now usage) {
 	for end := time.Now().Add(farOff); ; time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
@@ -187,7 +187,7 @@ func used(t testing.TB, atMost usage) (now usage) {
 	}
 }
 
-// clientsOfFlood is how many send mutated requests at a time.
+// clientsOfFlood is how many clients send mutated requests at a time.
 const clientsOfFlood = 4
 
 // flood sends mutated requests to the first server.
@@ -207,9 +207,8 @@ func flood(t testing.TB, k *kit, seeds []seed, round uint64, count int) {
 	}
 }
 
-// TestMutated sends requests that are nearly right to a live server over tcp. Each is answered; afterwards the
-// server does what it did before, and has not grown. Where management may not come from there, another
-// client meanwhile notices nothing.
+// TestMutated sends nearly valid requests to a live server over tcp. Each is answered. Afterwards the server works as before, and
+// has not grown. Where management is not allowed for these clients, another client is not affected meanwhile.
 func TestMutated(t *testing.T) {
 	count := mutations
 	if text := os.Getenv("VIADUCT_MUTATIONS"); text != "" {
@@ -229,7 +228,7 @@ func mutated(t *testing.T, count int, trusted []string) {
 	k := newKit(t, pvfstest.Options{Method: pvfstest.TCP, Servers: 1, Server: func(_ int, cfg *server.Config) {
 		cfg.Trusted = trusted
 	}})
-	k.ctx = t.Context() // a million requests take as long as they take
+	k.ctx = t.Context() // a million requests have no time limit
 	seeds := seedsOf(k)
 	flood(t, k, seeds, 1, count/10)
 	before := used(t, usage{goroutines: math.MaxInt, descriptors: math.MaxInt})
@@ -262,7 +261,7 @@ func mutated(t *testing.T, count int, trusted []string) {
 	require.Equal(t, append(make([]byte, 5), pattern(1000, 3)...), f.read(0, 2000))
 }
 
-// works makes files, writes and reads them until stop is closed, and tells how long the slowest round took.
+// works makes files, writes and reads them until stop is closed, and returns the duration of the slowest round.
 func (k *kit) works(stop <-chan struct{}, slowest chan<- time.Duration) {
 	slow := time.Duration(0)
 	defer func() { slowest <- slow }()
@@ -270,7 +269,7 @@ func (k *kit) works(stop <-chan struct{}, slowest chan<- time.Duration) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(20 * time.Millisecond): // it is not to take the server for itself
+		case <-time.After(20 * time.Millisecond): // so that it does not use the whole server
 		}
 		began := time.Now()
 		f := k.create(0, 1, stripe.Default(proto.DistStripe))
@@ -288,7 +287,7 @@ func (k *kit) works(stop <-chan struct{}, slowest chan<- time.Duration) {
 	}
 }
 
-// rudeClient sends requests, wants an answer to each, and leaves in the midst of flows.
+// rudeClient sends requests, requires an answer to each, and leaves in the middle of flows.
 type rudeClient struct {
 	kit *kit
 	ep  *bmi.Endpoint
@@ -297,7 +296,7 @@ type rudeClient struct {
 	buf [64 << 10]byte
 }
 
-// storm sends so many requests.
+// storm sends count requests.
 func (r *rudeClient) storm(m *mutator, count int) error {
 	for range count {
 		if b := m.next(); b != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Who may remove an object from the directory where it counts as made may remove the object. A rename takes that along: by RMDIRENT a client of ours
-// says where the object is now, see noteMoved. A stock client gives the new name and removes the old one, and says no more. So the server of the
-// object notes for a while who gave it a name in another directory. When the same user removes its name from where it counts as made, it counts as
-// made in that directory.
+// An object may be removed by every user who may remove from the directory where it counts as made. A rename changes that
+// directory. A client of ours says in RMDIRENT where the object is now, see noteMoved. A stock client makes the new name, removes
+// the old one, and says no more. So the server of the object notes for a while which user gave it a name in another directory.
+// When the same user removes its name from the directory where it counts as made, it counts as made in the other one.
 //
-// A name that somebody gives in his own directory to what others made changes nothing in that: he is not the one who removes their name.
-// Only with signed capabilities it is known who asks.
+// A name that a user gives to another user's object in its own directory changes nothing, because that user does not remove the
+// object's old name. Only with signed capabilities is it known which user asks.
 
-// named are the notes. The zero value is ready.
+// named has the notes. The zero value is ready.
 type named struct {
 	mu    sync.Mutex
 	notes map[namedKey]namedNote
-	order []namedKey // the ring of those that were noted, some of them dropped since
+	order []namedKey // a ring of the keys noted; some notes may be dropped already
 	next  int
 }
 
@@ -35,7 +35,7 @@ type namedNote struct {
 	at  time.Time
 }
 
-// add notes that a user gave an object a name in a directory, in place of what was noted before.
+// add notes that a user gave an object a name in a directory. It replaces the previous note.
 func (n *named) add(c proto.NameChange, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,7 +51,7 @@ func (n *named) add(c proto.NameChange, now time.Time) {
 	n.notes[key] = namedNote{c.Dir, now}
 }
 
-// dir is what is noted for the object and user of a change; 0 if nothing is.
+// dir is the directory noted for the object and user of a change; 0 if there is none.
 func (n *named) dir(c proto.NameChange, now time.Time) proto.Handle {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -68,7 +68,7 @@ func (n *named) drop(c proto.NameChange) {
 	delete(n.notes, namedKey{c.Object, c.User})
 }
 
-// follow changes an object of this server, in a transaction, as a change of its names has it, and reports whether it did.
+// follow updates an object of this server, in a transaction, after a change of its names, and reports whether it did.
 func (s *Server) follow(o *store.Object, c proto.NameChange) bool {
 	switch o.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
@@ -86,14 +86,15 @@ func (s *Server) follow(o *store.Object, c proto.NameChange) bool {
 	return true
 }
 
-// followIn is follow for an object that may be of another server. It returns where one of this server counts as made then.
+// followIn is follow for an object that another server may own. It returns the directory where an object of this server now
+// counts as made.
 func (s *Server) followIn(tx *store.Tx, c proto.NameChange) (made proto.Handle, err error) {
 	if !s.ownedBy(c.Object, s.me) {
 		return 0, nil
 	}
 	o, err := tx.Get(c.Object)
 	if err != nil {
-		return 0, nil // a name may lead nowhere
+		return 0, nil // an entry may refer to no object
 	}
 	if s.follow(&o, c) {
 		err = tx.Put(c.Object, o)
@@ -101,18 +102,18 @@ func (s *Server) followIn(tx *store.Tx, c proto.NameChange) (made proto.Handle, 
 	return o.Parent, err
 }
 
-// followed makes and drops notes after the commit. made is where the object counts as made now.
+// followed adds and drops notes after the commit. made is where the object counts as made now.
 func (s *Server) followed(c proto.NameChange, made proto.Handle) {
 	switch to := s.named.dir(c, s.clock()); {
 	case !c.Removed && made != c.Dir:
 		s.named.add(c, s.clock())
-	case c.Removed && (to == made || to == c.Dir): // it went there, or the name was taken back
+	case c.Removed && (to == made || to == c.Dir): // it counts as made there now, or the new name was removed again
 		s.named.drop(c)
 	}
 }
 
-// nameChange is a change of names by a query of which servers keep account. false: its client tells what becomes of objects, or it is not
-// known who asks, or he may not remove what is in the directory.
+// nameChange is the change of names that servers must note for a query. false: its client says what becomes of the object, or the
+// user is not known, or may not remove from the directory.
 func (s *Server) nameChange(q *query, object, dir proto.Handle, removed bool) (c proto.NameChange, ok bool) {
 	_, removes := q.header.Hints.Removes()
 	if q.trust != client || !s.signs() || removes || q.header.Hints.Tells() || dir == 0 || object == 0 {
@@ -122,8 +123,8 @@ func (s *Server) nameChange(q *query, object, dir proto.Handle, removed bool) (c
 	return c, c.User != anybody && (!removed || q.may(proto.MayRemove, dir) == nil)
 }
 
-// nameChanged is called after the commit of a change of names. made is where the object counts as made, if it is of this server; if it
-// is of another, that is told. Without an answer the object counts as made where it was.
+// nameChanged is called after the commit of a change of names. made is where the object counts as made, if this server owns it.
+// Otherwise the server of the object is told. If that does not answer, the object counts as made where it did before.
 func (s *Server) nameChanged(ctx context.Context, c proto.NameChange, made proto.Handle) {
 	owner, ok := s.fs.Owner(c.Object)
 	if !ok {

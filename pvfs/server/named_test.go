@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// TestRemoveOfRenamed: what a stock client renamed into another directory, which it says nothing of, is for those to remove who may
-// remove there, and for nobody else, whatever names he gives it.
+// TestRemoveOfRenamed: a stock client renames an object into another directory, without saying so. Then the users who may remove
+// from that directory may remove the object, and no others, whatever names they give it.
 func TestRemoveOfRenamed(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	admin, alice, bob, carol := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6), newUser(t, c, 7, 7)
@@ -35,7 +35,7 @@ func TestRemoveOfRenamed(t *testing.T) {
 		l, err := alice.symlink(from, "l"+name, "target")
 		require.NoError(t, err)
 		for name, h := range map[string]proto.Handle{name: f, "d" + name: d, "l" + name: l} {
-			// Bob begins to rename it, as far as he can.
+			// Bob starts to rename it, as far as he can.
 			require.NoError(t, bob.link(his, name, h))
 			_, err = bob.unlink(from, name)
 			require.Equal(t, proto.EACCES, err)
@@ -50,7 +50,7 @@ func TestRemoveOfRenamed(t *testing.T) {
 			_, err = alice.unlink(from, name)
 			require.NoError(t, err)
 			require.Equal(t, to, madeIn(t, c, h))
-			// It is not Bob's to remove.
+			// Bob must not remove it.
 			require.Equal(t, proto.EACCES, remove(bob, h, his))
 			if i%2 == 0 {
 				require.NoError(t, bob.link(his, name, h))
@@ -60,7 +60,7 @@ func TestRemoveOfRenamed(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, proto.EACCES, remove(bob, h, his))
 			require.Equal(t, to, madeIn(t, c, h))
-			// Carol renames it over something else, and removes it.
+			// Carol renames it over another object, and removes it.
 			other, err := carol.create(to, "o"+name, 0o644)
 			require.NoError(t, err)
 			require.NoError(t, carol.relink(to, "o"+name, h))
@@ -74,7 +74,7 @@ func TestRemoveOfRenamed(t *testing.T) {
 	}
 }
 
-// TestRemoveOfUntold: an object that counts as made where it has no name any more is its owner's to remove, and nobody else's.
+// TestRemoveOfUntold: an object has no name any more in the directory where it counts as made. Only its owner may remove it.
 func TestRemoveOfUntold(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: 2, Unsigned: unsigned})
@@ -110,7 +110,7 @@ func TestRemoveOfUntold(t *testing.T) {
 	}
 }
 
-// TestForgedNames: nobody but a server says whose names came and went by the hint of servers.
+// TestForgedNames: only a server may send the hint of servers about changed names.
 func TestForgedNames(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
 	alice, bob := newUser(t, c, 5, 5), newUser(t, c, 6, 6)

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestNotesOfNames: there are only so many, the oldest goes first, and none lasts for ever.
+// TestNotesOfNames: the number of notes is limited, the oldest is dropped first, and all expire.
 func TestNotesOfNames(t *testing.T) {
 	var n named
 	now := time.Unix(1000, 0)
@@ -20,7 +20,7 @@ func TestNotesOfNames(t *testing.T) {
 	for i := 1; i <= namedMax; i++ {
 		n.add(of(i), now)
 	}
-	n.add(of(1), now) // it does not get younger
+	n.add(of(1), now) // it keeps its age
 	require.EqualValues(t, 2, n.dir(of(1), now))
 	n.add(of(namedMax+1), now)
 	require.Zero(t, n.dir(of(1), now))

@@ -10,8 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// BenchmarkNames are the requests of a create, a stat and a removal, without network and without waiting for
-// the disk.
+// BenchmarkNames measures the requests of a create, a stat and a removal, without a network and without waiting for the disk.
 func BenchmarkNames(b *testing.B) {
 	c := pvfstest.Start(b, pvfstest.Options{Servers: 1})
 	u := root(b, c)

@@ -96,7 +96,7 @@ func TestNames(t *testing.T) {
 	require.Equal(t, []string{"lost+found"}, names(all))
 }
 
-// TestRename: as stock clients do it, in both orders.
+// TestRename: a rename as stock clients do it, in both orders.
 func TestRename(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	u := root(t, c)
@@ -134,7 +134,7 @@ func TestRename(t *testing.T) {
 	require.Equal(t, a, got)
 }
 
-// TestPermissions: what users may do to each other.
+// TestPermissions: the rights of users to each other's objects.
 func TestPermissions(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	r := root(t, c)
@@ -189,7 +189,7 @@ func TestPermissions(t *testing.T) {
 	require.Zero(t, bob.header(d).Capability.Mask, "the group's bits decide, not others'")
 }
 
-// TestOwnerGIDHint: a group must be one of the credential's.
+// TestOwnerGIDHint: the group must be one of the credential's.
 func TestOwnerGIDHint(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	ann := newUser(t, c, 1001, 101, 7)
@@ -213,7 +213,7 @@ func TestOwnerGIDHint(t *testing.T) {
 	require.EqualValues(t, 8, g)
 }
 
-// TestCapabilities: who shows what, and how it ends.
+// TestCapabilities: which capabilities are accepted.
 func TestCapabilities(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	u := root(t, c)
@@ -246,7 +246,7 @@ func TestCapabilities(t *testing.T) {
 		_, err := u.to(d, h, &proto.ReadDirReq{Dirdata: a.DistDir.Dirdata[0], FS: u.fs(), Count: 1, Token: proto.TokenStart})
 		require.Equal(t, test.want, err, name)
 	}
-	// What only servers may.
+	// Requests only for servers.
 	for _, req := range []proto.Request{
 		&proto.SplitDirentReq{FS: u.fs(), Dirdata: a.DistDir.Dirdata[0], Dist: proto.Dist{Name: proto.DistBasic}, Undo: 1},
 		&proto.CreateRootDirReq{Handle: c.FS.Root, FS: u.fs()},
@@ -263,7 +263,7 @@ func TestCapabilities(t *testing.T) {
 	require.Equal(t, proto.EBUSY, err)
 }
 
-// TestTimeouts: with time-outs on, what is too old is to be fetched again.
+// TestTimeouts: an expired capability must be requested again.
 func TestTimeouts(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Config: func(o *config.GenOptions) { o.NoTimeouts = off }})
@@ -279,7 +279,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestNameRequestsRefused: requests that no server carries out, whoever sends them.
+// TestNameRequestsRefused: requests that no server carries out for any sender.
 func TestNameRequestsRefused(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{})
 	u := root(t, c)

@@ -15,14 +15,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// user is a client of one user that does what stock clients do, request by request. Requests and
-// answers are encoded and decoded, and handed to the server without a network.
+// user is a client for one user that sends requests one by one, like a stock client. Requests and answers are encoded and
+// decoded, but go to the server without a network.
 type user struct {
 	t    testing.TB
 	c    *pvfstest.Cluster
 	cred proto.Credential
-	peer bmi.Addr // where requests come from; zero: the process itself
-	turn int      // the next server for something new
+	peer bmi.Addr // source of the requests; zero: this process
+	turn int      // the next server for a new object
 }
 
 func newUser(t testing.TB, c *pvfstest.Cluster, uid uint32, groups ...uint32) *user {
@@ -48,7 +48,7 @@ func (u *user) do(server int, h *proto.Header, req proto.Request) (proto.Respons
 	return into, nil
 }
 
-// to sends a request to the server that has a handle.
+// to sends a request to the server of a handle.
 func (u *user) to(h proto.Handle, header *proto.Header, req proto.Request) (proto.Response, error) {
 	u.t.Helper()
 	i, ok := u.c.FS.Owner(h)
@@ -58,7 +58,7 @@ func (u *user) to(h proto.Handle, header *proto.Header, req proto.Request) (prot
 
 func (u *user) fs() proto.FSID { return u.c.FS.ID }
 
-// attr asks for the attributes of an object.
+// attr requests the attributes of an object.
 func (u *user) attr(h proto.Handle, mask proto.AttrMask) (proto.Attr, error) {
 	resp, err := u.to(h, nil, &proto.GetAttrReq{Handle: h, FS: u.fs(), Mask: mask, Cred: u.cred})
 	if err != nil {
@@ -67,7 +67,7 @@ func (u *user) attr(h proto.Handle, mask proto.AttrMask) (proto.Attr, error) {
 	return resp.(*proto.GetAttrResp).Attr, nil
 }
 
-// header shows the capability of an object, and names it.
+// header has the capability of an object, and names the object.
 func (u *user) header(h proto.Handle) *proto.Header {
 	u.t.Helper()
 	a, err := u.attr(h, proto.AttrMetafile)
@@ -75,7 +75,7 @@ func (u *user) header(h proto.Handle) *proto.Header {
 	return &proto.Header{Capability: a.Capability, Hints: proto.Hints{{Type: proto.HintHandle, Value: uint64(h)}}}
 }
 
-// dirdata is the object of a directory that has a name, as a client finds it.
+// dirdata is the dirdata object for a name, as a client finds it.
 func dirdata(d proto.DistDir, name string) proto.Handle {
 	sum := md5.Sum([]byte(name))
 	hash := binary.LittleEndian.Uint64(sum[8:])
@@ -88,7 +88,7 @@ func dirdata(d proto.DistDir, name string) proto.Handle {
 	return 0
 }
 
-// entry does something with a name in a directory, again if the directory was divided.
+// entry runs an operation on a name in a directory, again if the directory was divided.
 func (u *user) entry(dir proto.Handle, name string, do func(dirdata proto.Handle, h *proto.Header) error) error {
 	for range 5000 {
 		a, err := u.attr(dir, proto.AttrMetafile)
@@ -99,7 +99,7 @@ func (u *user) entry(dir proto.Handle, name string, do func(dirdata proto.Handle
 		if err = do(dirdata(a.DistDir, name), h); err != proto.EAGAIN {
 			return err
 		}
-		time.Sleep(time.Millisecond) // as a client does; nothing depends on it
+		time.Sleep(time.Millisecond) // like a client; nothing depends on it
 	}
 	return proto.EAGAIN
 }
@@ -125,13 +125,13 @@ func (u *user) unlink(dir proto.Handle, name string) (proto.Handle, error) {
 	return was, err
 }
 
-// next is the server for something new.
+// next is the server for a new object.
 func (u *user) next() int {
 	u.turn++
 	return u.turn % u.c.Len()
 }
 
-// named gives something new its name, or removes it again.
+// named gives a new object its name. If that fails, it removes the object.
 func (u *user) named(dir proto.Handle, name string, h proto.Handle, err error) (proto.Handle, error) {
 	if err != nil {
 		return 0, err
@@ -187,7 +187,7 @@ func (u *user) symlink(dir proto.Handle, name, target string) (proto.Handle, err
 	return u.named(dir, name, h, nil)
 }
 
-// header2 is header without asking for the target of a symlink that has none yet.
+// header2 is header, without a request for the target of a symlink that has none yet.
 func (u *user) header2(h proto.Handle) *proto.Header {
 	a, err := u.attr(h, proto.AttrCommon|proto.AttrCapability)
 	require.NoError(u.t, err)
@@ -207,7 +207,7 @@ func (u *user) remove(dir proto.Handle, name string) error {
 	return err
 }
 
-// lookup goes down a path from a directory, over servers.
+// lookup resolves a path from a directory, over several servers.
 func (u *user) lookup(from proto.Handle, path string) (proto.Handle, error) {
 	for {
 		resp, err := u.to(from, u.header(from), &proto.LookupPathReq{Path: path, FS: u.fs(), Start: from, Mask: proto.AttrCommon, Cred: u.cred})
@@ -240,7 +240,7 @@ func cut(path string) (first, rest string, more bool) {
 	return path, "", false
 }
 
-// list reads a directory, so many entries at a time, by name.
+// list reads a directory, count entries at a time, sorted by name.
 func (u *user) list(dir proto.Handle, count uint32) ([]proto.DirEntry, error) {
 	h := u.header(dir)
 	a, err := u.attr(dir, proto.AttrMetafile)

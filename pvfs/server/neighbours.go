@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// greetNeighbours asks each other server, when it is there, whether it accepts requests of this one, and logs why not. Otherwise the first
-// to learn of different keys would be a user whose request fails.
+// greetNeighbours asks each other server, when that is up, whether it accepts requests of this one, and logs why not. Otherwise
+// different keys would show only when a user's request fails.
 func (s *Server) greetNeighbours() {
 	for i := range s.fs.Servers {
 		if i == s.me {
@@ -30,7 +30,7 @@ func (s *Server) greet(ctx context.Context, server int) error {
 	case err == nil, errors.Is(err, errSilent), errors.Is(err, errNoPeers):
 	case errors.Is(err, proto.EPERM):
 		if !was {
-			s.log.Error("another server has another key: whatever needs both will fail; give all servers the same -key-file", "server", alias)
+			s.log.Error("another server has a different key: operations that need both will fail; give all servers the same -key-file", "server", alias)
 		}
 	case errors.Is(err, proto.EACCES):
 		s.log.Error("another server refuses this one: its TrustedNetwork does not have this server's address", "server", alias)
@@ -40,7 +40,7 @@ func (s *Server) greet(ctx context.Context, server int) error {
 	return err
 }
 
-// hasOtherKey asks a server that refused a request with EPERM whether it is this server's key that it refuses.
+// hasOtherKey finds out whether a server that refused a request with EPERM rejects this server's key.
 func (s *Server) hasOtherKey(ctx context.Context, server int) bool {
 	return errors.Is(s.greet(ctx, server), proto.EPERM)
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// TestOtherKey: a server says in its log that a neighbour has another key, or none, or does not trust its network. It does not say so of others.
+// TestOtherKey: a server logs that a neighbour has another key or none, or does not trust its network. It does not log that about
+// others.
 func TestOtherKey(t *testing.T) {
 	const same = "a key for tests and for nothing else"
-	key := `msg="another server has another key: whatever needs both will fail; give all servers the same -key-file" server=`
+	key := `msg="another server has a different key: operations that need both will fail; give all servers the same -key-file" server=`
 	for name, c := range map[string]struct {
 		key    string
 		config func(*config.GenOptions)
@@ -26,7 +27,7 @@ func TestOtherKey(t *testing.T) {
 	}{
 		"same":  {same, nil, [2]string{}},
 		"other": {"quite another key than all others have", nil, [2]string{key + "server1", key + "server0"}},
-		"none":  {"", nil, [2]string{"", key + "server0"}}, // a server without a key believes everybody
+		"none":  {"", nil, [2]string{"", key + "server0"}}, // a server without a key accepts all
 		"network": {
 			same, func(g *config.GenOptions) { g.TrustedNetworks = []string{"tcp://10.0.0.0@8"} },
 			[2]string{"its TrustedNetwork does not have this server's address\" server=server1", "server=server0"},
@@ -47,7 +48,7 @@ func TestOtherKey(t *testing.T) {
 				return
 			}
 			for i := range logs {
-				servers.Stop(i) // waits for what goes on in the background
+				servers.Stop(i) // waits for background work
 				require.NotContains(t, logs[i].String(), "another server")
 			}
 		})

@@ -10,20 +10,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// userPrefix is what the names of users of this machine begin with, in Identities. No key and no certificate has such a name.
+// userPrefix begins the names of users of this machine in Identities. No key and no certificate has such a name.
 const userPrefix = "uid:"
 
 var (
-	// errKernel is for a client that claims to be more than the kernel says.
-	errKernel = errors.New("the kernel says something else about the client")
-	// errNotSigned is for users of this machine where nothing is signed: they could say that they are servers.
+	// errKernel is for a client that claims more than the kernel says.
+	errKernel = errors.New("the credential does not match what the kernel says about the client")
+	// errNotSigned is for users of this machine where nothing is signed: they could claim to be servers.
 	errNotSigned = errors.New("several servers without a key cannot serve other users of their machines; give all of them the same key")
-	// errUserUnknown is for a client of another user whose name got lost on the way, in a plugin.
-	errUserUnknown = errors.New("the method does not tell which user of this machine the client is")
+	// errUserUnknown is for a client of another user whose name a plugin has lost.
+	errUserUnknown = errors.New("the method does not report which user of this machine runs the client")
 )
 
-// otherUser is the user of this machine that runs a client, as the kernel says; nil if it is root or the server's own user, who are trusted
-// as ever, or if the client is not of this machine. EPERM.
+// otherUser is the user of this machine that runs a client, as the kernel says. It is nil for root and for the server's own user,
+// which are trusted anyway, and for a client of another machine. EPERM.
 func (s *Server) otherUser(peer bmi.Addr, from string) (*bmi.User, error) {
 	ep := s.ep.Load()
 	if ep == nil || peer.IsZero() {
@@ -41,11 +41,11 @@ func (s *Server) otherUser(peer bmi.Addr, from string) (*bmi.User, error) {
 	return u, nil
 }
 
-// marked reports whether an address, or a pattern of addresses, is of other users of this machine.
+// marked reports whether an address, or a pattern of addresses, is for other users of this machine.
 func marked(address string) bool { return strings.Contains(address, "://"+bmi.OtherUserMark) }
 
-// checkUser checks what a credential says of a client that another user of this machine runs: that user, with groups that it has, needs no further
-// proof; a line of Identities for it counts instead. "*" does not stand for it.
+// checkUser checks the credential of a client that another user of this machine runs. The kernel's word for that user and its
+// groups is proof enough. If Identities has a line for the user, the line counts instead; "*" does not match it.
 func checkUser(q *query, c *proto.Credential) error {
 	name := fmt.Sprintf("%s%d", userPrefix, q.user.UID)
 	if ids := q.rules.identities; ids != nil && ids.Names(name) {

@@ -22,15 +22,15 @@ type peers struct {
 	pools  pools
 }
 
-// peer is one server: the addresses it has, looked up when they are first needed.
+// peer is one server. Its addresses are looked up when they are first needed.
 type peer struct {
 	addresses []string
 	best      atomic.Int32 // index of the address that answered last
-	kind      atomic.Int32 // kindUnknown and so on
-	otherKey  atomic.Bool  // it refused the signature of this server when it was last asked
+	kind      atomic.Int32 // kindUnknown, kindAsked, kindOurs or kindOther
+	otherKey  atomic.Bool  // it refused this server's signature the last time it was asked
 }
 
-// openPeers makes calls to other servers possible, and begins to take samples of the counters.
+// openPeers allows calls to other servers, and starts sampling the counters.
 func (s *Server) openPeers(ep *bmi.Endpoint) {
 	opt := s.cfg.Calls
 	if opt.Timeout == 0 {
@@ -51,7 +51,7 @@ func (s *Server) openPeers(ep *bmi.Endpoint) {
 	s.work.Go(s.samplePerf)
 }
 
-// closePeers ends calls under way and refuses others.
+// closePeers ends calls under way and refuses new ones.
 func (s *Server) closePeers() {
 	p := &s.peers
 	p.mu.Lock()
@@ -65,10 +65,10 @@ func (s *Server) closePeers() {
 	}
 }
 
-// errNoPeers: there is no network, or not any more.
+// errNoPeers: there is no network yet, or no longer.
 var errNoPeers = fmt.Errorf("pvfs/server: cannot reach other servers: %w", proto.EHOSTUNREACH)
 
-// open gives what a call needs.
+// open returns the endpoint and the caller for a call.
 func (p *peers) open() (*bmi.Endpoint, *rpc.Caller, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,17 +78,16 @@ func (p *peers) open() (*bmi.Endpoint, *rpc.Caller, error) {
 	return p.ep, p.caller, nil
 }
 
-// call sends a request to another server, by its index, and waits for the response. All its
-// addresses are tried, and again after a while if none can be reached; a request that may have
-// been carried out is sent again only if twice is as good as once. The error is the status of
-// the response, or wraps ETIMEDOUT or EHOSTUNREACH.
+// call sends a request to another server, by its index, and waits for the response. It tries all addresses of the server, and
+// again after a pause if none can be reached. A request that may have been carried out is sent again only if it is idempotent.
+// The error is the status of the response, or wraps ETIMEDOUT or EHOSTUNREACH.
 func (s *Server) call(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	err := s.exchange(ctx, server, h, req, resp)
 	switch {
 	case errors.Is(err, errSilent):
 		s.log.Warn("another server does not answer", "server", s.fs.Servers[server].Alias, "err", err)
 	case errors.Is(err, proto.EPERM) && s.hasOtherKey(ctx, server):
-		return fmt.Errorf("%w: %w", proto.ESECURITY, err) // so clients know that it is not they who are refused
+		return fmt.Errorf("%w: %w", proto.ESECURITY, err) // so that clients know that it is not their own request that was refused
 	}
 	return err
 }
@@ -96,7 +95,7 @@ func (s *Server) call(ctx context.Context, server int, h *proto.Header, req prot
 // errSilent is for a server that does not answer.
 var errSilent = errors.New("pvfs/server: no answer")
 
-// exchange is call without a look at what an error means.
+// exchange is call, but does not interpret errors.
 func (s *Server) exchange(ctx context.Context, server int, h *proto.Header, req proto.Request, resp proto.Response) error {
 	ep, caller, err := s.peers.open()
 	if err != nil {
@@ -129,8 +128,8 @@ func (s *Server) exchange(ctx context.Context, server int, h *proto.Header, req 
 	return fmt.Errorf("%w: %w: %w", errSilent, proto.EHOSTUNREACH, err)
 }
 
-// tryAddresses sends the request to each address of a server, that which answered last
-// first, until one takes it. again: another try may help.
+// tryAddresses sends the request to each address of a server, beginning with the one that answered last, until one takes it.
+// again: another try may help.
 func (s *Server) tryAddresses(ctx context.Context, ep *bmi.Endpoint, caller *rpc.Caller, p *peer, h *proto.Header, req proto.Request, resp proto.Response) (again bool, err error) {
 	err = fmt.Errorf("pvfs/server: the configuration has no address: %w", proto.EADDRNTFD)
 	best := int(p.best.Load())
@@ -176,7 +175,7 @@ func (s *Server) serverHeader(h *proto.Header) *proto.Header {
 	return out
 }
 
-// pause waits, and reports false if ctx ended meanwhile.
+// pause waits, and reports false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// TestSecondAddress has servers whose first address nobody listens on.
+// TestSecondAddress: nothing listens at the first address of each server.
 func TestSecondAddress(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Method: pvfstest.TCP, Config: func(g *config.GenOptions) {
 		for i := range g.Servers {
@@ -28,7 +28,7 @@ func TestSecondAddress(t *testing.T) {
 	require.Equal(t, int64(200000), f.layout.Size(got.Sizes))
 }
 
-// TestDatafilesAhead makes many files at once: no datafile is given twice, and none is lost.
+// TestDatafilesAhead makes many files at once: no datafile is given out twice, and none is lost.
 func TestDatafilesAhead(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Config: func(g *config.GenOptions) { g.NoStuffing = true }})
 	const clients, files = 8, 40
@@ -61,7 +61,7 @@ func TestDatafilesAhead(t *testing.T) {
 	wait.Wait()
 	require.Len(t, owner, 2*clients*files)
 
-	// What the other server has is in a file or in the pool.
+	// Each datafile of the other server is in a file or in the pool.
 	k.c.Stop(0) // waits for a batch that is being fetched
 	k.c.Start(0)
 	there, pooled := 0, 0
@@ -85,8 +85,7 @@ func TestDatafilesAhead(t *testing.T) {
 	require.Equal(t, clients*files+pooled, there)
 }
 
-// TestUnstuffWithoutServer needs a datafile of a server that does not run: an error, and then, when it
-// runs again, success.
+// TestUnstuffWithoutServer needs a datafile of a stopped server: it fails, and succeeds after the restart of that server.
 func TestUnstuffWithoutServer(t *testing.T) {
 	k := newKit(t, pvfstest.Options{})
 	var made proto.CreateResp

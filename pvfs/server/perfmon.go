@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// counter is one of the numbers that MGMT_PERF_MON tells, in its order.
+// counter is one of the numbers that MGMT_PERF_MON returns, in its order.
 type counter int
 
 // The counters.
@@ -19,7 +19,7 @@ const (
 	countMetaWrites                // of the store
 	countDspaceOps                 // not kept
 	countKeyvalOps                 // not kept
-	countRunning                   // requests being carried out: a state, no count
+	countRunning                   // requests being carried out now: a gauge
 	countRequests                  //
 	countIORead                    // bytes, by IO
 	countIOWrite                   // bytes, by IO
@@ -39,7 +39,7 @@ const (
 	counters        = int(iota)
 )
 
-// perfValues is how many values a sample has: the counters, when it began in ms, how long it lasted in ms.
+// perfValues is how many values a sample has: the counters, its start in ms, and its duration in ms.
 const perfValues = counters + 2
 
 // perf keeps the counters and their history: a sample of all at each interval.
@@ -54,7 +54,7 @@ type perf struct {
 	interval time.Duration
 }
 
-// perfSample is what the counters and timers were at the end of an interval.
+// perfSample has the values of the counters and timers at the end of an interval.
 type perfSample struct {
 	values [counters]int64
 	times  [timers * timerParts]int64
@@ -62,12 +62,12 @@ type perfSample struct {
 	took   time.Duration
 }
 
-// begin begins to count.
+// begin starts counting.
 func (p *perf) begin(now time.Time) {
 	p.history, p.began, p.interval = perfHistory, now, perfInterval
 }
 
-// every is how long to wait before the next tick.
+// every is the time until the next tick.
 func (p *perf) every() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *perf) every() time.Duration {
 // add adds to a counter.
 func (p *perf) add(c counter, n int64) { p.now[c].Add(n) }
 
-// readLocked is a sample of now. The caller holds mu.
+// readLocked takes a sample now. The caller holds mu.
 func (p *perf) readLocked(now time.Time) perfSample {
 	s := perfSample{at: p.began, took: max(now.Sub(p.began), 0)}
 	for i := range s.values {
@@ -90,7 +90,7 @@ func (p *perf) readLocked(now time.Time) perfSample {
 	return s
 }
 
-// tick ends an interval if it lasted long enough.
+// tick ends an interval if it has lasted long enough.
 func (p *perf) tick(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *perf) tick(now time.Time) {
 	p.began = now
 }
 
-// configure changes how many samples are kept, or how often one is taken; 0 leaves it.
+// configure changes how many samples are kept, or how often one is taken; 0 leaves a value as it is.
 func (p *perf) configure(history int, interval time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ const (
 	perfTimers   = 1
 )
 
-// report is the answer to a request: the current sample, and those before from the oldest on.
+// report is the answer to a request: the current sample, then the earlier ones from the oldest on.
 func (p *perf) report(now time.Time, kind uint32, keys, samples int) *proto.PerfMonResp {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +157,7 @@ func (p *perf) report(now time.Time, kind uint32, keys, samples int) *proto.Perf
 	return resp
 }
 
-// perfMon tells the counters, or the durations of operations.
+// perfMon returns the counters, or the durations of operations.
 func (s *Server) perfMon(_ *query, req *proto.PerfMonReq) (*proto.PerfMonResp, error) {
 	if req.Type > perfTimers || req.KeyCount == 0 {
 		return nil, proto.EINVAL
@@ -167,7 +167,7 @@ func (s *Server) perfMon(_ *query, req *proto.PerfMonReq) (*proto.PerfMonResp, e
 	return s.admin.perf.report(s.clock(), req.Type, int(min(req.KeyCount, uint32(counters))), samples), nil
 }
 
-// perfOps are the counters that are numbers of all requests of an operation.
+// perfOps are the counters that count the requests of one operation.
 var perfOps = []struct {
 	c  counter
 	op proto.Op
@@ -177,7 +177,7 @@ var perfOps = []struct {
 	{countSmallIOs, proto.OpSmallIO}, {countReadDirs, proto.OpReadDir},
 }
 
-// countRequests brings the counters up to date that others keep.
+// countRequests updates the counters that other parts of the server keep.
 func (s *Server) countRequests() {
 	p := &s.admin.perf
 	st := s.Stats()

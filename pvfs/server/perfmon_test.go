@@ -24,7 +24,7 @@ func TestPerfHistory(t *testing.T) {
 	r := p.report(now.Add(time.Second/4), perfCounters, 1, 4)
 	require.Equal(t, uint32(4), r.SampleCount)
 	require.Equal(t, []int64{
-		130, 1030000, 250, // now, and then from the oldest on
+		130, 1030000, 250, // now, then the earlier ones from the oldest on
 		28, 1027000, 1000,
 		29, 1028000, 1000,
 		30, 1029000, 1000,

@@ -7,10 +7,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// timer is one of the durations that MGMT_PERF_MON tells, in its order.
+// timer is one of the durations that MGMT_PERF_MON returns, in its order.
 type timer int
 
-// The timers: of requests of one operation, but for timeRmdir, which is that of REMOVE for a directory.
+// The timers. Each is for the requests of one operation. REMOVE of a directory counts for timeRmdir.
 const (
 	timeLookup timer = iota
 	timeCreate
@@ -25,8 +25,8 @@ const (
 	timers = int(iota)
 )
 
-// timerParts is how many values a timer has: the sum of all durations, how many there were, the shortest, the
-// longest; in nanoseconds.
+// timerParts is how many values a timer has: the sum of all durations, their number, the shortest and the longest, in
+// nanoseconds.
 const timerParts = 4
 
 // timerOf is the timer of an operation; -1 if it has none.
@@ -57,10 +57,10 @@ func timerOf(op proto.Op, directory bool) timer {
 	return -1
 }
 
-// durations are what a timer is made from.
+// durations is the state of one timer.
 type durations struct{ sum, count, least, most atomic.Int64 }
 
-// add counts one. None is 0: that would be no least.
+// add counts one duration. It is at least 1 ns, because 0 means that there is no minimum yet.
 func (d *durations) add(took time.Duration) {
 	n := max(took.Nanoseconds(), 1)
 	d.sum.Add(n)
@@ -77,12 +77,12 @@ func (d *durations) add(took time.Duration) {
 	}
 }
 
-// read is a timer's values.
+// read returns a timer's values.
 func (d *durations) read() [timerParts]int64 {
 	return [timerParts]int64{d.sum.Load(), d.count.Load(), d.least.Load(), d.most.Load()}
 }
 
-// took notes how long a request took that is done.
+// took records the duration of a finished request.
 func (p *perf) took(q *query, began time.Time) {
 	if t := timerOf(q.req.Op(), q.directory); t >= 0 {
 		p.times[t].add(time.Since(began))

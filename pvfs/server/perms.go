@@ -14,8 +14,8 @@ const (
 	readBit  = 4
 )
 
-// grants is what a user may do with an object. The first class that fits him decides, as POSIX has it:
-// owner, group, others. (Stock servers give the sum of two.)
+// grants is what a user may do with an object. As in POSIX, the first class that matches decides: owner, group, others. (Stock
+// servers give the union of two.)
 func grants(a *proto.Attr, acl []byte, who identity) proto.OpMask {
 	if who.root() {
 		if a.Type != proto.TypeDirectory {
@@ -28,7 +28,7 @@ func grants(a *proto.Attr, acl []byte, who identity) proto.OpMask {
 	}
 	switch a.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
-	default: // a part of one of these, which gives the rights; the mode of a part is that of when it was made
+	default: // a part of one of these: its mode is from when it was made, and the rights come from the whole
 		return 0
 	}
 	var bits uint32
@@ -81,7 +81,7 @@ type aclEntry struct {
 	id        uint32
 }
 
-// aclEntries takes a list apart; nil if it is none.
+// aclEntries parses a list; nil if it is not valid.
 func aclEntries(b []byte) []aclEntry {
 	if len(b) <= aclHeader || (len(b)-aclHeader)%aclEntryLen != 0 {
 		return nil
@@ -97,7 +97,7 @@ func aclEntries(b []byte) []aclEntry {
 	return all
 }
 
-// aclBits is what an access control list gives a user.
+// aclBits are the permission bits that an access control list gives a user.
 func aclBits(acl []byte, a *proto.Attr, who identity) uint32 {
 	entries := aclEntries(acl)
 	mask, other := uint16(aclPermsMask), uint16(0)
@@ -133,8 +133,8 @@ func aclBits(acl []byte, a *proto.Attr, who identity) uint32 {
 	return uint32(other)
 }
 
-// openData opens a datafile for a query that may use it. EACCES: it is of another metafile than the capability. Nothing is compared
-// for a server, nor if nothing is signed.
+// openData opens a datafile for a query that may use it. EACCES: the datafile belongs to another metafile than the one of the
+// capability. Servers are not checked, and no one is if nothing is signed.
 func (s *Server) openData(q *query, h proto.Handle, writes bool) (*store.Data, error) {
 	var metafile proto.Handle
 	if q.trust == client && s.signs() {

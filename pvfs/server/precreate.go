@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// How many datafiles of another server are kept ready. The first are fetched when they are first needed.
+// How many datafiles of another server are kept in stock. The first are fetched when they are first needed.
 const (
 	poolFirst = 32  // of the first batch
 	poolBatch = 512 // of later ones
@@ -19,15 +19,15 @@ const (
 	poolLoad  = proto.MaxHandles
 )
 
-// errPoolEmpty: the pools of some servers have too few handles; fill them and try again.
+// errPoolEmpty: the pools of some servers have too few handles. Fill them and try again.
 var errPoolEmpty = errors.New("pvfs/server: no datafile is ready")
 
-// pools are the datafiles that other servers made ahead of need, by server. Their handles are
-// in the store's pools, so that one is taken in the transaction that uses it.
+// pools are the datafiles that other servers made in advance, by server. The handles are in the store's pools, so that one is
+// taken in the transaction that uses it.
 type pools struct {
 	mu       sync.Mutex
 	fetching map[int]bool // servers of which a batch is being fetched
-	warm     map[int]bool // servers whose pool was filled before: they get large batches
+	warm     map[int]bool // servers whose pool was filled before: later batches are large
 }
 
 // poolName is the store's name of the pool of a server's datafiles.
@@ -35,9 +35,9 @@ func (s *Server) poolName(server int) string {
 	return s.fs.Servers[server].Alias + ":" + strconv.Itoa(int(proto.TypeDatafile))
 }
 
-// takeDatafiles gives a new datafile on each of the servers, by index, in this order: those here are made, the
-// others are taken from the pools. The error wraps errPoolEmpty if one has too few:
-// call fillPools then, and the whole transaction again. Use useDatafiles, which does all that.
+// takeDatafiles returns a new datafile on each of the servers, by index, in this order. It makes those of this server and takes
+// the others from the pools. The error wraps errPoolEmpty if a pool has too few: then call fillPools and repeat the whole
+// transaction. useDatafiles does all that.
 func (s *Server) takeDatafiles(tx *store.Tx, servers []int, metafile proto.Handle) ([]proto.Handle, error) {
 	handles := make([]proto.Handle, 0, len(servers))
 	for _, server := range servers {
@@ -66,8 +66,8 @@ func datafileOf(metafile proto.Handle) store.Object {
 	return store.Object{Attr: proto.Attr{Type: proto.TypeDatafile, Mask: proto.AttrType}, Parent: metafile}
 }
 
-// useDatafiles is Update for a change that takes datafiles of these servers by takeDatafiles: it
-// sees to it that there are some, and fetches more in the background when they run low.
+// useDatafiles is Update for a change that takes datafiles of these servers by takeDatafiles. It fills the pools if necessary,
+// and fetches more in the background when they run low.
 func (s *Server) useDatafiles(ctx context.Context, servers []int, f func(*store.Tx) error) error {
 	need := make(map[int]int)
 	for _, server := range servers {
@@ -75,7 +75,7 @@ func (s *Server) useDatafiles(ctx context.Context, servers []int, f func(*store.
 			need[server]++
 		}
 	}
-	const tries = 8 // others may take what was fetched
+	const tries = 8 // other requests may take the fetched datafiles first
 	for range tries {
 		low := make(map[int]bool)
 		err := s.store.Update(func(tx *store.Tx) error {
@@ -108,7 +108,7 @@ func (s *Server) useDatafiles(ctx context.Context, servers []int, f func(*store.
 	return fmt.Errorf("%w: %w", proto.EAGAIN, errPoolEmpty)
 }
 
-// fillPools sees to it that each server's pool has at least so many handles.
+// fillPools makes sure that each server's pool has at least the number of handles in need.
 func (s *Server) fillPools(ctx context.Context, need map[int]int) error {
 	short := make(map[int]bool)
 	err := s.store.View(func(tx *store.Tx) error {
@@ -128,8 +128,8 @@ func (s *Server) fillPools(ctx context.Context, need map[int]int) error {
 		if !is {
 			continue
 		}
-		// A few for this query, by a call of its own: a handler that waits for somebody else's
-		// call would take a worker, and two servers could wait for each other so.
+		// Fetch a few for this query with a call of its own. A handler that waited for another handler's call would hold a
+		// worker, and two servers could wait for each other.
 		s.startFetch(server)
 		if err := s.fetchDatafiles(ctx, server, need[server]); err != nil {
 			return err
@@ -162,8 +162,8 @@ func (s *Server) startFetch(server int) {
 	})
 }
 
-// fetchDatafiles has a server make datafiles and puts them into its pool. What was made but not
-// put there, because this server ended between the two, fsck finds.
+// fetchDatafiles makes a server create datafiles and puts them into its pool. If this server ends between the two steps, fsck
+// finds them.
 func (s *Server) fetchDatafiles(ctx context.Context, server, count int) error {
 	req := &proto.BatchCreateReq{
 		FS: s.fs.ID, Type: proto.TypeDatafile, Count: uint32(min(count, poolLoad)),
@@ -186,8 +186,8 @@ func (s *Server) fetchDatafiles(ctx context.Context, server, count int) error {
 	return s.store.Update(func(tx *store.Tx) error { return tx.PoolPut(s.poolName(server), resp.Handles...) })
 }
 
-// leavePools throws away what is in the pools if a loss of power took this server back to an older state: files that it does not know of any more may
-// have used some of the datafiles, which have bytes of theirs, and belong to them.
+// leavePools throws away the handles in the pools after a power loss took this server back to an older state. Files that the
+// server has lost may have used some of these datafiles, which then hold data of those files.
 func (s *Server) leavePools() error {
 	wentBack := false
 	err := s.store.View(func(tx *store.Tx) error {
@@ -197,7 +197,7 @@ func (s *Server) leavePools() error {
 	if err != nil || !wentBack {
 		return err
 	}
-	s.log.Warn("a loss of power took this server back to its last sync: it makes no use of the datafiles that others had ready for it")
+	s.log.Warn("a power loss took this server back to its last sync: it removes the datafiles that other servers had prepared for it")
 	return s.store.Update(func(tx *store.Tx) error {
 		ready := map[string]int{}
 		for pool := range tx.Pools() {

@@ -32,8 +32,8 @@ func row(t testing.TB, s *server.Server, name string) uint64 {
 	return 0
 }
 
-// TestRefusalsAreCounted: each kind of refusal of a stranger has a row of its own, and a line in the log with the stranger's address. A
-// hundred refusals have one line.
+// TestRefusalsAreCounted: each kind of refusal has a row of its own, and a log line with the client's address. A hundred refusals
+// have one line.
 func TestRefusalsAreCounted(t *testing.T) {
 	var log logtext.Buffer
 	var later atomic.Int64
@@ -97,7 +97,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBytesOfSmallFilesAreCounted: SMALL_IO moves bytes, too. So does a transfer.
+// TestBytesOfSmallFilesAreCounted: SMALL_IO counts bytes, and so does a transfer.
 func TestBytesOfSmallFilesAreCounted(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	k := newClient(t, c)
@@ -113,7 +113,7 @@ func TestBytesOfSmallFilesAreCounted(t *testing.T) {
 	assert.EqualValues(t, 51_000, row(t, c.Server(0), "bytes in")-before.BytesIn)
 }
 
-// TestLookupsThatFindNothing: they are not among the failures.
+// TestLookupsThatFindNothing: they do not count as failures.
 func TestLookupsThatFindNothing(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	k := newClient(t, c)

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// remove removes an object whose name is gone. The capability is its directory's. A client that sent the hint is told that nothing
-// of the object is left.
+// remove removes an object whose name is gone. The capability is its directory's. A client that sent the hint is told that
+// nothing of the object is left.
 func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) {
 	near := q.near()
 	if near == 0 && q.trust != nothing {
@@ -29,7 +29,7 @@ func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) 
 	return &proto.RemoveResp{}, nil
 }
 
-// batchRemove removes objects, and stops at the first that cannot be.
+// batchRemove removes objects, and stops at the first one that it cannot remove.
 func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchRemoveResp, error) {
 	rights := proto.MayBatchRemove
 	if len(req.Handles) == 1 {
@@ -52,8 +52,7 @@ func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchR
 	return &proto.BatchRemoveResp{}, nil
 }
 
-// removeOne removes an object of this server with what belongs to it: a metafile's datafiles, a
-// directory's dirdata objects. ENOTEMPTY.
+// removeOne removes an object of this server and its parts: a metafile's datafiles, a directory's dirdata objects. ENOTEMPTY.
 func (s *Server) removeOne(q *query, h proto.Handle) error {
 	if h == s.fs.Root {
 		return proto.EBUSY
@@ -71,7 +70,7 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 	switch o.Type {
 	case proto.TypeDatafile:
 		if !q.removesAny() {
-			return nil // it goes with its file
+			return nil // it is removed with its file
 		}
 		if !s.mayRemoveDatafile(q, &o) {
 			return proto.EACCES
@@ -93,8 +92,8 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 	return s.store.Update(func(tx *store.Tx) error { return tx.Delete(h) })
 }
 
-// removesAny reports whether a query may remove objects whatever directory they were in. A server that removes what others
-// left to it, see leave, may no more than they.
+// removesAny reports whether a query may remove objects of any directory. A server that removes objects on behalf of others, see
+// leave, has no more rights than they.
 func (q *query) removesAny() bool {
 	if q.fromServer() {
 		_, left := q.header.Hints.Removes()
@@ -103,9 +102,9 @@ func (q *query) removesAny() bool {
 	return q.administrator()
 }
 
-// mayRemove checks that an object may be one of the directory whose capability was shown for its removal: it is the one where
-// it counts as made, see follow and noteMoved; or the object has no name there any more, and the capability is its owner's. If nothing is signed, it may be
-// anybody's. EACCES.
+// mayRemove checks that an object may be removed with the capability of this directory. It may if it counts as made there, see
+// follow and noteMoved. Otherwise it must have no name any more in the directory where it counts as made, and, if capabilities
+// are signed, the capability must be of the object's owner. EACCES.
 func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
 	switch o.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
@@ -158,8 +157,7 @@ func (s *Server) names(ctx context.Context, dir, object proto.Handle) (bool, err
 	return false, nil
 }
 
-// removeFile removes a metafile with the datafiles it has at this moment: those of other servers go in the
-// background.
+// removeFile removes a metafile with its present datafiles. Those of other servers are removed in the background.
 func (s *Server) removeFile(h proto.Handle) error {
 	others := false
 	err := s.store.Update(func(tx *store.Tx) error {
@@ -175,8 +173,7 @@ func (s *Server) removeFile(h proto.Handle) error {
 	return err
 }
 
-// deleteFile is the transaction of removeFile. others: there are datafiles of other servers, and the trash is to be woken
-// after the commit.
+// deleteFile is the transaction of removeFile. others: there are datafiles of other servers, so call wake after the commit.
 func (s *Server) deleteFile(tx *store.Tx, o *store.Object) (others bool, err error) {
 	var away []proto.Handle
 	for _, d := range o.Datafiles {
@@ -194,22 +191,22 @@ func (s *Server) deleteFile(tx *store.Tx, o *store.Object) (others bool, err err
 	return len(away) > 0, tx.Delete(o.Handle)
 }
 
-// deleteDatafile removes a datafile of this server with its metafile. One that is another's stays.
+// deleteDatafile removes a datafile of this server with its metafile. It keeps a datafile that belongs to another metafile.
 func (s *Server) deleteDatafile(tx *store.Tx, h, metafile proto.Handle) error {
 	d, err := tx.Get(h)
 	if err != nil {
 		return err
 	}
 	if d.Parent != 0 && d.Parent != metafile {
-		s.log.Warn("a metafile lists a datafile of another one, which stays", "metafile", metafile, "datafile", h, "of", d.Parent)
+		s.log.Warn("a metafile lists a datafile of another metafile, which is kept", "metafile", metafile, "datafile", h, "of", d.Parent)
 		return nil
 	}
 	return tx.Delete(h)
 }
 
-// mayRemoveDatafile reports whether a datafile may be removed for the sender of a query: an administrator, or a server that names
-// its metafile. Of a datafile that was made ahead of need that is not known before bytes come; and if the sender does not name one, it must
-// be the server that has it.
+// mayRemoveDatafile reports whether the sender of a query may remove a datafile: it is an administrator, or a server that names
+// the datafile's metafile. The metafile of a datafile made in advance is not known before it gets bytes. If the sender names
+// none, it must be the server that owns the metafile.
 func (s *Server) mayRemoveDatafile(q *query, d *store.Object) bool {
 	if d.Parent == 0 || !q.fromServer() {
 		return true
@@ -228,7 +225,7 @@ func deleteDirectory(tx *store.Tx, h proto.Handle) error {
 		return err
 	}
 	if len(o.DistDir.Dirdata) > 1 {
-		return proto.EAGAIN // it was spread just now
+		return proto.EAGAIN // it was spread only just now
 	}
 	for _, d := range o.DistDir.Dirdata {
 		if err := tx.Delete(d); err != nil && proto.StatusOf(err) != proto.ENOENT {
@@ -252,19 +249,19 @@ func deleteDirdata(tx *store.Tx, h proto.Handle) error {
 	return tx.Delete(h)
 }
 
-// A directory that is spread over servers is removed in these steps. A record says so meanwhile; after a
-// crash before the last step the dirdata objects thaw again.
+// A spread directory is removed in these steps. A record marks it meanwhile. After a crash before the last step, the dirdata
+// objects are thawed.
 //
 //	freeze all its dirdata objects: they take no entries any more
 //	count their entries: if there are any they thaw, and the directory stays
 //	one transaction: the directory is gone, its dirdata objects are to be removed
 const removePrefix = "rmdir/"
 
-// removeSpread removes a directory of several dirdata objects.
+// removeSpread removes a directory with several dirdata objects.
 func (s *Server) removeSpread(ctx context.Context, h proto.Handle) error {
 	leave := s.removal.tryAlone(h)
 	if leave == nil {
-		return proto.EAGAIN // somebody else removes it
+		return proto.EAGAIN // another request removes it
 	}
 	defer leave()
 	var o store.Object
@@ -297,13 +294,13 @@ func (s *Server) removeSpread(ctx context.Context, h proto.Handle) error {
 		}
 	}
 	if wrong := s.thaw(h); wrong != nil {
-		s.log.Warn("a directory that could not be removed is not in order yet", "directory", h, "err", wrong)
+		s.log.Warn("a directory that could not be removed is not usable yet", "directory", h, "err", wrong)
 		s.work.Go(func() { s.keepTrying(func() error { return s.thaw(h) }) })
 	}
 	return err
 }
 
-// each does something for all dirdata objects of a directory at once.
+// each runs a function for all dirdata objects of a directory at once.
 func each(dirdata []proto.Handle, do func(h proto.Handle) error) error {
 	errs := make([]error, len(dirdata))
 	var wait sync.WaitGroup
@@ -319,7 +316,7 @@ func each(dirdata []proto.Handle, do func(h proto.Handle) error) error {
 	return nil
 }
 
-// freeze stops all changes of a directory's entries, or (height of the tree) lets them go on.
+// freeze stops all changes of a directory's entries, or allows them again, depending on the height of the tree.
 func (s *Server) freeze(ctx context.Context, dir proto.Handle, o *store.Object) error {
 	d := o.DistDir
 	d.TreeHeight = frozen
@@ -336,7 +333,7 @@ func (s *Server) setHeight(ctx context.Context, dir proto.Handle, d proto.DistDi
 	})
 }
 
-// countEntries checks that a directory has none. ENOTEMPTY.
+// countEntries checks that a directory has no entries. ENOTEMPTY.
 func (s *Server) countEntries(ctx context.Context, o *store.Object) error {
 	return each(o.DistDir.Dirdata, func(h proto.Handle) error {
 		var resp proto.GetAttrResp
@@ -352,7 +349,7 @@ func (s *Server) countEntries(ctx context.Context, o *store.Object) error {
 	})
 }
 
-// thaw lets a directory be used again that was to be removed.
+// thaw makes a directory usable again that was about to be removed.
 func (s *Server) thaw(dir proto.Handle) error {
 	var o store.Object
 	err := s.store.View(func(tx *store.Tx) (err error) {
@@ -370,7 +367,7 @@ func (s *Server) thaw(dir proto.Handle) error {
 	})
 }
 
-// mendRemovals lets the directories thaw that an earlier run was about to remove.
+// mendRemovals thaws the directories that an earlier run was about to remove.
 func (s *Server) mendRemovals() error {
 	var dirs []proto.Handle
 	err := s.store.View(func(tx *store.Tx) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// TestRemoveOfOthers: who may remove names in a directory of his own removes no objects of other directories with that, however he
-// asks; what was moved into it he does.
+// TestRemoveOfOthers: the right to remove names in one's own directory gives no right to remove objects of other directories, by
+// any request. It does for objects that were moved into it.
 func TestRemoveOfOthers(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
@@ -45,7 +45,7 @@ func TestRemoveOfOthers(t *testing.T) {
 			_, err = alice.attr(victim, proto.AttrStat)
 			require.NoError(t, err, "it is still there")
 		}
-		// Moved into his directory, by who may.
+		// Moved into Bob's directory by a user with the right to do so.
 		for _, moved := range []struct {
 			name   string
 			object proto.Handle
@@ -60,7 +60,7 @@ func TestRemoveOfOthers(t *testing.T) {
 	}
 }
 
-// relink lets a name stand for something else.
+// relink makes a name refer to another object.
 func (u *user) relink(dir proto.Handle, name string, to proto.Handle) error {
 	return u.entry(dir, name, func(d proto.Handle, h *proto.Header) error {
 		_, err := u.to(d, h, &proto.ChDirentReq{Name: name, New: to, Dirdata: d, FS: u.fs()})
@@ -68,8 +68,8 @@ func (u *user) relink(dir proto.Handle, name string, to proto.Handle) error {
 	})
 }
 
-// TestRemoveOfOthersLinked: a name that somebody gives in his own directory to what others made is his to remove again, and
-// the object is not, however he asks.
+// TestRemoveOfOthersLinked: a user may give an object of another user a name in its own directory, and may remove that name
+// again. It may not remove the object, by any request.
 func TestRemoveOfOthersLinked(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
@@ -114,7 +114,7 @@ func TestRemoveOfOthersLinked(t *testing.T) {
 			require.NoError(t, bob.relink(his, "o"+name, other))
 			remove()
 		}
-		// What no name is to stand for.
+		// Objects that no name may refer to.
 		a, err := alice.attr(d, proto.AttrMetafile)
 		require.NoError(t, err)
 		if part := a.DistDir.Dirdata[0]; bob.link(his, name, part) == nil {
@@ -131,8 +131,9 @@ func TestRemoveOfOthersLinked(t *testing.T) {
 	require.NotZero(t, left, "no server was asked to remove anything")
 }
 
-// TestRemoveOfMoved: what was moved from one directory to another, by who says so, is not for everybody to remove. That it was
-// is noted at once where object and old name have one server, else a little later, and with the right to remove it there alone.
+// TestRemoveOfMoved: a client says that it moved an object from one directory to another. Not every user may remove it
+// afterwards. The move is noted at once if one server has the object and the old name, else a little later. It needs the right to
+// remove from the old directory.
 func TestRemoveOfMoved(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
@@ -150,7 +151,7 @@ func TestRemoveOfMoved(t *testing.T) {
 		name := fmt.Sprint("f", i)
 		f, err := alice.create(from, name, 0o600)
 		require.NoError(t, err)
-		// Bob says that it is in his directory now, as far as he can.
+		// Bob claims that it is in his directory now.
 		require.NoError(t, bob.link(his, name, f))
 		require.NoError(t, bob.unlinkMoved(his, name, f, his))
 		h := bob.header(his)
@@ -180,7 +181,7 @@ func TestRemoveOfMoved(t *testing.T) {
 	require.Less(t, noted, 4*c.Len())
 }
 
-// madeIn is the directory that an object counts as made in.
+// madeIn is the directory where an object counts as made.
 func madeIn(t *testing.T, c *pvfstest.Cluster, h proto.Handle) (dir proto.Handle) {
 	t.Helper()
 	require.NoError(t, c.Store(owner(t, c, h)).View(func(tx *store.Tx) error {
@@ -191,7 +192,7 @@ func madeIn(t *testing.T, c *pvfstest.Cluster, h proto.Handle) (dir proto.Handle
 	return dir
 }
 
-// unlinkMoved removes a name of what is in another directory now.
+// unlinkMoved removes a name of an object that is in another directory now.
 func (u *user) unlinkMoved(dir proto.Handle, name string, object, to proto.Handle) error {
 	return u.entry(dir, name, func(d proto.Handle, h *proto.Header) error {
 		h.Hints = append(h.Hints, proto.MovesHint(object, to))

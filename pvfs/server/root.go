@@ -14,12 +14,12 @@ const (
 	lostAndFound = "lost+found"
 	rootPerms    = 0777
 
-	rootRecord  = "root"  // of the store: the root directory is as the configuration has it
-	ownerRecord = "owner" // of the store: whose it is
+	rootRecord  = "root"  // of the store: the root directory is as the configuration says
+	ownerRecord = "owner" // of the store: the server and file system that it belongs to
 )
 
-// makeRoot checks whose store this is, and makes the root directory where this server has it. What needs
-// other servers is left to growRoot.
+// makeRoot checks that the store belongs to this server, and makes the root directory if this server owns it. growRoot does the
+// part that needs other servers.
 func (s *Server) makeRoot() error {
 	mine := s.cfg.Alias + " " + strconv.Itoa(int(s.fs.ID))
 	var owner []byte
@@ -77,7 +77,7 @@ func (s *Server) insertRoot(tx *store.Tx) error {
 	return tx.SetRecord(rootRecord, []byte{1})
 }
 
-// newDirectory is what the root and lost+found are at first.
+// newDirectory is the initial state of the root and of lost+found.
 func (s *Server) newDirectory() store.Object {
 	now := s.clock().Unix()
 	return store.Object{
@@ -89,7 +89,7 @@ func (s *Server) newDirectory() store.Object {
 	}
 }
 
-// growRoot spreads the root directory over other servers, if the configuration wants that, once.
+// growRoot spreads the root directory over other servers, once, if the configuration says so.
 func (s *Server) growRoot() error {
 	if !s.ownedBy(s.fs.Root, s.me) {
 		return nil
@@ -117,7 +117,7 @@ func (s *Server) growRoot() error {
 	return s.store.Update(func(tx *store.Tx) error { return tx.SetRecord(rootRecord, []byte{1}) })
 }
 
-// addLostAndFound makes that directory and its name, unless it is there.
+// addLostAndFound makes the directory lost+found and its entry, unless it exists.
 func (s *Server) addLostAndFound(plan dirPlan) error {
 	var root store.Object
 	if err := s.store.View(func(tx *store.Tx) (err error) {
@@ -154,7 +154,7 @@ func (s *Server) addLostAndFound(plan dirPlan) error {
 	return err
 }
 
-// createRootDir is for servers that do not do it by themselves.
+// createRootDir is for servers that do not do this by themselves.
 func (s *Server) createRootDir(q *query, req *proto.CreateRootDirReq) (*proto.CreateRootDirResp, error) {
 	switch {
 	case !q.fromServer():
@@ -165,7 +165,7 @@ func (s *Server) createRootDir(q *query, req *proto.CreateRootDirReq) (*proto.Cr
 	return &proto.CreateRootDirResp{}, nil
 }
 
-// recover finishes or undoes what an earlier run had begun together with other servers.
+// recover finishes or undoes operations on several servers that an earlier run began.
 func (s *Server) recover() {
 	s.work.Go(s.emptyTrash)
 	for _, task := range []func() error{s.mendRemovals, s.mendSplits, s.growRoot} {
@@ -176,7 +176,7 @@ func (s *Server) recover() {
 	close(s.ready)
 }
 
-// keepTrying calls a function until it succeeds; it returns false if the server stops before.
+// keepTrying calls a function until it succeeds. It returns false if the server stops first.
 func (s *Server) keepTrying(do func() error) bool {
 	for delay := splitRepair / 16; ; delay = min(2*delay, splitRepairMax) {
 		err := do()

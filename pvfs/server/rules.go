@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// rules are what a configuration says about clients. Reload replaces them as a whole.
+// rules are the configuration's rules for clients. Reload replaces them as a whole.
 type rules struct {
 	text       string // of the configuration
 	export     *config.Export
@@ -18,17 +18,18 @@ type rules struct {
 	certs      *certUsers             // nil: clients show no certificates
 }
 
-// Reload replaces the rules for clients: what a new version of the configuration says in <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore and CAFile,
-// and about certificates of users, the files that these name, and identities. Requests under way keep the old ones. ErrConfig: the configuration is different in other respects, for which a server must be
-// started again, or the server cannot keep to the rules; all is as before then.
+// Reload replaces the rules for clients by those of a new configuration: <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore,
+// CAFile, the settings for users' certificates, the files that these name, and identities. Requests under way keep the old rules.
+// ErrConfig: the configuration differs in something else, which takes a restart, or the server cannot enforce the rules. Nothing
+// has changed then.
 func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	i := fs.Index(s.cfg.Alias)
 	if i < 0 {
-		return fmt.Errorf("%w: %q is no alias of it any more", ErrConfig, s.cfg.Alias)
+		return fmt.Errorf("%w: it has no alias %q any more", ErrConfig, s.cfg.Alias)
 	}
 	own := fs.ForServer(i)
 	if what := changed(s.fs, own); what != "" {
-		return fmt.Errorf("%w: %s is not what it was; that needs a restart", ErrConfig, what)
+		return fmt.Errorf("%w: %s has changed, which needs a restart", ErrConfig, what)
 	}
 	if err := s.checkProtection(own, ids); err != nil {
 		return err
@@ -46,7 +47,7 @@ func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	return nil
 }
 
-// changed is the name of a part in which two configurations differ, beside the rules for clients; "" if there is none.
+// changed is the name of a section in which two configurations differ, apart from the rules for clients; "" if there is none.
 func changed(was, is *config.Config) string {
 	a, b := reflect.ValueOf(withoutRules(was)), reflect.ValueOf(withoutRules(is))
 	for i := range a.NumField() {
@@ -58,7 +59,7 @@ func changed(was, is *config.Config) string {
 	return ""
 }
 
-// withoutRules is a configuration without what Reload takes.
+// withoutRules is a configuration without the settings that Reload replaces.
 func withoutRules(c *config.Config) config.Config {
 	is := *c
 	is.Text, is.Export = "", config.Export{}

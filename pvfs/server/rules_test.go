@@ -65,15 +65,15 @@ func TestReload(t *testing.T) {
 	reload(security("KeyStore "+name), ids)
 	require.Equal(t, proto.EPERM, mkdir("d"))
 	require.NoError(t, os.WriteFile(name, clientKeys(t, "test", newKey(t)), 0o600))
-	reload(security("KeyStore "+name), nil) // the file has another key by now
+	reload(security("KeyStore "+name), nil) // the file has another key now
 	require.Equal(t, proto.EPERM, mkdir("d"))
 	reload(c.FS, nil)
 
 	for what, fs := range map[string]*config.Config{
-		"FlowBuffers is not what it was": with("<FileSystem>", "<FileSystem>\nFlowBuffersPerFlow 3"),
-		"Security is not what it was":    security("CapabilityTimeoutSecs 5"),
-		"KeyStore: open /none":           security("KeyStore /none"),
-		"is no alias of it any more":     renamed(t, c.FS.Text),
+		"FlowBuffers has changed": with("<FileSystem>", "<FileSystem>\nFlowBuffersPerFlow 3"),
+		"Security has changed":    security("CapabilityTimeoutSecs 5"),
+		"KeyStore: open /none":    security("KeyStore /none"),
+		"it has no alias":         renamed(t, c.FS.Text),
 	} {
 		err := c.Server(0).Reload(fs, nil)
 		require.ErrorIs(t, err, server.ErrConfig)

@@ -9,10 +9,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// scrubFoundMax is how many damages of one scrub are kept; more are counted.
+// scrubFoundMax is how many damaged places of one scrub are kept. Further ones are only counted.
 const scrubFoundMax = 1 << 16
 
-// scrub is the scrub that an administrator began last.
+// scrub is the last scrub that an administrator started.
 type scrub struct {
 	mu     sync.Mutex
 	report proto.ScrubReport // without Damage
@@ -20,7 +20,7 @@ type scrub struct {
 	stop   context.CancelFunc // not nil while it runs
 }
 
-// mayScrub is for administrators, from networks where management may come from.
+// mayScrub is for administrators in networks that may manage the server.
 func (s *Server) mayScrub(q *query) error {
 	if err := s.mayManage(q); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Server) mayScrub(q *query) error {
 	return nil
 }
 
-// orderScrub begins or ends a scrub (proto.ScrubKey). EBUSY: one is under way.
+// orderScrub starts or stops a scrub (proto.ScrubKey). EBUSY: one is under way.
 func (s *Server) orderScrub(q *query, text []byte) (*proto.SetEattrResp, error) {
 	if err := s.mayScrub(q); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *Server) beginScrubLocked(rate int64) {
 	})
 }
 
-// foundDamage notes damage that a scrub found.
+// foundDamage records damage that a scrub found.
 func (s *Server) foundDamage(d store.Damage) {
 	s.log.Error("a scrub found damage", "datafile", d.Datafile, "file", d.Metafile, "offset", d.Offset, "bytes", d.Length, "what", d.What)
 	s.scrub.mu.Lock()
@@ -103,7 +103,7 @@ func shortened(text string, most int) string {
 	return text
 }
 
-// reportScrub tells how it goes, with damage from the given one on.
+// reportScrub returns the state of the scrub, with the damaged places from index from on.
 func (s *Server) reportScrub(q *query, from int) (*proto.GetEattrResp, error) {
 	if err := s.mayScrub(q); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *Server) reportScrub(q *query, from int) (*proto.GetEattrResp, error) {
 	return &proto.GetEattrResp{Values: [][]byte{value}, Errors: []proto.Status{proto.OK}}, nil
 }
 
-// damageOf tells whoever may read a datafile where it is damaged (proto.DamageKey).
+// damageOf returns the damaged places of a datafile to a client that may read it (proto.DamageKey).
 func (s *Server) damageOf(q *query, datafile proto.Handle) (*proto.GetEattrResp, error) {
 	if err := q.mayIO(datafile, proto.IORead); err != nil {
 		return nil, err

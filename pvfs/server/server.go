@@ -19,47 +19,47 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Config says which server of which file system this is. FS, Alias and Store must be set.
+// Config describes one server of a file system. FS, Alias and Store must be set.
 type Config struct {
 	FS    *config.Config
 	Alias string
 	Store *store.Store
 
-	// Key signs capabilities, at least 16 bytes, the same for all servers of the file system.
-	// Without one a file system of one server makes its own; one of several signs nothing,
-	// as stock servers do, and believes what it is shown. It does not start then if the configuration has
-	// rules for clients: everybody could get round them.
+	// Key signs capabilities. It has at least 16 bytes and is the same for all servers of the file system. Without it, a file
+	// system of one server makes its own key. A server of several signs nothing then and believes the capabilities that it
+	// receives, as stock servers do. It does not start without a key if the configuration has rules for clients, because any
+	// client could evade them.
 	Key []byte
 
-	// Keystore has the public keys of clients, which must sign their credentials. nil reads the file that KeyStore in FS
-	// names. Without that, credentials are believed as they are.
+	// Keystore has the public keys of clients, which must sign their credentials. nil: the server reads the file that KeyStore in
+	// FS names. If FS names none, credentials need no signature.
 	Keystore *credential.Keystore
 
-	// Directory finds the users of certificates, if FS has a CAFile. nil: the one that <LDAP> in FS names.
+	// Directory finds the users of certificates, if FS has a CAFile. nil: the directory that <LDAP> in FS names.
 	Directory Directory
 
-	// Identities say for which users each client may act that is authenticated by its key in the keystore, or by its certificate
-	// or static key.
-	// nil: with a keystore, a client with a key may act for all users; without, every client may.
+	// Identities say for which users each client may act. A client is known by its key in the keystore, its certificate or its
+	// static key. nil: with a keystore, a client with a key may act for all users; without one, every client may.
 	Identities *credential.Identities
 
-	// Strict refuses clients that show no capability with a request for a flush, for extended attributes, or for the attributes of several
-	// objects. Stock clients do not show one with these.
+	// Strict refuses a request for a flush, for extended attributes, or for the attributes of several objects if it carries no
+	// capability. Stock clients send none with these.
 	Strict bool
 
-	// OtherUsers: the server will listen at addresses that every user of its machine can connect to (bmi.UserOpener). Several servers
-	// without a key do not start then. Clients of other users are known by the kernel, with this or without.
+	// OtherUsers: the server will listen at addresses that every user of its machine can connect to (bmi.UserOpener). Several
+	// servers without a key do not start then. With or without this field, the kernel names the user that runs a client of this
+	// machine.
 	OtherUsers bool
 
-	// Trusted are the networks, as bmi.Endpoint.QueryAddrRange takes them, that management
-	// operations may come from. None: administrators may manage the server from anywhere. From a network that is
-	// named, everybody may read its lists of objects, users and counters; only administrators may change anything.
+	// Trusted are the networks from which management operations are accepted, in the form that bmi.Endpoint.QueryAddrRange takes.
+	// None: administrators may manage the server from anywhere. Every client in a named network may read the lists of objects,
+	// users and counters; only administrators may change anything.
 	Trusted []string
 
-	RPC   rpc.ServerOptions // sizes and times that are 0 are those of FS
-	Calls rpc.Options       // to other servers; the same
+	RPC   rpc.ServerOptions // sizes and times of 0 become those of FS
+	Calls rpc.Options       // to other servers; 0 as in RPC
 
-	Seed  uint64           // of the choice of servers for new files; 0: from the clock
+	Seed  uint64           // of the random choice of servers for new files; 0: from the clock
 	Clock func() time.Time // nil is time.Now
 	Log   *slog.Logger     // nil discards
 }
@@ -90,26 +90,26 @@ type Server struct {
 
 	withdrawals withdrawals
 	named       named
-	behind      sync.Map // issuers that warnOfClock named
+	behind      sync.Map // issuers that warnOfClock has named
 
 	next    atomic.Uint32 // turns through the servers for new files
 	issued  atomic.Uint64 // certificates of users
 	changes atomic.Uint64 // requests that changed something and succeeded
-	untold  atomic.Int32  // notices that go on in the background, see giveSurely
+	untold  atomic.Int32  // notices under way in the background, see giveSurely
 
 	ep    atomic.Pointer[bmi.Endpoint]
 	calls atomic.Pointer[rpc.Server]
-	work  sync.WaitGroup // what goes on in the background
+	work  sync.WaitGroup // background work
 	stop  context.CancelFunc
 	ctx   context.Context
 	ready chan struct{}
 }
 
-// New makes a server. It makes the root directory at the first start, where this server has it. ErrConfig: the configuration
-// asks for protection that the server cannot give.
+// New makes a server. At the first start it makes the root directory, if this server owns it. ErrConfig: the configuration asks
+// for protection that the server cannot give.
 func New(cfg Config) (*Server, error) { return newServer(cfg, true) }
 
-// MakeRoot makes the root directory in a new store, where this server has it, as New would. It needs no key.
+// MakeRoot makes the root directory in a new store as New would, if this server owns it. It needs no key.
 func MakeRoot(cfg Config) error {
 	_, err := newServer(cfg, false)
 	return err
@@ -176,9 +176,8 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers requests that come to ep until ctx ends, then finishes those under way. What an
-// earlier run left half done together with other servers is finished or undone meanwhile, see
-// Ready. It is called once.
+// Serve answers requests that come to ep until ctx ends, then finishes those under way. Meanwhile it finishes or undoes the
+// operations on several servers that an earlier run left incomplete, see Ready. It is called once.
 func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	opt := s.cfg.RPC
 	opt.FlowBufferSize = cmpOr(opt.FlowBufferSize, s.fs.FlowBufferSize)
@@ -202,8 +201,8 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	return err
 }
 
-// Ready waits until nothing is left of what an earlier run had begun, and the root directory is
-// as the configuration has it. Requests are answered before.
+// Ready waits until every operation that an earlier run began is finished or undone, and the root directory is as the
+// configuration says. Requests are answered before that.
 func (s *Server) Ready(ctx context.Context) error {
 	select {
 	case <-s.ready:
@@ -213,7 +212,7 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
-// Handle carries out one request. It is what an rpc.Server calls.
+// Handle carries out one request. The rpc.Server calls it.
 func (s *Server) Handle(c *rpc.Call) {
 	began := time.Now()
 	q, op, err := s.prepare(c.Context(), c.Peer, c.Header, c.Request)
@@ -235,7 +234,7 @@ func (s *Server) Handle(c *rpc.Call) {
 	c.Reply(resp)
 }
 
-// Do carries out one request without a network. Those that move bytes by a flow cannot be.
+// Do carries out one request without a network. It refuses operations that move bytes in a flow.
 func (s *Server) Do(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (proto.Response, error) {
 	q, op, err := s.prepare(ctx, peer, h, req)
 	if err != nil {
@@ -265,7 +264,7 @@ func (s *Server) perform(q *query, op *operation) (proto.Response, error) {
 	return resp, err
 }
 
-// brief are the operations that read a few records, which are in memory as a rule.
+// brief reports whether an operation reads only a few records, which are usually in memory.
 func brief(op proto.Op) bool {
 	switch op {
 	case proto.OpGetAttr, proto.OpLookupPath, proto.OpGetDirent, proto.OpGetEattr, proto.OpGetConfig, proto.OpStatFS:

@@ -14,7 +14,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		return nil, err
 	}
 	if req.Attr.Mask&proto.AttrDistDir != 0 && req.Attr.Type == proto.TypeDirdata {
-		defer s.locks.alone(req.Handle)() // it may be dividing just now
+		defer s.locks.alone(req.Handle)() // it may be dividing now
 	}
 	var made proto.Handle
 	err := s.store.Update(func(tx *store.Tx) error {
@@ -50,13 +50,13 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	return &proto.SetAttrResp{}, nil
 }
 
-// isFresh reports whether an object is a symlink that BATCH_CREATE made for a client, which tells only now where it leads.
-// The client's capability gives no right to it, since it had no owner.
+// isFresh reports whether an object is a symlink that BATCH_CREATE made for a client, which sends the target only now. The
+// client's capability gives no right to it, since it had no owner.
 func isFresh(o *store.Object) bool {
 	return o.Type == proto.TypeSymlink && o.Owner == 0 && o.Perms == 0 && o.Target == ""
 }
 
-// Of the attributes, those that need a right, and which ones: one of them is enough.
+// rightsToSet lists the attributes that need a right, and the rights. One of them is enough.
 var rightsToSet = []struct {
 	attr   proto.AttrMask
 	rights proto.OpMask
@@ -66,11 +66,11 @@ var rightsToSet = []struct {
 	{proto.AttrATime, proto.MayRead | proto.MayWrite | proto.MaySetAttr},
 }
 
-// attrFixed are attributes that an object has from its making: no SETATTR changes them, whoever sends it. If users could name
-// the datafiles of a metafile, its capability would give them rights to the bytes of other files.
+// attrFixed are attributes that an object keeps from its creation: no SETATTR changes them, whatever its sender. If users could
+// set the datafiles of a metafile, its capability would give them rights to the bytes of other files.
 const attrFixed = proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
 
-// maySet checks what SETATTR asks for, and puts the owner and group of the credential where none is named.
+// maySet checks the request of SETATTR, and fills in the owner and group of the credential where the request names none.
 func maySet(q *query, o *store.Object, a *proto.Attr) error {
 	if a.Mask&attrFixed != 0 {
 		return proto.EPERM
@@ -107,7 +107,7 @@ func maySet(q *query, o *store.Object, a *proto.Attr) error {
 	return mayOwn(q.who, o, a, fresh)
 }
 
-// ownByDefault gives what has no owner and group yet those of the credential, unless others are named.
+// ownByDefault gives an object without owner and group those of the credential, unless the request names others.
 func ownByDefault(a *proto.Attr) {
 	if a.Mask&proto.AttrUID == 0 {
 		a.Owner = anybody
@@ -118,8 +118,8 @@ func ownByDefault(a *proto.Attr) {
 	a.Mask |= proto.AttrUID | proto.AttrGID
 }
 
-// mayOwn checks changes of owner and group by somebody who is not root: he gives away nothing, and
-// only to groups of his own.
+// mayOwn checks a change of owner and group by a user other than root: the user may not give an object away, and may change the
+// group only to one of its own.
 func mayOwn(who identity, o *store.Object, a *proto.Attr, fresh bool) error {
 	if a.Mask&(proto.AttrUID|proto.AttrGID) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func mayOwn(who identity, o *store.Object, a *proto.Attr, fresh bool) error {
 	return nil
 }
 
-// apply changes an object as attributes say.
+// apply changes an object as the attributes say.
 func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
 	now := s.clock().Unix()
 	if o.Type == proto.TypeSymlink && a.Mask&proto.AttrPerm != 0 && o.Perms != 0 && a.Perms&permBits != o.Perms {
@@ -172,7 +172,7 @@ func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
 	return nil
 }
 
-// setTime sets a time: to the server's, or to one that the request has.
+// setTime sets a time to now, or to the time in the request.
 func setTime(to *int64, mask, asked, given proto.AttrMask, value, now int64) {
 	switch {
 	case mask&asked == 0:
@@ -183,9 +183,9 @@ func setTime(to *int64, mask, asked, given proto.AttrMask, value, now int64) {
 	}
 }
 
-// setDistDir changes over which objects a directory is spread: another server says so. A directory
-// only learns of more objects in use, one that is divided of itself and its halves. A dirdata object
-// that is frozen does what its directory says, and nobody else.
+// setDistDir changes the set of objects that a directory is spread over. Only other servers send this. A directory only adds
+// objects that are in use; a dirdata object takes the state of a division. A frozen dirdata object accepts it only from its own
+// directory.
 func setDistDir(q *query, o *store.Object, d proto.DistDir) error {
 	if len(d.Dirdata) > dirdataMax || len(d.Bitmap) == 0 || len(d.Bitmap) > (dirdataMax+31)/32 || d.TreeHeight > 31 {
 		return proto.EINVAL

@@ -10,8 +10,8 @@ import (
 // paramText is the type of a parameter that is a text; none is.
 const paramText = 1
 
-// setParam sets a parameter of the running server, or checks what two of them say. The checks
-// are for everybody.
+// setParam sets a parameter of the running server. For two of the parameters it only compares the value. Every client may do
+// that.
 func (s *Server) setParam(q *query, req *proto.SetParamReq) (*proto.SetParamResp, error) {
 	switch req.Param {
 	case proto.ParamFSID:
@@ -44,7 +44,7 @@ func (s *Server) setParam(q *query, req *proto.SetParamReq) (*proto.SetParamResp
 // set sets a parameter.
 func (s *Server) set(p proto.Param, value uint64) error {
 	switch p {
-	case proto.ParamDebug: // this server's log is set up when it starts
+	case proto.ParamDebug: // this server's log is set up at its start
 	case proto.ParamMode:
 		if value != modeNormal && value != modeAdmin {
 			return proto.EINVAL
@@ -67,7 +67,7 @@ func (s *Server) set(p proto.Param, value uint64) error {
 		s.store.SetSync(s.store.SyncsMeta(), value != 0)
 	case proto.ParamNoTimeouts:
 		s.admin.noTimeouts.Store(value != 0)
-	case proto.ParamEventOn, proto.ParamEventOff, proto.ParamDropCaches: // as stock
+	case proto.ParamEventOn, proto.ParamEventOff, proto.ParamDropCaches: // as stock servers do
 		return proto.EOPNOTSUPP
 	default:
 		return proto.EINVAL

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shortFiles is a folder in which no file reaches as far as an offset can say. In memory files do.
+// shortFiles is a folder whose files cannot reach the largest offset. In memory they can.
 func shortFiles(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

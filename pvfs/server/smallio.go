@@ -57,7 +57,7 @@ func (s *Server) smallWrite(req *proto.SmallIOReq, data *store.Data, t transfer,
 	return &proto.SmallIOResp{Type: proto.IOWrite, Size: size, Result: all}, nil
 }
 
-// smallRead answers with the bytes, as far as the datafile reaches.
+// smallRead answers with the bytes up to the end of the datafile.
 func (s *Server) smallRead(data *store.Data, t transfer, size, stored int64) (*proto.SmallIOResp, error) {
 	if stored > smallReadBytesMax {
 		return nil, fmt.Errorf("pvfs/server: a small read of %d bytes: %w", stored, proto.EINVAL)
@@ -65,7 +65,7 @@ func (s *Server) smallRead(data *store.Data, t transfer, size, stored int64) (*p
 	buffer := make([]byte, stored)
 	err := t.each(buffer, func(part []byte, phys int64) error {
 		n, err := data.ReadAt(part, phys)
-		clear(part[n:]) // it got shorter meanwhile
+		clear(part[n:]) // it became shorter meanwhile
 		return err
 	})
 	if err != nil {

@@ -13,32 +13,30 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// A dirdata object that has many entries divides: half of them go to the next object of the
-// directory, on another server. Its lock is held by the division alone until the directory knows.
+// A dirdata object that has many entries divides: half of them go to the next object of the directory, on another server. The
+// division holds its lock alone until the directory knows.
 //
 //	           a record: copying          the other object has     a record: moved, the
 //	           the other one is cleared   copies, and is in use    entries are gone here     the directory knows
 //	 ──────────────┬───────────────────────────┬──────────────────────────┬────────────────────────┬─────────
 //	 a crash here  │ undone: cleared again     │ undone: cleared again    │ finished               │ done
 //
-// Nobody but this server asks the other object for a name before the directory knows, and
-// before "moved" this server has all of them.
+// Before the directory knows, only this server asks the other object for a name. Before "moved", this server has all names.
 
-// Records of the store: "split/" and the handle of the dirdata object; the state, and the
-// directory.
+// Records of the store: the key is "split/" and the handle of the dirdata object, the value the state and the directory.
 const (
 	splitPrefix  = "split/"
 	splitCopying = 1
 	splitMoved   = 2
 )
 
-// splits are the divisions that are not to be tried again yet.
+// splits are the dirdata objects whose next division has to wait.
 type splits struct {
 	mu    sync.Mutex
 	after map[proto.Handle]time.Time
 }
 
-// due reports whether a dirdata object may be divided now, and notes that it is tried.
+// due reports whether a dirdata object may be divided now, and records the try.
 func (l *splits) due(h proto.Handle, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,8 +57,8 @@ func (l *splits) done(h proto.Handle) {
 	delete(l.after, h)
 }
 
-// divideSoon divides a dirdata object that has become too large, before its maker is answered. Its
-// entry is there whatever comes of this.
+// divideSoon divides a dirdata object that has become too large, before the request that added an entry is answered. The entry is
+// kept even if the division fails.
 func (s *Server) divideSoon(ctx context.Context, dirdata proto.Handle) {
 	if !s.splits.due(dirdata, s.clock()) {
 		return
@@ -77,12 +75,11 @@ type division struct {
 	from, dir proto.Handle
 	to        proto.Handle
 	bucket    int
-	next      proto.DistDir // of from, afterwards
-	parent    store.Object  // from, as it is
+	next      proto.DistDir // of from, after the division
+	parent    store.Object  // from, as it is now
 }
 
-// divide divides a dirdata object of this server once. full: only if it is too large. It reports whether it
-// did.
+// divide divides a dirdata object of this server once. full: only if it is too large. It reports whether it divided.
 func (s *Server) divide(ctx context.Context, from proto.Handle, full bool) (bool, error) {
 	defer s.locks.alone(from)()
 	d, err := s.planDivision(from, full)
@@ -101,13 +98,13 @@ func (s *Server) divide(ctx context.Context, from proto.Handle, full bool) (bool
 		return false, err
 	}
 	if err := s.announce(ctx, d.from, d.dir); err != nil {
-		s.log.Warn("a directory does not know of its division yet", "directory", d.dir, "err", err)
+		s.log.Warn("a directory has not been told of its division yet", "directory", d.dir, "err", err)
 		s.work.Go(func() { s.keepTrying(func() error { return s.announce(s.ctx, d.from, d.dir) }) })
 	}
 	return true, nil
 }
 
-// planDivision settles what goes where; nil if there is nothing to divide.
+// planDivision decides which entries go where; nil if there is nothing to divide.
 func (s *Server) planDivision(from proto.Handle, full bool) (*division, error) {
 	var d *division
 	err := s.store.View(func(tx *store.Tx) error {
@@ -130,7 +127,7 @@ func (s *Server) planDivision(from proto.Handle, full bool) (*division, error) {
 	return d, err
 }
 
-// copyEntries brings the entries to the other object, and that into use.
+// copyEntries copies the entries to the other object, and puts that into use.
 func (s *Server) copyEntries(ctx context.Context, d *division) error {
 	if err := s.clearCopies(ctx, d.to, d.dir); err != nil {
 		return err
@@ -153,10 +150,10 @@ func (s *Server) copyEntries(ctx context.Context, d *division) error {
 		}
 	}
 	a := proto.Attr{Type: proto.TypeDirdata, Mask: proto.AttrDistDir | proto.AttrCTime, DistDir: ofBucket(d.next, d.bucket)}
-	return s.tellAttr(ctx, d.from, d.to, a) // not for the directory: one that is frozen stays so
+	return s.tellAttr(ctx, d.from, d.to, a) // not on behalf of the directory: an object that is frozen stays frozen
 }
 
-// movingEntries are the entries that go.
+// movingEntries are the entries that go to the other object.
 func (s *Server) movingEntries(d *division) ([]proto.DirEntry, error) {
 	var moving []proto.DirEntry
 	err := s.store.View(func(tx *store.Tx) (err error) {
@@ -179,7 +176,7 @@ func (d *division) moving(tx *store.Tx) ([]proto.DirEntry, error) {
 	return moving, nil
 }
 
-// move is the transaction with which the entries are the other object's.
+// move is the transaction that hands the entries to the other object.
 func (d *division) move(tx *store.Tx) error {
 	moving, err := d.moving(tx)
 	if err != nil {
@@ -201,7 +198,7 @@ func (d *division) move(tx *store.Tx) error {
 	return setSplit(tx, d.from, splitMoved, d.dir)
 }
 
-// announce tells the directory which objects are in use, and forgets the division.
+// announce tells the directory which objects are in use, and deletes the record of the division.
 func (s *Server) announce(ctx context.Context, from, dir proto.Handle) error {
 	var o store.Object
 	err := s.store.View(func(tx *store.Tx) (err error) {
@@ -218,13 +215,13 @@ func (s *Server) announce(ctx context.Context, from, dir proto.Handle) error {
 	return s.store.Update(func(tx *store.Tx) error { return setSplit(tx, from, 0, 0) })
 }
 
-// clearCopies empties the other object of a division, and takes it out of use.
+// clearCopies removes the entries of the other object of a division, and takes it out of use.
 func (s *Server) clearCopies(ctx context.Context, to, dir proto.Handle) error {
 	req := &proto.SplitDirentReq{FS: s.fs.ID, Dirdata: to, Dist: proto.Dist{Name: proto.DistBasic}, Undo: 1}
 	return s.tell(ctx, dir, []proto.Handle{to}, req, &proto.SplitDirentResp{})
 }
 
-// undoDivision is after a failure before the entries were moved.
+// undoDivision undoes a division that failed before its entries were moved.
 func (s *Server) undoDivision(ctx context.Context, from, to, dir proto.Handle) {
 	undo := func(ctx context.Context) error {
 		if err := s.clearCopies(ctx, to, dir); err != nil && proto.StatusOf(err) != proto.ENOENT {
@@ -245,7 +242,7 @@ func setSplit(tx *store.Tx, from proto.Handle, state byte, dir proto.Handle) err
 	return tx.SetRecord(key, binary.BigEndian.AppendUint64([]byte{state}, uint64(dir)))
 }
 
-// handleOf reads the handle at the end of a record's key.
+// handleOf parses the handle at the end of a record's key.
 func handleOf(key, prefix string) proto.Handle {
 	var h uint64
 	if _, err := fmt.Sscanf(strings.TrimPrefix(key, prefix), "%016x", &h); err != nil {
@@ -254,7 +251,7 @@ func handleOf(key, prefix string) proto.Handle {
 	return proto.Handle(h)
 }
 
-// mendSplits finishes or undoes the divisions that an earlier run had begun.
+// mendSplits finishes or undoes the divisions that an earlier run began.
 func (s *Server) mendSplits() error {
 	type begun struct {
 		from, dir proto.Handle
@@ -294,7 +291,7 @@ func (s *Server) mendSplit(from, dir proto.Handle, state byte) error {
 	return s.store.Update(func(tx *store.Tx) error { return setSplit(tx, from, 0, 0) })
 }
 
-// splitDirent is the other side of a division: entries come, or all of them go.
+// splitDirent is the other side of a division: it takes entries, or removes all of them.
 func (s *Server) splitDirent(q *query, req *proto.SplitDirentReq) (*proto.SplitDirentResp, error) {
 	if !q.fromServer() {
 		return nil, proto.EACCES
@@ -330,7 +327,7 @@ func (s *Server) splitDirent(q *query, req *proto.SplitDirentReq) (*proto.SplitD
 	return &proto.SplitDirentResp{}, nil
 }
 
-// clearDirdata empties a dirdata object and takes it out of use.
+// clearDirdata removes the entries of a dirdata object and takes it out of use.
 func clearDirdata(tx *store.Tx, h proto.Handle, o *store.Object) error {
 	var names []string
 	for e, err := range tx.AllEntries(h) {

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// statFS tells about the storage, from counters and from the system, and about the machine.
+// statFS reports the storage, from the store's counters and the operating system, and the state of the machine.
 func (s *Server) statFS(_ *query, req *proto.StatFSReq) (*proto.StatFSResp, error) {
 	available, total, err := s.store.Space()
 	if err != nil {
@@ -22,10 +22,10 @@ func (s *Server) statFS(_ *query, req *proto.StatFSReq) (*proto.StatFSResp, erro
 	return resp, nil
 }
 
-// left is what is not used; there may be more in use than the ranges of today have.
+// left is what is not used. More may be in use than the configuration's present ranges have.
 func left(all, used uint64) uint64 { return all - min(all, used) }
 
-// machine fills in memory, load (in 65536ths) and uptime. They stay 0 if the system does not tell.
+// machine fills in memory, load (in 65536ths) and uptime. They stay 0 if the system does not report them.
 func machine(resp *proto.StatFSResp) {
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) != nil {

@@ -12,8 +12,8 @@ import (
 type Stats struct {
 	RPC     rpc.ServerStats
 	Store   store.Stats
-	Changes uint64 // requests that changed something
-	// BytesIn and BytesOut are bytes of files that were written and read, by flows and by SMALL_IO, also by flows that failed later.
+	Changes uint64 // successful requests that changed something
+	// BytesIn and BytesOut are bytes of files written and read, in flows and by SMALL_IO. They include flows that failed later.
 	BytesIn, BytesOut uint64
 	// AuthenticationFailures counts requests whose credential had no valid signature, and requests for certificates with a wrong password.
 	AuthenticationFailures uint64
@@ -45,7 +45,7 @@ type Row struct {
 	Count uint64
 }
 
-// Statistics are what the server did, what it refused for which reason, and what its methods refused.
+// Statistics are counts of completed work, of refusals by reason, and of refusals in the network methods.
 func (s *Server) Statistics() []Row {
 	st := s.Stats()
 	var all rpc.OpStats
@@ -70,7 +70,7 @@ func (s *Server) Statistics() []Row {
 	return append(rows, s.refusedByMethods()...)
 }
 
-// refusedByMethods are the connections and messages that methods did not take, of all methods together.
+// refusedByMethods counts the connections and messages that the network methods refused, summed over all methods.
 func (s *Server) refusedByMethods() []Row {
 	var e bmi.ErrorCounts
 	var held uint64

@@ -14,11 +14,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// stranger is a user without any right but those of everybody.
+// stranger is a user with only the rights of all users.
 const stranger = 31337
 
-// TestStolenDatafiles: a stranger tries to make a metafile out of the datafiles of another user's file, which would
-// come with a capability for them.
+// TestStolenDatafiles: a user tries to make a metafile with the datafiles of another user's file, which would come with a
+// capability for them.
 func TestStolenDatafiles(t *testing.T) {
 	for _, servers := range []int{1, 3} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: servers})
@@ -64,7 +64,7 @@ func TestStolenDatafiles(t *testing.T) {
 	}
 }
 
-// TestClientsMakeNoMetafiles: neither root nor a user whose identity is squashed makes anything but a symlink by BATCH_CREATE.
+// TestClientsMakeNoMetafiles: neither root nor a squashed user makes anything but a symlink by BATCH_CREATE.
 func TestClientsMakeNoMetafiles(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	u := root(t, c)
@@ -78,7 +78,7 @@ func TestClientsMakeNoMetafiles(t *testing.T) {
 	}
 }
 
-// TestNewSymlinkIsItsMakers: a symlink has the owner of the credential that fills it in, also if the request names none.
+// TestNewSymlinkIsItsMakers: a symlink gets the owner of the credential that sets its target, also if the request names none.
 func TestNewSymlinkIsItsMakers(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	s := newUser(t, c, stranger, stranger)
@@ -94,8 +94,7 @@ func TestNewSymlinkIsItsMakers(t *testing.T) {
 	require.EqualValues(t, stranger, a.Group)
 }
 
-// TestStrangersObserveNothing: which objects a server has, and who uses it, is for administrators, and for whoever asks from a
-// network that is named.
+// TestStrangersObserveNothing: only administrators, and clients in a named network, may list a server's objects and users.
 func TestStrangersObserveNothing(t *testing.T) {
 	for _, named := range [][]string{nil, {"mem://*"}} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) { cfg.Trusted = named }})
@@ -120,8 +119,8 @@ func TestStrangersObserveNothing(t *testing.T) {
 	}
 }
 
-// TestDatafilesKnowTheirMetafile: if a metafile lists the datafiles of another one all the same, its capability gives no right to their
-// bytes, and its removal spares them, here and on other servers.
+// TestDatafilesKnowTheirMetafile: if a metafile lists the datafiles of another one, its capability gives no right to their bytes,
+// and its removal keeps them, on this and other servers.
 func TestDatafilesKnowTheirMetafile(t *testing.T) {
 	for _, servers := range []int{1, 2} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: servers, Config: func(g *config.GenOptions) { g.NoStuffing = true }})
@@ -156,8 +155,8 @@ func TestDatafilesKnowTheirMetafile(t *testing.T) {
 	}
 }
 
-// TestPartsGiveNoRights: a directory's rights are those of its own mode. The objects that have its entries, or the bytes of a file, give none, though they
-// have modes, from when they were made.
+// TestPartsGiveNoRights: the rights to a directory come from its own mode. The objects that have its entries, or the bytes of a
+// file, give none, although they have modes from when they were made.
 func TestPartsGiveNoRights(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
 	u := root(t, c)

@@ -16,8 +16,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// TestFailedSyncReachesClients: the disk of a server fails to sync once. Every client that flushes the datafile hears
-// of it, every time and after a restart, and every write that is to be synced, until the datafile is written again.
+// TestFailedSyncReachesClients: the disk of a server fails to sync once. Every flush of the datafile by any client fails, also
+// after a restart, and so does every synced write, until the datafile is written again.
 func TestFailedSyncReachesClients(t *testing.T) {
 	var d disktest.Disk
 	k := newKit(t, pvfstest.Options{Servers: 1, Store: func(_ int, o *store.Options) { o.Disk = &d }})
@@ -72,7 +72,7 @@ func TestFailedSyncReachesClients(t *testing.T) {
 	assert.Zero(t, k.c.Server(0).Stats().Store.Marked)
 }
 
-// TestFailedDatabaseSyncReachesClients: nothing more is changed, and no flush succeeds, but what there is can be read.
+// TestFailedDatabaseSyncReachesClients: no more changes are accepted, and no flush succeeds, but data can be read.
 func TestFailedDatabaseSyncReachesClients(t *testing.T) {
 	var d disktest.Disk
 	k := newKit(t, pvfstest.Options{Servers: 1, Store: func(_ int, o *store.Options) { o.Disk = &d }})
@@ -94,15 +94,15 @@ func TestFailedDatabaseSyncReachesClients(t *testing.T) {
 		Attr: proto.Attr{Perms: 0o644, Mask: proto.AttrCreate, Type: proto.TypeMetafile, Dist: f.attr.Dist},
 	}))
 	require.Equal(t, pattern(1000, 1), f.read(0, 1000))
-	k.c.Kill(0) // its store cannot be closed well
+	k.c.Kill(0) // its store cannot be closed properly
 }
 
-// TestDatafilesAheadAreSynced: datafiles that a server makes for another one are on its disk before that one gets them: it may use them
-// long after, and sync only what it has itself.
+// TestDatafilesAheadAreSynced: datafiles that a server makes for another one are on its disk before the other gets them. That
+// server may use them long after, and syncs only its own data.
 func TestDatafilesAheadAreSynced(t *testing.T) {
 	var d disktest.Disk
 	k := newKit(t, pvfstest.Options{Servers: 2, Store: func(i int, o *store.Options) {
-		o.SyncEvery = time.Hour // nothing is synced but on demand
+		o.SyncEvery = time.Hour // nothing is synced except on demand
 		if i == 1 {
 			o.Disk = &d
 		}
@@ -117,5 +117,5 @@ func TestDatafilesAheadAreSynced(t *testing.T) {
 		FS: k.c.FS.ID, Cred: k.cred, Datafiles: 2, Layout: proto.Layout{Algorithm: proto.LayoutRandom},
 		Attr: proto.Attr{Perms: 0o644, Mask: proto.AttrCreate, Type: proto.TypeMetafile, Dist: stripe.Default(proto.DistStripe)},
 	}))
-	k.c.Kill(1) // its store cannot be closed well
+	k.c.Kill(1) // its store cannot be closed properly
 }

@@ -9,42 +9,42 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// A query is a request that passed the checks that all have in common.
+// A query is a request that passed the common checks.
 type query struct {
 	ctx    context.Context
 	peer   bmi.Addr
-	rules  *rules // those that hold for it; nil if it is of the process itself
+	rules  *rules // that apply to it; nil for a request of this process
 	header *proto.Header
 	req    proto.Request
 
-	user *bmi.User // of this machine, that runs the client and is neither root nor the server's own; else nil
+	user *bmi.User // of this machine, if it runs the client and is neither root nor the server's own; else nil
 
-	who identity // of the credential, squashed; none if the request has no credential
-	// certified: it is that of a certificate.
+	who identity // of the credential, squashed; empty if the request has no credential
+	// certified: the identity comes from a certificate.
 	certified bool
 	trust     trust // what the capability proves about its sender
 
-	at       int64         // when the capability that it gets is issued, see moment
-	narrowed *store.Object // set by what changed this so that somebody may do less with it
+	at       int64         // when its new capability is issued, see moment
+	narrowed *store.Object // set by an operation that reduced the rights to this object
 
-	metafile  proto.Handle // of the datafile to be removed, as a server named it; 0 if it did not
-	directory bool         // set by REMOVE: it was one
+	metafile  proto.Handle // of the datafile to be removed, as named by a server; 0 if it named none
+	directory bool         // set by REMOVE of a directory
 }
 
-// An operation is what is done for the requests of one code. Either run or flow is set.
+// An operation is how requests of one code are carried out. Either run or flow is set.
 type operation struct {
-	// changes reports whether a request changes something: it is refused in admin mode (unless
-	// manages) and where the file system is exported read-only. nil: it never does.
+	// changes reports whether a request changes something. Such a request is refused in admin mode (unless manages is set) and in
+	// a read-only export. nil: it never does.
 	changes func(proto.Request) bool
 	manages bool // a management operation
 
-	// run carries it out. Its errors are sent as proto.StatusOf has them.
+	// run carries it out. Its errors are sent as proto.StatusOf returns them.
 	run func(s *Server, q *query) (proto.Response, error)
-	// flow answers by itself.
+	// flow sends the answer itself.
 	flow func(s *Server, q *query, c *rpc.Call)
 }
 
-// table is the operations there are, by code.
+// table has the operations by code.
 var table [64]*operation
 
 func init() {
@@ -60,7 +60,7 @@ func init() {
 
 func always(proto.Request) bool { return true }
 
-// on makes a method that takes its own type of request one for the table.
+// on adapts a method that takes its own type of request for the table.
 func on[R any, P interface {
 	*R
 	proto.Request

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// credential is what this server shows for itself.
+// credential is this server's own credential.
 func (s *Server) credential() proto.Credential {
 	return proto.Credential{
 		Groups: []uint32{0}, Issuer: issuerPrefix + s.cfg.Alias,
@@ -15,8 +15,7 @@ func (s *Server) credential() proto.Credential {
 	}
 }
 
-// header is what goes with a request of this server about some handles. near is the handle of the
-// hint; 0 is none.
+// header is the header of a request that this server sends about some handles. near is the handle of the hint, 0 for none.
 func (s *Server) header(near proto.Handle, handles []proto.Handle) *proto.Header {
 	h := &proto.Header{
 		Capability: s.serverCapability(handles...),
@@ -33,7 +32,7 @@ func (s *Server) callWith(ctx context.Context, to int, near proto.Handle, handle
 	return s.call(ctx, to, s.header(near, handles), req, resp)
 }
 
-// tell sends a request about some handles to the server that has the first of them. That may be this one.
+// tell sends a request about some handles to the server that owns the first of them, which may be this one.
 func (s *Server) tell(ctx context.Context, near proto.Handle, handles []proto.Handle, req proto.Request, resp proto.Response) error {
 	to, ok := s.fs.Owner(handles[0])
 	if !ok {
@@ -53,7 +52,7 @@ func (s *Server) tell(ctx context.Context, near proto.Handle, handles []proto.Ha
 	return copyResponse(resp, got)
 }
 
-// copyResponse is for the few responses that tell is used for.
+// copyResponse handles the few types of response that tell is used for.
 func copyResponse(to, from proto.Response) error {
 	switch r := from.(type) {
 	case *proto.GetAttrResp:

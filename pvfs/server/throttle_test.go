@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// long are transfers of datafile 1 of 2 that take long to walk, each for another reason.
+// long are transfers of datafile 1 of 2 that take long to walk, each for a different reason.
 func long(t *testing.T, turn *turn) map[string]transfer {
 	t.Helper()
 	const many = datatype.ChunksMax - 2
@@ -30,7 +30,7 @@ func long(t *testing.T, turn *turn) map[string]transfer {
 		require.NoError(t, err)
 		made[name] = tr
 	}
-	// Blocks that turn out to be adjacent, and between them what has no bytes.
+	// Blocks that turn out to be adjacent, with empty blocks between them.
 	req := proto.FileRequest{
 		{NumEreqs: 1, NumBlocks: 1 << 20, Stride: 1, UpperBound: 1 << 20, Aggregate: 1 << 20, Element: 1, Sequence: -1, Committed: -1},
 		{NumEreqs: 1, NumBlocks: 1, UpperBound: 2, Aggregate: 1, Element: 2, Sequence: 3},
@@ -47,7 +47,7 @@ func long(t *testing.T, turn *turn) map[string]transfer {
 	return made
 }
 
-// TestLongWalksTakeTurns: a request that takes long to walk waits for a place, and stops when nobody waits for it any more.
+// TestLongWalksTakeTurns: a request that takes long to walk waits for a place, and stops when its context ends.
 func TestLongWalksTakeTurns(t *testing.T) {
 	m := make(throttle, 1)
 	for name := range long(t, m.turn(context.Background())) {
@@ -56,7 +56,7 @@ func TestLongWalksTakeTurns(t *testing.T) {
 			turn := m.turn(ctx)
 			waits := 0
 			turn.held = func() { waits++ }
-			m <- struct{}{} // somebody has the only place
+			m <- struct{}{} // the only place is taken
 			defer func() { <-m }()
 			cancel()
 			tr := long(t, turn)[name]
@@ -72,7 +72,8 @@ func TestLongWalksTakeTurns(t *testing.T) {
 	}
 }
 
-// TestShortBytesTakeTurns: so does one that reads or writes very many short pieces, and it keeps no place when it waits for bytes.
+// TestShortBytesTakeTurns: so does a request that reads or writes very many short pieces. It keeps no place while it waits for
+// bytes.
 func TestShortBytesTakeTurns(t *testing.T) {
 	m := make(throttle, 1)
 	turn := m.turn(context.Background())
@@ -93,7 +94,7 @@ func TestShortBytesTakeTurns(t *testing.T) {
 	require.Positive(t, inside)
 }
 
-// TestUsualRequestsTakeNone: a request of usual size never waits, even if nobody gets a place.
+// TestUsualRequestsTakeNone: a request of usual size never waits, even if no place is free.
 func TestUsualRequestsTakeNone(t *testing.T) {
 	turn := throttle(nil).turn(context.Background())
 	for _, req := range []proto.FileRequest{datatype.Bytes(), must(datatype.Vector(0, 60, 100, 200))} {

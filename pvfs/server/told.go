@@ -7,17 +7,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// What a server has to tell another one of an object goes as a hint of a SETATTR that changes no attributes.
+// A server sends another one news of an object as a hint of a SETATTR that changes no attributes.
 
-// A notice is what one server tells another.
+// A notice is news that one server sends another.
 type notice struct {
-	to   int          // the server, by index
-	near proto.Handle // of the hint that says what it is about
-	part proto.Handle // an object of that server
+	to   int          // the receiving server, by index
+	near proto.Handle // handle of the hint that names the object it is about
+	part proto.Handle // an object of the receiving server
 	hint proto.Hint
 }
 
-// give tells it, and waits for the answer. Of an object that was removed there is nothing to tell.
+// give sends the notice and waits for the answer. If the receiver's object no longer exists, there is nothing to do.
 func (s *Server) give(ctx context.Context, n notice) error {
 	header := s.header(n.near, []proto.Handle{n.part})
 	header.Hints = append(header.Hints, n.hint)
@@ -28,7 +28,7 @@ func (s *Server) give(ctx context.Context, n notice) error {
 	return err
 }
 
-// giveSurely is give that goes on in the background until the server hears it. It is called with a context that ends after tellPatience.
+// giveSurely is give, but goes on in the background until the server has received the notice. ctx ends after tellPatience.
 func (s *Server) giveSurely(ctx context.Context, n notice) {
 	err := s.give(ctx, n)
 	if err == nil {
@@ -41,10 +41,10 @@ func (s *Server) giveSurely(ctx context.Context, n notice) {
 	}
 	if s.untold.Add(1) > tellLaterMax {
 		s.untold.Add(-1)
-		log.Warn("another server will not hear a notice: too many are waiting", "err", err)
+		log.Warn("a notice for another server is dropped: too many are waiting", "err", err)
 		return
 	}
-	log.Warn("another server will hear a notice later", "err", err)
+	log.Warn("a notice for another server will be sent again", "err", err)
 	s.work.Go(func() {
 		defer s.untold.Add(-1)
 		s.keepTrying(func() error {
@@ -56,7 +56,7 @@ func (s *Server) giveSurely(ctx context.Context, n notice) {
 	})
 }
 
-// unheard reports whether an error of a call says that the other server could not take it for now.
+// unheard reports whether an error of a call says that the other server cannot take the notice at the moment.
 func unheard(err error) bool {
 	switch proto.StatusOf(err) {
 	case proto.ETIMEDOUT, proto.EHOSTUNREACH, proto.EAGAIN:
@@ -65,7 +65,7 @@ func unheard(err error) bool {
 	return false
 }
 
-// hear takes what another server tells of an object, in the transaction that reads it and writes it back.
+// hear applies another server's notice to an object, in the transaction that reads the object and writes it back.
 func (s *Server) hear(tx *store.Tx, q *query, o *store.Object) error {
 	if !q.fromServer() {
 		return nil
@@ -82,7 +82,7 @@ func (s *Server) hear(tx *store.Tx, q *query, o *store.Object) error {
 	return nil
 }
 
-// heard is called after the commit. made is where the object counts as made now.
+// heard is called after that commit. made is where the object counts as made now.
 func (s *Server) heard(q *query, object, made proto.Handle) {
 	if !q.fromServer() {
 		return

@@ -12,22 +12,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// What is to be removed from other servers is written down in the transaction that makes it useless,
-// and removed in the background, soon: who removes a large file wants the room. A record is named after the object. Its value is the
-// directory where that had a name, in eight bytes; or one byte, and of a datafile its metafile.
+// Objects to be removed from other servers are recorded in the transaction that makes them useless. They are removed in the
+// background soon after, because users who remove a large file expect the space to become free. The key of a record has the
+// object's handle. The value is the directory where the object had a name, in eight bytes; or one byte, followed for a datafile
+// by its metafile.
 const (
 	trashPrefix = "trash/"
-	trashPause  = 20 * time.Millisecond // between two rounds: much goes in one request
-	trashBatch  = proto.MetafilesMax    // at most
+	trashPause  = 20 * time.Millisecond // between two rounds, so that one request has many objects
+	trashBatch  = proto.MetafilesMax    // objects of one round
 )
 
-// trash wakes those who empty it, one for each server. The zero value is ready.
+// trash wakes the goroutines that remove the objects, one for each server. The zero value is ready.
 type trash struct {
 	mu      sync.Mutex
 	signals map[int]chan struct{}
 }
 
-// signal is what the one for a server waits for.
+// signal is the channel on which the goroutine for a server waits.
 func (t *trash) signal(server int) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +53,7 @@ func (t *trash) wake() {
 	}
 }
 
-// throwAway notes, in a transaction, that objects are to be removed, here or on other servers.
+// throwAway records in a transaction that objects are to be removed, here or on other servers.
 func (s *Server) throwAway(tx *store.Tx, handles []proto.Handle) error {
 	for _, h := range handles {
 		if err := tx.SetRecord(trashKey(h), []byte{1}); err != nil {
@@ -72,8 +73,8 @@ func (s *Server) throwAwayOf(tx *store.Tx, metafile proto.Handle, datafiles []pr
 	return nil
 }
 
-// leave notes, in a transaction, that an object of another server lost its name in a directory here, and is to be removed by the
-// right to do so there.
+// leave records in a transaction that an object of another server lost its name in a directory here. The object is removed by the
+// right to remove from that directory.
 func (s *Server) leave(tx *store.Tx, h, dir proto.Handle) error {
 	return tx.SetRecord(trashKey(h), binary.BigEndian.AppendUint64(nil, uint64(dir)))
 }
@@ -96,8 +97,8 @@ func metafileOf(value []byte) proto.Handle {
 	return proto.Handle(binary.BigEndian.Uint64(value[1:]))
 }
 
-// emptyTrash removes what was thrown away, now and until the server stops: each server's by itself, so that nobody waits for one
-// that is away.
+// emptyTrash removes recorded objects until the server stops. Each server has a goroutine of its own, so that none is delayed by
+// another that is down.
 func (s *Server) emptyTrash() {
 	if !s.keepTrying(s.forgetStray) {
 		return
@@ -118,7 +119,7 @@ func (s *Server) emptyTrash() {
 	all.Wait()
 }
 
-// forgetStray forgets what is of no server: the configuration was changed.
+// forgetStray deletes records of objects that no server owns, because the configuration was changed.
 func (s *Server) forgetStray() error {
 	var stray []string
 	if err := s.store.View(func(tx *store.Tx) error {
@@ -132,7 +133,7 @@ func (s *Server) forgetStray() error {
 	}); err != nil || len(stray) == 0 {
 		return err
 	}
-	s.log.Warn("objects that were to be removed are of no server", "count", len(stray))
+	s.log.Warn("objects to be removed belong to no server", "count", len(stray))
 	return s.store.Update(func(tx *store.Tx) error {
 		for _, key := range stray {
 			if err := tx.SetRecord(key, nil); err != nil {
@@ -143,17 +144,17 @@ func (s *Server) forgetStray() error {
 	})
 }
 
-// An errand is a request to a server to remove objects.
+// An errand is one request to a server to remove objects.
 type errand struct {
 	to        int
-	dir       proto.Handle // where they had names, see leave; 0 if they had none
+	dir       proto.Handle // directory where they had names, see leave; 0: none
 	handles   []proto.Handle
-	metafiles []proto.Handle // of those that are datafiles; 0 is not known
+	metafiles []proto.Handle // of datafiles; 0 if not known
 }
 
 var errNotRemoved = errors.New("pvfs/server: objects are not removed yet")
 
-// removeTrash goes once through what there is of a server.
+// removeTrash tries once to remove all recorded objects of a server.
 func (s *Server) removeTrash(server int) error {
 	var failed error
 	refused := map[proto.Handle]bool{}
@@ -178,7 +179,7 @@ func (s *Server) removeTrash(server int) error {
 	}
 }
 
-// errands are the next for a server, without some objects.
+// errands are the next requests for a server, leaving out some objects.
 func (s *Server) errands(server int, without map[proto.Handle]bool) ([]*errand, error) {
 	var all []*errand
 	err := s.store.View(func(tx *store.Tx) error {
@@ -208,7 +209,8 @@ func (s *Server) errands(server int, without map[proto.Handle]bool) ([]*errand, 
 	return all, err
 }
 
-// carryOut removes the objects of an errand from a server that may be one of ours, and forgets them. left are those that are not removed yet.
+// carryOut removes the objects of an errand, and deletes their records. ours says whether the server is one of ours. left are the
+// objects that must be tried again.
 func (s *Server) carryOut(e *errand, ours func() (bool, error)) (left []proto.Handle, err error) {
 	status, err := s.removeAll(e, ours)
 	if err != nil {
@@ -243,7 +245,7 @@ func (s *Server) settled(h proto.Handle, status proto.Status) bool {
 	return true
 }
 
-// forget forgets an object, unless it was thrown away from somewhere else meanwhile.
+// forget deletes the record of an object, unless a new record names another directory.
 func (e *errand) forget(tx *store.Tx, h proto.Handle) error {
 	value, err := tx.Record(trashKey(h))
 	if err != nil || dirOf(value) != e.dir {
@@ -252,7 +254,7 @@ func (e *errand) forget(tx *store.Tx, h proto.Handle) error {
 	return tx.SetRecord(trashKey(h), nil)
 }
 
-// header is what goes with an errand.
+// header is the header of an errand's request.
 func (e *errand) header(s *Server) *proto.Header {
 	if e.dir == 0 {
 		h := s.header(e.handles[0], e.handles)
@@ -264,7 +266,7 @@ func (e *errand) header(s *Server) *proto.Header {
 	return h
 }
 
-// removeAll tells for each object of an errand whether it is removed.
+// removeAll returns for each object of an errand whether it is removed.
 func (s *Server) removeAll(e *errand, ours func() (bool, error)) ([]proto.Status, error) {
 	header := e.header(s)
 	if e.to == s.me {
@@ -279,7 +281,7 @@ func (s *Server) removeAll(e *errand, ours func() (bool, error)) ([]proto.Status
 	if e.dir != 0 {
 		if is, err := ours(); err != nil {
 			return nil, err
-		} else if !is { // it has the address of one that was, and not its objects
+		} else if !is { // another server has this address now, without the objects
 			return slices.Repeat([]proto.Status{proto.EOPNOTSUPP}, len(e.handles)), nil
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// thrownAway counts what a server still has to remove from others.
+// thrownAway is the number of objects that a server still has to remove from others.
 func thrownAway(t *testing.T, c *pvfstest.Cluster, server int) (n int) {
 	t.Helper()
 	require.NoError(t, c.Store(server).View(func(tx *store.Tx) error {
@@ -33,7 +33,7 @@ func thrownAway(t *testing.T, c *pvfstest.Cluster, server int) (n int) {
 	return n
 }
 
-// emptied waits until all servers have removed what they threw away.
+// emptied waits until all servers have removed these objects.
 func emptied(t *testing.T, c *pvfstest.Cluster) {
 	t.Helper()
 	for i := range c.Len() {
@@ -41,7 +41,7 @@ func emptied(t *testing.T, c *pvfstest.Cluster) {
 	}
 }
 
-// dirOn makes a directory with the names on one server.
+// dirOn makes a directory whose names are on one server.
 func dirOn(t *testing.T, u *user, server int) proto.Handle {
 	t.Helper()
 	for i := range 100 {
@@ -67,7 +67,7 @@ func createOn(t *testing.T, u *user, dir proto.Handle, name string, server int) 
 	return f
 }
 
-// acquainted has the server of a directory's names learn that another is one of ours.
+// acquainted waits until the server of a directory's names knows that another server is one of ours.
 func acquainted(t *testing.T, u *user, dir proto.Handle, server int) {
 	t.Helper()
 	for range 5000 {
@@ -82,8 +82,8 @@ func acquainted(t *testing.T, u *user, dir proto.Handle, server int) {
 	require.Fail(t, "a server is not asked what it is", "server %d", server)
 }
 
-// TestLeftToServerAway: a file of a server that is away goes when that comes back; and what others are to
-// remove does not wait behind it, not even behind more than goes in one request.
+// TestLeftToServerAway: a file on a server that is down is removed after its restart. Removals on other servers do not wait for
+// it, not even behind more objects than fit into one request.
 func TestLeftToServerAway(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	u := root(t, c)
@@ -96,7 +96,7 @@ func TestLeftToServerAway(t *testing.T) {
 	c.Stop(1)
 	const more = 600
 	require.NoError(t, c.Store(0).Update(func(tx *store.Tx) error {
-		for i := range proto.Handle(more) { // what does not exist
+		for i := range proto.Handle(more) { // objects that do not exist
 			if err := tx.SetRecord(fmt.Sprintf("trash/%016x", uint64(c.FS.Servers[1].Meta[0].First+i)), []byte{1}); err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func TestLeftToServerAway(t *testing.T) {
 	require.Greater(t, thrownAway(t, c, 0), more)
 
 	c.Stop(0)
-	c.Start(0) // it has it written down
+	c.Start(0) // it has a record of it
 	c.Start(1)
 	c.WaitReady()
 	emptied(t, c)
@@ -120,8 +120,8 @@ func TestLeftToServerAway(t *testing.T) {
 	require.False(t, u.gone(kept))
 }
 
-// TestLeftToNoneOfOurs: a server that is none of ours is not told to remove files, which would be gone without a look at who may and
-// without their datafiles.
+// TestLeftToNoneOfOurs: a server that is not one of ours is not told to remove files. It would remove them without a check of the
+// rights, and without their datafiles.
 func TestLeftToNoneOfOurs(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
 	u := root(t, c)
@@ -163,8 +163,8 @@ func TestLeftToNoneOfOurs(t *testing.T) {
 	assert.False(t, u.gone(left), "check -repair finds it")
 }
 
-// TestTrashOfAnEarlierVersion: a record that does not name the metafile of its datafile is good for the server that has the
-// metafile, whatever else it has removed at the same time.
+// TestTrashOfAnEarlierVersion: a record without the metafile of its datafile is accepted from the server that owns the metafile,
+// whatever else that server removes in the same request.
 func TestTrashOfAnEarlierVersion(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Config: func(g *config.GenOptions) { g.NoStuffing = true }})
 	k := newClient(t, c)

@@ -9,9 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Limits of the operations that go down a tree of servers.
-// treeOps are the operations on many objects of many servers. The server that is asked does those of
-// its own, and divides the others, grouped by server, among TreeWidth requests to other servers.
+// treeOps are the operations on objects of many servers. The server that is asked does its own objects, and divides the others,
+// grouped by server, among TreeWidth requests to other servers.
 var treeOps = map[proto.Op]*operation{
 	proto.OpTreeRemove:      changes(on((*Server).treeRemove)),
 	proto.OpTreeGetFileSize: reads(on((*Server).treeGetFileSize)),
@@ -19,12 +18,12 @@ var treeOps = map[proto.Op]*operation{
 	proto.OpTreeSetAttr:     changes(on((*Server).treeSetAttr)),
 }
 
-// A tree is one such operation. Its functions name objects by their index in handles; each sets what the
-// answer says about those objects.
+// A tree is one such operation. Its functions name objects by their index in handles. Each function records the result for its
+// objects in the answer.
 type tree struct {
 	handles []proto.Handle
 	own     func(i int) proto.Status
-	// forward asks a server about some objects.
+	// forward sends the request for some objects to a server.
 	forward func(ctx context.Context, server int, objects []int) error
 	fail    func(i int, status proto.Status)
 }
@@ -50,7 +49,7 @@ func (s *Server) climb(q *query, t *tree) error {
 	return q.ctx.Err()
 }
 
-// groups finds the owners. What nobody owns does not exist.
+// groups groups the objects by owner. Objects without an owner fail with ENOENT.
 func (s *Server) groups(t *tree) (own []int, others []group) {
 	at := make(map[int]int)
 	for i, h := range t.handles {
@@ -73,7 +72,7 @@ func (s *Server) groups(t *tree) (own []int, others []group) {
 	return own, others
 }
 
-// branches divides groups into so many parts of nearly the same length.
+// branches divides groups into width parts of nearly equal length.
 func branches(groups []group, width int) [][]group {
 	var all [][]group
 	for n := min(width, len(groups)); n > 0; n-- {
@@ -84,8 +83,8 @@ func branches(groups []group, width int) [][]group {
 	return all
 }
 
-// ask has the first server of a branch do the whole of it. If that does not answer, its own
-// objects have failed, and the next one is asked about the others.
+// ask sends a whole branch to its first server. If that does not answer, its own objects have failed, and the next server is
+// asked for the others.
 func (s *Server) ask(ctx context.Context, t *tree, branch []group) {
 	for len(branch) > 0 {
 		var objects []int
@@ -122,7 +121,7 @@ func (t *tree) doOwn(own []int) {
 	wait.Wait()
 }
 
-// pick is the handles of some objects.
+// pick returns the handles of some objects.
 func (t *tree) pick(objects []int) []proto.Handle {
 	handles := make([]proto.Handle, len(objects))
 	for n, i := range objects {
@@ -131,7 +130,7 @@ func (t *tree) pick(objects []int) []proto.Handle {
 	return handles
 }
 
-// sub is the query of a request that is a part of this one's work.
+// sub is the query for a request that is a part of another.
 func (q *query) sub(req proto.Request) *query {
 	part := *q
 	part.req = req
@@ -143,12 +142,12 @@ func (s *Server) part(q *query, req proto.Request) (proto.Response, error) {
 	return s.perform(q.sub(req), operationOf(req.Op()))
 }
 
-// operationOf looks into the table, for operations that are in it themselves.
+// operationOf looks up the table. It is a variable because operations in the table use it themselves.
 var operationOf func(proto.Op) *operation
 
 func init() { operationOf = func(op proto.Op) *operation { return table[op] } }
 
-// treeRemove removes objects, each as REMOVE does.
+// treeRemove removes objects as REMOVE does.
 func (s *Server) treeRemove(q *query, req *proto.TreeRemoveReq) (*proto.TreeRemoveResp, error) {
 	status := make([]proto.Status, len(req.Handles))
 	t := &tree{handles: req.Handles, fail: func(i int, s proto.Status) { status[i] = s }}
@@ -182,7 +181,7 @@ func (s *Server) treeRemove(q *query, req *proto.TreeRemoveReq) (*proto.TreeRemo
 	return &proto.TreeRemoveResp{Caller: req.Caller, Status: status}, nil
 }
 
-// treeSetAttr sets attributes of objects, each as SETATTR does.
+// treeSetAttr sets attributes of objects as SETATTR does.
 func (s *Server) treeSetAttr(q *query, req *proto.TreeSetAttrReq) (*proto.TreeSetAttrResp, error) {
 	status := make([]proto.Status, len(req.Handles))
 	t := &tree{handles: req.Handles, fail: func(i int, s proto.Status) { status[i] = s }}
@@ -209,7 +208,7 @@ func (s *Server) treeSetAttr(q *query, req *proto.TreeSetAttrReq) (*proto.TreeSe
 	return &proto.TreeSetAttrResp{Caller: req.Caller, Status: status}, nil
 }
 
-// treeGetFileSize tells the sizes of datafiles.
+// treeGetFileSize returns the sizes of datafiles.
 func (s *Server) treeGetFileSize(q *query, req *proto.TreeGetFileSizeReq) (*proto.TreeGetFileSizeResp, error) {
 	n := len(req.Handles)
 	resp := &proto.TreeGetFileSizeResp{Caller: req.Caller, Sizes: make([]int64, n), Errors: make([]proto.Status, n)}
@@ -255,7 +254,7 @@ func (s *Server) datafileSize(h proto.Handle) (int64, error) {
 	return s.store.Size(h)
 }
 
-// treeGetAttr tells the attributes of objects, each as GETATTR does.
+// treeGetAttr returns the attributes of objects as GETATTR does.
 func (s *Server) treeGetAttr(q *query, req *proto.TreeGetAttrReq) (*proto.TreeGetAttrResp, error) {
 	n := len(req.Handles)
 	resp := &proto.TreeGetAttrResp{Caller: req.Caller, Attrs: make([]proto.Attr, n), Errors: make([]proto.Status, n)}
@@ -285,7 +284,7 @@ func (s *Server) treeGetAttr(q *query, req *proto.TreeGetAttrReq) (*proto.TreeGe
 	return resp, nil
 }
 
-// spread puts what a server said about some objects where it belongs.
+// spread copies a server's results to the places of their objects.
 func spread[T any](objects []int, got, to []T) error {
 	if len(got) != len(objects) {
 		return proto.EPROTO

@@ -81,8 +81,8 @@ func TestTreeRemove(t *testing.T) {
 	require.Equal(t, slices.Repeat([]proto.Status{proto.ENOENT}, 5), got.Status)
 }
 
-// TestTreeWithServerDown asks about objects of servers of which one does not run: those of the
-// others are answered.
+// TestTreeWithServerDown sends a request for objects of several servers, one of which is stopped. The objects of the others are
+// answered.
 func TestTreeWithServerDown(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Servers: 5})
 	f := k.create(0, 5, proto.Dist{Name: proto.DistStripe, StripSize: 10})

@@ -5,31 +5,31 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// An unlinking is the removal of an entry, by one RMDIRENT.
+// An unlinking is the removal of an entry by one RMDIRENT.
 type unlinking struct {
 	query *query
 	req   *proto.RmDirentReq
 
-	// What the hints of the request say.
-	hinted bool // a client of ours wants the object meant removed with its name
+	// The hints of the request.
+	hinted bool // a client of ours wants the object meant to be removed with its name
 	meant  proto.Handle
 	away   bool // meant is left to another server
-	moves  bool // a client of ours says that the object moved is in the directory to now
+	moves  bool // a client of ours says that the object moved is in directory to now
 	moved  proto.Handle
 	to     proto.Handle
 
-	// What the transaction has found and done.
+	// What the transaction found and did.
 	was     proto.Handle // the object of the entry
 	dir     proto.Handle // the directory
-	changes bool         // the client does not say what becomes of was, and servers keep account of change
+	changes bool         // servers must note change, because the client does not say what becomes of was
 	change  proto.NameChange
 	made    proto.Handle      // where was counts as made now
 	mark    proto.RemovedMark // what became of meant
-	trash   bool              // there is something to be removed on other servers
+	trash   bool              // objects on other servers are to be removed
 }
 
-// rmDirent removes an entry, and returns what it stood for. A client of ours that sends the hint has the object removed with
-// it: in the same transaction if the object is here, otherwise soon. It is told whether that was done; see proto.HintRemoves.
+// rmDirent removes an entry, and returns its object. If a client of ours sends the hint, the object is removed too: in the same
+// transaction if it is here, otherwise soon after. The answer says whether that was done; see proto.HintRemoves.
 func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, error) {
 	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	return &proto.RmDirentResp{Handle: u.was}, nil
 }
 
-// unlinking takes what a request says.
+// unlinking takes the hints of a request.
 func (s *Server) unlinking(q *query, req *proto.RmDirentReq) *unlinking {
 	u := &unlinking{query: q, req: req}
 	u.meant, u.hinted = q.header.Hints.Removes()
@@ -91,7 +91,7 @@ func (s *Server) unlink(tx *store.Tx, u *unlinking) error {
 // isMove reports whether the entry that is removed is the old name of an object that the client has moved.
 func (u *unlinking) isMove() bool { return u.moves && u.moved == u.was }
 
-// unlinked does what comes after the commit: other servers remove objects, or are told of names.
+// unlinked does the work after the commit: it wakes the trash and tells other servers of changed names.
 func (s *Server) unlinked(u *unlinking) {
 	if u.trash {
 		s.trash.wake()
@@ -104,15 +104,15 @@ func (s *Server) unlinked(u *unlinking) {
 	}
 }
 
-// mayLeave reports whether an object can be left to its server to remove: another one of ours.
+// mayLeave reports whether the removal of an object can be left to its server: another server, and one of ours.
 func (s *Server) mayLeave(h proto.Handle) bool {
 	owner, err := s.target(h)
 	return err == nil && owner != s.me && s.isOurs(owner)
 }
 
-// deleteNamed removes the file or symlink of an entry of a directory that was removed in the same transaction. What is on another
-// server is left to that server if possible (away), which checks it as it does for REMOVE. Other objects, and those that need a closer
-// check, are kept: the client removes them by REMOVE.
+// deleteNamed removes the file or symlink of an entry that was removed from a directory in the same transaction. If away, the
+// object's server removes it, and checks the right as for REMOVE. Other objects, and those that need a closer check, are kept:
+// the client removes them by REMOVE. others: objects on other servers are to be removed.
 func (s *Server) deleteNamed(tx *store.Tx, q *query, dir, h proto.Handle, away bool) (mark proto.RemovedMark, others bool, err error) {
 	switch {
 	case dir == 0 || q.near() != dir || q.may(proto.MayRemove, dir) != nil:
@@ -127,7 +127,7 @@ func (s *Server) deleteNamed(tx *store.Tx, q *query, dir, h proto.Handle, away b
 	case proto.StatusOf(err) == proto.ENOENT:
 		return proto.MarkRemoved, false, nil
 	case err != nil:
-		return proto.MarkKept, false, nil // the name goes all the same, and REMOVE says what is wrong
+		return proto.MarkKept, false, nil // the name is removed in any case, and REMOVE reports the error
 	case o.Parent != dir:
 		return proto.MarkKept, false, nil
 	}

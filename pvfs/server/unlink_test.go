@@ -28,7 +28,7 @@ func (u *user) send(h proto.Handle, header *proto.Header, req proto.Request, int
 	return proto.ParseResponse(proto.AppendResponse(nil, resp), into)
 }
 
-// unlinkWith removes a name, and the object that the hint names with it.
+// unlinkWith removes a name with a hint to remove the object meant.
 func (u *user) unlinkWith(dir proto.Handle, name string, meant proto.Handle) (resp proto.MarkedRmDirentResp, err error) {
 	err = u.entry(dir, name, func(d proto.Handle, h *proto.Header) error {
 		h.Hints = append(h.Hints, proto.RemovesHint(meant))
@@ -37,14 +37,14 @@ func (u *user) unlinkWith(dir proto.Handle, name string, meant proto.Handle) (re
 	return resp, err
 }
 
-// gone tells whether an object is not there.
+// gone reports whether an object does not exist.
 func (u *user) gone(h proto.Handle) bool {
 	_, err := u.attr(h, proto.AttrCommon)
 	return err == proto.ENOENT
 }
 
-// TestUnlinkWithObject: whoever sends the hint has file or symlink removed with the name, at once where one server has both, soon
-// where the server of the name knows the other, and is told what else is to be done.
+// TestUnlinkWithObject: with the hint, a file or symlink is removed with its name. This is done at once if one server has both,
+// and soon if the server of the name knows the other server. The answer says what the client still has to do.
 func TestUnlinkWithObject(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	u := root(t, c)
@@ -97,7 +97,8 @@ func TestUnlinkWithObject(t *testing.T) {
 	assert.NotZero(t, left)
 }
 
-// TestUnlinkKeeps: what the hint does not name, what is no file, and what belongs to another directory stays when its name goes.
+// TestUnlinkKeeps: objects that the hint does not name, that are not files, or that belong to another directory stay when the
+// name is removed.
 func TestUnlinkKeeps(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	admin, bob := root(t, c), newUser(t, c, 6, 6)
@@ -119,7 +120,7 @@ func TestUnlinkKeeps(t *testing.T) {
 	keeps(bob, "f", other, f)
 	keeps(bob, "d", d, d)
 
-	// The name of a file of another directory is no right to remove it.
+	// A name for a file of another directory gives no right to remove the file.
 	theirs, err := admin.mkdir(c.FS.Root, "theirs", 0o700)
 	require.NoError(t, err)
 	victim, err := admin.create(theirs, "victim", 0o600)
@@ -138,7 +139,7 @@ func TestUnlinkKeeps(t *testing.T) {
 	assert.Equal(t, proto.MarkedRmDirentResp{Handle: other, Mark: proto.MarkKept}, got)
 	assert.False(t, admin.gone(victim))
 
-	// A hint that names another directory than the one of the entries.
+	// The hint names another directory than that of the entries.
 	require.NoError(t, bob.link(his, "f", f))
 	h = bob.header(his)
 	h.Hints = proto.Hints{{Type: proto.HintHandle, Value: uint64(theirs)}, proto.RemovesHint(f)}
@@ -146,7 +147,7 @@ func TestUnlinkKeeps(t *testing.T) {
 	assert.Equal(t, proto.MarkedRmDirentResp{Handle: f, Mark: proto.MarkKept}, got)
 	assert.False(t, admin.gone(f))
 
-	// An answer without a mark to who sent no hint, and no removal by who may not write.
+	// No mark in the answer to a client without the hint, and no removal for a user without the right to write.
 	require.NoError(t, bob.link(his, "f", f))
 	alice := newUser(t, c, 7, 7)
 	_, err = admin.to(his, admin.header(his), &proto.SetAttrReq{

@@ -18,23 +18,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// secret is in what no stranger may read: bytes and extended attributes of files of others. What a mode gives to everybody may be read by
-// handle, wherever it is (docs/security-pvfs.md).
+// secret is in all data that the attackers may not read: bytes and extended attributes of others' files. Data that a mode allows
+// all users to read can be read by handle, wherever it is (docs/security-pvfs.md).
 const secret = "SECRET"
 
-// onlyFor is in what the members of one group may read.
+// onlyFor is in data that the members of one group may read.
 func onlyFor(gid uint32) string { return fmt.Sprintf("ONLY-%d;", gid) }
 
 var onlyForAny = regexp.MustCompile(`ONLY-(\d+);`)
 
-// victims are what strangers attack: files and directories of root and of another user. Only pub is for everybody. Each of some groups may
-// read a directory and a file of its own.
+// victims are the targets of attackers: files and directories of root and of another user. Only pub is for all users. Each of
+// some groups may read one directory and one file.
 type victims struct {
 	t      testing.TB
 	root   *client.FS
 	all    []string
 	dirs   []string
-	closed map[proto.Handle]uint32 // dirdata of directories that may be listed by a group at most; 0: by none
+	closed map[proto.Handle]uint32 // dirdata of directories that only this group may list; 0: no group may
 }
 
 func newVictims(t testing.TB, c *pvfstest.Cluster, groups ...uint32) *victims {
@@ -83,7 +83,7 @@ func newVictims(t testing.TB, c *pvfstest.Cluster, groups ...uint32) *victims {
 
 func groupDir(gid uint32) string { return fmt.Sprint("/groups/", gid) }
 
-// closeTo notes that a directory may be listed by a group at most.
+// closeTo records that only a group may list a directory.
 func (v *victims) closeTo(dir string, gid uint32) {
 	v.t.Helper()
 	info, err := v.root.StatCtx(context.Background(), dir)
@@ -93,7 +93,7 @@ func (v *victims) closeTo(dir string, gid uint32) {
 	}
 }
 
-// file makes a file of lines.
+// file makes a file that consists of a line, repeated.
 func (v *victims) file(f *client.FS, name, line string, size int, mode fs.FileMode) {
 	v.t.Helper()
 	file, err := f.OpenFile(context.Background(), name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
@@ -105,7 +105,7 @@ func (v *victims) file(f *client.FS, name, line string, size int, mode fs.FileMo
 	v.all = append(v.all, name)
 }
 
-// shot is everything that must stay as it is.
+// shot is the state that must not change.
 func (v *victims) shot() (lines []string) {
 	ctx := context.Background()
 	var down func(name string)

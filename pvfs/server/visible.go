@@ -7,14 +7,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// A record is something that a server keeps of an object, as stock servers show it among the
-// extended attributes.
+// A record is metadata that a server keeps of an object. Stock servers show it as an extended attribute.
 type record struct {
 	key   string
 	value func() []byte
 }
 
-// visible is what there is of an object, in the order of the keys.
+// visible returns the records of an object in the order of their keys.
 func visible(o *store.Object) []record {
 	switch o.Type {
 	case proto.TypeMetafile:
@@ -59,11 +58,10 @@ func handles(b []byte, all []proto.Handle) []byte {
 	return b
 }
 
-// handleArray is a list of handles with its length.
+// handleArray is a list of handles, preceded by its length.
 func handleArray(all []proto.Handle) []byte { return handles(words(0, uint32(len(all))), all) }
 
-// distRecord is a distribution as stock servers keep it: name and parameters, in a record
-// as long as those have in memory, and 32 bytes.
+// distRecord is a distribution as stock servers store it: name and parameters, in a record of their size in memory plus 32 bytes.
 func distRecord(d proto.Dist) []byte {
 	round := func(n int) int { return (n + 7) &^ 7 }
 	text := func(b []byte, s string) []byte {

@@ -12,33 +12,35 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Capabilities that are signed say when they were issued and for whom. When the mode, the owner or the access control list of an object
-// changes so that somebody may do less with it, its server notes when that was, and so does each server with bytes or entries of it. A
-// capability from before is then refused with EAGAIN, and its user gets a new one. Capabilities of the owner and of root stay good: a file that
-// was opened to be written can be written after its mode was changed, and both could take any right back. A capability that another user got for an
-// open file stays good, too, until its time-out or the next start of the server.
+// A signed capability says when and for which user it was issued. When a change of the mode, the owner or the access control list
+// of an object reduces a user's rights, the object's server notes the time. So does each server with bytes or entries of the
+// object. A capability issued before that is then refused with EAGAIN, and its user gets a new one. Capabilities of the owner and
+// of root stay valid: a file that was opened for writing can be written after its mode was changed, and both could restore any
+// right. A capability that another user got for an open file also stays valid, until its time-out or the next start of the
+// server.
 //
-// A withdrawal is noted in the transaction of the change, and holds from the moment after the commit on. What was issued before that
-// moment may tell of the old rights; what is issued later cannot, since its moment is taken before the attributes are read.
+// A withdrawal is recorded in the transaction of the change, and applies from the moment after the commit. A capability issued
+// before that moment may have the old rights. One issued later cannot, because its moment is taken before the attributes are
+// read.
 
-// withdrawals are those that a server knows of. The zero value is ready; its methods may be called by any goroutine.
+// withdrawals are those that this server knows. The zero value is ready; its methods may be called by any goroutine.
 type withdrawals struct {
 	last atomic.Int64 // see moment
 	some atomic.Bool  // of or before is not empty
 
 	mu     sync.RWMutex
 	of     map[proto.Handle]withdrawal
-	before map[int]int64 // what a server, by index, issued until then (ns) is void
+	before map[int]int64 // by index of the server: its capabilities issued up to this time (ns) are void
 }
 
 type withdrawal struct {
-	at    int64  // what was issued until then is void, ns
-	ended int64  // and until then also for open files
-	owner uint32 // but for that of this user
-	until int64  // when it may be forgotten, Unix seconds
+	at    int64  // capabilities issued up to this time (ns) are void
+	ended int64  // the same for capabilities for open files
+	owner uint32 // whose capabilities stay valid
+	until int64  // when the withdrawal may be dropped, Unix seconds
 }
 
-// moment is the time in ns. No two moments are the same, and a later one is larger.
+// moment is the current time in ns. Each call returns a larger value than the one before.
 func (s *Server) moment() int64 {
 	last := &s.withdrawals.last
 	for {
@@ -50,7 +52,7 @@ func (s *Server) moment() int64 {
 	}
 }
 
-// hold has a withdrawal of an object of a server, by index, hold from now on.
+// hold puts a withdrawal into effect. server is the index of the object's server.
 func (w *withdrawals) hold(server int, h proto.Handle, is withdrawal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,14 +69,14 @@ func (w *withdrawals) hold(server int, h proto.Handle, is withdrawal) {
 	w.of[h] = is
 }
 
-// get is what is known of an object.
+// get is the withdrawal of an object.
 func (w *withdrawals) get(h proto.Handle) withdrawal {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.of[h]
 }
 
-// forget drops what get returned, unless more is known by now.
+// forget drops the withdrawal was, unless it has been changed since get.
 func (w *withdrawals) forget(h proto.Handle, was withdrawal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +85,7 @@ func (w *withdrawals) forget(h proto.Handle, was withdrawal) {
 	}
 }
 
-// void reports whether a capability for an object is.
+// void reports whether a capability for an object is void.
 func (w *withdrawals) void(h proto.Handle, c issue) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -98,7 +100,7 @@ func (w *withdrawals) void(h proto.Handle, c issue) bool {
 	return ok && c.at <= until && c.user != is.owner && c.user != 0
 }
 
-// withdrawn reports whether a client's capability, which is signed as it should be, is void.
+// withdrawn reports whether a client's capability, whose signature was verified, is void.
 func (s *Server) withdrawn(c *proto.Capability) bool {
 	if !s.withdrawals.some.Load() || len(c.Handles) == 0 {
 		return false
@@ -106,18 +108,18 @@ func (s *Server) withdrawn(c *proto.Capability) bool {
 	return s.withdrawals.void(c.Handles[0], s.issueOf(c)) // giveCapability lists the object itself first
 }
 
-// An issue is when, by whom and for whom a capability was issued.
+// An issue says when, by which server and for which user a capability was issued.
 type issue struct {
 	server int    // by index; -1: none of this file system
-	at     int64  // ns; 0: it does not say so
-	user   uint32 // anybody: it does not say so
+	at     int64  // ns; 0: not known
+	user   uint32 // anybody: not known
 	open   bool   // for an open file
 }
 
-// issuedOpen is the end of the issuer of a capability for an open file.
+// issuedOpen ends the issuer of a capability for an open file.
 const issuedOpen = " open"
 
-// issuerOf is the issuer that a new capability names.
+// issuerOf is the Issuer field of a new capability.
 func (s *Server) issuerOf(is issue) string {
 	b := make([]byte, 0, len(issuerPrefix)+len(s.cfg.Alias)+32)
 	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
@@ -129,7 +131,7 @@ func (s *Server) issuerOf(is issue) string {
 	return string(b)
 }
 
-// issueOf reads it. Servers' own capabilities, those without a signature and those of earlier releases name a server only.
+// issueOf parses an Issuer field. Servers' own capabilities, unsigned ones and those of earlier releases name only a server.
 func (s *Server) issueOf(c *proto.Capability) issue {
 	is := issue{server: -1, user: anybody}
 	text, ok := strings.CutPrefix(c.Issuer, issuerPrefix)
@@ -148,7 +150,7 @@ func (s *Server) issueOf(c *proto.Capability) issue {
 	return is
 }
 
-// narrows reports whether somebody may do less than before with an object that capabilities are for.
+// narrows reports whether a change reduces any user's rights to an object that has capabilities.
 func narrows(before, after *store.Object) bool {
 	switch before.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
@@ -161,7 +163,7 @@ func narrows(before, after *store.Object) bool {
 	return before.Owner != after.Owner || before.Group != after.Group || before.Perms&^after.Perms != 0
 }
 
-// noteNarrowed notes, in the transaction of a query that changes an object so that somebody may do less with it, that withdraw is to follow.
+// noteNarrowed records in a transaction of a query that the query reduces rights to an object. withdraw must follow.
 func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object) error {
 	if !s.signs() {
 		return nil
@@ -170,8 +172,8 @@ func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object) error {
 	return s.noteWithdrawal(tx, proto.Withdrawal{Object: o.Handle, Owner: o.Owner})
 }
 
-// withdraw has rights to an object that were withdrawn be of no use any more, here and on the other servers with bytes or entries of it. It
-// is called after the commit, and waits for those servers, but not for one that does not answer: that hears of it when it does.
+// withdraw voids earlier capabilities for an object, here and on the other servers with bytes or entries of it. It is called
+// after the commit, and waits for those servers for tellPatience at most. A server that does not answer is told later.
 func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner}
 	s.hold(w)
@@ -188,7 +190,7 @@ func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 	wait.Wait()
 }
 
-// hold has a withdrawal hold on this server.
+// hold puts a withdrawal into effect on this server.
 func (s *Server) hold(w proto.Withdrawal) {
 	if server, ok := s.fs.Owner(w.Object); ok {
 		s.withdrawals.hold(server, w.Object, withdrawal{at: w.At, owner: w.Owner, until: s.withdrawnUntil()})

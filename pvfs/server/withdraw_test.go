@@ -14,14 +14,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
-// as is the client of another user.
+// as returns the client for another user.
 func (k *kit) as(uid uint32) *kit {
 	other := *k
 	other.cred.User, other.cred.Groups = uid, []uint32{uid}
 	return &other
 }
 
-// chmod changes the mode of an object, with a capability or, if there is none, with a new one.
+// chmod changes the mode of an object, with header or, if that is nil, with a new capability.
 func (k *kit) chmod(h proto.Handle, header *proto.Header, perms uint32) proto.Status {
 	if header == nil {
 		fresh := k.header(h)
@@ -32,9 +32,9 @@ func (k *kit) chmod(h proto.Handle, header *proto.Header, perms uint32) proto.St
 	})
 }
 
-// reads are the requests that read a file, one for each datafile, and how they end.
+// reads sends the requests that read a file, one for each datafile, and returns their statuses.
 func (f *file) reads(h *proto.Header) (all []proto.Status) {
-	u := root(f.k.t, f.k.c) // which needs no connections, that end when a server does
+	u := root(f.k.t, f.k.c) // without connections, which end when a server stops
 	for i := range f.attr.Datafiles {
 		_, err := u.do(f.datafileServer(i), h, f.smallReq(i, f.op(0, 100), nil))
 		all = append(all, proto.StatusOf(err))
@@ -50,8 +50,8 @@ func everywhere(n int, s proto.Status) (all []proto.Status) {
 	return all
 }
 
-// TestWithdrawnRights: what a user may do no longer, he may not by a capability from before either, on no server, also after
-// a restart. The owner's stays good.
+// TestWithdrawnRights: after a user lost a right, an earlier capability does not give it either, on no server and also after a
+// restart. The owner's capability stays valid.
 func TestWithdrawnRights(t *testing.T) {
 	for _, servers := range []int{1, 3} {
 		for how, change := range map[string]func(k *kit, h proto.Handle) proto.Status{
@@ -97,7 +97,7 @@ func TestWithdrawnRights(t *testing.T) {
 				require.Equal(t, refused, f.reads(&theirs))
 				require.Equal(t, everywhere(servers, proto.OK), f.reads(&owners))
 
-				k = newClient(t, c) // the connections of the other ended
+				k = newClient(t, c) // the other client's connections have ended
 				require.Equal(t, proto.OK, k.as(5).chmod(f.handle, nil, 0o666))
 				if how != "list" {
 					again := k.as(stranger).header(f.handle)
@@ -108,7 +108,7 @@ func TestWithdrawnRights(t *testing.T) {
 	}
 }
 
-// TestWidenedRights: who may do more than before keeps what he has.
+// TestWidenedRights: a user who gets more rights keeps the old ones.
 func TestWidenedRights(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Servers: 2})
 	f := k.create(0, 2, stripe.Default(proto.DistStripe))
@@ -117,7 +117,7 @@ func TestWidenedRights(t *testing.T) {
 	require.Equal(t, everywhere(2, proto.OK), f.reads(&theirs))
 }
 
-// TestWithdrawalsOfStrangers: nobody but a server withdraws rights by the hint of servers.
+// TestWithdrawalsOfStrangers: only a server can withdraw rights with the hint of servers.
 func TestWithdrawalsOfStrangers(t *testing.T) {
 	k := newKit(t, pvfstest.Options{Servers: 2})
 	f := k.create(0, 2, stripe.Default(proto.DistStripe))
@@ -130,7 +130,7 @@ func TestWithdrawalsOfStrangers(t *testing.T) {
 	require.Equal(t, everywhere(2, proto.OK), f.reads(&theirs))
 }
 
-// TestWithdrawnFromTheAway: a server that is away hears of it when it is back.
+// TestWithdrawnFromTheAway: a server that is down gets the withdrawal after its restart.
 func TestWithdrawnFromTheAway(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
 	k := newClient(t, c)
@@ -150,7 +150,7 @@ func TestWithdrawnFromTheAway(t *testing.T) {
 	}, farOff, time.Millisecond)
 }
 
-// TestWithdrawalsEnd: what no capability can be refused for is forgotten, in memory and in the store.
+// TestWithdrawalsEnd: withdrawals that no capability can match any more are dropped, in memory and in the store.
 func TestWithdrawalsEnd(t *testing.T) {
 	var ahead atomic.Int64 // the clock
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Server: func(_ int, cfg *server.Config) {

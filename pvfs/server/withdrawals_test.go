@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestManyWithdrawals: beyond what is known of single objects, all that their server issued before is void.
+// TestManyWithdrawals: beyond the limit for single objects, all earlier capabilities of their server are void.
 func TestManyWithdrawals(t *testing.T) {
 	var w withdrawals
 	old, young := issue{server: 1, at: 10, user: 7}, issue{server: 1, at: 12, user: 7}
@@ -47,7 +47,7 @@ func TestManyWithdrawals(t *testing.T) {
 	require.False(t, w.void(3, issue{server: 1, at: 20, user: 7}))
 }
 
-// TestIssue: what a capability says of its issue is read back; what it does not say protects nobody.
+// TestIssue: the issue data in a capability can be read back; missing data protects no capability.
 func TestIssue(t *testing.T) {
 	s := &Server{cfg: Config{Alias: "one"}, fs: &config.Config{Servers: []config.Server{{Alias: "one"}}}, clock: time.Now}
 	is := s.issueOf(&proto.Capability{Issuer: s.issuerOf(issue{at: 1 << 62, user: 7})})

@@ -12,19 +12,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Withdrawals are noted in the store, so that they hold after a restart. The record of an object is when what was issued before is
-// void, when it may be forgotten, and the owner.
+// Withdrawals are recorded in the store, so that they hold after a restart. A record has the time up to which capabilities are
+// void, the time when the record may be deleted, and the owner.
 const (
 	withdrawnPrefix = "withdrawn/"
 	withdrawnLen    = 8 + 8 + 4
-	withdrawnSweep  = time.Minute // between two looks for what may be forgotten
-	withdrawnBatch  = 1024        // forgotten at a time
+	withdrawnSweep  = time.Minute // between two searches for records to delete
+	withdrawnBatch  = 1024        // deleted at a time
 )
 
 func withdrawnKey(h proto.Handle) string { return fmt.Sprintf("%s%016x", withdrawnPrefix, uint64(h)) }
 
-// withdrawnUntil is when no capability from before now is good any more, in Unix seconds. The clock of the server that issued it may be
-// ahead, by as much as a capability lasts: servers do not get along if their clocks differ by more.
+// withdrawnUntil is the time, in Unix seconds, when all capabilities issued up to now have expired. The clock of the issuing
+// server may be ahead by as much as a capability lasts: servers whose clocks differ by more do not work together.
 func (s *Server) withdrawnUntil() int64 {
 	if s.fs.Security.TurnOffTimeouts {
 		return math.MaxInt64
@@ -32,7 +32,7 @@ func (s *Server) withdrawnUntil() int64 {
 	return s.clock().Add(2 * s.fs.Security.CapabilityTimeout).Unix()
 }
 
-// noteWithdrawal notes one in a transaction.
+// noteWithdrawal records a withdrawal in a transaction.
 func (s *Server) noteWithdrawal(tx *store.Tx, w proto.Withdrawal) error {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(w.At))
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.withdrawnUntil()))
@@ -52,8 +52,8 @@ func parseWithdrawal(key string, b []byte) (h proto.Handle, w withdrawal, ok boo
 	}, true
 }
 
-// loadWithdrawals takes what an earlier run noted. It holds for open files as well now. Of this server's own objects no capability of
-// that run is good: one may have been issued between the note and the commit.
+// loadWithdrawals loads the records of an earlier run. They now apply to open files as well. For this server's own objects, all
+// capabilities of that run are void: one may have been issued between the record and the commit.
 func (s *Server) loadWithdrawals() error {
 	now := s.moment()
 	return s.store.View(func(tx *store.Tx) error {
@@ -77,7 +77,7 @@ func (s *Server) loadWithdrawals() error {
 	})
 }
 
-// sweepWithdrawals forgets, again and again, those that no capability can be refused for.
+// sweepWithdrawals periodically drops withdrawals that no capability can match any more.
 func (s *Server) sweepWithdrawals() {
 	for pause(s.ctx, withdrawnSweep) {
 		for {
@@ -92,7 +92,7 @@ func (s *Server) sweepWithdrawals() {
 	}
 }
 
-// forgetWithdrawals forgets some, and returns how many.
+// forgetWithdrawals drops up to withdrawnBatch of them, and returns how many.
 func (s *Server) forgetWithdrawals() (n int, err error) {
 	var some []proto.Handle
 	err = s.store.View(func(tx *store.Tx) error {
@@ -119,7 +119,7 @@ func (s *Server) forgetWithdrawals() (n int, err error) {
 			if err != nil {
 				return err
 			}
-			if _, is, ok := parseWithdrawal(withdrawnKey(h), record); ok && s.isOver(tx, h, is) { // as it is by now
+			if _, is, ok := parseWithdrawal(withdrawnKey(h), record); ok && s.isOver(tx, h, is) { // check again in this transaction
 				over = append(over, h)
 				if err := tx.SetRecord(withdrawnKey(h), nil); err != nil {
 					return err
@@ -137,7 +137,7 @@ func (s *Server) forgetWithdrawals() (n int, err error) {
 	return len(over), nil
 }
 
-// isOver reports whether no capability can be refused for a withdrawal: they are all too old, or the object, of this server, is gone.
+// isOver reports whether no capability can match a withdrawal any more: all have expired, or an object of this server is gone.
 func (s *Server) isOver(tx *store.Tx, h proto.Handle, is withdrawal) bool {
 	if is.until < s.clock().Unix() {
 		return true

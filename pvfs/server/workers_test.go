@@ -13,11 +13,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// fewWorkersTimeout is that of calls between servers: so long that no machine takes it for the work alone.
+// fewWorkersTimeout is for calls between servers: no machine needs that long for the work itself.
 const fewWorkersTimeout = 5 * time.Minute
 
-// TestFewWorkers: servers with hardly any workers, whose handlers need each other all the time, do not
-// wait for each other for ever.
+// TestFewWorkers: servers with hardly any workers, whose handlers constantly need each other, do not deadlock.
 func TestFewWorkers(t *testing.T) {
 	opts := spread(2, 1, 2, 6)
 	opts.Server = func(_ int, cfg *server.Config) {
@@ -55,7 +54,7 @@ func TestFewWorkers(t *testing.T) {
 	require.Equal(t, 12*6, n)
 }
 
-// makeFile creates a file that is not stuffed, over the network.
+// makeFile creates a file, not stuffed, over the network.
 func makeFile(k *kit, u *user, dir proto.Handle, at int, name string) error {
 	h := k.header(dir)
 	var made proto.CreateResp
@@ -72,6 +71,6 @@ func makeFile(k *kit, u *user, dir proto.Handle, at int, name string) error {
 		if proto.StatusOf(err) != proto.EAGAIN {
 			return err
 		}
-		time.Sleep(time.Millisecond) // as a client does; nothing depends on it
+		time.Sleep(time.Millisecond) // like a client; nothing depends on it
 	}
 }

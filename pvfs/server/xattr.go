@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// Extended attributes are in a name space each. What a server keeps of an object itself is to be
-// seen in one of its own, and cannot be set there.
+// Each extended attribute is in a name space. The server's own records of an object appear in a space of their own, and cannot be
+// set there.
 const systemSpace = "system.pvfs2."
 
 var spaces = []string{"system.", "user.", "trusted.", "security."}
@@ -23,7 +23,7 @@ func inSpace(name string) bool {
 	})
 }
 
-// readable checks a name that is asked for. ENOENT: there cannot be such an attribute.
+// readable checks a name to be read. ENOENT: there cannot be such an attribute.
 func readable(name string) error {
 	switch {
 	case len(name) > proto.MaxName:
@@ -34,7 +34,7 @@ func readable(name string) error {
 	return nil
 }
 
-// writable checks a name and a value that are to be set.
+// writable checks a name and a value to be set.
 func writable(name string, value []byte) error {
 	switch {
 	case len(name) > proto.MaxName, len(value) > proto.MaxXattrValue, strings.HasPrefix(name, systemSpace):
@@ -51,18 +51,18 @@ func writable(name string, value []byte) error {
 	return nil
 }
 
-// Extended attributes that users set and that mean something: the flags of a file, which go with its attributes,
-// and when it is to be copied to mirrors, which this server does not do.
+// Extended attributes that users set and that have a meaning: the flags of a file, which are also attributes of it, and when to
+// copy it to mirrors, which this server does not do.
 const (
 	flagsName  = "user.pvfs2.meta_hint"
 	flagsLen   = 8
 	mirrorName = "user.pvfs2.mirror.mode"
 )
 
-// noMirrors is the only value of mirrorName that can be set.
+// noMirrors is the only value that mirrorName accepts.
 var noMirrors = []byte{100, 0, 0, 0}
 
-// missing is the status of an attribute that is not there, as stock servers have it.
+// missing is the status of an attribute that does not exist, as stock servers return it.
 func missing(err error) error {
 	if proto.StatusOf(err) == proto.ENODATA {
 		return proto.ENOENT
@@ -70,7 +70,7 @@ func missing(err error) error {
 	return err
 }
 
-// xattrOf reads an extended attribute, of a user or of the server.
+// xattrOf reads an extended attribute, a user's or a server's.
 func xattrOf(tx *store.Tx, h proto.Handle, o *store.Object, name string) ([]byte, error) {
 	if key, ok := strings.CutPrefix(name, systemSpace); ok {
 		for _, v := range visible(o) {
@@ -84,7 +84,7 @@ func xattrOf(tx *store.Tx, h proto.Handle, o *store.Object, name string) ([]byte
 	return v, missing(err)
 }
 
-// getEattr reads extended attributes. It succeeds if there is one of them.
+// getEattr reads extended attributes. It succeeds if at least one exists.
 func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp, error) {
 	n := len(req.Keys)
 	if n < 1 || n > proto.MaxXattrs || len(req.Sizes) != n {
@@ -118,7 +118,7 @@ func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 	return resp, nil
 }
 
-// rightToRead is what reading an extended attribute takes, as xattr(7) has it.
+// rightToRead is the right needed to read an extended attribute, as in xattr(7).
 func rightToRead(name string) proto.OpMask {
 	switch {
 	case strings.HasPrefix(name, "user."):
@@ -129,8 +129,8 @@ func rightToRead(name string) proto.OpMask {
 	return 0
 }
 
-// readXattrs reads several; the error is the first one's if none could be. ERANGE: there is no room for the
-// value; that is as good as success, since its name is known then.
+// readXattrs reads several attributes. If none can be read, the error is that of the first. ERANGE: the value does not fit; that
+// counts as success, because the attribute exists.
 func readXattrs(tx *store.Tx, h proto.Handle, o *store.Object, names []string, sizes []int64) ([][]byte, []proto.Status, error) {
 	values, status := make([][]byte, len(names)), make([]proto.Status, len(names))
 	found := false
@@ -188,8 +188,8 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 	return &proto.SetEattrResp{}, nil
 }
 
-// changed is called after extended attributes of these names were set or removed: it sets the time of change
-// to now, and the flags of a file to what they are by now. Whoever may do less by another access control list gets to know.
+// changed is called after extended attributes of these names were set or removed. It sets the ctime to now, and updates the flags
+// of a file. If the access control list changed, it withdraws earlier capabilities.
 func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string) error {
 	o, err := tx.Get(h)
 	if err != nil {
@@ -220,8 +220,8 @@ func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string
 	return tx.Put(h, o)
 }
 
-// inherits reports whether a query gives a new directory the hints of its parent: stock clients show the
-// parent's capability for that.
+// inherits reports whether a query gives a new directory the hints of its parent. Stock clients show the parent's capability for
+// that.
 func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
 	for _, name := range req.Keys {
 		switch name {
@@ -243,8 +243,7 @@ func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
 	return err == nil && child
 }
 
-// maySetXattr checks that a query may set extended attributes of an object. uid 0 alone may set those of
-// trusted and security.
+// maySetXattr checks that a query may set extended attributes of an object. Only uid 0 may set those of trusted and security.
 func (s *Server) maySetXattr(q *query, h proto.Handle, names []string) error {
 	rights := proto.MaySetAttr
 	for _, name := range names {
@@ -285,8 +284,7 @@ func orENOENT(err error) error {
 	return err
 }
 
-// listEattr lists names of extended attributes: those of the server first. A token below tokenUser
-// counts through these.
+// listEattr lists names of extended attributes, the server's own first. tokenSystem marks a token among these.
 func (s *Server) listEattr(q *query, req *proto.ListEattrReq) (*proto.ListEattrResp, error) {
 	if err := s.mustShow(q, 0, req.Handle); err != nil {
 		return nil, err
@@ -318,8 +316,8 @@ func (s *Server) listEattr(q *query, req *proto.ListEattrReq) (*proto.ListEattrR
 	return resp, nil
 }
 
-// tokenSystem marks the tokens of a list that ended among the attributes of the server; its last bits say
-// how many were told. The store's tokens do not have it: they fit in 48 bits.
+// tokenSystem marks the tokens of a list that ended among the server's own attributes. Its last bits count those already listed.
+// The store's tokens do not have this bit: they fit in 48 bits.
 const tokenSystem = 1 << 60
 
 // listXattrs lists up to n names after a token.
@@ -367,8 +365,8 @@ const (
 	atomicFetchAndAdd = 0xADD
 )
 
-// atomicEattr changes extended attributes as one step, and returns what they were. One that is not there,
-// or not a number where one is needed, stays as it is.
+// atomicEattr changes extended attributes in one step, and returns their previous values. It leaves an attribute unchanged that
+// does not exist, or that is not a number where one is needed.
 func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.AtomicEattrResp, error) {
 	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
 		return nil, err

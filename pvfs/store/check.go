@@ -12,12 +12,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Problem is something that Check found.
+// Problem is a problem found by Check.
 type Problem struct {
-	Handle   proto.Handle // 0: of the store as a whole
+	Handle   proto.Handle // 0: in the store as a whole
 	What     string
 	Repaired bool
-	Leftover bool // no damage: an operation of several steps was interrupted
+	Leftover bool // not damage: an operation of several steps was interrupted
 }
 
 func (p Problem) String() string {
@@ -31,7 +31,7 @@ func (p Problem) String() string {
 	return s
 }
 
-// A finding is a problem with what mends it; nil if nothing does.
+// A finding is a problem with its repair; nil if there is none.
 type finding struct {
 	Problem
 	mend func(t *Tx) error
@@ -43,18 +43,17 @@ type checker struct {
 	found []finding
 	types map[proto.Handle]proto.ObjType // of all objects
 	lost  map[proto.Handle]bool          // objects whose record cannot be read
-	now   state                          // as counted
+	now   state                          // as counted by the check
 }
 
 func (c *checker) add(h proto.Handle, mend func(t *Tx) error, format string, args ...any) {
 	c.found = append(c.found, finding{Problem{Handle: h, What: fmt.Sprintf(format, args...)}, mend})
 }
 
-// Check looks at everything the store has: the pages of its database, every record, counts, extended attributes and
-// files without object. With repair it mends what it can, and nobody else may use the store meanwhile: records that cannot
-// be read are dropped, files without object are moved to the folder orphans.
-// Whether objects belong to each other, over all servers, is the matter of package fsck. An error says that
-// it could not look at everything: the database itself is damaged.
+// Check examines the whole store: the pages of its database, every record, counts, extended attributes and files without an
+// object. With repair it repairs what it can; nothing else may use the store meanwhile. It drops records that cannot be read, and
+// moves files without an object to the folder orphans. Package fsck checks the references between objects, over all servers. An
+// error says that Check could not examine everything, because the database itself is damaged.
 func (s *Store) Check(repair bool) ([]Problem, error) {
 	c := &checker{types: map[proto.Handle]proto.ObjType{}, lost: map[proto.Handle]bool{}}
 	err := s.checkPages()
@@ -68,7 +67,7 @@ func (s *Store) Check(repair bool) ([]Problem, error) {
 		c.names(tEntries, "entry")
 		c.names(tXattrs, "extended attribute")
 		c.rest()
-		is, err := parseState(t.table(tStore).Get(stateKey)) // of this moment, others may go on
+		is, err := parseState(t.table(tStore).Get(stateKey)) // of this moment, because updates may go on
 		if err != nil {
 			is = *s.state.Load()
 		}
@@ -94,7 +93,7 @@ func (s *Store) Check(repair bool) ([]Problem, error) {
 	return problems, err
 }
 
-// drop mends a record by removing it.
+// drop is the repair that removes a record.
 func drop(table int, key []byte) func(*Tx) error {
 	key = bytes.Clone(key)
 	return func(t *Tx) error { return t.remove(table, key) }
@@ -146,7 +145,7 @@ func (c *checker) dirs() {
 		seen[h] = true
 		d, err := unsealDir(key, record)
 		switch {
-		case c.lost[h]: // reported
+		case c.lost[h]: // reported already
 		case c.types[h] != proto.TypeDirdata:
 			c.add(h, drop(tDirs, key), "has a count of entries, but is no dirdata object")
 		case err != nil:
@@ -162,7 +161,7 @@ func (c *checker) dirs() {
 	}
 }
 
-// setCount mends a count, after what else was mended.
+// setCount is the repair of a count. It runs after the other repairs.
 func (c *checker) setCount(h proto.Handle, d DirState) func(*Tx) error {
 	return func(t *Tx) error {
 		d.Count = 0
@@ -176,7 +175,7 @@ func (c *checker) setCount(h proto.Handle, d DirState) func(*Tx) error {
 	}
 }
 
-// names looks at all records of a table of names.
+// names checks all records of a table of names.
 func (c *checker) names(table int, what string) {
 	cur := c.t.table(table).Cursor()
 	for key, record := cur.First(); key != nil; key, record = cur.Next() {
@@ -199,7 +198,7 @@ func (c *checker) names(table int, what string) {
 			c.add(h, c.dropName(table, h, key), "%s: %v", what, err)
 		case at < first || at >= first+sameHash:
 			c.add(h, c.dropName(table, h, key), "%s %q is in a place that is not its own", what, name)
-		case c.lost[h]: // the object is reported; what it has stays until it is gone
+		case c.lost[h]: // the object is reported; its names stay until it is gone
 			c.add(h, drop(table, key), "%s %q of an object that cannot be read", what, name)
 		case c.types[h] == proto.TypeNone || table == tEntries && c.types[h] != proto.TypeDirdata:
 			c.add(h, drop(table, key), "%s %q without its object", what, name)
@@ -225,7 +224,7 @@ func (c *checker) dropName(table int, h proto.Handle, key []byte) func(*Tx) erro
 	}
 }
 
-// rest looks at the server's own records, pools, and marks of removed datafiles.
+// rest checks the server's own records, pools, and marks of removed datafiles.
 func (c *checker) rest() {
 	cur := c.t.table(tRecords).Cursor()
 	for key, record := cur.First(); key != nil; key, record = cur.Next() {
@@ -248,11 +247,11 @@ func (c *checker) rest() {
 	c.marks()
 }
 
-// marks looks at the marks of failed syncs. Only writing the datafile again ends one.
+// marks checks the marks of failed syncs. A mark ends only when the datafile is written again.
 func (c *checker) marks() {
 	b := c.t.tx.Bucket([]byte(tableNames[tMarks]))
 	if b == nil {
-		return // of an older version, opened to be read
+		return // made by an older version, and opened read-only
 	}
 	cur := b.Cursor()
 	for key, record := cur.First(); key != nil; key, record = cur.Next() {
@@ -274,13 +273,13 @@ func (c *checker) marks() {
 	}
 }
 
-// remark mends the mark of a failed sync that cannot be read: all may be lost.
+// remark repairs a mark of a failed sync that cannot be read: all bytes may be lost.
 func remark(h proto.Handle) func(*Tx) error {
 	key := handleKey(h)
 	return func(t *Tx) error { return t.put(tMarks, key, sealMark(key, newMark(math.MaxInt64, false))) }
 }
 
-// counts compares the counters with what there is.
+// counts compares the counters with the counted objects.
 func (c *checker) counts(is *state) {
 	counter := func(what string, is, found int64) {
 		if is != found {
@@ -302,7 +301,7 @@ func (c *checker) counts(is *state) {
 	}
 }
 
-// recount sets all counters to what there is.
+// recount sets all counters to the counted values.
 func (s *Store) recount() error {
 	return s.Update(func(t *Tx) error {
 		c := &checker{t: t, types: map[proto.Handle]proto.ObjType{}, lost: map[proto.Handle]bool{}}
@@ -318,12 +317,12 @@ func (s *Store) recount() error {
 				}
 			}
 		}
-		t.w.undo = append(t.w.undo, func() {}) // there is a change
+		t.w.undo = append(t.w.undo, func() {}) // so that there is a change
 		return nil
 	})
 }
 
-// checkPages looks at the pages of the database. Nobody writes meanwhile.
+// checkPages checks the pages of the database. Nothing writes meanwhile.
 func (s *Store) checkPages() error {
 	return guard("check", func() error {
 		tx, err := s.db.Begin(!s.opts.ReadOnly)
@@ -349,7 +348,7 @@ func (s *Store) checkFiles(c *checker) error {
 	}
 	var orphans []orphan
 	err := s.files.walk(func(h proto.Handle, path string) error {
-		if c.types[h] != proto.TypeDatafile && !s.isDatafile(h) && !s.isDead(h) { // it may be new, or on its way out
+		if c.types[h] != proto.TypeDatafile && !s.isDatafile(h) && !s.isDead(h) { // it may be new, or about to be removed
 			orphans = append(orphans, orphan{h, path})
 		}
 		return nil

@@ -14,49 +14,49 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
-// Where metadata is not synced with each commit, a loss of power leaves of the commits since the last sync any of the pages that they wrote, and
-// a database that may be of no use. So the state of the last sync is kept: a reader that stays open keeps its pages from being written
-// over, and the file "synced" has its meta page, which the commits do write over. A start after a loss of power puts that page back, and the
-// database is what it was at that sync.
+// If metadata is not synced with each commit, a power loss leaves an arbitrary subset of the pages written since the last sync,
+// and the database may be unusable. So the state of the last sync is kept. A reader that stays open protects its pages from being
+// overwritten. The commits do overwrite its meta page, so the file "synced" has a copy of that. A start after a power loss
+// restores the meta page, and the database is again as it was at that sync.
 //
-// The file also tells whether a store was closed, and in which run of the machine it was opened.
+// The file also says whether the store was closed, and in which boot of the machine it was opened.
 type checkpoint struct {
 	file disk.File
-	boot string // names the run of the machine
-	seq  uint64 // of the slot written last
-	at   *held  // the state that is kept; nil: each commit was synced
+	boot string // identifies the boot of the machine
+	seq  uint64 // of the last slot written
+	at   *held  // the state that is kept; nil: every commit was synced
 }
 
-// A held state of the database is whole as long as its reader is open.
+// A held state of the database stays complete while its reader is open.
 type held struct {
 	reader *bolt.Tx
 	page   metaPage
 }
 
-// A metaPage is the page of the database that leads to all others of one state.
+// A metaPage is the page of the database that leads to all other pages of one state.
 type metaPage struct {
 	pageSize int
 	txid     uint64
-	head     []byte // the page, as far as anything is in it
+	head     []byte // the used part of the page
 }
 
-// How a store was left.
+// How the store was left by its last run.
 type leftAs byte
 
 const (
-	leftUnknown leftAs = iota // there is no file: the store is new, or of an older version
+	leftUnknown leftAs = iota // there is no file: the store is new, or made by an older version
 	leftClosed
 	leftOpen     // all commits were synced
-	leftDeferred // they were not: the state is in the slot
+	leftDeferred // some commits were not synced: the slot has the last synced state
 	leftKinds
 )
 
-// A slot says how the store was left if nobody says more.
+// A slot says how the store was left, unless a newer slot follows.
 type slotRecord struct {
 	as   leftAs
 	seq  uint64
 	boot string
-	page metaPage // leftDeferred
+	page metaPage // if leftDeferred
 }
 
 const (
@@ -69,7 +69,7 @@ const (
 
 var checkpointKey = []byte("checkpoint")
 
-// bootID names this run of the machine.
+// bootID identifies this boot of the machine.
 func bootID() (string, error) {
 	b, err := os.ReadFile(bootIDPath)
 	if err != nil {
@@ -78,7 +78,7 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// seal is the slot's bytes.
+// seal encodes the slot.
 func (r *slotRecord) seal() []byte {
 	record := seal(checkpointKey, slotBytes, func(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(r.as))
@@ -95,7 +95,7 @@ func (r *slotRecord) seal() []byte {
 	return append(b, record...)
 }
 
-// parseSlot reads a slot.
+// parseSlot decodes a slot.
 func parseSlot(b []byte) (r slotRecord, err error) {
 	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
 		return r, damaged("slot of %d bytes", len(b))
@@ -116,7 +116,7 @@ func parseSlot(b []byte) (r slotRecord, err error) {
 	return r, nil
 }
 
-// openCheckpoint opens the file, and tells how the store was left.
+// openCheckpoint opens the file, and returns how the store was left.
 func openCheckpoint(d disk.Disk, path, boot string) (*checkpoint, slotRecord, error) {
 	f, err := d.Open(path, unix.O_RDWR|unix.O_CREAT)
 	if err != nil {
@@ -129,7 +129,7 @@ func openCheckpoint(d disk.Disk, path, boot string) (*checkpoint, slotRecord, er
 	return &checkpoint{file: f, boot: boot, seq: last.seq}, last, nil
 }
 
-// lastSlot is the slot written last, of those that are whole: at any time that is one at least.
+// lastSlot is the newest valid slot. At any time at least one slot is valid.
 func lastSlot(f disk.File) (last slotRecord, err error) {
 	for i := range int64(2) {
 		b := make([]byte, slotBytes)
@@ -155,7 +155,7 @@ func readFull(f disk.File, b []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// write puts a slot on the disk, in the place of the older one.
+// write writes a slot over the older one, and syncs it.
 func (c *checkpoint) write(as leftAs, page metaPage) error {
 	r := slotRecord{as: as, seq: c.seq + 1, boot: c.boot, page: page}
 	at := int64(r.seq%2) * slotBytes
@@ -173,7 +173,7 @@ func (c *checkpoint) write(as leftAs, page metaPage) error {
 	return nil
 }
 
-// hold begins to keep the state that was committed last. No commit is under way.
+// hold starts to keep the state of the last commit. No commit may be under way.
 func hold(db *bolt.DB, f *os.File) (*held, error) {
 	var h held
 	err := guard("hold", func() (err error) {
@@ -188,14 +188,14 @@ func hold(db *bolt.DB, f *os.File) (*held, error) {
 	return &h, err
 }
 
-// drop ends that.
+// drop stops keeping the state.
 func (h *held) drop() {
 	if h != nil {
-		_ = h.reader.Rollback() // of a reader it cannot fail
+		_ = h.reader.Rollback() // cannot fail for a reader
 	}
 }
 
-// readMetaPage reads the page of a transaction's state.
+// readMetaPage reads the meta page of a transaction's state.
 func readMetaPage(f *os.File, pageSize int, txid uint64) (metaPage, error) {
 	p := metaPage{pageSize: pageSize, txid: txid, head: make([]byte, metaPageBytes)}
 	if _, err := f.ReadAt(p.head, p.at()); err != nil {
@@ -204,7 +204,7 @@ func readMetaPage(f *os.File, pageSize int, txid uint64) (metaPage, error) {
 	return p, p.check()
 }
 
-// at is the page's place in the file.
+// at is the page's offset in the file.
 func (p *metaPage) at() int64 { return int64(p.txid%2) * int64(p.pageSize) }
 
 // Offsets in a meta page of bbolt. Each page begins with a header of 16 bytes: id, flags, count, overflow.
@@ -214,7 +214,7 @@ const (
 	metaTxidAt  = 16 + 48
 )
 
-// check reports whether the page is what it is taken for.
+// check verifies that this is a meta page of bbolt with the right transaction.
 func (p *metaPage) check() error {
 	size, b := p.pageSize, p.head
 	if len(b) != metaPageBytes || size < metaPageBytes || size > 1<<20 || size&(size-1) != 0 ||
@@ -225,7 +225,7 @@ func (p *metaPage) check() error {
 	return nil
 }
 
-// restore makes the database what it was at the page's state. The other meta page, of another state, gets empty.
+// restore returns the database to the page's state. It clears the other meta page, which has another state.
 func (p *metaPage) restore(d disk.Disk, path string) (err error) {
 	if err := p.check(); err != nil {
 		return err

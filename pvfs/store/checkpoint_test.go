@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
-// copyOf is what a killed server leaves: the folder as it is.
+// copyOf copies the folder, as a killed server leaves it.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := memory.Dir(t)
@@ -36,7 +36,7 @@ func lastOf(t *testing.T, dir string) slotRecord {
 	return last
 }
 
-// TestHowAStoreWasLeft: the file says so at each moment, and a start does what that asks for.
+// TestHowAStoreWasLeft: at each moment the file says how the store was left, and a start acts on that.
 func TestHowAStoreWasLeft(t *testing.T) {
 	dir := memory.Dir(t)
 	in := func(boot string, durable bool) Options {
@@ -89,7 +89,7 @@ func TestHowAStoreWasLeft(t *testing.T) {
 	require.NoError(t, open(t, copyOf(t, dir), with(func(o *Options) { o.Boot, o.ReadOnly = "two", true })).Close())
 }
 
-// TestSlotsOfACheckpoint: a slot is read as it was written, and not at all once a bit of it is another.
+// TestSlotsOfACheckpoint: a slot is read as written, and refused if a bit is wrong.
 func TestSlotsOfACheckpoint(t *testing.T) {
 	page := metaPage{pageSize: 4096, txid: 7, head: make([]byte, metaPageBytes)}
 	for _, r := range []slotRecord{
@@ -112,7 +112,7 @@ func TestSlotsOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestNoMetaPage: nothing is written over the database that is no meta page of it.
+// TestNoMetaPage: the database is not overwritten with anything but its own meta page.
 func TestNoMetaPage(t *testing.T) {
 	dir := memory.Dir(t)
 	s := open(t, dir, with(func(o *Options) { o.Boot, o.SyncEvery = "one", 1<<62 }))
@@ -134,7 +134,7 @@ func TestNoMetaPage(t *testing.T) {
 	require.ErrorIs(t, good.restore(disk.OS, filepath.Join(dir, databaseName)), syscall.EBUSY, "a server has it open")
 }
 
-// TestCheckpointFails: if the disk does not take where a loss of power leads back to, there are no more changes.
+// TestCheckpointFails: if the disk does not store the state for a power loss, no more changes are accepted.
 func TestCheckpointFails(t *testing.T) {
 	for _, op := range []disktest.Op{disktest.Write, disktest.Sync} {
 		t.Run(fmt.Sprint(op), func(t *testing.T) {
@@ -151,12 +151,12 @@ func TestCheckpointFails(t *testing.T) {
 	}
 }
 
-// TestSweepKeepsHandles: until files that belong to nothing are gone, no new object gets the handle of one.
+// TestSweepKeepsHandles: until files without a datafile are gone, no new object gets the handle of one.
 func TestSweepKeepsHandles(t *testing.T) {
 	dir := memory.Dir(t)
 	few := with(func(o *Options) { o.Data = []proto.Extent{{First: 1 << 61, Last: 1<<61 + 3}} })
 	s := open(t, dir, few)
-	<-s.swept // nothing was there
+	<-s.swept // there was nothing
 	stale := s.files.path(1<<61 + 3)
 	require.NoError(t, os.MkdirAll(filepath.Dir(stale), 0o700))
 	require.NoError(t, os.WriteFile(stale, []byte("another's"), 0o600))
@@ -168,7 +168,7 @@ func TestSweepKeepsHandles(t *testing.T) {
 	s.sweep()
 	require.NoError(t, s.Sync())
 	require.NoFileExists(t, stale)
-	require.NoError(t, s.Update(func(*Tx) error { return nil })) // what is buried is forgotten
+	require.NoError(t, s.Update(func(*Tx) error { return nil })) // the records of buried datafiles are removed
 	h := create(t, s, DataSpace, proto.TypeDatafile)
 	require.Equal(t, proto.Handle(1<<61+3), h)
 	b := make([]byte, 10)

@@ -10,10 +10,10 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// commit ends a transaction, on the disk if metadata is durable. It leaves one that failed for afterFailure.
+// commit commits a transaction, and syncs it if metadata is durable. A failed transaction is left for afterFailure.
 //
-// The kernel reports a failure to one of several that sync at the same time. So a durable commit and Sync take turns; and
-// commits that are not durable, which sync when the database's file grows, do not wait for Sync, but Sync for them.
+// If several callers sync at the same time, the kernel reports a failure to only one of them. So a durable commit and Sync take
+// turns. Commits that are not durable sync when the database's file grows. They do not wait for Sync, but Sync waits for them.
 func (s *Store) commit(tx *bolt.Tx) error {
 	s.db.NoSync = s.noSyncMeta.Load() && s.mayHold(tx)
 	if !s.db.NoSync {
@@ -44,15 +44,15 @@ func (s *Store) commit(tx *bolt.Tx) error {
 	return nil
 }
 
-// mayLosePages reports whether an error of a commit may be one of a sync. It is not if the error says that a write was refused,
-// or if the database is damaged: what earlier commits wrote is not concerned then.
+// mayLosePages reports whether an error of a commit may come from a sync. It does not if a write was refused, or if the database
+// is damaged: then the data of earlier commits are not affected.
 func mayLosePages(err error) bool {
 	refused, broken := (*fs.PathError)(nil), (*brokenError)(nil)
 	return !errors.As(err, &refused) && !errors.As(err, &broken) && !errors.Is(err, berrors.ErrMaxSizeReached)
 }
 
-// syncFailed ends updates: the disk did not take what the database wrote. The kernel reports that once, and what later commits
-// build on may be lost although their syncs succeed. The caller holds syncMu or commitMu.
+// syncFailed ends updates: the disk did not take the data of the database. The kernel reports that only once, and later commits
+// may build on lost data although their syncs succeed. The caller holds syncMu or commitMu.
 func (s *Store) syncFailed(err error) error {
 	err = fmt.Errorf("store: no changes until it is opened again, the database could not be synced: %v: %w", err, syscall.EIO)
 	s.syncFailures.Add(1)
@@ -61,7 +61,7 @@ func (s *Store) syncFailed(err error) error {
 	return err
 }
 
-// refuse ends updates for a reason, which is logged.
+// refuse ends updates for a reason, and logs it.
 func (s *Store) refuse(err error) {
 	s.queueMu.Lock()
 	first := s.broken == nil
@@ -74,8 +74,8 @@ func (s *Store) refuse(err error) {
 	}
 }
 
-// Sync puts all metadata that was committed on the disk. Of several at a time, one does it and the others wait. Once
-// that has failed it fails always, and so does every Update.
+// Sync puts all committed metadata on the disk. If several callers sync, one does it and the others wait. After one failure, Sync
+// and Update always fail.
 func (s *Store) Sync() error {
 	if s.opts.ReadOnly {
 		return nil

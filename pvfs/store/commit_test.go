@@ -18,8 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
-// TestFailedDatabaseSyncEndsUpdates: what the database has in memory may be not on the disk, and nothing that is
-// built on it is safe.
+// TestFailedDatabaseSyncEndsUpdates: the cached data of the database may not be on the disk, and nothing based on it is safe.
 func TestFailedDatabaseSyncEndsUpdates(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(*Options) {})
@@ -35,7 +34,7 @@ func TestFailedDatabaseSyncEndsUpdates(t *testing.T) {
 	require.NoError(t, s.Sync())
 }
 
-// TestFailedCommitEndsUpdates: the same when the database syncs by itself.
+// TestFailedCommitEndsUpdates: the same when the database itself syncs.
 func TestFailedCommitEndsUpdates(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(o *Options) { o.NoSyncMeta = false })
@@ -47,7 +46,7 @@ func TestFailedCommitEndsUpdates(t *testing.T) {
 	}
 	require.NoError(t, d.Swallow())
 	var wait sync.WaitGroup
-	for range 4 { // of one group or of several
+	for range 4 { // in one group or several
 		wait.Go(func() {
 			err := set("a")
 			assert.ErrorIs(t, err, syscall.EIO)
@@ -72,8 +71,8 @@ func TestFailedCommitEndsUpdates(t *testing.T) {
 	requireClean(t, s)
 }
 
-// TestFailedSyncOfTheRootEndsUpdates: the commit has written the page that makes it valid, and cannot sync that. It may be on the
-// disk or not.
+// TestFailedSyncOfTheRootEndsUpdates: the commit has written the page that makes it valid, but the sync of that fails. It may or
+// may not be on the disk.
 func TestFailedSyncOfTheRootEndsUpdates(t *testing.T) {
 	dir := memory.Dir(t)
 	s := open(t, dir, with(func(o *Options) { o.NoSyncMeta = false }))
@@ -81,7 +80,7 @@ func TestFailedSyncOfTheRootEndsUpdates(t *testing.T) {
 		return s.Update(func(tx *Tx) error { return tx.SetRecord(key, []byte{1}) })
 	}
 	require.NoError(t, set("before"))
-	// What the database writes with, which its own tests replace as well. The two root pages are the first.
+	// The write function of the database, which its own tests replace as well. The first two pages are the root pages.
 	writeAt := (*func([]byte, int64) (int, error))(reflect.ValueOf(s.db).Elem().FieldByName("ops").FieldByName("writeAt").Addr().UnsafePointer())
 	write := *writeAt
 	*writeAt = func(p []byte, off int64) (int, error) {
@@ -101,7 +100,7 @@ func TestFailedSyncOfTheRootEndsUpdates(t *testing.T) {
 	requireClean(t, s)
 }
 
-// TestRefusedWriteEndsNothing: a full disk takes no more pages, but loses none that it took.
+// TestRefusedWriteEndsNothing: a full disk accepts no more pages, but does not lose any.
 func TestRefusedWriteEndsNothing(t *testing.T) {
 	for _, err := range []error{
 		&fs.PathError{Op: "write", Err: syscall.ENOSPC}, &fs.PathError{Op: "write", Err: syscall.EIO},
@@ -114,8 +113,8 @@ func TestRefusedWriteEndsNothing(t *testing.T) {
 	}
 }
 
-// TestSyncWaitsForACommit: the database syncs its file when that grows, even if metadata is not durable. If that gets the
-// kernel's report, a Sync at the same time fails, too.
+// TestSyncWaitsForACommit: the database syncs its file when that grows, even if metadata is not durable. If that sync gets the
+// kernel's error, a concurrent Sync fails, too.
 func TestSyncWaitsForACommit(t *testing.T) {
 	s, d := failing(t, memory.Dir(t), func(*Options) {})
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.SetRecord("a", []byte{1}) }))

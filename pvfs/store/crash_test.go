@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// childEnv makes the test binary the child of TestKill: it has the store's folder, and what the child goes on from.
+// childEnv makes the test binary the child of TestKill. It has the store's folder, and the number to continue from.
 const childEnv = "VIADUCT_STORE_CHILD"
 
 const (
@@ -31,14 +31,14 @@ const (
 
 func nameOf(kind string, i int) string { return kind + strconv.Itoa(i) }
 
-// child creates files with their entries and bytes, and removes some, until it is killed. It prints what was
-// acknowledged: "+worker number" and "-worker number".
+// child creates files with entries and data, and removes some, until it is killed. It prints the acknowledged changes: "+worker
+// number" and "-worker number".
 func child() {
 	dir, from, _ := strings.Cut(os.Getenv(childEnv), "|")
 	first, err := strconv.Atoi(from)
 	fatal(err)
 	opts := ranges
-	opts.NoSyncMeta = first%2 == 1 // a kill is no power cut: both must hold
+	opts.NoSyncMeta = first%2 == 1 // a kill is not a power cut: both settings must hold
 	s, err := Open(dir, opts)
 	fatal(err)
 	err = s.Update(func(tx *Tx) error {
@@ -73,7 +73,7 @@ func child() {
 	wg.Wait()
 }
 
-// makeFile makes a metafile with a datafile, whose bytes are its name, and an extended attribute, all in one update.
+// makeFile makes a metafile, a datafile with its name as data, and an extended attribute, in one update.
 func makeFile(s *Store, name string) error {
 	var data proto.Handle
 	err := s.Update(func(tx *Tx) (err error) {
@@ -115,8 +115,7 @@ func fatal(err error) {
 	}
 }
 
-// TestKill kills a process that uses the store, again and again at moments that nobody chose, and looks
-// what is there after that.
+// TestKill repeatedly kills a process that uses the store, at random moments, and then checks the store.
 func TestKill(t *testing.T) {
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -125,7 +124,7 @@ func TestKill(t *testing.T) {
 		rounds = 3
 	}
 	dir := t.TempDir()
-	must := map[string]bool{} // true: must be there; false: must not; absent: never heard of
+	must := map[string]bool{} // true: must exist; false: must not; missing: unknown
 	for round := range rounds {
 		may := run(t, dir, round*100000+round%2, 1+rng.IntN(400), must)
 		inspect(t, dir, must, may)
@@ -133,8 +132,8 @@ func TestKill(t *testing.T) {
 	assert.NotEmpty(t, must)
 }
 
-// run lets a child work until it has said so many lines, kills it, and takes note of what it acknowledged. It returns the
-// names whose fate is open.
+// run lets a child work until it has printed a number of lines, and kills it. It records the acknowledged changes, and returns
+// the names whose state is open.
 func run(t *testing.T, dir string, first, lines int, must map[string]bool) (may map[string]bool) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", childEnv, dir, first))
@@ -147,7 +146,7 @@ func run(t *testing.T, dir string, first, lines int, must map[string]bool) (may 
 	for n := 0; said.Scan(); n++ {
 		line := said.Text()
 		if n == lines {
-			require.NoError(t, cmd.Process.Kill()) // and hear what it said until then
+			require.NoError(t, cmd.Process.Kill()) // and read its remaining output
 		}
 		name := line[1:]
 		switch line[0] {
@@ -208,7 +207,7 @@ func inspect(t *testing.T, dir string, must, may map[string]bool) {
 		require.True(t, must[name] || may[name], name)
 		must[name] = must[name] && !may[name]
 		if may[name] {
-			delete(must, name) // without bytes, perhaps
+			delete(must, name) // perhaps without data
 			require.NoError(t, dropFile(s, name))
 		}
 	}

@@ -19,50 +19,50 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
-// A cutFile is what a file should be.
+// A cutFile is the expected state of a file.
 type cutFile struct {
 	data    []byte
-	known   bool // data is what it has
-	synced  bool // and what the disk has
-	longest int  // that it has been
+	known   bool // data is its contents
+	synced  bool // data is on the disk
+	longest int  // the largest length that it had
 	marked  markedAs
-	again   bool // of one that is marked: all of it was written again since, in the same run
+	again   bool // for a marked file: all of it was written again since, in the same run
 }
 
-// markedAs says why no sync of a file succeeds.
+// markedAs says why syncs of a file fail.
 type markedAs int
 
 const (
 	notMarked   markedAs = iota
-	bytesMarked          // a sync of its bytes failed: none succeeds until all of them are written again
-	nameMarked           // one of its name did: none succeeds any more
+	bytesMarked          // a sync of its data failed: syncs fail until all data is written again
+	nameMarked           // a sync of its name failed: all syncs fail from then on
 )
 
-// A nameSet has the names that there are.
+// A nameSet has the existing names.
 type nameSet map[string]bool
 
-// A cutWorld is a store on a disk that loses what was not synced, moves fewer bytes than asked, takes long, and fails now and then; and what
-// must be left of it.
+// A cutWorld is a store on a disk that loses unsynced data, moves fewer bytes than asked, takes long, and sometimes fails. It
+// knows what must remain.
 type cutWorld struct {
 	t    *testing.T
 	rng  *rand.Rand
 	opts Options
 	disk *disktest.Volatile
-	bad  *disktest.Disk // over disk
+	bad  *disktest.Disk // on top of disk
 	s    *Store
-	boot int // runs of the machine
+	boot int // number of boots of the machine
 
 	next         int
-	files        map[string]cutFile // all there ever were
+	files        map[string]cutFile // all files that ever existed
 	now          nameSet
-	sure         nameSet // those when all was synced last
+	sure         nameSet // at the last sync of everything
 	or           nameSet // perhaps these instead; nil: no
 	cuts         int
 	broken       bool   // a sync of the database failed
-	folderFailed bool   // a sync of a folder did, in this run
+	folderFailed bool   // a sync of a folder failed, in this run
 	off          bool   // the power is off
-	left         string // the folder with what is left then
-	made         bool   // a file, in the midst of something else
+	left         string // the folder with the remains
+	made         bool   // a file was made during something else
 }
 
 func newCutWorld(t *testing.T, seed uint64, noSync bool) *cutWorld {
@@ -82,11 +82,11 @@ func newCutWorld(t *testing.T, seed uint64, noSync bool) *cutWorld {
 	return w
 }
 
-// start opens the store in a folder: what a disk has after it was switched on.
+// start opens the store in a folder, which is the state of the disk when the machine starts.
 func (w *cutWorld) start(dir string) {
 	w.t.Helper()
 	if w.disk != nil {
-		err := w.s.Close() // of the run that lost power, which did not do so
+		err := w.s.Close() // of the run that lost power, and could not close it
 		require.Equal(w.t, w.broken, err != nil, "%v", err)
 	}
 	w.broken, w.folderFailed, w.off = false, false, false
@@ -103,7 +103,7 @@ func (w *cutWorld) start(dir string) {
 	w.s = s
 }
 
-// short lets every third call to read or write move fewer bytes than asked, unless the plan has something else in mind.
+// short makes every third read or write move fewer bytes than asked, unless the plan decides otherwise.
 func short(plan disktest.Plan) disktest.Plan {
 	var calls atomic.Uint64
 	return func(op disktest.Op, path string) error {
@@ -119,7 +119,7 @@ func short(plan disktest.Plan) disktest.Plan {
 	}
 }
 
-// onceAt calls f at the next call of a kind with a path that ends so.
+// onceAt calls f at the next call of this kind with a path that ends in suffix.
 func onceAt(op disktest.Op, suffix string, f func() error) disktest.Plan {
 	var done atomic.Bool
 	return func(o disktest.Op, path string) error {
@@ -137,7 +137,7 @@ func (w *cutWorld) during(plan disktest.Plan, f func() error) error {
 	return f()
 }
 
-// committed is called after what the database may have synced by itself.
+// committed is called after an operation in which the database may have synced itself.
 func (w *cutWorld) committed() {
 	if !w.s.noSyncMeta.Load() {
 		w.sure = maps.Clone(w.now)
@@ -150,7 +150,7 @@ func (w *cutWorld) sync() {
 	w.sure = maps.Clone(w.now)
 }
 
-// make makes a file, whose first bytes are its name.
+// make makes a file. Its first bytes are its name.
 func (w *cutWorld) make() {
 	w.t.Helper()
 	name := fmt.Sprint("f", w.next)
@@ -160,14 +160,14 @@ func (w *cutWorld) make() {
 	w.files[name] = cutFile{data: []byte(name), known: true, longest: len(name)}
 }
 
-// failSync lets a sync of all fail, after which nothing can be changed.
+// failSync makes a sync of everything fail, after which no changes are accepted.
 func (w *cutWorld) failSync() {
 	w.t.Helper()
 	w.make() // so that there is something to sync
 	fails := func() error { return syscall.EIO }
 	plan := onceAt(disktest.SyncDatabase, databaseName, fails)
 	switch w.rng.IntN(4) {
-	case 0: // what leads to the state is not on the disk then
+	case 0: // the page that leads to the state is not on the disk then
 		plan = onceAt(disktest.Write, checkpointName, fails)
 	case 1: // or may be
 		plan = onceAt(disktest.Sync, checkpointName, fails)
@@ -181,7 +181,7 @@ func (w *cutWorld) failSync() {
 	w.broken = true
 }
 
-// write writes to a file: all of it again, or a part. The disk may refuse that.
+// write writes all or a part of a file. The disk may refuse that.
 func (w *cutWorld) write(name string) {
 	w.t.Helper()
 	f, h := w.files[name], w.datafile(name)
@@ -224,7 +224,7 @@ func (w *cutWorld) write(name string) {
 	w.files[name] = f
 }
 
-// truncate cuts a file off.
+// truncate truncates a file.
 func (w *cutWorld) truncate(name string) {
 	w.t.Helper()
 	f := w.files[name]
@@ -237,7 +237,7 @@ func (w *cutWorld) truncate(name string) {
 	w.files[name] = f
 }
 
-// syncBytes syncs a file's bytes, perhaps in vain. It may take long: what happens meanwhile is not part of it.
+// syncBytes syncs a file's data. The sync may fail, or take long: it does not include later changes.
 func (w *cutWorld) syncBytes(name string) {
 	w.t.Helper()
 	h, was := w.datafile(name), w.files[name]
@@ -250,7 +250,7 @@ func (w *cutWorld) syncBytes(name string) {
 	switch w.rng.IntN(20) {
 	case 0:
 		plan = onceAt(disktest.Sync, dataSuffix, failing)
-	case 1: // although all is on the disk
+	case 1: // although everything is on the disk
 		plan = onceAt(disktest.Synced, dataSuffix, failing)
 	case 2:
 		plan = onceAt(disktest.SyncFolder, "", func() error {
@@ -286,7 +286,7 @@ func (w *cutWorld) syncBytes(name string) {
 	w.files[name] = f
 }
 
-// meanwhile does something while a sync of a file's bytes is under way, and reports whether they were changed. The power may go off.
+// meanwhile does something during a sync of a file's data, and reports whether the data changed. The power may fail.
 func (w *cutWorld) meanwhile(name string) bool {
 	w.t.Helper()
 	switch w.rng.IntN(4) {
@@ -302,7 +302,7 @@ func (w *cutWorld) meanwhile(name string) bool {
 	return false
 }
 
-// step does something.
+// step does one random operation.
 func (w *cutWorld) step() {
 	w.t.Helper()
 	before, synced := maps.Clone(w.now), w.s.synced.Load()
@@ -311,10 +311,10 @@ func (w *cutWorld) step() {
 		switch now := w.s.synced.Load(); {
 		case now == synced, w.off:
 		case w.made:
-			w.sync() // nobody knows whether it was synced before that or after
+			w.sync() // it is not known whether it was synced before or after that
 		case now == w.s.written.Load():
 			w.sure = maps.Clone(w.now)
-		default: // it was synced before what the step did, because too much was held
+		default: // it was synced before the step's change, because too many pages were held
 			w.sure = before
 		}
 	}()
@@ -332,7 +332,7 @@ func (w *cutWorld) step() {
 	case k < 23:
 		w.truncate(w.any())
 	case k < 25:
-		// The disk has all bytes after that, but nobody was told so.
+		// All data is on the disk after that, but no caller was told so.
 		require.NoError(w.t, w.s.sealQuiet(w.s.files.pass.Add(1)-1))
 	case k < 27 || !w.opts.NoSyncMeta || w.rng.IntN(4) > 0:
 		w.sync()
@@ -366,7 +366,7 @@ func (w *cutWorld) datafile(name string) (data proto.Handle) {
 	return data
 }
 
-// powerOff takes the power away: what is left is in another folder.
+// powerOff cuts the power: the remains are in another folder.
 func (w *cutWorld) powerOff() {
 	w.t.Helper()
 	w.off, w.left = true, memory.Dir(w.t)
@@ -374,7 +374,7 @@ func (w *cutWorld) powerOff() {
 	w.cuts++
 }
 
-// cut takes the power away, if it is not off, and looks what is left.
+// cut cuts the power, if it is on, and checks the remains.
 func (w *cutWorld) cut() {
 	w.t.Helper()
 	if !w.off {
@@ -391,7 +391,7 @@ func (w *cutWorld) cut() {
 		w.look(name)
 	}
 	<-w.s.swept
-	require.NoError(w.t, w.s.Sync()) // what belonged to nothing goes now
+	require.NoError(w.t, w.s.Sync()) // files without a datafile are removed now
 	require.NoError(w.t, w.s.files.walk(func(h proto.Handle, path string) error {
 		_, err := w.s.metafileOf(h)
 		if err != nil {
@@ -406,7 +406,7 @@ func (w *cutWorld) cut() {
 	w.committed()
 }
 
-// names are those that the store has.
+// names returns the names in the store.
 func (w *cutWorld) names() nameSet {
 	got := nameSet{}
 	require.NoError(w.t, w.s.View(func(tx *Tx) error {
@@ -421,14 +421,14 @@ func (w *cutWorld) names() nameSet {
 	return got
 }
 
-// mark is the mark of a datafile. What belongs to nothing may be removed meanwhile.
+// mark is the mark of a datafile. A datafile without an object may be removed meanwhile.
 func (w *cutWorld) mark(h proto.Handle) *mark {
 	w.s.files.mu.Lock()
 	defer w.s.files.mu.Unlock()
 	return w.s.files.marks[h]
 }
 
-// look looks what a loss of power left of a file.
+// look checks the remains of a file after a power loss.
 func (w *cutWorld) look(name string) {
 	w.t.Helper()
 	f, h := w.files[name], w.datafile(name)
@@ -438,7 +438,7 @@ func (w *cutWorld) look(name string) {
 		require.NotNil(w.t, m, "nobody forgets that a sync failed")
 		require.Equal(w.t, f.marked == nameMarked, m.name)
 		require.ErrorIs(w.t, w.s.SyncDatafile(h), syscall.EIO)
-	} else if m != nil { // that it does no longer was not synced
+	} else if m != nil { // the end of the mark was not synced
 		require.True(w.t, w.opts.NoSyncMeta)
 		f.marked = bytesMarked
 	}

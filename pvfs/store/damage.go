@@ -10,13 +10,13 @@ import (
 type damage struct {
 	mu    sync.Mutex
 	reads uint64
-	met   map[proto.Handle]int64 // the place of the block that was met last, of datafiles whose damage was logged
+	met   map[proto.Handle]int64 // offset of the last damaged block found, for datafiles whose damage was logged
 }
 
-// damageMetMax is how many damaged datafiles are remembered, and named in the log, in one run. A scrub names all.
+// damageMetMax is how many damaged datafiles are remembered and logged in one run. A scrub reports all.
 const damageMetMax = 1024
 
-// noteDamage counts it, and logs the first of each datafile.
+// noteDamage counts a damaged block, and logs the first one of each datafile.
 func (s *Store) noteDamage(err *DamageError) {
 	d := &s.damage
 	d.mu.Lock()
@@ -36,7 +36,8 @@ func (s *Store) noteDamage(err *DamageError) {
 	}
 }
 
-// DamageOf is the place of the block of a datafile that did not match its checksum when it was read last, bytes. false: no such block was met.
+// DamageOf is the offset of the block of a datafile that did not match its checksum when it was last read, bytes. false: no such
+// block was read.
 func (s *Store) DamageOf(h proto.Handle) (offset int64, is bool) {
 	s.damage.mu.Lock()
 	defer s.damage.mu.Unlock()
@@ -44,14 +45,14 @@ func (s *Store) DamageOf(h proto.Handle) (offset int64, is bool) {
 	return offset, is
 }
 
-// forget ends that for a datafile that is whole.
+// forget drops the record of a datafile that is intact again.
 func (d *damage) forget(h proto.Handle) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.met, h)
 }
 
-// damagedReads is how many there were.
+// damagedReads is the number of reads of damaged blocks.
 func (s *Store) damagedReads() uint64 {
 	s.damage.mu.Lock()
 	defer s.damage.mu.Unlock()

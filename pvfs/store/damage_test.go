@@ -36,7 +36,7 @@ func filledBy(t *testing.T, dir string, files int, opts Options) {
 	require.NoError(t, s.Close())
 }
 
-// TestDamage turns bits and pages of the database over. Whatever happens, it is an error.
+// TestDamage flips bits and replaces pages of the database. The result must always be an error.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	seed := sim.Seed(t)
@@ -58,10 +58,10 @@ func TestDamage(t *testing.T) {
 		case 0: // a page of zeros
 			page := rng.IntN(pages)
 			clear(bad[4096*page : 4096*(page+1)])
-		case 1: // a page of another place
+		case 1: // a page from another place
 			a, b := rng.IntN(pages), rng.IntN(pages)
 			copy(bad[4096*a:4096*(a+1)], good[4096*b:])
-		case 2: // single bits, in what is used
+		case 2: // single bits, in used pages
 			for range 20 {
 				bad[rng.IntN(len(bad))] ^= 1 << rng.IntN(8)
 			}
@@ -77,7 +77,7 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d of %d could be opened", used, rounds)
 }
 
-// TestLongKeyInBranch: a key in a branch that is said to go on beyond the database. bbolt's check would follow it to where nothing is mapped.
+// TestLongKeyInBranch: a key in a branch seems to go beyond the database. bbolt's check would read outside the mapping.
 func TestLongKeyInBranch(t *testing.T) {
 	t.Parallel()
 	from := memory.Dir(t)
@@ -104,7 +104,7 @@ func TestLongKeyInBranch(t *testing.T) {
 	_ = s.Close() // it is damaged
 }
 
-// TestNoWritesBesideDamage: where the database is damaged, bytes of files can be read, and are not changed.
+// TestNoWritesBesideDamage: if the database is damaged, data of files can be read, but not changed.
 func TestNoWritesBesideDamage(t *testing.T) {
 	w := newSumsWorld(t, 7, nil)
 	for len(w.data) == 0 {
@@ -114,7 +114,7 @@ func TestNoWritesBesideDamage(t *testing.T) {
 	flip(t, filepath.Join(w.dir, databaseName), 16*8) // in a meta page
 	w.open()
 	require.ErrorIs(t, w.s.broken, syscall.EIO)
-	d := &Data{files: w.s.files, file: &file{h: w.h}} // as one that a server has open
+	d := &Data{files: w.s.files, file: &file{h: w.h}} // like one that a server has open
 	got := make([]byte, len(w.data))
 	_, err := d.ReadAt(got, 0)
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestNoWritesBesideDamage(t *testing.T) {
 	require.NoError(t, d.file.close())
 }
 
-// TestDamagedStoreIsRead: what is not damaged can be read, and nothing is changed.
+// TestDamagedStoreIsRead: intact data can be read, and nothing is changed.
 func TestDamagedStoreIsRead(t *testing.T) {
 	const files = 120
 	from := memory.Dir(t)
@@ -161,14 +161,14 @@ func TestDamagedStoreIsRead(t *testing.T) {
 			require.Equal(t, files, read, "the page was not in use")
 		}
 		_ = s.Close()
-		s, err = Open(dir, with(func(*Options) {})) // it was closed, so it is free
+		s, err = Open(dir, with(func(*Options) {})) // the store was closed, so it is free
 		require.NoError(t, err)
 		_ = s.Close()
 	}
 	require.NotZero(t, partly)
 }
 
-// useDamaged does this and that with a store. Only its errors may tell of the damage.
+// useDamaged uses a store in several ways. Damage may only cause errors.
 func useDamaged(t *testing.T, dir string) bool {
 	s, err := Open(dir, with(func(*Options) {}))
 	if err != nil {
@@ -203,7 +203,7 @@ func assertErrno(t *testing.T, err error) {
 	}
 }
 
-// TestCheckMends breaks records one by one, behind the store's back.
+// TestCheckMends damages records one by one, without the store's knowledge.
 func TestCheckMends(t *testing.T) {
 	t.Parallel()
 	const files = 5
@@ -259,7 +259,7 @@ func TestCheckMends(t *testing.T) {
 			for _, p := range mended {
 				assert.True(t, p.Repaired, p)
 			}
-			rest, err := s.Check(true) // files of lost objects show up only now
+			rest, err := s.Check(true) // files of lost objects appear only now
 			require.NoError(t, err)
 			for _, p := range rest {
 				assert.True(t, p.Repaired, p)
@@ -289,8 +289,7 @@ func TestCheckFindsFilesWithoutObject(t *testing.T) {
 	assert.Equal(t, "data", string(b))
 }
 
-// TestDatabaseFull lets the database reach its limit: creates fail, nothing is lost, and removing
-// makes room again.
+// TestDatabaseFull: the database reaches its limit. Creates fail, nothing is lost, and removals make room again.
 func TestDatabaseFull(t *testing.T) {
 	dir := memory.Dir(t)
 	s := open(t, dir, with(func(o *Options) { o.metaBytesMax = 128 << 10 }))
@@ -325,13 +324,13 @@ func useFull(t *testing.T, s *Store) {
 		require.NoError(t, dropFile(s, nameOf("file", i)), "%d of %d", i, made)
 	}
 	if err := dropFile(s, nameOf("file", made)); !errors.Is(err, fs.ErrNotExist) {
-		require.NoError(t, err) // its bytes found no room
+		require.NoError(t, err) // there was no room for its data
 	}
 	require.NoError(t, makeFile(s, "again"))
 	requireClean(t, s)
 }
 
-// TestFullDisk does it with a real file system of a few megabytes.
+// TestFullDisk does the same with a real file system of a few megabytes.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=3m"); err != nil {
@@ -341,7 +340,7 @@ func TestFullDisk(t *testing.T) {
 	s, err := Open(filepath.Join(dir, "s"), with(func(*Options) {}))
 	require.NoError(t, err)
 	useFull(t, s)
-	// Now by bytes of datafiles.
+	// Now with data of datafiles.
 	h := create(t, s, DataSpace, proto.TypeDatafile)
 	_, err = s.WriteAt(h, make([]byte, 4<<20), 0)
 	require.ErrorIs(t, err, syscall.ENOSPC)
@@ -353,7 +352,7 @@ func TestFullDisk(t *testing.T) {
 	requireClean(t, s)
 	require.NoError(t, s.Close())
 
-	// And what cannot be written at all.
+	// And with a disk that cannot be written at all.
 	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Skipf("cannot make it read only: %v", err)
 	}
@@ -383,7 +382,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// TestDiskFullOfNames: removing names makes room for names, although the database's file does not get smaller.
+// TestDiskFullOfNames: the removal of names makes room for names, although the database's file does not shrink.
 func TestDiskFullOfNames(t *testing.T) {
 	dir := t.TempDir()
 	size := "size=10m"

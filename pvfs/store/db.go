@@ -14,27 +14,27 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// The tables, each a bucket of the database. Keys that begin with a handle have its complement, most
-// significant byte first: handles are given out downward, and so new keys come last.
+// The tables, each a bucket of the database. In keys, a handle is complemented and big-endian: handles are given out downward, so
+// new keys come last.
 const (
-	tStore   = iota // what belongs to the store: format, salt, state
+	tStore   = iota // of the store itself: format, salt, state
 	tObjects        // handle: object
 	tDirs           // dirdata handle: DirState
 	tEntries        // dirdata handle, slot: name, handle
 	tXattrs         // handle, slot: name, value
-	tRecords        // key: the server's record
-	tPools          // pool, zero, handle: nothing
-	tDead           // handle of a datafile whose bytes are to be removed: nothing
-	tMarks          // handle of a datafile whose sync failed: what may be lost
+	tRecords        // key: a record of the server
+	tPools          // pool, zero, handle: empty
+	tDead           // handle of a datafile whose bytes are to be removed: empty
+	tMarks          // handle of a datafile whose sync failed: the bytes that may be lost
 	tables
 )
 
 var tableNames = [tables]string{"store", "objects", "dirs", "entries", "xattrs", "records", "pools", "dead", "marks"}
 
-// lockPatience is how long to wait for a process that is just about to close the store.
+// lockPatience is how long to wait for a process that is just closing the store.
 const lockPatience = 200 * time.Millisecond
 
-// openDB opens the database's file by means of open, and maps so much of it from the start.
+// openDB opens the database's file by open, and maps mapped bytes from the start.
 func openDB(path string, readOnly bool, maxSize, mapped int, open openFile) (db *bolt.DB, err error) {
 	err = guard("open "+path, func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
@@ -48,14 +48,14 @@ func openDB(path string, readOnly bool, maxSize, mapped int, open openFile) (db 
 
 type openFile = func(path string, flags int, perm os.FileMode) (*os.File, error)
 
-// openDatabase opens the database's file, and remembers it.
+// openDatabase opens the database's file, and keeps it in dbFile.
 func (s *Store) openDatabase(path string, flags int, perm os.FileMode) (f *os.File, err error) {
 	f, err = s.disk.OpenDatabase(path, flags, perm)
 	s.dbFile = f
 	return f, err
 }
 
-// guard calls f and turns its panic, and a fault of memory that is mapped from a damaged file, into EIO.
+// guard calls f. A panic, or a fault in memory mapped from a damaged file, becomes EIO.
 func guard(what string, f func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -67,7 +67,7 @@ func guard(what string, f func() error) (err error) {
 	return errnoOf(f())
 }
 
-// A brokenError is a panic that was caught: the database is damaged.
+// A brokenError is a caught panic: the database is damaged.
 type brokenError struct {
 	what  string
 	cause any
@@ -83,7 +83,7 @@ func (e *brokenError) Error() string {
 
 func (e *brokenError) Unwrap() error { return syscall.EIO }
 
-// errnoOf gives the database's own errors the errno that says what they mean.
+// errnoOf adds the matching errno to an error of the database.
 func errnoOf(err error) error {
 	var errno syscall.Errno
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// recall opens the file that tells how the store was left, and undoes what a loss of power may have made of commits that were not synced.
+// recall opens the file that says how the store was left. After a power loss it undoes commits that were not synced.
 func (s *Store) recall() (left slotRecord, err error) {
 	boot := s.opts.Boot
 	if boot == "" {
@@ -35,7 +35,7 @@ func (s *Store) recall() (left slotRecord, err error) {
 	return left, nil
 }
 
-// recallToRead fails if the store cannot be read before it was opened to be changed.
+// recallToRead returns an error if the store cannot be read before it was opened for writing.
 func (s *Store) recallToRead(path, boot string) error {
 	f, err := s.disk.Open(path, unix.O_RDONLY)
 	if errors.Is(err, unix.ENOENT) {
@@ -54,14 +54,14 @@ func (s *Store) recallToRead(path, boot string) error {
 	return nil
 }
 
-// errNotRecalled is why a store cannot be read.
+// errNotRecalled is for a store that cannot be read yet.
 var errNotRecalled = damaged("the machine stopped without closing it: start its server once, or check it with repair")
 
-// Sizes of the part of the database's file that is mapped, bytes of address space. As long as the file does not outgrow it, no update waits for
-// readers, as those of a checkpoint must not be waited for.
+// Sizes of the mapped part of the database's file, bytes of address space. While the file does not outgrow it, no update waits
+// for readers. An update must not wait for the reader of a checkpoint.
 const (
 	mapAhead     = 64 << 30
-	mapAheadLess = 1 << 30 // where there is not so much address space
+	mapAheadLess = 1 << 30 // for machines with less address space
 )
 
 // openMapped opens the database.
@@ -76,20 +76,22 @@ func (s *Store) openMapped() (err error) {
 	return err
 }
 
-// mayHold reports whether a reader may stay open beside a commit: there is room on the disk for the pages that it keeps, and the database is so
-// small that it need not be mapped anew. The leader calls it.
+// mayHold reports whether a reader may stay open during a commit: the disk has room for the pages that it keeps, and the database
+// is small enough not to be mapped again. The leader calls it.
 func (s *Store) mayHold(tx *bolt.Tx) bool {
 	return !s.tight && s.reserve.held && tx.Size() < s.mapped/2
 }
 
-// heldMin is how many pages of the database may be held for the state of the last sync in any case, and heldPart the part of all that may be.
+// heldMin pages of the database may always be held for the state of the last sync. More may be held up to 1/heldPart of all
+// pages.
 const (
 	heldMin  = 64
 	heldPart = 4
 )
 
-// holdsMuch reports whether it is time for a sync because of the pages that cannot be used again before the next one: those of the state of the
-// last sync that were replaced since then, and, as bbolt goes, all that were added to the end of the file since then and replaced.
+// holdsMuch reports whether to sync now because of the pages that cannot be reused before the next sync. These are the pages of
+// the last synced state that were replaced since. In bbolt they include all pages that were both added to the file and replaced
+// since.
 func (s *Store) holdsMuch() bool {
 	if s.synced.Load() >= s.written.Load() {
 		return false
@@ -98,7 +100,7 @@ func (s *Store) holdsMuch() bool {
 	return held > heldMin && int64(held)*int64(s.db.Info().PageSize) > s.size.Load()/heldPart
 }
 
-// beginDeferring keeps the state of the last commit, which is on the disk. After a loss of power the store returns to that state. The caller
+// beginDeferring keeps the state of the last commit, which is on the disk. After a power loss the store returns to it. The caller
 // holds commitMu.
 func (s *Store) beginDeferring() error {
 	at, err := hold(s.db, s.dbFile)
@@ -108,7 +110,7 @@ func (s *Store) beginDeferring() error {
 	return s.holdInstead(at)
 }
 
-// holdInstead keeps another state, which is on the disk, instead of the one before. The caller holds commitMu.
+// holdInstead keeps another state, which is on the disk, instead of the previous one. The caller holds commitMu.
 func (s *Store) holdInstead(next *held) error {
 	if err := s.checkpoint.write(leftDeferred, next.page); err != nil {
 		next.drop()
@@ -132,7 +134,7 @@ func (s *Store) endDeferring() error {
 	return nil
 }
 
-// closeCheckpoint ends all that, and says so in the file if all is well.
+// closeCheckpoint drops the state. If well is set, it writes to the file that the store was closed.
 func (s *Store) closeCheckpoint(well bool) (err error) {
 	if s.checkpoint == nil {
 		return nil
@@ -145,14 +147,14 @@ func (s *Store) closeCheckpoint(well bool) (err error) {
 	return errors.Join(err, s.checkpoint.file.Close())
 }
 
-// A removal is of a datafile that was removed by a commit that may not be on the disk yet.
+// A removal is a datafile that was removed by a commit which may not be on the disk yet.
 type removal struct {
 	h      proto.Handle
-	commit uint64 // of those that were written
+	commit uint64 // number of the commit, in written
 }
 
-// removeBytes removes the bytes of datafiles that a commit removed: now if that is on the disk, else when it is. A loss of power must not
-// bring an object back without its bytes.
+// removeBytes removes the bytes of datafiles that a commit removed: at once if the commit is on the disk, else later. A power
+// loss must not bring an object back without its bytes.
 func (s *Store) removeBytes(dead []proto.Handle) {
 	for _, h := range dead {
 		s.files.retire(h)
@@ -178,14 +180,14 @@ func (s *Store) isDead(h proto.Handle) (is bool) {
 	return err == nil && is
 }
 
-// makeRoom makes room on a full disk, if any can be made: the reserve is given up, no pages are kept, and the bytes of what was removed
-// go. The leader calls it.
+// makeRoom tries to free room on a full disk: it gives up the reserve, holds no pages, and removes the bytes of removed
+// datafiles. The leader calls it.
 func (s *Store) makeRoom() bool {
 	used, relieved := s.reserve.use(), s.relieve()
 	return used || relieved || s.syncToRemove()
 }
 
-// relieve makes room in the database: no state is held any more, and the next commit, which is synced, can use its pages again.
+// relieve frees room in the database: it holds no state any more, and the next commit, which is synced, can reuse its pages.
 func (s *Store) relieve() bool {
 	if s.tight || s.Sync() != nil {
 		return false
@@ -198,7 +200,7 @@ func (s *Store) relieve() bool {
 	return s.tight
 }
 
-// syncToRemove makes room on the disk by the bytes that wait for a sync to be removed, if there are any.
+// syncToRemove syncs if there are bytes that can be removed only after a sync.
 func (s *Store) syncToRemove() bool {
 	s.queueMu.Lock()
 	some := len(s.removals) > 0
@@ -206,7 +208,7 @@ func (s *Store) syncToRemove() bool {
 	return some && s.Sync() == nil
 }
 
-// removeSynced removes the bytes of those that were removed for good by now.
+// removeSynced removes the bytes of datafiles whose removal is on the disk now.
 func (s *Store) removeSynced() {
 	synced := s.synced.Load()
 	var dead []proto.Handle

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// AddDirectory makes a directory with one dirdata object, both here, which is divided at split entries. handle is that of the
-// directory; 0: a new one. EEXIST, ENOSPC.
+// AddDirectory makes a directory with one dirdata object, both on this server. It is divided at split entries. handle is that of
+// the directory; 0: a new one. EEXIST, ENOSPC.
 func (t *Tx) AddDirectory(handle proto.Handle, o Object, split int32) (proto.Handle, error) {
 	if handle == 0 {
 		var err error
@@ -16,7 +16,7 @@ func (t *Tx) AddDirectory(handle proto.Handle, o Object, split int32) (proto.Han
 		}
 	}
 	part, err := t.NewHandle(MetaSpace)
-	if err == nil && part == handle { // the last one that is free, which nothing has yet
+	if err == nil && part == handle { // the last free handle; the directory does not exist yet
 		err = fault("create", handle, syscall.ENOSPC)
 	}
 	if err != nil {

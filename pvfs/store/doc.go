@@ -1,15 +1,13 @@
-// Package store is what a file server keeps on its disk: objects with their attributes, the
-// entries of directories, extended attributes and a few records of the server's own, all in one
-// bbolt file and changed by transactions; and the bytes of datafiles, in plain local files.
+// Package store keeps a file server's data on its disk. Objects with their attributes, the entries of directories, extended
+// attributes and some records of the server are in one bbolt file, and changed by transactions. The bytes of datafiles are in
+// plain local files.
 //
-// What belongs together goes into one Update, which happens wholly or not at all. Updates of many
-// callers share one transaction of the disk, and so one fsync. Reads see the last state that
-// was committed and wait for nobody.
+// Changes that belong together go into one Update, which is made completely or not at all. Concurrent Updates share one
+// transaction of the database, and so one fsync. Reads see the last committed state and wait for nothing.
 //
-// A datafile is there when its object is; its file of bytes is made by the first write, and goes
-// away with the object. Errors wrap a syscall.Errno (ENOENT, EEXIST, ENOTEMPTY, ENODATA, ENOSPC,
-// EROFS, EIO, ...), so errors.Is(err, fs.ErrNotExist) holds and proto.StatusOf has the status.
-// No damage of the files makes the package panic.
+// A datafile exists if its object does. Its local file is made by the first write, and removed with the object. Errors wrap a
+// syscall.Errno (ENOENT, EEXIST, ENOTEMPTY, ENODATA, ENOSPC, EROFS, EIO, ...), so errors.Is(err, fs.ErrNotExist) works and
+// proto.StatusOf gives the status. Damaged files never make the package panic.
 //
-// The records and the folders are described in docs/pvfs-storage.md.
+// docs/pvfs-storage.md describes the records and the folders.
 package store

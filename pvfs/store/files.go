@@ -22,10 +22,10 @@ import (
 // foldersMask: the files are spread over 256 folders by the lowest byte of the handle.
 const foldersMask = 0xff
 
-// dataSuffix is what the names of files with datafiles' bytes end with, after 16 hex digits.
+// dataSuffix ends the names of files with datafiles' bytes, after 16 hex digits.
 const dataSuffix = ".bstream"
 
-// files are the local files of datafiles. Those in use are open, and some of those used last.
+// files are the local files of datafiles. Those in use are open, and some of the most recently used.
 type files struct {
 	store    *Store
 	disk     disk.Disk
@@ -34,28 +34,28 @@ type files struct {
 	readOnly bool
 	folders  [foldersMask + 1]folder
 	top      folder        // dir itself, which has their names
-	boot     string        // the run of the machine
-	writes   *writes       // nil: nothing may be changed
-	pass     atomic.Uint64 // of sealing
+	boot     string        // the boot of the machine
+	writes   *writes       // nil: read-only
+	pass     atomic.Uint64 // number of the sealing pass
 
 	mu       sync.Mutex
 	all      map[proto.Handle]*file
 	marks    map[proto.Handle]*mark        // of datafiles whose sync failed
-	owners   map[proto.Handle]proto.Handle // metafiles of datafiles, that the database does not know yet
+	owners   map[proto.Handle]proto.Handle // metafiles of datafiles that are not in the database yet
 	unsealed map[proto.Handle]*quiet       // datafiles whose sums are not sealed
-	idle     list.List                     // of *file, used last in front
+	idle     list.List                     // of *file, the most recently used in front
 	closed   bool
 }
 
-// A file is the local file of one datafile, with the file of its checksums. It is in files.all until it is removed, or closed because others
-// were used later.
+// A file is the local file of one datafile, with the file of its checksums. It stays in files.all until it is removed, or until
+// it is closed because others were used more recently.
 type file struct {
 	h     proto.Handle
-	refs  int           // under files.mu
-	place *list.Element // in files.idle, when refs is 0
+	refs  int           // protected by files.mu
+	place *list.Element // in files.idle, if refs is 0
 
-	mu      sync.Mutex              // making and removing
-	now     atomic.Pointer[checked] // nil: not open, perhaps because there is nothing to open
+	mu      sync.Mutex              // protects making and removing the file
+	now     atomic.Pointer[checked] // nil: not open, perhaps because there is no file
 	fresh   atomic.Bool             // its name may not be on the disk: it has not been synced since it was opened
 	removed atomic.Bool
 	owner   atomic.Uint64 // the metafile, once it is known
@@ -80,10 +80,10 @@ func (fl *files) folder(h proto.Handle) string {
 	return filepath.Join(fl.dir, fmt.Sprintf("%02x", uint64(h)&foldersMask))
 }
 
-// path is where the bytes of a datafile are.
+// path is the path of a datafile's bytes.
 func (fl *files) path(h proto.Handle) string { return fl.pathTo(h, dataSuffix) }
 
-// sumsPath is where their checksums are.
+// sumsPath is the path of their checksums.
 func (fl *files) sumsPath(h proto.Handle) string { return fl.pathTo(h, sumsSuffix) }
 
 func (fl *files) pathTo(h proto.Handle, suffix string) string {
@@ -96,7 +96,7 @@ func (fl *files) pathTo(h proto.Handle, suffix string) string {
 	return string(append(b, suffix...))
 }
 
-// handleOfFile returns the datafile whose bytes or checksums a file of this name has.
+// handleOfFile parses the name of a file with a datafile's bytes or checksums.
 func handleOfFile(name string) (proto.Handle, bool) {
 	digits, ok := strings.CutSuffix(name, dataSuffix)
 	if !ok {
@@ -109,7 +109,7 @@ func handleOfFile(name string) (proto.Handle, bool) {
 	return proto.Handle(h), err == nil && h != 0
 }
 
-// acquire returns the file of a datafile, not necessarily open, for a user that will release it.
+// acquire returns the file of a datafile, which need not be open. The caller must release it.
 func (fl *files) acquire(h proto.Handle) (*file, error) {
 	var out *file
 	defer func() {
@@ -163,7 +163,7 @@ func (fl *files) release(f *file) {
 	}
 }
 
-// evictLocked takes out the file that nobody has used for the longest time.
+// evictLocked removes the least recently used idle file.
 func (fl *files) evictLocked() *file {
 	f := fl.idle.Remove(fl.idle.Back()).(*file)
 	f.place = nil
@@ -183,15 +183,15 @@ func (f *file) close() error {
 	return nil
 }
 
-// shut closes a file that nobody uses. An error is one of a write that the kernel had put off, and so as bad as one of a
-// sync.
+// shut closes an idle file. An error means that a delayed write failed, and is as bad as that of a sync.
 func (fl *files) shut(f *file) {
 	if err := f.close(); err != nil && !f.removed.Load() {
-		_ = fl.syncFailed(f, err, false) // the next sync returns it
+		_ = fl.syncFailed(f, err, false) // the next sync returns the error
 	}
 }
 
-// open opens the file, and makes it if create is set and the datafile is still there. nil: there is none, the datafile is empty.
+// open opens the file. It makes the file if create is set and the datafile still exists. nil: there is no file, the datafile is
+// empty.
 func (f *file) open(fl *files, create bool) (*checked, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,7 +217,7 @@ func (f *file) open(fl *files, create bool) (*checked, error) {
 	return open, nil
 }
 
-// openBytes opens or makes the file with the bytes. nil: there is none.
+// openBytes opens or makes the file with the bytes. nil: there is no file.
 func (f *file) openBytes(fl *files, create bool) (data disk.File, made bool, err error) {
 	path, flags := fl.path(f.h), unix.O_RDWR
 	if fl.readOnly {
@@ -253,7 +253,7 @@ func (fl *files) openFile(path string, flags int) (disk.File, error) {
 	return retried(fl, func() (disk.File, error) { return fl.disk.Open(path, flags) })
 }
 
-// retried opens something. When the process has too many open files, it closes those that nobody uses.
+// retried opens a file. If the process has too many open files, it closes the idle ones and tries again.
 func retried[T any](fl *files, open func() (T, error)) (T, error) {
 	f, err := open()
 	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
@@ -270,7 +270,7 @@ func (fl *files) makeFolder(h proto.Handle) error {
 	return nil
 }
 
-// closeIdle closes the files that nobody uses.
+// closeIdle closes the idle files.
 func (fl *files) closeIdle() {
 	fl.mu.Lock()
 	var out []*file
@@ -283,7 +283,7 @@ func (fl *files) closeIdle() {
 	}
 }
 
-// close closes all files: those in use when they are released.
+// close closes all files. Those in use are closed when they are released.
 func (fl *files) close() {
 	fl.mu.Lock()
 	fl.closed = true
@@ -291,7 +291,7 @@ func (fl *files) close() {
 	fl.closeIdle()
 }
 
-// retire ends the use of the bytes of a datafile whose object is gone. Nobody can make them again.
+// retire ends the use of a datafile's bytes after its object was removed. They cannot be made again.
 func (fl *files) retire(h proto.Handle) {
 	fl.mu.Lock()
 	f := fl.all[h]
@@ -300,7 +300,7 @@ func (fl *files) retire(h proto.Handle) {
 	delete(fl.unsealed, h)
 	idle := false
 	if f != nil {
-		f.removed.Store(true) // from now on no mark of it is the handle's
+		f.removed.Store(true) // from now on its marks do not apply to the handle
 		delete(fl.all, h)
 		if f.place != nil {
 			fl.idle.Remove(f.place)
@@ -311,7 +311,7 @@ func (fl *files) retire(h proto.Handle) {
 	fl.mu.Unlock()
 	if f != nil {
 		f.mu.Lock()
-		f.removed.Store(true) // an open that is making the file has made it by now
+		f.removed.Store(true) // an open that was making the file has made it by now
 		f.mu.Unlock()
 	}
 	if idle {
@@ -319,7 +319,7 @@ func (fl *files) retire(h proto.Handle) {
 	}
 }
 
-// unlink removes the bytes of a datafile that was retired, and before them their checksums.
+// unlink removes the checksums and then the bytes of a retired datafile.
 func (fl *files) unlink(h proto.Handle) error {
 	for _, path := range []string{fl.sumsPath(h), fl.path(h)} {
 		if err := fl.disk.Unlink(path); err != nil && !errors.Is(err, unix.ENOENT) {
@@ -343,7 +343,7 @@ func (fl *files) size(h proto.Handle) (int64, error) {
 func (fl *files) sizeNow(h proto.Handle) (int64, error) {
 	fl.mu.Lock()
 	if f := fl.all[h]; f != nil {
-		if open := f.get(); open != nil { // it is not closed as long as we hold the lock
+		if open := f.get(); open != nil { // it is not closed while this goroutine holds the lock
 			defer fl.mu.Unlock()
 			return open.data.Size()
 		}
@@ -352,13 +352,13 @@ func (fl *files) sizeNow(h proto.Handle) (int64, error) {
 	return fl.disk.Size(fl.path(h))
 }
 
-// there reports whether a datafile has a file, or may have one.
+// there reports whether a datafile has a local file, or may have one.
 func (fl *files) there(h proto.Handle) bool {
 	_, err := fl.disk.Size(fl.path(h))
 	return !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR)
 }
 
-// walk calls f with every file there is. Names that are no datafile's have handle 0.
+// walk calls f for every file. A name that is not a datafile's has handle 0.
 func (fl *files) walk(f func(h proto.Handle, path string) error) error {
 	return filepath.WalkDir(fl.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

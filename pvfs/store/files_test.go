@@ -44,7 +44,7 @@ func TestHolesStayHoles(t *testing.T) {
 	size, err = s.Size(h)
 	require.NoError(t, err)
 	assert.Zero(t, size)
-	// What no file can be.
+	// Invalid offsets and sizes.
 	_, err = s.WriteAt(h, []byte("x"), -1)
 	require.ErrorIs(t, err, syscall.EINVAL)
 	_, err = s.WriteAt(h, []byte("xx"), 1<<63-2)
@@ -86,8 +86,8 @@ func TestOpenFilesAreBounded(t *testing.T) {
 	assert.Empty(t, s.files.all)
 }
 
-// TestHandedFiles: the file that others get is open as long as its datafile is, also when that is
-// removed, and closed with it.
+// TestHandedFiles: the file from File stays open while its datafile is open, also after the removal of the datafile, and is
+// closed with it.
 func TestHandedFiles(t *testing.T) {
 	s := open(t, memory.Dir(t), with(func(o *Options) { o.OpenFiles = 1 }))
 	h, other := create(t, s, DataSpace, proto.TypeDatafile), create(t, s, DataSpace, proto.TypeDatafile)
@@ -159,7 +159,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 	require.NoError(t, d.Sync())
 	require.NoError(t, d.Close())
 	require.NoError(t, e.Close())
-	// The handle can be given again.
+	// The handle can be used again.
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Insert(h, Object{Attr: proto.Attr{Type: proto.TypeDatafile}}) }))
 	n, err = s.ReadAt(h, buf, 0)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 	requireClean(t, s)
 }
 
-// TestFirstWriteAgainstRemove lets them race: no file may be left behind.
+// TestFirstWriteAgainstRemove runs both at once: no file may be left.
 func TestFirstWriteAgainstRemove(t *testing.T) {
 	s := open(t, memory.Dir(t), with(func(o *Options) { o.OpenFiles = 2 }))
 	var wg sync.WaitGroup
@@ -187,7 +187,7 @@ func TestFirstWriteAgainstRemove(t *testing.T) {
 	assert.Zero(t, s.Stats().Objects[proto.TypeDatafile])
 }
 
-// TestBytesOfTheRemovedGoAtTheStart ends between a removal and that of the bytes.
+// TestBytesOfTheRemovedGoAtTheStart stops between a removal and the removal of the data.
 func TestBytesOfTheRemovedGoAtTheStart(t *testing.T) {
 	dir := memory.Dir(t)
 	s := open(t, dir, ranges)
@@ -197,7 +197,7 @@ func TestBytesOfTheRemovedGoAtTheStart(t *testing.T) {
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
 	path := s.files.path(h)
 	s.queueMu.Lock()
-	s.buried = nil // as if it had never come to that
+	s.buried = nil // as if they had never been buried
 	s.queueMu.Unlock()
 	require.NoError(t, os.WriteFile(path, []byte("abc"), 0o600))
 	require.NoError(t, s.Close())
@@ -242,7 +242,7 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
-// benchmark does creates (two objects, an entry), stats and removes, each op/s of its own.
+// benchmark measures creates (two objects, an entry), stats and removes, each in op/s.
 func benchmark(b *testing.B, durable bool, clients int) {
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
@@ -290,7 +290,7 @@ func benchmark(b *testing.B, durable bool, clients int) {
 	b.ReportMetric(each(func(i int) error { return dropFile(s, nameOf("file", i)) }), "removes/s")
 }
 
-// makeBare makes a file as a server does, in two updates, without bytes.
+// makeBare makes a file like a server, in two updates, without data.
 func makeBare(s *Store, name string) error {
 	var h proto.Handle
 	err := s.Update(func(tx *Tx) error {

@@ -19,8 +19,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
-// contents are all names, objects and extended attributes of a store that filled made, as text. It reads by key and by scan. What is not found is left out. The error
-// is the first that a read had.
+// contents are all names, objects and extended attributes of a store made by filled, as text. It reads them by key and by scan,
+// and leaves out what it does not find. The error is the first of a read.
 func contents(s *Store, files int) (all map[string]string, err error) {
 	all = make(map[string]string)
 	return all, s.View(func(tx *Tx) error {
@@ -55,7 +55,7 @@ func contents(s *Store, files int) (all map[string]string, err error) {
 	})
 }
 
-// compact leaves no page of a database unused.
+// compact rewrites a database so that no page is unused.
 func compact(t *testing.T, path string) {
 	t.Helper()
 	src, err := bolt.Open(path, 0o600, nil)
@@ -66,8 +66,8 @@ func compact(t *testing.T, path string) {
 	require.NoError(t, errors.Join(src.Close(), dst.Close(), os.Rename(path+".compact", path)))
 }
 
-// TestFlippedBitsInDatabase: with a flipped bit the database is refused, or what is read is what was written or an error, or a scrub finds it. A bit in what
-// no page uses harms nobody.
+// TestFlippedBitsInDatabase: a bit is flipped. Then the database is refused, or each read returns the written data or an error,
+// or a scrub finds it. A flipped bit in an unused place is harmless.
 func TestFlippedBitsInDatabase(t *testing.T) {
 	t.Parallel()
 	const files = 120
@@ -91,7 +91,7 @@ func TestFlippedBitsInDatabase(t *testing.T) {
 		flips = 250
 	}
 	rng := rand.New(rand.NewPCG(1, 23))
-	found := []int{19 * 8, 57767*8 + 5} // a meta page, so that an older state was served; a table in a leaf that led to itself, so that memory ran out
+	found := []int{19 * 8, 57767*8 + 5} // a meta page, after which an older state was served; a table in a leaf that referred to itself, after which memory ran out
 	var refused, failed, scrubbed, harmless int
 	for i := range flips {
 		dir := memory.Dir(t)

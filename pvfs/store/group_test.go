@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
-// TestReadyUpdatesShare: updates that are about to be made at the same time take few transactions, on one processor, too.
+// TestReadyUpdatesShare: updates that start at the same time take few transactions, also on one processor.
 func TestReadyUpdatesShare(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := open(t, memory.Dir(t), Options{NoSyncMeta: true})

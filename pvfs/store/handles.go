@@ -10,18 +10,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A range is divided into slots, and a new object takes one handle of the next slot, from the last slot to the first: so the
-// records of new objects lie side by side in the database. Which handle of the slot is drawn, so that nobody can guess
-// the handles of objects that nobody told them about, and that a server which lost power, and does not know which slots it used
-// last, gives no handle a second time.
+// A range of handles is divided into slots. A new object takes one handle of the next slot, from the last slot to the first, so
+// the records of new objects are adjacent in the database. The handle in the slot is random, for two reasons. Clients cannot
+// guess the handles of objects that they were not told about. And a server that lost power, and does not know its last slots,
+// gives no handle a second time.
 const (
-	slotsMin    = 20 // a range has 2^20 slots or more: a small one has no more than one handle in each
-	drawnMax    = 40 // bits of a handle that are drawn, at most
-	drawsMax    = 64 // before the next free handle is looked for one by one
+	slotsMin    = 20 // a range has at least 2^20 slots; in a small range a slot has one handle
+	drawnMax    = 40 // random bits of a handle, at most
+	drawsMax    = 64 // random tries before a linear search for a free handle
 	bytesToDraw = 8
 )
 
-// drawn is how many of the lower bits of a range's handles are drawn.
+// drawn is how many of the lower bits of a range's handles are random.
 func (r *handleRange) drawn() int {
 	return min(max(bits.Len64(r.size())-1-slotsMin, 0), drawnMax)
 }
@@ -65,13 +65,13 @@ func (t *Tx) takeFrom(r *handleRange) (proto.Handle, error) {
 	return 0, nil
 }
 
-// draw draws a handle of the next slot, and goes to the one below. The lowest slot may be smaller than the others.
+// draw takes a random handle of the next slot, and goes to the slot below. The lowest slot may be smaller than the others.
 func (r *handleRange) draw(random io.Reader, mask uint64) (proto.Handle, error) {
 	var b [bytesToDraw]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return 0, fmt.Errorf("store: no random handle: %w", err)
 	}
-	// Counted from the top of the range, the slot is from one to the other.
+	// The slot's first and last handle, counted from the top of the range.
 	from := uint64(r.Last-r.next) &^ mask
 	to := min(from|mask, r.size()-1)
 	h := r.Last - proto.Handle(from+binary.LittleEndian.Uint64(b[:])%(to-from+1))
@@ -81,7 +81,7 @@ func (r *handleRange) draw(random io.Reader, mask uint64) (proto.Handle, error) 
 	return h, nil
 }
 
-// isFree reports whether a handle is of no object, and of none whose bytes are still to be removed.
+// isFree reports whether a handle belongs to no object, and to no datafile whose bytes are still to be removed.
 func (t *Tx) isFree(h proto.Handle) bool {
 	key := handleKey(h)
 	return t.table(tObjects).Get(key) == nil && t.table(tDead).Get(key) == nil &&

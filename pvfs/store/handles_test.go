@@ -12,15 +12,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
-// TestHandlesAreDrawn: new handles go down, slot by slot, so that the database grows at its end; and two stores with the same
-// history have none in common.
+// TestHandlesAreDrawn: new handles go down, slot by slot, so that the database grows at its end. Two stores with the same history
+// have no handle in common.
 func TestHandlesAreDrawn(t *testing.T) {
 	const objects = 200
 	const slot = 1 << drawnMax
 	seen := map[proto.Handle]bool{}
 	for range 2 {
 		s := fresh(t)
-		last := proto.Handle(1<<61) + 1 // one above the range
+		last := proto.Handle(1<<61) + 1 // the handle above the range
 		for range objects {
 			h := create(t, s, MetaSpace, proto.TypeMetafile)
 			assert.Less(t, h, last)
@@ -32,8 +32,7 @@ func TestHandlesAreDrawn(t *testing.T) {
 	}
 }
 
-// TestSlots: whatever its bounds, a range gives out handles of its own alone, of one slot after the other, and begins anew
-// after the lowest.
+// TestSlots: with any bounds, a range gives out only its own handles, slot by slot, and starts again after the lowest slot.
 func TestSlots(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -57,12 +56,12 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestFullSlot: if all the handles that are drawn are in use, the next free one is found all the same.
+// TestFullSlot: if all random tries hit handles in use, the next free one is still found.
 func TestFullSlot(t *testing.T) {
 	const drawn = 1
 	all := proto.Extent{First: 1 << 30, Last: 1<<30 + 1<<(slotsMin+drawn) - 1}
 	s := open(t, memory.Dir(t), Options{Meta: []proto.Extent{all}, NoSyncMeta: true, Random: zeros{}})
-	// Every draw is of the upper handle of a slot.
+	// Every try is the highest handle of a slot.
 	require.NoError(t, s.Update(func(tx *Tx) error {
 		for h := all.Last; h > all.Last-2*drawsMax; h-- {
 			if (all.Last-h)%2 == 0 {

@@ -10,36 +10,36 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The layout of bbolt's pages, as far as references from one to another go (its internal/common/page.go): a header
-// of id, kind, number of elements and number of pages that follow as part of it; then the elements.
+// The layout of bbolt's pages, as far as references between pages need it (its internal/common/page.go). A page has a header with
+// id, kind, number of elements and number of overflow pages that follow it, and then the elements.
 const (
 	pageHeaderBytes  = 16
 	pageElementBytes = 16
 	pageBranch       = 1
 	pageLeaf         = 2
 	elementIsBucket  = 1
-	bucketBytes      = 16 // what a table has in front: its root and a number
+	bucketBytes      = 16 // at the start of a bucket's value: its root and a sequence number
 
-	pageMax       = 1 << 40              // beyond, the place of a page may be a number that does not fit, and so that of another page
-	metaPages     = 2                    // the first pages, in turn
-	metaFreePages = pageHeaderBytes + 32 // in a meta page: where the list of free pages is
-	metaSumAt     = pageHeaderBytes + 56 // in a meta page: FNV-1a of what is between its header and this
+	pageMax       = 1 << 40              // above this, the byte offset of a page may overflow, and equal that of another page
+	metaPages     = 2                    // the first pages, used in turn
+	metaFreePages = pageHeaderBytes + 32 // in a meta page: first page of the free list
+	metaSumAt     = pageHeaderBytes + 56 // in a meta page: FNV-1a of the bytes between its header and this
 )
 
-// checkLoops makes sure that no page is reached from the root in two ways. Who follows a tree that leads back to
-// itself takes all memory, and nothing that bbolt offers notices. Other damage is left to who comes upon it, but for what
-// long tells of: a page that is said to go on beyond the end, a key or a record that does, and a meta page with a wrong checksum. Reading it does no harm, but checking or freeing it takes all memory
-// as well, or reads where the database is not mapped.
+// checkLoops checks that no page is reachable from the root in two ways. A walk through a tree that contains itself would take
+// all memory, and bbolt has no check for that. Most other damage is left to the code that meets it. long reports three kinds: a
+// page whose length goes beyond the end, a key or record that does, and a meta page with a wrong checksum. Reading these does no
+// harm, but checking or freeing the page also takes all memory, or reads outside the mapping.
 //
-// Beyond verifyMax it does not look into leaves, which are all but every hundredth page and lead nowhere: which pages
-// they are it takes from the first one under a branch, as all leaves of a tree have the same depth.
+// If the database is larger than verifyMax, it does not read leaves, which are 99 of 100 pages and refer to no others. The first
+// page below a branch shows whether the pages there are leaves, because all leaves of a tree have the same depth.
 func (s *Store) checkLoops() (long, err error) {
 	err = guard("verify", func() error {
 		tx, err := s.db.Begin(false)
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() // of a reader it cannot fail
+		defer tx.Rollback() // cannot fail for a reader
 		long, err = findLoops(tx, tx.Size() <= verifyMax)
 		return err
 	})
@@ -57,7 +57,7 @@ func findLoops(tx *bolt.Tx, leaves bool) (long, err error) {
 		return nil, err
 	}
 	if leaves {
-		// Every page is wanted, and a disk gives them faster in a row than one by one. What cannot be read is noticed below.
+		// All pages are needed, and a disk reads faster in sequence. Read errors are noticed below.
 		_, _ = io.Copy(io.Discard, file)
 	}
 	w := pageWalk{file: file, pageBytes: uint64(tx.DB().Info().PageSize), leaves: true}
@@ -69,27 +69,27 @@ func findLoops(tx *bolt.Tx, leaves bool) (long, err error) {
 		if err := w.trees(); err != nil {
 			return nil, err
 		}
-		w.leaves = leaves // of the first tree they have the roots of the tables
+		w.leaves = leaves // the leaves of the first tree have the roots of the tables
 	}
 	return w.long, nil
 }
 
 func rootPage(tx *bolt.Tx) uint64 { return uint64(tx.Cursor().Bucket().Root()) }
 
-// A pageWalk goes through the pages of a database.
+// A pageWalk walks through the pages of a database.
 type pageWalk struct {
 	file      *os.File
 	pageBytes uint64
-	pages     uint64   // that the database has
-	leaves    bool     // look into leaves
-	seen      []uint64 // a bit for each page that something refers to
-	roots     []uint64 // of trees to look at
-	buf       []byte   // of elements
-	room      uint64   // of the page whose header was read last, bytes, with those that follow as part of it
-	long      error    // a page is said to go on beyond the end, or a key is
+	pages     uint64   // of the database
+	leaves    bool     // read leaves
+	seen      []uint64 // a bit for each page with a reference to it
+	roots     []uint64 // of trees still to walk
+	buf       []byte   // for elements
+	room      uint64   // bytes of the page whose header was read last, with its overflow pages
+	long      error    // a page or a key goes beyond the end
 }
 
-// trees looks at all pages of the trees of w.roots, and leaves there the roots of those that their leaves have.
+// trees walks the trees of w.roots. It replaces w.roots by the roots of the trees in their leaves.
 func (w *pageWalk) trees() error {
 	found := w.roots
 	w.roots = nil
@@ -105,7 +105,7 @@ func (w *pageWalk) trees() error {
 				return err
 			}
 		case id < w.pages:
-			// Whatever is no leaf bbolt takes for a branch, and a branch for one with an element.
+			// bbolt takes every page that is not a leaf for a branch with at least one element.
 			below := w.children(id, max(count, 1))
 			if err := w.mark(below); err != nil {
 				return err
@@ -121,7 +121,7 @@ func (w *pageWalk) trees() error {
 	return nil
 }
 
-// mark notes that something refers to pages, for the first time to each of them.
+// mark records references to pages. A second reference to a page is an error.
 func (w *pageWalk) mark(ids []uint64) error {
 	for _, id := range ids {
 		if id > pageMax {
@@ -138,8 +138,8 @@ func (w *pageWalk) mark(ids []uint64) error {
 	return nil
 }
 
-// metas looks at the two pages that lead to all others. bbolt takes the other one if one is damaged, and with it an older state. A restored state
-// (checkpoint.go) has an empty one.
+// metas checks the two meta pages, which lead to all others. If one is damaged, bbolt uses the other, which has an older state.
+// After a restore (checkpoint.go) one is empty.
 func (w *pageWalk) metas() {
 	for id := range uint64(metaPages) {
 		var b [metaPageBytes]byte
@@ -154,7 +154,7 @@ func (w *pageWalk) metas() {
 	}
 }
 
-// freePages is the first page of the list of free pages, as the transaction's meta page has it.
+// freePages is the first page of the free list, from the transaction's meta page.
 func (w *pageWalk) freePages(tx *bolt.Tx) uint64 {
 	var b [8]byte
 	if !w.read(b[:], uint64(tx.ID())%metaPages, metaFreePages) {
@@ -163,7 +163,7 @@ func (w *pageWalk) freePages(tx *bolt.Tx) uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// header is the kind of a page, and how many elements it has; 0 if it is not there.
+// header is the kind of a page, and its number of elements; 0 if it cannot be read.
 func (w *pageWalk) header(id uint64) (kind, count int) {
 	var b [pageHeaderBytes]byte
 	if id >= w.pages || !w.read(b[:], id, 0) {
@@ -177,7 +177,7 @@ func (w *pageWalk) header(id uint64) (kind, count int) {
 	return int(binary.NativeEndian.Uint16(b[8:])), int(binary.NativeEndian.Uint16(b[10:]))
 }
 
-// children are the pages that a branch leads to. Its header was read just before.
+// children are the pages below a branch whose header was just read.
 func (w *pageWalk) children(id uint64, count int) []uint64 {
 	all := w.elements(id, count)
 	ids := make([]uint64, 0, count)
@@ -193,8 +193,8 @@ func (w *pageWalk) children(id uint64, count int) []uint64 {
 	return ids
 }
 
-// tables adds the roots of the tables whose names are in a leaf. Its header was read just before.
-// A small table has no root: its one page, a leaf, is in place of it, and taken for a branch it would lead to itself.
+// tables adds the roots of the tables in a leaf whose header was just read. A small table has no root: its only page, a leaf, is
+// inside the record. Taken for a branch, it would refer to itself.
 func (w *pageWalk) tables(id uint64, count int) error {
 	at := uint64(pageHeaderBytes)
 	for e := range slices.Chunk(w.elements(id, count), pageElementBytes) {
@@ -216,7 +216,7 @@ func (w *pageWalk) tables(id uint64, count int) error {
 	return nil
 }
 
-// elements are those of a page, until the next call; none if they cannot be read.
+// elements are the elements of a page, valid until the next call; none if they cannot be read.
 func (w *pageWalk) elements(id uint64, count int) []byte {
 	n := count * pageElementBytes
 	w.buf = slices.Grow(w.buf[:0], n)[:n]
@@ -226,7 +226,7 @@ func (w *pageWalk) elements(id uint64, count int) []byte {
 	return w.buf
 }
 
-// read reads from a place in a page, or in those that follow as part of it.
+// read reads at an offset in a page or its overflow pages.
 func (w *pageWalk) read(b []byte, id, at uint64) bool {
 	_, err := w.file.ReadAt(b, int64(id*w.pageBytes+at))
 	return err == nil

@@ -16,10 +16,10 @@ import (
 
 const (
 	loopsPage = 4096 // bytes of a page
-	pageFree  = 16   // the kind of the pages that list free ones
+	pageFree  = 16   // the kind of pages with the free list
 )
 
-// loopsFiles is how many files the databases have.
+// loopsFiles is the number of files in the databases.
 func loopsFiles() int {
 	if testing.Short() {
 		return 80
@@ -27,7 +27,8 @@ func loopsFiles() int {
 	return 200
 }
 
-// pagesOf calls f with a copy of a database for each of its pages of a kind, and where that page begins. The copy is good again the next time.
+// pagesOf calls f for each page of a kind, with a copy of the database and the page's offset. f may change the copy; it is restored
+// before the next call.
 func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
 	bad := slices.Clone(good)
 	for at := 2 * loopsPage; at+loopsPage <= len(good); at += loopsPage {
@@ -39,7 +40,7 @@ func pagesOf(good []byte, kind uint16, f func(bad []byte, at int)) {
 	}
 }
 
-// looped tells whether a store with such a database is refused for its loops. One that is not must not have the page in use.
+// looped reports whether a store with this database is refused because of a loop. If it is not, the page must not be in use.
 func looped(t *testing.T, database []byte) bool {
 	t.Helper()
 	dir := memory.Dir(t)
@@ -72,8 +73,8 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 	return err != nil
 }
 
-// TestLoops: a database whose tree leads back to itself is not opened, whichever page does so, instead of being followed
-// until memory is full.
+// TestLoops: a database whose tree contains a loop is not opened, whichever page causes it. It must not be followed until memory
+// is full.
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	from := memory.Dir(t)
@@ -94,7 +95,7 @@ func TestLoops(t *testing.T) {
 			require.False(t, loopedWithoutLeaves(t, bad))
 		}
 	})
-	// An element that says it is a table, and that its root is the page itself.
+	// An element that claims to be a table whose root is the page itself.
 	pagesOf(good, pageLeaf, func(bad []byte, at int) {
 		first := at + pageHeaderBytes
 		value := first + int(binary.NativeEndian.Uint32(bad[first+4:])+binary.NativeEndian.Uint32(bad[first+8:]))
@@ -108,8 +109,8 @@ func TestLoops(t *testing.T) {
 	require.Positive(t, leaves, "no leaf was in use: the test proves nothing")
 }
 
-// TestLongPages: a page that is said to go on beyond the end does not take all memory, whichever it is. What the database
-// has can still be read, and nothing is written.
+// TestLongPages: a page whose length goes beyond the end does not take all memory, whichever page it is. The database can still
+// be read, and nothing is written.
 func TestLongPages(t *testing.T) {
 	t.Parallel()
 	const files = 80
@@ -141,8 +142,8 @@ func TestLongPages(t *testing.T) {
 	}
 }
 
-// TestLoopsOverStaleLeaf: a leaf that became a branch, as a write that was lost can leave it, leads back to what is above it. That
-// is looked for up to verifyMax.
+// TestLoopsOverStaleLeaf: a page that should be a leaf is a branch, as after a lost write, and refers to the page above it. Open
+// checks for that up to verifyMax.
 func TestLoopsOverStaleLeaf(t *testing.T) {
 	t.Parallel()
 	from := memory.Dir(t)

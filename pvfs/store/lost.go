@@ -7,14 +7,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// lostAndFound is the name, in the root, of the directory for what has lost its name. Files come there from directories
-// that others may not enter, so only root may enter it.
+// lostAndFound is the directory in the root for objects that have lost their names. Some of them come from directories that not
+// every user may enter, so only root may enter this one.
 const (
 	lostAndFound      = "lost+found"
 	lostAndFoundPerms = 0o700
 )
 
-// adopt gives an object a name in lost+found, or removes it if it is empty.
+// adopt gives an object a name in lost+found. An empty object is removed instead.
 func (c *treeChecker) adopt(n *treeNode) error {
 	if c.empty(n) {
 		for _, h := range slices.Concat(n.Datafiles, n.DistDir.Dirdata) {
@@ -50,7 +50,7 @@ func (c *treeChecker) name(dir *treeNode, name string, h proto.Handle) error {
 	return c.at(at).Update(func(t *Tx) error { return t.Link(at, name, h) })
 }
 
-// makeLostAndFound makes that directory anew, beside the root: somebody removed it.
+// makeLostAndFound makes the directory again next to the root, if it was removed.
 func (c *treeChecker) makeLostAndFound(root *treeNode) (*treeNode, error) {
 	s := c.at(c.Root)
 	now := s.clock().Unix()

@@ -11,33 +11,33 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// piecesMax is how many pieces of a marked datafile that were written again are remembered while they lie
-// apart. A piece that finds no room has to be written once more.
+// piecesMax is how many separate rewritten pieces of a marked datafile are remembered. A piece beyond that has to be written once
+// more.
 const piecesMax = 1024
 
-// A mark says that a sync of a datafile failed. The kernel reports that once, and then takes the pages that it could
-// not write for clean: they may be on the disk or not, and no later sync writes them or tells. So the mark stays until
-// each byte that may be lost has been written again, or cut off, and a sync after that has succeeded.
+// A mark says that a sync of a datafile failed. The kernel reports a failed sync once, and then treats the unwritten pages as
+// clean. They may or may not be on the disk, and no later sync writes or reports them. So the mark stays until each byte that may
+// be lost was written again or truncated, and a later sync has succeeded.
 //
-// What was written again is remembered in memory alone: another run of the server begins anew.
+// The rewritten bytes are remembered only in memory: after a restart of the server all have to be written again.
 type mark struct {
-	length int64 // at the failure, bytes: each of them may be lost
-	name   bool  // the folder with the file's name could not be synced. Only removing the datafile helps.
+	length int64 // size at the failure, bytes: any of them may be lost
+	name   bool  // the folder with the file's name could not be synced: only removing the datafile helps
 
 	mu       sync.Mutex
-	left     int64   // of length, what was not cut off since; 0 ≤ left ≤ length
-	again    []piece // within left, written again; in order, apart from one another
-	recorded bool    // it is in the database
+	left     int64   // of length, the part not truncated since; 0 ≤ left ≤ length
+	again    []piece // rewritten parts of left, in order and separate
+	recorded bool    // the mark is in the database
 
 	told atomic.Bool // it was logged that it is not
 }
 
-// A piece is the bytes from one place to another, which it does not include.
+// A piece is the bytes from one offset up to another, exclusive.
 type piece struct{ from, to int64 }
 
 func newMark(length int64, name bool) *mark { return &mark{length: length, left: length, name: name} }
 
-// wrote notes that n bytes were written. The write began when there was the mark.
+// wrote records that n bytes were written. The write began after the mark was made.
 func (m *mark) wrote(off, n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +45,7 @@ func (m *mark) wrote(off, n int64) {
 	if p.from >= p.to {
 		return
 	}
-	// Those that p meets or touches become one with it.
+	// Merge p with the pieces that it overlaps or touches.
 	i, _ := slices.BinarySearchFunc(m.again, p, func(a, p piece) int { return cmp.Compare(a.to, p.from) })
 	j := i
 	for ; j < len(m.again) && m.again[j].from <= p.to; j++ {
@@ -57,14 +57,14 @@ func (m *mark) wrote(off, n int64) {
 	m.again = slices.Replace(m.again, i, j, p)
 }
 
-// cut notes that the datafile was cut off. That began when there was the mark.
+// cut records a truncation, which began after the mark was made.
 func (m *mark) cut(size int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = min(m.left, size)
 }
 
-// rewritten reports whether nothing that may be lost is left: the next sync that succeeds ends the mark.
+// rewritten reports whether no byte may be lost any more: the next successful sync ends the mark.
 func (m *mark) rewritten() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +78,8 @@ func (m *mark) wasRecorded() bool {
 	return m.recorded
 }
 
-// after returns the mark of a failure that follows the one of m, which may be nil, when there are so many bytes. What was
-// written again since then may be lost again. What was cut off may come back with a loss of power.
+// after returns the mark for another failure, at size length. m is the previous mark, or nil. Bytes rewritten since may be lost
+// again. Truncated bytes may come back after a power loss.
 func (m *mark) after(length int64, name bool) *mark {
 	next := newMark(length, name)
 	if m == nil {
@@ -93,7 +93,7 @@ func (m *mark) after(length int64, name bool) *mark {
 
 // The record of a mark: uvarint flags, uvarint length.
 const (
-	markName     = 1 // flag: the name
+	markName     = 1 // flag: name is set
 	markFlags    = markName
 	markBytesMax = 2 * binary.MaxVarintLen64
 )
@@ -123,17 +123,17 @@ func unsealMark(key, record []byte) (*mark, error) {
 	return m, nil
 }
 
-// marks returns all there are. One whose record cannot be read says that everything may be lost.
+// marks returns all marks. A mark whose record cannot be read says that all bytes may be lost.
 func (t *Tx) marks() map[proto.Handle]*mark {
 	all := map[proto.Handle]*mark{}
 	b := t.tx.Bucket([]byte(tableNames[tMarks]))
 	if b == nil {
-		return all // a store that an older version made, opened to be read
+		return all // made by an older version, and opened read-only
 	}
 	c := b.Cursor()
 	for key, record := c.First(); key != nil; key, record = c.Next() {
 		if len(key) != 8 {
-			continue // Check says so
+			continue // Check reports it
 		}
 		m, err := unsealMark(key, record)
 		if err != nil {

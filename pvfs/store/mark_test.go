@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
-// TestMarkRule says in a table when a datafile of 100 bytes whose sync failed can be synced again.
+// TestMarkRule lists when a datafile of 100 bytes can be synced again after a failed sync.
 func TestMarkRule(t *testing.T) {
 	write := func(off, n int) func(*testing.T, *Store, proto.Handle) {
 		return func(t *testing.T, s *Store, h proto.Handle) {
@@ -71,8 +71,8 @@ func TestMarkRule(t *testing.T) {
 	}
 }
 
-// TestMarkOfASecondFailure: what was cut off before it may be there again after a loss of power, so the record keeps the greater
-// length. What was written again is lost again.
+// TestMarkOfASecondFailure: bytes truncated before it may reappear after a power loss, so the record keeps the larger length.
+// Rewritten bytes may be lost again.
 func TestMarkOfASecondFailure(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(*Options) {})
@@ -99,15 +99,15 @@ func TestMarkOfASecondFailure(t *testing.T) {
 	require.NoError(t, s.SyncDatafile(h))
 }
 
-// A fragile is a datafile on a disk that loses pages when a sync fails, byte by byte.
+// A fragile is a datafile on a disk that loses pages, byte by byte, when a sync fails.
 type fragile struct {
-	cache, disk []byte // what the kernel has, and what is on the disk
+	cache, disk []byte // the kernel's contents, and the disk's
 	dirty       []bool // bytes of cache that are not on the disk and will be written
-	may         []bool // bytes that may be lost: the mark as it should be, nil for none
-	length      int    // at the failures since there is a mark
+	may         []bool // bytes that may be lost: the expected mark, nil for none
+	length      int    // largest length at the failures, while there is a mark
 }
 
-// sync does what the kernel does, and then what the store should make of it.
+// sync simulates the kernel, and then the expected behaviour of the store.
 func (m *fragile) sync(rng *rand.Rand, fails bool) (good bool) {
 	for i := range m.dirty {
 		if m.dirty[i] && (!fails || rng.IntN(2) == 0) {
@@ -144,8 +144,8 @@ func (m *fragile) resize(n int) {
 	m.cache, m.disk, m.dirty = m.cache[:n], m.disk[:n], m.dirty[:n]
 }
 
-// TestMarkAgainstModel writes, truncates, syncs and restarts, and lets syncs fail. A sync succeeds when the rule says so, and
-// only when every byte is on the disk.
+// TestMarkAgainstModel writes, truncates, syncs and restarts, and makes syncs fail. A sync must succeed when the rule says so,
+// and only if every byte is on the disk.
 func TestMarkAgainstModel(t *testing.T) {
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 17))
@@ -217,7 +217,7 @@ func TestMarkAgainstModel(t *testing.T) {
 	require.NotZero(t, ends)
 }
 
-// TestMarkPieces compares what a mark remembers with a byte each.
+// TestMarkPieces compares a mark's pieces with a bool for each byte.
 func TestMarkPieces(t *testing.T) {
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 18))
@@ -246,8 +246,8 @@ func TestMarkPieces(t *testing.T) {
 	}
 }
 
-// TestMarkPiecesAreBounded: a client that writes bytes far apart takes no memory to speak of. What was forgotten has to be
-// written once more.
+// TestMarkPiecesAreBounded: a client that writes bytes far apart uses little memory. Pieces that were dropped must be written
+// once more.
 func TestMarkPiecesAreBounded(t *testing.T) {
 	const size = 4 * piecesMax
 	m := newMark(size, false)

@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
-// A model is a store of plain maps.
+// A model is a store made of plain maps.
 type model struct {
 	objects map[proto.Handle]Object
 	entries map[proto.Handle]map[string]proto.Handle
@@ -51,7 +51,7 @@ func (m *model) clone() *model {
 	return c
 }
 
-// A world does the same with a store and its model.
+// A world does the same operations on a store and its model.
 type world struct {
 	t    *testing.T
 	rng  *rand.Rand
@@ -61,7 +61,7 @@ type world struct {
 	m    *model
 }
 
-// errNo ends an update that is to be taken back.
+// errNo ends an update that must be undone.
 var errNo = errors.New("no")
 
 func (w *world) pick(typ proto.ObjType) proto.Handle {
@@ -72,7 +72,7 @@ func (w *world) pick(typ proto.ObjType) proto.Handle {
 		}
 	}
 	if len(of) == 0 || w.rng.IntN(20) == 0 {
-		return proto.Handle(1 + w.rng.IntN(3)) // nobody's
+		return proto.Handle(1 + w.rng.IntN(3)) // of no object
 	}
 	slices.Sort(of)
 	return of[w.rng.IntN(len(of))]
@@ -90,7 +90,7 @@ func (w *world) bytes(n int) []byte {
 
 var types = []proto.ObjType{proto.TypeMetafile, proto.TypeDatafile, proto.TypeDirectory, proto.TypeSymlink, proto.TypeDirdata}
 
-// step does one thing within an update, in m and in the store, and requires the same outcome.
+// step does one operation inside an update, in m and in the store, and requires the same result.
 func (w *world) step(tx *Tx, m *model) {
 	r := w.rng
 	want := error(nil)
@@ -109,7 +109,7 @@ func (w *world) step(tx *Tx, m *model) {
 				want = fs.ErrExist
 			}
 			if err = tx.Insert(h, o); errors.Is(err, syscall.EBUSY) {
-				return // a datafile of that handle was deleted in the same update
+				return // a datafile with that handle was deleted in the same update
 			}
 		} else {
 			h, err = tx.Create(space, o)
@@ -224,7 +224,7 @@ func (w *world) update() {
 			w.step(tx, after)
 		}
 		if w.rng.IntN(3) == 0 {
-			w.compare(tx, after) // what was not committed is seen too
+			w.compare(tx, after) // a transaction sees its own changes
 		}
 		if fail {
 			return errNo
@@ -287,7 +287,7 @@ func (w *world) access() {
 	require.EqualValues(w.t, len(data), size)
 }
 
-// compare looks at everything through a transaction.
+// compare compares everything through a transaction.
 func (w *world) compare(tx *Tx, m *model) {
 	t := w.t
 	n := 0
@@ -359,7 +359,7 @@ func (w *world) compareNames(tx *Tx, m *model, o Object) {
 	require.EqualValues(t, len(entries), d.Count)
 }
 
-// reopen closes the store or not, and compares everything.
+// reopen may close and open the store, and compares everything.
 func (w *world) reopen() {
 	if w.rng.IntN(2) == 0 {
 		require.NoError(w.t, w.s.Close())
@@ -421,7 +421,7 @@ func randomObject(r *rand.Rand) Object {
 		o.Hint = proto.DirHint{DistName: "d", DistParams: "p:1", Datafiles: 4, Layout: proto.LayoutList, ServersBytes: 90, Servers: []string{"", "tcp://a:1"}}
 	})
 	maybe(func() { o.Parent = proto.Handle(r.Uint64()) })
-	maybe(func() { o.StuffedSize, o.DatafileSize, o.DirentCount, o.Capability.Issuer = 1, 2, 3, "S:x" }) // not kept
+	maybe(func() { o.StuffedSize, o.DatafileSize, o.DirentCount, o.Capability.Issuer = 1, 2, 3, "S:x" }) // not stored
 	return o
 }
 
@@ -435,7 +435,7 @@ func runModel(t *testing.T, seed uint64) {
 	w := &world{t: t, rng: rng, dir: memory.Dir(t), m: newModel()}
 	w.opts = with(func(o *Options) {
 		o.OpenFiles = 1 + rng.IntN(4)
-		o.Clock = func() time.Time { return time.Unix(int64(rng.IntN(1000)), 5000) } // that goes back, too
+		o.Clock = func() time.Time { return time.Unix(int64(rng.IntN(1000)), 5000) } // it also goes backwards
 	})
 	var err error
 	w.s, err = Open(w.dir, w.opts)

@@ -11,18 +11,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A slot is the place of a name below its handle, and at once the token of READDIR that points
-// just behind it: 48 bits, the topmost set (so that it is none of the protocol's own tokens), 44 of the name's hash, 3 that
-// tell names of the same hash apart. It stays the name's as long as the name is there.
+// A slot is the position of a name below its handle. It is also the token of READDIR that points just behind the name. It has 48
+// bits: the top bit is set (so it differs from the protocol's special tokens), 44 bits are the name's hash, and 3 distinguish
+// names with the same hash. A name keeps its slot as long as it exists.
 type slot uint64
 
 const (
 	slotTop  slot = 1 << 47
-	sameHash      = 8 // names there may be of one hash
+	sameHash      = 8 // names with the same hash, at most
 	slotEnd  slot = 1 << 48
 )
 
-// slotOf returns the first slot of a name. The store's salt keeps others from making names of one hash.
+// slotOf returns the first slot for a name. The store's secret salt prevents the choice of names with the same hash.
 func (s *Store) slotOf(name string) slot {
 	var buf [saltBytes + 256]byte
 	sum := sha256.Sum256(append(append(buf[:0], s.salt...), name...))
@@ -41,12 +41,12 @@ func keySlot(key []byte) slot {
 	return slot(binary.BigEndian.Uint64(last[:]))
 }
 
-// sealNamed makes the record of a name with what belongs to it.
+// sealNamed makes the record of a name and its value.
 func sealNamed(key []byte, name string, value []byte) []byte {
 	return seal(key, 2+len(name)+len(value), func(b []byte) []byte { return append(appendString(b, name), value...) })
 }
 
-// unsealNamed takes it apart. Both are views.
+// unsealNamed parses it. Both results are views.
 func unsealNamed(key, record []byte) (name, value []byte, err error) {
 	body, err := unseal(key, record)
 	if err != nil {
@@ -60,8 +60,8 @@ func unsealNamed(key, record []byte) (name, value []byte, err error) {
 	return r.b[:n], r.b[n:], nil
 }
 
-// find looks for a name below a handle. It returns its key and value (a view), or a nil value and the key of
-// the slot that it would take; a nil key: there is no free one.
+// find looks for a name below a handle. It returns the key and the value (a view). If there is no such name, the value is nil and
+// the key is the slot that the name would take; the key is nil too if no slot is free.
 func (t *Tx) find(table int, h proto.Handle, name string) (key, value []byte, err error) {
 	first := t.s.slotOf(name)
 	c := t.table(table).Cursor()
@@ -88,7 +88,7 @@ func (t *Tx) find(table int, h proto.Handle, name string) (key, value []byte, er
 	return nil, nil, nil
 }
 
-// scan walks names below a handle behind a token. f gets views.
+// scan walks the names below a handle that come after a token. f gets views.
 func (t *Tx) scan(table int, h proto.Handle, token uint64, f func(at slot, name, value []byte, err error) bool) {
 	from := slotTop
 	if token&uint64(slotTop) != 0 {
@@ -109,9 +109,9 @@ func (t *Tx) scan(table int, h proto.Handle, token uint64, f func(at slot, name,
 	}
 }
 
-// page collects up to limit names behind a token and says where to go on.
+// page collects up to limit names after a token, and returns the next token.
 func (t *Tx) page(table int, h proto.Handle, token uint64, limit int, add func(name, value []byte) error) (next uint64, err error) {
-	if token == proto.TokenEnd || token == uint64(slotEnd-1) { // nothing is behind the last slot
+	if token == proto.TokenEnd || token == uint64(slotEnd-1) { // nothing comes after the last slot
 		return proto.TokenEnd, nil
 	}
 	if token&uint64(slotTop) == 0 && token != 0 && token != proto.TokenStart || token >= uint64(slotEnd) {
@@ -140,7 +140,7 @@ func (t *Tx) page(table int, h proto.Handle, token uint64, limit int, add func(n
 
 func validName(name string) bool { return name != "" && strings.IndexByte(name, 0) < 0 }
 
-// checkEntry is why a name cannot be one of an entry.
+// checkEntry returns an error if a name cannot be an entry.
 func checkEntry(op string, h proto.Handle, name string) error {
 	switch {
 	case len(name) > proto.MaxName:
@@ -162,7 +162,7 @@ func valueHandle(value []byte) (proto.Handle, error) {
 	return proto.Handle(binary.LittleEndian.Uint64(value)), nil
 }
 
-// Lookup returns what a name stands for. ENOENT.
+// Lookup returns the object of a name. ENOENT.
 func (t *Tx) Lookup(dirdata proto.Handle, name string) (proto.Handle, error) {
 	_, value, err := t.find(tEntries, dirdata, name)
 	if err != nil {
@@ -174,7 +174,7 @@ func (t *Tx) Lookup(dirdata proto.Handle, name string) (proto.Handle, error) {
 	return valueHandle(value)
 }
 
-// Link adds an entry to a dirdata object. EEXIST; ENOENT or ENOTDIR without the dirdata object; EINVAL, ENAMETOOLONG.
+// Link adds an entry to a dirdata object. EEXIST; ENOENT or ENOTDIR if it is not a dirdata object; EINVAL, ENAMETOOLONG.
 func (t *Tx) Link(dirdata proto.Handle, name string, h proto.Handle) error {
 	if err := t.mayGrow(); err != nil {
 		return err
@@ -202,12 +202,12 @@ func (t *Tx) Link(dirdata proto.Handle, name string, h proto.Handle) error {
 	return nil
 }
 
-// Unlink removes an entry and returns what it stood for. ENOENT.
+// Unlink removes an entry and returns its object. ENOENT.
 func (t *Tx) Unlink(dirdata proto.Handle, name string) (proto.Handle, error) {
 	return t.alter("unlink", dirdata, name, -1, func(key []byte) error { return t.remove(tEntries, key) })
 }
 
-// Relink lets an entry stand for another object and returns the one before. ENOENT.
+// Relink makes an entry refer to another object and returns the previous one. ENOENT.
 func (t *Tx) Relink(dirdata proto.Handle, name string, h proto.Handle) (proto.Handle, error) {
 	return t.alter("relink", dirdata, name, 0, func(key []byte) error {
 		return t.put(tEntries, key, sealNamed(key, name, handleValue(h)))
@@ -240,9 +240,9 @@ func (t *Tx) alter(op string, dirdata proto.Handle, name string, entries int64, 
 	return h, nil
 }
 
-// Entries returns up to limit entries after the token, and the next token. Tokens are those of
-// READDIR: proto.TokenStart (or 0) begins, proto.TokenEnd says that there are no more; any other has 48 bits. They stay good
-// while entries come and go: what is there all the time is returned once. EINVAL: no token of ours.
+// Entries returns up to limit entries after the token, and the next token. Tokens are those of READDIR: proto.TokenStart (or 0)
+// starts, and proto.TokenEnd means that there are no more; any other has 48 bits. They stay valid while entries are added and
+// removed: an entry that exists throughout is returned once. EINVAL: not a token of this package.
 func (t *Tx) Entries(dirdata proto.Handle, token uint64, limit int) (entries []proto.DirEntry, next uint64, err error) {
 	if _, err := t.Dir(dirdata); err != nil {
 		return nil, 0, err
@@ -258,8 +258,8 @@ func (t *Tx) Entries(dirdata proto.Handle, token uint64, limit int) (entries []p
 	return entries, next, nil
 }
 
-// AllEntries walks the entries of a dirdata object, also if the object itself is missing. An entry
-// that cannot be read is an error in its place; the walk goes on with the next.
+// AllEntries walks the entries of a dirdata object, even if the object itself is missing. For an entry that cannot be read it
+// yields an error, and goes on with the next.
 func (t *Tx) AllEntries(dirdata proto.Handle) iter.Seq2[proto.DirEntry, error] {
 	return func(yield func(proto.DirEntry, error) bool) {
 		t.scan(tEntries, dirdata, 0, func(_ slot, name, value []byte, err error) bool {
@@ -272,7 +272,7 @@ func (t *Tx) AllEntries(dirdata proto.Handle) iter.Seq2[proto.DirEntry, error] {
 	}
 }
 
-// Xattr returns an extended attribute. ENODATA: there is none.
+// Xattr returns an extended attribute. ENODATA: it does not exist.
 func (t *Tx) Xattr(h proto.Handle, name string) ([]byte, error) {
 	_, value, err := t.find(tXattrs, h, name)
 	if err != nil {
@@ -284,7 +284,8 @@ func (t *Tx) Xattr(h proto.Handle, name string) ([]byte, error) {
 	return append([]byte{}, value...), nil
 }
 
-// SetXattr sets an extended attribute of an object. ENOENT without the object; EEXIST, ENODATA by the mode; EINVAL, ENAMETOOLONG.
+// SetXattr sets an extended attribute of an object. ENOENT: there is no object; EEXIST, ENODATA: see XattrMode; EINVAL,
+// ENAMETOOLONG.
 func (t *Tx) SetXattr(h proto.Handle, name string, value []byte, mode XattrMode) error {
 	if err := t.mayGrow(); err != nil {
 		return err
@@ -311,7 +312,7 @@ func (t *Tx) SetXattr(h proto.Handle, name string, value []byte, mode XattrMode)
 	return t.put(tXattrs, key, sealNamed(key, name, value))
 }
 
-// DelXattr removes one. ENODATA.
+// DelXattr removes an extended attribute. ENODATA.
 func (t *Tx) DelXattr(h proto.Handle, name string) error {
 	if err := t.mayWrite(); err != nil {
 		return err
@@ -326,7 +327,7 @@ func (t *Tx) DelXattr(h proto.Handle, name string) error {
 	return t.remove(tXattrs, key)
 }
 
-// Xattrs returns up to limit names after the token, and the next token, as Entries does. ENOENT without the object.
+// Xattrs returns up to limit names after the token, and the next token, like Entries. ENOENT: there is no object.
 func (t *Tx) Xattrs(h proto.Handle, token uint64, limit int) (names []string, next uint64, err error) {
 	if t.table(tObjects).Get(handleKey(h)) == nil {
 		return nil, 0, fault("xattrs", h, syscall.ENOENT)
@@ -341,12 +342,12 @@ func (t *Tx) Xattrs(h proto.Handle, token uint64, limit int) (names []string, ne
 	return names, next, nil
 }
 
-// XattrMode says what SetXattr expects. The values are those of the protocol.
+// XattrMode says whether SetXattr requires or forbids an existing attribute. The values are those of the protocol.
 type XattrMode int32
 
 // The modes.
 const (
 	XattrAny     XattrMode = 0
-	XattrCreate  XattrMode = 1 // EEXIST if it is there
-	XattrReplace XattrMode = 2 // ENODATA if it is not
+	XattrCreate  XattrMode = 1 // EEXIST if it exists
+	XattrReplace XattrMode = 2 // ENODATA if it does not exist
 )

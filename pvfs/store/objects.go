@@ -10,13 +10,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Object is what is known of one object. Of Attr all is kept but what follows from other things:
-// Capability, StuffedSize, DatafileSize and DirentCount. Get fills in DirentCount of a dirdata
-// object. Mask is kept as it is given, without AttrCapability.
+// Object is one object. All of Attr is stored except values that are derived: Capability, StuffedSize, DatafileSize and
+// DirentCount. Get fills in DirentCount of a dirdata object. Mask is stored as given, without AttrCapability.
 type Object struct {
 	proto.Attr
-	Handle proto.Handle // of a read object; not looked at when it is written
-	Parent proto.Handle // of a datafile its metafile, of a dirdata object its directory, of others the directory they were made for; 0 if not known
+	Handle proto.Handle // set by reads; ignored by writes
+	Parent proto.Handle // metafile of a datafile, directory of a dirdata object, of others the directory where they count as made; 0 if not known
 }
 
 // Get returns an object. ENOENT: there is none.
@@ -52,7 +51,7 @@ func (t *Tx) read(h proto.Handle, key, record []byte) (Object, error) {
 	return o, nil
 }
 
-// Type returns an object's type, and TypeNone if there is none. It is faster than Get.
+// Type returns an object's type, or TypeNone if it does not exist. It is faster than Get.
 func (t *Tx) Type(h proto.Handle) (proto.ObjType, error) {
 	key := handleKey(h)
 	record := t.table(tObjects).Get(key)
@@ -84,7 +83,7 @@ func (t *Tx) Create(space Space, o Object) (proto.Handle, error) {
 	return h, t.insert(h, o)
 }
 
-// NewHandle takes a new handle of the space, for an object that the transaction will Insert. ENOSPC: all are in use.
+// NewHandle takes a new handle of the space, for an object that the transaction will Insert. ENOSPC: all handles are in use.
 func (t *Tx) NewHandle(space Space) (proto.Handle, error) {
 	if err := t.mayGrow(); err != nil {
 		return 0, err
@@ -92,8 +91,8 @@ func (t *Tx) NewHandle(space Space) (proto.Handle, error) {
 	return t.allocate(space)
 }
 
-// Insert makes an object with a handle that the caller knows, such as the root's. EEXIST: it is
-// there. EBUSY: a datafile of that handle is just being removed.
+// Insert makes an object with a known handle, such as the root's. EEXIST: the object exists. EBUSY: a datafile with that handle
+// is just being removed.
 func (t *Tx) Insert(h proto.Handle, o Object) error {
 	if err := t.mayGrow(); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (t *Tx) write(h proto.Handle, o *Object) error {
 	return t.put(tObjects, key, record)
 }
 
-// Put replaces an object. ENOENT: there is none. EINVAL: it would change the type from or to datafile or dirdata.
+// Put replaces an object. ENOENT: it does not exist. EINVAL: its type would change from or to datafile or dirdata.
 func (t *Tx) Put(h proto.Handle, o Object) error {
 	if err := t.mayWrite(); err != nil {
 		return err
@@ -163,8 +162,8 @@ func (t *Tx) Put(h proto.Handle, o Object) error {
 	return t.write(h, &o)
 }
 
-// Delete removes an object with its extended attributes, and a datafile's bytes after the commit.
-// ENOENT: there is none. ENOTEMPTY: a dirdata object that has entries.
+// Delete removes an object with its extended attributes. The bytes of a datafile are removed after the commit. ENOENT: it does
+// not exist. ENOTEMPTY: a dirdata object has entries.
 func (t *Tx) Delete(h proto.Handle) error {
 	if err := t.mayWrite(); err != nil {
 		return err
@@ -197,7 +196,7 @@ func (t *Tx) Delete(h proto.Handle) error {
 	return t.remove(tObjects, key)
 }
 
-// removeAll removes what a table has under a handle.
+// removeAll removes all records of a table below a handle.
 func (t *Tx) removeAll(table int, h proto.Handle) error {
 	prefix := handleKey(h)
 	for {
@@ -211,11 +210,11 @@ func (t *Tx) removeAll(table int, h proto.Handle) error {
 	}
 }
 
-// Handles returns up to limit handles of objects from the given one up, and where to go on (0: the end).
+// Handles returns up to limit handles of objects in ascending order, starting at from, and the next handle (0: no more).
 func (t *Tx) Handles(from proto.Handle, limit int) ([]proto.Handle, proto.Handle, error) {
 	var handles []proto.Handle
 	c := t.table(tObjects).Cursor()
-	// The keys are complements, so upward is backward.
+	// Keys are complements of handles, so ascending handles are at descending keys.
 	key, _ := c.Seek(handleKey(from))
 	switch {
 	case key == nil:
@@ -235,8 +234,8 @@ func (t *Tx) Handles(from proto.Handle, limit int) ([]proto.Handle, proto.Handle
 	return handles, 0, nil
 }
 
-// Objects walks all objects, those of the highest handles first. A record that cannot be read is
-// an error in its place; the walk goes on with the next.
+// Objects walks all objects, highest handles first. For a record that cannot be read it yields an error, and goes on with the
+// next.
 func (t *Tx) Objects() iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		c := t.table(tObjects).Cursor()
@@ -257,8 +256,8 @@ func (t *Tx) Objects() iter.Seq2[Object, error] {
 	}
 }
 
-// Record returns a record of the server's own, such as the root's handle, a signing key or the mark of
-// a division; nil if there is none.
+// Record returns a record of the server, such as the root's handle, a signing key or the state of a division; nil if there is
+// none.
 func (t *Tx) Record(key string) ([]byte, error) {
 	record := t.table(tRecords).Get([]byte(key))
 	if record == nil {
@@ -268,7 +267,8 @@ func (t *Tx) Record(key string) ([]byte, error) {
 	return bytes.Clone(body), err
 }
 
-// SetRecord sets such a record; a nil value removes it. EINVAL: the key is empty or over 255 bytes, or the value over 1 MiB.
+// SetRecord sets such a record; a nil value removes it. EINVAL: the key is empty or longer than 255 bytes, or the value larger
+// than 1 MiB.
 func (t *Tx) SetRecord(key string, value []byte) error {
 	if err := t.mayWrite(); err != nil {
 		return err
@@ -303,13 +303,13 @@ func (t *Tx) records(first string, in func(key []byte) bool) iter.Seq2[string, [
 	}
 }
 
-// poolKey is the key of a pool's handle. It is not complemented: a pool gives out what it got in any order.
+// poolKey is the key of a pool's handle. It is not complemented, because the order in a pool does not matter.
 func poolKey(pool string, h proto.Handle) []byte {
 	return binary.BigEndian.AppendUint64(append([]byte(pool), 0), uint64(h))
 }
 
-// PoolPut adds handles that were made ahead of need, here or on another server, to a pool. Its
-// name is the server's choice (an alias and a type, say), without a zero byte.
+// PoolPut adds handles that were made in advance, here or on another server, to a pool. The server chooses the pool's name, for
+// example an alias and a type. It has no zero byte.
 func (t *Tx) PoolPut(pool string, handles ...proto.Handle) error {
 	if err := t.mayGrow(); err != nil {
 		return err
@@ -332,7 +332,7 @@ func (t *Tx) PoolPut(pool string, handles ...proto.Handle) error {
 	return nil
 }
 
-// PoolTake takes up to n handles out of a pool.
+// PoolTake takes up to n handles from a pool.
 func (t *Tx) PoolTake(pool string, n int) ([]proto.Handle, error) {
 	if err := t.mayWrite(); err != nil {
 		return nil, err
@@ -353,7 +353,7 @@ func (t *Tx) PoolTake(pool string, n int) ([]proto.Handle, error) {
 	return handles, nil
 }
 
-// PoolLen returns how many a pool has. It takes no time, however many.
+// PoolLen returns the number of handles in a pool, in constant time.
 func (t *Tx) PoolLen(pool string) (int, error) {
 	if t.w == nil {
 		return t.s.state.Load().pools[pool], nil

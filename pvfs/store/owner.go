@@ -8,15 +8,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A datafile knows its metafile, so that nobody who has rights to one file comes to the bytes of another. Another server's metafile
-// takes datafiles that were made ahead of need, and this server learns whose they are when the first bytes come. That costs no
-// transaction of its own: the database gets to know it with the next one. A loss of power before that
-// leaves the datafile nobody's again.
+// A datafile has a note of its metafile, so that rights to one file give no access to the bytes of another. Metafiles on other
+// servers take datafiles that were made in advance. This server learns the metafile of such a datafile with its first bytes. That
+// needs no transaction of its own: the next transaction records it. After a power loss before that, the datafile has no metafile
+// again.
 
-// learn takes what the database knows.
+// learn takes the metafile from the database.
 func (f *file) learn(metafile proto.Handle) { f.owner.CompareAndSwap(0, uint64(metafile)) }
 
-// claim checks that a datafile is a metafile's, and makes it its own if it is nobody's and will get bytes. EACCES.
+// claim checks that a datafile belongs to a metafile. If it belongs to none and is to be written, the metafile becomes its owner.
+// EACCES.
 func (fl *files) claim(f *file, metafile proto.Handle, writes bool) error {
 	if f.owner.Load() == 0 {
 		if !writes || fl.readOnly {
@@ -36,17 +37,17 @@ func (fl *files) claim(f *file, metafile proto.Handle, writes bool) error {
 	return nil
 }
 
-// newOwner is the metafile of a datafile that the database does not know yet; 0 if there is none.
+// newOwner is the metafile of a datafile that is not in the database yet; 0 if there is none.
 func (fl *files) newOwner(h proto.Handle) proto.Handle {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	return fl.owners[h]
 }
 
-// ownersMax is how many that are.
+// ownersMax is how many owners one transaction records.
 const ownersMax = 512
 
-// recordOwners has the database know them, if the disk has room and no update did it meanwhile.
+// recordOwners writes all owners to the database, if the disk has room and no other update has done it.
 func (s *Store) recordOwners() {
 	for left, before := s.files.unknown(), 0; left > 0 && left != before; left, before = s.files.unknown(), left {
 		if s.Update(func(*Tx) error { return nil }) != nil {
@@ -55,14 +56,14 @@ func (s *Store) recordOwners() {
 	}
 }
 
-// unknown is how many there are.
+// unknown is the number of owners that are not in the database.
 func (fl *files) unknown() int {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	return len(fl.owners)
 }
 
-// newOwners are datafiles that the database does not know the metafiles of yet, as many as one transaction learns of.
+// newOwners returns owners that are not in the database, as many as one transaction records.
 func (fl *files) newOwners() map[proto.Handle]proto.Handle {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -78,7 +79,7 @@ func (fl *files) newOwners() map[proto.Handle]proto.Handle {
 	return some
 }
 
-// known forgets what the database knows now.
+// known drops owners that are in the database now.
 func (fl *files) known(owners map[proto.Handle]proto.Handle) {
 	if len(owners) == 0 {
 		return
@@ -90,7 +91,7 @@ func (fl *files) known(owners map[proto.Handle]proto.Handle) {
 	}
 }
 
-// setOwners tells the database of them. Those that are gone meanwhile, or cannot be read, need no metafile.
+// setOwners writes owners to the database. Datafiles that are gone or cannot be read need none.
 func (t *Tx) setOwners(owners map[proto.Handle]proto.Handle) error {
 	for h, metafile := range owners {
 		o, err := t.Get(h)
@@ -105,7 +106,7 @@ func (t *Tx) setOwners(owners map[proto.Handle]proto.Handle) error {
 	return nil
 }
 
-// metafileOf returns the metafile of a datafile; 0 if it is nobody's. ENOENT, EINVAL: it is no datafile.
+// metafileOf returns the metafile of a datafile; 0 if it has none. ENOENT, EINVAL: it is not a datafile.
 func (s *Store) metafileOf(h proto.Handle) (metafile proto.Handle, err error) {
 	err = s.View(func(t *Tx) error {
 		o, err := t.Get(h)

@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
-// TestPowerCuts: after a loss of power a store is as it was when it was synced last, also where nothing is synced but now and then. Bytes that
-// were synced are there; what belongs to nothing goes away by itself.
+// TestPowerCuts: after a power loss a store is as it was at the last sync, also if metadata is synced only from time to time.
+// Synced data exists, and files without a datafile are removed.
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
 	for _, noSync := range []bool{true, false} {
@@ -37,7 +37,7 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// TestSyncsNowAndThen: without durable metadata, an update is on the disk after a while although nobody syncs it.
+// TestSyncsNowAndThen: without durable metadata, an update is on the disk after a while without a call of Sync.
 func TestSyncsNowAndThen(t *testing.T) {
 	dir, left := memory.Dir(t), memory.Dir(t)
 	below, err := disktest.NewVolatile(dir)
@@ -58,7 +58,8 @@ func TestSyncsNowAndThen(t *testing.T) {
 	}))
 }
 
-// TestWentBack: a store that a loss of power took back says so until its server has drawn its conclusions; one that was killed has nothing to say.
+// TestWentBack: a store that a power loss took back reports that until its server has handled it. A killed store does not report
+// it.
 func TestWentBack(t *testing.T) {
 	dir := memory.Dir(t)
 	boot := func(name string) Options {
@@ -89,7 +90,7 @@ func TestWentBack(t *testing.T) {
 	require.Empty(t, problems)
 }
 
-// TestHeldPagesAreBounded: the state of the last sync is kept, and the database does not grow by that for ever.
+// TestHeldPagesAreBounded: the state of the last sync is held, but the database does not grow without limit because of that.
 func TestHeldPagesAreBounded(t *testing.T) {
 	s := open(t, memory.Dir(t), with(func(o *Options) { o.SyncEvery = 1 << 62 }))
 	require.NoError(t, s.Update(func(tx *Tx) error {

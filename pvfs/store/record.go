@@ -11,18 +11,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// recordVersion begins every record. A change of a format takes the next number.
+// recordVersion begins every record. Each change of a format takes the next number.
 const recordVersion = 1
 
-// A record is its version, the body and a checksum over key, version and body.
+// A record is its version, its body, and a checksum over key, version and body.
 const recordFrame = 1 + 4
 
-// recordMax is the size of the largest record there may be, bytes. Whatever is larger is damage.
+// recordMax is the size of the largest valid record, bytes. A larger one is damaged.
 const recordMax = 1 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal makes a record of the body that build appends.
+// seal makes a record. build appends the body.
 func seal(key []byte, size int, build func(b []byte) []byte) []byte {
 	b := append(make([]byte, 0, size+recordFrame), recordVersion)
 	b = build(b)
@@ -30,7 +30,7 @@ func seal(key []byte, size int, build func(b []byte) []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, sum)
 }
 
-// unseal checks a record and returns its body, which is a view.
+// unseal checks a record and returns its body, a view.
 func unseal(key, record []byte) ([]byte, error) {
 	if len(record) < recordFrame || len(record) > recordMax {
 		return nil, damaged("record %x of %d bytes", key, len(record))
@@ -46,12 +46,12 @@ func unseal(key, record []byte) ([]byte, error) {
 	return body[1:], nil
 }
 
-// damaged is the error of what cannot be read: EIO.
+// damaged makes the error for data that cannot be read: EIO.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("store: %s: %w", fmt.Sprintf(format, args...), syscall.EIO)
 }
 
-// Parts of an object's record, which begins with a number that has their bits.
+// Parts of an object's record. The record begins with a number made of these bits.
 const (
 	partCommon = 1 << iota // owner, group, perms, times
 	partDist
@@ -65,10 +65,10 @@ const (
 	partsAll = 1<<iota - 1
 )
 
-// derivedMask has the bits of attributes that are never kept.
+// derivedMask has the bits of attributes that are never stored.
 const derivedMask = proto.AttrCapability
 
-// kept returns the object as it will be read again.
+// kept returns the object as a later read returns it.
 func kept(o Object) Object {
 	o.Mask &^= derivedMask
 	o.Capability, o.StuffedSize, o.DatafileSize, o.DirentCount = proto.Capability{}, 0, 0, 0
@@ -177,7 +177,7 @@ func appendHandles(b []byte, handles []proto.Handle) []byte {
 	return b
 }
 
-// parseObject reads the body of an object's record.
+// parseObject parses the body of an object's record.
 func parseObject(body []byte) (o Object, err error) {
 	r := reader{b: body}
 	parts := r.uvarint(partsAll)
@@ -226,7 +226,7 @@ func parseObject(body []byte) (o Object, err error) {
 	return o, nil
 }
 
-// A reader takes a body apart. After the first fault it is bad, and gives zeros.
+// A reader parses a body. After the first error, bad is set and all values are zero.
 type reader struct {
 	b   []byte
 	bad bool
@@ -236,7 +236,7 @@ func (r *reader) fail() { r.b, r.bad = nil, true }
 
 func (r *reader) uvarint(most uint64) uint64 {
 	v, n := binary.Uvarint(r.b)
-	if n <= 0 || v > most || n > 1 && r.b[n-1] == 0 { // one form for each number
+	if n <= 0 || v > most || n > 1 && r.b[n-1] == 0 { // each number has only one valid form
 		r.fail()
 		return 0
 	}
@@ -266,7 +266,7 @@ func (r *reader) uint64() uint64 {
 	return v
 }
 
-// count reads how many items of at least size bytes follow.
+// count reads the number of items that follow, each of at least size bytes.
 func (r *reader) count(size int) int {
 	return int(r.uvarint(uint64(len(r.b) / size)))
 }

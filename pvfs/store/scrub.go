@@ -12,18 +12,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/blocksum"
 )
 
-// ScrubOptions say how Scrub goes about it.
+// ScrubOptions configure Scrub.
 type ScrubOptions struct {
-	Rate     int64                        // bytes a second that are read of datafiles; 0 is no limit
-	Found    func(Damage)                 // called for each damage; nil is nobody
-	Progress func(datafiles, bytes int64) // called now and then with what was read so far; nil is nobody
+	Rate     int64                        // bytes of datafiles read per second; 0 is no limit
+	Found    func(Damage)                 // called for each damaged place; may be nil
+	Progress func(datafiles, bytes int64) // called from time to time with the totals so far; may be nil
 }
 
-// Damage is what a scrub found.
+// Damage is a damaged place that a scrub found.
 type Damage struct {
-	Datafile proto.Handle // 0: of the database
-	Metafile proto.Handle // of that datafile; 0 if it is not known
-	Offset   int64        // where it begins in the datafile, bytes
+	Datafile proto.Handle // 0: the damage is in the database
+	Metafile proto.Handle // of that datafile; 0: not known
+	Offset   int64        // start in the datafile, bytes
 	Length   int64        // bytes; whole blocks
 	What     string
 }
@@ -35,9 +35,9 @@ func (d Damage) String() string {
 	return fmt.Sprintf("datafile %d of file %d: %d bytes from %d on: %s", d.Datafile, d.Metafile, d.Length, d.Offset, d.What)
 }
 
-// Scrub compares all bytes of all datafiles with their checksums, and looks at the database as Check does, while the store is in use. Datafiles
-// whose sums were not to be trusted after a loss of power get sums for what they have, and are trusted from then on. An
-// error says that it could not look at everything.
+// Scrub compares all bytes of all datafiles with their checksums, and checks the database as Check does, while the store is in
+// use. Some datafiles have checksums that a power loss left in doubt. They get new checksums of their present bytes, which are
+// trusted from then on. An error says that it could not examine everything.
 func (s *Store) Scrub(ctx context.Context, opts ScrubOptions) error {
 	if opts.Found == nil {
 		opts.Found = func(Damage) {}
@@ -58,7 +58,7 @@ func (s *Store) Scrub(ctx context.Context, opts ScrubOptions) error {
 	return errors.Join(err, sc.datafiles(ctx))
 }
 
-// trustAgain gives datafiles whose sums are not trusted after a loss of power sums for what they have.
+// trustAgain gives datafiles whose checksums a power loss left in doubt new checksums of their present bytes.
 func (s *Store) trustAgain(ctx context.Context) {
 	sc := newScrub(s, ScrubOptions{Rate: trustRate, Found: func(Damage) {}, Progress: func(int64, int64) {}})
 	sc.untrusted = true
@@ -67,7 +67,7 @@ func (s *Store) trustAgain(ctx context.Context) {
 	}
 }
 
-// trustRate is how many bytes a second are read for that.
+// trustRate is how many bytes per second it reads.
 const trustRate = 64 << 20
 
 func newScrub(s *Store, opts ScrubOptions) *scrub {
@@ -78,22 +78,22 @@ func newScrub(s *Store, opts ScrubOptions) *scrub {
 	return &scrub{s: s, opts: opts, buffer: make([]byte, regionBytes), limit: rate.NewLimiter(limit, regionBytes)}
 }
 
-// A scrub is one under way.
+// A scrub is a scrub under way.
 type scrub struct {
 	s         *Store
 	opts      ScrubOptions
 	limit     *rate.Limiter
 	buffer    []byte
-	untrusted bool // only datafiles whose sums are not trusted are read
+	untrusted bool // read only datafiles whose checksums are not trusted
 	files     int64
 	bytes     int64
 	lastError error
 }
 
-// scrubBatch is how many handles a scrub takes from the database at once.
+// scrubBatch is how many handles a scrub reads from the database at once.
 const scrubBatch = 256
 
-// datafiles goes through all datafiles, in the order of their records.
+// datafiles scrubs all datafiles, in the order of their records.
 func (sc *scrub) datafiles(ctx context.Context) error {
 	var from []byte
 	for {
@@ -107,7 +107,7 @@ func (sc *scrub) datafiles(ctx context.Context) error {
 			for ; key != nil && len(batch) < scrubBatch; key, record = c.Next() {
 				from = append(from[:0], key...)
 				if len(key) != 8 {
-					continue // Check says so
+					continue // Check reports it
 				}
 				body, err := unseal(key, record)
 				if err != nil {
@@ -139,7 +139,7 @@ func (sc *scrub) datafiles(ctx context.Context) error {
 	}
 }
 
-// datafile reads one.
+// datafile scrubs one datafile.
 func (sc *scrub) datafile(ctx context.Context, h proto.Handle) error {
 	fl := sc.s.files
 	f, err := fl.acquire(h)
@@ -187,7 +187,8 @@ func (sc *scrub) datafile(ctx context.Context, h proto.Handle) error {
 	return sc.finish(c, h, !found.any)
 }
 
-// finish looks at what no read looks at, and trusts the sums from now on. whole: no block of the datafile is damaged.
+// finish checks the parts of the checksum file that no read uses, and trusts the checksums from now on. whole: no block is
+// damaged.
 func (sc *scrub) finish(c *checked, h proto.Handle, whole bool) error {
 	c.lockAll()
 	defer c.unlockAll()
@@ -225,7 +226,7 @@ func (sc *scrub) finish(c *checked, h proto.Handle, whole bool) error {
 	return nil
 }
 
-// missing is how many bytes, in whole blocks, a datafile has lost behind its end, by the sums that are there.
+// missing is how many bytes, in whole blocks, a datafile has lost at its end, judging by its checksums.
 func (c *checked) missing(size int64) (int64, error) {
 	end, err := c.sums.Size()
 	if err != nil {
@@ -246,7 +247,7 @@ func (c *checked) missing(size int64) (int64, error) {
 	return lost, nil
 }
 
-// metafile is whose datafile it is, if that is known.
+// metafile is the metafile of a datafile, if it is known.
 func (sc *scrub) metafile(h proto.Handle) proto.Handle {
 	of, err := sc.s.metafileOf(h)
 	if err != nil {
@@ -255,7 +256,7 @@ func (sc *scrub) metafile(h proto.Handle) proto.Handle {
 	return of
 }
 
-// finder joins damaged blocks that follow one another.
+// finder joins adjacent damaged blocks.
 type finder struct {
 	sc   *scrub
 	h    proto.Handle

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Space says which handles a new object takes.
+// Space says from which ranges a new object takes its handle.
 type Space int
 
 // The spaces.
@@ -23,27 +23,27 @@ const (
 	DataSpace              // datafiles
 )
 
-// typesMax is how many types of objects there are; a type is one bit.
+// typesMax is the number of types of objects; a type is one bit.
 const typesMax = 6
 
-// state is counted along with the changes, so that nobody has to walk over all objects. It is kept in
-// one record, which a disk transaction writes once.
+// state has counters that are updated with each change, so that nothing has to walk over all objects. It is stored in one record,
+// which a transaction of the database writes once.
 type state struct {
 	objects [typesMax]int64
 	entries int64
-	ranges  []handleRange  // those of a space from the highest to the lowest
-	pools   map[string]int // handles in each; not kept but counted by Open. It is never changed, but replaced.
+	ranges  []handleRange  // of each space, from the highest to the lowest
+	pools   map[string]int // handles in each; not stored, but counted by Open. The map is replaced, never changed.
 }
 
-// handleRange is a range of handles that new objects take, see takeFrom.
+// handleRange is a range of handles for new objects, see takeFrom.
 type handleRange struct {
 	proto.Extent
 	space Space
-	next  proto.Handle // First <= next <= Last: the handle to try, or one of the slot to draw from
-	used  uint64       // handles of it that objects have
+	next  proto.Handle // First <= next <= Last: the next handle to try, or any handle of the next slot
+	used  uint64       // handles in use
 }
 
-// size returns how many handles there are. No range has handle 0, so it is less than 2^64.
+// size returns the number of handles. No range has handle 0, so it is less than 2^64.
 func (r *handleRange) size() uint64 { return uint64(r.Last-r.First) + 1 }
 
 func (r *handleRange) has(h proto.Handle) bool { return r.First <= h && h <= r.Last }
@@ -97,8 +97,8 @@ func parseState(record []byte) (s state, err error) {
 	return s, nil
 }
 
-// makeRanges returns the ranges of the options, with what is known of those that were there before. A new one
-// has to be counted.
+// makeRanges returns the ranges of the options, with the state of those that existed before. The handles in use of a new range
+// are counted.
 func makeRanges(opts *Options, old []handleRange, count func(proto.Extent) uint64) ([]handleRange, error) {
 	if len(opts.Meta)+len(opts.Data) == 0 {
 		return old, nil
@@ -128,7 +128,7 @@ func makeRanges(opts *Options, old []handleRange, count func(proto.Extent) uint6
 
 func typeIndex(typ proto.ObjType) int { return bits.TrailingZeros32(uint32(typ)) }
 
-// count keeps account of an object that comes or goes.
+// count records that an object was added or removed.
 func (t *Tx) count(h proto.Handle, typ proto.ObjType, delta int64) {
 	add := func(delta int64) {
 		t.w.state.objects[typeIndex(typ)] += delta
@@ -142,7 +142,7 @@ func (t *Tx) count(h proto.Handle, typ proto.ObjType, delta int64) {
 	t.w.undo = append(t.w.undo, func() { add(-delta) })
 }
 
-// countPool keeps account of a pool's handles.
+// countPool records a change of the number of handles in a pool.
 func (t *Tx) countPool(pool string, delta int) {
 	was := t.w.state.pools
 	t.w.undo = append(t.w.undo, func() { t.w.state.pools = was })
@@ -152,13 +152,13 @@ func (t *Tx) countPool(pool string, delta int) {
 	t.w.state.pools = now
 }
 
-// DirState is what a dirdata object knows about its entries.
+// DirState is what a dirdata object records about its entries.
 type DirState struct {
-	Count   int64  // entries there are
+	Count   int64  // number of entries
 	Version uint64 // grows with every change: seconds in the upper 32 bits, microseconds in the lower
 }
 
-// dirVersion returns the version of a change at a time, after the one before.
+// dirVersion returns the version for a change at a time. before is the previous version.
 func dirVersion(now time.Time, before uint64) uint64 {
 	v := uint64(now.Unix())<<32 | uint64(now.Nanosecond()/1000)
 	return max(v, before+1)
@@ -183,7 +183,7 @@ func unsealDir(key, record []byte) (d DirState, err error) {
 	return d, nil
 }
 
-// Dir returns how many entries a dirdata object has, and their version. ENOENT, ENOTDIR.
+// Dir returns the number of entries of a dirdata object, and their version. ENOENT, ENOTDIR.
 func (t *Tx) Dir(dirdata proto.Handle) (DirState, error) {
 	if t.w != nil {
 		if d := t.w.dirs[dirdata]; d != nil && !d.gone {
@@ -211,7 +211,7 @@ func (t *Tx) Dir(dirdata proto.Handle) (DirState, error) {
 	return DirState{}, fault("dir", dirdata, damaged("its count is missing"))
 }
 
-// dirCounter returns the counter of a dirdata object, to be changed.
+// dirCounter returns the counter of a dirdata object for a change.
 func (t *Tx) dirCounter(h proto.Handle) (*dirCounter, error) {
 	if d := t.w.dirs[h]; d != nil && !d.gone {
 		return d, nil
@@ -225,7 +225,7 @@ func (t *Tx) dirCounter(h proto.Handle) (*dirCounter, error) {
 	return d, nil
 }
 
-// alterDir changes a counter so that it can be taken back.
+// alterDir changes a counter so that the change can be undone.
 func (t *Tx) alterDir(d *dirCounter, to dirCounter) {
 	was := *d
 	t.w.undo = append(t.w.undo, func() { *d = was })
@@ -233,7 +233,7 @@ func (t *Tx) alterDir(d *dirCounter, to dirCounter) {
 	d.dirty = true
 }
 
-// change accounts for an entry of a directory that came, went or changed.
+// change records that entries of a directory were added, removed or changed.
 func (t *Tx) change(d *dirCounter, entries int64) {
 	to := *d
 	to.Count = max(to.Count+entries, 0)
@@ -252,7 +252,7 @@ func (t *Tx) newDir(h proto.Handle) {
 	t.alterDir(d, dirCounter{DirState: DirState{Version: dirVersion(t.w.now, d.Version)}})
 }
 
-// removeDir removes the counter of a dirdata object. ENOTEMPTY: there are entries, whatever the counter says.
+// removeDir removes the counter of a dirdata object. ENOTEMPTY: there are entries, even if the counter says that there are none.
 func (t *Tx) removeDir(h proto.Handle) error {
 	prefix := handleKey(h)
 	if key, _ := t.table(tEntries).Cursor().Seek(prefix); bytes.HasPrefix(key, prefix) {
@@ -268,7 +268,7 @@ func (t *Tx) removeDir(h proto.Handle) error {
 	return nil
 }
 
-// flush writes what was only counted.
+// flush writes the changed counters.
 func (t *Tx) flush() error {
 	for h, d := range t.w.dirs {
 		if !d.dirty {

@@ -21,24 +21,24 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
-// Options say how a store is opened. The zero value is good for tests: no ranges (the store takes
-// those of its last opening), durable metadata.
+// Options configure a store. The zero value works for tests: no ranges (the store uses those of its last opening), durable
+// metadata.
 type Options struct {
-	Meta, Data []proto.Extent   // where Create takes handles from
-	NoSyncMeta bool             // metadata is written to the disk now and then (SyncEvery), not by every Update
-	SyncData   bool             // only kept, for the server to ask: SyncsData
+	Meta, Data []proto.Extent   // ranges from which Create takes handles
+	NoSyncMeta bool             // metadata is synced only from time to time (SyncEvery), not by every Update
+	SyncData   bool             // only stored, for the server to read: SyncsData
 	SyncEvery  time.Duration    // with NoSyncMeta; 0 is 5 s
 	SealEvery  time.Duration    // how often checksums of datafiles are sealed, see seal.go; 0 is 30 s
-	OpenFiles  int              // datafiles that are kept open, of two files each; 0 is 256
-	ReadOnly   bool             // nothing is changed; other readers may have the store too
-	Clock      func() time.Time // nil is time.Now; for the versions of directories
-	Random     io.Reader        // nil is crypto/rand; for handles and the salt, used by one goroutine at a time
-	Log        *slog.Logger     // nil is none
+	OpenFiles  int              // datafiles kept open, with two files each; 0 is 256
+	ReadOnly   bool             // nothing is changed; other readers may open the store too
+	Clock      func() time.Time // nil is time.Now; used for the versions of directories
+	Random     io.Reader        // nil is crypto/rand; used for handles and the salt, by one goroutine at a time
+	Log        *slog.Logger     // nil discards
 	Disk       disk.Disk        // nil is disk.OS
 
-	Boot string // names the run of the machine; "" is what the kernel calls it. After a loss of power it is another one.
+	Boot string // identifies the boot of the machine; "" asks the kernel. After a power loss it is different.
 
-	metaBytesMax int // of the database's file; 0 is no limit. Tests fill it.
+	metaBytesMax int // of the database's file; 0 is no limit. For tests that fill it.
 }
 
 const (
@@ -48,12 +48,12 @@ const (
 	databaseName = "meta.db"
 	dataName     = "data"
 	reserveName  = "reserve"
-	orphansName  = "orphans" // where Check puts files without object
+	orphansName  = "orphans" // where Check puts files without an object
 
 	saltBytes = 16
 )
 
-// Format is the version of the whole: of tables, keys and folders.
+// Format is the version of the whole store: its tables, keys and folders.
 const Format = 1
 
 var (
@@ -61,32 +61,32 @@ var (
 	saltKey   = []byte("salt")
 )
 
-// Stats are counters. Stats takes no time, however many objects there are.
+// Stats are counters. Stats takes constant time.
 type Stats struct {
 	Objects                          map[proto.ObjType]int64
 	Entries                          int64
-	MetaHandles, DataHandles         uint64 // that the ranges have
+	MetaHandles, DataHandles         uint64 // in all ranges
 	MetaHandlesUsed, DataHandlesUsed uint64
-	Updates, Commits                 uint64 // since Open: calls that succeeded, and disk transactions that they took
-	SyncFailures                     uint64 // since Open: the disk did not take what was to be synced
+	Updates, Commits                 uint64 // since Open: calls that succeeded, and database transactions that they took
+	SyncFailures                     uint64 // since Open: failed syncs
 	DamagedReads                     uint64 // since Open: blocks that did not match their checksums
-	Resummed                         uint64 // since Open: blocks that got a new checksum since a loss of power left the old one in doubt
-	Marked                           int    // datafiles that may have lost bytes: a sync of them failed, and they were not written again
+	Resummed                         uint64 // since Open: blocks that got a new checksum because a power loss had left the old one in doubt
+	Marked                           int    // datafiles that may have lost bytes: a sync failed, and the bytes were not written again
 }
 
-// Store is an open store. Its methods may be called by many goroutines at once.
+// Store is an open store. Its methods may be called by any number of goroutines.
 type Store struct {
 	dir        string
-	boot       string // names the run of the machine
+	boot       string // identifies the boot of the machine
 	opts       Options
 	clock      func() time.Time
 	random     io.Reader
 	log        *slog.Logger
 	disk       disk.Disk
 	db         *bolt.DB
-	dbFile     *os.File     // the database's, which closes it
-	mapped     int64        // bytes of it that are mapped, or will be as it grows
-	size       atomic.Int64 // bytes of it that are in use or free
+	dbFile     *os.File     // of the database, which closes it
+	mapped     int64        // bytes of it that are mapped, or will be when it grows
+	size       atomic.Int64 // bytes of it, used and free
 	checkpoint *checkpoint
 	salt       []byte
 	slotMask   uint64
@@ -100,34 +100,33 @@ type Store struct {
 	updates, commits atomic.Uint64
 	syncFailures     atomic.Uint64
 	damage           damage
-	resummed         atomic.Uint64 // blocks that got a new sum since they could not be trusted after a loss of power
+	resummed         atomic.Uint64 // blocks that got a new checksum because a power loss had left the old one in doubt
 
-	syncMu          sync.Mutex            // held while the database is synced, but by a commit that is not durable
+	syncMu          sync.Mutex            // held while the database is synced, except by a commit that is not durable
 	commitMu        sync.Mutex            // held during a commit; taken after syncMu
 	written, synced atomic.Uint64         // commits that were not durable, and how many of them are on the disk
-	lost            atomic.Pointer[error] // why nothing is sure to be on the disk any more; nil at first
+	lost            atomic.Pointer[error] // why committed data may not be on the disk; nil at first
 
 	queueMu  sync.Mutex
 	idle     sync.Cond // leading became false
 	queue    []*update
-	group    []*update // memory of the leader
+	group    []*update // reused by the leader
 	leading  bool
-	tight    bool // the leader's: the next commit is synced, to save room
+	tight    bool // the leader's: the next commit is synced, to free room
 	closed   bool
-	broken   error          // why there can be no more updates
-	stuck    bool           // a transaction did not end, and the database cannot be closed
-	buried   []proto.Handle // datafiles whose bytes are removed; their marks go with the next group
-	removals []removal      // datafiles whose bytes go when the commit that removed them is on the disk
+	broken   error          // why no more updates are possible
+	stuck    bool           // a transaction did not end, so the database cannot be closed
+	buried   []proto.Handle // datafiles whose bytes were removed; their records go with the next group
+	removals []removal      // datafiles whose bytes are removed when the commit that removed them is on the disk
 
 	stop     chan struct{}
 	done     sync.WaitGroup
-	swept    chan struct{} // closed when files that belong to nothing are gone
-	sweeping atomic.Bool   // they may not be
+	swept    chan struct{} // closed when files without a datafile have been removed
+	sweeping atomic.Bool   // there may be such files
 }
 
-// Open opens the store in dir, and makes it if there is none and opts.ReadOnly is not set. EBUSY:
-// another process has it open. EIO: it is damaged. If only a part is, the rest can be read, and updates
-// fail with EIO.
+// Open opens the store in dir, and makes it if there is none and opts.ReadOnly is not set. EBUSY: another process has it open.
+// EIO: it is damaged. If only a part is damaged, Open succeeds, the rest can be read, and updates fail with EIO.
 func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
 		dir: dir, opts: opts, clock: opts.Clock, random: opts.Random, log: opts.Log, disk: opts.Disk,
@@ -211,10 +210,10 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// openToWrite gets an open database ready for changes.
+// openToWrite prepares an open database for changes.
 func (s *Store) openToWrite(left slotRecord) error {
 	if left.as != leftClosed {
-		// What the last run of a server left, the kernel has, and the disk perhaps not.
+		// The kernel has the data of the server's last run, but the disk perhaps not.
 		if err := s.disk.SyncDatabase(s.dbFile); err != nil {
 			return err
 		}
@@ -246,7 +245,7 @@ func (s *Store) openToWrite(left slotRecord) error {
 	return s.buryOld()
 }
 
-// prepare makes what is missing, and reads what the store knows of itself.
+// prepare makes missing tables, and reads the store's own records.
 func (s *Store) prepare(tx *bolt.Tx) error {
 	fresh := tx.Bucket([]byte(tableNames[tStore])) == nil
 	for _, name := range tableNames {
@@ -326,7 +325,7 @@ func (s *Store) load(tx *bolt.Tx) error {
 	return nil
 }
 
-// buryOld removes the bytes of datafiles that were deleted just before the last end.
+// buryOld removes the bytes of datafiles that were removed just before the last run ended.
 func (s *Store) buryOld() error {
 	var dead []proto.Handle
 	err := s.View(func(t *Tx) error {
@@ -344,7 +343,7 @@ func (s *Store) buryOld() error {
 	return err
 }
 
-// isDatafile reports whether the object is there.
+// isDatafile reports whether a datafile exists.
 func (s *Store) isDatafile(h proto.Handle) bool {
 	_, err := s.metafileOf(h)
 	return err == nil
@@ -364,14 +363,14 @@ func (s *Store) syncNowAndThen(every time.Duration) {
 	}
 }
 
-// Close ends the store after the updates that were begun. Later calls get fs.ErrClosed.
+// Close closes the store after the updates under way. Later calls get fs.ErrClosed.
 func (s *Store) Close() error {
 	s.sealAll()
-	// Files that cannot be closed well are marked, which takes an update.
+	// Files that fail to close are marked, which takes an update.
 	s.files.close()
 	s.files.recordAll()
 	s.recordOwners()
-	// The marks of buried datafiles go away with an update. If that fails they go at the next start.
+	// An update removes the records of buried datafiles. If it fails, the next start does that.
 	s.queueMu.Lock()
 	marks := len(s.buried) > 0
 	s.queueMu.Unlock()
@@ -399,7 +398,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, guard("close", s.db.Close))
 }
 
-// SetSync turns durable metadata and data on or off while the store runs.
+// SetSync turns durable metadata and data on or off.
 func (s *Store) SetSync(meta, data bool) {
 	s.noSyncMeta.Store(!meta)
 	s.syncData.Store(data)
@@ -408,8 +407,8 @@ func (s *Store) SetSync(meta, data bool) {
 // SyncsMeta reports whether an Update is on the disk when it returns.
 func (s *Store) SyncsMeta() bool { return !s.noSyncMeta.Load() }
 
-// SyncsData reports whether writes are to be synced before they are acknowledged. The store does
-// not do it by itself: call Data.Sync.
+// SyncsData reports whether writes are to be synced before they are acknowledged. The store does not do that itself: call
+// Data.Sync.
 func (s *Store) SyncsData() bool { return s.syncData.Load() }
 
 // Stats returns the counters.
@@ -434,7 +433,7 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// Space returns bytes available and in all of the file system that the store is on.
+// Space returns the available and the total bytes of the file system of the store.
 func (s *Store) Space() (available, total int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.dir, &st); err != nil {
@@ -443,7 +442,7 @@ func (s *Store) Space() (available, total int64, err error) {
 	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
 }
 
-// syncDir puts the names in the store's folder on the disk.
+// syncDir syncs the names in the store's folder.
 func (s *Store) syncDir() error {
 	f, err := s.disk.OpenFolder(s.dir)
 	if err != nil {

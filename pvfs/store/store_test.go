@@ -32,7 +32,7 @@ var ranges = Options{
 	Data: []proto.Extent{{First: 1<<61 + 1, Last: 1 << 62}},
 }
 
-// with returns the options of the tests after a change.
+// with returns the tests' options after a change.
 func with(f func(o *Options)) Options {
 	o := ranges
 	o.NoSyncMeta = true
@@ -185,7 +185,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, s.Close(), "twice")
 }
 
-// TestNamesOfOneHash has all names in one place, as a bad day would.
+// TestNamesOfOneHash puts all names into one slot, the worst case.
 func TestNamesOfOneHash(t *testing.T) {
 	s := fresh(t)
 	s.slotMask = 0
@@ -220,12 +220,12 @@ func TestNamesOfOneHash(t *testing.T) {
 	requireClean(t, s)
 }
 
-// TestScanWhileEntriesComeAndGo: what is there all the time is returned once.
+// TestScanWhileEntriesComeAndGo: an entry that exists throughout is returned once.
 func TestScanWhileEntriesComeAndGo(t *testing.T) {
 	seed := sim.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := fresh(t)
-	s.slotMask = 0xff // some of one hash
+	s.slotMask = 0xff // so that some have the same hash
 	d := create(t, s, MetaSpace, proto.TypeDirdata)
 	var stay []string
 	require.NoError(t, s.Update(func(tx *Tx) error {
@@ -234,7 +234,7 @@ func TestScanWhileEntriesComeAndGo(t *testing.T) {
 			switch err := tx.Link(d, name, proto.Handle(i+1)); {
 			case err == nil:
 				stay = append(stay, name)
-			case !errors.Is(err, syscall.ENOSPC): // nine of one hash, which the key of the store decides
+			case !errors.Is(err, syscall.ENOSPC): // nine names with one hash; that depends on the store's salt
 				return err
 			}
 		}
@@ -276,7 +276,7 @@ func TestScanWhileEntriesComeAndGo(t *testing.T) {
 func TestUpdatesShareTransactions(t *testing.T) {
 	s := open(t, memory.Dir(t), ranges)
 	d := create(t, s, MetaSpace, proto.TypeDirdata)
-	// The first update is held up until all others wait, so they are one group.
+	// The first update waits until all others are queued, so they are one group.
 	const clients = 16
 	begun, hold := make(chan bool), make(chan bool)
 	var wg sync.WaitGroup
@@ -300,7 +300,7 @@ func TestUpdatesShareTransactions(t *testing.T) {
 				if err := tx.SetXattr(h, "user.a", []byte("b"), 0); err != nil {
 					return err
 				}
-				return tx.Link(d, nameOf("name", i/2), h) // every other is too late
+				return tx.Link(d, nameOf("name", i/2), h) // every second one is too late
 			})
 			if errors.Is(err, fs.ErrExist) {
 				failed.Add(1)

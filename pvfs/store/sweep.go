@@ -11,9 +11,9 @@ import (
 // errStopped ends a walk.
 var errStopped = errors.New("store: it is being closed")
 
-// sweep removes the files of datafiles that are no more, after a loss of power may have left some: their objects were not on the disk yet, or the
-// end of their names was not. Meanwhile no new object gets a handle that has a file.
-// It reports whether the store is still open.
+// sweep removes the files of datafiles that do not exist. A power loss may leave some, if an object or the removal of a file's
+// name was not on the disk yet. Meanwhile no new object gets a handle that has a file. It reports whether the store is still
+// open.
 func (s *Store) sweep() bool {
 	defer close(s.swept)
 	if !s.sweeping.Load() {
@@ -27,10 +27,10 @@ func (s *Store) sweep() bool {
 		default:
 		}
 		if h == 0 {
-			return nil // nobody's: Check says so
+			return nil // not a datafile's: Check reports it
 		}
 		if _, err := s.metafileOf(h); !errors.Is(err, fs.ErrNotExist) {
-			return nil // it is one, or Check says what is wrong with it
+			return nil // it exists, or Check reports the problem
 		}
 		gone, err := s.markDead(h)
 		if err == nil && gone {
@@ -62,7 +62,7 @@ func (s *Store) stopping() context.Context {
 	return ctx
 }
 
-// markDead marks the bytes of a datafile as to be removed, if there is no object that they belong to.
+// markDead records that the bytes of a datafile are to be removed, if it has no object.
 func (s *Store) markDead(h proto.Handle) (gone bool, err error) {
 	err = s.Update(func(t *Tx) error {
 		key := handleKey(h)

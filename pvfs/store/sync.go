@@ -13,15 +13,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
-// A syncer lets one of several callers at a time sync something for all of them. So the kernel's report of a failure,
-// which one call gets, reaches every caller that relied on it.
+// A syncer makes one of several callers sync for all of them. The kernel reports a failure only to one call. Thus the failure
+// reaches every caller that relied on the sync.
 type syncer struct {
 	begun atomic.Uint64
 	mu    sync.Mutex
-	err   error // of the sync that ended last
+	err   error // of the last sync
 }
 
-// do syncs by means of f, or takes the outcome of a sync that began after the call of do.
+// do syncs by f, or takes the result of a sync that began after do was called.
 func (y *syncer) do(f func() error) error {
 	begun := y.begun.Load()
 	y.mu.Lock()
@@ -33,21 +33,22 @@ func (y *syncer) do(f func() error) error {
 	return y.err
 }
 
-// A folder has names of files. When a sync of it has failed, nobody knows which of those that were new are on the disk, and
-// no later sync tells. So it is not synced again in this run of the server.
+// A folder has names of files. After a failed sync it is not known which of the new names are on the disk, and no later sync
+// would tell. So the folder is not synced again in this run of the server.
 type folder struct {
 	syncer
-	linked bool  // its own name is on the disk; it and failed are used within do alone
-	failed error // a *folderError: the first sync that failed
+	linked bool  // its own name is on the disk; linked and failed are used only inside do
+	failed error // a *folderError: the first failure
 }
 
-// A folderError says that a folder could not be synced. If it could not even be opened, nothing is lost, and the error is another.
+// A folderError says that a folder could not be synced. If it could not even be opened, nothing is lost, and the error has
+// another type.
 type folderError struct{ err error }
 
 func (e *folderError) Error() string { return e.err.Error() }
 func (e *folderError) Unwrap() error { return e.err }
 
-// syncFolder syncs what is in the folder at a path, unless that has failed before.
+// syncFolder syncs the folder at a path, unless that has failed before.
 func (fl *files) syncFolder(in *folder, path string) error {
 	if in.failed != nil {
 		return in.failed
@@ -56,17 +57,17 @@ func (fl *files) syncFolder(in *folder, path string) error {
 	if err != nil {
 		return err
 	}
-	defer open.Close() // it was not written to
+	defer open.Close() // it was not written
 	if err := open.Sync(); err != nil {
 		in.failed = &folderError{err}
 	}
 	return in.failed
 }
 
-// errLost is why a datafile that is marked cannot be synced.
+// errLost is why a marked datafile cannot be synced.
 var errLost = fmt.Errorf("a sync failed before, and what was written until then may be lost: write all of it again, or truncate or remove it: %w", syscall.EIO)
 
-// sync puts the bytes of a datafile on the disk, and its file's name, which may be new.
+// sync syncs the bytes of a datafile, and its file's name, which may be new.
 func (fl *files) sync(f *file) error {
 	return f.syncer.do(func() error {
 		m := f.mark.Load()
@@ -104,7 +105,7 @@ func (fl *files) sync(f *file) error {
 	})
 }
 
-// syncName puts the name of a datafile's file on the disk, and that of the folder it is in, which may be new, too.
+// syncName syncs the name of a datafile's file, and that of its folder, which may be new, too.
 func (fl *files) syncName(h proto.Handle) error {
 	in := &fl.folders[h&foldersMask]
 	return in.do(func() error {
@@ -118,7 +119,7 @@ func (fl *files) syncName(h proto.Handle) error {
 	})
 }
 
-// syncFailed marks a datafile whose bytes, or whose name, could not be synced, and returns the error.
+// syncFailed marks a datafile whose bytes or name could not be synced, and returns the error.
 func (fl *files) syncFailed(f *file, err error, name bool) error {
 	var length int64
 	var unknown error
@@ -141,7 +142,7 @@ func (fl *files) syncFailed(f *file, err error, name bool) error {
 func (fl *files) mark(f *file, length int64, name bool) *mark {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	length = max(length, 1) // of an empty file the size may be what is lost: there is always something to write again
+	length = max(length, 1) // of an empty file the size may be lost: there is always something to write again
 	if f.removed.Load() {
 		m := f.mark.Load().after(length, name)
 		f.mark.Store(m)
@@ -150,7 +151,7 @@ func (fl *files) mark(f *file, length int64, name bool) *mark {
 	m := fl.marks[f.h].after(length, name)
 	fl.marks[f.h] = m
 	f.mark.Store(m)
-	if now := fl.all[f.h]; now != nil { // f, or one that was opened while f was closed
+	if now := fl.all[f.h]; now != nil { // f, or one opened after f was closed
 		now.mark.Store(m)
 	}
 	return m
@@ -163,15 +164,15 @@ func (fl *files) countMarks() int {
 	return len(fl.marks)
 }
 
-// marked reports whether a mark is that of the datafile that has the handle now.
+// marked reports whether a mark belongs to the datafile that has the handle now.
 func (fl *files) marked(h proto.Handle, m *mark) bool {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	return fl.marks[h] == m
 }
 
-// record puts a mark into the database, so that it outlives the server. If that fails it is tried again when the
-// datafile is synced next, and at the end.
+// record writes a mark to the database, so that it survives a restart of the server. If that fails, it is tried again at the next
+// sync of the datafile, and at the end.
 func (fl *files) record(h proto.Handle, m *mark) {
 	if fl.readOnly || !fl.marked(h, m) || m.wasRecorded() {
 		return
@@ -188,7 +189,7 @@ func (fl *files) record(h proto.Handle, m *mark) {
 	m.mu.Unlock()
 }
 
-// recordAll tries it for all marks.
+// recordAll records all marks.
 func (fl *files) recordAll() {
 	fl.mu.Lock()
 	all := maps.Clone(fl.marks)
@@ -216,12 +217,12 @@ func (fl *files) unmark(f *file, m *mark) error {
 	return nil
 }
 
-// putMark records a mark, and makes sure that the record is on the disk.
+// putMark records a mark, and syncs the record.
 func (s *Store) putMark(h proto.Handle, m *mark) error {
 	err := s.Update(func(t *Tx) error {
 		typ, err := t.Type(h)
 		if err != nil || typ != proto.TypeDatafile || !s.files.marked(h, m) {
-			return err // there may be nothing to mark any more
+			return err // the datafile may not exist any more
 		}
 		key := handleKey(h)
 		return t.put(tMarks, key, sealMark(key, m))

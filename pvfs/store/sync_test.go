@@ -28,13 +28,13 @@ func failing(t testing.TB, dir string, change func(o *Options)) (*Store, *diskte
 	t.Helper()
 	d := new(disktest.Disk)
 	s := open(t, dir, with(func(o *Options) {
-		o.Disk, o.SyncEvery = d, time.Hour // nothing is synced but by the test
+		o.Disk, o.SyncEvery = d, time.Hour // only the test syncs
 		change(o)
 	}))
 	return s, d
 }
 
-// once lets the next call of a kind fail, and none after it.
+// once makes the next call of a kind fail, and none after it.
 func once(op disktest.Op, err error) disktest.Plan {
 	var failed atomic.Bool
 	return func(o disktest.Op, _ string) error {
@@ -45,7 +45,7 @@ func once(op disktest.Op, err error) disktest.Plan {
 	}
 }
 
-// written is a new datafile with bytes.
+// written is a new datafile with data.
 func written(t testing.TB, s *Store, n int) proto.Handle {
 	t.Helper()
 	h := create(t, s, DataSpace, proto.TypeDatafile)
@@ -54,8 +54,8 @@ func written(t testing.TB, s *Store, n int) proto.Handle {
 	return h
 }
 
-// TestFailedSyncStays: the kernel reports once that it could not write bytes. Every later Sync fails
-// as well, until the bytes are written again.
+// TestFailedSyncStays: the kernel reports once that it could not write data. Every later Sync fails too, until the data is
+// written again.
 func TestFailedSyncStays(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(o *Options) { o.OpenFiles = 1 })
@@ -83,8 +83,7 @@ func TestFailedSyncStays(t *testing.T) {
 	require.NoError(t, s.SyncDatafile(h), "that it was written again is remembered, too")
 }
 
-// TestConcurrentSyncsAllFail: of two that sync a datafile at the same time, the kernel tells one that it
-// failed. Neither may take the bytes for safe.
+// TestConcurrentSyncsAllFail: of two concurrent syncs of a datafile, the kernel reports the failure to one. Both must fail.
 func TestConcurrentSyncsAllFail(t *testing.T) {
 	s, d := failing(t, memory.Dir(t), func(*Options) {})
 	h := written(t, s, 100)
@@ -107,7 +106,7 @@ func TestConcurrentSyncsAllFail(t *testing.T) {
 		assert.ErrorIs(t, s.SyncDatafile(h), syscall.EIO, "the second")
 		done.Store(true)
 	})
-	// Whatever the second has come to by the time the first ends, it must hear of the failure.
+	// However far the second has got when the first ends, it must get the failure.
 	for turns := 0; !arrived.Load() || !done.Load() && turns < 10000; turns++ {
 		runtime.Gosched()
 	}
@@ -115,8 +114,8 @@ func TestConcurrentSyncsAllFail(t *testing.T) {
 	wait.Wait()
 }
 
-// TestSyncsShare lets many write and sync the same datafile. Each takes its bytes for safe only after a sync that began when
-// they were written, and several share one.
+// TestSyncsShare: many goroutines write and sync the same datafile. Each returns only after a sync that began after its write,
+// and several share one.
 func TestSyncsShare(t *testing.T) {
 	const clients, rounds = 8, 50
 	s, d := failing(t, memory.Dir(t), func(*Options) {})
@@ -154,9 +153,9 @@ func TestSyncsShare(t *testing.T) {
 	t.Logf("%d syncs for %d calls", syncs.Load(), clients*rounds)
 }
 
-// TestFailedFolderSyncStays: the folder has the datafile's name. All that writing it again would change is the bytes.
+// TestFailedFolderSyncStays: the folder has the datafile's name. Writing the datafile again would change only its data.
 func TestFailedFolderSyncStays(t *testing.T) {
-	for _, which := range []string{"fe", dataName} { // the folder with the file, and the one with that folder
+	for _, which := range []string{"fe", dataName} { // the file's folder, and the folder of that
 		t.Run(which, func(t *testing.T) {
 			dir := memory.Dir(t)
 			s, d := failing(t, dir, func(o *Options) { o.Data = []proto.Extent{{First: 1 << 61, Last: 1<<61 + 0x2fe}} })
@@ -198,8 +197,8 @@ func TestFailedFolderSyncStays(t *testing.T) {
 	}
 }
 
-// TestMarkGoesWithTheDatafile: another datafile that gets the handle has no mark, although the old one is still open, and its syncs
-// fail.
+// TestMarkGoesWithTheDatafile: another datafile that gets the handle has no mark, although the old one is still open and its
+// syncs fail.
 func TestMarkGoesWithTheDatafile(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(*Options) {})
@@ -211,7 +210,7 @@ func TestMarkGoesWithTheDatafile(t *testing.T) {
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
 	assert.Zero(t, s.Stats().Marked)
 	require.ErrorIs(t, old.Sync(), syscall.EIO)
-	require.NoError(t, s.Sync()) // the old bytes go
+	require.NoError(t, s.Sync()) // the old data is removed
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Insert(h, Object{Attr: proto.Attr{Type: proto.TypeDatafile}}) }))
 	_, err = s.WriteAt(h, []byte("abc"), 0)
 	require.NoError(t, err)
@@ -227,13 +226,13 @@ func TestMarkGoesWithTheDatafile(t *testing.T) {
 	require.NoError(t, s.SyncDatafile(h))
 }
 
-// TestFailedCloseStays: some file systems report a write that they put off when the file is closed, which may be long after.
+// TestFailedCloseStays: some file systems report a delayed write only when the file is closed, which may be much later.
 func TestFailedCloseStays(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(o *Options) { o.OpenFiles = 1 })
 	h := written(t, s, 100)
 	d.Set(once(disktest.Close, syscall.EDQUOT))
-	last := written(t, s, 100) // for which the first is closed
+	last := written(t, s, 100) // the first one is closed for it
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
 	_, err := s.WriteAt(last, []byte("abc"), 0)
 	require.NoError(t, err)
@@ -244,7 +243,7 @@ func TestFailedCloseStays(t *testing.T) {
 	require.ErrorIs(t, s.SyncDatafile(last), syscall.EIO, "closed at the end")
 }
 
-// TestFailedSyncIsTold: it is logged when it happens, and counted; Check reports it, and does not mend it.
+// TestFailedSyncIsTold: it is logged at once, and counted; Check reports it, and does not repair it.
 func TestFailedSyncIsTold(t *testing.T) {
 	dir := memory.Dir(t)
 	var log bytes.Buffer
@@ -285,7 +284,7 @@ func TestFailedSyncIsTold(t *testing.T) {
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
 }
 
-// TestMarkThatCannotBeRecorded: it holds as long as the store is open, and the log says that it is no more than that.
+// TestMarkThatCannotBeRecorded: it holds while the store is open, and the log says that it is not stored.
 func TestMarkThatCannotBeRecorded(t *testing.T) {
 	dir := memory.Dir(t)
 	var log bytes.Buffer
@@ -306,7 +305,7 @@ func TestMarkThatCannotBeRecorded(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(log.String(), "in memory only"), log.String())
 }
 
-// TestMarkOfAnUnreadableRecord: what is not known is lost.
+// TestMarkOfAnUnreadableRecord: unknown bytes count as lost.
 func TestMarkOfAnUnreadableRecord(t *testing.T) {
 	dir := memory.Dir(t)
 	s := open(t, dir, with(func(*Options) {}))
@@ -334,7 +333,7 @@ func TestMarkOfAnUnreadableRecord(t *testing.T) {
 	requireClean(t, s)
 }
 
-// TestStoreWithoutMarks: one that was made before there were marks can be read, and gets the table when it is written.
+// TestStoreWithoutMarks: a store of an older version without marks can be read, and gets the table when it is opened for writing.
 func TestStoreWithoutMarks(t *testing.T) {
 	dir := memory.Dir(t)
 	s := open(t, dir, with(func(*Options) {}))

@@ -13,15 +13,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Tree is a whole file system, for CheckTree: the stores of its servers, none of which runs.
+// Tree is a whole file system, for CheckTree: the stores of its servers, which must not run.
 type Tree struct {
 	Root   proto.Handle
-	Stores []*Store                                   // by server; nil is one that is not at hand
-	Owner  func(h proto.Handle) (server int, ok bool) // whose handle it is
+	Stores []*Store                                   // by server; nil if a store is not available
+	Owner  func(h proto.Handle) (server int, ok bool) // server of a handle
 }
 
-// What the server writes down of work that is not done yet: the prefix of the record, before the handle in 16 hex digits. It
-// is done when the server starts.
+// Records of work that the server has not finished: the prefix, followed by the handle in 16 hex digits. The server finishes the
+// work when it starts.
 var pending = []string{"trash/", "split/", "rmdir/"}
 
 // A treeNode is an object of a tree.
@@ -29,12 +29,12 @@ type treeNode struct {
 	Object
 	server  int
 	entries []treeEntry    // of a dirdata object
-	held    bool           // by a pool, or by work that is not done yet
-	reached bool           // from the root or, later, from what is put into lost+found
-	named   bool           // by some entry
-	used    int            // of a datafile: metafiles; of a dirdata object: directories
-	lacks   []proto.Handle // of a metafile: datafiles that do not exist
-	leaves  bool           // its removal was under way, and is finished
+	held    bool           // in a pool, or part of unfinished work
+	reached bool           // from the root or, later, from an object in lost+found
+	named   bool           // an entry refers to it
+	used    int            // number of users: metafiles of a datafile, directories of a dirdata object
+	lacks   []proto.Handle // missing datafiles of a metafile
+	leaves  bool           // its removal was under way, and is finished now
 }
 
 type treeEntry struct {
@@ -57,17 +57,17 @@ type poolMember struct {
 	handle proto.Handle
 }
 
-// A treeFinding is a problem, and what mends it.
+// A treeFinding is a problem and its repair.
 type treeFinding struct {
 	Problem
 	mend func() error
 }
 
-// CheckTree looks whether the objects of all servers belong together, as no server by itself can: names that stand for nothing,
-// metafiles and directories without a name, datafiles without a metafile, dirdata objects without a
-// directory and the other way round. Call Check of every store before it. With repair it mends them: what has lost its name gets
-// one in lost+found, or goes away if it is empty; bytes without metafile go to the folder orphans. What belongs to a
-// server that is not at hand is taken as good. Run it again after a repair: it may show more.
+// CheckTree checks the references between the objects of all servers, which no server can do alone. It finds names without an
+// object, metafiles and directories without a name, datafiles without a metafile, dirdata objects without a directory, and the
+// reverse. Call Check of every store first. With repair it repairs these problems: an object without a name gets one in
+// lost+found, or is removed if it is empty; bytes without a metafile go to the folder orphans. It assumes that stores which are
+// not available are correct. Run it again after a repair, because it may find more.
 func CheckTree(tree Tree, repair bool) ([]Problem, error) {
 	c := &treeChecker{Tree: tree, nodes: map[proto.Handle]*treeNode{}}
 	for i, s := range tree.Stores {
@@ -106,13 +106,13 @@ func (c *treeChecker) add(h proto.Handle, mend func() error, format string, args
 	c.found = append(c.found, treeFinding{Problem{Handle: h, What: fmt.Sprintf(format, args...)}, mend})
 }
 
-// leftover is add for what an operation that was interrupted leaves.
+// leftover is add for the remains of an interrupted operation.
 func (c *treeChecker) leftover(h proto.Handle, mend func() error, format string, args ...any) {
 	c.add(h, mend, format, args...)
 	c.found[len(c.found)-1].Leftover = true
 }
 
-// at returns the store that an object should be in; nil if that is not at hand.
+// at returns the store that has an object; nil if it is not available.
 func (c *treeChecker) at(h proto.Handle) *Store {
 	if i, ok := c.Owner(h); ok && i >= 0 && i < len(c.Stores) {
 		return c.Stores[i]
@@ -120,13 +120,13 @@ func (c *treeChecker) at(h proto.Handle) *Store {
 	return nil
 }
 
-// missing reports that an object is not there although it should be.
+// missing reports whether an object should exist but does not.
 func (c *treeChecker) missing(h proto.Handle) bool {
 	_, known := c.Owner(h)
 	return c.nodes[h] == nil && (c.at(h) != nil || !known)
 }
 
-// load reads what is in one store.
+// load reads one store.
 func (c *treeChecker) load(server int, s *Store) error {
 	return s.View(func(t *Tx) error {
 		for o, err := range t.Objects() {
@@ -156,13 +156,13 @@ func (c *treeChecker) load(server int, s *Store) error {
 	})
 }
 
-// pools marks what is held, and looks at the pools.
+// pools marks held objects, and checks the pools.
 func (c *treeChecker) pools() {
 	for _, s := range c.Stores {
 		if s == nil {
 			continue
 		}
-		_ = s.View(func(t *Tx) error { // it could be read a moment ago, and Records gives no error
+		_ = s.View(func(t *Tx) error { // it was readable a moment ago, and Records returns no error
 			for _, prefix := range pending {
 				for key := range t.Records(prefix) {
 					var h proto.Handle
@@ -184,7 +184,7 @@ func (c *treeChecker) pools() {
 	}
 }
 
-// hold marks what work is under way for: a directory with all its dirdata objects.
+// hold marks an object with unfinished work; for a directory also its dirdata objects.
 func (c *treeChecker) hold(n *treeNode) {
 	n.held = true
 	for _, h := range n.DistDir.Dirdata {
@@ -203,7 +203,7 @@ func (c *treeChecker) unpool(p poolMember) func() error {
 	}
 }
 
-// users counts who needs datafiles and dirdata objects, whether reached or not.
+// users counts the users of datafiles and dirdata objects, reachable or not.
 func (c *treeChecker) users() {
 	for _, h := range c.order {
 		n := c.nodes[h]
@@ -235,7 +235,7 @@ func (c *treeChecker) use(by, h proto.Handle, typ proto.ObjType, mend func() err
 		c.nodes[by].lacks = append(c.nodes[by].lacks, h)
 	case n == nil && c.missing(h) && !c.nodes[by].held:
 		c.add(by, mend, "its %s %d does not exist", what, h)
-	case n == nil: // not at hand, or on its way out
+	case n == nil: // not available, or about to be removed
 	case n.Type != typ:
 		c.add(by, nil, "its %s %d is of type %d", what, h, n.Type)
 	default:
@@ -245,7 +245,7 @@ func (c *treeChecker) use(by, h proto.Handle, typ proto.ObjType, mend func() err
 	}
 }
 
-// makeDirdata makes an empty dirdata object for a directory that has lost it.
+// makeDirdata makes an empty dirdata object for a directory that has lost one.
 func (c *treeChecker) makeDirdata(dir *treeNode, i int) error {
 	h := dir.DistDir.Dirdata[i]
 	o := Object{Attr: dir.Attr, Parent: dir.Handle}
@@ -253,7 +253,7 @@ func (c *treeChecker) makeDirdata(dir *treeNode, i int) error {
 	return c.at(h).Update(func(t *Tx) error { return t.Insert(h, o) })
 }
 
-// walkFrom follows all names below a directory, or just reaches another object.
+// walkFrom marks an object as reached and, for a directory, all objects below it.
 func (c *treeChecker) walkFrom(h proto.Handle) {
 	n := c.nodes[h]
 	if n == nil || n.reached {
@@ -278,7 +278,7 @@ func (c *treeChecker) walkFrom(h proto.Handle) {
 	}
 }
 
-// follow looks at one entry, and returns the object if it is reached now.
+// follow checks one entry. It returns the object if that is reached now for the first time.
 func (c *treeChecker) follow(e treeEntry, moving bool) *treeNode {
 	unlink := func() error {
 		return c.at(e.at).Update(func(t *Tx) error { _, err := t.Unlink(e.at, e.name); return err })
@@ -287,10 +287,10 @@ func (c *treeChecker) follow(e treeEntry, moving bool) *treeNode {
 	switch {
 	case to == nil && c.missing(e.to):
 		c.add(e.at, unlink, "entry %q stands for %d, which does not exist", e.name, e.to)
-	case to == nil: // not at hand
+	case to == nil: // its store is not available
 	case to.Type == proto.TypeDatafile || to.Type == proto.TypeDirdata || to.Type == proto.TypeInternal:
 		c.add(e.at, unlink, "entry %q stands for %d, which is of type %d", e.name, e.to, to.Type)
-	case to.reached && !moving: // while a directory divides, copies are all right
+	case to.reached && !moving: // while a directory is divided, copies are correct
 		c.leftover(e.at, unlink, "entry %q stands for %d, which has another name", e.name, e.to)
 	case !to.reached:
 		to.reached = true
@@ -299,7 +299,7 @@ func (c *treeChecker) follow(e treeEntry, moving bool) *treeNode {
 	return nil
 }
 
-// nameless finds what cannot be reached from the root by names, only the topmost of them.
+// nameless finds objects that cannot be reached from the root by names. It reports only the topmost of them.
 func (c *treeChecker) nameless() {
 	for _, h := range c.order {
 		n := c.nodes[h]
@@ -312,7 +312,7 @@ func (c *treeChecker) nameless() {
 			}
 		}
 	}
-	partial := slices.Contains(c.Stores, nil) // its names may be where we cannot look
+	partial := slices.Contains(c.Stores, nil) // its names may be in a store that is not available
 	for _, loops := range []bool{false, true} {
 		for _, h := range c.order {
 			n := c.nodes[h]
@@ -333,7 +333,7 @@ func (c *treeChecker) nameless() {
 	}
 }
 
-// incomplete finds files that have lost datafiles.
+// incomplete finds files with missing datafiles.
 func (c *treeChecker) incomplete() {
 	for _, h := range c.order {
 		n := c.nodes[h]
@@ -345,8 +345,8 @@ func (c *treeChecker) incomplete() {
 	}
 }
 
-// finishRemoval removes a file that has no name and not all of its datafiles: clients remove these together with
-// the metafile, and only after the name. Bytes that are left go to the folder of orphans.
+// finishRemoval removes a file that has no name and not all of its datafiles. A client removes these together with the metafile,
+// after the name. Remaining bytes go to the folder of orphans.
 func (c *treeChecker) finishRemoval(n *treeNode) error {
 	for _, h := range n.Datafiles {
 		if c.nodes[h] == nil {
@@ -359,7 +359,7 @@ func (c *treeChecker) finishRemoval(n *treeNode) error {
 	return c.at(n.Handle).Update(func(t *Tx) error { return t.Delete(n.Handle) })
 }
 
-// empty reports whether an object without a name is worth nothing.
+// empty reports whether an object without a name has no contents worth keeping.
 func (c *treeChecker) empty(n *treeNode) bool {
 	switch n.Type {
 	case proto.TypeSymlink:
@@ -382,7 +382,7 @@ func (c *treeChecker) empty(n *treeNode) bool {
 	return true
 }
 
-// lookup returns what a name of a directory stands for, or 0.
+// lookup returns the object of a name in a directory, or 0.
 func (c *treeChecker) lookup(dir *treeNode, name string) proto.Handle {
 	if d := c.nodes[bucketOf(&dir.DistDir, name)]; d != nil {
 		for _, e := range d.entries {
@@ -394,8 +394,8 @@ func (c *treeChecker) lookup(dir *treeNode, name string) proto.Handle {
 	return 0
 }
 
-// bucketOf returns the dirdata object of a name: the last bits of its hash say which, fewer of them as long as the
-// bitmap's bit is not set.
+// bucketOf returns the dirdata object of a name. The last bits of the name's hash select it. Fewer bits are used until the bitmap
+// has the bit of that object.
 func bucketOf(d *proto.DistDir, name string) proto.Handle {
 	sum := md5.Sum([]byte(name))
 	hash := binary.LittleEndian.Uint64(sum[8:])
@@ -409,7 +409,7 @@ func bucketOf(d *proto.DistDir, name string) proto.Handle {
 	return 0
 }
 
-// unused finds datafiles and dirdata objects that nobody has.
+// unused finds datafiles and dirdata objects without a user.
 func (c *treeChecker) unused() {
 	if slices.Contains(c.Stores, nil) {
 		return
@@ -443,7 +443,7 @@ func (c *treeChecker) dropDatafile(h proto.Handle) error {
 	return s.Update(func(t *Tx) error { return t.Delete(h) })
 }
 
-// dropDirdata removes a dirdata object. What its entries stood for has got other names by then, or will.
+// dropDirdata removes a dirdata object. The objects of its entries have other names by then, or will get them.
 func (c *treeChecker) dropDirdata(n *treeNode) error {
 	return c.at(n.Handle).Update(func(t *Tx) error {
 		for _, e := range n.entries {

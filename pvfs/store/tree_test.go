@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
-// A grove is a file system of two servers: the first has handles up to 1000 for metadata and up to 2000 for data, the
-// second those up to 3000 and 4000.
+// A grove is a file system of two servers. The first has handles up to 1000 for metadata and up to 2000 for data, the second
+// those up to 3000 and 4000.
 type grove struct {
 	t    *testing.T
 	tree Tree
@@ -66,7 +66,7 @@ func (g *grove) link(dir proto.Handle, name string, h proto.Handle) {
 	g.update(d, func(tx *Tx) error { return tx.Link(d, name, h) })
 }
 
-// lookup returns what a name of a directory stands for.
+// lookup returns the object of a name in a directory.
 func (g *grove) lookup(dir proto.Handle, name string) (h proto.Handle) {
 	d := g.dirdata(dir)
 	require.NoError(g.t, g.store(d).View(func(tx *Tx) (err error) { h, err = tx.Lookup(d, name); return err }))
@@ -96,7 +96,7 @@ func (g *grove) mkdir(server int, in proto.Handle, name string) (h proto.Handle)
 	return h
 }
 
-// file makes a file with a datafile on each server. in: 0 is nowhere.
+// file makes a file with a datafile on each server. in: 0 means in no directory.
 func (g *grove) file(server int, in proto.Handle, name string, bytes ...string) (h proto.Handle) {
 	var data []proto.Handle
 	for i, b := range bytes {
@@ -139,7 +139,7 @@ func TestTree(t *testing.T) {
 		harm     func(g *grove)
 		problems int
 		found    int  // names in lost+found after the repair
-		left     bool // something nobody can mend
+		left     bool // a problem that cannot be repaired
 	}{
 		"nothing":          {harm: func(*grove) {}},
 		"entry to nothing": {problems: 1, harm: func(g *grove) { g.link(1, "ghost", 3500) }},

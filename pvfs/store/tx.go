@@ -20,19 +20,19 @@ type Tx struct {
 	w       *batch // nil in a View
 }
 
-// A batch is what belongs to the updates that share a disk transaction.
+// A batch is the common state of the updates in one database transaction.
 type batch struct {
 	state state
-	dirs  map[proto.Handle]*dirCounter // those that were looked at; written at the end
-	undo  []func()                     // how to take back the running update, last step first
-	dead  []proto.Handle               // datafiles that the running update deleted
+	dirs  map[proto.Handle]*dirCounter // those used; written at the end
+	undo  []func()                     // steps that undo the running update, last step first
+	dead  []proto.Handle               // datafiles that the running update removed
 	now   time.Time
 	full  bool // nothing new may be made
 }
 
 type dirCounter struct {
 	DirState
-	gone  bool // the dirdata object was deleted
+	gone  bool // the dirdata object was removed
 	dirty bool
 }
 
@@ -40,7 +40,7 @@ func (t *Tx) table(n int) *bolt.Bucket {
 	if t.buckets[n] == nil {
 		t.buckets[n] = t.tx.Bucket([]byte(tableNames[n]))
 		if t.buckets[n] == nil {
-			panic("table " + tableNames[n] + " is missing") // becomes EIO, see guard
+			panic("table " + tableNames[n] + " is missing") // guard turns it into EIO
 		}
 		if n != tEntries && n != tXattrs {
 			t.buckets[n].FillPercent = 0.9
@@ -49,7 +49,7 @@ func (t *Tx) table(n int) *bolt.Bucket {
 	return t.buckets[n]
 }
 
-// put writes a record of an update, and remembers what was there.
+// put writes a record of an update, and keeps the old one for an undo.
 func (t *Tx) put(table int, key, record []byte) error {
 	b := t.table(table)
 	old := b.Get(key)
@@ -60,7 +60,7 @@ func (t *Tx) put(table int, key, record []byte) error {
 	return nil
 }
 
-// remove removes a record of an update, and remembers it.
+// remove removes a record of an update, and keeps it for an undo.
 func (t *Tx) remove(table int, key []byte) error {
 	b := t.table(table)
 	old := b.Get(key)
@@ -74,7 +74,7 @@ func (t *Tx) remove(table int, key []byte) error {
 	return nil
 }
 
-// restore cannot fail but by a damaged page, and then panics as the database itself does.
+// restore can only fail because of a damaged page. Then it panics, as the database itself does.
 func restore(b *bolt.Bucket, key, old []byte) {
 	var err error
 	if old == nil {
@@ -87,7 +87,7 @@ func restore(b *bolt.Bucket, key, old []byte) {
 	}
 }
 
-// rollback takes back what the running update did.
+// rollback undoes the running update.
 func (t *Tx) rollback() {
 	for i := len(t.w.undo) - 1; i >= 0; i-- {
 		t.w.undo[i]()
@@ -95,7 +95,7 @@ func (t *Tx) rollback() {
 	t.w.undo, t.w.dead = t.w.undo[:0], nil
 }
 
-// mayWrite is why a change is not possible.
+// mayWrite returns an error if no change is possible.
 func (t *Tx) mayWrite() error {
 	if t.w == nil {
 		return fmt.Errorf("store: a change in a View: %w", syscall.EROFS)
@@ -103,7 +103,7 @@ func (t *Tx) mayWrite() error {
 	return nil
 }
 
-// mayGrow is why nothing new can be made.
+// mayGrow returns an error if nothing new can be made.
 func (t *Tx) mayGrow() error {
 	if t.w != nil && t.w.full {
 		return fmt.Errorf("store: the disk is full: %w", syscall.ENOSPC)
@@ -118,11 +118,11 @@ func handleKey(h proto.Handle) []byte {
 
 func keyHandle(key []byte) proto.Handle { return proto.Handle(^binary.BigEndian.Uint64(key)) }
 
-// An Error says what could not be done with which object, and wraps the errno.
+// An Error names the operation and the object, and wraps the errno.
 type Error struct {
 	Op     string
 	Handle proto.Handle
-	Name   string // of an entry or an extended attribute, or none
+	Name   string // of an entry or an extended attribute, or empty
 	Err    error
 }
 

@@ -10,36 +10,35 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// groupMax is how many updates share a disk transaction at most.
+// groupMax is how many updates may share a database transaction.
 const groupMax = 512
 
 // An update waits in the queue until a group takes it.
 type update struct {
 	f    func(*Tx) error
 	err  error
-	dead []proto.Handle // datafiles whose bytes go away now
-	turn chan bool      // true: lead the next group; false: it is done
+	dead []proto.Handle // datafiles whose bytes are to be removed now
+	turn chan bool      // true: lead the next group; false: the update is done
 }
 
-// View calls f with the state last committed. The transaction is of no use after f. Neither
-// Update nor Sync nor a datafile's methods may be called within f.
+// View calls f with the last committed state. The transaction must not be used after f returns. f must not call Update, Sync or
+// methods of a datafile.
 func (s *Store) View(f func(*Tx) error) error {
 	err := guard("view", func() error {
 		tx, err := s.db.Begin(false)
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() // of a reader it cannot fail
+		defer tx.Rollback() // cannot fail for a reader
 		return f(&Tx{s: s, tx: tx})
 	})
 	s.noteBroken(err)
 	return err
 }
 
-// Update calls f with a transaction it may change things with. If f fails, nothing has changed, and
-// f's error is returned as it is. When Update returns nil, all that f did can be seen by
-// View, and is on the disk unless metadata is not synced. f may be called more than once (after a
-// failure that was not its own), and never for long: others wait. It must not call View, Update or Sync.
+// Update calls f with a transaction for changes. If f fails, nothing has changed, and Update returns f's error. When Update
+// returns nil, all changes of f are visible to View, and on the disk unless metadata is not synced. f may be called more than
+// once (after a failure that was not its own). It must be short, because others wait. It must not call View, Update or Sync.
 func (s *Store) Update(f func(*Tx) error) error {
 	if s.opts.ReadOnly {
 		return fmt.Errorf("store: opened to be read only: %w", syscall.EROFS)
@@ -67,10 +66,10 @@ func (s *Store) Update(f func(*Tx) error) error {
 	return u.err
 }
 
-// lead takes the updates that wait, the caller's first, does them in one transaction of the disk, and lets
-// the first of those that came meanwhile lead.
+// lead takes the waiting updates, with the caller's first, and runs them in one database transaction. Then it makes the first of
+// those that arrived meanwhile the next leader.
 func (s *Store) lead(own *update) {
-	runtime.Gosched() // whoever is about to queue something shares the transaction
+	runtime.Gosched() // updates that are just being queued share the transaction
 	s.queueMu.Lock()
 	n := min(len(s.queue), groupMax)
 	group := append(s.group[:0], s.queue[:n]...)
@@ -102,8 +101,8 @@ func (s *Store) lead(own *update) {
 	s.idle.Broadcast()
 }
 
-// run does a group and reports whether what it wrote is there. If the group breaks or the disk is full, each of it is
-// done by itself, so that only one that meets the damage, or needs the room, fails.
+// run runs a group and reports whether its changes were committed. If the group hits damage or the disk is full, each update is
+// run alone, so that only those fail that meet the damage or need the room.
 func (s *Store) run(group []*update, buried []proto.Handle) bool {
 	err := s.attempt(group, buried)
 	if errors.Is(err, syscall.ENOSPC) && s.makeRoom() {
@@ -130,8 +129,7 @@ func (s *Store) run(group []*update, buried []proto.Handle) bool {
 	return false
 }
 
-// attempt does a group in one transaction. Each update has its own error then; the one
-// returned is that of the group as a whole.
+// attempt runs a group in one transaction. Each update then has its own error; the result is the error of the whole group.
 func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	s.queueMu.Lock()
 	broken := s.broken
@@ -140,7 +138,7 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 		return broken
 	}
 	if s.holdsMuch() {
-		_ = s.Sync() // of its failure the commit hears
+		_ = s.Sync() // the commit gets its error
 	}
 	full := !s.mayFill() && !(s.syncToRemove() && s.mayFill())
 	tx, err := s.db.Begin(true)
@@ -199,17 +197,17 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	return nil
 }
 
-// afterFailure ends a transaction that failed. If it cannot be said any more what is on the disk, the store takes
-// no more changes until it is opened again.
+// afterFailure ends a transaction that failed. If it is not certain what is on the disk, the store accepts no more changes until
+// it is opened again.
 func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
 	s.noteBroken(err)
 	worse := guard("rollback", func() error {
-		_ = rollback() // fails if Commit did it
+		_ = rollback() // fails if Commit did it already
 		tx, e := s.db.Begin(false)
 		if e != nil {
 			return e
 		}
-		defer tx.Rollback() // of a reader it cannot fail
+		defer tx.Rollback() // cannot fail for a reader
 		if uint64(tx.ID()) >= id {
 			return damaged("a failed transaction may be on the disk (%v)", err)
 		}
@@ -226,14 +224,14 @@ func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
 	}
 }
 
-// noteBroken logs the first damage that was met, of many perhaps.
+// noteBroken logs the first damage. There may be many reports of it.
 func (s *Store) noteBroken(err error) {
 	if broken := (*brokenError)(nil); errors.As(err, &broken) && !s.told.Swap(true) {
 		s.log.Error("store: damaged", "err", broken, "where", broken.where)
 	}
 }
 
-// bury removes the bytes of datafiles that are no more.
+// bury removes the bytes of removed datafiles.
 func (s *Store) bury(dead []proto.Handle) {
 	buried := dead[:0]
 	for _, h := range dead {

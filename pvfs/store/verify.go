@@ -7,22 +7,22 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// verifyMax is up to which size of the database's file, in bytes, Open looks at all pages. That is some
-// millions of files and takes about a second; beyond, only Check does.
+// verifyMax is the largest database, in bytes, of which Open checks all pages. This size holds some millions of files and takes
+// about a second. For a larger one only Check does it.
 const verifyMax = 512 << 20
 
-// keyMax is the size of the longest key there may be, bytes.
+// keyMax is the size of the longest valid key, bytes.
 const keyMax = 300
 
-// verify looks whether the database is as a database should be. A damaged one must not be written to: a
-// wrong length or a page that is free and in use would spread the damage, or take all memory.
+// verify checks the structure of the database. A damaged one must not be written to: a wrong length, or a page that is free and
+// in use, would spread the damage or take all memory.
 func (s *Store) verify() error {
 	return guard("verify", func() error {
 		tx, err := s.db.Begin(false)
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() // of a reader it cannot fail
+		defer tx.Rollback() // cannot fail for a reader
 		if tx.Size() > verifyMax {
 			return nil
 		}
@@ -33,7 +33,7 @@ func (s *Store) verify() error {
 	})
 }
 
-// walkPages reads every key, without trust in any length.
+// walkPages reads every key, and trusts no length.
 func walkPages(tx *bolt.Tx) error {
 	for _, name := range tableNames {
 		b := tx.Bucket([]byte(name))
@@ -55,8 +55,8 @@ func walkPages(tx *bolt.Tx) error {
 	return nil
 }
 
-// checkPages lets the database look at its pages. It does so in a goroutine of its own, where a fault would be
-// the end: walkPages comes first.
+// checkPages runs the database's own check. That uses a goroutine of its own, where a fault would end the process, so walkPages
+// must have run first.
 func checkPages(tx *bolt.Tx) error {
 	var errs []error
 	for err := range tx.Check() {

@@ -11,13 +11,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// place is where the oracle puts one byte of a file.
+// place is where the oracle places one byte of a file.
 type place struct {
 	datafile int
 	phys     int64
 }
 
-// oracle lays bytes out one at a time, by the words of each distribution.
+// oracle places bytes one by one, according to the definition of each distribution.
 type oracle struct {
 	bytes []place
 	next  []int64 // by datafile
@@ -140,15 +140,14 @@ func checkSizes(t *testing.T, r *rand.Rand, m Map, o *oracle, n int, what string
 		}
 	}
 	require.Equal(t, want, m.Size(sizes), "%s: size of %v", what, sizes)
-	// What Cut leaves is a file of that size, unless holes end it.
+	// After Cut of all datafiles, the file has that size, unless it ends in a hole.
 	for i := range sizes {
 		sizes[i] = m.Cut(want, i, n)
 	}
 	require.Equal(t, want, m.Size(sizes), "%s: cut to %d", what, want)
 }
 
-// TestFarOffsets compares maps with arithmetic far from the beginning, and looks
-// for overflow at the end of what an offset can be.
+// TestFarOffsets compares maps with arithmetic far from the beginning, and checks for overflow near the largest offset.
 func TestFarOffsets(t *testing.T) {
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -183,7 +182,7 @@ func TestFarOffsets(t *testing.T) {
 	}
 }
 
-// TestWritten are the examples of captured sessions.
+// TestWritten tests examples from captured sessions.
 func TestWritten(t *testing.T) {
 	m, err := Of(Default(proto.DistStripe))
 	require.NoError(t, err)

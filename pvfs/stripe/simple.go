@@ -38,7 +38,7 @@ func (s simple) Cut(size int64, datafile, n int) int64 {
 	return size/stripe*s.strip + clamp(size%stripe-int64(datafile)*s.strip, s.strip)
 }
 
-// basic is basic_dist: everything is on one datafile.
+// basic is basic_dist: all bytes are on one datafile.
 type basic struct{}
 
 func (basic) Name() string        { return proto.DistBasic }

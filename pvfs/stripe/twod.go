@@ -6,9 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// twoD is twod_stripe: the datafiles are divided into groups. The first factor
-// strips of each datafile of the first group come first, striped over the
-// group; then the next group's, and after the last group the first one's next.
+// twoD is twod_stripe: the datafiles are divided into groups. First come factor strips for each datafile of the first group,
+// striped over that group. Then come those of the next group, and after the last group the first one again.
 type twoD struct{ strip, groups, factor int64 }
 
 func (t twoD) Name() string          { return proto.DistTwoD }
@@ -17,11 +16,10 @@ func (t twoD) Count(want int) int    { return count(want) }
 func (t twoD) StripSize() int64      { return t.strip }
 func (t twoD) BlockSize(n int) int64 { return t.strip * int64(n) }
 
-// group is a group of datafiles: its first one, and how many there are.
+// group is a group of datafiles: the index of the first one, and their number.
 type group struct{ first, count int64 }
 
-// small is the number of groups in use and of the datafiles in each but the
-// last, which takes what is left over.
+// small is the number of groups in use, and the number of datafiles in each group except the last, which also takes the rest.
 func (t twoD) small(n int64) (groups, each int64) {
 	groups = min(t.groups, n)
 	return groups, n / groups

@@ -10,26 +10,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// strip is one of the strips that a varstrip_dist repeats.
+// strip is one of the strips in a varstrip_dist.
 type strip struct {
 	datafile int
 	off      int64 // in the stripe
-	phys     int64 // bytes of earlier strips of the stripe on the same datafile
+	phys     int64 // bytes of earlier strips in the stripe on the same datafile
 	size     int64
 }
 
 func (s strip) end() int64 { return s.off + s.size }
 
-// variable is varstrip_dist: strips of given sizes and datafiles, repeated.
-// Strips cover the stripe without gaps; every datafile has one at least.
+// variable is varstrip_dist: strips with given sizes and datafiles, repeated. The strips cover the stripe without gaps, and every
+// datafile has at least one.
 type variable struct {
 	strips []strip
-	mine   [][]strip // the same by datafile
+	mine   [][]strip // the strips by datafile
 	share  []int64   // bytes of a datafile in one stripe
 	stripe int64     // bytes
 }
 
-// parseStrips reads "datafile:size;" repeated, where a size may end in K, M or G.
+// parseStrips parses repeated "datafile:size;". A size may end in K, M or G.
 func parseStrips(text string) (Map, error) {
 	bad := func(why string) (Map, error) {
 		return nil, fmt.Errorf("%w: %s %.64q: %s", ErrParameters, proto.DistVar, text, why)
@@ -102,8 +102,7 @@ func (v *variable) Name() string        { return proto.DistVar }
 func (v *variable) Count(int) int       { return len(v.share) }
 func (v *variable) BlockSize(int) int64 { return v.stripe }
 
-// StripSize is 0 if the first strip is not on the first datafile: then nothing of
-// the file is there whatever n.
+// StripSize is 0 if the first strip is not on the first datafile: then the first bytes of the file are not there for any n.
 func (v *variable) StripSize() int64 {
 	if v.strips[0].datafile != 0 {
 		return 0
@@ -111,9 +110,8 @@ func (v *variable) StripSize() int64 {
 	return v.strips[0].size
 }
 
-// Check: datafiles beyond those that the strips name stay empty. A single one has
-// all bytes in order, as it has under every distribution: that is a file whose
-// other datafiles are still to come.
+// Check: datafiles beyond those of the strips stay empty. A single datafile has all bytes in order, as in every distribution: its
+// file is still to get the others.
 func (v *variable) Check(n int) error {
 	if n != 1 && n < len(v.share) {
 		return fmt.Errorf("%w: %s over %d datafiles in a file of %d", ErrParameters, proto.DistVar, len(v.share), n)
@@ -131,8 +129,7 @@ func (v *variable) Place(off int64, n int) (datafile int, phys int64) {
 	return s.datafile, turn*v.share[s.datafile] + s.phys + rest - s.off
 }
 
-// at is the strip of a datafile that holds phys, how many stripes are before,
-// and how far into the strip phys is.
+// at is the strip of a datafile that has phys, the number of stripes before it, and the offset of phys in the strip.
 func (v *variable) at(datafile int, phys int64) (s strip, turn, rest int64) {
 	mine := v.mine[datafile]
 	turn, rest = phys/v.share[datafile], phys%v.share[datafile]

@@ -15,10 +15,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// fileBytesMax bounds a file with a certificate.
+// fileBytesMax limits a file with a certificate.
 const fileBytesMax = 1 << 20
 
-// certBytesMax bounds a certificate in a credential.
+// certBytesMax limits a certificate in a credential.
 const certBytesMax = 8192
 
 // Errors of Verify.
@@ -29,27 +29,27 @@ var (
 	ErrUnsuitable = errors.New("the certificate is none of a user")
 )
 
-// ErrFile: a file does not contain what it should, or other users can read or write it although they must not.
+// ErrFile: a file has wrong contents, or other users can read or write it although they must not.
 var ErrFile = credential.ErrFile
 
 // Authority is the authority that signs certificates of users. It may be used by any goroutine.
 type Authority struct {
 	cert   *x509.Certificate
 	public *rsa.PublicKey
-	key    *rsa.PrivateKey // nil: it verifies only
+	key    *rsa.PrivateKey // nil: it only verifies
 }
 
-// User is whom a certificate is of.
+// User is the user of a certificate.
 type User struct {
 	Subject  Subject
 	Key      *rsa.PublicKey
 	NotAfter time.Time
-	// Authority: it is the certificate of the authority itself. Who has its key is root, as for OrangeFS.
+	// Authority: this is the certificate of the authority itself. The owner of its key is root, as for OrangeFS.
 	Authority bool
 }
 
-// ReadAuthority reads the certificate of an authority, and its private key, unless keyFile is "". Others must not be able to write the
-// certificate, nor to read the key. ErrFile.
+// ReadAuthority reads the certificate of an authority and, unless keyFile is "", its private key. Others must not be able to
+// write the certificate or to read the key. ErrFile.
 func ReadAuthority(certFile, keyFile string) (*Authority, error) {
 	text, err := keyfile.Trusted(certFile, fileBytesMax)
 	if err != nil {
@@ -72,7 +72,7 @@ func ReadAuthority(certFile, keyFile string) (*Authority, error) {
 	return a, nil
 }
 
-// ParseAuthority takes the certificate of an authority from a text in PEM. ErrFile.
+// ParseAuthority parses the certificate of an authority in PEM. ErrFile.
 func ParseAuthority(text []byte) (*Authority, error) {
 	cert, err := parseOne(text)
 	if err != nil {
@@ -92,18 +92,18 @@ func ParseAuthority(text []byte) (*Authority, error) {
 	return &Authority{cert: cert, public: public}, credential.CheckPublic(public)
 }
 
-// limitsNames reports whether a certificate says for which names its holder may sign.
+// limitsNames reports whether a certificate limits the names for which its holder may sign.
 func limitsNames(c *x509.Certificate) bool {
 	return len(c.PermittedDNSDomains)+len(c.ExcludedDNSDomains)+len(c.PermittedIPRanges)+len(c.ExcludedIPRanges)+
 		len(c.PermittedEmailAddresses)+len(c.ExcludedEmailAddresses)+len(c.PermittedURIDomains)+len(c.ExcludedURIDomains) > 0
 }
 
-// parseOne takes the only certificate of a text in PEM.
+// parseOne parses the only certificate of a text in PEM.
 func parseOne(text []byte) (*x509.Certificate, error) {
 	var found *x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
-			continue // a key beside it, or a comment of another kind
+			continue // a key, or another block
 		}
 		if found != nil {
 			return nil, fmt.Errorf("%w: there is more than one certificate in it", ErrFile)
@@ -129,14 +129,14 @@ func (a *Authority) own(key *credential.Key) error {
 	return nil
 }
 
-// Issues reports whether the authority has its private key, so that it can issue certificates.
+// Issues reports whether the authority has its private key and can issue certificates.
 func (a *Authority) Issues() bool { return a.key != nil }
 
-// NotAfter is until when the authority's own certificate is valid.
+// NotAfter is the end of validity of the authority's own certificate.
 func (a *Authority) NotAfter() time.Time { return a.cert.NotAfter }
 
-// Verify takes a certificate in DER and says whose it is, if the authority itself signed it and it is valid now. Errors: ErrMissing, ErrForeign,
-// ErrExpired, ErrUnsuitable.
+// Verify parses a certificate in DER and returns its user, if this authority itself signed it and it is valid now. Errors:
+// ErrMissing, ErrForeign, ErrExpired, ErrUnsuitable.
 func (a *Authority) Verify(der []byte, now time.Time) (*User, error) {
 	if len(der) == 0 {
 		return nil, ErrMissing
@@ -177,7 +177,7 @@ func (a *Authority) signed(c *x509.Certificate) error {
 	return a.cert.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature)
 }
 
-// parse takes a certificate in DER.
+// parse parses a certificate in DER.
 func parse(der []byte) (*x509.Certificate, error) {
 	if len(der) > certBytesMax {
 		return nil, fmt.Errorf("%w: it has %d bytes, more than %d", ErrUnsuitable, len(der), certBytesMax)
@@ -189,7 +189,7 @@ func parse(der []byte) (*x509.Certificate, error) {
 	return cert, nil
 }
 
-// userOf is whom a certificate is of, whoever signed it.
+// userOf is the user of a certificate. It does not check the signature.
 func userOf(cert *x509.Certificate) (*User, error) {
 	key, ok := cert.PublicKey.(*rsa.PublicKey)
 	switch {
@@ -210,7 +210,7 @@ func userOf(cert *x509.Certificate) (*User, error) {
 	return &User{Subject: subject, Key: key, NotAfter: cert.NotAfter}, nil
 }
 
-// fileError makes an error of a file that is not safe one of this package.
+// fileError turns the error about an unsafe file into one of this package.
 func fileError(err error) error {
 	if errors.Is(err, keyfile.ErrUnsafe) {
 		return fmt.Errorf("%w: %w", ErrFile, err)

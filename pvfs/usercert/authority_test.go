@@ -20,7 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
-// TestVerify: the authority takes what it signed itself for a user, for as long as that is valid, and nothing else.
+// TestVerify: the authority accepts only certificates that it signed itself and that are valid.
 func TestVerify(t *testing.T) {
 	ca, other, twin := certtest.New(t, "CA"), certtest.New(t, "other"), certtest.New(t, "CA")
 	a := ca.Authority(t)
@@ -95,7 +95,7 @@ func TestVerify(t *testing.T) {
 	require.ErrorIs(t, err, usercert.ErrExpired, "the authority itself")
 }
 
-// TestAuthorityFiles: what is no authority, or others can use, is refused with a sentence.
+// TestAuthorityFiles: a file that is not an authority, or that others can use, is refused with a clear error.
 func TestAuthorityFiles(t *testing.T) {
 	ca, other := certtest.New(t, "CA"), certtest.New(t, "other")
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestAuthorityFiles(t *testing.T) {
 	}
 }
 
-// TestIssue: what is issued is verified, and says no more than the authority wants.
+// TestIssue: an issued certificate verifies, and has no more contents than the authority wants.
 func TestIssue(t *testing.T) {
 	ca := certtest.New(t, "CA")
 	a := ca.Authority(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// Anybody stands for the user and the group in a credential with a certificate: servers find them by its subject.
+// Anybody stands for the user and the group in a credential with a certificate. Servers find them by the certificate's subject.
 const Anybody = 0xffffffff
 
 // Certificate is a user's certificate with its private key. It may be used by any goroutine.
@@ -20,7 +20,7 @@ type Certificate struct {
 	key  *credential.Key
 }
 
-// Read reads a certificate and its private key, each in PEM. ErrFile: they do not belong together, or others can read the key.
+// Read reads a certificate and its private key, each in PEM. ErrFile: they do not match, or others can read the key.
 func Read(certFile, keyFile string) (*Certificate, error) {
 	text, err := keyfile.Public(certFile, fileBytesMax)
 	if err != nil {
@@ -37,8 +37,8 @@ func Read(certFile, keyFile string) (*Certificate, error) {
 	return named(certFile, keyFile)(pair(cert, key))
 }
 
-// ReadOf is Read of files that belong to a user. Root reads those of others in this way: what their homes link to may be a file of somebody
-// else.
+// ReadOf is Read for files that must belong to a user. Root uses it for the files of other users: a link in a home directory may
+// lead to another user's file.
 func ReadOf(uid uint32, certFile, keyFile string) (*Certificate, error) {
 	text, err := keyfile.SecretOf(uid, certFile, fileBytesMax)
 	if err != nil {
@@ -58,7 +58,7 @@ func ReadOf(uid uint32, certFile, keyFile string) (*Certificate, error) {
 	return named(certFile, keyFile)(pair(cert, key))
 }
 
-// named adds the names of the files to an error of both.
+// named adds the names of both files to an error.
 func named(certFile, keyFile string) func(*Certificate, error) (*Certificate, error) {
 	return func(c *Certificate, err error) (*Certificate, error) {
 		if err != nil {
@@ -68,7 +68,7 @@ func named(certFile, keyFile string) func(*Certificate, error) (*Certificate, er
 	}
 }
 
-// New makes a certificate in DER and its key one.
+// New makes a Certificate of a certificate in DER and its key.
 func New(der []byte, key *credential.Key) (*Certificate, error) {
 	cert, err := parse(der)
 	if err != nil {
@@ -87,7 +87,7 @@ func pair(cert *x509.Certificate, key *credential.Key) (*Certificate, error) {
 	return &Certificate{cert, key}, nil
 }
 
-// PEM is the certificate as Read takes it.
+// PEM is the certificate in PEM, for Read.
 func (c *Certificate) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw})
 }
@@ -95,11 +95,11 @@ func (c *Certificate) PEM() []byte {
 // Name is the common name of the user.
 func (c *Certificate) Name() string { return c.cert.Subject.CommonName }
 
-// NotAfter is until when the certificate is valid.
+// NotAfter is the end of the certificate's validity.
 func (c *Certificate) NotAfter() time.Time { return c.cert.NotAfter }
 
-// Sign makes a credential one of the user of the certificate: it adds the certificate, and the signature with its key. Servers find user and
-// groups.
+// Sign makes a credential of the certificate's user: it adds the certificate, and a signature with its key. Servers find the user
+// and the groups.
 func (c *Certificate) Sign(cred *proto.Credential) error {
 	cred.User, cred.Groups, cred.Certificate = Anybody, []uint32{Anybody}, c.cert.Raw
 	return c.key.Sign(cred)

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
-// TestCertificateFiles: a certificate signs credentials, if the key is its own and nobody else can read it.
+// TestCertificateFiles: a certificate signs credentials if the key is its own and only its owner can read it.
 func TestCertificateFiles(t *testing.T) {
 	ca := certtest.New(t, "CA")
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
@@ -59,7 +59,7 @@ func TestCertificateFiles(t *testing.T) {
 	require.ErrorContains(t, err, "does not belong to user")
 }
 
-// TestOthersKey: a home of one user does not lead root to the key of another.
+// TestOthersKey: a home directory of one user cannot lead root to another user's key.
 func TestOthersKey(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another user")

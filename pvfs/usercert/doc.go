@@ -1,6 +1,6 @@
-// Package usercert has certificates of users, as OrangeFS's certificate-based security has them: an authority (Authority) verifies
-// and issues them, and a client signs credentials with one (Certificate).
+// Package usercert has certificates of users for OrangeFS's certificate-based security. An authority (Authority) verifies and
+// issues them, and a client signs credentials with one (Certificate).
 //
-// Files and messages are those of OrangeFS. Who a user is, the subject of its certificate says (Subject); which user ID belongs to
-// that is for others to find, as package ldapusers does.
+// Files and messages have the formats of OrangeFS. The subject of a certificate names its user (Subject). Other packages, such as
+// ldapusers, find the user ID of a subject.
 package usercert

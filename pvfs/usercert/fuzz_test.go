@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// FuzzVerify: whatever a certificate has in it, only the authority's signature makes it one of a user.
+// FuzzVerify: whatever a certificate contains, only the authority's signature makes it a user's.
 func FuzzVerify(f *testing.F) {
 	a := stockAuthority(f)
 	var resp proto.GetUserCertResp
@@ -26,7 +26,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzOpenKey: a private key that does not parse is an error, and one that does has a length that is taken.
+// FuzzOpenKey: a private key that does not parse is an error, and one that does has an accepted length.
 func FuzzOpenKey(f *testing.F) {
 	f.Add([]byte{0x30, 0x03, 0x02, 0x01, 0x00})
 	text, err := os.ReadFile("testdata/ca-key.pem")
@@ -42,7 +42,7 @@ func FuzzOpenKey(f *testing.F) {
 	})
 }
 
-// FuzzParseDN: what is read as a name can be issued in a subject.
+// FuzzParseDN: a parsed name can be issued in a subject.
 func FuzzParseDN(f *testing.F) {
 	f.Add("C=US, O=OrangeFS")
 	f.Add("dc=a,DC=b, OU = x")

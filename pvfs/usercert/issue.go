@@ -15,12 +15,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// Wish is a certificate that a user wants.
+// Wish is a request for a certificate.
 type Wish struct {
 	Name   string // the common name
 	Key    *rsa.PublicKey
-	Prefix pkix.RDNSequence // what the subject has before the common name
-	Valid  time.Duration    // at most; it does not outlive the authority's own
+	Prefix pkix.RDNSequence // part of the subject before the common name
+	Valid  time.Duration    // upper limit; a certificate never outlives the authority's own
 }
 
 // ErrNoKey is for an authority without its private key.
@@ -28,11 +28,11 @@ var ErrNoKey = errors.New("usercert: the authority has no private key here, so i
 
 const (
 	serialBits = 128
-	// issuedBefore is how much earlier than now a certificate begins to be valid: the clocks of servers may differ so much.
+	// issuedBefore is how long before now a certificate becomes valid, because the clocks of servers may differ by that much.
 	issuedBefore = 10 * time.Minute
 )
 
-// Issue signs a certificate, with SHA-256 and a random serial number. It returns it in DER.
+// Issue signs a certificate in DER, with SHA-256 and a random serial number.
 func (a *Authority) Issue(w Wish, now time.Time) ([]byte, error) {
 	if a.key == nil {
 		return nil, ErrNoKey

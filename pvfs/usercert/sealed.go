@@ -17,19 +17,20 @@ import (
 )
 
 const (
-	// paddingBytes is how much shorter than the key a block is that is encrypted. 11 would be enough; OrangeFS leaves 12.
+	// paddingBytes is the difference between the key length and the length of an encrypted block. 11 would be enough; OrangeFS
+	// uses 12.
 	paddingBytes = 12
-	// blocksMax bounds the blocks of a private key: one of 4096 bits for an authority of 1024.
+	// blocksMax limits the blocks of a private key: a key of 4096 bits for an authority of 1024.
 	blocksMax = 24
 )
 
-// ErrSealed is for what was not encrypted for the key of the authority, or contains no key.
+// ErrSealed is for a message that was not encrypted for the authority's key, or that contains no key.
 var ErrSealed = errors.New("usercert: the message has no key that was encrypted for the authority")
 
-// PublicKey is the authority's key as it is sent to clients, an RSAPublicKey of PKCS #1.
+// PublicKey is the authority's key for clients, an RSAPublicKey of PKCS #1.
 func (a *Authority) PublicKey() []byte { return x509.MarshalPKCS1PublicKey(a.public) }
 
-// ParsePublicKey reads what PublicKey is. ErrFile.
+// ParsePublicKey parses the result of PublicKey. ErrFile.
 func ParsePublicKey(b []byte) (*rsa.PublicKey, error) {
 	key, err := x509.ParsePKCS1PublicKey(b)
 	if err != nil {
@@ -41,7 +42,7 @@ func ParsePublicKey(b []byte) (*rsa.PublicKey, error) {
 // IsKeyOf reports whether a key is that of the authority's certificate.
 func (a *Authority) IsKeyOf(key *rsa.PublicKey) bool { return key.Equal(a.public) }
 
-// SealPassword encrypts a password for the key of an authority. An error says that it is too long.
+// SealPassword encrypts a password for an authority's key. The error says that it is too long.
 func SealPassword(to *rsa.PublicKey, password string) ([]byte, error) {
 	block := make([]byte, to.Size()-paddingBytes)
 	if len(password) >= len(block) || strings.ContainsRune(password, 0) {
@@ -56,8 +57,8 @@ func encrypt(to *rsa.PublicKey, block []byte) ([]byte, error) {
 	return rsa.EncryptPKCS1v15(rand.Reader, to, block)
 }
 
-// SealKey encrypts a user's key for the key of an authority. The message has the form of a private key, but only the public half is in it:
-// no server needs more to make a certificate.
+// SealKey encrypts a user's key for an authority's key. The message has the form of a private key, but only its public half is
+// real: a server needs no more to make a certificate.
 func SealKey(to, key *rsa.PublicKey) ([]byte, error) {
 	one := big.NewInt(1)
 	rest, err := asn1.Marshal(privateKey{N: key.N, E: big.NewInt(int64(key.E)), D: one, P: one, Q: one, Dp: one, Dq: one, Qinv: one})
@@ -66,7 +67,7 @@ func SealKey(to, key *rsa.PublicKey) ([]byte, error) {
 	}
 	size := to.Size() - paddingBytes
 	if len(rest) < size {
-		rest = append(rest, make([]byte, size-len(rest))...) // one block has no other to tell how long it is
+		rest = append(rest, make([]byte, size-len(rest))...) // the first block must be full, because no earlier one tells its length
 	}
 	var sealed []byte
 	for len(rest) > 0 {
@@ -86,7 +87,8 @@ type privateKey struct {
 	N, E, D, P, Q, Dp, Dq, Qinv *big.Int
 }
 
-// OpenPassword decrypts a password. What is not encrypted as it should be is a password like another, which nobody knows (open).
+// OpenPassword decrypts a password. If the message is not encrypted correctly, the result is a random password that no user has
+// (see open).
 func (a *Authority) OpenPassword(sealed []byte) (string, error) {
 	if a.key == nil {
 		return "", ErrNoKey
@@ -103,7 +105,8 @@ func (a *Authority) OpenPassword(sealed []byte) (string, error) {
 	return password, nil
 }
 
-// OpenKey decrypts a user's key and returns the public half, which is all that is looked at. There is one error, ErrSealed, whatever is wrong.
+// OpenKey decrypts a user's key and returns its public half; the rest is ignored. For every fault there is the same error,
+// ErrSealed.
 func (a *Authority) OpenKey(sealed []byte) (*rsa.PublicKey, error) {
 	if a.key == nil {
 		return nil, ErrNoKey
@@ -133,9 +136,10 @@ func (a *Authority) OpenKey(sealed []byte) (*rsa.PublicKey, error) {
 	return key, nil
 }
 
-// open decrypts a block of n bytes. One with other padding or another length yields n other bytes, always the same, in the same time. If whoever sends
-// messages could tell, it could have the authority's key sign what it likes (Bleichenbacher's attack), with a password of its own as well as without
-// one: the bytes of a key come back in its certificate. ErrSealed: the message is no number below the key, as its sender knows.
+// open decrypts a block of n bytes. A block with wrong padding or another length yields n other bytes, always the same ones, in
+// the same time. If a sender could tell the difference, it could make the authority's key sign data of its choice
+// (Bleichenbacher's attack). This holds with and without a valid password, because the bytes of a key come back in its
+// certificate. ErrSealed: the message is not a number below the key, which its sender knows anyway.
 func (a *Authority) open(sealed []byte, n int) ([]byte, error) {
 	block, err := hkdf.Key(sha256.New, a.key.D.Bytes(), nil, string(sealed), n)
 	if err != nil {
@@ -148,7 +152,7 @@ func (a *Authority) open(sealed []byte, n int) ([]byte, error) {
 	return block, nil
 }
 
-// derSize is how long a value in DER is that a text begins with, with its header; 0 if that does not tell.
+// derSize is the length of the DER value at the start of a text, with its header; 0 if the header is incomplete or too short.
 func derSize(text []byte) int {
 	switch {
 	case len(text) >= 4 && text[0] == 0x30 && text[1] == 0x82:
@@ -159,7 +163,7 @@ func derSize(text []byte) int {
 	return 0
 }
 
-// publicOf reads the public half of an RSAPrivateKey.
+// publicOf parses the public half of an RSAPrivateKey.
 func publicOf(der []byte) (*rsa.PublicKey, bool) {
 	var key privateKey
 	if _, err := asn1.Unmarshal(der, &key); err != nil {

@@ -52,7 +52,8 @@ func encrypt(t *testing.T, to *rsa.PublicKey, text []byte) []byte {
 	return b
 }
 
-// TestSealedWrongly: wrong padding is a password like any other that is wrong, so that no answer tells what the authority's key makes of a message.
+// TestSealedWrongly: wrong padding is the same as a wrong password, so no answer shows what the authority's key makes of a
+// message.
 func TestSealedWrongly(t *testing.T) {
 	ca := certtest.New(t, "CA")
 	a := ca.Authority(t)
@@ -79,7 +80,8 @@ func TestSealedWrongly(t *testing.T) {
 	require.ErrorIs(t, err, usercert.ErrSealed)
 }
 
-// TestNoOracle: a user with a password puts a block of unknown padding into the middle of its key. Whether it is good or not, there is a certificate.
+// TestNoOracle: a user with a password puts a block with unknown padding into the middle of its key. A certificate is issued
+// whether or not the padding is right.
 func TestNoOracle(t *testing.T) {
 	ca := certtest.New(t, "CA")
 	a := ca.Authority(t)

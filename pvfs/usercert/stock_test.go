@@ -15,18 +15,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// stockPassword is what the user said to pvfs2-get-user-cert when its messages were captured. The authority in testdata was made for that by
-// openssl req -x509.
+// stockPassword is the user's password for the captured pvfs2-get-user-cert. openssl req -x509 made the authority in testdata for
+// that.
 const stockPassword = "wonderland"
 
-// stockTime is when that was.
+// stockTime is the time of the capture.
 var stockTime = time.Unix(1795580000, 0)
 
-// stockAuthority is the authority whose messages were captured.
+// stockAuthority is the authority of the captured messages.
 func stockAuthority(t testing.TB) *usercert.Authority {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"ca.pem", "ca-key.pem"} { // a checkout does not see to their modes
+	for _, name := range []string{"ca.pem", "ca-key.pem"} { // a checkout does not set their modes
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
@@ -47,8 +47,8 @@ func vector(t testing.TB, file, name string) []byte {
 	return nil
 }
 
-// TestStock: what stock programs said to each other is understood: a credential with a certificate that a stock server had issued, the
-// key that it sends, and the password and the private key that a client encrypts for it.
+// TestStock: captured messages of stock programs are understood. They are a credential with a certificate that a stock server had
+// issued, the key that it sends, and the password and the private key that a client encrypts for it.
 func TestStock(t *testing.T) {
 	a := stockAuthority(t)
 	_, req, err := proto.ParseRequest(vector(t, "getattr.golden", "request_6"))

@@ -15,13 +15,13 @@ import (
 // Subject is the subject of a user's certificate.
 type Subject struct {
 	CommonName string // of the user
-	DN         string // all of it as LDAP writes it, the last part first (RFC 4514)
+	DN         string // all of it in the form of LDAP, the last part first (RFC 4514)
 }
 
-// CommonNameMax is how long a common name may be, in characters (ub-common-name of RFC 5280).
+// CommonNameMax is the longest common name, in characters (ub-common-name of RFC 5280).
 const CommonNameMax = 64
 
-// attributes are the parts of names that have a short name.
+// attributes are the parts of names with a short name.
 var attributes = []struct {
 	name string
 	id   asn1.ObjectIdentifier
@@ -42,7 +42,7 @@ var attributes = []struct {
 
 var commonName = attributes[0].id
 
-// nameOf is the short name of a part, or its number.
+// nameOf is the short name of a part, or its object identifier.
 func nameOf(id asn1.ObjectIdentifier) (name string, known bool) {
 	for _, a := range attributes {
 		if a.id.Equal(id) {
@@ -52,7 +52,8 @@ func nameOf(id asn1.ObjectIdentifier) (name string, known bool) {
 	return id.String(), false
 }
 
-// parseSubject reads a name in DER. It must have one common name, and only one: programs disagree about which of several counts.
+// parseSubject parses a name in DER. It must have exactly one common name, because programs disagree about which of several
+// counts.
 func parseSubject(der []byte) (s Subject, err error) {
 	var parts pkix.RDNSequence
 	if rest, err := asn1.Unmarshal(der, &parts); err != nil || len(rest) > 0 {
@@ -88,8 +89,8 @@ func parseSubject(der []byte) (s Subject, err error) {
 	return s, CheckName(s.CommonName)
 }
 
-// CheckName checks that a name may be a common name: text without control characters and slashes, since stock servers look
-// for "/CN=" in a subject.
+// CheckName checks that a name may be a common name: text without control characters and slashes, because stock servers search a
+// subject for "/CN=".
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -102,7 +103,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// escape escapes a value as RFC 4514 has it.
+// escape escapes a value according to RFC 4514.
 func escape(value string) string {
 	var b strings.Builder
 	for i, r := range value {
@@ -119,7 +120,7 @@ func escape(value string) string {
 	return b.String()
 }
 
-// ParseDN reads the beginning of subjects as UserCertDN in fs.conf has it: "C=US, O=OrangeFS", the first part first.
+// ParseDN parses the beginning of subjects, in the format of UserCertDN in fs.conf: "C=US, O=OrangeFS", the first part first.
 func ParseDN(text string) (pkix.RDNSequence, error) {
 	var all pkix.RDNSequence
 	for part := range strings.SplitSeq(text, ",") {

@@ -36,15 +36,15 @@ func (a *App) chmodCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also what is below directories")
+	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also everything below directories")
 	return cmd
 }
 
 // An attrChange changes an attribute of a name in a view.
 type attrChange func(ctx context.Context, view *client.FS, name string, info fs.FileInfo) error
 
-// attrs changes an attribute of each of some names, which may be links, and perhaps of what is below. Links below are passed over, also
-// if another user puts one there meanwhile.
+// attrs changes an attribute of each name and, with recursive, of everything below it. The names may be links. Links below them
+// are skipped, even if another user puts one there meanwhile.
 func (a *App) attrs(ctx context.Context, names []string, recursive bool, change attrChange) error {
 	return a.each(ctx, names, func(ctx context.Context, t remoteTree, p place) error {
 		info, err := t.stat(p, true)
@@ -61,7 +61,7 @@ func (a *App) attrs(ctx context.Context, names []string, recursive bool, change 
 	})
 }
 
-// down changes an attribute of everything at and below a directory that was entered.
+// down changes an attribute of a directory, which was entered, and of everything below it.
 func (t *remoteTree) down(p place, info fs.FileInfo, change attrChange) error {
 	if info.IsDir() {
 		var infos []*client.Info
@@ -100,11 +100,11 @@ func (a *App) chownCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also what is below directories")
+	cmd.Flags().BoolVarP(&recursive, "recursive", "R", false, "also everything below directories")
 	return cmd
 }
 
-// parseOwner understands user, user:group and :group; -1 is what is not given.
+// parseOwner parses user, user:group and :group; -1 stands for a missing one.
 func parseOwner(text string) (uid, gid int, err error) {
 	owner, group, _ := strings.Cut(text, ":")
 	if owner == "" && group == "" {
@@ -133,7 +133,7 @@ func parseOwner(text string) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// number is an id, given by number or name.
+// number is an id, from a number or a name.
 func number(text string, look func(string) (string, error)) (int, error) {
 	if text == "" {
 		return -1, nil
@@ -173,8 +173,8 @@ func (a *App) touchCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.when, "time", "", "the time to set, in place of now")
-	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "make no files")
+	f.StringVar(&opt.when, "time", "", "the time to set instead of now")
+	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "do not create files")
 	return cmd
 }
 
@@ -200,7 +200,7 @@ func (a *App) truncateCommand() *cobra.Command {
 	var size string
 	cmd := &cobra.Command{
 		Use:   "truncate -size SIZE NAME...",
-		Short: "Make files shorter, or longer by zeros",
+		Short: "Shorten files, or extend them with zeros",
 		Args:  program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := parseBytes(size)
@@ -216,11 +216,11 @@ func (a *App) truncateCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&size, "size", "s", "", "how many bytes, for instance 0, 64KiB or 1GiB")
+	cmd.Flags().StringVarP(&size, "size", "s", "", "the new size, for example 0, 64KiB or 1GiB")
 	return cmd
 }
 
-// parseBytes understands a size of a file.
+// parseBytes parses the size of a file.
 func parseBytes(text string) (int64, error) {
 	if text == "" {
 		return 0, program.Usagef("-size is missing, for instance -size 64KiB")

@@ -12,21 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readyEnv tells a process that another has started it to mount in the background: the descriptor readyFD is where
-// it says that it has mounted.
+// readyEnv tells a process that it was started to mount in the background. It reports on the descriptor readyFD that it has
+// mounted.
 const (
 	readyEnv = "PVFS_MOUNT_READY"
 	readyFD  = 3
 )
 
-// errChild is that the process in the background has failed, and has said why.
+// errChild: the background process failed and has printed the reason.
 var errChild = errors.New("the mount in the background failed")
 
-// isChild tells whether this process is the one in the background.
+// isChild reports whether this is the background process.
 func isChild() bool { return os.Getenv(readyEnv) != "" }
 
-// inBackground starts this program with the same arguments once more, and waits until that has
-// mounted or failed.
+// inBackground starts this program again with the same arguments, and waits until that process has mounted or failed.
 func (a *App) inBackground() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -64,12 +63,12 @@ func (a *App) inBackground() error {
 	}
 }
 
-// A childError is how the process in the background ended.
+// A childError is the exit code of the background process.
 type childError struct{ code int }
 
 func (e *childError) Error() string { return errChild.Error() }
 
-// ready says that the directory is mounted, and lets go of the terminal.
+// ready reports that the directory is mounted, and detaches from the terminal.
 func ready(text string) error {
 	unix.CloseOnExec(readyFD)
 	done := os.NewFile(readyFD, "ready")

@@ -31,14 +31,14 @@ func (a *App) benchCommand() *cobra.Command {
 	var opt benchOptions
 	cmd := &cobra.Command{
 		Use:   "bench [DIRECTORY]",
-		Short: "Measure bytes in and out, and creates, stats and removes per second",
-		Long: `Bench makes a directory of its own in DIRECTORY (the top one without), and removes it in the end. It
-writes -size bytes of memory to one file and reads them back, then creates, looks at and
-removes -files empty files with -jobs at once.
+		Short: "Measure throughput, and creates, stats and removes per second",
+		Long: `Bench makes a directory of its own in DIRECTORY (default: the root directory), and removes it at the
+end. It writes -size bytes from memory to one file and reads them back. Then it creates, stats and
+removes -files empty files, -jobs in parallel.
 
-The bytes are random, other ones in each run, and no 4 KiB of a file are like others: storage that
-compresses or deduplicates gains nothing. With -verify what is read back is compared with what was
-written, which is part of the time of out.
+The data is random, different in each run, and every 4 KiB of a file differ from all others, so
+compression and deduplication gain nothing. With -verify the data read back is compared with the
+written data; the time of "out" includes that.
 
 ` + exitHelp,
 		Args: program.Between(0, 1, "one DIRECTORY at most"),
@@ -47,15 +47,15 @@ written, which is part of the time of out.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.size, "size", "1GiB", "bytes in and out; 0 leaves that out")
-	f.IntVar(&opt.files, "files", 2000, "how many files; 0 leaves that out")
-	f.IntVar(&opt.jobs, "jobs", 16, "how many files at once")
-	f.BoolVar(&opt.verify, "verify", false, "compare what is read back with what was written")
+	f.StringVar(&opt.size, "size", "1GiB", "bytes to write and read; 0 skips that")
+	f.IntVar(&opt.files, "files", 2000, "number of empty files; 0 skips that")
+	f.IntVar(&opt.jobs, "jobs", 16, "number of files in parallel")
+	f.BoolVar(&opt.verify, "verify", false, "compare the data read with the data written")
 	f.BoolVar(&opt.asJSON, "json", false, "one JSON object for each result")
 	return cmd
 }
 
-// result is a line of bench.
+// result is one line of output.
 type result struct {
 	Test    string  `json:"test"`
 	Count   int64   `json:"count"` // bytes, or operations
@@ -86,7 +86,7 @@ func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err err
 		return about(fsys, p, err)
 	}
 	defer func() {
-		// Also after an interruption, which has ended ctx.
+		// ctx has ended if bench was interrupted; remove the files in that case too.
 		err = errors.Join(err, fsys.RemoveAll(context.WithoutCancel(ctx), b.dir))
 	}()
 	for _, test := range b.tests(size) {
@@ -97,7 +97,7 @@ func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err err
 	return nil
 }
 
-// tests are what is measured, in this order.
+// tests are the measurements, in order.
 func (b *bench) tests(size int64) []func() (result, error) {
 	var tests []func() (result, error)
 	if size > 0 {
@@ -133,13 +133,13 @@ func (a *App) report(opt benchOptions, test func() (result, error)) error {
 	return err
 }
 
-// bench is one execution.
+// bench is one run.
 type bench struct {
 	ctx context.Context
 	fs  *client.FS
 	dir string
 	opt benchOptions
-	// data is what is written, if anything is.
+	// data is written; nil if nothing is written.
 	data *benchData
 }
 
@@ -196,7 +196,7 @@ func (b *bench) stat(name string) error {
 
 func (b *bench) remove(name string) error { return b.fs.Remove(b.ctx, name) }
 
-// each does something with all files, some at once.
+// each calls fn for all files, several in parallel.
 func (b *bench) each(test string, jobs int, fn func(name string) error) (result, error) {
 	return measured(test, int64(b.opt.files), jobs, "operations/s", func() error {
 		var next atomic.Int64

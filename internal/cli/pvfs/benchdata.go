@@ -7,26 +7,26 @@ import (
 	"math/rand/v2"
 )
 
-// unitBytes is the length of what storage compares or compresses at least, and of what a stamp tells apart.
+// unitBytes is the smallest unit that storage compares or compresses. Each unit has a stamp.
 const unitBytes = 4 << 10
 
-// stampBytes is the length of a stamp, which stands at the beginning of a unit.
+// stampBytes is the length of the stamp at the start of a unit.
 const stampBytes = 8
 
-// benchData is the bytes that bench writes: random ones that repeat after each block, but for a stamp in every unit, so that storage can
-// neither compress nor deduplicate them. They cost no more than the stamps while a clock runs.
+// benchData is the data that bench writes: random bytes that repeat after each block, and a stamp in every unit. So storage can
+// neither compress nor deduplicate it. While the clock runs, only the stamps cost time.
 type benchData struct {
 	seed   uint64
-	random []byte // one block; the stamps are not in it
+	random []byte // one block, without stamps
 	ready  chan []byte
 }
 
-// newBenchData makes the blocks that bytes are written from. A block is a number of whole units.
+// newBenchData makes the blocks for the data. A block is a whole number of units.
 func newBenchData(seed uint64, blockSize int) *benchData {
 	d := &benchData{seed: seed, random: newBlock(blockSize), ready: make(chan []byte, blocksAtOnce)}
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
-	_, _ = rand.NewChaCha8(key).Read(d.random) // it never fails
+	_, _ = rand.NewChaCha8(key).Read(d.random) // never fails
 	for range blocksAtOnce {
 		block := newBlock(blockSize)
 		copy(block, d.random)
@@ -35,7 +35,7 @@ func newBenchData(seed uint64, blockSize int) *benchData {
 	return d
 }
 
-// lender lends blocks that have the random bytes already.
+// lender lends blocks that already have the random bytes.
 func (d *benchData) lender() (borrow lend, blockSize, atOnce int64) {
 	return func() ([]byte, func()) {
 		block := <-d.ready
@@ -43,15 +43,15 @@ func (d *benchData) lender() (borrow lend, blockSize, atOnce int64) {
 	}, int64(len(d.random)), blocksAtOnce
 }
 
-// stamp is that of the unit at an offset: the bits of the offset in another order, so that no two units have the same.
+// stamp is the stamp of the unit at an offset. It is a permutation of the offset, so no two units have the same.
 func (d *benchData) stamp(off int64) uint64 {
 	x := uint64(off) ^ d.seed
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // SplitMix64, which is a permutation
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // SplitMix64, a permutation
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// ReadAt gives the bytes of a block. b must be the beginning of a block that was lent.
+// ReadAt returns the data of a block. b must be the start of a block from lender.
 func (d *benchData) ReadAt(b []byte, off int64) (int, error) {
 	for at := 0; at < len(b); at += unitBytes {
 		var stamp [stampBytes]byte
@@ -61,7 +61,7 @@ func (d *benchData) ReadAt(b []byte, off int64) (int, error) {
 	return len(b), nil
 }
 
-// sink takes what is read, and compares it with what was written if that is given. Blocks begin with a unit.
+// sink takes data that was read, and compares it with the written data if want is set. Blocks start at a unit.
 type sink struct{ want *benchData }
 
 func (s sink) WriteAt(b []byte, off int64) (int, error) {
@@ -76,7 +76,7 @@ func (s sink) WriteAt(b []byte, off int64) (int, error) {
 		n := min(stampBytes, len(unit))
 		rest := s.want.random[here%int64(len(s.want.random)):][:len(unit)]
 		if !bytes.Equal(unit[:n], stamp[:n]) || !bytes.Equal(unit[n:], rest[n:]) {
-			return 0, fmt.Errorf("the bytes from %d on are not those that were written", here)
+			return 0, fmt.Errorf("the data from byte %d on differ from the written data", here)
 		}
 	}
 	return len(b), nil

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBenchData writes the bytes of bench as bench does: no two units of storage are the same, and none can be compressed.
-// What comes back is compared.
+// TestBenchData writes the data of bench: no two units are equal, and none can be compressed. The data read back are compared.
 func TestBenchData(t *testing.T) {
 	const block = 16 * unitBytes
 	const size = 20*block + 3*unitBytes + 5
@@ -50,7 +49,7 @@ func TestBenchData(t *testing.T) {
 	for _, at := range []int{0, stampBytes, unitBytes - 1, unitBytes, 2*unitBytes + 100, len(damaged) - 6, len(damaged) - 1} {
 		damaged[at] ^= 1
 		_, err := sink{d}.WriteAt(damaged, 20*block)
-		assert.ErrorContains(t, err, "are not those that were written", "at %d", at)
+		assert.ErrorContains(t, err, "differ from the written data", "at %d", at)
 		_, err = sink{}.WriteAt(damaged, 20*block)
 		assert.NoError(t, err, "nobody asked")
 		damaged[at] ^= 1
@@ -59,7 +58,7 @@ func TestBenchData(t *testing.T) {
 	assert.Error(t, err, "one block in place of another")
 }
 
-// write hands bytes to a sink in blocks.
+// write passes data to a sink in blocks.
 func write(data []byte, want *benchData) error {
 	_, err := copyBytes(context.Background(), sink{want}, bytes.NewReader(data), int64(len(data)), func(int) {})
 	return err

@@ -52,11 +52,11 @@ func (a *App) putCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put NAME",
 		Short: "Write standard input to a file",
-		Long: `Put writes its standard input to a file, in place of what was in it:
+		Long: `Put replaces the contents of a file by its standard input:
 
     tar c DIR | pvfs put /backup/dir.tar
 
--strip and -parts say how the bytes of a new file are spread over the servers.
+-strip and -parts set how the data of a new file is spread over the servers.
 
 ` + exitHelp,
 		Args: program.Between(1, 1, "one NAME"),
@@ -65,10 +65,10 @@ func (a *App) putCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&opt.append, "append", false, "write behind what is there")
-	f.BoolVar(&opt.sync, "sync", false, "return when the servers' disks have it")
-	f.StringVar(&opt.strip, "strip", "", "bytes that lie together on one server, for instance 1MiB")
-	f.IntVar(&opt.parts, "parts", 0, "over how many servers (0: as the directory or the file system has it)")
+	f.BoolVar(&opt.append, "append", false, "append to the file")
+	f.BoolVar(&opt.sync, "sync", false, "return after the data is on the servers' disks")
+	f.StringVar(&opt.strip, "strip", "", "contiguous bytes on one server, for example 1MiB")
+	f.IntVar(&opt.parts, "parts", 0, "number of servers (0: the setting of the directory or the file system)")
 	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
 	return cmd
 }
@@ -113,7 +113,7 @@ func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 	return nil
 }
 
-// fill writes what can be read to a file. A block is written while the next is read.
+// fill writes all of in to a file. One block is written while the next is read.
 func fill(ctx context.Context, f file, in io.Reader, behind bool, bar *program.Progress) (total int64, err error) {
 	var off int64
 	if behind {

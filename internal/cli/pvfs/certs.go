@@ -17,16 +17,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// certVariable names the file with the certificate of the user, for OrangeFS's programs as well.
+// certVariable names the file with the user's certificate, as for OrangeFS's programs.
 const certVariable = "PVFS2CERT_FILE"
 
-// Where a user has its certificate and key, in its home, unless told otherwise; OrangeFS's programs look there, too.
+// The default names of a user's certificate and key in its home directory, as for OrangeFS's programs.
 const (
 	certName    = ".pvfs2-cert.pem"
 	certKeyName = ".pvfs2-cert-key.pem"
 )
 
-// certPaths are the files that flags and variables name, or else those in this user's home; given: they were named.
+// certPaths are the files from flags and variables, or else those in the user's home directory. given: flags or variables named
+// them.
 func (a *App) certPaths() (cert, key string, given bool) {
 	home := a.getenv("HOME")
 	cert, key = filepath.Join(home, certName), filepath.Join(home, certKeyName)
@@ -39,8 +40,8 @@ func (a *App) certPaths() (cert, key string, given bool) {
 	return cert, key, given
 }
 
-// certificates finds the certificate of each user: of the one that this program acts for by certPaths, of others, for whom a mount of root acts, too,
-// in their homes.
+// certificates returns the function that finds users' certificates. For the user of this program it uses certPaths. For other
+// users, for whom a mount of root acts, it looks in their home directories.
 func (a *App) certificates(self uint32) func(client.Identity) (*usercert.Certificate, error) {
 	return func(id client.Identity) (*usercert.Certificate, error) {
 		if cert, key, given := a.certPaths(); id.UID == self && (given || int(self) == os.Geteuid()) {
@@ -54,8 +55,8 @@ func (a *App) certificates(self uint32) func(client.Identity) (*usercert.Certifi
 	}
 }
 
-// homeOf is the home of a user; "" if it has none. Without cgo, package user knows /etc/passwd alone: getent also asks the directory that
-// this machine uses.
+// homeOf is the home directory of a user; "" if it has none. Without cgo, package user reads only /etc/passwd. getent also asks
+// the directory that this machine uses.
 func homeOf(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(number); err == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// TestMain runs the tests, or the command in a process that one of them has started.
+// TestMain runs the tests, or the command in a child process of one.
 func TestMain(m *testing.M) {
 	if os.Getenv(commandEnv) != "" {
 		app := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// commandEnv makes the test's program the command.
+// commandEnv makes the test binary run as the command.
 const commandEnv = "VIADUCT_TEST_PVFS"
 
 // shell runs commands against one file system.
@@ -46,7 +46,7 @@ func newShell(t *testing.T) *shell {
 	return &shell{t: t, source: pvfstest.Start(t, pvfstest.Options{}).Source()}
 }
 
-// run gives what a command printed, and its exit code.
+// run returns the output of a command, and its exit code.
 func (s *shell) run(args ...string) (out, errs string, code int) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -62,7 +62,7 @@ func (s *shell) run(args ...string) (out, errs string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// ok is run of what must succeed. The line is divided at blanks.
+// ok is run for a command that must succeed. The line is split at blanks.
 func (s *shell) ok(line string) string {
 	s.t.Helper()
 	out, errs, code := s.run(strings.Fields(line)...)
@@ -70,7 +70,7 @@ func (s *shell) ok(line string) string {
 	return out
 }
 
-// no is run of what must fail, and gives the message.
+// no is run for a command that must fail, and returns the error text.
 func (s *shell) no(code int, line string) string {
 	s.t.Helper()
 	out, errs, got := s.run(strings.Fields(line)...)
@@ -87,7 +87,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"ls nothing://x/fs/":               "unknown method",
 		"ls tcp://x":                       "want METHOD://ADDRESS/FILESYSTEM/path",
 		"cp a":                             "pvfs cp takes one SOURCE or more, and a TARGET, not 1 arguments",
-		"cp a b":                           "both local; what is on the file system has a colon in front, like :/a",
+		"cp a b":                           "both local; names on the file system begin with a colon, like :/a",
 		"cp -jobs 0 a :b":                  "-jobs must be more than 0",
 		"mkdir":                            "takes one NAME or more",
 		"mkdir -m 999 x":                   `bad mode "999"`,
@@ -167,7 +167,7 @@ func mistypedNames(t *testing.T, s *shell) {
 		"cat /projects/weather/results/data.bin":  `/projects/weather is there, but has no "results"; did you mean "Results"?`,
 		"stat /projects/weather/Results/data.bim": `did you mean "data.bin"?`,
 		"ls /quite/other":                         `/ is there, but has no "quite"`,
-		"ls /projects/broken":                     "is a symbolic link to nowhere, which is not there",
+		"ls /projects/broken":                     "is a symbolic link to nowhere, which does not exist",
 		"cp :/projcts/x /tmp":                     `did you mean "projects"?`,
 		"rm /projects/weather/x":                  `/projects/weather is there, but has no "x"`,
 		"mv /projects/wether /x":                  `did you mean "weather"?`,
@@ -221,13 +221,13 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	}
 	assert.Contains(t, s.no(ExitUsage, "cp :/in/small :/in/small"), "are the same")
 
-	// One file, into a directory and under a name of its own.
+	// One file, into a directory and to a new name.
 	_, errs, code = s.run("cp", "-verify", filepath.Join(tree, "sub/strips"), ":/in/sub")
 	require.Equal(t, ExitOK, code, errs)
 	assert.Contains(t, errs, fmt.Sprintf("sha256 %x", sha256.Sum256(pattern(200001))))
 	assert.Contains(t, s.no(ExitUsage, "cp "+tree+"/small "+tree+"/empty :/new"), "only one file can go there")
 
-	// What was there before keeps its mode.
+	// An existing file keeps its mode.
 	there := filepath.Join(dir, "there")
 	require.NoError(t, os.WriteFile(there, pattern(20), 0o640))
 	s.ok("cp -quiet :/in/small " + there)
@@ -237,7 +237,7 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	assert.EqualValues(t, 10, info.Size())
 }
 
-// pattern is bytes that tell where they are. The race detector would only make it slow.
+// pattern is bytes that encode their offset. The race detector would only make it slow.
 //
 //go:norace
 func pattern(n int) []byte {
@@ -338,9 +338,9 @@ func TestServers(t *testing.T) {
 	servers(t, &shell{t: t, source: c.Source()}, c.Address(0), c.Address(1))
 }
 
-// TestPingIsShort: ping does not wait for a silent server as long as those who need it.
+// TestPingIsShort: ping does not wait as long for a silent server as commands that need the server.
 func TestPingIsShort(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // it spends its time waiting
 	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP})
 	s := &shell{t: t, source: c.Source()}
 	c.Stop(1)
@@ -350,7 +350,7 @@ func TestPingIsShort(t *testing.T) {
 	assert.Contains(t, s.no(ExitNobody, "ping -timeout 100ms"), "no answer within 100ms")
 }
 
-// servers asks two servers what they say of themselves.
+// servers checks the output of ping and df for two servers.
 func servers(t *testing.T, s *shell, addresses ...string) {
 	out := s.ok("ping")
 	for _, address := range addresses {

@@ -14,49 +14,47 @@ import (
 )
 
 const (
-	// blockBytes is how much is read and written at once. The client divides it among
-	// servers, each of which gets one request for its part: with small ones stock servers are
-	// slower by a third.
+	// blockBytes is the size of one read and write. The client divides it among the servers, with one request for each. With
+	// small requests stock servers are a third slower.
 	blockBytes = 16 << 20
-	// blocksAtOnce is how many blocks of one file are under way: the next request waits while
-	// the bytes of the last one move.
+	// blocksAtOnce is how many blocks of one file are under way: the next request waits while the data of the previous one move.
 	blocksAtOnce = 2
-	// The same for files that their servers put into memory of the client by themselves. It is in
-	// small pages, which have to be made, so small files are copied as others are.
+	// The same for files that servers copy directly into the client's memory. That memory has small pages, which must be
+	// allocated first, so small files are copied in the other way.
 	sharedBytes  = 4 << 20
 	sharedAtOnce = 3
 	sharedMin    = 2 * sharedBytes
 )
 
-// blocks are kept for the next file.
+// blocks has free blocks for the next file.
 var blocks = sync.Pool{New: func() any { b := newBlock(blockBytes); return &b }}
 
-// newBlock is a block that lies in huge pages where the system has some: the kernel moves it faster between
-// files, sockets and processes.
+// newBlock makes a block in huge pages, if the system has some. The kernel copies these faster between files, sockets and
+// processes.
 func newBlock(size int) []byte {
 	const huge = 2 << 20
 	b := make([]byte, size+huge)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % huge)
 	b = b[skip : skip+size : skip+size]
-	_ = unix.Madvise(b, unix.MADV_HUGEPAGE) // small pages do, too
+	_ = unix.Madvise(b, unix.MADV_HUGEPAGE) // without huge pages it works too
 	return b
 }
 
-// A sharedReader has memory of its own to read into (client.File); nil: it has not.
+// A sharedReader has its own memory for reads (client.File); nil: it has none.
 type sharedReader interface {
 	ReadMemory(size int) []byte
 	ReturnMemory(mem []byte)
 }
 
-// A lendingReader reads into blocks of its own alone.
+// A lendingReader only reads into its own blocks.
 type lendingReader interface {
 	lender() (borrow lend, blockSize, atOnce int64)
 }
 
-// A lend gives a block to copy through, until back is called.
+// A lend lends a block for a copy, until back is called.
 type lend func() (block []byte, back func())
 
-// lenderOf says which blocks to copy a file through, how long they are, and how many to have under way.
+// lenderOf chooses the blocks for a copy, their size, and how many are under way.
 func lenderOf(from io.ReaderAt, size int64) (borrow lend, blockSize, atOnce int64) {
 	if l, ok := from.(lendingReader); ok {
 		return l.lender()
@@ -72,7 +70,7 @@ func lenderOf(from io.ReaderAt, size int64) (borrow lend, blockSize, atOnce int6
 	f.ReturnMemory(block)
 	return func() ([]byte, func()) {
 		block := f.ReadMemory(sharedBytes)
-		if block == nil { // the file system is closed, or the machine's memory is full
+		if block == nil { // the file system is closed, or memory is full
 			return make([]byte, sharedBytes), func() {}
 		}
 		return block, func() { f.ReturnMemory(block) }
@@ -84,8 +82,8 @@ func ownBlock() ([]byte, func()) {
 	return *block, func() { blocks.Put(block) }
 }
 
-// copyBytes copies the first size bytes of a file, several blocks at once, and gives how many
-// there were: a file may become shorter meanwhile. done is told of each block.
+// copyBytes copies the first size bytes of a file, several blocks in parallel. It returns the number of bytes copied, because the
+// file may become shorter meanwhile. done is called for each block.
 func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64, done func(bytes int)) (int64, error) {
 	var (
 		next, total atomic.Int64
@@ -129,7 +127,7 @@ func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64
 	return total.Load(), failed
 }
 
-// stream reads a file from its beginning to its end in blocks, one ahead of what w takes.
+// stream reads a file from start to end in blocks, one block ahead of the writes to w.
 func stream(ctx context.Context, w io.Writer, from io.ReaderAt, done func(bytes int)) (int64, error) {
 	type piece struct {
 		block *[]byte
@@ -173,7 +171,7 @@ func stream(ctx context.Context, w io.Writer, from io.ReaderAt, done func(bytes 
 	return total, ctx.Err()
 }
 
-// verify reads a file and its copy again, and compares their SHA-256.
+// verify reads a file and its copy, and compares their SHA-256.
 func verify(ctx context.Context, from, to io.ReaderAt) (sum [32]byte, err error) {
 	var sums [2][32]byte
 	var errs [2]error

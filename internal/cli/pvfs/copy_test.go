@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lendingFile is a file that has memory to read into, for a while.
+// lendingFile is a file that has memory for reads, for a while.
 type lendingFile struct {
 	*bytes.Reader
 	mu        sync.Mutex
 	lent, all int
-	most      int // pieces, in all
+	most      int // limit for the number of pieces
 }
 
 func (f *lendingFile) ReadMemory(size int) []byte {
@@ -36,7 +36,7 @@ func (f *lendingFile) ReturnMemory([]byte) {
 	f.lent--
 }
 
-// written is a file in memory that several write to.
+// written is a file in memory with concurrent writers.
 type written struct {
 	mu   sync.Mutex
 	data []byte
@@ -48,8 +48,7 @@ func (w *written) WriteAt(b []byte, off int64) (int, error) {
 	return copy(w.data[off:], b), nil
 }
 
-// TestCopyBytes copies through blocks of its own, and through those of the file, also if that has
-// fewer than are asked for.
+// TestCopyBytes copies through its own blocks, and through those of the file, also if the file has fewer than requested.
 func TestCopyBytes(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{1})
 	for _, size := range []int{0, 1, sharedMin - 1, sharedMin, 3*sharedBytes + 17, blockBytes + 5} {

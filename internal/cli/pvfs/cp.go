@@ -26,22 +26,21 @@ func (a *App) cpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cp SOURCE... TARGET",
 		Short: "Copy files in, out, and from one file system to another",
-		Long: `Cp copies files, and trees with -r. A name with a colon in front is on the file
-system, one with a source is on that one, all others are local:
+		Long: `Cp copies files, and with -r trees. A name with a colon in front is on the default file
+system, a name with a source is on that file system, and all others are local:
 
     pvfs cp -r results :/archive                        in
     pvfs cp :/archive/results/1.dat .                   out
     pvfs cp -r :/a tcp://other:3334/pvfs2-fs/b          from one to another
 
-Symbolic links are copied as links. SOURCE and TARGET may be links to directories themselves, and
-SOURCE one to a file; below them cp follows no link, even if another user puts one there while it
-runs. If the target has a link where a file or a link is to go, the copy replaces it; where a
-directory is to go, cp fails: remove the link, or give the directory that it leads to as TARGET. Cp
+Symbolic links are copied as links. SOURCE and TARGET may themselves be links to directories, and
+SOURCE a link to a file. Below them cp follows no link, even if another user puts one there while it
+runs. If the target has a link in the place of a file or a link to copy, the copy replaces it. If it
+has one in the place of a directory, cp fails: remove the link, or use its target as TARGET. Cp
 does not write to FIFOs, sockets and devices, nor through a TARGET that is a link to a file. It does
 write to a device that is TARGET itself.
 
-With -verify every file is read again on both sides when it is copied, and the SHA-256 of both
-compared.
+With -verify, cp reads each copied file and its copy again and compares their SHA-256.
 
 ` + exitHelp,
 		Args: program.Between(2, -1, "one SOURCE or more, and a TARGET"),
@@ -50,26 +49,26 @@ compared.
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&opt.recursive, "recursive", "r", false, "copy directories with all that is in them")
-	f.BoolVarP(&opt.preserve, "preserve", "p", false, "keep times of modification")
+	f.BoolVarP(&opt.recursive, "recursive", "r", false, "copy directories with their contents")
+	f.BoolVarP(&opt.preserve, "preserve", "p", false, "keep modification times")
 	f.BoolVar(&opt.verify, "verify", false, "read again and compare SHA-256")
 	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
-	f.IntVar(&opt.jobs, "jobs", 8, "how many files are copied at once")
+	f.IntVar(&opt.jobs, "jobs", 8, "number of files copied in parallel")
 	return cmd
 }
 
-// A copier is one execution of cp.
+// A copier is one run of cp.
 type copier struct {
 	opt   cpOptions
 	trees []tree
-	dirs  []copyJob // to make, the outer ones first
+	dirs  []copyJob // to make, outer ones first
 	links []copyJob
 	jobs  []copyJob
 	bytes int64
 	bar   *program.Progress
 
 	copied, files atomic.Int64
-	sum           [32]byte // of the file if it is only one
+	sum           [32]byte // of the file, if there is only one
 }
 
 // A copyJob is one file to copy.
@@ -77,32 +76,32 @@ type copyJob struct {
 	from, to tree
 	src, dst place
 	info     fs.FileInfo
-	// outermost: a source as it was given, not what is below one.
+	// outermost: a source from the command line, not an object below one.
 	outermost bool
-	// absent: nothing was at dst at the last look.
+	// absent: there was nothing at dst at the last check.
 	absent bool
-	// there tells that dst was there before, and so keeps its mode.
+	// there: dst existed before, so it keeps its mode.
 	there bool
-	// made is the directory at dst, if it gets attributes in the end.
+	// made is the directory at dst, if its attributes are set at the end.
 	made fs.FileInfo
 }
 
-// source makes an error one about the source.
+// source adds the name of the source to an error.
 func (j *copyJob) source(err error) error {
 	if errors.Is(err, errLink) {
-		err = fmt.Errorf("%w; it was not one when cp looked first, so copy again", err)
+		err = fmt.Errorf("%w; it was not one when cp checked it first, so copy again", err)
 	}
 	return j.from.about(j.src, err)
 }
 
-// target makes an error one about the target.
+// target adds the name of the target to an error.
 func (j *copyJob) target(err error) error {
 	switch {
 	case !errors.Is(err, errLink):
 	case j.dst.rel == "":
-		err = fmt.Errorf("%w to write to a file; give the name that it leads to", err)
+		err = fmt.Errorf("%w to write to a file; use the name of its target", err)
 	default:
-		err = fmt.Errorf("%w; remove it and copy again, or give the directory that it leads to as the target", err)
+		err = fmt.Errorf("%w; remove it and copy again, or use its target as TARGET", err)
 	}
 	return j.to.about(j.dst, err)
 }
@@ -126,7 +125,7 @@ func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOpt
 	return a.copied(c, time.Since(start))
 }
 
-// prepare plans a copy. Nothing is changed before all sources are known.
+// prepare plans a copy. It examines all sources before anything is changed.
 func (a *App) prepare(ctx context.Context, sources []string, target string, opt cpOptions) (c *copier, err error) {
 	c = &copier{opt: opt}
 	if opt.jobs < 1 {
@@ -161,7 +160,7 @@ func (a *App) prepare(ctx context.Context, sources []string, target string, opt 
 	return c, nil
 }
 
-// tree is the tree at a name of the command line, which close closes.
+// tree returns the tree at a name of the command line. close closes it.
 func (c *copier) tree(ctx context.Context, a *App, p place) (tree, error) {
 	t, err := a.treeOf(ctx, p)
 	if err == nil {
@@ -191,14 +190,14 @@ func (a *App) copied(c *copier, took time.Duration) error {
 	return err
 }
 
-// plan finds out what a source takes.
+// plan plans the copy of one source.
 func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to tree, into bool) error {
 	src, err := either(source)
 	if err != nil {
 		return err
 	}
 	if src.local && dst.local {
-		return program.Usagef("%s and %s are both local; what is on the file system has a colon in front, like :/%s", source, dst.given, filepath.Base(source))
+		return program.Usagef("%s and %s are both local; names on the file system begin with a colon, like :/%s", source, dst.given, filepath.Base(source))
 	}
 	from, err := c.tree(ctx, a, src)
 	if err != nil {
@@ -213,7 +212,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 	}
 	if info.IsDir() {
 		if !c.opt.recursive {
-			return program.Usagef("%s is a directory; cp -r copies it with all that is in it", source)
+			return program.Usagef("%s is a directory; cp -r copies it with its contents", source)
 		}
 		if err := from.enter(src, true); err != nil {
 			return from.about(src, err)
@@ -222,7 +221,7 @@ func (a *App) plan(ctx context.Context, c *copier, source string, dst place, to 
 	return c.walk(ctx, copyJob{from: from, to: to, src: src, dst: dst, info: info, outermost: true})
 }
 
-// walk notes what there is in a tree.
+// walk records the contents of a tree.
 func (c *copier) walk(ctx context.Context, j copyJob) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -258,7 +257,7 @@ func (c *copier) walk(ctx context.Context, j copyJob) error {
 	return nil
 }
 
-// makeTree makes the directories and symbolic links that were noted.
+// makeTree makes the recorded directories and symbolic links.
 func (c *copier) makeTree(ctx context.Context) error {
 	for i := range c.dirs {
 		if err := ctx.Err(); err != nil {
@@ -284,7 +283,7 @@ func (c *copier) makeTree(ctx context.Context) error {
 	return nil
 }
 
-// mkdir makes a directory, or takes the one that is there.
+// mkdir makes a directory, or uses an existing one.
 func (j *copyJob) mkdir() error {
 	err := j.to.mkdir(j.dst, j.info.Mode().Perm()|0o700)
 	if err != nil {
@@ -317,7 +316,7 @@ func (j *copyJob) link() error {
 	return j.target(j.to.symlink(target, j.dst))
 }
 
-// run copies what was noted, some files at once. The first error ends it.
+// run copies the recorded files, several in parallel. It stops at the first error.
 func (c *copier) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -351,7 +350,7 @@ func (c *copier) run(ctx context.Context) error {
 	return nil
 }
 
-// file copies one.
+// file copies one file.
 func (c *copier) file(ctx context.Context, j copyJob) error {
 	if ctx.Err() != nil {
 		return nil
@@ -383,14 +382,14 @@ func (c *copier) file(ctx context.Context, j copyJob) error {
 	return nil
 }
 
-// createTries is how often create begins again because another process made or removed the file meanwhile.
+// createTries is how often create starts again because another process made or removed the file meanwhile.
 const createTries = 10
 
-// create opens the copy of a file. A symbolic link of its name is replaced, unless the command line names it.
+// create opens the copy of a file. It replaces a symbolic link with that name, unless the link is on the command line.
 func (j *copyJob) create() (f file, err error) {
 	for range createTries {
 		if j.absent {
-			// Even the process that makes a file can write to it only if the mode says so.
+			// Even the process that makes a file can write to it only if its mode allows that.
 			f, err = j.to.create(j.dst, j.info.Mode().Perm()|0o600)
 			if !errors.Is(err, fs.ErrExist) {
 				return f, err
@@ -413,7 +412,7 @@ func (j *copyJob) create() (f file, err error) {
 	return nil, err
 }
 
-// writable tells whether a copy with the mode of the original can be written.
+// writable reports whether a copy with the mode of the original can be written.
 func (j *copyJob) writable() bool {
 	needed := fs.FileMode(0o600)
 	if j.info.IsDir() {
@@ -422,12 +421,12 @@ func (j *copyJob) writable() bool {
 	return j.info.Mode().Perm()&needed == needed
 }
 
-// settles tells whether a copy is to have other attributes in the end than when it was made.
+// settles reports whether the attributes of a copy must be changed at the end.
 func (c *copier) settles(j *copyJob) bool {
 	return c.opt.preserve || !j.there && !j.writable()
 }
 
-// finish gives a copy the attributes it is to have in the end.
+// finish sets the final attributes of a copy.
 func (c *copier) finish(j *copyJob, f file) error {
 	if !j.there && !j.writable() {
 		if err := f.Chmod(j.info.Mode().Perm()); err != nil {
@@ -440,7 +439,7 @@ func (c *copier) finish(j *copyJob, f file) error {
 	return nil
 }
 
-// finishDir is finish for a directory. It fails if another directory is in the place of the one that was there when the copy began.
+// finishDir is finish for a directory. It fails if another directory has taken the place of the one that was there at the start.
 func (c *copier) finishDir(j *copyJob) error {
 	if !c.settles(j) {
 		return nil

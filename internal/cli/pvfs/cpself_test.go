@@ -18,7 +18,7 @@ import (
 
 const intoItself = "cannot copy a directory, "
 
-// TestCopyIntoItself refuses to copy a directory to a place inside it, before anything is copied.
+// TestCopyIntoItself: cp refuses to copy a directory into itself, before anything is copied.
 func TestCopyIntoItself(t *testing.T) {
 	s := newShell(t)
 	s.ok("mkdir -p /a/b/deep /a/b/c /other /c/a")
@@ -37,7 +37,7 @@ func TestCopyIntoItself(t *testing.T) {
 		"cp -r :/link :/a/b",
 		"cp -r :/a :/into",
 		"cp -r :/a :/into/new",
-		"cp -r :/a :/other/../into/../new", // above into is where it leads to
+		"cp -r :/a :/other/../into/../new", // the parent of the link's target
 		"cp -r :/ :/a",
 		"cp -r :/ :/new",
 		"cp -r :/other :/a :/a/b", // the first source could be copied
@@ -60,8 +60,7 @@ func TestCopyIntoItself(t *testing.T) {
 	assert.Contains(t, s.ok("ls /a"), "b2\nb3\ndeep\n")
 }
 
-// TestCopyBetweenTwins copies the top of one file system into another with the same name, number and handle
-// of the top.
+// TestCopyBetweenTwins copies the root of one file system to another one with the same name, number and root handle.
 func TestCopyBetweenTwins(t *testing.T) {
 	s := newShell(t)
 	s.ok("mkdir -p /a/b")
@@ -71,7 +70,7 @@ func TestCopyBetweenTwins(t *testing.T) {
 	assert.Contains(t, s.ok("ls -R "+other+"/a"), "/a/b/a/b:\n")
 }
 
-// TestCopyIntoItselfThroughAMount refuses what is inside itself where one side is seen through a mount.
+// TestCopyIntoItselfThroughAMount: the same if one side is seen through a mount.
 func TestCopyIntoItselfThroughAMount(t *testing.T) {
 	s, dir := mountedShell(t)
 	s.ok("mkdir -p /a/b")

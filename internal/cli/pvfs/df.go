@@ -28,7 +28,7 @@ func (a *App) dfCommand() *cobra.Command {
 	return cmd
 }
 
-// serverSpace is a line of df.
+// serverSpace is one line of df.
 type serverSpace struct {
 	Server    string `json:"server"`
 	Address   string `json:"address"`
@@ -77,7 +77,7 @@ func (a *App) df(ctx context.Context, name string, asJSON bool) error {
 	return failed
 }
 
-// usage is size, used, free and the share in use.
+// usage is the size, the used and the free space, and the percentage in use.
 func usage(total, free int64) string {
 	used := total - free
 	percent := 0.0
@@ -87,7 +87,7 @@ func usage(total, free int64) string {
 	return fmt.Sprintf("%s\t%s\t%s\t%.0f%%", human(total), human(used), human(free), percent)
 }
 
-// human is a number of bytes in few digits.
+// human formats a number of bytes with few digits.
 func human(bytes int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	v, u := float64(bytes), 0
@@ -109,7 +109,7 @@ func (a *App) pingCommand() *cobra.Command {
 	var opt pingOptions
 	cmd := &cobra.Command{
 		Use:   "ping [SOURCE]",
-		Short: "See whether every server answers, and how fast",
+		Short: "Check that every server answers, and how fast",
 		Args:  program.Between(0, 1, "one SOURCE at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.count < 1 || opt.interval < 0 || opt.timeout <= 0 {
@@ -119,13 +119,13 @@ func (a *App) pingCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&opt.count, "count", 1, "how often")
-	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two")
+	f.IntVar(&opt.count, "count", 1, "number of requests")
+	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two requests")
 	f.DurationVar(&opt.timeout, "timeout", 3*time.Second, "how long to wait for answers")
 	return cmd
 }
 
-// pingWithin asks every server, and waits for so long.
+// pingWithin asks every server, and waits up to limit.
 func pingWithin(ctx context.Context, fsys *client.FS, limit time.Duration) []error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

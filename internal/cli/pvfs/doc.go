@@ -1,11 +1,9 @@
-// Package pvfs is the substance of the pvfs command: what cmd/pvfs wires to cobra.
+// Package pvfs implements the pvfs command; cmd/pvfs connects it to cobra.
 //
-// One file per command or family of them (ls.go, cp.go, names.go, attrs.go, xattr.go, df.go,
-// bench.go). What they share: place.go says which names are on a file system and which are
-// local, mounts.go finds and mounts it, tree.go makes both look alike, copy.go moves bytes,
-// explain.go says what is wrong with a name, exit.go turns errors into exit codes. What the
-// commands of other programs have, too, is in internal/cli/program.
+// There is one file per command or family of commands (ls.go, cp.go, names.go, attrs.go, xattr.go, df.go, bench.go). They share
+// the others: place.go decides which names are local and which are on a file system, mounts.go finds and mounts that, tree.go
+// gives both the same interface, copy.go copies data, explain.go explains errors about names, exit.go turns errors into exit
+// codes. internal/cli/program has the parts shared with other programs.
 //
-// What a command does underneath is in pvfs/client. Which methods there are is decided by the
-// imports of cmd/pvfs.
+// pvfs/client does the work of the commands. The imports of cmd/pvfs decide which network methods there are.
 package pvfs

@@ -17,32 +17,32 @@ const (
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage
 	ExitNobody      = 3 // a server does not answer
-	ExitChecksum    = 5 // a copy is not what was copied
+	ExitChecksum    = 5 // a copy differs from its original
 	ExitInterrupted = program.ExitInterrupted
 )
 
 const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line, 3 a server does not answer,
 5 checksum differs, 130 interrupted.`
 
-// errChecksum: what was copied differs from its copy.
+// errChecksum: a copy differs from its original.
 var errChecksum = errors.New("checksum differs")
 
-// silence is what an error says when a server does not answer, us or another server.
+// silence are the errors of a server that does not answer this program or another server.
 var silence = []error{
 	rpc.ErrNotSent, rpc.ErrNoAnswer, bmi.ErrUnreachable, bmi.ErrPeerFailed,
 	proto.EHOSTUNREACH, proto.ECONNREFUSED, proto.ECONNRESET, proto.EHOSTDOWN, proto.ETIMEDOUT,
 }
 
-// exits are the codes of this command alone.
+// exits are the exit codes specific to this command.
 var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{errChecksum}},
 	{Code: ExitNobody, Errors: silence},
 }
 
-// ExitCode is how a process ends after an error.
+// ExitCode is the exit code for an error.
 func ExitCode(err error) int { return program.ExitCode(err, exits) }
 
-// explain adds to an error what helps to get on.
+// explain adds advice to an error.
 func explain(err error) string {
 	text := program.Explain(err)
 	if ExitCode(err) == ExitNobody {

@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// explainTime is how long an explanation may take to look around.
+// explainTime limits the time for an explanation.
 const explainTime = 5 * time.Second
 
 // remoteError is an error about a name on a file system.
@@ -25,7 +25,7 @@ type remoteError struct {
 
 func (e remoteError) Unwrap() error { return e.error }
 
-// about says which name on a file system an error is about; nil stays nil.
+// about adds the name on a file system to an error; nil stays nil.
 func about(fs *client.FS, at place, err error) error {
 	var known remoteError
 	if err == nil || errors.As(err, &known) {
@@ -34,8 +34,8 @@ func about(fs *client.FS, at place, err error) error {
 	return remoteError{fs, at, err}
 }
 
-// missing explains an error that is about a name that is not there: what is there of it, and what
-// it may have been. It is "" for all other errors.
+// missing explains an error about a name that does not exist: which part of it exists, and which name may have been meant. It is
+// "" for all other errors.
 func (a *App) missing(ctx context.Context, err error) string {
 	var e remoteError
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &e) {
@@ -62,7 +62,7 @@ func (a *App) missing(ctx context.Context, err error) string {
 	}
 	text := fmt.Sprintf("%s: no such file or directory: %s is there, but has no %q", e.at.given, parent, part)
 	if target, err := e.fs.ReadLinkCtx(ctx, strings.TrimSuffix(parent, "/")+"/"+part); err == nil {
-		return fmt.Sprintf("%s: no such file or directory: %s/%s is a symbolic link to %s, which is not there",
+		return fmt.Sprintf("%s: no such file or directory: %s/%s is a symbolic link to %s, which does not exist",
 			e.at.given, strings.TrimSuffix(parent, "/"), part, target)
 	}
 	if near := nearest(ctx, e.fs, parent, part); near != "" {
@@ -71,10 +71,10 @@ func (a *App) missing(ctx context.Context, err error) string {
 	return text
 }
 
-// lookAtMost is how many names are compared with a mistyped one.
+// lookAtMost is how many names are compared with a mistyped one, at most.
 const lookAtMost = 10000
 
-// nearest is the name in a directory that looks most like one that is not there.
+// nearest is the name in a directory that is most similar to a missing one.
 func nearest(ctx context.Context, fs *client.FS, dir, want string) string {
 	best, least, seen := "", max(len(want)/3, 1)+1, 0
 	for entry, err := range fs.Entries(ctx, dir) {
@@ -89,7 +89,7 @@ func nearest(ctx context.Context, fs *client.FS, dir, want string) string {
 	return best
 }
 
-// distance is how many bytes have to be put in, taken out, changed or swapped with the next.
+// distance is how many bytes must be inserted, removed, changed or swapped with the next one.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -112,10 +112,10 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// completeTime is how long a shell waits for names.
+// completeTime is how long a shell waits for completions.
 const completeTime = 2 * time.Second
 
-// complete offers the names of the file system to a shell.
+// complete completes names of the file system for a shell.
 func (a *App) complete(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	p, err := either(begun)
@@ -146,6 +146,6 @@ func (a *App) complete(cmd *cobra.Command, args []string, begun string) ([]strin
 			offers = append(offers, offer)
 		}
 	}
-	_ = a.mounts.close() // what is mounted was only looked at
+	_ = a.mounts.close() // the mounts were only read
 	return offers, none | cobra.ShellCompDirectiveNoSpace
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// passwordBytesMax bounds a line with a password.
+// passwordBytesMax limits a line with a password.
 const passwordBytesMax = 1024
 
 type getCertOptions struct {
@@ -37,11 +37,11 @@ func (a *App) getUserCertCommand() *cobra.Command {
 		Long: `Get-user-cert asks for the password of a user and gets a certificate for it, from servers whose
 configuration has CAFile, ServerKey and <LDAP>. The certificate goes to the file of -cert-file, else of
 ` + certVariable + `, else to ~/` + certName + `. The private key is made here and does not leave this machine; it
-goes to the file of -key-file, else of ` + keyVariable + `, else to ~/` + certKeyName + `. Both are replaced if they
-are there. All commands of pvfs, and OrangeFS's, use them from then on.
+goes to the file of -key-file, else of ` + keyVariable + `, else to ~/` + certKeyName + `. Existing files are
+replaced. From then on all commands of pvfs and OrangeFS use them.
 
-The password is encrypted for the key of the authority. With -ca-file, its certificate, pvfs makes sure
-that it is that key. Without, somebody who can change messages on their way can read the password.
+The password is encrypted with the key of the authority. -ca-file gives the certificate of the authority, and pvfs
+then checks the key. Without it, an attacker who can change messages in the network can read the password.
 
 USER is the name in the directory, by default that of the user who runs this. If standard input is
 no terminal, the password is its first line.`,
@@ -56,8 +56,8 @@ no terminal, the password is its first line.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.ca, "ca-file", "", "the certificate of the authority, as in CAFile of the servers")
-	f.Uint32Var(&opt.days, "days", 0, "for how many days (0, or more than they like: for as many as the servers like)")
+	f.StringVar(&opt.ca, "ca-file", "", "the certificate of the authority, the same as CAFile of the servers")
+	f.Uint32Var(&opt.days, "days", 0, "validity in days, limited by the servers (0: the servers' limit)")
 	_ = cmd.MarkFlagFilename("ca-file")
 	return cmd
 }
@@ -85,12 +85,12 @@ func (a *App) getUserCert(ctx context.Context, name string, opt getCertOptions) 
 		return err
 	}
 	plain := a.mount
-	plain.Key, plain.Certificate = nil, nil // a key that is named is that of the certificate to come
+	plain.Key, plain.Certificate = nil, nil // a key file that is named is for the new certificate
 	fsys, err := client.Mount(ctx, source, plain)
 	if err != nil {
 		return err
 	}
-	defer fsys.Close() // everything has been answered
+	defer fsys.Close() // all answers have arrived
 	if fsys.Config().Security.CAFile == "" {
 		return fmt.Errorf("%s has no certificates of users: its configuration has no CAFile", source)
 	}
@@ -122,7 +122,7 @@ func (a *App) getUserCert(ctx context.Context, name string, opt getCertOptions) 
 	return err
 }
 
-// password asks for a password, or takes the first line if there is nobody to ask.
+// password asks for a password on a terminal; otherwise it reads the first line of the input.
 func (a *App) password(prompt string) (string, error) {
 	if f, ok := a.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(a.Err, prompt)
@@ -142,7 +142,7 @@ func (a *App) password(prompt string) (string, error) {
 	return line, nil
 }
 
-// replace writes a file that only this user can read, whole or not at all.
+// replace writes a file that only this user can read, completely or not at all.
 func replace(name string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // its mode is 0600
 	if err != nil {
@@ -153,7 +153,7 @@ func replace(name string, text []byte) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error says what is wrong
+		_ = os.Remove(f.Name()) // the error below says what is wrong
 	}
 	return err
 }

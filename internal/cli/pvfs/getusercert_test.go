@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
-// TestGetUserCert: with a password a user gets a certificate, and works with it from then on.
+// TestGetUserCert: a user gets a certificate for a password, and works with it from then on.
 func TestGetUserCert(t *testing.T) {
 	ca, other := certtest.New(t, "CA"), certtest.New(t, "CA")
 	users := ldaptest.Start(t, ldaptest.User("alice", "wonderland", 41007, 41008))
@@ -42,7 +42,7 @@ func TestGetUserCert(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, files)
 
-	for range 2 { // the second takes the place of the first
+	for range 2 { // the second one replaces the first
 		require.Contains(t, s.ok("get-user-cert -ca-file "+ca.CertFile+" alice"), "the certificate of alice is in "+home)
 	}
 	files, err = os.ReadDir(home)
@@ -71,7 +71,7 @@ func TestGetUserCert(t *testing.T) {
 	require.Contains(t, s.no(ExitUsage, "ls /home"), "chmod 600")
 }
 
-// TestOthersHomes: a mount of root takes the certificate of another user from its home, if there is such a user.
+// TestOthersHomes: a mount of root takes another user's certificate from that user's home directory.
 func TestOthersHomes(t *testing.T) {
 	require.NotEmpty(t, homeOf(0))
 	require.Empty(t, homeOf(strangerID))

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
-// apart fails if the target of a copy is its source, or a place inside it, or if what is there now is in the way. It also finds out
+// apart fails if the target of a copy is its source or inside it, or if an existing object is in the way. It also finds out
 // whether there is a target.
 func (c *copier) apart(j *copyJob) error {
 	if j.absent {
@@ -25,7 +25,7 @@ func (c *copier) apart(j *copyJob) error {
 	case j.info.IsDir() && j.outermost && j.inside():
 		return program.Usagef("cannot copy a directory, %s, into itself, %s", j.src.given, j.dst.given)
 	case j.absent || j.dst.rel == "":
-		return nil // what the command line names may be a link to a directory, or a device
+		return nil // a name on the command line may be a link to a directory, or a device
 	}
 	const links = fs.ModeSymlink
 	switch mode := there.Mode().Type(); {
@@ -37,8 +37,8 @@ func (c *copier) apart(j *copyJob) error {
 	return nil
 }
 
-// inside tells whether the target is below the source, or will be when it is made. Symbolic links are followed: ".." behind a
-// directory is the one that it is really in. What cannot be looked at ends the way up.
+// inside reports whether the target is below the source, or will be when it is made. It follows symbolic links: ".." after a link
+// is the parent of the link's target. It stops at a directory that it cannot read.
 func (j *copyJob) inside() bool {
 	at := j.dst
 	if j.absent {
@@ -52,13 +52,13 @@ func (j *copyJob) inside() bool {
 		case sameObject(j.from, j.info, j.to, info):
 			return true
 		case below != nil && sameObject(j.to, below, j.to, info):
-			return false // the top is its own parent
+			return false // the root is its own parent
 		}
 		below = info
 	}
 }
 
-// parent is the directory that has a name, without resolving "..", which is behind a link perhaps.
+// parent is the directory part of a name. It does not resolve "..", because that may come after a link.
 func parent(name string) string {
 	name = strings.TrimRight(name, "/")
 	switch i := strings.LastIndexByte(name, '/'); {
@@ -71,14 +71,14 @@ func parent(name string) string {
 	}
 }
 
-// sameObject tells whether two names lead to one object, also if one is of a file system and the other goes through a
-// mount of that.
+// sameObject reports whether two names refer to the same object. One may be on a file system and the other one may go through a
+// mount of it.
 func sameObject(a tree, infoA fs.FileInfo, b tree, infoB fs.FileInfo) bool {
 	at, remoteA := a.(*remoteTree)
 	bt, remoteB := b.(*remoteTree)
 	switch {
 	case remoteA && remoteB:
-		// Many file systems have the same name and number; the addresses of their servers differ.
+		// Many file systems have the same name and number, but the addresses of their servers differ.
 		return at.fs.Config().Text == bt.fs.Config().Text && handleOf(infoA) == handleOf(infoB)
 	case remoteA:
 		return throughMount(at, infoA, infoB)
@@ -88,8 +88,8 @@ func sameObject(a tree, infoA fs.FileInfo, b tree, infoB fs.FileInfo) bool {
 	return os.SameFile(infoA, infoB)
 }
 
-// throughMount tells whether a local object is one of a file system, seen through a mount. A mount tells the name of the file system
-// and the handles of objects, which other file systems may have as well, but hardly with the same time.
+// throughMount reports whether a local object is one of a file system, seen through a mount. A mount shows the name of the file
+// system and the handles of objects. Other file systems may have the same, but hardly with the same ctime.
 func throughMount(t *remoteTree, info, local fs.FileInfo) bool {
 	i, ok := info.(*client.Info)
 	st, okLocal := local.Sys().(*syscall.Stat_t)

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// localTree is the local file system at and below one name of the command line. Below it, every directory on the way to a name is
-// opened relative to the one above it, without following symbolic links, and the name is used relative to the last of them.
+// localTree is the local file system at and below one name of the command line. Below that name, every directory on a path is
+// opened relative to the one above it, without following symbolic links. The last name is used relative to the last directory.
 type localTree struct {
 	mu  sync.Mutex
 	top *localDir // nil until enter
-	// last is where the last name was: most names are in the same directory as the one before.
+	// last is the directory of the previous name. Most names are in the same directory as the one before.
 	last *localDir
 }
 
@@ -26,13 +26,13 @@ type localTree struct {
 type localDir struct {
 	fd    int
 	rel   string
-	users int // guarded by the mutex of the tree
+	users int // protected by the mutex of the tree
 }
 
 const (
-	// pathOnly opens something to be used as a place, whether it may be read or not.
+	// pathOnly opens an object only as a place, so it need not be readable.
 	pathOnly = unix.O_PATH | unix.O_CLOEXEC
-	// toRead and toWrite open a file. With these flags, open does not wait if it is a FIFO: see fifo(7).
+	// toRead and toWrite open a file. With these flags, open of a FIFO does not wait: see fifo(7).
 	toRead  = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 	toWrite = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NOCTTY
 )
@@ -45,7 +45,7 @@ func (t *localTree) enter(p place, follow bool) error {
 	}
 	name, flags := p.path, 0
 	if !follow {
-		// With a slash at its end a link would be followed.
+		// With a slash at its end, a link would be followed.
 		name, flags = strings.TrimRight(p.path, "/"), unix.O_NOFOLLOW
 	}
 	fd, err := openAt(unix.AT_FDCWD, name, pathOnly|unix.O_DIRECTORY|flags, 0)
@@ -73,7 +73,7 @@ func (t *localTree) dropLocked(d *localDir) {
 	}
 }
 
-// in does something with a name in an open directory.
+// in calls do for a name in an open directory.
 func (t *localTree) in(op string, p place, do func(dir int, name string) error) error {
 	if p.rel == "" {
 		return t.atTop(op, p, do)
@@ -105,7 +105,7 @@ func (t *localTree) atTop(op string, p place, do func(dir int, name string) erro
 	return nil
 }
 
-// hold gives the directory that a name is in, which the caller drops.
+// hold returns the directory of a name. The caller drops it.
 func (t *localTree) hold(p place, rel string) (*localDir, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *localTree) hold(p place, rel string) (*localDir, error) {
 	return t.last, nil
 }
 
-// descendLocked opens a directory below the top, or gives the top.
+// descendLocked opens a directory below the top, or returns the top.
 func (t *localTree) descendLocked(p place, rel string) (*localDir, error) {
 	t.top.users++
 	dir := t.top
@@ -144,7 +144,7 @@ func (t *localTree) descendLocked(p place, rel string) (*localDir, error) {
 	return dir, nil
 }
 
-// localError says which operation on which name failed, and whether that is because the name is a symbolic link.
+// localError adds the operation and the name to an error, and says if the cause is a symbolic link.
 func localError(op, given string, dir int, name string, err error) error {
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
 		var st unix.Stat_t
@@ -198,7 +198,7 @@ func (t *localTree) list(p place) (names []string, err error) {
 
 func (t *localTree) readlink(p place) (target string, err error) {
 	err = t.in("readlink", p, func(dir int, name string) error {
-		b := make([]byte, unix.PathMax) // the system has no longer ones
+		b := make([]byte, unix.PathMax) // the longest path of the system
 		n, err := unix.Readlinkat(dir, name, b)
 		target = string(b[:max(n, 0)])
 		return err
@@ -243,11 +243,11 @@ func (t *localTree) create(p place, mode fs.FileMode) (f file, err error) {
 
 func (t *localTree) overwrite(p place) (f file, err error) {
 	suits := func(mode fs.FileMode) bool {
-		// A device is what is meant if the command line names it, as /dev/null.
+		// A device may be named on the command line, such as /dev/null.
 		return mode.IsRegular() || p.rel == "" && mode&fs.ModeDevice != 0
 	}
-	// Opening a device or a FIFO can have effects, so the type is checked before. It is checked again after, because the name may lead to
-	// something else by then.
+	// Opening a device or a FIFO can have side effects, so the type is checked before. It is checked again after the open,
+	// because the name may refer to another object by then.
 	there, err := t.stat(p, false)
 	switch {
 	case err != nil:
@@ -270,14 +270,14 @@ func (t *localTree) overwrite(p place) (f file, err error) {
 	return f, err
 }
 
-// openLocal opens something that is there. What does not suit is closed at once.
+// openLocal opens an existing object. If suits refuses it, it is closed at once.
 func openLocal(dir int, name, given string, flags int, suits func(fs.FileMode) bool) (file, error) {
 	fd, err := openAt(dir, name, flags|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	if flags&unix.O_NONBLOCK != 0 {
-		_ = unix.SetNonblock(fd, false) // the flag was for open; it would make the runtime poll the file
+		_ = unix.SetNonblock(fd, false) // the flag was only for open; it would make the runtime poll the file
 	}
 	f := os.NewFile(uintptr(fd), given)
 	info, err := f.Stat()

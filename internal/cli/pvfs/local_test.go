@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entered is the local tree at a directory, and that as a place.
+// entered returns the local tree at a directory, and the place of that.
 func entered(t *testing.T, dir string) (*localTree, place) {
 	t.Helper()
 	tree, p := &localTree{}, place{given: dir, path: dir, local: true}
@@ -20,7 +20,7 @@ func entered(t *testing.T, dir string) (*localTree, place) {
 	return tree, p
 }
 
-// TestLocalTreeFollowsNoLinks: every method refuses a link on the way, wherever it leads to; those that are about the name itself find the
+// TestLocalTreeFollowsNoLinks: every method refuses a link on the path, whatever its target. Methods for the name itself find the
 // link.
 func TestLocalTreeFollowsNoLinks(t *testing.T) {
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestLocalTreeFollowsNoLinks(t *testing.T) {
 			"list": func() error { _, err := tree.list(p); return err },
 			"open": func() error { _, err := tree.open(p); return err },
 			"over": func() error { _, err := tree.overwrite(p); return err },
-			"raced": func() error { // the link came after overwrite had looked
+			"raced": func() error { // the link was made after overwrite had looked
 				_, err := openLocal(tree.top.fd, p.rel, p.given, toWrite, fs.FileMode.IsRegular)
 				return localError("open", p.given, tree.top.fd, p.rel, err)
 			},
@@ -74,7 +74,7 @@ func TestLocalTreeFollowsNoLinks(t *testing.T) {
 	assert.Equal(t, "bytes", string(got))
 }
 
-// TestLocalTreeWaitsForNobody: a FIFO that came after cp had looked is neither waited for nor used.
+// TestLocalTreeWaitsForNobody: cp neither waits for a FIFO that was made after it looked, nor uses it.
 func TestLocalTreeWaitsForNobody(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o666))
@@ -87,14 +87,14 @@ func TestLocalTreeWaitsForNobody(t *testing.T) {
 	assert.ErrorIs(t, err, errNoBytes)
 }
 
-// TestLocalTreeClosesDirectories: only the directory of the last name stays open, and the top.
+// TestLocalTreeClosesDirectories: only the top and the directory of the last name stay open.
 func TestLocalTreeClosesDirectories(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "a/b/c"), 0o755))
 	tree, top := entered(t, dir)
 	var last []*localDir
 	for _, p := range []place{top, top.below("a"), top.below("a").below("b"), top.below("a").below("b").below("c"), top.below("a").below("b"), top.below("none")} {
-		_, _ = tree.stat(p, false) // none is not there
+		_, _ = tree.stat(p, false) // none does not exist
 		_, _ = tree.open(p.below("none").below("none"))
 		last = append(last, tree.last)
 	}

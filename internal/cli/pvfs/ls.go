@@ -23,8 +23,8 @@ func (a *App) lsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [NAME]...",
 		Short: "List directories and files",
-		Long: `Ls lists what is in directories, sorted by name; without a name, in the top one. -l
-adds mode, owner, group, size and time of modification.
+		Long: `Ls lists the contents of directories, sorted by name; without a name, of the root directory.
+-l adds mode, owner, group, size and modification time.
 
 ` + exitHelp,
 		Args: program.Between(0, -1, ""),
@@ -36,9 +36,9 @@ adds mode, owner, group, size and time of modification.
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&opt.long, "long", "l", false, "one line for each, with its attributes")
-	f.BoolVarP(&opt.all, "all", "a", false, "names that begin with a dot, too")
-	f.BoolVarP(&opt.recursive, "recursive", "R", false, "directories below, too")
+	f.BoolVarP(&opt.long, "long", "l", false, "one line for each object, with its attributes")
+	f.BoolVarP(&opt.all, "all", "a", false, "also names that begin with a dot")
+	f.BoolVarP(&opt.recursive, "recursive", "R", false, "also the directories below")
 	f.BoolVarP(&opt.numeric, "numeric", "n", false, "owners and groups as numbers")
 	return cmd
 }
@@ -66,7 +66,7 @@ func (a *App) ls(ctx context.Context, names []string, opt lsOptions) error {
 	return nil
 }
 
-// A line is one object that ls shows.
+// A line is one object in the output of ls.
 type line struct {
 	info       *client.Info
 	name, path string
@@ -144,7 +144,7 @@ func (a *App) print(ctx context.Context, fsys *client.FS, lines []line, opt lsOp
 	return nil
 }
 
-// printable shows a name on one line.
+// printable formats a name for one line.
 func printable(name string) string {
 	for _, c := range name {
 		if c < ' ' || c == 0x7f {
@@ -154,7 +154,7 @@ func printable(name string) string {
 	return name
 }
 
-// owners gives names to numbers.
+// owners finds the names of users and groups.
 type owners struct {
 	numeric bool
 	known   map[string]string
@@ -199,7 +199,7 @@ func (o *owners) name(number uint32, kind string, look func(string) (string, err
 	return name
 }
 
-// handleOf is the handle of an object; 0 of a local one.
+// handleOf is the handle of an object; 0 for a local one.
 func handleOf(info fs.FileInfo) proto.Handle {
 	if i, ok := info.(*client.Info); ok {
 		return i.Handle
@@ -207,5 +207,5 @@ func handleOf(info fs.FileInfo) proto.Handle {
 	return 0
 }
 
-// stamp is a time as stat prints it.
+// stamp formats a time for stat.
 func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05 -0700") }

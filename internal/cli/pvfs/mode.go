@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// symbolic applies a symbolic mode: clauses with commas between, each of who (u, g, o, a), one
-// or more of + - = and the rights r, w, x, X, s.
+// symbolic applies a symbolic mode: clauses separated by commas, each with classes of users (u, g, o, a), one or more of + - =,
+// and the rights r, w, x, X, s.
 func symbolic(bits uint32, text string, dir bool) (uint32, error) {
 	for clause := range strings.SplitSeq(text, ",") {
 		var err error
@@ -17,7 +17,7 @@ func symbolic(bits uint32, text string, dir bool) (uint32, error) {
 	return bits, nil
 }
 
-// The bits of each who: its rights, and the set-id bit that goes with s.
+// The bits of each class of users: its rights, and the set-id bit for s.
 var whoBits = map[byte]struct{ rights, setID uint32 }{
 	'u': {0o700, 0o4000}, 'g': {0o070, 0o2000}, 'o': {0o007, 0}, 'a': {0o777, 0o6000},
 }
@@ -67,7 +67,7 @@ func applyClause(bits uint32, clause string, dir bool) (uint32, error) {
 	return bits, nil
 }
 
-// letters is a mode as ls(1) writes it, from the type of an object and the bits that its server has.
+// letters formats a mode like ls(1), from an object's type and the bits of its server.
 func letters(typ fs.FileMode, bits uint32) string {
 	b := []byte("?rwxrwxrwx")
 	switch {
@@ -85,7 +85,7 @@ func letters(typ fs.FileMode, bits uint32) string {
 	}
 	for i, special := range []struct {
 		bit           uint32
-		with, without byte // the right to execute
+		with, without byte // letters with and without the right to execute
 	}{{0o4000, 's', 'S'}, {0o2000, 's', 'S'}, {0o1000, 't', 'T'}} {
 		at := &b[3+3*i]
 		switch {

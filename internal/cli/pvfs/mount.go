@@ -23,15 +23,16 @@ func (a *App) mountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mount [SOURCE] DIR",
 		Short: "Mount the file system on a directory, for all programs",
-		Long: `mount shows the file system in a directory, by FUSE, until it is interrupted or somebody
-unmounts the directory (umount DIR, or fusermount3 -u DIR). It stays in the foreground, unless -background
-is given: then it returns as soon as the directory is mounted.
+		Long: `Mount shows the file system in a directory, by FUSE, until it is interrupted or the directory is
+unmounted (umount DIR, or fusermount3 -u DIR). It stays in the foreground. With -background it
+returns as soon as the directory is mounted.
 
-Root mounts for all users, each with his own rights; others mount for themselves, with the program
-fusermount3, and with -allow-other for all if /etc/fuse.conf has user_allow_other in it. With -user everything is done for that user.
+Root mounts for all users, each with its own rights. Other users mount for themselves, with the
+program fusermount3. With -allow-other they mount for all users, if /etc/fuse.conf has
+user_allow_other. With -user everything is done for that user.
 
-What -o lists is the same as in fstab: ` + strings.Join(mountKnown, ", ") + `;
-what is for mount(8) alone is passed over. With a link /sbin/mount.pvfs to this program, mount -t pvfs SOURCE DIR
+-o takes the same options as fstab: ` + strings.Join(mountKnown, ", ") + `;
+options only for mount(8) are ignored. With a link /sbin/mount.pvfs to this program, mount -t pvfs SOURCE DIR
 and lines of fstab with the type pvfs work.`,
 		Args: program.Between(1, 2, "a SOURCE and a DIR, or a DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,17 +52,17 @@ and lines of fstab with the type pvfs work.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&opt.allowOther, "allow-other", os.Geteuid() == 0, "let other users in")
+	f.BoolVar(&opt.allowOther, "allow-other", os.Geteuid() == 0, "let other users use the mount")
 	f.BoolVar(&opt.readOnly, "read-only", false, "refuse every change")
 	f.BoolVar(&opt.background, "background", false, "return as soon as the directory is mounted")
-	f.StringVar(&opt.logFile, "log", "", "write what goes wrong to this file, instead of standard error")
-	f.DurationVar(&opt.keep, "keep", time.Second, "how long names, attributes and sizes are kept without asking, by the kernel and by this program")
+	f.StringVar(&opt.logFile, "log", "", "write errors to this file instead of standard error")
+	f.DurationVar(&opt.keep, "keep", time.Second, "how long the kernel and this program cache names, attributes and sizes")
 	f.BoolVar(&opt.debug, "debug", false, "write every request of the kernel to standard error")
-	f.StringArrayVarP(&lists, "options", "o", nil, "options with commas between them, as in fstab")
+	f.StringArrayVarP(&lists, "options", "o", nil, "options separated by commas, as in fstab")
 	return cmd
 }
 
-// mountSource is the name that a SOURCE means: it may also be what -fs takes.
+// mountSource is the name for a SOURCE, which may also be a value of -fs.
 func (a *App) mountSource(source string) (string, error) {
 	if strings.Contains(source, "://") || source == "/" {
 		return source, nil
@@ -122,13 +123,13 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 		return errors.Join(err, m.Close())
 	}
 	select {
-	case <-ctx.Done(): // this is how it ends
+	case <-ctx.Done(): // the normal end
 	case <-m.Done():
 	}
 	return m.Close()
 }
 
-// logTo is where the log goes: a file, or standard error.
+// logTo opens the destination of the log: a file, or standard error.
 func (a *App) logTo(file string) (io.WriteCloser, error) {
 	if file == "" {
 		return unclosed{a.Err}, nil
@@ -136,7 +137,7 @@ func (a *App) logTo(file string) (io.WriteCloser, error) {
 	return os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// unclosed is a writer that others close.
+// unclosed is a writer that someone else closes.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

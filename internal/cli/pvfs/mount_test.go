@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
-// needFUSE skips a test where nothing can be mounted.
+// needFUSE skips a test if nothing can be mounted.
 func needFUSE(t *testing.T) {
 	t.Helper()
 	err := fuse.Available()
@@ -29,7 +29,7 @@ func needFUSE(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// empty is a directory to mount on, where nothing may be mounted in the end.
+// empty is a mount point. At the end nothing may be mounted on it.
 func empty(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func empty(t *testing.T) string {
 	return dir
 }
 
-// TestMount mounts, and is interrupted.
+// TestMount mounts until an interruption.
 func TestMount(t *testing.T) {
 	needFUSE(t)
 	s := newShell(t)
@@ -77,7 +77,7 @@ func TestMount(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "f"))
 }
 
-// TestMountMistakes has command lines that cannot work.
+// TestMountMistakes tries wrong command lines.
 func TestMountMistakes(t *testing.T) {
 	s := newShell(t)
 	assert.Contains(t, s.no(ExitUsage, "mount"), "takes a SOURCE and a DIR")
@@ -92,14 +92,14 @@ func TestMountMistakes(t *testing.T) {
 	}
 }
 
-// command is the command in a process of its own.
+// command is the command in a child process.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), commandEnv+"=1")
 	return cmd
 }
 
-// TestMountInBackground mounts as mount(8) does it: the command returns, the mount stays.
+// TestMountInBackground mounts as mount(8) does: the command returns, and the mount stays.
 func TestMountInBackground(t *testing.T) {
 	needFUSE(t)
 	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
@@ -142,7 +142,7 @@ func TestMountReadOnly(t *testing.T) {
 	require.NoError(t, fuse.Detach(dir))
 }
 
-// TestMountIsKilled: the directory of a mount whose process was killed says so, until it is unmounted.
+// TestMountIsKilled: after the process of a mount was killed, its directory returns an error until it is unmounted.
 func TestMountIsKilled(t *testing.T) {
 	needFUSE(t)
 	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
@@ -153,7 +153,7 @@ func TestMountIsKilled(t *testing.T) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	require.NoError(t, pvfstest.StartChild(cmd))
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if the test does not come to that
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // in case the test ends earlier
 	line := make([]byte, 200)
 	if _, err := said.Read(line); err != nil {
 		_ = cmd.Wait()

@@ -9,18 +9,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// mountOptions are what mount is told, by options of its own and by those that -o lists.
+// mountOptions are the options of mount: its flags and those in -o.
 type mountOptions struct {
 	allowOther, readOnly, debug bool
 	background                  bool
 	logFile                     string
 	keep                        time.Duration
-	keyFile, certFile, host     string   // as -key-file, -cert-file and -host
+	keyFile, certFile, host     string   // -key-file, -cert-file and -host
 	flags                       []string // nosuid and the like
 }
 
-// The options of -o that mean something. What fstab and mount(8) are told beside them is for
-// others, and passed over.
+// The options of -o that pvfs uses. Other options of fstab and mount(8) are ignored.
 var (
 	mountFlags   = []string{"suid", "nosuid", "dev", "nodev", "exec", "noexec"}
 	mountForeign = []string{
@@ -30,7 +29,7 @@ var (
 	mountKnown = append([]string{"ro", "allow_other", "debug", "keep=TIME", "log=FILE", "key-file=FILE", "cert-file=FILE", "host=NAME"}, mountFlags...)
 )
 
-// list takes in one value of -o.
+// list parses one value of -o.
 func (m *mountOptions) list(text string) error {
 	for option := range strings.SplitSeq(text, ",") {
 		if err := m.one(option); err != nil {
@@ -74,7 +73,7 @@ func (m *mountOptions) one(option string) error {
 	return nil
 }
 
-// parseKeep understands 500ms, and seconds without a unit as other file systems have them.
+// parseKeep parses 500ms, or seconds without a unit as for other file systems.
 func parseKeep(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		text = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
@@ -86,8 +85,8 @@ func parseKeep(text string) (time.Duration, error) {
 	return keep, nil
 }
 
-// Arguments are those of Main for a command line. A program that is called mount.pvfs is what mount(8) runs for
-// mount -t pvfs, as mount.pvfs SOURCE DIR [-sfnv] [-o OPTIONS].
+// Arguments are the arguments of Main for a command line. mount(8) runs mount -t pvfs as mount.pvfs SOURCE DIR [-sfnv] [-o
+// OPTIONS], a link to this program.
 func Arguments(argv []string) []string {
 	name := argv[0][strings.LastIndexByte(argv[0], '/')+1:]
 	if name != "mount.pvfs" {

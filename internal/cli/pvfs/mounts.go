@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// defaultTab is where administrators say which file systems there are.
+// defaultTab is the administrator's list of file systems.
 const defaultTab = "/etc/pvfs2tab"
 
 // mounts are the file systems that a command has mounted, by source.
@@ -29,7 +29,7 @@ func (m mounts) close() error {
 	return err
 }
 
-// on mounts the file system that a name is on, unless that was done.
+// on mounts the file system of a name, unless it is mounted already.
 func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 	source := p.fs
 	if source == "" {
@@ -70,10 +70,10 @@ func (a *App) on(ctx context.Context, p place) (*client.FS, error) {
 	return fs, nil
 }
 
-// keyVariable names the file with the private key of this machine, for OrangeFS's programs as well.
+// keyVariable names the file with this machine's private key, as for OrangeFS's programs.
 const keyVariable = "PVFS2KEY_FILE"
 
-// key is the private key of this machine; nil if it has none.
+// key is this machine's private key; nil if it has none.
 func (a *App) key() (*credential.Key, error) {
 	name := a.keyFlag
 	if name == "" {
@@ -89,7 +89,7 @@ func (a *App) key() (*credential.Key, error) {
 	return key, nil
 }
 
-// find is on for a name as it was given.
+// find is on for a name from the command line.
 func (a *App) find(ctx context.Context, name string) (*client.FS, place, error) {
 	p, err := remote(name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *App) getenv(key string) string {
 	return os.Getenv(key)
 }
 
-// source is the default file system's.
+// source is the source of the default file system.
 func (a *App) source() (string, error) {
 	if a.fsFlag != "" {
 		return a.fsFlag, nil
@@ -129,7 +129,7 @@ func (a *App) source() (string, error) {
 	return sourceOf(tabs[0]), nil
 }
 
-// sourceOf is what Mount takes for a line of a pvfs2tab.
+// sourceOf is the source for client.Mount from a line of a pvfs2tab.
 func sourceOf(t config.Tab) string {
 	sources := make([]string, len(t.Servers))
 	for i, s := range t.Servers {
@@ -138,7 +138,7 @@ func sourceOf(t config.Tab) string {
 	return strings.Join(sources, ",")
 }
 
-// parseUser understands 1000 and 1000:100,200.
+// parseUser parses 1000 and 1000:100,200.
 func parseUser(text string) (client.Identity, error) {
 	var id client.Identity
 	user, groups, _ := strings.Cut(text, ":")

@@ -33,12 +33,12 @@ func (a *App) mkdirCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&parents, "parents", "p", false, "make what is missing above, and take what is there")
+	f.BoolVarP(&parents, "parents", "p", false, "also make missing parents, and accept existing directories")
 	f.StringVarP(&mode, "mode", "m", mode, "the mode, octal")
 	return cmd
 }
 
-// each does something with each of some names on file systems.
+// each calls fn for each name, which must be on a file system.
 func (a *App) each(ctx context.Context, names []string, fn func(ctx context.Context, t remoteTree, p place) error) error {
 	for _, name := range names {
 		fsys, p, err := a.find(ctx, name)
@@ -69,8 +69,8 @@ func (a *App) rmCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&recursive, "recursive", "r", false, "remove directories with all that is in them")
-	f.BoolVarP(&force, "force", "f", false, "do not mind what is not there")
+	f.BoolVarP(&recursive, "recursive", "r", false, "remove directories with their contents")
+	f.BoolVarP(&force, "force", "f", false, "ignore names that do not exist")
 	return cmd
 }
 
@@ -89,7 +89,7 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 	case !info.IsDir():
 		return t.fs.Remove(ctx, p.path)
 	case !recursive:
-		return program.Usagef("%s is a directory; rm -r removes it with all that is in it", p.given)
+		return program.Usagef("%s is a directory; rm -r removes it with its contents", p.given)
 	}
 	return t.fs.RemoveAll(ctx, p.path)
 }
@@ -142,8 +142,8 @@ func (a *App) lnCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ln -s TARGET NAME",
 		Short: "Make a symbolic link",
-		Long: `Ln makes a symbolic link. The target is kept as it is given: relative to where the link
-is, or from the top of the file system. There are no other links on these file systems.
+		Long: `Ln makes a symbolic link. The target is stored as given: relative to the directory of the
+link, or absolute in the file system. There are no hard links on these file systems.
 
 ` + exitHelp,
 		Args: program.Between(2, 2, "a TARGET and a NAME"),
@@ -161,11 +161,11 @@ is, or from the top of the file system. There are no other links on these file s
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&symbolic, "symbolic", "s", false, "a symbolic link: the only kind there is")
+	cmd.Flags().BoolVarP(&symbolic, "symbolic", "s", false, "make a symbolic link, the only kind")
 	return cmd
 }
 
-// parseMode understands an octal mode.
+// parseMode parses an octal mode.
 func parseMode(text string) (fs.FileMode, error) {
 	bits, err := strconv.ParseUint(text, 8, 32)
 	if err != nil || bits&^0o6777 != 0 {
@@ -174,7 +174,7 @@ func parseMode(text string) (fs.FileMode, error) {
 	return modeOf(uint32(bits)), nil
 }
 
-// modeOf is a mode as package fs has it.
+// modeOf converts mode bits to a mode of package fs.
 func modeOf(bits uint32) fs.FileMode {
 	mode := fs.FileMode(bits & 0o777)
 	if bits&0o4000 != 0 {
@@ -186,7 +186,7 @@ func modeOf(bits uint32) fs.FileMode {
 	return mode
 }
 
-// bitsOf is the other way round.
+// bitsOf is the reverse of modeOf.
 func bitsOf(mode fs.FileMode) uint32 {
 	bits := uint32(mode.Perm())
 	if mode&fs.ModeSetuid != 0 {
@@ -198,7 +198,7 @@ func bitsOf(mode fs.FileMode) uint32 {
 	return bits
 }
 
-// changed applies a mode as chmod takes it, octal or symbolic, to the one there is.
+// changed applies an octal or symbolic mode of chmod to the present one.
 func changed(old fs.FileMode, text string, dir bool) (fs.FileMode, error) {
 	if text != "" && text[0] >= '0' && text[0] <= '9' {
 		return parseMode(text)
@@ -210,7 +210,7 @@ func changed(old fs.FileMode, text string, dir bool) (fs.FileMode, error) {
 	return modeOf(bits), nil
 }
 
-// errMode is for a symbolic mode that makes no sense.
+// errMode is for an invalid symbolic mode.
 var errMode = errors.New("want who, one of +-= and rights")
 
 func modeError(c byte) error { return fmt.Errorf("%q does not belong there, %w", c, errMode) }

@@ -18,14 +18,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// Users without any rights, and a group that they are in.
+// Unprivileged users, and a common group.
 const (
 	userA    = 31337
 	userB    = 31338
 	theirGrp = 31400
 )
 
-// users run this test's binary, as the command, beside servers of root that are open to them over via+shm.
+// users run this test binary as the command, with servers of root that are open to them over via+shm.
 type users struct {
 	t         *testing.T
 	root, bin string
@@ -62,7 +62,7 @@ func (u *users) home(uid int) string {
 	return filepath.Join(u.root, map[int]string{userA: "a", userB: "b"}[uid])
 }
 
-// command is a line of the command, as a user.
+// command is a command line, run as a user.
 func (u *users) command(uid int, line string) *exec.Cmd {
 	cmd := exec.Command(u.bin, append([]string{"-fs", u.cluster.Source()}, strings.Fields(line)...)...)
 	cmd.Dir = u.home(uid)
@@ -71,7 +71,7 @@ func (u *users) command(uid int, line string) *exec.Cmd {
 	return cmd
 }
 
-// ok is what a line prints that must succeed.
+// ok runs a line that must succeed, and returns its output.
 func (u *users) ok(uid int, input, line string) string {
 	u.t.Helper()
 	cmd := u.command(uid, line)
@@ -83,7 +83,7 @@ func (u *users) ok(uid int, input, line string) string {
 	return string(out)
 }
 
-// no is what a line says that must fail.
+// no runs a line that must fail, and returns its error text.
 func (u *users) no(uid int, line string) string {
 	u.t.Helper()
 	out, err := u.command(uid, line).CombinedOutput()
@@ -91,7 +91,7 @@ func (u *users) no(uid int, line string) string {
 	return string(out)
 }
 
-// failures are the requests that servers refused for who asked.
+// failures counts the requests that servers refused for authentication.
 func (u *users) failures() (n uint64) {
 	for i := range u.cluster.Len() {
 		n += u.cluster.Server(i).Stats().AuthenticationFailures
@@ -99,7 +99,8 @@ func (u *users) failures() (n uint64) {
 	return n
 }
 
-// TestOtherUsersAreThemselves: users of the machine work with the files of servers of root, each as itself, and nobody is anybody else.
+// TestOtherUsersAreThemselves: users of the machine work with files on servers of root. Each acts as itself, and cannot act as
+// another user.
 func TestOtherUsersAreThemselves(t *testing.T) {
 	u := newUsers(t, pvfstest.Options{})
 	s := &shell{t: t, source: u.cluster.Source(), in: []byte("for root alone")}
@@ -137,7 +138,7 @@ func TestOtherUsersAreThemselves(t *testing.T) {
 	u.ok(userB, "", "-user 31338:31400 ls /pub")
 }
 
-// TestOtherUsersWithIdentities: a line for a user of the machine counts, and one for all clients is none for it.
+// TestOtherUsersWithIdentities: a line for a user of the machine applies, and a line for all clients does not apply to it.
 func TestOtherUsersWithIdentities(t *testing.T) {
 	ids, err := credential.ParseIdentities([]byte("uid:31337 users\n* any\n"))
 	require.NoError(t, err)
@@ -150,7 +151,7 @@ func TestOtherUsersWithIdentities(t *testing.T) {
 	u.no(userB, "-user 0 ls /")
 }
 
-// TestOtherUsersNeedAKey: servers that believe everybody who says that it is a server have nothing for other users.
+// TestOtherUsersNeedAKey: servers that believe any client that claims to be a server refuse other users.
 func TestOtherUsersNeedAKey(t *testing.T) {
 	u := newUsers(t, pvfstest.Options{Unsigned: true})
 	u.no(userA, "ls /")
@@ -160,7 +161,7 @@ func TestOtherUsersNeedAKey(t *testing.T) {
 	require.ErrorContains(t, err, "other users of the machine")
 }
 
-// TestOtherUsersMount: a user mounts the file system, and is in the mount what it is outside.
+// TestOtherUsersMount: a user mounts the file system, and acts as itself in the mount.
 func TestOtherUsersMount(t *testing.T) {
 	needFUSE(t)
 	helper, err := exec.LookPath("fusermount3")
@@ -179,7 +180,7 @@ func TestOtherUsersMount(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	require.NoError(t, os.Chown(dir, userA, userA))
 	out, err := u.command(userA, "mount -background "+u.cluster.Source()+" "+dir).CombinedOutput()
-	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) { // root can, or the test would not be here
+	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) { // root can mount, or the test would have been skipped
 		t.Skipf("users cannot mount here: %s", out)
 	}
 	require.NoError(t, err, "%s", out)

@@ -7,19 +7,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// A place is a name as it was given: on a file system, or local.
+// A place is a name from the command line: on a file system, or local.
 type place struct {
 	given string
 	local bool
 	// fs is the file system's source; "" is the default one.
 	fs string
-	// path is absolute on a file system, and as given where local.
+	// path is absolute on a file system, and unchanged if local.
 	path string
 	// rel is the part of path below the name on the command line; "" is that name itself.
 	rel string
 }
 
-// remote understands a name of a command that works on the file system only.
+// remote parses a name of a command that works only on file systems.
 func remote(name string) (place, error) {
 	p := place{given: name}
 	switch {
@@ -32,7 +32,7 @@ func remote(name string) (place, error) {
 	return p, nil
 }
 
-// either understands a name that is local, unless it says otherwise.
+// either parses a name that is local unless it says otherwise.
 func either(name string) (place, error) {
 	if strings.Contains(name, "://") || strings.HasPrefix(name, ":") {
 		return remote(name)
@@ -43,7 +43,7 @@ func either(name string) (place, error) {
 	return place{given: name, local: true, path: name}, nil
 }
 
-// withSource divides tcp://host:3334/pvfs2-fs/a/b.
+// withSource splits tcp://host:3334/pvfs2-fs/a/b.
 func (p place) withSource(name string) (place, error) {
 	at := strings.Index(name, "://") + 3
 	host, rest, _ := strings.Cut(name[at:], "/")
@@ -56,7 +56,7 @@ func (p place) withSource(name string) (place, error) {
 	return p, nil
 }
 
-// absolute makes a path begin at the top. Dots stay: what they mean, links decide.
+// absolute makes a path absolute. It keeps dots, because links decide their meaning.
 func absolute(name string) string {
 	if name == "" || name == "." {
 		return "/"

@@ -14,17 +14,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// App is the surroundings of a command: what it reads and writes.
+// App is the environment of a command: its input and output.
 type App struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Terminal: Err is a terminal, so that a progress bar makes sense.
+	// Terminal: Err is a terminal, so a progress bar can be shown.
 	Terminal bool
-	// Getenv is os.Getenv where it is nil.
+	// Getenv is used instead of os.Getenv, if not nil.
 	Getenv func(key string) string
 
-	// Of the command that runs.
-	args             []string // as given to Main
+	// The command under way.
+	args             []string // as passed to Main
 	fsFlag, userFlag string
 	keyFlag          string
 	certFlag         string
@@ -32,8 +32,8 @@ type App struct {
 	mount            client.Options
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
-// SIGINT and SIGTERM end it in order; a second one ends it at once.
+// Main runs the command with the arguments after its name, and returns the exit code. SIGINT and SIGTERM end it in order; a
+// second one ends it at once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
@@ -50,7 +50,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		err = e
 	}
 	if child := (*childError)(nil); errors.As(err, &child) {
-		return child.code // it has complained itself
+		return child.code // it has printed the error itself
 	}
 	code := ExitCode(err)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	return code
 }
 
-// apart splits what is usually written together, as in ls -la and rm -rf.
+// apart splits combined flags, as in ls -la and rm -rf.
 func apart(args []string) []string {
 	if len(args) == 0 || !slices.Contains([]string{"ls", "rm", "cp", "mkdir"}, args[0]) {
 		return args
@@ -91,16 +91,16 @@ func (a *App) root() *cobra.Command {
 OrangeFS. The file system is the one of -fs, else the first in the file that PVFS2TAB_FILE
 names, else the first in /etc/pvfs2tab.
 
-Names are paths within the file system. With its source in front a name says all by itself:
-tcp://HOST:PORT/NAME/path. cp takes local names too; there, what is on the file
-system has a colon in front (:/path), or its source. Options may be written with one dash or two.
+Names are paths in the file system. A name may begin with the source of its file system:
+tcp://HOST:PORT/NAME/path. cp also takes local names; there, a name on the file
+system begins with a colon (:/path) or its source. Options may be written with one dash or two.
 
 ` + exitHelp,
 	}, a.Out, a.Err)
 	root.SetIn(a.In)
 	f := root.PersistentFlags()
 	f.StringVar(&a.fsFlag, "fs", "", "the file system: tcp://HOST:PORT/NAME, a line of a pvfs2tab, or the path of one")
-	f.StringVar(&a.userFlag, "user", "", "act as UID or UID:GID,GID…, as far as the servers let you")
+	f.StringVar(&a.userFlag, "user", "", "act as UID or UID:GID,GID…, if the servers allow it")
 	f.StringVar(&a.keyFlag, "key-file", "", "the private key of this machine, for servers with a keystore, or that of the certificate (default: the file that "+keyVariable+" names)")
 	f.StringVar(&a.certFlag, "cert-file", "", "the certificate of the user, for servers with an authority (default: the file that "+certVariable+" names, or ~/"+certName+" with its key in ~/"+certKeyName+")")
 	f.StringVar(&a.mount.Host, "host", "", "the name of this key in the keystore (default: the name of this machine)")

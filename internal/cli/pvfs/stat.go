@@ -19,9 +19,9 @@ func (a *App) statCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat NAME...",
 		Short: "Show everything about an object, and where its bytes are",
-		Long: `Stat shows the attributes of an object. Of a file it shows the layout: how its bytes
-are spread, over which servers, and the handle of each part; of a directory the servers that
-have its entries.
+		Long: `Stat shows the attributes of an object. For a file it also shows the layout: how its bytes
+are spread, over which servers, and the handle of each part. For a directory it shows the servers
+that have its entries.
 
 ` + exitHelp,
 		Args: program.Between(1, -1, "one NAME or more"),
@@ -40,7 +40,7 @@ have its entries.
 	return cmd
 }
 
-// described is what stat tells of an object.
+// described is the output of stat for an object.
 type described struct {
 	Name     string    `json:"name"`
 	Type     string    `json:"type"`
@@ -111,7 +111,7 @@ func describe(fsys *client.FS, name string, info *client.Info) described {
 	return d
 }
 
-// serverOf is the alias and the address of the server that owns a handle.
+// serverOf is the alias and the address of the server of a handle.
 func serverOf(fsys *client.FS, h proto.Handle) string {
 	i, ok := fsys.Config().Owner(h)
 	if !ok {

@@ -16,9 +16,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
-// These tests run commands against stock servers, and stock tools beside them; docs/orangefs.md.
+// These tests run commands and stock tools against stock servers; docs/orangefs.md.
 
-// newStock starts so many stock servers, and gives a shell and stock's tools for their file system.
+// newStock starts stock servers, and returns a shell and stock's tools for their file system.
 func newStock(t *testing.T, servers int) (*stock.Cluster, *shell, *stock.Tools) {
 	t.Helper()
 	c := stock.Start(t, stock.Options{Servers: servers})
@@ -26,8 +26,7 @@ func newStock(t *testing.T, servers int) (*stock.Cluster, *shell, *stock.Tools) 
 	return c, &shell{t: t, source: c.Source()}, c.Tools(t, c.Source())
 }
 
-// TestStockCommands does with stock servers what other tests do with our own, and lets stock's tools look
-// whether all is well then.
+// TestStockCommands runs other tests against stock servers. Then stock's tools check the file system.
 func TestStockCommands(t *testing.T) {
 	for name, test := range map[string]func(t *testing.T, s *shell){
 		"NamesAndLists": namesAndLists, "MistypedNames": mistypedNames, "PutCatTruncate": putCatTruncate, "Stat": statShows,
@@ -49,7 +48,7 @@ func TestStockCommands(t *testing.T) {
 	})
 }
 
-// inOrder requires that stock's checks find nothing: they say what they do, and one more line for each fault.
+// inOrder requires that stock's checks find nothing: they print their steps, and one more line for each fault.
 func inOrder(t *testing.T, tools *stock.Tools) {
 	t.Helper()
 	tools.Settle(t)
@@ -62,7 +61,7 @@ func inOrder(t *testing.T, tools *stock.Tools) {
 	}
 }
 
-// TestStockBothWays: what one side writes the other reads, and both say the same of where it is.
+// TestStockBothWays: each side reads the files of the other, and both report the same layout.
 func TestStockBothWays(t *testing.T) {
 	_, s, tools := newStock(t, 3)
 	dir := t.TempDir()
@@ -111,7 +110,7 @@ var (
 	viewedPart  = regexp.MustCompile(`Datafile \d+ - (\S+), handle: (\d+) `)
 )
 
-// sameLayout compares what pvfs2-viewdist and pvfs stat say.
+// sameLayout compares the outputs of pvfs2-viewdist and pvfs stat.
 func sameLayout(t *testing.T, s *shell, tools *stock.Tools, name string) {
 	t.Helper()
 	var d described
@@ -124,14 +123,14 @@ func sameLayout(t *testing.T, s *shell, tools *stock.Tools, name string) {
 		want = append(want, "("+m[1]+") "+m[2])
 	}
 	for _, p := range d.Layout.Parts {
-		_, address, _ := strings.Cut(p.Server, " ") // behind the alias
+		_, address, _ := strings.Cut(p.Server, " ") // without the alias
 		got = append(got, fmt.Sprint(address, " ", p.Handle))
 	}
 	require.Equal(t, want, got, name)
 	require.Contains(t, d.Server, "("+viewedMeta.FindStringSubmatch(seen)[1]+")", name)
 }
 
-// TestStockToolsSee: what either side changes the other sees.
+// TestStockToolsSee: each side sees the other's changes.
 func TestStockToolsSee(t *testing.T) {
 	_, s, tools := newStock(t, 2)
 	s.in = pattern(100_000)
@@ -173,10 +172,10 @@ func TestStockToolsSee(t *testing.T) {
 	inOrder(t, tools)
 }
 
-// TestStockCommandsAfterRestart: servers that were killed and came back have everything, and a command that meets one that
-// is away says so.
+// TestStockCommandsAfterRestart: killed servers have all their data after a restart, and a command that needs a stopped server
+// says so.
 func TestStockCommandsAfterRestart(t *testing.T) {
-	// Stock servers forget what they have not synced when they are killed, sizes of datafiles among it.
+	// Killed stock servers lose data that they have not synced, for example sizes of datafiles.
 	c := stock.Start(t, stock.Options{Servers: 2, Config: func(o *config.GenOptions) { o.NoSyncMeta, o.SyncData = false, true }})
 	t.Setenv(keyVariable, c.KeyFile())
 	s, tools := &shell{t: t, source: c.Source()}, c.Tools(t, c.Source())
@@ -184,7 +183,7 @@ func TestStockCommandsAfterRestart(t *testing.T) {
 	s.ok("put -sync /f")
 	for i := range c.Len() {
 		c.Kill(i)
-		// Only the first server is in the table, so without it there is nothing to ask.
+		// Only the first server is in the table, so nothing works without it.
 		if out, errs, code := s.run("cat", "/f"); i == 0 || code != ExitOK {
 			assert.Equal(t, ExitNobody, code, "%s%s", out[:min(len(out), 100)], errs)
 		}

@@ -18,13 +18,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// These tests attack cp: a stranger that may write to a directory of the tree that is copied puts symbolic links and other things
-// into the place of what cp looked at, or made in the last run.
+// These tests attack cp. A user that may write to a directory of the copied tree replaces objects by symbolic links or other
+// objects, after cp has looked at them or made them in an earlier run.
 
-// strangerID is a user and a group without any rights.
+// strangerID is an unprivileged user and group.
 const strangerID = 54321
 
-// asStranger does something as an unprivileged user, if the test may become one.
+// asStranger calls do as an unprivileged user, if the test may become one.
 func asStranger(t *testing.T, do func() error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -33,10 +33,10 @@ func asStranger(t *testing.T, do func() error) {
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		err := unix.Setfsgid(strangerID)
 		if err == nil {
-			err = unix.Setfsuid(strangerID) // this also takes the right to override modes
+			err = unix.Setfsuid(strangerID) // this also drops the right to override modes
 		}
 		if err == nil {
 			err = do()
@@ -46,17 +46,17 @@ func asStranger(t *testing.T, do func() error) {
 	require.NoError(t, <-done)
 }
 
-// attacked is a directory with one that strangers may write to, and what they are after.
+// attacked has a directory that the attacker may write to, and the files that it attacks.
 type attacked struct {
 	t      *testing.T
-	dir    string // strangers may write to it
-	secret string // they may not write to this, or read it
+	dir    string // the attacker may write to it
+	secret string // the attacker may neither write nor read it
 }
 
-// secretText is what is in the victim's file.
+// secretText is the contents of the victim's file.
 const secretText = "the victim's bytes"
 
-// longAgo is when the victim's file and directory were changed last.
+// longAgo is the mtime of the victim's file and directory.
 var longAgo = time.Unix(1_500_000_000, 0)
 
 func newAttacked(t *testing.T) *attacked {
@@ -77,10 +77,10 @@ func (a *attacked) mkdir(name string, mode fs.FileMode) {
 	require.NoError(a.t, os.Chmod(name, mode))
 }
 
-// in is a name in the directory that strangers may write to.
+// in is a name in the directory that the attacker may write to.
 func (a *attacked) in(name string) string { return filepath.Join(a.dir, name) }
 
-// replace moves what has a name away, as a stranger, and puts a symbolic link there.
+// replace moves a name away, as the attacker, and puts a symbolic link there.
 func (a *attacked) replace(name, target string) {
 	a.t.Helper()
 	asStranger(a.t, func() error {
@@ -91,7 +91,7 @@ func (a *attacked) replace(name, target string) {
 	})
 }
 
-// unharmed requires that nothing of the victim's was changed.
+// unharmed requires that nothing of the victim has changed.
 func (a *attacked) unharmed() {
 	a.t.Helper()
 	entries, err := os.ReadDir(a.secret)
@@ -117,10 +117,10 @@ func (s *shell) tree() {
 	s.ok("put /d/g")
 }
 
-// linkRefused is what cp says of a symbolic link that is in its way.
+// linkRefused is cp's error about a symbolic link on its path.
 const linkRefused = "a symbolic link, which is not followed"
 
-// TestLinkForDirectoryBetweenRuns: what was a directory after the first run is a link in the second.
+// TestLinkForDirectoryBetweenRuns: a directory of the first run is a link in the second run.
 func TestLinkForDirectoryBetweenRuns(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
@@ -140,7 +140,7 @@ func TestLinkForDirectoryBetweenRuns(t *testing.T) {
 	a.unharmed()
 }
 
-// TestLinkFromTheFileSystem: the first run copied a link, and its name is a directory in the second.
+// TestLinkFromTheFileSystem: the first run copied a link, whose name is a directory in the second run.
 func TestLinkFromTheFileSystem(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.ok("mkdir /d")
@@ -162,8 +162,8 @@ func TestLinkFromTheFileSystem(t *testing.T) {
 	a.unharmed()
 }
 
-// TestLinkForFileBetweenRuns: a file replaces a link, in a tree and alone; the victim's file stays as it is, and no file is made
-// where a link leads to none.
+// TestLinkForFileBetweenRuns: a file replaces a link, in a tree and alone. The victim's file stays unchanged, and no file is made
+// at the target of a dangling link.
 func TestLinkForFileBetweenRuns(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
@@ -189,7 +189,7 @@ func TestLinkForFileBetweenRuns(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheCommandLine: the target as it was given may be a link to a directory, but no file is written through it.
+// TestLinksOfTheCommandLine: the target on the command line may be a link to a directory, but no file is written through it.
 func TestLinksOfTheCommandLine(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
@@ -209,14 +209,14 @@ func TestLinksOfTheCommandLine(t *testing.T) {
 	for _, target := range []string{a.secret + "/f", a.secret + "/none"} {
 		require.NoError(t, os.Symlink(target, a.in("out")))
 		errs := s.no(ExitFailed, "cp -quiet :/d/g "+a.in("out"))
-		assert.Contains(t, errs, a.in("out")+": "+linkRefused+" to write to a file; give the name that it leads to")
+		assert.Contains(t, errs, a.in("out")+": "+linkRefused+" to write to a file; use the name of its target")
 		a.unharmed()
 		require.NoError(t, os.Remove(a.in("out")))
 	}
 	s.ok("cp -quiet :/d/g /dev/null")
 }
 
-// TestSpecialFilesAreNotWritten: what is neither a file nor a link is not opened to be written.
+// TestSpecialFilesAreNotWritten: an object that is neither a file nor a link is not opened for writing.
 func TestSpecialFilesAreNotWritten(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
@@ -224,7 +224,7 @@ func TestSpecialFilesAreNotWritten(t *testing.T) {
 	for what, mode := range map[string]uint32{"FIFO": unix.S_IFIFO, "socket": unix.S_IFSOCK, "device": unix.S_IFCHR} {
 		err := unix.Mknod(a.in("d/g"), mode|0o666, int(unix.Mkdev(1, 3))) // the null device
 		if mode == unix.S_IFCHR && err != nil {
-			continue // only root makes devices
+			continue // only root can make devices
 		}
 		require.NoError(t, err)
 		for _, line := range []string{"cp -r -quiet :/d " + a.dir, "cp -quiet :/d/g " + a.in("d")} {
@@ -238,11 +238,11 @@ func TestSpecialFilesAreNotWritten(t *testing.T) {
 	}
 }
 
-// prepared is a copy that was planned; attacks come before it goes on.
+// prepared is a planned copy, for attacks before it goes on.
 func (s *shell) prepared(sources []string, target string, opt cpOptions) *copier {
 	s.t.Helper()
 	app := &App{fsFlag: s.source}
-	app.mount.NameTime = -1 // what others change is seen at once
+	app.mount.NameTime = -1 // others' changes are seen at once
 	opt.jobs, opt.recursive = 1, true
 	s.t.Cleanup(func() { assert.NoError(s.t, app.mounts.close()) })
 	c, err := app.prepare(context.Background(), sources, target, opt)
@@ -251,7 +251,7 @@ func (s *shell) prepared(sources []string, target string, opt cpOptions) *copier
 	return c
 }
 
-// A hookedTree does something while a file of it is read.
+// A hookedTree calls a function while one of its files is read.
 type hookedTree struct {
 	tree
 	reading func()
@@ -272,7 +272,7 @@ func (f hookedFile) ReadAt(b []byte, off int64) (int, error) {
 	return f.file.ReadAt(b, off)
 }
 
-// TestLinkForDirectoryDuringRun: directories become links after they were made, and before files are copied into them.
+// TestLinkForDirectoryDuringRun: directories become links after cp made them, before it copies files into them.
 func TestLinkForDirectoryDuringRun(t *testing.T) {
 	for _, replaced := range []string{"d/sub", "d"} {
 		s, a := newShell(t), newAttacked(t)
@@ -290,8 +290,8 @@ func TestLinkForDirectoryDuringRun(t *testing.T) {
 	}
 }
 
-// TestAttributesOfWhatWasCopied: the directory of a file becomes a link while the file is read. Modes and times are set on what was
-// copied.
+// TestAttributesOfWhatWasCopied: the directory of a file becomes a link while the file is read. Modes and times are set on the
+// copied objects.
 func TestAttributesOfWhatWasCopied(t *testing.T) {
 	for _, byLink := range []bool{true, false} {
 		s, a := newShell(t), newAttacked(t)
@@ -308,7 +308,7 @@ func TestAttributesOfWhatWasCopied(t *testing.T) {
 				a.replace("d/sub", a.secret)
 				return
 			}
-			// A directory of the victim comes into the place of the one that cp made.
+			// A directory of the victim replaces the one that cp made.
 			require.NoError(t, os.Rename(a.in("d/sub"), a.in("d/sub.moved")))
 			require.NoError(t, os.Rename(a.secret, a.in("d/sub")))
 		}}
@@ -324,21 +324,21 @@ func TestAttributesOfWhatWasCopied(t *testing.T) {
 	}
 }
 
-// TestLinksInTheSource: what was a directory or a file of the local source when cp looked is something else when it is opened. Nothing is
-// copied that the stranger may not read.
+// TestLinksInTheSource: a directory or file of the local source is replaced between cp's check and its open. Nothing is copied
+// that the attacker may not read.
 func TestLinksInTheSource(t *testing.T) {
 	const theirs = "the stranger's bytes"
 	for name, test := range map[string]struct {
 		attack func(a *attacked)
-		want   string // of d/sub/f; "" if it is not copied
+		want   string // contents of d/sub/f; "" if it is not copied
 		fails  string
 	}{
 		"directory": {func(a *attacked) { a.replace("d/sub", a.secret) }, "", "d/sub: " + linkRefused},
-		// What was given is open, and so are its directories.
+		// The source on the command line is open, and so are its directories.
 		"above": {func(a *attacked) { a.replace("d", a.dir+"/e") }, theirs, ""},
 		"file":  {func(a *attacked) { a.replace("d/sub/f", a.secret+"/f") }, "", "d/sub/f: " + linkRefused},
 		"FIFO": {func(a *attacked) {
-			require.NoError(a.t, unix.Mkfifo(a.in("fifo"), 0o666)) // opened to be read, it waits for a writer
+			require.NoError(a.t, unix.Mkfifo(a.in("fifo"), 0o666)) // an open for reading waits for a writer
 			asStranger(a.t, func() error { return os.Rename(a.in("fifo"), a.in("d/sub/f")) })
 		}, "", "d/sub/f: not a file"},
 	} {
@@ -366,7 +366,7 @@ func TestLinksInTheSource(t *testing.T) {
 	}
 }
 
-// shared makes directories on the file system: /shared, where strangers may change things, and /secret with a file.
+// shared makes directories on the file system: /shared, which the attacker may change, and /secret with a file.
 func (s *shell) shared() {
 	s.t.Helper()
 	s.ok("mkdir /shared")
@@ -377,14 +377,14 @@ func (s *shell) shared() {
 	s.ok("chmod 0600 /secret/f")
 }
 
-// replace is what a stranger does on the file system: see attacked.
+// replace is attacked.replace for the file system.
 func (s *shell) replace(name, target string) {
 	s.t.Helper()
 	s.ok(fmt.Sprintf("-user %d mv %s %s.moved", strangerID, name, name))
 	s.ok(fmt.Sprintf("-user %d ln -s %s %s", strangerID, target, name))
 }
 
-// TestLinksOnTheFileSystemBetweenRuns: the target is on the file system, and a stranger has changed it since the first run.
+// TestLinksOnTheFileSystemBetweenRuns: the target is on the file system, and the attacker has changed it since the first run.
 func TestLinksOnTheFileSystemBetweenRuns(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
@@ -411,8 +411,8 @@ func TestLinksOnTheFileSystemBetweenRuns(t *testing.T) {
 	}
 }
 
-// TestLinksOnTheFileSystemDuringRun: a directory on the file system becomes a link after cp looked at it or made it, as target and as
-// source.
+// TestLinksOnTheFileSystemDuringRun: a directory on the file system becomes a link after cp looked at it or made it, in the
+// target and in the source.
 func TestLinksOnTheFileSystemDuringRun(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
@@ -436,8 +436,8 @@ func TestLinksOnTheFileSystemDuringRun(t *testing.T) {
 	assert.NoFileExists(t, a.in("out/sub/f"))
 }
 
-// TestAttributesFollowNoLink: chmod -R and chown -R pass over links, and change nothing through one that another user puts in place of a directory
-// while they are at it.
+// TestAttributesFollowNoLink: chmod -R and chown -R skip links, and change nothing through a link that another user puts in place
+// of a directory meanwhile.
 func TestAttributesFollowNoLink(t *testing.T) {
 	s := newShell(t)
 	for _, line := range []string{
@@ -450,7 +450,7 @@ func TestAttributesFollowNoLink(t *testing.T) {
 	assert.Contains(t, s.ok("stat /tree/b/y"), "0700")
 
 	app := &App{Out: io.Discard, Err: io.Discard, fsFlag: s.source}
-	app.mount.NameTime, app.mount.AttrTime = -1, -1 // otherwise it stays with the directory as it was
+	app.mount.NameTime, app.mount.AttrTime = -1, -1 // otherwise its cache keeps the directory as it was
 	defer func() { require.NoError(t, app.mounts.close()) }()
 	var names []string
 	err := app.attrs(t.Context(), []string{"/tree"}, true, func(ctx context.Context, view *client.FS, name string, _ fs.FileInfo) error {

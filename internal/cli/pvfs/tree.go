@@ -13,36 +13,34 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A tree is where cp takes files from or puts them: a file system or the local one, at and below one name of the command line.
+// A tree is a source or target of cp: a file system or the local one, at and below one name of the command line.
 //
-// That name is found as any program finds it, through symbolic links. Names below it are found from the directory that it leads
-// to, and no symbolic link is followed: another user may have put it there since the last run, or since cp looked. An error that is
-// errLink says so.
+// That name is resolved as usual, through symbolic links. Names below it are resolved from its directory, and no symbolic link is
+// followed: another user may have put one there since the last run, or since cp looked. The error is errLink then.
 type tree interface {
-	// enter opens the directory that p is, a name of the command line, for what is done below it. follow: p may be a symbolic
-	// link.
+	// enter opens the directory at p, a name of the command line, for operations below it. follow: p may be a symbolic link.
 	enter(p place, follow bool) error
-	// stat describes what a name leads to. With follow all symbolic links are followed, to look around.
+	// stat describes the object at p. With follow it follows all symbolic links; use that only to look.
 	stat(p place, follow bool) (fs.FileInfo, error)
-	// list gives the names in a directory, sorted.
+	// list returns the names in a directory, sorted.
 	list(p place) ([]string, error)
 	readlink(p place) (string, error)
-	// open opens a file or a directory to be read. A name of the command line may be a symbolic link.
+	// open opens a file or a directory for reading. A name of the command line may be a symbolic link.
 	open(p place) (file, error)
-	// create makes a file; something else of the name is fs.ErrExist.
+	// create makes a file; fs.ErrExist if the name exists.
 	create(p place, mode fs.FileMode) (file, error)
-	// overwrite empties a file that is there.
+	// overwrite empties an existing file.
 	overwrite(p place) (file, error)
 	mkdir(p place, mode fs.FileMode) error
 	symlink(target string, p place) error
-	// remove removes what is not a directory.
+	// remove removes an object that is not a directory.
 	remove(p place) error
-	// about says which name an error is about.
+	// about adds the name to an error.
 	about(p place, err error) error
 	close()
 }
 
-// A file is an open one of a tree.
+// A file is an open file of a tree.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -50,15 +48,15 @@ type file interface {
 	Truncate(size int64) error
 	Sync() error
 	Stat() (fs.FileInfo, error)
-	// Chmod and Chtimes change what is open, whatever its name leads to by now.
+	// Chmod and Chtimes change the open file, whatever its name refers to by now.
 	Chmod(mode fs.FileMode) error
 	Chtimes(when time.Time) error
 }
 
-// errNoBytes: what was opened has none.
+// errNoBytes: the opened object is not a file.
 var errNoBytes = errors.New("not a file")
 
-// errLink: a symbolic link is where none is followed.
+// errLink: there is a symbolic link where none is followed.
 var errLink = errors.New("a symbolic link, which is not followed")
 
 // treeOf is the tree at a name of the command line.
@@ -77,7 +75,7 @@ func (a *App) treeOf(ctx context.Context, p place) (tree, error) {
 type remoteTree struct {
 	ctx context.Context
 	fs  *client.FS
-	top *client.FS // of the directory on the command line; nil until enter
+	top *client.FS // the directory on the command line; nil until enter
 }
 
 func (t *remoteTree) enter(p place, follow bool) (err error) {
@@ -94,7 +92,7 @@ func (t *remoteTree) enter(p place, follow bool) (err error) {
 	return err
 }
 
-// at gives a view that follows no symbolic link, and a name in it.
+// at returns a view that follows no symbolic links, and a name in it.
 func (t *remoteTree) at(p place) (*client.FS, string, error) {
 	switch {
 	case p.rel != "":
@@ -107,7 +105,7 @@ func (t *remoteTree) at(p place) (*client.FS, string, error) {
 	return view, strings.TrimPrefix(p.path[len(dir):], "/"), err
 }
 
-// in does something with a name of a view that follows no symbolic link. Errors have the whole path.
+// in calls do for a name in a view that follows no symbolic links. Errors have the whole path.
 func (t *remoteTree) in(p place, do func(view *client.FS, name string) error) error {
 	view, name, err := t.at(p)
 	if err == nil {
@@ -146,7 +144,7 @@ func (t *remoteTree) stat(p place, follow bool) (fs.FileInfo, error) {
 
 func (t *remoteTree) list(p place) (names []string, err error) {
 	err = t.in(p, func(view *client.FS, name string) error {
-		// Unlike ReadNames this learns what cp asks for next.
+		// Unlike ReadNames, this also gets the attributes that cp needs next.
 		entries, err := view.ReadDirCtx(t.ctx, name)
 		for _, entry := range entries {
 			names = append(names, entry.Name())

@@ -21,7 +21,7 @@ func (a *App) xattrCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "xattr",
 		Short: "Show and set extended attributes",
-		Long: `Extended attributes are small values under names of one's own, which begin with
+		Long: `Extended attributes are small values with names that you choose. The names begin with
 "user.". A value may have up to 8192 bytes.
 
 ` + exitHelp,
@@ -48,7 +48,7 @@ func (a *App) xattrListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&values, "values", false, "print values, too")
+	cmd.Flags().BoolVar(&values, "values", false, "also print values")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also those of the file system itself, which begin with system.")
 	return cmd
 }
@@ -83,7 +83,7 @@ func (a *App) printXattr(ctx context.Context, t remoteTree, p place, key string,
 	return err
 }
 
-// shown is a value on one line.
+// shown formats a value on one line.
 func shown(value []byte) string {
 	text := strings.TrimSuffix(string(value), "\x00")
 	if utf8.ValidString(text) && strings.IndexFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) < 0 {
@@ -132,8 +132,8 @@ func (a *App) xattrSetCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&create, "create", false, "fail if the key is there")
-	f.BoolVar(&replace, "replace", false, "fail if the key is not there")
+	f.BoolVar(&create, "create", false, "fail if the key exists")
+	f.BoolVar(&replace, "replace", false, "fail if the key does not exist")
 	return cmd
 }
 
@@ -150,7 +150,7 @@ func (a *App) xattrRemoveCommand() *cobra.Command {
 	}
 }
 
-// xattrError says what is wrong with a key.
+// xattrError explains an error about a key.
 func xattrError(p place, key string, err error) error {
 	switch {
 	case errors.Is(err, proto.ENODATA):

@@ -15,16 +15,16 @@ func (a *App) checkCommand() *cobra.Command {
 	var folders []string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Look whether the store of a server is in order",
-		Long: `Check looks at everything in the folder of a server that does not run: every record, the
-counts, and the files with the bytes. It prints a line for each problem. With -repair it mends
-what it can; files that belong to nothing go to the folder orphans.
+		Short: "Check the store of a server",
+		Long: `Check examines everything in the folder of a server that does not run: every record, the
+counts, and the files with the data. It prints a line for each problem. With -repair it repairs
+what it can; files that belong to no object go to the folder orphans.
 
 With -dir no configuration is needed.
 
 With -all it checks all servers of the configuration whose folders are on this machine, and
-then whether they belong together: names that stand for nothing, files and directories that
-have lost their name, which -repair puts into lost+found, and bytes of no file.
+then the references between them. It finds names without an object, files and directories without
+a name, which -repair puts into lost+found, and data without a file.
 
 ` + exitHelp,
 		Args: noArguments,
@@ -36,8 +36,8 @@ have lost their name, which -repair puts into lost+found, and bytes of no file.
 		},
 	}
 	at.flags(cmd)
-	cmd.Flags().BoolVar(&repair, "repair", false, "mend what is wrong")
-	cmd.Flags().BoolVar(&all, "all", false, "check all servers, and whether they belong together")
+	cmd.Flags().BoolVar(&repair, "repair", false, "repair the problems")
+	cmd.Flags().BoolVar(&all, "all", false, "check all servers and the references between them")
 	cmd.Flags().StringArrayVar(&folders, "at", nil, "with -all: the folder of a server, as ALIAS=DIR")
 	return cmd
 }
@@ -72,7 +72,7 @@ func (a *App) check(at placeOptions, repair bool) (err error) {
 	return err
 }
 
-// count is a number of things in words.
+// count formats a number of things.
 func count(n int, what string) string {
 	switch {
 	case n == 1:

@@ -23,7 +23,7 @@ errors: keywords and sections that are misspelt, in the wrong place or repeated,
 If there are none, it prints what the configuration means, and which keywords of OrangeFS in it
 have no effect on pvfsd.
 
-With -alias it prints what holds for this server: its own <ServerOptions>, too.
+With -alias it prints the settings of this server, including its own <ServerOptions>.
 
 ` + exitHelp,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ With -alias it prints what holds for this server: its own <ServerOptions>, too.
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args[0], alias) },
 	}
-	cmd.Flags().StringVar(&alias, "alias", "", "print what holds for this server")
+	cmd.Flags().StringVar(&alias, "alias", "", "print the settings of this server")
 	return cmd
 }
 
@@ -46,7 +46,7 @@ func (a *App) checkConfig(file, alias string) error {
 	if err != nil {
 		return program.Usage(err)
 	}
-	names, _ := config.Names(string(text)) // the error is among those that follow
+	names, _ := config.Names(string(text)) // ParseWith reports the error too
 	systems := make([]*config.Config, max(len(names), 1))
 	for i := range systems {
 		opts := config.Options{File: file}
@@ -78,7 +78,7 @@ func (a *App) checkConfig(file, alias string) error {
 	return err
 }
 
-// ignored is what has no effect on a server, or on any server if it is negative.
+// ignored are the keywords without effect on a server, or on any server if server is negative.
 func ignored(c *config.Config, server int) []config.Ignored {
 	return slices.DeleteFunc(c.Ignored(), func(i config.Ignored) bool {
 		return server >= 0 && i.Server >= 0 && i.Server != server
@@ -96,7 +96,7 @@ func namesOf(list []config.Ignored) string {
 	return strings.Join(names, ", ")
 }
 
-// describeIgnored lists keywords without effect by their lines. Those that matter for security come first.
+// describeIgnored lists keywords without effect by their lines, those that concern security first.
 func describeIgnored(out *strings.Builder, lines map[int]config.Ignored) {
 	for _, part := range []struct {
 		security bool

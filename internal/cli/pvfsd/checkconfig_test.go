@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCheckConfigGenerated: what genconfig writes has no errors, whatever its options.
+// TestCheckConfigGenerated: the output of genconfig has no errors with any options.
 func TestCheckConfigGenerated(t *testing.T) {
 	for _, options := range []string{
 		"",
@@ -81,7 +81,7 @@ Keywords of OrangeFS that have no effect on pvfsd:
 		`.*fs.conf:\d+: <ExportOptions> has no keyword "ReadOnyl": did you mean ReadOnly\?\n`, r.err.String())
 }
 
-// TestCheckConfigOfSeveral: all file systems of a text are described, and what they share is listed once.
+// TestCheckConfigOfSeveral: all file systems of a text are described, and common keywords are listed once.
 func TestCheckConfigOfSeveral(t *testing.T) {
 	name := newConfig(t, "-insecure", "a=tcp://a:3334")
 	text, err := os.ReadFile(name)
@@ -96,7 +96,7 @@ func TestCheckConfigOfSeveral(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(out, "TroveMethod"))
 }
 
-// TestServeNamesKeywords: a server says once which keywords have no effect.
+// TestServeNamesKeywords: a server logs once which keywords have no effect.
 func TestServeNamesKeywords(t *testing.T) {
 	r, _ := serving(t, "-config", newConfig(t, newAddress("mem")), "-dir", filepath.Join(t.TempDir(), "data"), "-create")
 	log := r.err.String()

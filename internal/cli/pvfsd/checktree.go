@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// checkTree checks the stores of all servers of a file system, and then whether they
-// belong together. Servers whose folder is not on this machine are left out, in words.
+// checkTree checks the stores of all servers of a file system, and then the references between them. It skips servers whose
+// folder is not on this machine, and says so.
 func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err error) {
 	fs, err := at.read()
 	if err != nil {
@@ -64,8 +64,7 @@ func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err err
 	return err
 }
 
-// foldersOf are the folders of the servers: where ALIAS=DIR says, else where the
-// configuration does.
+// foldersOf are the folders of the servers: from ALIAS=DIR, or else from the configuration.
 func foldersOf(fs *config.Config, folders []string) ([]string, error) {
 	dirs := make([]string, len(fs.Servers))
 	for i := range dirs {
@@ -85,7 +84,7 @@ func foldersOf(fs *config.Config, folders []string) ([]string, error) {
 	return dirs, nil
 }
 
-// report prints problems and says what is left of them.
+// report prints problems and returns an error for those that are left.
 func (a *App) report(problems []store.Problem, err error, repair bool) error {
 	left, what := 0, errLeftovers
 	for _, p := range problems {
@@ -101,7 +100,7 @@ func (a *App) report(problems []store.Problem, err error, repair bool) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	case left > 0 && !repair:
-		return fmt.Errorf("%w: %s; -repair mends what can be mended", what, count(left, "problem"))
+		return fmt.Errorf("%w: %s; -repair repairs what can be repaired", what, count(left, "problem"))
 	case left > 0:
 		return fmt.Errorf("%w: %s left", what, count(left, "problem"))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// describe says in words what a configuration means: for one server, or for all if it is negative.
+// describe explains a configuration: for one server, or for all if server is negative.
 func describe(out *strings.Builder, all *config.Config, server int) {
 	c := all.ForServer(server)
 	line := func(what, format string, args ...any) {
@@ -37,7 +37,7 @@ func describe(out *strings.Builder, all *config.Config, server int) {
 	}
 }
 
-// keeps says what a server has.
+// keeps says which objects a server stores.
 func keeps(s config.Server) string {
 	switch {
 	case len(s.Meta) > 0 && len(s.Data) > 0:
@@ -50,7 +50,7 @@ func keeps(s config.Server) string {
 	return "nothing"
 }
 
-// folder says where a server keeps it.
+// folder says where a server stores them.
 func folder(c *config.Config, server int) string {
 	if dir := c.MetaDir(server); dir != "" {
 		return " in " + dir
@@ -86,7 +86,7 @@ func synced(sync bool) string {
 	return "may get lost when a machine fails"
 }
 
-// access says which clients are served, how they authenticate, and for how long.
+// access says which clients may connect, how they authenticate, and for how long.
 func access(s *config.Security) (text []string) {
 	from := "may connect from anywhere"
 	if len(s.TrustedNetworks) > 0 {
@@ -115,7 +115,7 @@ func access(s *config.Security) (text []string) {
 	return append(text, from, authenticate, expire)
 }
 
-// users says where the users of certificates come from.
+// users says where the users of certificates are found.
 func users(s *config.Security) string {
 	if len(s.LDAP.Hosts) == 0 {
 		return "pvfsd serve -identities"

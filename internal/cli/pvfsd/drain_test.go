@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// TestDrain: a transfer that is under way when a server is stopped comes to its end within -drain. The log names one that does not.
+// TestDrain: a transfer under way when a server stops completes if it takes less than -drain. The log names one that does not.
 func TestDrain(t *testing.T) {
 	for _, test := range []struct {
 		drain string
@@ -59,7 +59,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// writeSlowly writes to a new file, and calls between when half of it is sent.
+// writeSlowly writes to a new file, and calls between after half of the data.
 func writeSlowly(t *testing.T, address string, total int, between func()) error {
 	t.Helper()
 	ctx := t.Context()

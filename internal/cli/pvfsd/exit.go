@@ -15,9 +15,9 @@ const (
 	ExitOK          = program.ExitOK
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage       // the configuration is a part of the command line
-	ExitInUse       = 3                       // another process has the folder, or the address
-	ExitDamaged     = 4                       // check found something that it did not repair, damage or not
-	ExitInterrupted = program.ExitInterrupted // but for serve, which ends in order
+	ExitInUse       = 3                       // another process uses the folder or the address
+	ExitDamaged     = 4                       // check left problems that it did not repair, damage or not
+	ExitInterrupted = program.ExitInterrupted // except for serve, which ends in order
 )
 
 const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line or configuration, 3 folder or address
@@ -26,18 +26,18 @@ in use, 4 check found something that is not repaired, 130 interrupted.`
 var (
 	// errDamaged: the store is damaged.
 	errDamaged = errors.New("the store is damaged")
-	// errLeftovers: it is not, but operations were interrupted.
+	// errLeftovers: the store is not damaged, but operations were interrupted.
 	errLeftovers = errors.New("interrupted operations left something")
-	// errInUse: another process has it.
+	// errInUse: another process uses it.
 	errInUse = errors.New("in use")
 )
 
-// exits are the codes of this command alone.
+// exits are the exit codes specific to this command.
 var exits = []program.Exit{
 	{Code: ExitUsage, Errors: []error{server.ErrConfig}},
 	{Code: ExitDamaged, Errors: []error{errDamaged, errLeftovers}},
 	{Code: ExitInUse, Errors: []error{errInUse, bmi.ErrNameTaken, syscall.EADDRINUSE}},
 }
 
-// ExitCode is how a process ends after an error.
+// ExitCode is the exit code for an error.
 func ExitCode(err error) int { return program.ExitCode(err, exits) }

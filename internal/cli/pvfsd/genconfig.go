@@ -33,48 +33,48 @@ func (a *App) genconfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "genconfig [ALIAS=]ADDRESS[,ADDRESS]...",
 		Short: "Write the configuration of a new file system",
-		Long: `Genconfig writes the configuration of a file system, fs.conf, for the servers that are given:
-each with its address, or several with commas between, and with an alias in front if it shall
-have one of its own. All servers must get the same file; clients fetch it from them.
+		Long: `Genconfig writes the configuration of a file system, fs.conf, for the given servers. Each server
+has an address, or several separated by commas, and may have an alias in front of that. All
+servers must get the same file; clients fetch it from them.
 
   pvfsd genconfig -o fs.conf a=tcp://a:3334,via+udp://a:3335 b=tcp://b:3334,via+udp://b:3335
 
 Unless told otherwise, clients may connect only from the networks of the servers (-trusted), and
 root of a client becomes nobody, except on the servers themselves (-root-squash, -no-root-squash).
 For several servers genconfig also makes the key that they share, see pvfsd serve -key-file: -o fs.conf
-puts it in fs.key. With -insecure there is none of that: every program that can reach
+puts it in fs.key. With -insecure there is no protection: every program that can reach
 the servers can act as any user, root included.
 
 ` + exitHelp,
 		RunE: func(_ *cobra.Command, args []string) error { return a.genconfig(args, opt) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&opt.out, "output", "o", "", "write to this file, which must not be there yet (default: standard output)")
+	f.StringVarP(&opt.out, "output", "o", "", "write to this file, which must not exist (default: standard output)")
 	f.StringVar(&opt.Name, "name", "", "name of the file system (default pvfs2-fs)")
 	f.Int32Var(&opt.id, "id", 0, "number of the file system (default 1000)")
 	f.Uint64Var(&opt.root, "root", 0, "handle of the root directory (default 1048576)")
 	f.StringVar(&opt.MetaDir, "dir", "", "folder of the servers' data; each adds its alias")
-	f.StringVar(&opt.LogFile, "log-file", "", "where servers log; each adds its alias")
-	f.StringVar(&opt.BMIModules, "bmi-modules", "", "what stock programs load (default bmi_tcp)")
-	f.StringSliceVar(&opt.metaOnly, "meta-only", nil, "aliases of servers that keep no data of files")
-	f.StringSliceVar(&opt.dataOnly, "data-only", nil, "aliases of servers that keep data of files alone")
-	f.BoolVar(&opt.NoStuffing, "no-stuffing", false, "small files have a datafile on every server, too")
-	f.IntVar(&opt.DefaultDatafiles, "datafiles", 0, "over how many servers a file is spread (0: all)")
+	f.StringVar(&opt.LogFile, "log-file", "", "log file of the servers; each adds its alias to the name")
+	f.StringVar(&opt.BMIModules, "bmi-modules", "", "BMI modules for stock programs (default bmi_tcp)")
+	f.StringSliceVar(&opt.metaOnly, "meta-only", nil, "aliases of servers that store no file data")
+	f.StringSliceVar(&opt.dataOnly, "data-only", nil, "aliases of servers that store only file data")
+	f.BoolVar(&opt.NoStuffing, "no-stuffing", false, "small files also have a datafile on every server")
+	f.IntVar(&opt.DefaultDatafiles, "datafiles", 0, "number of servers for a file (0: all)")
 	f.IntVar(&opt.FlowBufferSize, "flow-buffer-size", config.GoodFlowBufferSize, "length of the messages of flows, in bytes")
-	f.IntVar(&opt.FlowBuffers, "flow-buffers", config.GoodFlowBuffers, "how many of them are under way")
-	f.IntVar(&opt.DistrDir.Initial, "dir-servers", 0, "over how many servers a new directory is spread")
-	f.IntVar(&opt.DistrDir.Max, "dir-servers-max", 0, "over how many it grows")
-	f.IntVar(&opt.DistrDir.Split, "dir-split", 0, "entries at which it does")
-	f.BoolVar(&opt.NoSyncMeta, "no-sync-meta", false, "changes of names and attributes may get lost when a machine fails")
+	f.IntVar(&opt.FlowBuffers, "flow-buffers", config.GoodFlowBuffers, "number of these messages under way")
+	f.IntVar(&opt.DistrDir.Initial, "dir-servers", 0, "number of servers for a new directory")
+	f.IntVar(&opt.DistrDir.Max, "dir-servers-max", 0, "number of servers to which it may grow")
+	f.IntVar(&opt.DistrDir.Split, "dir-split", 0, "number of entries at which it grows")
+	f.BoolVar(&opt.NoSyncMeta, "no-sync-meta", false, "changes of names and attributes may be lost when a machine fails")
 	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
-	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities are good for ever, as with stock servers; otherwise for 1 h and 10 min")
-	f.StringVar(&opt.KeyStore, "keystore", "", "file on each server with the public keys of clients, which then must authenticate; see pvfsd genkey")
-	f.StringVar(&opt.key, "key", "", "file for the key of the servers; a key that is there already is kept (default: that of -o, with .key in place of .conf)")
-	f.BoolVar(&opt.insecure, "insecure", false, "no protection but what other options ask for")
-	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network that clients may come from, as tcp://10.0.0.0@8, or '*' for all; may be repeated (default: the networks of the servers)")
-	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user is nobody here (default: all but the servers)")
-	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network that -root-squash does not mean")
-	f.StringArrayVar(&opt.AllSquash, "all-squash", nil, "network whose users are all nobody here")
+	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities never expire, as with stock servers; otherwise after 1 h and 10 min")
+	f.StringVar(&opt.KeyStore, "keystore", "", "file on each server with the public keys of clients, which must then authenticate; see pvfsd genkey")
+	f.StringVar(&opt.key, "key", "", "file for the servers' key; an existing key is kept (default: the file of -o with .key instead of .conf)")
+	f.BoolVar(&opt.insecure, "insecure", false, "no protection except that of other options")
+	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network from which clients may connect, such as tcp://10.0.0.0@8, or '*' for all; may be repeated (default: the networks of the servers)")
+	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user becomes nobody (default: all but the servers)")
+	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network exempt from -root-squash")
+	f.StringArrayVar(&opt.AllSquash, "all-squash", nil, "network whose users all become nobody")
 	f.StringArrayVar(&opt.ReadOnly, "read-only", nil, "network that may only read")
 	return cmd
 }
@@ -142,21 +142,21 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 	return nil
 }
 
-// keyName is the file for the key that servers share; "" if none is made.
+// keyName is the file for the servers' common key; "" if none is made.
 func (o *genconfigOptions) keyName(servers int) string {
 	switch {
 	case o.key != "":
 		return o.key
-	case o.insecure, o.out == "", servers == 1: // one server makes its own
+	case o.insecure, o.out == "", servers == 1: // a single server makes its own
 		return ""
 	}
 	return strings.TrimSuffix(o.out, ".conf") + ".key"
 }
 
-// keyBytes is the length of a key, in bytes; the file has twice as many digits.
+// keyBytes is the length of a key, in bytes; the file has twice as many hex digits.
 const keyBytes = 32
 
-// makeKey writes a new key, unless there is one.
+// makeKey writes a new key, unless the file exists.
 func makeKey(name string) error {
 	if _, err := readKey(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -168,7 +168,7 @@ func makeKey(name string) error {
 	return writeNew(name, hex.EncodeToString(key)+"\n", 0o600)
 }
 
-// serverOf takes [ALIAS=]ADDRESS[,ADDRESS] apart.
+// serverOf parses [ALIAS=]ADDRESS[,ADDRESS].
 func serverOf(arg string) (config.GenServer, error) {
 	alias, address, named := strings.Cut(arg, "=")
 	if !named || strings.Contains(alias, "://") {
@@ -188,11 +188,11 @@ func serverOf(arg string) (config.GenServer, error) {
 	return config.GenServer{Alias: alias, Address: address}, nil
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file, which must not exist.
 func writeNew(name, text string, mode fs.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return program.Usagef("%s is there already; remove it first, or choose another name", name)
+		return program.Usagef("%s exists already; remove it first, or choose another name", name)
 	}
 	if err != nil {
 		return err

@@ -26,8 +26,8 @@ func (a *App) genkeyCommand() *cobra.Command {
 		Use:   "genkey -keystore FILE HOST...",
 		Short: "Make keys for client machines",
 		Long: `Genkey makes a pair of keys for each client machine. It writes the private key to HOST.pem, for
-that machine, where only root should be able to read it: with the key a program can act for every
-user. It adds the public key to the keystore. Each server needs a copy of the keystore, which
+that machine. Only root should be able to read it there, because a program with the key can act
+for every user. It adds the public key to the keystore. Each server needs a copy of the keystore, which
 KeyStore in fs.conf names (pvfsd genconfig -keystore FILE).
 
 HOST is what hostname prints on the client, or the name given by pvfs -host. OrangeFS's own
@@ -43,7 +43,7 @@ programs can use the same keys and keystore.
 		RunE: func(_ *cobra.Command, args []string) error { return a.genkey(args, opt) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.keystore, "keystore", "", "the file that the public keys are added to; it is made if there is none")
+	f.StringVar(&opt.keystore, "keystore", "", "file to which the public keys are added; made if it does not exist")
 	f.StringVar(&opt.dir, "dir", ".", "the folder for the private keys")
 	f.IntVar(&opt.bits, "bits", 2048, "length of the keys, from 1024 to 4096")
 	_ = cmd.MarkFlagFilename("keystore")
@@ -67,7 +67,7 @@ func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 			return program.Usagef("%q is no name of a machine", host)
 		}
 		if known.Has(host) {
-			return program.Usagef("%s has a key of %s already; take it out first", opt.keystore, host)
+			return program.Usagef("%s already has a key of %s; remove it first", opt.keystore, host)
 		}
 	}
 	for _, host := range hosts {
@@ -82,7 +82,7 @@ func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 	return nil
 }
 
-// newKey makes the keys of one machine. The private key is there before servers know it.
+// newKey makes the keys of one machine. It writes the private key before servers know the public one.
 func newKey(host string, opt genkeyOptions) (path string, err error) {
 	key, err := credential.GenerateKey(opt.bits)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// TestKeysOfClients: a client with a key that genkey made gets in, and no other.
+// TestKeysOfClients: a client with a key from genkey is accepted, and no other.
 func TestKeysOfClients(t *testing.T) {
 	dir := t.TempDir()
 	keystore, conf := filepath.Join(dir, "keystore"), filepath.Join(dir, "fs.conf")

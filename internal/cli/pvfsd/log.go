@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// logger logs to standard error, or to a file if it has a name.
+// logger logs to the file with this name, or to standard error if the name is empty.
 func (a *App) logger(name string, verbose bool) (*slog.Logger, *logFile, error) {
 	f := &logFile{name: name}
 	var out io.Writer = a.Err
@@ -26,7 +26,7 @@ func (a *App) logger(name string, verbose bool) (*slog.Logger, *logFile, error) 
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), f, nil
 }
 
-// logFile is a file that can be opened again, after it was renamed. Without a name it does nothing.
+// logFile is a file that can be reopened after it was renamed. Without a name it does nothing.
 type logFile struct {
 	name string
 
@@ -34,7 +34,7 @@ type logFile struct {
 	f  *os.File
 }
 
-// reopen goes on in the file that has the name now. If that cannot be opened it stays with the old one.
+// reopen switches to the file that has the name now. If that cannot be opened, it keeps the old one.
 func (l *logFile) reopen() error {
 	if l.name == "" {
 		return nil
@@ -53,7 +53,7 @@ func (l *logFile) reopen() error {
 	return nil
 }
 
-// info logs to the file. Standard error has it in words.
+// info logs to the file. Standard error gets the same as a sentence.
 func (l *logFile) info(log *slog.Logger, msg string, args ...any) {
 	if l.name != "" {
 		log.Info(msg, args...)
@@ -68,6 +68,6 @@ func (l *logFile) Write(p []byte) (int, error) {
 
 func (l *logFile) close() {
 	if l.f != nil {
-		_ = l.f.Close() // every line was written by itself
+		_ = l.f.Close() // every line was written at once
 	}
 }

@@ -16,8 +16,8 @@ func (a *App) mkfsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mkfs",
 		Short: "Make the empty store of a server",
-		Long: `Mkfs makes the folder that a server keeps its part of the file system in, and the root
-directory where the server has it. A folder with anything in it is refused.
+		Long: `Mkfs makes the folder for a server's part of the file system, and the root directory if this
+server owns it. The folder must be empty or not exist.
 
 ` + exitHelp,
 		Args: noArguments,
@@ -42,7 +42,7 @@ func (a *App) mkfs(at placeOptions) error {
 	return err
 }
 
-// empty checks that a folder is empty, or not there.
+// empty checks that a folder is empty, or does not exist.
 func empty(dir string) error {
 	there, err := os.ReadDir(dir)
 	switch {
@@ -52,7 +52,7 @@ func empty(dir string) error {
 		return err
 	case len(there) > 0:
 		if ok, err := exists(dir); err == nil && ok {
-			return program.Usagef("%s has a store already; remove it first if nothing in it is needed", dir)
+			return program.Usagef("%s has a store already; remove it first if its contents are not needed", dir)
 		}
 		return program.Usagef("%s is not empty", dir)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// openToUsers is the options of methods with which a server lets all users of its machine connect, where its addresses are otherwise for
-// those of one user.
+// openToUsers returns the options for methods whose addresses normally serve one user only. With these options, all users of the
+// machine may connect.
 func openToUsers(addresses []string) (map[string]any, error) {
 	options := make(map[string]any)
 	for _, d := range bmi.Drivers() {
@@ -24,7 +24,7 @@ func openToUsers(addresses []string) (map[string]any, error) {
 		options[d.Name()] = opts
 	}
 	if len(options) == 0 {
-		return nil, program.Usagef("-other-users is for addresses that processes of one user alone can reach, as via+shm://NAME; this server has %s",
+		return nil, program.Usagef("-other-users is for addresses that only processes of one user can reach, such as via+shm://NAME; this server has %s",
 			strings.Join(addresses, ", "))
 	}
 	return options, nil

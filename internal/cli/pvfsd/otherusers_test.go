@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServeOtherUsers: the name is where all users can reach it, and not without the option.
+// TestServeOtherUsers: with the option all users can reach the address, and not without it.
 func TestServeOtherUsers(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("VIADUCT_SHM_DIR", filepath.Join(root, "own"))

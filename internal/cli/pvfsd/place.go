@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// placeOptions say which server this is.
+// placeOptions select the server.
 type placeOptions struct {
 	config, fs, alias, dir string
 }
@@ -25,7 +25,7 @@ func (o *placeOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "the configuration of the file system, fs.conf; the same on all servers")
 	f.StringVar(&o.fs, "fs", "", "the name of the file system, if the configuration has several")
-	f.StringVar(&o.alias, "alias", "", "which server this is; not needed if there is one")
+	f.StringVar(&o.alias, "alias", "", "alias of this server; not needed if there is only one")
 	f.StringVar(&o.dir, "dir", "", "the folder with the data (default: MetadataStorageSpace of the configuration)")
 	_ = cmd.MarkFlagFilename("config", "conf")
 	_ = cmd.MarkFlagDirname("dir")
@@ -39,7 +39,7 @@ type place struct {
 	dir   string
 }
 
-// databaseName is the file that a folder with a store has.
+// databaseName is a file that every store has.
 const databaseName = "meta.db"
 
 // read reads the configuration.
@@ -94,7 +94,7 @@ func aliases(c *config.Config) string {
 	return strings.Join(all, ", ")
 }
 
-// exists tells whether a folder has a store.
+// exists reports whether a folder has a store.
 func exists(dir string) (bool, error) {
 	_, err := os.Stat(filepath.Join(dir, databaseName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func exists(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// mustExist is an error for a folder without a store.
+// mustExist returns an error for a folder without a store.
 func mustExist(dir, how string) error {
 	ok, err := exists(dir)
 	if err != nil {
@@ -115,7 +115,7 @@ func mustExist(dir, how string) error {
 	return nil
 }
 
-// open opens the store, in words of this command.
+// open opens the store, and explains an error for this command.
 func open(dir string, opts store.Options) (*store.Store, error) {
 	s, err := store.Open(dir, opts)
 	if errors.Is(err, syscall.EBUSY) {
@@ -124,7 +124,7 @@ func open(dir string, opts store.Options) (*store.Store, error) {
 	return s, err
 }
 
-// options are how the configuration wants the store.
+// options are the store options from the configuration.
 func (p *place) options() store.Options {
 	srv := p.fs.Servers[p.index]
 	return store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !p.fs.SyncMeta, SyncData: p.fs.SyncData}

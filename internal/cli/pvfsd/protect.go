@@ -13,24 +13,24 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
-// A protection is what a configuration says about clients, as lists of patterns of addresses.
+// A protection is a set of rules for clients, as lists of address patterns.
 type protection struct {
 	trusted []string // networks of the servers
-	squash  []string // where root is nobody
-	exempt  []string // except there: the servers themselves
-	unknown []string // hosts of servers that have no address here
+	squash  []string // where root is squashed
+	exempt  []string // exceptions from that: the servers themselves
+	unknown []string // hosts of servers without an address here
 }
 
-// Networks that a server's address does not tell, in bits.
+// Prefix lengths of networks, if this machine does not know them, in bits.
 const (
 	networkBits4 = 24
 	networkBits6 = 64
 )
 
-// lookupTime is how long names of servers may take to be resolved.
+// lookupTime limits the resolution of servers' names.
 const lookupTime = 5 * time.Second
 
-// A surveyor finds addresses of hosts, and the networks that this machine is in.
+// A surveyor finds addresses of hosts, and the networks of this machine.
 type surveyor struct {
 	lookup func(host string) ([]netip.Addr, error)
 	local  []netip.Prefix
@@ -42,7 +42,7 @@ func newSurveyor() surveyor {
 		defer cancel()
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}}
-	addrs, _ := net.InterfaceAddrs() // without them a network has the usual size
+	addrs, _ := net.InterfaceAddrs() // without them the usual prefix lengths apply
 	for _, a := range addrs {
 		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
 			s.local = append(s.local, prefix.Masked())
@@ -57,7 +57,7 @@ func (s surveyor) protect(servers []config.GenServer) (p protection) {
 		for address := range strings.SplitSeq(server.Address, ",") {
 			scheme, rest, _ := strings.Cut(address, "://")
 			host, _, err := net.SplitHostPort(rest)
-			if err != nil { // a method within one machine
+			if err != nil { // a method inside one machine
 				add(&p.trusted, scheme+"://*")
 				continue
 			}
@@ -93,7 +93,7 @@ func (s surveyor) resolve(host string) (addrs []netip.Addr) {
 	return addrs
 }
 
-// network is the one that an address is in: a network of this machine, or else one of the usual size.
+// network is the network of an address: one of this machine, or else one with the usual prefix length.
 func (s surveyor) network(addr netip.Addr) netip.Prefix {
 	for _, n := range s.local {
 		if n.Contains(addr) {
@@ -104,11 +104,11 @@ func (s surveyor) network(addr netip.Addr) netip.Prefix {
 	if addr.Is4() {
 		bits = networkBits4
 	}
-	network, _ := addr.Prefix(bits) // an address of this family has so many bits
+	network, _ := addr.Prefix(bits) // bits is valid for this family
 	return network
 }
 
-// apply adds to what the user gave what is missing, and describes it.
+// apply adds the rules that the user did not give, and describes them.
 func (p protection) apply(gen *config.GenOptions) (notes []string, err error) {
 	if len(gen.TrustedNetworks) == 0 {
 		if len(p.unknown) > 0 {

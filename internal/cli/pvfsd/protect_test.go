@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
-// TestProtect: the networks of servers are those of their addresses, and root of all other machines is nobody.
+// TestProtect: the networks of servers come from their addresses, and root of all other machines is squashed.
 func TestProtect(t *testing.T) {
 	s := surveyor{
 		lookup: func(host string) ([]netip.Addr, error) {
@@ -59,7 +59,7 @@ func TestProtect(t *testing.T) {
 	}
 }
 
-// TestGenconfigIsSafe: what genconfig writes without options keeps strangers out, and servers start with it.
+// TestGenconfigIsSafe: the configuration of genconfig without options keeps other networks out, and servers start with it.
 func TestGenconfigIsSafe(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "fs.conf")

@@ -25,7 +25,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
-// far is a bound that only a hang reaches.
+// far is a limit that only a hang reaches.
 const far = time.Minute
 
 var number atomic.Int64
@@ -34,7 +34,7 @@ func newAddress(method string) string {
 	return fmt.Sprintf("%s://pvfsd-test-%d-%d", method, os.Getpid(), number.Add(1))
 }
 
-// run is one execution of the command within this process.
+// run is one run of the command inside this process.
 type run struct {
 	t        *testing.T
 	out, err logtext.Buffer
@@ -70,7 +70,7 @@ func (r *run) wait() *run {
 	return r
 }
 
-// pvfsd runs the command to its end.
+// pvfsd runs the command until it ends.
 func pvfsd(t *testing.T, args ...string) *run {
 	t.Helper()
 	return start(t, args...).wait()
@@ -84,7 +84,7 @@ func good(t *testing.T, args ...string) string {
 	return r.out.String()
 }
 
-// newConfig is a configuration for some servers.
+// newConfig is a configuration for these servers.
 func newConfig(t *testing.T, servers ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "fs.conf")
@@ -166,7 +166,7 @@ func TestServeWithAKeyAndALog(t *testing.T) {
 	assert.Contains(t, r.err.String(), "nothing is signed")
 }
 
-// TestServeSaysWhatItDoesNotProtectFrom: rules for clients need a key, and a key does not prove who a user is.
+// TestServeSaysWhatItDoesNotProtectFrom: rules for clients need a key, and a key does not authenticate users.
 func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	folder := t.TempDir()
 	conf := filepath.Join(folder, "fs.conf")
@@ -177,7 +177,7 @@ func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	assert.Contains(t, r.err.String(), "give all servers the same key")
 
 	r, _ = serving(t, "-config", newConfig(t, "-insecure", newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
-	assert.Contains(t, r.err.String(), "every client is believed about its user")
+	assert.Contains(t, r.err.String(), "clients are not authenticated and may name any user")
 
 	limited := filepath.Join(folder, "limited.conf")
 	good(t, "genconfig", "-o", limited, "-no-sync-meta", "-trusted", "mem://*", newAddress("mem"))
@@ -221,7 +221,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	assert.NotEmpty(t, r.err.String())
 }
 
-// TestCheckAll: what each of two servers takes for good is not, seen together.
+// TestCheckAll: two stores are correct on their own, but not together.
 func TestCheckAll(t *testing.T) {
 	conf := newConfig(t, "a="+newAddress("mem"), "b="+newAddress("mem"))
 	folder := t.TempDir()
@@ -231,7 +231,7 @@ func TestCheckAll(t *testing.T) {
 		good(t, "mkfs", "-config", conf, "-alias", alias, "-dir", dirs[alias])
 		args = append(args, "-at", alias+"="+dirs[alias])
 	}
-	good(t, append(args, "-repair")...) // nobody has made lost+found yet
+	good(t, append(args, "-repair")...) // lost+found does not exist yet
 	assert.Contains(t, good(t, args...), "is in order: 2 servers of 2")
 
 	p, err := (&placeOptions{config: conf, alias: "b", dir: dirs["b"]}).find()
@@ -247,7 +247,7 @@ func TestCheckAll(t *testing.T) {
 	good(t, "check", "-dir", dirs["b"])
 	r := pvfsd(t, args...)
 	assert.Equal(t, ExitDamaged, r.code, r.out.String())
-	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; -repair mends")
+	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; -repair repairs")
 	good(t, append(args, "-repair")...)
 	good(t, args...)
 
@@ -276,7 +276,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 	}{
 		{"srve", `unknown command "srve"; did you mean serve?`},
 		{"serve", "Give -config fs.conf"},
-		{"serve extra", `takes options alone, not "extra"`},
+		{"serve extra", `takes only options, not "extra"`},
 		{"serve -confg x", "unknown flag: --confg"},
 		{"serve -config " + folder + "/none", "no such file"},
 		{"serve -config " + broken, "broken.conf"},
@@ -313,7 +313,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig a=tcp://host:3334 a=tcp://other:3334", `two servers have the alias "a"`},
 		{"genconfig -meta-only b a=tcp://host:3334", "no server has this alias"},
 		{"genconfig -meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},
-		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "is there already"},
+		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "exists already"},
 		{"serve -config " + single + " -dir " + made + " -identities " + short, "want a client and its users"},
 		{"genconfig tcp://no-such-host.invalid:3334", "give it with -trusted"},
 		{"genconfig -o " + folder + "/new.conf -key " + open + " a=mem://a b=mem://b", "chmod 600"},

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// obey does what signals ask for, until ctx ends: SIGHUP opens the log again and reads the configuration and the identities again, SIGUSR1
-// logs statistics.
+// obey handles signals until ctx ends. SIGHUP reopens the log, and reads the configuration and the identities again. SIGUSR1 logs
+// statistics.
 func (o *serveOptions) obey(ctx context.Context, signals <-chan os.Signal, s *server.Server, log *slog.Logger, file *logFile) {
 	for {
 		select {
@@ -47,7 +47,7 @@ func (o *serveOptions) reload(s *server.Server) error {
 	return s.Reload(fs, ids)
 }
 
-// identities reads the file of -identities; nil if there is none.
+// identities reads the file of -identities; nil without one.
 func (o *serveOptions) identities() (*credential.Identities, error) {
 	if o.idFile == "" {
 		return nil, nil

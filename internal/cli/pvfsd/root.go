@@ -10,13 +10,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
-// App is the surroundings of a command: what it writes.
+// App is the environment of a command: its output.
 type App struct {
 	Out, Err io.Writer
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
-// SIGINT and SIGTERM end it in order; a second one ends it at once.
+// Main runs the command with the arguments after its name, and returns the exit code. SIGINT and SIGTERM end it in order; a
+// second one ends it at once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
@@ -35,8 +35,8 @@ func (a *App) root() *cobra.Command {
 	root := program.Root(&cobra.Command{
 		Use:   "pvfsd",
 		Short: "A server of an OrangeFS-compatible parallel file system",
-		Long: `pvfsd keeps files of a parallel file system, alone or together with others. Stock OrangeFS
-clients and pvfs use it alike.
+		Long: `pvfsd serves a parallel file system, alone or together with other servers. Its clients are pvfs
+and stock OrangeFS clients.
 
 Three steps make a file system of one server:
 
@@ -44,8 +44,8 @@ Three steps make a file system of one server:
   pvfsd mkfs -config fs.conf -dir /var/lib/pvfsd
   pvfsd serve -config fs.conf -dir /var/lib/pvfsd
 
-With several, all have the same fs.conf and each its own -alias. Options may be written with one
-dash or two.
+With several servers, all have the same fs.conf, and each has its own -alias. Options may be
+written with one dash or two.
 
 ` + exitHelp,
 	}, a.Out, a.Err)
@@ -53,10 +53,10 @@ dash or two.
 	return root
 }
 
-// noArguments refuses arguments, in our words.
+// noArguments refuses arguments with an error text of this program.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return program.Usagef("%s takes options alone, not %q", cmd.CommandPath(), args[0])
+		return program.Usagef("%s takes only options, not %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

@@ -29,13 +29,13 @@ func (a *App) scrubCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scrub -config FILE",
 		Short: "Compare all bytes of running servers with their checksums",
-		Long: `Scrub has each server of a file system, or the one that -alias names, read all bytes that it keeps
-and compare them with their checksums, and look at its database, while it serves. It waits until
-they are through, and then names the files that are damaged. Interrupting it does not end the scrub:
--report shows how it goes, and -stop ends it.
+		Long: `Scrub makes each server of a file system, or the one of -alias, compare all its data with their
+checksums and check its database, while it serves. It waits until the servers have finished, and
+then lists the damaged files. Interrupting it does not stop the scrub: -report shows its progress,
+and -stop ends it.
 
-Only root may scrub. A damaged block stays damaged until somebody writes all of it anew, truncates
-the file before it, or removes the file.
+Only root may scrub. A damaged block stays damaged until all of it is written again, the file is
+truncated before it, or the file is removed.
 
 ` + exitHelp,
 		Args: noArguments,
@@ -44,12 +44,12 @@ the file before it, or removes the file.
 	f := cmd.Flags()
 	f.StringVar(&opt.place.config, "config", "", "the configuration of the file system, fs.conf")
 	f.StringVar(&opt.place.fs, "fs", "", "the name of the file system, if the configuration has several")
-	f.StringVar(&opt.place.alias, "alias", "", "one server alone")
-	f.StringVar(&opt.rate, "rate", "64MiB", "bytes a second that each server reads at most; 0 is no limit")
+	f.StringVar(&opt.place.alias, "alias", "", "only this server")
+	f.StringVar(&opt.rate, "rate", "64MiB", "bytes per second that each server reads, at most; 0 is no limit")
 	f.StringVar(&opt.key, "key-file", "", "the private key of this client, if the servers have a keystore")
 	f.StringVar(&opt.host, "host", "", "the name of that key in the keystore (default: what hostname prints)")
-	f.DurationVar(&opt.every, "every", 5*time.Second, "how often to say how far it is")
-	f.BoolVar(&opt.report, "report", false, "begin nothing, and show how the last scrub goes or went")
+	f.DurationVar(&opt.every, "every", 5*time.Second, "interval of progress messages")
+	f.BoolVar(&opt.report, "report", false, "start nothing, and show the state of the last scrub")
 	f.BoolVar(&opt.stop, "stop", false, "end the scrub that is under way")
 	_ = cmd.MarkFlagFilename("config", "conf")
 	_ = cmd.MarkFlagFilename("key-file", "pem")
@@ -74,7 +74,7 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = fsys.Close() }() // nothing of it is left to be written
+	defer func() { _ = fsys.Close() }() // nothing is left to be written
 	for _, i := range which {
 		switch {
 		case opt.stop:
@@ -93,7 +93,7 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 	return s.run(ctx, which)
 }
 
-// chosen are the servers that a command is for.
+// chosen are the servers that the command is for.
 func chosen(fs *config.Config, alias string) ([]int, error) {
 	if alias != "" {
 		i := fs.Index(alias)
@@ -121,15 +121,15 @@ func (a *App) mountAsRoot(ctx context.Context, opt scrubOptions) (*client.FS, er
 	return client.Mount(ctx, opt.place.config, how)
 }
 
-// scrubError says what to do about an error of a server.
+// scrubError adds advice to a server's error.
 func scrubError(err error) error {
 	switch {
 	case errors.Is(err, proto.EBUSY):
 		return fmt.Errorf("a scrub is under way (see it with -report, end it with -stop): %w", err)
 	case errors.Is(err, proto.EACCES), errors.Is(err, proto.EPERM):
-		return fmt.Errorf("only root may scrub, and only from where management is allowed (pvfsd serve -manage-from): %w", err)
+		return fmt.Errorf("only root may scrub, and only from addresses where management is allowed (pvfsd serve -manage-from): %w", err)
 	case errors.Is(err, proto.ENOENT), errors.Is(err, proto.EOPNOTSUPP), errors.Is(err, proto.EINVAL):
-		return fmt.Errorf("it has no checksums, it is OrangeFS's or an older one: %w", err)
+		return fmt.Errorf("it has no checksums, because it is an OrangeFS server or an older version: %w", err)
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (s *scrubbing) run(ctx context.Context, which []int) error {
 	return failed
 }
 
-// follow waits until the scrub of a server is through, and says now and then how far it is.
+// follow waits until the scrub of a server has ended, and prints its progress from time to time.
 func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport, err error) {
 	const look = 100 * time.Millisecond
 	for said := time.Now(); ; {
@@ -203,7 +203,7 @@ func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport
 	}
 }
 
-// say prints how far a scrub is.
+// say prints the progress of a scrub.
 func (s *scrubbing) say(alias string, r proto.ScrubReport) {
 	state := "never scrubbed since its start"
 	switch {
@@ -216,7 +216,7 @@ func (s *scrubbing) say(alias string, r proto.ScrubReport) {
 		alias, state, r.Datafiles, r.DatafilesAll, perf.FormatSize(int(r.Bytes)), r.Found)
 }
 
-// damage is what a server has found.
+// damage returns all damage that a server has found.
 func (s *scrubbing) damage(ctx context.Context, server int, r proto.ScrubReport) (all []proto.ScrubDamage, err error) {
 	for len(r.Damage) > 0 {
 		all = append(all, r.Damage...)
@@ -227,7 +227,7 @@ func (s *scrubbing) damage(ctx context.Context, server int, r proto.ScrubReport)
 	return all, nil
 }
 
-// describeDamage is a line for one.
+// describeDamage formats one damaged place.
 func describeDamage(alias string, d proto.ScrubDamage, name string) string {
 	var b strings.Builder
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestScrub: a flipped bit in a datafile is never delivered, and a scrub of the running servers names the file. Only root may scrub.
+// TestScrub: data with a flipped bit is never returned, and a scrub of the running servers names the file. Only root may scrub.
 func TestScrub(t *testing.T) {
 	for _, method := range []string{"mem", "via+shm"} {
 		t.Run(method, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestScrub(t *testing.T) {
 			require.Equal(t, 2, strings.Count(out, "damaged places: 0\n"), out)
 
 			where := damageOf(t, fsys, folder, "d/damaged")
-			for range 3 { // also when the server knows
+			for range 3 { // also when the server knows of it
 				got, err := fs.ReadFile(fsys, "d/damaged")
 				require.ErrorIs(t, err, syscall.EIO)
 				require.ErrorContains(t, err, "read d/damaged: server "+where+": datafile ")
@@ -95,7 +95,8 @@ func writeFile(t *testing.T, fsys *client.FS, name string, data []byte) {
 	require.NoError(t, f.Close())
 }
 
-// damageOf flips a bit of byte 70,000 in a datafile of a file, and returns the alias of its server, whose folder has that name.
+// damageOf flips a bit of byte 70,000 in a datafile of a file. It returns the alias of that server, which is also the name of its
+// folder.
 func damageOf(t *testing.T, fsys *client.FS, folder, name string) (alias string) {
 	t.Helper()
 	info, err := fsys.StatCtx(t.Context(), name)

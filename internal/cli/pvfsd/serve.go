@@ -45,32 +45,33 @@ func (a *App) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve a part of a file system until interrupted",
 		Long: `Serve listens on all addresses that the configuration has for this server, and answers
-clients and other servers. SIGINT and SIGTERM end it once the requests and transfers under way have ended;
-what takes longer than -drain is cut off, and the log says so. A second signal ends it at once. SIGHUP opens the log file again,
-and reads the rules for clients again: <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore and CAFile of the configuration with what belongs to it, the
-files that these name, and -identities. SIGUSR1 writes statistics to the log: what was done, and what was refused for which reason. They are
-printed at the end, too.
+clients and other servers. SIGINT and SIGTERM end it after the requests and transfers under way.
+Those that take longer than -drain are cut off and logged. A second signal ends it at once. SIGHUP
+reopens the log file and reads the rules for clients again: <ExportOptions>, TrustedNetwork,
+TrustedPorts, KeyStore, CAFile and the settings for certificates in the configuration, the files
+that these name, and -identities. SIGUSR1 writes statistics to the log: counts of completed work,
+and of refusals by reason. They are also printed at the end.
 
-Servers of one file system sign what they let a client do, so that clients cannot claim more. With
-several servers that takes a key that all of them have: -key-file, any 16 bytes or more that
-nobody else can read. Without, they believe what clients say, as stock servers do, and do not start
+The servers of a file system sign the rights of clients, so that clients cannot claim more. Several
+servers need a common key for that: -key-file, at least 16 bytes that only the servers can read.
+Without a key they believe every client, as stock servers do, and do not start
 if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore, CAFile).
 
-This key does not prove who a user is: a client says itself for which user it asks, and may say root.
-TrustedNetwork, RootSquash and AllSquash of the configuration say which clients are believed. With
-KeyStore in the configuration clients must authenticate, each with a key that pvfsd genkey made; with
-CAFile, users must, each with a certificate that this authority has signed.
+This key does not authenticate users: a client names the user itself, and may name root.
+TrustedNetwork, RootSquash and AllSquash of the configuration limit which clients are believed. With
+KeyStore in the configuration, clients must authenticate, each with a key from pvfsd genkey. With
+CAFile, users must authenticate, each with a certificate signed by this authority.
 
 The file of -identities has lines of a client and its users: "node1 any", "node2 users" (all but
 root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
 common name of a certificate of tcps, the NAME of its key in VIADUCT_UDP_CLIENTS_FILE over via+udp, or
-* for all others that have authenticated themselves. With CAFile a client
-is also the common name of a user's certificate, and the line "alice 1000:1000,27" says who that is.
+* for all other authenticated clients. With CAFile a client
+is also the common name of a user's certificate; the line "alice 1000:1000,27" then maps it to that user.
 
-With -other-users every user of this machine can use the addresses of via+shm, which are for processes of
-the server's own user and root otherwise. The kernel says who they are: each acts as itself, with
-its own groups, and needs no key. A line "uid:1000 users" of -identities lets user 1000 act for others. Unless the server runs
-as root, its clients say whom they trust: VIADUCT_SHM_TRUST=USER, and root makes the folder of names (docs/pvfs.md).
+With -other-users every user of this machine can use the addresses of via+shm. Otherwise only processes of
+the server's own user and of root can. The kernel tells the server the user of each client. The client acts for that user, with
+the user's groups, and needs no key. A line "uid:1000 users" of -identities lets user 1000 act for others. Unless the server runs
+as root, its clients must set VIADUCT_SHM_TRUST=USER to trust its user, and root must make the folder of names (docs/pvfs.md).
 
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE,
 VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
@@ -84,17 +85,17 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 	f.BoolVar(&opt.create, "create", false, "make the store if the folder is empty, as mkfs does")
 	f.StringVar(&opt.keyFile, "key-file", "", "file with the key that all servers share")
 	f.StringArrayVar(&opt.manage, "manage-from", nil,
-		"addresses allowed to send management requests, in the wildcards of their method, as tcp://10.0.0.*; may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: anywhere, by root alone)")
+		"addresses allowed to send management requests (patterns of the method, such as tcp://10.0.0.*); may be repeated. pvfs2-fsck, pvfs2-get-uid and pvfs2-perf-mon-example need it (default: all addresses, but only root)")
 	f.StringVar(&opt.idFile, "identities", "", "file that says for which users each client may act, see below (default: a client with a key may act for all)")
 	f.BoolVar(&opt.others, "other-users", false, "let all users of this machine connect over via+shm, see below")
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
-	f.BoolVar(&opt.quiet, "quiet", false, "do not say that it is ready")
-	f.IntVar(&opt.workers, "workers", 0, "requests that are carried out at once (0: by the number of processors)")
+	f.BoolVar(&opt.quiet, "quiet", false, "do not print that the server is ready")
+	f.IntVar(&opt.workers, "workers", 0, "requests carried out at once (0: depends on the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
 	f.IntVar(&opt.memory, "flow-memory", 0, "memory of their buffers, in MiB (0: 64, or 1/32 of the machine's if that is less)")
-	f.DurationVar(&opt.drain, "drain", 0, "how long requests and transfers under way may go on at the end before they are cut off (0: 10s)")
+	f.DurationVar(&opt.drain, "drain", 0, "how long requests and transfers under way may take at the end before they are cut off (0: 10s)")
 	return cmd
 }
 
@@ -192,17 +193,17 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	return err
 }
 
-// warn says what the servers do not protect from.
+// warn logs the missing protections of the servers.
 func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
-		log.Warn("nothing is signed: whoever reaches the servers can do anything; give all of them the same key with -key-file")
+		log.Warn("nothing is signed: every client that reaches the servers can do anything; give all of them the same key with -key-file")
 	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "" && sec.CAFile == "" && !authenticates:
-		log.Warn("every client is believed about its user; KeyStore or TrustedNetwork in the configuration would limit that")
+		log.Warn("clients are not authenticated and may name any user; KeyStore or TrustedNetwork in the configuration would limit that")
 	}
 }
 
-// checkPatterns refuses patterns of addresses that cannot fit any client.
+// checkPatterns refuses address patterns that cannot match any client.
 func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 	for _, pattern := range patterns {
 		scheme, _, ok := strings.Cut(pattern, "://")
@@ -221,7 +222,7 @@ func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 	return nil
 }
 
-// needStore sees to it that the folder has a store.
+// needStore makes sure that the folder has a store.
 func (p *place) needStore(create bool) error {
 	if !create {
 		return mustExist(p.dir, "pvfsd mkfs makes one, or -create here")
@@ -235,13 +236,13 @@ func (p *place) needStore(create bool) error {
 	return p.make()
 }
 
-// keyBytesMin is what package server wants at least; keyBytesMax is more than anybody has.
+// keyBytesMin is the minimum of package server; keyBytesMax is larger than any real key.
 const (
 	keyBytesMin = 16
 	keyBytesMax = 1 << 20
 )
 
-// readKey reads the key that servers share. Others must not be able to read it.
+// readKey reads the servers' common key. Others must not be able to read the file.
 func readKey(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// freeUDP is a port that nobody has at the moment.
+// freeUDP is an unused port.
 func freeUDP(t *testing.T) string {
 	s, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -26,8 +26,8 @@ func freeUDP(t *testing.T) string {
 	return s.LocalAddr().String()
 }
 
-// TestStaticKeysOfClients: over via+udp a client acts for the users that -identities gives its name, and its name is that of its key. A
-// stranger with a key of its own gets nothing, whatever it calls itself.
+// TestStaticKeysOfClients: over via+udp, a client acts for the users that -identities lists for its name, which is the name of
+// its key. A client with an unknown key gets nothing, whatever it calls itself.
 func TestStaticKeysOfClients(t *testing.T) {
 	for _, name := range []string{"KEY_FILE", "KEY", "INSECURE"} {
 		t.Setenv("VIADUCT_UDP_"+name, "")
@@ -87,8 +87,8 @@ func TestStaticKeysOfClients(t *testing.T) {
 		require.ErrorIs(t, err, client.ErrAuthentication, "%+v", c)
 	}
 
-	// Strangers do not come as far as a request: not with a key of their own, nor if they say that they are alice, nor if they
-	// pose as the server or listen at its address.
+	// An attacker cannot even send a request: not with its own key, not if it claims to be alice, and not if it poses as the
+	// server or listens at the server's address.
 	alice := key("thief")
 	alice.Clients = line("alice", "thief")
 	for _, id := range []nic.Identity{key("stranger"), alice} {

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// fieldsOf are the rows of statistics that are not 0, as fields of a line in the log.
+// fieldsOf returns the rows that are not 0 as fields of a log line.
 func fieldsOf(rows []server.Row) []any {
 	var fields []any
 	for _, r := range rows {
@@ -17,7 +17,7 @@ func fieldsOf(rows []server.Row) []any {
 	return fields
 }
 
-// farewell prints what a server did and refused: a sentence, and a line for each row that is not in it and is not 0.
+// farewell prints what the server did and refused: a sentence, and a line for each other row that is not 0.
 func (a *App) farewell(alias string, rows []server.Row) {
 	count := make(map[string]uint64, len(rows))
 	for _, r := range rows {

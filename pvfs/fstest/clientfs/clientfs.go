@@ -1,5 +1,5 @@
-// Package clientfs lets the behaviour suite of package fstest see a mounted client. The suite
-// itself, the model and the random operations are in fstest.
+// Package clientfs connects the behaviour suite of package fstest to a mounted client. The suite itself, the model and the random
+// operations are in fstest.
 package clientfs
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/fstest"
 )
 
-// New is the file system that a client has mounted, below one of its directories.
+// New returns the file system of a client's mount, below one of its directories.
 func New(f *client.FS, dir string) func(fstest.User) fstest.FS {
 	return func(u fstest.User) fstest.FS {
 		return &view{fs: f.As(client.Identity{UID: u.UID, Groups: u.Groups}), dir: strings.TrimSuffix(dir, "/"), ctx: context.Background()}
 	}
 }
 
-// view is what one user sees.
+// view is the file system for one user.
 type view struct {
 	fs  *client.FS
 	dir string
@@ -30,7 +30,7 @@ type view struct {
 
 func (v *view) at(name string) string { return v.dir + "/" + name }
 
-// mode is one of package fs.
+// mode converts mode bits to a mode of package fs.
 func mode(bits uint32) fs.FileMode {
 	m := fs.FileMode(bits & 0o777)
 	if bits&0o4000 != 0 {
@@ -142,7 +142,7 @@ func (v *view) Space() (fstest.Space, error) {
 	return fstest.Space{Total: s.Total, Free: s.Available}, nil
 }
 
-// file is an open one.
+// file is an open file.
 type file struct {
 	*client.File
 	ctx context.Context
@@ -156,7 +156,7 @@ func (f *file) Stat() (fstest.Info, error) {
 	return info(i), nil
 }
 
-// closed is an error of a closed file as POSIX has it.
+// closed adds the errno of POSIX to an error about a closed file.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrClosed) {
 		return errors.Join(syscall.EBADF, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// mounted is a client of two new servers, which are strict: they have nothing to do with stock clients here.
+// mounted is a client of two new servers. They are strict, because there are no stock clients here.
 func mounted(t *testing.T, opts pvfstest.Options) *client.FS {
 	t.Helper()
 	opts.Server = func(_ int, cfg *server.Config) { cfg.Strict = true }
@@ -34,8 +34,8 @@ func subject(t *testing.T, opts pvfstest.Options) *fstest.Subject {
 
 var partsFlag = flag.Int("fstest.parts", 0, "run each so manieth case only; 1 runs all (0: a choice that keeps the run short)")
 
-// parts keeps the run short where all of it would take minutes. With -short what does not depend on the method is left to
-// the one in memory.
+// parts is how many parts the cases are divided into, to keep a run short. With -short, cases that do not depend on the method
+// run only in memory.
 func parts(method string) int {
 	switch {
 	case *partsFlag != 0:
@@ -48,7 +48,7 @@ func parts(method string) int {
 	return 4
 }
 
-// TestBehaviour runs a part of the cases over each method, another one each.
+// TestBehaviour runs a different part of the cases over each method.
 func TestBehaviour(t *testing.T) {
 	for i, method := range pvfstest.Methods {
 		t.Run(method, func(t *testing.T) {

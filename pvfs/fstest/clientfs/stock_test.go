@@ -15,16 +15,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
-// stockServers are how many servers a file system of OrangeFS has in these tests.
+// stockServers are the numbers of servers for these tests.
 var stockServers = []int{1, 2, 4}
 
-// stockLacks are the abilities that stock servers do not have, see docs/orangefs.md.
+// stockLacks are the abilities that stock servers lack, see docs/orangefs.md.
 var stockLacks = map[fstest.Ability]string{
 	fstest.OneClass:    "the server adds what the mode gives the group to what it gives the owner, or others",
 	fstest.LongTargets: "the server answers with the first 256 bytes of a target",
 }
 
-// stockSubject is our client of so many stock servers.
+// stockSubject is our client of stock servers.
 func stockSubject(t *testing.T, servers int) *fstest.Subject {
 	t.Helper()
 	return stockClient(t, stock.Start(t, stock.Options{Servers: servers}), client.Options{})
@@ -58,11 +58,11 @@ func TestStockRandom(t *testing.T) {
 	}
 }
 
-// TestStockRestart is the same with servers that are killed and come back between operations.
+// TestStockRestart is the same with servers that are killed and restarted between operations.
 func TestStockRestart(t *testing.T) {
 	fstest.Random(t, func(fstest.T) *fstest.Subject {
 		c := stock.Start(t, stock.Options{Servers: 2, Config: func(o *config.GenOptions) {
-			o.NoSyncMeta, o.SyncData = false, true // stock servers forget what they have not synced when they are killed
+			o.NoSyncMeta, o.SyncData = false, true // killed stock servers lose data that they have not synced
 		}})
 		s := stockClient(t, c, client.Options{RetryLimit: 1000, RetryDelay: 10 * time.Millisecond})
 		next := 0

@@ -1,5 +1,5 @@
-// Package ldaptest is a small LDAP directory in the process of a test. It knows binds with a password, and searches for one attribute with
-// one value, as package ldapusers sends them.
+// Package ldaptest is a small LDAP directory in a test process. It supports binds with a password, and searches for one attribute
+// with one value, as package ldapusers sends them.
 package ldaptest
 
 import (
@@ -32,7 +32,7 @@ type Server struct {
 	silent   bool
 }
 
-// Start starts a directory, which ends with the test.
+// Start starts a directory, which stops at the end of the test.
 func Start(tb testing.TB, entries ...Entry) *Server {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func Start(tb testing.TB, entries ...Entry) *Server {
 	return s
 }
 
-// User is an entry of a person with IDs.
+// User is the entry of a person with IDs.
 func User(name, password string, uid, gid int) Entry {
 	return Entry{DN: "cn=" + name + ",ou=Users,dc=example,dc=org", Password: password, Attributes: map[string][]string{
 		"objectClass": {"inetOrgPerson", "posixAccount"}, "cn": {name},
@@ -69,10 +69,10 @@ func User(name, password string, uid, gid int) Entry {
 	}}
 }
 
-// URL is where the directory listens.
+// URL is the address of the directory.
 func (s *Server) URL() string { return "ldap://" + s.l.Addr().String() }
 
-// Searches is how many searches there were.
+// Searches is the number of searches so far.
 func (s *Server) Searches() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, conn := range s.conns {
-		_ = conn.Close() // it may have ended by itself
+		_ = conn.Close() // it may be closed already
 	}
 	s.conns = nil
 }
@@ -96,14 +96,14 @@ func (s *Server) Remove(dn string) {
 	s.entries = slices.DeleteFunc(slices.Clone(s.entries), func(e Entry) bool { return e.DN == dn })
 }
 
-// all are the entries there are.
+// all are all entries.
 func (s *Server) all() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.entries
 }
 
-// Silence ends connections in place of answering, or answers again.
+// Silence makes the server close connections instead of answering, or answer again.
 func (s *Server) Silence(silent bool) {
 	s.mu.Lock()
 	s.silent = silent
@@ -112,7 +112,7 @@ func (s *Server) Silence(silent bool) {
 
 // serve answers the requests of a connection.
 func (s *Server) serve(conn net.Conn) {
-	defer conn.Close() // the other side has left
+	defer conn.Close() // the client has closed it
 	for {
 		message, err := ber.ReadPacket(conn)
 		if err != nil || len(message.Children) < 2 {
@@ -158,7 +158,7 @@ func result(tag ber.Tag, code int64) *ber.Packet {
 	return p
 }
 
-// bind checks a password. As real directories may, it takes a bind without a password for one of nobody.
+// bind checks a password. Like some real directories, it accepts a bind without a password as anonymous.
 func (s *Server) bind(request *ber.Packet) int64 {
 	dn, password := request.Children[1].Data.String(), request.Children[2].Data.String()
 	if password == "" {
@@ -172,7 +172,7 @@ func (s *Server) bind(request *ber.Packet) int64 {
 	return ldap.LDAPResultInvalidCredentials
 }
 
-// search finds the entries whose filter the request has.
+// search finds the entries that match the request's filter.
 func (s *Server) search(request *ber.Packet) (replies []*ber.Packet) {
 	s.mu.Lock()
 	s.searches++
@@ -201,7 +201,8 @@ func (s *Server) search(request *ber.Packet) (replies []*ber.Packet) {
 	return append(replies, result(ldap.ApplicationSearchResultDone, code))
 }
 
-// fits compares an entry with a filter: (a=b), (a=*) or (&(a=b)(c=d)). A star elsewhere fits what begins with what is before it.
+// fits matches an entry with a filter: (a=b), (a=*) or (&(a=b)(c=d)). A star elsewhere matches any text after the prefix before
+// it.
 func (e Entry) fits(filter string) bool {
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(filter, "(&("), "))"), ")(") {
 		name, value, _ := strings.Cut(strings.Trim(part, "()"), "=")

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// place is where Linux has a file system without a disk.
+// place is a file system of Linux without a disk.
 const place = "/dev/shm"
 
-// Dir is a folder for stores that need not be on a disk: nothing waits there when files are synced. It goes away with
-// the test. Where there is no such file system it is a temporary folder like any other.
+// Dir is a folder for stores that need no disk: syncs do not wait there. It is removed with the test. Without such a file system
+// it is an ordinary temporary folder.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp(place, "viaduct-pvfstest-")

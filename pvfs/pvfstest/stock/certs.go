@@ -10,17 +10,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
-// Certificates are for programs that were built with certificate-based security: an authority and a directory of users, for one test.
+// Certificates are for programs with certificate-based security: an authority and a directory of users, for one test.
 type Certificates struct {
 	CA    *certtest.CA
 	Users *ldaptest.Server
 }
 
-// wantsCertificates is an error message in pvfs2-server if it was built with certificate-based security, and only then.
+// wantsCertificates is an error message that only a pvfs2-server with certificate-based security contains.
 const wantsCertificates = "CAFile not defined in configuration file"
 
-// NeedCertificates is Need for an installation with certificate-based security. Its directory has the users alice and bob, with the passwords wonderland
-// and builder, the user IDs 1000 and 1001, and group 100. Tools act for root, by the certificate of the authority.
+// NeedCertificates is Need for an installation with certificate-based security. Its directory has the users alice and bob, with
+// the passwords wonderland and builder, the user IDs 1000 and 1001, and group 100. Tools act for root, with the certificate of
+// the authority.
 func NeedCertificates(tb testing.TB) Install {
 	tb.Helper()
 	prefix := os.Getenv(CertVariable)
@@ -38,15 +39,15 @@ func NeedCertificates(tb testing.TB) Install {
 	return o
 }
 
-// Certificates is the authority of the installation; nil: it has none.
+// Certificates is the authority of the installation; nil without one.
 func (o Install) Certificates() *Certificates { return o.certs }
 
-// With is the same with another certificate and key.
+// With returns the tools with another certificate and key.
 func (t *Tools) With(certFile, keyFile string) *Tools {
 	other := *t
 	other.certFile, other.keyFile = certFile, keyFile
 	return &other
 }
 
-// File is the path of a file where tools run.
+// File is the path of a file in the folder of the tools.
 func (t *Tools) File(name string) string { return filepath.Join(t.Dir, name) }

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// readyTimeMax is how long a server may take until it listens.
+	// readyTimeMax limits the time until a server listens.
 	readyTimeMax = 60 * time.Second
-	// readyEvery is how often that is looked at.
+	// readyEvery is the interval between checks for that.
 	readyEvery = 5 * time.Millisecond
-	// makeTimeMax is how long one may take to make its storage.
+	// makeTimeMax limits the time in which a server makes its storage.
 	makeTimeMax = 60 * time.Second
 )
 
-// serverTimeouts replaces how long a server waits, in seconds: on a machine with much to do it may
-// stand still for longer, and then gives writes up without a word to the client, which waits for minutes.
+// serverTimeouts replaces the servers' time-outs, in seconds. On a busy machine a server may make no progress for longer. It then
+// gives up writes without telling the client, which waits for minutes.
 var serverTimeouts = []string{
 	"ServerJobBMITimeoutSecs 30\n", "ServerJobBMITimeoutSecs 300\n",
 	"ServerJobFlowTimeoutSecs 30\n", "ServerJobFlowTimeoutSecs 300\n",
 }
 
-// Options say what to start. The zero value is two servers, each for metadata and data.
+// Options configure a cluster. The zero value is two servers, each for metadata and data.
 type Options struct {
 	Servers int // 0 is 2
 	// Certificates starts servers with certificate-based security.
 	Certificates bool
-	// Config changes what the configuration is generated from.
+	// Config changes the input for the configuration.
 	Config func(*config.GenOptions)
-	// Dir is where the stores are made; "" is a temporary folder of the test.
+	// Dir is the folder for the stores; "" is a temporary folder of the test.
 	Dir string
 }
 
-// Cluster is a file system whose servers are stock ones.
+// Cluster is a file system of stock servers.
 type Cluster struct {
 	Install
 	FS *config.Config
@@ -53,11 +53,11 @@ type server struct {
 	alias string
 	port  int
 	log   string
-	run   *Process // nil: it does not run
+	run   *Process // nil: it is stopped
 }
 
-// Start makes a file system and starts its servers, which end with the test. It skips the test where there is
-// no OrangeFS.
+// Start makes a file system and starts its servers, which stop with the test. It skips the test without an installation of
+// OrangeFS.
 func Start(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	need := Need
@@ -96,7 +96,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// serversMax is the most servers of a cluster.
+// serversMax is the largest number of servers in a cluster.
 const serversMax = 16
 
 func aliasOf(server int) string { return fmt.Sprintf("server%d", server) }
@@ -127,7 +127,7 @@ func (c *Cluster) launch(i int) {
 	s.run = c.Install.Start(c.tb, nil, "pvfs2-server", c.ConfigFile(), "-d", "-a", s.alias)
 }
 
-// ready waits until one listens.
+// ready waits until a server listens.
 func (c *Cluster) ready(i int) {
 	c.tb.Helper()
 	s := c.servers[i]
@@ -145,7 +145,7 @@ func (c *Cluster) ready(i int) {
 	}
 }
 
-// rooted waits until there is a root directory: a server makes it once all listen.
+// rooted waits until the root directory exists. A server makes it after all servers listen.
 func (c *Cluster) rooted() {
 	c.tb.Helper()
 	tools := c.Tools(c.tb, c.Source())
@@ -160,31 +160,31 @@ func (c *Cluster) rooted() {
 	}
 }
 
-// Kill ends a server as a crash would.
+// Kill ends a server as a crash does.
 func (c *Cluster) Kill(i int) {
 	c.servers[i].run.Kill()
 }
 
-// Restart starts a server that was killed, with what it had stored, at the same address.
+// Restart starts a killed server with its storage, at the same address.
 func (c *Cluster) Restart(i int) {
 	c.tb.Helper()
 	c.launch(i)
 	c.ready(i)
 }
 
-// Process is the process of a server, as last started.
+// Process is the last started process of a server.
 func (c *Cluster) Process(i int) *Process { return c.servers[i].run }
 
-// Len is how many servers there are.
+// Len is the number of servers.
 func (c *Cluster) Len() int { return len(c.servers) }
 
-// Alias is a server's name in the configuration.
+// Alias is the alias of a server in the configuration.
 func (c *Cluster) Alias(i int) string { return c.servers[i].alias }
 
-// Address is where a server listens.
+// Address is the address of a server.
 func (c *Cluster) Address(i int) string { return fmt.Sprintf("tcp://127.0.0.1:%d", c.servers[i].port) }
 
-// Source is what a client mounts.
+// Source is the source for a client's mount.
 func (c *Cluster) Source() string { return c.Address(0) + "/" + c.FS.Name }
 
 // ConfigFile is the path of the configuration.
@@ -192,7 +192,7 @@ func (c *Cluster) ConfigFile() string { return c.path("fs.conf") }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
-// logs shows the end of every server's log if the test has failed.
+// logs prints the end of every server's log if the test has failed.
 func (c *Cluster) logs() {
 	if !c.tb.Failed() {
 		return
@@ -203,7 +203,7 @@ func (c *Cluster) logs() {
 	}
 }
 
-// check ends the test for an error.
+// check fails the test at an error.
 func (c *Cluster) check(what string, err error) {
 	c.tb.Helper()
 	must(c.tb, what, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
-// TestStockCluster: servers come up, answer, die and come back with what they stored.
+// TestStockCluster: servers start, answer, are killed, and restart with their data.
 func TestStockCluster(t *testing.T) {
 	ctx := context.Background()
 	c := stock.Start(t, stock.Options{Servers: 2})

@@ -6,20 +6,20 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable with the folder that OrangeFS is installed in.
+// Variable is the environment variable with the folder of the OrangeFS installation.
 const Variable = "ORANGEFS_PREFIX"
 
-// CertVariable is the one with the folder of an installation with certificate-based security.
+// CertVariable is the variable with the folder of an installation with certificate-based security.
 const CertVariable = "ORANGEFS_CERT_PREFIX"
 
 // Install is an installation of OrangeFS.
 type Install struct {
 	prefix string
-	keys   *keys         // nil: its programs sign nothing
-	certs  *Certificates // nil: they show no certificates
+	keys   *keys         // nil: its programs do not sign
+	certs  *Certificates // nil: they use no certificates
 }
 
-// Need skips the test where there is no OrangeFS.
+// Need skips the test without an installation of OrangeFS.
 func Need(tb testing.TB) Install {
 	tb.Helper()
 	prefix := os.Getenv(Variable)
@@ -31,8 +31,7 @@ func Need(tb testing.TB) Install {
 	return o
 }
 
-// Program is the path of an installed program. One that is missing fails the test, as a test that
-// passes because nothing ran would say the wrong thing.
+// Program is the path of an installed program. A missing one fails the test, because a test must not pass when nothing ran.
 func (o Install) Program(tb testing.TB, name string) string {
 	tb.Helper()
 	for _, folder := range []string{"bin", "sbin"} {
@@ -45,5 +44,5 @@ func (o Install) Program(tb testing.TB, name string) string {
 	return ""
 }
 
-// libraries is where programs find libraries of their own installation.
+// libraries sets the search path for libraries of the installation.
 func (o Install) libraries() string { return "LD_LIBRARY_PATH=" + filepath.Join(o.prefix, "lib") }

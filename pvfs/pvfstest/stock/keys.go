@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
-// keys are for programs that were built with key-based security: one key for all clients of this machine, one for all servers.
+// keys are for programs with key-based security: one key for all clients of this machine, and one for all servers.
 type keys struct {
 	client     *credential.Key
 	clientFile string
@@ -20,13 +20,13 @@ type keys struct {
 	keystore   string
 }
 
-// Bits of the keys, as pvfs2-gen-keys.sh has them.
+// Key lengths in bits, as in pvfs2-gen-keys.sh.
 const (
 	clientKeyBits = 1024
 	serverKeyBits = 2048
 )
 
-// wantsKeys is an error message in pvfs2-server if it was built with key-based security, and only then.
+// wantsKeys is an error message that only a pvfs2-server with key-based security contains.
 const wantsKeys = "Keystore not defined in configuration file"
 
 // generated are the keys of this process.
@@ -37,7 +37,7 @@ var generated = sync.OnceValues(func() (pair [2]*credential.Key, err error) {
 	return pair, err
 })
 
-// newKeys makes keys, and files for the duration of the test. nil: the programs were built without key-based security.
+// newKeys makes keys, and files for the duration of the test. nil: the programs have no key-based security.
 func newKeys(tb testing.TB, o Install) *keys {
 	tb.Helper()
 	program, err := os.ReadFile(o.Program(tb, "pvfs2-server"))
@@ -71,7 +71,7 @@ func newKeys(tb testing.TB, o Install) *keys {
 	return k
 }
 
-// Key is the private key of clients on this machine. nil: the programs were built without key-based security.
+// Key is the private key of clients on this machine. nil: the programs have no key-based security.
 func (o Install) Key() *credential.Key {
 	if o.keys == nil {
 		return nil
@@ -95,7 +95,7 @@ func (o Install) Keystore() string {
 	return o.keys.keystore
 }
 
-// Configure adds the keys of the installation to a configuration, or its authority and its directory of users, if there are any.
+// Configure adds the installation's keys, or its authority and its directory of users, to a configuration.
 func (o Install) Configure(gen *config.GenOptions) {
 	if o.certs != nil {
 		gen.CAFile, gen.ServerKey = o.certs.CA.CertFile, o.certs.CA.KeyFile

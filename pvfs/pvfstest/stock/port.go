@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// Ports are taken from below those that the kernel gives to outgoing connections (32768 on), so that
-// nobody gets one by chance while its server is down.
+// Ports are below those that the kernel uses for outgoing connections (32768 on), so that no connection takes one while its
+// server is down.
 const (
 	firstPort = 15000
 	lastPort  = 31999
 	portTries = 1000
-	// portsPerProcess is how far apart two processes begin to look.
+	// portsPerProcess is the distance between the first ports that two processes try.
 	portsPerProcess = 64
 )
 
-// portsTried counts the ports that this process has looked at.
+// portsTried counts the ports that this process has tried.
 var portsTried atomic.Int64
 
-// Port is a TCP port of the loopback interface that nobody listens on, and that no other test with
-// this package gets until this one ends: that is what the UDP socket of the same number is for.
+// Port is an unused TCP port of the loopback interface. No other test with this package gets it until this one ends: a UDP socket
+// with the same number reserves it.
 func Port(tb testing.TB) int {
 	tb.Helper()
 	for range portTries {
@@ -48,9 +48,8 @@ func Port(tb testing.TB) int {
 	return 0
 }
 
-// listening looks for a socket in state LISTEN (0A) in the kernel's table of IPv4 sockets, whose
-// second column is ADDRESS:PORT in hex and whose fourth is the state. A connection that only probes
-// would be one that the server takes for a client.
+// listening looks for a socket in state LISTEN (0A) in the kernel's table of IPv4 sockets. The second column is ADDRESS:PORT in
+// hex, the fourth the state. A probing connection would count as a client at the server.
 func listening(port int) (bool, error) {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ type Process struct {
 	ended chan struct{}
 }
 
-// Start starts a program in a temporary folder, with variables more than this process has. It is
-// killed when the test ends; if that has failed, the end of what the program said is logged.
+// Start starts a program in a temporary folder, with additional environment variables. It is killed at the end of the test. If
+// the test has failed, the end of the program's output is logged.
 func (o Install) Start(tb testing.TB, env []string, name string, args ...string) *Process {
 	tb.Helper()
 	p := &Process{name: name, cmd: exec.Command(o.Program(tb, name), args...), ended: make(chan struct{})}
@@ -30,7 +30,7 @@ func (o Install) Start(tb testing.TB, env []string, name string, args ...string)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
-		// The kernel sends the signal when the thread ends that started the process.
+		// The kernel sends the signal when the thread that started the process ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
@@ -52,7 +52,7 @@ func (o Install) Start(tb testing.TB, env []string, name string, args ...string)
 	return p
 }
 
-// Kill ends the process, as a crash would, and returns when it is gone.
+// Kill ends the process as a crash does, and returns when it has ended.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended by itself
 	<-p.ended
@@ -66,7 +66,7 @@ func (p *Process) Signal(tb testing.TB, sig os.Signal) {
 	}
 }
 
-// Ended tells whether the process has ended.
+// Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.ended:
@@ -76,7 +76,7 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Wait waits until the program ends by itself, and returns what it said and its exit status.
+// Wait waits until the program ends by itself, and returns its output and its exit status.
 func (p *Process) Wait(tb testing.TB, limit time.Duration) (said string, status int) {
 	tb.Helper()
 	timer := time.NewTimer(limit)
@@ -89,16 +89,16 @@ func (p *Process) Wait(tb testing.TB, limit time.Duration) (said string, status 
 	return p.out.String(), p.cmd.ProcessState.ExitCode()
 }
 
-// output collects what a program says, up to a limit.
+// output collects the output of a program, up to a limit.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
 const (
-	// outputBytesMax is more than any program says unless it is stuck in a loop.
+	// outputBytesMax is more than any program prints, unless it is in an endless loop.
 	outputBytesMax = 8 << 20
-	// outputTailBytes is how much of it, and of a log, a failed test shows.
+	// outputTailBytes is how much of it, and of a log, a failed test prints.
 	outputTailBytes = 4000
 )
 

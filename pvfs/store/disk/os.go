@@ -11,7 +11,7 @@ import (
 // OS is the machine's own disk.
 var OS Disk = machine{}
 
-// Modes of what is made: the owner's alone.
+// Modes of new files and folders: accessible to their owner only.
 const (
 	filePerm   = 0o600
 	folderPerm = 0o700
@@ -19,7 +19,7 @@ const (
 
 type machine struct{}
 
-// again makes a call until no signal interrupts it.
+// again repeats a call until no signal interrupts it.
 func again(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
@@ -80,7 +80,7 @@ func (machine) SyncDatabase(f *os.File) error {
 
 func (machine) Committed(*os.File) {}
 
-// A file is a descriptor. Once File was called, its os.File owns it.
+// A file is a descriptor. After File was called, its os.File owns it.
 type file struct {
 	fd   int
 	path string
@@ -134,7 +134,7 @@ func (f *file) Close() error {
 	if f.lent != nil {
 		return f.lent.Close()
 	}
-	// The descriptor is gone even if a signal interrupted this.
+	// The descriptor is closed even if a signal interrupted the call.
 	if err := unix.Close(f.fd); err != unix.EINTR {
 		return err
 	}

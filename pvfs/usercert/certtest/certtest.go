@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// keyBits is the least that is taken, so that tests do not wait for primes.
+// keyBits is the smallest accepted length, so that tests do not wait for primes.
 const keyBits = 1024
 
 // CA is an authority with its files.
@@ -28,7 +28,7 @@ type CA struct {
 	serial int64
 }
 
-// New makes an authority. Its files last as long as the test.
+// New makes an authority. Its files exist until the end of the test.
 func New(tb testing.TB, name string) *CA {
 	tb.Helper()
 	ca := &CA{Key: NewKey(tb)}
@@ -48,7 +48,7 @@ func New(tb testing.TB, name string) *CA {
 	return ca
 }
 
-// NewKey makes a key of a user.
+// NewKey makes a user's key.
 func NewKey(tb testing.TB) *credential.Key {
 	tb.Helper()
 	key, err := credential.GenerateKey(keyBits)
@@ -56,12 +56,12 @@ func NewKey(tb testing.TB) *credential.Key {
 	return key
 }
 
-// PEM is a certificate as files have it.
+// PEM is a certificate in the format of files.
 func PEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// Sign signs a certificate of a user with a common name, which change may change before.
+// Sign signs a user's certificate with a common name. change may modify it before.
 func (ca *CA) Sign(tb testing.TB, name string, key *credential.Key, change func(*x509.Certificate)) []byte {
 	tb.Helper()
 	ca.serial++
@@ -77,7 +77,7 @@ func (ca *CA) Sign(tb testing.TB, name string, key *credential.Key, change func(
 	return der
 }
 
-// User makes a key and a certificate of a user.
+// User makes a user's key and certificate.
 func (ca *CA) User(tb testing.TB, name string, change func(*x509.Certificate)) *usercert.Certificate {
 	tb.Helper()
 	key := NewKey(tb)

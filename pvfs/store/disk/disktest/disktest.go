@@ -1,5 +1,5 @@
-// Package disktest has disks for tests of what a store does on a bad one: Disk lets calls to the disk below it fail, move
-// fewer bytes than asked, or take long, by plan; Volatile loses what was not synced.
+// Package disktest has disks for tests of a store on a bad disk. With Disk, calls to the disk below it fail, move fewer bytes
+// than asked, or take long, as planned. Volatile loses data that was not synced.
 package disktest
 
 import (
@@ -21,7 +21,7 @@ const (
 	Open Op = iota
 	Mkdir
 	Unlink
-	Size // of a file that is open, or is not
+	Size // of an open file, or of one that is not open
 	OpenFolder
 	SyncFolder
 	SyncAll
@@ -32,18 +32,19 @@ const (
 	Truncate
 	Sync
 	Close
-	Synced // Sync, SyncFolder, SyncAll or SyncDatabase was done, and is about to return
+	Synced // Sync, SyncFolder, SyncAll or SyncDatabase is done, and about to return
 )
 
-// A Plan says how a call with a path ends: nil lets it through. It is asked by many goroutines at once, and may take its time. A
-// call with an error is not made, except that Close closes the file, and that Synced comes after a sync was done: what is written
-// while the plan thinks about that one is not part of the sync.
+// A Plan decides the result of a call with a path: nil allows it. Many goroutines may call it at once, and it may take its time.
+// A call with an error is not made, with two exceptions: Close closes the file, and Synced comes after the sync. Data written
+// while the plan runs for Synced are not part of that sync.
 type Plan func(op Op, path string) error
 
-// ErrShort in a plan lets a Read or a Write move half of its bytes, one at least, and return no error. For other calls it is an error.
+// ErrShort in a plan makes a Read or a Write move half of its bytes, at least one, without an error. For other calls it is an
+// error.
 var ErrShort = errors.New("disktest: fewer bytes than asked")
 
-// Disk is a disk with a plan. The zero value has none, and passes every call on to the machine's own disk.
+// Disk is a disk with a plan. Without one (the zero value), every call goes to the machine's own disk.
 type Disk struct {
 	Below disk.Disk // nil is disk.OS
 
@@ -51,12 +52,12 @@ type Disk struct {
 
 	mu       sync.Mutex
 	database *os.File
-	real     int // while writes are swallowed, a descriptor of the database's file
+	real     int // while writes are swallowed: a descriptor of the database's file
 }
 
 var _ disk.Disk = (*Disk)(nil)
 
-// Set sets the plan for the calls that begin from now on; nil is none.
+// Set sets the plan for calls that start from now on; nil means none.
 func (d *Disk) Set(p Plan) { d.plan.Store(&p) }
 
 func (d *Disk) ask(op Op, path string) error {
@@ -73,7 +74,7 @@ func (d *Disk) below() disk.Disk {
 	return disk.OS
 }
 
-// synced ends a sync that was done.
+// synced ends a completed sync.
 func (d *Disk) synced(err error, path string) error {
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (d *Disk) synced(err error, path string) error {
 	return d.ask(Synced, path)
 }
 
-// short is so much of p as a call to read or write may move.
+// short is the part of p that a read or write may move.
 func (d *Disk) short(op Op, path string, p []byte) ([]byte, error) {
 	err := d.ask(op, path)
 	if errors.Is(err, ErrShort) {
@@ -90,7 +91,7 @@ func (d *Disk) short(op Op, path string, p []byte) ([]byte, error) {
 	return p, err
 }
 
-// Open is that of disk.Disk, and so are those that follow.
+// Open implements disk.Disk, and so do the following methods.
 func (d *Disk) Open(path string, flags int) (disk.File, error) {
 	if err := d.ask(Open, path); err != nil {
 		return nil, err
@@ -166,11 +167,11 @@ func (d *Disk) SyncDatabase(f *os.File) error {
 	return d.synced(d.below().SyncDatabase(f), f.Name())
 }
 
-// Committed says that the database synced its file by itself.
+// Committed says that the database itself has synced its file.
 func (d *Disk) Committed(f *os.File) { d.below().Committed(f) }
 
-// Swallow lets what the database writes vanish, and each sync of it fail, until Restore. The database
-// syncs by itself when it commits, and no plan is asked then.
+// Swallow makes the database's writes vanish and its syncs fail, until Restore. The database syncs at its commits itself, without
+// asking the plan.
 func (d *Disk) Swallow() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,11 +181,11 @@ func (d *Disk) Swallow() error {
 		return err
 	}
 	defer func() { _ = unix.Close(null) }()
-	// The lock on the database's file is held as long as one descriptor of its opening is there.
+	// The lock on the database's file is held while one descriptor of the same open exists.
 	if d.real, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
 		return err
 	}
-	return unix.Dup3(null, fd, unix.O_CLOEXEC) // of a device without storage nothing can be synced: EINVAL
+	return unix.Dup3(null, fd, unix.O_CLOEXEC) // a device without storage cannot be synced: EINVAL
 }
 
 // Restore ends Swallow.
@@ -253,7 +254,7 @@ func (f *file) Sync() error {
 	return f.on.synced(f.below.Sync(), f.path)
 }
 
-// File gives the file as it is. No plan is asked when it is read.
+// File returns the file below. Reads through it do not ask the plan.
 func (f *file) File() *os.File { return f.below.File() }
 
 func (f *file) Close() error {

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
-// TestVolatile: what was synced is there after each loss of power; what was not is there sometimes, by sectors and by names.
+// TestVolatile: synced data exists after each power loss. Other data exists sometimes, sector by sector and name by name.
 func TestVolatile(t *testing.T) {
 	top := t.TempDir()
 	path := func(name string) string { return filepath.Join(top, name) }
@@ -65,7 +65,7 @@ func TestVolatile(t *testing.T) {
 	require.NoError(t, folder.Close())
 }
 
-// TestPlan: a call fails, moves less, or takes effect and fails, as the plan says.
+// TestPlan: a call fails, moves fewer bytes, or takes effect and fails, as the plan says.
 func TestPlan(t *testing.T) {
 	top := t.TempDir()
 	below, err := NewVolatile(top)
@@ -114,7 +114,7 @@ func TestPlan(t *testing.T) {
 	require.NoError(t, errors.Join(folder.Close(), f.Close()))
 }
 
-// TestCommitted: what the database synced by itself is on the disk.
+// TestCommitted: data that the database itself synced is on the disk.
 func TestCommitted(t *testing.T) {
 	top := t.TempDir()
 	below, err := NewVolatile(top)

@@ -16,28 +16,28 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/store/disk"
 )
 
-// sectorBytes is what a disk writes as a whole.
+// sectorBytes is the unit that a disk writes atomically.
 const sectorBytes = 512
 
-// A Volatile disk loses what was not synced: Cut gives what may be left of it after a loss of power. Of each file any of the sectors that
-// were written since its last sync may be old or new, and its size, too; of each folder any of the names that were made or removed since its last sync
-// may be there or not. Folders themselves stay.
+// A Volatile disk loses data that was not synced. Cut makes a possible state after a power loss. In each file, any of the sectors
+// written since its last sync may be old or new, and so may its size. In each folder, any of the names made or removed since its
+// last sync may be present or not. Folders themselves stay.
 type Volatile struct {
-	top string // the folder that all is in
+	top string // the folder of everything
 
 	mu    sync.Mutex
-	files map[string]*volatileFile // by path, all that were opened or are in a folder that was synced
+	files map[string]*volatileFile // by path: all files that were opened or are in a synced folder
 }
 
-// A volatileFile is what the disk surely has of a file, and what it may have.
+// A volatileFile has the certain and the possible contents of a file on the disk.
 type volatileFile struct {
-	synced image // empty: never
-	named  bool  // its name was there when its folder was synced last
-	last   image // its bytes when its name was removed
+	synced image // empty: never synced
+	named  bool  // its name existed when its folder was last synced
+	last   image // its contents when its name was removed
 	gone   bool
 }
 
-// An image is what a file has: its bytes up to its last hole, which is most of a database's file, and its size.
+// An image is the contents of a file: its bytes up to the last hole, which is most of a database's file, and its size.
 type image struct {
 	data []byte
 	size int
@@ -72,7 +72,7 @@ func imageOf(path string) (im image, err error) {
 	return im, err
 }
 
-// write makes a file of it.
+// write writes the image to a file.
 func (im image) write(path string) error {
 	if err := os.WriteFile(path, im.data, 0o600); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (im image) write(path string) error {
 
 var _ disk.Disk = (*Volatile)(nil)
 
-// NewVolatile makes one of a folder. What is in it is on the disk.
+// NewVolatile makes a Volatile disk of a folder. Its contents count as synced.
 func NewVolatile(top string) (*Volatile, error) {
 	d := &Volatile{top: top, files: make(map[string]*volatileFile)}
 	return d, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
@@ -104,7 +104,7 @@ func (d *Volatile) fileLocked(path string) *volatileFile {
 	return f
 }
 
-// Open is that of disk.Disk, and so are those that follow.
+// Open implements disk.Disk, and so do the following methods.
 func (d *Volatile) Open(path string, flags int) (disk.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +112,7 @@ func (d *Volatile) Open(path string, flags int) (disk.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now := d.fileLocked(path); now.gone { // another one under the name of one that was removed
+	if now := d.fileLocked(path); now.gone { // a new file with the name of a removed one
 		*now = volatileFile{named: now.named}
 	}
 	return &lasting{below: f, on: d, path: path}, nil
@@ -181,7 +181,7 @@ func (d *Volatile) OpenDatabase(path string, flags int, perm os.FileMode) (*os.F
 // SyncDatabase syncs the database's file.
 func (d *Volatile) SyncDatabase(f *os.File) error { return d.sync(f.Name()) }
 
-// Committed says that the database synced its file by itself. If its bytes cannot be read, none of them are taken for synced.
+// Committed says that the database itself has synced its file. If the file cannot be read, nothing counts as synced.
 func (d *Volatile) Committed(f *os.File) { _ = d.sync(f.Name()) }
 
 func (d *Volatile) sync(path string) error {
@@ -199,7 +199,7 @@ func (d *Volatile) sync(path string) error {
 	return nil
 }
 
-// Cut makes another folder of what may be left, by the choices of rng.
+// Cut makes another folder with a possible state after a power loss. rng makes the choices.
 func (d *Volatile) Cut(rng *rand.Rand, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -274,6 +274,6 @@ type lasting struct {
 	path string
 }
 
-type below interface{ disk.File } // embedded, it leaves the name File to the method
+type below interface{ disk.File } // embedded, so that the name File stays free for the method
 
 func (f *lasting) Sync() error { return f.on.sync(f.path) }
