@@ -11,7 +11,6 @@ import (
 // Invariants: link ≠ 0 exactly when the machine has a link, that is, in READY and
 // in every phase except none and backoff; refs ≥ 0; waiting is set only in
 // DISCONNECT and, when requests crossed, in phases linking and asking.
-// DISCONNECT and, when requests crossed, in phases linking and asking.
 type Machine struct {
 	// The fields that operations use; they need no Step.
 	state   State
