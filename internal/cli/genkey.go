@@ -77,7 +77,7 @@ func (a *App) genkey(names []string, opt genkeyOptions) error {
 	return nil
 }
 
-// readClients reads the file that lines are to be added to, so that nothing is added to a file of another kind.
+// readClients reads the file to which lines are added, so that nothing is added to a file of another kind.
 func readClients(file string) (*secure.Clients, error) {
 	if file == "" {
 		return &secure.Clients{}, nil
@@ -93,8 +93,8 @@ func readClients(file string) (*secure.Clients, error) {
 	return clients, nil
 }
 
-// newKeyPair makes the keys of one endpoint, and returns the line of the public one. The private key is there before servers
-// know the public one.
+// newKeyPair makes the keys of one endpoint, and returns the line of the public one. The private key is written before
+// servers know the public one.
 func newKeyPair(name string, opt genkeyOptions) (line, path string, err error) {
 	key, err := secure.NewPrivateKey()
 	if err != nil {
@@ -131,7 +131,7 @@ func endsLine(f *os.File) bool {
 	return err == nil && last[0] == '\n'
 }
 
-// writePrivate makes a file that only this user can read. It does not touch one that is there.
+// writePrivate makes a file that only this user can read. It fails if the file exists.
 func writePrivate(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -142,7 +142,7 @@ func writePrivate(path, text string) error {
 	}
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		_ = os.Remove(path) // half a key is none
+		_ = os.Remove(path) // half a key is useless
 	}
 	return err
 }

@@ -122,7 +122,7 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 	return p, nil
 }
 
-// defaultSizes are the series of sizes, in bytes, of a test, up to 64 MiB.
+// defaultSizes are the sizes of a test, in bytes, up to 64 MiB.
 func defaultSizes(t perf.Test) []int {
 	const k, m = 1 << 10, 1 << 20
 	switch t {
@@ -138,8 +138,8 @@ func defaultSizes(t perf.Test) []int {
 	return []int{64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
 }
 
-// sizesOf are the sizes to measure a test with: a bandwidth or a copy of nothing
-// is nothing, and a bounce has no size.
+// sizesOf are the sizes for a test. A bandwidth or a copy has no size 0, and a
+// bounce has no size.
 func (p *perfPlan) sizesOf(t perf.Test) []int {
 	if p.sizes == nil || t == perf.LimitBounce {
 		return defaultSizes(t)
@@ -165,8 +165,8 @@ func (a *App) perf(ctx context.Context, target string, opt perfOptions) error {
 	return a.perfMethod(ctx, &p, out)
 }
 
-// perfMethod measures the method, if asked for, and starts its other side if
-// there is no address of one.
+// perfMethod measures the method, if requested. It starts the other side if there
+// is no address.
 func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
 	wanted := false
 	for _, t := range p.tests {

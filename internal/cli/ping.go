@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// errNoAnswer: somebody may be at the address, but does not answer.
+// errNoAnswer: there may be a process at the address, but it does not answer.
 var errNoAnswer = errors.New("no answer")
 
 type pingOptions struct {
@@ -121,7 +121,8 @@ func micros(d time.Duration) string {
 	return fmt.Sprintf("%.2f us", float64(d.Nanoseconds())/1e3)
 }
 
-// closeEndpoint adds the error of closing, if there was none before.
+// closeEndpoint closes the endpoint and keeps its error, if there was none
+// before.
 func closeEndpoint(ep *bmi.Endpoint, err *error) {
 	if e := ep.Close(); *err == nil {
 		*err = e

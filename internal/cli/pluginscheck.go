@@ -64,11 +64,11 @@ What a method needs from the environment, a key for instance, is given with -env
 	return cmd
 }
 
-// overStreams are the methods of ours that carry messages over a byte stream, and
-// therefore have both peculiarities that the suite must know of.
+// overStreams are our methods over byte streams. They have both peculiarities that the
+// suite must know.
 var overStreams = []string{"tcp", "tcps"}
 
-// selectTests are the tests that were asked for.
+// selectTests returns the requested tests.
 func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 	pattern, err := regexp.Compile(opt.run)
 	if err != nil {
@@ -90,7 +90,7 @@ func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 	return tests, nil
 }
 
-// selectMethods are those of the plugin's methods that were asked for.
+// selectMethods returns the requested ones of the plugin's methods.
 func (opt *checkOptions) selectMethods(offered []string) ([]string, error) {
 	if len(opt.methods) == 0 {
 		return offered, nil
@@ -167,8 +167,8 @@ type checking struct {
 	count      map[string]int // by outcome
 }
 
-// run shows what the method can do, and runs the tests. The error is one of the command
-// itself; whether all is well with the method is good.
+// run shows the method's capabilities, and runs the tests. err is an error of the
+// command itself; good reports whether the method passed.
 func (c *checking) run(ctx context.Context, address string, tests methodtest.Tests) (good bool, err error) {
 	w := c.app.Out
 	fmt.Fprintln(w)
@@ -217,8 +217,8 @@ func (c *checking) describe(ctx context.Context) (err error) {
 	return err
 }
 
-// try runs one test. That the process of the plugin lives on is part of each: the suite
-// kills none that it did not start.
+// try runs one test. The test also fails if the plugin's process ends: the suite kills
+// only processes that it started.
 func (c *checking) try(ctx context.Context, test methodtest.Test) (result, error) {
 	before := c.plugin.Restarts()
 	v, err := try(ctx, test, c.subject)
