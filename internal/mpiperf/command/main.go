@@ -23,12 +23,12 @@ const (
 	exitUsage  = 2 // the command line makes no sense
 )
 
-// App is the surroundings of the command.
+// App is the environment of the command.
 type App struct {
 	Out, Err io.Writer
 }
 
-// options are the command line as it is written.
+// options are the options as given on the command line.
 type options struct {
 	sizes, ranks string
 	window       int
@@ -39,9 +39,9 @@ type options struct {
 	check, json  bool
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
-// The mistakes of a command line are those of all ranks, which begin and end all the same, so
-// that rank 0 can say what is wrong, once.
+// Main runs the command with the arguments behind its name, and returns the exit code. A
+// mistake in the command line is the same on all ranks. They start and end as usual, so that
+// rank 0 can report it once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	var help bytes.Buffer
 	var plan mpiperf.Plan
@@ -68,8 +68,8 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	return code
 }
 
-// speak is how rank 0 shows the help, or what is wrong with the command line. No rank ends
-// before it has, as its launcher might end the others.
+// speak prints the help, or the mistake in the command line, on rank 0. No rank ends before
+// that, because its launcher might then end the others.
 func (a *App) speak(p *mpi.Process, help []byte, wrong error) error {
 	var err error
 	if p.World().Rank() == 0 {
@@ -102,8 +102,8 @@ type usageError struct{ error }
 func (usageError) Is(target error) bool { return target == errUsage }
 func (e usageError) Unwrap() error      { return e.error }
 
-// parse reads the command line. Help that is asked for is written, and there is nothing to do
-// then.
+// parse reads the command line. If help is requested it is written, and there is nothing else
+// to do.
 func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) error {
 	cmd := &cobra.Command{
 		Use:   "mpibench [TEST]...",
@@ -160,7 +160,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	return cmd.Execute()
 }
 
-// plan is what the options ask for.
+// plan returns the plan for the options.
 func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
 	p = mpiperf.Plan{Window: o.window, Iterations: o.iterations, Batches: o.batches, Time: o.time, Check: o.check, OwnProcess: true}
 	switch {
