@@ -92,7 +92,7 @@ func TestTheSimulationSees(t *testing.T) {
 	lossy := sim.LinkOptions{DelayMin: 100 * us, Loss: 0.3}
 	p := newPair(1, Options{}, lossy, lossy)
 	p.start(200, 0)
-	p.w.At(50*us, func() { // somebody tells a that all has arrived
+	p.w.At(50*us, func() { // a false ack says that all has arrived
 		_ = p.a.lane.TakeAck(50*us, ack(p.a.lane.next), p.a.acked)
 	})
 	_ = p.w.RunUntil(p.settled)
