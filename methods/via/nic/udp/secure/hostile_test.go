@@ -212,7 +212,7 @@ func TestAFloodKeepsNothing(t *testing.T) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1)
 		packet[60] ^= 1
 		if n%2 == 0 {
-			packet[24]++ // a cookie that nobody gave
+			packet[24]++ // a cookie that no guard made
 		}
 		_, r, err := listener.Respond(0, from, packet, room)
 		if r != nil || err != ErrCookie {
