@@ -63,7 +63,7 @@ func TestGenkeyWithBadArguments(t *testing.T) {
 	other := filepath.Join(dir, "other")
 	require.NoError(t, os.WriteFile(other, []byte("something else\n"), 0o644))
 	for says, args := range map[string][]string{
-		"for whom?":             nil,
+		"a name is missing":     nil,
 		"cannot stand in it":    {"a/b"},
 		"must begin with":       {"../a"},
 		"want a public key":     {"-clients", other, "alice"},

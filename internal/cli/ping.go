@@ -31,8 +31,8 @@ func (a *App) pingCommand() *cobra.Command {
 		Short: "See whether a `bmi serve` answers at an address, and how fast",
 		Long: `Ping sends unexpected messages to a process that runs 'bmi serve ADDR' and waits
 for the answer to each. The time is that of a whole round trip, with one Test
-call each, as a program sees it that waits now and then; see 'bmi perf' for the
-speed of one that does nothing else.
+call each, as in a program that waits now and then; 'bmi perf' shows the speed of
+a program that does nothing else.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one ADDR"),

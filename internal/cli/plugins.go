@@ -74,7 +74,7 @@ func (p *pluginFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&p.env, "env", nil, "give the plugin this variable, `K=V` or K for the value it has here; it gets no other (repeatable)")
 	f.StringVar(&p.sha256, "sha256", "", "refuse the plugin unless this is the SHA-256 of its file, in hexadecimal")
 	f.BoolVar(&p.noRings, "no-rings", false, "use gRPC alone, no shared memory")
-	f.BoolVar(&p.plaintext, "plaintext", false, "do not encrypt what gRPC carries, for plugins that cannot do mutual TLS")
+	f.BoolVar(&p.plaintext, "plaintext", false, "do not encrypt the gRPC connection, for plugins that cannot do mutual TLS")
 }
 
 // args are the flags that give the same options to another process.

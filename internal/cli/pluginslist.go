@@ -38,9 +38,9 @@ func (a *App) pluginsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [DIR...]",
 		Short: "Show the plugins in folders, and what they offer",
-		Long: `List starts each plugin that it finds in the folders for a moment and shows what it
-offers, or why it is refused. Without a DIR it looks where BMI_PLUGINS says, and
-without that in the folder of the bmi command itself.
+		Long: `List starts each plugin in the folders for a moment and shows its methods, or why it
+is refused. Without a DIR it searches the folders in BMI_PLUGINS, and without that
+the folder of the bmi command itself.
 
 ` + exitHelp,
 		Args: cobra.ArbitraryArgs,

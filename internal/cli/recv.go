@@ -27,11 +27,11 @@ func (a *App) recvCommand() *cobra.Command {
 	var opt recvOptions
 	cmd := &cobra.Command{
 		Use:   "recv ADDR",
-		Short: "Receive what a `bmi send` sends, to a file or standard output",
-		Long: `Recv waits at an address for one 'bmi send ADDR' and writes what it sends to
-standard output, or with -o to a file, which appears under its name only when it
-is whole. It fails if not everything arrived just as it was sent; what went to
-standard output before that must then not be used.
+		Short: "Receive data from a `bmi send`, to a file or standard output",
+		Long: `Recv waits at an address for one 'bmi send ADDR' and writes the data to
+standard output, or with -o to a file, which gets its name only when it is
+complete. It fails if the data did not arrive unchanged and complete; any output
+written before must then not be used.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one ADDR"),

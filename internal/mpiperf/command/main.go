@@ -110,7 +110,7 @@ func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) erro
 		Short: "Measure messages and collective operations of an MPI job",
 		Long: `mpibench measures messages and collective operations between the ranks of a job, in the manner of the
 OSU micro-benchmarks. Start it by mpiexec, or by another launcher that speaks PMI. MPI_METHOD chooses
-what messages travel by, for instance via+shm, via+udp or tcp.
+the method for messages, for instance via+shm, via+udp or tcp.
 
 Tests of messages, between ranks 0 and 1: latency (half round trip), rate (messages a second, one way,
 in windows), bandwidth (one way) and bidirectional (both ways at once, their sum). Tests of collective
@@ -118,7 +118,7 @@ operations: barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allga
 alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. messages,
 collectives and all (the default) are groups of them.
 
-The size is that of a message, or of what one rank gives to another; for reductions, which add
+The size is that of a message, or of the data from one rank to another; for reductions, which add
 float64, that of the vector, for reduce_scatter_block of the part that each rank gets. A test leaves
 out sizes that make no sense for it.
 
@@ -145,7 +145,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.sizes, "sizes", "", "sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: powers of two)")
-	f.StringVar(&opt.ranks, "ranks", "", "numbers of ranks for collective operations, of which the first of the job take part, for instance 2,4,8 or 2-16 (default: all)")
+	f.StringVar(&opt.ranks, "ranks", "", "how many ranks take part in collective operations, the first of the job, for instance 2,4,8 or 2-16 (default: all)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests of messages but latency")
 	f.IntVar(&opt.iterations, "iterations", 0, "iterations of each point, all batches together (default: fewer for large sizes)")
 	f.IntVar(&opt.batches, "batches", 10, "batches that the iterations are divided into")
