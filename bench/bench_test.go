@@ -94,7 +94,8 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, isUnknown, judgeApart(nan, 1, 1, 1.3))
 }
 
-// fake is a contender whose points take so many microseconds in each round.
+// fake returns a contender whose points take the given microseconds in each
+// round.
 func fake(name string, us ...float64) contender {
 	round := 0
 	return contender{name: name, run: func(context.Context) ([]perf.Result, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// Names of contenders, as they stand in the results.
+// Names of contenders in the results.
 const (
 	bare       = perf.MethodBare
 	bareC      = "bare-c"
@@ -44,11 +44,11 @@ const (
 	libfabricUDP  = "libfabric udp"
 )
 
-// overTCP are the contenders over TCP, which only compare with each other.
+// overTCP are the contenders over TCP, which are compared only with each other.
 var overTCP = []string{bareSocket, oursTCP, openMPITCP, mpichTCP, ucxTCP, libfabricTCP}
 
-// overUDP are the contenders over UDP, and besideUDP those over TCP that they are to
-// be compared with.
+// overUDP are the contenders over UDP, and besideUDP those over TCP with which they
+// are compared.
 var (
 	overUDP   = []string{bareUDP, oursUDP, oursUDPSecure, openMPIUDP, libfabricUDP}
 	besideUDP = []string{ucxTCP, libfabricTCP}
@@ -57,18 +57,18 @@ var (
 // A contender is one participant of the comparison.
 type contender struct {
 	name string
-	// run measures all its points once.
+	// run measures all points of the contender once.
 	run func(ctx context.Context) ([]perf.Result, error)
-	// missing says why it cannot take part; run is nil then.
+	// missing is the reason why it cannot take part; run is then nil.
 	missing string
 }
 
 func absent(name, why string) contender { return contender{name: name, missing: why} }
 
-// notInstalled is what the table says about a peer that is missing.
+// notInstalled is the table's text for a peer that is missing.
 const notInstalled = "not installed (make bench-deps)"
 
-// The sizes that everybody is measured with, in bytes.
+// The sizes for all contenders, in bytes.
 var (
 	latencySizes   = []int{8, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20}
 	bandwidthSizes = []int{4 << 10, 64 << 10, 1 << 20, 4 << 20}
@@ -79,10 +79,10 @@ const (
 	rateWindow = 64
 )
 
-// runMax is how long one program may run before it counts as hung.
+// runMax is how long one program may run before it is considered hung.
 const runMax = 5 * time.Minute
 
-// prepare builds what must be built and lists all contenders.
+// prepare builds the programs and lists all contenders.
 func prepare(ctx context.Context, cfg config) []contender {
 	switch cfg.only {
 	case groupPVFS:
@@ -103,7 +103,7 @@ func prepare(ctx context.Context, cfg config) []contender {
 	return append(all, pvfsContenders(ctx, cfg)...)
 }
 
-// command runs a program to its end and gives what it printed.
+// command runs a program to its end and returns its output.
 func command(ctx context.Context, env []string, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)
 	defer cancel()
@@ -126,12 +126,12 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// parseResults reads lines of JSON as `bmi perf -json` prints them.
+// parseResults reads lines of JSON in the format of `bmi perf -json`.
 func parseResults(out []byte) ([]perf.Result, error) {
 	var all []perf.Result
 	for line := range bytes.Lines(out) {
 		if !bytes.HasPrefix(line, []byte("{")) {
-			continue // a library's chatter
+			continue // other output of a library
 		}
 		var r perf.Result
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -145,7 +145,7 @@ func parseResults(out []byte) ([]perf.Result, error) {
 	return all, nil
 }
 
-// find looks for programs and says which is missing.
+// find looks for programs and reports which is missing.
 func find(names ...string) bool {
 	for _, n := range names {
 		if _, err := exec.LookPath(n); err != nil {
@@ -155,8 +155,8 @@ func find(names ...string) bool {
 	return true
 }
 
-// onCores makes a command line run on the two cores of the comparison only, where
-// the machine has more.
+// onCores makes a command line run only on the two cores of the comparison, if the
+// machine has more.
 func onCores(cfg config, line ...string) []string {
 	allowed, err := perf.AllowedCores()
 	if err != nil || len(allowed) <= 2 || !find("taskset") {

@@ -13,29 +13,28 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
-// counts are the measurements that are no race. What could not be measured is nil;
-// Problems says why.
+// counts are the measurements that are not comparisons of speed. A value that could not be measured
+// is nil; Problems has the reason.
 type counts struct {
 	AllocsPerMessage *float64 `json:"allocs_per_message,omitempty"`
-	// MatchRatio is the time of a match among a million queued entries over
-	// that with one, the worse of both queues.
+	// MatchRatio is the time of a match with a million queued entries divided by that with one, the
+	// worse of both queues.
 	MatchRatio *float64           `json:"match_ratio,omitempty"`
 	MatchNanos map[string]float64 `json:"match_nanos,omitempty"`
-	// Bytes that a hub pays per connected idle peer, and per peer that it
-	// knows but is not connected to.
+	// Bytes of a hub per connected idle peer, and per peer that it knows but is not connected to.
 	ConnectedBytes *float64 `json:"connected_bytes,omitempty"`
 	KnownBytes     *float64 `json:"known_bytes,omitempty"`
-	// Bytes of the whole machine per connection, both ends; and shared memory
-	// that a connection maps in the hub, and what of it is resident there.
+	// Bytes of the whole machine per connection, both ends; and the shared memory that a connection
+	// maps in the hub, and its resident part.
 	MachineBytes  *float64 `json:"machine_bytes,omitempty"`
 	SegmentBytes  *float64 `json:"segment_bytes,omitempty"`
 	ResidentBytes *float64 `json:"resident_segment_bytes,omitempty"`
 
-	// The same over TCP. The kernel's memory of a socket is not in it.
+	// The same over TCP, without the kernel's memory for a socket.
 	TCPAllocsPerMessage *float64 `json:"tcp_allocs_per_message,omitempty"`
 	TCPConnectedBytes   *float64 `json:"tcp_connected_bytes,omitempty"`
 
-	// The same over UDP, with a key, and what is simulated of it.
+	// The same over UDP, with a key, and the results of simulation.
 	UDPAllocsPerMessage *float64   `json:"udp_allocs_per_message,omitempty"`
 	UDPConnectedBytes   *float64   `json:"udp_connected_bytes,omitempty"`
 	UDPSimulated        *simulated `json:"udp_simulated,omitempty"`
@@ -43,20 +42,20 @@ type counts struct {
 	// Bytes of the larger of our two file servers with idle clients, over TCP and over shared memory.
 	PVFSServerBytes    *float64 `json:"pvfs_server_bytes,omitempty"`
 	PVFSServerShmBytes *float64 `json:"pvfs_server_shm_bytes,omitempty"`
-	// What strangers cost other clients of our file servers.
+	// The cost of strangers for other clients of our file servers.
 	PVFSStrangers []slowdown `json:"pvfs_strangers,omitempty"`
 
 	Problems []string `json:"problems,omitempty"`
 }
 
-// A countPart is one of them.
+// A countPart is one of these measurements.
 type countPart struct {
 	what    string
 	measure func() error
 }
 
-// countThings measures one thing after the other; one that fails is a problem in
-// the report, not the end of it.
+// countThings makes one measurement after the other. One that fails becomes a problem in the report
+// and does not end the run.
 func countThings(ctx context.Context, cfg config) counts {
 	var c counts
 	all := []countPart{
@@ -89,7 +88,7 @@ func countThings(ctx context.Context, cfg config) counts {
 	return c
 }
 
-// allocations counts those of a method into a field.
+// allocations counts the allocations of a method into a field.
 func allocations(ctx context.Context, cfg config, v variant, into **float64) error {
 	return v.within(func() error { return allocationsOf(ctx, cfg, v.method, into) })
 }
@@ -119,8 +118,8 @@ func allocationsOf(ctx context.Context, cfg config, method string, into **float6
 	if err != nil {
 		return err
 	}
-	// The runtime itself allocates now and then, a handful in the whole run:
-	// what is rounded away here is less than one in a hundred messages.
+	// The runtime itself allocates now and then, a handful of times in the whole run: the rounding
+	// removes less than one allocation in a hundred messages.
 	n = math.Round(n*100) / 100
 	*into = &n
 	return nil

@@ -64,7 +64,7 @@ func (m crowdMembers) close() {
 	}
 }
 
-// measure finds a number of steps that fills the time, and gives the time per
+// measure finds a number of steps that fills the time, and returns the time per
 // message.
 func (m crowdMembers) measure(shape string, budget time.Duration) (time.Duration, error) {
 	messages := crowdSize
@@ -83,7 +83,7 @@ func (m crowdMembers) measure(shape string, budget time.Duration) (time.Duration
 	}
 }
 
-// steps lets everybody execute n and waits for the last.
+// steps makes all members execute n steps and waits for the last.
 func (m crowdMembers) steps(shape string, n int) (time.Duration, error) {
 	start := time.Now()
 	for _, child := range m {
@@ -103,7 +103,7 @@ func (m crowdMembers) steps(shape string, n int) (time.Duration, error) {
 type member struct {
 	c     *bmi.Context
 	me    int
-	peers []bmi.Addr // by number; that of the member itself is not used
+	peers []bmi.Addr // by number; the member's own entry is not used
 	in    [][]byte
 	out   []byte
 
@@ -111,8 +111,8 @@ type member struct {
 	completions  [4 * crowdSize]bmi.Completion
 }
 
-// crowdMember is the life of a member: args are the base of all addresses and its
-// own number.
+// crowdMember runs a member. args are the base of all addresses and its own
+// number.
 func crowdMember(args []string) error {
 	var me int
 	if len(args) != 2 {
@@ -149,7 +149,7 @@ func crowdMember(args []string) error {
 	return ep.Close()
 }
 
-// look finds the others, once all of them are there.
+// look looks up the others, once all of them are there.
 func (m *member) look(ep *bmi.Endpoint, address func(int) string) error {
 	if m.peers != nil {
 		return nil
@@ -240,7 +240,7 @@ func (m *member) count(p bmi.Posted, err error) error {
 	return err
 }
 
-// settle waits until everything posted is done.
+// settle waits until all pending operations have completed.
 func (m *member) settle() error {
 	for m.done < m.posted {
 		n, err := m.c.TestContext(m.completions[:], bmi.Forever)

@@ -2,11 +2,11 @@
 # The main job, small. A parallel file system: two servers, into which the Go toolchain's own
 # source tree is copied over via+shm and out of which it is copied over tcp. Then the same tree
 # from one process to another, over via+shm, in the processes and once more in a plugin of each, then
-# over tcp and over via+udp on loopback, the last encrypted with a key made on the
-# spot. Every file is compared by SHA-256, in both directions. Then an MPI program: four
+# over tcp and over via+udp on loopback, the last encrypted with a key made for the
+# run. Every file is compared by SHA-256, in both directions. Then an MPI program: four
 # processes compute how a plate warms up, and compare it bit for bit with what one
 # process computes. Last, a ping-pong table of each method. Needs Go, tar and coreutils.
-# Exits non-zero if anything differs; cleans up, and ends only what it started.
+# Exits non-zero if anything differs; cleans up, and ends only the processes it started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,14 +38,14 @@ with_plugin=(./bin/bmi plugins run bin/bmi-method-via --)
 # The resolved path: a GOROOT may be a link, and tar and find do not follow one.
 source=$(cd "$(go env GOROOT)/src" && pwd -P)
 
-# One line "SHA-256  ./path" per file, in one order.
+# One line "SHA-256  ./path" per file, sorted.
 sums() {
 	(cd "$1" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
 }
 
-# free_port prints a port of loopback that nobody listens on, below those that the
-# kernel gives to clients. A port that TCP does not use may be used by UDP; then the
-# receiver says so.
+# free_port prints a free port of loopback, below those that the kernel gives to
+# clients. A port that TCP does not use may be used by UDP; then the receiver fails
+# with a message.
 free_port() {
 	local port
 	for _ in {1..100}; do
@@ -59,7 +59,7 @@ free_port() {
 	return 1
 }
 
-# compare FOLDER: fails unless it holds what the source does, and nothing else.
+# compare FOLDER: fails unless it holds the same files as the source, and no others.
 compare() {
 	sums "$1" >"$work/received"
 	local sent received missing surplus
@@ -77,7 +77,7 @@ compare() {
 }
 
 # transfer ADDRESS: sends the source through a receiver at the address, and
-# compares what arrived.
+# compares the files that arrived.
 transfer() {
 	local address=$1 copy=$work/copy pipe=$work/pipe
 	mkdir "$copy"
@@ -117,7 +117,7 @@ serve() {
 	done
 }
 
-# timed COMMAND...: runs it, and says how many bytes a second of the source that was.
+# timed COMMAND...: runs it, and prints the rate in bytes of the source a second.
 timed() {
 	local start end
 	start=$(date +%s%N)
@@ -157,7 +157,7 @@ file_system() {
 	rm -rf "$work/storage"
 }
 
-# heat METHOD: the plate on four processes, whose messages travel by a method.
+# heat METHOD: the plate on four processes, with a method for their messages.
 heat() {
 	say "heat on a plate: 4 processes over $1"
 	MPI_METHOD=$1 ./bin/mpiexec -no-label -timeout 2m -n 4 ./bin/heat -check -out "$work/heat.png" | tee "$work/heat" ||

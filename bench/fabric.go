@@ -10,13 +10,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// rxd is libfabric's provider of reliable datagrams, over UDP.
+// rxd is libfabric's provider of reliable datagrams over UDP.
 const rxd = "udp;ofi_rxd"
 
-// rxdEnv keeps it to loopback.
+// rxdEnv restricts it to loopback.
 var rxdEnv = []string{"FI_UDP_IFACE=lo"}
 
-// fewSizes are those of programs that take long for each.
+// fewSizes are the sizes for programs that take long for each.
 var fewSizes = []int{rateSize, 1 << 10, 64 << 10, tcpLargeSize}
 
 // fabricSettings are the ways to run fi_pingpong, each with its provider.
@@ -26,13 +26,14 @@ var fabricSettings = map[string]struct {
 	pairSettings
 }{
 	libfabric: {"shm", latencySizes, pairSettings{step: 1e-6, bytesPerSecond: 5e9}},
-	// The first message connects, for up to 50 ms, and is in the average like any
-	// other: a few sizes for a long time say more than many for a short one.
+	// The first message includes the connect, which takes up to 50 ms, and counts
+	// in the average like any other. So a few sizes for a long time give better
+	// numbers than many for a short time.
 	libfabricTCP: {
 		"tcp;ofi_rxm", fewSizes,
 		pairSettings{env: []string{"FI_TCP_IFACE=lo"}, step: 12e-6, bytesPerSecond: 2.5e9, atLeast: 2 * time.Second},
 	},
-	// Its average is of the first messages, too, and of those that got lost.
+	// Its average includes the first messages and lost ones.
 	libfabricUDP: {
 		rxd, fewSizes,
 		pairSettings{env: rxdEnv, step: 14e-6, bytesPerSecond: 2.5e8, atLeast: 300 * time.Millisecond},

@@ -16,38 +16,38 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
-// What is idle: a hub, and peers that connected to it, exchanged one message and
-// do nothing any more. The peers are endpoints of a few processes, so that a
-// machine of any size can hold them.
+// The idle measurement: a hub, and peers that have connected to it, exchanged one
+// message and do nothing any more. The peers are endpoints of a few processes, so
+// that a machine of any size can hold them.
 const (
 	roleHub   = "idle-hub"
 	rolePeers = "idle-peers"
 
 	idleProcesses = 4
 	idleEach      = 50 // endpoints per process
-	// idleEachTCP is as many more as a connection is expected to cost less, so
-	// that the pages which a process gets and gives back do not matter.
+	// idleEachTCP is larger by as much as a connection should cost less, so that
+	// pages which a process allocates and frees do not matter.
 	idleEachTCP = 250
-	// idleEachUDP is as many as these processes have memory for: each endpoint has
-	// a NIC of its own, with its buffers.
+	// idleEachUDP is what these processes have memory for: each endpoint has its
+	// own NIC, with its buffers.
 	idleEachUDP = 50
 	// strangersMax is how many peers the hub looks up without connecting; over
-	// sockets, only connections are weighed.
+	// sockets, only connections are measured.
 	strangersMax = 20_000
 
 	idleClass bmi.Class = 9
 )
 
-// idleCost is what the hub pays, in bytes.
+// idleCost is the cost for the hub, in bytes.
 type idleCost struct {
 	connected, known   float64
 	peers, strangers   int
 	wholeMachine       float64 // per connection, both ends, shared memory counted once
-	segments, residing float64 // per connection: shared memory that the hub maps, and what of it resides
+	segments, residing float64 // per connection: shared memory that the hub maps, and its resident part
 }
 
-// measureIdle starts the hub and its peers, each process with so many endpoints of
-// a method.
+// measureIdle starts the hub and its peers; each process has the given number of
+// endpoints of a method.
 func measureIdle(method string, each int) (idleCost, error) {
 	var cost idleCost
 	hub, err := perf.StartChild("hub", perf.SelfCommand(roleHub, service.LocalAddress(method, "bench-hub")))
@@ -117,7 +117,7 @@ type weights struct {
 func weigh(hub *perf.Child, all []*perf.Child) (weights, error) {
 	var w weights
 	for _, child := range all {
-		if _, err := child.Ask("collect"); err != nil { // garbage, so that it is not weighed
+		if _, err := child.Ask("collect"); err != nil { // garbage must not count
 			return w, err
 		}
 	}
@@ -184,13 +184,13 @@ func segments(pid int) (mapped, resident float64, err error) {
 	return mapped, resident, nil
 }
 
-// collect frees garbage and gives it back to the kernel.
+// collect frees garbage and returns memory to the kernel.
 func collect() {
 	runtime.GC()
 	debug.FreeOSMemory()
 }
 
-// idleHub listens at its only argument, and takes one message from each peer.
+// idleHub listens on its only argument, and takes one message from each peer.
 func idleHub(args []string) error {
 	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: args})
 	if err != nil {
@@ -214,7 +214,7 @@ func idleHub(args []string) error {
 				<-greeted
 			}
 		case "know":
-			known = make([]bmi.Addr, 0, n) // before, so that it does not count
+			known = make([]bmi.Addr, 0, n) // allocated beforehand, so that it does not count
 			bytes, err := heapOf(func() error {
 				for i := range n {
 					a, err := ep.Lookup(fmt.Sprintf("%s://stranger-%d", ours, i))
@@ -237,7 +237,7 @@ func idleHub(args []string) error {
 	return ep.Close()
 }
 
-// heapOf is by how much the heap grows.
+// heapOf is the growth of the heap during f.
 func heapOf(f func() error) (uint64, error) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -250,7 +250,7 @@ func heapOf(f func() error) (uint64, error) {
 	return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, nil
 }
 
-// idlePeers opens endpoints, and connects all of them when told to. Its arguments
+// idlePeers opens endpoints, and connects all of them on command. Its arguments
 // are the hub's address and the number of endpoints.
 func idlePeers(args []string) error {
 	var each int

@@ -17,11 +17,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// What a plugin costs is measured with both endpoints in one program, which moves them
-// on in turn, on one core; the plugin of one of them is on the other core. With more
-// processes that poll than cores it would be the system's scheduler that is measured. A
-// message crosses the border of the plugin once in each direction: what that adds to a
-// half round trip, two endpoints with a plugin each pay twice.
+// The cost of a plugin is measured with both endpoints in one program, which drives them
+// in turn on one core; the plugin of one of them is on the other core. With more polling
+// processes than cores, the measurement would show the system's scheduler. A message
+// crosses the border of the plugin once in each direction: two endpoints with a plugin
+// each pay twice what that adds to a half round trip.
 const roleInTurn = "in-turn"
 
 // Contenders in turn.
@@ -29,22 +29,22 @@ const (
 	inTurn      = "in turn"
 	inTurnRings = "in turn, plugin by rings"
 	inTurnGRPC  = "in turn, plugin by gRPC"
-	// withRegistered is appended for memory of the method's own.
+	// withRegistered is appended for memory allocated by the method.
 	withRegistered = ", registered"
 )
 
-// overPlugins are the contenders in turn, which only compare with each other.
+// overPlugins are the contenders in turn, which are compared only with each other.
 var overPlugins = []string{
 	inTurn, inTurn + withRegistered, inTurnRings, inTurnRings + withRegistered, inTurnGRPC, inTurnGRPC + withRegistered,
 }
 
-// inTurnScheme is that of our method in a plugin.
+// inTurnScheme is the scheme of our method in a plugin.
 const inTurnScheme = "plugin+shm"
 
-// inTurnSizes are what is measured, in bytes.
+// inTurnSizes are the measured sizes, in bytes.
 var inTurnSizes = []int{8, 1 << 10, 64 << 10, 1 << 20}
 
-// inTurnContenders are those of the table about plugins.
+// inTurnContenders are the contenders of the table about plugins.
 func inTurnContenders(cfg config) []contender {
 	var all []contender
 	for _, name := range []string{inTurn, inTurnRings, inTurnGRPC} {
@@ -62,8 +62,8 @@ func inTurnContenders(cfg config) []contender {
 	return all
 }
 
-// measureInTurn is the life of the program: args are the contender, whether memory is
-// registered, the plugin, the cores and the time per point.
+// measureInTurn runs the program: args are the contender, whether memory is registered,
+// the plugin, the cores and the time per point.
 func measureInTurn(args []string) error {
 	if len(args) != 5 {
 		return fmt.Errorf("want a contender, true or false, a plugin, cores and a time, not %q", args)
@@ -102,8 +102,8 @@ func measureInTurn(args []string) error {
 	return errors.Join(b.measure(point), b.a.ep.Close(), b.b.ep.Close())
 }
 
-// loadFor loads the plugin of a contender. With rings it polls on the far core; by gRPC it
-// may use both cores, as it does not poll.
+// loadFor loads the plugin of a contender. With rings it polls on the far core; with gRPC
+// it may use both cores, because it does not poll.
 func loadFor(who, path string, cores perf.Cores) (unload func(), err error) {
 	p, err := plugins.Load(context.Background(), path, plugins.Options{
 		Names: map[string]string{ours: inTurnScheme, methodUDP: "plugin+udp"}, NoRings: who == inTurnGRPC,
@@ -114,14 +114,14 @@ func loadFor(who, path string, cores perf.Cores) (unload func(), err error) {
 	if who == inTurnRings {
 		err = pinProcess(p.PID(), cores.Far)
 	}
-	unload = func() { _ = p.Unload(context.Background()) } // what was measured is printed
+	unload = func() { _ = p.Unload(context.Background()) } // the results are already printed
 	if err != nil {
 		unload()
 	}
 	return unload, err
 }
 
-// pinProcess binds all threads of a process to a core, and so those they start.
+// pinProcess binds all threads of a process to a core, and so all threads that they start.
 func pinProcess(pid, core int) error {
 	var set unix.CPUSet
 	set.Set(core)
@@ -148,22 +148,22 @@ type end struct {
 	peer bmi.Addr
 	in   []byte
 	out  []byte
-	// What in and out are of, if it is to be given back.
+	// The memory of in and out, if it must be freed.
 	registered []byte
-	// Posted and not done.
+	// Pending operations.
 	sends, recvs int
 	done         [4]bmi.Completion
 }
 
-// both are the endpoints in turn.
+// both are the two endpoints, driven in turn.
 type both struct {
 	a, b       end
 	registered bool
-	idle       func() // lets others run, after a look in vain
+	idle       func() // lets others run, after a poll without result
 }
 
-// openBoth opens the endpoints, of which the first is reached through a method of that
-// scheme, and the second is not.
+// openBoth opens the endpoints. The first is reached through a method with the given
+// scheme, the second is not.
 func openBoth(scheme string, registered bool) (*both, error) {
 	w := &both{registered: registered, idle: func() {}}
 	name := fmt.Sprintf("://bench-in-turn-%d-", os.Getpid())
@@ -215,7 +215,7 @@ func (w *both) measureSize(size int, point time.Duration) error {
 	if err != nil {
 		return err
 	}
-	// The receives that are still posted get their messages, too.
+	// The receives that are still pending get their messages, too.
 	if err := errors.Join(w.send(&w.a, &w.b), w.send(&w.b, &w.a)); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (w *both) measureSize(size int, point time.Duration) error {
 	return r.WriteJSON(os.Stdout)
 }
 
-// memory gives an end its buffers, each page of them written once, until free.
+// memory allocates an end's buffers, each page of them written once, until free.
 func (e *end) memory(size int, registered bool) (err error) {
 	mem := make([]byte, 2*size)
 	if registered {
@@ -259,7 +259,7 @@ func (w *both) pass(from, to *end) error {
 	return to.recv()
 }
 
-// send sends one message, for which a receive is posted, and waits until it is there.
+// send sends one message, for which a receive is posted, and waits until it has arrived.
 func (w *both) send(from, to *end) error {
 	if err := from.send(); err != nil {
 		return err
@@ -297,7 +297,7 @@ func (e *end) recv() error {
 	return err
 }
 
-// poll moves an end on.
+// poll drives an end.
 func (e *end) poll() error {
 	n, err := e.c.TestContext(e.done[:], 0)
 	if err != nil {

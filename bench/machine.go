@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is what the numbers depend on, read at run time.
+// machine is the properties of the machine on which the numbers depend, read at
+// run time.
 type machine struct {
 	CPU    string `json:"cpu"`
 	CPUs   int    `json:"cpus"`
@@ -20,7 +21,7 @@ type machine struct {
 	Go     string `json:"go"`
 	Date   string `json:"date"`
 	Load   string `json:"load_before"`
-	// Versions of the peers that tell theirs.
+	// Versions of the peers that report theirs.
 	Versions map[string]string `json:"versions"`
 }
 

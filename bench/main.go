@@ -19,22 +19,22 @@ import (
 // config is the command line.
 type config struct {
 	bmi    string        // the bmi command
-	plugin string        // the plugin with our methods over VIA
+	plugin string        // the plugin with our VIA methods
 	mpi    string        // the folder with mpiexec, mpibench and samplesort
-	work   string        // where programs are built
-	out    string        // where results go
-	rounds int           // at least 5 for numbers worth quoting
+	work   string        // the folder for built programs
+	out    string        // the folder for results
+	rounds int           // at least 5 for reliable numbers
 	point  time.Duration // time per measured point and round
 	cores  perf.Cores
-	// The file system: our commands, how many bytes are copied, how many clients are idle, and by what the
-	// number of files is divided.
+	// The file system: our commands, the number of bytes to copy, the number of idle clients, and the
+	// divisor for the number of files.
 	pvfs, pvfsd string
 	pvfsBytes   int64
 	pvfsIdle    int
 	pvfsLess    int
-	// only is the group of contenders that is measured; "" is all.
+	// only is the group of contenders to measure; "" means all.
 	only string
-	// keyFile holds the key that connections over UDP share.
+	// keyFile holds the shared key of connections over UDP.
 	keyFile string
 }
 
@@ -47,7 +47,7 @@ func main() {
 	exit(run())
 }
 
-// roles are the parts that this program plays as its own child.
+// roles are the parts that this program runs as its own child.
 var roles = map[string]func(args []string) error{
 	roleCrowd:  crowdMember,
 	roleHub:    idleHub,
@@ -113,7 +113,7 @@ func run() error {
 	return compare(ctx, cfg)
 }
 
-// compare is the order of events.
+// compare runs the whole comparison in order.
 func compare(ctx context.Context, cfg config) error {
 	if err := os.MkdirAll(cfg.work, 0o755); err != nil {
 		return err
@@ -129,8 +129,8 @@ func compare(ctx context.Context, cfg config) error {
 	defer removePVFSInput()
 	for round := range cfg.rounds {
 		fmt.Fprintf(os.Stderr, "bench: round %d of %d\n", round+1, cfg.rounds)
-		// Another one begins each time, so that none always runs after the
-		// same neighbour, or on a machine of the same temperature.
+		// Each round starts with a different contender, so that none always runs after the same one, or at
+		// the same temperature of the machine.
 		for i := range contenders {
 			c := contenders[(i+round)%len(contenders)]
 			all.add(ctx, c)

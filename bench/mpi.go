@@ -9,13 +9,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// mpiPrograms are the names that Debian gives the parts of an MPI, and what makes
-// it use TCP over loopback and nothing else.
+// mpiPrograms are Debian's names of the parts of an MPI, and the settings that restrict it to TCP over loopback.
 var mpiPrograms = map[string]struct {
 	compiler, launcher string
 	args               []string
 	env                []string
-	// few: only what nothing else measures, with a few sizes.
+	// few: measure only what no other contender measures, with a few sizes.
 	few bool
 }{
 	openMPI: {compiler: "mpicc.openmpi", launcher: "mpirun.openmpi", args: openMPIArgs},
@@ -30,9 +29,10 @@ var mpiPrograms = map[string]struct {
 		args: append([]string{"--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", rxd}, openMPIArgs...),
 		env:  rxdEnv, few: true,
 	},
-	// UCX opens every network device that it finds, and fails if one is gone by then, for example that of a namespace.
+	// UCX opens every network device that it finds, and fails if one has gone meanwhile, for example with its
+	// namespace.
 	mpich: {compiler: "mpicc.mpich", launcher: "mpiexec.mpich", args: mpichArgs, env: []string{"UCX_NET_DEVICES=lo", "UCX_WARN_UNUSED_ENV_VARS=n"}},
-	// Debian's is built on UCX, with shared memory of its own beside it.
+	// Debian's MPICH is built on UCX, with its own shared memory besides.
 	mpichTCP: {compiler: "mpicc.mpich", launcher: "mpiexec.mpich", args: mpichArgs, env: append([]string{"MPIR_CVAR_NOLOCAL=1"}, ucxTCPEnv...)},
 }
 

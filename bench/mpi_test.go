@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
-// fakeMPI is an MPI whose points all take so many microseconds in each round.
+// fakeMPI returns an MPI whose points all take the given microseconds in each round.
 func fakeMPI(name string, us ...float64) contender {
 	points := fake(name, us...)
 	round := 0
@@ -29,7 +29,7 @@ func fakeMPI(name string, us ...float64) contender {
 	}}
 }
 
-// fakeSort is a sample sort that takes so many seconds.
+// fakeSort returns a sample sort that takes the given seconds.
 func fakeSort(name string, seconds float64) contender {
 	return contender{name: sortName(name), run: func(context.Context) ([]perf.Result, error) {
 		return []perf.Result{{Test: sampleSort, Size: sortRecords * sortRecordBytes, Median: seconds, Unit: "s"}}, nil

@@ -10,9 +10,9 @@ import (
 
 const (
 	orangefsVariable = "ORANGEFS_PREFIX"
-	// stockMount is where the table of stock clients says that the file system is.
+	// stockMount is the mount point in the table of stock clients.
 	stockMount = "/viaduct-bench"
-	// stockPause is how long to wait before its servers are asked again whether they are ready.
+	// stockPause is the pause before its servers are asked again whether they are ready.
 	stockPause = 100 * time.Millisecond
 )
 
@@ -22,7 +22,7 @@ type stock struct {
 	names  string // our program of peers/pvfs.c, built against its library
 }
 
-// findStock finds it and builds our program, or says why not.
+// findStock finds an installation and builds our program, or returns the reason why not.
 func findStock(ctx context.Context, cfg config) (s stock, why string) {
 	if s.prefix = os.Getenv(orangefsVariable); s.prefix == "" {
 		return s, "not installed: set " + orangefsVariable + " (docs/orangefs.md)"
@@ -43,8 +43,8 @@ func findStock(ctx context.Context, cfg config) (s stock, why string) {
 	return s, ""
 }
 
-// start starts its servers, and waits until they have made the objects ahead of need that they ask
-// each other for at first.
+// start starts its servers, and waits until they have precreated the objects that they request
+// from each other at first.
 func (s stock) start(ctx context.Context, cfg config) (*fileSystem, error) {
 	server := filepath.Join(s.prefix, "sbin/pvfs2-server")
 	fs, err := startServers(cfg, false, func(_ *fileSystem, conf, alias string) ([]string, error) {
@@ -61,7 +61,7 @@ func (s stock) start(ctx context.Context, cfg config) (*fileSystem, error) {
 			made++
 			continue
 		}
-		// A server that has no objects of the other yet refuses.
+		// A server that has no objects of the other server yet refuses.
 		if ctx.Err() != nil || time.Now().After(until) {
 			err = fs.explain(err)
 			fs.stop()
@@ -81,7 +81,7 @@ func (s stock) env(fs *fileSystem) []string {
 	return []string{s.libraries(), "PVFS2TAB_FILE=" + fs.table()}
 }
 
-// client is its client.
+// client is the client of that installation.
 func (s stock) client() clientKind {
 	cp := filepath.Join(s.prefix, "bin/pvfs2-cp")
 	return clientKind{

@@ -9,14 +9,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// A variant is one of our methods in the way it is measured.
+// A variant is one of our methods in one configuration.
 type variant struct {
 	name   string // of the contender
 	method string
-	env    []string // what its processes find in their environment
+	env    []string // environment of its processes
 }
 
-// plain is a method as it is by itself.
+// plain is a method without further settings.
 func plain(method string) variant { return variant{name: method, method: method} }
 
 // perfCommand runs `bmi perf` of a method with some of its options.
@@ -37,7 +37,7 @@ func sizeList(sizes []int) string {
 	return strings.Join(words, ",")
 }
 
-// perfCommands runs several of a method and puts their results together.
+// perfCommands runs several commands for a method and combines their results.
 func perfCommands(ctx context.Context, cfg config, v variant, runs ...[]string) ([]perf.Result, error) {
 	var all []perf.Result
 	for _, args := range runs {
@@ -56,7 +56,7 @@ func limitsContender(cfg config) contender {
 	}}
 }
 
-// socketContender is the limit of what goes over TCP.
+// socketContender is the limit for TCP.
 func socketContender(cfg config) contender {
 	return contender{name: bareSocket, run: func(ctx context.Context) ([]perf.Result, error) {
 		return perfCommand(ctx, cfg, plain(oursTCP), "-test", "limit", "-size", sizeList(latencySizes))
@@ -73,7 +73,7 @@ func oursContender(cfg config, v variant) contender {
 	}}
 }
 
-// registeredContender is ours with memory of the method's own.
+// registeredContender is ours with memory allocated by the method.
 func registeredContender(cfg config) contender {
 	return contender{name: registered, run: func(ctx context.Context) ([]perf.Result, error) {
 		return perfCommand(ctx, cfg, plain(ours), "-memory", "registered", "-test", "latency", "-size", sizeList(latencySizes))

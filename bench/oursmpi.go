@@ -9,14 +9,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// Tests of package mpi and of other MPIs that are none of package perf's.
+// Tests of package mpi and of other MPIs that package perf does not have.
 const (
 	barrier    perf.Test = "barrier"
 	allreduce  perf.Test = "allreduce"
 	sampleSort perf.Test = "sample-sort"
 )
 
-// allreduceSize is what is added up, in bytes: a float64.
+// allreduceSize is the size of the summed data, in bytes: a float64.
 const allreduceSize = 8
 
 // oursMPIContender measures package mpi over via+shm, as mpiContender does others.

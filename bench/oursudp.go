@@ -15,32 +15,34 @@ import (
 // methodUDP is the method over UDP, which has a variant with a key and one without.
 const methodUDP = "via+udp"
 
-// Where the method over UDP finds its key, or hears that there shall be none.
+// The environment variables with the key of the method over UDP, or with the
+// request for none.
 const (
 	envKeyFile  = "VIADUCT_UDP_KEY_FILE"
 	envKey      = "VIADUCT_UDP_KEY"
 	envInsecure = "VIADUCT_UDP_INSECURE"
 )
 
-// insecureUDP goes without a key, whatever the environment of the comparison says.
+// insecureUDP is the variant without a key, whatever the environment of the
+// comparison says.
 func insecureUDP() variant {
 	return variant{name: oursUDP, method: methodUDP, env: []string{envKeyFile + "=", envKey + "=", envInsecure + "=1"}}
 }
 
-// secureUDP has the key of this comparison.
+// secureUDP is the variant with the key of this comparison.
 func secureUDP(cfg config) variant {
 	return variant{name: oursUDPSecure, method: methodUDP, env: []string{envKeyFile + "=" + cfg.keyFile, envKey + "=", envInsecure + "="}}
 }
 
-// udpContender is the limit of what goes over UDP.
+// udpContender is the limit for UDP.
 func udpContender(cfg config) contender {
 	return contender{name: bareUDP, run: func(ctx context.Context) ([]perf.Result, error) {
 		return perfCommand(ctx, cfg, insecureUDP(), "-test", "limit", "-size", sizeList(latencySizes))
 	}}
 }
 
-// makeKey writes a new random key into a file that only this user can read, in a
-// temporary folder of its own, which remove removes.
+// makeKey writes a new random key into a file that only this user can read, in its
+// own temporary folder, which remove removes.
 func makeKey() (file string, remove func(), err error) {
 	folder, err := os.MkdirTemp("", "viaduct-bench-")
 	if err != nil {
@@ -56,8 +58,8 @@ func makeKey() (file string, remove func(), err error) {
 	return file, func() { _ = os.RemoveAll(folder) }, nil
 }
 
-// within runs a measurement that this process takes part in, or starts processes
-// for, with the variant's environment.
+// within runs a measurement in the variant's environment, for measurements in which
+// this process takes part or starts processes.
 func (v variant) within(f func() error) error {
 	for _, one := range v.env {
 		undo, err := setenv(one)

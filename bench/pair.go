@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// pairSettings is how a tool that measures between two processes of its own is run.
+// pairSettings are the settings of a tool that measures between its own two
+// processes.
 type pairSettings struct {
 	env []string
-	// The number of iterations must be given beforehand: as many as fit the
-	// time if one takes about step seconds and the time of its bytes.
+	// The number of iterations must be given beforehand: it fills the time if one
+	// iteration takes about step seconds plus the time of its bytes.
 	step, bytesPerSecond float64
-	// atLeast is how long a point lasts, however short others are, where the
-	// tool also counts what it only does once.
+	// atLeast is the shortest time for a point, for tools whose numbers include
+	// work that is done only once.
 	atLeast time.Duration
 }
 
-// iterations fills the time of a point with messages of a size.
+// iterations returns how many messages of a size fill the time of a point.
 func (s pairSettings) iterations(point time.Duration, size int) int {
 	return max(20, int(max(point, s.atLeast).Seconds()/(s.step+float64(size)/s.bytesPerSecond)))
 }
 
 // pairOfPrograms runs a program twice, as a server on the far core and as a client
-// on the near one, and gives what the client printed. The client is started again
+// on the near one, and returns the client's output. The client is started again
 // while the server does not listen yet.
 func pairOfPrograms(ctx context.Context, cfg config, env []string, name string, args func(port int) (server, client []string)) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMax)

@@ -12,7 +12,7 @@ import (
 // crowdSize is how many processes exchange messages on the two cores.
 const crowdSize = 8
 
-// The shapes of a crowd: who talks to whom.
+// The shapes of a crowd: which processes exchange messages.
 const (
 	shapePairs = "pairs"
 	shapeRing  = "ring"
@@ -25,7 +25,7 @@ var shapes = []string{shapePairs, shapeRing, shapeAll}
 func crowdTest(shape string) perf.Test { return perf.Test("crowd-" + shape) }
 
 // cContenders are the programs in plain C: processes with pipes, and the bounce
-// that checks ours.
+// that verifies ours.
 func cContenders(ctx context.Context, cfg config) []contender {
 	compiler := "cc"
 	if !find(compiler) {
@@ -68,7 +68,7 @@ func pipeContender(cfg config, build func(string) (string, error)) contender {
 			}
 			all = append(all, got...)
 		}
-		all[0].Test = perf.Latency // of two processes; the others are crowds
+		all[0].Test = perf.Latency // between two processes; the others are crowds
 		return all, nil
 	}}
 }

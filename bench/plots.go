@@ -17,12 +17,13 @@ import (
 const (
 	plotWidth  = 18 * vg.Centimeter
 	plotHeight = 11 * vg.Centimeter
-	// ratioMax is where bars are cut, so that one slow contender does not hide
-	// how the others compare.
+	// ratioMax is where bars are cut, so that one slow contender does not make the
+	// others indistinguishable.
 	ratioMax = 12
 )
 
-// palette tells contenders apart, also for the colour-blind (Okabe and Ito's).
+// palette has colours that colour-blind people can distinguish, too (Okabe and
+// Ito's).
 var palette = map[string]color.Color{
 	bare:       color.Gray{Y: 0x80},
 	ours:       color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
@@ -47,7 +48,7 @@ var palette = map[string]color.Color{
 	libfabricUDP:  color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
 }
 
-// lineOrder is that of legends; those over TCP and UDP are overTCP and withBesideUDP.
+// lineOrder is the order of legends; for TCP and UDP it is overTCP and withBesideUDP.
 var lineOrder = []string{bare, ours, registered, oursMPI, openMPI, mpich, ucx, libfabric}
 
 func (r *report) plots(folder string) error {
@@ -68,15 +69,16 @@ func (r *report) plots(folder string) error {
 	return ratios.Save(plotWidth, plotHeight, filepath.Join(folder, "ratios.svg"))
 }
 
-// linePlot is a test of some contenders against the size, both logarithmic, with
-// the limit as one more line.
+// linePlot shows a test of some contenders over the size, both logarithmic, with the
+// limit as an additional line.
 func (r *report) linePlot(title, unit string, order []string, test, limit perf.Test) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = title
 	p.X.Label.Text, p.Y.Label.Text = "message size", unit
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = sizeTicks{}, plot.LogTicks{Prec: -1}
-	// Where a curve that rises, of times, or then stays, of rates, leaves room.
+	// The legend goes where the curves leave room: times rise with the size, rates
+	// rise and then stay.
 	p.Legend.Top, p.Legend.Left = limit != "", limit != ""
 	p.Add(plotter.NewGrid())
 	for i, who := range order {
@@ -91,7 +93,7 @@ func (r *report) linePlot(title, unit string, order []string, test, limit perf.T
 		}
 		line, points, err := plotter.NewLinePoints(xy)
 		if err != nil {
-			continue // only of coordinates that are no numbers, and those are left out
+			continue // only for coordinates that are not numbers, which are omitted
 		}
 		line.Color, points.Color = palette[who], palette[who]
 		line.Width = vg.Points(1.5)
@@ -104,8 +106,8 @@ func (r *report) linePlot(title, unit string, order []string, test, limit perf.T
 	return p
 }
 
-// spread gives a logarithmic axis a range where there are no points, or all are
-// at one place; the library panics there.
+// spread gives a logarithmic axis a range if there are no points or all have the same
+// value, because the library panics then.
 func spread(a *plot.Axis) {
 	if !(a.Min > 0) || math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) {
 		a.Min, a.Max = 1, 10
@@ -119,7 +121,7 @@ var shapesOfPoints = []draw.GlyphDrawer{
 	draw.CrossGlyph{}, draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{},
 }
 
-// sizeTicks marks powers of two, with their names at every fourth.
+// sizeTicks marks powers of two, with labels at every fourth.
 type sizeTicks struct{}
 
 func (sizeTicks) Ticks(least, most float64) []plot.Tick {
@@ -134,7 +136,7 @@ func (sizeTicks) Ticks(least, most float64) []plot.Tick {
 	return out
 }
 
-// ratioPlot has bars of how often the bare limit fits into a half round trip.
+// ratioPlot has bars of the half round trip divided by the bare limit.
 func (r *report) ratioPlot() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "Half round trip against the bare limit (1: one bounce, or one plain copy)"
@@ -162,7 +164,7 @@ func (r *report) ratioPlot() (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	// After Add, which widens the axis to hold everything; with room for the legend.
+	// After Add, which widens the axis to hold everything; leave room for the legend.
 	p.Y.Min, p.Y.Max = 0, math.Min(p.Y.Max*1.3, ratioMax)
 	one.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 	p.Add(one)
@@ -185,8 +187,8 @@ func (r *report) limitName(size int) string {
 	return "copy " + strconv.FormatFloat(v, 'f', 1, 64) + " µs"
 }
 
-// bounceMax is the size up to which a message fits into the cache line that
-// bounces: its limit is the bounce.
+// bounceMax is the largest message that fits into the bouncing cache line: its limit
+// is the bounce.
 const bounceMax = 56
 
 func (r *report) limitOf(size int) (float64, bool) {
@@ -201,7 +203,8 @@ func (r *report) limitOf(size int) (float64, bool) {
 	return 0, false
 }
 
-// ratios are those of one contender, 0 where it has no point; nil if it has none.
+// ratios are the ratios of one contender, 0 where it has no point; nil if it has
+// none.
 func (r *report) ratios(who string, sizes []int) plotter.Values {
 	out := make(plotter.Values, len(sizes))
 	some := false

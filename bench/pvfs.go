@@ -12,16 +12,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The file system is measured with two servers, whose storage is in memory as the file that is copied
-// is, on the two cores where the clients are too. Every contender starts servers of its own and stops
-// them. What it is told to keep on the disk is what stock's pvfs2-genconfig writes: names and
-// attributes synced with every change, the bytes of files not.
+// The file system is measured with two servers on the same two cores as the clients. The servers' storage is in memory, as is
+// the copied file. Every contender starts its own servers and stops them. They sync to the disk as stock's pvfs2-genconfig
+// configures: names and attributes with every change, the bytes of files not.
 const (
 	pvfsBytes = 1 << 30 // of the file that is copied
-	// pvfsCrowd is how many clients make, look at and remove files at once.
+	// pvfsCrowd is how many clients create, stat and remove files at once.
 	pvfsCrowd = 16
-	// pvfsFiles is how many each of them does, or one that is alone: what the first operation of a process costs
-	// must not decide.
+	// pvfsFiles is how many files each client, or a single one, handles: enough that the cost of a process's first operation
+	// does not matter.
 	pvfsFiles    = 400
 	memoryFolder = "/dev/shm"
 	groupPVFS    = "pvfs"
@@ -38,7 +37,7 @@ const (
 	pvfsSockets  = "sockets"
 )
 
-// overPVFS are the contenders of the file system, which only compare with each other.
+// overPVFS are the contenders of the file system, which are compared only with each other.
 var overPVFS = []string{pvfsTCP, pvfsShm, pvfsStock, pvfsOnStock, pvfsForStock, pvfsBare, pvfsSockets}
 
 // Tests of the file system.
@@ -47,10 +46,10 @@ const (
 	pvfsOut perf.Test = "pvfs-out"
 )
 
-// What is done to names.
+// The operations on names.
 var pvfsActs = []string{"create", "stat", "remove"}
 
-// namesTest is the test of an act by some clients.
+// namesTest is the test of an operation by some clients.
 func namesTest(act string, clients int) perf.Test {
 	return perf.Test(fmt.Sprintf("pvfs-%s-%d", act, clients))
 }
@@ -59,7 +58,7 @@ func namesTest(act string, clients int) perf.Test {
 type clientKind struct {
 	// in and out are command lines that copy a local file in and out.
 	in, out func(fs *fileSystem, local, name string) []string
-	// names is a program that takes orders, see namesOf.
+	// names is a program that takes commands, see namesOf.
 	names func(fs *fileSystem, prefix string) []string
 	env   func(fs *fileSystem) []string
 }
@@ -83,12 +82,12 @@ func pvfsContenders(ctx context.Context, cfg config) []contender {
 	)
 }
 
-// memoryName is a name in memoryFolder that is this process's.
+// memoryName is a name in memoryFolder that is unique to this process.
 func memoryName(what string) string { return fmt.Sprintf("viaduct-bench-%d-%s", os.Getpid(), what) }
 
 func inputName() string { return filepath.Join(memoryFolder, memoryName("input")) }
 
-// pvfsInput is the file that is copied; it is made once.
+// pvfsInput is the file to be copied; it is made once.
 func pvfsInput(cfg config) (string, error) {
 	name := inputName()
 	if info, err := os.Stat(name); err == nil && info.Size() == cfg.pvfsBytes {
@@ -97,7 +96,7 @@ func pvfsInput(cfg config) (string, error) {
 	return name, fill(name, cfg.pvfsBytes)
 }
 
-// fill makes a file of so many bytes.
+// fill makes a file of size bytes.
 func fill(name string, size int64) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -113,21 +112,19 @@ func fill(name string, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// warmMemory sees to it that there are as many free pages as the next copy needs that were in use a moment ago. A
-// virtual machine may have to ask its host for others, which takes several times as long as to fill
-// them, and would decide every comparison.
+// warmMemory makes sure that there are enough recently used free pages for the next copy. A virtual machine may have to get
+// other pages from its host, which takes several times as long as filling them, and would dominate every comparison.
 func warmMemory(cfg config) error {
 	name := filepath.Join(memoryFolder, memoryName("warm"))
 	return errors.Join(fill(name, cfg.pvfsBytes+cfg.pvfsBytes/8), os.Remove(name))
 }
 
-// removePVFSInput removes it.
+// removePVFSInput removes the file to be copied.
 func removePVFSInput() {
 	_ = os.Remove(inputName()) // it may not be there
 }
 
-// bareCopyContender is what the machine does without a file system of ours: cp from one file in
-// memory to another, and to the null device.
+// bareCopyContender is the machine without our file system: cp from one file in memory to another, and to the null device.
 func bareCopyContender(cfg config) contender {
 	return contender{name: pvfsBare, run: func(ctx context.Context) ([]perf.Result, error) {
 		input, err := pvfsInput(cfg)
@@ -183,7 +180,8 @@ func pvfsContender(cfg config, name string, start func(context.Context, config) 
 	}}
 }
 
-// modeOfNull notes the mode of the null device. What it returns gives it back: pvfs2-cp gives its target the mode of its source.
+// modeOfNull records the mode of the null device; restore restores it, because pvfs2-cp gives its target the mode of its
+// source.
 func modeOfNull() (restore func() error, err error) {
 	was, err := os.Stat(os.DevNull)
 	if err != nil {
@@ -197,8 +195,7 @@ func modeOfNull() (restore func() error, err error) {
 	}, nil
 }
 
-// timed runs a program on the cores of the comparison, and gives the seconds from its start to its
-// end.
+// timed runs a program on the cores of the comparison, and returns the seconds from its start to its end.
 func timed(ctx context.Context, cfg config, env []string, line ...string) (float64, error) {
 	line = onCores(cfg, line...)
 	ctx, cancel := context.WithTimeout(ctx, runMax)

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
-// fakeFiles is a contender of the file system that takes so many seconds to copy in and half of that out, and does so
-// many operations a second.
+// fakeFiles returns a contender of the file system that takes the given seconds to copy in and half of that to copy
+// out, and does rate operations a second.
 func fakeFiles(name string, seconds, rate float64) contender {
 	return contender{name: name, run: func(context.Context) ([]perf.Result, error) {
 		all := []perf.Result{{Test: pvfsIn, Size: 7, Median: seconds}, {Test: pvfsOut, Size: 7, Median: seconds / 2}}
@@ -69,7 +69,7 @@ func TestPVFSRowsOfKnownNumbers(t *testing.T) {
 	}
 }
 
-// TestFileSystemsAreMeasured runs all of it, small: ours, and OrangeFS where it is installed.
+// TestFileSystemsAreMeasured runs everything with small sizes: ours, and OrangeFS where it is installed.
 func TestFileSystemsAreMeasured(t *testing.T) {
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)

@@ -16,15 +16,15 @@ import (
 const (
 	rolePVFSIdle = "pvfs-idle"
 
-	// How many idle clients a server has, and in how many processes.
+	// The number of idle clients of a server, and of their processes.
 	pvfsIdleClients   = 1000
 	pvfsIdleProcesses = 4
-	// pvfsIdleSettle is how long they are idle before a server is weighed.
+	// pvfsIdleSettle is how long they are idle before a server's memory is measured.
 	pvfsIdleSettle = 2 * time.Second
 )
 
-// pvfsIdle weighs the larger of our servers, in bytes that reside, with idle clients that reach it over a
-// method. Each of them has an endpoint of its own, and asked all servers something.
+// pvfsIdle measures the resident bytes of the larger of our servers, with idle clients that use a method.
+// Each client has its own endpoint, and has sent a request to all servers.
 func pvfsIdle(ctx context.Context, cfg config, method string, into **float64) error {
 	fs, err := startOurs(ctx, cfg)
 	if err != nil {
@@ -59,8 +59,8 @@ func pvfsIdle(ctx context.Context, cfg config, method string, into **float64) er
 	return nil
 }
 
-// idleClients is the life of a process of them. Its arguments are the source of the file system and how many
-// there are.
+// idleClients runs one process of idle clients. Its arguments are the source of the file system and the
+// number of clients.
 func idleClients(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("want a source and a number, not %q", args)

@@ -14,8 +14,8 @@ import (
 
 const roleNames = "pvfs-names"
 
-// measureNames lets one client, and then many, make, look at and remove files in one directory. Who looks
-// at them is not who made them, so that no cache of a client knows them.
+// measureNames makes one client, and then many, create, stat and remove files in one directory. The stat is
+// by another client than the create, so that no client's cache has the files.
 func measureNames(ctx context.Context, cfg config, fs *fileSystem, kind clientKind) ([]perf.Result, error) {
 	var all []perf.Result
 	files := max(pvfsFiles/cfg.pvfsLess, 1)
@@ -49,7 +49,7 @@ func measureNames(ctx context.Context, cfg config, fs *fileSystem, kind clientKi
 	return all, nil
 }
 
-// A namesCrowd are clients that take orders.
+// A namesCrowd are clients that take commands.
 type namesCrowd []*perf.Child
 
 func startNames(cfg config, fs *fileSystem, kind clientKind, n int) (crowd namesCrowd, err error) {
@@ -73,7 +73,7 @@ func startNames(cfg config, fs *fileSystem, kind clientKind, n int) (crowd names
 	return crowd, nil
 }
 
-// all lets all of them act, and gives the seconds until the last is done.
+// all makes all of them act, and returns the seconds until the last has finished.
 func (c namesCrowd) all(act string, files int) (float64, error) {
 	begun := time.Now()
 	for _, child := range c {
@@ -91,12 +91,12 @@ func (c namesCrowd) all(act string, files int) (float64, error) {
 
 func (c namesCrowd) end() {
 	for _, child := range c {
-		child.Kill() // there is nothing that it would have to tidy up
+		child.Kill() // it has nothing to clean up
 	}
 }
 
-// namesOf is the life of a client of ours; peers/pvfs.c is the same through libpvfs2. Its arguments are the
-// source of the file system and the prefix of its files.
+// namesOf runs one of our clients; peers/pvfs.c does the same with libpvfs2. Its arguments are the source
+// of the file system and the prefix of its files.
 func namesOf(args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("want a source and a prefix, not %q", args)

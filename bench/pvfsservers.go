@@ -21,16 +21,17 @@ const (
 	pvfsStopMax  = 5 * time.Second
 )
 
-// A fileSystem is one whose servers run, with all that they keep in one folder.
+// A fileSystem is a running file system; its servers keep everything in one folder.
 type fileSystem struct {
 	dir     string
 	name    string
 	servers []*perf.Child
 	tcp     []string // their addresses
-	shm     []string // the same; none if they are stock's
+	shm     []string // the same; none for stock's
 }
 
-// startServers writes a configuration, for servers of our own or of stock's, and starts what command gives for each.
+// startServers writes a configuration, for our own servers or stock's, and starts the command returned by command
+// for each server.
 func startServers(cfg config, own bool, command func(fs *fileSystem, conf, alias string) ([]string, error)) (fs *fileSystem, err error) {
 	fs = &fileSystem{}
 	if fs.dir, err = os.MkdirTemp(memoryFolder, memoryName("pvfs-")); err != nil {
@@ -80,7 +81,7 @@ func startServers(cfg config, own bool, command func(fs *fileSystem, conf, alias
 		if err != nil {
 			return nil, err
 		}
-		// A server says more than belongs among our own messages.
+		// A server's output is too long to mix with ours.
 		line = append([]string{"sh", "-c", `exec "$@" 2>>"$0"`, fs.log()}, onCores(cfg, line...)...)
 		child, err := perf.StartChild("server", line)
 		if err != nil {
@@ -94,7 +95,7 @@ func startServers(cfg config, own bool, command func(fs *fileSystem, conf, alias
 func (fs *fileSystem) log() string   { return filepath.Join(fs.dir, "log") }
 func (fs *fileSystem) table() string { return filepath.Join(fs.dir, "pvfs2tab") }
 
-// listens waits until all servers take connections.
+// listens waits until all servers accept connections.
 func (fs *fileSystem) listens() error {
 	until := time.Now().Add(pvfsReadyMax)
 	for i, address := range fs.tcp {
@@ -113,7 +114,7 @@ func (fs *fileSystem) listens() error {
 	return nil
 }
 
-// explain adds the last that servers said.
+// explain adds the last output of the servers.
 func (fs *fileSystem) explain(err error) error {
 	if text, no := os.ReadFile(fs.log()); no == nil && len(text) > 0 {
 		return fmt.Errorf("%w; a server's last words: %s", err, lastLine(string(text)))
@@ -121,7 +122,7 @@ func (fs *fileSystem) explain(err error) error {
 	return err
 }
 
-// stop ends the servers and removes what they kept.
+// stop ends the servers and removes their files.
 func (fs *fileSystem) stop() {
 	for _, s := range fs.servers {
 		_ = syscall.Kill(s.PID(), syscall.SIGTERM) // it may have ended
@@ -133,7 +134,7 @@ func (fs *fileSystem) stop() {
 		}
 		s.Kill()
 	}
-	_ = os.RemoveAll(fs.dir) // what is left there is no reason to stop
+	_ = os.RemoveAll(fs.dir) // leftover files are no reason to stop
 }
 
 // startOurs starts our servers.
@@ -158,7 +159,7 @@ func ourClient(cfg config, method string) clientKind {
 	}
 }
 
-// ourSource is what our client mounts to reach servers over a method.
+// ourSource is the source that our client mounts to reach servers over a method.
 func ourSource(fs *fileSystem, method string) string {
 	if method == ours {
 		return fs.shm[0] + "/" + fs.name

@@ -17,13 +17,12 @@ import (
 const (
 	roleSocketServer = "pvfs-socket-server"
 	roleSocketCopy   = "pvfs-socket-copy"
-	// socketPiece is what is read from a file, or a socket, at once: it stays in a core's cache.
+	// socketPiece is the size of reads from a file or a socket: it stays in a core's cache.
 	socketPiece = 256 << 10
 )
 
-// bareSocketsContender is what the machine does over TCP without a file system: two processes that each have half of the
-// file in a file of their own in memory, and one that copies it in and out, with read, send, receive and write
-// and nothing else.
+// bareSocketsContender is the machine's speed over TCP without a file system: two processes that each have half of the file
+// in memory, and one that copies it in and out, with read, send, receive and write and nothing else.
 func bareSocketsContender(cfg config) contender {
 	return contender{name: pvfsSockets, run: func(ctx context.Context) (all []perf.Result, err error) {
 		input, err := pvfsInput(cfg)
@@ -62,7 +61,7 @@ func bareSocketsContender(cfg config) contender {
 	}}
 }
 
-// socketServer is the life of a process that keeps half of the file. Its argument is the name of its own file.
+// socketServer runs a process that holds half of the file. Its argument is the name of its own file.
 func socketServer(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want the name of a file, not %q", args)
@@ -71,14 +70,14 @@ func socketServer(args []string) error {
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(args[0]) // it goes with the process
+	_ = os.Remove(args[0]) // the open file lasts as long as the process
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Println("ok", listener.Addr())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // its end is the order to stop
+		_, _ = io.Copy(io.Discard, os.Stdin) // its end is the command to stop
 		_ = listener.Close()
 	}()
 	for {
@@ -95,10 +94,10 @@ func socketServer(args []string) error {
 	}
 }
 
-// serveSocket does what the first line asks for: "in" or "out", and how many bytes.
+// serveSocket does what the first line requests: "in" or "out", and the number of bytes.
 func serveSocket(conn net.Conn, file *os.File) error {
 	defer conn.Close()
-	order := bufio.NewReaderSize(conn, 16) // no more than the line is there yet
+	order := bufio.NewReaderSize(conn, 16) // only the line has arrived yet
 	line, err := order.ReadString('\n')
 	if err != nil {
 		return err
@@ -114,15 +113,15 @@ func serveSocket(conn net.Conn, file *os.File) error {
 	if way == "in" {
 		err = receiveFile(conn, file, 0, size)
 		if err == nil {
-			_, err = conn.Write([]byte("ok\n")) // it is there
+			_, err = conn.Write([]byte("ok\n")) // it has arrived
 		}
 		return err
 	}
 	return sendFile(conn, file, 0, size)
 }
 
-// socketCopy copies a file in or out. Its arguments are the way, the file, its size and the addresses, each of which has an
-// equal part.
+// socketCopy copies a file in or out. Its arguments are the direction, the file, its size and the addresses, each of which
+// has an equal part.
 func socketCopy(args []string) error {
 	if len(args) < 4 {
 		return fmt.Errorf("want a way, a file, a size and addresses, not %q", args)
@@ -191,7 +190,7 @@ func sendFile(conn net.Conn, file *os.File, at, size int64) error {
 	return nil
 }
 
-// receiveFile puts size bytes at an offset of a file; the null device takes them anywhere.
+// receiveFile writes size bytes at an offset of a file; for the null device the offset does not matter.
 func receiveFile(conn net.Conn, file *os.File, at, size int64) error {
 	piece := make([]byte, socketPiece)
 	for end := at + size; at < end; {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// strangerServerFiles is how many descriptors the servers have where strangers take connections until there are none left.
+	// strangerServerFiles is the number of descriptors of a server in attacks that take up all connections.
 	strangerServerFiles = 1024
-	// strangerSettle is how long strangers are at it before somebody is measured.
+	// strangerSettle is how long an attack runs before a client is measured.
 	strangerSettle = 2 * time.Second
 	// strangerTurns is how often a client is measured, and strangerBytes what it writes each time.
 	strangerTurns = 40
@@ -29,10 +29,11 @@ const (
 	strangersRowIs = pvfsRowsPrefix + "mount, write 1 MiB and leave, beside strangers"
 )
 
-// rowsOfGroup is how the rows of what can be measured alone begin.
+// rowsOfGroup are the prefixes of the rows of each group that can be measured alone.
 var rowsOfGroup = map[string]string{"": "", groupPVFS: pvfsRowsPrefix, groupStrangers: strangersRowIs}
 
-// A slowdown is what strangers cost another client: its times to mount, to write strangerBytes and to leave, over those without strangers.
+// A slowdown is the cost of strangers for another client: its times to mount, to write strangerBytes and to unmount, divided by
+// those without strangers.
 type slowdown struct {
 	Attack string  `json:"attack"`
 	Quiet  float64 `json:"quiet_seconds"`
@@ -40,7 +41,7 @@ type slowdown struct {
 	Worst  float64 `json:"worst"`  // the longest of them
 }
 
-// pvfsStrangers measures each attack on servers of its own.
+// pvfsStrangers measures each attack with new servers.
 func pvfsStrangers(ctx context.Context, cfg config, into *[]slowdown) error {
 	for _, attack := range attackNames {
 		s, err := pvfsStranger(ctx, cfg, attack)
@@ -94,7 +95,7 @@ func pvfsStranger(ctx context.Context, cfg config, attack string) (s slowdown, e
 	return s, nil
 }
 
-// placeForStrangers makes a folder that everybody may write to.
+// placeForStrangers makes a folder that every user may write to.
 func placeForStrangers(ctx context.Context, source string) (err error) {
 	fs, err := client.Mount(ctx, source, client.Options{})
 	if err != nil {
@@ -104,7 +105,7 @@ func placeForStrangers(ctx context.Context, source string) (err error) {
 	return errors.Join(fs.Mkdir(ctx, strangerDir, 0o777), fs.Chmod(ctx, strangerDir, 0o777))
 }
 
-// timesOfClient are the seconds that a client takes, each time another one.
+// timesOfClient are the times of clients in seconds, each of a new client.
 func timesOfClient(ctx context.Context, source string, turns int) (all []float64, err error) {
 	data := make([]byte, strangerBytes)
 	for range turns {
@@ -131,7 +132,7 @@ func writeOnce(ctx context.Context, source string, data []byte) (err error) {
 	return errors.Join(err, f.Close())
 }
 
-// strangersRow is about the worst of the attacks.
+// strangersRow is the row for the worst of the attacks.
 func strangersRow(all []slowdown) row {
 	const reach, aim = 3, 1.5
 	worst, parts := math.NaN(), []string{}
@@ -151,7 +152,7 @@ func strangersRow(all []slowdown) row {
 	return r
 }
 
-// raiseFiles lets this process have as many descriptors as it may, and says how many these are.
+// raiseFiles raises this process's limit of descriptors to its maximum, and returns it.
 func raiseFiles() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

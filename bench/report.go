@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// report is everything that a run found out: results.json.
+// report has all results of a run: results.json.
 type report struct {
 	Machine machine           `json:"machine"`
 	Rounds  int               `json:"rounds"`
@@ -42,7 +42,7 @@ func (r *report) write(folder string) error {
 	return nil
 }
 
-// show writes the rows that begin with a prefix, and the points and notes behind them.
+// show writes the rows with a prefix, and the points and notes behind them.
 func (r *report) show(w io.Writer, prefix string) error {
 	var b strings.Builder
 	r.Rows = slices.DeleteFunc(r.Rows, func(one row) bool { return !strings.HasPrefix(one.What, prefix) })
@@ -93,10 +93,10 @@ type resultTable struct {
 	who     []string // those over TCP, over UDP or in turn; nil: all others
 }
 
-// withBesideUDP are those over UDP and what they are to be compared with.
+// withBesideUDP are the contenders over UDP and those with which they are compared.
 var withBesideUDP = append(append([]string{}, overUDP...), besideUDP...)
 
-// tables are those of the results, in order.
+// tables are the tables of the results, in order.
 var tables = []resultTable{
 	{perf.Latency, "Half round trip, µs", perf.LimitMemcpy, "%.3f", nil},
 	{perf.Rate, "Message rate, one way, messages/s", "", "%.0f", nil},
@@ -127,7 +127,7 @@ var tables = []resultTable{
 	{crowdTest(shapeAll), fmt.Sprintf("%d processes on 2 cores, all to all, µs per message", crowdSize), "", "%.3f", nil},
 }
 
-// holds tells whether a point belongs into the table.
+// holds reports whether a point belongs to the table.
 func (t resultTable) holds(p point) bool {
 	among := slices.Contains(t.who, p.Method)
 	if t.who == nil {

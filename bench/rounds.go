@@ -21,8 +21,7 @@ type pointID struct {
 // results collects one value per point and round.
 type results struct {
 	values map[pointID][]perf.Result
-	// failures says, for a contender that cannot take part or stopped to,
-	// why.
+	// failures has, for a contender that cannot take part or failed, the reason.
 	failures map[string]string
 }
 
@@ -30,8 +29,8 @@ func newResults() *results {
 	return &results{values: make(map[pointID][]perf.Result), failures: make(map[string]string)}
 }
 
-// add lets a contender run once. One that failed does not run again: the table
-// then says why instead of mixing rounds.
+// add runs a contender once. One that failed does not run again: the table then
+// shows the reason instead of a mixture of rounds.
 func (r *results) add(ctx context.Context, c contender) {
 	if c.missing != "" {
 		r.failures[c.name] = c.missing
@@ -54,8 +53,8 @@ func (r *results) add(ctx context.Context, c contender) {
 // A point is a measured point over all rounds.
 type point struct {
 	perf.Result
-	// Rounds are the medians of the rounds, of which Median is the median;
-	// P99 is the median of the rounds' own.
+	// Rounds are the medians of the rounds, and Median is their median; P99 is
+	// the median of the rounds' P99.
 	Rounds []float64 `json:"rounds"`
 }
 
@@ -83,7 +82,7 @@ func (r *results) point(id pointID) point {
 	return p
 }
 
-// get gives the median of a point, and whether it was measured.
+// get returns the median of a point, and whether it was measured.
 func (r *results) get(who string, test perf.Test, size int) (float64, bool) {
 	id := pointID{who, test, size}
 	if len(r.values[id]) == 0 {
@@ -92,7 +91,7 @@ func (r *results) get(who string, test perf.Test, size int) (float64, bool) {
 	return r.point(id).Median, true
 }
 
-// notes are the reasons of those that are missing.
+// notes are the reasons of the missing contenders.
 func (r *results) notes() map[string]string { return maps.Clone(r.failures) }
 
 func median(values []float64) float64 {

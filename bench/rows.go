@@ -11,8 +11,8 @@ import (
 type row struct {
 	What  string `json:"what"`
 	Value string `json:"value"`
-	// Bare and Best compare with the limit of the machine and with the best
-	// of the other libraries; "" where that makes no sense.
+	// Bare and Best are comparisons with the limit of the machine and with the
+	// best of the other libraries; "" where that makes no sense.
 	Bare    string `json:"against_bare,omitempty"`
 	Best    string `json:"against_best,omitempty"`
 	Reach   string `json:"reach"`
@@ -28,7 +28,7 @@ const (
 	isUnknown = "not measured"
 )
 
-// judge compares a number, of which less is better, with both marks.
+// judge compares a number, for which less is better, with both marks.
 func judge(value, reach, aim float64) string {
 	switch {
 	case math.IsNaN(value) || math.IsInf(value, 0):
@@ -41,7 +41,7 @@ func judge(value, reach, aim float64) string {
 	return isMissed
 }
 
-// judgeMore is judge for a number of which more is better.
+// judgeMore is judge for a number for which more is better.
 func judgeMore(value, reach, aim float64) string { return judge(-value, -reach, -aim) }
 
 // ratio is a over b; NaN if one is missing.
@@ -80,8 +80,8 @@ var (
 	othersTCP = []string{openMPITCP, mpichTCP, ucxTCP, libfabricTCP}
 )
 
-// best is the best of some libraries at a point; more is better for what is no
-// time.
+// best is the best of some libraries at a point; more says that larger values are
+// better.
 func best(all *results, names []string, test perf.Test, size int, more bool) (who string, value float64) {
 	value = math.NaN()
 	for _, name := range names {
@@ -108,7 +108,7 @@ func measured(v float64, format string) string {
 	return fmt.Sprintf(format, v)
 }
 
-// againstBest says who was best, and how we compare.
+// againstBest names the best library, and compares ours with it.
 func againstBest(our float64, who string, theirs float64, format string) string {
 	if who == "" {
 		return notInstalled
@@ -144,7 +144,7 @@ func rateRow(all *results) row {
 	}
 }
 
-// besides adds how we compare with one that need not be the best.
+// besides adds a comparison with one library that need not be the best.
 func besides(our float64, best, who string, theirs float64) string {
 	r := ratio(our, theirs)
 	if math.IsNaN(r) || who == best {
@@ -166,7 +166,7 @@ func largeRow(all *results, size int) row {
 	}
 }
 
-// orNaN is the number, or NaN if it was not measured.
+// orNaN returns the number, or NaN if it was not measured.
 func orNaN(p *float64) float64 {
 	if p == nil {
 		return math.NaN()
@@ -199,10 +199,10 @@ func countRows(c counts) []row {
 
 func crowdRow(all *results) row {
 	our := value(all, crowd, crowdTest(shapeAll), rateSize)
-	// A pipe ping-pong with as many processes on the same cores. The one of two
-	// processes alone is mostly the wait for a sleeping core to wake, and no
-	// measure of what a message costs; the same exchange through pipes has no
-	// turns to wait for. Both are shown beside it.
+	// A pipe ping-pong with as many processes on the same cores. The ping-pong of
+	// two processes alone mostly measures the wake-up of a sleeping core, not the
+	// cost of a message; the same exchange through pipes has no turns to wait
+	// for. Both are shown beside it.
 	pingPong := value(all, pipes, crowdTest(shapePairs), rateSize)
 	best := "no C compiler"
 	if !math.IsNaN(pingPong) {

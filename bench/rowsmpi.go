@@ -7,8 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The marks of package mpi: what it takes, in multiples of what Open MPI does between two
-// ranks on the same cores.
+// The marks of package mpi, relative to Open MPI between two ranks on the same cores.
 const (
 	mpiLatencyReach    = 1.3
 	mpiRateReach       = 0.5 // of messages a second, at least
@@ -16,7 +15,7 @@ const (
 	mpiCollectiveReach = 1.5
 	mpiSortReach       = 1.2
 	mpiAim             = 1.0
-	mpiAddReach        = 100.0 // ns on top of bmi's half round trip
+	mpiAddReach        = 100.0 // ns in addition to bmi's half round trip
 	mpiLargeSize       = 1 << 20
 	mpiRowsPrefix      = "mpi: "
 )
@@ -71,8 +70,8 @@ func mpiRateRow(all *results) row {
 	}
 }
 
-// mpiAddRow is what package mpi costs on top of bmi: the difference in each round, in which
-// they run one after the other, and of those the median.
+// mpiAddRow is the cost of package mpi in addition to bmi: the median of the differences in
+// each round, in which they run one after the other.
 func mpiAddRow(all *results) row {
 	added := 1e3 * difference(all, oursMPI, ours, perf.Latency, rateSize)
 	mark := fmt.Sprintf("≤ %.0f ns", mpiAddReach)
@@ -84,8 +83,8 @@ func mpiAddRow(all *results) row {
 	}
 }
 
-// difference is the median over rounds of what one has more than another; NaN if not both
-// were measured in all of them.
+// difference is the median over rounds of one contender's value minus another's; NaN if not
+// both were measured in all rounds.
 func difference(all *results, one, other string, test perf.Test, size int) float64 {
 	a, b := all.values[pointID{one, test, size}], all.values[pointID{other, test, size}]
 	if len(a) == 0 || len(a) != len(b) {

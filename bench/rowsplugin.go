@@ -6,7 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The marks of methods in other processes, against the same method in this one.
+// The marks of methods in other processes, relative to the same method in this
+// process.
 const (
 	pluginAddReach, pluginAddAim   = 1.5, 0.6   // µs that rings add to the half round trip of 8 B, at most
 	pluginKeepReach, pluginKeepAim = 0.80, 0.95 // of the bytes a second of 1 MiB, at least
@@ -26,7 +27,7 @@ func pluginRows(all *results) []row {
 	}
 }
 
-// pluginAddRow is about two endpoints with a plugin each, which cost twice what is
+// pluginAddRow is for two endpoints with a plugin each, which cost twice as much as
 // measured with one.
 func pluginAddRow(all *results) row {
 	with, without := value(all, inTurnRings, perf.Latency, rateSize), value(all, inTurn, perf.Latency, rateSize)
@@ -39,8 +40,8 @@ func pluginAddRow(all *results) row {
 	}
 }
 
-// pluginKeepRow compares the bytes a second of a ping-pong, in memory of one kind with
-// the plugin and of one kind without.
+// pluginKeepRow compares the bytes a second of a ping-pong, with one kind of memory
+// with the plugin and one without.
 func pluginKeepRow(all *results, kindWith, kindWithout, memory string) row {
 	speed := func(who string) float64 {
 		return pluginLargeSize / value(all, who, perf.Latency, pluginLargeSize) / 1e3 // a byte per µs is 10^6 a second
@@ -64,7 +65,7 @@ func pluginGRPCRow(all *results) row {
 	}
 }
 
-// besideOf shows the two numbers that are compared.
+// besideOf shows the two compared numbers.
 func besideOf(one, other float64, formatOne, formatOther string) string {
 	return fmt.Sprintf(" (%s, %s)", measured(one, formatOne), measured(other, formatOther))
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The marks of the file system: how often faster than stock OrangeFS with stock OrangeFS.
+// The marks of the file system: the factor by which it is faster than stock OrangeFS with
+// stock OrangeFS.
 const (
 	pvfsInTCPReach          = 1.3
 	pvfsInShmReach          = 1.7
@@ -47,7 +48,7 @@ func pvfsRows(all *results, c counts) []row {
 	return append(out, pvfsIdleRow(c.PVFSServerBytes, oursTCP), pvfsIdleRow(c.PVFSServerShmBytes, ours), strangersRow(c.PVFSStrangers))
 }
 
-// pvfsSeconds is a time to copy the file, whatever its size was.
+// pvfsSeconds is the time to copy the file, whatever its size.
 func pvfsSeconds(all *results, who string, test perf.Test) float64 {
 	for id := range all.values {
 		if id.who == who && id.test == test {
@@ -57,10 +58,10 @@ func pvfsSeconds(all *results, who string, test perf.Test) float64 {
 	return math.NaN()
 }
 
-// againstStock compares with stock on stock: how often faster, and what that took.
+// againstStock compares with stock on stock: the factor, and stock's time.
 func againstStock(all *results, faster, theirs float64, format string) string {
 	if math.IsNaN(theirs) {
-		why, _, _ := strings.Cut(all.failures[pvfsStock], "failed: ") // the notes have the rest of it
+		why, _, _ := strings.Cut(all.failures[pvfsStock], "failed: ") // the notes have the rest
 		return cmp.Or(why, isUnknown)
 	}
 	return fmt.Sprintf("%s of orangefs (%s)", times(faster), fmt.Sprintf(format, theirs))
@@ -92,7 +93,7 @@ func pvfsCopyRow(all *results, what string, test perf.Test, who string, reach, a
 
 func fasterThanStock(mark float64) string { return fmt.Sprintf("≥ %.1f × orangefs", mark) }
 
-// pvfsMixedRow is about ours with theirs. What counts is what is worst.
+// pvfsMixedRow is the row for ours with theirs. The worst result counts.
 func pvfsMixedRow(all *results, what, who string) row {
 	least := math.Inf(1)
 	var parts, theirs []string

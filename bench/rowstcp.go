@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The marks of what goes over TCP: what must be reached is another library's
-// number, what is aimed at is close to what a bare socket does.
+// The marks for TCP: the mark to reach is another library's number, the aim is
+// close to a bare socket.
 const (
 	tcpLatencyAim = 1.3 // × the half round trip of a bare socket, at most
 	tcpLargeAim   = 0.9 // × the bytes a second of a bare socket, at least
@@ -17,8 +17,8 @@ const (
 	tcpRowsPrefix = "tcp: "
 )
 
-// judgeApart judges by two ratios of which less is better: one with what must be
-// reached, the other with what is aimed at. The aim alone is not enough.
+// judgeApart judges by two ratios for which less is better: one relative to the
+// mark to reach, the other to the aim. Meeting only the aim is not enough.
 func judgeApart(toReach, reach, toAim, aim float64) string {
 	verdict := judge(toReach, reach, reach)
 	if verdict == isAim && judge(toAim, aim, aim) != isAim {
@@ -27,7 +27,7 @@ func judgeApart(toReach, reach, toAim, aim float64) string {
 	return verdict
 }
 
-// tcpRows are the rows of the table of aims of what goes over TCP on loopback.
+// tcpRows are the rows of the table of aims for TCP on loopback.
 func tcpRows(all *results, c counts) []row {
 	return append([]row{tcpLatencyRow(all), tcpLargeRow(all), tcpRateRow(all)}, tcpCountRows(c)...)
 }
@@ -45,8 +45,8 @@ func tcpLatencyRow(all *results) row {
 	}
 }
 
-// tcpLargeRow compares the bytes a second of a ping-pong: a message in each half
-// round trip.
+// tcpLargeRow compares the bytes a second of a ping-pong: one message in each
+// half round trip.
 func tcpLargeRow(all *results) row {
 	speed := func(who string, test perf.Test) float64 {
 		return tcpLargeSize / value(all, who, test, tcpLargeSize) / 1e3 // a byte per µs is 10^6 a second
@@ -86,7 +86,7 @@ func tcpCountRows(c counts) []row {
 	}
 }
 
-// againstSocket compares with the bare socket, whose number comes in brackets.
+// againstSocket compares with the bare socket, whose number is in brackets.
 func againstSocket(our, limit float64, format string) string {
 	if math.IsNaN(limit) {
 		return ""

@@ -7,15 +7,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The marks of what goes over UDP. "rxd" is libfabric's reliable datagrams over UDP,
-// "rxm" its connections over TCP.
+// The marks for UDP. "rxd" is libfabric's reliable datagrams over UDP, "rxm" its
+// connections over TCP.
 const (
 	udpLatencyReach, udpLatencyAim = 1.8, 1.4 // × the half round trip of a bare socket, at most
 	udpSecureMicros                = 1.0      // what encryption may add, in µs
 	udpRateReach                   = 2.0      // × rxd's, at least
 	udpLargeReach                  = 4.0      // × rxd's bytes a second, at least
 	udpLargeSize                   = 1 << 20
-	udpGoodput1Reach               = 0.80 // of what there is without loss, at least
+	udpGoodput1Reach               = 0.80 // of the rate without loss, at least
 	udpGoodput1Aim                 = 0.95
 	udpGoodput5Reach               = 0.50
 	udpGoodput5Aim                 = 0.80
@@ -24,13 +24,13 @@ const (
 	udpRowsPrefix                  = "udp: "
 )
 
-// rxds are those that run over rxd. The better one counts.
+// rxds are the contenders over rxd. The better one counts.
 var rxds = []string{libfabricUDP, openMPIUDP}
 
-// othersUDP are all that what goes over UDP compares with.
+// othersUDP are all contenders with which ours over UDP are compared.
 var othersUDP = append(append([]string{}, rxds...), besideUDP...)
 
-// udpRows are the rows of the table of aims of what goes over UDP on loopback.
+// udpRows are the rows of the table of aims for UDP on loopback.
 func udpRows(all *results, c counts) []row {
 	out := []row{udpLatencyRow(all), udpSecureRow(all), udpRateRow(all), udpLargeRow(all)}
 	return append(append(out, simulatedRows(c.UDPSimulated)...), udpCountRows(c)...)
@@ -93,7 +93,7 @@ func udpLargeRow(all *results) row {
 	}
 }
 
-// encrypted adds the number of the variant with a key, which no mark is set for.
+// encrypted adds the number of the variant with a key, which has no mark.
 func encrypted(v float64, format string) string {
 	if math.IsNaN(v) {
 		return ""
@@ -101,7 +101,7 @@ func encrypted(v float64, format string) string {
 	return fmt.Sprintf("; encrypted "+format, v)
 }
 
-// simulatedRows are no measurements: they come from the golden tables of the
+// simulatedRows are not measurements: they come from the golden tables of the
 // transport's tests.
 func simulatedRows(s *simulated) []row {
 	nan := math.NaN()

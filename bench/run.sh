@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what the comparison needs and runs it; options are passed on (see
+# Builds the programs of the comparison and runs it; options are passed on (see
 # bin/bench -help). Results go to docs/performance.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -12,34 +12,35 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// The sample sort: how many processes sort how many records.
+// The sample sort: the number of processes and records.
 const (
 	sortRanks       = 4
 	sortRecords     = 4 << 20
 	sortRecordBytes = 16
 )
 
-// sortName is the name of a contender that sorts by an MPI.
+// sortName is the name of a contender that sorts with an MPI.
 func sortName(mpi string) string { return mpi + " sample sort" }
 
-// sortPeers are the other MPIs, and how they start more processes than there are cores.
+// sortPeers are the other MPIs, with their options to start more processes than there
+// are cores.
 var sortPeers = map[string][]string{
 	openMPI: {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", strconv.Itoa(sortRanks)},
 	mpich:   {"-np", strconv.Itoa(sortRanks), "-bind-to", "none"},
 }
 
-// sortInput is the file that is sorted.
+// sortInput is the file to be sorted.
 func sortInput(cfg config) (string, error) { return filepath.Abs(filepath.Join(cfg.work, "records")) }
 
-// removeSortInput removes it, as it is large.
+// removeSortInput removes that file, because it is large.
 func removeSortInput(cfg config) {
 	if input, err := sortInput(cfg); err == nil {
 		_ = os.Remove(input) // it may not be there
 	}
 }
 
-// sortContenders sort a file, all the same one: ours in Go, and the same algorithm in C,
-// peers/samplesort.c, by other MPIs.
+// sortContenders sort the same file: ours in Go, and the same algorithm in C,
+// peers/samplesort.c, with other MPIs.
 func sortContenders(ctx context.Context, cfg config) []contender {
 	input, err := sortInput(cfg)
 	output := input + ".sorted"
@@ -74,8 +75,8 @@ func sortPeer(ctx context.Context, cfg config, name, input, output string) conte
 	return sortContender(name, output, p.env, onCores(cfg, append(line, program, input, output)...))
 }
 
-// sortContender runs a command line. Nobody needs what it has sorted: every run begins
-// without an output.
+// sortContender runs a command line. The output is not needed: every run begins without
+// one.
 func sortContender(mpi, output string, env, line []string) contender {
 	return contender{name: sortName(mpi), run: func(ctx context.Context) ([]perf.Result, error) {
 		defer func() { _ = os.Remove(output) }() // it may not be there
@@ -93,10 +94,11 @@ func sortContender(mpi, output string, env, line []string) contender {
 	}}
 }
 
-// sortLine is what the programs print in the end, in C and in Go.
+// sortLine is the last line of the programs in C and in Go.
 var sortLine = regexp.MustCompile(`(?m)^samplesort: (\d+) records on (\d+) processes in ([0-9.]+) s, verified$`)
 
-// parseSort gives the seconds that a program says it took for what it was asked for.
+// parseSort returns the seconds that a program reports for the requested number of
+// records and processes.
 func parseSort(out []byte) (float64, error) {
 	m := sortLine.FindSubmatch(out)
 	if m == nil {

@@ -21,7 +21,7 @@ type sorter struct {
 	line func(ranks int) []string // to which files are appended
 }
 
-// sortersInC are peers/samplesort.c with the MPIs that are installed.
+// sortersInC returns peers/samplesort.c with the MPIs that are installed.
 func sortersInC(t *testing.T, cfg config) []sorter {
 	t.Helper()
 	var all []sorter
@@ -45,7 +45,8 @@ func sortersInC(t *testing.T, cfg config) []sorter {
 	return all
 }
 
-// TestSampleSortsAgree: what is compared is the same work, down to the bytes that come out.
+// TestSampleSortsAgree: the programs compared do the same work, down to the bytes of the
+// output.
 func TestSampleSortsAgree(t *testing.T) {
 	cfg := config{work: t.TempDir()}
 	others := sortersInC(t, cfg)

@@ -9,25 +9,27 @@ import (
 	"strconv"
 )
 
-// goldenFolder is where the tests of the transport over UDP keep what they find in
-// simulation, in virtual time: numbers that no machine changes. The tests fail when
-// the tables are not those of the code.
+// goldenFolder is where the tests of the UDP transport keep their results from
+// simulation in virtual time, which do not depend on the machine. The tests fail if
+// the tables do not match the code.
 const goldenFolder = "methods/via/nic/udp/reliable/testdata"
 
-// simulated is what those tables say about the congestion control that is used.
+// simulated are the results in those tables for the congestion control that is
+// used.
 type simulated struct {
-	// Goodput1 and Goodput5 are what is left with 1 % and 5 % loss, of 1.
+	// Goodput1 and Goodput5 are the goodput with 1 % and 5 % loss, as a fraction of
+	// that without loss.
 	Goodput1 float64 `json:"goodput_1"`
 	Goodput5 float64 `json:"goodput_5"`
-	// Fairness is Jain's index of four senders that begin together on a path
-	// without loss; FairnessWorst is the least of all FairnessCases.
+	// Fairness is Jain's index of four senders that start together on a path
+	// without loss; FairnessWorst is the smallest of all FairnessCases.
 	Fairness      float64 `json:"fairness"`
 	FairnessWorst float64 `json:"fairness_worst"`
 	FairnessCases int     `json:"fairness_cases"`
 }
 
 var (
-	// goodputLine: who, loss in %, Gbit/s, % of that without loss.
+	// goodputLine: name, loss in %, Gbit/s, % of that without loss.
 	goodputLine = regexp.MustCompile(`(?m)^delay +([0-9.]+) +[0-9.]+ +([0-9.]+) `)
 	// fairLine: how they start, queue in KiB, loss in %, ms, Jain's index.
 	fairLine = regexp.MustCompile(`(?m)^(together|one late|in turn) +([0-9]+) +([0-9.]+) +[0-9]+ +([0-9.]+) `)

@@ -19,8 +19,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// What strangers do. Each is an ordinary user without any right but those that everybody has, at another address than the client that is
-// measured.
+// The attacks of strangers. Each stranger is an ordinary user without special rights, at another address than the measured
+// client.
 const (
 	attackStalled = "stalled writes"
 	attackRegions = "millions of regions"
@@ -30,27 +30,27 @@ const (
 	roleStrangers   = "strangers"
 	strangerUser    = 31337
 	strangerAddress = "127.0.0.2"
-	// strangersAgain is how long a stranger waits that lost its connection: a flood of connections is another attack, which takes the
-	// processors that are measured.
+	// strangersAgain is how long a stranger that lost its connection waits: a flood of connections is another attack, which
+	// uses the processors of the measurement.
 	strangersAgain = time.Second
 )
 
 var attackNames = []string{attackStalled, attackRegions, attackIdle, attackHalf}
 
-// connectionsOf are how many connections an attack has.
+// connectionsOf is the number of connections of each attack.
 var connectionsOf = map[string]int{attackStalled: 640, attackRegions: 200, attackIdle: 2 * strangerServerFiles, attackHalf: 8000}
 
-// An attack is what the strangers of one process know.
+// An attack is the state of the strangers of one process.
 type attack struct {
 	kind    string
 	servers []string
 	conf    *pvfsconfig.Config
-	file    proto.Attr // of their own file
+	file    proto.Attr // the strangers' own file
 	handle  proto.Handle
 }
 
-// strangers is the life of their process: the kind of attack, the number of connections, the source of the file system, and the addresses of its
-// servers. They are at it once it has said ok, until its input ends.
+// strangers runs their process. Its arguments are the kind of attack, the number of connections, the source of the file system,
+// and the addresses of its servers. The attack runs from when it prints ok until its input ends.
 func strangers(args []string) error {
 	if len(args) < 4 {
 		return fmt.Errorf("want an attack, a number, a source and servers, not %q", args)
@@ -81,7 +81,7 @@ func strangers(args []string) error {
 	return nil
 }
 
-// prepare makes a file of the strangers' own, on all servers, and finds out what is to be known of it.
+// prepare makes the strangers' own file, on all servers, and gets the data that the attack needs.
 func (a *attack) prepare(source string) error {
 	ctx := context.Background()
 	fs, err := client.Mount(ctx, source, client.Options{User: &client.Identity{UID: strangerUser, Groups: []uint32{strangerUser}}})
@@ -114,13 +114,13 @@ func (a *attack) prepare(source string) error {
 	return err
 }
 
-// owner is the server that has an object.
+// owner is the server of an object.
 func (a *attack) owner(h proto.Handle) int {
 	server, _ := a.conf.Owner(h)
 	return server
 }
 
-// askOnce sends a request on a connection of its own.
+// askOnce sends a request on a separate connection.
 func (a *attack) askOnce(server int, req proto.Request, resp proto.Response) error {
 	c, err := a.dial(server)
 	if err != nil {
@@ -153,7 +153,7 @@ func ask(c net.Conn, h *proto.Header, req proto.Request, resp proto.Response) er
 	return proto.ParseResponse(got, resp)
 }
 
-// goOn is one connection of an attack, with the server of one datafile, and the next when it ends.
+// goOn runs one connection of an attack, to the server of one datafile, and a new one when it ends.
 func (a *attack) goOn(i int, ready chan<- struct{}) {
 	i %= len(a.servers)
 	for first := true; ; first = false {
@@ -174,7 +174,7 @@ func (a *attack) goOn(i int, ready chan<- struct{}) {
 	}
 }
 
-// begin does what an attack consists of.
+// begin starts the attack on a connection.
 func (a *attack) begin(c net.Conn, i int) error {
 	switch a.kind {
 	case attackStalled:
@@ -185,28 +185,28 @@ func (a *attack) begin(c net.Conn, i int) error {
 	return nil
 }
 
-// write sends an unexpected message, but for its last bytes.
+// write sends an unexpected message without its last bytes.
 func (a *attack) write(c net.Conn, b []byte, missing int) error {
 	_, err := c.Write(append(wire.Unexpected(1, len(b)).Append(nil), b[:len(b)-missing]...))
 	return err
 }
 
-// last goes on until the connection ends.
+// last continues until the connection ends.
 func (a *attack) last(c net.Conn, i int) {
 	if a.kind != attackRegions {
-		_, _ = io.Copy(io.Discard, c) // whatever ends it
+		_, _ = io.Copy(io.Discard, c) // for any reason
 		return
 	}
 	for ask(c, a.header(), a.regions(i), &proto.SmallIOResp{}) == nil {
 	}
 }
 
-// header shows the strangers' right to their own file.
+// header is a request header with the strangers' rights to their own file.
 func (a *attack) header() *proto.Header {
 	return &proto.Header{Capability: a.file.Capability, Hints: proto.Hints{{Type: proto.HintHandle, Value: uint64(a.handle)}}}
 }
 
-// stalled is a write to a datafile whose bytes never come.
+// stalled is a write to a datafile whose bytes are never sent.
 func (a *attack) stalled(i int) *proto.IOReq {
 	return &proto.IOReq{
 		Handle: a.file.Datafiles[i], FS: a.conf.ID, Type: proto.IOWrite, Flow: proto.FlowMultiqueue, ServerNr: uint32(i),
@@ -214,7 +214,7 @@ func (a *attack) stalled(i int) *proto.IOReq {
 	}
 }
 
-// regions is a read of as many regions as there may be.
+// regions is a read with the largest number of regions.
 func (a *attack) regions(i int) *proto.SmallIOReq {
 	const count = datatype.ChunksMax - 2
 	req, err := datatype.Vector(0, count, 1, 2)

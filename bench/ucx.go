@@ -10,17 +10,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// ucxTCPEnv keeps UCX to TCP over loopback.
+// ucxTCPEnv restricts UCX to TCP over loopback.
 var ucxTCPEnv = []string{"UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo", "UCX_WARN_UNUSED_ENV_VARS=n"}
 
-// ucxSettings are the ways to run ucx_perftest. The first keeps it to shared memory
-// and a single copy by the kernel.
+// ucxSettings are the ways to run ucx_perftest. The first restricts it to shared
+// memory and a single copy by the kernel.
 var ucxSettings = map[string]pairSettings{
 	ucx:    {env: []string{"UCX_TLS=posix,cma,sysv,self", "UCX_WARN_UNUSED_ENV_VARS=n"}, step: 0.6e-6, bytesPerSecond: 5e9},
 	ucxTCP: {env: ucxTCPEnv, step: 8e-6, bytesPerSecond: 2.5e9},
 }
 
-// ucxContender runs ucx_perftest, once per point: it has no other way that works.
+// ucxContender runs ucx_perftest, once per point, which is the only way that works.
 // Active messages are measured for 8 bytes only; the better of the two counts.
 func ucxContender(cfg config, name string) contender {
 	if !find("ucx_perftest") {
@@ -93,8 +93,8 @@ func parseUCX(out []byte, test perf.Test, size int) (perf.Result, error) {
 	r := perf.Result{Test: test, Method: "ucx_perftest", Size: size, Window: 1}
 	switch test {
 	case perf.Latency:
-		// Its median is of single iterations, its average of all: the
-		// better one counts.
+		// Its median is of single iterations, its average of all: the better one
+		// counts.
 		r.Unit, r.Median, r.P99 = perf.UnitMicros, min(v[1], v[3]), v[3]
 	case perf.Rate:
 		r.Unit, r.Median, r.P99 = perf.UnitMessages, v[7], v[7]

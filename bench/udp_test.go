@@ -13,7 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// limitOf is a bare contender that takes so many microseconds for everything.
+// limitOf returns a bare contender that takes the given microseconds for
+// everything.
 func limitOf(name string, test perf.Test, us float64) contender {
 	return contender{name: name, run: func(context.Context) ([]perf.Result, error) {
 		var out []perf.Result
@@ -107,7 +108,7 @@ func TestTablesKeepUDPApart(t *testing.T) {
 	assert.Contains(t, within, "| via+shm |")
 }
 
-// The tables are those of the transport's tests as they are now.
+// The tables are the current ones of the transport's tests.
 func TestSimulatedComesFromTheGoldenTables(t *testing.T) {
 	s, err := readSimulated(filepath.Join("..", goldenFolder))
 	require.NoError(t, err)

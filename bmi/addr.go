@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Addr names a remote endpoint. It is small, comparable and valid until it is
-// dropped or its endpoint closes. The zero Addr names nobody.
+// Addr names a remote endpoint. It is small, comparable and valid until it is dropped or its endpoint closes. The zero Addr
+// names no endpoint.
 type Addr struct{ e *addrEntry }
 
 // addrEntry is what the endpoint knows about a remote endpoint.
@@ -18,11 +18,11 @@ type addrEntry struct {
 	dropped atomic.Bool // set under the engine lock
 }
 
-// IsZero tells whether a names nobody.
+// IsZero reports whether a is the zero Addr.
 func (a Addr) IsZero() bool { return a.e == nil }
 
-// String is the address as text, in a form that Lookup takes if the remote
-// endpoint can be connected to; "" for the zero Addr.
+// String returns the address as text, in a form that Lookup accepts if the remote endpoint can be connected to. It returns ""
+// for the zero Addr.
 func (a Addr) String() string {
 	if a.e == nil {
 		return ""
@@ -30,13 +30,11 @@ func (a Addr) String() string {
 	return a.e.text
 }
 
-// Lookup turns text, "method://name", into an Addr. The same text gives the
-// same Addr until it is dropped. Looking up does not connect: that nobody
-// answers shows in the first operation. The method is opened if need be.
+// Lookup turns text, "method://name", into an Addr. The same text gives the same Addr until it is dropped. Lookup does not
+// connect: if the address does not answer, the first operation fails. Lookup opens the method if it is not open yet.
 //
-// Several addresses of one endpoint may be given, separated by commas, as in
-// PVFS: of the methods that the program carries the first is taken, and its
-// addresses are tried in turn if it can (methods/tcp).
+// Several addresses of one endpoint may be given, separated by commas, as in PVFS. Lookup takes the first method that the
+// program carries. That method may try its addresses in turn, as methods/tcp does.
 func (e *Endpoint) Lookup(address string) (Addr, error) {
 	e.addrMu.RLock()
 	a, ok := e.addrs[address]
@@ -71,7 +69,7 @@ func (e *Endpoint) Lookup(address string) (Addr, error) {
 	return a, nil
 }
 
-// check finds the method behind an address, or says what is wrong with it.
+// check finds the method of an address, or says what is wrong with the address.
 func (e *Endpoint) check(a Addr) (*instance, error) {
 	switch {
 	case a.e == nil:
@@ -111,8 +109,7 @@ func (e *Endpoint) DropAddr(a Addr) error {
 	return nil
 }
 
-// forget removes an address from the texts that Lookup knows, and its
-// messages from the queue.
+// forget removes an address from the texts that Lookup knows, and the messages of its peer from the queue.
 func (e *Endpoint) forget(a Addr) {
 	e.addrMu.Lock()
 	defer e.addrMu.Unlock()
@@ -124,8 +121,8 @@ func (e *Endpoint) forget(a Addr) {
 	e.queue.discard(a)
 }
 
-// CheckAddr tells whether a remote endpoint is believed to be alive, without
-// sending anything: nil, or the error that a post would most likely end with.
+// CheckAddr reports whether a remote endpoint is believed to be alive, without sending anything. It returns nil, or the error
+// that a post would most likely end with.
 func (e *Endpoint) CheckAddr(a Addr) error {
 	in, err := e.check(a)
 	if err != nil {
@@ -143,8 +140,7 @@ func (e *Endpoint) CheckAddr(a Addr) error {
 	return c.Check(a.e.peer)
 }
 
-// QueryAddrRange tells whether an address lies in a range, written in the
-// wildcard syntax of its method.
+// QueryAddrRange reports whether an address lies in a range, written in the wildcard syntax of its method.
 func (e *Endpoint) QueryAddrRange(a Addr, pattern string) (bool, error) {
 	in, err := e.check(a)
 	if err != nil {
@@ -162,8 +158,9 @@ func (e *Endpoint) QueryAddrRange(a Addr, pattern string) (bool, error) {
 	return r.InRange(a.e.peer, pattern)
 }
 
-// SourceAddr is the network address that the packets of a peer come from, if it connected to this endpoint and chose its name itself. It is not
-// valid otherwise. A server that decides by address what a peer may do must use it if it is valid, and not the text of the Addr.
+// SourceAddr is the network address from which a peer's packets come, if the peer connected to this endpoint and chose its own
+// name. Otherwise it is not valid. A server that grants rights by address must use SourceAddr if it is valid, not the text of
+// the Addr.
 func (e *Endpoint) SourceAddr(a Addr) netip.AddrPort {
 	in, err := e.check(a)
 	if err != nil {
@@ -176,8 +173,8 @@ func (e *Endpoint) SourceAddr(a Addr) netip.AddrPort {
 	return s.Source(a.e.peer)
 }
 
-// AuthenticatedName is the name that a peer has proved to have to its method, while it is connected: with tcps the common name of its
-// certificate, with via+udp the name of its static key. "" if it has not.
+// AuthenticatedName is the name that a connected peer has proved to its method: with tcps the common name of its certificate,
+// with via+udp the name of its static key. It is "" if the peer has proved none.
 func (e *Endpoint) AuthenticatedName(a Addr) string {
 	in, err := e.check(a)
 	if err != nil {
@@ -195,8 +192,9 @@ func (e *Endpoint) AuthenticatedName(a Addr) string {
 	return m.AuthenticatedName(a.e.peer)
 }
 
-// LocalUser is the user of this machine that runs a peer that connected to this endpoint, as the kernel said when the peer last
-// connected, also after that connection has ended. nil: the peer did not connect to this endpoint, or its method does not know.
+// LocalUser is the user of this machine that runs a peer, as the kernel reported it when the peer last connected to this
+// endpoint. It stays known after that connection has ended. It is nil if the peer did not connect to this endpoint, or if the
+// method does not know the user.
 func (e *Endpoint) LocalUser(a Addr) *User {
 	if a.e == nil || a.e.in == nil || a.e.in.ep != e {
 		return nil
@@ -225,15 +223,15 @@ func (e *Endpoint) MaxUnexpectedSize(a Addr) (int, error) {
 	return in.info.MaxUnexpectedSize, nil
 }
 
-// Alloc gives memory that moves to and from a as cheaply as possible:
-// registered memory if its method has such, else plain memory.
+// Alloc returns memory that moves to and from a as cheaply as possible: registered memory if the method has it, otherwise plain
+// memory.
 func (e *Endpoint) Alloc(a Addr, size int) ([]byte, error) {
 	return e.alloc(a, size, func(al Allocator) ([]byte, error) { return al.Alloc(size) })
 }
 
-// AllocShared is Alloc of memory for what peers send from files (Context.PostSendFile): if the
-// method of a has such memory, the sender puts the bytes there by one copy. Where Alloc
-// gives other memory than this, messages from memory move more cheaply to and from that.
+// AllocShared is Alloc for memory that receives what peers send from files (Context.PostSendFile). If the method of a has such
+// memory, the sender puts the bytes there with one copy. Where Alloc returns a different kind of memory, that kind is cheaper
+// for messages sent from memory.
 func (e *Endpoint) AllocShared(a Addr, size int) ([]byte, error) {
 	return e.alloc(a, size, func(al Allocator) ([]byte, error) {
 		if al, ok := al.(SharedAllocator); ok {
@@ -263,8 +261,7 @@ func (e *Endpoint) alloc(a Addr, size int, alloc func(Allocator) ([]byte, error)
 	return alloc(al)
 }
 
-// Free gives back memory from Alloc or AllocShared with an address of the same method. No
-// operation may use it any more.
+// Free gives back memory from Alloc or AllocShared with an address of the same method. No operation may use it any more.
 func (e *Endpoint) Free(a Addr, mem []byte) error {
 	if a.e == nil || a.e.in == nil || a.e.in.ep != e {
 		_, err := e.check(a)

@@ -89,7 +89,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// Nor does waiting for it: parked, asleep, in the background's hands.
+// Waiting allocates nothing either: parked, asleep, or with the background
+// goroutine.
 func TestNoAllocationsWhileWaiting(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Send sends an expected message and waits until buf is the caller's again.
-// When ctx ends first, the operation is cancelled and ctx's error returned
-// once buf is free. Any number of goroutines may use the blocking calls of
-// one Context; Test calls do not see their operations.
+// Send sends an expected message and waits until buf is the caller's again. If
+// ctx ends first, the operation is cancelled and Send returns ctx's error once
+// buf is free. Any number of goroutines may use the blocking calls of one
+// Context. Test calls do not see their operations.
 func (c *Context) Send(ctx context.Context, to Addr, tag Tag, buf []byte) error {
 	_, err := c.do(ctx, KindSend, 0, to, tag, buf)
 	return err
@@ -27,8 +27,8 @@ func (c *Context) SendUnexpected(ctx context.Context, to Addr, class Class, tag 
 }
 
 // Call sends request as an unexpected message and waits for the answer, an
-// expected message with the same tag, whose length it returns. The receive is
-// posted first, so that the answer always finds it.
+// expected message with the same tag. It returns the length of the answer. The
+// receive is posted first, so that the answer always finds it.
 func (c *Context) Call(ctx context.Context, to Addr, class Class, tag Tag, request, reply []byte) (int, error) {
 	answer := newWaiter()
 	defer answer.free()
@@ -53,8 +53,8 @@ func (c *Context) do(ctx context.Context, kind Kind, class Class, a Addr, tag Ta
 	return c.finish(ctx, w)
 }
 
-// start posts an operation whose completion goes to w. It waits for room if
-// there are too many.
+// start posts an operation whose completion goes to w. If too many operations are
+// pending it waits.
 func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag Tag, buf []byte, w *waiter) error {
 	if c.ep.cfg.Manual {
 		return fmt.Errorf("%w: blocking calls need progress in the background, post and test instead under Config.Manual", ErrNotSupported)
@@ -80,7 +80,8 @@ func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag
 	}
 }
 
-// finish waits until the operation of w completed, and cancels it when ctx ends.
+// finish waits until the operation of w has completed, and cancels it if ctx ends
+// first.
 func (c *Context) finish(ctx context.Context, w *waiter) (int, error) {
 	if w.in == nil {
 		return w.size, w.err
@@ -92,15 +93,15 @@ func (c *Context) finish(ctx context.Context, w *waiter) (int, error) {
 	}
 	c.abandon(w)
 	for c.block(context.Background(), &r, w) != nil {
-		// Only an ended context makes block fail, and this one never ends.
+		// block fails only if its context has ended, and this one never ends.
 	}
 	if w.err == nil {
-		return w.size, nil // it was faster
+		return w.size, nil // the operation completed before the cancel
 	}
 	return 0, errors.Join(stopped, w.err)
 }
 
-// abandon cancels the operation of w unless it completed.
+// abandon cancels the operation of w unless it has completed.
 func (c *Context) abandon(w *waiter) {
 	in := w.in
 	if in == nil {
@@ -113,8 +114,8 @@ func (c *Context) abandon(w *waiter) {
 	}
 }
 
-// block waits until the request is served. It returns ctx's error if that
-// ends first.
+// block waits until the request is served. It returns ctx's error if ctx ends
+// first.
 func (c *Context) block(ctx context.Context, r *request, w *waiter) error {
 	e := c.ep
 	var a *audience // an operation of a helper knows its waiter

@@ -84,7 +84,8 @@ func TestBlockingWaitsForRoom(t *testing.T) {
 	assert.NoError(t, <-done)
 }
 
-// Helpers and Test calls share a context, and neither sees what is the other's.
+// Helpers and Test calls share a context, and neither sees the operations of the
+// other.
 func TestBlockingDoesNotSteal(t *testing.T) {
 	a, b := newWorld(t).pair()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -20,13 +20,14 @@ func (e *Endpoint) Close() error {
 	return e.Shutdown(ctx)
 }
 
-// Shutdown refuses new posts, drains what was posted until ctx ends, completes
-// the rest with ErrClosed and frees everything. Test calls then return what
-// completed, and after that ErrClosed. A handler must not call it.
+// Shutdown refuses new posts, drains the pending operations until ctx ends,
+// completes the rest with ErrClosed and frees everything. Afterwards Test calls
+// return the remaining completions, and then ErrClosed. A handler must not call
+// Shutdown.
 //
 // If a handler still runs when ctx ends, Shutdown returns an error that says so.
-// The handler's method closes when the handler returns, and has what was posted
-// with it until then.
+// The handler's method then closes when the handler returns, and keeps the
+// operations posted with it until then.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	e.open.Lock()
 	first := !e.closing.Swap(true)
@@ -57,7 +58,8 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// shutdownAgain waits for the first Shutdown, and for what that left.
+// shutdownAgain waits for the first Shutdown, and for the methods that it left
+// open.
 func (e *Endpoint) shutdownAgain(ctx context.Context) error {
 	for _, in := range e.methods() {
 		if in.orphaned.CompareAndSwap(true, false) {
@@ -79,8 +81,8 @@ func (e *Endpoint) shutdownAgain(ctx context.Context) error {
 	}
 }
 
-// closedOne ends the closing of the endpoint when nothing is left to wait for:
-// neither Shutdown nor a method with a handler that Shutdown did not wait for.
+// closedOne counts down unclosed. At zero neither Shutdown nor a method with a late
+// handler is left to wait for, and the endpoint is closed.
 func (e *Endpoint) closedOne() {
 	if e.unclosed.Add(-1) > 0 {
 		return
@@ -90,8 +92,8 @@ func (e *Endpoint) closedOne() {
 	e.wakeEverybody()
 }
 
-// waitForWatchers waits until no goroutine of the endpoint is left; one in a
-// handler that does not return in time is not waited for.
+// waitForWatchers waits until every goroutine of the endpoint has ended, or until
+// ctx ends because one of them is in a handler that does not return in time.
 func (e *Endpoint) waitForWatchers(ctx context.Context) {
 	gone := make(chan struct{})
 	go func() {
@@ -104,8 +106,8 @@ func (e *Endpoint) waitForWatchers(ctx context.Context) {
 	}
 }
 
-// close closes the method, or leaves that to the goroutine in whose call of the
-// method a handler still runs when ctx ends: see unlock.
+// close closes the method. If a handler still runs when ctx ends, the goroutine
+// that runs the handler closes the method later: see unlock.
 func (in *instance) close(ctx context.Context) error {
 	in.takeSleep() // nobody is asleep on a method that closes
 	defer in.giveSleep()
@@ -129,8 +131,9 @@ func (in *instance) close(ctx context.Context) error {
 	return in.closeLocked(ctx)
 }
 
-// closeLateLocked closes a method whose last handler has returned. Nobody sleeps on
-// it: since close took the right to sleep, every caller finds the endpoint closing.
+// closeLateLocked closes a method whose last handler has returned. No goroutine
+// sleeps on the method: since close took sleepMu, every caller finds the endpoint
+// closing.
 func (in *instance) closeLateLocked() {
 	in.closeLater = false
 	ctx, cancel := context.WithCancel(context.Background())
@@ -141,7 +144,8 @@ func (in *instance) closeLateLocked() {
 	in.ep.closedOne()
 }
 
-// closeLocked closes the method and completes what it left behind.
+// closeLocked closes the method and completes the operations that the method did
+// not complete.
 func (in *instance) closeLocked(ctx context.Context) (err error) {
 	if e := in.method.Close(ctx); e != nil {
 		err = fmt.Errorf("bmi: closing method %s: %w", in.info.Name, e)

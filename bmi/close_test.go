@@ -125,8 +125,9 @@ func TestShutdownWithAHandlerRunning(t *testing.T) {
 	release <- true
 }
 
-// A method is not called within its Poll, not even to close: if a handler takes
-// longer than Close may, the method closes when the handler returns.
+// A method is not called within its Poll, not even to close it: if a handler
+// takes longer than the time for Close, the method closes when the handler
+// returns.
 func TestMethodIsNotClosedWithinPoll(t *testing.T) {
 	for _, end := range []string{"returns", "panics"} {
 		t.Run("handler "+end, func(t *testing.T) {

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// Config is what an endpoint is opened with. The zero value opens an endpoint
-// that only connects.
+// Config configures an endpoint. The zero value opens an endpoint that only
+// connects.
 type Config struct {
-	// Listen holds the addresses under which others reach the endpoint, with
+	// Listen holds the addresses under which other endpoints reach this one, with
 	// scheme: "via+shm://name".
 	Listen []string
-	// Methods are further methods to open at once, by name; others open on
-	// the first Lookup of one of their addresses.
+	// Methods are further methods to open at once, by name. All others open on the
+	// first Lookup of one of their addresses.
 	Methods []string
-	// Plugins are plugins to load first, binaries or folders of them; their methods
-	// are then registered in this process, for every endpoint. The program imports
-	// package plugins for it, which loads those of the environment, too.
+	// Plugins are the paths of plugins to load first, binaries or folders of them.
+	// Their methods are then registered in this process, for every endpoint. The
+	// program must import package plugins, which also loads the plugins that the
+	// environment names.
 	Plugins []string
 	// Options holds, per method name, the driver's own option type.
 	Options map[string]any
@@ -27,28 +28,27 @@ type Config struct {
 	// Clock tells the time since an arbitrary start; nil is the monotonic
 	// clock. Methods take their deadlines from it.
 	Clock func() time.Duration
-	// Manual: no background goroutine, and Test calls poll once and never
-	// sleep, whatever their wait. For simulation under one goroutine.
+	// Manual disables the background goroutines, and Test calls poll once and never
+	// sleep, whatever their wait. It is for simulation in one goroutine.
 	Manual bool
-	// SpinMax is how long a Test call polls at most before it sleeps; 0 means
-	// the default, < 0 never to spin.
+	// SpinMax is how long a Test call polls at most before it sleeps. 0 means the
+	// default, < 0 no spinning.
 	SpinMax time.Duration
 }
 
 // Limits bound what an endpoint keeps. Zero values mean defaults.
 type Limits struct {
-	// UnexpectedMessages and UnexpectedBytes bound the unexpected messages
-	// that arrived and that nobody took yet, over all classes. Beyond, the
-	// methods hold their senders back. One message is always accepted.
+	// UnexpectedMessages and UnexpectedBytes bound the unexpected messages in the
+	// queue, over all classes. At the limit, the methods hold back the senders. One
+	// message is always accepted.
 	UnexpectedMessages, UnexpectedBytes int
-	// PendingOps bounds the operations of one context with one method that
-	// were posted and not yet returned by a Test call. Beyond, posts end
-	// with ErrAgain.
+	// PendingOps bounds the operations of one context with one method that no Test
+	// call has returned yet. At the limit, posts end with ErrAgain.
 	PendingOps int
 	// DrainTimeMax bounds Endpoint.Close.
 	DrainTimeMax time.Duration
-	// CancelTimeMax bounds Context.Close, while it waits for the operations
-	// that it cancelled.
+	// CancelTimeMax bounds how long Context.Close waits for the operations that it
+	// cancelled.
 	CancelTimeMax time.Duration
 }
 
@@ -60,13 +60,13 @@ const (
 	drainTimeMax          = 5 * time.Second
 	cancelTimeMax         = 2 * time.Second
 
-	// spinTimeMax is several times what a sleep and its wake-up cost, so that
-	// also the answer to a message of 1 MiB over TCP finds its caller polling.
-	// It is spent only as long as it helps, see spinner.
+	// spinTimeMax is several times the cost of a sleep and its wake-up, so that
+	// even the answer to a message of 1 MiB over TCP finds its caller polling. It
+	// is spent only as long as it helps, see spinner.
 	spinTimeMax = 400 * time.Microsecond
 )
 
-// withDefaults fills in what was left zero.
+// withDefaults replaces zero values with defaults.
 func (l Limits) withDefaults() Limits {
 	orDefault(&l.UnexpectedMessages, unexpectedMessagesMax)
 	orDefault(&l.UnexpectedBytes, unexpectedBytesMax)
@@ -83,7 +83,7 @@ func orDefault[T int | time.Duration](v *T, def T) {
 	}
 }
 
-// withDefaults fills in what was left zero.
+// withDefaults replaces zero values with defaults.
 func (cfg Config) withDefaults() Config {
 	cfg.Limits = cfg.Limits.withDefaults()
 	if cfg.Log == nil {

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A Context holds operations and their completions: a Test call on it returns
-// only what was posted in it. Threads that work independently take one each.
-// All its methods may be called by any goroutine.
+// A Context holds operations and their completions. A Test call on it returns
+// only operations posted in it. Threads that work independently take one each.
+// Any goroutine may call any of its methods.
 type Context struct {
 	ep       *Endpoint
 	index    int // in Endpoint.contexts and instance.lanes
@@ -35,8 +35,8 @@ func (e *Endpoint) OpenContext() (*Context, error) {
 }
 
 // Close cancels the operations of the context and waits, at most
-// Limits.CancelTimeMax, until the methods let go of their memory. Completions
-// that no Test call returned are discarded. If it returns an error, some
+// Limits.CancelTimeMax, until the methods have released their memory. Completions
+// that no Test call returned are discarded. If Close returns an error, some
 // buffers are still lent to a method.
 func (c *Context) Close() error {
 	if c.closed.Swap(true) {
@@ -80,8 +80,8 @@ func (c *Context) Close() error {
 	return nil
 }
 
-// Cancel asks for an operation to end early. A Test call still returns it:
-// with ErrCancelled, or as it would have ended if it was faster.
+// Cancel asks for an operation to end early. A Test call still returns it: with
+// ErrCancelled, or with its own result if it completed first.
 func (c *Context) Cancel(id OpID) error {
 	if all := c.ep.methods(); id.method() < len(all) {
 		in := all[id.method()]

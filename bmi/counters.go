@@ -2,8 +2,8 @@ package bmi
 
 import "go.uber.org/atomic"
 
-// counters are the endpoint's own, off the hot path: what happens once per
-// sleep, not once per message.
+// counters are the endpoint's own counters. They are off the hot path: they count
+// events of a sleep, not of a message.
 type counters struct {
 	sleeps    atomic.Uint64
 	wakes     atomic.Uint64

@@ -7,15 +7,15 @@
 // methods (network transports), each with addresses of its own scheme, for
 // instance "via+shm://name". [Endpoint.Lookup] turns such text into an [Addr].
 //
-// A message is expected if its receiver posted a receive for it: the receive
-// names the sender and a [Tag], and messages of one sender and tag match
-// receives in the order in which both were posted. An expected message may be
-// early: its method keeps a limited number of them until the receives come.
+// A message is expected if its receiver posts a receive for it. The receive names
+// the sender and a [Tag]; messages of one sender and tag match receives in the
+// order in which both were posted. An expected message may be early: its method
+// keeps a limited number of early messages until their receives are posted.
 //
-// An unexpected message needs no receive: it is how a client first addresses a
-// server. It carries a [Class], so that several services may share an
-// endpoint, and is either queued for [Endpoint.TestUnexpected], or given to a
-// handler (see [Endpoint.Handle]) that sees the arrived bytes without a copy.
+// An unexpected message needs no receive: a client uses one to address a server
+// for the first time. It carries a [Class], so that several services may share an
+// endpoint. It is either queued for [Endpoint.TestUnexpected], or given to a
+// handler (see [Endpoint.Handle]), which may use its bytes only during the call.
 //
 // A post starts an operation and never waits. It ends in one of three ways:
 //
@@ -27,35 +27,35 @@
 // completes, exactly once: with success, or with the error in its
 // [Completion]. An accepted operation fails in no other way.
 //
-// A [Context] holds operations: Test calls on it return those that were posted
-// in it and no others. Threads that work independently take one each.
+// A [Context] holds operations. Test calls on it return the operations posted in
+// it and no others. Threads that work independently take one each.
 //
 // # Progress
 //
-// There are no receive threads between the network and the caller: who calls a
-// Test function polls the methods itself. It polls for a while (spins), then
-// sleeps until something arrives. Of several callers one polls for all. When
-// nobody tests, a goroutine in the background sleeps on each method and keeps
-// the protocol going, so that an application that computes for long does not
-// stall its peers; handlers then run in that goroutine.
+// No receive thread stands between the network and the caller: a goroutine that
+// calls a Test function polls the methods itself. It polls for a while (spins),
+// then sleeps until something arrives. If several goroutines wait, one of them
+// polls for all. If no goroutine waits, a background goroutine sleeps on each
+// method and drives the protocol, so that an application that computes for a long
+// time does not stall its peers. Handlers then run in that goroutine.
 //
 // # Ways of use
 //
 // The examples show each: polling, blocking calls with a context.Context,
 // handlers, lists of buffers, waiting for some of many operations, cancelling,
-// and memory that the network moves without a copy.
+// and registered memory.
 //
 // # What lives where
 //
-// This package knows no transport. A program imports those that it wants to
-// carry, as it does database drivers:
+// This package knows no transport. A program imports the methods that it uses, as
+// it does database drivers:
 //
 //	import _ "github.com/viaduct-hpc/viaduct/methods/via/..."
 //
-// The seam between this package and the methods is [Method], in method.go;
-// package bmi/bmitest is a method in memory for tests, and
-// methods/methodtest the suite that every method passes. Inside, op.go and
-// lane.go hold operations, instance.go one opened method, wait.go and
-// monitor.go who polls and who sleeps, spin.go for how long, watch.go the
-// background, queue.go unexpected messages.
+// The seam between this package and the methods is [Method], in method.go.
+// Package bmi/bmitest is a method in memory for tests, and methods/methodtest is
+// the suite that every method passes. Operations are in op.go and lane.go, and an
+// opened method in instance.go. wait.go and monitor.go decide which goroutine
+// polls and which sleeps, and spin.go for how long. The background goroutine is
+// in watch.go, and the queue of unexpected messages in queue.go.
 package bmi

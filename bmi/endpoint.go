@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// An Endpoint is one process's place in the network: the methods it opened,
-// the addresses it looked up and its unexpected messages. All its methods may
-// be called by any goroutine.
+// An Endpoint is one process's place in the network: the methods it opened, the
+// addresses it looked up and its unexpected messages. Any goroutine may call any of its
+// methods.
 type Endpoint struct {
 	cfg   Config
 	start time.Time
@@ -25,10 +25,10 @@ type Endpoint struct {
 	unclosed  atomic.Int32                // see closedOne
 
 	addrMu sync.RWMutex
-	addrs  map[string]Addr // what Lookup found, by the text it was given
+	addrs  map[string]Addr // results of Lookup, by the text given to it
 
 	handlers [256]atomic.Pointer[func(Message)] // by class
-	quick    [256]atomic.Pointer[QuickHandler]  // of HandleQuick
+	quick    [256]atomic.Pointer[QuickHandler]  // set by HandleQuick
 	queue    unexpectedQueue
 
 	monitor  monitor
@@ -37,8 +37,8 @@ type Endpoint struct {
 	watchers sync.WaitGroup
 }
 
-// Open opens an endpoint. Its methods are those of cfg.Listen and cfg.Methods, after the
-// plugins are loaded that offer some; ctx bounds how long all that may take.
+// Open opens an endpoint. It first loads the plugins, if there are any, and then opens
+// the methods of cfg.Listen and cfg.Methods. ctx bounds how long all that may take.
 func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	e := &Endpoint{
 		cfg:    cfg.withDefaults(),
@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	}
 	for _, name := range append(names, cfg.Methods...) {
 		if _, err := e.openMethod(ctx, name, listen[name]); err != nil {
-			// What is open already has done nothing yet: there is nothing to drain.
+			// The methods opened so far have no operations: there is nothing to drain.
 			_ = e.Close()
 			return nil, err
 		}
@@ -73,10 +73,10 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// methods are the open ones.
+// methods returns the open methods.
 func (e *Endpoint) methods() []*instance { return *e.instances.Load() }
 
-// method is the instance of a name, opened if need be.
+// method returns the open method of a name, and opens it if need be.
 func (e *Endpoint) method(name string) (*instance, error) {
 	for _, in := range e.methods() {
 		if in.info.Name == name {
@@ -106,8 +106,8 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	}
 	in := &instance{ep: e, index: len(e.methods())}
 	in.idle.L = &in.mu
-	// The method may call its host before Open returns, from the goroutine
-	// that opens it.
+	// The method may call its host before Open returns, from the goroutine that opens
+	// it.
 	in.lock()
 	defer in.unlock()
 	in.method, err = d.Open(ctx, MethodConfig{
@@ -137,11 +137,11 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	if in.watch != nil {
 		e.watchers.Go(in.watch.run)
 	}
-	e.wakeEverybody() // those asleep on the other methods alone
+	e.wakeEverybody() // waiters that sleep on the other methods do not notice this one
 	return in, nil
 }
 
-// Addresses are those on which the endpoint listens.
+// Addresses returns the addresses on which the endpoint listens.
 func (e *Endpoint) Addresses() []string {
 	var all []string
 	for _, in := range e.Info() {
@@ -159,9 +159,9 @@ func (e *Endpoint) Info() []Info {
 	return all
 }
 
-// NextDeadline is the earliest time, in terms of Config.Clock, at which an
-// open method wants a poll even if nothing arrives. It is for whoever drives
-// an endpoint with Config.Manual.
+// NextDeadline is the earliest time, in terms of Config.Clock, at which an open method
+// wants a poll even if nothing arrives. It is for programs that drive an endpoint with
+// Config.Manual.
 func (e *Endpoint) NextDeadline() (at time.Duration, ok bool) {
 	for _, in := range e.methods() {
 		if in.deadliner == nil {
@@ -181,7 +181,8 @@ func (e *Endpoint) NextDeadline() (at time.Duration, ok bool) {
 // now is the time since the endpoint opened.
 func (e *Endpoint) now() time.Duration { return time.Since(e.start) }
 
-// Stats counts since the endpoint, its methods and their peers became known.
+// Stats returns the counts since the endpoint and its methods were opened and their
+// peers became known.
 func (e *Endpoint) Stats() Stats {
 	s := Stats{Endpoint: e.counters.read()}
 	for _, in := range e.methods() {

@@ -5,14 +5,15 @@ import "errors"
 // Errors that callers may test for with errors.Is. Methods wrap them with the
 // peer and the cause.
 var (
-	// ErrTruncated: a receive was shorter than its message. The message is
-	// gone; nothing else is affected. Completion.Size is its full length.
+	// ErrTruncated: a receive was shorter than its message. The rest of the message is
+	// lost; no other operation is affected. Completion.Size is the full length of the
+	// message.
 	ErrTruncated = errors.New("bmi: message is longer than the receive buffer")
 	// ErrCancelled: the operation was cancelled.
 	ErrCancelled = errors.New("bmi: operation cancelled")
 	// ErrPeerFailed: the connection broke, or the process at its other end died.
 	ErrPeerFailed = errors.New("bmi: connection to the peer failed")
-	// ErrUnreachable: nobody answers at the address.
+	// ErrUnreachable: no endpoint answers at the address.
 	ErrUnreachable = errors.New("bmi: nobody answers at this address, check the name and that the other side runs")
 	// ErrRefused: the peer answered and refused the connection.
 	ErrRefused = errors.New("bmi: the peer refused the connection")
@@ -28,7 +29,7 @@ var (
 	// ErrTooLarge: the message is over the method's limit (MaxExpectedSize,
 	// MaxUnexpectedSize).
 	ErrTooLarge = errors.New("bmi: message is over the method's limit")
-	// ErrBadAddress: the text is no address of a known method.
+	// ErrBadAddress: the text is not an address of a known method.
 	ErrBadAddress = errors.New("bmi: bad address")
 	// ErrUnknownMethod: no method of this name is linked in or loaded.
 	ErrUnknownMethod = errors.New("bmi: unknown method")

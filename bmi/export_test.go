@@ -1,7 +1,7 @@
 package bmi
 
-// StopWatchers ends the background goroutines, so that a test sees what
-// callers do for each other without that safety net.
+// StopWatchers ends the background goroutines, so that a test sees what callers
+// do for each other without them.
 func (e *Endpoint) StopWatchers() {
 	for _, in := range e.methods() {
 		in.watch.stop()

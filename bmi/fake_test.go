@@ -12,8 +12,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// fake is a method whose behaviour a test sets field by field. It can be slept
-// on, has deadlines, and checks that it is called as bmi/method.go promises.
+// fake is a method whose behaviour a test sets field by field. It supports
+// sleeping, has deadlines, and checks that it is called as bmi/method.go
+// promises.
 type fake struct {
 	t    testing.TB
 	host bmi.Host
@@ -30,11 +31,11 @@ type fake struct {
 	now      func(head, body []byte) bool // called by SendNow; nil: false
 	next     func() (time.Duration, bool) // NextDeadline
 	cancel   func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
-	refuses  bool                         // Arm always says that something is there
+	refuses  bool                         // Arm always reports that something is there
 	leaves   bool                         // Close completes nothing
 	files    bool                         // Info says FileSends
 	clock    func() time.Duration
-	mu       sync.Mutex // guards what follows, which tests read
+	mu       sync.Mutex // guards the fields below, which tests read
 	sleeping bool
 	sleeps   []time.Duration
 	polls    int
@@ -76,7 +77,7 @@ func (f *fake) open(t testing.TB, cfg bmi.Config) *side {
 	return &side{t, e, c, a}
 }
 
-// must fails the test from whichever goroutine calls the method.
+// must fails the test; any goroutine that calls the method may call it.
 func (f *fake) must(ok bool, text string) {
 	if !ok || f.closed {
 		f.t.Errorf("fake: %s (closed: %v)", text, f.closed)
@@ -212,7 +213,7 @@ func (f *fake) NextDeadline() (time.Duration, bool) {
 	return f.next()
 }
 
-// asleep tells whether somebody sleeps on the method.
+// asleep reports whether a goroutine sleeps on the method.
 func (f *fake) asleep() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

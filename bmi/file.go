@@ -8,31 +8,29 @@ import (
 	"os"
 )
 
-// A FileRange is a run of bytes of a regular file: Len of them, from Off on. The file may
-// end within it, or before it: what lies beyond the file's end is zeros.
+// A FileRange is Len bytes of a regular file, starting at Off. The file may end within the range or before it: bytes beyond the
+// end of the file are sent as zeros.
 type FileRange struct {
 	File *os.File
 	Off  int64
 	Len  int
 
-	// Check, unless it is nil, is given the bytes as they were read from the file, piece by piece, with their place in the file, before
-	// the message is complete at the receiver. With its error the file cannot be read. It must be quick: nothing moves meanwhile. The bytes may be in memory that the receiver
-	// can write.
+	// Check, unless it is nil, is called with the bytes as they were read from the file, piece by piece, with their offset in
+	// the file, before the message is complete at the receiver. An error from Check counts as a read error of the file. Check
+	// must be quick, because the method moves nothing else meanwhile. The receiver may be able to write to the memory of b.
 	Check func(b []byte, off int64) error
 }
 
-// PostSendFile is PostSend of bytes that the method takes from a file by itself, without a
-// buffer in between, if it can (Info.FileSends); if it cannot, the error is ErrNotSupported.
+// PostSendFile is PostSend of bytes that the method reads from a file itself, without a buffer in between. If the method cannot
+// do this (see Info.FileSends), PostSendFile returns ErrNotSupported.
 //
-// The bytes are taken at any time until the operation completes, and the file must stay open
-// until then. It may be written to and cut off meanwhile: the message keeps its length, and
-// what the file does not have when its turn comes is zeros. The receiver may even see what is
-// written to the file shortly after the completion, since the network may still refer to the
-// file's pages then.
+// The bytes are read at any time until the operation completes, and the file must stay open until then. It may be written to
+// and truncated meanwhile: the message keeps its length, and bytes that are missing when their turn comes are sent as zeros.
+// Since the network may still refer to the file's pages, the receiver may even see writes to the file from shortly after the
+// completion.
 //
-// When the file cannot be read, the connection ends and the operation fails with
-// ErrPeerFailed and the cause: the beginning of the message may be with the receiver, who
-// must not take anything else for the rest.
+// If the file cannot be read, the connection ends and the operation fails with ErrPeerFailed and the cause. The connection must
+// end because the receiver may already have the beginning of the message and must not take other bytes for the rest.
 func (c *Context) PostSendFile(to Addr, tag Tag, part FileRange, user any) (Posted, error) {
 	in, err := c.ep.check(to)
 	if err != nil {
@@ -65,7 +63,7 @@ func (c *Context) PostSendFile(to Addr, tag Tag, part FileRange, user any) (Post
 	return posted, nil
 }
 
-// FileSends tells whether PostSendFile can be used with an address.
+// FileSends reports whether PostSendFile can be used with an address.
 func (e *Endpoint) FileSends(a Addr) (bool, error) {
 	in, err := e.check(a)
 	if err != nil {
@@ -74,7 +72,7 @@ func (e *Endpoint) FileSends(a Addr) (bool, error) {
 	return in.files != nil, nil
 }
 
-// check tells what is wrong with a range.
+// check reports what is wrong with a range.
 func (r FileRange) check() error {
 	switch {
 	case r.File == nil:
@@ -92,8 +90,8 @@ func (r FileRange) check() error {
 	return nil
 }
 
-// Fill reads bytes of the range, from its at-th on, into b; what lies beyond the file's end
-// is zeros. It is for methods that have nothing better. 0 ≤ at ≤ Len - len(b).
+// Fill reads len(b) bytes of the range into b, starting at byte at of the range. Bytes beyond the end of the file are zeros. It
+// is for methods that have no faster way. 0 ≤ at ≤ Len - len(b).
 func (r FileRange) Fill(b []byte, at int) error {
 	n, err := r.File.ReadAt(b, r.Off+int64(at))
 	if errors.Is(err, io.EOF) {

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A send from a file is lent to the method with its range and no pieces, and its place is as
-// good as new afterwards.
+// A send from a file is lent to the method with its range and no pieces, and its slot is
+// reset afterwards.
 func TestPostSendFile(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestPostSendFileNotOffered(t *testing.T) {
 	require.ErrorIs(t, err, bmi.ErrNotSupported)
 }
 
-// Fill gives zeros for what the file does not have, and the errors of all else.
+// Fill gives zeros for bytes that the file does not have, and returns all other errors.
 func TestFileRangeFill(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(name, []byte("0123456789"), 0o600))

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// An instance is one opened method of an endpoint, with the lock that
-// serialises all calls to it (the engine lock) and the lanes of all contexts.
-// It is the Host that the method sees.
+// An instance is one opened method of an endpoint, with the lock that serialises
+// all calls to it (the engine lock) and the lanes of all contexts. It is the Host
+// that the method sees.
 type instance struct {
 	engineLock
 
-	// Fixed before anybody else sees the instance.
+	// Fixed before any other goroutine sees the instance.
 	ep        *Endpoint
 	index     int
 	method    Method
 	info      Info
-	sleeper   Sleeper     // nil: the method cannot be slept on
+	sleeper   Sleeper     // nil: the method does not support sleeping
 	deadliner Deadliner   // nil: the method has no deadlines
 	quick     QuickSender // nil: every send has an Op
-	files     FileSender  // nil: the method takes no bytes from files
+	files     FileSender  // nil: the method cannot send from files
 	watch     *watcher    // nil if Config.Manual
 
 	// Guarded by the engine lock.
@@ -29,23 +29,23 @@ type instance struct {
 	closing  bool    // Close began: nothing is posted any more
 	dead     bool    // Close ended: the method is not called any more
 	handlers int     // handlers running now with the engine lock released
-	// closeLater: Close could not wait for a handler, so the goroutine that
-	// runs it closes the method after its call of the method.
+	// closeLater: Close could not wait for a handler, so the goroutine that runs
+	// the handler closes the method after its call of the method.
 	closeLater bool
-	begun      *QuickHandler // the one that is between Begin and End; nil: none
+	begun      *QuickHandler // the handler between Begin and End; nil: none
 	idle       sync.Cond
 	polls      uint64
-	calls      uint64 // of handlers
+	calls      uint64 // calls of handlers
 	spinsWon   uint64
 
-	// asleep: somebody is between Arm and Disarm, until sleepUntil (in terms
+	// asleep: a goroutine is between Arm and Disarm, until sleepUntil (in terms
 	// of Config.Clock; < 0: no limit).
 	asleep     bool
 	sleepUntil time.Duration
 
-	// sleepMu is held from Arm to Disarm: by the one caller that sleeps, or
-	// by the watcher; and while the method closes. stepBack asks the watcher
-	// to let go of it.
+	// sleepMu is held from Arm to Disarm, by the one caller that sleeps or by the
+	// watcher, and while the method closes. stepBack asks the watcher to release
+	// it.
 	sleepMu  sync.Mutex
 	stepBack atomic.Bool
 
@@ -57,8 +57,8 @@ type instance struct {
 	opened atomic.Bool
 }
 
-// An engineLock is a mutex that knows whether somebody waits for it, so that a
-// caller that polls in a loop can let go of it at once.
+// An engineLock is a mutex that knows whether a goroutine waits for it, so that a
+// caller that polls in a loop can release it at once.
 type engineLock struct {
 	mu     sync.Mutex
 	wanted atomic.Int32
@@ -73,12 +73,13 @@ func (l *engineLock) lock() {
 	l.wanted.Add(-1)
 }
 
-// unlock releases the engine lock. A sleeper that would now oversleep a
-// deadline of the method is woken. With a handler running, or about to, the
-// method is in the middle of a call; with none, the caller has come back from it.
+// unlock releases the engine lock. It first wakes a sleeper that would otherwise
+// sleep beyond a deadline of the method. While a handler runs, the method is in
+// the middle of a call; when none runs, that call has returned, and a method
+// marked closeLater can be closed.
 func (in *instance) unlock() {
 	if in.begun != nil {
-		in.endQuickLocked() // what came within a post, or before a handler
+		in.endQuickLocked() // messages that came within a post, or before a handler
 	}
 	if in.closeLater && in.handlers == 0 {
 		in.closeLateLocked()
@@ -127,7 +128,7 @@ func (in *instance) endQuickLocked() {
 	h.End()
 }
 
-// laneLocked is the lane of a context, or why it has none.
+// laneLocked is the lane of a context, or the reason why it has none.
 func (in *instance) laneLocked(c *Context) (*lane, error) {
 	if c.index < len(in.lanes) {
 		if l := in.lanes[c.index]; l != nil && l.ctx == c && !l.closed && !in.closing {
@@ -166,7 +167,7 @@ func (in *instance) NewAddr(p Peer) Addr {
 // Arrived implements Host.
 func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
 	if from.e == nil || from.e.dropped.Load() {
-		return true // nobody may see a message from a dropped peer
+		return true // a message from a dropped peer is discarded
 	}
 	fn := in.ep.handlers[class].Load()
 	if fn == nil {
@@ -185,7 +186,7 @@ func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
 }
 
 // handleLocked runs a handler with the engine lock released. If the handler
-// panics, the panic goes on through the method; the engine lock then stays
+// panics, the panic continues through the method. The engine lock then stays
 // free, so that a caller that recovers can still close the endpoint.
 func (in *instance) handleLocked(fn func(Message), m Message) {
 	in.handlers++
@@ -209,7 +210,7 @@ func (in *instance) handleLocked(fn func(Message), m Message) {
 	in.handlerDoneLocked()
 }
 
-// handlerDoneLocked wakes those that wait because a handler ran.
+// handlerDoneLocked wakes the goroutines that wait because a handler ran.
 func (in *instance) handlerDoneLocked() {
 	in.handlers--
 	if in.handlers > 0 {
@@ -224,7 +225,7 @@ func (in *instance) handlerDoneLocked() {
 // Wake implements Host.
 func (in *instance) Wake() {
 	if !in.opened.Load() {
-		return // nobody sleeps on a method that is not open yet
+		return // no goroutine sleeps on a method that is not open yet
 	}
 	if in.sleeper != nil {
 		in.sleeper.Wake()
@@ -235,8 +236,8 @@ func (in *instance) Wake() {
 	}
 }
 
-// napLocked is how long the caller may sleep before the method wants a poll;
-// < 0 without limit. It notes the deadline for unlock.
+// napLocked is how long the caller may sleep before the method wants a poll; < 0
+// means without limit. It records the deadline for unlock.
 func (in *instance) napLocked() time.Duration {
 	in.sleepUntil = -1
 	if in.deadliner == nil {

@@ -35,7 +35,7 @@ func TestGenerations(t *testing.T) {
 	assert.NotEqual(t, first, op.id())
 	assert.Nil(t, l.findLocked(first))
 
-	op.state = opDone // its id was never shown
+	op.state = opDone // its id was never given to a caller
 	second := op.id()
 	l.recycleLocked(op)
 	assert.Equal(t, second, op.id())
@@ -45,8 +45,8 @@ func TestGenerations(t *testing.T) {
 	assert.NotZero(t, op.id(), "0 is no id")
 }
 
-// The last step of the monitor's protocol: the holder may have left just
-// before the waiter registered, so the waiter looks again instead of blocking.
+// The last step of the monitor's protocol: the holder may have left just before
+// the waiter registered, so the waiter checks again instead of blocking.
 func TestParkLooksAtTheMonitorAgain(t *testing.T) {
 	e, err := Open(context.Background(), Config{})
 	require.NoError(t, err)

@@ -2,9 +2,9 @@ package bmi
 
 import "fmt"
 
-// A lane holds the operations of one context with one method: the free ones,
-// those lent to the method, and the completed ones that no Test call returned
-// yet. Everything in it is guarded by the method's engine lock.
+// A lane holds the operations of one context with one method: free, lent to the
+// method, or completed and not yet returned by a Test call. The method's engine
+// lock guards everything in it.
 type lane struct {
 	ctx    *Context
 	in     *instance
@@ -13,7 +13,7 @@ type lane struct {
 	chunks [][]Op // never move, because methods keep pointers into them
 	free   *Op
 	used   int  // 0 ≤ pending ≤ used ≤ Limits.PendingOps
-	full   bool // somebody was refused since the last recycle
+	full   bool // a post was refused since the last recycle
 
 	pending     int // lent to the method
 	first, last *Op // completed, oldest first
@@ -55,10 +55,10 @@ func (l *lane) growLocked() error {
 	return nil
 }
 
-// recycleLocked gives an operation back to the free list and lets go of
-// everything of the caller's.
+// recycleLocked returns an operation to the free list and drops its references to
+// the caller's memory.
 func (l *lane) recycleLocked(op *Op) {
-	if op.state != opDone { // its id was seen outside
+	if op.state != opDone { // its id was given to the caller
 		op.gen++
 		if op.gen > genMax {
 			op.gen = 1
@@ -111,8 +111,8 @@ func (l *lane) takeLocked(op *Op, out *Completion) {
 	l.recycleLocked(op)
 }
 
-// findLocked is the operation with an id that was handed out and not returned
-// yet, or nil.
+// findLocked is the operation with this id, or nil if the id was not handed out
+// or was already returned.
 func (l *lane) findLocked(id OpID) *Op {
 	chunk, i := int(id.slot())/chunkOps, int(id.slot())%chunkOps
 	if chunk >= len(l.chunks) || i >= len(l.chunks[chunk]) {

@@ -2,34 +2,35 @@ package bmi
 
 import "time"
 
-// LinkStats count what it took to make links reliable whose packets get lost, for
-// methods that do this themselves. Counters only grow.
+// LinkStats count what it took to make lossy links reliable, for methods that do
+// this themselves. Counters only grow.
 type LinkStats struct {
-	// SegmentsSent and SegmentsReceived count every segment once, however often
-	// it was sent or arrived. A segment is one packet's worth of a message.
+	// SegmentsSent and SegmentsReceived count every segment once, however often it
+	// was sent or arrived. A segment is one packet's worth of a message.
 	SegmentsSent, SegmentsReceived uint64
-	// Retransmitted counts transmissions of segments beyond the first, Spurious
-	// those of them that turned out not to have been needed. TimedOut counts
-	// transmissions that were taken for lost because nothing arrived any more;
-	// others are because later ones arrived.
+	// Retransmitted counts transmissions of segments beyond the first; Spurious
+	// counts the retransmissions that were not needed. TimedOut counts
+	// transmissions that were declared lost because nothing arrived any more.
+	// Other losses are inferred from the arrival of later segments.
 	Retransmitted, TimedOut, Spurious uint64
-	// Duplicates counts segments that had arrived before, Refused those that found
-	// no place and were left to come again.
+	// Duplicates counts segments that had arrived before. Refused counts segments
+	// for which there was no room, and which had to be sent again.
 	Duplicates, Refused uint64
-	// AcksSent counts packets that told of new arrivals, AcksReceived packets with
-	// an ack, news or not.
+	// AcksSent counts packets that acknowledged new arrivals. AcksReceived counts
+	// packets with an ack, whether new or not.
 	AcksSent, AcksReceived uint64
 
-	// RoundTrips is how many round trips were measured, each from a
-	// transmission until its ack was taken, without the time for which the
-	// other side held that. Of a method, the percentiles are of all of them; of a
-	// peer, those of its latest connection. 0: there are none.
+	// RoundTrips is the number of round trips measured. Each lasts from a
+	// transmission until its ack was received, minus the time for which the other
+	// side delayed the ack. A method's percentiles cover all round trips; a peer's
+	// cover those of its latest connection. If RoundTrips is 0 there are no
+	// percentiles.
 	RoundTrips                                uint64
 	RoundTripP50, RoundTripP99, RoundTripP999 time.Duration
 }
 
-// Add adds the counts of a later connection. The percentiles become its own, if it
-// has measured any: they cannot be added.
+// Add adds the counts of a later connection. If that connection measured any round
+// trips, its percentiles replace those of s, because percentiles cannot be added.
 func (s *LinkStats) Add(o *LinkStats) {
 	s.SegmentsSent += o.SegmentsSent
 	s.SegmentsReceived += o.SegmentsReceived
@@ -46,23 +47,25 @@ func (s *LinkStats) Add(o *LinkStats) {
 	}
 }
 
-// PacketStats count packets, those included that belong to no connection. Counters
-// only grow.
+// PacketStats count packets, including packets that belong to no connection.
+// Counters only grow.
 type PacketStats struct {
-	// Sent and Received are packets, BytesSent and BytesReceived what was in them,
-	// without what lower layers add.
+	// Sent and Received count packets; BytesSent and BytesReceived count their
+	// contents, without the headers of lower layers.
 	Sent, Received           uint64
 	BytesSent, BytesReceived uint64
-	// SendCalls and RecvCalls count calls of the system, in vain or not.
+	// SendCalls and RecvCalls count system calls, including those that moved
+	// nothing.
 	SendCalls, RecvCalls uint64
-	// GroupedSent and GroupedReceived are those of Sent and Received that crossed
-	// into and out of the system several in one.
+	// GroupedSent and GroupedReceived are those of Sent and Received that shared a
+	// system call buffer with other packets (UDP GSO and GRO).
 	GroupedSent, GroupedReceived uint64
-	// Unsent counts packets that the system would not send, Overflowed those that
-	// arrived and found its buffer full. For a link both are losses.
+	// Unsent counts packets that the system refused to send. Overflowed counts
+	// packets that arrived when the system's buffer was full. A link sees both as
+	// losses.
 	Unsent, Overflowed uint64
-	// Dropped counts packets that belong to no connection, or are not what its
-	// other side made, or came twice. Refused counts requests to connect that were
-	// turned away for another key, or another version of the protocol.
+	// Dropped counts packets that belong to no connection, were not made by the
+	// other side of their connection, or arrived twice. Refused counts connection
+	// requests rejected for a wrong key or another protocol version.
 	Dropped, Refused uint64
 }

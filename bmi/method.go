@@ -7,31 +7,26 @@ import (
 	"time"
 )
 
-// A Method is one network transport of one endpoint: the seam below this
-// package. It stays at the verbs that every transport must have; what only
-// some can do are the small interfaces further down, found by assertion.
+// A Method is one network transport of one endpoint: the seam below this package. It has only the verbs that every transport
+// must have. Optional abilities are the small interfaces further down, found by assertion.
 //
-// # Who calls
+// # Calls
 //
-// The endpoint serialises every call to a method with one lock per method (the
-// engine lock), so a method needs no lock of its own. The exceptions are
-// Sleeper.Sleep and Sleeper.Wake. A method may run goroutines of its own; they
-// only queue what they found for Poll and call Host.Wake.
+// The endpoint serialises every call to a method with one lock per method (the engine lock), so a method needs no lock of its
+// own. The exceptions are Sleeper.Sleep and Sleeper.Wake. A method may run goroutines of its own; they only queue what they
+// find for Poll and call Host.Wake.
 //
-// # Who owns what
+// # Ownership
 //
-// An Op, and the memory of its Bufs, belong to the method from PostSend or
-// PostRecv until the method calls Op.Complete, exactly once, from within any of
-// its own calls (also within the post itself: the operation then completed
-// immediately). After Complete the method keeps no reference to either.
+// An Op, and the memory of its Bufs, belong to the method from PostSend or PostRecv until the method calls Op.Complete. It
+// calls Complete exactly once, from within any of its own calls. If it does so within the post itself, the operation completed
+// immediately. After Complete the method keeps no reference to either.
 type Method interface {
 	// Info describes the method. Capabilities and limits do not change.
 	Info() Info
 
-	// Resolve turns an address of this method into an Addr made with
-	// Host.NewAddr. The same remote endpoint gives the same Addr until it is
-	// dropped. Resolving does not connect; it fails only for what can be
-	// seen from the text.
+	// Resolve turns an address of this method into an Addr made with Host.NewAddr. The same remote endpoint gives the same Addr
+	// until it is dropped. Resolving does not connect; it fails only for errors in the text itself.
 	Resolve(address string) (Addr, error)
 
 	// PostSend takes over a send (expected or unexpected, see Op.Kind).
@@ -40,9 +35,8 @@ type Method interface {
 	// PostRecv takes over a receive.
 	PostRecv(op *Op)
 
-	// Cancel asks for an operation to end early. It still completes, once:
-	// with ErrCancelled, or as it would have without Cancel if it was faster.
-	// When it completes, no remote side touches its memory any more.
+	// Cancel asks for an operation to end early. It still completes, once: with ErrCancelled, or with its own result if it was
+	// faster. When it completes, no remote side touches its memory any more.
 	Cancel(op *Op)
 
 	// Poll makes progress without blocking: it completes operations and
@@ -56,17 +50,14 @@ type Method interface {
 	Close(ctx context.Context) error
 }
 
-// A Sleeper is a method whose caller can block until something arrives. The
-// protocol is Arm (engine lock held); if it reports true, Sleep (no lock);
-// then Disarm (engine lock held), whatever Arm reported. An arrival, a deadline
-// of the method or a Wake between Arm and Sleep makes Sleep return at once.
-// One goroutine at a time is between Arm and Disarm; meanwhile others may post,
-// cancel and poll. Close is never called then.
+// A Sleeper is a method whose caller can block until something arrives. The caller calls Arm (engine lock held), then Sleep (no
+// lock) if Arm reported true, then Disarm (engine lock held) whatever Arm reported. An arrival, a deadline of the method or a
+// Wake between Arm and Sleep makes Sleep return at once. One goroutine at a time is between Arm and Disarm; meanwhile others
+// may post, cancel and poll. Close is never called then.
 type Sleeper interface {
-	// Arm asks that arrivals from now on end Sleep. It reports false if
-	// something is there already that the next Poll will deal with.
+	// Arm makes later arrivals end Sleep. It reports false if there is already work for the next Poll.
 	Arm() bool
-	// Disarm takes Arm back: the caller polls again and needs no wake-ups.
+	// Disarm undoes Arm: the caller polls again and needs no wake-ups.
 	Disarm()
 	// Sleep returns on an arrival, a Wake, or when timeout (< 0: never) passes.
 	Sleep(timeout time.Duration)
@@ -74,8 +65,7 @@ type Sleeper interface {
 	Wake()
 }
 
-// A Deadliner is a method that wants a Poll at some time even if nothing
-// arrives (a retry, a keep-alive).
+// A Deadliner is a method that wants a Poll at a certain time even if nothing arrives (a retry, a keep-alive).
 type Deadliner interface {
 	// NextDeadline is in the terms of MethodConfig.Clock.
 	NextDeadline() (at time.Duration, ok bool)
@@ -87,94 +77,91 @@ type Allocator interface {
 	Free(mem []byte) error
 }
 
-// A SharedAllocator is an Allocator that also has memory into which peers move bytes of files
-// (FileSender) more cheaply than into any other.
+// A SharedAllocator is an Allocator that also has memory into which peers move bytes of files (FileSender) more cheaply than
+// into any other memory.
 type SharedAllocator interface {
 	Allocator
 	AllocShared(size int) ([]byte, error)
 }
 
-// A Dropper forgets a remote endpoint: every operation with it completes with
-// ErrDropped, the connection closes, messages from it that nobody took are
-// discarded.
+// A Dropper forgets a remote endpoint: every operation with it completes with ErrDropped, the connection closes, and its queued
+// messages are discarded.
 type Dropper interface {
 	Drop(peer Peer)
 }
 
-// A Checker tells whether a remote endpoint is believed to be alive, without
-// sending anything: nil, or the error that a post would most likely end with.
+// A Checker reports whether a remote endpoint is believed to be alive, without sending anything: nil, or the error that a post
+// would most likely end with.
 type Checker interface {
 	Check(peer Peer) error
 }
 
-// A QuickSender is a method that can send a small unexpected message within a call, and
-// without an Op.
+// A QuickSender is a method that can send a small unexpected message within a call, without an Op.
 type QuickSender interface {
-	// SendNow sends the message that head and body are together, neither of which it keeps.
-	// false says that it has to be posted, for whatever reason; nothing has happened then.
+	// SendNow sends head and body together as one message, and keeps neither. If it returns false, for whatever reason, nothing
+	// has happened and the caller must post the message.
 	SendNow(to Peer, class Class, tag Tag, head, body []byte) bool
 }
 
-// A FileSender is a method that takes the bytes of a message from a file by itself, with less
-// copying than into a buffer first. It is asked only if its Info says FileSends.
+// A FileSender is a method that reads the bytes of a message from a file itself, with less copying than through a buffer. It is
+// used only if its Info says FileSends.
 type FileSender interface {
-	// PostSendFile takes over an expected send of op.Size > 0 bytes of op.File; op.Bufs is
-	// empty. Otherwise it is PostSend: order, Cancel and Complete are the same.
-	// Context.PostSendFile says what becomes of the bytes beyond the file's end (zeros) and
-	// of a file that cannot be read (the connection ends).
+	// PostSendFile takes over an expected send of op.Size > 0 bytes of op.File; op.Bufs is empty. Order, Cancel and Complete
+	// are as for PostSend. Context.PostSendFile defines what happens to bytes beyond the end of the file (zeros) and when the
+	// file cannot be read (the connection ends).
 	PostSendFile(op *Op)
 }
 
-// A Ranger tells whether a peer lies in a range of addresses, in the method's
-// own wildcard syntax.
+// A Ranger reports whether a peer lies in a range of addresses, in the method's own wildcard syntax.
 type Ranger interface {
 	InRange(peer Peer, pattern string) (bool, error)
 }
 
-// A Sourcer knows where the packets of inbound peers come from. A method must be one if it has network addresses and inbound peers
-// choose their names.
+// A Sourcer knows from which network address the packets of inbound peers come. A method must be a Sourcer if it has network
+// addresses and inbound peers choose their own names.
 type Sourcer interface {
-	// Source is the network address of a peer that connected to this endpoint, as the method itself has seen it. It is not valid
-	// for peers that this endpoint connected to, and for methods without network addresses. Unlike all others this method is
-	// called by any goroutine at any time, also after Close: servers ask with each request.
+	// Source is the network address of a peer that connected to this endpoint, as the method itself saw it. It is not valid for
+	// peers that this endpoint connected to, and for methods without network addresses. Unlike other methods, Source may be
+	// called by any goroutine at any time, even after Close, because servers call it for each request.
 	Source(peer Peer) netip.AddrPort
 }
 
-// An Authenticator knows by which names peers have authenticated themselves.
+// An Authenticator knows the names that peers have proved to be theirs.
 type Authenticator interface {
-	// AuthenticatedName is the name that a connected peer has proved to have, for example that of its certificate; "" if it has not.
+	// AuthenticatedName is the name that a connected peer has proved, for example that of its certificate; "" if it has proved
+	// none.
 	AuthenticatedName(peer Peer) string
 }
 
-// A User is a user of this machine, as the kernel says.
+// A User is a user of this machine, as reported by the kernel.
 type User struct {
 	UID    uint32
 	Groups []uint32 // the first is the primary one
 }
 
-// OtherUserMark begins the address, behind the scheme, of a peer that connected to this endpoint and is run by another user of this
-// machine than the endpoint's own and root. A method must give such a peer no other address.
+// OtherUserMark begins the name part of the address of a peer that connected to this endpoint and is run by a user other than
+// the endpoint's own and root. A method must give such a peer no other address.
 const OtherUserMark = "~uid"
 
 // A UserTeller knows which users of this machine run its peers.
 type UserTeller interface {
-	// LocalUser is the user that runs a peer that connected to this endpoint, as it was when the peer last connected; nil for other peers.
-	// Like Sourcer.Source it is called by any goroutine at any time.
+	// LocalUser is the user that runs a peer which connected to this endpoint, as of its last connection; nil for other peers.
+	// Like Sourcer.Source it may be called by any goroutine at any time.
 	LocalUser(peer Peer) *User
 }
 
-// A UserOpener is a driver of a method that is for processes of one user and root, if it is not opened to others. It lets a program do that
-// without knowing the driver's own option type.
+// A UserOpener is a driver whose methods serve only processes of their own user and root by default. It lets a program admit
+// other users without knowing the driver's own option type.
 type UserOpener interface {
 	Driver
-	// WithOtherUsers is options, which are of the driver's own type or nil, with all users of this machine allowed to connect. It fails for options of another type.
+	// WithOtherUsers returns options with all users of this machine allowed to connect. options must be nil or of the driver's
+	// own type; otherwise WithOtherUsers fails.
 	WithOtherUsers(options any) (any, error)
 }
 
-// A Statser counts.
+// A Statser is a method that counts.
 type Statser interface {
-	// Stats appends one entry per known peer to peers and returns it beside
-	// the method's totals.
+	// Stats appends one entry per known peer to peers. It returns the method's totals and the extended slice.
 	Stats(peers []PeerStats) (MethodStats, []PeerStats)
 }
 
@@ -185,23 +172,19 @@ type Peer interface {
 	String() string
 }
 
-// Host is what an endpoint offers to the methods it opened. Except for Wake,
-// it may be called only from within a call of the method.
+// Host is what an endpoint offers to the methods it opened. Except for Wake, its methods may be called only from within a call
+// of the method.
 type Host interface {
 	// NewAddr makes the address of a peer. A method calls it once per peer
 	// and keeps the result.
 	NewAddr(p Peer) Addr
 
-	// Arrived hands over an unexpected message, data being a view valid only
-	// during the call. It reports false when the endpoint's limit for
-	// messages that nobody takes is reached: the method then keeps the
-	// message, holds back that sender alone, and offers it again in a later
-	// Poll, before any other unexpected message of that sender.
+	// Arrived hands over an unexpected message. data is valid only during the call. Arrived reports false if the endpoint's
+	// limit for queued messages is reached. The method then keeps the message, holds back that sender alone, and offers the
+	// message again in a later Poll, before any other unexpected message of that sender.
 	//
-	// A handler may run within this call, with the engine lock released: it
-	// may post and cancel, so everything but Poll and Close may be entered
-	// again before Arrived returns. The method must look again at whatever it
-	// kept.
+	// A handler may run within this call, with the engine lock released. The handler may post and cancel, so everything but
+	// Poll and Close may be called before Arrived returns. The method must then recheck any state that it read before the call.
 	Arrived(from Addr, class Class, tag Tag, data []byte) bool
 
 	// Wake makes the endpoint poll soon. Any goroutine may call it.
@@ -217,22 +200,22 @@ type Driver interface {
 	Open(ctx context.Context, cfg MethodConfig) (Method, error)
 }
 
-// A Keyer is a driver of a method whose connections are protected by a key that all sides share.
-// It lets a program hand over a key without knowing the driver's own option type.
+// A Keyer is a driver of a method whose connections are protected by a key that all sides share. It lets a program supply a key
+// without knowing the driver's own option type.
 type Keyer interface {
 	Driver
-	// WithKey is options, which are of the driver's own type or nil, with a key of 32 random
-	// bytes in them, unless they have one already. It fails for options of another type, and
-	// for a key that protects nothing; its errors do not show the key.
+	// WithKey returns options with a key of 32 random bytes in them, unless they already have a key. options must be nil or of
+	// the driver's own type; otherwise WithKey fails. It also fails for a key that protects nothing. Its errors do not show the
+	// key.
 	WithKey(options any, key []byte) (any, error)
 }
 
-// MethodConfig is what a Driver opens a method with.
+// MethodConfig configures a method that a Driver opens.
 type MethodConfig struct {
 	Host Host
 
-	// Listen holds the addresses, with scheme, under which others reach the
-	// endpoint through this method; empty for an endpoint that only connects.
+	// Listen holds the addresses, with scheme, under which others reach the endpoint through this method. It is empty for an
+	// endpoint that only connects.
 	Listen []string
 
 	// Clock tells the time since an arbitrary start. Never nil.
@@ -249,13 +232,13 @@ type MethodConfig struct {
 type Info struct {
 	// Name is the method's scheme.
 	Name string
-	// Description is one line for people.
+	// Description is one line of text for people.
 	Description string
-	// Provider tells what moves the bytes ("shm", "kernel sockets").
+	// Provider names what moves the bytes ("shm", "kernel sockets").
 	Provider string
 
-	// MaxExpectedSize and MaxUnexpectedSize are the largest messages, in
-	// bytes; EagerSize the largest that travels without asking first.
+	// MaxExpectedSize and MaxUnexpectedSize are the largest messages, in bytes. EagerSize is the largest message that is sent
+	// without asking the receiver first.
 	MaxExpectedSize, MaxUnexpectedSize, EagerSize int
 	// MaxPieces is the largest number of pieces in a list.
 	MaxPieces int
@@ -264,8 +247,7 @@ type Info struct {
 	Classes bool
 	// RegisteredMemory: Alloc returns memory that moves more cheaply.
 	RegisteredMemory bool
-	// RemoteRead, RemoteWrite: large messages move by one copy that the
-	// receiver, or the sender, makes.
+	// RemoteRead, RemoteWrite: large messages move with one copy, made by the receiver or by the sender.
 	RemoteRead, RemoteWrite bool
 	// FileSends: PostSendFile moves bytes from a file without a buffer in between.
 	FileSends bool

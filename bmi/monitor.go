@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// A monitor sees to it that at most one goroutine at a time polls and sleeps
-// on behalf of all that wait in an endpoint. The others are parked: each on
-// its own channel, until a completion, or until the monitor is free and
-// somebody must take over.
+// A monitor ensures that at most one goroutine at a time polls and sleeps on
+// behalf of all that wait in an endpoint. The others are parked, each on its own
+// channel, until a completion, or until the monitor is free and another goroutine
+// must take over.
 //
-// Why no wake-up is lost. A waiter registers, then looks once more at what it
-// waits for under the engine lock, then blocks. Who completes an operation
-// does it under the engine lock and then looks for registered waiters: one of
-// the two sees the other. In the same way a waiter registers and then looks
-// whether the monitor is busy, and its holder sets it free and then looks for
-// registered waiters. A wake-up that comes before the waiter blocks stays in
-// its channel. A woken waiter that has no use for the monitor passes the
-// wake-up on when it leaves.
+// No wake-up is lost, for this reason. A waiter registers, then checks its
+// condition once more under the engine lock, then blocks. A goroutine that
+// completes an operation does so under the engine lock and then looks for
+// registered waiters. So one of the two always sees the other. In the same way a
+// waiter registers and then checks whether the monitor is busy, and the holder of
+// the monitor frees it and then looks for registered waiters. A wake-up that
+// comes before the waiter blocks stays in its channel. A woken waiter that does
+// not need the monitor passes the wake-up on when it leaves.
 type monitor struct {
 	busy atomic.Bool
 
@@ -29,8 +29,8 @@ type monitor struct {
 
 func (m *monitor) take() bool { return m.busy.CompareAndSwap(false, true) }
 
-// An audience is who waits for completions of one context, or for unexpected
-// messages.
+// An audience is the set of waiters for completions of one context, or for
+// unexpected messages.
 type audience struct {
 	ws waiterSet // guarded by monitor.mu
 	n  atomic.Int32
@@ -38,15 +38,15 @@ type audience struct {
 
 func (a *audience) waiting() bool { return a.n.Load() != 0 }
 
-// A waiter is one goroutine that is about to block, or blocked, in a Test call
-// or in a blocking helper.
+// A waiter is one goroutine that is about to block, or blocked, in a Test call or
+// in a blocking helper.
 type waiter struct {
 	ch        chan struct{} // holds at most one wake-up
 	timer     *time.Timer
 	pos       [2]int // in monitor.all and in an audience
 	parked    atomic.Bool
 	cancelled atomic.Bool              // the context.Context of a helper ended
-	sleeping  atomic.Pointer[instance] // whose Sleep the goroutine may be in
+	sleeping  atomic.Pointer[instance] // the method that the goroutine may be sleeping on
 
 	// Of a blocking helper; guarded by the engine lock of in.
 	in   *instance
@@ -65,7 +65,7 @@ var waiters = sync.Pool{New: func() any {
 func newWaiter() *waiter {
 	w := waiters.Get().(*waiter)
 	select {
-	case <-w.ch: // from its former life
+	case <-w.ch: // from its previous use
 	default:
 	}
 	return w
@@ -115,8 +115,8 @@ func (w *waiter) block(e *Endpoint, deadline time.Duration) {
 	w.timer.Stop()
 }
 
-// register makes a waiter visible to those who wake. in is the method it is
-// going to sleep on, or nil.
+// register makes a waiter visible to goroutines that wake waiters. in is the
+// method that it is going to sleep on, or nil.
 func (e *Endpoint) register(w *waiter, a *audience, in *instance) {
 	m := &e.monitor
 	w.sleeping.Store(in)
@@ -153,7 +153,7 @@ func (e *Endpoint) wakeAudience(a *audience) {
 	}
 }
 
-// wakeEverybody makes all waiters look again at what they wait for.
+// wakeEverybody makes all waiters check their conditions again.
 func (e *Endpoint) wakeEverybody() {
 	m := &e.monitor
 	if m.n.Load() == 0 {
@@ -166,7 +166,7 @@ func (e *Endpoint) wakeEverybody() {
 	}
 }
 
-// handover wakes one waiter if nobody holds the monitor.
+// handover wakes one waiter if no goroutine holds the monitor.
 func (e *Endpoint) handover() {
 	m := &e.monitor
 	if m.n.Load() == 0 || m.busy.Load() {
@@ -179,7 +179,8 @@ func (e *Endpoint) handover() {
 	}
 }
 
-// waiterSet is an unordered set; the index says which position field is its own.
+// waiterSet is an unordered set. The index selects the element of waiter.pos that
+// belongs to this set.
 type waiterSet []*waiter
 
 func (s *waiterSet) add(w *waiter, index int) {

@@ -9,7 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// TestSendUnexpectedNow: the method decides, but for what may not reach it.
+// TestSendUnexpectedNow: the method decides, except about messages that must not
+// reach it.
 func TestSendUnexpectedNow(t *testing.T) {
 	asked := 0
 	f := &fake{now: func(head, body []byte) bool {

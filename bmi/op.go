@@ -1,43 +1,42 @@
 package bmi
 
-// An Op is one posted operation, lent to a method until Complete. The exported
-// fields are set by the endpoint before the post and are read-only for the
-// method, but for Private.
+// An Op is one posted operation, lent to a method until Complete. The endpoint
+// sets the exported fields before the post. The method may change only Private.
 type Op struct {
 	Kind  Kind
 	Class Class // KindSendUnexpected
 	state opState
 	Tag   Tag
-	Peer  Peer // the remote endpoint: destination, or whom to receive from
+	Peer  Peer // the remote endpoint: the destination of a send or the source of a receive
 	// Bufs are the pieces of the message in order; at least one, each of any
 	// length. Size is the sum of their lengths.
 	Bufs [][]byte
 	Size int
-	// File, in Bufs' place, is where FileSender.PostSendFile takes the message.
+	// File replaces Bufs in an operation for FileSender.PostSendFile.
 	File FileRange
 
-	// Private is the method's own; nil when the operation is posted.
+	// Private belongs to the method; it is nil when the operation is posted.
 	Private any
 
-	// next and prev link the operation into its lane: a free one by next
-	// alone, a completed one by both.
+	// next and prev link the operation into its lane: a free one by next alone, a
+	// completed one by both.
 	next, prev *Op
 	lane       *lane
-	waiter     *waiter // of a blocking helper, to which the completion goes
-	gen        uint64  // 1 ≤ gen ≤ genMax; changes whenever an id was used up
+	waiter     *waiter // of a blocking helper, which receives the completion
+	gen        uint64  // 1 ≤ gen ≤ genMax; changes whenever an id has been used
 	slot       uint32
 
 	size int
 	err  error
 	user any
 
-	done func(op *Op, size int, err error) // of a Host that is no endpoint, else nil
+	done func(op *Op, size int, err error) // of a Host that is not an endpoint, else nil
 
 	one  [1][]byte // backs Bufs of a message in one piece
 	list [][]byte  // backs Bufs of a list, kept for its capacity
 }
 
-// opState is where an operation is on its way:
+// opState is the state of an operation:
 //
 //	free → posting → done → free               (completed within the post)
 //	free → posting → posted → completed → free (returned by a Test call)
@@ -53,10 +52,10 @@ const (
 	opCompleted
 )
 
-// Complete ends the operation; the method calls it exactly once, from within
-// any of its own calls. size is the number of bytes moved; for a receive the
-// length of the message, also when err is ErrTruncated. The method must not
-// touch the Op or its Bufs afterwards.
+// Complete ends the operation. The method calls it exactly once, from within any
+// of its own calls. size is the number of bytes moved; for a receive it is the
+// length of the message, even if err is ErrTruncated. The method must not touch
+// the Op or its Bufs afterwards.
 func (op *Op) Complete(size int, err error) {
 	if op.done != nil {
 		op.done(op, size, err)

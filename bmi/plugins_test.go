@@ -18,7 +18,7 @@ func TestOpenWithPluginsWithoutALoader(t *testing.T) {
 	assert.ErrorContains(t, err, "viaduct/plugins")
 }
 
-// TestOpenLoadsPluginsFirst: a method that a plugin brings is there when the endpoint's
+// TestOpenLoadsPluginsFirst: a plugin's method is registered before the endpoint's
 // methods open.
 func TestOpenLoadsPluginsFirst(t *testing.T) {
 	t.Cleanup(bmi.ForgetLoader)

@@ -2,32 +2,32 @@ package bmi
 
 import "fmt"
 
-// PostSend sends an expected message. It ends in one of three ways: rejected
-// (an error; nothing is lent), done now (Posted.Done), or pending until a Test
-// call returns Posted.Op. While it is pending, buf must not be changed. user
-// comes back with the completion.
+// PostSend sends an expected message. It ends in one of three ways: rejected (an error;
+// nothing is lent), done now (Posted.Done), or pending until a Test call returns Posted.Op.
+// While it is pending, buf must not be changed. user is returned with the completion.
 func (c *Context) PostSend(to Addr, tag Tag, buf []byte, user any) (Posted, error) {
 	return c.postOne(KindSend, 0, to, tag, buf, user, nil)
 }
 
-// PostRecv receives the next expected message with this tag from this
-// address; messages of one address and tag match receives in the order of
-// posting on both sides. A message longer than buf completes with
-// ErrTruncated. While it is pending, buf belongs to the endpoint.
+// PostRecv receives the next expected message with this tag from this address. Messages of
+// one address and tag match receives in the order of posting on both sides. A message longer
+// than buf completes with ErrTruncated. While the receive is pending, buf belongs to the
+// endpoint.
 func (c *Context) PostRecv(from Addr, tag Tag, buf []byte, user any) (Posted, error) {
 	return c.postOne(KindRecv, 0, from, tag, buf, user, nil)
 }
 
-// PostSendUnexpected sends a message that nobody posted a receive for: the
-// other endpoint takes it with TestUnexpected or in a handler.
+// PostSendUnexpected sends a message for which no receive is posted. The other endpoint
+// takes it with TestUnexpected or in a handler.
 func (c *Context) PostSendUnexpected(to Addr, class Class, tag Tag, buf []byte, user any) (Posted, error) {
 	return c.postOne(KindSendUnexpected, class, to, tag, buf, user, nil)
 }
 
-// SendUnexpectedNow sends head and body as one small unexpected message, if that can be done
-// within the call, which is cheaper than to post it. false says that it has to be posted,
-// for whatever reason: an error, a message before it that waits, a method that cannot.
-// Nothing has happened then. head and body are the caller's again in either case.
+// SendUnexpectedNow sends head and body as one small unexpected message, if this can be done
+// within the call; that is cheaper than to post it. If it returns false nothing has
+// happened, and the caller must post the message. The reason may be an error, an earlier
+// message that waits, or a method that cannot do it. In either case head and body are the
+// caller's again.
 func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []byte) bool {
 	if to.e == nil || to.e.in == nil || to.e.in.ep != c.ep {
 		return false
@@ -37,15 +37,15 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 		return false
 	}
 	in.lock()
-	l := in.existingLocked(c) // there is none before the first post
+	l := in.existingLocked(c) // nil before the first post
 	sent := l != nil && !l.closed && !in.closing && !to.e.dropped.Load() &&
 		in.quick.SendNow(to.e.peer, class, tag, head, body)
 	in.unlock()
 	return sent
 }
 
-// PostSendList is PostSend of one message gathered from pieces. The list
-// itself may be used again at once, the memory it points to may not.
+// PostSendList is PostSend of one message gathered from pieces. The list itself may be used
+// again at once, but not the memory that it points to.
 func (c *Context) PostSendList(to Addr, tag Tag, bufs [][]byte, user any) (Posted, error) {
 	return c.postList(KindSend, 0, to, tag, bufs, user)
 }
@@ -61,8 +61,7 @@ func (c *Context) PostSendUnexpectedList(to Addr, class Class, tag Tag, bufs [][
 	return c.postList(KindSendUnexpected, class, to, tag, bufs, user)
 }
 
-// postOne posts a message in one piece. w is the blocking helper that waits
-// for it, or nil.
+// postOne posts a message in one piece. w is the waiter of a blocking helper, or nil.
 func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, user any, w *waiter) (Posted, error) {
 	in, err := c.ep.check(a)
 	if err != nil {
@@ -164,7 +163,7 @@ func (in *instance) postLocked(op *Op, w *waiter) Posted {
 	return op.postedLocked(w)
 }
 
-// postedLocked is the answer to a post, after the method took the operation.
+// postedLocked is the result of a post, once the method has taken the operation.
 func (op *Op) postedLocked(w *waiter) Posted {
 	if w != nil && w.done {
 		return Posted{} // failed within the post: op is free again

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Nobody ever tests, and still the other side's operations complete.
+// No goroutine tests on one side, and the other side's operations still complete.
 func TestProgressInTheBackground(t *testing.T) {
 	for name, noSleeper := range map[string]bool{"sleeping": false, "on a timer": true} {
 		t.Run(name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestTheBackgroundStepsBack(t *testing.T) {
 	}}
 	s := f.open(t, bmi.Config{})
 	require.Eventually(t, f.asleep, limit, time.Millisecond)
-	// The background sleeps without limit; a caller that wants to sleep takes
-	// its place, and sleeps until its own time is over.
+	// The background goroutine sleeps without limit. A caller that wants to sleep
+	// takes its place, and sleeps until its own time is over.
 	p, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
 	require.NoError(t, err)
 	_, ok, err := s.ctx.Test(p.Op, 30*time.Millisecond)
@@ -101,8 +101,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// A method that says that something is there, but gives nothing, costs no
-// whole core.
+// A method whose Arm always reports work, although there is none, does not use up
+// a whole core.
 func TestAMethodThatRefusesSleep(t *testing.T) {
 	f := &fake{refuses: true}
 	s := f.open(t, bmi.Config{})
@@ -128,8 +128,8 @@ func TestSeveralMethods(t *testing.T) {
 	require.NoError(t, err)
 	out := make([]bmi.Completion, 4)
 
-	// Null cannot be slept on, fake can; a completion of either ends a wait
-	// for any.
+	// Null does not support sleeping, fake does; a completion of either ends a
+	// wait for any.
 	_, err = s.ctx.PostRecv(other, 1, make([]byte, 3), "null")
 	require.NoError(t, err)
 	n, err := s.ctx.TestContext(out, limit)

@@ -2,8 +2,8 @@ package bmi
 
 import "sync"
 
-// unexpectedQueue holds the messages that arrived and that nobody took, in
-// order of arrival over all classes and within each.
+// unexpectedQueue holds the unexpected messages that have arrived and not been
+// taken, in order of arrival over all classes and within each class.
 type unexpectedQueue struct {
 	mu          sync.Mutex
 	messagesMax int
@@ -11,10 +11,10 @@ type unexpectedQueue struct {
 
 	first, last *unexpectedItem
 	classes     [256]struct{ first, last *unexpectedItem }
-	registering [256]*func(Message) // by Handle calls that are under way
+	registering [256]*func(Message) // by Handle calls that are running
 
 	messages, bytes int  // queued; messages ≤ messagesMax, and bytes ≤ bytesMax if messages > 1
-	wasFull         bool // a method keeps a message for us
+	wasFull         bool // a method holds a refused message
 	refused         uint64
 	handled         uint64 // given to a handler by Handle
 
@@ -108,7 +108,8 @@ func (q *unexpectedQueue) discard(a Addr) {
 	}
 }
 
-// roomAgain reports, once, that there is room after a message was refused.
+// roomAgain reports whether a message was refused since the last call. The caller
+// has just made room.
 func (q *unexpectedQueue) roomAgain() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -133,8 +134,8 @@ func (q *unexpectedQueue) stats(s *EndpointStats) {
 	s.HandlerCalls += q.handled
 }
 
-// Buffers are pooled by size: 256 B, 1 KiB, 4 KiB, … 1 MiB. Larger ones are
-// left to the garbage collector, and so is what goes beyond poolBytesMax.
+// Buffers are pooled by size: 256 B, 1 KiB, 4 KiB, … 1 MiB. Larger buffers, and
+// those beyond poolBytesMax, are left to the garbage collector.
 const (
 	poolSizes    = 7
 	poolMinBytes = 256

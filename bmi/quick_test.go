@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// quickly is a quick handler that sees to it that its calls come in order.
+// quickly is a quick handler that checks the order of its calls.
 type quickly struct {
 	t     *testing.T
 	take  func(bmi.Message) bool
@@ -34,7 +34,7 @@ func (q *quickly) End() {
 	assert.True(q.t, q.begun.Swap(false), "End before Begin")
 }
 
-// A quick function takes what it wants; the rest goes to the handler; their order stays.
+// A quick handler takes some messages; the rest go to the handler, in order.
 func TestHandleQuick(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.pair()

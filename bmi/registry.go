@@ -9,23 +9,23 @@ import (
 	"sync"
 )
 
-// registry holds the drivers that this process can open methods with.
+// registry holds the drivers whose methods this process can open.
 var registry = struct {
 	sync.Mutex
 	byName map[string]Driver
 }{byName: map[string]Driver{}}
 
-// Register makes a driver available to Open and Lookup under its name. It is
-// called from init functions; a second driver of one name, or one without a
-// name, is a mistake in the program and panics.
+// Register makes a driver available to Open and Lookup under its name. It is called from
+// init functions. A second driver of the same name, or one without a name, is a mistake in
+// the program and panics.
 func Register(d Driver) {
 	if err := Add(d); err != nil {
 		panic(err)
 	}
 }
 
-// Add is Register for a driver that is found while the program runs: what is wrong with
-// its name is an error.
+// Add is Register for a driver that is found while the program runs: a bad name gives an
+// error instead of a panic.
 func Add(d Driver) error {
 	name := d.Name()
 	registry.Lock()
@@ -40,8 +40,8 @@ func Add(d Driver) error {
 	return nil
 }
 
-// Remove takes back what Add added, if it is still there under its name. Endpoints that
-// have opened the method keep it.
+// Remove undoes Add, if the driver is still registered under its name. Endpoints that have
+// opened the method keep it.
 func Remove(d Driver) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -50,8 +50,9 @@ func Remove(d Driver) {
 	}
 }
 
-// same tells whether two drivers of one name are one. Values that cannot be compared, such
-// as structures with functions in them, are if they have the same type.
+// same reports whether two drivers of one name are the same driver. Values that cannot be
+// compared, such as structs with functions in them, are the same if they have the same
+// type.
 func same(a, b Driver) bool {
 	if reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() {
 		return a == b
@@ -94,8 +95,8 @@ func schemeOf(address string) (string, error) {
 	return scheme, nil
 }
 
-// choose picks, from an address with alternatives, the first method that the
-// program carries and the addresses that are its own.
+// choose picks the first method of an address with alternatives that the program carries,
+// and the addresses that belong to that method.
 func choose(address string) (scheme, own string, err error) {
 	if scheme, err = schemeOf(address); err != nil || !strings.Contains(address, ",") {
 		return scheme, address, err

@@ -7,19 +7,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 )
 
-// A spinner decides how long the holder of the monitor polls before it sleeps; it alone
-// uses all but demand.
+// A spinner decides how long the holder of the monitor polls before it sleeps. Only the holder
+// uses it, except for demand and hopeless.
 type spinner struct {
 	spin.Spinner
 
-	// demand counts callers that rely on the watchers while they sleep.
+	// demand counts callers that sleep and rely on the watchers.
 	demand atomic.Int32
-	// hopeless: the last wait was expected to be too long to spin. Anybody reads it.
+	// hopeless: the last wait was expected to be too long to spin. Any goroutine may read it.
 	hopeless atomic.Bool
 }
 
-// firstPolls is how often a caller polls who may wait, before it joins the others who do: not at
-// all if it will sleep, for then whatever came is noticed on the way.
+// firstPolls is how often a caller that may wait polls before it joins the other waiters. It is
+// 0 if the caller is expected to sleep, because the path to sleep polls anyway.
 func (s *spinner) firstPolls() int {
 	if s.hopeless.Load() {
 		return 0
@@ -27,11 +27,11 @@ func (s *spinner) firstPolls() int {
 	return firstPolls
 }
 
-// firstPolls is about as long as an answer takes from a fast peer.
+// firstPolls polls take about as long as an answer from a fast peer.
 const firstPolls = 64
 
-// spin polls for as long as that is worthwhile, counted from when anything moved
-// last. It returns that time: a wait may be long because its message is.
+// spin polls for as long as that is worthwhile, counted from the last progress. since is the
+// time of that progress: a wait may be long only because its message is.
 func (e *Endpoint) spin(r *request, start, deadline time.Duration) (served bool, since time.Duration) {
 	s := &e.spinner
 	since = start

@@ -11,9 +11,9 @@ type MethodStats struct {
 	// PostedRecvs and EarlyMessages are waiting in the match tables now.
 	PostedRecvs, EarlyMessages int
 
-	// Link is what all connections took, those included that ended, and Packets
-	// what they went in. Both are zero for methods that leave it to the
-	// system, or to memory, to be reliable.
+	// Link counts the work of all connections, including those that have ended,
+	// and Packets their packets. Both are zero for methods that rely on the
+	// system, or on memory, to be reliable.
 	Link    LinkStats
 	Packets PacketStats
 }
@@ -25,13 +25,13 @@ type PeerStats struct {
 	State  string // of the connection: INIT, WAIT, READY, DISCONNECT
 	Traffic
 
-	// Credits that this side may spend now, and that it owes the peer.
+	// Credits that this side may spend now, and credits that it owes the peer.
 	CreditsAvailable, CreditsOwed int
 	// Refs is the number of operations in flight.
 	Refs int
 
-	// Link is what the connections with the peer took, while it was in use;
-	// what comes behind its end is in MethodStats alone.
+	// Link counts the work of the connections with the peer while they were in
+	// use. Packets after the end of a connection count in MethodStats alone.
 	Link LinkStats
 }
 
@@ -42,7 +42,7 @@ type Traffic struct {
 	EagerSent, EagerReceived           uint64
 	RendezvousSent, RendezvousReceived uint64
 	UnexpectedSent, UnexpectedReceived uint64
-	// EarlyReceived arrived before their receive was posted.
+	// EarlyReceived counts messages that arrived before their receive was posted.
 	EarlyReceived uint64
 	// CreditsSent counts explicit credit packets; CreditStalls how often a
 	// send had to wait for a credit; HeldUnexpected how often an unexpected
@@ -78,22 +78,22 @@ type ErrorCounts struct {
 	Cancelled     uint64 // operations cancelled
 	PeerFailed    uint64 // connections that broke
 	Protocol      uint64 // packets that the format forbids
-	Version       uint64 // peers of another version
-	ConnectFailed uint64 // connects that nobody answered, or refused
+	Version       uint64 // peers with another protocol version
+	ConnectFailed uint64 // connects that failed because the address did not answer, or refused
 	TurnedAway    uint64 // connections not accepted because a limit was reached
 	Displaced     uint64 // connections closed to make room for those of other hosts
-	Incomplete    uint64 // connections ended because a header or a message stayed incomplete; Protocol counts them, too
+	Incomplete    uint64 // connections ended because a header or a message stayed incomplete; also counted in Protocol
 }
 
 // Stats is what Endpoint.Stats returns.
 type Stats struct {
-	Methods  []MethodStats // those that count, in the order of Info
+	Methods  []MethodStats // of the methods that implement Statser, in the order of Info
 	Peers    []PeerStats
 	Endpoint EndpointStats
 }
 
-// EndpointStats are the endpoint's own totals since it was opened. Counters
-// only grow; the last two are a state.
+// EndpointStats are the endpoint's own totals since it was opened. Counters only
+// grow; the last two fields are current values.
 type EndpointStats struct {
 	Polls        uint64 // calls of Method.Poll
 	SpinsWon     uint64 // waits that ended while the caller was still polling
@@ -101,10 +101,10 @@ type EndpointStats struct {
 	Sleeps       uint64 // times a caller or the background goroutine slept
 	Wakes        uint64 // wake-ups sent to callers asleep in a Test call
 	HandlerCalls uint64
-	// RefusedUnexpected counts how often a method was told to keep a message
-	// because the queue was full.
+	// RefusedUnexpected counts how often a method had to hold a message because
+	// the queue was full.
 	RefusedUnexpected uint64
 
-	QueuedUnexpected      int // messages that nobody took yet
+	QueuedUnexpected      int // messages not yet taken
 	QueuedUnexpectedBytes int
 }

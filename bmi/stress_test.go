@@ -38,7 +38,7 @@ func inTime(t *testing.T, all *sync.WaitGroup) {
 
 // Every message is answered, and every wait has no limit: one lost wake-up and
 // the test hangs. Goroutines share contexts, so that completions are found by
-// others than those who wait for them, and the monitor changes hands all the
+// goroutines other than the waiting ones, and the monitor changes hands all the
 // time.
 func TestNoWakeUpIsLost(t *testing.T) {
 	for _, tc := range []struct {
@@ -83,7 +83,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	}
 }
 
-// fork is the same side with a context of its own.
+// fork is the same side with its own context.
 func (s *side) fork() *side {
 	s.t.Helper()
 	c, err := s.ep.OpenContext()
@@ -139,8 +139,8 @@ func (s *side) recvSomehow(i int, tag bmi.Tag, buf []byte) error {
 	return out[0].Err
 }
 
-// Waits that end by time-out, by cancel and by completion, all at once: what
-// is posted is returned exactly once.
+// Waits that end by time-out, by cancel and by completion, all at once: every
+// posted operation is returned exactly once.
 func TestExactlyOnce(t *testing.T) {
 	seed := sim.Seed(t)
 	w := newWorld(t)

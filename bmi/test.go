@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 )
 
-// Test asks whether one operation completed, and returns it if so. wait is how
-// long it may take to: 0 polls once, Forever has no limit. A false without an
+// Test checks whether one operation has completed, and returns it if so. wait is how
+// long Test may wait for it: 0 polls once, Forever has no limit. A false without an
 // error means that the time is over.
 func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
 	if op.method() >= len(c.ep.methods()) {
@@ -19,11 +19,10 @@ func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
 	return r.one, n == 1, err
 }
 
-// TestSome returns those of ops that completed, as many as out takes, and
-// waits for the first. Zero ids in ops are skipped, so that the slice can be
-// used again after setting what was returned to 0; with nothing but zero ids
-// it returns at once. An id that is not pending is an error, reported when
-// there is no completion to return.
+// TestSome returns those of ops that have completed, as many as out has room for, and
+// waits for the first. Zero ids in ops are skipped, so that the caller can set returned
+// ids to 0 and use the slice again. If all ids are zero, TestSome returns at once. An id
+// that is not pending is an error, reported when there is no completion to return.
 func (c *Context) TestSome(ops []OpID, out []Completion, wait time.Duration) (int, error) {
 	any, methods := false, len(c.ep.methods())
 	for _, id := range ops {
@@ -42,8 +41,8 @@ func (c *Context) TestSome(ops []OpID, out []Completion, wait time.Duration) (in
 	return c.ep.test(&r, &c.audience, wait)
 }
 
-// TestContext returns completed operations of the context, the oldest of each
-// method first, as many as out takes, and waits for the first.
+// TestContext returns completed operations of the context, the oldest of each method
+// first, as many as out has room for. It waits for the first.
 func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error) {
 	if len(out) == 0 {
 		return 0, errNoRoom
@@ -52,11 +51,11 @@ func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error)
 	return c.ep.test(&r, &c.audience, wait)
 }
 
-// TestUntil is TestContext for a caller that also waits for something that a handler or
-// another goroutine does: it also returns, perhaps with no completion, once done reports
-// true. done is called again and again by the caller, with a lock held: it looks at
-// something atomic, and nothing more. What makes it true is noticed at once if a handler
-// does it; any other goroutine calls Notify afterwards.
+// TestUntil is TestContext for a caller that also waits for an event outside bmi, for
+// example one that a handler or another goroutine signals. It also returns, perhaps with
+// no completion, once done reports true. The caller calls done repeatedly, with a lock
+// held, so done must do no more than read an atomic variable. If a handler makes done
+// true, TestUntil notices at once; any other goroutine must call Notify afterwards.
 func (c *Context) TestUntil(done func() bool, out []Completion, wait time.Duration) (int, error) {
 	if len(out) == 0 {
 		return 0, errNoRoom
@@ -65,7 +64,7 @@ func (c *Context) TestUntil(done func() bool, out []Completion, wait time.Durati
 	return c.ep.test(&r, &c.audience, wait)
 }
 
-// Notify makes the callers of TestUntil look at what they wait for. It costs next to
+// Notify makes the callers of TestUntil check their done functions. It costs next to
 // nothing if none of them sleeps.
 func (c *Context) Notify() {
 	if c.audience.waiting() {
@@ -75,8 +74,8 @@ func (c *Context) Notify() {
 
 var errNoRoom = fmt.Errorf("%w: no room for a result, give a longer slice", ErrInvalid)
 
-// A request is what a caller of a Test function waits for. It lives on the
-// caller's stack.
+// A request is what a caller of a Test function waits for. It lives on the caller's
+// stack.
 type request struct {
 	kind  waitKind
 	class int      // waitUnexpected: of this class; < 0: of any
@@ -88,10 +87,10 @@ type request struct {
 	out        []Completion
 	unexpected []Unexpected
 	n          int  // results in one, out or unexpected
-	bad        bool // one of id and ids is not pending: unknown
+	bad        bool // id, or one of ids, is not pending: unknown
 	unknown    OpID
 
-	until  func() bool // waitContext: what else ends the wait; may be nil
+	until  func() bool // waitContext: a second condition that ends the wait; may be nil
 	in     *instance   // waitCall, waitQuiet, waitRoom
 	waiter *waiter     // waitCall
 }
@@ -108,8 +107,8 @@ const (
 	waitRoom                       // ctx may post one more operation with in
 )
 
-// takeLocked collects what is there already, with the engine lock of in, and
-// reports whether the caller need not wait any more.
+// takeLocked collects the results that are already there, with the engine lock of in
+// held. It reports whether the caller need not wait any more.
 func (r *request) takeLocked(in *instance) bool {
 	if r.kind == waitUnexpected {
 		return in.ep.takeUnexpected(r)
@@ -146,7 +145,7 @@ func (r *request) takeLocked(in *instance) bool {
 	return r.n > 0 || r.bad
 }
 
-// withoutLane answers for a method with which the context posted nothing.
+// withoutLane is takeLocked for a method with which the context has posted nothing.
 func (r *request) withoutLane(in *instance) bool {
 	switch r.kind {
 	case waitContext:
@@ -167,7 +166,7 @@ func (r *request) withoutLane(in *instance) bool {
 	return r.n > 0 || r.bad
 }
 
-// takeOpLocked collects one operation if it completed.
+// takeOpLocked collects one operation if it has completed.
 func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	op := l.findLocked(id)
 	if op == nil || l.closed {
@@ -180,7 +179,7 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	}
 }
 
-// test runs a request of the application.
+// test runs the request of an application.
 func (e *Endpoint) test(r *request, a *audience, wait time.Duration) (int, error) {
 	polls := 1
 	if wait != 0 && !e.cfg.Manual {
@@ -196,7 +195,7 @@ func (e *Endpoint) test(r *request, a *audience, wait time.Duration) (int, error
 		return 0, fmt.Errorf("%w: the context, open another", ErrClosed)
 	}
 	if e.closing.Load() && e.isClosed() {
-		if e.takeAll(r); r.n > 0 { // what completed since the last look
+		if e.takeAll(r); r.n > 0 { // completed since the last check
 			return r.n, nil
 		}
 		return 0, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
@@ -216,8 +215,9 @@ func (e *Endpoint) isClosed() bool {
 	}
 }
 
-// first collects what is there; if nothing, it polls some times and looks
-// again. It visits every method, beginning with another one each time.
+// first collects the results that are already there. If there are none, it polls a few
+// times and checks again. It visits every method, starting with a different one each
+// time.
 func (e *Endpoint) first(r *request, polls int) bool {
 	all := e.methods()
 	if len(all) == 1 {
@@ -251,9 +251,9 @@ func (e *Endpoint) first(r *request, polls int) bool {
 	return ok
 }
 
-// burstLocked polls some times within one hold of the engine lock, but lets
-// go of it as soon as somebody else wants it. It also tells whether the method
-// made progress, be it for somebody else or with a part of a message.
+// burstLocked polls several times within one hold of the engine lock, but releases the
+// lock as soon as another goroutine wants it. moved reports whether the method made
+// progress, even if only for another waiter or with part of a message.
 func (in *instance) burstLocked(r *request, polls int) (served, moved bool) {
 	for range polls {
 		if in.pollLocked() {

@@ -62,7 +62,7 @@ func TestTestSome(t *testing.T) {
 	require.Equal(t, 2, n, "they arrived together")
 	assert.ElementsMatch(t, []any{1, 2}, []any{out[0].User, out[1].User})
 
-	// The two that are gone are an error only when nothing can be returned.
+	// The two returned ids are an error only if there is nothing to return.
 	n, err = a.ctx.TestSome(ops, out[:1], limit)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "no more than there is room for")

@@ -9,8 +9,8 @@ type Tag uint32
 // endpoint.
 type Class uint8
 
-// OpID names a posted operation within its context. It is never 0 and is not
-// used again for a long time after the operation was returned by a Test call.
+// OpID names a posted operation within its context. It is never 0. It is not used
+// again for a long time after a Test call returned the operation.
 type OpID uint64
 
 // Kind says what an operation does.
@@ -29,8 +29,8 @@ const Forever time.Duration = -1
 type Posted struct {
 	// Op is the operation's id; 0 if it completed immediately.
 	Op OpID
-	// Done: the operation completed successfully within the post. No Test
-	// call will return it, and the buffer is the caller's again.
+	// Done: the operation completed successfully within the post. No Test call
+	// will return it, and the buffer is the caller's again.
 	Done bool
 	// Size is, if Done, the number of bytes moved.
 	Size int

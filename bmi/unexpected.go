@@ -16,8 +16,8 @@ type Unexpected struct {
 	gen  uint64
 }
 
-// Release gives Data back for use by a later message. Who keeps Data need not
-// call it; the second call does nothing.
+// Release gives Data back for use by a later message. A caller that keeps Data need not call
+// Release. A second call does nothing.
 func (u *Unexpected) Release() {
 	if u.item != nil {
 		u.item.queue.release(u.item, u.gen)
@@ -33,8 +33,8 @@ type Message struct {
 	Data  []byte // valid only during the call
 }
 
-// TestUnexpected returns unexpected messages of classes without a handler, in
-// the order of their arrival, as many as out takes, and waits for the first.
+// TestUnexpected returns unexpected messages of classes without a handler, in the order of
+// their arrival, as many as out has room for. It waits for the first.
 func (e *Endpoint) TestUnexpected(out []Unexpected, wait time.Duration) (int, error) {
 	return e.testUnexpected(-1, out, wait)
 }
@@ -56,20 +56,19 @@ func (e *Endpoint) testUnexpected(class int, out []Unexpected, wait time.Duratio
 	return n, err
 }
 
-// pollSoon makes the methods offer again what they had to keep.
+// pollSoon makes the methods offer held messages again.
 func (e *Endpoint) pollSoon() {
 	for _, in := range e.methods() {
 		in.Wake()
 	}
 }
 
-// Handle registers fn for the unexpected messages of a class, or removes it if
-// fn is nil. Messages of the class that are queued go to fn first, from within
-// Handle. fn runs in whichever goroutine makes progress, one call at a time
-// for each method; it may post and cancel, but must not wait, and must not
-// close the endpoint. No other goroutine polls that method meanwhile, so it should
-// return soon. A panic of fn is not recovered. Removing does not wait for a
-// call under way.
+// Handle registers fn for the unexpected messages of a class, or removes the handler if fn is
+// nil. Queued messages of the class go to fn first, from within Handle. fn runs in whichever
+// goroutine makes progress, one call at a time for each method. fn may post and cancel, but
+// must not wait or close the endpoint. It should return soon, because no other goroutine polls
+// that method meanwhile. A panic of fn is not recovered. Removing a handler does not wait for a
+// running call.
 func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 	if e.closing.Load() {
 		return fmt.Errorf("%w: the endpoint, open another", ErrClosed)
@@ -106,22 +105,22 @@ func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 	return nil
 }
 
-// A QuickHandler sees the messages of a class before its handler does, and deals with those
-// that are no trouble. It is called with the method's lock held, which saves some time,
-// and so must not wait for anybody, nor for a lock that is held by who calls the endpoint;
-// of the endpoint it may call Context.Notify alone.
+// A QuickHandler sees the messages of a class before its handler does, and takes those that are
+// easy to process. It is called with the method's lock held, which saves time. So it must not
+// wait for anything, nor for a lock that a caller of the endpoint may hold. The only method of
+// the endpoint that it may call is Context.Notify.
 type QuickHandler interface {
-	// Begin comes before one or several calls of Take by one caller. False leaves the
-	// message that is there to the handler.
+	// Begin is called before one or more calls of Take by one caller. If it returns false, the
+	// message goes to the handler.
 	Begin() bool
-	// Take deals with a message, or returns false to leave it to the handler.
+	// Take processes a message, or returns false to leave it to the handler.
 	Take(m Message) bool
-	// End comes after the last Take, before any handler is called and before the caller lets go
-	// of the method.
+	// End is called after the last Take, before any handler is called and before the caller
+	// releases the method's lock.
 	End()
 }
 
-// HandleQuick adds h to the handler of a class; nil removes what was added.
+// HandleQuick adds a QuickHandler to the handler of a class; nil removes it.
 func (e *Endpoint) HandleQuick(class Class, h QuickHandler) {
 	if h == nil {
 		e.quick[class].Store(nil)
@@ -141,8 +140,8 @@ func (q *unexpectedQueue) handle(fn func(Message), item *unexpectedItem) {
 	fn(Message{From: item.from, Class: item.class, Tag: item.tag, Data: item.data})
 }
 
-// queueUnexpected keeps a copy of a message. It returns the handler of the
-// class instead if one was registered in the meantime.
+// queueUnexpected keeps a copy of a message. If a handler for the class was registered in the
+// meantime, it returns that instead.
 func (e *Endpoint) queueUnexpected(from Addr, class Class, tag Tag, data []byte) (bool, *func(Message)) {
 	q := &e.queue
 	q.mu.Lock()

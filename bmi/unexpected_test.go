@@ -107,8 +107,8 @@ func TestUnexpectedLimits(t *testing.T) {
 	}
 }
 
-// TestDropMakesRoom: what a dropped peer leaves room for is offered again at once, also to
-// somebody who sleeps.
+// TestDropMakesRoom: when a dropped peer makes room, held messages are offered again at
+// once, also to a sleeping caller.
 func TestDropMakesRoom(t *testing.T) {
 	var other bmi.Addr
 	taken := false
@@ -238,8 +238,8 @@ func TestHandlerPostsAndCancels(t *testing.T) {
 	assert.ErrorIs(t, a.wait(waiting, nil).Err, bmi.ErrCancelled)
 }
 
-// While a handler runs, posts go through, nobody polls, and whoever waits goes
-// on when it returns.
+// While a handler runs, posts succeed, no goroutine polls, and waiting callers continue
+// when it returns.
 func TestSlowHandler(t *testing.T) {
 	a, b := newWorld(t).pair()
 	running, release := make(chan bool), make(chan bool)

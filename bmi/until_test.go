@@ -29,7 +29,7 @@ func TestUntilAHandlerRan(t *testing.T) {
 	}
 }
 
-// Waiters for different things, asleep together: each returns for its own.
+// Waiters for different conditions, asleep together: each returns for its own.
 func TestUntilNotified(t *testing.T) {
 	w := newWorld(t)
 	a, _ := w.pair()
@@ -85,7 +85,7 @@ func TestUntilReturnsCompletionsToo(t *testing.T) {
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		var stack [2]bmi.Completion
-		calls := 0 // nobody calls Notify, so the caller may sleep until its time is over
+		calls := 0 // without Notify the caller may sleep until its time is over
 		_, _ = b.ctx.TestUntil(func() bool { calls++; return calls > 3 }, stack[:], time.Millisecond)
 	}), "results and what is waited for may live on the stack")
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// wait polls, sleeps or is parked until the request is served, the time is
-// over, its context closes, or w is cancelled; it reports whether the request
-// was served. Completions wake those in a, which is nil if the operation itself
-// knows its waiter; it is an argument of its own, for what a request points to
-// may live on the caller's stack only if nothing of it is kept here. w is the
-// helper's own waiter, or nil. When the endpoint closes, wait waits until every
-// method did, and looks a last time.
+// wait polls, sleeps or is parked until the request is served, the time is over,
+// its context closes, or w is cancelled. It reports whether the request was
+// served. Completions wake the waiters in a; a is nil if the operation itself
+// knows its waiter. a is not a field of the request because wait keeps a, and a
+// request can live on the caller's stack only if nothing that it points to is
+// kept. w is the waiter of a blocking helper, or nil. When the endpoint closes,
+// wait waits until every method has closed, and then checks the request a last
+// time.
 func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter) bool {
 	if e.cfg.Manual {
 		return false
@@ -54,7 +55,7 @@ func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter)
 	return served
 }
 
-// over tells whether there is no point in waiting any longer.
+// over reports whether there is no reason to wait any longer.
 func (e *Endpoint) over(r *request, w *waiter, deadline time.Duration) bool {
 	return e.closing.Load() ||
 		(w != nil && w.cancelled.Load()) ||
@@ -62,7 +63,7 @@ func (e *Endpoint) over(r *request, w *waiter, deadline time.Duration) bool {
 		(deadline >= 0 && e.now() >= deadline)
 }
 
-// takeAll collects what is there with any method.
+// takeAll collects the results that are already there, from all methods.
 func (e *Endpoint) takeAll(r *request) bool {
 	served := false
 	for _, in := range e.methods() {
@@ -73,7 +74,8 @@ func (e *Endpoint) takeAll(r *request) bool {
 	return served
 }
 
-// pass polls every method some times, and tells whether any made progress.
+// pass polls every method several times. It reports whether the request was
+// served and whether any method made progress.
 func (e *Endpoint) pass(r *request, polls int) (served, moved bool) {
 	for _, in := range e.methods() {
 		did := false
@@ -86,7 +88,7 @@ func (e *Endpoint) pass(r *request, polls int) (served, moved bool) {
 			return true, moved
 		}
 		for i := 0; i < 4 && in.wanted.Load() != 0; i++ {
-			runtime.Gosched() // who wants the lock gets it before we take it again
+			runtime.Gosched() // let the waiting goroutine take the lock first
 		}
 	}
 	return false, moved
@@ -103,7 +105,7 @@ func (e *Endpoint) park(r *request, a *audience, w *waiter, deadline time.Durati
 	return served || e.takeAll(r)
 }
 
-// lead sleeps, and polls after each wake-up, as the holder of the monitor.
+// lead sleeps as the holder of the monitor, and polls after each wake-up.
 func (e *Endpoint) lead(r *request, a *audience, w *waiter, deadline time.Duration) bool {
 	idle := 0
 	for !e.over(r, w, deadline) {
@@ -128,12 +130,12 @@ func (e *Endpoint) lead(r *request, a *audience, w *waiter, deadline time.Durati
 	return false
 }
 
-// idleMax is how often in a row a method may refuse to be slept on although
-// polling it gives nothing, before the caller lets the watcher deal with it.
+// idleMax is how often in a row a method may refuse to sleep although polling it
+// gives nothing. After that the caller relies on the watcher.
 const idleMax = 8
 
-// sleepDirect sleeps on the only method there is: one switch of threads from
-// an arrival to its completion.
+// sleepDirect sleeps on the only open method. An arrival then needs only one
+// thread switch until its completion.
 func (e *Endpoint) sleepDirect(r *request, a *audience, w *waiter, in *instance, deadline time.Duration) (served, slept bool) {
 	in.takeSleep()
 	e.register(w, a, in)
@@ -179,7 +181,7 @@ func (e *Endpoint) sleepDirect(r *request, a *audience, w *waiter, in *instance,
 // wakePolls is how often a caller polls after a wake-up, before it sleeps again.
 const wakePolls = 8
 
-// sleepIndirect leaves the methods to their watchers, who wake the caller when
+// sleepIndirect leaves the methods to their watchers. They wake the caller when
 // its operation completes.
 func (e *Endpoint) sleepIndirect(r *request, a *audience, w *waiter, deadline time.Duration) bool {
 	e.register(w, a, nil)
@@ -199,8 +201,8 @@ func (e *Endpoint) sleepIndirect(r *request, a *audience, w *waiter, deadline ti
 	return served
 }
 
-// takeSleep claims the right to sleep on the method, from its watcher if need
-// be. It is taken before the engine lock.
+// takeSleep takes the right to sleep on the method, if need be from its watcher.
+// It is called before the engine lock is taken.
 func (in *instance) takeSleep() {
 	if in.sleepMu.TryLock() {
 		return

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// A watcher keeps one method going while nobody tests. It is one goroutine,
-// and it is always in one of three states:
+// A watcher drives one method while the application does not test. It is one
+// goroutine, and it is always in one of three states:
 //
-//	resting   the application polls often enough: look again after a tick
+//	resting   the application polls often enough: check again after a tick
 //	parked    the application itself sleeps on the method: wait for resume
-//	watching  nobody polls: sleep on the method and poll when it wakes
+//	watching  the application does not poll: sleep on the method and poll when it wakes
 //
-// While several methods are open, or the only one cannot be slept on, callers
-// that sleep rely on the watchers and wake them with wanted.
+// If several methods are open, or the only one cannot sleep, sleeping callers
+// rely on the watchers and start them with wanted.
 type watcher struct {
 	in    *instance
 	state atomic.Int32
-	kick  chan struct{} // holds at most one request to look again at once
+	kick  chan struct{} // holds at most one request to check again at once
 	quit  atomic.Bool
-	soon  atomic.Bool // Host.Wake of a method that cannot be slept on
+	soon  atomic.Bool // Host.Wake of a method that cannot sleep
 
-	tick   *time.Timer // of the resting watcher
+	tick   *time.Timer // of a resting watcher
 	later  *time.Timer // kicks a parked watcher
 	pause  time.Duration
-	active time.Duration // how long the watcher rests, while the application polls
+	active time.Duration // how long the watcher rests while the application polls
 }
 
 const (
@@ -33,10 +33,11 @@ const (
 	watchWatching
 )
 
-// How long a watcher rests: between two looks at an application that polls
-// (growing while it does, further if it sleeps on the method whenever somebody
-// looks), and between two polls of a method that cannot be slept on, with
-// somebody waiting and without.
+// How long a watcher rests. tickMin to tickMax is the time between two checks of
+// an application that polls; it grows while the application does. It grows to
+// asleepMax if the application sleeps on the method at every check. The other
+// limits are for polls of a method that cannot sleep: to pollPauseMax while a
+// caller waits, otherwise to pollIdleMax.
 const (
 	tickMin      = time.Millisecond
 	tickMax      = 4 * time.Millisecond
@@ -56,7 +57,7 @@ func newWatcher(in *instance) *watcher {
 	return w
 }
 
-// poke makes the watcher look again at once.
+// poke makes the watcher check again at once.
 func (w *watcher) poke() {
 	select {
 	case w.kick <- struct{}{}:
@@ -77,7 +78,7 @@ func (w *watcher) pollSoon() {
 	w.poke()
 }
 
-// resume tells a parked watcher that the application does not sleep any more.
+// resume tells a parked watcher that the application no longer sleeps.
 func (w *watcher) resume() {
 	if w.state.Load() == watchParked {
 		w.later.Reset(tickMin)
@@ -115,8 +116,8 @@ func (w *watcher) run() {
 	}
 }
 
-// look reads how often the method was polled, unless somebody is at it now, and
-// whether somebody sleeps on it.
+// look reads how often the method was polled, and whether a goroutine sleeps on
+// it. idle is false if a goroutine is using the method now.
 func (w *watcher) look() (polls uint64, idle, asleep bool) {
 	in := w.in
 	if !in.mu.TryLock() {
@@ -127,7 +128,7 @@ func (w *watcher) look() (polls uint64, idle, asleep bool) {
 	return polls, idle, asleep
 }
 
-// rest waits for a while, and reports whether somebody cut it short.
+// rest waits for d, and reports whether a kick ended the wait.
 func (w *watcher) rest(d time.Duration) (kicked bool) {
 	w.tick.Reset(d)
 	select {
@@ -139,8 +140,8 @@ func (w *watcher) rest(d time.Duration) (kicked bool) {
 	return kicked
 }
 
-// watch makes progress until the application does it again. It returns how
-// often the method was polled by then.
+// watch drives the method until the application does so again. It returns the
+// number of polls of the method by then.
 func (w *watcher) watch(seen uint64) uint64 {
 	w.pause = pollPauseMin
 	for more := true; more && !w.quit.Load(); {
@@ -150,30 +151,30 @@ func (w *watcher) watch(seen uint64) uint64 {
 		w.state.Store(watchWatching)
 		slept := w.sleep()
 		w.in.sleepMu.Unlock()
-		// Polling may run handlers, which take their time: whoever wants to
-		// sleep on the method must not have to wait for them.
+		// Polling may run handlers, which take their time. The right to sleep is
+		// given up first, so that no caller has to wait for the handlers.
 		seen, more = w.poll(seen, slept)
 	}
 	w.state.Store(watchResting)
 	return seen
 }
 
-// claim takes the right to sleep on the method. If the application has it, it
-// parks until resume and reports false.
+// claim takes the right to sleep on the method. If the application has it, claim
+// waits until resume and reports false.
 func (w *watcher) claim() bool {
 	mu := &w.in.sleepMu
 	if mu.TryLock() {
 		return true
 	}
 	w.state.Store(watchParked)
-	if mu.TryLock() { // its holder left before it could see the state
+	if mu.TryLock() { // its holder gave it back before it could see the state
 		return true
 	}
 	<-w.kick
 	return false
 }
 
-// poll makes progress. It reports false when the watcher should step back.
+// poll polls the method. It reports false when the watcher should step back.
 func (w *watcher) poll(seen uint64, slept bool) (uint64, bool) {
 	in, demand := w.in, &w.in.ep.spinner.demand
 	in.lock()
@@ -204,7 +205,7 @@ func (w *watcher) poll(seen uint64, slept bool) (uint64, bool) {
 }
 
 // sleep blocks until something arrives. It reports false if the method cannot
-// be slept on, at all or now.
+// sleep, at all or now.
 func (w *watcher) sleep() bool {
 	in := w.in
 	w.soon.Store(false)

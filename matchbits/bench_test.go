@@ -7,7 +7,7 @@ import (
 
 var queued = []int{1, 10, 100, 1_000, 10_000, 100_000, 1_000_000}
 
-// others fills an engine with n entries that never match what is measured:
+// others fills an engine with n entries that never match the measured ones:
 // consecutive tags of up to 1000 peers, as a busy server would have them.
 func others(n int, add func(bits Bits)) {
 	peers := min(n, 1000)
@@ -61,7 +61,7 @@ func BenchmarkMatch(b *testing.B) {
 				tag++
 			}
 		})
-		// A receive from anybody takes the oldest of many.
+		// A wildcard receive takes the oldest of many.
 		b.Run(fmt.Sprintf("side=kept/kind=wildcard/queued=%d", n), func(b *testing.B) {
 			e := New[*int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Keep(bits, item) })
@@ -78,8 +78,8 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkMatchWindow is a window of receives posted ahead, as a stream of
-// messages has it; one round is one message.
+// BenchmarkMatchWindow has a window of receives posted in advance, as in a stream
+// of messages; one round is one message.
 func BenchmarkMatchWindow(b *testing.B) {
 	const window = 64
 	item := new(int)
@@ -121,8 +121,8 @@ func BenchmarkSameTag(b *testing.B) {
 	}
 }
 
-// BenchmarkGrow is the price of an entry while an engine grows to a million,
-// the slices that it outgrows included.
+// BenchmarkGrow is the cost of an entry while an engine grows to a million,
+// including the slices that it outgrows.
 func BenchmarkGrow(b *testing.B) {
 	const n = 1_000_000
 	item := new(int)

@@ -12,17 +12,17 @@ import (
 //	│ type 4 │credits 4│reserved 4│   peer id 20   │    tag 32    │
 //	└────────┴─────────┴──────────┴────────────────┴──────────────┘
 //
-// The peer id is the one that the receiver of the packet assigned to its
-// sender, so that a receiver finds its own record without a search. Credits
-// ride on whatever packet goes the right way and say nothing about the message;
-// they and the reserved bits take no part in matching.
+// The peer id is the one that the receiver of the packet assigned to its sender,
+// so that a receiver finds its own record without a search. Any packet to the
+// right peer can carry credits; they say nothing about the message. Credits and
+// the reserved bits take no part in matching.
 //
-// The zero Bits are no valid packet.
+// The zero Bits are not a valid packet.
 type Bits uint64
 
-// PeerID names a peer in the tables of the side that assigned it: 1 to
-// PeerIDMax. 0 is nobody, and appears only in connect packets, before the
-// receiver assigned an id.
+// PeerID names a peer in the tables of the side that assigned it: 1 to PeerIDMax.
+// 0 is no peer, and appears only in connect packets, before the receiver has
+// assigned an id.
 type PeerID uint32
 
 // Limits of the fields.
@@ -62,8 +62,8 @@ const (
 	typeShift     = creditsShift + creditsBits
 )
 
-// The compiler refuses an index that is not 0, and so a layout that does not
-// fill 64 bits, whose fields overlap, or that has more types than room.
+// The compiler rejects an index other than 0, and so a layout that does not fill
+// 64 bits, has overlapping fields, or has too many types.
 var (
 	_ = [1]struct{}{}[typeShift+typeBits-64]
 	_ = [1]struct{}{}[MaskType^MaskCredits^MaskReserved^MaskPeerID^MaskTag^MaskAll]
@@ -80,8 +80,8 @@ var (
 
 const brokenField = "matchbits: broken invariant: a field does not fit the layout"
 
-// Make puts match bits together. Its arguments are our own: a field out of
-// range panics.
+// Make assembles match bits. A field out of range is a bug of the caller and
+// panics.
 func Make(t Type, credits uint8, id PeerID, tag uint32) Bits {
 	if t-1 >= typeLast || credits > CreditsMax || id > PeerIDMax {
 		panic(brokenField)
@@ -95,7 +95,7 @@ func (b Bits) Type() Type { return Type(b >> typeShift) }
 // Credits is the number of credits that the packet returns, 0 to CreditsMax.
 func (b Bits) Credits() uint8 { return uint8(b>>creditsShift) & CreditsMax }
 
-// Reserved are the reserved bits, 0 in every valid packet.
+// Reserved returns the reserved bits, 0 in every valid packet.
 func (b Bits) Reserved() uint8 { return uint8(b>>reservedShift) & (1<<reservedBits - 1) }
 
 // PeerID is the sender's id in the receiver's tables, 0 to PeerIDMax.
@@ -115,12 +115,12 @@ func (b Bits) WithCredits(n uint8) Bits {
 // WithTag returns b with its tag replaced.
 func (b Bits) WithTag(tag uint32) Bits { return b&^MaskTag | Bits(tag) }
 
-// Valid reports whether Check has nothing to say.
+// Valid reports whether Check finds nothing wrong.
 func (b Bits) Valid() bool { return b.Check() == nil }
 
-// Check looks at bits that come from outside: a known type, nothing in the
-// reserved bits, and a peer id wherever the receiver must have assigned one.
-// Whether that id is a live peer is for the receiver's tables to say.
+// Check checks bits from the network: the type must be known, the reserved bits
+// zero, and a peer id present where the receiver must have assigned one. Whether
+// that id is a connected peer is for the receiver's tables to decide.
 func (b Bits) Check() error {
 	switch {
 	case !b.Type().Valid():

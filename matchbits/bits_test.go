@@ -121,8 +121,8 @@ func TestStringsAreForPeople(t *testing.T) {
 	assert.Equal(t, "KEEP_ALIVE", fmt.Sprint(TypeKeepAlive))
 }
 
-// Bits come from outside: looking at any of them must not panic, and what Check
-// lets through must survive being taken apart and put together.
+// Bits come from the network: examining any of them must not panic, and bits that
+// Check accepts must survive being taken apart and reassembled.
 func FuzzBits(f *testing.F) {
 	for _, b := range []Bits{0, MaskAll, Make(TypeExpected, 2, 7, 16), Make(TypeConnReq, 0, 0, 1), MaskReserved} {
 		f.Add(uint64(b))

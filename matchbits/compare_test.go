@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pair drives the engine and the model side by side; every answer of the one
-// must be the answer of the other.
+// A pair drives the engine and the model side by side; they must always give the
+// same answers.
 type pair struct {
 	t      require.TestingT
 	engine *Engine[*int]
@@ -109,8 +109,8 @@ func (p *pair) samePurge(what string, purge func(Bits, Bits, func(*int)), entrie
 	require.Equal(p.t, p.model.purge(entries, bits, ignore), got, "step %d: %s", p.step, what)
 }
 
-// drain empties both and checks that nothing is left, in the lists as in the
-// counts, and that no removed item is still referred to.
+// drain empties both and checks that nothing is left, in the lists and in the
+// counts, and that no reference to a removed item remains.
 func (p *pair) drain() {
 	p.samePurge("PurgePosted", p.engine.PurgePosted, &p.model.posted, 0, MaskAll)
 	p.samePurge("PurgeKept", p.engine.PurgeKept, &p.model.kept, 0, MaskAll)
@@ -164,8 +164,8 @@ func TestEngineAgreesWithTheModelOnEveryBit(t *testing.T) {
 	p.drain()
 }
 
-// Each operation takes five bytes: what, then three that choose bits and mask,
-// then which Ref.
+// Each operation takes five bytes: the operation, three that choose bits and
+// mask, and one that chooses a Ref.
 func FuzzEngine(f *testing.F) {
 	f.Add(uint64(0), []byte{})
 	f.Add(uint64(1), []byte("\x00aaa\x00\x03aaa\x00"))

@@ -1,34 +1,32 @@
 package matchbits
 
-// An Engine joins what arrives with what waits for it. It has two sides:
+// An Engine joins messages with receives. It has two sides:
 //
-//	posted  receives that wait for a message: Post puts one there, Arrive
-//	        takes out the oldest that matches an arriving message
-//	kept    messages that wait for a receive (they came early): Keep puts one
-//	        there, Take takes out the oldest that a new receive matches
+//	posted  receives that wait for a message: Post adds one, Arrive takes out
+//	        the oldest that matches an arriving message
+//	kept    messages that wait for a receive (they came early): Keep adds one,
+//	        Take takes out the oldest that matches a new receive
 //
-// The owner decides the order of the calls: an arriving message that Arrive has
-// no receive for is Kept; a receive is Posted only if Take has no message for
-// it.
+// The owner decides the order of the calls: a message is Kept if Arrive has no
+// receive for it; a receive is Posted only if Take has no message for it.
 //
 // # Matching
 //
 // A message with bits m and a receive (bits, ignore) match if m and bits are
-// equal outside ignore. Bits that are not Options.Significant never matter. Of
-// several entries that match, always the oldest is chosen, whether it is exact
-// (ignores nothing significant) or a wildcard.
+// equal outside ignore. Bits outside Options.Significant never matter. If several
+// entries match, the oldest is chosen, whether it is exact (ignores nothing
+// significant) or a wildcard.
 //
 // # Cost
 //
-// Post, Keep and both Removes are O(1), as are Arrive, Take and Peek for exact
+// Post, Keep and both Removes are O(1). So are Arrive, Take and Peek for exact
 // matches, however many entries there are and however many have the same bits.
-// Arrive looks further at the wildcard receives that are older than its exact
-// match; if there are none, they cost one comparison. Take and Peek with a
-// wildcard walk the kept messages from the oldest to the first that matches.
-// Nothing allocates but growth beyond the largest number of entries so far;
-// memory is kept at that level, so the owner bounds PostedLen and KeptLen.
-// Of the hash table behind this, and of strangers who choose the bits, see the
-// type table.
+// Arrive also checks the wildcard receives that are older than its exact match;
+// if there are none, that costs one comparison. Take and Peek with a wildcard
+// walk the kept messages from the oldest to the first that matches. Only growth
+// beyond the largest number of entries so far allocates. Memory never shrinks, so
+// the owner must bound PostedLen and KeptLen. For the hash table behind this, and
+// its defence against hostile bits, see the type table.
 //
 // # Items
 //
@@ -45,25 +43,25 @@ type Engine[T any] struct {
 
 // Options configure an Engine. The zero value is useful.
 type Options struct {
-	// Significant are the bits that take part in matching; 0 means all but
-	// MaskCredits and MaskReserved, as the layout of Bits wants it. A layer
-	// with a layout of its own sets this, and should keep what counts up from
-	// message to message in the lowest bits: neighbours there are neighbours
-	// in memory.
+	// Significant are the bits that take part in matching. 0 means all except
+	// MaskCredits and MaskReserved, as in the layout of Bits. A layer with its
+	// own layout sets Significant. It should put fields that count up from
+	// message to message into the lowest bits, because neighbours there are
+	// neighbours in memory.
 	Significant Bits
 
-	// Seed makes the places in the hash table unpredictable. If strangers
-	// choose bits it must come from a random source and stay here: a number
-	// that also goes over the wire will not do. In a test that is to be
-	// repeated it is fixed.
+	// Seed makes the slots in the hash table unpredictable. If hostile peers can
+	// choose bits, the seed must come from a random source and stay secret: it
+	// must not be a number that also goes over the wire. In a repeatable test it
+	// is fixed.
 	Seed uint64
 
 	// Capacity is the number of entries per side to make room for at once.
 	Capacity int
 }
 
-// A Ref names one entry, also after it is gone: a stale Ref is recognised, it
-// never names another entry. The zero Ref names none.
+// A Ref names one entry, even after the entry is gone: a stale Ref is recognised
+// and never names another entry. The zero Ref names none.
 type Ref struct {
 	seq   uint64
 	index uint32
@@ -80,7 +78,7 @@ func New[T any](o Options) *Engine[T] {
 	return &Engine[T]{
 		significant: o.Significant,
 		posted:      newSide[T](o.Capacity, o.Seed),
-		// Any other seed, so that the sides do not share bad luck.
+		// A different seed, so that one side's collisions are not the other's.
 		kept: newSide[T](o.Capacity, ^o.Seed),
 	}
 }
@@ -179,7 +177,7 @@ func (e *Engine[T]) Take(bits, ignore Bits) (item T, ok bool) {
 	return s.give(i), true
 }
 
-// Peek returns the item that Take would take, and leaves it where it is.
+// Peek returns the item that Take would return, and leaves it in place.
 func (e *Engine[T]) Peek(bits, ignore Bits) (item T, ok bool) {
 	s := &e.kept
 	if ignore&e.significant == 0 {

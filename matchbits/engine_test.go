@@ -190,8 +190,7 @@ func TestRemovedItemsCanBeCollected(t *testing.T) {
 	t.Fatal("the engine still refers to an item that it returned")
 }
 
-// The promise of no allocation holds for every operation once the engine has
-// seen its largest number of entries.
+// No operation allocates once the engine has had its largest number of entries.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	const others = 1000
 	item := new(int)

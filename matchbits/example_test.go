@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// A receive that is posted first meets its message when that arrives; a
+// A receive that is posted first joins its message when the message arrives. A
 // message that comes early is kept for its receive.
 func Example() {
 	e := matchbits.New[string](matchbits.Options{Seed: 1})

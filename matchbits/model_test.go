@@ -2,8 +2,8 @@ package matchbits
 
 import "slices"
 
-// model is the engine as one would explain it: two slices, walked in order. It
-// is the oracle for the random tests.
+// model is the obvious implementation of the engine: two slices, walked in order.
+// It is the oracle for the random tests.
 type model struct {
 	significant  Bits
 	nextID       int
@@ -65,7 +65,7 @@ func (m *model) removeKept(id int) (int, bool) {
 	return removeFirst(&m.kept, func(k modelEntry) bool { return k.id == id })
 }
 
-// purge takes out what lies wholly within (bits, ignore).
+// purge removes the entries that are wholly within (bits, ignore).
 func (m *model) purge(entries *[]modelEntry, bits, ignore Bits) (items []int) {
 	within := func(x modelEntry) bool {
 		return m.equal(x.bits, bits, ignore) && x.ignore&m.significant&^ignore == 0

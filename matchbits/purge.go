@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// PurgePosted takes out every receive that could only ever match messages
-// within (bits, ignore), and gives their items to fn, oldest first. To drop a
-// peer, ignore all but MaskPeerID: receives from anybody stay. Ignoring
+// PurgePosted takes out every receive that could only match messages within
+// (bits, ignore), and gives their items to fn, oldest first. To drop a peer,
+// ignore everything except MaskPeerID: receives from any source stay. Ignoring
 // everything empties the side.
 //
-// fn may use the engine: all are out before the first is given. The cost is
-// that of a walk over all entries, of other peers too, so an owner that drops
-// peers often keeps the Refs of each peer and uses RemovePosted.
+// fn may use the engine: all entries are out before the first call. The cost is a
+// walk over all entries, those of other peers too. An owner that drops peers
+// often should keep the Refs of each peer and use RemovePosted.
 func (e *Engine[T]) PurgePosted(bits, ignore Bits, fn func(item T)) {
 	purge(&e.posted, e.significant, bits, ignore, func(ref Ref) T {
 		item, _ := e.RemovePosted(ref)

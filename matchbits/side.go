@@ -2,7 +2,7 @@ package matchbits
 
 // A side is one of the two sets of entries of an Engine. Entries live in one
 // slice and are linked by index, so that removal is O(1) and the garbage
-// collector sees one object. Index 0 is nobody.
+// collector sees one object. Index 0 means none.
 //
 // An entry is on up to two lists:
 //
@@ -21,8 +21,8 @@ type side[T any] struct {
 // An entry takes 48 bytes with a pointer as its item.
 type entry[T any] struct {
 	item   T
-	bits   Bits   // only what is significant and not ignored
-	ignore Bits   // only what is significant; 0: an exact entry
+	bits   Bits   // only the bits that are significant and not ignored
+	ignore Bits   // only significant bits; 0: an exact entry
 	seq    uint64 // when it was posted or kept; 0: free
 
 	// The queue. The head's prev is the tail; the tail's next is 0.
@@ -63,7 +63,7 @@ func (s *side[T]) give(i uint32) T {
 	var none T
 	e := &s.entries[i]
 	item := e.item
-	e.item = none // the garbage collector may have it
+	e.item = none // let the garbage collector free the item
 	e.seq = 0
 	e.next = s.free
 	s.free = i

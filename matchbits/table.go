@@ -3,35 +3,33 @@ package matchbits
 import "math/bits"
 
 // A table finds the queue of entries with a given key: open addressing, keyed
-// hash, one slot per distinct key. It is laid out for three things.
+// hash, one slot per distinct key. Three properties decide its layout.
 //
 // Locality. Keys that differ only in their low blockBits bits, such as
-// consecutive tags of one peer, get consecutive slots, 16 bytes apart; only
-// the start of such a run is hashed. Code that walks through the tags walks
-// through memory, which the processor fetches ahead, so the size of the table
-// hardly shows.
+// consecutive tags of one peer, get consecutive slots, 16 bytes apart. Only the
+// start of such a run is hashed. Code that uses consecutive tags walks through
+// memory, which the processor prefetches, so the size of the table hardly
+// matters.
 //
-// Keys in the slots. A slot that belongs to another key is recognised without a
-// look at the entry behind it, which with many entries would not be in any
-// cache.
+// Keys in the slots. A slot with another key is recognised without reading its
+// entry, which would often not be in any cache.
 //
-// No tombstones. Each slot counts the keys that did not fit there and went
-// further, so a search knows where to stop, and a removal leaves nothing
-// behind that would have to be cleaned up later.
+// No tombstones. Each slot counts the keys that did not fit there and moved on,
+// so that a search knows where to stop, and a removal leaves nothing to clean up.
 //
-// # What a stranger can do with keys of its choice
+// # Hostile keys
 //
-// Where a run starts depends on the seed. For a sender that knows neither the
+// The start of a run depends on the seed. For a sender that knows neither the
 // seed nor how long our searches take, two runs overlap by chance only
 // (multiply-shift hashing: at most 2 in the number of slots for any pair of
-// keys), so no choice of keys makes its searches, or anybody's, long: at most
-// one slot in four is used, and the expected search looks at less than two.
-// Should a search get long all the same, because somebody measured their way to
-// the seed, the table is built anew under the next seed (see insert), at a cost
-// that is constant per insertion. What does hold up everybody is growth: the
-// one insertion that doubles a table of half a million keys takes about a tenth
-// of a second. A table never shrinks, so that happens once for each doubling in
-// its life; Options.Capacity, or a bound on what is kept, avoids it.
+// keys). So no choice of keys makes searches long: at most one slot in four is
+// used, and the expected search looks at fewer than two slots. If a search does
+// get long, because a sender measured its way to the seed, the table is rebuilt
+// with the next seed (see insert), at a constant cost per insertion. Growth,
+// however, delays every caller: the one insertion that doubles a table of half a
+// million keys takes about a tenth of a second. A table never shrinks, so that
+// happens once for each doubling in its life. Options.Capacity, or a bound on
+// kept messages, avoids it.
 type table struct {
 	slots []slot
 	shift uint8 // 64 - log2(len(slots))
@@ -39,15 +37,15 @@ type table struct {
 	fresh int   // insertions since the table was last built
 
 	mul  [2]uint64 // odd; from state
-	seed uint64    // of the next pair mul
+	seed uint64    // for the next pair mul
 }
 
 // A slot holds one key and the first of its entries.
 type slot struct {
 	key  Bits
 	head uint32 // index of the oldest entry; 0: no key here
-	// over is twice the number of keys that passed this slot because it was
-	// taken, plus 1 if this slot's own key passed others to get here.
+	// over is twice the number of keys that passed this slot because it was in
+	// use, plus 1 if this slot's own key passed others to get here.
 	over uint32
 }
 
@@ -58,7 +56,7 @@ const (
 	slack     = 4 // slots per key, at least: three of four are free
 	blockBits = 8 // a run is 256 slots: one page of memory
 	slotsMin  = 64
-	searchMax = 32 // slots one insertion looks at before the seed is suspected: by chance 1 in 2^64
+	searchMax = 32 // slots one insertion looks at before it suspects the seed: by chance 1 in 2^64
 )
 
 // nowhere is what find returns for a key that is not there.
@@ -88,7 +86,7 @@ func (t *table) draw() uint64 {
 	return z ^ z>>31
 }
 
-// hash mixes what is common to the keys of one run. The first line keeps
+// hash mixes the bits that the keys of one run share. The first line keeps
 // different runs different, the last is multiply-shift, whose top bits are good.
 func (t *table) hash(key Bits) uint64 {
 	x := uint64(key>>blockBits) * t.mul[0]
@@ -101,10 +99,9 @@ func (t *table) place(key Bits, hash uint64) int {
 	return (int(hash>>t.shift) + int(uint32(key))) & (len(t.slots) - 1)
 }
 
-// again is the hash that tells where a search goes after hash told where to
-// look: a random number generator of full period, so that in the end a search
-// visits every slot. It is the same for a whole run, so that keys of a run that
-// have to move move together.
+// again returns the hash for the next step of a search: a random number generator
+// of full period, so that a search eventually visits every slot. It is the same
+// for a whole run, so that keys of a run that must move, move together.
 func again(hash uint64) uint64 { return hash*0xd1342543de82ef95 + 1 }
 
 // find returns the slot of key, or nowhere.
@@ -121,7 +118,7 @@ func (t *table) find(key Bits) int {
 	return t.findFurther(key, i, hash)
 }
 
-// findFurther goes on behind the first slot.
+// findFurther continues a search behind the first slot.
 func (t *table) findFurther(key Bits, i int, hash uint64) int {
 	for t.slots[i].over >= passed {
 		hash = again(hash)
@@ -162,15 +159,15 @@ func (t *table) insert(key Bits, head uint32) {
 	if slack*t.used >= len(t.slots) {
 		t.rebuild(2 * len(t.slots))
 	}
-	// The second condition bounds what rebuilding costs per insertion; the
-	// first does not happen by chance.
+	// The second condition bounds the cost of rebuilding per insertion; the first
+	// does not happen by chance.
 	if t.add(key, head) > searchMax && t.fresh >= len(t.slots)/slack {
 		t.rebuild(len(t.slots))
 	}
 }
 
-// add does what insert says in a table that has room, and returns the number
-// of slots it looked at.
+// add is insert into a table that has room. It returns the number of slots that
+// it looked at.
 func (t *table) add(key Bits, head uint32) (looks int) {
 	t.used++
 	t.fresh++

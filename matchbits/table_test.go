@@ -59,8 +59,8 @@ func TestConsecutiveTagsAreNeighbours(t *testing.T) {
 	}
 }
 
-// Whatever pattern a stranger gives the tags, without the seed it gets nothing
-// but ordinary collisions.
+// Whatever pattern of tags a hostile peer chooses, without the seed it causes
+// only ordinary collisions.
 func TestPatternsOfTagsDoNotMakeSearchesLong(t *testing.T) {
 	patterns := map[string]func(i int) Bits{
 		"consecutive":        func(i int) Bits { return expected(1, uint32(i)) },
@@ -91,9 +91,8 @@ func TestPatternsOfTagsDoNotMakeSearchesLong(t *testing.T) {
 	}
 }
 
-// Somebody who knows the seed can take every slot that a victim's search looks
-// at. The table then takes the next seed, once ordinary insertions have paid
-// for it.
+// A peer that knows the seed can take every slot of a victim's search. The table
+// then takes the next seed, once enough ordinary insertions have paid for that.
 func TestCollisionsBuiltWithTheSeedMeetANewOne(t *testing.T) {
 	tab := newTable(1<<10, 9)
 	size := len(tab.slots)

@@ -5,8 +5,8 @@ package matchbits
 type Type uint8
 
 const (
-	// TypeNICConnectReq and TypeNICConnectAck are the connect on the NIC's
-	// own level. Providers do that themselves; the values are kept for them.
+	// TypeNICConnectReq and TypeNICConnectAck are for connects on the NIC level.
+	// Providers do that themselves; the values are reserved.
 	TypeNICConnectReq Type = iota + 1 // NIC_CONNECT_REQ
 	TypeNICConnectAck                 // NIC_CONNECT_ACK
 	// TypeConnReq and TypeConnAck join two peers once their NICs are connected.
@@ -18,7 +18,7 @@ const (
 	TypeUnexpected // UNEXPECTED
 	// TypeRTS asks to send a large message (rendezvous).
 	TypeRTS // RTS
-	// TypeCTS answers with where the message may go.
+	// TypeCTS answers an RTS with where the message may go.
 	TypeCTS // CTS
 	// TypeData is one fragment of a rendezvous message.
 	TypeData // DATA
@@ -26,9 +26,9 @@ const (
 	TypeFin // FIN
 	// TypeCredit returns credits when no other packet goes that way.
 	TypeCredit // CREDIT
-	// TypeCancel ends the connection in good order.
+	// TypeCancel ends the connection in an orderly way.
 	TypeCancel // CANCEL
-	// TypeKeepAlive shows that the sender lives.
+	// TypeKeepAlive shows that the sender is alive.
 	TypeKeepAlive // KEEP_ALIVE
 )
 
@@ -37,6 +37,6 @@ const typeLast = TypeKeepAlive
 // Valid reports whether t is one of the constants.
 func (t Type) Valid() bool { return t-1 < typeLast }
 
-// Connects reports whether t belongs to setting up a connection, before the
-// receiver of the packet has given its sender a peer id.
+// Connects reports whether t belongs to connection setup, before the receiver of
+// the packet has given its sender a peer id.
 func (t Type) Connects() bool { return t.Valid() && t <= TypeConnAck }

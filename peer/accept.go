@@ -40,20 +40,21 @@ func (m *Machine) linkRequestInWait(now time.Duration, r ask, out []Action) []Ac
 			return m.park(r, out)
 		}
 	case phaseAsking:
-		// The peer's NIC has accepted our link, so this request is older,
-		// or newer because the peer has lost that link. The handshake tells.
+		// The peer's NIC has accepted our link. So this request is either older,
+		// or newer because the peer has lost that link. The handshake will tell
+		// which.
 		return m.park(r, out)
 	case phaseAccepting, phaseExpecting:
 		if r.session == m.accepting.session && r.attempt <= m.accepting.attempt {
 			return m.reject(r, ReasonStale, out)
 		}
 	}
-	// Whatever waited came before this one.
+	// An earlier request that waits is older than this one.
 	out = m.rejectWaiting(ReasonSuperseded, out)
 	return m.accept(now, r, m.closeLink(out))
 }
 
-// checkRequest finds what is wrong with a link request, whatever the state.
+// checkRequest finds what is wrong with a link request, in any state.
 func (m *Machine) checkRequest(h Hello) Reason {
 	switch {
 	case h.Version != m.cfg.Local.Version:
@@ -68,7 +69,7 @@ func (m *Machine) checkRequest(h Hello) Reason {
 	return ReasonNone
 }
 
-// accept begins an attempt of the peer's.
+// accept begins an attempt made by the peer.
 func (m *Machine) accept(now time.Duration, r ask, out []Action) []Action {
 	if m.state == Init {
 		m.become(Wait)
@@ -85,7 +86,7 @@ func (m *Machine) acceptWaiting(now time.Duration, out []Action) []Action {
 	return m.accept(now, r, out)
 }
 
-// park keeps one request: the newer of two, as far as that can be told.
+// park keeps one request: the newer of two, as far as that can be decided.
 func (m *Machine) park(r ask, out []Action) []Action {
 	if w := m.waiting; w.has && w.session == r.session && w.attempt >= r.attempt {
 		return m.reject(r, ReasonStale, out)
@@ -108,8 +109,8 @@ func (m *Machine) reject(r ask, why Reason, out []Action) []Action {
 	return append(out, Action{Kind: ActionLinkReject, Request: r.id, Reason: why})
 }
 
-// connReq answers a CONN_REQ over the present link: for the first time, or
-// again because the answer may have been lost.
+// connReq answers a CONN_REQ over the present link, for the first time or again
+// because the answer may have been lost.
 func (m *Machine) connReq(now time.Duration, h Hello, out []Action) []Action {
 	ours := !m.initiator && h.Session == m.accepting.session && h.Attempt == m.accepting.attempt
 	switch {

@@ -2,7 +2,7 @@ package peer
 
 import "fmt"
 
-// ActionKind says what the owner is to do.
+// ActionKind says what the owner must do.
 type ActionKind uint8
 
 const (
@@ -11,35 +11,36 @@ const (
 	// goes with the request. EventLinkUp or EventLinkFailed follows.
 	ActionLinkConnect ActionKind = iota + 1
 	// ActionLinkAccept: open a VI for Link, take a peer id for it, and accept
-	// Request with it. EventLinkUp or EventLinkFailed follows; the latter also
-	// when the request no longer stands.
+	// Request with it. EventLinkUp or EventLinkFailed follows. EventLinkFailed
+	// also follows if the request was withdrawn.
 	ActionLinkAccept
 	// ActionLinkReject: reject Request, with Reason for the other side.
 	ActionLinkReject
-	// ActionLinkClose: end Link, give its peer id back. What was sent before
-	// should get out first if that takes no waiting. What is in flight comes
-	// back flushed and lets go of its references. The machine has forgotten
-	// the link. Not due, and not given, after EventLinkFailed or
-	// EventLinkDown: then the owner closes the VI and gives the id back at once.
+	// ActionLinkClose: end Link and give its peer id back. Earlier packets should
+	// be sent first if that needs no waiting. Operations in flight come back
+	// flushed and release their references. The machine has forgotten the link.
+	// This action is neither due nor given after EventLinkFailed or EventLinkDown:
+	// the owner then closes the VI and gives the id back at once.
 	ActionLinkClose
 
-	// ActionSendConnReq, ActionSendConnAck: send the packet over Link. Hello
-	// is complete but for PeerID, which is the id taken for Link.
+	// ActionSendConnReq, ActionSendConnAck: send the packet over Link. Hello is
+	// complete except for PeerID, which is the id taken for Link.
 	ActionSendConnReq
 	ActionSendConnAck
 	// ActionSendBye: tell the other side that the connection ends, for Reason.
 	ActionSendBye
-	// ActionSendKeepAlive: ask the other side for a sign of life over Link.
+	// ActionSendKeepAlive: send a keep-alive over Link, which the other side
+	// answers.
 	ActionSendKeepAlive
-	// ActionAnswerKeepAlive: give one.
+	// ActionAnswerKeepAlive: answer a keep-alive.
 	ActionAnswerKeepAlive
 
-	// ActionFlush: the connection is READY. Start the queued sends, in
-	// order, as far as credits allow; the rest is the owner's to keep.
+	// ActionFlush: the connection is READY. Start the queued sends, in order, as
+	// far as credits allow. The owner keeps the rest.
 	ActionFlush
-	// ActionFail: every operation with the peer fails with Reason (Remote:
-	// the other side said so): the queued sends and the queued and posted receives
-	// at once, those in flight as they come back from the NIC.
+	// ActionFail: every operation with the peer fails with Reason (Remote: the
+	// other side gave it). The queued sends and the queued and posted receives
+	// fail at once, operations in flight when they come back from the NIC.
 	ActionFail
 	// ActionPostRecvs: post the receives that were queued in DISCONNECT.
 	ActionPostRecvs
@@ -60,7 +61,7 @@ func (k ActionKind) String() string {
 	return fmt.Sprintf("ActionKind(%d)", uint8(k))
 }
 
-// An Action is one thing to do. Which fields count depends on Kind.
+// An Action is one thing to do. Kind decides which fields are used.
 type Action struct {
 	Kind    ActionKind
 	Reason  Reason

@@ -2,15 +2,15 @@ package peer
 
 import "time"
 
-// askDue is when to ask for a sign of life: KeepAliveAfter after the peer was
-// heard or asked, whichever is later.
+// askDue is when to send a keep-alive: KeepAliveAfter after the last packet from
+// the peer or the last keep-alive to it, whichever is later.
 func (m *Machine) askDue() time.Duration {
 	return after(max(m.heardAt, m.askAt), m.cfg.KeepAliveAfter)
 }
 
-// deadDue is when to give the peer up: only after it was asked, and then with
-// the full time to answer. A process that was stopped for longer than DeadAfter
-// therefore does not take its peers for dead when it goes on.
+// deadDue is when to give up the peer: only after a keep-alive was sent, and then
+// with the full time to answer. So a process that was stopped for longer than
+// DeadAfter does not declare its peers dead when it continues.
 func (m *Machine) deadDue() time.Duration {
 	ask, dead := m.cfg.KeepAliveAfter, m.cfg.DeadAfter
 	if ask <= 0 || dead <= 0 || m.askedAt <= m.heardAt {

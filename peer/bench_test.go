@@ -16,7 +16,7 @@ func readyMachine() *Machine {
 	return m
 }
 
-// BenchmarkSendInReady is what the machine costs one message.
+// BenchmarkSendInReady is the machine's cost per message.
 func BenchmarkSendInReady(b *testing.B) {
 	m := readyMachine()
 	drained := 0
@@ -34,7 +34,7 @@ func BenchmarkSendInReady(b *testing.B) {
 	}
 }
 
-// BenchmarkStep is a keep-alive question and its answer.
+// BenchmarkStep is a keep-alive and its answer.
 func BenchmarkStep(b *testing.B) {
 	m := readyMachine()
 	var out []Action

@@ -7,8 +7,8 @@ import (
 
 // Config is shared by all machines of one endpoint and does not change.
 type Config struct {
-	// Local is what this side says of itself: Version, Session, Name,
-	// Credits and EagerBytes. The machine fills in the rest.
+	// Local describes this side: Version, Session, Name, Credits and EagerBytes.
+	// The machine fills in the rest.
 	Local Hello
 
 	// ConnectTimeout bounds, in total, how long queued sends wait for a
@@ -17,28 +17,29 @@ type Config struct {
 	// AttemptTimeout bounds one attempt, ours or the peer's, from its link
 	// request to READY; 0: only the NIC bounds it.
 	AttemptTimeout time.Duration
-	// ResendAfter repeats a CONN_REQ that is not answered; 0: never, for
-	// links that lose nothing.
+	// ResendAfter is when to repeat a CONN_REQ that was not answered; 0: never,
+	// for links without loss.
 	ResendAfter time.Duration
-	// RetryMin and RetryMax bound the pause between two attempts. It doubles
-	// from one to the other, and up to half of it is taken off at random.
+	// RetryMin and RetryMax bound the pause between two attempts. The pause
+	// doubles from RetryMin to RetryMax, and up to half of it is subtracted at
+	// random.
 	RetryMin, RetryMax time.Duration
-	// RetryAbsent: that nobody listens at the address is no failure until
-	// ConnectTimeout; for jobs whose parts start together.
+	// RetryAbsent: an address without a listener is not a failure until
+	// ConnectTimeout. For jobs whose processes start together.
 	RetryAbsent bool
-	// LingerAfter is how long a link whose peer was refused stays open for
-	// it to read why.
+	// LingerAfter is how long a link stays open after this side refused its peer,
+	// so that the peer can read the reason.
 	LingerAfter time.Duration
-	// KeepAliveAfter: ask for a sign of life when nothing was heard for so
-	// long; 0: never.
+	// KeepAliveAfter: send a keep-alive if nothing was received for this long; 0:
+	// never.
 	KeepAliveAfter time.Duration
-	// DeadAfter: give the peer up when nothing was heard for so long although
-	// it was asked; more than KeepAliveAfter. 0: never.
+	// DeadAfter: give up the peer if nothing was received for this long despite a
+	// keep-alive; more than KeepAliveAfter. 0: never.
 	DeadAfter time.Duration
 }
 
 // DefaultConfig returns durations that suit processes on one host or in one
-// machine room. Local is the caller's to fill in.
+// machine room. The caller fills in Local.
 func DefaultConfig() Config {
 	return Config{
 		ConnectTimeout: 10 * time.Second,
@@ -52,7 +53,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// never is a deadline that does not come.
+// never is a deadline that never comes.
 const never = time.Duration(1<<63 - 1)
 
 // after is now+d, or never if d is not set.
@@ -63,8 +64,8 @@ func after(now, d time.Duration) time.Duration {
 	return now + d
 }
 
-// retryDelay is the pause before the next attempt after tries failed ones, with
-// its jitter drawn from rng; never quite none.
+// retryDelay is the pause before the next attempt after a number of failed ones,
+// with jitter from rng. It is always more than 0.
 func (c *Config) retryDelay(tries uint8, rng *uint64) time.Duration {
 	low, high := max(c.RetryMin, time.Microsecond), max(c.RetryMax, c.RetryMin, time.Microsecond)
 	delay := high
@@ -74,8 +75,8 @@ func (c *Config) retryDelay(tries uint8, rng *uint64) time.Duration {
 	return delay - time.Duration(splitmix(rng)%uint64(delay/2+1))
 }
 
-// splitmix is the SplitMix64 generator: one addition and a mixer, eight bytes
-// of state, good enough to keep two sides from retrying in step.
+// splitmix is the SplitMix64 generator: one addition and a mixer, eight bytes of
+// state. It is good enough to keep two sides from retrying in step.
 func splitmix(state *uint64) uint64 {
 	*state += 0x9e3779b97f4a7c15
 	z := *state

@@ -2,7 +2,7 @@ package peer
 
 import "time"
 
-// sendQueued answers a send that must wait.
+// sendQueued handles a send that must wait.
 func (m *Machine) sendQueued(now time.Duration, out []Action) []Action {
 	m.queued++
 	switch m.state {
@@ -16,8 +16,8 @@ func (m *Machine) sendQueued(now time.Duration, out []Action) []Action {
 	return out
 }
 
-// sendUnqueued answers the cancel of a queued send. Nobody waits for another
-// attempt then; one under way is left to end by itself.
+// sendUnqueued handles the cancel of a queued send. With no send left there is no
+// further attempt; a running attempt ends by itself.
 func (m *Machine) sendUnqueued(out []Action) []Action {
 	if m.queued == 0 {
 		return m.ignore(out)
@@ -32,8 +32,8 @@ func (m *Machine) sendUnqueued(out []Action) []Action {
 	return out
 }
 
-// serve is what INIT does next: accept the request that waits, or connect for
-// the sends that wait.
+// serve decides the next step in INIT: accept the waiting request, or connect for
+// the waiting sends.
 func (m *Machine) serve(now time.Duration, out []Action) []Action {
 	switch {
 	case m.waiting.has:
@@ -46,9 +46,9 @@ func (m *Machine) serve(now time.Duration, out []Action) []Action {
 	return m.connect(now, out)
 }
 
-// connect starts an attempt of ours. Its number grows also across machines of
-// the same session and peer: it is at least the time in microseconds, and no
-// machine makes an attempt every microsecond for long.
+// connect starts an attempt of this side. Attempt numbers also grow across
+// machines of the same session and peer: a number is at least the time in
+// microseconds, and no machine makes an attempt every microsecond for long.
 func (m *Machine) connect(now time.Duration, out []Action) []Action {
 	if m.state == Init {
 		m.become(Wait)
@@ -61,7 +61,7 @@ func (m *Machine) connect(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: ActionLinkConnect, Link: m.link, Hello: h})
 }
 
-// openLink gives a number to a link about to be made, and the attempt its time.
+// openLink numbers a new link and sets the deadline of its attempt.
 func (m *Machine) openLink(now time.Duration, initiator bool) {
 	if m.links++; m.links == 0 {
 		m.links = 1
@@ -71,8 +71,8 @@ func (m *Machine) openLink(now time.Duration, initiator bool) {
 	m.armConnectBy(now)
 }
 
-// closeLink gives the link up. An attempt of the peer's that fails is over,
-// also for its repeated requests.
+// closeLink gives up the link. If an attempt of the peer fails, its repeated
+// requests are stale too.
 func (m *Machine) closeLink(out []Action) []Action {
 	if m.link == 0 {
 		return out
@@ -89,14 +89,14 @@ func (m *Machine) forgetLink() {
 	m.link = 0
 }
 
-// armConnectBy starts the clock for the sends that wait, unless it runs.
+// armConnectBy sets the deadline for the waiting sends, unless it is already set.
 func (m *Machine) armConnectBy(now time.Duration) {
 	if m.queued > 0 && m.connectBy == never {
 		m.connectBy = after(now, m.cfg.ConnectTimeout)
 	}
 }
 
-// linkUp goes on with the handshake over a link that is connected.
+// linkUp continues the handshake over a link that is connected.
 func (m *Machine) linkUp(now time.Duration, out []Action) []Action {
 	switch m.phase {
 	case phaseLinking:
@@ -115,7 +115,7 @@ func (m *Machine) askConn(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: ActionSendConnReq, Link: m.link, Hello: m.hello(m.attempt)})
 }
 
-// connAck ends an attempt of ours, well or badly.
+// connAck ends an attempt of this side, with success or failure.
 func (m *Machine) connAck(now time.Duration, h Hello, out []Action) []Action {
 	if m.phase != phaseAsking || h.Attempt != m.attempt {
 		return m.ignore(out)
@@ -142,7 +142,8 @@ func (m *Machine) check(h Hello) Reason {
 	return ReasonNone
 }
 
-// ready begins READY with what the peer said. Its attempts up to latest are over.
+// ready enters READY with the values from the peer's Hello. Its attempts up to
+// latest are over.
 func (m *Machine) ready(now time.Duration, h Hello, latest uint64, out []Action) []Action {
 	if h.Session != m.session {
 		m.former, m.session, m.seen = m.session, h.Session, 0
@@ -160,8 +161,8 @@ func (m *Machine) flush(out []Action) []Action {
 	return append(out, Action{Kind: ActionFlush})
 }
 
-// attemptFailed ends an attempt, of either side, that did not lead to READY:
-// accept the request that waits, or try again later, or give up.
+// attemptFailed ends an attempt, of either side, that did not lead to READY. It
+// then accepts the waiting request, retries later, or gives up.
 func (m *Machine) attemptFailed(now time.Duration, why cause, out []Action) []Action {
 	m.why = why
 	out = m.closeLink(out)
@@ -182,12 +183,12 @@ func (m *Machine) attemptFailed(now time.Duration, why cause, out []Action) []Ac
 	return out
 }
 
-// transient is Reason.Transient as this endpoint is configured.
+// transient is Reason.Transient, adjusted to the configuration of this endpoint.
 func (m *Machine) transient(r Reason) bool {
 	return r.Transient() || r == ReasonAbsent && m.cfg.RetryAbsent
 }
 
-// failure is why connecting has failed so far.
+// failure returns why connecting has failed so far.
 func (m *Machine) failure() cause {
 	if m.why.reason != ReasonNone {
 		return m.why
@@ -195,7 +196,7 @@ func (m *Machine) failure() cause {
 	return cause{reason: ReasonTimeout}
 }
 
-// hello is what this side says of itself in an attempt.
+// hello returns what this side sends about itself in an attempt.
 func (m *Machine) hello(attempt uint64) Hello {
 	h := m.cfg.Local
 	h.Attempt = attempt

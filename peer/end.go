@@ -2,8 +2,8 @@ package peer
 
 import "time"
 
-// end leaves WAIT or READY for DISCONNECT: tell the peer if bye, fail
-// everything, close the link, and go on if nothing is in flight.
+// end leaves WAIT or READY for DISCONNECT: tell the peer if bye, fail everything,
+// close the link, and leave DISCONNECT at once if nothing is in flight.
 func (m *Machine) end(now time.Duration, why cause, bye bool, out []Action) []Action {
 	m.become(Disconnect)
 	if bye {
@@ -20,8 +20,8 @@ func (m *Machine) fail(why cause, out []Action) []Action {
 	return append(out, Action{Kind: ActionFail, Reason: why.reason, Remote: why.remote})
 }
 
-// drain ends DISCONNECT when every operation in flight has let go, and serves
-// what has come in the meantime.
+// drain ends DISCONNECT when no operation is in flight any more, and serves the
+// requests that came in the meantime.
 func (m *Machine) drain(now time.Duration, out []Action) []Action {
 	if m.state != Disconnect || m.refs > 0 || m.phase == phaseLinger {
 		return out
@@ -31,7 +31,7 @@ func (m *Machine) drain(now time.Duration, out []Action) []Action {
 	return m.serve(now, out)
 }
 
-// endByUs is a disconnect that this side wants.
+// endByUs handles a disconnect by this side.
 func (m *Machine) endByUs(now time.Duration, why Reason, out []Action) []Action {
 	if why.final() {
 		out = m.rejectWaiting(why, out)
@@ -47,7 +47,7 @@ func (m *Machine) endByUs(now time.Duration, why Reason, out []Action) []Action 
 	return m.ignore(out)
 }
 
-// endByPeer is a disconnect that the peer announced.
+// endByPeer handles a disconnect that the peer announced.
 func (m *Machine) endByPeer(now time.Duration, why Reason, out []Action) []Action {
 	said := cause{why.orLost(), true}
 	switch {
@@ -59,7 +59,7 @@ func (m *Machine) endByPeer(now time.Duration, why Reason, out []Action) []Actio
 	return m.lingered(now, m.closeLink(out))
 }
 
-// linkGone is the end of the link that nobody announced.
+// linkGone handles the end of the link without a BYE.
 func (m *Machine) linkGone(now time.Duration, ev Event, out []Action) []Action {
 	m.forgetLink()
 	why := cause{ev.Reason.orLost(), ev.Remote}

@@ -2,9 +2,9 @@ package peer
 
 import "fmt"
 
-// Link names one link of one machine, counted up from 1 by the machine. The
-// owner keeps it with the VI and puts it into every event of that VI. Events of
-// a link that the machine has given up are ignored.
+// Link names one link of one machine; the machine counts them up from 1. The
+// owner keeps it with the VI and puts it into every event of that VI. Events of a
+// link that the machine has given up are ignored.
 type Link uint32
 
 // Request is the owner's name for a link request that waits for an answer.
@@ -23,25 +23,25 @@ const (
 	EventUnqueued
 	// EventDrained: Release reported true.
 	EventDrained
-	// EventDisconnect: our side ends the connection, for Reason: cancel of
-	// an operation half on the wire, DropAddr, closing, or the peer sent
-	// what the protocol forbids. With ReasonDropped and ReasonClosing a
-	// request that waits is refused too, and everything queued fails.
+	// EventDisconnect: this side ends the connection, for Reason: an operation
+	// was cancelled while partly transmitted, DropAddr, closing, or the peer
+	// broke the protocol. With ReasonDropped and ReasonClosing a waiting request
+	// is refused too, and everything queued fails.
 	EventDisconnect
 
 	// EventLinkRequest: the peer asks for a link. Request, Hello (Version,
 	// Session, Attempt). The answer is an ActionLinkAccept or
 	// ActionLinkReject, perhaps of a later Step.
 	EventLinkRequest
-	// EventLinkUp: Link is connected. For an accepted link it comes before
-	// any packet of that link.
+	// EventLinkUp: Link is connected. For an accepted link this event comes
+	// before any packet of the link.
 	EventLinkUp
-	// EventLinkFailed: Link could not be made, or accepted, for Reason.
-	// Remote if the other side said so. The link is gone.
+	// EventLinkFailed: Link could not be made, or accepted, for Reason. Remote if
+	// the other side gave the reason. The link no longer exists.
 	EventLinkFailed
 	// EventLinkDown: Link ended, for Reason (ReasonLinkLost, ReasonPeerDied,
-	// ReasonProtocol). The link is gone. Not due after ActionLinkClose, but
-	// harmless.
+	// ReasonProtocol). The link no longer exists. After ActionLinkClose the event
+	// is not due, but harmless.
 	EventLinkDown
 
 	// EventConnReq, EventConnAck: the packet arrived over Link, with Hello.
@@ -49,8 +49,8 @@ const (
 	EventConnAck
 	// EventBye: the other side ends the connection, for Reason.
 	EventBye
-	// EventKeepAlive: the other side asks whether we are alive. (An answer
-	// to ours needs no event beyond Heard.)
+	// EventKeepAlive: the other side sent a keep-alive and wants an answer. (An
+	// answer to our own needs no event beyond Heard.)
 	EventKeepAlive
 
 	eventCount = iota
@@ -69,7 +69,7 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("EventKind(%d)", uint8(k))
 }
 
-// An Event is one thing that happened. Which fields count depends on Kind.
+// An Event is one thing that happened. Kind decides which fields are used.
 type Event struct {
 	Kind    EventKind
 	Reason  Reason

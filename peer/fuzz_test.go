@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// FuzzStep feeds a machine arbitrary events, few of which make sense. Whatever
-// they are, it must not panic, must keep its invariants, and may only act on
-// links that it has.
+// FuzzStep gives a machine arbitrary events, few of which make sense. It must not
+// panic, must keep its invariants, and may act only on links that it has.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 0, 10, 1, 0, 1, 1, 0})
 	f.Add([]byte{5, 0, 0, 2, 5, 0, 6, 1, 0, 0, 0, 0, 9, 1, 0, 2, 5, 0, 11, 1, 12, 0, 0, 0})
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 5, 0, 0, 3, 4, 0, 7, 1, 6, 0, 0, 200, 13, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		data = data[:min(len(data), 600)] // a hundred events say all
+		data = data[:min(len(data), 600)] // a hundred events are enough
 		cfg := testConfig()
 		m := New(cfg, uint64(len(data)), len(data)%5 == 4)
 		var now time.Duration
@@ -39,8 +38,8 @@ func FuzzStep(f *testing.F) {
 	})
 }
 
-// fuzzEvent makes an event of six bytes; the small numbers among sessions and
-// attempts are those that occur.
+// fuzzEvent makes an event from six bytes; only small numbers of sessions and
+// attempts occur in practice.
 func fuzzEvent(data []byte) Event {
 	h := Hello{
 		Version: 3 + uint16(data[4]>>7), Session: uint64(data[3]%5) * 50, Attempt: uint64(data[4] & 63),
@@ -53,7 +52,7 @@ func fuzzEvent(data []byte) Event {
 		Remote: data[1]&64 != 0, Request: Request(data[3]), Hello: h}
 }
 
-// fuzzReferences lets operations come and go as an owner would.
+// fuzzReferences acquires and releases operations as an owner would.
 func fuzzReferences(m *Machine, ev Event) {
 	switch {
 	case ev.Kind == EventTick && m.Ready():

@@ -1,20 +1,21 @@
 package peer
 
 // ID is a peer id: 20 bits in the match bits of every message, assigned by the
-// side that receives the message. 0 names nobody.
+// side that receives the message. 0 is no peer.
 type ID uint32
 
 // IDMax is the largest peer id.
 const IDMax ID = 1<<20 - 1
 
-// Valid tells whether id can name a peer. What arrives is not always valid.
+// Valid reports whether id can name a peer. An id from the network may be
+// invalid.
 func (id ID) Valid() bool { return id >= 1 && id <= IDMax }
 
-// IDs gives out peer ids and finds what an id stands for, in constant time. An
-// id that was given back rests behind all that were given back before it, and
-// is used again only when more than a quarantine of them rest: a message that is
-// late by less than that many reconnects names nobody. Where even that is not
-// enough, an id is bound to a generation that grows with every use.
+// IDs assigns peer ids and finds the item of an id, in constant time. A returned
+// id rests behind all ids that were returned earlier. It is used again only when
+// more than a quarantine of ids rest, so a message that is late by less than that
+// many reconnects names no peer. Where even that is not enough, a caller can keep
+// an id together with its generation, which grows with every use.
 //
 // Memory is bounded by the ids in use at one time plus the quarantine.
 type IDs[T any] struct {
@@ -79,7 +80,7 @@ func (s *IDs[T]) Give(id ID, generation uint32) bool {
 	return true
 }
 
-// Lookup finds what an id stands for. The id may come from outside.
+// Lookup finds the item of an id. The id may come from the network.
 func (s *IDs[T]) Lookup(id ID) (item T, ok bool) {
 	if i := id - 1; int(i) < len(s.entries) && s.entries[i].generation&1 == 1 {
 		return s.entries[i].item, true

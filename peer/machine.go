@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A Machine is the connection to one remote endpoint, as this side sees it. It
+// A Machine is the connection to one remote endpoint, as seen from this side. It
 // belongs to one goroutine at a time. Make it with New.
 //
-// Invariants: link ≠ 0 exactly when the machine has a link, which is in READY
-// and in every phase but none and backoff; refs ≥ 0; waiting is set only in
+// Invariants: link ≠ 0 exactly when the machine has a link, that is, in READY and
+// in every phase except none and backoff; refs ≥ 0; waiting is set only in
 // DISCONNECT and, when requests crossed, in phases linking and asking.
 type Machine struct {
-	// What operations touch; Step is not needed for these.
+	// The fields that operations use; they need no Step.
 	state   State
 	phase   phase
 	tries   uint8 // failed attempts in a row
@@ -26,9 +26,9 @@ type Machine struct {
 	ignored uint32 // events that came too late or made no sense
 
 	passive   bool  // we have no address to connect to
-	initiator bool  // link is of our making
+	initiator bool  // this side made the link
 	why       cause // of the latest failed attempt, or of a refusal
-	remoteID  ID    // what the peer wants in the match bits
+	remoteID  ID    // the id that the peer wants in the match bits
 	credits   uint16
 	eager     uint32
 
@@ -37,7 +37,7 @@ type Machine struct {
 	seen    uint64 // newest attempt of session that is known to be over or in use
 	attempt uint64 // newest of ours
 
-	accepting ask // what link was accepted for, if not initiator
+	accepting ask // the request for which link was accepted, if not initiator
 	waiting   ask // request that waits; id valid if has
 
 	connectBy time.Duration // queued sends fail then
@@ -48,7 +48,7 @@ type Machine struct {
 	rng       uint64
 }
 
-// ask is a link request as far as it is remembered.
+// ask is a link request, reduced to the parts that are remembered.
 type ask struct {
 	id      Request
 	session uint64
@@ -56,8 +56,8 @@ type ask struct {
 	has     bool
 }
 
-// New returns a machine in INIT. The seed drives the jitter of reconnecting;
-// passive says that there is no address to connect to.
+// New returns a machine in INIT. The seed drives the jitter of reconnecting.
+// passive means that there is no address to connect to.
 func New(cfg *Config, seed uint64, passive bool) *Machine {
 	m := new(Machine)
 	m.Reset(cfg, seed, passive)
@@ -72,24 +72,25 @@ func (m *Machine) Reset(cfg *Config, seed uint64, passive bool) {
 	}
 }
 
-// State returns where the connection stands.
+// State returns the state of the connection.
 func (m *Machine) State() State { return m.state }
 
-// Ready is State() == Ready.
+// Ready reports whether the state is Ready.
 func (m *Machine) Ready() bool { return m.state == Ready }
 
 // Refs is the number of references held by operations in flight.
 func (m *Machine) Refs() int { return int(m.refs) }
 
-// Queued is the number of sends that wait for READY, as the machine counts.
+// Queued is the number of sends that wait for READY, by the machine's own count.
 func (m *Machine) Queued() int { return int(m.queued) }
 
-// Acquire takes a reference for an operation that goes in flight. DISCONNECT
-// does not end before it is released.
+// Acquire takes a reference for an operation that goes in flight. DISCONNECT does
+// not end before the reference is released.
 func (m *Machine) Acquire() { m.refs++ }
 
-// Release gives a reference back. If it reports true, the last operation of a
-// connection that ended has let go, and Step with EventDrained is due.
+// Release returns a reference. If it reports true, the last operation of a
+// connection that ended has released its reference, and Step with EventDrained is
+// due.
 func (m *Machine) Release() (drained bool) {
 	if m.refs--; m.refs > 0 || m.refs == 0 && m.state == Ready {
 		return false
@@ -97,7 +98,7 @@ func (m *Machine) Release() (drained bool) {
 	return m.released()
 }
 
-// released is the rare end of Release.
+// released is the rare case of Release.
 func (m *Machine) released() bool {
 	if m.refs < 0 {
 		panic("peer: Release without Acquire")
@@ -105,20 +106,20 @@ func (m *Machine) released() bool {
 	return m.state == Disconnect && m.refs == 0
 }
 
-// Heard notes that something arrived from the peer over the link.
+// Heard records that a packet arrived from the peer over the link.
 func (m *Machine) Heard(now time.Duration) { m.heardAt = now }
 
 // Link is the link in use, 0 if there is none.
 func (m *Machine) Link() Link { return m.link }
 
-// RemoteID is the id that goes into the match bits of what is sent to the
-// peer. It is valid in READY.
+// RemoteID is the id for the match bits of packets to the peer. It is valid in
+// READY.
 func (m *Machine) RemoteID() ID { return m.remoteID }
 
-// RemoteCredits is how many receives the peer has pre-posted when READY began.
+// RemoteCredits is how many receives the peer had pre-posted when READY began.
 func (m *Machine) RemoteCredits() int { return int(m.credits) }
 
-// RemoteEagerBytes is the largest payload that the peer takes without a
+// RemoteEagerBytes is the largest payload that the peer accepts without a
 // rendezvous, in bytes; valid in READY.
 func (m *Machine) RemoteEagerBytes() int { return int(m.eager) }
 
@@ -129,12 +130,13 @@ func (m *Machine) Session() uint64 { return m.session }
 // disorderly the link, or the peer, is.
 func (m *Machine) Ignored() uint32 { return m.ignored }
 
-// SetPassive says whether there is an address to connect to; false makes a
-// peer that was only known from its own requests one that can be connected to.
+// SetPassive says whether there is no address to connect to. Use false once the
+// address is known of a peer that was known only from its own requests.
 func (m *Machine) SetPassive(passive bool) { m.passive = passive }
 
-// Idle tells whether the owner may forget the machine: nothing is connected,
-// queued, in flight or waiting. (Posted receives are the owner's to know.)
+// Idle reports whether the owner may forget the machine: nothing is connected,
+// queued, in flight or waiting. The machine does not know of posted receives; the
+// owner must check those.
 func (m *Machine) Idle() bool {
 	return m.state == Init && m.refs == 0 && m.queued == 0
 }
@@ -158,8 +160,8 @@ func (m *Machine) RecvPolicy() Policy {
 	return PolicyNow
 }
 
-// become is the only writer of state. What must not leak from one state into
-// the next is reset here.
+// become is the only writer of state. It resets what must not leak from one state
+// into the next.
 func (m *Machine) become(s State) {
 	if !legal[m.state][s] {
 		panic(fmt.Sprintf("peer: illegal transition %v -> %v", m.state, s))
@@ -176,7 +178,7 @@ func (m *Machine) enter(p phase) {
 	m.phase, m.nextAt = p, never
 }
 
-// String is one line for logs: state, phase and what holds it.
+// String returns one line for logs: state, phase and reference counts.
 func (m *Machine) String() string {
 	s := m.state.String()
 	if m.phase != phaseNone {
@@ -197,7 +199,7 @@ func (m *Machine) String() string {
 	return s
 }
 
-// Describe is everything worth knowing, for people.
+// Describe returns all details, for people.
 func (m *Machine) Describe() string {
 	s := m.String()
 	if m.session != 0 {

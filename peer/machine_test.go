@@ -275,7 +275,7 @@ func TestNamesAreComplete(t *testing.T) {
 	}
 }
 
-// TestMemoryPerKnownPeer keeps the promise that a known but unconnected peer
+// TestMemoryPerKnownPeer checks the promise that a known but unconnected peer
 // costs at most 512 bytes here.
 func TestMemoryPerKnownPeer(t *testing.T) {
 	total := unsafe.Sizeof(Machine{}) + unsafe.Sizeof(idEntry[*Machine]{})
@@ -284,7 +284,7 @@ func TestMemoryPerKnownPeer(t *testing.T) {
 }
 
 // TestPure checks that the package imports nothing that does I/O or locks, and
-// nothing of ours, never asks for the time, and starts no goroutine.
+// nothing of this module, never reads the clock, and starts no goroutine.
 func TestPure(t *testing.T) {
 	allowed := []string{"fmt", "math/bits", "time"}
 	clocks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}

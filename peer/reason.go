@@ -2,9 +2,9 @@ package peer
 
 import "fmt"
 
-// Reason says why a connection was refused or ended. It is one byte on the
-// wire (CONN_ACK, BYE and link rejects); a number that this release does not
-// know is a valid reason that it cannot name.
+// Reason says why a connection was refused or ended. It is one byte on the wire
+// (CONN_ACK, BYE and link rejects). A number that this release does not know is a
+// valid reason without a name.
 type Reason uint8
 
 const (
@@ -14,18 +14,18 @@ const (
 	ReasonVersion Reason = 1
 	// ReasonProtocol: a side sent what the protocol forbids.
 	ReasonProtocol Reason = 2
-	// ReasonSelf: the link request came from this very session. A process
-	// that sends to itself needs no connection.
+	// ReasonSelf: the link request came from this very session. A process that
+	// sends to itself needs no connection.
 	ReasonSelf Reason = 3
-	// ReasonRefused: the other side does not want this peer.
+	// ReasonRefused: the other side refuses this peer.
 	ReasonRefused Reason = 4
-	// ReasonAbsent: nobody listens at the address.
+	// ReasonAbsent: no process listens at the address.
 	ReasonAbsent Reason = 5
-	// ReasonBusy: a side is out of links, ids, buffers or descriptors now.
+	// ReasonBusy: a side has no links, ids, buffers or descriptors left now.
 	ReasonBusy Reason = 6
 	// ReasonTimeout: no answer in time.
 	ReasonTimeout Reason = 7
-	// ReasonLinkLost: the link broke, or the other side closed it without a word.
+	// ReasonLinkLost: the link broke, or the other side closed it without BYE.
 	ReasonLinkLost Reason = 8
 	// ReasonPeerDied: the process at the other end ended.
 	ReasonPeerDied Reason = 9
@@ -45,7 +45,7 @@ const (
 	ReasonCrossed Reason = 16
 	// ReasonSuperseded: a newer request took this one's place in the queue.
 	ReasonSuperseded Reason = 17
-	// ReasonNoAddress: the peer can connect to us but not we to it.
+	// ReasonNoAddress: the peer can connect to this side, but not the reverse.
 	ReasonNoAddress Reason = 18
 
 	reasonCount = 19
@@ -64,7 +64,7 @@ func (r Reason) String() string {
 	return fmt.Sprintf("reason %d", uint8(r))
 }
 
-// Transient tells whether another attempt may well succeed.
+// Transient reports whether another attempt may well succeed.
 func (r Reason) Transient() bool {
 	switch r {
 	case ReasonBusy, ReasonTimeout, ReasonLinkLost, ReasonPeerDied, ReasonPeerRestarted, ReasonDead,
@@ -74,13 +74,14 @@ func (r Reason) Transient() bool {
 	return false
 }
 
-// cause is a reason together with who gave it.
+// cause is a reason together with the side that gave it.
 type cause struct {
 	reason Reason
 	remote bool
 }
 
-// orLost reads a missing reason, which may come from outside, as a lost link.
+// orLost turns a missing reason, which may come from the network, into a lost
+// link.
 func (r Reason) orLost() Reason {
 	if r == ReasonNone {
 		return ReasonLinkLost
@@ -88,6 +89,6 @@ func (r Reason) orLost() Reason {
 	return r
 }
 
-// final tells whether a disconnect for this reason is also the end of whatever
-// the peer still asks for.
+// final reports whether a disconnect for this reason also refuses the peer's
+// waiting request.
 func (r Reason) final() bool { return r == ReasonDropped || r == ReasonClosing }

@@ -2,7 +2,7 @@ package peer
 
 import "fmt"
 
-// State is where the connection to a peer stands.
+// State is the state of the connection to a peer.
 //
 //	          send queued: connect
 //	          link request: accept
@@ -25,14 +25,14 @@ import "fmt"
 type State uint8
 
 const (
-	// Init: no connection and none on its way.
+	// Init: no connection, and none being made.
 	Init State = iota
 	// Wait: a connection is being made, by either side.
 	Wait
 	// Ready: operations may start.
 	Ready
-	// Disconnect: the connection ended; operations in flight still hold
-	// references, and nothing new starts until they let go.
+	// Disconnect: the connection ended. Operations in flight still hold
+	// references, and nothing new starts until they release them.
 	Disconnect
 
 	stateCount = iota
@@ -70,14 +70,14 @@ const (
 	phaseLinking
 	// phaseAsking: our own link is up, CONN_REQ is sent, CONN_ACK is due.
 	phaseAsking
-	// phaseBackoff: an attempt of ours failed; the next one is due at retryAt.
+	// phaseBackoff: an attempt of ours failed; the next one is due at nextAt.
 	phaseBackoff
 	// phaseAccepting: a link of the peer's making is being accepted.
 	phaseAccepting
 	// phaseExpecting: the accepted link is up, CONN_REQ is due.
 	phaseExpecting
-	// phaseLinger: DISCONNECT after a negative CONN_ACK. The link stays
-	// open so that the peer learns the reason, and closes it itself.
+	// phaseLinger: DISCONNECT after a negative CONN_ACK. The link stays open so
+	// that the peer can read the reason and close the link itself.
 	phaseLinger
 
 	phaseCount = iota
@@ -91,10 +91,10 @@ func (p phase) String() string {
 	return fmt.Sprintf("phase(%d)", uint8(p))
 }
 
-// linkUp tells whether packets can be sent in this phase of WAIT.
+// linkUp reports whether packets can be sent in this phase of WAIT.
 func (p phase) linkUp() bool { return p == phaseAsking || p == phaseExpecting }
 
-// Policy answers what to do with a newly posted operation.
+// Policy says what to do with a newly posted operation.
 type Policy uint8
 
 const (

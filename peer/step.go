@@ -2,9 +2,9 @@ package peer
 
 import "time"
 
-// Step takes one event and appends what is to be done to out. now is the time
-// since an arbitrary start and never goes back. Nothing that an event can hold
-// makes it panic: what makes no sense is ignored and counted.
+// Step takes one event and appends the resulting actions to out. now is the time
+// since an arbitrary start and never goes back. No content of an event makes Step
+// panic: impossible events are ignored and counted.
 func (m *Machine) Step(now time.Duration, ev Event, out []Action) []Action {
 	switch ev.Kind {
 	case EventTick:
@@ -49,7 +49,7 @@ func (m *Machine) ignore(out []Action) []Action {
 	return out
 }
 
-// NextDeadline tells when the next EventTick is due; ok is false if never.
+// NextDeadline returns when the next EventTick is due; ok is false if never.
 func (m *Machine) NextDeadline() (at time.Duration, ok bool) {
 	at = min(m.attemptBy, m.nextAt)
 	switch m.state {

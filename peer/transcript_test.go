@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata; commit one only if you know why it changed")
 
-// TestTranscripts plays testdata/*.txt, one behaviour each, and compares what
-// happens with what is written there.
+// TestTranscripts plays testdata/*.txt, one behaviour each, and compares the
+// results with those in the file.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer/peertest"
 )
 
-// walkConfig has short times, so that a walk sees all of them pass.
+// walkConfig has short times, so that all of them pass during a walk.
 func walkConfig() peer.Config {
 	return peer.Config{
 		Local:          peer.Hello{Version: 1, Credits: 16, EagerBytes: 8192},
@@ -30,13 +30,13 @@ func walkConfig() peer.Config {
 	}
 }
 
-// walk plays one seed and returns the world as it came to rest.
+// walk plays one seed and returns the world at rest.
 func walk(seed uint64, nodes, steps int, adjust func(*peertest.World)) *peertest.World {
 	rng := rand.New(rand.NewPCG(seed, 2*uint64(nodes)))
 	cfg := walkConfig()
 	k := &peertest.Walk{Rand: rng, Loss: 0.3 * rng.Float64(), Dup: 0.2 * rng.Float64(), Faults: 0.03 * rng.Float64()}
 	if k.LoseNotices = rng.IntN(2) == 0; !k.LoseNotices {
-		cfg.KeepAliveAfter = 0 // nothing goes unnoticed, so nobody needs to ask
+		cfg.KeepAliveAfter = 0 // no event is lost, so keep-alives are not needed
 	}
 	cfg.RetryAbsent = rng.IntN(2) == 0
 	k.World = peertest.NewWorld(cfg)
@@ -72,8 +72,8 @@ func TestSimRandomWalk(t *testing.T) {
 	}
 }
 
-// TestSimCanary proves that the checkers see: each broken variant must be
-// caught within a few seeds.
+// TestSimCanary proves that the checkers work: each broken variant must be caught
+// within a few seeds.
 func TestSimCanary(t *testing.T) {
 	without := func(kind peer.ActionKind) func(peer.Event, []peer.Action) []peer.Action {
 		return func(_ peer.Event, actions []peer.Action) []peer.Action {
@@ -112,7 +112,7 @@ func TestSimCanary(t *testing.T) {
 	}
 }
 
-// spoilHello changes what CONN_REQ and CONN_ACK say.
+// spoilHello changes the contents of CONN_REQ and CONN_ACK.
 func spoilHello(change func(*peer.Hello)) func(peer.Event, []peer.Action) []peer.Action {
 	return func(_ peer.Event, actions []peer.Action) []peer.Action {
 		for i, a := range actions {

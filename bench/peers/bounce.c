@@ -1,6 +1,6 @@
 /*
- * The bare cache-line bounce of `bmi perf -test limit-bounce`, in C, to see that
- * the one in Go costs the same.
+ * The bare cache-line bounce of `bmi perf -test limit-bounce`, in C, to check
+ * that the one in Go costs the same.
  *
  *     bounce MILLISECONDS CORE CORE
  */

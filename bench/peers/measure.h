@@ -1,6 +1,6 @@
 /*
- * What the C programs of the comparison share: batches, medians and the output,
- * all the same as in internal/perf, so that numbers can stand side by side.
+ * Shared by the C programs of the comparison: batches, medians and the output, all
+ * the same as in internal/perf, so that numbers can be compared.
  * Every program prints one JSON object a line: test, method, size, window,
  * median, p99, unit.
  */
@@ -26,7 +26,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* plan divides a budget into batches of steps, given what one step costs. */
+/* plan divides a budget into batches of steps, given the time of one step. */
 static void plan(double budget_ns, double step_ns, long *batches, long *steps)
 {
     double batch = budget_ns / BATCHES_MAX;
@@ -40,7 +40,7 @@ static void plan(double budget_ns, double step_ns, long *batches, long *steps)
         *batches = BATCHES_MAX;
 }
 
-/* median_p99 sorts the samples and gives their median and 99th percentile. */
+/* median_p99 sorts the samples and returns their median and 99th percentile. */
 static void median_p99(double *sample, long n, double *median, double *p99)
 {
     qsort(sample, n, sizeof *sample, compare_doubles);

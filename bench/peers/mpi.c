@@ -93,7 +93,7 @@ static void allreduces(long n, int size)
         MPI_Allreduce(out, in, size / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* collective tells those tests apart, which have no messages and so no window. */
+/* collective reports whether a test is collective, and so has no messages and no window. */
 static int collective(const char *test) { return !strcmp(test, "barrier") || !strcmp(test, "allreduce"); }
 
 static void steps_of(const char *test, long n, int size, int window)
@@ -110,7 +110,7 @@ static void steps_of(const char *test, long n, int size, int window)
         pour(n, size, window);
 }
 
-/* timed runs n steps on both ranks and gives what one took on rank 0. */
+/* timed runs n steps on both ranks and returns the time of one step on rank 0. */
 static double timed(const char *test, long n, int size, int window)
 {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,12 +1,12 @@
 /*
  * Processes that exchange 8-byte messages through pipes, with blocking reads and
- * writes: what two processes get from the kernel alone, and what a crowd gets.
+ * writes: the speed of the kernel alone, with two processes and with many.
  *
  *     pipe pairs|ring|all PROCESSES MILLISECONDS [CORE CORE]
  *
- * pairs: processes ping-pong two by two. ring: everybody sends to the next and
- * receives from the one before. all: everybody sends to and receives from
- * everybody else. The result is wall time per message: elapsed time divided by
+ * pairs: processes ping-pong two by two. ring: each sends to the next and
+ * receives from the one before. all: each sends to and receives from every
+ * other one. The result is wall time per message: elapsed time divided by
  * the number of messages of all processes. With cores, process i is bound to
  * core i mod 2 of the two.
  */
@@ -68,7 +68,7 @@ static void exchange(int me, long n)
 }
 
 /* Process 0 leads: it tells the others how many steps to do (0: leave), by a pipe
- * to each, and hears through one pipe from all that they are done. */
+ * to each, and all report through one pipe that they are done. */
 static int up[2], down[PROCS_MAX][2];
 
 static long start_run(int me, long n)
@@ -95,7 +95,7 @@ static void end_run(int me)
             _exit(1);
 }
 
-/* timed gives the time of one step of everybody. */
+/* timed returns the time of one step of all processes. */
 static double timed(long n)
 {
     start_run(0, n);

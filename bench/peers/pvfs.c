@@ -1,11 +1,11 @@
 /*
- * Creates, looks at and removes empty files of an OrangeFS file system through libpvfs2.
+ * Creates, stats and removes empty files of an OrangeFS file system through libpvfs2.
  *
  *     pvfs DIRECTORY PREFIX
  *
- * The directory's file system is one of the table that PVFS2TAB_FILE names. Each line of the standard
- * input, "create N", "stat N" or "remove N", is done to the files PREFIX0 to PREFIX<N-1>, and answered
- * with a line "ok", as is the start.
+ * The directory's file system is in the table that PVFS2TAB_FILE names. Each line of the standard
+ * input, "create N", "stat N" or "remove N", is carried out on the files PREFIX0 to PREFIX<N-1>, and answered
+ * with a line "ok". The program prints one more when it is ready.
  */
 #include <stdio.h>
 #include <stdlib.h>

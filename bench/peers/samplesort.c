@@ -4,8 +4,8 @@
  *
  *     samplesort INPUT OUTPUT
  *
- * The input is one that the Go program has made (-generate). samplesort_steps.h has
- * what a process does alone; here are files and messages.
+ * The input is made by the Go program (-generate). samplesort_steps.h has the steps
+ * of a single process; here are files and messages.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +48,7 @@ static void *room(size_t count, size_t each)
     return p;
 }
 
-/* share is which of count records are those of a process. */
+/* share computes which of count records belong to a process. */
 static void share(uint64_t count, int of, uint64_t *first, uint64_t *n)
 {
     uint64_t each = count / size, more = count % size, r = of;
@@ -101,7 +101,7 @@ static struct header read_header(int fd, const char *name)
     return h;
 }
 
-/* agree chooses splitters from samples of all. */
+/* agree chooses splitters from the samples of all processes. */
 static void agree(const struct record *sorted, uint64_t n, struct splitter *splitters)
 {
     int mine = sample_count(n, SAMPLES * size), all = 0;
@@ -119,8 +119,8 @@ static void agree(const struct record *sorted, uint64_t n, struct splitter *spli
     free(counts), free(displs), free(keys), free(everybody);
 }
 
-/* exchange sends the records between bounds[i] and bounds[i+1] to rank i; what came from
- * rank i begins at starts[i] of the result. */
+/* exchange sends the records between bounds[i] and bounds[i+1] to rank i; the records from
+ * rank i begin at starts[i] of the result. */
 static struct record *exchange(struct record *records, const uint64_t *bounds, uint64_t *starts)
 {
     int *out = room(size, sizeof *out), *in = room(size, sizeof *in);
@@ -145,8 +145,8 @@ static struct record *exchange(struct record *records, const uint64_t *bounds, u
     return pieces;
 }
 
-/* sort_all sorts the records of all processes, and gives this one's part. Records are used
- * up. */
+/* sort_all sorts the records of all processes, returns this one's part, and frees
+ * records. */
 static struct record *sort_all(struct record *records, uint64_t *n)
 {
     struct record *scratch = room(*n, sizeof *scratch);
@@ -184,7 +184,7 @@ static void write_part(const char *name, const struct header *h, const struct re
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* verify reads the output again, each process another part than it has written. */
+/* verify reads the output again: each process reads a part that another one has written. */
 static void verify(const char *name, const struct header *want)
 {
     int fd = open_or_fail(name, O_RDONLY);

@@ -1,6 +1,6 @@
 /*
- * What a process of the sample sort does alone: the algorithms of
- * examples/mpi/internal/samplesort, where they are explained, function by function.
+ * The steps of the sample sort within one process: the algorithms of
+ * examples/mpi/internal/samplesort, which explains them, function by function.
  */
 #ifndef BENCH_SAMPLESORT_STEPS_H
 #define BENCH_SAMPLESORT_STEPS_H
@@ -25,8 +25,8 @@ static void insert(struct record *records, uint64_t n)
     }
 }
 
-/* scatter copies records in the order of one byte of their keys, of which counts has how
- * often each value is there. */
+/* scatter copies records in the order of one byte of their keys; counts has how often each
+ * value of it occurs. */
 static void scatter(const struct record *from, struct record *to, uint64_t n, int shift, uint64_t *counts)
 {
     uint64_t at = 0;
@@ -39,8 +39,8 @@ static void scatter(const struct record *from, struct record *to, uint64_t n, in
         to[counts[(uint8_t)(from[i].key >> shift)]++] = from[i];
 }
 
-/* by_lowest sorts by some lower bytes, from the lowest on, and tells whether the result is
- * in other. */
+/* by_lowest sorts by some lower bytes, from the lowest on, and reports whether the result
+ * is in other. */
 static int by_lowest(struct record *records, struct record *other, uint64_t n, int bytes)
 {
     uint64_t counts[8][256];
@@ -63,7 +63,7 @@ static int by_lowest(struct record *records, struct record *other, uint64_t n, i
     return in_other;
 }
 
-/* differing is how many of the lower bytes of keys hold all differences between them. */
+/* differing returns how many of the lower bytes of keys hold all differences between them. */
 static int differing(const struct record *records, uint64_t n)
 {
     uint64_t diff = 0;
@@ -72,7 +72,7 @@ static int differing(const struct record *records, uint64_t n)
     return diff ? (64 - __builtin_clzll(diff) + 7) / 8 : 0;
 }
 
-/* sort_records sorts by key; those with the same key stay in their order. */
+/* sort_records sorts by key; records with the same key keep their order. */
 static void sort_records(struct record *records, struct record *scratch, uint64_t n)
 {
     if (n <= FEW_RECORDS) {
@@ -108,7 +108,7 @@ static void sort_records(struct record *records, struct record *scratch, uint64_
 
 static int sample_count(uint64_t n, int wanted) { return n < (uint64_t)wanted ? (int)n : wanted; }
 
-/* sample is count keys of sorted records, at even distances. */
+/* sample returns count keys of sorted records, at even distances. */
 static void sample(const struct record *sorted, uint64_t n, uint64_t *keys, int count)
 {
     for (uint64_t i = 0; i < (uint64_t)count; i++)
@@ -143,7 +143,7 @@ static void choose_splitters(uint64_t *samples, int n, int parts, struct splitte
     }
 }
 
-/* first_from is the first of sorted records whose key is at least, or above, a key. */
+/* first_from finds the first of sorted records whose key is at least, or above, a key. */
 static uint64_t first_from(const struct record *sorted, uint64_t n, uint64_t key, int above)
 {
     uint64_t low = 0, high = n;
@@ -157,7 +157,7 @@ static uint64_t first_from(const struct record *sorted, uint64_t n, uint64_t key
     return low;
 }
 
-/* cut tells where sorted records are cut: piece i is those from bounds[i] to before
+/* cut computes where sorted records are cut: piece i has those from bounds[i] to before
  * bounds[i+1]. */
 static void cut(const struct record *sorted, uint64_t n, const struct splitter *splitters, int parts, uint64_t *bounds)
 {
@@ -170,7 +170,7 @@ static void cut(const struct record *sorted, uint64_t n, const struct splitter *
 }
 
 /* A contender is a run in the tree of losers: by its first key, then by its number. One
- * without records has the largest key, and a number after all that have. */
+ * without records has the largest key, and a number after all runs with records. */
 struct contender { uint64_t key, run; };
 
 struct merger {
@@ -236,7 +236,7 @@ static int merge(struct record *to, const struct record *records, const uint64_t
     return failed;
 }
 
-/* A summary is what must be known of some records to tell whether they are the sorted
+/* A summary is enough information about some records to check whether they are the sorted
  * input. */
 struct summary { uint64_t count, sum, first, last, sorted; };
 
@@ -263,7 +263,7 @@ static struct summary summarize(const struct record *records, uint64_t n)
     return s;
 }
 
-/* join is the summary of parts that follow each other. */
+/* join returns the summary of parts that follow each other. */
 static struct summary join(struct summary a, struct summary b)
 {
     if (a.count == 0 || b.count == 0)

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world holds endpoints that one goroutine steps in turn.
+// world holds endpoints that one goroutine drives in turn.
 type world struct {
 	t   *testing.T
 	opt bmitest.Options
@@ -49,7 +49,7 @@ func (w *world) open(names ...string) *node {
 	return n
 }
 
-// step lets everybody poll until nothing can happen any more.
+// step makes every endpoint poll until nothing happens any more.
 func (w *world) step() {
 	var out [4]bmi.Completion
 	for range 10 {
@@ -80,7 +80,7 @@ func (n *node) must(p bmi.Posted, err error) bmi.Posted {
 	return p
 }
 
-// end is how an operation completed.
+// end returns the completion of an operation.
 func (n *node) end(p bmi.Posted) bmi.Completion {
 	n.w.t.Helper()
 	if p.Done {

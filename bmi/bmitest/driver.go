@@ -1,11 +1,11 @@
-// Package bmitest is a bmi method in memory: the twin of the seam in
-// bmi/method.go, for tests. It connects endpoints of one process by name,
-// "mem://NAME", and behaves as a real transport does: eager and rendezvous
-// sends, early messages, back-pressure, peers that vanish. It is written to be
-// obvious, not fast. Importing it registers the method "mem".
+// Package bmitest is a bmi method in memory for tests, the twin of the seam in
+// bmi/method.go. It connects endpoints of one process by name, "mem://NAME", and
+// behaves as a real transport does: eager and rendezvous sends, early messages,
+// back-pressure, peers that vanish. It is written to be obvious, not fast.
+// Importing it registers the method "mem".
 //
-// What does not live here: the suite that a method must pass (methods/methodtest),
-// and simulated networks that lose and reorder (methods/via/nic/sim).
+// The suite that a method must pass is in methods/methodtest. Simulated networks
+// that lose and reorder are in methods/via/nic/sim.
 package bmitest
 
 import (
@@ -19,21 +19,21 @@ import (
 const Name = "mem"
 
 // Options are what a test may change, as bmi.Config.Options[Name]. Zero values
-// mean defaults.
+// mean the defaults given behind each field.
 type Options struct {
-	// Network is the world that the endpoint lives in; nil is the one that
-	// all share that name none.
+	// Network is the network that the endpoint belongs to; nil is the one shared
+	// by all endpoints that name none.
 	Network *Network
 
 	MaxExpectedSize   int // bytes; 64 MiB
 	MaxUnexpectedSize int // bytes; 64 KiB
 	EagerSize         int // bytes; 4 KiB
 	MaxPieces         int // 64
-	// Credits is how many messages may be under way to a peer before a
-	// sender waits; 64.
+	// Credits is how many messages may be under way to a peer before a sender
+	// waits; 64.
 	Credits int
-	// EarlyMessages is how many messages of a peer are kept that no receive
-	// was posted for; 1024.
+	// EarlyMessages is how many messages of a peer are kept before their receives
+	// are posted; 1024.
 	EarlyMessages int
 
 	// NoSleeper hides that the method can be slept on.
@@ -116,7 +116,7 @@ type awake struct {
 	peers
 }
 
-// peers is what a method can say about its peers.
+// peers are the optional interfaces with which a method reports on its peers.
 type peers interface {
 	bmi.Checker
 	bmi.Ranger

@@ -17,10 +17,11 @@ type method struct {
 	host  bmi.Host
 	node  *node
 	info  bmi.Info
-	peers []*peer // known, in the order in which they became so
+	peers []*peer // known, in the order of discovery
 	ends  []ending
 	fresh []*conn
-	// held: a peer's message waits for room, so that every Poll offers it again.
+	// held: a peer's message waits for room in the endpoint, so every Poll offers
+	// it again.
 	held bool
 
 	memory map[*byte]int // from Alloc
@@ -103,7 +104,8 @@ func (m *method) PostSendFile(op *bmi.Op) {
 	m.post(op, data)
 }
 
-// post sends a message; data is what was taken from its file.
+// post sends a message; data holds the bytes read from its file, if it is sent
+// from one.
 func (m *method) post(op *bmi.Op, data []byte) {
 	p, n := op.Peer.(*peer), m.opts.Network
 	n.mu.Lock()
@@ -138,7 +140,7 @@ func (m *method) post(op *bmi.Op, data []byte) {
 	p.lent = append(p.lent, op)
 }
 
-// connectLocked finds the connection of a peer or makes one.
+// connectLocked finds or makes the connection to a peer.
 func (m *method) connectLocked(p *peer) error {
 	if p.conn != nil && !p.conn.closed {
 		return nil
@@ -147,7 +149,7 @@ func (m *method) connectLocked(p *peer) error {
 		return fmt.Errorf("%w: this endpoint crashed", bmi.ErrPeerFailed)
 	}
 	if p.conn != nil {
-		// Poll settles the accounts of the old connection first.
+		// Poll first settles the operations of the old connection.
 		return fmt.Errorf("%w: %s", bmi.ErrPeerFailed, p)
 	}
 	to := m.opts.Network.nodes[p.name]
@@ -158,7 +160,7 @@ func (m *method) connectLocked(p *peer) error {
 	return nil
 }
 
-// adopt makes a connection that of a peer.
+// adopt makes c the connection of peer p.
 func (m *method) adopt(p *peer, c *conn) {
 	p.conn = c
 	if c.nodes[0] == m.node {
@@ -211,7 +213,7 @@ func (m *method) PostRecv(op *bmi.Op) {
 			m.PostRecv(op) // the next, if any
 			return
 		}
-		m.node.events.Store(true) // there may be room for a message kept back
+		m.node.events.Store(true) // there may be room for a message that is held
 		m.count(p, bmi.KindSend, size, err)
 		op.Complete(size, err)
 		return
@@ -235,15 +237,15 @@ func (m *method) Cancel(op *bmi.Op) {
 	ours := withdrawLocked(op)
 	n.mu.Unlock()
 	if !ours {
-		return // the receiver was faster; Poll completes it
+		return // the receiver took it first; Poll completes it
 	}
 	m.total.Errors.Cancelled++
 	p.returned(op)
 	op.Complete(0, bmi.ErrCancelled)
 }
 
-// withdrawLocked takes back a send that still lends its memory. The empty
-// packet stays where it is, for the receiver to throw away.
+// withdrawLocked takes back a send that still lends its memory. Its packet stays
+// in the link, empty, and the receiver discards it.
 func withdrawLocked(op *bmi.Op) bool {
 	pk := op.Private.(*packet)
 	if pk.op != op {
@@ -253,7 +255,7 @@ func withdrawLocked(op *bmi.Op) bool {
 	return true
 }
 
-// returned notes that a send does not lend its memory any more.
+// returned notes that a send no longer lends its memory.
 func (p *peer) returned(op *bmi.Op) {
 	if i := slices.Index(p.lent, op); i >= 0 {
 		p.lent = slices.Delete(p.lent, i, i+1)
@@ -271,8 +273,8 @@ func (m *method) Close(context.Context) error {
 	return nil
 }
 
-// abort ends the connection of a peer, forgets what came from it and completes
-// what is posted with it.
+// abort ends the connection of a peer, discards the messages that came from it
+// and completes the operations posted with it.
 func (m *method) abort(p *peer, err error) {
 	n := m.opts.Network
 	n.mu.Lock()
@@ -284,7 +286,7 @@ func (m *method) abort(p *peer, err error) {
 	m.settle(p, err)
 }
 
-// settle completes what is posted with a peer whose connection ended.
+// settle completes the operations posted with a peer whose connection ended.
 func (m *method) settle(p *peer, err error) {
 	if p.conn != nil {
 		p.conn, p.in, p.out = nil, nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A Network is a world of endpoints that reach each other by name. One lock
-// guards all that endpoints share; it is taken inside an engine lock, and no
+// A Network is a set of endpoints that reach each other by name. One lock guards
+// everything that the endpoints share. It is taken inside an engine lock, and no
 // code outside this package runs under it.
 type Network struct {
 	mu    sync.Mutex
@@ -19,7 +19,7 @@ type Network struct {
 	free  *packet // for reuse
 }
 
-// NewNetwork makes an empty world.
+// NewNetwork makes an empty network.
 func NewNetwork() *Network { return &Network{nodes: make(map[string]*node)} }
 
 // A node is one endpoint in the network.
@@ -27,7 +27,7 @@ type node struct {
 	net   *Network
 	name  string // how others know it; "" until it talks, if it only connects
 	conns map[*node]*conn
-	fresh []*conn // that others made and Poll did not see yet
+	fresh []*conn // made by other nodes and not yet seen by Poll
 	ends  []ending
 	gone  bool
 
@@ -44,8 +44,8 @@ type ending struct {
 	err  error
 }
 
-// A conn joins two nodes until one of them ends it. Then links[i] still holds
-// what was under way.
+// A conn joins two nodes until one of them ends it. After that, links[i] still
+// holds the messages that were under way.
 type conn struct {
 	nodes  [2]*node
 	links  [2]*link // links[i] leads to nodes[i]; both the same if the node talks to itself
@@ -133,8 +133,8 @@ func (n *Network) listen(nd *node, name string) error {
 	return nil
 }
 
-// nameLocked is how others know a node. One that only connects is given a name
-// when it first talks.
+// nameLocked is the name by which other nodes know a node. A node that does not
+// listen gets a name when it first sends.
 func (nd *node) nameLocked() string {
 	for nd.name == "" {
 		nd.net.anon++
@@ -161,7 +161,7 @@ func (nd *node) connectLocked(to *node) *conn {
 	return c
 }
 
-// closeLocked ends a connection. Each side settles its accounts in Poll.
+// closeLocked ends a connection. Each side settles its operations in Poll.
 func (c *conn) closeLocked() {
 	if c.closed {
 		return
@@ -203,8 +203,8 @@ func (n *Network) remove(nd *node) {
 }
 
 // Crash makes the endpoint that listens under a name unreachable, as if its
-// process had died: its name is free, its connections end, and nothing it
-// posts arrives any more. It reports whether there was such an endpoint.
+// process had died. The name becomes free, its connections end, and nothing that
+// it posts arrives any more. Crash reports whether there was such an endpoint.
 func (n *Network) Crash(name string) bool {
 	n.mu.Lock()
 	nd := n.nodes[name]
@@ -243,7 +243,7 @@ func (n *Network) freeLocked(p *packet) {
 	p.next, n.free = n.free, p
 }
 
-// fill copies a message into the packet, unless it was taken from a file.
+// fill copies a message into the packet, unless the message comes from a file.
 func (p *packet) fill(op *bmi.Op) {
 	if op.File.File != nil {
 		return

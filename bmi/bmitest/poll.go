@@ -25,7 +25,7 @@ func (m *method) Poll() bool {
 	return happened
 }
 
-// finish completes the sends that their receivers took.
+// finish completes the sends that their receivers have taken.
 func (m *method) finish() bool {
 	n := m.opts.Network
 	n.mu.Lock()
@@ -39,7 +39,7 @@ func (m *method) finish() bool {
 	return len(ends) > 0
 }
 
-// welcome takes notice of connections that others made.
+// welcome adopts the connections that other nodes made.
 func (m *method) welcome() bool {
 	n := m.opts.Network
 	n.mu.Lock()
@@ -55,7 +55,7 @@ func (m *method) welcome() bool {
 		n.mu.Unlock()
 		p := m.peer(name)
 		if p.conn == c {
-			continue // we posted to it in the meantime
+			continue // this side has posted to it in the meantime
 		}
 		if p.conn != nil { // the peer restarted
 			m.settle(p, bmi.ErrPeerFailed)
@@ -65,7 +65,7 @@ func (m *method) welcome() bool {
 	return len(m.fresh) > 0
 }
 
-// serve delivers what a peer sent, and settles accounts if it left.
+// serve delivers what a peer sent, and settles its operations if the peer has left.
 func (m *method) serve(p *peer) bool {
 	c := p.conn
 	happened := false
@@ -96,8 +96,8 @@ func (m *method) serve(p *peer) bool {
 	return happened
 }
 
-// expected delivers the next expected message to its receive, or keeps it
-// until that is posted.
+// expected delivers the next expected message to its receive, or keeps it until the
+// receive is posted.
 func (m *method) expected(p *peer) bool {
 	n := m.opts.Network
 	n.mu.Lock()
@@ -112,7 +112,8 @@ func (m *method) expected(p *peer) bool {
 		if room {
 			pk := q.pop()
 			if pk.op != nil && pk.size <= m.opts.EagerSize {
-				// It only waited for credit; its sender need not wait for the receive.
+				// It waited only for a credit; the sender need not wait for the
+				// receive.
 				pk.fill(pk.op)
 				m.returnLocked(pk)
 			}
@@ -135,8 +136,8 @@ func (m *method) expected(p *peer) bool {
 	return true
 }
 
-// takeLocked moves a message into a receive and frees the packet, unless its
-// sender took it back.
+// takeLocked moves a message into a receive and frees the packet, unless the sender
+// has taken the message back.
 func (m *method) takeLocked(p *peer, pk *packet, op *bmi.Op) (size int, err error, cancelled bool) {
 	n := m.opts.Network
 	defer n.freeLocked(pk)

@@ -1,4 +1,5 @@
-// Package authority makes certificates for tests: an authority, and what it signs, as files in PEM.
+// Package authority makes certificates for tests: an authority, and certificates signed by it, as PEM
+// files.
 package authority
 
 import (
@@ -21,7 +22,7 @@ const life = time.Hour
 
 // An Authority signs certificates.
 type Authority struct {
-	Dir  string            // where all files are
+	Dir  string            // the folder of all files
 	File string            // the certificate of the root
 	Cert *x509.Certificate // its own
 
@@ -47,7 +48,7 @@ func New(tb testing.TB) *Authority {
 	return a
 }
 
-// Between makes an authority whose certificate this one signs.
+// Between makes an intermediate authority whose certificate this one signs.
 func (a *Authority) Between() *Authority {
 	a.tb.Helper()
 	key, der := a.sign(&x509.Certificate{
@@ -60,7 +61,7 @@ func (a *Authority) Between() *Authority {
 	return &Authority{Dir: a.tb.TempDir(), File: a.File, Cert: cert, tb: a.tb, key: key}
 }
 
-// Issue makes a certificate for both sides of a connection, and its key. change may change what is signed.
+// Issue makes a certificate for both sides of a connection, and its key. change may modify the template.
 func (a *Authority) Issue(name string, change func(*x509.Certificate)) (certFile, keyFile string) {
 	a.tb.Helper()
 	a.issued++
@@ -79,7 +80,7 @@ func (a *Authority) Issue(name string, change func(*x509.Certificate)) (certFile
 	return a.write(fmt.Sprintf("cert%d.pem", a.issued), "CERTIFICATE", der), a.write(fmt.Sprintf("key%d.pem", a.issued), "PRIVATE KEY", raw)
 }
 
-// sign makes a key and a certificate for it. The first one signs itself.
+// sign makes a key and a certificate for it. The first certificate is self-signed.
 func (a *Authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, []byte) {
 	a.tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,11 +1,11 @@
-// Package buffers keeps the buffers in which methods hold messages that wait, for
-// the next message. A pool is owned by one goroutine at a time.
+// Package buffers recycles the buffers in which methods keep waiting messages. A
+// pool is owned by one goroutine at a time.
 package buffers
 
 import "math/bits"
 
-// A Pool keeps buffers of messages that wait: powers of two from 64 bytes
-// on, a bounded number of each.
+// A Pool recycles buffers of waiting messages: powers of two from 64 bytes on, a
+// bounded number of each.
 type Pool struct {
 	free [classes][][]byte
 }
@@ -35,7 +35,7 @@ func (p *Pool) Take(size int) []byte {
 	return make([]byte, 0, bytesMin<<c)
 }
 
-// Give puts a buffer back.
+// Give returns a buffer to the pool.
 func (p *Pool) Give(b []byte) {
 	c := classOf(cap(b))
 	if c < classes && cap(b) == bytesMin<<c && len(p.free[c]) < perClass {

@@ -1,10 +1,9 @@
-// Package cli is the substance of the bmi command: what cmd/bmi wires to cobra.
+// Package cli implements the bmi command: the code that cmd/bmi connects to cobra.
 //
-// One file per command (info.go, ping.go, serve.go, perf.go, send.go, recv.go), and what they
-// share: exit.go turns errors into exit codes and words, root.go puts it all together. What the
-// commands of other programs have, too, is in internal/cli/program.
+// There is one file per command (info.go, ping.go, serve.go, perf.go, send.go, recv.go).
+// exit.go turns errors into exit codes and texts, and root.go puts everything together. Parts
+// that commands of other programs use too are in internal/cli/program.
 //
-// What a command does underneath is elsewhere: measuring in internal/perf, the
-// stream between send and recv in internal/cli/stream. Which methods there are is
-// decided by the imports of cmd/bmi.
+// Measuring is in internal/perf, the stream between send and recv in internal/cli/stream. The
+// imports of cmd/bmi decide which methods there are.
 package cli

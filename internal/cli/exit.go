@@ -17,7 +17,7 @@ const (
 	ExitOK          = program.ExitOK
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage
-	ExitNobody      = 3 // nobody answers at the address
+	ExitNobody      = 3 // no process answers at the address
 	ExitPeerFailed  = 4 // the other side died, left or gave up
 	ExitChecksum    = 5 // what arrived is not what was sent
 	ExitInterrupted = program.ExitInterrupted
@@ -26,7 +26,7 @@ const (
 const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line, 3 nobody answers at the
 address, 4 the other side died or gave up, 5 checksum differs, 130 interrupted.`
 
-// exits are the codes of this command alone.
+// exits are the codes specific to this command.
 var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{stream.ErrChecksum}},
 	{Code: ExitPeerFailed, Errors: []error{stream.ErrGone}},
@@ -35,10 +35,10 @@ var exits = []program.Exit{
 	{Code: ExitUsage, Errors: []error{perf.ErrSize}},
 }
 
-// ExitCode is how a process ends after an error.
+// ExitCode is the exit code for an error.
 func ExitCode(err error) int { return program.ExitCode(err, exits) }
 
-// explain adds to an error what helps to get on.
+// explain adds a hint to an error.
 func explain(err error) string {
 	text := program.Explain(err)
 	if errors.Is(err, bmi.ErrBadAddress) && !strings.Contains(text, "HOST:PORT") && !strings.Contains(text, "of this machine") {
@@ -47,7 +47,7 @@ func explain(err error) string {
 	return text
 }
 
-// addressForms shows how addresses of this binary's methods look.
+// addressForms shows the forms of addresses of this binary's methods.
 func addressForms() string {
 	var forms []string
 	for _, name := range program.Methods() {
@@ -56,7 +56,8 @@ func addressForms() string {
 	return strings.Join(forms, " or ")
 }
 
-// checkAddress gives mistakes in an address a better error than a method can.
+// checkAddress returns a better error for a mistake in an address than a method
+// can.
 func checkAddress(address string) error {
 	method, rest, ok := strings.Cut(address, "://")
 	if !ok {

@@ -9,7 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// How an address looks helps whoever wrote it wrongly, not whoever is on another machine.
+// The form of an address is shown if the address was mistyped, not if it is on another
+// machine.
 func TestAddressFormsAreShownWhereTheyHelp(t *testing.T) {
 	wrong := fmt.Errorf("%w: port %q is no number", bmi.ErrBadAddress, "x")
 	assert.Contains(t, explain(wrong), "an address looks like")

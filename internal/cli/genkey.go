@@ -23,23 +23,23 @@ func (a *App) genkeyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "genkey NAME...",
 		Short: "Make keys for endpoints of via+udp",
-		Long: `Genkey makes a pair of keys for each name. It writes the private key to NAME.key, for the endpoint
-that VIADUCT_UDP_PRIVATE_KEY_FILE gives it to, and prints a line with the public key, or adds
-it to the file of -clients. Servers have these lines in the file that VIADUCT_UDP_CLIENTS_FILE
-names, and so know their clients. Clients know a server by a line HOST:PORT KEY in the file that
+		Long: `Genkey makes a pair of keys for each name. It writes the private key to NAME.key; the endpoint
+reads it from the file that VIADUCT_UDP_PRIVATE_KEY_FILE names. It prints a line with the public key,
+or adds it to the file of -clients. A server knows its clients by these lines, in the file that
+VIADUCT_UDP_CLIENTS_FILE names. A client knows a server by a line HOST:PORT KEY in the file that
 VIADUCT_UDP_SERVERS_FILE names. See docs/security-udp.md.
 
 ` + exitHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return program.Usagef("for whom? Give the name of one endpoint, or of several: bmi genkey NAME")
+				return program.Usagef("a name is missing: bmi genkey NAME, or several names")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.genkey(args, opt) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.clients, "clients", "", "the file that the public keys are added to; it is made if there is none (default: print them)")
+	f.StringVar(&opt.clients, "clients", "", "the file to add the public keys to, created if missing (default: print them)")
 	f.StringVar(&opt.dir, "dir", ".", "the folder for the private keys")
 	_ = cmd.MarkFlagFilename("clients")
 	_ = cmd.MarkFlagDirname("dir")
@@ -71,13 +71,13 @@ func (a *App) genkey(names []string, opt genkeyOptions) error {
 			return err
 		}
 		if known.Has(name) {
-			fmt.Fprintf(a.Err, "bmi: %s has more than one key of %s now; take out those that nobody uses any more\n", opt.clients, name)
+			fmt.Fprintf(a.Err, "bmi: %s has more than one key of %s now; remove those no longer in use\n", opt.clients, name)
 		}
 	}
 	return nil
 }
 
-// readClients reads the file that lines are to be added to, so that nothing is added to a file of another kind.
+// readClients reads the file to which lines are added, so that nothing is added to a file of another kind.
 func readClients(file string) (*secure.Clients, error) {
 	if file == "" {
 		return &secure.Clients{}, nil
@@ -93,8 +93,8 @@ func readClients(file string) (*secure.Clients, error) {
 	return clients, nil
 }
 
-// newKeyPair makes the keys of one endpoint, and returns the line of the public one. The private key is there before servers
-// know the public one.
+// newKeyPair makes the keys of one endpoint, and returns the line of the public one. The private key is written before
+// servers know the public one.
 func newKeyPair(name string, opt genkeyOptions) (line, path string, err error) {
 	key, err := secure.NewPrivateKey()
 	if err != nil {
@@ -131,7 +131,7 @@ func endsLine(f *os.File) bool {
 	return err == nil && last[0] == '\n'
 }
 
-// writePrivate makes a file that only this user can read. It does not touch one that is there.
+// writePrivate makes a file that only this user can read. It fails if the file exists.
 func writePrivate(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -142,7 +142,7 @@ func writePrivate(path, text string) error {
 	}
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		_ = os.Remove(path) // half a key is none
+		_ = os.Remove(path) // half a key is useless
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func TestGenkey(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 0o600, info.Mode().Perm())
 
-	// A second key of one name goes beside the first. A key that is there is left alone.
+	// A second key of the same name is added. An existing key is left alone.
 	before, err := os.ReadFile(clients)
 	require.NoError(t, err)
 	r = start(t, nil, "genkey", "-dir", dir, "-clients", clients, "alice").wait(t)
@@ -50,7 +50,7 @@ func TestGenkey(t *testing.T) {
 	assert.Equal(t, "alice", both.Name(both.Private.Public()))
 	assert.Equal(t, "alice", both.Name(id.Private.Public()))
 
-	// Without a file the line is printed, and nothing else.
+	// Without a file only the line is printed.
 	r = start(t, nil, "genkey", "-dir", dir, "bob").wait(t)
 	require.Zero(t, r.code, r.err.String())
 	list, err := secure.ParseClients([]byte(r.out.String()))
@@ -63,7 +63,7 @@ func TestGenkeyWithBadArguments(t *testing.T) {
 	other := filepath.Join(dir, "other")
 	require.NoError(t, os.WriteFile(other, []byte("something else\n"), 0o644))
 	for says, args := range map[string][]string{
-		"for whom?":             nil,
+		"a name is missing":     nil,
 		"cannot stand in it":    {"a/b"},
 		"must begin with":       {"../a"},
 		"want a public key":     {"-clients", other, "alice"},

@@ -31,7 +31,8 @@ type methodInfo struct {
 	RemoteWrite       bool              `json:"remote_write"`
 	FileSends         bool              `json:"file_sends"`
 	Details           map[string]string `json:"details,omitempty"`
-	// Error is why the method cannot be used here; the rest is empty then.
+	// Error is why the method cannot be used here; the other fields are then
+	// empty.
 	Error string `json:"error,omitempty"`
 }
 
@@ -63,8 +64,8 @@ func (a *App) infoCommand() *cobra.Command {
 	return cmd
 }
 
-// lookAt opens a method for a moment. Each gets an endpoint of its own, so that
-// one which does not work here does not hide the others.
+// lookAt opens a method briefly. Each gets its own endpoint, so that a method
+// that does not work here does not hide the others.
 func lookAt(ctx context.Context, name string) methodInfo {
 	ep, err := bmi.Open(ctx, bmi.Config{Methods: []string{name}})
 	if err != nil {

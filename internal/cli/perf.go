@@ -33,7 +33,7 @@ func (a *App) perfCommand() *cobra.Command {
 		Use:   "perf METHOD|ADDR",
 		Short: "Measure latency, message rate and bandwidth, and the limits of the machine",
 		Long: `Perf measures messages to a 'bmi serve ADDR'. Given only a METHOD, for instance
-via+shm or tcp, it starts that process too, and ends it with itself. The limits
+via+shm or tcp, it starts that process, too, and ends it afterwards. The limits
 are those of the machine between the same two cores: limit-bounce is the half
 round trip of a bare cache line, limit-memcpy that of data by one plain copy, and
 limit-socket and limit-udp, those for methods over TCP and over UDP, that of data
@@ -41,14 +41,14 @@ through bare sockets on loopback that both sides poll.
 
 The tests: latency (half round trip), rate (messages a second, one way, in
 windows), bandwidth (one way) and bidirectional (both ways at once, their sum).
-Each point is measured in batches; shown are the median of the batches and what
-99 in 100 of them are at least as good as.
+Each point is measured in batches. The output has the median of the batches, and
+the 99th percentile: 99 in 100 batches are at least as good.
 
 With -json, one object a line: test, method, size, window, median, p99, unit.
 
-Of a method that makes its links reliable itself (via+udp) follows what this side
-counted in all tests: what was sent again, acks, round trips of packets; with
--json as a line whose test is round-trip, the counts in its link.
+For a method that makes its links reliable itself (via+udp) the counters of this
+side in all tests follow: retransmissions, acks, round trips of packets; with -json
+as a line whose test is round-trip, with the counters in its link.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one METHOD or ADDR"),
@@ -122,7 +122,7 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 	return p, nil
 }
 
-// defaultSizes are the series of sizes, in bytes, of a test, up to 64 MiB.
+// defaultSizes are the sizes of a test, in bytes, up to 64 MiB.
 func defaultSizes(t perf.Test) []int {
 	const k, m = 1 << 10, 1 << 20
 	switch t {
@@ -138,8 +138,8 @@ func defaultSizes(t perf.Test) []int {
 	return []int{64, 512, 4 * k, 32 * k, 64 * k, 256 * k, m, 4 * m, 16 * m, 64 * m}
 }
 
-// sizesOf are the sizes to measure a test with: a bandwidth or a copy of nothing
-// is nothing, and a bounce has no size.
+// sizesOf are the sizes for a test. A bandwidth or a copy has no size 0, and a
+// bounce has no size.
 func (p *perfPlan) sizesOf(t perf.Test) []int {
 	if p.sizes == nil || t == perf.LimitBounce {
 		return defaultSizes(t)
@@ -165,8 +165,8 @@ func (a *App) perf(ctx context.Context, target string, opt perfOptions) error {
 	return a.perfMethod(ctx, &p, out)
 }
 
-// perfMethod measures the method, if asked for, and starts its other side if
-// there is no address of one.
+// perfMethod measures the method, if requested. It starts the other side if there
+// is no address.
 func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
 	wanted := false
 	for _, t := range p.tests {

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// followCommand is the other side of the limits; `bmi perf` starts it.
+// followCommand is the other side of the limit tests; `bmi perf` starts it.
 func (a *App) followCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "perf-follow",
@@ -23,7 +23,7 @@ func (a *App) followCommand() *cobra.Command {
 	}
 }
 
-// perfLimits measures the bare machine, if asked for.
+// perfLimits measures the machine's own limits, if requested.
 func (a *App) perfLimits(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
 	largest, wanted := 0, false // largest: through shared memory
 	for _, t := range p.tests {

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// perfLink prints what the method counted of its links during the tests, if it does.
+// perfLink prints the method's link counters for the tests, if it has any.
 func perfLink(ep *bmi.Endpoint, method string, out *perfOutput) error {
 	for _, m := range ep.Stats().Methods {
 		if r, ok := perf.LinkResult(&m); ok && m.Method == method {
@@ -39,7 +39,7 @@ func (o *perfOutput) link(r perf.Result) error {
 	return table.Flush()
 }
 
-// percent is 100 n/of; 0 of nothing.
+// percent is 100 n/of, or 0 if of is 0.
 func percent(n, of uint64) float64 {
 	if of == 0 {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// errNoAnswer: somebody may be at the address, but does not answer.
+// errNoAnswer: there may be a process at the address, but it does not answer.
 var errNoAnswer = errors.New("no answer")
 
 type pingOptions struct {
@@ -31,8 +31,8 @@ func (a *App) pingCommand() *cobra.Command {
 		Short: "See whether a `bmi serve` answers at an address, and how fast",
 		Long: `Ping sends unexpected messages to a process that runs 'bmi serve ADDR' and waits
 for the answer to each. The time is that of a whole round trip, with one Test
-call each, as a program sees it that waits now and then; see 'bmi perf' for the
-speed of one that does nothing else.
+call each, as in a program that waits now and then; 'bmi perf' shows the speed of
+a program that does nothing else.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one ADDR"),
@@ -121,7 +121,8 @@ func micros(d time.Duration) string {
 	return fmt.Sprintf("%.2f us", float64(d.Nanoseconds())/1e3)
 }
 
-// closeEndpoint adds the error of closing, if there was none before.
+// closeEndpoint closes the endpoint and keeps its error, if there was none
+// before.
 func closeEndpoint(ep *bmi.Endpoint, err *error) {
 	if e := ep.Close(); *err == nil {
 		*err = e

@@ -19,10 +19,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 )
 
-// pluginsVariable names the plugins, files or folders, that every command loads.
+// pluginsVariable lists the plugins, files or folders, that every command loads.
 const pluginsVariable = "BMI_PLUGINS"
 
-// unloadTimeMax bounds how long a plugin may take to leave.
+// unloadTimeMax bounds how long a plugin may take to end.
 const unloadTimeMax = 5 * time.Second
 
 func (a *App) pluginsCommand() *cobra.Command {
@@ -43,8 +43,8 @@ BMI_PLUGIN_ENV lists, separated by commas.
 	return cmd
 }
 
-// loadPlugins loads the plugins of the environment before a command looks for its
-// method. One that cannot be loaded is a line in the log.
+// loadPlugins loads the plugins of the environment before a command looks up its
+// method. A plugin that cannot be loaded is logged.
 func (a *App) loadPlugins(cmd *cobra.Command, _ []string) (err error) {
 	if os.Getenv(pluginsVariable) == "" {
 		return nil
@@ -56,12 +56,12 @@ func (a *App) loadPlugins(cmd *cobra.Command, _ []string) (err error) {
 	return ep.Close()
 }
 
-// warnings is a log of what somebody at a terminal should know.
+// warnings is a log for messages that a user at a terminal should see.
 func (a *App) warnings() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// pluginFlags are how a plugin is started.
+// pluginFlags are the flags that say how to start a plugin.
 type pluginFlags struct {
 	env       []string
 	sha256    string
@@ -74,7 +74,7 @@ func (p *pluginFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&p.env, "env", nil, "give the plugin this variable, `K=V` or K for the value it has here; it gets no other (repeatable)")
 	f.StringVar(&p.sha256, "sha256", "", "refuse the plugin unless this is the SHA-256 of its file, in hexadecimal")
 	f.BoolVar(&p.noRings, "no-rings", false, "use gRPC alone, no shared memory")
-	f.BoolVar(&p.plaintext, "plaintext", false, "do not encrypt what gRPC carries, for plugins that cannot do mutual TLS")
+	f.BoolVar(&p.plaintext, "plaintext", false, "do not encrypt the gRPC connection, for plugins that cannot do mutual TLS")
 }
 
 // args are the flags that give the same options to another process.
@@ -95,7 +95,7 @@ func (p *pluginFlags) args() []string {
 	return args
 }
 
-// load starts the plugin. Its methods take the place of those of the same names.
+// load starts the plugin. Its methods replace those of the same names.
 func (p *pluginFlags) load(ctx context.Context, path string, log *slog.Logger) (*plugins.Plugin, error) {
 	for _, e := range p.env {
 		if name, _, _ := strings.Cut(e, "="); name == "" {
@@ -111,20 +111,20 @@ func (p *pluginFlags) load(ctx context.Context, path string, log *slog.Logger) (
 	return loaded, err
 }
 
-// unload ends a plugin, also when the command was interrupted, and adds what goes wrong
-// to err.
+// unload ends a plugin, even after the command was interrupted, and adds any error to
+// err.
 func unload(p *plugins.Plugin, err *error) {
 	ctx, cancel := context.WithTimeout(context.Background(), unloadTimeMax)
 	defer cancel()
 	*err = errors.Join(*err, p.Unload(ctx))
 }
 
-// pluginFile is the absolute path of a plugin. A path that leads nowhere gets an error
-// that shows what there is.
+// pluginFile is the absolute path of a plugin. For a path that does not exist the error
+// lists the existing plugins.
 func pluginFile(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		info, err = os.Lstat(path) // where a link leads is told by whoever follows it
+		info, err = os.Lstat(path) // a broken link is reported by the code that follows it
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -137,8 +137,8 @@ func pluginFile(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// nearPlugins says which plugins there are in the folder of a path, and otherwise which
-// of that name is beside this program.
+// nearPlugins lists the plugins in the folder of a path, or else those of that name
+// beside this program.
 func nearPlugins(path string) string {
 	if found := pluginsIn(filepath.Dir(path)); len(found) > 0 {
 		return "; there is " + strings.Join(found, ", ")
@@ -153,11 +153,11 @@ func nearPlugins(path string) string {
 
 // pluginsIn are the files in a folder that may be plugins.
 func pluginsIn(folder string) []string {
-	found, _ := plugins.Discover(folder) // those that may not be are no good advice
+	found, _ := plugins.Discover(folder) // files that cannot be plugins are not worth suggesting
 	return found
 }
 
-// ownFolder is where this program is, and plugins are that came with it.
+// ownFolder is the folder of this program and of the plugins that came with it.
 func ownFolder() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -32,7 +32,7 @@ func servePlugin() {
 	}
 }
 
-// terse is a method that has no line about itself, which the suite demands.
+// terse is a method without a description, which the suite demands.
 type terse struct{ bmi.Driver }
 
 func (d terse) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
@@ -48,7 +48,7 @@ func (m terseMethod) Info() bmi.Info {
 	return i
 }
 
-// deaf is a method that does not open.
+// deaf is a method whose Open fails.
 type deaf struct{}
 
 func (deaf) Name() string { return "deaf" }
@@ -70,7 +70,7 @@ func pluginFolder(t *testing.T, names ...string) string {
 	return folder
 }
 
-// TestPluginThatLeadsNowhere: a link without a file is there, and what is wrong is said.
+// TestPluginThatLeadsNowhere: a link without a target is listed, with its error.
 func TestPluginThatLeadsNowhere(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "bmi-method-link")
 	require.NoError(t, os.Symlink("/nonexistent", link))
@@ -82,7 +82,7 @@ func TestPluginThatLeadsNowhere(t *testing.T) {
 func TestMistakesAboutPlugins(t *testing.T) {
 	folder := pluginFolder(t, "good", "deaf")
 	good := filepath.Join(folder, "bmi-method-good")
-	// Neither is any use to whoever mistyped a name.
+	// Neither is useful after a mistyped name.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "bmi-method-folder"), 0o755))
 	require.NoError(t, os.Symlink("/nonexistent", filepath.Join(folder, "bmi-method-link")))
 	for _, tc := range [][2]string{
@@ -140,7 +140,7 @@ func TestPluginsList(t *testing.T) {
 	assert.Empty(t, byName["good"].Error)
 	assert.Equal(t, pluginInfo{Path: "/no/such/folder", Error: "there is no such file or folder"}, byName[""])
 
-	// Without anything it looks beside the program.
+	// Without arguments it looks beside the program.
 	t.Setenv(pluginsVariable, "")
 	r = bmiRun(t, "plugins", "list")
 	require.Equal(t, ExitOK, r.code, r.err.String())
@@ -159,12 +159,12 @@ func TestPluginsCheck(t *testing.T) {
 		assert.Regexp(t, want, r.out.String())
 	}
 
-	// The hook that the suite wants for it is not to be had through a plugin.
+	// The hook that this test needs cannot be had through a plugin.
 	r = bmiRun(t, "plugins", "check", good, "-run", "^CrashSparesOthers$")
 	require.Equal(t, ExitOK, r.code, "%s\n%s", r.out.String(), r.err.String())
 	assert.Contains(t, r.out.String(), "no Crash hook\nmem: 0 ok, 1 skipped, 0 failed")
 
-	// A method in memory reaches nobody in another process.
+	// A method in memory cannot reach another process.
 	r = bmiRun(t, "plugins", "check", good, "-one-process", "-run", "^ForkEcho$")
 	require.Equal(t, ExitOK, r.code, "%s\n%s", r.out.String(), r.err.String())
 	assert.Contains(t, r.out.String(), "no Fork hook\nmem: 0 ok, 1 skipped, 0 failed")
@@ -203,8 +203,8 @@ func TestCommandsLoadThePluginsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestPluginsRun: the method is the plugin's, on both sides, and the program's own again
-// afterwards.
+// TestPluginsRun: the method is the plugin's, on both sides, and afterwards the
+// program's own again.
 func TestPluginsRun(t *testing.T) {
 	folder := pluginFolder(t, "good")
 	before := bmi.Drivers()
@@ -237,7 +237,7 @@ func TestTemplatesOfAddresses(t *testing.T) {
 	assert.Equal(t, one, fillTemplate("x://{ip}:{port}/{name}", "one"), "the same in every process")
 }
 
-// TestTrials: what becomes of a test of the suite outside go test.
+// TestTrials: how tests of the suite end outside go test.
 func TestTrials(t *testing.T) {
 	ctx := context.Background()
 	nothing := func(methodtest.T) *methodtest.Subject { return nil }
@@ -268,7 +268,8 @@ func TestTrials(t *testing.T) {
 	assert.Equal(t, []string{"last", "first"}, order)
 }
 
-// TestTrialsEndWithTheCommand: who interrupts does not wait for a test that hangs.
+// TestTrialsEndWithTheCommand: an interrupted command does not wait for a test that
+// hangs.
 func TestTrialsEndWithTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	release := make(chan struct{})

@@ -12,13 +12,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// addressTemplates are how endpoints are named where -address does not say it: the
-// first that the method can listen at.
+// addressTemplates are the forms of addresses that are tried if -address is not given:
+// the first at which the method can listen is used.
 var addressTemplates = []string{"{name}", "{ip}:{port}"}
 
-// fillTemplate is the address of the endpoint called name. What stands for {ip} and
-// {port} follows from the name, so that every process knows it without a table: all of
-// 127/8 is loopback, and the ports are below those that a kernel chooses from.
+// fillTemplate is the address of the endpoint called name. {ip} and {port} are
+// computed from the name, so that every process knows them without a table: all of
+// 127/8 is loopback, and the ports are below those that a kernel assigns.
 func fillTemplate(template, name string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
@@ -30,7 +30,7 @@ func fillTemplate(template, name string) string {
 	).Replace(template)
 }
 
-// checkTemplate refuses a template that gives every endpoint one address.
+// checkTemplate rejects a template that gives all endpoints the same address.
 func checkTemplate(template string) error {
 	if template == "" || strings.Contains(template, "{name}") || strings.Contains(template, "{port}") || strings.Contains(template, "{ip}") {
 		return nil
@@ -38,7 +38,7 @@ func checkTemplate(template string) error {
 	return program.Usagef("bad -address %q: it needs {name}, or {ip} and {port}, so that each endpoint has an address of its own", template)
 }
 
-// templateOf finds out how the endpoints of a method are named, and that it works.
+// templateOf finds a template for the endpoints of a method, and checks that it works.
 func templateOf(ctx context.Context, method, asked string) (string, error) {
 	templates := addressTemplates
 	if asked != "" {
@@ -51,7 +51,7 @@ func templateOf(ctx context.Context, method, asked string) (string, error) {
 		if err == nil {
 			return template, ep.Close()
 		}
-		// What is wrong beside the address is what matters.
+		// Errors other than a bad address matter more.
 		if first == nil || errors.Is(first, bmi.ErrBadAddress) {
 			first = err
 		}

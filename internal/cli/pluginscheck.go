@@ -34,16 +34,16 @@ func (a *App) pluginsCheckCommand() *cobra.Command {
 		Use:   "check PATH",
 		Short: "Check a plugin: its start, its version, and every method by the conformance suite",
 		Long: `Check starts a plugin, shows what it offers, and runs the conformance suite against
-each of its methods: between endpoints that share one process of the plugin, and
-where a test needs a peer in another process, with two. A test is ok, fails with
-the reason, or is skipped because the method does not offer what it is about.
+each of its methods. The endpoints share one process of the plugin, or use two if
+the test needs a peer in another process. A test is ok, fails with the reason, or
+is skipped because the method lacks the feature.
 
 The endpoints of the tests are named METHOD://{name}, or, if the method does not
 listen there, METHOD://{ip}:{port}. With -address other forms are possible, for
-instance -address '{ip}:{port}/{name}'. In place of {name} stands a word of
-letters, digits and hyphens, of {ip} an address in 127.0.0.0/8, of {port} a port.
+instance -address '{ip}:{port}/{name}'. {name} is replaced by a word of letters,
+digits and hyphens, {ip} by an address in 127.0.0.0/8, {port} by a port.
 
-What a method needs from the environment, a key for instance, is given with -env.
+Variables that a method needs, a key for instance, are given with -env.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one PATH"),
@@ -57,18 +57,18 @@ What a method needs from the environment, a key for instance, is given with -env
 	f.BoolVar(&opt.basic, "basic", false, "only the tests that the simplest useful method passes")
 	f.StringSliceVar(&opt.methods, "method", nil, "only these of the plugin's methods")
 	f.StringVar(&opt.address, "address", "", "how endpoints are named behind METHOD://, with {name}, {ip} and {port}")
-	f.BoolVar(&opt.oneWay, "one-way", false, "the method does not recognise who connects by the address where he listens (tcp and tcps: always)")
+	f.BoolVar(&opt.oneWay, "one-way", false, "the method does not know a connecting peer by its listening address (tcp and tcps: always)")
 	f.BoolVar(&opt.headOfLine, "head-of-line", false, "a long message without a receive holds up those behind it (tcp and tcps: always)")
 	f.BoolVar(&opt.oneProcess, "one-process", false, "endpoints reach only those of the same process: no test with a peer in another one")
-	f.BoolVar(&opt.log, "log", false, "show what the plugin logs")
+	f.BoolVar(&opt.log, "log", false, "show the log of the plugin")
 	return cmd
 }
 
-// overStreams are the methods of ours that carry messages over a byte stream, and
-// therefore have both peculiarities that the suite must know of.
+// overStreams are our methods over byte streams. They have both peculiarities that the
+// suite must know.
 var overStreams = []string{"tcp", "tcps"}
 
-// selectTests are the tests that were asked for.
+// selectTests returns the requested tests.
 func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 	pattern, err := regexp.Compile(opt.run)
 	if err != nil {
@@ -90,7 +90,7 @@ func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 	return tests, nil
 }
 
-// selectMethods are those of the plugin's methods that were asked for.
+// selectMethods returns the requested ones of the plugin's methods.
 func (opt *checkOptions) selectMethods(offered []string) ([]string, error) {
 	if len(opt.methods) == 0 {
 		return offered, nil
@@ -167,8 +167,8 @@ type checking struct {
 	count      map[string]int // by outcome
 }
 
-// run shows what the method can do, and runs the tests. The error is one of the command
-// itself; whether all is well with the method is good.
+// run shows the method's capabilities, and runs the tests. err is an error of the
+// command itself; good reports whether the method passed.
 func (c *checking) run(ctx context.Context, address string, tests methodtest.Tests) (good bool, err error) {
 	w := c.app.Out
 	fmt.Fprintln(w)
@@ -217,8 +217,8 @@ func (c *checking) describe(ctx context.Context) (err error) {
 	return err
 }
 
-// try runs one test. That the process of the plugin lives on is part of each: the suite
-// kills none that it did not start.
+// try runs one test. The test also fails if the plugin's process ends: the suite kills
+// only processes that it started.
 func (c *checking) try(ctx context.Context, test methodtest.Test) (result, error) {
 	before := c.plugin.Restarts()
 	v, err := try(ctx, test, c.subject)

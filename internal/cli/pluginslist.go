@@ -25,9 +25,9 @@ type pluginInfo struct {
 	Path    string   `json:"path,omitempty"`
 	Version string   `json:"version,omitempty"`
 	Methods []string `json:"methods,omitempty"`
-	// Data is how messages get to the plugin: "rings" in shared memory, or "grpc".
+	// Data is the path of messages to the plugin: "rings" in shared memory, or "grpc".
 	Data string `json:"data,omitempty"`
-	// Plaintext: the plugin cannot encrypt what gRPC carries.
+	// Plaintext: the plugin cannot encrypt gRPC traffic.
 	Plaintext bool `json:"plaintext,omitempty"`
 	// Error is why the plugin is refused.
 	Error string `json:"error,omitempty"`
@@ -38,9 +38,9 @@ func (a *App) pluginsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [DIR...]",
 		Short: "Show the plugins in folders, and what they offer",
-		Long: `List starts each plugin that it finds in the folders for a moment and shows what it
-offers, or why it is refused. Without a DIR it looks where BMI_PLUGINS says, and
-without that in the folder of the bmi command itself.
+		Long: `List starts each plugin in the folders for a moment and shows its methods, or why it
+is refused. Without a DIR it searches the folders in BMI_PLUGINS, and without that
+the folder of the bmi command itself.
 
 ` + exitHelp,
 		Args: cobra.ArbitraryArgs,
@@ -79,7 +79,7 @@ func (a *App) pluginsList(ctx context.Context, args []string, asJSON bool) error
 	return printPlugins(a.Out, places, infos)
 }
 
-// pluginPlaces are the folders and files in which list looks.
+// pluginPlaces are the folders and files that list searches.
 func pluginPlaces(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
@@ -97,7 +97,8 @@ func pluginPlaces(args []string) ([]string, error) {
 	return []string{home}, err
 }
 
-// filesAt are the plugins at a place, and those that are refused before they are started.
+// filesAt returns the plugins at a place, and those that are rejected before they are
+// started.
 func filesAt(place string) (files []string, refused []pluginInfo) {
 	info, err := os.Stat(place)
 	switch {
@@ -126,7 +127,7 @@ func parts(err error) []error {
 	return []error{err}
 }
 
-// lookAtPlugin starts a plugin for a moment. It gets nothing from the environment.
+// lookAtPlugin starts a plugin briefly, with an empty environment.
 func lookAtPlugin(ctx context.Context, path string) (out pluginInfo) {
 	out.Path = path
 	if abs, err := filepath.Abs(path); err == nil {
@@ -148,7 +149,7 @@ func lookAtPlugin(ctx context.Context, path string) (out pluginInfo) {
 	return out
 }
 
-// dataOf says how messages get to a plugin.
+// dataOf returns the path of messages to a plugin.
 func dataOf(p *plugins.Plugin) string {
 	if p.Rings() {
 		return "rings"
@@ -188,7 +189,7 @@ func printPlugins(w io.Writer, places []string, infos []pluginInfo) error {
 	return table.Flush()
 }
 
-// dataText and needs say pluginInfo.Data and Plaintext to people.
+// dataText and needs are pluginInfo.Data and Plaintext as text for people.
 var needs = map[bool]string{true: "-plaintext: it cannot encrypt what gRPC carries"}
 
 var dataText = map[string]string{"rings": "through rings in shared memory", "grpc": "through gRPC alone"}

@@ -17,12 +17,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 )
 
-// A peer of the conformance suite in another process is this command once more, with a
-// plugin process of its own.
+// A peer of the conformance suite in another process is this command again, with its
+// own plugin process.
 
 const (
-	// takeoverMax is how long an address may take to become free, whose last owner was
-	// killed: its plugin dies a moment later.
+	// takeoverMax is how long an address may stay in use after its owner was killed,
+	// because the owner's plugin ends a moment later.
 	takeoverMax  = 5 * time.Second
 	takeoverStep = 10 * time.Millisecond
 )
@@ -64,7 +64,7 @@ func (a *App) pluginsPeer(ctx context.Context, path, address string, flags plugi
 	return methodtest.Serve(ctx, ep)
 }
 
-// takeOver listens at an address that may not be free yet.
+// takeOver listens on an address that may still be in use.
 func takeOver(ctx context.Context, address string) (*bmi.Endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, takeoverMax)
 	defer cancel()
@@ -96,7 +96,7 @@ func (c *checking) forkPeer(t methodtest.T, name string) methodtest.Process {
 	return p
 }
 
-// A peerProcess is such a peer.
+// A peerProcess is a peer in another process.
 type peerProcess struct{ child *perf.Child }
 
 func (p peerProcess) Kill() { p.child.Kill() }

@@ -18,9 +18,9 @@ func (a *App) pluginsRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH [flags] -- COMMAND [ARGS...]",
 		Short: "Run another command of bmi with the methods of a plugin",
-		Long: `Run loads the plugin and runs another command of bmi. The methods of the plugin take
-the place of those of the same names that bmi carries itself, on both sides where
-the command starts the other one (bmi perf METHOD).
+		Long: `Run loads the plugin and runs another command of bmi. The methods of the plugin
+replace bmi's own methods of the same names. If the command starts the other side
+(bmi perf METHOD), they do so on both.
 
     bmi plugins run bin/bmi-method-via -- perf via+shm -size 8
     bmi plugins run ./bmi-method-mine -env MINE_DEVICE=0 -- serve mine://here

@@ -17,7 +17,7 @@ const (
 	testFailed  = "FAIL"
 )
 
-// A result is what a test came to.
+// A result is the outcome of a test.
 type result struct {
 	test    string
 	outcome string
@@ -25,7 +25,8 @@ type result struct {
 	said    []string
 }
 
-// try runs a test to its end. When ctx ends it does not wait for it: the command is about to leave.
+// try runs a test to its end. If ctx ends it does not wait for the test, because the command is
+// about to exit.
 func try(ctx context.Context, test methodtest.Test, factory methodtest.Factory) (result, error) {
 	start := time.Now()
 	t, err := verdict.RunContext(ctx, test.Name, func(t *verdict.T) { test.Func(t, factory(t)) })
@@ -42,7 +43,7 @@ func try(ctx context.Context, test methodtest.Test, factory methodtest.Factory) 
 	return r, nil
 }
 
-// String is the result in one line, with the reasons of a failure below.
+// String is the result in one line, followed by the reasons of a failure.
 func (r result) String() string {
 	line := fmt.Sprintf("  %-4s  %-28s", r.outcome, r.test)
 	switch r.outcome {

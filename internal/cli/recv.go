@@ -27,11 +27,11 @@ func (a *App) recvCommand() *cobra.Command {
 	var opt recvOptions
 	cmd := &cobra.Command{
 		Use:   "recv ADDR",
-		Short: "Receive what a `bmi send` sends, to a file or standard output",
-		Long: `Recv waits at an address for one 'bmi send ADDR' and writes what it sends to
-standard output, or with -o to a file, which appears under its name only when it
-is whole. It fails if not everything arrived just as it was sent; what went to
-standard output before that must then not be used.
+		Short: "Receive data from a `bmi send`, to a file or standard output",
+		Long: `Recv waits at an address for one 'bmi send ADDR' and writes the data to
+standard output, or with -o to a file, which gets its name only when it is
+complete. It fails if the data did not arrive unchanged and complete; any output
+written before must then not be used.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one ADDR"),
@@ -49,8 +49,8 @@ func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err er
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	// A reader of our output that left makes a write fail. Without this it would
-	// end the process before the sender could be told.
+	// If the reader of our output has closed it, a write must fail. By default
+	// SIGPIPE would end the process before the sender could be told.
 	signal.Ignore(syscall.SIGPIPE)
 	out, finish, err := a.openOutput(opt.file)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err er
 	}
 	defer closeEndpoint(ep, &err)
 	if at := ep.Addresses(); !opt.quiet && len(at) > 0 && at[0] != address {
-		fmt.Fprintf(a.Err, "receiving at %s\n", at[0]) // with the port that the kernel chose, for instance
+		fmt.Fprintf(a.Err, "receiving at %s\n", at[0]) // including a port that the kernel chose
 	}
 	bar := program.NewProgress(a.Err, "receiving", a.Terminal && !opt.quiet)
 	start := time.Now()
@@ -81,8 +81,8 @@ func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err er
 	return nil
 }
 
-// openOutput opens what is written to. finish takes how the transfer ended: only
-// if it was well does a file get its name.
+// openOutput opens the output. finish is called with the result of the transfer:
+// a file gets its name only after a success.
 func (a *App) openOutput(file string) (out io.Writer, finish func(error) error, err error) {
 	if file == "" || file == "-" {
 		if f, ok := a.Out.(*os.File); ok {
@@ -91,7 +91,7 @@ func (a *App) openOutput(file string) (out io.Writer, finish func(error) error, 
 		return a.Out, func(err error) error { return err }, nil
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		// A device or a named pipe is written as it is.
+		// A device or a named pipe is written directly.
 		f, err := os.OpenFile(file, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, nil, err

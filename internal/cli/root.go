@@ -11,20 +11,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
-// App is the surroundings of a command: what it reads and writes.
+// App is the environment of a command: its input and outputs.
 type App struct {
 	In       *os.File
 	Out, Err io.Writer
-	// Terminal: Err is a terminal, so that a progress bar makes sense.
+	// Terminal: Err is a terminal, so a progress bar makes sense.
 	Terminal bool
 
-	// self are the arguments that make this program what it is now, in front of those
-	// of a process that it starts: bmi plugins run.
+	// self are the arguments that this program needs before those of a subcommand
+	// when it starts itself again: bmi plugins run.
 	self []string
 }
 
-// Main runs the command with the arguments behind its name, and gives the code
-// to exit with. SIGINT and SIGTERM end it in order; a second one ends it at once.
+// Main runs the command with the arguments behind its name, and returns the exit
+// code. SIGINT and SIGTERM end the command in an orderly way; a second one ends it at
+// once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()

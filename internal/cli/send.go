@@ -90,7 +90,7 @@ func (a *App) send(ctx context.Context, address, file string, opt sendOptions) (
 	return nil
 }
 
-// openInput opens a file, or takes the standard input; total is -1 if its length
+// openInput opens a file, or uses the standard input; total is -1 if its length
 // is not known beforehand.
 func (a *App) openInput(file string) (in *os.File, total int64, err error) {
 	in = a.In
@@ -113,11 +113,12 @@ func (a *App) openInput(file string) (in *os.File, total int64, err error) {
 	return in, total, nil
 }
 
-// pipeBytes is the capacity that standard pipes are given, in bytes: a block.
+// pipeBytes is the capacity set for pipes at the standard streams, in bytes: a
+// block.
 const pipeBytes = 1 << 20
 
-// widenPipe makes a pipe hold a block, so that filling one takes fewer switches
-// between processes. It fails harmlessly for what is no pipe.
+// widenPipe makes a pipe hold a block, so that filling one needs fewer switches
+// between processes. It has no effect on a file that is not a pipe.
 func widenPipe(f *os.File) {
 	_, _ = unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, pipeBytes)
 }

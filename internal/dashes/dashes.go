@@ -1,15 +1,15 @@
-// Package dashes makes long options work with one dash as with two, for every command.
+// Package dashes lets every command accept long options with one dash as well as with
+// two.
 package dashes
 
 import "strings"
 
-// Normalize makes options that are written with one dash, as Go programs and
-// MPI tools do (-json, -size=8), mean what they mean with two, as the parser wants
-// them (--json, --size=8). It rewrites an argument that starts with one dash, a
-// letter and one more letter, digit or dash; so -o and -h stay short options, and
-// "-", "-5" and everything behind "--" stay as they are. Short options can
-// therefore not be joined (-qh) nor have their value attached (-oFILE): none of
-// the commands needs that.
+// Normalize lets options with one dash, as in Go programs and MPI tools (-json,
+// -size=8), have the meaning of those with two (--json, --size=8), which the parser
+// needs. It rewrites an argument that starts with one dash, a letter and one more
+// letter, digit or dash. So -o and -h stay short options, and "-", "-5" and everything
+// behind "--" are unchanged. Short options can therefore not be joined (-qh) nor have
+// an attached value (-oFILE); no command needs that.
 func Normalize(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {

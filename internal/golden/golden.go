@@ -1,11 +1,11 @@
-// Package golden compares what a test produced with files in testdata, and
+// Package golden compares the output of a test with files in testdata, and
 // rewrites those files when the test runs with -update:
 //
 //	go test ./matchbits -update
 //
-// Check compares any text. CheckVectors and Load read and write byte vectors
-// in a small format that people can read and comment (vectors.go). The package
-// is for tests only; nothing that ships imports it.
+// Check compares any text. CheckVectors and Load read and write byte vectors in a
+// small format that people can read and comment (vectors.go). The package is for
+// tests only; no shipped code imports it.
 package golden
 
 import (

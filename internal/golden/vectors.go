@@ -11,7 +11,7 @@ import (
 
 // A Vector is one named string of bytes.
 type Vector struct {
-	// Comment stands above the vector in the file, if not empty.
+	// Comment is the comment above the vector in the file, if not empty.
 	Comment string
 	// Name is one word without a colon.
 	Name  string
@@ -31,8 +31,8 @@ const (
 //	long: 00010203 04050607
 //	      08090a0b
 //
-// Blanks between hex digits mean nothing; a line that starts with a blank goes
-// on with the vector above.
+// Blanks between hex digits are ignored; a line that starts with a blank
+// continues the vector above.
 func Format(vectors []Vector) []byte {
 	var out bytes.Buffer
 	for i, v := range vectors {

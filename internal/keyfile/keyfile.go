@@ -1,5 +1,5 @@
-// Package keyfile reads the files that security rests on: keys, which nobody else may read, and lists of who may do what, which nobody
-// else may change.
+// Package keyfile reads files that are relevant to security: keys, which other users must not be able to read, and lists of
+// permissions, which other users must not be able to change.
 package keyfile
 
 import (
@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// ErrUnsafe is what errors about a file wrap that is not what it should be: open to other users, too long, or no regular file.
+// ErrUnsafe is wrapped by errors about an unsafe file: accessible to other users, too long, or not a regular file.
 var ErrUnsafe = errors.New("keyfile: not a safe file")
 
-// unsafeError is an error whose words say all, and what to do.
+// unsafeError is an error whose text is complete, and says what to do.
 type unsafeError struct{ text string }
 
 func (e *unsafeError) Error() string    { return e.text }
@@ -26,7 +26,8 @@ func Secret(name string, bytesMax int64) ([]byte, error) {
 	return read(name, bytesMax, func(info os.FileInfo) error { return closed(name, info) })
 }
 
-// SecretOf is Secret of a file that belongs to a user, as one in its home. What it is a link to must belong to it, too. ErrUnsafe.
+// SecretOf is Secret for a file that belongs to a given user, for example one in its home. The target of a link must belong to
+// that user, too. ErrUnsafe.
 func SecretOf(uid uint32, name string, bytesMax int64) ([]byte, error) {
 	return read(name, bytesMax, func(info os.FileInfo) error {
 		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != uid {

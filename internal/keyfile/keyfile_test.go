@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles: what others can use is refused with a sentence that says what to do.
+// TestFiles: a file that others can use is refused, with a hint what to do.
 func TestFiles(t *testing.T) {
 	const bytesMax = 100
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestFiles(t *testing.T) {
 	require.NotErrorIs(t, err, ErrUnsafe)
 }
 
-// TestOwner: a file of another user may be a secret of both, but says nothing about who may do what.
+// TestOwner: a file of another user may contain a secret that both share, but not grant rights.
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another user")

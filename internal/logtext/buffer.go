@@ -1,5 +1,5 @@
-// Package logtext holds what a test looks at of a log, or of other output that several
-// goroutines write. The package is for tests only; nothing that ships imports it.
+// Package logtext collects a log, or other output that several goroutines write, for
+// inspection by a test. The package is for tests only; no shipped code imports it.
 package logtext
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A Buffer is what was written to it, by whichever goroutine. The zero value is empty.
+// A Buffer collects what is written to it, by any goroutine. The zero value is empty.
 type Buffer struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -20,7 +20,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// String is all that was written so far.
+// String returns everything written so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestBuffer: what several goroutines write is there, record by record, while others look.
+// TestBuffer: records that several goroutines write are all there, while others read.
 func TestBuffer(t *testing.T) {
 	var b Buffer
 	assert.Empty(t, b.String())

@@ -1,5 +1,5 @@
-// Package machine says what the machine has for this process, for limits that depend on it. How many descriptors there are, methods/tcp
-// asks itself.
+// Package machine reports the resources of this process, for limits that depend on them. methods/tcp finds the number of
+// descriptors itself.
 package machine
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// Memory is how many bytes of memory this process may use: what the machine has, or the limit of its control group if that is
-// lower. If the system tells neither, it is as much as there can be.
+// Memory is how many bytes of memory this process may use: the machine's memory, or the limit of its control group if that is
+// lower. If the system tells neither, it is the largest possible number.
 var Memory = sync.OnceValue(func() int {
 	return least(memlimit.FromSystem, memlimit.FromCgroup)
 })
 
-// least is the lowest limit that one of the sources knows.
+// least is the lowest limit reported by the sources.
 func least(sources ...func() (uint64, error)) int {
 	n := uint64(math.MaxInt)
 	for _, source := range sources {
@@ -26,5 +26,5 @@ func least(sources ...func() (uint64, error)) int {
 	return int(n)
 }
 
-// Share is a part of the memory, 1/parts, within limits, in bytes.
+// Share is a fraction of the memory, 1/parts, within limits, in bytes.
 func Share(parts, least, most int) int { return min(max(Memory()/parts, least), most) }

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// A point is a test with a size on a communicator: one rank's side.
+// A point is one rank's side of a test with one size on one communicator.
 type point struct {
 	spec
 	c            *mpi.Comm
@@ -16,8 +16,8 @@ type point struct {
 	job          job
 }
 
-// run runs n iterations and gives how long one took here, in nanoseconds. All ranks begin
-// together.
+// run runs n iterations and returns how long one took on this rank, in nanoseconds. All
+// ranks start together.
 func (p *point) run(n int) (float64, error) {
 	if err := p.job.ready(n); err != nil {
 		return 0, err
@@ -59,8 +59,8 @@ func (p *point) oneByOne(n int) (took time.Duration, err error) {
 	return took, nil
 }
 
-// fitting runs more and more iterations until they fill the warm-up of a budget, and gives
-// batches that fill the rest. Rank 0 decides for all.
+// fitting runs more and more iterations until they fill the warm-up of a budget, and
+// returns the batches that fill the rest. Rank 0 decides for all.
 func (p *point) fitting(budget time.Duration) (batches, steps int, err error) {
 	const growthMax = 64 // the first iteration may be a hundred times slower than the next
 	target := float64(perf.WarmUp(budget).Nanoseconds())
@@ -70,7 +70,8 @@ func (p *point) fitting(budget time.Duration) (batches, steps int, err error) {
 			return 0, 0, err
 		}
 		took := step * float64(n)
-		// What rank 0 says: whether to go on, and with how many; or the batches.
+		// Rank 0's decision: whether to continue, and with how many iterations; or the
+		// batches.
 		word := []int64{1, int64(n) * int64(min(max(target/took+1, 2), growthMax)), 0}
 		if took >= target {
 			batches, steps := perf.Batches(budget, time.Duration(step))
@@ -86,8 +87,8 @@ func (p *point) fitting(budget time.Duration) (batches, steps int, err error) {
 	}
 }
 
-// measure gives what an iteration took in each batch on each rank, by rank, at rank 0, and
-// the iterations of a batch.
+// measure returns, at rank 0, the time of an iteration in each batch on each rank, by rank,
+// and the iterations of a batch.
 func (p *point) measure(plan Plan) (times [][]float64, steps int, err error) {
 	warmUp, batches, steps := plan.shape(p.spec, p.size, p.window)
 	if plan.Time > 0 {
@@ -117,11 +118,11 @@ func (p *point) measure(plan Plan) (times [][]float64, steps int, err error) {
 	return times, steps, nil
 }
 
-// checkRounds is how often the contents of a point's messages are compared.
+// checkRounds is how often the contents of a point's messages are checked.
 const checkRounds = 3
 
-// check runs iterations whose contents are compared. The error of a rank is everybody's, so
-// that none waits for it.
+// check runs iterations whose contents are checked. An error of one rank is returned on all
+// ranks, so that none waits for it.
 func (p *point) check() error {
 	for round := range checkRounds {
 		p.job.fill(round)

@@ -6,16 +6,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// A combining is a collective operation that adds up what ranks have.
+// A combining is a collective operation that sums up numbers of ranks.
 type combining struct {
-	// gives is how many numbers a rank gives, if the point has n.
+	// gives is how many numbers a rank contributes, if the point has n.
 	gives func(n, ranks int) int
-	// gets is which of the sums a rank gets, of what the ranks below upTo gave.
+	// gets is the part of the sums that a rank gets; the sums are over the ranks below
+	// upTo.
 	gets func(n, me, ranks int) (first, count, upTo int)
 	call func(b *combiner) error
 }
 
-// A combiner is a rank's part in one.
+// A combiner is a rank's part in a combining.
 type combiner struct {
 	*combining
 	c       *mpi.Comm
@@ -63,7 +64,8 @@ func (b *combiner) check(round int) error {
 
 func wholeVector(n, _ int) int { return n }
 
-// share is where the numbers of a rank begin and end, if all get as many, or one more.
+// share returns the start and end of a rank's numbers, if all get the same number, or
+// one more.
 func share(n, rank, ranks int) (first, next int) { return n * rank / ranks, n * (rank + 1) / ranks }
 
 // The operations.
@@ -90,7 +92,7 @@ var (
 	scan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me + 1 },
 		func(b *combiner) error { return mpi.Scan(b.c, b.in, b.out, mpi.Sum) }}
 
-	// What rank 0 gets is undefined: the sum of nobody's.
+	// The result of rank 0 is undefined, because there are no ranks below it.
 	exscan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me },
 		func(b *combiner) error { return mpi.Exscan(b.c, b.in, b.out, mpi.Sum) }}
 )

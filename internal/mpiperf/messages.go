@@ -2,11 +2,11 @@ package mpiperf
 
 import "github.com/viaduct-hpc/viaduct/mpi"
 
-// tag is that of all messages.
+// tag is the tag of all messages.
 const tag = 7
 
-// A pair is what the tests of messages have in common: a rank's memory, one block to send
-// from, and one to receive into for each message under way.
+// A pair is the common part of the tests of messages: a rank's memory, with one block to
+// send from, and one to receive into for each message in progress.
 type pair struct {
 	c     *mpi.Comm
 	peer  int
@@ -20,7 +20,7 @@ type pair struct {
 func newPair(c *mpi.Comm, size, window int) *pair {
 	p := &pair{c: c, peer: 1 - c.Rank(), size: size, out: touched(size)}
 	p.sends, p.recvs = make([]mpi.Request, window), make([]mpi.Request, window)
-	// Messages lie at lines of the cache of their own.
+	// Messages start on separate cache lines.
 	const line = 64
 	stride := (size + line - 1) &^ (line - 1)
 	mem := touched(stride * window)
@@ -30,7 +30,7 @@ func newPair(c *mpi.Comm, size, window int) *pair {
 	return p
 }
 
-// touched is memory that exists: every page of it has been written.
+// touched returns memory of which every page has been written.
 func touched(size int) []byte {
 	mem := make([]byte, size)
 	for i := range mem {
@@ -73,7 +73,7 @@ func (p *pair) postRecvs() (err error) {
 	return nil
 }
 
-// A pingPong is a message there and one of the same size back.
+// A pingPong is a message to the other rank and one of the same size back.
 type pingPong struct{ *pair }
 
 func openPingPong(c *mpi.Comm, size, _ int) (job, error) { return pingPong{newPair(c, size, 1)}, nil }
@@ -94,14 +94,15 @@ func (p pingPong) once() error {
 	return mpi.Send(p.c, p.out, p.peer, tag)
 }
 
-// windows are the tests with many messages under way. The receives of a window are posted
-// before the window is asked for, but for the last one.
+// windows are the tests with many messages in progress. The receives of a window are
+// posted before the window is requested, except for the last one.
 type windows struct {
 	*pair
-	left int // windows that are still to come
+	left int // windows still to come
 }
 
-// A pour is windows of messages from rank 0 to rank 1, each answered by an empty message.
+// A pour sends windows of messages from rank 0 to rank 1, each answered by an empty
+// message.
 type pour struct{ windows }
 
 func openPour(c *mpi.Comm, size, window int) (job, error) {
@@ -138,7 +139,7 @@ func (p *pour) once() error {
 	return mpi.Send(p.c, p.out[:0], p.peer, tag)
 }
 
-// check compares at rank 1, as rank 0 gets nothing.
+// check checks the contents at rank 1, because rank 0 receives nothing.
 func (p *pour) check(round int) error {
 	if p.c.Rank() == 0 {
 		return nil

@@ -2,14 +2,14 @@ package mpiperf
 
 import "github.com/viaduct-hpc/viaduct/mpi"
 
-// A moving is a collective operation that moves blocks: which ones a rank has and gets, in
-// the order of memory, and the call.
+// A moving is a collective operation that moves blocks: the blocks that a rank has and
+// gets, in the order of memory, and the call.
 type moving struct {
 	has, gets func(me, ranks int) []block
 	call      func(m *mover) error
 }
 
-// A mover is a rank's part in one.
+// A mover is a rank's part in a moving.
 type mover struct {
 	*moving
 	c       *mpi.Comm
@@ -52,10 +52,10 @@ func (m *mover) check(round int) error {
 	return nil
 }
 
-// What ranks have and get.
+// The blocks that ranks have and get.
 func nothing(int, int) []block { return nil }
 
-// ofMe is one block, which is meant for whoever gets it.
+// ofMe is one block, for any receiver.
 func ofMe(me, _ int) []block { return []block{{from: me}} }
 
 func forMe(me, _ int) []block { return []block{{to: me}} }
@@ -80,7 +80,7 @@ func blocks(n int, each func(i int) block) []block {
 	return out
 }
 
-// atRoot is what only rank 0 has or gets, which is the root of everything here.
+// atRoot gives the blocks only to rank 0, which is the root of all operations here.
 func atRoot(blocks func(me, ranks int) []block) func(me, ranks int) []block {
 	return func(me, ranks int) []block {
 		if me != 0 {
@@ -90,7 +90,7 @@ func atRoot(blocks func(me, ranks int) []block) func(me, ranks int) []block {
 	}
 }
 
-// atOthers is what rank 0 has not or does not get.
+// atOthers gives the blocks to all ranks except rank 0.
 func atOthers(blocks func(me, ranks int) []block) func(me, ranks int) []block {
 	return func(me, ranks int) []block {
 		if me == 0 {
@@ -100,8 +100,8 @@ func atOthers(blocks func(me, ranks int) []block) func(me, ranks int) []block {
 	}
 }
 
-// The operations. The root has what it sends in a broadcast, the others get it; that of
-// rank 0 is meant for all.
+// The operations. In a broadcast the root sends and the others receive; the block of rank
+// 0 is for all.
 var (
 	bcast = &moving{atRoot(ofMe), atOthers(func(int, int) []block { return []block{{}} }), func(m *mover) error {
 		if m.c.Rank() == 0 {
@@ -122,7 +122,7 @@ var (
 	}}
 )
 
-// openBarrier is an operation that moves nothing.
+// openBarrier opens an operation that moves nothing.
 func openBarrier(c *mpi.Comm, _, window int) (job, error) {
 	return (&moving{nothing, nothing, func(m *mover) error { return mpi.Barrier(m.c) }}).open(c, 0, window)
 }

@@ -17,51 +17,51 @@ const (
 	IterationsMax = 1 << 30
 	// BatchesMax bounds Plan.Batches.
 	BatchesMax = 10_000
-	// MemoryMax is the most memory that a rank takes for a point, in bytes.
+	// MemoryMax is the most memory that a rank uses for a point, in bytes.
 	MemoryMax = 1 << 30
 )
 
-// windowBytesMax is how much the messages of a window have together, at most, unless two are
-// more: what is measured then is messages, and not memory behind the caches.
+// windowBytesMax bounds the total size of the messages of a window, unless two messages are
+// already larger. So a test measures messages, and not memory outside the caches.
 const windowBytesMax = 4 << 20
 
-// ErrPlan is a plan that makes no sense, or not with as many ranks.
+// ErrPlan is a plan that is invalid, or invalid for this number of ranks.
 var ErrPlan = errors.New("mpiperf: bad plan")
 
-// A Plan is what is to be measured. It is the same on all ranks.
+// A Plan says what to measure. It is the same on all ranks.
 type Plan struct {
 	Tests []perf.Test
-	// Sizes of messages, or of what a rank gives to another one, in bytes. A test leaves out
-	// those that make no sense for it. nil: powers of two, up to what suits the test.
+	// Sizes of messages, or of a rank's data for another one, in bytes. A test omits sizes
+	// that make no sense for it. nil: powers of two, up to a limit that suits the test.
 	Sizes []int
-	// Ranks are the numbers of ranks to measure collective operations on: the first of the
-	// job. nil: all. Messages go between the first two.
+	// Ranks are the numbers of ranks on which to measure collective operations: the first
+	// ranks of the job. nil: all. Messages go between the first two.
 	Ranks []int
-	// Window is how many messages are under way at once, in all tests of messages but
+	// Window is how many messages are in progress at once, in all tests of messages except
 	// Latency. 0: 64.
 	Window int
-	// Iterations of a point, all batches together. 0: what suits the test and size, fewer
-	// for large ones.
+	// Iterations of a point, in all batches together. 0: a number that suits the test and
+	// size, smaller for large sizes.
 	Iterations int
-	// Time, if it is not 0, is how long a point takes, about; it decides on iterations and
+	// Time, if not 0, is the approximate time for a point; it determines iterations and
 	// batches.
 	Time time.Duration
-	// Batches that the iterations are divided into. 0: ten.
+	// Batches into which the iterations are divided. 0: ten.
 	Batches int
-	// Check has the contents of messages compared, in rounds of their own.
+	// Check also checks the contents of messages, in separate rounds.
 	Check bool
-	// OwnProcess: the rank is alone in its program, so that the garbage collector may be
-	// told when to run.
+	// OwnProcess: the rank is alone in its process, so it may control when the garbage
+	// collector runs.
 	OwnProcess bool
 }
 
-// windowDefault and batchesDefault are used where a plan says nothing.
+// windowDefault and batchesDefault are used if a plan does not set them.
 const (
 	windowDefault  = 64
 	batchesDefault = 10
 )
 
-// checked is the plan with defaults for a job with so many ranks.
+// checked returns the plan with defaults for a job with this number of ranks.
 func (p Plan) checked(ranks int) (Plan, error) {
 	if p.Window == 0 {
 		p.Window = windowDefault
@@ -121,7 +121,7 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 	return nil
 }
 
-// sizesOf are the sizes to measure a test with, in bytes. A barrier has none, which is 0.
+// sizesOf are the sizes for a test, in bytes. A barrier has the only size 0.
 func (p Plan) sizesOf(s spec) []int {
 	if s.sizeMax == 0 {
 		return []int{0}
@@ -132,8 +132,8 @@ func (p Plan) sizesOf(s spec) []int {
 	return slices.DeleteFunc(slices.Clone(p.Sizes), func(size int) bool { return !s.fits(size) })
 }
 
-// series are the powers of two from the smallest size of a test to its largest, with 0 before
-// them where an empty message is one.
+// series are the powers of two from the smallest size of a test to its largest, preceded by 0
+// if the test allows empty messages.
 func series(s spec) []int {
 	var out []int
 	if s.sizeMin == 0 {
@@ -145,7 +145,7 @@ func series(s spec) []int {
 	return out
 }
 
-// windowOf is how many messages of a size are under way at once.
+// windowOf is how many messages of a size are in progress at once.
 func (p Plan) windowOf(s spec, size int) int {
 	switch {
 	case !s.messages || s.test == perf.Latency:
@@ -156,11 +156,12 @@ func (p Plan) windowOf(s spec, size int) int {
 	return min(p.Window, max(2, windowBytesMax/max(1, size)))
 }
 
-// largeSize is from where messages are large: fewer of them are sent, as each takes longer.
+// largeSize is the size from which messages count as large: fewer of them are sent, because
+// each takes longer.
 const largeSize = 8 << 10
 
-// shape is how many iterations a point has before it is measured, how many batches, and how
-// many iterations in each.
+// shape is the number of iterations before the measurement of a point, the number of batches,
+// and the iterations in each.
 func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
 	n := p.Iterations
 	if n == 0 {

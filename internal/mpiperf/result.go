@@ -10,19 +10,19 @@ import (
 )
 
 // A Result is one measured point, and one line of `mpibench -json`. In the perf.Result, Median
-// and P99 are those of the batches, each of which counts with the mean of all ranks; for
-// messages, with that of the first rank.
+// and P99 are over batches, where the value of a batch is the mean of all ranks, or for
+// messages that of the first rank.
 type Result struct {
 	perf.Result
 	Ranks int `json:"ranks"`
 	// Iterations of all batches together.
 	Iterations int `json:"iterations"`
 	Batches    int `json:"batches"`
-	// Min, Avg and Max are over ranks, of the medians of what each of them took, in Unit.
+	// Min, Avg and Max are over ranks, of the medians of each rank, in Unit.
 	Min float64 `json:"min"`
 	Avg float64 `json:"avg"`
 	Max float64 `json:"max"`
-	// Checked is in how many rounds contents were compared; 0: they were not asked for.
+	// Checked is the number of rounds in which contents were checked; 0: not requested.
 	Checked int `json:"checked,omitempty"`
 }
 
@@ -38,7 +38,7 @@ func (r Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// resultOf makes a result of what an iteration took in each batch on each rank, in
+// resultOf computes a result from the time of an iteration in each batch on each rank, in
 // nanoseconds.
 func resultOf(p *point, times [][]float64, steps int) Result {
 	batches := len(times[0])
@@ -62,7 +62,7 @@ func resultOf(p *point, times [][]float64, steps int) Result {
 	return r
 }
 
-// means are those over ranks, of each batch.
+// means are the means over ranks, for each batch.
 func means(times [][]float64) []float64 {
 	out := make([]float64, len(times[0]))
 	for _, mine := range times {
@@ -83,8 +83,8 @@ func unitOf(t perf.Test) string {
 	return perf.UnitMicros
 }
 
-// inUnit turns the nanoseconds of an iteration, which is a round trip or a window for
-// messages, into the unit of the test.
+// inUnit converts the nanoseconds of an iteration, which for messages is a round trip or a
+// window, to the unit of the test.
 func (p *point) inUnit(nanos float64) float64 {
 	window := float64(p.window)
 	switch p.test {

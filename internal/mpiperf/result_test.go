@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// known is a point with numbers that are easy to follow.
+// known returns a point whose numbers are easy to follow.
 func known(t *testing.T, test perf.Test, size, window int, times [][]float64) Result {
 	s, ok := specOf(test)
 	require.True(t, ok)

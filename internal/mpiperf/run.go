@@ -10,10 +10,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// Run measures all points of a plan. Every rank of the job calls it with the same plan; rank 0
-// hands each result to report, of which other ranks may have none, as soon as it is there.
-// ErrPlan is everybody's, before anything is measured; after any other error the job has to be
-// aborted, as other ranks may wait.
+// Run measures all points of a plan. Every rank of the job calls it with the same plan. Rank 0
+// passes each result to report as soon as it is there; report may be nil on other ranks.
+// ErrPlan is returned on all ranks before anything is measured. After any other error the job
+// must be aborted, because other ranks may wait.
 func Run(p *mpi.Process, plan Plan, report func(Result) error) error {
 	w := p.World()
 	plan, err := plan.checked(w.Size())
@@ -34,19 +34,19 @@ func Run(p *mpi.Process, plan Plan, report func(Result) error) error {
 	return nil
 }
 
-// pairRanks is how many ranks messages are between.
+// pairRanks is the number of ranks that exchange messages.
 const pairRanks = 2
 
-// A runner is one rank on its way through a plan.
+// A runner is one rank of the measurement.
 type runner struct {
 	plan   Plan
 	world  *mpi.Comm
-	parts  map[int]*mpi.Comm // by number of ranks; nil where this one takes no part
+	parts  map[int]*mpi.Comm // by number of ranks; nil if this one takes no part
 	method string
 	report func(Result) error
 }
 
-// ranksOf are the numbers of ranks that a test is measured on.
+// ranksOf are the numbers of ranks for a test.
 func (r *runner) ranksOf(s spec) []int {
 	if s.messages {
 		return []int{pairRanks}
@@ -79,7 +79,7 @@ func (r *runner) split() error {
 func (r *runner) free() {
 	for _, part := range r.parts {
 		if part != nil && part != r.world {
-			_ = part.Free() // what was measured counts all the same
+			_ = part.Free() // the measurements are valid all the same
 		}
 	}
 }
@@ -113,8 +113,8 @@ func (r *runner) point(s spec, c *mpi.Comm, size int) error {
 		}
 	}
 	if r.plan.OwnProcess {
-		// What is measured does not allocate; the collector is neither part of it nor
-		// allowed to steal a core from it.
+		// The measured code does not allocate; the collector is not part of it and must not
+		// use a core.
 		runtime.GC()
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	}
@@ -130,7 +130,7 @@ func (r *runner) point(s spec, c *mpi.Comm, size int) error {
 	return r.report(result)
 }
 
-// methodOf is what the process's messages may travel by: the methods it listens with.
+// methodOf is the methods that the process's messages may use: those on which it listens.
 func methodOf(p *mpi.Process) string {
 	var names []string
 	for _, address := range p.Endpoint().Addresses() {

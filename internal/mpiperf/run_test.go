@@ -15,14 +15,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// everyTest is the names of all tests.
+// everyTest returns the names of all tests.
 func everyTest(t *testing.T) []perf.Test {
 	all, err := ParseTests([]string{groupAll})
 	require.NoError(t, err)
 	return all
 }
 
-// measured runs a plan on some ranks of this program and gives what rank 0 reports.
+// measured runs a plan on some ranks of this program and returns the results of
+// rank 0.
 func measured(t *testing.T, ranks int, method string, plan Plan) (results []Result) {
 	mpitest.Run(t, ranks, mpitest.Options{Method: method}, func(t *testing.T, p *mpi.Process) {
 		err := Run(p, plan, func(r Result) error {
@@ -83,7 +84,8 @@ func TestATimeDecidesOnIterations(t *testing.T) {
 	}
 }
 
-// TestWrongContentsAreFound looks at what every test got before anything was sent.
+// TestWrongContentsAreFound checks the contents in every test before anything was
+// sent.
 func TestWrongContentsAreFound(t *testing.T) {
 	for _, s := range specs {
 		t.Run(string(s.test), func(t *testing.T) {
@@ -103,7 +105,7 @@ func TestWrongContentsAreFound(t *testing.T) {
 	}
 }
 
-// A late is a test whose rank 1 gets what was meant for the round before.
+// A late is a test whose rank 1 gets the message of the round before.
 type late struct{ job }
 
 func (l late) fill(round int) { l.job.fill(max(0, round-1)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// A Table writes results as they come, for people to read.
+// A Table prints results as they come, for people.
 type Table struct {
 	W io.Writer
 

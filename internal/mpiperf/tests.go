@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// The tests of collective operations. Those of messages are perf's: Latency, Rate, Bandwidth
-// and Bidirectional.
+// The tests of collective operations. Those of messages are in perf: Latency, Rate,
+// Bandwidth and Bidirectional.
 const (
 	Barrier            perf.Test = "barrier"
 	Bcast              perf.Test = "bcast"
@@ -30,38 +30,38 @@ const (
 	Exscan             perf.Test = "exscan"
 )
 
-// messagesMax is the largest message of the series that is measured unless sizes are given,
-// collectiveMax that of collective operations, in bytes, as in the OSU set.
+// messagesMax is the largest message measured by default, and collectiveMax the largest size
+// of collective operations, in bytes, as in the OSU set.
 const (
 	messagesMax   = 4 << 20
 	collectiveMax = 1 << 20
 )
 
-// A spec is what there is to know of a test.
+// A spec describes a test.
 type spec struct {
 	test perf.Test
-	// sizeMin is the smallest size it makes sense for, in bytes, of which sizes are
-	// multiples if it reduces; sizeMax ends its series.
+	// sizeMin is the smallest size that makes sense, in bytes; for reductions, sizes are
+	// multiples of it. sizeMax ends the default sizes.
 	sizeMin, sizeMax int
 	messages         bool // between two ranks; otherwise collective
 	reduces          bool // combines float64
-	// apart: not all ranks wait for all others in it, so that iterations are timed one by
-	// one. (In ReduceScatter those may get nothing, if there is too little for all.)
+	// apart: not all ranks wait for all others in it, so iterations are timed one by one.
+	// (In ReduceScatter a rank may get nothing, if there is too little for all.)
 	apart bool
-	// blocks is how many times the size a rank holds at most, in and out together.
+	// blocks is a rank's largest memory, in and out together, in units of the size.
 	blocks func(ranks, window int) int
-	// open gets a rank's part ready.
+	// open prepares a rank's part.
 	open func(c *mpi.Comm, size, window int) (job, error)
 }
 
 // A job is a rank's part in a point.
 type job interface {
-	// ready is called before some iterations are run, and outside of their time.
+	// ready is called before some iterations, outside of their time.
 	ready(n int) error
-	// once is one iteration.
+	// once runs one iteration.
 	once() error
-	// fill gives memory the contents of a round, and check compares what arrived in it
-	// after one iteration.
+	// fill sets memory to the contents of a round, and check checks the result after one
+	// iteration.
 	fill(round int)
 	check(round int) error
 }
@@ -133,7 +133,7 @@ func ParseTests(names []string) ([]perf.Test, error) {
 	return out, nil
 }
 
-// TestNames lists what ParseTests reads.
+// TestNames lists the names that ParseTests accepts.
 func TestNames() string {
 	names := make([]string, 0, len(specs)+3)
 	for _, s := range specs {

@@ -7,21 +7,21 @@ import (
 	"sync/atomic"
 )
 
-// Lookups are questions about names under way, each in a goroutine of its own, so
-// that nobody waits for a name server with a lock held. Q is what a question is
-// about. One goroutine at a time calls the methods.
+// Lookups are name lookups in progress, each in its own goroutine, so that no caller
+// waits for a name server while it holds a lock. Q is the caller's value that belongs
+// to a lookup. One goroutine at a time calls the methods.
 type Lookups[Q any] struct {
 	wake   func()
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	some  atomic.Bool // found has something
+	some  atomic.Bool // found is not empty
 	mu    sync.Mutex
 	found []Answer[Q]
 }
 
-// An Answer is what was found out for a question.
+// An Answer is the result of a lookup.
 type Answer[Q any] struct {
 	For   Q
 	Addrs []netip.AddrPort
@@ -34,7 +34,7 @@ func (l *Lookups[Q]) Start(wake func()) {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 }
 
-// Stop ends all questions and waits for that.
+// Stop cancels all lookups and waits for their end.
 func (l *Lookups[Q]) Stop() {
 	l.cancel()
 	l.work.Wait()
@@ -52,10 +52,10 @@ func (l *Lookups[Q]) Ask(q Q, t Target) {
 	})
 }
 
-// Some tells, cheaply, whether Take has something.
+// Some reports, cheaply, whether Take has something.
 func (l *Lookups[Q]) Some() bool { return l.some.Load() }
 
-// Take gives the answers since the last call.
+// Take returns the answers since the last call.
 func (l *Lookups[Q]) Take() []Answer[Q] {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package names reads addresses of the form HOST:PORT, and looks names of hosts up
-// without making anybody wait. The methods over sockets share it; what they put
-// around HOST:PORT, and what they do with several addresses of one name, is theirs.
+// Package names parses addresses of the form HOST:PORT, and looks up host names without blocking the caller. The methods over
+// sockets share it. The scheme of an address, and the use of several addresses of one name, belong to the methods.
 package names
 
 import (
@@ -13,10 +12,10 @@ import (
 	"strings"
 )
 
-// A Target is where HOST:PORT leads.
+// A Target is a parsed HOST:PORT.
 type Target struct {
 	Host string     // as written, in lower case, without brackets
-	IP   netip.Addr // of Host, if that is an address; else invalid
+	IP   netip.Addr // of Host, if that is an IP address; else invalid
 	Port uint16
 }
 
@@ -25,11 +24,11 @@ func (t Target) String() string { return net.JoinHostPort(t.Host, strconv.Itoa(i
 // hostBytesMax bounds a host's name.
 const hostBytesMax = 253
 
-// ErrForm: the text is no HOST:PORT at all.
+// ErrForm: the text does not have the form HOST:PORT.
 var ErrForm = errors.New("want HOST:PORT (an IPv6 address in brackets)")
 
-// Parse reads HOST:PORT. An empty HOST means this machine, or all its addresses when
-// listening, and port 0 any port, which makes sense only there.
+// Parse reads HOST:PORT. An empty HOST means this machine, or when listening all its addresses. Port 0 means any port, which
+// makes sense only for listening.
 func Parse(text string) (Target, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -49,7 +48,7 @@ func Parse(text string) (Target, error) {
 	return t, nil
 }
 
-// checkHost refuses what can be no host name, before anybody is asked about it.
+// checkHost rejects names that cannot be a host's, before they are looked up.
 func checkHost(host string) error {
 	if len(host) > hostBytesMax {
 		return fmt.Errorf("host name of %d bytes, at most %d", len(host), hostBytesMax)
@@ -64,8 +63,7 @@ func checkHost(host string) error {
 	return nil
 }
 
-// Known is where a target is, if nobody needs to be asked: an address, or this
-// machine. Nil: look it up.
+// Known are the addresses of a target that needs no lookup: an IP address, or this machine. Nil: look it up.
 func (t Target) Known() []netip.AddrPort {
 	switch {
 	case t.IP.IsValid():
@@ -94,14 +92,14 @@ func Find(ctx context.Context, t Target) ([]netip.AddrPort, error) {
 	return addrs, nil
 }
 
-// Host is the network that one customer has at least, which stands for one host where strangers are told apart: of IPv4 the address
-// itself, of IPv6 the first 64 bits.
+// Host is the smallest network that a customer gets, which stands for one host when the connections of strangers are counted:
+// for IPv4 the address itself, for IPv6 the first 64 bits.
 func Host(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap().WithZone("")
 	bits := ip.BitLen()
 	if ip.Is6() {
 		bits = 64
 	}
-	p, _ := ip.Prefix(bits) // no error: the length is one of its own
+	p, _ := ip.Prefix(bits) // no error: the length is valid
 	return p
 }

@@ -1,11 +1,11 @@
-// Package netns makes a few hosts out of one machine, for tests that need real
-// links between real kernels' network stacks: network namespaces, joined by a wire,
+// Package netns makes several hosts on one machine, for tests that need real links
+// between the network stacks of real kernels: network namespaces, joined by a wire,
 // a switch or a router.
 //
-// A namespace belongs to a thread of this process, and has no name. When the
-// test ends, however it ends, the thread is gone and the kernel takes away the
-// namespace with its devices; nothing is left behind even by a panic or a kill.
+// A namespace belongs to a thread of this process, and has no name. When the test
+// ends, in whatever way, the thread ends and the kernel removes the namespace with
+// its devices. Nothing is left behind, even after a panic or a kill.
 //
-// net.go makes the hosts and joins them, host.go is what a test does with one,
-// keeper.go is the thread. Loss, delay and the like come from internal/relay.
+// net.go makes the hosts and joins them, host.go has the operations on a host,
+// keeper.go the thread. internal/relay adds loss, delay and the like.
 package netns

@@ -12,24 +12,23 @@ import (
 	"syscall"
 )
 
-// A Host is one network namespace with one device beside its loopback device.
+// A Host is one network namespace with one device besides its loopback device.
 type Host struct {
-	// Addr and Addr6 are the host's addresses; Addr6 is not valid where the
-	// kernel has no IPv6.
+	// Addr and Addr6 are the host's addresses; Addr6 is not valid if the kernel has no IPv6.
 	Addr, Addr6 netip.Addr
-	// Device is the name of the network device that leads to the others.
+	// Device is the name of the network device to the other hosts.
 	Device string
 
 	keeper *keeper // nil: the namespace of the test itself
 	port   *Host   // the other end of the device's wire
-	peer   string  // and its name there
+	peer   string  // and the name of the device there
 	busy   []*exec.Cmd
 }
 
-// Do runs fn on a thread of the host and returns its error: sockets that it opens
-// belong to the host for good, and may be used from anywhere. Goroutines that fn
-// starts are not on the host. One fn runs at a time; it must not end its goroutine,
-// as a failing require does. A panic goes on in the caller.
+// Do runs fn on a thread of the host and returns its error. Sockets that fn opens belong to the
+// host for good, and may be used from anywhere. Goroutines that fn starts are not on the host.
+// One fn runs at a time; it must not end its goroutine, as a failing require does. A panic of fn
+// continues in the caller.
 func (h *Host) Do(fn func() error) error {
 	if h.keeper == nil {
 		return fn()
@@ -46,14 +45,14 @@ func (h *Host) ListenUDP(at netip.AddrPort) (c *net.UDPConn, err error) {
 	return c, err
 }
 
-// Start starts a process on the host. The caller waits for it; what still runs when
+// Start starts a process on the host. The caller must wait for it; a process that still runs when
 // the test ends is killed.
 func (h *Host) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	if h.keeper != nil {
-		// The parent, for this, is the host's thread, which ends with the test.
+		// For this signal the parent is the host's thread, which ends with the test.
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	return h.Do(func() error {
@@ -65,7 +64,7 @@ func (h *Host) Start(cmd *exec.Cmd) error {
 	})
 }
 
-// Run starts a process on the host, waits for its end and returns what it wrote.
+// Run starts a process on the host, waits for its end and returns its output.
 func (h *Host) Run(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	var out strings.Builder
@@ -87,7 +86,7 @@ func (h *Host) ip(commands ...string) error {
 	return nil
 }
 
-// SetUp plugs the cable of the host's device in or out, at its own end.
+// SetUp sets the host's device up or down, at its own end.
 func (h *Host) SetUp(up bool) error {
 	state := "down"
 	if up {
@@ -96,29 +95,29 @@ func (h *Host) SetUp(up bool) error {
 	return h.ip("link set " + h.Device + " " + state)
 }
 
-// SetMTU sets the largest IP packet, in bytes, that the host's own device takes.
+// SetMTU sets the largest IP packet, in bytes, of the host's own device.
 func (h *Host) SetMTU(bytes int) error {
 	return h.ip("link set " + h.Device + " mtu " + strconv.Itoa(bytes))
 }
 
-// SetPortMTU sets it at the other end of the host's wire: on the way to the
-// host. A router tells senders of larger packets, a switch drops them.
+// SetPortMTU sets the MTU at the other end of the host's wire, for packets to the host. A router
+// reports larger packets to their senders, a switch drops them.
 func (h *Host) SetPortMTU(bytes int) error {
 	return h.port.ip("link set " + h.peer + " mtu " + strconv.Itoa(bytes))
 }
 
-// close ends what is on the host, and the host.
+// close ends all processes on the host, and the host.
 func (h *Host) close() {
 	for _, cmd := range h.busy {
-		// Of one that ended this is an error, and nothing else.
+		// Fails only if the process has ended.
 		_ = cmd.Process.Kill()
 	}
 	if h.keeper != nil {
 		h.keeper.close()
 		return
 	}
-	// The other end of its wire would take the device along, but only when the kernel gets round
-	// to removing that end's namespace: until then the next host here could not have the name. Of
-	// one that was never made this is an error, and nothing else.
+	// Removing the other end of the wire would remove the device too, but only when the kernel
+	// removes that end's namespace; until then the next host could not use the name. This fails
+	// only if the device was never made.
 	_ = h.ip("link del " + h.Device)
 }

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errEnded says that a namespace is no more.
+// errEnded says that a namespace no longer exists.
 var errEnded = errors.New("netns: the host is closed")
 
-// A keeper is a thread that lives in a namespace of its own and keeps it alive.
+// A keeper is a thread that lives in its own namespace and so keeps it alive.
 type keeper struct {
 	tid   int
 	calls chan call
 	end   chan struct{} // closed: the thread must go
-	ended chan struct{} // closed: it went
+	ended chan struct{} // closed: it has ended
 }
 
 type call struct {
@@ -48,7 +48,7 @@ func (k *keeper) live(ready chan<- error) {
 	k.tid = unix.Gettid()
 	if k.tid == unix.Getpid() {
 		// The main thread never ends, and would keep the namespace. While this
-		// goroutine has it, another one gets another.
+		// goroutine is locked to it, another goroutine gets another thread.
 		inner := make(chan error)
 		go k.live(inner)
 		err := <-inner

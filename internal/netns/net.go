@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Join is what joins the hosts.
+// Join is the way in which hosts are joined.
 type Join uint8
 
 const (
@@ -23,24 +23,24 @@ const (
 	Wire Join = iota
 	// Switch joins any number of hosts of one subnet.
 	Switch
-	// Router joins any number of hosts, each in a subnet of its own.
+	// Router joins any number of hosts, each in its own subnet.
 	Router
 )
 
 // Options describe the hosts.
 type Options struct {
-	// Hosts is how many; 0 means two.
+	// Hosts is the number of hosts; 0 means two.
 	Hosts int
-	// Join is what joins them.
+	// Join is the way in which they are joined.
 	Join Join
 	// MTU is the largest IP packet on all devices, in bytes; 0 means 1500.
 	MTU int
-	// Here makes the first host that of the test itself, in which everything is
-	// that the process opens. Only for a Wire.
+	// Here makes the first host the test's own namespace, in which the process opens
+	// everything else. Only for a Wire.
 	Here bool
 }
 
-// A Net is a number of hosts that reach each other.
+// A Net is a number of hosts that can reach each other.
 type Net struct {
 	Hosts []*Host
 
@@ -48,9 +48,8 @@ type Net struct {
 	opts   Options
 }
 
-// New makes hosts, or skips the test where that is not allowed or not possible (see
-// Skip).
-// They are gone when the test ends.
+// New makes hosts, or skips the test if that is not allowed or not possible (see
+// Skip). They are removed when the test ends.
 func New(t testing.TB, opts Options) *Net {
 	t.Helper()
 	n, err := Open(opts)
@@ -64,12 +63,12 @@ func New(t testing.TB, opts Options) *Net {
 	return n
 }
 
-// MustVariable is the environment variable that, set to "must", forbids tests to
-// skip for want of hosts: where they are known to be possible, a test that does not
-// run proves nothing.
+// MustVariable is the environment variable that, set to "must", forbids tests to skip
+// because hosts cannot be made: on machines where hosts are known to be possible, a
+// skipped test must not count as passed.
 const MustVariable = "VIADUCT_NETNS"
 
-// Skip skips a test because there can be no hosts, or fails it where there must be.
+// Skip skips a test because hosts cannot be made, or fails it if they are required.
 func Skip(t testing.TB, why error) {
 	t.Helper()
 	if os.Getenv(MustVariable) == "must" {
@@ -78,7 +77,7 @@ func Skip(t testing.TB, why error) {
 	t.Skip(why)
 }
 
-// A CannotError says why there can be no hosts on this machine.
+// A CannotError says why hosts cannot be made on this machine.
 type CannotError struct {
 	Why string
 	Err error
@@ -89,8 +88,8 @@ func (e *CannotError) Error() string { return fmt.Sprintf("netns: %s: %v", e.Why
 // Unwrap is the reason.
 func (e *CannotError) Unwrap() error { return e.Err }
 
-// Open is New without a test. The error is a CannotError where hosts are not
-// allowed or not possible.
+// Open is New without a test. The error is a CannotError if hosts are not allowed or
+// not possible.
 func Open(opts Options) (*Net, error) {
 	if opts.Hosts == 0 {
 		opts.Hosts = 2
@@ -118,11 +117,11 @@ func Open(opts Options) (*Net, error) {
 	return n, nil
 }
 
-// settleMax is how long the kernel may take until a host is as it was told.
+// settleMax is how long the kernel may take until a host is configured.
 const settleMax = time.Minute
 
-// settle waits until the kernel knows that the host's device has a carrier, and until
-// packets of IPv6 reach the host itself: in its first moment they get lost.
+// settle waits until the host's device has a carrier, and until IPv6 packets reach
+// the host itself: at first they get lost.
 func (h *Host) settle() error {
 	end := time.Now().Add(settleMax)
 	for running := false; !running; {
@@ -151,7 +150,7 @@ func (h *Host) settle() error {
 			return fmt.Errorf("netns: %s does not reach itself", h.Addr6)
 		}
 		var b [1]byte
-		// Errors are such moments, too.
+		// Errors count as lost packets, too.
 		_, _ = c.WriteToUDPAddrPort(b[:], c.LocalAddr().(*net.UDPAddr).AddrPort())
 		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
 		_, _, err := c.ReadFromUDPAddrPort(b[:])
@@ -160,7 +159,7 @@ func (h *Host) settle() error {
 	return nil
 }
 
-// Close ends the hosts with everything on them. A second Close does nothing.
+// Close ends the hosts and everything on them. A second Close does nothing.
 func (n *Net) Close() {
 	for _, h := range n.Hosts {
 		h.close()
@@ -209,8 +208,8 @@ func newHost(here bool) (*Host, error) {
 	}
 	h := &Host{Device: "eth0", keeper: k}
 	_ = h.Do(func() error {
-		// Nobody else has our addresses, and to ask takes seconds. Where there is
-		// no IPv6 this fails, and nobody asks.
+		// No other host has our addresses, and duplicate address detection takes
+		// seconds. Without IPv6 this fails, and is not needed.
 		return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
 	})
 	return h, h.ip("link set lo up")
@@ -232,9 +231,9 @@ func (n *Net) join(a *Host, atA string, b *Host, atB string) error {
 	return errors.Join(a.ip("link set "+atA+" up"), b.ip("link set "+atB+" up"))
 }
 
-// wire joins the only two hosts. Their addresses are of the range for tests
-// between networks (RFC 2544), and depend on the process, because one of them may be
-// that of the test.
+// wire joins the only two hosts. Their addresses are from the range for benchmarks
+// (RFC 2544), and depend on the process id, because one of the hosts may be the
+// test's own namespace.
 func (n *Net) wire() error {
 	a, b := n.Hosts[0], n.Hosts[1]
 	if err := n.join(a, a.Device, b, b.Device); err != nil {
@@ -299,14 +298,14 @@ func (h *Host) address(device string, four netip.Addr, bits int, six netip.Addr,
 	return nil
 }
 
-// forward makes a router of a host.
+// forward makes a host a router.
 func (h *Host) forward() error {
 	return h.Do(func() error {
-		// What /proc/sys/net shows depends on the thread that opens it.
+		// The contents of /proc/sys/net depend on the thread that opens it.
 		if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
 			return &CannotError{"no forwarding", err}
 		}
-		// Where there is no IPv6 this fails, and nobody has such an address.
+		// Without IPv6 this fails, and is not needed.
 		_ = os.WriteFile("/proc/sys/net/ipv6/conf/all/forwarding", []byte("1"), 0)
 		return nil
 	})

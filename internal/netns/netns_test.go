@@ -70,7 +70,7 @@ func TestHostsReachEachOther(t *testing.T) {
 	}
 }
 
-// namespace is what a thread's namespace is called.
+// namespace returns the name of the thread's namespace.
 func namespace() (name string) {
 	name, _ = os.Readlink(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
 	return name
@@ -131,7 +131,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Skip("no hosts here")
 	}
 	require.ErrorIs(t, h.Do(func() error { return nil }), errEnded)
-	// The kernel takes devices away in its own time.
+	// The kernel removes devices later.
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(before, devices(t)) }, wallclock.Patience, 10*time.Millisecond)
 }
 
@@ -150,7 +150,7 @@ func TestCableAndMTU(t *testing.T) {
 	require.NoError(t, send(1472))
 	require.ErrorIs(t, send(1473), unix.EMSGSIZE)
 	require.NoError(t, n.Hosts[1].SetPortMTU(1400))
-	// The router says so on the first packet that is too large.
+	// The router reports it for the first packet that is too large.
 	require.Eventually(t, func() bool { return errors.Is(send(1372+1), unix.EMSGSIZE) }, wallclock.Patience, time.Millisecond)
 	require.NoError(t, send(1372))
 	require.NoError(t, n.Hosts[0].SetMTU(1300))
@@ -172,7 +172,7 @@ func TestOptions(t *testing.T) {
 }
 
 // TestHereAgain: the device in the test's own namespace is gone when Close returns, though the
-// kernel takes a namespace with its devices away in its own time.
+// kernel removes a namespace and its devices later.
 func TestHereAgain(t *testing.T) {
 	before := devices(t)
 	for range 10 {

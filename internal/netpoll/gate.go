@@ -13,29 +13,29 @@ import (
 )
 
 // A Gate parks a goroutine on Go's network poller until an epoll instance has
-// events. Its methods mean what those of bmi.Sleeper mean: Arm, if that is
-// true Sleep, then Disarm, by one goroutine at a time; Wake by anybody.
+// events. Its methods are as in bmi.Sleeper: Arm, Sleep if Arm reported true,
+// then Disarm, by one goroutine at a time; any goroutine may call Wake.
 //
-// The runtime watches a second instance (the gate), which watches the first
-// one, but only from Arm on: until then, arrivals end there and cost the
-// runtime nothing. The gate lets one event through and is shut then (one shot),
-// so that Disarm has nothing to do after a Sleep that something ended.
+// The runtime watches a second epoll instance (the gate), which watches the first
+// one only from Arm on: before that, arrivals cost the runtime nothing. The gate
+// is one-shot: it reports one event and is then shut, so that Disarm has nothing
+// to do after a Sleep that was ended by an event.
 //
-// Wake ends a Sleep by a deadline in the past, without a system call.
+// Wake ends a Sleep by setting a deadline in the past, without a system call.
 type Gate struct {
 	epfd, gateFD int
 	file         *os.File // the gate, as the runtime sees it
 	raw          syscall.RawConn
 	check        func(gate uintptr) bool
 
-	// Of the one goroutine between Arm and Disarm.
+	// Used by the one goroutine between Arm and Disarm.
 	armed bool // the gate is open
-	came  bool // something came through it
+	came  bool // an event came through it
 	event [1]unix.EpollEvent
 
-	// Of everybody.
-	asleep atomic.Bool // somebody may need a deadline to wake
-	woken  atomic.Bool // a Wake that no Sleep took yet
+	// Used by all goroutines.
+	asleep atomic.Bool // a goroutine may need a deadline to wake up
+	woken  atomic.Bool // a Wake that no Sleep has consumed yet
 	shut   atomic.Bool // by Close
 }
 
@@ -43,7 +43,7 @@ type Gate struct {
 var longAgo = time.Unix(1, 0)
 
 // Open makes a gate for an epoll instance, which must outlive it. The Gate must
-// not be copied from then on. The error is the kernel's: no descriptor is left.
+// not be copied afterwards. Open fails only if the kernel has no descriptor left.
 func (g *Gate) Open(epfd int) error {
 	gate, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *Gate) Open(epfd int) error {
 	g.epfd, g.gateFD, g.check = epfd, gate, g.lookThrough
 	no := Control(gate, unix.EPOLL_CTL_ADD, epfd, &unix.EpollEvent{Events: unix.EPOLLONESHOT})
 	if no == 0 {
-		err = unix.SetNonblock(gate, true) // os.NewFile asks the runtime to watch only such
+		err = unix.SetNonblock(gate, true) // os.NewFile registers only non-blocking files with the poller
 	} else {
 		err = no
 	}
@@ -69,8 +69,8 @@ func (g *Gate) Open(epfd int) error {
 	return err
 }
 
-// Arm asks that events from now on end Sleep. It reports false if there are some
-// already, and once the gate is closed.
+// Arm makes later events end Sleep. It reports false if there already are events,
+// and once the gate is closed.
 func (g *Gate) Arm() bool {
 	if g.shut.Load() {
 		return false
@@ -81,7 +81,7 @@ func (g *Gate) Arm() bool {
 	return !g.look()
 }
 
-// Disarm takes Arm back.
+// Disarm undoes Arm.
 func (g *Gate) Disarm() {
 	if g.armed && !g.shut.Load() {
 		g.set(0)
@@ -95,8 +95,8 @@ func (g *Gate) set(events uint32) {
 	Control(g.gateFD, unix.EPOLL_CTL_MOD, g.epfd, &unix.EpollEvent{Events: events})
 }
 
-// look tells whether there are events, without taking them, and shuts the gate
-// if so.
+// look reports whether there are events, without taking them, and shuts the gate
+// if there are.
 func (g *Gate) look() bool {
 	if g.armed && Events(g.gateFD, g.event[:]) > 0 {
 		g.armed, g.came = false, true
@@ -120,11 +120,11 @@ func (g *Gate) Sleep(timeout time.Duration) {
 	g.asleep.Store(true)
 	g.park(until)
 	g.asleep.Store(false)
-	// Swap, not Store: what the waker did before Wake happened before now.
+	// Swap, not Store: the waker's actions before Wake must happen before this.
 	g.woken.Swap(false)
 }
 
-// park returns when there are events, a Wake, or it is late.
+// park returns when there are events, after a Wake, or at the deadline.
 func (g *Gate) park(until time.Time) {
 	for !g.shut.Load() {
 		if g.file.SetReadDeadline(until) != nil {
@@ -136,12 +136,12 @@ func (g *Gate) park(until time.Time) {
 		if err == nil || g.woken.Load() || (!until.IsZero() && !time.Now().Before(until)) {
 			return
 		}
-		// The deadline was that of a Wake that an earlier Sleep took.
+		// The deadline was set by a Wake that an earlier Sleep consumed.
 	}
 }
 
-// Wake ends the current Sleep, or the next one if none is under way. Any
-// goroutine may call it, also after Close.
+// Wake ends the current Sleep, or the next one if none is running. Any goroutine
+// may call it, even after Close.
 func (g *Gate) Wake() {
 	if g.woken.Load() || g.woken.Swap(true) {
 		return
@@ -151,7 +151,8 @@ func (g *Gate) Wake() {
 	}
 }
 
-// Close ends a Sleep, and returns when nobody uses the descriptors any more.
+// Close ends a Sleep, and returns when no goroutine uses the descriptors any
+// more.
 func (g *Gate) Close() {
 	g.shut.Store(true)
 	_ = g.file.Close()

@@ -88,7 +88,7 @@ func TestWake(t *testing.T) {
 	d := hang(t, unix.EPOLLIN)
 	require.True(t, d.Arm())
 	d.Wake()
-	d.Wake() // two are one
+	d.Wake() // two count as one
 	d.Sleep(-1)
 	before := time.Now()
 	d.Sleep(20 * time.Millisecond)
@@ -96,8 +96,8 @@ func TestWake(t *testing.T) {
 	d.Disarm()
 }
 
-// Whichever of the two is first, no Wake is lost. A Sleep that never ends fails
-// the test by its deadline.
+// Whichever is first, no Wake is lost. A Sleep that never ends fails the test by
+// its deadline.
 func TestWakeAgainstSleep(t *testing.T) {
 	const rounds = 2000
 	d := hang(t, unix.EPOLLIN)

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below never block. They go to the kernel without telling the
-// scheduler (RawSyscall), which costs less; while they run, neither another
-// goroutine nor the garbage collector can have the processor.
+// The calls below never block. They enter the kernel without telling the
+// scheduler (RawSyscall), which costs less. While such a call runs, neither
+// another goroutine nor the garbage collector can have the processor.
 
-// Events is epoll_pwait(2) that does not wait: it stores what is there in events,
-// of which there is at least one, and returns how many.
+// Events is epoll_pwait(2) without waiting: it stores pending events in events,
+// which must not be empty, and returns how many.
 func Events(epfd int, events []unix.EpollEvent) int {
 	n, _, no := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	if no != 0 {
-		return 0 // EINTR; the others cannot be
+		return 0 // EINTR; other errors are impossible
 	}
 	return int(n)
 }

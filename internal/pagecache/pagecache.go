@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package pagecache tells what of a file is in memory, so that whoever must not wait for a
-// disk can leave the rest to others.
+// Package pagecache reports which parts of a file are in memory, so that a caller that must
+// not wait for a disk can leave the other parts to other goroutines.
 package pagecache
 
 import (
@@ -13,9 +13,9 @@ import (
 
 var pageBytes = int64(os.Getpagesize())
 
-// Holds tells whether n > 0 bytes of a file from off on are in memory, all of them, at the
-// moment. It is false where the kernel does not say: before Linux 6.5, and of files that are
-// somebody else's.
+// Holds reports whether all of n > 0 bytes of a file from off on are in memory at the
+// moment. It is false if the kernel does not tell: before Linux 6.5, and for files of other
+// users.
 func Holds(f *os.File, off int64, n int) bool {
 	var st unix.Cachestat_t
 	err := unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{Off: uint64(off), Len: uint64(n)}, &st, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/pagecache"
 )
 
-// What was just written is held; what was dropped, a hole, and what lies beyond the end is not.
+// Data just written is in the cache; dropped data, a hole and anything beyond the end is not.
 func TestHolds(t *testing.T) {
 	page := int64(os.Getpagesize())
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))

@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// Allocs counts what this side of a ping-pong allocates per message, from post to
-// completion. Each round trip is two messages: one sent and one received.
+// Allocs counts the allocations of this side of a ping-pong per message, from
+// post to completion. Each round trip is two messages: one sent and one received.
 func (c *Client) Allocs(ctx context.Context, size, roundTrips int) (perMessage float64, err error) {
 	d := &clientDuel{c: c, ctx: ctx, r: request{kind: kindRun, test: Latency, size: size, window: 1}}
 	defer func() {
@@ -15,7 +15,7 @@ func (c *Client) Allocs(ctx context.Context, size, roundTrips int) (perMessage f
 			err = e
 		}
 	}()
-	const settling = 1000 // round trips until pools and caches are full
+	const settling = 1000 // round trips until pools and caches are filled
 	if err := d.begin(settling + roundTrips); err != nil {
 		return 0, err
 	}

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Batching: how a point's time is divided. Times of single steps are never
-// taken, only those of batches, so that a clock's cost (some 25 ns) and its
-// resolution do not matter for a step of 150 ns.
+// Batching: how a point's time is divided. Only batches are timed, never single steps, so
+// that a clock's cost (some 25 ns) and its resolution do not matter for a step of 150 ns.
 const (
 	// batchesMax is the number of batches of a point if its budget allows.
 	batchesMax = 40
-	// batchesMin is measured even if the budget does not.
+	// batchesMin is measured even if the budget is too small.
 	batchesMin = 3
 	// batchTimeMin is the shortest batch that is worth a clock reading.
 	batchTimeMin = 20 * time.Microsecond
-	// warmUpShare is the part of a point's budget spent before its measurement.
+	// warmUpShare: 1/warmUpShare of a point's budget is spent before its measurement.
 	warmUpShare = 5
 )
 
@@ -26,7 +25,7 @@ type plan struct {
 	batches, steps int
 }
 
-// planFor divides the budget of a point, given what one step was seen to cost.
+// planFor divides the budget of a point, given the measured cost of one step.
 func planFor(budget, step time.Duration) plan {
 	step = max(step, time.Nanosecond)
 	batch := max(budget/batchesMax, batchTimeMin)
@@ -63,9 +62,9 @@ func (s samples) median() float64 {
 	return (sorted[mid-1] + sorted[mid]) / 2
 }
 
-// timeBatches runs step in batches and gives the mean time of a step in each.
-// The garbage collector is off meanwhile: it is neither part of the path that
-// is measured, which does not allocate, nor allowed to steal a core from it.
+// timeBatches runs step in batches and returns the mean time of a step in each. The
+// garbage collector is off meanwhile: the measured path does not allocate, and the
+// collector must not use a core.
 func timeBatches(p plan, step func(n int) error) (samples, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	out := make(samples, 0, p.batches)
@@ -102,7 +101,7 @@ func (s samples) result(test Test, method string, size, window int) Result {
 	return r
 }
 
-// perSecond is amount a second if amount takes nanos nanoseconds.
+// perSecond is amount per second if amount takes nanos nanoseconds.
 func perSecond(amount, nanos float64) float64 {
 	if nanos <= 0 {
 		return 0
@@ -110,8 +109,8 @@ func perSecond(amount, nanos float64) float64 {
 	return amount / nanos * 1e9
 }
 
-// Batches divides the budget of a point into batches of steps, as everything here is
-// measured, given what one step was seen to cost. Both are at least 1.
+// Batches divides the budget of a point into batches of steps, as all measurements do,
+// given the measured cost of one step. Both are at least 1.
 func Batches(budget, step time.Duration) (batches, steps int) {
 	p := planFor(budget, step)
 	return p.batches, p.steps

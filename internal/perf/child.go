@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// childGrace is how long a child may take to leave by itself.
+// childGrace is how long a child may take to exit by itself.
 const childGrace = 2 * time.Second
 
-// A Child is a helper process whose life is tied to ours: it reads commands, one
-// a line, from its standard input, answers on its standard output, and leaves
-// when its input ends. If this process dies without a word, the kernel kills it.
+// A Child is a helper process that does not outlive this one. It reads commands,
+// one a line, from its standard input, answers on its standard output, and exits
+// when its input ends. If this process is killed, the kernel kills the child.
 type Child struct {
 	// Dead becomes true when the process has ended.
 	Dead atomic.Bool
@@ -33,13 +33,13 @@ type Child struct {
 	err    error // how it ended; read after ended is closed
 }
 
-// SelfCommand is the command line of this very program with other arguments.
+// SelfCommand is the command line of this program with other arguments.
 func SelfCommand(args ...string) []string {
 	return append([]string{"/proc/self/exe"}, args...)
 }
 
 // StartChild starts a command as a child. The extra files become its descriptors
-// from 3 on. Errors it prints go to our standard error.
+// from 3 on. Its error output goes to our standard error.
 func StartChild(what string, command []string, extra ...*os.File) (*Child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
@@ -49,7 +49,7 @@ func StartChild(what string, command []string, extra ...*os.File) (*Child, error
 	if err != nil {
 		return nil, fmt.Errorf("perf: start the %s: %w", what, err)
 	}
-	// Not StdoutPipe: Wait would close it while an answer is still in it.
+	// Not StdoutPipe: Wait would close it while an answer is still unread.
 	outEnd, childEnd, err := os.Pipe()
 	if err != nil {
 		_ = in.Close()
@@ -69,8 +69,8 @@ func StartChild(what string, command []string, extra ...*os.File) (*Child, error
 	return c, nil
 }
 
-// run starts the process and waits for it on one thread, because the kernel
-// sends the death signal when the thread that started a process ends.
+// run starts the process and waits for it on one thread, because the kernel sends
+// the death signal when the thread that started a process ends.
 func (c *Child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -116,7 +116,7 @@ func (c *Child) Answer() (string, error) {
 	return strings.TrimSpace(rest), nil
 }
 
-// gone explains a pipe that broke by the end of the process.
+// gone explains an error of a pipe by the end of the process.
 func (c *Child) gone(err error) error {
 	select {
 	case <-c.ended:
@@ -128,16 +128,16 @@ func (c *Child) gone(err error) error {
 	return fmt.Errorf("perf: the %s ended too early: %w", c.what, err)
 }
 
-// Kill ends the process at once, and returns when it is gone.
+// Kill ends the process at once, and returns when it has ended.
 func (c *Child) Kill() {
-	// It fails only for a process that is gone already.
+	// It fails only if the process has already ended.
 	_ = c.cmd.Process.Kill()
 	<-c.ended
 	_ = c.in.Close()
 	_ = c.outEnd.Close()
 }
 
-// Close ends the process: politely first, by the end of its input.
+// Close ends the process: first by closing its input.
 func (c *Child) Close() error {
 	_ = c.in.Close()
 	select {

@@ -11,7 +11,7 @@ import (
 )
 
 // answerTimeMax is how long a server may take to get ready for a run. It may be
-// busy with that of somebody else.
+// busy with another client's run.
 const answerTimeMax = 60 * time.Second
 
 // A Client measures against one server.
@@ -25,8 +25,8 @@ type Client struct {
 	maxExpected, maxUnexpected int
 }
 
-// OpenClient makes a client of the server at an address. It does not connect:
-// the first ping or measurement does, and fails if nobody is there.
+// OpenClient makes a client of the server at an address. It does not connect: the
+// first ping or measurement does, and fails if there is no server.
 func OpenClient(ep *bmi.Endpoint, address string) (*Client, error) {
 	peer, err := ep.Lookup(address)
 	if err != nil {
@@ -45,7 +45,7 @@ func OpenClient(ep *bmi.Endpoint, address string) (*Client, error) {
 	return c, nil
 }
 
-// Close gives up the client's own resources; the endpoint stays open.
+// Close frees the client's own resources; the endpoint stays open.
 func (c *Client) Close() error { return c.calls.Close() }
 
 // ErrSize: the size is over a limit of the method.
@@ -72,7 +72,7 @@ func (c *Client) NewPinger(size int) (*Pinger, error) {
 	return &Pinger{c: c, request: b, reply: make([]byte, len(b))}, nil
 }
 
-// Ping sends one and gives the time until its answer was there.
+// Ping sends one ping and returns the time until its answer arrived.
 func (p *Pinger) Ping(ctx context.Context) (time.Duration, error) {
 	p.c.tag++
 	start := time.Now()
@@ -91,11 +91,11 @@ func (p *Pinger) Ping(ctx context.Context) (time.Duration, error) {
 type Point struct {
 	Test Test
 	Size int // of a message, in bytes
-	// Window is how many messages may be under way; the test may use fewer.
+	// Window is how many messages may be in progress; the test may use fewer.
 	Window int
-	// Registered: in memory of the method's own instead of plain memory.
+	// Registered: use memory allocated by the method instead of plain memory.
 	Registered bool
-	// Budget is how long the measurement may take, about.
+	// Budget is the approximate time for the measurement.
 	Budget time.Duration
 }
 

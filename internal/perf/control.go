@@ -9,20 +9,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Class is the class of the unexpected messages that ask a server for something,
-// where the method has classes. The format is described in docs/performance/protocol.md.
+// Class is the class of the unexpected messages with requests to a server, if the method
+// has classes. docs/performance/protocol.md describes the format.
 const Class bmi.Class = 250
 
-// Version is that of the format of requests and replies.
+// Version is the version of the format of requests and replies.
 const Version = 1
 
-// What a request asks for.
+// The kinds of requests.
 const (
 	kindPing = 1 // send the same bytes back
 	kindRun  = 2 // be the other side of a test
 )
 
-// Limits of what a server does for a request.
+// Limits of the work of a server for one request.
 const (
 	// WindowMax is the largest window, in messages.
 	WindowMax = 4096
@@ -41,10 +41,10 @@ const (
 
 var magic = [4]byte{'V', 'D', 'P', 'F'}
 
-// errFormat is wrapped by every complaint about bytes from outside.
+// errFormat is wrapped by every error about bytes from the other side.
 var errFormat = errors.New("perf: bad message from the other side")
 
-// testCodes are the tests that have another side, at their number in a request.
+// testCodes are the tests with another side, indexed by their number in a request.
 var testCodes = [...]Test{1: Latency, 2: Rate, 3: Bandwidth, 4: Bidirectional}
 
 // A request asks a server for a ping or a run.
@@ -58,7 +58,7 @@ type request struct {
 	tag        bmi.Tag // of the messages of the run
 }
 
-// append writes the request behind b, without the payload of a ping.
+// append appends the request to b, without the payload of a ping.
 func (r request) append(b []byte) []byte {
 	b = append(b, magic[:]...)
 	b = append(b, Version, r.kind, r.testCode(), boolByte(r.registered))
@@ -84,7 +84,7 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// parseRequest reads and checks a request; payload is what a ping carries.
+// parseRequest reads and checks a request; payload is that of a ping.
 func parseRequest(b []byte) (r request, payload []byte, err error) {
 	if len(b) < requestBytes || !bytes.Equal(b[:4], magic[:]) {
 		return r, nil, fmt.Errorf("%w: not a request", errFormat)
@@ -110,7 +110,7 @@ func parseRequest(b []byte) (r request, payload []byte, err error) {
 	return r, payload, r.check(b[6], len(payload))
 }
 
-// check completes the request with its test and looks at what the limits leave open.
+// check sets the test of the request and checks everything that the limits do not cover.
 func (r *request) check(testCode byte, payload int) error {
 	switch r.kind {
 	case kindPing:
@@ -134,7 +134,7 @@ func (r *request) check(testCode byte, payload int) error {
 	return fmt.Errorf("%w: request of kind %d is unknown", errFormat, r.kind)
 }
 
-// appendReply writes the answer to a run: ready, or why not.
+// appendReply appends the answer to a run: ready, or the reason of the refusal.
 func appendReply(b []byte, refusal error) []byte {
 	text := ""
 	if refusal != nil {
@@ -147,7 +147,7 @@ func appendReply(b []byte, refusal error) []byte {
 	return append(b, text...)
 }
 
-// parseReply reads the answer to a run; the error is the refusal, if it is one.
+// parseReply reads the answer to a run; the error is the refusal, if it was refused.
 func parseReply(b []byte) error {
 	if len(b) < replyBytes || !bytes.Equal(b[:4], magic[:]) || b[4] != Version || b[5] > 1 {
 		return fmt.Errorf("%w: not a reply of version %d", errFormat, Version)

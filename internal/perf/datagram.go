@@ -10,38 +10,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How large messages go over bare UDP. What the receiver's buffer cannot hold the
-// kernel drops without a word, so the sender stops when so many pieces are on their
-// way, and the receiver says that there is room again by a datagram of one byte.
+// How large messages are sent over bare UDP. The kernel silently drops packets for
+// which the receiver's buffer has no room. So the sender stops after a window of
+// pieces, and the receiver acknowledges pieces with a datagram of one byte.
 const (
-	// udpPieceMax is the payload of one datagram at most, in bytes: what IPv4
-	// lets through, whole, since the MTU of loopback is 64 KiB. A group of smaller
-	// ones (GSO) could not be longer. 1 MiB takes 87 µs in these pieces, 145 µs in
-	// those of 32 KiB, 245 µs in those of 16 KiB.
+	// udpPieceMax is the largest payload of one datagram, in bytes: the limit of
+	// IPv4, unfragmented, since the MTU of loopback is 64 KiB. A group of smaller
+	// datagrams (GSO) could not be longer. 1 MiB takes 87 µs in these pieces, 145 µs
+	// in pieces of 32 KiB, 245 µs in pieces of 16 KiB.
 	udpPieceMax = 65507
-	// udpWindow is how many pieces are on their way at most, and udpAckEvery how
-	// many an acknowledgement is for.
+	// udpWindow is the largest number of pieces under way, and udpAckEvery the
+	// number of pieces per acknowledgement.
 	udpWindow, udpAckEvery = 4, 2
-	// udpRoomMin is what the kernel must give a receive buffer, in bytes, as it
-	// counts: with its overhead, and a quarter of it late to be free again.
+	// udpRoomMin is the size of receive buffer that the kernel must provide, in
+	// bytes as the kernel counts: with its overhead, and a quarter that is freed
+	// late.
 	udpRoomMin = udpWindow * (96 << 10)
-	// udpRoomAsked is more than any kernel gives by default.
+	// udpRoomAsked is more than the default of any kernel.
 	udpRoomAsked = 1 << 20
-	// udpSilence is how long nothing may arrive before something counts as lost.
+	// udpSilence is the silence after which a packet counts as lost.
 	udpSilence = 5 * time.Second
-	// udpLookEvery is how many empty calls come between two looks at the clock.
+	// udpLookEvery is the number of empty calls between two checks of the clock.
 	udpLookEvery = 1 << 16
 )
 
 var errDatagramLost = errors.New("perf: bare UDP: a datagram did not arrive over loopback")
 
 // A bareUDP is one end of two connected UDP sockets over loopback, for the bare
-// limit of methods over datagrams. As with bareSocket nobody sleeps, and Go's poller
-// knows nothing of it.
+// limit of methods over datagrams. As with bareSocket no side sleeps, and Go's
+// poller does not know the socket.
 type bareUDP struct {
 	fd   int
 	port int
-	// gone: the process at the other end does not live any more.
+	// gone: the process at the other end has ended.
 	gone *atomic.Bool
 }
 
@@ -59,7 +60,7 @@ func openBareUDP(gone *atomic.Bool) (bareUDP, error) {
 	return u, nil
 }
 
-// prepare gives the socket its port and its buffer.
+// prepare binds the socket and sets its buffer size.
 func (u *bareUDP) prepare() error {
 	if err := unix.Bind(u.fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return fmt.Errorf("perf: bind to loopback: %w", err)
@@ -92,19 +93,19 @@ func (u *bareUDP) connect(port int) error {
 
 func (u *bareUDP) close() { _ = unix.Close(u.fd) }
 
-// udpPieces is in how many datagrams a message goes, all as long as the first, but
-// perhaps the last.
+// udpPieces returns the number of datagrams of a message and their length; the last
+// one may be shorter.
 func udpPieces(size int) (n, each int) {
 	n = max(1, (size+udpPieceMax-1)/udpPieceMax)
 	return n, (size + n - 1) / n
 }
 
-// send returns when the kernel has all of b, and when all that the other side says
-// meanwhile was heard.
+// send returns when the kernel has all of b, and all acknowledgements were received
+// that are needed.
 func (u *bareUDP) send(b []byte) error {
 	var ack [1]byte
 	pieces, each := udpPieces(len(b))
-	heard := 0 // pieces that are acknowledged
+	heard := 0 // pieces acknowledged
 	for i := range pieces {
 		if i-heard >= udpWindow {
 			if err := u.recvOne(ack[:]); err != nil {
@@ -124,8 +125,8 @@ func (u *bareUDP) send(b []byte) error {
 	return nil
 }
 
-// recv returns when all of b has arrived. The last pieces are not acknowledged: the
-// answer does that.
+// recv returns when all of b has arrived. The last pieces are not acknowledged,
+// because the answer does that.
 func (u *bareUDP) recv(b []byte) error {
 	var ack [1]byte
 	pieces, each := udpPieces(len(b))
@@ -146,8 +147,8 @@ func (u *bareUDP) recv(b []byte) error {
 // recvOne receives a datagram of exactly this length.
 func (u *bareUDP) recvOne(b []byte) error { return u.call(unix.SYS_RECVFROM, b) }
 
-// call moves one datagram, as soon as the kernel takes or has it. It is a raw system
-// call: one that does not block need not tell the scheduler.
+// call moves one datagram, as soon as the kernel accepts or has it. It is a raw
+// system call, because a non-blocking call need not tell the scheduler.
 func (u *bareUDP) call(trap uintptr, b []byte) error {
 	var since time.Time
 	for tries := 1; ; tries++ {

@@ -37,8 +37,8 @@ func TestUDPPiecesAreAllButEqual(t *testing.T) {
 	}
 }
 
-// Every number of pieces up to a few windows, so that each end of the exchange of
-// acknowledgements is met; the answers show that none is left over.
+// Every number of pieces up to a few windows, so that every end of the exchange of
+// acknowledgements occurs; the answers show that none is left over.
 func TestBareUDPLosesNothing(t *testing.T) {
 	a, b, _ := barePair(t)
 	for pieces := 1; pieces <= 5*udpWindow; pieces++ {
@@ -58,8 +58,8 @@ func TestBareUDPLosesNothing(t *testing.T) {
 	}
 }
 
-// The least buffer that is good enough holds a window that nobody reads, also when
-// it is emptied and filled by turns: nothing is dropped.
+// The least buffer that is accepted holds a window that is not read, also when it
+// is emptied and filled by turns: nothing is dropped.
 func TestTheLeastBufferHoldsAWindow(t *testing.T) {
 	a, b, _ := barePair(t)
 	require.NoError(t, unix.SetsockoptInt(b.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, udpRoomMin/2))

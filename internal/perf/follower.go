@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// limitFD is the descriptor under which the follower finds the shared memory.
+// limitFD is the follower's descriptor of the shared memory.
 const limitFD = 3
 
-// RunFollower is the life of the follower process, the other side of the limits:
-// it takes commands from in until that ends. The shared memory is its descriptor 3.
+// RunFollower runs the follower process, the other side of the limit tests: it
+// executes commands from in until in ends. The shared memory is its descriptor 3.
 func RunFollower(in io.Reader, out io.Writer) error {
 	pair, err := mapSharedPair(os.NewFile(limitFD, "shared memory of the limit tests"))
 	if err != nil {
@@ -33,7 +33,7 @@ func RunFollower(in io.Reader, out io.Writer) error {
 	return pair.close()
 }
 
-// A follower does what the leader tells it.
+// A follower executes the leader's commands.
 type follower struct {
 	pair *sharedPair
 	// socket, of TCP, and datagrams, of UDP, are nil until it is told to connect.
@@ -42,7 +42,7 @@ type follower struct {
 	gone              atomic.Bool // never set: the kernel ends a follower whose leader dies
 }
 
-// obey executes one command. It answers before a command that keeps it busy.
+// obey executes one command. If a command takes long, it answers first.
 func (f *follower) obey(line string) error {
 	var core, port, steps, size int
 	switch {
@@ -73,7 +73,7 @@ func (f *follower) obey(line string) error {
 	return fmt.Errorf("perf: unknown command %q for the peer of the limit tests", line)
 }
 
-// openDatagrams connects with the leader's port, and tells it its own.
+// openDatagrams connects to the leader's port, and tells the leader its own.
 func (f *follower) openDatagrams(port int) error {
 	end, err := openBareUDP(&f.gone)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *follower) openDatagrams(port int) error {
 	return err
 }
 
-// reflect answers messages over one of the sockets.
+// reflect returns messages over one of the sockets.
 func (f *follower) reflect(side *socketSide, steps, size int) error {
 	side.grow(size)
 	if err := f.ok(); err != nil {
@@ -103,7 +103,7 @@ func (f *follower) ok() error {
 	return err
 }
 
-// scan tells whether the line has the form.
+// scan reports whether the line has the form.
 func scan(line, form string, into ...any) bool {
 	n, err := fmt.Sscanf(line, form, into...)
 	return err == nil && n == len(into)

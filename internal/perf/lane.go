@@ -8,38 +8,38 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// laneWait is how long one Test call waits, and stallsMax how many in a row may
-// end with nothing before the other side is given up.
+// laneWait is how long one Test call waits. stallsMax is how many such calls in a
+// row may return nothing before the other side is given up.
 const (
 	laneWait  = time.Second
 	stallsMax = 30
 )
 
-// errStalled ends a run whose other side lives but does nothing.
+// errStalled ends a run whose other side is alive but does nothing.
 var errStalled = errors.New("perf: no message completed for 30 s, the other side does not answer")
 
-// Marks tell the completions of a lane apart. Pointers, so that handing them to
-// a post does not allocate.
+// Marks distinguish the completions of a lane. They are pointers, so that passing
+// them to a post does not allocate.
 type (
 	sendMark struct{ _ byte }
 	recvMark struct{ _ byte }
 )
 
-// A lane is one side of a run: the timed loops, which neither allocate nor look
-// at a clock. Messages of the run go to and come from one peer under one tag.
-// What is posted and what is done is counted from the start of the run.
+// A lane is one side of a run: the timed loops, which neither allocate nor read a
+// clock. Messages of the run go to and come from one peer with one tag. Posts and
+// completions are counted from the start of the run.
 type lane struct {
 	c    *bmi.Context
 	peer bmi.Addr
 	tag  bmi.Tag
 
-	// out is sent again and again. in are the places to receive into, in turn:
-	// a place is not posted again before it completed.
+	// out is sent again and again. in are the buffers to receive into, in turn: a
+	// buffer is not posted again before it has completed.
 	out []byte
 	in  [][]byte
-	// recvSize is what each message that arrives must measure.
+	// recvSize is the required size of each received message.
 	recvSize int
-	// recvTotal is how many receives the whole run posts.
+	// recvTotal is the number of receives of the whole run.
 	recvTotal int
 
 	sendsPosted, sendsDone int
@@ -127,7 +127,7 @@ func (l *lane) poll() error {
 	return nil
 }
 
-// awaitRecvs returns when so many receives are done since the start.
+// awaitRecvs returns when n receives have completed since the start.
 func (l *lane) awaitRecvs(n int) error {
 	for l.recvsDone < n {
 		if err := l.poll(); err != nil {
@@ -157,7 +157,7 @@ func (l *lane) pingPong(n int) error {
 		if err := l.postSend(l.out); err != nil {
 			return err
 		}
-		if len(l.in) > 1 { // the one after this, while the message travels
+		if len(l.in) > 1 { // the next one, while the message is under way
 			if err := l.postRecv(); err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func (l *lane) pongPing(n int) error {
 		if err := l.awaitRecvs(l.sendsPosted + 1); err != nil {
 			return err
 		}
-		if len(l.in) == 1 { // the only place: posted before the answer asks for more
+		if len(l.in) == 1 { // the only buffer: posted before the answer triggers the next message
 			if err := l.postRecv(); err != nil {
 				return err
 			}
@@ -200,7 +200,7 @@ func (l *lane) pongPing(n int) error {
 	return nil
 }
 
-// pour sends n windows, each answered by one empty message.
+// pour sends n windows; each is answered by one empty message.
 func (l *lane) pour(n, window int) error {
 	for range n {
 		for range window {
@@ -221,8 +221,8 @@ func (l *lane) pour(n, window int) error {
 	return nil
 }
 
-// drink receives n windows and answers each, with the receives of the next
-// posted before.
+// drink receives n windows and answers each; the receives of the next window are
+// posted before the answer.
 func (l *lane) drink(n, window int) error {
 	for range n {
 		if err := l.awaitRecvs(l.recvsPosted); err != nil {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A duel is a measurement of two sides that execute the same number of steps.
+// A duel is a measurement in which two sides execute the same number of steps.
 type duel interface {
-	// begin makes both sides ready for this many steps, in total.
+	// begin prepares both sides for this number of steps in total.
 	begin(steps int) error
-	// step executes n of them on this side, while the other side does.
+	// step executes n steps on this side, while the other side executes its own.
 	step(n int) error
 	// end is called after the last step.
 	end() error
 }
 
-// measure finds out what a step costs, which also warms both sides up, and then
-// times as many as the budget allows.
+// measure finds the cost of a step, which also warms up both sides, and then
+// times as many steps as the budget allows.
 func measure(d duel, budget time.Duration) (samples, error) {
 	perStep, err := warmUp(d, budget/warmUpShare)
 	if err != nil {
@@ -34,8 +34,8 @@ func measure(d duel, budget time.Duration) (samples, error) {
 	return s, d.end()
 }
 
-// warmUp runs more and more steps until they fill the time, and gives what one
-// of the last took.
+// warmUp runs more and more steps until they fill the time. It returns the cost
+// of one of the last steps.
 func warmUp(d duel, target time.Duration) (time.Duration, error) {
 	const growthMax = 64 // a first step may be a hundred times slower than the next
 	for steps := 1; ; {
@@ -63,13 +63,13 @@ type Limits struct {
 	child *Child
 	cores Cores
 	undo  func()
-	// socket, of TCP, and datagrams, of UDP, are nil until they are needed.
+	// socket (TCP) and datagrams (UDP) are nil until they are needed.
 	socket, datagrams *socketSide
 }
 
-// OpenLimits starts the follower by a command that ends up in RunFollower, with
-// room for messages of up to size bytes. The calling goroutine is bound to the
-// near core until Close.
+// OpenLimits starts the follower with a command that calls RunFollower, with room
+// for messages of up to size bytes. The calling goroutine is bound to the near
+// core until Close.
 func OpenLimits(command []string, cores Cores, size int) (*Limits, error) {
 	pair, err := newSharedPair(size)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *Limits) Memcpy(size int, budget time.Duration) (Result, error) {
 	return s.result(LimitMemcpy, MethodBare, size, 1), nil
 }
 
-// limitDuel is a bounce with size bytes in tow.
+// limitDuel is a bounce that also moves size bytes.
 type limitDuel struct {
 	l    *Limits
 	size int

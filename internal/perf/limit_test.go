@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// roleVariable makes the test program play another part than testing.
+// roleVariable makes the test program do something other than testing.
 const roleVariable = "BMI_PERF_TEST_ROLE"
 
 func TestMain(m *testing.M) {

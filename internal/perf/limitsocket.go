@@ -7,7 +7,7 @@ import (
 )
 
 // Socket measures the half round trip of size bytes over a bare TCP socket on
-// loopback, both sides polling.
+// loopback; both sides poll.
 func (l *Limits) Socket(size int, budget time.Duration) (Result, error) {
 	if err := checkBareSize(size); err != nil {
 		return Result{}, err
@@ -19,7 +19,8 @@ func (l *Limits) Socket(size int, budget time.Duration) (Result, error) {
 }
 
 // UDP measures the half round trip of size bytes over two connected UDP sockets on
-// loopback, both sides polling. What does not fit into one datagram goes in several.
+// loopback; both sides poll. A message that does not fit into one datagram is sent
+// in several.
 func (l *Limits) UDP(size int, budget time.Duration) (Result, error) {
 	if err := checkBareSize(size); err != nil {
 		return Result{}, err
@@ -56,7 +57,7 @@ func (l *Limits) openSocket() error {
 		return err
 	}
 	defer listener.close()
-	// Its answer says that it is connected, so that accept finds it waiting.
+	// Its answer says that it is connected, so accept does not wait long.
 	if _, err := l.child.Ask("connect %d", port); err != nil {
 		return err
 	}
@@ -94,7 +95,8 @@ func (l *Limits) openDatagrams() error {
 	return nil
 }
 
-// socketDuel is a ping-pong over bare sockets; verb makes the follower answer.
+// socketDuel is a ping-pong over bare sockets; verb is the command that makes the
+// follower answer.
 type socketDuel struct {
 	l    *Limits
 	side *socketSide

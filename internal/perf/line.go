@@ -11,7 +11,7 @@ import (
 )
 
 // A sharedPair is memory that two processes map, for the bare limits: a cache
-// line that carries whose turn it is, and one buffer for each side.
+// line with the turn, and one buffer for each side.
 type sharedPair struct {
 	file *os.File
 	mem  []byte
@@ -19,8 +19,8 @@ type sharedPair struct {
 	size int
 }
 
-// headBytes is the room for the line of turns: a page, so that the buffers
-// behind it start on one.
+// headBytes is the room for the turn: a page, so that the buffers behind it are
+// page-aligned.
 const headBytes = 4096
 
 // newSharedPair makes the memory, with room for messages of size bytes.
@@ -40,7 +40,7 @@ func newSharedPair(size int) (*sharedPair, error) {
 // pages rounds up to whole pages.
 func pages(n int) int { return (n + headBytes - 1) &^ (headBytes - 1) }
 
-// mapSharedPair maps what another process made, and owns the file from then on.
+// mapSharedPair maps the file of another process. It owns the file from then on.
 func mapSharedPair(file *os.File) (*sharedPair, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -69,17 +69,17 @@ func (s *sharedPair) close() error {
 	return errors.Join(unix.Munmap(s.mem), s.file.Close())
 }
 
-// buffer is the one that side 0 or 1 writes.
+// buffer is the buffer that side 0 or 1 writes.
 func (s *sharedPair) buffer(side, size int) []byte {
 	start := headBytes + side*s.size
 	return s.mem[start : start+size : start+size]
 }
 
-// spinsPerLook is how often await looks at the line between two looks at
-// whether the other side lives.
+// spinsPerLook is how often await reads the line between two checks whether the
+// other side is alive.
 const spinsPerLook = 1 << 16
 
-// errPeerGone ends a wait for a line that nobody will write any more.
+// errPeerGone ends a wait for a line whose writer has ended.
 var errPeerGone = errors.New("perf: the process at the other end of the shared line ended")
 
 // await spins until it is turn want.
@@ -97,7 +97,8 @@ func (s *sharedPair) await(want uint64, gone *atomic.Bool) error {
 }
 
 // lead makes n round trips from turn on, as the side that starts. size bytes, if
-// any, move each way by one plain copy: what a side reads the other has written.
+// any, move each way with one plain copy: each side reads what the other has
+// written.
 func (s *sharedPair) lead(turn uint64, n, size int, gone *atomic.Bool) error {
 	mine, theirs := s.buffer(0, size), s.buffer(1, size)
 	for range n {

@@ -6,12 +6,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// RoundTrip is the name of a result that no test measures: the round trips of
-// packets that a method which makes its links reliable itself saw during the tests,
-// with what it counted beside (Result.Link).
+// RoundTrip is the name of a result that no test measures. It is the round trips of
+// packets during the tests, from a method that makes its links reliable itself,
+// with the method's counters (Result.Link).
 const RoundTrip Test = "round-trip"
 
-// LinkCounts are what one side of a measurement counted: bmi.LinkStats and
+// LinkCounts are the counters of one side of a measurement: bmi.LinkStats and
 // bmi.PacketStats, where the fields are explained.
 type LinkCounts struct {
 	SegmentsSent     uint64  `json:"segments_sent"`
@@ -40,8 +40,8 @@ type LinkCounts struct {
 	Strangers       uint64 `json:"requests_refused"`
 }
 
-// LinkResult is what a method counted of its links; ok is false if it counts
-// nothing. Median and P99 are those of the round trips, not of batches of them.
+// LinkResult is the result for a method's link counters; ok is false if there are
+// none. Median and P99 are those of the round trips, not of batches.
 func LinkResult(m *bmi.MethodStats) (r Result, ok bool) {
 	l, p := &m.Link, &m.Packets
 	if *l == (bmi.LinkStats{}) {

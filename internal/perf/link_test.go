@@ -26,8 +26,8 @@ func number(v reflect.Value, from int) int {
 	return from
 }
 
-// TestLinkResultHasEveryCounter finds a counter that does not reach the user, or
-// that another takes the place of.
+// TestLinkResultHasEveryCounter finds a counter that is missing in the result, or
+// that has the value of another.
 func TestLinkResultHasEveryCounter(t *testing.T) {
 	m := bmi.MethodStats{Method: "x"}
 	last := number(reflect.ValueOf(&m.Packets).Elem(), number(reflect.ValueOf(&m.Link).Elem(), 0))

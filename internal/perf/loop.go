@@ -2,7 +2,7 @@ package perf
 
 import "time"
 
-// loop measures what one goroutine does alone, both sides of it.
+// loop measures a single goroutine that does both sides.
 type loop func(n int) error
 
 func (l loop) begin(int) error  { return nil }
@@ -10,7 +10,7 @@ func (l loop) step(n int) error { return l(n) }
 func (l loop) end() error       { return nil }
 
 // MeasureRoundTrips measures n round trips that step makes by itself, for about
-// budget. Who makes them is what the result says of the method.
+// budget. method is the name for the result.
 func MeasureRoundTrips(method string, size int, budget time.Duration, step func(n int) error) (Result, error) {
 	s, err := measure(loop(step), budget)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 var names atomic.Int64
 
-// serve runs a server in this process and gives its address.
+// serve runs a server in this process and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	return serveAt(t, fmt.Sprintf("mem://perf-%d", names.Add(1)))

@@ -11,13 +11,13 @@ import (
 
 // Cores are the processor cores on which the two sides of a measurement run.
 type Cores struct {
-	// Pinned: Near is the core of this process and Far that of its peer.
-	// Otherwise the kernel chooses, and Near and Far mean nothing.
+	// Pinned: Near is the core of this process and Far that of its peer. Otherwise the
+	// kernel chooses, and Near and Far have no meaning.
 	Pinned    bool
 	Near, Far int
 }
 
-// String is how the flag -pin writes it.
+// String is the form of the flag -pin.
 func (c Cores) String() string {
 	if !c.Pinned {
 		return "off"
@@ -80,11 +80,11 @@ func contains(list []int, n int) bool {
 	return false
 }
 
-// PinThread locks the calling goroutine to its thread and the thread to a core
-// until undo is called. Only this thread is bound: the runtime's others, which
-// are asleep during a measurement, stay where the kernel wants them, and the
-// runtime never starts a thread as the child of a locked one, so that neither
-// they nor child processes inherit the binding.
+// PinThread locks the calling goroutine to its thread and the thread to a core until undo
+// is called. Only this thread is bound. The runtime's other threads, which sleep during a
+// measurement, stay where the kernel puts them. The runtime never starts a thread as the
+// child of a locked one, so neither those threads nor child processes inherit the
+// binding.
 func PinThread(core int) (undo func(), err error) {
 	runtime.LockOSThread()
 	var before, only unix.CPUSet

@@ -26,10 +26,10 @@ const (
 	LimitUDP      Test = "limit-udp"     // half round trip over a bare UDP socket on loopback
 )
 
-// MethodTests are those that measure a method, in the order of a full run.
+// MethodTests are the tests of a method, in the order of a full run.
 var MethodTests = []Test{Latency, Rate, Bandwidth, Bidirectional}
 
-// LimitsOf are the limits of the machine that a method can be compared with.
+// LimitsOf are the limits of the machine to compare a method with.
 func LimitsOf(method string) []Test {
 	switch {
 	case service.OverDatagrams(method):
@@ -40,11 +40,12 @@ func LimitsOf(method string) []Test {
 	return []Test{LimitBounce, LimitMemcpy}
 }
 
-// allTests are all there are.
+// allTests are all tests.
 var allTests = append([]Test{LimitBounce, LimitMemcpy, LimitSocket, LimitUDP}, MethodTests...)
 
-// ParseTests reads names of tests of a method, each argument a list separated by
-// commas. "limit" is the limits of the method; "all" those and all other tests.
+// ParseTests reads names of tests of a method; each argument is a list separated
+// by commas. "limit" means the limits of the method, "all" those and all other
+// tests.
 func ParseTests(method string, args []string) ([]Test, error) {
 	var out []Test
 	for _, arg := range args {
@@ -65,7 +66,7 @@ func ParseTests(method string, args []string) ([]Test, error) {
 	return unique(out), nil
 }
 
-// Limit tells whether the test measures the machine and not a method.
+// Limit reports whether the test measures the machine and not a method.
 func (t Test) Limit() bool { return t.known() && !slices.Contains(MethodTests, t) }
 
 func (t Test) known() bool { return slices.Contains(allTests, t) }
@@ -97,7 +98,7 @@ const (
 	UnitMB       = "MB/s" // 10^6 bytes a second
 )
 
-// MethodBare stands in Result.Method for a limit: no method took part.
+// MethodBare is Result.Method of a limit, for which no method is used.
 const MethodBare = "bare"
 
 // A Result is one measured point, and one line of `bmi perf -json`.
@@ -108,13 +109,13 @@ type Result struct {
 	Size int `json:"size"`
 	// Window is the number of messages under way at once.
 	Window int `json:"window"`
-	// Median is that of the batches, in Unit. P99 is what 99 in 100 batches
-	// are at least as good as: for a time a larger number than the median, for
-	// a rate a smaller one.
+	// Median is the median of the batches, in Unit. 99 in 100 batches are at
+	// least as good as P99: for a time P99 is larger than the median, for a rate
+	// smaller.
 	Median float64 `json:"median"`
 	P99    float64 `json:"p99"`
 	Unit   string  `json:"unit"`
-	// Link is what the method counted meanwhile, with a RoundTrip only.
+	// Link is the method's counters for that time, only with a RoundTrip.
 	Link *LinkCounts `json:"link,omitempty"`
 }
 
@@ -130,7 +131,7 @@ func (r Result) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// FormatValue writes a number with the digits that its unit makes worth reading.
+// FormatValue formats a number with the digits that are useful for its unit.
 func FormatValue(v float64, unit string) string {
 	switch {
 	case unit == UnitMessages:

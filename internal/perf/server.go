@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// serveWait is how long the server waits for a request before it looks
+	// serveWait is how long the server waits for a request before it checks
 	// whether it should stop.
 	serveWait = 100 * time.Millisecond
 	// replyTimeMax is how long a client may take to accept a reply.
 	replyTimeMax = 10 * time.Second
 )
 
-// A Server answers pings and is the other side of measurements, for one client
-// at a time; requests of others wait meanwhile. It takes the unexpected messages
-// of all classes: over a method without classes, requests come under class 0.
+// A Server answers pings and is the other side of measurements, for one client at
+// a time; requests of others wait meanwhile. It takes the unexpected messages of
+// all classes: over a method without classes, requests have class 0.
 //
-// A client may have no address that could be looked up, so the server knows it
-// only as the sender of its request.
+// A client may have no address that can be looked up, so the server knows it only
+// as the sender of its request.
 type Server struct {
 	Endpoint *bmi.Endpoint
-	// Log receives what clients do wrong. Never nil.
+	// Log receives the errors of clients. Never nil.
 	Log *slog.Logger
 
 	replies *bmi.Context
@@ -59,7 +59,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) answer(ctx context.Context, u *bmi.Unexpected) error {
 	r, _, err := parseRequest(u.Data)
 	if err != nil {
-		// Whatever it was, somebody may be waiting for an answer.
+		// Whatever it was, its sender may be waiting for an answer.
 		_ = s.reply(ctx, u, appendReply(nil, err))
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Server) answer(ctx context.Context, u *bmi.Unexpected) error {
 		err = s.steps(l, r)
 	}
 	if err != nil {
-		s.plain = nil // a failed run may not have let go of it in every method
+		s.plain = nil // after a failed run a method may still use it
 	}
 	if e := closeLane(); err == nil {
 		err = e

@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// placesPipelinedMax is the size, in bytes, up to which a latency test uses
-	// two places in turn, so that the next receive is posted while a message
-	// travels. Above, posting costs nothing beside the copy, and a second place
-	// would only spoil the caches.
+	// placesPipelinedMax is the largest size, in bytes, for which a latency test
+	// uses two buffers in turn, so that the next receive is posted while a
+	// message is under way. For larger messages posting costs nothing compared to
+	// the copy, and a second buffer would only use more cache.
 	placesPipelinedMax = 4 << 10
-	// windowBytesMax bounds the bytes of a window of a bandwidth test, so that
-	// it measures the transport and not how slow memory is behind the caches.
+	// windowBytesMax bounds the bytes of a window of a bandwidth test, so that it
+	// measures the transport and not memory outside the caches.
 	windowBytesMax = 4 << 20
-	// placeAlign keeps places on cache lines of their own, in bytes.
+	// placeAlign keeps buffers on separate cache lines, in bytes.
 	placeAlign = 64
 )
 
-// WindowFor is the window that a test really uses for a size, if it may use so
-// many messages.
+// WindowFor is the window that a test really uses for a size, if the requested
+// window is given.
 func WindowFor(test Test, size, window int) int {
 	switch test {
 	case Rate:
@@ -31,7 +31,7 @@ func WindowFor(test Test, size, window int) int {
 	return 1
 }
 
-// A side is what one end of a run needs: buffers, a context and a lane.
+// A side is the resources of one end of a run: buffers, a context and a lane.
 type side struct {
 	ep    *bmi.Endpoint
 	peer  bmi.Addr
@@ -39,7 +39,7 @@ type side struct {
 }
 
 // open makes the lane of a run and posts its first receives. client is the end
-// that starts. close must be called afterwards, also if the run failed.
+// that starts. closeLane must be called afterwards, even if the run failed.
 func (s *side) open(r request, client bool) (l *lane, closeLane func() error, err error) {
 	l = &lane{peer: s.peer, tag: r.tag, recvSize: r.size, sendMark: &sendMark{}, recvMark: &recvMark{}}
 	places, posted := r.window, r.window
@@ -75,7 +75,7 @@ func (s *side) open(r request, client bool) (l *lane, closeLane func() error, er
 		return nil, nil, fmt.Errorf("perf: open a context: %w", err)
 	}
 	closeLane = func() error {
-		// Closing first: it ends what a failed run left posted.
+		// Close first: it ends the pending operations of a failed run.
 		err := l.c.Close()
 		if e := release(); err == nil {
 			err = e
@@ -93,8 +93,8 @@ func (s *side) open(r request, client bool) (l *lane, closeLane func() error, er
 
 func alignUp(n int) int { return (n + placeAlign - 1) &^ (placeAlign - 1) }
 
-// memory gives total bytes, all of them written once: pages that nobody wrote
-// all share one page of zeros and would be read too fast.
+// memory returns total bytes, all of them written once: untouched pages all share
+// one page of zeros and would be read too fast.
 func (s *side) memory(registered bool, total int) (mem []byte, release func() error, err error) {
 	release = func() error { return nil }
 	switch {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// SizeMax is the largest size that the tools accept, in bytes. It bounds what a
-// mistyped number can make them allocate.
+// SizeMax is the largest size that the tools accept, in bytes. It bounds the
+// memory that a mistyped number can allocate.
 const SizeMax = 16 << 30
 
 // sizesMax is the longest list of sizes that ParseSizes accepts.
 const sizesMax = 256
 
 // suffixes are tried in this order, so that a longer one comes before its own
-// ending. Powers of 1024 and of 1000 are told apart as IEC 80000-13 does; a bare
-// K, M or G is the binary one, as in most benchmark tools.
+// ending. Powers of 1024 and of 1000 are distinguished as in IEC 80000-13; a bare
+// K, M or G is binary, as in most benchmark tools.
 var suffixes = []struct {
 	name   string
 	factor int64
@@ -28,8 +28,8 @@ var suffixes = []struct {
 	{"b", 1},
 }
 
-// ParseSize reads a size of something that is kept in memory, as ParseBytes
-// does. The most is SizeMax.
+// ParseSize reads the size of an object in memory, like ParseBytes. The largest
+// is SizeMax.
 func ParseSize(text string) (int, error) {
 	n, err := parseUpTo(text, SizeMax)
 	return int(n), err
@@ -59,9 +59,9 @@ func parseUpTo(text string, most int64) (int64, error) {
 	return int64(n) * factor, nil
 }
 
-// ParseSizes reads a list of sizes and ranges separated by commas. A range
-// "A-B" or "A..B" stands for A, then doubled until it would pass B, and B
-// itself. (From 0 the next step is 1.) The order is kept, repetitions are not.
+// ParseSizes reads a list of sizes and ranges separated by commas. A range "A-B"
+// or "A..B" means A, then doubled until it would exceed B, and B itself. (After 0
+// comes 1.) The order is kept, repetitions are removed.
 func ParseSizes(text string) ([]int, error) {
 	var out []int
 	seen := make(map[int]bool)
@@ -101,7 +101,7 @@ func ParseSizes(text string) ([]int, error) {
 	return out, nil
 }
 
-// FormatSize writes a size the way ParseBytes reads it: exactly.
+// FormatSize formats a size so that ParseBytes reads exactly this number.
 func FormatSize(n int) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	u := 0

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bareSocket is one end of a TCP connection over loopback, for the bare limit
-// of methods over sockets. It is no net.Conn: Go's poller would hear of every
-// arrival and cost what the limit must not contain. Nobody sleeps; a side that has
-// nothing to do asks the kernel again and again.
+// A bareSocket is one end of a TCP connection over loopback, for the bare limit of
+// methods over sockets. It is not a net.Conn, because Go's poller would notice every
+// arrival, at a cost that the limit must not include. No side sleeps; an idle side
+// calls the kernel again and again.
 type bareSocket struct {
 	fd int
 }
@@ -52,8 +52,8 @@ func (s bareSocket) accept() (bareSocket, error) {
 	}
 }
 
-// dialBare connects to a port of loopback, which does not take so long that a
-// signal could interrupt it.
+// dialBare connects to a port of loopback, which is too fast to be interrupted by a
+// signal.
 func dialBare(port int) (bareSocket, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -77,10 +77,10 @@ func (s bareSocket) withoutDelay() (bareSocket, error) {
 
 func (s bareSocket) close() { _ = unix.Close(s.fd) }
 
-// socketPieceMax is what one call hands to the kernel at most, in bytes. With
-// pieces of this size the other side copies out while this one copies in, and finds
-// the bytes in a cache: 1 MiB takes 93 µs instead of 120 in one call or in pieces of
-// 128 KiB, and 150 in those of 64 KiB.
+// socketPieceMax is the largest number of bytes for one call. With pieces of this
+// size the receiver copies out while the sender copies in, and finds the bytes in a
+// cache: 1 MiB takes 93 µs, instead of 120 in one call or in pieces of 128 KiB, and
+// 150 in pieces of 64 KiB.
 const socketPieceMax = 256 << 10
 
 // send returns when the kernel has all of b.
@@ -107,8 +107,8 @@ func (s bareSocket) recv(b []byte) error {
 	return nil
 }
 
-// call moves what the kernel takes or has, at least one byte. It is a raw system
-// call: one that does not block need not tell the scheduler.
+// call moves as much as the kernel accepts or has, at least one byte. It is a raw
+// system call, because a non-blocking call need not tell the scheduler.
 func (s bareSocket) call(trap uintptr, b []byte) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(trap, uintptr(s.fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),

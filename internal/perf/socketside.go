@@ -2,8 +2,7 @@ package perf
 
 import "runtime"
 
-// A bareEnd is one end of two bare sockets that belong together: a bareSocket or a
-// bareUDP.
+// A bareEnd is one end of a pair of bare sockets: a bareSocket or a bareUDP.
 type bareEnd interface {
 	// send returns when the kernel has all of b, and recv when all of b has arrived.
 	send(b []byte) error
@@ -11,8 +10,8 @@ type bareEnd interface {
 	close()
 }
 
-// A socketSide is an end with its two buffers, which are no more shared with the
-// other process than those of any program.
+// A socketSide is an end with its two buffers, which are private to the process, as
+// in any program.
 type socketSide struct {
 	bareEnd
 	out, in []byte

@@ -1,6 +1,6 @@
-// Package programs builds programs of this module for tests that start them. It keeps what it
-// built in a folder below the user's cache, so that each program is linked once for all
-// packages that test with it, and again when its sources have changed.
+// Package programs builds programs of this module for tests that start them. It keeps them in a
+// folder below the user's cache, so that each program is linked once for all packages that test
+// with it, and again when its sources have changed.
 package programs
 
 import (
@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// module is the one whose programs these are.
+// module is the path of this module.
 const module = "github.com/viaduct-hpc/viaduct/"
 
-// Build puts programs into a folder, by the names of their packages relative to the root of the
-// module, such as "cmd/mpiexec". They are built without cgo, as they ship, but without
-// profile-guided optimisation, which would compile all dependencies once more for each of them.
-// The current folder must be within the module.
+// Build puts programs into a folder. packages are their package paths relative to the root of
+// the module, such as "cmd/mpiexec". They are built without cgo, as for a release, but without
+// profile-guided optimisation, which would compile all dependencies again for each of them. The
+// current folder must be within the module.
 func Build(into string, packages ...string) error {
 	store, err := open()
 	if err != nil {
@@ -48,8 +48,8 @@ func Build(into string, packages ...string) error {
 	return nil
 }
 
-// A store is the folder of what was built from one source tree. Its lock belongs to one
-// process at a time, since go build must not replace what another links.
+// A store is the folder with the programs built from one source tree. Its lock belongs to one
+// process at a time, because go build must not replace a file that another process links.
 type store struct {
 	folder string
 	lock   *os.File
@@ -85,10 +85,10 @@ func open() (*store, error) {
 	return &store{folder, lock}, nil
 }
 
-// close lets the next process in.
+// close releases the lock.
 func (s *store) close() { _ = s.lock.Close() } // nothing was written to it
 
-// link gives a program a second name, or copies it where that is on another file system.
+// link gives a program a second name, or copies it if that is on another file system.
 func link(from, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -101,7 +101,7 @@ func link(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was read
+	defer func() { _ = in.Close() }() // it was only read
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
 	if err != nil {
 		return err

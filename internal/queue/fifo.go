@@ -1,34 +1,33 @@
-// Package queue holds the intrusive containers of the methods: their elements
-// carry the links themselves, so that putting one in allocates nothing, and
-// taking one out leaves nothing behind. The containers are owned by one goroutine
-// at a time.
+// Package queue has the intrusive containers of the methods: their elements carry
+// the links themselves, so that adding one allocates nothing, and removing one
+// leaves nothing behind. A container is owned by one goroutine at a time.
 //
-// See fifo.go for the queue, list.go for the list that an element can leave from
-// anywhere at once.
+// fifo.go has the queue, list.go the list that an element can leave from anywhere
+// in constant time.
 package queue
 
 // A FIFO is a first-in, first-out queue of records that carry the link to the
-// next themselves, so that queueing allocates nothing. A record is in one FIFO
-// at most.
+// next record themselves, so that queueing allocates nothing. A record is in at
+// most one FIFO.
 type FIFO[T any, P Linked[T]] struct{ head, tail P }
 
 // Linked is a pointer to a record with a link.
 type Linked[T any] interface {
 	*T
-	// Link is where the record keeps what comes after it.
+	// Link is the record's link to the next one.
 	Link() **T
 }
 
-// Empty tells whether nothing is queued.
+// Empty reports whether the queue is empty.
 func (q *FIFO[T, P]) Empty() bool { return q.head == nil }
 
-// Head is the first record, which stays; nil if there is none.
+// Head returns the first record without removing it; nil if there is none.
 func (q *FIFO[T, P]) Head() P { return q.head }
 
-// Tail is the last record, which stays; nil if there is none.
+// Tail returns the last record without removing it; nil if there is none.
 func (q *FIFO[T, P]) Tail() P { return q.tail }
 
-// Push puts p behind the others.
+// Push adds p at the end.
 func (q *FIFO[T, P]) Push(p P) {
 	*p.Link() = nil
 	if q.tail != nil {
@@ -39,7 +38,7 @@ func (q *FIFO[T, P]) Push(p P) {
 	q.tail = p
 }
 
-// Pop takes the first record out; nil if there is none.
+// Pop removes and returns the first record; nil if there is none.
 func (q *FIFO[T, P]) Pop() P {
 	p := q.head
 	if p == nil {
@@ -52,7 +51,7 @@ func (q *FIFO[T, P]) Pop() P {
 	return p
 }
 
-// PutBack makes p the first again.
+// PutBack adds p at the front.
 func (q *FIFO[T, P]) PutBack(p P) {
 	*p.Link() = q.head
 	q.head = p
@@ -61,7 +60,7 @@ func (q *FIFO[T, P]) PutBack(p P) {
 	}
 }
 
-// Remove takes p out, wherever it is. It walks the queue.
+// Remove removes p from any position. It walks the queue.
 func (q *FIFO[T, P]) Remove(p P) {
 	var before P
 	for at := q.head; at != nil; before, at = at, *at.Link() {

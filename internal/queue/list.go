@@ -1,20 +1,20 @@
 package queue
 
 // A List is a doubly linked list of records that carry their links themselves. A
-// record leaves it in constant time, wherever it is, and is in one List at most.
+// record leaves it in constant time from any position, and is in at most one List.
 type List[T any, P Chained[T]] struct {
 	first, last *Links[T]
 	len         int
 }
 
-// Links are what a record of a List carries. They lead to other records' Links, not to
-// the records, which would have to be asked for theirs at each step.
+// Links are the links of a record in a List. They point to other records' Links and
+// not to the records, which would need a call of Chain at each step.
 type Links[T any] struct {
 	prev, next *Links[T]
 	of         *T // the record; nil: in no List
 }
 
-// record is whose links they are; nil if there are none.
+// record returns the record of the links; nil if there are no links.
 func (c *Links[T]) record() *T {
 	if c == nil {
 		return nil
@@ -25,7 +25,7 @@ func (c *Links[T]) record() *T {
 // Chained is a pointer to a record with Links.
 type Chained[T any] interface {
 	*T
-	// Chain is where the record keeps its neighbours.
+	// Chain returns the record's links.
 	Chain() *Links[T]
 }
 
@@ -51,7 +51,7 @@ func (l *List[T, P]) Add(p P) {
 	l.len++
 }
 
-// Remove takes p, which is in the list, out of it.
+// Remove removes p, which must be in the list.
 func (l *List[T, P]) Remove(p P) {
 	c := p.Chain()
 	if c.prev != nil {

@@ -38,7 +38,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// BenchmarkList is what a record costs that passes through a list of 32.
+// BenchmarkList measures a record that passes through a list of 32.
 func BenchmarkList(b *testing.B) {
 	var l List[listed, *listed]
 	records := make([]listed, 64)

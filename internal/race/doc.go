@@ -1,3 +1,3 @@
-// Package race says whether the race detector watches, which makes everything slow and
-// allocates. Only tests, and what tests are made of, may behave differently for it.
+// Package race tells whether the race detector is enabled, which makes everything slow
+// and allocates. Only tests and test helpers may behave differently because of it.
 package race

@@ -2,5 +2,5 @@
 
 package race
 
-// Enabled: the race detector watches.
+// Enabled reports whether the race detector is enabled.
 const Enabled = true

@@ -6,55 +6,56 @@ import (
 	"time"
 )
 
-// Options say what to relay, and how badly.
+// Options say what to relay, and with which faults.
 type Options struct {
-	// Ports are what the relay stands in for; at least one.
+	// Ports are the ports to relay; at least one.
 	Ports []Port
-	// Seed decides what is left to chance.
+	// Seed determines all random decisions.
 	Seed uint64
-	// There describes the way from the clients to the server, Back the other.
+	// There describes the direction from the clients to the server, Back the other
+	// one.
 	There, Back Way
-	// ClientsMax bounds the clients of each port; what others send is dropped. 0
-	// means 64.
+	// ClientsMax bounds the clients of each port; datagrams of further clients are
+	// dropped. 0 means 64.
 	ClientsMax int
-	// Open opens a UDP socket; nil means the one of package net, on the host of the
-	// process. Any goroutine may call it.
+	// Open opens a UDP socket; nil means that of package net, on the process's
+	// host. Any goroutine may call it.
 	Open func(at netip.AddrPort) (*net.UDPConn, error)
 }
 
 // A Port joins an address of the relay to one of the server.
 type Port struct {
-	// Listen is where clients send to. Port 0 means one that is free.
+	// Listen is the address to which clients send. Port 0 means a free one.
 	Listen netip.AddrPort
-	// Server is where that goes to.
+	// Server is the address to which the relay forwards.
 	Server netip.AddrPort
-	// From is the address from which it goes there; the zero value leaves that
-	// to the kernel.
+	// From is the source address of forwarded datagrams; the zero value leaves the
+	// choice to the kernel.
 	From netip.Addr
 }
 
-// A Way is what happens in one direction. The zero value passes everything on at
-// once.
+// A Way is the treatment of datagrams in one direction. The zero value forwards
+// everything at once.
 type Way struct {
-	// Loss is the probability that a datagram is lost, Duplicate that it goes on
-	// twice, Corrupt that one of its bits changes.
+	// Loss is the probability that a datagram is lost, Duplicate that it is
+	// forwarded twice, Corrupt that one of its bits changes.
 	Loss, Duplicate, Corrupt float64
-	// Reorder is the probability that a datagram is held back for up to
-	// ReorderMax more, so that later ones overtake it.
+	// Reorder is the probability that a datagram is delayed by up to ReorderMax
+	// more, so that later ones overtake it.
 	Reorder float64
 	// ReorderMax bounds that time; 0 means 1 ms.
 	ReorderMax time.Duration
-	// Delay is how long every datagram takes; Jitter bounds what comes on top,
-	// without a change of the order.
+	// Delay is the delay of every datagram. Jitter bounds an additional delay that
+	// does not change the order.
 	Delay, Jitter time.Duration
-	// BytesPerSecond is the rate at which payload goes on; 0 means no limit.
+	// BytesPerSecond is the rate at which payload is forwarded; 0 means no limit.
 	BytesPerSecond int
-	// QueueBytes is how much of it may wait because of that; what finds no room is
-	// dropped. 0 means 256 KiB.
+	// QueueBytes is how much payload may wait because of that rate; datagrams
+	// without room are dropped. 0 means 256 KiB.
 	QueueBytes int
 }
 
-// waitingMax bounds the datagrams that wait in one direction, whatever for.
+// waitingMax bounds the datagrams that wait in one direction, for any reason.
 const waitingMax = 1 << 14
 
 const (
@@ -72,14 +73,14 @@ func (w *Way) setDefaults() {
 	}
 }
 
-// Counters are what happened in one direction, in datagrams.
+// Counters are the counts of one direction, in datagrams.
 type Counters struct {
 	Received   uint64 // came in
-	Sent       uint64 // went on, duplicates included
-	Lost       uint64 // by Loss, or while the way was cut
+	Sent       uint64 // forwarded, duplicates included
+	Lost       uint64 // by Loss, or while the direction was cut
 	Duplicated uint64
 	Reordered  uint64 // were held back
 	Corrupted  uint64
 	Dropped    uint64 // found no room in the queue
-	Refused    uint64 // came from one client too many, or the kernel would not send them
+	Refused    uint64 // from one client too many, or rejected by the kernel
 }

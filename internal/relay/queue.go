@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A datagram waits for its time.
+// A datagram waits for its time to be forwarded.
 type datagram struct {
 	due     time.Duration
 	number  uint64 // breaks ties
 	payload []byte
 	send    func(p []byte) error
-	metered int // bytes of the queue of the rate limit
+	metered int // bytes counted in the queue of the rate limit
 }
 
-// A direction does to datagrams what its Way says, and holds them until they are due.
+// A direction treats datagrams as its Way says, and holds them until they are due.
 type direction struct {
 	mu       sync.Mutex
 	way      Way
@@ -25,12 +25,12 @@ type direction struct {
 	start    time.Time
 	waiting  waiting
 	number   uint64
-	last     time.Duration // when the latest goes on that keeps the order
-	free     time.Duration // when the rate allows the next
+	last     time.Duration // when the latest datagram in order is forwarded
+	free     time.Duration // when the rate allows the next one
 	metered  int           // bytes that wait because of the rate
 	counters Counters
-	news     chan struct{} // holds a token when the first of waiting may be another one
-	end      chan struct{} // closed: no more
+	news     chan struct{} // holds a token when the first of waiting may have changed
+	end      chan struct{} // closed: stop
 }
 
 func newDirection(way Way, seed, stream uint64, end chan struct{}) *direction {
@@ -47,8 +47,7 @@ func (d *direction) upTo(most time.Duration) time.Duration {
 	return time.Duration(d.rng.Int64N(int64(most) + 1))
 }
 
-// take decides what becomes of a datagram, of which it keeps a copy; send will put
-// it on its way.
+// take decides how to treat a datagram, and keeps a copy of it; send will forward it.
 func (d *direction) take(p []byte, send func(p []byte) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +97,7 @@ func (d *direction) one(p []byte, send func(p []byte) error) {
 	}
 }
 
-// meter is the rate limit: it says when that many bytes are through.
+// meter is the rate limit: it returns when this many bytes will have passed.
 func (d *direction) meter(now time.Duration, bytes int) (at time.Duration, metered int, ok bool) {
 	if d.way.BytesPerSecond <= 0 {
 		return now, 0, true
@@ -111,8 +110,8 @@ func (d *direction) meter(now time.Duration, bytes int) (at time.Duration, meter
 	return d.free, bytes, true
 }
 
-// due takes the first datagram whose time has come; if there is none, wait is the
-// time until it comes, or < 0.
+// due takes the first datagram whose time has come. If there is none, wait is the
+// time until then, or < 0.
 func (d *direction) due() (g datagram, wait time.Duration, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,7 +130,7 @@ func (d *direction) due() (g datagram, wait time.Duration, ok bool) {
 	return g, 0, true
 }
 
-// run sends what is due until the end.
+// run forwards due datagrams until the end.
 func (d *direction) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -167,7 +166,7 @@ func (d *direction) sent(err error) {
 	d.counters.Sent++
 }
 
-// waiting is a heap by time, then by order of coming.
+// waiting is a heap by time, then by order of arrival.
 type waiting []datagram
 
 func (q waiting) Len() int { return len(q) }

@@ -11,11 +11,11 @@ import (
 // datagramMax is room for any datagram.
 const datagramMax = 65535
 
-// socketBytes is what is asked of the kernel for the buffers of a socket, so that
-// little is lost that no Way asked for.
+// socketBytes is the requested size of socket buffers, large enough that little is
+// lost that no Way asked for.
 const socketBytes = 4 << 20
 
-// A Relay is running.
+// A Relay is a running relay.
 type Relay struct {
 	opts        Options
 	there, back *direction
@@ -33,11 +33,11 @@ type port struct {
 	r       *Relay
 	p       Port
 	sock    *net.UDPConn
-	clients map[netip.AddrPort]*net.UDPConn // by their address: sockets towards the server
+	clients map[netip.AddrPort]*net.UDPConn // by their address: sockets for the server
 }
 
-// Start opens the sockets and relays until Close. A relay that stands on a host of
-// internal/netns gets that host's ListenUDP as Options.Open.
+// Start opens the sockets and relays until Close. For a relay on a host of
+// internal/netns, Options.Open is that host's ListenUDP.
 func Start(opts Options) (*Relay, error) {
 	if len(opts.Ports) == 0 {
 		return nil, errors.New("relay: no ports")
@@ -67,28 +67,28 @@ func Start(opts Options) (*Relay, error) {
 	return r, nil
 }
 
-// Addr is where clients reach the Port of an index.
+// Addr is the address at which clients reach the Port with an index.
 func (r *Relay) Addr(i int) netip.AddrPort {
 	return r.ports[i].sock.LocalAddr().(*net.UDPAddr).AddrPort()
 }
 
-// SetWays changes what happens to datagrams that come from now on.
+// SetWays changes the treatment of later datagrams.
 func (r *Relay) SetWays(there, back Way) {
 	r.there.set(there)
 	r.back.set(back)
 }
 
-// Cut stops everything in each direction for which it is told so, or lets it pass
-// again. What waits when its time comes is lost as well.
+// Cut stops each direction for which its argument is true, and opens it otherwise.
+// Datagrams whose time comes while it is stopped are lost.
 func (r *Relay) Cut(there, back bool) {
 	r.there.setCut(there)
 	r.back.setCut(back)
 }
 
-// Counters are what happened so far.
+// Counters returns the counts so far.
 func (r *Relay) Counters() (there, back Counters) { return r.there.count(), r.back.count() }
 
-// Close stops; what waits is lost. A second Close does nothing.
+// Close stops the relay; waiting datagrams are lost. A second Close does nothing.
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -143,14 +143,14 @@ func (r *Relay) open(at netip.AddrPort) (*net.UDPConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Less is what the kernel allows, and no reason to stop.
+	// The kernel may allow less, which does no harm.
 	_ = s.SetReadBuffer(socketBytes)
 	_ = s.SetWriteBuffer(socketBytes)
 	r.socks = append(r.socks, s)
 	return s, nil
 }
 
-// listen relays what clients send.
+// listen relays datagrams of clients.
 func (p *port) listen() {
 	receive(p.sock, func(from netip.AddrPort, payload []byte) {
 		out := p.client(from)
@@ -165,7 +165,8 @@ func (p *port) listen() {
 	})
 }
 
-// client is the socket for a client, made when it is new; nil if there is no room.
+// client is the socket for a client, made for a new client; nil if there is no
+// room.
 func (p *port) client(from netip.AddrPort) *net.UDPConn {
 	if s := p.clients[from]; s != nil {
 		return s
@@ -202,8 +203,8 @@ func (p *port) client(from netip.AddrPort) *net.UDPConn {
 
 func unmap(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
-// receive hands on what a socket gets until it is closed. Other errors are those of
-// earlier datagrams (ICMP), and mean nothing.
+// receive passes on datagrams of a socket until it is closed. Other errors are
+// caused by earlier datagrams (ICMP), and are ignored.
 func receive(s *net.UDPConn, fn func(from netip.AddrPort, payload []byte)) {
 	buf := make([]byte, datagramMax)
 	for {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var local = netip.MustParseAddrPort("127.0.0.1:0")
 
-// within bounds what must happen.
+// within is the limit for what must happen.
 const within = wallclock.Patience
 
 type end struct {
@@ -57,7 +57,7 @@ func start(t *testing.T, server *end, opts Options) *Relay {
 	return r
 }
 
-// numbers sends count numbered datagrams through a way, as fast as they are taken in,
+// numbers sends count numbered datagrams through a way, as fast as they are accepted,
 // and returns the numbers that arrive, -1 for those that are wrong.
 func numbers(t *testing.T, way Way, count int) (got []int, c Counters) {
 	client, server := newEnd(t), newEnd(t)
@@ -197,7 +197,7 @@ func TestCutAndSetWays(t *testing.T) {
 }
 
 // TestManyClients: each has a socket of its own towards the server, and strangers
-// have no say there.
+// cannot send through it.
 func TestManyClients(t *testing.T) {
 	server := newEnd(t)
 	r := start(t, server, Options{ClientsMax: 5, Ports: []Port{{Listen: local, Server: server.at(), From: local.Addr()}}})

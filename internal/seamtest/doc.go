@@ -1,4 +1,4 @@
-// Package seamtest is what the suites of two seams have in common, methods/tcp/stack/stacktest and
-// methods/via/nic/udp/dgram/dgramtest: how long anything may take, and how what polls sleeps and is
-// woken. What moves through a seam is its suite's own.
+// Package seamtest is the common part of the suites of two seams, methods/tcp/stack/stacktest and
+// methods/via/nic/udp/dgram/dgramtest: time limits, and tests of sleeping and waking. Tests of the
+// data that moves through a seam are in its suite.
 package seamtest

@@ -2,7 +2,7 @@ package seamtest
 
 import "time"
 
-// T is what a test needs of *testing.T.
+// T is the part of *testing.T that tests need.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -11,25 +11,24 @@ type T interface {
 	Cleanup(func())
 }
 
-// Defaults of what a subject allows.
+// Defaults of a subject's limits.
 const (
 	timeoutDefault = time.Minute
 	stepsDefault   = 1_000_000
 )
 
-// Timeout is how long anything may take in real time: what is set, or a default, which is longer if time
-// is simulated.
+// Timeout is the limit in real time: the given one, or a default, which is longer if time is simulated.
 func Timeout(set time.Duration, simulated bool) time.Duration {
 	switch {
 	case set > 0:
 		return set
 	case simulated:
-		return 10 * timeoutDefault // a busy machine must not end what does not take its time
+		return 10 * timeoutDefault // a busy machine must not fail a test in simulated time
 	}
 	return timeoutDefault
 }
 
-// Steps is how many steps of simulated time in a row anything may take: what is set, or a default.
+// Steps is the limit of steps of simulated time in a row: the given one, or a default.
 func Steps(set int) int {
 	if set > 0 {
 		return set

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Sleeper is what polls, and sleeps while there is nothing: stack.Sleeper and dgram.Sleeper.
+// A Sleeper is polled, and sleeps while there is nothing to do: stack.Sleeper and dgram.Sleeper.
 type Sleeper interface {
 	Arm() bool
 	Sleep(timeout time.Duration)
@@ -17,14 +17,14 @@ type Sleeper interface {
 	Wake()
 }
 
-// A Bed is a Sleeper in a test.
+// A Bed is a Sleeper under test.
 type Bed struct {
 	T       T
 	Sleeper Sleeper
 	Timeout time.Duration
-	// Poll takes what there is.
+	// Poll polls once.
 	Poll func()
-	// Quiet polls until nothing comes any more.
+	// Quiet polls until nothing arrives any more.
 	Quiet func()
 }
 
@@ -36,7 +36,7 @@ func Soon(t T, timeout time.Duration, done func() bool) {
 	}
 }
 
-// Arm arms, and deals with what comes late.
+// Arm arms, and handles late arrivals.
 func (b *Bed) Arm() {
 	b.T.Helper()
 	Soon(b.T, b.Timeout, func() bool {
@@ -49,7 +49,7 @@ func (b *Bed) Arm() {
 	})
 }
 
-// Sleep sleeps in a goroutine of its own and reports how long it took.
+// Sleep sleeps in its own goroutine and reports how long it took.
 func Sleep(s Sleeper, timeout time.Duration) <-chan time.Duration {
 	took, started := make(chan time.Duration, 1), make(chan struct{})
 	go func() {
@@ -62,7 +62,7 @@ func Sleep(s Sleeper, timeout time.Duration) <-chan time.Duration {
 	return took
 }
 
-// WakeEndsSleep wakes, often, who sleeps.
+// WakeEndsSleep wakes a sleeper many times.
 func (b *Bed) WakeEndsSleep(times int) {
 	for range times {
 		b.Quiet()
@@ -74,8 +74,8 @@ func (b *Bed) WakeEndsSleep(times int) {
 	}
 }
 
-// WakeOnce wakes early and twice, or between Arm and Sleep; either way it ends one Sleep, and the next one
-// lasts, at the latest of so many.
+// WakeOnce wakes early and twice, or between Arm and Sleep. Either way this ends one Sleep, and the next
+// one lasts, in one of several tries.
 func (b *Bed) WakeOnce(tries int) {
 	const nap = 50 * time.Millisecond
 	for _, early := range []bool{true, false} {
@@ -101,8 +101,8 @@ func (b *Bed) WakeOnce(tries int) {
 	}
 }
 
-// ManyWakers has several goroutines wake one that sleeps for ever: each Wake that comes after the sleeper
-// looked at the counter ends a Sleep.
+// ManyWakers makes several goroutines wake one sleeper without a timeout: each Wake after the sleeper has
+// read the counter ends a Sleep.
 func (b *Bed) ManyWakers() {
 	const wakers, each = 4, 500
 	news := make(chan struct{}, wakers*each)
@@ -136,7 +136,7 @@ func (b *Bed) ManyWakers() {
 	}
 }
 
-// SleepAllocatesNothing sleeps until a Wake, and until a time.
+// SleepAllocatesNothing sleeps until a Wake, and until a timeout.
 func (b *Bed) SleepAllocatesNothing() {
 	b.Quiet()
 	s := b.Sleeper

@@ -1,6 +1,6 @@
-// Package seldom keeps what strangers can cause any number of times from filling a log.
+// Package seldom prevents log lines that remote hosts can cause without limit from filling a log.
 //
-// It lives beside log/slog and knows nothing of who writes. What may be left out is for the caller to say, by the level.
+// It is a wrapper for log/slog. The caller says by the level which lines may be dropped.
 package seldom
 
 import (
@@ -13,11 +13,11 @@ import (
 // Every is the shortest time between two lines with the same message.
 const Every = 10 * time.Second
 
-// textsMax is how many messages are told apart; when there are more, the times of all are forgotten.
+// textsMax is how many messages are tracked; if there are more, the times of all are forgotten.
 const textsMax = 256
 
-// Handler passes a line with a message on that it has passed on less than Every ago only if its level is another one than
-// this, and counts it otherwise. The next line has the count, as "left out".
+// Handler returns a handler that drops a line at the given level if a line with the same message was passed on less than
+// Every ago. Lines with other levels are always passed on. The next line has the number of dropped ones, as "left out".
 func Handler(inner slog.Handler, level slog.Level, clock func() time.Duration) slog.Handler {
 	return &handler{inner, level, &state{clock: clock, seen: make(map[string]*text)}}
 }
@@ -28,7 +28,7 @@ type handler struct {
 	*state
 }
 
-// state is shared by a handler and those made of it.
+// state is shared by a handler and those derived from it.
 type state struct {
 	clock func() time.Duration
 	mu    sync.Mutex
@@ -56,7 +56,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// may reports whether a line may be written, and how many of its kind were not.
+// may reports whether a line may be written, and how many with the same message were dropped.
 func (s *state) may(message string) (leftOut uint64, ok bool) {
 	now := s.clock()
 	s.mu.Lock()

@@ -12,7 +12,7 @@ type ExactlyOnce[K comparable] struct {
 	delivered map[K]bool
 }
 
-// Sent notes a message that must be delivered. Keys must be unique.
+// Sent records a message that must be delivered. Keys must be unique.
 func (c *ExactlyOnce[K]) Sent(key K) {
 	if c.sent == nil {
 		c.sent, c.delivered = make(map[K]bool), make(map[K]bool)
@@ -20,7 +20,8 @@ func (c *ExactlyOnce[K]) Sent(key K) {
 	c.sent[key] = true
 }
 
-// Delivered notes an arrival; it fails if nobody sent that, or if it came before.
+// Delivered records an arrival; it fails if the message was not sent, or arrived
+// before.
 func (c *ExactlyOnce[K]) Delivered(key K) error {
 	switch {
 	case !c.sent[key]:
@@ -44,12 +45,12 @@ func (c *ExactlyOnce[K]) Check() error {
 }
 
 // InOrder checks that messages of one stream (a peer and a tag, say) arrive in
-// the order in which they were sent. Gaps are ExactlyOnce's business.
+// the order in which they were sent. ExactlyOnce checks for gaps.
 type InOrder[K comparable] struct {
 	next map[K]uint64 // the lowest number that may still arrive
 }
 
-// Delivered notes that message number seq of a stream arrived.
+// Delivered records that message number seq of a stream arrived.
 func (c *InOrder[K]) Delivered(stream K, seq uint64) error {
 	if c.next == nil {
 		c.next = make(map[K]uint64)
@@ -61,8 +62,7 @@ func (c *InOrder[K]) Delivered(stream K, seq uint64) error {
 	return nil
 }
 
-// Buffers checks that nobody writes to a buffer outside the time in which it was
-// lent for that.
+// Buffers checks that buffers are not changed while they must not be.
 type Buffers struct {
 	held []heldBuffer
 }
@@ -73,7 +73,7 @@ type heldBuffer struct {
 	want []byte
 }
 
-// Hold notes the content of a buffer that must not change until Release: one
+// Hold records the content of a buffer that must not change until Release: one
 // whose operation completed, or one that is lent for reading only.
 func (c *Buffers) Hold(name string, mem []byte) {
 	c.held = append(c.held, heldBuffer{name: name, mem: mem, want: bytes.Clone(mem)})
@@ -108,8 +108,8 @@ func (h heldBuffer) check() error {
 	return nil
 }
 
-// Credits checks that credits are neither lost nor made: what the sender holds,
-// what is under way and what the receiver holds always add up to Total.
+// Credits checks that credits are neither lost nor created: the credits of the
+// sender, those under way and those of the receiver always add up to Total.
 type Credits struct {
 	Total int
 }

@@ -50,8 +50,9 @@ func TestCredits(t *testing.T) {
 	require.Error(t, c.Check(-1, 9))
 }
 
-// TestCanary proves that the checkers see: a protocol without retransmission
-// over a lossy, duplicating, reordering link must be caught by every one.
+// TestCanary proves that the checkers detect errors: every one of them must
+// report a protocol without retransmission over a lossy, duplicating, reordering
+// link.
 func TestCanary(t *testing.T) {
 	w := New(Options{Seed: 1, Link: LinkOptions{DelayMean: time.Millisecond, Loss: 0.2, Duplicate: 0.2, Reorder: 0.5}})
 	var once ExactlyOnce[uint64]

@@ -1,10 +1,9 @@
-// Package sim is a small world in which time and chance come from one seed: an
-// event queue in virtual time, links that lose, delay, duplicate, reorder and
-// corrupt, bottlenecks with a queue, partitions, and checkers for what must hold
-// whatever the world does.
+// Package sim is a small world in which time and randomness come from one seed:
+// an event queue in virtual time, links that lose, delay, duplicate, reorder and
+// corrupt, bottlenecks with a queue, partitions, and checkers for invariants.
 //
-// Nothing here knows of NICs, peers or messages; the simulated NIC that is built
-// on a World lives in methods/via/nic/sim. A World has no goroutine and no lock:
-// it belongs to one goroutine at a time. Replaying a seed replays the run, as
-// long as the code under test takes its time and randomness from the World.
+// Nothing here knows NICs, peers or messages; the simulated NIC over a World is
+// in methods/via/nic/sim. A World has no goroutine and no lock: it belongs to one
+// goroutine at a time. Replaying a seed replays the run, as long as the code
+// under test takes its time and randomness from the World.
 package sim

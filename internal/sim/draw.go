@@ -8,10 +8,10 @@ import (
 // A Draw chooses the numbers of a random world.
 type Draw struct{ *rand.Rand }
 
-// Pick is one of some numbers.
+// Pick returns one of the given numbers.
 func (d Draw) Pick(of ...int) int { return of[d.IntN(len(of))] }
 
-// UpTo is a time below limit; 0 one time in three.
+// UpTo returns a time below limit; 0 one time in three.
 func (d Draw) UpTo(limit time.Duration) time.Duration {
 	if d.IntN(3) == 0 {
 		return 0
@@ -19,7 +19,7 @@ func (d Draw) UpTo(limit time.Duration) time.Duration {
 	return time.Duration(d.Int64N(int64(limit)))
 }
 
-// Chance is a probability below limit; 0 one time in three.
+// Chance returns a probability below limit; 0 one time in three.
 func (d Draw) Chance(limit float64) float64 {
 	if d.IntN(3) == 0 {
 		return 0

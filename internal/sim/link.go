@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// LinkOptions describe one direction of the way between two places. The zero
-// value delivers everything at once, in order.
+// LinkOptions describe one direction between two places. The zero value delivers
+// everything at once, in order.
 type LinkOptions struct {
 	// DelayMin is the shortest time that a packet takes.
 	DelayMin time.Duration
-	// DelayMean is the average time; what lies above DelayMin is drawn from
-	// an exponential distribution, so that a few packets take much longer.
+	// DelayMean is the average time. The part above DelayMin is drawn from an
+	// exponential distribution, so that a few packets take much longer.
 	DelayMean time.Duration
 	// Loss is the probability that a packet never arrives.
 	Loss float64
 	// Duplicate is the probability that a packet arrives twice.
 	Duplicate float64
-	// Reorder is the probability that a packet may overtake, or be overtaken
-	// by, those before and after it.
+	// Reorder is the probability that a packet may overtake, or be overtaken by,
+	// its neighbours.
 	Reorder float64
 	// Corrupt is the probability that a packet arrives damaged.
 	Corrupt float64
@@ -27,8 +27,8 @@ type LinkOptions struct {
 	Capacity int
 }
 
-// RandomLink draws a link that is anything from perfect to awful, but lets
-// enough through that a protocol with retransmission makes progress.
+// RandomLink draws a link between perfect and terrible, but enough gets through
+// for a protocol with retransmission to make progress.
 func RandomLink(rng *rand.Rand) LinkOptions {
 	chance := func(p, max float64) float64 {
 		if rng.Float64() < p {
@@ -52,7 +52,7 @@ func RandomLink(rng *rand.Rand) LinkOptions {
 
 type linkKey struct{ from, to string }
 
-// A Link is one direction of the way between two places.
+// A Link is one direction between two places.
 type Link struct {
 	w     *World
 	key   linkKey
@@ -61,7 +61,7 @@ type Link struct {
 	under []*Event      // packets under way, when Capacity bounds them
 }
 
-// Link is the way from one place to another, made on first use.
+// Link returns the link from one place to another, made on first use.
 func (w *World) Link(from, to string) *Link {
 	key := linkKey{from, to}
 	l := w.links[key]
@@ -72,16 +72,16 @@ func (w *World) Link(from, to string) *Link {
 	return l
 }
 
-// SetLink describes the way from one place to another.
+// SetLink sets the options of the link from one place to another.
 func (w *World) SetLink(from, to string, opts LinkOptions) { w.Link(from, to).opts = opts }
 
-// Options are what describes the link.
+// Options returns the options of the link.
 func (l *Link) Options() LinkOptions { return l.opts }
 
-// Up reports whether no partition cuts the link.
+// Up reports whether the link is not cut by a partition.
 func (l *Link) Up() bool { return !l.w.cuts[l.key] }
 
-// Delay draws the time that one packet takes.
+// Delay draws the travel time of one packet.
 func (l *Link) Delay() time.Duration {
 	d := l.opts.DelayMin
 	if extra := l.opts.DelayMean - l.opts.DelayMin; extra > 0 {
@@ -90,10 +90,10 @@ func (l *Link) Delay() time.Duration {
 	return d
 }
 
-// Send puts one packet on the way. deliver runs when it arrives, never within
-// Send; twice if the link duplicated it, not at all if the link lost it or a
-// partition cuts the link when it would arrive. corrupt says that the content
-// must be treated as damaged.
+// Send sends one packet. deliver runs when it arrives, never within Send: twice
+// if the link duplicated it, not at all if the link lost it or a partition cuts
+// the link at that time. corrupt says that the content must be treated as
+// damaged.
 func (l *Link) Send(deliver func(corrupt bool)) {
 	copies := 1
 	if l.w.Chance(l.opts.Duplicate) {
@@ -151,14 +151,15 @@ func (w *World) Cut(a, b string) {
 	w.CutOneWay(b, a)
 }
 
-// CutOneWay stops everything from one place to another; the way back stays.
+// CutOneWay stops everything from one place to another; the opposite direction
+// stays open.
 func (w *World) CutOneWay(from, to string) { w.cuts[linkKey{from, to}] = true }
 
-// Heal takes back the cuts between two places.
+// Heal undoes the cuts between two places.
 func (w *World) Heal(a, b string) {
 	delete(w.cuts, linkKey{a, b})
 	delete(w.cuts, linkKey{b, a})
 }
 
-// HealAll takes back every cut.
+// HealAll undoes every cut.
 func (w *World) HealAll() { clear(w.cuts) }

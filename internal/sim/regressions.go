@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// regressions are the seeds that a file lists for a test. A line names the test, the seed,
-// and what it found:
+// regressions are the seeds that a file lists for a test. A line has the test, the seed,
+// and the error that it found:
 //
 //	TestSeeds 4711 a cancel crossed the peer's own: one of two completions was lost
 //
-// Empty lines and those that begin with # say nothing. That there is no file is no error.
+// Empty lines and lines that begin with # are ignored. A missing file is not an error.
 func regressions(file, test string) (seeds []uint64, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ var (
 	flagSeeds = flag.Int("sim.seeds", 0, "how many seeds each simulated test runs (0: 8, or 2 with the race detector or -short)")
 )
 
-// seeds is the number of seeds unless -sim.seeds says it. They are fewer where each of
-// them takes ten times as long, and where minutes count.
+// seeds is the default number of seeds without -sim.seeds. It is smaller where a seed takes ten times as long, and where
+// minutes matter.
 func seeds() int {
 	switch {
 	case *flagSeeds != 0:
@@ -26,16 +26,15 @@ func seeds() int {
 	return 8
 }
 
-// Seeds are the seeds that a test must run: the one of -sim.seed; or those that follow
-// -sim.base; or, with neither, the first ones and those that the file testdata/seeds.txt
-// beside the test lists for it, each with its reason.
+// Seeds are the seeds that a test must run: the one of -sim.seed; or those that follow -sim.base; or, with neither, the
+// first ones and those listed for the test in the file testdata/seeds.txt beside it, each with its reason.
 func Seeds(t testing.TB) []uint64 {
 	t.Helper()
 	return seedsAtMost(t, seeds())
 }
 
-// Seed is for a test that runs with one seed: the one of -sim.seed, the one that follows -sim.base, or 1. On failure it says
-// how to replay it.
+// Seed is the seed of a test that runs with one seed: the one of -sim.seed, the one that follows -sim.base, or 1. On failure
+// it prints how to replay it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := *flagBase + 1
@@ -46,15 +45,14 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Run calls fn as a subtest for each of Seeds, and says on failure how to
-// replay it.
+// Run calls fn as a subtest for each of Seeds, and prints on failure how to replay it.
 func Run(t *testing.T, fn func(t *testing.T, seed uint64)) {
 	t.Helper()
 	run(t, Seeds(t), fn)
 }
 
-// SeedsAtMost are [Seeds], but at most so many of those that follow one another: for tests
-// that take long, or that repeat much of what another does.
+// SeedsAtMost are [Seeds], but at most this many consecutive ones: for tests that take long, or that largely repeat another
+// test.
 func SeedsAtMost(t testing.TB, most int) []uint64 {
 	t.Helper()
 	n := seeds()

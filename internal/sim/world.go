@@ -10,34 +10,34 @@ import (
 
 // Limits of a run; the first two are defaults of Options.
 const (
-	// TimeMax bounds a run in virtual time: far more than any protocol of
-	// ours takes to recover from anything.
+	// TimeMax bounds a run in virtual time: far more than any of our protocols
+	// needs to recover.
 	TimeMax = 10 * time.Minute
 	// StepsMax bounds a run in events.
 	StepsMax = 5_000_000
-	// IdlePollsMax is how often RunUntil asks again when no event is left.
+	// IdlePollsMax is how often RunUntil calls done again when no event is left.
 	IdlePollsMax = 1000
 )
 
-// ErrNotLive says that a run ended before what was waited for had happened: the
-// world ran out of events, of time or of steps.
+// ErrNotLive says that a run ended before its condition was met: the world ran
+// out of events, of time or of steps.
 var ErrNotLive = errors.New("sim: the run is not live")
 
 // Options describe a world. The zero value is a world without faults.
 type Options struct {
-	// Seed decides everything that is left to chance.
+	// Seed determines all random decisions.
 	Seed uint64
-	// Link describes every link that SetLink did not describe on its own.
+	// Link describes every link without options of its own from SetLink.
 	Link LinkOptions
-	// TimeMax is the virtual time after which a run counts as not live; 0
-	// means the package's TimeMax.
+	// TimeMax is the virtual time after which a run counts as not live; 0 means
+	// the package's TimeMax.
 	TimeMax time.Duration
 	// StepsMax is the number of events after which a run counts as not
 	// live; 0 means the package's StepsMax.
 	StepsMax int
 }
 
-// A World holds virtual time, the events to come, the links and the generator.
+// A World holds virtual time, the future events, the links and the generator.
 type World struct {
 	opts  Options
 	rng   *rand.Rand
@@ -71,7 +71,7 @@ func (w *World) Seed() uint64 { return w.opts.Seed }
 // Now is the virtual time since the world began.
 func (w *World) Now() time.Duration { return w.now }
 
-// Rand is the world's generator. Every draw changes what follows.
+// Rand is the world's generator. Every draw changes all later ones.
 func (w *World) Rand() *rand.Rand { return w.rng }
 
 // Chance draws true with probability p.
@@ -85,15 +85,15 @@ func (w *World) Between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(w.rng.Int64N(int64(hi-lo)+1))
 }
 
-// An Event is something that will happen once.
+// An Event is a function that will run once.
 type Event struct {
 	at    time.Duration
 	seq   uint64
 	fn    func()
-	index int // position in the queue; -1 when it is in none
+	index int // position in the queue; -1 if it is not in the queue
 }
 
-// At makes fn run at time t, or now if t has passed. Events of the same time
+// At makes fn run at time t, or now if t has passed. Events with the same time
 // run in the order in which they were made.
 func (w *World) At(t time.Duration, fn func()) *Event {
 	if t < w.now {
@@ -105,17 +105,17 @@ func (w *World) At(t time.Duration, fn func()) *Event {
 	return e
 }
 
-// After is At, counted from now.
+// After is At, relative to now.
 func (w *World) After(d time.Duration, fn func()) *Event { return w.At(w.now+d, fn) }
 
-// Cancel takes an event back. Cancelling one that ran, or nil, does nothing.
+// Cancel cancels an event. Cancelling one that has run, or nil, does nothing.
 func (w *World) Cancel(e *Event) {
 	if e != nil && e.index >= 0 {
 		heap.Remove(&w.queue, e.index)
 	}
 }
 
-// Next tells when the next event runs; ok is false if there is none.
+// Next returns when the next event runs; ok is false if there is none.
 func (w *World) Next() (at time.Duration, ok bool) {
 	if len(w.queue) == 0 {
 		return 0, false
@@ -123,8 +123,8 @@ func (w *World) Next() (at time.Duration, ok bool) {
 	return w.queue[0].at, true
 }
 
-// Step moves time to the next event and runs it. It reports false when nothing
-// is left to happen.
+// Step advances time to the next event and runs it. It reports false if no event
+// is left.
 func (w *World) Step() bool {
 	if len(w.queue) == 0 {
 		return false
@@ -146,12 +146,12 @@ func (w *World) AdvanceTo(t time.Duration) {
 	}
 }
 
-// RunFor is AdvanceTo, counted from now.
+// RunFor is AdvanceTo, relative to now.
 func (w *World) RunFor(d time.Duration) { w.AdvanceTo(w.now + d) }
 
-// RunUntil asks done, runs an event, asks again, until done reports true. What
-// needs polling is polled in done. It returns ErrNotLive, with the seed and how
-// far it came, when nothing is left to happen or a limit is reached.
+// RunUntil calls done and runs an event, alternately, until done reports true.
+// done must also poll everything that needs polling. RunUntil returns ErrNotLive,
+// with the seed and the progress, if no event is left or a limit is reached.
 func (w *World) RunUntil(done func() bool) error {
 	for idle := 0; ; {
 		if done() {
@@ -160,7 +160,7 @@ func (w *World) RunUntil(done func() bool) error {
 		if err := w.live(); err != nil {
 			return err
 		}
-		// Polling may still bring something about when no event is left.
+		// Polling may still change something when no event is left.
 		if w.Step() {
 			idle = 0
 		} else if idle++; idle > IdlePollsMax {
@@ -170,8 +170,8 @@ func (w *World) RunUntil(done func() bool) error {
 	}
 }
 
-// RunUntilIdle runs every event there is, calling poll between them, until
-// nothing is left to happen. It returns ErrNotLive at a limit.
+// RunUntilIdle runs all events, calling poll between them, until no event is
+// left. It returns ErrNotLive at a limit.
 func (w *World) RunUntilIdle(poll func()) error {
 	for {
 		poll()
@@ -194,7 +194,7 @@ func (w *World) live() error {
 	return nil
 }
 
-// eventQueue is a heap by time, then by order of making.
+// eventQueue is a heap by time, then by order of creation.
 type eventQueue []*Event
 
 func (q eventQueue) Len() int { return len(q) }

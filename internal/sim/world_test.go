@@ -28,7 +28,7 @@ func TestEventsRunByTimeThenByOrderOfMaking(t *testing.T) {
 	assert.Equal(t, 5*time.Second, w.Now())
 }
 
-// transcript is what a lossy link did to 200 packets under a seed.
+// transcript records the effects of a lossy link on 200 packets under a seed.
 func transcript(seed uint64) string {
 	w := New(Options{Seed: seed})
 	w.opts.Link = RandomLink(w.Rand())

@@ -1,7 +1,7 @@
-// Package spin decides how long it is worthwhile to poll before sleeping, for those that
-// wait for another process: the endpoint (package bmi) and the loop of a plugin
-// (plugins/guest). The loops themselves are theirs.
+// Package spin decides how long to poll before sleeping, for code that waits for another
+// process: the endpoint (package bmi) and the loop of a plugin (plugins/guest), which
+// contain the loops themselves.
 //
-// spin.go is the decision, load.go and preempt.go whether others want the core,
-// relax.go the pause between two polls.
+// spin.go makes the decision, load.go and preempt.go find out whether other processes
+// need the core, relax.go is the pause between two polls.
 package spin

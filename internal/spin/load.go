@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// A load tells whether the machine has more runnable processes than cores: the
-// kernel counts them in /proc/loadavg, over all of the machine, and so the
-// cores are all of the machine too, not only those that this process may use.
-// Without these files the machine counts as idle.
+// A load reports whether the machine has more runnable processes than cores. The
+// kernel counts them in /proc/loadavg over the whole machine, so all of the
+// machine's cores count too, not only those that this process may use. Without
+// these files the machine counts as idle.
 //
-// It is asked at the end of a spin, not of a sleep: then threads of our own that
-// wake one another would count, and the answer be that of the question before.
+// It is sampled at the end of a spin, not of a sleep: after a sleep, our own
+// threads that wake one another would count, and distort the result.
 type load struct {
 	file      *os.File
 	buf       [64]byte
 	sampledAt time.Duration
-	over      int // how many of loadWhole samples lately found more than that
+	over      int // how many of about loadWhole recent samples found more than that
 	cores     int
 }
 
 const (
-	sampleAfter = time.Millisecond // between two looks at the load
-	loadOver    = 8                // samples that the average is over
+	sampleAfter = time.Millisecond // between two samples
+	loadOver    = 8                // number of samples in the average
 	loadWhole   = 1 << 10
 
 	// loadMost of the samples may find too many: threads of the kernel run now
-	// and then, above all while it moves packets.
+	// and then, especially while it moves packets.
 	loadMost = loadWhole * 3 / 4
 )
 
@@ -48,11 +48,11 @@ func (l *load) open() {
 
 func (l *load) close() {
 	if l.file != nil {
-		_ = l.file.Close() // nothing was written
+		_ = l.file.Close() // it was only read
 	}
 }
 
-// crowded tells whether somebody else could use this core.
+// crowded reports whether another process could use this core.
 func (l *load) crowded(now time.Duration) bool {
 	if l.file == nil {
 		return false

@@ -1,25 +1,25 @@
 package spin
 
-// A preempt tells whether others want the core that is polled on: whether the kernel took
-// it away from many of the last spins. The load of the machine (load) does not say so
-// where processes may use a part of its cores only.
+// A preempt reports whether other processes need the polled core, that is, whether the
+// kernel took it away during many of the last spins. The machine's load (load) does not show
+// this if processes may use only a part of its cores.
 type preempt struct {
-	count  func() (thread int, switches int64) // of the running thread
+	count  func() (thread int, switches int64) // for the current thread
 	began  bool
 	thread int
 	before int64
-	share  int // of the last spins, about preemptOver, of preemptWhole
+	share  int // preempted ones of about preemptOver last spins, scaled to preemptWhole
 }
 
 const (
-	preemptOver  = 8 // spins that the average is over
+	preemptOver  = 8 // number of spins in the average
 	preemptWhole = 1 << 10
-	// preemptMost is below what one such spin adds: two spins have to go well after it.
+	// preemptMost is less than one such spin adds: two undisturbed spins must follow it.
 	preemptMost = 100
 )
 
-// note is called while a spin goes on; the first time counts. It costs two system calls, and
-// is not for spins that are over after a few polls.
+// note is called during a spin; only the first call counts. It costs two system calls, so it
+// is not for spins that end after a few polls.
 func (p *preempt) note() {
 	if !p.began && p.count != nil {
 		p.began = true
@@ -27,7 +27,8 @@ func (p *preempt) note() {
 	}
 }
 
-// end is the end of a spin. A goroutine that changed threads learns nothing.
+// end is called at the end of a spin. If the goroutine changed threads the result is
+// unknown.
 func (p *preempt) end() {
 	taken := 0
 	if p.began {

@@ -3,5 +3,5 @@
 package spin
 
 // Relax tells the core that its caller polls in vain, so that another thread of
-// the same core, perhaps the very one that is waited for, gets on faster.
+// the same core, perhaps the awaited one, runs faster.
 func Relax()

@@ -6,30 +6,28 @@ import (
 	"time"
 )
 
-// A Spinner decides how long a caller polls before it sleeps. Polling answers
-// sooner, but only helps if the answer comes soon, and if nobody else needs
-// the core: then it delays the very process that it waits for. So the time to
-// spin is
+// A Spinner decides how long a caller polls before it sleeps. Polling notices an answer sooner,
+// but helps only if the answer comes soon and no other process needs the core: otherwise polling
+// delays the very process that it waits for. So the time to spin is
 //
-//   - nothing for some waits after several spins in a row were in vain, or after
-//     one while others wanted the core: the machine had more runnable processes
-//     than cores (see load), or the kernel took the core away from who polled
-//     (see preempt); and for twice as many if the next is no better, up to
-//     skipMax: so two processes bound to one core soon sleep at once;
-//   - else the maximum, if waits were shorter than that lately (polled or
-//     slept, so that spinning comes back by itself), falling to nothing as
-//     their average grows to twice the maximum.
+//   - 0 for some waits after several spins in a row were in vain, or after one in vain while
+//     another process wanted the core: the machine had more runnable processes than cores (see
+//     load), or the kernel took the core away from the polling thread (see preempt). The number
+//     of such waits doubles if the next spin is no better, up to skipMax. So two processes bound
+//     to one core soon sleep at once;
+//   - otherwise the maximum, if recent waits were shorter than that (polled or slept, so that
+//     spinning resumes by itself). It falls to 0 as their average grows to twice the maximum.
 //
-// Other goroutines that want to run are let in between bursts of polls.
+// Between bursts of polls, other goroutines that are ready may run.
 //
 // One goroutine at a time uses it.
 type Spinner struct {
 	limit   time.Duration
 	average time.Duration // of recent waits, each counted as 4 × limit at most
 
-	lost int // spins in vain since the last that was not
-	skip int // waits that do not spin
-	step int // how many to skip the next time; 0 ≤ step ≤ skipMax
+	lost int // spins in vain in a row
+	skip int // waits without spinning
+	step int // how many to skip next time; 0 ≤ step ≤ skipMax
 
 	load    load
 	preempt preempt
@@ -38,18 +36,18 @@ type Spinner struct {
 	bursts  uint
 }
 
-// Burst is how many polls there are between two looks at the clock.
+// Burst is the number of polls between two readings of the clock.
 const Burst = 32
 
 const (
-	averageOver = 8  // waits
-	lostMax     = 4  // spins in vain before waits go without
+	averageOver = 8  // number of waits in the average
+	lostMax     = 4  // spins in vain before waits skip spinning
 	skipMax     = 64 // waits
-	yieldEvery  = 8  // bursts between two looks at the goroutines
+	yieldEvery  = 8  // bursts between two checks for other goroutines
 	runnable    = "/sched/goroutines/runnable:goroutines"
 )
 
-// Init makes the Spinner poll for limit at most; 0 and less is not at all.
+// Init sets the longest time to poll; 0 or less means never to poll.
 func (s *Spinner) Init(limit time.Duration) {
 	s.limit = max(limit, 0)
 	s.procs = runtime.GOMAXPROCS(0)
@@ -60,7 +58,7 @@ func (s *Spinner) Init(limit time.Duration) {
 	}
 }
 
-// Close frees what Init opened. Calls that come later still may.
+// Close frees the resources of Init. The Spinner may still be used afterwards.
 func (s *Spinner) Close() { s.load.close() }
 
 // IgnoreLoad makes the machine count as idle, for tests.
@@ -70,8 +68,8 @@ func (s *Spinner) IgnoreLoad() {
 	s.preempt.count = nil
 }
 
-// Budget is how long to spin now. If it is not 0, Yield is called after each burst of polls, and
-// Won or Vain at the end.
+// Budget is how long to spin now. If it is not 0, the caller must call Yield after each burst of
+// polls, and Won or Vain at the end.
 func (s *Spinner) Budget() time.Duration {
 	if s.skip > 0 {
 		s.skip--
@@ -80,13 +78,13 @@ func (s *Spinner) Budget() time.Duration {
 	return min(s.limit, max(2*s.limit-s.average, 0))
 }
 
-// crowded tells, at the end of a spin, whether somebody else could use this core.
+// crowded reports, at the end of a spin, whether another process could use this core.
 func (s *Spinner) crowded(now time.Duration) bool {
 	s.preempt.end()
 	return s.preempt.crowded() || s.load.crowded(now)
 }
 
-// Won notes that a wait ended while its caller polled.
+// Won records that a wait ended while its caller polled.
 func (s *Spinner) Won(now, took time.Duration) {
 	s.lost = 0
 	s.learn(took)
@@ -97,27 +95,27 @@ func (s *Spinner) Won(now, took time.Duration) {
 	}
 }
 
-// Vain notes that a caller polled for nothing and goes to sleep.
+// Vain records that a caller polled in vain and goes to sleep.
 func (s *Spinner) Vain(now time.Duration) {
 	if s.lost++; s.crowded(now) || s.lost >= lostMax {
 		s.hold()
 	}
 }
 
-// hold makes the next waits go without.
+// hold makes the next waits skip spinning.
 func (s *Spinner) hold() {
 	s.step = min(max(2*s.step, 1), skipMax)
 	s.skip = s.step
 }
 
-// Slept notes how long a wait took in all that ended with sleep.
+// Slept records the total time of a wait that ended with sleep.
 func (s *Spinner) Slept(took time.Duration) { s.learn(took) }
 
 func (s *Spinner) learn(took time.Duration) {
 	s.average += (min(took, 4*s.limit) - s.average) / averageOver
 }
 
-// Yield lets other goroutines run if there are any that cannot.
+// Yield lets other goroutines run if any are waiting to run.
 func (s *Spinner) Yield() {
 	s.preempt.note()
 	s.bursts++

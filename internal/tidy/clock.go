@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// patienceMin is how long a test waits at least for an event: only a broken program meets it.
+// patienceMin is the shortest time that a test may wait for an event: only a broken program
+// takes that long.
 const patienceMin = time.Minute
 
-// clock: no test fails because something took long, unless it took so long that it must
-// hang. A busy machine takes any time for anything; wallclock.Under is for what should be fast.
-// Nor does what must never end depend on how the test was compiled.
+// clock: no test fails because something was slow, unless it was so slow that it must hang. On a
+// busy machine anything may take any time; wallclock.Under is for things that should be fast. A
+// wait without end must not depend on how the test was compiled.
 func clock(t *Tree) (problems []Problem) {
 	for _, p := range t.Packages {
 		if p.Dir == "internal/wallclock" {
@@ -36,12 +37,12 @@ func clock(t *Tree) (problems []Problem) {
 	return problems
 }
 
-// A clockCheck looks at one function.
+// A clockCheck checks one function.
 type clockCheck struct {
 	t        *Tree
 	p        *Package
 	f        *File
-	measured map[string]bool // variables that hold how long something took
+	measured map[string]bool // variables that hold a measured time
 	problems []Problem
 }
 
@@ -69,7 +70,7 @@ func (c *clockCheck) visit(n ast.Node) bool {
 	return true
 }
 
-// call looks at an assertion.
+// call checks an assertion.
 func (c *clockCheck) call(n *ast.CallExpr) {
 	sel, ok := n.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -90,7 +91,7 @@ func (c *clockCheck) call(n *ast.CallExpr) {
 	}
 }
 
-// took reports whether an expression is how long something took.
+// took reports whether an expression is a measured time.
 func (c *clockCheck) took(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -105,13 +106,14 @@ func (c *clockCheck) took(e ast.Expr) bool {
 	return false
 }
 
-// patient reports whether a limit is long enough, or cannot be computed here and is taken to be.
+// patient reports whether a limit is long enough. A limit that cannot be computed here is
+// assumed to be.
 func (c *clockCheck) patient(e ast.Expr) bool {
 	v, ok := c.p.value(e, 0)
 	return !ok || constant.Compare(v, token.GEQ, constant.MakeInt64(int64(patienceMin)))
 }
 
-// measured finds the variables that a function sets to the time since some moment.
+// measured finds the variables that a function sets to a time since some moment.
 func measured(body *ast.BlockStmt) map[string]bool {
 	names := make(map[string]bool)
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -204,7 +206,7 @@ func (p *Package) value(e ast.Expr, depth int) (constant.Value, bool) {
 	return nil, false
 }
 
-// constant is what a constant of the package is declared as; nil if there is none.
+// constant is the declaration of a constant of the package; nil if there is none.
 func (p *Package) constant(name string) ast.Expr {
 	for _, f := range p.Files {
 		for _, decl := range f.AST.Decls {

@@ -13,28 +13,28 @@ import (
 )
 
 var (
-	// testName is the name of a test, benchmark or fuzz target. Go's own rule: what follows is no small letter.
+	// testName is the name of a test, benchmark or fuzz target. As in Go itself, no small letter may follow the prefix.
 	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*`)
-	// makeTarget is what people are told to make: at the beginning of an indented line, in quotes or in parentheses.
+	// makeTarget is a make target in a text: at the beginning of an indented line, in quotes or in parentheses.
 	makeTarget = regexp.MustCompile("(?:^(?:    |//\t)|[`(])make ([a-z][a-z-]*)")
 	// goCommand is a command line for folders of this module, up to where prose or a shell's comment goes on.
 	goCommand = regexp.MustCompile("(?:\\bgo|\\$\\(GO\\)) (?:build|run|test|vet) [^`#]*")
 	// goFolder is a folder, or a pattern of folders, in a command line.
 	goFolder = regexp.MustCompile(`(?:^|\s)\./([\w./-]*)`)
-	// goPicks is an option that picks tests by their names.
+	// goPicks is an option that selects tests by their names.
 	goPicks = regexp.MustCompile(`\s-(?:run|bench|fuzz)[ =](?:'([^']*)'|"([^"]*)"|(\S+))`)
-	// ownVariable is a variable of the environment that is ours.
+	// ownVariable is an environment variable of this project.
 	ownVariable = regexp.MustCompile(`\bVIADUCT(?:_[A-Z]+)+\b`)
-	// ruleOfMake is a line of a Makefile that says how to make something.
+	// ruleOfMake is a line of a Makefile that starts a rule.
 	ruleOfMake = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
 )
 
-// commands: tests, packages, variables and targets of make that people are told of are there.
+// commands: tests, packages, variables and make targets that texts mention exist.
 func commands(t *Tree) (problems []Problem) {
 	d := declared(t)
 	for _, text := range t.Texts {
 		if path.Ext(text.Path) == ".go" {
-			continue // its comments only, below
+			continue // only its comments, below
 		}
 		problems = append(problems, d.look(t, text.Path, 1, text.Content)...)
 	}
@@ -50,11 +50,11 @@ func commands(t *Tree) (problems []Problem) {
 	return problems
 }
 
-// declarations are the names that texts may speak of.
+// declarations are the names that texts may mention.
 type declarations struct {
-	calls     map[string]bool     // methods, and functions that are no tests: bmi.TestContext is none
+	calls     map[string]bool     // methods, and functions that are not tests: bmi.TestContext is not a test
 	tests     map[string][]string // tests, benchmarks and fuzz targets, by folder
-	variables map[string]bool     // of the environment: what a string of code names
+	variables map[string]bool     // environment variables in strings of code
 	targets   map[string]bool     // of make
 }
 
@@ -96,7 +96,7 @@ func declared(t *Tree) *declarations {
 	return d
 }
 
-// look finds what a text that begins at a line names in vain.
+// look finds names in a text that do not exist. first is the line number of the text's start.
 func (d *declarations) look(t *Tree, file string, first int, content []byte) (problems []Problem) {
 	for i, line := range bytes.Split(content, []byte("\n")) {
 		missing := func(what string) {
@@ -125,8 +125,8 @@ func (d *declarations) look(t *Tree, file string, first int, content []byte) (pr
 	return problems
 }
 
-// tested reports whether a test is there. Code speaks of tests of its own package; pages
-// speak of any, also by what the names of several begin with.
+// tested reports whether a test exists. Code mentions tests of its own package; documents mention any test, also by a
+// common prefix of several.
 func (d *declarations) tested(file, name string) bool {
 	if path.Ext(file) == ".go" {
 		return slices.Contains(d.tests[path.Dir(file)], name)
@@ -139,7 +139,7 @@ func (d *declarations) tested(file, name string) bool {
 	return false
 }
 
-// command looks at one command line of go.
+// command checks one command line of go.
 func (d *declarations) command(t *Tree, line string, missing func(what string)) {
 	var tests []string
 	folders := goFolder.FindAllStringSubmatch(line, -1)
@@ -156,10 +156,10 @@ func (d *declarations) command(t *Tree, line string, missing func(what string)) 
 		}
 	}
 	if len(folders) == 0 {
-		return // the packages are said elsewhere
+		return // the packages are given elsewhere
 	}
 	for _, m := range goPicks.FindAllStringSubmatch(line, -1) {
-		picks := strings.ReplaceAll(m[1]+m[2]+m[3], "$$", "$") // make's way to write one
+		picks := strings.ReplaceAll(m[1]+m[2]+m[3], "$$", "$") // the Makefile's form of $
 		if picks == "^$" {
 			continue // none is meant
 		}
@@ -172,7 +172,7 @@ func (d *declarations) command(t *Tree, line string, missing func(what string)) 
 	}
 }
 
-// alternatives are the tests that a pattern picks, each of which must be there; what picks among their parts is left out.
+// alternatives are the tests selected by a pattern, each of which must exist; patterns for subtests are ignored.
 func alternatives(pattern string) []string {
 	pattern, _, _ = strings.Cut(pattern, "/")
 	if strings.ContainsAny(pattern, `([\`) {

@@ -6,32 +6,30 @@ import (
 	"strings"
 )
 
-// A layer says what the packages it covers may import of this module. A
-// pattern is a folder, a folder and everything below it ("bmi/..."), or one
-// file that may more than the rest of its package. An import that starts with "_ " may only be blank: it links a method in without
-// anybody knowing its name.
+// A layer says which packages of this module its packages may import. A pattern is a folder, a folder and everything below it
+// ("bmi/..."), or one file that may import more than the rest of its package. An import that starts with "_ " may only be
+// blank: it links a method in without using its name.
 type layer struct {
 	covers string
 	may    []string
 }
 
-// layerTable is the picture in docs/architecture.md as data. The first layer
-// that covers a package decides. A package that none covers is a problem: add
-// it to the picture first. Tests may import what they need.
+// layerTable is the picture in docs/architecture.md as data. The first layer that covers a package applies. A package that no
+// layer covers is a problem: add it to the picture first. Tests may import what they need.
 var layerTable = []layer{
-	// Pure state: nothing of ours.
+	// Pure state: no imports of this module.
 	{"matchbits", nil},
 	{"peer", nil},
 	{"peer/...", []string{"peer"}},
 
-	// The promise. Its test doubles see nothing else.
+	// The interface. Its test doubles import nothing else.
 	{"bmi", []string{"internal/spin"}},
 	{"bmi/...", []string{"bmi"}},
 
 	// The VIA method, top to bottom.
 	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race"}},
-	// Descriptors, capabilities and errors cross vipl as the seam defines them,
-	// so the method sees package nic; which NICs there are, one file knows.
+	// Descriptors, capabilities and errors pass through vipl as the seam defines them, so the method imports package nic. Only
+	// one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
 	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/nic", "internal/queue", "internal/buffers", "internal/seldom"}},
 	{"methods/via/wire", []string{"matchbits"}},
@@ -40,8 +38,8 @@ var layerTable = []layer{
 	{"methods/via/simtest", nil}, // tests only
 	{"methods/via/nic", nil},
 	{"methods/via/nic/sim", []string{"methods/via/nic", "internal/sim"}},
-	// The UDP NIC: formats and transport are pure, what is below the sockets is a
-	// seam of its own, and the provider on top joins them.
+	// The UDP NIC: formats and transport are pure, the layer below the sockets is a separate seam, and the provider on top
+	// joins them.
 	{"methods/via/nic/udp/wire", nil},
 	{"methods/via/nic/udp/reliable", []string{"methods/via/nic/udp/wire"}},
 	{"methods/via/nic/udp/message", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/queue", "internal/buffers"}},
@@ -53,13 +51,13 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
 	{"methods/via/nic/...", []string{"methods/via/nic"}},
 
-	// Other methods never see each other.
+	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
 	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue"}},
 
-	// What sits on bmi knows no method.
+	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
 	{"mpi/boot", []string{"mpi/errclass"}},
 	{"mpi/datatype", []string{"mpi/errclass"}},
@@ -77,8 +75,8 @@ var layerTable = []layer{
 	{"mpi/launch/...", []string{"mpi/pmi/...", "mpi/boot", "mpi/errclass"}},
 	{"mpi/...", []string{"bmi", "mpi/...", "internal/queue"}},
 
-	// The file system. Formats and arithmetic are pure, the storage knows no
-	// network, and client and server meet on the wire alone.
+	// The file system. Formats and arithmetic are pure, the storage knows no network, and client and server share only the wire
+	// format.
 	{"pvfs/proto", nil},
 	{"pvfs/stripe", []string{"pvfs/proto"}},
 	{"pvfs/datatype", []string{"pvfs/proto", "pvfs/stripe"}},
@@ -97,12 +95,12 @@ var layerTable = []layer{
 	{"pvfs/server", []string{"bmi", "pvfs/rpc", "pvfs/refusal", "pvfs/store", "pvfs/config", "pvfs/credential", "pvfs/usercert", "pvfs/ldapusers", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"pvfs/client", []string{"bmi", "pvfs/rpc", "pvfs/config", "pvfs/credential", "pvfs/usercert", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"pvfs/fuse", []string{"pvfs/client", "pvfs/proto"}},
-	// What tests are made of: the suite sees no file system but its own model,
-	// and pvfstest links the methods that its servers listen on.
+	// Test helpers: the suite knows no file system but its own model, and pvfstest links the methods on which its servers
+	// listen.
 	{"pvfs/fstest", []string{"internal/sim", "internal/race"}},
 	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
-	{"pvfs/interop", nil}, // tests alone
+	{"pvfs/interop", nil}, // tests only
 	{"pvfs/pvfstest/stock", []string{"pvfs/config", "pvfs/credential", "pvfs/usercert/certtest", "pvfs/ldapusers/ldaptest"}},
 	{"pvfs/pvfstest/memory", nil},
 	{"pvfs/badday", nil},
@@ -140,7 +138,7 @@ var layerTable = []layer{
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/keyfile", "methods/via/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
-	// Programs choose what they carry.
+	// Programs choose the methods that they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/programs", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},

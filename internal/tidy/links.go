@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	// markdownLink is the target of a link in a text for people.
+	// markdownLink is the target of a link in a document.
 	markdownLink = regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
-	// docMention is a page that code and pages alike refer to by its path.
+	// docMention is a document that code and documents mention by its path.
 	docMention = regexp.MustCompile(`\bdocs/[\w./-]+\.md\b`)
 )
 
-// links: a page that is referred to is there.
+// links: every mentioned document exists.
 func links(t *Tree) (problems []Problem) {
 	for _, text := range t.Texts {
 		for i, line := range bytes.Split(text.Content, []byte("\n")) {
@@ -32,7 +32,7 @@ func links(t *Tree) (problems []Problem) {
 	return problems
 }
 
-// targets are the files that a line refers to, relative to the root.
+// targets are the files that a line mentions, relative to the root.
 func targets(file string, line []byte) (found []string) {
 	if strings.HasSuffix(file, ".md") {
 		for _, m := range markdownLink.FindAllSubmatch(line, -1) {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// purePackages are state and arithmetic only: no I/O, no clock, no goroutine,
-// no lock. Time and randomness come in as arguments, so that every test of
-// them is deterministic.
+// purePackages contain state and arithmetic only: no I/O, no clock, no goroutine,
+// no lock. Time and randomness come in as arguments, so that every test of them
+// is deterministic.
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
 	"mpi/core/wire", "mpi/errclass", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 
-// pureImports are what they may import of the standard library; nothing else,
-// from wherever. A new one is added here once somebody has made sure that it
-// has neither state of its own nor an effect.
+// pureImports are the only packages outside this module that they may import.
+// Before adding one here, make sure that it has neither state of its own nor side
+// effects.
 var pureImports = []string{
 	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "math/bits",
 	"net/netip", "path", "slices", "sort", "strconv", "strings", "time", "unicode/utf8",
 }
 
-// timeTypes are what they may use of package time: amounts, no clock.
+// timeTypes are the names of package time that they may use: durations, no clock.
 var timeTypes = []string{"Duration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
 
 func pure(t *Tree) (problems []Problem) {
@@ -43,7 +43,7 @@ func pure(t *Tree) (problems []Problem) {
 func (t *Tree) impureImports(p *Package, f *File) (problems []Problem) {
 	for _, spec := range f.AST.Imports {
 		name := imported(spec)
-		// Of our own module the layers decide.
+		// Imports from this module are checked by layers.
 		if !strings.HasPrefix(name, t.Module+"/") && !slices.Contains(pureImports, name) {
 			problems = append(problems, t.problem(f, spec.Pos(), "%s is pure and may not import %s", p.Dir, name))
 		}

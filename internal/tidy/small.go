@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// fileLinesMax is where a file has more than one job.
+// fileLinesMax is the length from which a file probably has more than one job.
 const fileLinesMax = 600
 
-// packageComment: every package says what lives there.
+// packageComment: every package has a package comment.
 func packageComment(t *Tree) (problems []Problem) {
 	for _, p := range t.Packages {
 		code := slices.DeleteFunc(slices.Clone(p.Files), func(f *File) bool { return f.Test })
@@ -25,7 +25,7 @@ func packageComment(t *Tree) (problems []Problem) {
 	return problems
 }
 
-// fileLength: no Go file that people wrote is over fileLinesMax lines.
+// fileLength: no hand-written Go file is over fileLinesMax lines.
 func fileLength(t *Tree) (problems []Problem) {
 	for _, p := range t.Packages {
 		for _, f := range p.Files {
@@ -38,11 +38,11 @@ func fileLength(t *Tree) (problems []Problem) {
 	return problems
 }
 
-// unfinished are the marks of work left for later. They are put together here
-// so that this file does not carry them itself.
+// unfinished are the marks of unfinished work. They are assembled here so that this
+// file does not contain them itself.
 var unfinished = []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"}
 
-// marks: nothing is left for later in a comment; work left over is an issue.
+// marks: no comment announces later work; remaining work belongs into an issue.
 func marks(t *Tree) (problems []Problem) {
 	for _, text := range t.Texts {
 		for i, line := range bytes.Split(text.Content, []byte("\n")) {
@@ -57,7 +57,7 @@ func marks(t *Tree) (problems []Problem) {
 }
 
 // hasWord reports whether line has the word with no letter or digit beside it
-// (mktemp's run of that letter is no mark).
+// (mktemp's run of that letter is not a mark).
 func hasWord(line []byte, word string) bool {
 	for {
 		i := bytes.Index(line, []byte(word))
@@ -76,12 +76,12 @@ func wordByte(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// ownGenerator is what may be used of math/rand/v2: what makes, or names, a
-// generator of one's own.
+// ownGenerator are the allowed names of math/rand/v2: those that make, or name, a
+// separate generator.
 var ownGenerator = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"}
 
-// randomness: nobody draws from a generator that cannot be seeded, tests
-// included; a failure must be repeatable. Tests take their seeds from internal/sim.
+// randomness: no code, tests included, uses a generator that cannot be seeded,
+// because a failure must be repeatable. Tests take their seeds from internal/sim.
 func randomness(t *Tree) (problems []Problem) {
 	for _, p := range t.Packages {
 		for _, f := range p.Files {

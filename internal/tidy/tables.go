@@ -6,7 +6,7 @@ import (
 	"path"
 )
 
-// tables: every row of a table has the cells that its head has; one with others belongs to another table.
+// tables: every row of a table has as many cells as its head.
 func tables(t *Tree) (problems []Problem) {
 	for _, text := range t.Texts {
 		if path.Ext(text.Path) != ".md" {

@@ -10,11 +10,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
-// concurrent are the imports of packages in which the race detector can find something.
+// concurrent are the imports of packages in which the race detector may find something.
 var concurrent = []string{"sync", "sync/atomic", "go.uber.org/atomic"}
 
-// tested: the table of docs/testing.md has a row for each package with tests and none else,
-// and what a row says fits the package.
+// tested: the table of docs/testing.md has exactly one row for each package with tests, and each row matches
+// its package.
 func tested(t *Tree) (problems []Problem) {
 	var rows []tiers.Row
 	for _, text := range t.Texts {
@@ -54,7 +54,7 @@ func (p *Package) tests() bool {
 	return slices.ContainsFunc(p.Files, func(f *File) bool { return f.Test })
 }
 
-// fits says where a row and its package do not agree.
+// fits reports where a row and its package disagree.
 func (p *Package) fits(row tiers.Row, say func(format string, args ...any)) {
 	goroutines, fuzz, seeds, stock := p.usesGoroutines(), false, false, false
 	for _, f := range p.Files {
@@ -86,7 +86,7 @@ func (p *Package) fits(row tiers.Row, say func(format string, args ...any)) {
 	}
 }
 
-// usesGoroutines reports whether a package, or its tests, start goroutines or have locks.
+// usesGoroutines reports whether a package, or its tests, start goroutines or use locks.
 func (p *Package) usesGoroutines() bool {
 	for _, f := range p.Files {
 		for _, spec := range f.AST.Imports {
@@ -131,12 +131,13 @@ func mentions(body *ast.BlockStmt, name string) (found bool) {
 	return found
 }
 
-// speaksOfOrangeFS reports whether a file finds an installation of stock OrangeFS, or uses what does.
+// speaksOfOrangeFS reports whether a file looks for an installation of stock OrangeFS, or uses a helper that
+// does.
 func speaksOfOrangeFS(f *File) bool {
 	return bytes.Contains(f.Content, []byte("ORANGEFS"+"_PREFIX")) || bytes.Contains(f.Content, []byte("/stock\""))
 }
 
-// runsSeeds reports whether a file calls what runs seeds in internal/sim.
+// runsSeeds reports whether a file calls a function of internal/sim that runs seeds.
 func runsSeeds(f *File) (found bool) {
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)

@@ -1,15 +1,13 @@
-// Package tidy holds the house rules that a machine can check: which layer may
-// import which (layers.go), which packages are pure (pure.go), that pages
-// referred to are there (links.go) and so are the tests and packages in command
-// lines (commands.go), that tables are whole (tables.go), that the page on testing and the packages
-// agree (tested.go), that no test fails because something took long (clock.go), and the
-// small ones, such
-// as that every package says what it is for (small.go). Its test applies them to the whole
-// repository; nothing that ships imports it.
+// Package tidy has the project rules that a program can check: which layer may import which
+// (layers.go), which packages are pure (pure.go), that mentioned documents exist (links.go), and so
+// do the tests and packages in command lines (commands.go), that tables are complete (tables.go),
+// that the page on testing and the packages agree (tested.go), that no test fails because something
+// was slow (clock.go), and small rules, for example that every package has a comment (small.go).
+// Its test applies them to the whole repository; no shipped code imports it.
 //
-// Every rule has a folder under testdata/bad with a small tree that breaks it,
-// so that a rule that sees nothing any more is noticed. Formatting and vetting
-// are not here: gofmt, go vet and staticcheck do that (make lint).
+// Every rule has a folder under testdata/bad with a small tree that breaks it, so that a rule that
+// no longer finds anything is noticed. Formatting and vetting are not here: gofmt, go vet and
+// staticcheck do that (make lint).
 package tidy
 
 import (
@@ -51,7 +49,7 @@ type File struct {
 	AST       *ast.File
 }
 
-// A Text is a file that people wrote, in whatever language.
+// A Text is a hand-written file in any language.
 type Text struct {
 	Path    string // relative to the root, with slashes
 	Content []byte
@@ -77,7 +75,7 @@ type Rule struct {
 	Check func(*Tree) []Problem
 }
 
-// Rules are all of them.
+// Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{
 		{"layers", layers},
@@ -94,11 +92,11 @@ func Rules() []Rule {
 	}
 }
 
-// textSuffixes are the files, besides Go, that the rules look into.
+// textSuffixes are the files, besides Go, that the rules check.
 var textSuffixes = []string{".md", ".sh", ".pml", ".c", ".h", ".yml", "Makefile", ".ci/run"}
 
-// Load parses the module at root. Hidden folders (but for .ci), testdata, and
-// what a build leaves behind (bin, out) are not part of it.
+// Load parses the module at root. Hidden folders (except .ci), testdata, and build outputs (bin,
+// out) are not part of it.
 func Load(root, module string) (*Tree, error) {
 	t := &Tree{Module: module, root: root, fset: token.NewFileSet()}
 	packages := make(map[string]*Package)
@@ -178,7 +176,7 @@ func (x *Text) lines() int { return bytes.Count(x.Content, []byte("\n")) }
 func imported(spec *ast.ImportSpec) string {
 	p, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
-		return spec.Path.Value // the parser let it through; no rule will know it
+		return spec.Path.Value // the parser accepted it; no rule will match it
 	}
 	return p
 }

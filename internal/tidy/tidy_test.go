@@ -28,8 +28,8 @@ func TestTheRepositoryKeepsTheRules(t *testing.T) {
 	}
 }
 
-// Each rule meets a tree that breaks it, in each way it can be broken; the
-// file want.txt there lists what it must see, and no more.
+// Each rule is applied to a tree that breaks it in every possible way; the file
+// want.txt there lists what it must report, and no more.
 func TestEveryRuleSeesItsDeliberateFailures(t *testing.T) {
 	for _, rule := range Rules() {
 		t.Run(rule.Name, func(t *testing.T) {

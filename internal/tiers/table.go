@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Page is where the table is, relative to the root of the module.
+// Page is the file with the table, relative to the root of the module.
 const Page = "docs/testing.md"
 
 // Head begins the table's first line.
@@ -19,13 +19,13 @@ type Fast string
 const (
 	Race  Fast = "race"  // with the race detector
 	Plain Fast = "plain" // without
-	// Alloc is Race, and once more without it the tests that count allocations: the race
-	// detector itself allocates, so with it they skip.
+	// Alloc is Race, and additionally the tests that count allocations without the race
+	// detector: the race detector itself allocates, so these tests skip with it.
 	Alloc Fast = "race+alloc"
 )
 
-// A Soak is what the soak tier adds to a package, beside running all of its tests at full
-// length, with the race detector and without.
+// A Soak is an addition of the soak tier for a package, besides running all of its tests
+// at full length, with the race detector and without.
 type Soak string
 
 const (
@@ -34,7 +34,7 @@ const (
 	OrangeFS Soak = "orangefs" // tests with stock OrangeFS, where ORANGEFS_PREFIX names one
 )
 
-// words are what the cells may hold.
+// words are the allowed contents of the cells.
 var (
 	fastWords = []Fast{Race, Plain, Alloc}
 	soakWords = []Soak{Seeds, Fuzz, OrangeFS}
@@ -45,7 +45,7 @@ type Row struct {
 	Package string // its folder relative to the root; "." is the root
 	Fast    Fast
 	Soak    []Soak
-	Why     string // why a package with goroutines goes without the race detector, or the reverse
+	Why     string // why a package with goroutines is tested without the race detector, or the reverse
 	Line    int    // of the page
 }
 

@@ -1,5 +1,5 @@
-// Package verdict runs tests of a suite outside go test, or inside where their failure is what a test
-// waits for: a T does what testing.T does, but for failing the test around it.
+// Package verdict runs tests of a suite outside go test, or within a test that expects them to fail:
+// its T behaves like testing.T, but does not fail the surrounding test.
 package verdict
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// A T is a test in progress that remembers what is said of it.
+// A T is a test in progress that records its failures.
 type T struct {
 	name string
 
@@ -20,14 +20,14 @@ type T struct {
 	cleanups []func()
 }
 
-// Run runs a test to its end, with what it leaves to Cleanup, and returns how it ended. Either may
-// end its goroutine, as FailNow does.
+// Run runs a test to its end, including its Cleanup functions, and returns the result. Either may end
+// its goroutine, as FailNow does.
 func Run(name string, test func(t *T)) *T {
 	t, _ := RunContext(context.Background(), name, test)
 	return t
 }
 
-// RunContext is Run, but does not wait for the test when ctx ends.
+// RunContext is Run, but does not wait for the test if ctx ends.
 func RunContext(ctx context.Context, name string, test func(t *T)) (*T, error) {
 	t := &T{name: name}
 	for fn := func() { test(t) }; fn != nil; fn = t.takeCleanup() {
@@ -38,7 +38,7 @@ func RunContext(ctx context.Context, name string, test func(t *T)) (*T, error) {
 	return t, nil
 }
 
-// apart runs fn in a goroutine of its own.
+// apart runs fn in its own goroutine.
 func apart(ctx context.Context, fn func()) error {
 	done := make(chan struct{})
 	go func() {
@@ -53,7 +53,7 @@ func apart(ctx context.Context, fn func()) error {
 	}
 }
 
-// takeCleanup is the last of what is left to do; nil if nothing is.
+// takeCleanup removes and returns the last Cleanup function; nil if there is none.
 func (t *T) takeCleanup() (fn func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,20 +66,20 @@ func (t *T) takeCleanup() (fn func()) {
 // Helper does nothing.
 func (t *T) Helper() {}
 
-// Name is what Run was given.
+// Name is the name given to Run.
 func (t *T) Name() string { return t.name }
 
 // Logf does nothing.
 func (t *T) Logf(string, ...any) {}
 
-// Cleanup leaves fn to the end.
+// Cleanup registers fn to run at the end.
 func (t *T) Cleanup(fn func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cleanups = append(t.cleanups, fn)
 }
 
-// Errorf says what is wrong.
+// Errorf records a failure.
 func (t *T) Errorf(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *T) FailNow() {
 	runtime.Goexit()
 }
 
-// Skip ends the test, which says why it makes no sense.
+// Skip ends the test with the reason why it is not applicable.
 func (t *T) Skip(args ...any) { t.Skipf("%s", fmt.Sprint(args...)) }
 
 // Skipf is Skip.
@@ -108,21 +108,21 @@ func (t *T) Skipf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// Failed tells whether something is wrong.
+// Failed reports whether the test has failed.
 func (t *T) Failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failed
 }
 
-// Skipped is why the test makes no sense; "" if it does.
+// Skipped is the reason why the test was skipped; "" if it was not.
 func (t *T) Skipped() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.skipped
 }
 
-// Errors are what Errorf was told.
+// Errors are the recorded failures.
 func (t *T) Errors() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

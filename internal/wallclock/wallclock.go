@@ -1,6 +1,6 @@
-// Package wallclock is what a test may do with the time that something took. On a busy machine
-// anything may take any time, so a verdict of the fast tier never depends on it
-// (docs/testing.md); how fast something should be is for bench and, roughly, for the soak tier.
+// Package wallclock limits the use of measured times in tests. On a busy machine anything may
+// take any time, so the result of the fast tier never depends on it (docs/testing.md). Speed is
+// measured by bench and, roughly, by the soak tier.
 package wallclock
 
 import (
@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for an event before it says that the event does not come.
-// Only a broken program meets it.
+// Patience is how long a test waits for an event before it fails. Only a broken program takes
+// that long.
 const Patience = 2 * time.Minute
 
-// Forever does not return. Unlike an empty select it is no deadlock to Go, which ends a process
-// without cgo whose goroutines all block.
+// Forever does not return. Unlike an empty select it is not a deadlock for Go, which ends a
+// process without cgo if all its goroutines block.
 func Forever() {
 	for {
 		time.Sleep(time.Hour)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// failing counts the failures that a test is told of.
+// failing counts the failures that a test reports.
 type failing struct {
 	testing.TB
 	errors int

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Addresses: lookup, reverse lookup, what is wrong with them, who is where.
+// Addresses: lookup, reverse lookup, errors in addresses, and identity.
 var addressTests = Tests{
 	{"Lookup", true, testLookup},
 	{"BadAddresses", true, testBadAddresses},
@@ -41,15 +41,15 @@ func testLookup(t T, s *Subject) {
 	requireAddr(t, ab, again, "a lookup of its text")
 	require.True(t, bmi.Addr{}.IsZero())
 
-	// It stays the same when the two have talked.
+	// It stays the same after an exchange of messages.
 	w.exchange(a, b, 1, w.message(10))
 	again, err = a.ep.Lookup(text)
 	require.NoError(t, err)
 	requireAddr(t, ab, again, "a lookup of its text")
 }
 
-// requireAddr compares addresses. An assertion that prints what differs would
-// print the whole endpoint behind an address, while others use it.
+// requireAddr compares addresses. A failed assertion of testify would print the
+// whole endpoint behind an address, while other goroutines use it.
 func requireAddr(t T, want, got bmi.Addr, why string) {
 	t.Helper()
 	if got != want {
@@ -73,13 +73,13 @@ func testBadAddresses(t T, s *Subject) {
 	cfg.Listen = []string{s.scheme() + "://"}
 	ep, err := s.open(context.Background(), cfg)
 	if ep != nil {
-		w.adopt(t, "nameless", ep, cfg) // to be closed
+		w.adopt(t, "nameless", ep, cfg) // so that it is closed
 	}
 	assert.Error(t, err, "listen on an address without a name")
 	w.exchange(a, b, 1, w.message(10))
 }
 
-// connectOnly makes an endpoint that nobody can connect to.
+// connectOnly makes an endpoint that cannot be connected to.
 func (w *world) connectOnly(role string) *node {
 	w.Helper()
 	return w.open(role, func(cfg *bmi.Config) {
@@ -87,8 +87,8 @@ func (w *world) connectOnly(role string) *node {
 	})
 }
 
-// introduced makes server known to client, and client to server by the message
-// that it sends.
+// introduced makes server known to client, and client to server by sending a
+// message.
 func (w *world) introduced(client, server *node) {
 	w.Helper()
 	a, err := client.ep.Lookup(w.s.Address(server.name))
@@ -121,7 +121,7 @@ func testNameTaken(t T, s *Subject) {
 		return nil
 	})
 	if ep != nil {
-		w.adopt(t, b.name, ep, bmi.Config{}) // to be closed
+		w.adopt(t, b.name, ep, bmi.Config{}) // so that it is closed
 	}
 	require.ErrorIs(t, err, bmi.ErrNameTaken)
 	w.exchange(a, b, 1, w.message(10))
@@ -173,6 +173,6 @@ func testQueryAddrRange(t T, s *Subject) {
 	}
 }
 
-// A prompt answer is one that does not take a whole time-out; it is generous
-// because the machine may be busy.
+// prompt is the limit for an answer that must not take a whole time-out. It is
+// generous because the machine may be busy.
 func (w *world) prompt() time.Duration { return w.s.timeout() / 2 }

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// The blocking calls, for those who want plain Go.
+// The blocking calls, with a context.Context.
 var blockingTests = Tests{
 	{"BlockingSendRecv", false, testBlockingSendRecv},
 	{"BlockingTruncated", false, testBlockingTruncated},
@@ -28,14 +28,13 @@ func blocking(t T, s *Subject) (w *world, a, b *node) {
 	return w, a, b
 }
 
-// A caller makes blocking calls that return within the time-out of the test, or
-// fail it.
+// A caller makes blocking calls. A call that does not return within the test's
+// time-out fails the test.
 type caller struct {
 	w *world
 	t T
 	n *node
-	// limit is when the context of the calls ends; 0: never while the
-	// test lasts.
+	// limit is when the context of the calls ends; 0: not during the test.
 	limit time.Duration
 }
 
@@ -144,7 +143,7 @@ func testBlockingCall(t T, s *Subject) {
 	})
 	srv.finish()
 
-	// Nobody answers this one.
+	// This request gets no answer.
 	b.handle(0, func(bmi.Message) {})
 	_, err := caller{w: w, t: t, n: a, limit: slice}.ask(b, 99, newMemory(8), newMemory(8))
 	require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Every call of bmi, used as simply as possible, and used wrongly.
+// Every call of bmi, used in the simplest way, and used wrongly.
 var callTests = Tests{
 	{"Info", true, testInfo},
 	{"SendRecv", true, testSendRecv},
@@ -100,12 +100,12 @@ func testUnexpected(t T, s *Subject) {
 		b.learn(a, u[0].From)
 		u[0].Release()
 		w.done(send)
-		// The sender's address is good for an answer.
+		// An answer can be sent to the sender's address.
 		w.exchange(b, a, bmi.Tag(tag), w.message(size+1))
 	}
 }
 
-// requireUnexpected checks everything about a message but its sender.
+// requireUnexpected checks everything about a message except its sender.
 func (w *world) requireUnexpected(u bmi.Unexpected, class bmi.Class, tag bmi.Tag, m message) {
 	w.Helper()
 	require.Equal(w, class, u.Class, "class")
@@ -137,7 +137,8 @@ func testTestTakesOneOp(t T, s *Subject) {
 	r2.got(m2)
 }
 
-// testOne calls Test until it returns o, which alone must not take anything else.
+// testOne calls Test until it returns o. Test must not return any other
+// operation.
 func (l *lane) testOne(o *op) bmi.Completion {
 	l.t.Helper()
 	var c bmi.Completion
@@ -272,7 +273,7 @@ func testWrongUse(t T, s *Subject) {
 		_, err = a.ctx.PostSendUnexpected(addr, 1, 1, buf, nil)
 		assert.Error(t, err, "a method without classes has class 0 only")
 	}
-	// None of this was accepted, so none of it arrives or disturbs.
+	// None of these was accepted, so none may arrive or disturb others.
 	w.exchange(a, b, 1, w.message(8))
 }
 
@@ -311,7 +312,7 @@ func (n *node) alloc(peer *node, size int) *memory {
 	return memoryOf(b)
 }
 
-// free gives memory back; what happens to it then is the method's business.
+// free gives memory back. From then on its contents belong to the method.
 func (n *node) free(peer *node, mem *memory) {
 	n.w.Helper()
 	require.NoError(n.w, n.ep.Free(n.addr(peer), mem.pieces[0]))
@@ -333,8 +334,8 @@ func testCounters(t T, s *Subject) {
 	assert.GreaterOrEqual(t, received.BytesReceived, uint64(500))
 }
 
-// testPendingLimit: a post over the limit of pending operations is refused and
-// costs nothing; when something was taken, there is room again.
+// testPendingLimit: a post over the limit of pending operations is refused
+// without other effects. Once a completion was taken, there is room again.
 func testPendingLimit(t T, s *Subject) {
 	w := newWorld(t, s)
 	const limit = 16

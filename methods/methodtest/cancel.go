@@ -12,10 +12,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Cancel, in every state that an operation can be in. It still completes, once,
-// soon, and from then on its buffer is the caller's, whatever the peer does.
-// What was half on the wire may cost the connection; the next post makes
-// another.
+// Cancel, in every state of an operation. The operation still completes, once and
+// soon, and from then on its buffer is the caller's, whatever the peer does. If
+// it was partly transmitted the connection may end; the next post makes another.
 var cancelTests = Tests{
 	{"CancelUnmatchedReceive", true, testCancelUnmatchedReceive},
 	{"CancelOneOfMany", true, testCancelOneOfMany},
@@ -29,8 +28,9 @@ var cancelTests = Tests{
 	{"CancelSparesOthers", false, testCancelSparesOthers},
 }
 
-// cancelled requires that a cancelled operation ended as one may: cancelled, as
-// it would have without, or with the connection that this cost.
+// cancelled requires that a cancelled operation ended in an allowed way: with
+// ErrCancelled, with its own result, or with the error of the connection that the
+// cancel ended.
 func (w *world) cancelled(ops ...*op) {
 	w.Helper()
 	w.wait(ops...)
@@ -44,7 +44,7 @@ func (w *world) cancelled(ops ...*op) {
 
 func testCancelUnmatchedReceive(t T, s *Subject) {
 	w, a, b := pair(t, s)
-	for range 2 { // before the two are connected, and after
+	for range 2 { // before the two are connected, and afterwards
 		r := b.recv(a, 1, 100)
 		b.cancel(r)
 		w.failed([]*op{r}, bmi.ErrCancelled)
@@ -64,7 +64,7 @@ func testCancelOneOfMany(t T, s *Subject) {
 		b.cancel(recvs[i])
 		w.failed(recvs[i:i+1], bmi.ErrCancelled)
 	}
-	// The others stand in their old order.
+	// The others keep their order.
 	for _, i := range []int{1, 3} {
 		m := w.message(50 + i)
 		w.done(a.send(b, 1, m))
@@ -95,7 +95,8 @@ func testCancelCompleted(t T, s *Subject) {
 	m := w.message(100)
 	r := b.recv(a, 1, 100)
 	w.done(a.send(b, 1, m))
-	// Behind it came another message, so r is complete, but nobody looked.
+	// Another message came behind it, so r is complete, but no Test call returned
+	// it.
 	follow := b.recv(a, 2, 1)
 	w.done(a.send(b, 2, w.message(1)))
 	b.completed(b.testOne(follow))
@@ -110,7 +111,7 @@ func testCancelTwice(t T, s *Subject) {
 	w.exchange(a, b, 1, w.message(10))
 	r := b.recv(a, 1, 100)
 	b.cancel(r)
-	b.cancel(r) // still pending until a Test call returned it
+	b.cancel(r) // still pending until a Test call returns it
 	w.failed([]*op{r}, bmi.ErrCancelled)
 	assert.ErrorIs(t, b.ctx.Cancel(r.id), bmi.ErrUnknownOp)
 	w.exchange(a, b, 1, w.message(100))
@@ -120,7 +121,7 @@ func testCancelBeforeConnected(t T, s *Subject) {
 	w := newWorld(t, s)
 	a := w.open("a")
 	for _, size := range a.sizesOfEachProtocol() {
-		// Nobody answers there, so the sends wait for a connection.
+		// There is no endpoint, so the sends wait for a connection.
 		absent := w.nobody(a)
 		addr := a.addr(absent)
 		ops := []*op{
@@ -153,13 +154,13 @@ func testCancelUnmatchedSend(t T, s *Subject) {
 		m := w.message(size)
 		send := a.send(b, 1, m)
 		if !s.HeadOfLine {
-			w.arrived(a, b) // the peer knows of it
+			w.arrived(a, b) // the peer has received it
 		}
 		if send.pending {
 			a.cancel(send)
 		}
 		w.cancelled(send)
-		// Whether the message is still there or not, it is whole or gone.
+		// Whether or not the message is still there, it must be whole or gone.
 		r := b.recv(a, 1, size)
 		if send.c.Err != nil {
 			w.settle(r)
@@ -171,8 +172,8 @@ func testCancelUnmatchedSend(t T, s *Subject) {
 	w.recovered(a, b)
 }
 
-// settle gives an operation whose counterpart was cancelled a moment to end by
-// itself and cancels it then.
+// settle gives an operation whose counterpart was cancelled some time to end by
+// itself, and then cancels it.
 func (w *world) settle(o *op) {
 	w.Helper()
 	const looks, pause = 25, 2 * time.Millisecond
@@ -189,7 +190,7 @@ func (w *world) settle(o *op) {
 }
 
 // testCancelDuringTransfer cancels either side, or both, of a transfer at a
-// moment that differs from round to round.
+// moment that varies from round to round.
 func testCancelDuringTransfer(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	size := a.largeSizes(1<<20, 4<<20, 16<<20)
@@ -207,7 +208,7 @@ func testCancelDuringTransfer(t T, s *Subject) {
 		if round%3 != 1 && r.pending {
 			b.cancel(r)
 		}
-		// The side that did not cancel hears of it: it need not be cancelled.
+		// The other side notices: its operation need not be cancelled.
 		if round%3 != 1 {
 			w.cancelled(r)
 			w.settle(send)
@@ -236,8 +237,8 @@ func testCancelHeldUnexpected(t T, s *Subject) {
 		}
 	}
 	w.cancelled(f.sends...)
-	// What was not cancelled arrives, whole and in order, unless the cancel
-	// cost the connection.
+	// Messages that were not cancelled arrive whole and in order, unless the
+	// cancel ended the connection.
 	w.untaken = true
 	next := 0
 	var out [1]bmi.Unexpected
@@ -257,10 +258,10 @@ func testCancelHeldUnexpected(t T, s *Subject) {
 	w.recovered(a, to)
 }
 
-// testCancelSparesOthers: what a cancel costs, it costs with that peer.
+// testCancelSparesOthers: a cancel may affect only its own peer.
 func testCancelSparesOthers(t T, s *Subject) {
 	w := newWorld(t, s)
-	a, b, c := w.open("a", shortDrain), w.open("b"), w.open("c") // a may have sent what nobody takes
+	a, b, c := w.open("a", shortDrain), w.open("b"), w.open("c") // a may have sent messages that are never taken
 	w.meet(a, b, c)
 	w.exchange(c, b, 1, w.message(10))
 	size := a.sizesOfEachProtocol()[5]

@@ -11,30 +11,31 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// checks is what a random run must meet, whatever it did: every message arrives
-// once, whole and in order per (peer, tag); errors occur only where something
-// was cancelled, dropped or ended. That completions come once and that buffers
-// stay untouched, lanes and worlds watch themselves.
+// checks are the requirements for a random run, whatever it did: every message
+// arrives once, whole and in order per (peer, tag); errors occur only after a
+// cancel, a drop or an end. Lanes and worlds themselves check that completions
+// come once and that buffers stay unchanged.
 type checks struct {
 	w       *world
-	nodes   map[string]*node // those there are now
+	nodes   map[string]*node // the present ones
 	streams map[stream]*traffic
-	order   []stream // of first use, so that reports do not depend on a map
+	order   []stream // in order of first use, so that reports do not depend on map order
 	broken  map[link]bool
-	asked   map[*op]bool // cancelled by us
+	asked   map[*op]bool // operations that the test cancelled
 
-	mu       sync.Mutex // guards what handlers note
+	mu       sync.Mutex // guards the records of handlers
 	unexp    []announced
 	arrivals []arrival
 }
 
-// A stream is what has an order: the messages of one tag between two endpoints.
+// A stream is the unit of ordering: the messages of one tag between two
+// endpoints.
 type stream struct {
 	link
 	tag bmi.Tag
 }
 
-// traffic is what was posted on a stream, in post order.
+// traffic are the operations posted on a stream, in post order.
 type traffic struct {
 	sent  []message
 	sends []*op
@@ -49,7 +50,7 @@ type announced struct {
 	send  *op
 }
 
-// An arrival is an unexpected message somebody took.
+// An arrival is an unexpected message that was taken.
 type arrival struct {
 	at   *node
 	from bmi.Addr
@@ -90,7 +91,7 @@ func (c *checks) posted(l link, tag bmi.Tag, o *op) {
 	}
 }
 
-// announce gives an unexpected message its tag, before it is sent, because it
+// announce assigns a tag to an unexpected message before it is sent, because it
 // may arrive within the post.
 func (c *checks) announce(l link, class bmi.Class, m message) bmi.Tag {
 	c.mu.Lock()
@@ -105,12 +106,12 @@ func (c *checks) sentUnexpected(tag bmi.Tag, o *op) {
 	c.unexp[tag].send = o
 }
 
-// given notes that an operation was given up, because nothing will match it:
-// that costs nothing.
+// given records that an operation without a counterpart was cancelled, which must
+// not affect the connection.
 func (c *checks) given(o *op) { c.asked[o] = true }
 
-// cancelled notes that an operation was asked to end while it may be under way:
-// that may cost its connection.
+// cancelled records that an operation was cancelled while it may be in progress,
+// which may end its connection.
 func (c *checks) cancelled(o *op) {
 	c.asked[o] = true
 	for _, s := range c.order {
@@ -130,19 +131,19 @@ func (c *checks) cancelled(o *op) {
 	}
 }
 
-// disturbed notes that messages between two endpoints may be lost from now on.
+// disturbed records that messages between two endpoints may be lost from now on.
 func (c *checks) disturbed(l link) {
 	c.broken[l], c.broken[link{l.to, l.from}] = true, true
 }
 
-// ended notes that an endpoint goes away.
+// ended records that an endpoint ends.
 func (c *checks) ended(n *node) {
 	for name := range c.nodes {
 		c.disturbed(link{n.name, name})
 	}
 }
 
-// handler is a handler that notes what arrives at n.
+// handler returns a handler that records messages arriving at n.
 func (c *checks) handler(n *node) func(bmi.Message) {
 	return func(m bmi.Message) { c.taken(n, m) }
 }
@@ -156,14 +157,14 @@ func (c *checks) taken(n *node, m bmi.Message) {
 	})
 }
 
-// unmatched tells how many receives a stream lacks.
+// unmatched is the number of missing receives of a stream.
 func (c *checks) unmatched(s stream) int {
 	t := c.streams[s]
 	return max(0, len(t.sent)-len(t.recvs))
 }
 
-// mustEnd lists the operations that have a counterpart, on links that nothing
-// happened to: they complete without help.
+// mustEnd lists the operations that have a counterpart, on undisturbed links:
+// they must complete by themselves.
 func (c *checks) mustEnd() []*op {
 	var out []*op
 	for _, s := range c.order {
@@ -182,7 +183,7 @@ func (c *checks) mustEnd() []*op {
 	return out
 }
 
-// allTaken reports whether every unexpected message that must arrive did.
+// allTaken reports whether every unexpected message that must arrive has arrived.
 func (c *checks) allTaken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +208,7 @@ func (c *checks) verify() {
 	c.verifyNothingKept()
 }
 
-// verifyStream matches the receives that took a message to the messages.
+// verifyStream assigns to each successful receive its message.
 func (c *checks) verifyStream(s stream, t *traffic) {
 	c.w.Helper()
 	name := fmt.Sprintf("messages from %s to %s, tag %d", s.from, s.to, s.tag)
@@ -237,9 +238,9 @@ func (c *checks) verifyStream(s stream, t *traffic) {
 	}
 }
 
-// find is the index of the message that a receive took: the first that it can
-// be from next on, or else one that it should not be. Taking the first leaves
-// the most to choose from for later receives.
+// find is the index of the message that a receive took: the first possible one
+// from next on, or else a wrong one. Taking the first leaves the most choices for
+// later receives.
 func (t *traffic) find(r *op, next int) int {
 	for k := range t.sent {
 		i := (next + k) % len(t.sent)
@@ -254,7 +255,7 @@ func (t *traffic) find(r *op, next int) int {
 	return -1
 }
 
-// verifyErrors checks that every operation ended as it may.
+// verifyErrors checks that every operation ended in an allowed way.
 func (c *checks) verifyErrors(name string, whole bool, ops []*op) {
 	c.w.Helper()
 	for _, o := range ops {
@@ -309,8 +310,8 @@ func (c *checks) verifyUnexpected() {
 		assert.Equal(c.w, u.m.sum(), a.sum, "%s: its bytes", what)
 		assert.NoError(c.w, once.Delivered(a.tag), what)
 		if !c.broken[u.link] {
-			// Order does not span connections: what a broken one had carried
-			// may be seen after what the next one brings.
+			// Order does not span connections: messages of a broken connection
+			// may be seen after those of the next one.
 			assert.NoError(c.w, order.Delivered(flow{u.link, u.class}, uint64(a.tag)), what)
 			assert.Equal(c.w, u.to, a.at.name, "%s: where it arrived", what)
 			requireAddr(c.w, a.at.addr(c.nodes[u.from]), a.from, what+": its sender")
@@ -318,11 +319,11 @@ func (c *checks) verifyUnexpected() {
 	}
 }
 
-// verifyNothingKept checks that methods keep nothing when nothing is under way.
+// verifyNothingKept checks that methods keep nothing when nothing is in progress.
 func (c *checks) verifyNothingKept() {
 	c.w.Helper()
 	if len(c.broken) > 0 {
-		return // what became of early messages is not known
+		return // the fate of early messages is not known
 	}
 	for _, n := range c.w.live() {
 		if n.method() == nil {
@@ -356,7 +357,7 @@ func (m message) sum() uint64 {
 	return sumOf(mem.pieces, m.size)
 }
 
-// noteSum notes what a receive got and gives its memory up.
+// noteSum records the sum of a received message and releases its memory.
 func (o *op) noteSum() {
 	if o.c.Err != nil {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Close: what was sent still arrives if it can, every operation completes, the
-// peers hear of it, and nothing is left behind.
+// Close: sent messages still arrive if possible, every operation completes, the
+// peers are told, and no resources are left.
 var closeTests = Tests{
 	{"CloseDrains", true, testCloseDrains},
 	{"CloseCompletesEverything", true, testCloseCompletesEverything},
@@ -25,10 +25,10 @@ var closeTests = Tests{
 	{"CloseLeavesNothing", false, testCloseLeavesNothing},
 }
 
-// shortDrain is for endpoints that are closed with operations that cannot end.
+// shortDrain is for endpoints that are closed with operations that cannot complete.
 func shortDrain(cfg *bmi.Config) { cfg.Limits.DrainTimeMax = 100 * time.Millisecond }
 
-// closeNode closes n and takes every completion that it has left.
+// closeNode closes n and takes all its remaining completions.
 func (w *world) closeNode(n *node) {
 	w.Helper()
 	n.abandon()
@@ -47,7 +47,8 @@ func (w *world) closeNode(n *node) {
 	}
 }
 
-// takeLeft takes what a closed endpoint completed, until it says that this was all.
+// takeLeft takes the completions of a closed endpoint, until it reports that there
+// are no more.
 func (l *lane) takeLeft() {
 	l.t.Helper()
 	if l.closed {
@@ -67,8 +68,8 @@ func (l *lane) takeLeft() {
 	}
 }
 
-// testCloseDrains: a send that completed, or that Close completes without an
-// error, arrives.
+// testCloseDrains: a send that has completed, or that Close completes without an
+// error, must arrive.
 func testCloseDrains(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	if s.Step != nil {
@@ -103,7 +104,7 @@ func testCloseCompletesEverything(t T, s *Subject) {
 	for i, size := range a.sizesOfEachProtocol() {
 		ops = append(ops, a.recv(b, bmi.Tag(10+i), size), a.send(b, bmi.Tag(20+i), w.message(size)))
 	}
-	if s.Step == nil { // for who waits for a connection there is no more time
+	if s.Step == nil { // with simulated time, a waiting connect has no time left
 		ops = append(ops, a.send(w.nobody(a), 1, w.message(10)))
 	}
 	addr := a.addr(b)
@@ -132,7 +133,7 @@ func testCloseTellsPeers(t T, s *Subject) {
 	w.exchange(b, a, 1, w.message(10))
 	w.exchange(c, b, 1, w.message(10))
 	recvs := []*op{b.recv(a, 1, 10), b.recv(a, 2, 100_000)}
-	send := b.send(a, 3, w.message(b.sizesOfEachProtocol()[5])) // a posts no receive for it
+	send := b.send(a, 3, w.message(b.sizesOfEachProtocol()[5])) // a has no receive for it
 	other := b.recv(c, 1, 10)
 	b.heard(a)
 	w.closeNode(a)
@@ -161,7 +162,7 @@ func testCloseUnused(t T, s *Subject) {
 }
 
 // testCloseWhileBusy closes an endpoint while goroutines on both sides post and
-// test: everything ends, whatever the error.
+// test: everything must end, with any error.
 func testCloseWhileBusy(t T, s *Subject) {
 	w := newWorld(t, s)
 	w.threaded()
@@ -187,8 +188,8 @@ func testCloseWhileBusy(t T, s *Subject) {
 	}
 }
 
-// busyUntilError exchanges messages with other until something fails, as it
-// will when one of them is closed.
+// busyUntilError exchanges messages with other until a call fails, as it will when
+// one of them is closed.
 func busyUntilError(t T, w *world, me, other *node, warm chan<- struct{}) {
 	ctx, err := me.ep.OpenContext()
 	require.NoError(t, err)
@@ -221,7 +222,7 @@ func busyUntilError(t T, w *world, me, other *node, warm chan<- struct{}) {
 	}
 }
 
-// testCloseLeavesNothing: neither goroutines nor descriptors stay behind.
+// testCloseLeavesNothing: neither goroutines nor descriptors may be left.
 func testCloseLeavesNothing(t T, s *Subject) {
 	w := newWorld(t, s)
 	round := func() {
@@ -233,8 +234,7 @@ func testCloseLeavesNothing(t T, s *Subject) {
 	for range 3 {
 		round()
 	}
-	// Other tests may run at the same time, so only what grows with every
-	// round counts.
+	// Other tests may run at the same time, so only growth in every round counts.
 	const rounds = 40
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	for range rounds {

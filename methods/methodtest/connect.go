@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Endpoints connect when they first need to, from whichever side.
+// Endpoints connect when they first need to, from either side.
 var connectTests = Tests{
 	{"ConnectOnDemand", true, testConnectOnDemand},
 	{"ConnectSimultaneously", true, testConnectSimultaneously},
@@ -25,7 +25,7 @@ func testConnectOnDemand(t T, s *Subject) {
 		w.exchange(a, b, 1, w.message(size))
 		w.exchange(b, a, 1, w.message(size))
 
-		// The receiver is the first to know of the other.
+		// The receiver learns of the other first.
 		c, d := w.open("c"), w.open("d")
 		if !s.OneWay {
 			d.addr(c)
@@ -57,8 +57,8 @@ func testConnectSimultaneously(t T, s *Subject) {
 		size := sizes[round%len(sizes)]
 		ma, mb := w.message(size), w.message(size)
 		var ra, rb, sa, sb *op
-		// At the same moment where there are threads, otherwise before
-		// either hears of the other.
+		// At the same time if there are threads, otherwise before either side
+		// learns of the other.
 		w.together(
 			func(t T) {
 				l := a.newLane(t)
@@ -101,7 +101,7 @@ func testConnectAllToAll(t T, s *Subject) {
 		}
 	}
 	var sends []*op
-	for i := len(flows) - 1; i >= 0; i-- { // against the order of the receives
+	for i := len(flows) - 1; i >= 0; i-- { // in the reverse order of the receives
 		f := flows[i]
 		sends = append(sends, f.from.send(f.to, 1, f.m))
 	}
@@ -130,7 +130,7 @@ func testConnectManyQueued(t T, s *Subject) {
 	}
 }
 
-// nobody is an address at which nobody listens, as a knows it.
+// nobody is an address without a listener, as seen from a.
 func (w *world) nobody(a *node) *node {
 	w.Helper()
 	n := &node{w: w, name: uniqueName("nobody"), cfg: bmi.Config{}}
@@ -171,8 +171,8 @@ func testPeerComesLater(t T, s *Subject) {
 }
 
 // recovered requires that a and b soon exchange messages again after their
-// connection broke. A post may still meet the broken one and fail; what succeeds
-// must arrive.
+// connection broke. A post may still use the broken connection and fail, but a
+// send that succeeds must arrive.
 func (w *world) recovered(a, b *node) {
 	w.Helper()
 	for _, way := range [][2]*node{{a, b}, {b, a}} {
@@ -183,7 +183,7 @@ func (w *world) recovered(a, b *node) {
 			ok := w.attempt(from, to, tries, w.freshTag(), w.message(100))
 			end()
 			tries++
-			if !ok && w.s.OneWay { // who did not connect cannot do it now
+			if !ok && w.s.OneWay { // the side that did not connect cannot connect now
 				from.forget(to)
 				to.forget(from)
 			}
@@ -200,23 +200,23 @@ func (w *world) recovered(a, b *node) {
 	}
 }
 
-// A strand is a message that may have been sent without a receive to meet it.
+// A strand is a message that may have been sent without a matching receive.
 type strand struct {
 	from, to *node
 	tag      bmi.Tag
 	size     int
 }
 
-// strand notes that a message of this size may be left behind without a receive.
-// Where that holds up what comes after it, recovered takes it.
+// strand records that a message of this size may be left without a receive. If
+// that blocks later messages, recovered takes it.
 func (w *world) strand(from, to *node, tag bmi.Tag, size int) {
 	if w.s.HeadOfLine {
 		w.stranded = append(w.stranded, strand{from, to, tag, size})
 	}
 }
 
-// takeStranded posts receives for what may be left behind on a way, and returns
-// what cancels those that met nothing.
+// takeStranded posts receives for messages that may be left in one direction. end
+// cancels those without a match.
 func (w *world) takeStranded(from, to *node) (end func()) {
 	var recvs []*op
 	for _, s := range w.stranded {
@@ -234,16 +234,16 @@ func (w *world) takeStranded(from, to *node) (end func()) {
 	}
 }
 
-// freshTag is a tag that no message had before: what failed in one attempt may
-// still arrive in the next.
+// freshTag is a tag that was never used before: a message that failed in one
+// attempt may still arrive in the next.
 func (w *world) freshTag() bmi.Tag {
 	w.tags++
 	return 0xc0ffee00 + w.tags
 }
 
-// attempt exchanges a message if it can. A send that met the broken connection
-// fails or, if it had no reason to wait for an answer, is lost with it: then the
-// receive is cancelled. Before it, the caller has tried so many times.
+// attempt tries to exchange a message. A send that uses the broken connection
+// fails or, if it does not wait for an answer, is lost with it; then the receive
+// is cancelled. tries is the number of earlier attempts.
 func (w *world) attempt(from, to *node, tries int, tag bmi.Tag, m message) bool {
 	w.Helper()
 	r := to.recv(from, tag, m.size)

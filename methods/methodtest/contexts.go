@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Contexts divide the completions of an endpoint among its users; they do not
+// Contexts divide the completions of an endpoint among its users. They do not
 // divide its messages.
 var contextTests = Tests{
 	{"Contexts", true, testContexts},
@@ -23,7 +23,7 @@ func testContexts(t T, s *Subject) {
 	m1, m2 := w.message(10), w.message(10)
 	r1, r2 := one.recv(a, 1, 10), two.recv(a, 2, 10)
 	w.done(a.send(b, 1, m1), a.send(b, 2, m2))
-	if r1.id != r2.id { // an id means something in its own context only
+	if r1.id != r2.id { // an id has a meaning only in its own context
 		_, _, err := two.ctx.Test(r1.id, 0)
 		require.ErrorIs(t, err, bmi.ErrUnknownOp)
 	}
@@ -59,7 +59,7 @@ func testContextsManyAtOnce(t T, s *Subject) {
 }
 
 // testContextsShareMatching: the order of a (peer, tag) pair does not depend on
-// which contexts the receives were posted in.
+// the contexts of the receives.
 func testContextsShareMatching(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	lanes := []*lane{b.lane, b.newLane(t), b.newLane(t)}
@@ -87,7 +87,7 @@ func (l *lane) close() {
 	l.closed = true
 	for _, o := range l.ops {
 		if o.pending {
-			// Nobody will return it, but its memory is ours again.
+			// No Test call will return it, but its memory is ours again.
 			o.end(bmi.Completion{Op: o.id, Err: bmi.ErrClosed})
 		}
 	}
@@ -110,7 +110,7 @@ func testContextClose(t T, s *Subject) {
 	_, err = l.ctx.TestContext(out[:], 0)
 	assert.ErrorIs(t, err, bmi.ErrClosed)
 
-	// What its receives would have taken goes to others.
+	// Messages for its receives go to others.
 	w.exchange(a, b, 5, w.message(100))
 	w.exchange(a, b, 6, w.message(100))
 	m := w.message(100)

@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// DropAddr: everything with the peer ends with ErrDropped, the connection
-// closes, and the same endpoint can be looked up afresh.
+// DropAddr: all operations with the peer end with ErrDropped, the connection
+// closes, and the same endpoint can be looked up again.
 var dropTests = Tests{
 	{"DropAddr", true, testDropAddr},
 	{"DropAddrUnused", true, testDropAddrUnused},
@@ -24,7 +24,8 @@ func (n *node) drop(m *node) {
 	n.forget(m)
 }
 
-// renewed lets two endpoints talk again after one dropped the other.
+// renewed makes two endpoints exchange messages again after one dropped the
+// other.
 func (w *world) renewed(a, b *node) {
 	w.Helper()
 	if w.s.OneWay {
@@ -49,7 +50,7 @@ func testDropAddr(t T, s *Subject) {
 		case send.immediate:
 		case size > a.info().EagerSize && !s.HeadOfLine:
 			w.failed([]*op{send}, bmi.ErrDropped)
-		default: // it asked nobody first, and may have been faster
+		default: // an eager send may have completed earlier
 			if w.wait(send); send.c.Err != nil {
 				w.failed([]*op{send}, bmi.ErrDropped)
 			}
@@ -113,7 +114,7 @@ func testDropAddrDiscardsEarly(t T, s *Subject) {
 	r.got(fresh)
 }
 
-// testDropAddrTellsPeer: who was dropped does not wait for ever.
+// testDropAddrTellsPeer: the dropped side must not wait for ever.
 func testDropAddrTellsPeer(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	w.exchange(a, b, 1, w.message(10))

@@ -16,16 +16,15 @@ var earlyTests = Tests{
 	{"EarlyFlood", false, testEarlyFlood},
 }
 
-// arrived makes sure that everything sent from a to b so far has arrived: what
-// is behind it has.
+// arrived makes sure that everything sent from a to b so far has arrived, because
+// a later message has.
 func (w *world) arrived(a, b *node) {
 	w.Helper()
 	const tag = 0xfeed
 	w.exchange(a, b, tag, w.message(1))
 }
 
-// early leaves out the sizes that hold up what is behind them until their
-// receive is posted.
+// early omits the sizes that block later messages until their receive is posted.
 func (w *world) early(sizes []int) []int {
 	if !w.s.HeadOfLine {
 		return sizes
@@ -97,8 +96,8 @@ func testEarlyFromManyPeers(t T, s *Subject) {
 	w.done(sends...)
 }
 
-// testEarlyFlood sends much more than anybody keeps: a method holds the sender
-// back, loses nothing, and serves its other peers meanwhile.
+// testEarlyFlood sends much more than a method keeps. The method must hold the
+// sender back, lose nothing, and serve its other peers meanwhile.
 func testEarlyFlood(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	c := w.open("c")
@@ -112,7 +111,7 @@ func testEarlyFlood(t T, s *Subject) {
 		m := w.message(size)
 		o, err := a.trySend(b, 1, m)
 		if isAgain(err) {
-			break // the sender's own limit; that many must do
+			break // the sender's own limit; that many are enough
 		}
 		require.NoError(t, err)
 		ms, sends = append(ms, m), append(sends, o)

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// end checks, after the test's own function, what holds for every test, and
+// end checks, after the test's own function, what must hold for every test, and
 // closes what it left open.
 func (w *world) end() {
 	w.Helper()
@@ -24,8 +24,8 @@ func (w *world) end() {
 	if w.Failed() {
 		w.Logf("at the end of the test:\n%s", w.dump())
 	}
-	// Memory that methods gave is gone with its endpoint, so it is looked at
-	// before; all other when nobody may write to it any more.
+	// Memory allocated by methods is gone with its endpoint, so it is checked
+	// now; all other memory is checked when nothing may write to it any more.
 	w.checkMemory(func(mem *memory) bool { return mem.slab == nil })
 	for _, n := range w.live() {
 		n.abandon()
@@ -34,8 +34,8 @@ func (w *world) end() {
 	w.checkMemory(func(mem *memory) bool { return mem.slab != nil })
 }
 
-// closeBounded closes an endpoint; it reports instead of hanging, and then
-// returns false: nothing may be asked of the endpoint any more.
+// closeBounded closes an endpoint. If that hangs it reports a failure and returns
+// false; the endpoint must then not be used any more.
 func (w *world) closeBounded(n *node) bool {
 	w.Helper()
 	done := make(chan error, 1)
@@ -48,7 +48,7 @@ func (w *world) closeBounded(n *node) bool {
 		switch drain := n.cfg.Limits.DrainTimeMax; {
 		case err == nil:
 		case drain > 0 && time.Since(start) >= drain:
-			// It had little time, and says what it did not get done in it.
+			// It had little time, and reports what it did not finish.
 			w.Logf("close of %s: %v", n.name, err)
 		default:
 			w.Errorf("close of %s: %v", n.name, err)
@@ -60,8 +60,8 @@ func (w *world) closeBounded(n *node) bool {
 	}
 }
 
-// checkAccounts looks for completions and messages that nobody should have, and
-// for operations that have not ended.
+// checkAccounts looks for extra completions and messages, and for operations that
+// have not ended.
 func (w *world) checkAccounts() {
 	w.Helper()
 	for _, n := range w.live() {
@@ -81,7 +81,7 @@ func (w *world) checkAccounts() {
 	}
 }
 
-// sweep takes what completions there are, which must be none too many.
+// sweep takes the remaining completions; none may be unknown or repeated.
 func (l *lane) sweep() {
 	if l.closed {
 		return
@@ -115,7 +115,7 @@ func (w *world) checkUntaken(n *node) {
 	}
 }
 
-// checkMemory looks for bytes that were written without a right to.
+// checkMemory looks for bytes that were written without permission.
 func (w *world) checkMemory(which func(*memory) bool) {
 	w.Helper()
 	for _, l := range w.everyLane() {
@@ -133,7 +133,7 @@ func (w *world) checkMemory(which func(*memory) bool) {
 // pendingMax is how many pending operations a dump lists per endpoint.
 const pendingMax = 10
 
-// dump describes every endpoint: what is pending and what was counted.
+// dump describes every endpoint: its pending operations and its counters.
 func (w *world) dump() string {
 	var b strings.Builder
 	for _, n := range w.live() {
@@ -144,7 +144,7 @@ func (w *world) dump() string {
 	return b.String()
 }
 
-// method is what the method under test counted at n; nil if it does not count.
+// method is the counters of the method under test at n; nil if it does not count.
 func (n *node) method() *bmi.MethodStats {
 	scheme := n.w.s.scheme()
 	for _, m := range n.ep.Stats().Methods {
@@ -155,8 +155,8 @@ func (n *node) method() *bmi.MethodStats {
 	return nil
 }
 
-// counted is the endpoint's Stats as text. A method that hangs may hang here
-// too, so it is bounded.
+// counted is the endpoint's Stats as text. It has a time limit, because a method
+// that hangs may hang here too.
 func (n *node) counted() string {
 	text := make(chan string, 1)
 	go func() {

@@ -13,9 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Messages whose bytes the method takes from a file: they arrive as any others do. What is
-// special is the file: its end may lie before the message's, or move there meanwhile, and it
-// may be impossible to read.
+// Messages from files. They arrive as any others do. The file is special: it may end before the message, shrink meanwhile, or
+// be unreadable.
 var fileTests = Tests{
 	{"FileSizes", false, testFileSizes},
 	{"FileEnd", false, testFileEnd},
@@ -39,7 +38,7 @@ func filePair(t T, s *Subject) (w *world, a, b *node) {
 	return w, a, b
 }
 
-// newFile makes a file that is gone when the test is over.
+// newFile makes a file that is removed after the test.
 func (w *world) newFile(flags int) *os.File {
 	w.Helper()
 	made, err := os.CreateTemp("", "methodtest-")
@@ -53,8 +52,7 @@ func (w *world) newFile(flags int) *os.File {
 	return f
 }
 
-// inFile puts a message into the world's file, behind those that are there: at any offset,
-// and with bytes of others around it.
+// inFile writes a message into the world's file behind earlier ones, so that it is at any offset and between bytes of others.
 func (w *world) inFile(m message) bmi.FileRange {
 	w.Helper()
 	if w.file == nil {
@@ -95,7 +93,7 @@ func testFileSizes(t T, s *Subject) {
 	}
 }
 
-// testFileEnd sends what lies before, across and behind the end of a file.
+// testFileEnd sends bytes before, across and behind the end of a file.
 func testFileEnd(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	for _, size := range a.sizesOfEachProtocol()[1:] {
@@ -117,7 +115,7 @@ func testFileEnd(t T, s *Subject) {
 	}
 }
 
-// testFileOrder sends from files and from memory in turn, with one tag.
+// testFileOrder sends from files and from memory alternately, with one tag.
 func testFileOrder(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	sizes := a.sizesOfEachProtocol()
@@ -141,7 +139,7 @@ func testFileOrder(t T, s *Subject) {
 	}
 }
 
-// testFileShared receives into memory that is meant for bytes of files, and whatever else comes.
+// testFileShared receives bytes of files and other messages into memory from AllocShared.
 func testFileShared(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	sizes := a.sizesOfEachProtocol()
@@ -170,8 +168,8 @@ func testFileShared(t T, s *Subject) {
 	}
 }
 
-// testFileShrinks cuts a file off while it is being sent: the message keeps its length, and
-// each byte of the part that is gone is what it was, or zero.
+// testFileShrinks truncates a file while it is being sent: the message keeps its length, and each byte of the removed part has
+// its old value or is zero.
 func testFileShrinks(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	size := slices.Max(a.largeSizes(100_000, 1<<20, 8<<20))
@@ -196,7 +194,7 @@ func testFileShrinks(t T, s *Subject) {
 	w.exchange(a, b, 1, w.message(100))
 }
 
-// testFileUnreadable: nobody takes for a message what could not be read.
+// testFileUnreadable: bytes of an unreadable file must not be received as a message.
 func testFileUnreadable(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	for _, size := range a.sizesOfEachProtocol()[1:] {
@@ -211,7 +209,8 @@ func testFileUnreadable(t T, s *Subject) {
 	w.recovered(a, b)
 }
 
-// testFileChecked: each byte that is sent was checked, with its place in the file; and nobody takes for a message what did not pass.
+// testFileChecked: each byte that is sent was checked, with its offset in the file, and bytes that fail the check are not
+// received as a message.
 func testFileChecked(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	for _, size := range a.sizesOfEachProtocol()[1:] {
@@ -245,11 +244,10 @@ func testFileChecked(t T, s *Subject) {
 	w.recovered(a, b)
 }
 
-// errUnchecked is what does not pass.
+// errUnchecked is the error of bytes that fail the check.
 var errUnchecked = errors.New("methodtest: not what was written")
 
-// testFileCancel cancels before a connection is there, before the receive is, and amid the
-// transfer.
+// testFileCancel cancels before there is a connection, before the receive is posted, and during the transfer.
 func testFileCancel(t T, s *Subject) {
 	w, a, b := filePair(t, s)
 	large := slices.Max(a.largeSizes(100_000, 1<<20, 4<<20))
@@ -314,8 +312,7 @@ func testFileCrash(t T, s *Subject) {
 	}
 }
 
-// testFileRefused is what a post says of ranges that make no sense, or of any if the method
-// takes no bytes from files.
+// testFileRefused tests posts of invalid ranges, and of any range if the method cannot send from files.
 func testFileRefused(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	addr := a.addr(b)

@@ -35,8 +35,8 @@ func (m *flawedMethod) PostSendFile(op *bmi.Op) {
 	m.post(op, data)
 }
 
-// makeUp takes the bytes of a send once more when the message arrives, and makes up those that
-// the file does not have any more.
+// makeUp reads the bytes of a send again when the message arrives, and fills in those that the
+// file no longer has.
 func (m *flawedMethod) makeUp(p *flawedPacket) {
 	if m.net.flaw != makesFilesUp || p.op == nil || p.op.File.File == nil {
 		return
@@ -47,7 +47,7 @@ func (m *flawedMethod) makeUp(p *flawedPacket) {
 	}
 }
 
-// breakOff ends what there is with a peer, as if the connection broke.
+// breakOff ends all operations with a peer, as if the connection broke.
 func (m *flawedMethod) breakOff(peer *flawedPeer) {
 	m.fail(peer, bmi.ErrPeerFailed, false)
 	m.net.mu.Lock()

@@ -26,14 +26,14 @@ type flawedMethod struct {
 	early  []*flawedPacket
 	held   []*flawedPacket // unexpected messages that Arrived refused
 
-	// What flaws need.
+	// Fields that the flaws need.
 	old     [][]byte      // memory of receives that completed
 	second  *bmi.Op       // an operation that completed and will again
 	ghosts  []*bmi.Op     // copies of receives that were cancelled
 	delayed *flawedPacket // waits for the next one, to be overtaken
 	shared  []byte        // what every Alloc returns
 	inside  bool          // a handler may be running
-	outbox  []func()      // sends that did not leave yet
+	outbox  []func()      // sends that are not sent yet
 	polls   int
 
 	counted bmi.MethodStats
@@ -42,9 +42,9 @@ type flawedMethod struct {
 type flawedPeer struct {
 	name   string
 	addr   bmi.Addr
-	talked bool // something went either way
-	heard  bool // something came
-	absent bool // it was not there once
+	talked bool // a message went in either direction
+	heard  bool // a message arrived
+	absent bool // was missing at a send once
 
 	mumbles bool
 }
@@ -144,7 +144,7 @@ func scatter(bufs [][]byte, data []byte) {
 
 func (m *flawedMethod) PostRecv(op *bmi.Op) {
 	if m.second == op {
-		// The operation has come around to somebody else.
+		// The operation is in use again.
 		m.second = nil
 		op.Complete(0, nil)
 		return
@@ -177,7 +177,7 @@ func (m *flawedMethod) matches(op *bmi.Op, p *flawedPacket) bool {
 	return samePeer && op.Tag&mask == p.tag&mask
 }
 
-// take gives a message to the receive that it matches.
+// take delivers a message to the receive that it matches.
 func (m *flawedMethod) take(op *bmi.Op, p *flawedPacket) {
 	m.counted.MessagesReceived++
 	m.counted.BytesReceived += uint64(p.size)
@@ -220,7 +220,7 @@ func (m *flawedMethod) Cancel(op *bmi.Op) {
 	}
 }
 
-// recall takes large sends back that nobody took yet.
+// recall takes back large sends that were not received yet.
 func (m *flawedMethod) recall(which func(*flawedPacket) bool) bool {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
@@ -260,7 +260,7 @@ func (m *flawedMethod) arrived(p *flawedPacket) {
 	case p.leave:
 		m.fail(peer, bmi.ErrPeerFailed, false)
 	case m.net.flaw == collides && peer.talked && !peer.heard:
-		peer.heard = true // both began to talk at once: this one gives way
+		peer.heard = true // both connected at once: this one yields
 	case p.kind == bmi.KindSendUnexpected:
 		peer.talked, peer.heard = true, true
 		waits := slices.ContainsFunc(m.held, func(h *flawedPacket) bool { return h.from == p.from })
@@ -302,7 +302,7 @@ func (m *flawedMethod) match(p *flawedPacket) {
 	m.early = append(m.early, p)
 }
 
-// fail ends everything with a peer.
+// fail ends all operations with a peer.
 func (m *flawedMethod) fail(peer *flawedPeer, err error, drop bool) {
 	peer.talked = false
 	withPeer := func(p *flawedPacket) bool { return p.from == peer.name }

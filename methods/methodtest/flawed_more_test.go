@@ -6,8 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// What the flawed method can do beyond what every method must, with the flaws
-// of that.
+// The optional features of the flawed method, with their flaws.
 
 // Alloc implements bmi.Allocator.
 func (m *flawedMethod) Alloc(size int) ([]byte, error) {
@@ -52,16 +51,16 @@ func (m *flawedMethod) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.Peer
 	return st, peers
 }
 
-// drowsy is the flawed method with a Sleeper that nothing wakes: it sleeps its
-// time whatever arrives.
+// drowsy is the flawed method with a Sleeper that nothing wakes: it sleeps until
+// its time-out, whatever arrives.
 type drowsy struct{ *flawedMethod }
 
 func (drowsy) Arm() bool { return true }
 func (drowsy) Disarm()   {}
 func (drowsy) Wake()     {}
 
-// drowsyTime is longer than the tests of the flaw find prompt, and short enough
-// for endpoints to close.
+// drowsyTime is longer than the tests of the flaw allow, and short enough for
+// endpoints to close.
 const drowsyTime = 500 * time.Millisecond
 
 func (drowsy) Sleep(timeout time.Duration) {

@@ -18,7 +18,7 @@ const flawedScheme = "flawed"
 // two endpoints share; a method takes it within its engine lock.
 type flawedNet struct {
 	flaw   flaw
-	oneWay bool // who connects is known by an alias, not by its address
+	oneWay bool // a connecting endpoint is known by an alias, not by its address
 
 	mu    sync.Mutex
 	nodes map[string]*flawedNode
@@ -36,8 +36,8 @@ type flawedNode struct {
 	gone  bool
 }
 
-// flawedPacket is a message under way, or the news that a peer left (op and
-// data nil, leave set).
+// flawedPacket is a message on its way, or the notice that a peer left (op and data
+// nil, leave set).
 type flawedPacket struct {
 	from  string
 	kind  bmi.Kind
@@ -49,12 +49,12 @@ type flawedPacket struct {
 	owner *flawedNode
 	leave bool
 
-	// A large send is claimed by its receiver or recalled by its sender,
-	// whoever is first.
+	// A large send is claimed by its receiver or recalled by its sender, whichever is
+	// first.
 	claimed, recalled bool
 }
 
-// flawedEnd is the end of a send, found out by its receiver.
+// flawedEnd is the end of a send, reported by its receiver.
 type flawedEnd struct {
 	op  *bmi.Op
 	err error
@@ -73,7 +73,7 @@ func (n *flawedNet) deliverLocked(to *flawedNode, p *flawedPacket) {
 	to.host.Wake()
 }
 
-// endLocked tells the sender of a large message how it went.
+// endLocked reports the result of a large message to its sender.
 func (n *flawedNet) endLocked(p *flawedPacket, err error) {
 	if p.op == nil {
 		return
@@ -83,7 +83,7 @@ func (n *flawedNet) endLocked(p *flawedPacket, err error) {
 	p.owner.host.Wake()
 }
 
-// leave takes a node out and tells those it talked to; nil means everybody.
+// leave removes a node and notifies the peers in tell; nil means all.
 func (n *flawedNet) leave(nd *flawedNode, tell map[string]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -127,7 +127,7 @@ func (n *flawedNet) nodeLocked(name string) *flawedNode {
 	return n.nodes[strings.TrimSuffix(name, aliasMark)]
 }
 
-// crash is leave for an endpoint that does not do it itself.
+// crash is leave for an endpoint that does not call it itself.
 func (n *flawedNet) crash(address string) {
 	n.mu.Lock()
 	nd := n.nodes[strings.TrimPrefix(address, flawedScheme+"://")]

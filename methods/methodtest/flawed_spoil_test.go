@@ -2,7 +2,7 @@ package methodtest_test
 
 import "github.com/viaduct-hpc/viaduct/bmi"
 
-// spoilLocked applies the flaws that change what a message is.
+// spoilLocked applies the flaws that change a message.
 func (m *flawedMethod) spoilLocked(p *flawedPacket, op *bmi.Op) {
 	switch m.net.flaw {
 	case corruptsLarge:
@@ -33,7 +33,7 @@ func (m *flawedMethod) spoilLocked(p *flawedPacket, op *bmi.Op) {
 	}
 }
 
-// dispatchLocked sends a message off, with the flaws of a bad network.
+// dispatchLocked sends a message, with the flaws of a bad network.
 func (m *flawedMethod) dispatchLocked(to *flawedNode, p *flawedPacket) {
 	n := m.net
 	unexpected, large := p.kind == bmi.KindSendUnexpected, p.size > flawedEager
@@ -78,7 +78,7 @@ func (m *flawedMethod) flushLocked() {
 	m.outbox = nil
 }
 
-// truncate is what becomes of a message that is longer than its receive.
+// truncate returns the results for a message that is longer than its receive.
 func (m *flawedMethod) truncate(op *bmi.Op, p *flawedPacket) (err error, size int, sendErr error) {
 	switch m.net.flaw {
 	case ignoresTruncation:

@@ -88,7 +88,7 @@ const (
 	hidesReadErrors      flaw = "sends zeros for what it cannot read"
 )
 
-// caught tells which tests must report a flaw. Others may as well.
+// caught lists the tests that must report a flaw. Others may report it, too.
 var caught = []struct {
 	flaw  flaw
 	tests []string
@@ -165,7 +165,7 @@ var caught = []struct {
 	{hangsInClose, []string{"CloseUnused", "CloseTwice", "CloseCompletesEverything", "SleepUntilClose"}},
 }
 
-// flawed is the subject with a flaw.
+// flawed returns the subject with a flaw.
 func flawed(f flaw, timeout time.Duration) methodtest.Factory {
 	return func(t methodtest.T) *methodtest.Subject {
 		net := newFlawedNet(f)
@@ -191,12 +191,12 @@ func subjectIn(net *flawedNet, timeout time.Duration) *methodtest.Subject {
 	return s
 }
 
-// TestFlawlessPasses: without a flaw, the flawed method is a method, so what the
-// suite reports below is due to the flaws.
+// TestFlawlessPasses: without a flaw, the flawed method passes, so the reports
+// below are due to the flaws.
 func TestFlawlessPasses(t *testing.T) { methodtest.Run(t, flawed(none, 0)) }
 
-// TestOneWayPasses: the suite gets by with a method that does not recognise who
-// connects.
+// TestOneWayPasses: the suite accepts a method that does not recognise a
+// connecting endpoint.
 func TestOneWayPasses(t *testing.T) {
 	methodtest.RunTests(t, methodtest.All.Brief(3, 4), func(methodtest.T) *methodtest.Subject {
 		net := newFlawedNet(none)
@@ -207,7 +207,7 @@ func TestOneWayPasses(t *testing.T) {
 	})
 }
 
-// TestFlawsAreReported: the suite sees every planted bug.
+// TestFlawsAreReported: the suite detects every planted bug.
 func TestFlawsAreReported(t *testing.T) {
 	for _, c := range caught {
 		t.Run(string(c.flaw), func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFlawsAreReported(t *testing.T) {
 	}
 }
 
-// endpointsOwn are tests of what the endpoint does before a method hears of it.
+// endpointsOwn are tests of what the endpoint does before it calls the method.
 var endpointsOwn = map[string]bool{"WrongUse": true, "FileRefused": true}
 
 // TestEveryTestCanFail: there is a planted bug for each test.
@@ -245,7 +245,8 @@ func TestEveryTestCanFail(t *testing.T) {
 	}
 }
 
-// TestLateOpen: an endpoint that opens when the test has given it up is closed.
+// TestLateOpen: an endpoint that opens after the test has given up waiting is
+// closed.
 func TestLateOpen(t *testing.T) {
 	release, opened := make(chan struct{}), make(chan *bmi.Endpoint, 1)
 	test, _ := methodtest.All.Find("CloseUnused")

@@ -8,15 +8,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Peers in other processes: the same messages, and a death that is a real one.
+// Peers in other processes: the same messages, and a real death of a process.
 var forkTests = Tests{
 	{"ForkEcho", false, testForkEcho},
 	{"ForkKilled", false, testForkKilled},
 	{"ForkRestarted", false, testForkRestarted},
 }
 
-// fork starts a peer in another process, or skips the test. The node stands for
-// it: it has an address and no endpoint.
+// fork starts a peer in another process, or skips the test. The node represents
+// the peer: it has an address and no endpoint.
 func (w *world) fork(a *node) (*node, Process) {
 	w.Helper()
 	w.threaded()
@@ -39,7 +39,7 @@ func (l *lane) ask(peer *node, tag bmi.Tag, m message) (recv *op, sends []*op) {
 	return recv, sends
 }
 
-// sendRequest tells Serve what follows.
+// sendRequest tells Serve what will follow.
 func (l *lane) sendRequest(peer *node, tag bmi.Tag, size int) *op {
 	l.t.Helper()
 	mem := newMemory(requestSize)
@@ -96,7 +96,7 @@ func testForkKilled(t T, s *Subject) {
 		}
 		waiting := a.recv(peer, 1000, 10)
 		a.heard(peer)
-		w.wait(ops[:1+round*10]...) // the peer is somewhere in the middle
+		w.wait(ops[:1+round*10]...) // the peer is in the middle of its work
 		p.Kill()
 		w.wait(ops...)
 		w.failed([]*op{waiting})

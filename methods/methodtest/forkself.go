@@ -17,18 +17,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// forkVariable names the environment variable that holds the address which a
-// process started by ForkSelf listens on.
+// forkVariable is the environment variable with the address on which a process started by
+// ForkSelf listens.
 const forkVariable = "VIADUCT_METHODTEST_SERVE"
 
 // forkReady is what such a process prints when it listens.
 const forkReady = "methodtest: listening"
 
-// Main is the body of a TestMain for packages that use ForkSelf: in a process
-// that ForkSelf started it serves and exits, in any other it runs the tests and
-// returns the exit code. open is nil for bmi.Open.
+// Main is the body of a TestMain for packages that use ForkSelf. In a process started by
+// ForkSelf it serves and exits; otherwise it runs the tests and returns the exit code.
+// open is nil for bmi.Open.
 func Main(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, error)) int {
-	// With the race detector, a process that a test starts would end a second late.
+	// With the race detector, a process that a test starts would otherwise end a second
+	// late.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	address := os.Getenv(forkVariable)
 	if address == "" {
@@ -44,8 +45,8 @@ func Main(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, e
 	return 0
 }
 
-// MainWithoutLeaks is Main for packages whose tests leave no goroutine behind: one that is
-// left when all tests have passed is printed, and the exit code is 1.
+// MainWithoutLeaks is Main for packages whose tests must leave no goroutine behind. A
+// goroutine that is left after all tests have passed is printed, and the exit code is 1.
 func MainWithoutLeaks(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, error)) int {
 	code := Main(m, open)
 	if code != 0 {
@@ -58,8 +59,8 @@ func MainWithoutLeaks(m *testing.M, open func(context.Context, bmi.Config) (*bmi
 	return 0
 }
 
-// serveProcess serves until its standard input ends, so that it never outlives
-// the process that started it.
+// serveProcess serves until its standard input ends, so that it never outlives the process
+// that started it.
 func serveProcess(address string, open func(context.Context, bmi.Config) (*bmi.Endpoint, error)) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -75,8 +76,8 @@ func serveProcess(address string, open func(context.Context, bmi.Config) (*bmi.E
 	return errors.Join(Serve(ctx, e), e.Close())
 }
 
-// ForkSelf is a Fork hook that runs the test binary once more. The package's
-// TestMain must call Main.
+// ForkSelf is a Fork hook that runs the test binary again. The package's TestMain must
+// call Main.
 func ForkSelf(address func(name string) string) func(t T, name string) Process {
 	return func(t T, name string) Process {
 		t.Helper()
@@ -107,7 +108,7 @@ func ForkSelf(address func(name string) string) func(t T, name string) Process {
 type childProcess struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	ended chan struct{} // closed when the process is gone
+	ended chan struct{} // closed when the process has ended
 	err   error         // valid then
 }
 
@@ -121,7 +122,7 @@ func (p *childProcess) watch(stdout io.Reader, ready chan<- bool) {
 }
 
 func (p *childProcess) Kill() {
-	// It fails only for a process that is gone already.
+	// It fails only if the process has already ended.
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 }

@@ -84,7 +84,8 @@ func testGoroutinesOnBothSides(t T, s *Subject) {
 	}
 	w.meet(nodes...)
 	size := mixed(nodes[0].sizesOfEachProtocol())
-	// Everybody to everybody, in rounds; messages follow from who and when.
+	// Each to all others, in rounds; the contents of messages follow from sender,
+	// receiver and round.
 	what := func(from, to, round int) message {
 		k := (from*count+to)*rounds + round
 		return message{id: uint64(k), size: size(k)}

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Handlers take the unexpected messages of a class from progress; they may post
-// and cancel, and leave other classes alone.
+// Handlers take the unexpected messages of a class while progress is made. They
+// may post and cancel, and do not affect other classes.
 var handlerTests = Tests{
 	{"Handler", true, testHandler},
 	{"HandlerAnswers", true, testHandlerAnswers},
@@ -51,7 +51,7 @@ func (n *node) handle(class bmi.Class, fn func(bmi.Message)) {
 func testHandler(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	var r record
-	a.addr(b) // with OneWay, the introduction is not for the handler
+	a.addr(b) // with OneWay, the introduction must not go to the handler
 	b.handle(0, r.handle)
 	var ms []message
 	for i, size := range []int{0, 1, 100, a.info().MaxUnexpectedSize} {
@@ -68,8 +68,8 @@ func testHandler(t T, s *Subject) {
 	}
 }
 
-// A server answers requests from a handler with an expected message that holds
-// the same bytes. The request must still be there after the post.
+// A server is a handler that answers requests with an expected message of the
+// same bytes. The request must still be unchanged after the post.
 type server struct {
 	n   *node
 	ctx *bmi.Context
@@ -173,7 +173,7 @@ func testHandlerAndQueue(t T, s *Subject) {
 }
 
 // testHandlerPostsReceive is how services receive bulk data: the request
-// announces it, and the handler posts the receive for it.
+// announces it, and the handler posts the receive.
 func testHandlerPostsReceive(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	a.addr(b)
@@ -237,7 +237,7 @@ func testHandlerPassesFlood(t T, s *Subject) {
 	w.meet(to, a, c)
 	srv := to.serve(9)
 	f := a.flood(to, 0, 200, 100)
-	// The queue is full, but a handler needs none of it.
+	// The queue is full, but a handler does not need it.
 	for tag := range bmi.Tag(20) {
 		m := w.message(50)
 		r := c.recv(to, tag, 50)
@@ -268,7 +268,7 @@ func testHandlerRemoved(t T, s *Subject) {
 	require.Equal(t, 1, r.count())
 }
 
-// testHandlerTakesQueued: a handler also gets what came before it.
+// testHandlerTakesQueued: a handler also gets earlier messages.
 func testHandlerTakesQueued(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	a.addr(b)
@@ -289,7 +289,7 @@ func testHandlerTakesQueued(t T, s *Subject) {
 	}
 }
 
-// testHandlerCancels: a handler may end operations of its endpoint.
+// testHandlerCancels: a handler may cancel operations of its endpoint.
 func testHandlerCancels(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	a.addr(b)

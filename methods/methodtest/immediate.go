@@ -7,14 +7,14 @@ import (
 )
 
 // An operation that is done within its post never completes again; one that is
-// not completes exactly once. The lanes watch over that in every test; these
-// make both kinds happen on purpose.
+// not completes exactly once. The lanes check that in every test; these tests
+// cause both cases on purpose.
 var immediateTests = Tests{
 	{"ImmediateOrOnce", true, testImmediateOrOnce},
 	{"ImmediateLeavesNothing", true, testImmediateLeavesNothing},
 }
 
-// sizesOfEachProtocol are lengths that travel in different ways.
+// sizesOfEachProtocol are lengths that are sent in different ways.
 func (n *node) sizesOfEachProtocol() []int {
 	i := n.info()
 	large := min(4*i.EagerSize+100_000, i.MaxExpectedSize)
@@ -27,7 +27,8 @@ func testImmediateOrOnce(t T, s *Subject) {
 	for _, size := range a.sizesOfEachProtocol() {
 		for range 10 {
 			early, late := w.message(size), w.message(size)
-			// A send nobody waits for, then a receive whose message is there.
+			// A send whose completion the test does not wait for, then a receive
+			// whose message has arrived.
 			send := a.send(b, 1, early)
 			r := b.recv(a, 1, size)
 			w.done(send, r)
@@ -46,7 +47,7 @@ func testImmediateOrOnce(t T, s *Subject) {
 		}
 	}
 	t.Logf("%d operations completed immediately", immediate)
-	// A second completion may be late: more traffic makes it come out.
+	// A second completion may be late: more traffic makes it appear.
 	w.exchange(a, b, 2, w.message(10))
 	w.exchange(b, a, 2, w.message(10))
 	a.lane.sweep()
@@ -62,7 +63,8 @@ func testImmediateLeavesNothing(t T, s *Subject) {
 		send := a.send(b, 2, m)
 		w.done(send)
 		if send.immediate {
-			// Its buffer was overwritten at once: the message must not care.
+			// Its buffer was overwritten at once, which must not change the
+			// message.
 			var out [1]bmi.Completion
 			n, err := a.ctx.TestContext(out[:], 0)
 			require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A lane follows the operations posted in one context. It belongs to one
-// goroutine, whose T it reports to.
+// A lane follows the operations posted in one context. It belongs to one goroutine, and
+// reports to its T.
 type lane struct {
 	t   T
 	w   *world
@@ -20,7 +20,7 @@ type lane struct {
 	out [16]bmi.Completion
 
 	closed    bool // the test closed the context
-	impatient bool // ErrAgain is an answer, not a reason to try again
+	impatient bool // ErrAgain is returned instead of retried
 }
 
 // An op is one operation that the method accepted.
@@ -35,7 +35,7 @@ type op struct {
 	pending   bool
 	c         bmi.Completion
 
-	keepSum bool // note the sum of what arrives, and give the memory up at once
+	keepSum bool // record the sum of the received message, and release the memory at once
 	sum     uint64
 }
 
@@ -51,11 +51,11 @@ func (n *node) newLane(t T) *lane {
 	return l
 }
 
-// A poster posts o and says what Posted it got; one exists per call of bmi.
+// A poster posts o and returns the Posted; there is one for each call of bmi.
 type poster func(c *bmi.Context, to bmi.Addr, pieces [][]byte, user any) (bmi.Posted, error)
 
-// post posts an operation until the method accepts or rejects it for good:
-// ErrAgain only asks to test first.
+// post posts an operation until the method accepts or finally rejects it. After ErrAgain it
+// tests and tries again.
 func (l *lane) post(o *op, to bmi.Addr, post poster) (*op, error) {
 	l.t.Helper()
 	o.l = l
@@ -74,7 +74,7 @@ func (l *lane) post(o *op, to bmi.Addr, post poster) (*op, error) {
 	}
 }
 
-// accepted notes the answer to a successful post and checks that it makes sense.
+// accepted records the result of a successful post and checks it.
 func (l *lane) accepted(o *op, p bmi.Posted) {
 	l.t.Helper()
 	l.ops = append(l.ops, o)
@@ -95,7 +95,7 @@ func (l *lane) accepted(o *op, p bmi.Posted) {
 	o.end(bmi.Completion{Size: p.Size, User: o})
 }
 
-// end notes that the operation is over: its memory is ours again.
+// end records that the operation is over: its memory is ours again.
 func (o *op) end(c bmi.Completion) {
 	o.pending = false
 	o.c = c
@@ -107,7 +107,7 @@ func (o *op) end(c bmi.Completion) {
 	}
 }
 
-// completed checks a completion against what is known and notes it.
+// completed checks a completion against the known operation and records it.
 func (l *lane) completed(c bmi.Completion) {
 	l.t.Helper()
 	o, ok := c.User.(*op)
@@ -135,9 +135,9 @@ func (l *lane) completed(c bmi.Completion) {
 	}
 }
 
-// collect takes completions, waiting for the first at most so long. Neither it nor step asks
-// testify or testing for anything while all is well: simulated tests come here millions of
-// times, and those look at the stack each time.
+// collect takes completions, and waits up to wait for the first. Neither collect nor step
+// calls testify or testing while all is well: simulated tests call them millions of times, and
+// those packages inspect the call stack each time.
 func (l *lane) collect(wait time.Duration) int {
 	n, err := l.ctx.TestContext(l.out[:], wait)
 	if err != nil {
@@ -149,12 +149,11 @@ func (l *lane) collect(wait time.Duration) int {
 	return n
 }
 
-// slice bounds one blocking call of a longer wait, so that a lost wake-up is
-// reported by the tests about wake-ups and not by every test.
+// slice bounds one blocking call within a longer wait, so that a lost wake-up fails the tests
+// of wake-ups and not every test.
 const slice = 20 * time.Millisecond
 
-// turn lets something happen: it blocks a little on this lane, or moves
-// simulated time on.
+// turn makes progress: it blocks briefly on this lane, or advances simulated time.
 func (l *lane) turn() {
 	if l.collect(l.patience()) == 0 {
 		l.w.step()
@@ -169,12 +168,12 @@ func (l *lane) patience() time.Duration {
 	return slice
 }
 
-// pollsPerStep is how often every endpoint is polled before simulated time
-// moves on, so that what one poll left to do does not look late.
+// pollsPerStep is how often every endpoint is polled before simulated time advances, so that
+// work left by one poll does not look late.
 const pollsPerStep = 3
 
-// step polls every endpoint, without taking completions from anybody, and
-// moves simulated time on. In real time others run by themselves.
+// step polls every endpoint, without taking completions, and advances simulated time. In real
+// time endpoints run by themselves.
 func (w *world) step() {
 	if w.s.Step == nil {
 		return
@@ -190,29 +189,27 @@ func (w *world) step() {
 	w.s.Step()
 }
 
-// until waits for cond, which what describes, while operations of the lane
-// complete.
+// until waits for cond, described by what, while operations of the lane complete.
 func (l *lane) until(what string, cond func() bool) {
 	l.t.Helper()
 	l.repeat(what, cond, l.turn)
 }
 
-// untilDone repeats f, which makes a call of its own with l.patience(), until
-// it reports true.
+// untilDone repeats f, which makes its own call with l.patience(), until it returns true.
 func (l *lane) untilDone(what string, f func() bool) {
 	l.t.Helper()
 	l.repeat(what, f, l.w.step)
 }
 
-// stepsAWhile is how many events of simulated time a while has.
+// stepsAWhile is the length of aWhile in events of simulated time.
 const stepsAWhile = 3000
 
-// whileMin is how long a while is at the first try, in real time. Each further one is twice as
-// long, so that a busy machine has its time in the end, and what was lost costs little.
+// whileMin is the length of the first aWhile, in real time. Each further one is twice as long,
+// so that a busy machine gets enough time in the end, while a lost message costs little.
 const whileMin = 100 * time.Millisecond
 
-// aWhile waits for what may never happen, in simulated time for a number of
-// steps, so that runs replay. Before it, the caller has tried so many times.
+// aWhile waits for a condition that may never be met. In simulated time it waits for a number
+// of steps, so that runs are repeatable. tries is the number of earlier attempts.
 func (l *lane) aWhile(tries int, cond func() bool) {
 	l.t.Helper()
 	deadline := time.Now().Add(min(whileMin<<min(tries, 10), l.w.prompt()/10))
@@ -235,7 +232,7 @@ func (l *lane) repeat(what string, cond func() bool, between func()) {
 	}
 }
 
-// wait waits until the operations are over, however they end.
+// wait waits until the operations have completed, with any result.
 func (w *world) wait(ops ...*op) {
 	w.Helper()
 	for _, o := range ops {
@@ -268,8 +265,8 @@ func (w *world) failed(ops []*op, errs ...error) {
 	}
 }
 
-// got requires that a successful receive holds exactly m, and gives its memory
-// up: whoever writes to it from now on is found out.
+// got requires that a successful receive holds exactly m, and releases its memory: any later
+// write to it is detected.
 func (o *op) got(m message) {
 	t := o.l.t
 	t.Helper()

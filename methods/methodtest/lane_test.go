@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// notes is a T that keeps what is reported.
+// notes is a T that records the reports.
 type notes struct {
 	T
 	errors []string
@@ -105,8 +105,8 @@ func TestMemoryIsWatched(t *testing.T) {
 	}
 }
 
-// TestMessages: every byte of a message is looked at, however it is cut up, and
-// no two messages are alike.
+// TestMessages: every byte of a message is checked, however it is cut up, and no
+// two messages are alike.
 func TestMessages(t *testing.T) {
 	for _, size := range []int{1, 7, 8, 9, 31, 100} {
 		m := message{id: 5, size: size}

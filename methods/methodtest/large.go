@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 )
 
-// Large messages arrive whole, also several at once and in both directions.
+// Large messages arrive whole, even several at once and in both directions.
 var largeTests = Tests{
 	{"Large", false, testLarge},
 	{"LargeBothWays", false, testLargeBothWays},
@@ -16,8 +16,8 @@ var largeTests = Tests{
 // largestShort bounds, in bytes, what the suite sends with -short.
 const largestShort = 5 << 20
 
-// largeSizes are those of some sizes, the smallest first, that the method can send; with
-// -short not the largest of them.
+// largeSizes returns those of the given sizes, in ascending order, that the method can
+// send; with -short not the largest of them.
 func (n *node) largeSizes(sizes ...int) []int {
 	var out []int
 	for _, size := range sizes {
@@ -44,8 +44,8 @@ func testLargeBothWays(t T, s *Subject) {
 		const each = 2
 		var ops, fromA, fromB []*op
 		var ma, mb []message
-		// Every send is posted before any receive: neither side may wait for
-		// the other to listen.
+		// Every send is posted before any receive: neither side may need the other's
+		// receives.
 		for i := range each {
 			ma, mb = append(ma, w.message(size)), append(mb, w.message(size))
 			ops = append(ops, a.send(b, 1, ma[i]), b.send(a, 1, mb[i]))
@@ -80,7 +80,7 @@ func testLargeManyAtOnce(t T, s *Subject) {
 	}
 }
 
-// testLargeFirst makes a large message the first thing that two endpoints do.
+// testLargeFirst makes a large message the first one between two endpoints.
 func testLargeFirst(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	w.exchange(a, b, 1, w.message(min(a.info().EagerSize+100_000, a.info().MaxExpectedSize)))
@@ -97,7 +97,7 @@ func testLargeAlloc(t T, s *Subject) {
 		return of.parts[len(of.parts)-1]
 	}
 	for range 4 {
-		// Any part of such memory will do, beside plain memory on the other side.
+		// Any part of such memory can be used, with plain memory on the other side.
 		n := size/2 + r.IntN(size/4)
 		at := r.IntN(size / 4)
 		m := w.message(n)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lists: a message is the bytes of its pieces in order, however either side
-// cuts it up.
+// Lists: a message is the bytes of its pieces in order, however each side divides
+// it.
 var listTests = Tests{
 	{"ListSplits", true, testListSplits},
 	{"ListAgainstOnePiece", true, testListAgainstOnePiece},
@@ -16,7 +16,8 @@ var listTests = Tests{
 	{"ListUnexpected", true, testListUnexpected},
 }
 
-// lists skips the test for methods that do not take lists of at least n pieces.
+// lists skips the test for methods that do not support lists of at least n
+// pieces.
 func (n *node) lists(pieces int) {
 	n.w.Helper()
 	if most := n.info().MaxPieces; most < pieces {
@@ -24,7 +25,7 @@ func (n *node) lists(pieces int) {
 	}
 }
 
-// splits cuts size up in ways that meet different branches.
+// splits divides size in ways that reach different branches.
 func splits(size int) [][]int {
 	third := size / 3
 	return [][]int{

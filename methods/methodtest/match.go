@@ -27,7 +27,7 @@ func testMatchTags(t T, s *Subject) {
 			ms[tag] = w.message(size)
 			recvs[tag] = b.recv(a, tag, size)
 		}
-		for tag := tags - 1; tag >= 0; tag-- { // against the order of the receives
+		for tag := tags - 1; tag >= 0; tag-- { // in the reverse order of the receives
 			sends = append(sends, a.send(b, bmi.Tag(tag), ms[tag]))
 		}
 		w.done(sends...)
@@ -48,7 +48,7 @@ func testMatchEveryBitOfTheTag(t T, s *Subject) {
 	for _, tag := range tags {
 		recvs, ms = append(recvs, b.recv(a, tag, 8)), append(ms, w.message(8))
 	}
-	for i := len(tags) - 1; i >= 0; i-- { // against the order of the receives
+	for i := len(tags) - 1; i >= 0; i-- { // in the reverse order of the receives
 		sends = append(sends, a.send(b, tags[i], ms[i]))
 	}
 	w.done(sends...)
@@ -80,7 +80,7 @@ func testMatchPeers(t T, s *Subject) {
 			ms = append(ms, w.message(size))
 			recvs = append(recvs, to.recv(from[i], 1, size))
 		}
-		// The other way around than the receives, all with one tag.
+		// In the reverse order of the receives, all with one tag.
 		for i := senders - 1; i >= 0; i-- {
 			sends = append(sends, from[i].send(to, 1, ms[i]))
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// A message is size bytes whose every bit follows from id, so that whoever
-// receives it can tell which one it is and whether it is whole.
+// A message is size bytes that are computed from id, so that a receiver can tell which
+// message it is and whether it is whole.
 type message struct {
 	id   uint64
 	size int
@@ -48,8 +48,8 @@ func (m message) fillAt(b []byte, off uint64) {
 // blockSize is how many bytes of a message are computed at a time.
 const blockSize = 4096
 
-// block computes the bytes of a message from an offset on. The race detector need not look
-// at each of them; it sees the block as a whole when it is copied or compared.
+// block computes the bytes of a message starting at an offset. The race detector need not
+// check each of them; it sees the block as a whole when it is copied or compared.
 //
 //go:norace
 func (m message) block(b *[blockSize]byte, off uint64) {
@@ -58,8 +58,8 @@ func (m message) block(b *[blockSize]byte, off uint64) {
 	}
 }
 
-// wrongAt tells the offset of the first byte that differs from the message,
-// or -1 if pieces begin with the whole of it.
+// wrongAt returns the offset of the first byte that differs from the message, or -1 if
+// pieces begin with the whole message.
 func (m message) wrongAt(pieces [][]byte) int {
 	var off int
 	for _, p := range pieces {
@@ -99,9 +99,9 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-// Values that mark memory which a method must leave alone: marginByte lies
-// beside every piece, poisonByte fills a buffer that was given back. The margin
-// is odd, so that pieces begin at every alignment.
+// Values that mark memory which a method must not change: marginByte is beside every
+// piece, poisonByte fills a buffer that was released. The margin is odd, so that pieces
+// begin at every alignment.
 const (
 	marginSize = 13
 	marginByte = 0xa5
@@ -114,7 +114,7 @@ type memory struct {
 	pieces   [][]byte
 	size     int
 	poisoned bool
-	parts    []*memory // others that name parts of this one
+	parts    []*memory // others that share parts of this one
 }
 
 // newMemory makes memory of pieces with the given lengths.
@@ -140,7 +140,7 @@ func memoryOf(b []byte) *memory {
 	return &memory{pieces: [][]byte{b}, size: len(b)}
 }
 
-// forget is for memory that ceases to exist.
+// forget is called for memory that ceases to exist.
 func (mem *memory) forget() {
 	mem.pieces = nil
 	for _, part := range mem.parts {
@@ -154,8 +154,8 @@ func (mem *memory) write(m message) {
 	mem.poisoned = false
 }
 
-// poison marks memory that is ours again: nobody may write to it from now on,
-// and what somebody still reads from it arrives wrong.
+// poison marks memory that is ours again: nothing may write to it from now on, and a
+// method that still reads from it sends wrong bytes.
 func (mem *memory) poison() {
 	for _, p := range mem.pieces {
 		set(p, poisonByte)
@@ -163,8 +163,7 @@ func (mem *memory) poison() {
 	mem.poisoned = true
 }
 
-// touched describes the first byte that a method wrote without having the
-// right to, or is empty.
+// touched describes the first byte that a method wrote without permission, or is empty.
 func (mem *memory) touched() string {
 	at := 0
 	for i, p := range mem.pieces {

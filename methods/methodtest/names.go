@@ -12,8 +12,8 @@ func Named(scheme string) func(name string) string {
 	return func(name string) string { return scheme + "://" + name }
 }
 
-// UDPPorts is a Subject.Address for methods over datagrams: it gives each name an address
-// of scheme on loopback whose port nobody used when it was first asked for.
+// UDPPorts is a Subject.Address for methods over datagrams. It gives each name a loopback
+// address of scheme with a port that was free when the name was first used.
 func UDPPorts(t T, scheme string) func(name string) string {
 	var mu sync.Mutex // tests open endpoints from several goroutines
 	ports := map[string]string{}

@@ -5,7 +5,7 @@ import (
 )
 
 // Messages with one tag between two endpoints match in the order in which they
-// were posted, whatever their sizes and whoever comes first.
+// were posted, whatever their sizes, and whether sends or receives come first.
 var orderTests = Tests{
 	{"OrderSmall", true, testOrderSmall},
 	{"OrderMixedSizes", true, testOrderMixedSizes},
@@ -22,8 +22,8 @@ func testOrderSmall(t T, s *Subject) {
 	w.stream(a, b, count, func(int) int { return 16 }, receivesInStep)
 }
 
-// mixed gives sizes that travel in different ways, in an order without a period
-// that a queue could have.
+// mixed returns sizes that are sent in different ways, in an order without a
+// period that a queue could have.
 func mixed(sizes []int) func(i int) int {
 	return func(i int) int { return sizes[i*i*7%31%len(sizes)] }
 }
@@ -51,7 +51,7 @@ func testOrderAlternating(t T, s *Subject) {
 	}
 }
 
-// how the receives of a stream are posted.
+// how says in which way the receives of a stream are posted.
 type how int
 
 const (
@@ -60,8 +60,8 @@ const (
 	receivesInStep
 )
 
-// stream sends count messages with one tag; every receive has room for any of
-// them, so that only the order decides who gets what.
+// stream sends count messages with one tag. Every receive has room for any of
+// them, so that only the order decides which receive gets which message.
 func (w *world) stream(from, to *node, count int, size func(i int) int, h how) {
 	w.Helper()
 	const tag = 5

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// A goroutineT is the T of one of several goroutines of a test: ending it ends
-// that goroutine alone, the test ends when all have.
+// A goroutineT is the T of one of several goroutines of a test. FailNow ends only
+// that goroutine; the test ends when all have ended.
 type goroutineT struct {
 	T
 	failed *atomic.Bool
@@ -24,16 +24,16 @@ func (t *goroutineT) Errorf(format string, args ...any) {
 	t.T.Errorf(format, args...)
 }
 
-// parallel runs fn in count goroutines and waits for all of them; each works
-// with lanes of its own.
+// parallel runs fn in count goroutines and waits for all of them; each uses its
+// own lanes.
 func (w *world) parallel(count int, fn func(t T, i int)) {
 	w.Helper()
 	w.threaded()
 	w.run(count, fn)
 }
 
-// together runs each function in a goroutine of its own, all beginning at one
-// moment; in simulated time, one after the other without any progress between.
+// together runs each function in its own goroutine, all starting at the same
+// time; in simulated time, one after the other without progress in between.
 func (w *world) together(fns ...func(t T)) {
 	w.Helper()
 	if w.s.Step == nil {
@@ -57,7 +57,7 @@ func (w *world) run(count int, fn func(t T, i int)) {
 		})
 	}
 	close(start)
-	// Every wait inside is bounded, so that this one is.
+	// Every wait inside is bounded, so this one is too.
 	all.Wait()
 	for _, l := range w.everyLane() {
 		l.t = w.T

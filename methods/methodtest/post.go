@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// The posts of a lane. Each writes or makes its own memory, is described for
-// messages about it, and must be accepted; try… return the error instead.
+// The posts of a lane. Each makes and fills its own memory, has a description for
+// failures, and must be accepted; try… return the error instead.
 
 func (l *lane) send(to *node, tag bmi.Tag, m message) *op {
 	l.t.Helper()
@@ -92,7 +92,7 @@ func (l *lane) sendUnexpected(to *node, class bmi.Class, tag bmi.Tag, m message)
 	return l.sendUnexpectedTo(l.n.addr(to), class, tag, m)
 }
 
-// sendUnexpectedTo is for those who got an address with a message.
+// sendUnexpectedTo is for an address that came with a message.
 func (l *lane) sendUnexpectedTo(to bmi.Addr, class bmi.Class, tag bmi.Tag, m message) *op {
 	l.t.Helper()
 	return l.must(l.trySendUnexpected(to, class, tag, m))
@@ -130,8 +130,8 @@ func (l *lane) must(o *op, err error) *op {
 	return o
 }
 
-// cancel asks for the end of an operation. It may be over already without
-// anybody having looked, so ErrUnknownOp is only wrong while it is pending.
+// cancel cancels an operation. The operation may have completed without a Test
+// call, so ErrUnknownOp is wrong only while it is pending.
 func (l *lane) cancel(o *op) {
 	l.t.Helper()
 	if err := l.ctx.Cancel(o.id); err != nil {
@@ -169,8 +169,8 @@ func (n *node) take(count int) []bmi.Unexpected {
 // isAgain reports back-pressure.
 func isAgain(err error) bool { return errors.Is(err, bmi.ErrAgain) }
 
-// isOneOf reports whether err is one of errs; without errs, whether it is one
-// at all.
+// isOneOf reports whether err is one of errs; without errs, whether it is an
+// error at all.
 func isOneOf(err error, errs []error) bool {
 	if len(errs) == 0 {
 		return err != nil
@@ -194,7 +194,7 @@ func oneOf(errs []error) string {
 	return strings.Join(texts, " or ")
 }
 
-// lengths describes pieces, in short where there are many.
+// lengths describes pieces, abbreviated if there are many.
 func lengths(pieces [][]byte) string {
 	if len(pieces) > 12 {
 		return fmt.Sprintf("%d pieces", len(pieces))

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Progress: an application that posts and then never tests does not stall its
-// peers. What the peer needs of it (a connection, a credit, its part of a
+// Progress: an application that posts and then never tests must not stall its
+// peers. What the peer needs from it (a connection, a credit, its part of a
 // rendezvous) happens in the background.
 var progressTests = Tests{
 	{"ProgressReceiverAway", false, testProgressReceiverAway},
@@ -62,7 +62,7 @@ func testProgressHandlerAlone(t T, s *Subject) {
 	w.threaded()
 	a.addr(b)
 	srv := b.serve(0)
-	// Only a tests; b lives from its handler alone.
+	// Only a tests; b makes progress only through its handler.
 	size := min(200, a.info().MaxUnexpectedSize)
 	for tag := range bmi.Tag(50) {
 		m := w.message(size)
@@ -74,8 +74,8 @@ func testProgressHandlerAlone(t T, s *Subject) {
 	srv.finish()
 }
 
-// testProgressOneWay sends much in one direction only, so that whatever flows
-// back must do so on its own.
+// testProgressOneWay sends much in one direction only, so that everything that
+// must flow back does so by itself.
 func testProgressOneWay(t T, s *Subject) {
 	w, a, b := pair(t, s)
 	const count = 3000

@@ -10,16 +10,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// Random operations: everything at once, chosen by a seed, watched by the
-// checkers of checks.go. -sim.seeds says how many seeds run, -sim.seed which
-// single one.
+// Random operations: everything at once, chosen by a seed and checked by
+// checks.go. -sim.seeds is the number of seeds, -sim.seed a single one.
 var randomTests = Tests{
 	{"RandomOperations", true, testRandomOperations},
 	{"RandomCancels", true, testRandomCancels},
 	{"RandomEndings", false, testRandomEndings},
 }
 
-// mischief is what a random run does beside sending and receiving.
+// mischief is what a random run does besides sending and receiving.
 type mischief struct {
 	cancels bool // cancels operations
 	endings bool // drops addresses, closes and crashes endpoints
@@ -42,8 +41,8 @@ func randomRuns(t T, s *Subject, m mischief) {
 	}
 }
 
-// seeds are the subject's; without, those of the command line under go test,
-// and a few elsewhere.
+// seeds are the subject's. Without those, they are the seeds of the command line
+// under go test, and a few fixed ones elsewhere.
 func seeds(t T, s *Subject) []uint64 {
 	if s.Seeds != nil {
 		return s.Seeds
@@ -58,8 +57,8 @@ func seeds(t T, s *Subject) []uint64 {
 const (
 	chaosSteps    = 300
 	chaosTags     = 3
-	chaosEarlyMax = 12 // messages per pair of endpoints that nobody posted a receive for
-	chaosOpenMax  = 40 // receives per pair that nobody sent a message for
+	chaosEarlyMax = 12 // messages per pair of endpoints without a posted receive
+	chaosOpenMax  = 40 // receives per pair without a sent message
 )
 
 // chaos is one random run.
@@ -67,7 +66,7 @@ type chaos struct {
 	w     *world
 	rng   *rand.Rand
 	m     mischief
-	nodes map[string]*node // by name: an endpoint that comes back keeps its own
+	nodes map[string]*node // by name: an endpoint that comes back keeps its name
 	names []string
 	info  bmi.Info
 	sizes []int
@@ -85,8 +84,8 @@ func newChaos(w *world, seed uint64, m mischief) *chaos {
 		nodes: make(map[string]*node), ahead: make(map[link]int),
 	}
 	c.checks = newChecks(w, c.nodes)
-	// A send that was cancelled half on the wire may arrive all the same, and
-	// later than anybody looks.
+	// A send that was cancelled after part of it had been transmitted may still
+	// arrive, even after the last check.
 	w.untaken = m.cancels
 	for range 2 + c.rng.IntN(3) {
 		n := w.open("r", shortDrain)
@@ -113,7 +112,7 @@ func (c *chaos) join(n *node) {
 	}
 }
 
-// handledClass is taken by handlers where there are any.
+// handledClass is the class that handlers take.
 const handledClass bmi.Class = 2
 
 func (c *chaos) run() {
@@ -132,7 +131,8 @@ func (c *chaos) pick() link {
 	return link{c.names[i], c.names[j]}
 }
 
-// all lists the endpoints, always in the same order, so that a seed replays.
+// all lists the endpoints, always in the same order, so that a seed is
+// repeatable.
 func (c *chaos) all() []*node {
 	var out []*node
 	for _, name := range c.names {
@@ -174,7 +174,7 @@ func (c *chaos) message() message {
 	return c.w.message(c.sizes[c.rng.IntN(len(c.sizes))])
 }
 
-// split cuts size into pieces, most of the time only one.
+// split divides size into pieces, usually only one.
 func (c *chaos) split(size int) []int {
 	most := min(c.info.MaxPieces, 6)
 	if c.rng.IntN(3) > 0 || most < 2 {
@@ -191,7 +191,7 @@ func (c *chaos) send() {
 		return
 	}
 	if c.w.s.HeadOfLine {
-		// Nothing may be overtaken: its receive stands ready.
+		// This message must not be overtaken, so its receive is posted first.
 		c.recv(l, tag)
 	}
 	c.ahead[l]++
@@ -204,7 +204,7 @@ func (c *chaos) send() {
 
 func (c *chaos) recv(l link, tag bmi.Tag) {
 	c.w.Helper()
-	room := c.sizes[5] + 100 // enough for all
+	room := c.sizes[5] + 100 // enough for every message
 	if c.rng.IntN(8) == 0 {
 		room = c.rng.IntN(room)
 	}
@@ -282,8 +282,8 @@ func (c *chaos) ending() {
 	}
 }
 
-// finish brings everything to an end: every message gets a receive, what cannot
-// be matched any more is cancelled, every operation completes.
+// finish completes everything: every message gets a receive, operations without a
+// match are cancelled, every operation completes.
 func (c *chaos) finish() {
 	c.w.Helper()
 	for _, s := range c.checks.order {
@@ -301,7 +301,7 @@ func (c *chaos) finish() {
 		}
 		return c.checks.allTaken()
 	})
-	// What is about to end by itself may do so.
+	// Let operations that are about to complete do so.
 	for range 10 {
 		for _, n := range c.all() {
 			n.collect(n.patience() / 50)

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Peers that end, with or without a goodbye, and come back under the same
-// address: what was under way fails, once and soon; what is posted then works.
+// Peers that end, with or without notice, and come back under the same address:
+// operations in progress fail, once and soon; later posts work.
 var restartTests = Tests{
 	{"RestartAfterClose", true, testRestartAfterClose},
 	{"RestartManyTimes", false, testRestartManyTimes},
@@ -17,12 +17,12 @@ var restartTests = Tests{
 	{"CrashSparesOthers", false, testCrashSparesOthers},
 }
 
-// returned notes that b came back as the new one, so that a uses the address
+// returned records that b came back as a new endpoint, so that a uses the address
 // that it has.
 func (w *world) returned(a, old, fresh *node) {
 	w.Helper()
 	if w.s.OneWay {
-		a.addr(fresh) // the one it has may have been given to it by the old one
+		a.addr(fresh) // a may have got that address from a message of the old endpoint
 		return
 	}
 	a.learn(fresh, a.addr(old))
@@ -72,8 +72,8 @@ func testRestartManyTimes(t T, s *Subject) {
 	}
 }
 
-// testRestartUnnoticed posts to the new one without having looked at what
-// became of the old: the post works or fails, and then works.
+// testRestartUnnoticed posts to the new endpoint before it has noticed the end of
+// the old one: the post works or fails, and later ones work.
 func testRestartUnnoticed(t T, s *Subject) {
 	w := newWorld(t, s)
 	w.twoWay()
@@ -105,7 +105,7 @@ func testCrashCompletesEverything(t T, s *Subject) {
 		w.exchange(b, a, 1, w.message(10))
 		ops := w.underWay(a, b)
 		a.heard(b)
-		if !s.HeadOfLine { // else nothing comes past the messages without a receive
+		if !s.HeadOfLine { // otherwise nothing overtakes the messages without a receive
 			w.arrived(a, b)
 		}
 		w.crash(b)

@@ -10,25 +10,25 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// requestSize is the length of what a client of Serve asks with: the length of
-// the message that it will send.
+// requestSize is the length of a request to Serve: it contains the length of the
+// message that will follow.
 const requestSize = 8
 
-// echoSizeMax bounds what Serve takes from whoever asks.
+// echoSizeMax bounds the length that Serve accepts from a client.
 const echoSizeMax = 64 << 20
 
-// An echo is one message on its way back.
+// An echo is one message to be returned.
 type echo struct {
 	to  bmi.Addr
 	tag bmi.Tag
 	buf []byte
-	out bool // it is on its way back already
+	out bool // it is already being sent back
 }
 
-// Serve answers the suite's clients from e until ctx ends: an unexpected message
-// of eight bytes says how long (little-endian) a message with the same tag
-// follows, which goes back to where it came from. It is what a Fork hook runs in
-// another process.
+// Serve answers the suite's clients from e until ctx ends. An unexpected message
+// of eight bytes gives the length (little-endian) of a message with the same tag
+// that follows and is returned to its sender. A Fork hook runs Serve in another
+// process.
 func Serve(ctx context.Context, e *bmi.Endpoint) error {
 	c, err := e.OpenContext()
 	if err != nil {
@@ -51,7 +51,7 @@ func Serve(ctx context.Context, e *bmi.Endpoint) error {
 			return fmt.Errorf("methodtest: serve: %w", err)
 		}
 		for _, d := range done[:n] {
-			// A client that is gone is no reason to end.
+			// A client that has ended is no reason to stop.
 			if d.Err == nil && !d.User.(*echo).out {
 				if err := sendEcho(c, d.User.(*echo)); err != nil {
 					return fmt.Errorf("methodtest: serve: %w", err)
@@ -64,7 +64,7 @@ func Serve(ctx context.Context, e *bmi.Endpoint) error {
 
 func receiveEcho(c *bmi.Context, u *bmi.Unexpected) error {
 	if len(u.Data) != requestSize {
-		return nil // an introduction, or none of ours
+		return nil // an introduction, or not a request
 	}
 	size := binary.LittleEndian.Uint64(u.Data)
 	if size > echoSizeMax {
@@ -84,7 +84,7 @@ func sendEcho(c *bmi.Context, e *echo) error {
 	return ignoreGone(err)
 }
 
-// ignoreGone drops the errors of posts to a client that has gone.
+// ignoreGone drops the errors of posts to a client that has ended.
 func ignoreGone(err error) error {
 	if errors.Is(err, bmi.ErrPeerFailed) || errors.Is(err, bmi.ErrUnreachable) || errors.Is(err, bmi.ErrDropped) {
 		return nil

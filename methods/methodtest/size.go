@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Sizes: nothing at all, the edges at which a method changes what it does, and
-// the largest it takes.
+// Sizes: empty messages, the sizes at which a method changes its protocol, and the
+// largest messages.
 var sizeTests = Tests{
 	{"ZeroLength", true, testZeroLength},
 	{"SizesAroundEdges", true, testSizesAroundEdges},
@@ -87,7 +87,8 @@ func testSizesAroundEdges(t T, s *Subject) {
 	}
 }
 
-// largestSent bounds what the suite really sends of a method's largest message, in bytes.
+// largestSent bounds the size with which the suite tests a method's largest message, in
+// bytes.
 func largestSent() int {
 	if short() {
 		return largestShort
@@ -118,8 +119,8 @@ func testMaxExpectedSize(t T, s *Subject) {
 	w.exchange(a, b, 1, w.message(100))
 }
 
-// over makes pieces of limit+1 bytes in all, by naming the same memory many
-// times if the limit is large; nil if even that does not suffice.
+// over makes pieces of limit+1 bytes in all, with the same memory many times if the limit
+// is large; nil if even that is not enough.
 func (n *node) over(limit int) [][]byte {
 	const chunkMax = 64 << 20
 	if limit == math.MaxInt {

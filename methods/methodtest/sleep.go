@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Sleepers: a Test call with a long wait returns as soon as there is something
-// for it, however deep its caller sleeps, and at the end of its wait if not.
+// Sleepers: a Test call with a long wait returns as soon as there is a result for it,
+// even if its caller sleeps, and at the end of its wait otherwise.
 var sleepTests = Tests{
 	{"SleepPingPong", false, testSleepPingPong},
 	{"SleepInEveryCall", false, testSleepInEveryCall},
@@ -27,7 +27,7 @@ func (w *world) sleepy(role string) *node {
 	return w.open(role, func(cfg *bmi.Config) { cfg.SpinMax = -1 })
 }
 
-// awaken is Test with a wait that must not run out, nor come near it.
+// awaken is Test with a wait that must end long before its limit.
 func (w *world) awaken(t T, ctx *bmi.Context, p bmi.Posted) bmi.Completion {
 	t.Helper()
 	if p.Done {
@@ -78,7 +78,7 @@ func testSleepInEveryCall(t T, s *Subject) {
 	w.meet(a, b)
 	var posted bmi.Posted
 	var buf [8]byte
-	// Each sleeps in another call; all end with a message.
+	// Each sleeps in a different call; all end with a message.
 	calls := []func() (int, error){
 		func() (int, error) { return b.ctx.TestContext(make([]bmi.Completion, 1), w.s.timeout()) },
 		func() (int, error) {
@@ -108,8 +108,8 @@ func testSleepInEveryCall(t T, s *Subject) {
 	}
 }
 
-// wakes requires that call, begun in another goroutine, returns one result soon
-// after event.
+// wakes requires that call, started in another goroutine, returns one result soon after
+// event.
 func (w *world) wakes(call func() (int, error), event func()) {
 	w.Helper()
 	type result struct {
@@ -140,7 +140,7 @@ func testSleepManyContexts(t T, s *Subject) {
 	a, b := w.sleepy("a"), w.sleepy("b")
 	w.meet(a, b)
 	const count, rounds = 8, 30
-	// Only one of the sleepers polls; it must wake the others for theirs.
+	// Only one of the sleepers polls; it must wake the others for their results.
 	w.parallel(2*count, func(t T, i int) {
 		tag := bmi.Tag(i / 2)
 		var buf [8]byte
@@ -240,8 +240,9 @@ func testSleepUntilClose(t T, s *Subject) {
 	}
 }
 
-// testSleepWhileDropping: a peer is told that it was dropped even while somebody sleeps
-// at the endpoint that dropped it. Who polls a socket holds it open after its close.
+// testSleepWhileDropping: a peer is told that it was dropped even while a goroutine
+// sleeps on the endpoint that dropped it. A goroutine that polls a socket keeps it open
+// after its close.
 func testSleepWhileDropping(t T, s *Subject) {
 	w := newWorld(t, s)
 	w.threaded()
@@ -257,7 +258,7 @@ func testSleepWhileDropping(t T, s *Subject) {
 		_, err := idle.TestContext(make([]bmi.Completion, 1), bmi.Forever)
 		ended <- err
 	}()
-	time.Sleep(20 * time.Millisecond) // it sleeps by now, most likely
+	time.Sleep(20 * time.Millisecond) // it probably sleeps by now
 	a.drop(b)
 	w.failed([]*op{r})
 	w.renewed(a, b)

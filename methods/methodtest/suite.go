@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/race"
 )
 
-// T is what the suite needs of a test in progress. *testing.T is one; so is
-// whatever somebody uses to run the suite outside go test.
+// T is what the suite needs of a test in progress. *testing.T implements it, and so can a program
+// that runs the suite outside go test.
 type T interface {
 	Helper()
 	Name() string
@@ -26,7 +26,7 @@ type T interface {
 type Test struct {
 	// Name is unique in All and stays the same from release to release.
 	Name string
-	// Basic marks what the simplest useful method passes too.
+	// Basic marks tests that even the simplest useful method passes.
 	Basic bool
 	// Func fails t if the subject does not meet the requirement.
 	Func func(t T, s *Subject)
@@ -35,8 +35,9 @@ type Test struct {
 // Tests is an ordered list of tests.
 type Tests []Test
 
-// Share is what a seed runs where all tests with many seeds would take too long: the first whole
-// seeds run all, each other one a test in parts, and another seed others.
+// Share selects the tests for one of many seeds, if running all tests with all seeds would take
+// too long. The first whole seeds run all tests; every other seed runs one in parts of the tests,
+// and different seeds different ones.
 func (ts Tests) Share(seed, whole, parts uint64) (share Tests) {
 	for i, test := range ts {
 		if seed <= whole || (seed+uint64(i))%parts == 0 {
@@ -46,8 +47,7 @@ func (ts Tests) Share(seed, whole, parts uint64) (share Tests) {
 	return share
 }
 
-// All holds every test, the simple ones first: when several fail, the first is
-// the one to look at.
+// All holds every test, the simple ones first: if several fail, look at the first.
 var All = slices.Concat(
 	callTests, addressTests, immediateTests, orderTests, matchTests, earlyTests,
 	truncateTests, sizeTests, listTests, largeTests, fileTests, unexpectedTests,
@@ -68,8 +68,8 @@ func (ts Tests) Find(name string) (Test, bool) {
 	return ts[i], true
 }
 
-// Without returns the tests but for those named. It panics on a name that no
-// test has, so that a misspelt exception cannot go unnoticed.
+// Without returns all tests except those named. It panics if no test has a given name, so that a
+// misspelt name is noticed.
 func (ts Tests) Without(names ...string) Tests {
 	for _, name := range names {
 		if _, ok := ts.Find(name); !ok {
@@ -79,9 +79,9 @@ func (ts Tests) Without(names ...string) Tests {
 	return ts.where(func(t Test) bool { return !slices.Contains(names, t.Name) })
 }
 
-// Again returns the tests for another run, of what differs little from what the first was
-// about. With the race detector, which copies slowly, and with -short it leaves out those of much
-// memory, which would say the same again.
+// Again returns the tests for another run of nearly the same thing. With the race detector, which
+// copies slowly, and with -short, it omits the tests that use much memory, which would find
+// nothing new.
 func (ts Tests) Again() Tests {
 	if !race.Enabled && !short() {
 		return ts
@@ -89,9 +89,9 @@ func (ts Tests) Again() Tests {
 	return ts.Without("Large", "LargeBothWays", "MaxExpectedSize", "CancelDuringTransfer", "EarlyFlood")
 }
 
-// Brief returns with -short one of some parts of the tests, counted from 0, in which each kind of
-// test is still represented, and otherwise all. It is for several ways to reach a method: each
-// may pass another part, or a part where all is passed elsewhere.
+// Brief returns, with -short, one of several parts of the tests, counted from 0, in which each
+// kind of test is represented; otherwise it returns all. It is for several ways to reach a
+// method: each may run another part, or one part if another package runs all.
 func (ts Tests) Brief(part, parts int) Tests {
 	if !short() {
 		return ts
@@ -105,8 +105,8 @@ func (ts Tests) Brief(part, parts int) Tests {
 	return out
 }
 
-// short reports whether go test runs with -short. The suite also runs elsewhere: in a program,
-// or in a test binary that plays one and has not parsed the flags of tests.
+// short reports whether go test runs with -short. The suite also runs elsewhere: in a program, or
+// in a test binary that acts as one and has not parsed the flags of tests.
 func short() bool { return testing.Testing() && flag.Parsed() && testing.Short() }
 
 func (ts Tests) where(keep func(Test) bool) Tests {
@@ -125,7 +125,7 @@ func Run(t *testing.T, f Factory) {
 	RunTests(t, All, f)
 }
 
-// RunTests runs the given tests as subtests of t, each with a subject of its own.
+// RunTests runs the given tests as subtests of t, each with its own subject.
 func RunTests(t *testing.T, tests Tests, f Factory) {
 	t.Helper()
 	for _, test := range tests {

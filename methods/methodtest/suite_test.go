@@ -41,12 +41,12 @@ func memory(change func(*bmitest.Options)) methodtest.Factory {
 
 func TestMemory(t *testing.T) { methodtest.Run(t, memory(nil)) }
 
-// TestMemoryWithoutSleeper: a method that nobody can sleep on is polled.
+// TestMemoryWithoutSleeper: a method without a Sleeper is polled.
 func TestMemoryWithoutSleeper(t *testing.T) {
 	methodtest.RunTests(t, methodtest.All.Brief(0, 4), memory(func(o *bmitest.Options) { o.NoSleeper = true }))
 }
 
-// TestMemorySmall: a method that can do little skips much and fails nothing.
+// TestMemorySmall: a method with few features skips many tests and fails none.
 func TestMemorySmall(t *testing.T) {
 	methodtest.RunTests(t, methodtest.All.Brief(0, 2), memory(func(o *bmitest.Options) {
 		o.MaxExpectedSize, o.MaxUnexpectedSize, o.EagerSize = 3000, 500, 100
@@ -64,7 +64,7 @@ func TestMemoryStepped(t *testing.T) {
 	})
 }
 
-// TestMemoryHeadOfLine: the suite gets by without overtaking large messages.
+// TestMemoryHeadOfLine: the suite passes without overtaking large messages.
 func TestMemoryHeadOfLine(t *testing.T) {
 	f := memory(nil)
 	methodtest.RunTests(t, methodtest.All.Brief(2, 4), func(t methodtest.T) *methodtest.Subject {
@@ -74,8 +74,8 @@ func TestMemoryHeadOfLine(t *testing.T) {
 	})
 }
 
-// TestMemoryServed runs what wants peers in other processes against the server
-// of such processes, which here is a goroutine.
+// TestMemoryServed runs the tests that need peers in other processes; here each
+// peer is a goroutine.
 func TestMemoryServed(t *testing.T) {
 	f := memory(nil)
 	var tests methodtest.Tests
@@ -150,7 +150,7 @@ func TestTests(t *testing.T) {
 	require.Panics(t, func() { methodtest.All.Without("NoSuchTest") })
 }
 
-// TestSkip: what a subject says it does not meet is not tried.
+// TestSkip: tests that a subject excludes are not run.
 func TestSkip(t *testing.T) {
 	test := methodtest.Test{Name: "Never", Func: func(t methodtest.T, _ *methodtest.Subject) { t.Errorf("it ran") }}
 	methodtest.RunTests(t, methodtest.Tests{test}, func(methodtest.T) *methodtest.Subject {

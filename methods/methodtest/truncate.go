@@ -6,9 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A receive shorter than its message fails with ErrTruncated, and costs nobody
-// else anything: not the sender, not the bytes beside the buffer, not the next
-// message.
+// A receive shorter than its message fails with ErrTruncated, and affects nothing
+// else: not the sender, not the bytes beside the buffer, not the next message.
 var truncateTests = Tests{
 	{"Truncated", true, testTruncated},
 	{"TruncatedEarly", true, testTruncatedEarly},
@@ -16,7 +15,7 @@ var truncateTests = Tests{
 	{"TruncatedByOne", true, testTruncatedByOne},
 }
 
-// truncated requires that the receive failed as it must.
+// truncated requires that the receive failed with ErrTruncated.
 func (w *world) truncated(r *op, m message) {
 	w.Helper()
 	w.failed([]*op{r}, bmi.ErrTruncated)
@@ -58,7 +57,7 @@ func testTruncatedEarly(t T, s *Subject) {
 	}
 }
 
-// recvErr posts a receive that must fail, but not by being rejected.
+// recvErr posts a receive that must fail, but must be accepted.
 func (l *lane) recvErr(from *node, tag bmi.Tag, size int) *op {
 	l.t.Helper()
 	r := l.recv(from, tag, size)
@@ -97,6 +96,6 @@ func testTruncatedByOne(t T, s *Subject) {
 		r := b.recv(a, 1, size-1)
 		w.done(a.send(b, 1, long))
 		w.truncated(r, long)
-		w.exchange(a, b, 1, w.message(size)) // exactly enough room is enough
+		w.exchange(a, b, 1, w.message(size)) // exactly enough room
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Unexpected messages: classes, and a taker who is slower than the senders.
-// The endpoint keeps a bounded number, the rest waits with its sender, nothing
-// is lost, and nobody else notices.
+// Unexpected messages: classes, and a receiver that is slower than the senders.
+// The endpoint keeps a limited number and the rest waits at its sender. Nothing
+// is lost, and no other peer is affected.
 var unexpectedTests = Tests{
 	{"UnexpectedClasses", false, testUnexpectedClasses},
 	{"UnexpectedAnswer", true, testUnexpectedAnswer},
@@ -18,7 +18,7 @@ var unexpectedTests = Tests{
 	{"UnexpectedFloodOfMany", false, testUnexpectedFloodOfMany},
 }
 
-// classes skips the test for methods without.
+// classes skips the test for methods without classes.
 func (n *node) classes() {
 	n.w.Helper()
 	if !n.info().Classes {
@@ -39,8 +39,8 @@ func testUnexpectedClasses(t T, s *Subject) {
 			w.done(a.sendUnexpected(b, c, bmi.Tag(i), m))
 		}
 	}
-	// One class at a time, in another order than they came, and one of
-	// which there is none.
+	// One class at a time, in another order than they came; one class has no
+	// messages.
 	for _, c := range []bmi.Class{255, 7} {
 		for i, u := range b.takeClass(c, each) {
 			w.requireUnexpected(u, c, bmi.Tag(i), ms[c][i])
@@ -51,7 +51,7 @@ func testUnexpectedClasses(t T, s *Subject) {
 	n, err := b.ep.TestUnexpectedClass(99, out[:], 0)
 	require.NoError(t, err)
 	require.Zero(t, n, "nobody sent any of class 99")
-	// The rest in the order in which they were sent, whatever their class.
+	// The others in the order in which they were sent, whatever their class.
 	rest := []bmi.Class{0, 1, 128}
 	for i, u := range b.take(each * len(rest)) {
 		c := rest[i%len(rest)]
@@ -96,7 +96,7 @@ func testUnexpectedAnswer(t T, s *Subject) {
 	}
 }
 
-// A flood is what a sender posts although nobody takes.
+// A flood is a series of messages sent although the receiver takes none.
 type flood struct {
 	ms    []message
 	sends []*op
@@ -138,7 +138,7 @@ func testUnexpectedFlood(t T, s *Subject) {
 	w.meet(to, a, c)
 	f := a.flood(to, 0, 500, 100)
 	require.Greater(t, len(f.sends), keeps)
-	// Nobody else notices.
+	// No other peer is affected.
 	for _, size := range a.sizesOfEachProtocol() {
 		w.exchange(c, to, 1, w.message(size))
 		w.exchange(to, c, 1, w.message(size))
@@ -206,7 +206,7 @@ func testUnexpectedFloodOfMany(t T, s *Subject) {
 		}
 	}
 	require.Equal(t, total-1, lastFinished)
-	// Whose turn it is may vary, but nobody waits for all the others.
+	// The order may vary, but no sender waits for all the others.
 	for _, f := range floods {
 		assert.NotEmpty(t, f.ms)
 		w.done(f.sends...)

@@ -13,10 +13,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A world is what one test plays in: its endpoints, the operations it posted
-// and the bound on every wait. When the test ends it checks what holds for all
-// tests: every operation completed, once; no byte was written that the method
-// had no right to; endpoints close.
+// A world is the environment of one test: its endpoints, the operations that it
+// posted and the limit of every wait. When the test ends it checks the
+// requirements of all tests: every operation completed, once; the method wrote no
+// byte without permission; endpoints close.
 type world struct {
 	T
 	s *Subject
@@ -24,11 +24,11 @@ type world struct {
 	mu       sync.Mutex // guards nodes and their lanes
 	nodes    []*node
 	messages atomic.Uint64
-	tags     bmi.Tag // given out by freshTag
+	tags     bmi.Tag // used by freshTag
 
 	stranded []strand // see strand
 
-	none [1]bmi.Completion // that step never gets
+	none [1]bmi.Completion // for step, which must get no completions
 
 	file *os.File // see inFile
 
@@ -45,7 +45,7 @@ type node struct {
 	ep    *bmi.Endpoint
 	cfg   bmi.Config
 	lanes []*lane
-	pump  *bmi.Context // empty: polls without taking completions
+	pump  *bmi.Context // without operations: polls without taking completions
 	gone  bool         // closed or crashed by the test
 
 	mu    sync.Mutex
@@ -62,19 +62,19 @@ func newWorld(t T, s *Subject) *world {
 	return w
 }
 
-// pair begins a test of two endpoints that have not talked yet.
+// pair begins a test of two endpoints that have not exchanged messages yet.
 func pair(t T, s *Subject) (w *world, a, b *node) {
 	t.Helper()
 	w = newWorld(t, s)
 	return w, w.open("a"), w.open("b")
 }
 
-// config is what the endpoint called name is opened with.
+// config is the configuration of the endpoint called name.
 func (w *world) config(name string) bmi.Config {
 	return bmi.Config{Listen: []string{w.s.Address(name)}, Manual: w.s.Step != nil}
 }
 
-// open opens an endpoint that listens under a name of its own.
+// open opens an endpoint that listens under a unique name.
 func (w *world) open(role string, change ...func(*bmi.Config)) *node {
 	w.Helper()
 	return w.openFor(w.T, role, change...)
@@ -117,7 +117,7 @@ func (w *world) openConfig(t T, name string, cfg bmi.Config) *node {
 	return w.adopt(t, name, <-opened, cfg)
 }
 
-// closeLate closes an endpoint that was opened when nobody waited for it any more.
+// closeLate closes an endpoint that was opened after the test had stopped waiting.
 func closeLate(opened <-chan *bmi.Endpoint) {
 	if ep, ok := <-opened; ok {
 		_ = ep.Close() // the test has failed already
@@ -154,7 +154,7 @@ func (n *node) info() bmi.Info {
 	return bmi.Info{}
 }
 
-// addr is how n addresses m.
+// addr is n's address for m.
 func (n *node) addr(m *node) bmi.Addr {
 	n.w.Helper()
 	n.mu.Lock()
@@ -185,8 +185,8 @@ func (n *node) forget(m *node) {
 	delete(n.known, m)
 }
 
-// introduce lets m learn how it addresses n, where its method cannot know. A first
-// message may be lost with a connection that n does not know to be broken.
+// introduce tells m how to address n, if its method cannot know. A first message
+// may be lost with a connection that n does not know to be broken.
 func (n *node) introduce(m *node, a bmi.Addr) {
 	n.w.Helper()
 	var sent []message
@@ -199,7 +199,7 @@ func (n *node) introduce(m *node, a bmi.Addr) {
 		if hello.c.Err != nil {
 			return false
 		}
-		// What was sent before it on the same connection comes before it.
+		// Earlier messages on the same connection arrive before it.
 		var out [1]bmi.Unexpected
 		last := false
 		m.aWhile(len(sent)-1, func() bool {
@@ -229,12 +229,12 @@ func (w *world) meet(nodes ...*node) {
 	}
 }
 
-// message makes a message that no other is like.
+// message makes a unique message.
 func (w *world) message(size int) message {
 	return message{id: w.messages.Add(1), size: size}
 }
 
-// bounded runs f, which may block, and fails the test if it fails or takes too
+// bounded runs f, which may block, and fails the test if f fails or takes too
 // long.
 func (w *world) bounded(what string, f func(ctx context.Context) error) {
 	w.Helper()
@@ -252,7 +252,7 @@ func (w *world) within(t T, what string, f func(ctx context.Context) error) erro
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
-	// What waits for ctx has as long again to say that it ran out.
+	// Code that waits for ctx gets the same time again to report that ctx ended.
 	timer := time.NewTimer(2 * w.s.timeout())
 	defer timer.Stop()
 	select {
@@ -279,7 +279,7 @@ func (w *world) threaded() {
 	}
 }
 
-// twoWay skips the test for methods that do not recognise who connects.
+// twoWay skips the test for methods that do not recognise a connecting peer.
 func (w *world) twoWay() {
 	w.Helper()
 	if w.s.OneWay {
@@ -314,13 +314,13 @@ func (w *world) restart(n *node) *node {
 	return w.openAs(n.name, n.cfg)
 }
 
-// reopen opens the name of a node that is gone again.
+// reopen opens the name of a node that has ended.
 func (w *world) reopen(n *node) *node {
 	w.Helper()
 	return w.openAs(n.name, n.cfg)
 }
 
-// abandon takes n out of what the world looks after.
+// abandon removes n from the nodes that the world checks.
 func (n *node) abandon() {
 	n.w.mu.Lock()
 	defer n.w.mu.Unlock()
@@ -340,7 +340,7 @@ func (w *world) live() []*node {
 	return out
 }
 
-// everyLane lists the lanes of all nodes, also of those that are gone.
+// everyLane lists the lanes of all nodes, including those that have ended.
 func (w *world) everyLane() []*lane {
 	w.mu.Lock()
 	defer w.mu.Unlock()

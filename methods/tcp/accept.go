@@ -11,10 +11,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// listener is an address at which others connect.
+// listener is an address on which the method accepts connections.
 type listener struct {
 	stack.Listener
-	timer      // while it rests
+	timer      // while it pauses
 	more  bool // in method.accepting
 }
 
@@ -48,8 +48,8 @@ func (m *method) listen(ctx context.Context, address string) error {
 	return nil
 }
 
-// listenAtAny opens the addresses of a name. Not all need work: on a machine without
-// IPv6, localhost often has an IPv6 address all the same.
+// listenAtAny opens the addresses of a name. One is enough: on a machine without IPv6, localhost may still resolve to an IPv6
+// address.
 func (m *method) listenAtAny(name string, addrs []netip.AddrPort) error {
 	var refused error
 	open := 0
@@ -87,7 +87,7 @@ func (m *method) listenAt(at netip.AddrPort) error {
 	return nil
 }
 
-// markAccepting notes that somebody may want to connect.
+// markAccepting records that connections may be waiting.
 func (m *method) markAccepting(ln *listener) {
 	if !ln.more && ln.place == 0 {
 		ln.more = true
@@ -95,11 +95,10 @@ func (m *method) markAccepting(ln *listener) {
 	}
 }
 
-// expired ends a listener's rest.
+// expired ends a listener's pause.
 func (ln *listener) expired(m *method) { m.markAccepting(ln) }
 
-// acceptAll takes the connections that wait, at most acceptsPerPoll from each
-// listener.
+// acceptAll accepts waiting connections, at most acceptsPerPoll from each listener.
 func (m *method) acceptAll() {
 	all := m.accepting
 	m.accepting = m.acceptingNext[:0]
@@ -113,7 +112,7 @@ func (m *method) acceptAll() {
 	m.acceptingNext = all[:0]
 }
 
-// acceptFrom reports whether more may be waiting.
+// acceptFrom accepts connections from one listener. It reports whether more may be waiting.
 func (m *method) acceptFrom(ln *listener) bool {
 	for range acceptsPerPoll {
 		i, token := m.token()
@@ -123,7 +122,7 @@ func (m *method) acceptFrom(ln *listener) bool {
 			if errors.Is(err, stack.ErrAgain) {
 				return false
 			}
-			// Nobody tells when there is room again.
+			// No event will report that there is room again.
 			m.errors.TurnedAway++
 			m.warn("no room for another connection, some wait", "at", ln.Addr().String(), "cause", err)
 			m.set(&ln.timer, m.clock()+acceptPause)
@@ -142,7 +141,7 @@ func (m *method) acceptFrom(ln *listener) bool {
 	return true
 }
 
-// makeRoom closes a connection of a host that has more of them than the one that connects. If there is none it reports false.
+// makeRoom closes a connection of a host that has more of them than the connecting host. If there is none it reports false.
 func (m *method) makeRoom(from netip.AddrPort) bool {
 	c := m.shares.leastFor(from.Addr())
 	if c == nil {

@@ -38,8 +38,8 @@ func parseAddress(scheme, address string) ([]target, error) {
 	return targets, nil
 }
 
-// parseTarget reads scheme://HOST:PORT. An empty HOST means this machine, or all
-// its addresses when listening.
+// parseTarget reads scheme://HOST:PORT. An empty HOST means this machine, or when
+// listening all its addresses.
 func parseTarget(scheme, text string) (target, error) {
 	rest, ok := strings.CutPrefix(text, scheme+"://")
 	if !ok {
@@ -55,7 +55,7 @@ func parseTarget(scheme, text string) (target, error) {
 	return t, nil
 }
 
-// format puts an address together in the one form that a peer is known by.
+// format returns an address in the canonical form by which a peer is known.
 func format(scheme string, targets []target) string {
 	var b strings.Builder
 	for i, t := range targets {
@@ -69,10 +69,10 @@ func format(scheme string, targets []target) string {
 	return b.String()
 }
 
-// inRange tells whether one of the targets lies in a range, written as
+// inRange reports whether one of the targets lies in a range, written as
 //
 //	HOST[:PORT]      HOST and PORT with the wildcards of path.Match
-//	ADDRESS/BITS     a network, with : and port behind it if need be
+//	ADDRESS/BITS     a network, optionally followed by : and port
 //	ADDRESS@BITS     the same, as OrangeFS writes it
 //
 // with or without the scheme in front.
@@ -101,7 +101,8 @@ func inRange(scheme string, targets []target, pattern string) (bool, error) {
 	return false, nil
 }
 
-// splitPattern separates a pattern for hosts from one for ports, "*" by default.
+// splitPattern splits a pattern into one for hosts and one for ports, "*" by
+// default.
 func splitPattern(pattern string) (host, port string) {
 	if inner, rest, ok := strings.Cut(strings.TrimPrefix(pattern, "["), "]"); ok && strings.HasPrefix(pattern, "[") {
 		// [IPv6 address], then a network's bits and a port, both optional.

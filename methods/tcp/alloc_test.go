@@ -65,8 +65,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkMessage is what a small message costs both sides together, without
-// the way between two cores.
+// BenchmarkMessage is the cost of a small message for both sides together,
+// without the transfer between two cores.
 func BenchmarkMessage(b *testing.B) {
 	p := newPingPair(b, 8)
 	b.ReportAllocs()

@@ -11,13 +11,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// inKind says where the message goes that is arriving on a connection.
+// inKind says where the message that is arriving on a connection goes.
 type inKind uint8
 
 const (
 	inNone     inKind = iota
 	inDeliver         // to a receive
-	inEarly           // to memory of ours, or nowhere yet
+	inEarly           // to a buffer of the method, or not read yet
 	inAssemble        // unexpected, in several pieces
 	inDiscard         // nowhere
 )
@@ -32,7 +32,7 @@ type inbound struct {
 	buf   []byte   // inAssemble
 }
 
-// read takes one helping from a connection. It reports whether anything came.
+// read calls Recv once on a connection. It reports whether anything arrived.
 func (m *method) read(c *conn) bool {
 	vec, direct := m.window(c)
 	n, err := c.stream.Recv(vec)
@@ -53,7 +53,7 @@ func (m *method) read(c *conn) bool {
 			c.await(1)
 		}
 	case c.block != blockNone:
-		m.hangup(c) // Recv says it again when everything before was taken
+		m.hangup(c) // Recv returns it again once all earlier bytes were read
 	default:
 		m.broken(c, err)
 		return true
@@ -61,8 +61,8 @@ func (m *method) read(c *conn) bool {
 	return n > 0
 }
 
-// window is where the next bytes go: the first direct of them straight to where
-// they belong, the others to m.inbuf, to be looked at.
+// window returns where the next bytes go: the first direct bytes straight to their
+// destination, the others to m.inbuf, to be parsed.
 func (m *method) window(c *conn) (vec [][]byte, direct int) {
 	vec = m.vec[:0]
 	left := c.reader.Left()
@@ -88,7 +88,7 @@ func (m *method) window(c *conn) (vec [][]byte, direct int) {
 	return vec, direct
 }
 
-// arrived looks at n bytes that were read, the first direct of them in place.
+// arrived processes n bytes that were read; the first direct of them are in place.
 func (m *method) arrived(c *conn, n, direct int) {
 	p := m.inbuf[:max(n-direct, 0)]
 	if direct = min(n, direct); direct > 0 {
@@ -108,7 +108,7 @@ func (m *method) arrived(c *conn, n, direct int) {
 	m.deadline(c)
 }
 
-// placed notes that n bytes of the message were read into their place.
+// placed records that n bytes of the message were read into place.
 func (m *method) placed(c *conn, n int) {
 	in := &c.in
 	switch in.kind {
@@ -121,7 +121,7 @@ func (m *method) placed(c *conn, n int) {
 	}
 }
 
-// resume goes on with a connection that was blocked.
+// resume continues a connection that was blocked.
 func (m *method) resume(c *conn) {
 	// A handler may end the connection and the buffer must outlast it.
 	p, buf := c.rest, c.buf
@@ -135,8 +135,8 @@ func (m *method) resume(c *conn) {
 	m.deadline(c)
 }
 
-// parse looks at bytes in the order of the stream. It returns what is left when the
-// connection is blocked or ends.
+// parse processes bytes in the order of the stream. It returns the rest if the connection is
+// blocked or ends.
 func (m *method) parse(c *conn, p []byte) []byte {
 	for c.state == connOpen && c.block == blockNone {
 		if c.in.kind == inNone {
@@ -166,7 +166,8 @@ func (m *method) parse(c *conn, p []byte) []byte {
 	return p
 }
 
-// nextStage notes that a header or a message is whole; what comes next has a time of its own.
+// nextStage records that a header or a message is complete. The next one gets a deadline of
+// its own.
 func (m *method) nextStage(c *conn) {
 	c.stage++
 	if c.sendErr == nil {
@@ -174,7 +175,7 @@ func (m *method) nextStage(c *conn) {
 	}
 }
 
-// store copies bytes of the message to where it goes.
+// store copies bytes of the message to their destination.
 func (m *method) store(c *conn, b []byte) {
 	in := &c.in
 	switch in.kind {
@@ -187,8 +188,8 @@ func (m *method) store(c *conn, b []byte) {
 	}
 }
 
-// start decides where a message goes whose header has come, with p behind it. It
-// returns what is left of p.
+// start decides where a message goes, once its header is complete. p holds the bytes behind
+// the header; start returns the rest of p.
 func (m *method) start(c *conn, h wire.Header, p []byte) []byte {
 	r, err := m.remoteOf(c)
 	if err != nil {
@@ -223,7 +224,7 @@ func (m *method) start(c *conn, h wire.Header, p []byte) []byte {
 	return p
 }
 
-// early keeps a message whose receive is not posted yet, or stops the connection.
+// early keeps a message whose receive is not posted yet, or blocks the connection.
 func (m *method) early(c *conn, r *remote, h wire.Header) {
 	e := m.keep(r, c, h.Tag, h.Size)
 	c.in = inbound{kind: inEarly, head: h, early: e}
@@ -238,7 +239,7 @@ func (m *method) early(c *conn, r *remote, h wire.Header) {
 	}
 }
 
-// whole is called when the last byte of a message has come.
+// whole is called when the last byte of a message has arrived.
 func (m *method) whole(c *conn) {
 	in := c.in
 	c.in = inbound{}
@@ -267,8 +268,8 @@ func (m *method) earlyWhole(c *conn, e *early) {
 	}
 }
 
-// unexpected hands an unexpected message to the endpoint, or keeps a copy of it
-// and stops the connection.
+// unexpected hands an unexpected message to the endpoint. If the endpoint has no room, it
+// keeps a copy and blocks the connection.
 func (m *method) unexpected(c *conn, h wire.Header, data []byte) {
 	if m.host.Arrived(c.r.addr, 0, bmi.Tag(h.Tag), data) {
 		c.r.told = true
@@ -284,14 +285,13 @@ func (m *method) unexpected(c *conn, h wire.Header, data []byte) {
 	m.untaken.Add((*untaken)(c))
 }
 
-// untaken is a connection with blockTake, in the queue of those.
+// untaken is a connection with blockTake, as an element of method.untaken.
 type untaken conn
 
-// Chain links them.
+// Chain links the elements of method.untaken.
 func (u *untaken) Chain() *queue.Links[untaken] { return &u.untakenLinks }
 
-// offerUntaken offers messages again that the endpoint had no room for, until it
-// has none again.
+// offerUntaken offers the untaken messages again, until the endpoint has no room.
 func (m *method) offerUntaken() (did bool) {
 	for u := m.untaken.First(); u != nil; u = m.untaken.First() {
 		c := (*conn)(u)
@@ -313,7 +313,7 @@ func (m *method) offerUntaken() (did bool) {
 	return did
 }
 
-// unblock lets a connection be read again.
+// unblock allows a connection to be read again.
 func (m *method) unblock(c *conn) {
 	m.unqueue(c)
 	c.block, c.resumed = blockNone, true
@@ -321,7 +321,7 @@ func (m *method) unblock(c *conn) {
 	m.deadline(c)
 }
 
-// unqueue takes a connection out of the queues of those that are blocked.
+// unqueue removes a connection from the queues of blocked connections.
 func (m *method) unqueue(c *conn) {
 	m.uncrowd(c)
 	if c.block == blockTake {

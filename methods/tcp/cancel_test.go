@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// TestManySendsAreCancelledSoon: the time that it takes grows with their number, not
-// with its square, which without -short were more than ten seconds.
+// TestManySendsAreCancelledSoon: the time grows with the number of sends, not with
+// its square, which would be more than ten seconds without -short.
 func TestManySendsAreCancelledSoon(t *testing.T) {
 	count := 100_000
 	if testing.Short() {

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// Close ends the method (bmi.Method): it sends what was posted, waits until the
-// other sides have it, and closes all connections.
+// Close ends the method (bmi.Method): it sends the posted messages, waits until
+// the other sides have them, and closes all connections.
 func (m *method) Close(ctx context.Context) error {
 	m.closing = true
 	for _, ln := range m.listeners {
@@ -36,7 +36,7 @@ func (m *method) Close(ctx context.Context) error {
 	return nil
 }
 
-// allSent tells whether no send is left that a connection could still take.
+// allSent reports whether no send is left that a connection could still transmit.
 func (m *method) allSent() bool {
 	for r := range m.known() {
 		if r.sends.Len() > 0 && (r.dial != nil || r.c != nil) {
@@ -46,8 +46,8 @@ func (m *method) allSent() bool {
 	return true
 }
 
-// finishAll says goodbye on all connections, and waits until the other sides have
-// everything that was sent.
+// finishAll finishes all streams, and waits until the other sides have all bytes
+// sent.
 func (m *method) finishAll(ctx context.Context) {
 	var waiting []*conn
 	for c := range m.connections() {
@@ -75,7 +75,8 @@ func (m *method) connections() func(func(*conn) bool) {
 }
 
 // pollUntil polls until done, or ctx ends, or CloseDrainMax has passed, however
-// much there is to do. Who gives no time at all still has closeSpinPolls.
+// much there is to do. Even if ctx has already ended it polls closeSpinPolls
+// times.
 func (m *method) pollUntil(ctx context.Context, done func() bool) {
 	end := m.clock() + CloseDrainMax
 	idle := 0
@@ -89,14 +90,14 @@ func (m *method) pollUntil(ctx context.Context, done func() bool) {
 		if m.Poll() {
 			idle = 0
 		}
-		// Simulated time stands still otherwise.
+		// Simulated time does not pass otherwise.
 		if idle >= closeSpinPolls || m.opts.Idle != nil && polls%closeSpinPolls == closeSpinPolls-1 {
 			m.idle(min(left, time.Millisecond))
 		}
 	}
 }
 
-// idle lets time pass until something may have happened.
+// idle waits until something may have happened.
 func (m *method) idle(left time.Duration) {
 	s, ok := m.stack.(stack.Sleeper)
 	switch {

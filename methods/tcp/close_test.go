@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// TestCloseDuringADial: that it fails while Close waits for other connections
-// concerns nobody any more.
+// TestCloseDuringADial: a dial that fails while Close waits for other connections
+// has no effect.
 func TestCloseDuringADial(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, _ := n.meet()
@@ -35,8 +35,8 @@ func TestCloseDuringADial(t *testing.T) {
 	require.True(t, dialled.closed)
 }
 
-// TestCloseEndsWhileAPeerTalks: a peer that has always more to say, and a send that
-// cannot go out, do not keep it from ending.
+// TestCloseEndsWhileAPeerTalks: neither a peer that always sends more, nor a send
+// that cannot be transmitted, prevents Close from ending.
 func TestCloseEndsWhileAPeerTalks(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, to := n.meet()

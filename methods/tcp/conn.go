@@ -11,11 +11,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// connState is where a connection is in its life.
+// connState is the state of a connection.
 type connState uint8
 
 const (
-	connOpening connState = iota // being made, or not proven yet (TLS)
+	connOpening connState = iota // being made, or not authenticated yet (TLS)
 	connOpen
 	connClosed
 )
@@ -31,38 +31,37 @@ const (
 	blockTake
 )
 
-// conn is a connection. It is not used again after its end, so that what still
-// refers to it can see that it ended.
+// conn is a connection. It is not used again after its end, so that remaining references can see that it ended.
 type conn struct {
 	stream stack.Stream
-	r      *remote // nil: accepted, and no message has come yet
+	r      *remote // nil: accepted, and no message has arrived yet
 	state  connState
 	block  block
 
-	writable  bool   // the stream took everything last time
+	writable  bool   // the latest Send took everything
 	inDirty   bool   // in method.dirty
 	inReady   bool   // in method.ready
 	inCrowded bool   // in method.crowded
-	more      bool   // there may be more to read than the latest Recv gave
+	more      bool   // the latest Recv may have left bytes to read
 	hot       bool   // in method.hot
 	large     bool   // the latest message was over readBytes
-	hungUp    bool   // the other side will send nothing more than what is there
-	idle      uint16 // polls in vain since it is hot
-	mark      int    // the low-water mark of the stream; 0: as it began
-	stage     uint32 // counts headers and bodies that became whole
-	heard     uint64 // the latest Poll in which something came
+	hungUp    bool   // the other side sends no more than what has already arrived
+	idle      uint16 // polls without data while hot
+	mark      int    // the low-water mark of the stream; 0: initial
+	stage     uint32 // counts completed headers and messages
+	heard     uint64 // the latest Poll in which data arrived
 
-	round   uint64 // the Poll after which it was sent to at once
-	sendErr error  // the stream takes nothing any more; what arrived is still read
+	round   uint64 // the Poll after which a send went out at once
+	sendErr error  // the stream takes no more bytes; what arrived is still read
 
 	reader  wire.Reader
 	in      inbound
-	rest    []byte // read, and not looked at because of block
-	resumed bool   // block was lifted, and rest not looked at since
-	buf     []byte // what rest is a part of
+	rest    []byte // read but not parsed, because of block
+	resumed bool   // block was lifted, and rest is not parsed yet
+	buf     []byte // the buffer that holds rest
 
 	next          *conn  // in method.ready
-	share         *share // the other side connected; nil: we did
+	share         *share // if the other side connected; nil: this side did
 	acceptedLinks queue.Links[accepted]
 	untakenLinks  queue.Links[untaken]
 	crowdedLinks  queue.Links[crowded]
@@ -73,7 +72,7 @@ type conn struct {
 // Link links the connections that are ready.
 func (c *conn) Link() **conn { return &c.next }
 
-// A slot is where a token leads to. Its generation is part of the token.
+// A slot holds the object that a token names. Its generation is part of the token.
 type slot struct {
 	c          *conn
 	l          *listener
@@ -93,13 +92,13 @@ func (m *method) token() (uint32, stack.Token) {
 	return i, stack.Token(m.slots[i].generation)<<32 | stack.Token(i)
 }
 
-// freeSlot makes the token of a slot name nobody.
+// freeSlot makes the token of a slot invalid.
 func (m *method) freeSlot(i uint32) {
 	m.slots[i] = slot{generation: m.slots[i].generation + 1}
 	m.freeSlots = append(m.freeSlots, i)
 }
 
-// bySlot finds what a token names; nil for what has ended.
+// bySlot finds the slot of a token; nil if its object has ended.
 func (m *method) bySlot(t stack.Token) *slot {
 	if i := uint32(t); int(i) < len(m.slots) && m.slots[i].generation == uint32(t>>32) {
 		return &m.slots[i]
@@ -115,7 +114,7 @@ func (m *method) newConn(s stack.Stream, slot uint32) *conn {
 	return c
 }
 
-// open is called when bytes can flow.
+// open is called when the stream is ready for data.
 func (m *method) open(c *conn) {
 	c.state = connOpen
 	m.conns++
@@ -127,7 +126,7 @@ func (m *method) open(c *conn) {
 		r.count.Connects++
 		m.markDirty(c)
 	}
-	m.markReady(c) // what came before costs no event
+	m.markReady(c) // data that arrived earlier makes no event
 }
 
 // end closes a connection. All operations with its peer fail with err.
@@ -174,10 +173,10 @@ func (m *method) forgetConn(c *conn) {
 	}
 }
 
-// broken is end for a stream that does not go on, and for one that must not.
+// broken is end for a stream that failed or must not continue.
 func (m *method) broken(c *conn, cause error) {
 	kind := bmi.ErrPeerFailed
-	failed := c.r != nil && c.sendErr == nil // else it is counted already
+	failed := c.r != nil && c.sendErr == nil // otherwise it has been counted
 	switch {
 	case errors.Is(cause, errProtocol):
 		kind, failed = bmi.ErrProtocol, false
@@ -208,14 +207,14 @@ func (m *method) endAs(c *conn, kind, cause error) {
 	m.end(c, c.r.errorf(kind, "%w", cause))
 }
 
-// errProtocol marks what the format or its rules forbid.
+// errProtocol marks violations of the format or its rules.
 var (
 	errProtocol       = errors.New("protocol error")
 	errHeaderTimeout  = fmt.Errorf("%w: a header stayed incomplete for too long", errProtocol)
 	errMessageTimeout = fmt.Errorf("%w: a message stayed incomplete for too long", errProtocol)
 )
 
-// expired is told that a connection's deadline has passed.
+// expired is called when a connection's deadline has passed.
 func (c *conn) expired(m *method) {
 	switch {
 	case c.state == connOpening:
@@ -231,8 +230,8 @@ func (c *conn) expired(m *method) {
 	}
 }
 
-// incomplete ends a connection on which a header or a message was not whole in time, unless the rest of it is there already and nobody
-// has read it.
+// incomplete ends a connection on which a header or a message was not complete in time, unless the rest has arrived and was not
+// read yet.
 func (m *method) incomplete(c *conn) {
 	stage, why := c.stage, errHeaderTimeout
 	if c.in.kind != inNone {
@@ -258,7 +257,7 @@ func (m *method) deadline(c *conn) {
 		if !set {
 			m.set(&c.timer, m.clock()+m.opts.HeaderTimeout)
 		}
-	case c.block == blockNone && (c.in.kind == inEarly || c.in.kind == inAssemble): // in memory of ours
+	case c.block == blockNone && (c.in.kind == inEarly || c.in.kind == inAssemble): // in a buffer of the method
 		if !set {
 			m.set(&c.timer, m.clock()+m.opts.MessageTimeout)
 		}
@@ -267,7 +266,7 @@ func (m *method) deadline(c *conn) {
 	}
 }
 
-// hangup notes that nothing more comes than what is there already.
+// hangup records that the other side sends no more than what has already arrived.
 func (m *method) hangup(c *conn) {
 	c.hungUp = true
 	m.deadline(c)

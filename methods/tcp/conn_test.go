@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// TestAPeerFailsOnce: a connection that breaks for sending, and then for receiving,
-// is one that failed.
+// TestAPeerFailsOnce: a connection that fails first for sending, and then for
+// receiving, counts as one failure.
 func TestAPeerFailsOnce(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, to := n.meet()
@@ -29,7 +29,7 @@ func TestAPeerFailsOnce(t *testing.T) {
 	require.EqualValues(t, 1, n.Stats().Methods[0].Errors.PeerFailed)
 }
 
-// TestWhatBreaksForSendingEnds: though nothing says so to who receives.
+// TestWhatBreaksForSendingEnds: although the receiving direction reports nothing.
 func TestWhatBreaksForSendingEnds(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, to := n.meet()

@@ -9,15 +9,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// A dial is the attempt to connect to a peer: its addresses one after the other,
-// the names among them looked up when it is their turn.
+// A dial is an attempt to connect to a peer: its addresses are tried in turn, and a
+// name among them is looked up when its turn comes.
 type dial struct {
 	r     *remote
-	next  int // of the peer's targets
+	next  int // index of the peer's targets
 	addrs []netip.AddrPort
 	until time.Duration
 	err   error // of the latest attempt
-	// pause is how long to wait before beginning again; paused while it does.
+	// pause is the wait before the next round; paused while it lasts.
 	pause  time.Duration
 	paused bool
 	timer
@@ -40,7 +40,7 @@ func (m *method) endDial(r *remote) {
 	}
 }
 
-// abandonDial ends the attempt to connect with what it has begun.
+// abandonDial ends the attempt to connect, and the connection that it has begun.
 func (m *method) abandonDial(r *remote) {
 	m.endDial(r)
 	if c := r.c; c != nil && c.state == connOpening {
@@ -49,7 +49,7 @@ func (m *method) abandonDial(r *remote) {
 	}
 }
 
-// dialNext goes on with the next address.
+// dialNext tries the next address.
 func (m *method) dialNext(d *dial) {
 	for {
 		if len(d.addrs) > 0 {
@@ -96,7 +96,7 @@ func (m *method) dialAddr(d *dial, to netip.AddrPort) bool {
 	return true
 }
 
-// opening looks whether a connection being made is there by now.
+// opening checks whether a connection being made is ready.
 func (m *method) opening(c *conn) {
 	err := c.stream.Connected()
 	switch {
@@ -114,7 +114,8 @@ func (m *method) opening(c *conn) {
 	}
 }
 
-// dialFailed gives up. All operations with the peer fail: nothing will come from it.
+// dialFailed gives up. All operations with the peer fail, because nothing will come
+// from it.
 func (m *method) dialFailed(d *dial, cause error) {
 	r := d.r
 	m.abandonDial(r)
@@ -123,7 +124,7 @@ func (m *method) dialFailed(d *dial, cause error) {
 	m.failAll(r, r.failed)
 }
 
-// expired begins again after a pause, or gives up.
+// expired starts again after a pause, or gives up.
 func (d *dial) expired(m *method) {
 	if d.paused && m.clock() < d.until {
 		d.paused = false
@@ -138,7 +139,7 @@ func (d *dial) expired(m *method) {
 	m.dialFailed(d, cause)
 }
 
-// takeNames goes on with dials whose names were looked up.
+// takeNames continues the dials whose names were looked up.
 func (m *method) takeNames() bool {
 	found := m.names.Take()
 	for _, a := range found {

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// DriverOver returns the driver of the TCP method over a stack of its own, for
-// addresses name://HOST:PORT. Each endpoint opens a stack.
+// DriverOver returns the driver of the TCP method over a given stack, for
+// addresses name://HOST:PORT. Each endpoint opens its own stack.
 func DriverOver(name string, open func(Options) (stack.Stack, error)) bmi.Driver {
 	return driver{name, open}
 }
@@ -70,11 +70,11 @@ func newMethod(name string, s stack.Stack, cfg bmi.MethodConfig, opts Options) *
 	return m
 }
 
-// seed is what strangers who choose tags must not know.
+// seed must be unknown to hostile peers that choose tags.
 func seed(fixed uint64) uint64 {
 	for fixed == 0 {
 		var b [8]byte
-		_, _ = rand.Read(b[:]) // never fails, says its documentation
+		_, _ = rand.Read(b[:]) // never fails, according to its documentation
 		fixed = binary.LittleEndian.Uint64(b[:])
 	}
 	return fixed

@@ -6,30 +6,30 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// early is an expected message that came before its receive was posted. Until it
-// meets one it is on the kept side of the match table.
+// early is an expected message that arrived before its receive was posted. Until the
+// receive is posted it is on the kept side of the match table.
 //
-//	buf   whole  c     it is
-//	nil   no     set   a header; its connection is not read until the receive is there
+//	buf   whole  c     state
+//	nil   no     set   only the header was read; the connection is blocked until the receive is posted
 //	set   no     set   arriving in buf
-//	set   yes    nil   there
+//	set   yes    nil   complete
 type early struct {
 	r     *remote
 	size  int // of the message, in bytes
 	ref   matchbits.Ref
-	buf   []byte   // what arrived; its capacity is at least size
-	c     *conn    // from which it comes
-	recv  *opState // that waits for the rest, which still arrives in buf
+	buf   []byte   // the bytes that arrived; its capacity is at least size
+	c     *conn    // the connection on which it arrives
+	recv  *opState // the receive that waits for the rest, which still arrives in buf
 	whole bool
 	chain queue.Links[early]
 	free  *early // method.freeEarlies
 }
 
-// Chain links what came early from one peer.
+// Chain links the early messages of one peer.
 func (e *early) Chain() *queue.Links[early] { return &e.chain }
 
-// keep puts a message into the match table. Without a buffer, nothing more is read
-// from its connection for now.
+// keep puts a message into the match table. Without a buffer, its connection is not
+// read for now.
 func (m *method) keep(r *remote, c *conn, tag uint32, size int) *early {
 	e := m.freeEarlies
 	if e != nil {
@@ -44,17 +44,17 @@ func (m *method) keep(r *remote, c *conn, tag uint32, size int) *early {
 	return e
 }
 
-// mayKeep tells whether the limits of its sender allow that an early message of
-// this size is kept in memory of ours.
+// mayKeep reports whether the limits per peer allow an early message of this size to
+// be kept in a buffer.
 func (m *method) mayKeep(r *remote, size int) bool {
 	return size <= min(wire.EagerMax, m.opts.EarlyBytes) && r.earlies.Len() <= EarlyMessagesPerPeer &&
 		r.earlyBytes+size <= m.opts.EarlyBytesPerPeer
 }
 
-// full tells whether the limit for all peers forbids that.
+// full reports whether the limit for all peers forbids it.
 func (m *method) full(size int) bool { return m.earlyBytes+size > m.opts.EarlyBytes }
 
-// buffer gives an early message memory of ours.
+// buffer gives an early message a buffer.
 func (m *method) buffer(e *early) {
 	e.buf = m.buffers.Take(e.size)
 	e.r.earlyBytes += cap(e.buf)
@@ -79,20 +79,20 @@ func (m *method) letGo(e *early) {
 	m.maybeRelease(r)
 }
 
-// roomFor lets connections go on that wait for room: those that wait because of the
-// limit for all, in turn, and this peer's.
+// roomFor continues connections that wait for room: those that wait for the limit of
+// all peers, in turn, and this peer's.
 func (m *method) roomFor(r *remote) {
 	for u := m.crowded.First(); u != nil && !m.full((*conn)(u).in.early.size); u = m.crowded.First() {
 		c := (*conn)(u)
 		m.uncrowd(c)
-		m.tryKeep(c) // if its own limit forbids that by now, its own messages make room
+		m.tryKeep(c) // if its own limit forbids that now, its own messages will make room
 	}
 	if r.c != nil {
 		m.tryKeep(r.c)
 	}
 }
 
-// tryKeep lets a connection go on whose early message can be kept by now.
+// tryKeep continues a connection if its early message can now be kept.
 func (m *method) tryKeep(c *conn) {
 	switch {
 	case c.state != connOpen || c.block != blockRecv || !m.mayKeep(c.r, c.in.early.size):
@@ -104,10 +104,11 @@ func (m *method) tryKeep(c *conn) {
 	}
 }
 
-// crowded is a connection in the queue of those that wait for Options.EarlyBytes.
+// crowded is a connection as an element of method.crowded: it waits for
+// Options.EarlyBytes.
 type crowded conn
 
-// Chain links them.
+// Chain links the elements of method.crowded.
 func (u *crowded) Chain() *queue.Links[crowded] { return &u.crowdedLinks }
 
 func (m *method) crowd(c *conn) {
@@ -124,14 +125,15 @@ func (m *method) uncrowd(c *conn) {
 	}
 }
 
-// dropEarlies throws away what came early from a peer: everything, or what cannot
-// become whole any more. What arrived whole was accepted and waits on.
+// dropEarlies discards early messages of a peer: all of them, or only those that
+// cannot become complete any more. Complete messages were accepted and continue to
+// wait.
 func (m *method) dropEarlies(r *remote, unfinished bool) {
 	var next *early
 	for e := r.earlies.First(); e != nil; e = next {
 		next = r.earlies.Next(e)
 		if e.recv != nil || unfinished && e.whole {
-			continue // of the former, the receive takes care
+			continue // the receive has them
 		}
 		m.match.RemoveKept(e.ref)
 		m.letGo(e)

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// TestStrangersLeaveNothing: nobody can receive from a peer that the application
-// was never told of, so what it sent goes with it.
+// TestStrangersLeaveNothing: messages of a peer that the application never learnt
+// of cannot be received, so they are discarded when the peer leaves.
 func TestStrangersLeaveNothing(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	for _, size := range []int{0, 1000} {
@@ -30,8 +30,8 @@ func TestStrangersLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestAcquaintancesLeaveMessages: what a known peer sent before it went can be
-// received for a while.
+// TestAcquaintancesLeaveMessages: messages that a known peer sent before it left
+// can be received for a while.
 func TestAcquaintancesLeaveMessages(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	for _, wait := range []bool{false, true} {
@@ -57,9 +57,9 @@ func TestAcquaintancesLeaveMessages(t *testing.T) {
 	}
 }
 
-// TestWhoWaitedForItselfWaitsForTheOthers: a peer that was over its own limit, and
-// is not any more when others have taken the room of all, goes on when they give
-// it back.
+// TestWhoWaitedForItselfWaitsForTheOthers: a peer was over its own limit. When it
+// no longer is, other peers have used up the room of all. It continues when they
+// free it.
 func TestWhoWaitedForItselfWaitsForTheOthers(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{EarlyBytes: 4096, EarlyBytesPerPeer: 2048}, bmi.Limits{})
 	come := func(f *fakeStream, tag uint32, size int) {
@@ -71,7 +71,7 @@ func TestWhoWaitedForItselfWaitsForTheOthers(t *testing.T) {
 	h, fromH := n.meet()
 	come(f, 1, 2000)
 	come(f, 2, 2000) // over its own limit
-	come(g, 1, 2000) // nothing is left for all
+	come(g, 1, 2000) // no room for all is left
 	come(h, 1, 2000) // the first to wait for that
 	require.True(t, n.recv(from, 1, 2000).Done)
 	come(f, 3, 0) // behind what waits
@@ -82,8 +82,8 @@ func TestWhoWaitedForItselfWaitsForTheOthers(t *testing.T) {
 	require.True(t, n.recv(from, 3, 0).Done, "it still waits")
 }
 
-// TestWaitingConnectionsAreForgotten: of one that ends while it waits for room,
-// nothing is left, though the one in front of it waits on.
+// TestWaitingConnectionsAreForgotten: a connection that ends while it waits for
+// room leaves nothing behind, although the one in front of it still waits.
 func TestWaitingConnectionsAreForgotten(t *testing.T) {
 	for name, say := range map[string][]byte{"early": message(1, 100), "unexpected": unexpected(1, 100)} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,8 @@ func bounded(t testing.TB) context.Context {
 	return ctx
 }
 
-// introduce connects a to b, which listens, and tells how they address each other.
+// introduce connects a to b, which listens, and returns their addresses for each
+// other.
 func introduce(t testing.TB, a *bmi.Endpoint, ca *bmi.Context, b *bmi.Endpoint) (toB, toA bmi.Addr) {
 	t.Helper()
 	toB, err := a.Lookup(b.Addresses()[0])
@@ -49,8 +50,8 @@ func introduce(t testing.TB, a *bmi.Endpoint, ca *bmi.Context, b *bmi.Endpoint) 
 	return toB, toA
 }
 
-// TestErrors: each way to go wrong has an error of its own kind, whose text says
-// what it is about and what to do.
+// TestErrors: each failure has its own kind of error, whose text says what it is
+// about and what to do.
 func TestErrors(t *testing.T) {
 	b, cb := openTCP(t, "tcp://127.0.0.1:0", tcp.Options{})
 	a, ca := openTCP(t, "", tcp.Options{})
@@ -127,8 +128,8 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreBounded: beyond the limit, a newcomer is told, and those who
-// are there are not disturbed.
+// TestConnectionsAreBounded: beyond the limit, a new peer is refused with an
+// error, and existing connections are not disturbed.
 func TestConnectionsAreBounded(t *testing.T) {
 	b, cb := openTCP(t, "tcp://127.0.0.1:0", tcp.Options{Connections: 2})
 	var callers []*bmi.Context
@@ -152,7 +153,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// connected sends something, so that there is a connection to speak of.
+// connected sends a message, so that there is a connection.
 func connected(t testing.TB, c *bmi.Context, to bmi.Addr) context.Context {
 	t.Helper()
 	_, err := c.PostSendUnexpected(to, 0, 1, nil, nil)

@@ -5,8 +5,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// LimitPeers makes a method, fresh and over a stack that can be slept on, know at
-// most limit peers.
+// LimitPeers makes a new method over a stack that supports sleeping know at most
+// limit peers.
 func LimitPeers(m bmi.Method, limit peer.ID) {
 	m.(sleeper).remotes = peer.NewIDs[*remote](limit, 0)
 }

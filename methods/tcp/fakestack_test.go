@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// A fakeStack does what the test says and nothing else: for what depends on one
-// certain order of events.
+// A fakeStack does only what the test says, for cases that depend on one order of
+// events.
 type fakeStack struct {
 	events   []stack.Event
 	listener *fakeListener
@@ -39,12 +39,12 @@ type fakeStream struct {
 	remote    netip.AddrPort
 	connected error
 	in        []byte
-	more      func() []byte // if set, what comes when in is empty
+	more      func() []byte // if set, the source of data when in is empty
 	inErr     error         // after in
 	room      int           // of Send, in bytes; < 0: no limit
 	sendErr   error
 	out       []byte
-	undone    bool // Delivered says no
+	undone    bool // Delivered reports false
 	mark      int  // the last of LowWater
 	closed    bool
 }
@@ -185,7 +185,7 @@ func (f *fakeStream) Close()                 { f.closed = true }
 // fakeScheme is the method's name over a fakeStack.
 const fakeScheme = "tcp+fake"
 
-// fakeDriver opens the method for a fakeNode, which it gets as option.
+// fakeDriver opens the method for a fakeNode, which is its option.
 type fakeDriver struct{}
 
 func init() { bmi.Register(fakeDriver{}) }
@@ -233,10 +233,10 @@ func newFakeNode(t testing.TB, opts tcp.Options, limits bmi.Limits) *fakeNode {
 	return n
 }
 
-// connect makes somebody connect.
+// connect makes a peer connect.
 func (n *fakeNode) connect() *fakeStream { return n.connectFrom("10.0.0.1") }
 
-// connectFrom makes somebody connect from an address.
+// connectFrom makes a peer connect from an address.
 func (n *fakeNode) connectFrom(ip string) *fakeStream {
 	n.port++
 	f := &fakeStream{s: &n.stack, remote: netip.AddrPortFrom(netip.MustParseAddr(ip), n.port), room: -1}
@@ -247,7 +247,7 @@ func (n *fakeNode) connectFrom(ip string) *fakeStream {
 	return f
 }
 
-// meet makes somebody connect who is known by an unexpected message.
+// meet makes a peer connect and send an unexpected message, so that it is known.
 func (n *fakeNode) meet() (*fakeStream, bmi.Addr) {
 	f := n.connect()
 	f.arrive(wire.Unexpected(1, 0).Append(nil)...)
@@ -260,7 +260,7 @@ func (n *fakeNode) meet() (*fakeStream, bmi.Addr) {
 	return f, got[0].From
 }
 
-// settlePolls are enough for everything that is there to be seen and dealt with.
+// settlePolls is enough for everything that is there to be processed.
 const settlePolls = 20
 
 // settle lets the method make progress, and takes nothing.
@@ -299,12 +299,12 @@ func (n *fakeNode) completion() (bmi.Completion, bool) {
 	return out[0], k == 1
 }
 
-// message is an expected message as it comes.
+// message is the bytes of an expected message.
 func message(tag uint32, size int) []byte {
 	return append(wire.Expected(tag, size).Append(nil), make([]byte, size)...)
 }
 
-// unexpected is an unexpected message as it comes.
+// unexpected is the bytes of an unexpected message.
 func unexpected(tag uint32, size int) []byte {
 	return append(wire.Unexpected(tag, size).Append(nil), make([]byte, size)...)
 }

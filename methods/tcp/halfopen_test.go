@@ -21,15 +21,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// A half-open connection is one whose other side is gone without having said so:
-// its machine stopped, or a cable was cut. Here, the other side is a process on a
-// host of its own (internal/netns).
+// A half-open connection is one whose other side has gone without telling: its machine
+// stopped, or a cable was cut. Here, the other side is a process on a separate host
+// (internal/netns).
 
-// farVariable makes the test binary the far side. It holds where that listens.
+// farVariable makes the test binary the far side. It holds the address on which that
+// listens.
 const farVariable = "VIADUCT_TCP_FAR"
 
-// far does what it is told on its standard input: each line is the address of an
-// endpoint to greet. It does not matter if a greeting comes to nothing: it is asked again.
+// far executes commands on its standard input: each line is the address of an endpoint to
+// greet. A greeting may fail, because the command is repeated.
 func far(listen string) error {
 	n, err := farNode(listen)
 	if err != nil {
@@ -100,15 +101,15 @@ func (w *cable) plug(in bool) {
 	require.NoError(w.t, w.host.SetUp(in))
 }
 
-// lasting are options with which a dead peer is noticed within seconds.
+// lasting are options that make a dead peer noticed within seconds.
 var lasting = tcp.Options{KeepAlive: time.Second, UserTimeout: 2 * time.Second, ConnectTimeout: time.Second}
 
-// noticedMax is how long it takes with them, at most.
+// noticedMax is the longest time until that.
 const noticedMax = 15 * time.Second
 
-// TestHalfOpen cuts the cable. Every operation must end with an error in bounded
-// time, on connections of either direction, with and without something to send;
-// others do not notice, and once the cable is mended the peer is reached again.
+// TestHalfOpen cuts the cable. Every operation must end with an error in bounded time, on
+// connections of either direction, with and without something to send. Other peers are not
+// affected, and once the cable is mended the peer is reached again.
 func TestHalfOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes several seconds; run without -short")
@@ -173,7 +174,7 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// accepted lets the far side connect, on a connection of its own.
+// accepted makes the far side connect, on a new connection.
 func (w *cable) accepted(n *node, near string) (from bmi.Addr) {
 	w.t.Helper()
 	n.taken = func(u *bmi.Unexpected) { from = u.From }
@@ -187,7 +188,7 @@ func (w *cable) accepted(n *node, near string) (from bmi.Addr) {
 	defer again.Stop()
 	n.until("a greeting from the far side", func() bool {
 		select {
-		case <-again.C: // what it said may have gone over a connection that it did not know to be dead
+		case <-again.C: // the greeting may have been sent over a connection that it did not know to be dead
 			ask()
 		default:
 		}
@@ -197,8 +198,8 @@ func (w *cable) accepted(n *node, near string) (from bmi.Addr) {
 	return from
 }
 
-// TestHalfOpenRestarted has a peer whose machine stopped and is back already: what
-// reaches it is answered with a reset.
+// TestHalfOpenRestarted has a peer whose machine stopped and has restarted: it answers
+// packets with a reset.
 func TestHalfOpenRestarted(t *testing.T) {
 	l, address := listenRaw(t, "127.0.0.1")
 	n := openNode(t, tcp.Options{KeepAlive: lasting.KeepAlive})
@@ -224,7 +225,7 @@ func TestHalfOpenRestarted(t *testing.T) {
 	}
 }
 
-// vanish closes a socket without a word to the other side, or skips the test.
+// vanish closes a socket without telling the other side, or skips the test.
 func vanish(t *testing.T, conn syscall.Conn) {
 	t.Helper()
 	raw, err := conn.SyscallConn()

@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// A siege is a victim that listens and an honest peer of it.
+// A siege is a victim that listens and an honest peer of the victim.
 type siege struct {
 	t              testing.TB
 	address        string
@@ -83,8 +83,8 @@ func raw(magic, mode uint32, tag, size int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(size))
 }
 
-// TestHostileHeaders: each of these closes its connection, and no other, with a
-// counter; what came before it is still delivered.
+// TestHostileHeaders: each of these closes its connection, and no other, and is
+// counted; earlier messages are still delivered.
 func TestHostileHeaders(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"http":                    []byte("GET / HTTP/1.1\r\n\r\n"),
@@ -124,8 +124,8 @@ func TestHostileHeaders(t *testing.T) {
 }
 
 // TestHostileHalfHeader: a header that stays incomplete closes its connection,
-// wherever it stopped; one that has not begun may take as long as it wants, and
-// so may a message.
+// wherever it stopped. A header that has not begun may take any time, and so may
+// a message.
 func TestHostileHalfHeader(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	s := newSiege(t, tcp.Options{HeaderTimeout: limit})
@@ -164,7 +164,7 @@ func contains(all []string, want string) bool {
 }
 
 // flood writes copies of a message until the victim has not taken any for a
-// while. It returns how many bytes went, and whether they were all.
+// while. It returns how many bytes were sent, and whether that was all.
 func (s *siege) flood(c *net.TCPConn, message []byte, most int) (sent int, all bool) {
 	s.t.Helper()
 	type result struct {
@@ -204,8 +204,8 @@ func (s *siege) flood(c *net.TCPConn, message []byte, most int) (sent int, all b
 	return r.sent, r.err == nil
 }
 
-// TestHostileFloods: a sender of messages that nobody takes is held back on its
-// own connection, before it costs much memory.
+// TestHostileFloods: the sender of messages that are not received is held back on
+// its own connection, before it costs much memory.
 func TestHostileFloods(t *testing.T) {
 	const (
 		most    = 64 << 20 // far more than the limits and the kernel's buffers
@@ -234,7 +234,7 @@ func TestHostileFloods(t *testing.T) {
 			require.Less(t, cost, int64(4<<20))
 			require.NoError(t, s.victim.ep.CheckAddr(s.toHonest))
 			s.served()
-			// A plain end would wait behind what is held back.
+			// An orderly close would wait behind the bytes that are held back.
 			require.NoError(t, c.SetLinger(0))
 			require.NoError(t, c.Close())
 			s.victim.until("the flood's connection is gone", func() bool { return s.victim.stats().Connected == 1 })
@@ -247,8 +247,8 @@ func TestHostileFloods(t *testing.T) {
 	}
 }
 
-// TestHeldBackGoesOn: what was held back flows again when somebody takes it, in
-// order and complete.
+// TestHeldBackGoesOn: messages that were held back arrive, in order and complete,
+// once they are received.
 func TestHeldBackGoesOn(t *testing.T) {
 	const messages = 3000
 	s := newSiege(t, tcp.Options{EarlyBytesPerPeer: 64 << 10, SocketBytes: 64 << 10}, func(cfg *bmi.Config) {
@@ -296,8 +296,8 @@ func TestHeldBackGoesOn(t *testing.T) {
 	}
 }
 
-// TestTruncatedCostsNobodyElse: a message longer than its receive is an error for
-// that receive. The next ones on the same connection are whole.
+// TestTruncatedCostsNobodyElse: a message longer than its receive is an error
+// only for that receive. The next messages on the same connection are whole.
 func TestTruncatedCostsNobodyElse(t *testing.T) {
 	s := newSiege(t, tcp.Options{})
 	for _, size := range []int{11, wire.EagerMax, 1 << 20, wire.ExpectedMax} {
@@ -316,8 +316,8 @@ func TestTruncatedCostsNobodyElse(t *testing.T) {
 	require.Zero(t, s.victim.stats().Disconnects)
 }
 
-// TestCancelHalfArrived: cancelling a receive whose message is half there gives
-// the buffer back and costs neither the connection nor the next message.
+// TestCancelHalfArrived: cancelling a receive whose message has half arrived
+// returns the buffer and affects neither the connection nor the next message.
 func TestCancelHalfArrived(t *testing.T) {
 	s := newSiege(t, tcp.Options{})
 	c := dialRaw(t, s.address)

@@ -26,8 +26,8 @@ import (
 //	server → client   expected, tag 0: 4 bytes, a status, 0 for success
 //	client → server   expected, tag 0: the data
 //
-// The server then ends with status 0, whatever it found; what it found is in
-// what it says.
+// The server then ends with status 0, whatever it found; it prints the errors that it
+// found.
 
 // TestOrangeFSServerTakesList sends to test-bmi-server-list, which receives the
 // data into a list of two buffers and checks every number in them.
@@ -137,7 +137,7 @@ func TestOrangeFSClientSends(t *testing.T) {
 	}
 }
 
-// conversation is a whole one with test-bmi-client.
+// conversation is a complete conversation with test-bmi-client.
 func conversation(t *testing.T, o orangefs, e endpoint, address string, announced int) {
 	t.Helper()
 	client := o.start(t, nil, "test-bmi-client", "-h", address, "-s", fmt.Sprint(announced))
@@ -364,7 +364,8 @@ func TestOrangeFSPingPongClient(t *testing.T) {
 			e, client := acceptFrom(t, o, "pingpong", args...)
 			servePingPong(t, e, kind, func(round int, size int) {
 				if round == 0 && size == 2*eagerBytesMax {
-					// The ping, for which no receive is posted, waits; others do not.
+					// The ping waits, because no receive is posted for it; others do
+					// not.
 					conversation(t, o, e, e.Addresses()[0], 32000)
 				}
 			})
@@ -454,10 +455,9 @@ func requireCountingUp(t *testing.T, size int, data []byte) {
 	}
 }
 
-// The requests of OrangeFS's file protocol that need no more than their common
-// header: version 7.0, encoding 2, the operation, and then nothing but zeros
-// for an empty capability and no hints. Answers repeat the first twelve bytes
-// and go on with a status, 0 for success.
+// The requests of OrangeFS's file protocol that need only the common header: version
+// 7.0, encoding 2, the operation, and then zeros for an empty capability and no hints.
+// Answers repeat the first twelve bytes and continue with a status, 0 for success.
 const (
 	opIO        = 3
 	opGetConfig = 13
@@ -540,7 +540,7 @@ func TestOrangeFSFileServerPipeline(t *testing.T) {
 }
 
 // TestOrangeFSFileServerHeldBack leaves an answer in rendezvous mode without a receive:
-// its server waits, another one does not, and nothing is lost.
+// its server waits, another server does not, and nothing is lost.
 func TestOrangeFSFileServerHeldBack(t *testing.T) {
 	o := needOrangeFS(t)
 	const size = 60 << 10

@@ -25,11 +25,11 @@ import (
 
 var killRounds = flag.Int("kill.rounds", 500, "how often TestKill kills the other side")
 
-// killVariable makes the test binary the victim of TestKill. It holds the
-// victim's address, the survivor's, who connects, and the number of the round.
+// killVariable makes the test binary the victim of TestKill. It holds the victim's
+// address, the survivor's, the side that connects, and the number of the round.
 const killVariable = "VIADUCT_TCP_VICTIM"
 
-// Who connects in a round of TestKill.
+// The side that connects in a round of TestKill.
 const (
 	survivorConnects = 1 << iota
 	victimConnects
@@ -149,8 +149,8 @@ func (r *churner) add(peer bmi.Addr) error {
 	return c.start()
 }
 
-// turn takes what completed, and begins a churn with everybody who greets, while
-// welcome. It reports an error that an operation ended with.
+// turn takes completions and, while welcome, begins a churn with every peer that
+// greets. failed is the error of a failed operation.
 func (r *churner) turn(wait time.Duration, welcome bool) (failed, err error) {
 	n, err := r.ep.TestUnexpected(r.in[:], 0)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *churner) turn(wait time.Duration, welcome bool) (failed, err error) {
 		if welcome && round == strconv.Itoa(r.round) {
 			err = r.add(from)
 		} else {
-			err = r.ep.DropAddr(from) // the process is dead, what it sent waits for nobody
+			err = r.ep.DropAddr(from) // the process is dead, so its messages are of no use
 		}
 		if err != nil {
 			return nil, err
@@ -229,7 +229,7 @@ func victim(spec string) error {
 
 // TestKill kills the other side in the middle of traffic, again and again, whether
 // it connected, was connected to, or both. Every operation of the survivor must
-// end within a second, nothing may stay behind, and the next process at the same
+// end within a second, nothing may be left, and the next process at the same
 // address must be reached.
 func TestKill(t *testing.T) {
 	rounds := *killRounds
@@ -275,7 +275,7 @@ func TestKill(t *testing.T) {
 			require.NoError(t, err)
 			for _, c := range r.churns {
 				// Receives posted after the end wait for the next connection: a
-				// send that cannot be made ends them.
+				// failed send ends them.
 				if c.failed && c.pending > 0 {
 					require.NoError(t, c.post(&churnOp{tag: 99, buf: make([]byte, 8)}))
 				}
@@ -289,8 +289,8 @@ func TestKill(t *testing.T) {
 			unnoticed++
 		}
 		for _, c := range r.churns {
-			// What the victim had sent may fill the connection, so that its end
-			// does not come through until somebody asks for that or gives up.
+			// The victim's messages may fill the connection, so that its end is
+			// not noticed until they are received or given up.
 			require.NoError(t, r.ep.DropAddr(c.peer))
 		}
 		peer, err = r.ep.Lookup(victim)

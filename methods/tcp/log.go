@@ -2,18 +2,18 @@ package tcp
 
 import "time"
 
-// warnings bounds the lines that strangers can make us write.
+// warnings bounds the log lines that remote hosts can cause.
 type warnings struct {
 	window     time.Duration // the second that is being counted
 	lines      int           // written in it
 	suppressed int           // since the last line
 }
 
-// warningsPerSecond is how many lines are written within a second; the next line
-// after that says how many were not.
+// warningsPerSecond is how many lines are written within a second. The next line
+// says how many were suppressed.
 const warningsPerSecond = 10
 
-// warn writes a line about something that does not happen in good order.
+// warn logs an irregular event.
 func (m *method) warn(text string, args ...any) {
 	w := &m.warnings
 	if now := m.clock(); now >= w.window+time.Second || w.lines == 0 {

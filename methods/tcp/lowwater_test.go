@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// mark is the low-water mark with which somebody would sleep now.
+// mark is the low-water mark if the endpoint slept now.
 func (n *fakeNode) mark(f *fakeStream) int {
 	for range 100 {
 		s := n.method.(bmi.Sleeper)
@@ -25,8 +25,8 @@ func (n *fakeNode) mark(f *fakeStream) int {
 	return 0
 }
 
-// TestTheRestOfALargeMessageWakesNobodyTooOften: a sleeper is woken for half of it, for what is left, and never for
-// more than can come.
+// TestTheRestOfALargeMessageWakesNobodyTooOften: a sleeper is woken for half of the message, for the rest, and
+// never for more than can come.
 func TestTheRestOfALargeMessageWakesNobodyTooOften(t *testing.T) {
 	const size = 1 << 20
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})

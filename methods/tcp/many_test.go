@@ -22,8 +22,8 @@ import (
 // an address and how many connections to make.
 const crowdVariable = "VIADUCT_TCP_CROWD"
 
-// crowd connects many times, says something once on each connection, and then
-// nothing, until its standard input ends.
+// crowd connects many times, sends one message on each connection, and then does nothing until
+// its standard input ends.
 func crowd(spec string) error {
 	var address string
 	var n int
@@ -104,13 +104,13 @@ func descriptorsFor(t *testing.T, n int) int {
 	return n
 }
 
-// A load is what exchanges cost one endpoint.
+// A load is the cost of exchanges for one endpoint.
 type load struct {
 	polls, asks, events, recvs int64
 	took                       time.Duration
 }
 
-// measure lets two nodes exchange messages and tells what that cost the server.
+// measure makes two nodes exchange messages and returns the server's cost.
 func measure(t *testing.T, server, client *node, toClient, toServer bmi.Addr, rounds int) load {
 	t.Helper()
 	tap := tapOf(server.ep)
@@ -126,10 +126,9 @@ func measure(t *testing.T, server, client *node, toClient, toServer bmi.Addr, ro
 	return load{after.polls - before.polls, after.asks - before.asks, after.events - before.events, after.recvs - before.recvs, time.Since(began)}
 }
 
-// TestManyConnections has twenty thousand connections to one endpoint, or as many as a process
-// may have descriptors for. An idle one
-// must cost little memory, and nothing while others exchange messages: no poll may
-// look at connections on which nothing happens.
+// TestManyConnections has twenty thousand connections to one endpoint, or as many as the limit
+// of descriptors allows. An idle connection must cost little memory, and nothing while others
+// exchange messages: no poll may check idle connections.
 func TestManyConnections(t *testing.T) {
 	const (
 		bytesMax = 8 << 10 // of ours, per idle connection
@@ -163,8 +162,8 @@ func TestManyConnections(t *testing.T) {
 		n, each, rounds, alone, crowded, float64(crowded.took)/float64(alone.took))
 	require.LessOrEqual(t, each, int64(bytesMax))
 	for _, l := range []load{alone, crowded} {
-		// A poll asks the stack once at most, and reads the few connections
-		// that had traffic lately and those that have an event.
+		// A poll asks the stack once at most, and reads only the few hot connections and those
+		// with an event.
 		require.LessOrEqual(t, l.asks, l.polls)
 		require.LessOrEqual(t, l.recvs, 5*l.polls+2*l.events, "connections without events are read")
 		require.LessOrEqual(t, l.events, int64(8*rounds), "events of connections on which nothing happens")

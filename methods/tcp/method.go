@@ -15,22 +15,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// method is the TCP method of one endpoint. Like everything in this package it is
-// called by one goroutine at a time (see bmi.Method).
+// method is the TCP method of one endpoint. Like everything in this package it is called by
+// one goroutine at a time (see bmi.Method).
 type method struct {
-	// What every message touches comes first.
+	// The fields that every message uses come first.
 	round   uint64 // counts Polls
 	look    bool   // ask the stack in the next Poll
-	armed   bool   // somebody sleeps, or is about to
+	armed   bool   // a goroutine sleeps, or is about to
 	hot     [hotMax]*conn
 	hots    int
 	stack   stack.Stack
-	files   stack.FileSender // the same; nil: it takes no bytes from files
+	files   stack.FileSender // the same; nil: it cannot send from files
 	match   *matchbits.Engine[waiting]
 	freeOps *opState
 	host    bmi.Host
-	inbuf   []byte   // what is read and not known yet
-	out     []byte   // what is gathered to be sent
+	inbuf   []byte   // bytes read and not parsed yet
+	out     []byte   // bytes gathered to be sent
 	vec     [][]byte // pieces of one Recv or Send
 	head    [wire.HeaderLen]byte
 	events  [128]stack.Event
@@ -38,8 +38,8 @@ type method struct {
 	// Connections with something to do in the next Poll.
 	dirty, dirtyNext []*conn                       // with sends that wait for no event
 	ready            queue.FIFO[conn, *conn]       // to be read, or resumed
-	untaken          queue.List[untaken, *untaken] // whose message the endpoint has no room for
-	crowded          queue.List[crowded, *crowded] // whose message waits for Options.EarlyBytes
+	untaken          queue.List[untaken, *untaken] // the endpoint has no room for their message
+	crowded          queue.List[crowded, *crowded] // their message waits for Options.EarlyBytes
 
 	accepting, acceptingNext []*listener
 	timers                   timers
@@ -65,7 +65,7 @@ type method struct {
 
 	warnings warnings
 	errors   bmi.ErrorCounts
-	past     traffic // of peers forgotten
+	past     traffic // of forgotten peers
 }
 
 // Poll makes progress (bmi.Method).
@@ -94,14 +94,14 @@ func (m *method) Poll() bool {
 	if m.names.Some() {
 		did = m.takeNames() || did
 	}
-	if len(m.dirty) > 0 { // what handlers posted
+	if len(m.dirty) > 0 { // posted by handlers
 		did = m.flushAll() || did
 	}
 	return did
 }
 
-// readHot reads the connections that had traffic lately; those of which the stack was asked
-// a moment ago and said nothing it leaves alone.
+// readHot reads the hot connections. If asked is true the stack was just asked for events,
+// and connections for which it reported none are skipped.
 func (m *method) readHot(asked bool) (did bool) {
 	for i := 0; i < m.hots; {
 		c := m.hot[i]
@@ -119,15 +119,15 @@ func (m *method) readHot(asked bool) (did bool) {
 				continue
 			}
 		}
-		if c.hot { // else another is in its place
+		if c.hot { // otherwise another one has taken its place
 			i++
 		}
 	}
 	return did
 }
 
-// heat makes a connection on which something came one of the hot ones, if there is
-// room or one of them has less to do.
+// heat makes a connection with new data hot, if there is room or another hot one was idle
+// for longer.
 func (m *method) heat(c *conn) {
 	if c.hot || c.state != connOpen {
 		return
@@ -151,8 +151,8 @@ func (m *method) heat(c *conn) {
 	}
 }
 
-// cool takes a connection out of the hot ones. It is read once more: events that
-// came while it was hot were not waited for.
+// cool makes a connection no longer hot. It is read once more, because events were not
+// requested while it was hot.
 func (m *method) cool(c *conn) {
 	if !c.hot {
 		return
@@ -168,13 +168,13 @@ func (m *method) cool(c *conn) {
 	m.markReady(c)
 }
 
-// takeEvents asks the stack what happened.
+// takeEvents asks the stack for events.
 func (m *method) takeEvents() (did bool) {
 	n := m.stack.Poll(m.events[:])
 	for _, ev := range m.events[:n] {
 		s := m.bySlot(ev.Token)
 		switch {
-		case s == nil: // it ended meanwhile
+		case s == nil: // it has ended meanwhile
 		case s.l != nil:
 			m.markAccepting(s.l)
 		case s.c != nil:
@@ -187,7 +187,7 @@ func (m *method) takeEvents() (did bool) {
 	return n > 0
 }
 
-// event notes what a stream is ready for.
+// event records what a stream is ready for.
 func (m *method) event(c *conn, ready stack.Ready) {
 	if c.state == connOpening {
 		m.opening(c)
@@ -211,7 +211,7 @@ func (m *method) event(c *conn, ready stack.Ready) {
 	}
 }
 
-// markReady notes that a connection may have something to read.
+// markReady records that a connection may have something to read.
 func (m *method) markReady(c *conn) {
 	if !c.inReady && c.state == connOpen {
 		c.inReady = true
@@ -236,7 +236,7 @@ func (m *method) readReady() (did bool) {
 	return did
 }
 
-// service goes on with a connection that was blocked, and reads it.
+// service continues a connection that was blocked, and reads it.
 func (m *method) service(c *conn) (did bool) {
 	if c.state != connOpen || c.block != blockNone {
 		return false

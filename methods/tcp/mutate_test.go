@@ -43,8 +43,8 @@ func capturedStreams(t testing.TB) (all [][]byte) {
 }
 
 // mutate changes a stream in a few ways, most of them in a header. Every second
-// time it leaves the sizes alone, so that a receiver gets over it and the next
-// stream finds it in whatever state it is in then.
+// time it leaves the sizes unchanged, so that a receiver survives it and the next
+// stream finds the receiver in some unusual state.
 func mutate(rng *rand.Rand, to, stream []byte, all [][]byte) []byte {
 	to = append(to[:0], stream...)
 	if rng.IntN(2) == 0 {
@@ -93,7 +93,7 @@ func mutate(rng *rand.Rand, to, stream []byte, all [][]byte) []byte {
 	return to
 }
 
-// goesOn tells whether a receiver stands before a header after the stream.
+// goesOn reports whether a receiver expects a header after the stream.
 func goesOn(stream []byte) bool {
 	var r wire.Reader
 	for len(stream) > 0 {
@@ -111,8 +111,8 @@ func goesOn(stream []byte) bool {
 	return r.Left() == 0 && !r.Partial()
 }
 
-// An attacker sends mutated streams, on a new connection after each one that
-// its receiver cannot go on from.
+// An attacker sends mutated streams, on a new connection after each stream that
+// its receiver cannot continue from.
 type attacker struct {
 	rng     *rand.Rand
 	to      unix.Sockaddr
@@ -191,15 +191,15 @@ func (a *attacker) run(all [][]byte, streams int) error {
 
 // heap is how much memory is in use, in bytes.
 func heap() int64 {
-	runtime.GC() // what has a finalizer, and what is in pools, goes with the second one
+	runtime.GC() // objects with finalizers or in pools are freed by the second collection
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// TestMutatedStreams sends a million mutated streams to a live endpoint, while
-// an honest peer goes on exchanging messages with it.
+// TestMutatedStreams sends a million mutated streams to a live endpoint, while an
+// honest peer continues to exchange messages with it.
 func TestMutatedStreams(t *testing.T) {
 	streams := *mutatedStreams
 	switch {

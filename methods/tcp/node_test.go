@@ -22,9 +22,9 @@ import (
 // patience bounds every single wait. It passes only when something is broken.
 const patience = wallclock.Patience
 
-// addressOf is where the endpoint called name listens. It is the same in every
-// process, without a table: all of 127/8 is loopback, and the ports are below
-// those that a kernel chooses from.
+// addressOf is the address of the endpoint called name. It is the same in every process,
+// without a table: all of 127/8 is loopback, and the ports are below those that a kernel
+// assigns.
 func addressOf(name string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
@@ -32,10 +32,10 @@ func addressOf(name string) string {
 	return fmt.Sprintf("tcp://127.%d.%d.%d:%d", 1+byte(v>>8)%250, byte(v>>16), 1+byte(v>>24)%250, 10000+(v>>32)%20000)
 }
 
-// nodeNames tells names of this process apart.
+// nodeNames makes names unique in this process.
 var nodeNames atomic.Uint64
 
-// freshAddress is one that nobody listens at.
+// freshAddress is an address without a listener.
 func freshAddress() string {
 	return addressOf(fmt.Sprintf("node-%d-%d", os.Getpid(), nodeNames.Add(1)))
 }
@@ -57,7 +57,7 @@ type node struct {
 	ended   map[int]bmi.Completion  // by the number that post gave them
 	live    map[int]bool            // numbers of pending operations
 	next    int                     // the next number
-	taken   func(u *bmi.Unexpected) // what becomes of unexpected messages; nil: they stay
+	taken   func(u *bmi.Unexpected) // handles unexpected messages; nil: they stay
 }
 
 // openNode opens an endpoint that listens under the addresses, if any.
@@ -114,8 +114,8 @@ func (n *node) sendUnexpected(to bmi.Addr, tag bmi.Tag, buf []byte) int {
 	return n.posted(func(user any) (bmi.Posted, error) { return n.c.PostSendUnexpected(to, 0, tag, buf, user) })
 }
 
-// turn takes what has completed, and unexpected messages if somebody wants them.
-// An operation that completes twice, or that nobody posted, fails the test.
+// turn takes completions, and unexpected messages if taken is set. An operation that completes
+// twice, or that was not posted, fails the test.
 func (n *node) turn(wait time.Duration) {
 	n.t.Helper()
 	if n.taken != nil {
@@ -137,7 +137,7 @@ func (n *node) turn(wait time.Duration) {
 	}
 }
 
-// until takes turns until done says so; others take theirs as well.
+// until takes turns until done reports true; the others take turns as well.
 func (n *node) until(what string, done func() bool, others ...*node) {
 	n.t.Helper()
 	for end := time.Now().Add(patience); !done(); {
@@ -198,8 +198,8 @@ func exchange(a, b *node, toB, toA bmi.Addr, tag bmi.Tag, size int) {
 	}
 }
 
-// pattern is a message that no other is like. The race detector need not see each byte of what
-// nobody else has yet.
+// pattern is a unique message. The race detector need not check each byte of memory that no
+// other goroutine has yet.
 //
 //go:norace
 func pattern(id uint64, size int) []byte {

@@ -6,23 +6,23 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// phase says where an operation that did not complete immediately is.
+// phase is the state of an operation that did not complete immediately.
 type phase uint8
 
 const (
 	// phaseSending: in remote.sends, waiting for a connection, for room in the
-	// stream, or for those before it.
+	// stream, or for earlier sends.
 	phaseSending phase = iota + 1
 	// phasePosted: a receive in the match table.
 	phasePosted
-	// phaseJoined: a receive whose message is arriving in a buffer of ours.
+	// phaseJoined: a receive whose message is arriving in a buffer of the method.
 	phaseJoined
 	// phaseArriving: a receive whose message is arriving in its own memory.
 	phaseArriving
 )
 
-// opState is the method's record of an operation from its post to its
-// completion, if it did not complete immediately. The pool keeps it afterwards.
+// opState is the method's record of an operation from its post to its completion,
+// if it did not complete immediately. Afterwards it goes to method.freeOps.
 type opState struct {
 	op    *bmi.Op
 	r     *remote
@@ -37,15 +37,15 @@ type opState struct {
 	c     *conn         // phaseArriving
 
 	sent int    // phaseSending: bytes of header and message that the stream took
-	at   cursor // phaseSending: where the message goes on
+	at   cursor // phaseSending: the position in the message
 
-	ended bool // phaseSending: of a file, whose end was met
+	ended bool // phaseSending: from a file whose end was reached
 }
 
 // Chain links the operations of a peer.
 func (s *opState) Chain() *queue.Links[opState] { return &s.chain }
 
-// begin makes the record of an operation that stays with the method.
+// begin makes the record of an operation that did not complete within its post.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	s := m.freeOps
 	if s != nil {
@@ -59,8 +59,8 @@ func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	return s
 }
 
-// finish completes an operation, which is in no queue or table any more, and puts
-// its record back.
+// finish completes an operation, which must not be in a queue or table any more,
+// and frees its record.
 func (m *method) finish(s *opState, size int, err error) {
 	op := s.op
 	op.Private = nil
@@ -73,13 +73,13 @@ func (m *method) finish(s *opState, size int, err error) {
 	op.Complete(size, err)
 }
 
-// A cursor is a place in the pieces of a message.
+// A cursor is a position in the pieces of a message.
 type cursor struct {
 	piece int // 0 ≤ piece ≤ number of pieces
 	off   int // in that piece, in bytes
 }
 
-// advance moves n bytes on.
+// advance moves the cursor by n bytes.
 func (c *cursor) advance(bufs [][]byte, n int) {
 	for n > 0 {
 		left := len(bufs[c.piece]) - c.off
@@ -92,7 +92,8 @@ func (c *cursor) advance(bufs [][]byte, n int) {
 	}
 }
 
-// scatter copies data to the place and moves on behind it. There is room for it.
+// scatter copies data to the cursor's position and advances it. There must be
+// room.
 func (c *cursor) scatter(bufs [][]byte, data []byte) {
 	for len(data) > 0 {
 		n := copy(bufs[c.piece][c.off:], data)
@@ -103,8 +104,8 @@ func (c *cursor) scatter(bufs [][]byte, data []byte) {
 	}
 }
 
-// appendPieces appends the next n bytes, or fewer if they are in more than room
-// pieces, to vec. It returns how many they are.
+// appendPieces appends the next n bytes to vec, or fewer if they span more than
+// room pieces. It returns how many bytes it appended.
 func (c cursor) appendPieces(vec [][]byte, bufs [][]byte, n, room int) ([][]byte, int) {
 	total := 0
 	for ; room > 0 && n > 0 && c.piece < len(bufs); c.piece, c.off = c.piece+1, 0 {

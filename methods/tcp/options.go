@@ -12,54 +12,48 @@ import (
 // Options are the method's own options, for bmi.Config.Options. The zero value
 // means the defaults.
 type Options struct {
-	// ConnectTimeout is how long sends wait for a connection, name look-up
-	// included; by default the constant of that name, as are the next three.
+	// ConnectTimeout is how long sends wait for a connection, including name look-up. The default is the constant of
+	// that name; the same holds for the next three fields.
 	ConnectTimeout time.Duration
 	HeaderTimeout  time.Duration
 	MessageTimeout time.Duration
 	HangupTimeout  time.Duration
-	// RetryAbsent: that nobody listens at an address is no failure until
-	// ConnectTimeout. For jobs whose parts start together.
+	// RetryAbsent: an address without a listener is not a failure until ConnectTimeout. For jobs whose processes start
+	// together.
 	RetryAbsent bool
 
-	// KeepAlive is the time after which a silent connection is probed, and
-	// that between probes; UserTimeout the time after which a connection is
-	// given up that does not acknowledge what was sent, probes included. 0:
-	// the defaults of package kernel, with which a dead peer is noticed after
-	// about 20 seconds.
+	// KeepAlive is the time after which a silent connection is probed, and the time between probes. UserTimeout is the
+	// time after which a connection is given up if the other side acknowledges nothing, neither data nor probes. 0: the
+	// defaults of package kernel, which notice a dead peer after about 20 seconds.
 	KeepAlive   time.Duration
 	UserTimeout time.Duration
 
-	// EarlyBytesPerPeer, EarlyBytes and Connections are limits; by default
-	// the constants EarlyBytesPerPeer, EarlyBytes (or 1/16 of the memory, if that is less) and ConnectionsMax. There are
-	// never more connections than leave an eighth of the descriptors that the
-	// process may have, and 64, for other things. When there are as many as may
-	// be, a host with fewer than another gets one of that one's.
+	// EarlyBytesPerPeer, EarlyBytes and Connections are limits. The defaults are the constants EarlyBytesPerPeer,
+	// EarlyBytes (or 1/16 of the memory, if that is less) and ConnectionsMax. An eighth of the process's descriptors,
+	// and 64, are always left for other uses. At the limit of connections, a host with fewer connections than another
+	// takes the place of one of the other's.
 	EarlyBytesPerPeer int
 	EarlyBytes        int
 	Connections       int
 
-	// SocketBytes is the size of the kernel's buffers, per connection and
-	// direction; 0: as the kernel thinks best.
+	// SocketBytes is the size of the kernel's buffers, per connection and direction; 0: chosen by the kernel.
 	SocketBytes int
 
-	// TLS names the files that prove who is who; only for tcps, where a zero
-	// TLS means those that the environment names.
+	// TLS names the files for authentication. It is only for tcps, where a zero TLS means the files named by the
+	// environment.
 	TLS TLS
 
-	// Idle is called by Close when there is nothing to do, with the time it
-	// still has. Nil means to sleep. In simulated time it is what moves the
-	// world on; the context of Close, which knows only the time of the clock
-	// on the wall, does not count then.
+	// Idle is called by Close when there is nothing to do, with the time that is left. Nil means to sleep. In simulation
+	// it advances virtual time; the context of Close, which knows only real time, is then ignored.
 	Idle func(left time.Duration)
-	// Seed makes the method repeatable in simulation; 0: random.
+	// Seed makes the method deterministic in simulation; 0: random.
 	Seed uint64
 }
 
 // TLS names files: either Cert, Key and CA, or Secret.
 type TLS = secure.Files
 
-// options checks what a driver was given.
+// options checks the options given to a driver.
 func options(o any) (Options, error) {
 	var opts Options
 	switch o := o.(type) {

@@ -58,8 +58,8 @@ func needOrangeFS(t *testing.T) orangefs {
 	return orangefs{prefix}
 }
 
-// program is the path of an installed program. One that is missing fails the
-// test, as a test that passes because nothing ran would say the wrong thing.
+// program is the path of an installed program. A missing one fails the test, because a test
+// that passes without running anything would be misleading.
 func (o orangefs) program(t *testing.T, name string) string {
 	t.Helper()
 	for _, folder := range []string{"bin", "sbin"} {
@@ -114,7 +114,7 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// wait waits until the program ends by itself and returns what it said.
+// wait waits until the program ends by itself and returns its output.
 func (c *child) wait(t *testing.T) string {
 	t.Helper()
 	return c.waitFor(t, childEndTimeMax)
@@ -131,9 +131,8 @@ func (c *child) waitFor(t *testing.T, limit time.Duration) string {
 	return c.output.String()
 }
 
-// listens waits until the program listens on a port. It looks into the
-// kernel's table, since a connection that only probes is one that the
-// program's next accept returns.
+// listens waits until the program listens on a port. It reads the kernel's table, because
+// the program's next accept would return a connection made only to probe.
 func (c *child) listens(t *testing.T, port int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return listening(t, port) }, childReadyTimeMax, 5*time.Millisecond,
@@ -189,7 +188,7 @@ func (o *output) tail() string {
 	return s[max(0, len(s)-2000):]
 }
 
-// says waits until the program has said text.
+// says waits until the program has printed text.
 func (c *child) says(t *testing.T, text string) {
 	t.Helper()
 	limit := time.After(exchangeTimeMax)
@@ -205,7 +204,7 @@ func (c *child) says(t *testing.T, text string) {
 	}
 }
 
-// freePort is a port that nobody listens on at this moment.
+// freePort is a port without a listener at this moment.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -491,10 +490,10 @@ func fileServerConfig(t *testing.T, folder, address string, size int) []byte {
 	return config
 }
 
-// relay stands between clients of a file server and the server. It knows of
-// the file protocol only that every request has one answer of the same tag, that
-// the configuration names the server's address, and that after the answer to
-// an I/O request messages of the same tag may go either way.
+// relay is between clients of a file server and the server. It knows only this about the
+// file protocol: every request has one answer with the same tag, the configuration contains
+// the server's address, and after the answer to an I/O request messages with the same tag
+// may go either way.
 type relay struct {
 	endpoint
 	server   bmi.Addr
@@ -535,7 +534,7 @@ func startRelay(t *testing.T, server fileServer) *relay {
 	return r
 }
 
-// serve passes one request on and its answer back.
+// serve forwards one request and its answer.
 func (r *relay) serve(t *testing.T, u bmi.Unexpected) {
 	defer u.Release()
 	if !assert.GreaterOrEqual(t, len(u.Data), requestBytes) {
@@ -562,8 +561,7 @@ func (r *relay) serve(t *testing.T, u bmi.Unexpected) {
 	}
 }
 
-// pass moves messages one way until one side or the test ends. What gets lost
-// here the tools miss.
+// pass moves messages one way until one side or the test ends. The tools notice any loss.
 func (r *relay) pass(from bmi.Addr, fromTag bmi.Tag, to bmi.Addr, toTag bmi.Tag) {
 	buf := make([]byte, relayBytesMax)
 	for {

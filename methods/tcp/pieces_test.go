@@ -29,8 +29,8 @@ func cut(rng *rand.Rand, b []byte, most int) [][]byte {
 	return append(pieces, b)
 }
 
-// pieces is what one step of TestPiecesAtEverySplit moves: messages with tags from
-// 0 on, as they look on the wire, and where they shall arrive.
+// pieces are the messages of one step of TestPiecesAtEverySplit, with tags from 0
+// on: their bytes on the wire, and the memory in which they must arrive.
 type pieces struct {
 	rng    *rand.Rand
 	n      *fakeNode
@@ -53,7 +53,7 @@ func (p *pieces) finished() (k int) {
 	return k
 }
 
-// send posts the messages and lets them out.
+// send posts the messages and flushes them.
 func (p *pieces) send() {
 	t := p.n.t
 	p.f.out, p.f.room = nil, 0
@@ -102,7 +102,7 @@ func (p *pieces) recv(tag int) {
 	require.NoError(p.n.t, err)
 }
 
-// echo lets the same bytes come back, some before their receives.
+// echo makes the same bytes come back, some before their receives.
 func (p *pieces) echo() {
 	posted := 0
 	for ; posted < len(p.data)/2; posted++ {
@@ -127,8 +127,8 @@ func (p *pieces) echo() {
 	}
 }
 
-// TestPiecesAtEverySplit: lists of more pieces than one system call takes, and with
-// nothing in some, come out whole wherever the stream stops.
+// TestPiecesAtEverySplit: lists of more pieces than one system call takes, some of
+// them empty, arrive whole wherever the stream is split.
 func TestPiecesAtEverySplit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
@@ -156,7 +156,7 @@ func TestPiecesAtEverySplit(t *testing.T) {
 	}
 }
 
-// TestEmptyMessagesBeyondTheLimit: they take no room but in the count.
+// TestEmptyMessagesBeyondTheLimit: they count only towards the number of messages.
 func TestEmptyMessagesBeyondTheLimit(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, peer := n.meet()

@@ -20,8 +20,8 @@ func secretFile(t *testing.T, secret string) string {
 	return path
 }
 
-// TestPrivate: tcps takes its secret from the environment, or from its options, and two that
-// have the same talk.
+// TestPrivate: tcps takes its secret from the environment, or from its options, and two
+// endpoints with the same secret can communicate.
 func TestPrivate(t *testing.T) {
 	_, err := bmi.Open(context.Background(), bmi.Config{Methods: []string{"tcps"}})
 	require.ErrorContains(t, err, "no key is given: set VIADUCT_TLS_SECRET")

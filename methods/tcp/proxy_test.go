@@ -17,8 +17,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// A proxy passes connections on to an endpoint. It cuts what passes into pieces
-// of its own, delays them, and now and then resets a connection.
+// A proxy forwards connections to an endpoint. It splits the bytes at random,
+// delays them, and now and then resets a connection.
 type proxy struct {
 	seed     uint64
 	resets   bool
@@ -134,7 +134,7 @@ func (c *passage) pass(from, to net.Conn, rng *rand.Rand) {
 	for {
 		n, err := from.Read(buf[:1+rng.IntN(1<<rng.IntN(17))])
 		if err != nil {
-			// A side that finished is passed on as such; the other may go on.
+			// The end of one side is forwarded; the other side may continue.
 			if _, is := err.(net.Error); is || to.(*net.TCPConn).CloseWrite() != nil {
 				c.end(true)
 			}
@@ -147,7 +147,7 @@ func (c *passage) pass(from, to net.Conn, rng *rand.Rand) {
 				k = min(k, 1+rng.IntN(30))
 			}
 			if rng.IntN(32) == 0 {
-				time.Sleep(time.Duration(rng.IntN(2000)) * time.Microsecond) // this is what the proxy is for
+				time.Sleep(time.Duration(rng.IntN(2000)) * time.Microsecond) // the proxy must delay
 			}
 			if _, err := to.Write(rest[:k]); err != nil {
 				c.end(true)
@@ -178,8 +178,8 @@ func proxySizes() []int {
 // proxyDepth is how many messages of each tag each side sends.
 const proxyDepth = 3
 
-// A talk is one side of a conversation: the operations that it posted, by what
-// they carry.
+// A talk is one side of a conversation: its operations, by the messages that they
+// carry.
 type talk struct {
 	n     *node
 	side  uint64 // 0: the client's, 1: the server's
@@ -228,8 +228,8 @@ func (t *talk) state() (ended int, failed error) {
 
 func (t *talk) operations() int { return len(t.sends) + len(t.recvs) }
 
-// check requires that what arrived is what the other side sent, in order: once a
-// receive of a tag has failed, no later one has a message.
+// check requires that the received messages are those that the other side sent, in
+// order: once a receive of a tag has failed, no later one has a message.
 func (t *talk) check() (arrived int) {
 	t.n.t.Helper()
 	lost := make([]bool, len(proxySizes()))
@@ -261,11 +261,11 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// greetingLost is after how long without an answer somebody looks whether the
+// greetingLost is how long to wait for an answer before checking whether the
 // connection of the greeting is gone.
 const greetingLost = 2 * time.Second
 
-// reconnected tells whether the connection to a peer is not the first.
+// reconnected reports whether the connection to a peer is not the first.
 func reconnected(n *node, a bmi.Addr) bool {
 	for _, p := range n.ep.Stats().Peers {
 		if p.Addr == a.String() {
@@ -320,9 +320,9 @@ func proxyRun(t *testing.T, seed uint64, resets bool) {
 				switch {
 				case !addrs[i].IsZero() && (err != nil ||
 					other == nil && time.Since(start) > greetingLost && reconnected(n, addrs[i])):
-					// Nothing more of this round goes over another connection. The
-					// greeting was gone before anything else was posted: then
-					// nothing failed, and nobody answers.
+					// No more messages of this round go over another connection.
+					// If the greeting was lost before anything else was posted,
+					// nothing failed, and no answer comes.
 					require.NoError(t, n.ep.DropAddr(addrs[i]))
 					addrs[i] = bmi.Addr{}
 					open++

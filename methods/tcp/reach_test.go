@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// freshPort is a port that nobody listens at, on any address of this machine.
+// freshPort is a port without a listener on any address of this machine.
 func freshPort(t *testing.T) string {
 	t.Helper()
 	for {

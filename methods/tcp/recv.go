@@ -5,15 +5,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// waiting is an entry of the match table: on the posted side a receive, on the
-// kept side a message that came early.
+// waiting is an entry of the match table: a receive on the posted side, an early
+// message on the kept side.
 type waiting struct {
 	recv  *opState
 	early *early
 }
 
-// PostRecv takes over a receive: it meets a message that came early, or waits in
-// the match table.
+// PostRecv takes over a receive: it joins an early message, or waits in the match
+// table.
 func (m *method) PostRecv(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	key := r.key | matchbits.Bits(op.Tag)
@@ -31,7 +31,7 @@ func (m *method) PostRecv(op *bmi.Op) {
 	s.ref = m.match.Post(key, matchbits.MaskNone, waiting{recv: s})
 }
 
-// meet joins a receive that is being posted with a message that came early.
+// meet joins a receive that is being posted with an early message.
 func (m *method) meet(r *remote, op *bmi.Op, e *early) {
 	c := e.c
 	switch {
@@ -50,7 +50,7 @@ func (m *method) meet(r *remote, op *bmi.Op, e *early) {
 		size := e.size
 		m.letGo(e)
 		op.Complete(size, nil)
-	case e.buf == nil: // from now on it goes straight to its place
+	case e.buf == nil: // from now on it is read straight into place
 		s := m.begin(r, op, phaseArriving)
 		s.c = c
 		c.in = inbound{kind: inDeliver, head: c.in.head, recv: s}
@@ -62,7 +62,7 @@ func (m *method) meet(r *remote, op *bmi.Op, e *early) {
 	}
 }
 
-// discard throws away what is still to come of a connection's present message.
+// discard discards the rest of a connection's present message.
 func (m *method) discard(c *conn) {
 	c.in = inbound{kind: inDiscard, head: c.in.head}
 	if c.block == blockRecv {
@@ -75,9 +75,9 @@ func (r *remote) truncation(size, room int) error {
 	return r.errorf(bmi.ErrTruncated, "message of %d bytes, receive of %d", size, room)
 }
 
-// Cancel ends an operation early. A message that is on its way to a cancelled
-// receive is thrown away as it comes. A send of which a part is under way cannot be
-// taken back: it takes the connection with it.
+// Cancel ends an operation early. If the message of a cancelled receive is
+// arriving, its bytes are discarded. If a send was cancelled after part of it had
+// been transmitted, the connection must end.
 func (m *method) Cancel(op *bmi.Op) {
 	s, ok := op.Private.(*opState)
 	if !ok || s.op != op {

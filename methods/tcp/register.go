@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/secure"
 )
 
-// The method over the kernel's sockets, plain and inside TLS, is part of every
-// program that imports the package.
+// Every program that imports this package has the method over the kernel's
+// sockets, plain and inside TLS.
 func init() {
 	bmi.Register(DriverOver("tcp", plain))
 	bmi.Register(DriverOver("tcps", private))

@@ -13,44 +13,43 @@ import (
 
 // remote is the method's record of one remote endpoint, connected or not.
 type remote struct {
-	// What every message touches comes first.
-	c     *conn // the connection, also while it is being made; nil: none
+	// The fields that every message uses come first.
+	c     *conn // the connection, even while it is being made; nil: none
 	sends queue.List[sending, *sending]
-	// key is what the match bits of an expected message from this endpoint
-	// are; only the tag is to be added.
+	// key is the match bits of an expected message from this endpoint, without the tag.
 	key     matchbits.Bits
 	ops     queue.List[opState, *opState] // everything not completed
 	earlies queue.List[early, *early]
-	// earlyBytes is the size of their buffers.
+	// earlyBytes is the size of the buffers of early messages.
 	earlyBytes int
 	count      traffic
 
 	addr    bmi.Addr
 	name    string // the address, with scheme
 	targets []target
-	dial    *dial // under way; nil: not
-	failed  error // how the latest connection, or attempt, ended; nil while there is one
+	dial    *dial // running; nil: none
+	failed  error // how the latest connection, or attempt, ended; nil while there is a connection
 
 	timer // while gone, and early messages are left
 
 	id         peer.ID // of key
 	generation uint32
-	passive    bool // it connected to us: there is no connecting to it
+	passive    bool // it connected to us and cannot be connected to
 	told       bool // the application has its address
 	dropped    bool // by DropAddr
-	gone       bool // out of the tables, or nothing but early messages is left
+	gone       bool // out of the tables, or only early messages are left
 }
 
 // String is the address (bmi.Peer).
 func (r *remote) String() string { return r.name }
 
-// errorf is an error about this peer.
+// errorf returns an error about this peer.
 func (r *remote) errorf(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", kind, r.name, fmt.Errorf(format, args...))
 }
 
-// newRemote makes the record of an endpoint. It fails when there are more than
-// the match bits can tell apart.
+// newRemote makes the record of an endpoint. It fails when there are more endpoints than
+// the match bits can distinguish.
 func (m *method) newRemote(targets []target, name string) (*remote, error) {
 	r := &remote{targets: targets, name: name}
 	id, generation, ok := m.remotes.Take(r)
@@ -65,7 +64,7 @@ func (m *method) newRemote(targets []target, name string) (*remote, error) {
 	return r, nil
 }
 
-// Resolve finds or makes the record behind an address.
+// Resolve finds or makes the record of an address.
 func (m *method) Resolve(address string) (bmi.Addr, error) {
 	targets, err := parseAddress(m.name, address)
 	if err != nil {
@@ -83,7 +82,7 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 	return r.addr, nil
 }
 
-// remoteOf is the record of whom a connection leads to. One that we accepted gets
+// remoteOf returns the peer at the other end of a connection. An accepted connection gets
 // its record with the first message.
 func (m *method) remoteOf(c *conn) (*remote, error) {
 	if c.r != nil {
@@ -93,7 +92,7 @@ func (m *method) remoteOf(c *conn) (*remote, error) {
 	targets := []target{{Host: from.Addr().String(), IP: from.Addr(), Port: from.Port()}}
 	name := format(m.name, targets)
 	if old := m.byName[name]; old != nil {
-		delete(m.byName, name) // its port is another's now; who holds it keeps it
+		delete(m.byName, name) // another process has its port now; holders of the old record keep it
 	}
 	r, err := m.newRemote(targets, name)
 	if err != nil {
@@ -105,7 +104,7 @@ func (m *method) remoteOf(c *conn) (*remote, error) {
 	return r, nil
 }
 
-// unusable says why nothing can be posted with this peer any more; nil if it can.
+// unusable says why nothing can be posted with this peer; nil if it can.
 func (m *method) unusable(r *remote) error {
 	switch {
 	case r.dropped:
@@ -126,8 +125,7 @@ func (m *method) failAll(r *remote, err error) {
 	}
 }
 
-// failRecv ends a receive, wherever it is. What of its message is still to come is
-// thrown away.
+// failRecv ends a receive in any phase. The rest of its message is discarded.
 func (m *method) failRecv(s *opState, err error) {
 	switch s.phase {
 	case phasePosted:
@@ -143,9 +141,10 @@ func (m *method) failRecv(s *opState, err error) {
 	m.finish(s, 0, err)
 }
 
-// retire takes a peer that cannot be reached again out of the tables. Messages of
-// its that arrived whole wait on for their receives, but not for ever: anybody can
-// connect, send some and go. Nobody can receive from whom nobody knows.
+// retire removes a peer that cannot be reached again from the tables. Its complete messages
+// continue to wait for their receives, but not for ever, because any host can connect, send
+// messages and leave. If the application never got the peer's address, no receive can be
+// posted, and the messages are discarded at once.
 func (m *method) retire(r *remote) {
 	r.gone = true
 	if m.byName[r.name] == r {
@@ -161,10 +160,11 @@ func (m *method) retire(r *remote) {
 	m.maybeRelease(r)
 }
 
-// expired is told that nobody took what a retired peer had sent.
+// expired discards messages that a retired peer had sent and that were not received in
+// time.
 func (r *remote) expired(m *method) { m.dropEarlies(r, false) }
 
-// maybeRelease gives a retired peer's id back once nothing needs it.
+// maybeRelease gives back a retired peer's id once it is not needed any more.
 func (m *method) maybeRelease(r *remote) {
 	if r.gone && r.earlies.Len() == 0 && m.remotes.Give(r.id, r.generation) {
 		m.unset(&r.timer)
@@ -189,7 +189,7 @@ func (m *method) Drop(p bmi.Peer) {
 	m.retire(r)
 }
 
-// Check tells whether a peer is believed to be alive (bmi.Checker).
+// Check reports whether a peer is believed to be alive (bmi.Checker).
 func (m *method) Check(p bmi.Peer) error {
 	r := p.(*remote)
 	if err := m.unusable(r); err != nil {
@@ -201,7 +201,7 @@ func (m *method) Check(p bmi.Peer) error {
 	return r.failed
 }
 
-// InRange tells whether a peer lies in a range of addresses (bmi.Ranger).
+// InRange reports whether a peer lies in a range of addresses (bmi.Ranger).
 func (m *method) InRange(p bmi.Peer, pattern string) (bool, error) {
 	return inRange(m.name, p.(*remote).targets, pattern)
 }
@@ -218,8 +218,8 @@ func (m *method) AuthenticatedName(p bmi.Peer) string {
 	return ""
 }
 
-// connectError puts the reason why a connection could not be made in the terms
-// of package bmi.
+// connectError translates the reason why a connection could not be made into an error of
+// package bmi.
 func (r *remote) connectError(err error) error {
 	if errors.Is(err, stack.ErrIdentity) {
 		return r.errorf(bmi.ErrRefused, "%w", err)

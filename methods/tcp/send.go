@@ -9,11 +9,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// sending is a send in remote.sends, in the order of the posts. A List, so that many
-// that are cancelled in any order do not each walk past the others.
+// sending is a send in remote.sends, in post order. It is an element of a List, so that
+// cancelling many sends in any order does not walk the list each time.
 type sending opState
 
-// Chain links them.
+// Chain links the elements of remote.sends.
 func (s *sending) Chain() *queue.Links[sending] { return &s.sending }
 
 func (r *remote) firstSend() *opState           { return (*opState)(r.sends.First()) }
@@ -37,10 +37,10 @@ func headerOf(op *bmi.Op) wire.Header {
 	return wire.Expected(uint32(op.Tag), op.Size)
 }
 
-// PostSend takes over a send. The first on a connection since the last Poll goes out
-// at once. Those after it wait for the next Poll, which sends them together: a call
-// of the system costs far more than a message. Nobody waits when nobody may poll
-// soon, that is while somebody sleeps.
+// PostSend takes over a send. The first send on a connection since the last Poll goes out
+// at once. Later ones wait for the next Poll, which sends them together, because a system
+// call costs far more than a message. While a goroutine sleeps the next Poll may be far
+// away, so all sends go out at once.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	if err := m.unsendable(r); err != nil {
@@ -61,7 +61,8 @@ func (m *method) unsendable(r *remote) error {
 		return err
 	}
 	if r.c != nil && r.c.hungUp && r.c.block != blockNone && !r.passive {
-		// It was kept for what may still be received. The caller goes on.
+		// The connection was kept for messages not yet received. The caller makes a new
+		// one.
 		m.broken(r.c, errors.New("it closed the connection, and nobody took its next message"))
 	}
 	if r.c != nil {
@@ -70,12 +71,12 @@ func (m *method) unsendable(r *remote) error {
 	return nil
 }
 
-// atOnce tells whether a send goes out within its post.
+// atOnce reports whether a send goes out within its post.
 func (m *method) atOnce(c *conn) bool {
 	return c != nil && c.writable && c.r.sends.Len() == 0 && (c.round != m.round || m.armed)
 }
 
-// sendLater puts a send behind those that wait.
+// sendLater queues a send behind those that wait.
 func (m *method) sendLater(r *remote, op *bmi.Op) {
 	r.queueSend(m.begin(r, op, phaseSending))
 	switch {
@@ -112,7 +113,7 @@ func (m *method) sendNow(c *conn, r *remote, op *bmi.Op) {
 	m.sent(c, err)
 }
 
-// taken notes that the stream took n more bytes of the queue.
+// taken records that the stream took n more bytes of the queue.
 func (m *method) taken(r *remote, n int) {
 	for n > 0 {
 		s := r.firstSend()
@@ -131,7 +132,7 @@ func (m *method) taken(r *remote, n int) {
 	}
 }
 
-// sent looks at how a Send ended.
+// sent handles the result of a Send.
 func (m *method) sent(c *conn, err error) {
 	switch {
 	case err == nil:
@@ -143,8 +144,8 @@ func (m *method) sent(c *conn, err error) {
 	}
 }
 
-// sendFailed ends the sends of a connection. What the peer sent before may still be
-// there: the connection ends when that was read.
+// sendFailed ends the sends of a connection. Earlier messages from the peer may still have
+// to be read: the connection ends after that.
 func (m *method) sendFailed(c *conn, cause error) {
 	r := c.r
 	c.sendErr = r.errorf(bmi.ErrPeerFailed, "%w", cause)
@@ -155,7 +156,7 @@ func (m *method) sendFailed(c *conn, cause error) {
 	m.hangup(c)
 }
 
-// flush sends what waits, as far as the stream takes it.
+// flush sends queued messages as far as the stream takes them.
 func (m *method) flush(c *conn) bool {
 	r := c.r
 	if c.state != connOpen || !c.writable || r.sends.Len() == 0 {
@@ -179,12 +180,11 @@ func (m *method) flush(c *conn) bool {
 	return n > 0
 }
 
-// gather puts together what one Send shall take: headers and short messages in
-// m.out, long ones where they are. file is the send whose bytes follow from its file; nil:
-// none do.
+// gather assembles the pieces for one Send: headers and short messages in m.out, long ones
+// in place. file is the send whose bytes follow from its file; nil: none.
 func (m *method) gather(r *remote) (vec [][]byte, file *opState) {
 	vec, out := m.vec[:0], m.out[:0]
-	from := 0 // what lies in out before is in vec
+	from := 0 // earlier bytes of out are already in vec
 	room := moveBytes
 	for s := r.firstSend(); s != nil && room > 0; s = r.sendAfter(s) {
 		if len(vec) > stack.PiecesMax-3 || cap(out)-len(out) < wire.HeaderLen+gatherBytes {
@@ -225,7 +225,7 @@ func (m *method) gather(r *remote) (vec [][]byte, file *opState) {
 	return vec, file
 }
 
-// markDirty notes that a connection has something to send.
+// markDirty records that a connection has something to send.
 func (m *method) markDirty(c *conn) {
 	if !c.inDirty && c.writable && c.r.sends.Len() > 0 {
 		c.inDirty = true
@@ -233,7 +233,7 @@ func (m *method) markDirty(c *conn) {
 	}
 }
 
-// flushAll sends what was posted since the last Poll.
+// flushAll sends the messages posted since the last Poll.
 func (m *method) flushAll() (did bool) {
 	all := m.dirty
 	m.dirty = m.dirtyNext[:0]

@@ -6,11 +6,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// zeros stand for what a file does not have.
+// zeros replace the bytes that a file does not have.
 var zeros [readBytes]byte
 
 // PostSendFile takes over a send whose bytes are in a file (bmi.FileSender). They go from
-// there into the stream, in turn with other sends, and behind the header in one call.
+// the file into the stream, in order with other sends, and in the same call as the header.
 func (m *method) PostSendFile(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	if err := m.unsendable(r); err != nil {
@@ -25,8 +25,9 @@ func (m *method) PostSendFile(op *bmi.Op) {
 	}
 }
 
-// sendFile gives the stream what is in front of a send, and the next bytes of its file. The
-// file's end is noted: what the message still lacks is zeros, whatever becomes of the file.
+// sendFile gives the stream the bytes before a send, and the next bytes of its file. Once
+// it reaches the end of the file it remembers that: the rest of the message is zeros,
+// whatever happens to the file.
 func (m *method) sendFile(c *conn, vec [][]byte, s *opState) (int, error) {
 	front := 0
 	for _, b := range vec {
@@ -48,8 +49,8 @@ func (m *method) appendZeros(vec [][]byte, n int) [][]byte {
 	return vec
 }
 
-// unread ends a connection on which a message was begun whose file cannot be read: the
-// other side must not take anything else for the rest of it.
+// unread ends a connection on which the file of a partly sent message cannot be read: the
+// other side must not take other bytes for the rest of the message.
 func (m *method) unread(c *conn, cause error) {
 	m.errors.PeerFailed++
 	m.warn("connection closed: a file to send from cannot be read", "peer", c.r.name, "cause", cause)

@@ -7,29 +7,29 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 )
 
-// shares are the connections that others made, by the hosts that made them. When there are as many as may be, a host that has fewer than
-// another gets one of that one's.
+// shares are the inbound connections, grouped by remote host. At the limit, a host with fewer connections than another takes
+// the place of one of the other's.
 type shares struct {
 	hosts map[netip.Prefix]*share
 	with  []queue.List[share, *share] // with[n] are the hosts with n connections
-	most  int                         // the largest n that some host has
+	most  int                         // the largest n of any host
 	all   int
 }
 
-// A share is one host's. It is there while the host has connections.
+// A share is the connections of one host. It exists while the host has connections.
 type share struct {
 	host  netip.Prefix
-	conns queue.List[accepted, *accepted] // in the order of their coming
+	conns queue.List[accepted, *accepted] // in the order of arrival
 	links queue.Links[share]
 }
 
-// Chain links the hosts with equally many.
+// Chain links the hosts with the same number of connections.
 func (h *share) Chain() *queue.Links[share] { return &h.links }
 
 // accepted is a connection in a share.
 type accepted conn
 
-// Chain links those of a share.
+// Chain links the connections of a share.
 func (a *accepted) Chain() *queue.Links[accepted] { return &a.acceptedLinks }
 
 func newShares() shares { return shares{hosts: make(map[netip.Prefix]*share)} }
@@ -67,7 +67,7 @@ func (s *shares) remove(c *conn) {
 	}
 }
 
-// place lists a host by how many it has.
+// place lists a host by its number of connections.
 func (s *shares) place(h *share) {
 	n := h.conns.Len()
 	for len(s.with) <= n {
@@ -77,11 +77,12 @@ func (s *shares) place(h *share) {
 	s.most = max(s.most, n)
 }
 
-// examinedMax is how many connections of a host are looked at to find one that it may lose.
+// examinedMax is how many connections of a host are examined to find one that can be closed.
 const examinedMax = 256
 
-// leastFor is the connection that makes room for another one of a host: one of those of the host that has most, which was silent for
-// longest and has nothing under way, if there is such a one. It is nil if no host has more than this one will.
+// leastFor returns the connection to close for a new one of a host: of the host with the most connections, the one that was
+// silent for longest and has nothing under way, if there is one. It is nil if no host has more connections than this one would
+// have.
 func (s *shares) leastFor(from netip.Addr) *conn {
 	has := 0
 	if h := s.hosts[names.Host(from)]; h != nil {
@@ -102,7 +103,7 @@ func (s *shares) leastFor(from netip.Addr) *conn {
 	return least
 }
 
-// lessThan reports whether less is lost with c than with d.
+// lessThan reports whether closing c loses less than closing d.
 func (c *conn) lessThan(d *conn) bool {
 	if cw, dw := c.waits(), d.waits(); cw != dw {
 		return !cw
@@ -110,5 +111,5 @@ func (c *conn) lessThan(d *conn) bool {
 	return c.heard < d.heard
 }
 
-// waits reports whether operations of ours wait for the other side.
+// waits reports whether local operations wait for the other side.
 func (c *conn) waits() bool { return c.r != nil && c.r.ops.Len() > 0 }

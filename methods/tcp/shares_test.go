@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// swarm makes so many connections from an address.
+// swarm makes count connections from an address.
 func swarm(n *fakeNode, ip string, count int) (all []*fakeStream) {
 	for range count {
 		all = append(all, n.connectFrom(ip))
@@ -51,7 +51,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	require.EqualValues(t, 6+4+4, st.Errors.Displaced)
 }
 
-// TestWhoIsIdleGoesFirst: room is made where a host has most, by the connection that was silent for longest and has nothing under way.
+// TestWhoIsIdleGoesFirst: the host with most connections loses the one that was silent for longest and has nothing under way.
 func TestWhoIsIdleGoesFirst(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{Connections: 4}, bmi.Limits{})
 	waits, to := n.meet()
@@ -72,7 +72,7 @@ func TestWhoIsIdleGoesFirst(t *testing.T) {
 	require.False(t, n.connectFrom("10.0.0.4").closed, "somebody has two")
 }
 
-// TestHalfMessagesEnd: what is kept of a message that does not become whole is not kept for ever.
+// TestHalfMessagesEnd: parts of a message that stays incomplete are not kept for ever.
 func TestHalfMessagesEnd(t *testing.T) {
 	for name, bytes := range map[string][]byte{"unexpected": unexpected(1, 1000), "expected": message(1, 1000)} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestHalfMessagesEnd(t *testing.T) {
 	}
 }
 
-// TestSlowReadersAreNotTheSenders: what came while nobody polled counts as having come in time.
+// TestSlowReadersAreNotTheSenders: bytes that arrived while the endpoint did not poll count as in time.
 func TestSlowReadersAreNotTheSenders(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	got := 0
@@ -112,7 +112,7 @@ func TestSlowReadersAreNotTheSenders(t *testing.T) {
 	require.Equal(t, 3, got)
 }
 
-// TestWholeMessagesHaveTime: the time is that of each message.
+// TestWholeMessagesHaveTime: each message has its own time limit.
 func TestWholeMessagesHaveTime(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	require.NoError(t, n.Handle(0, func(bmi.Message) {}))
@@ -133,7 +133,7 @@ func TestWholeMessagesHaveTime(t *testing.T) {
 	require.False(t, f.closed, "an idle connection has no end")
 }
 
-// TestLateAndResumed: a connection whose time is over when it was just let go on is read in order: first what was kept of it.
+// TestLateAndResumed: a connection was just unblocked when its time was over. It is read in order: first its kept bytes.
 func TestLateAndResumed(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{EarlyBytesPerPeer: 1024}, bmi.Limits{})
 	require.NoError(t, n.Handle(0, func(bmi.Message) {}))

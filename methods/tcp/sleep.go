@@ -7,13 +7,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// sleeper is the method over a stack that can be slept on (bmi.Sleeper).
+// sleeper is the method over a stack that supports sleeping (bmi.Sleeper).
 type sleeper struct {
 	*method
 	stack stack.Sleeper
 }
 
-// Arm asks the stack for wake-ups, unless something is left to do here.
+// Arm asks the stack for wake-ups, unless there is work to do.
 func (s sleeper) Arm() bool {
 	m := s.method
 	if m.busy() {
@@ -26,7 +26,8 @@ func (s sleeper) Arm() bool {
 	return m.armed
 }
 
-// lowWater is how many bytes are worth a wake-up while left of the size of a message are to come.
+// lowWater is how many bytes justify a wake-up while left bytes of a message of this size are
+// missing.
 func lowWater(left, size int) int {
 	if n := min(left, size/lowWaterPart, lowWaterMax); n >= lowWaterMin {
 		return n
@@ -34,7 +35,7 @@ func lowWater(left, size int) int {
 	return 1
 }
 
-// await sets the low-water mark of the stream, if that has one.
+// await sets the low-water mark of the stream, if it has one.
 func (c *conn) await(mark int) {
 	if mark == max(c.mark, 1) {
 		return
@@ -45,7 +46,7 @@ func (c *conn) await(mark int) {
 	}
 }
 
-// Disarm takes Arm back. The next Poll asks the stack what happened.
+// Disarm undoes Arm. The next Poll asks the stack for events.
 func (s sleeper) Disarm() {
 	s.armed = false
 	s.stack.Disarm()
@@ -55,10 +56,9 @@ func (s sleeper) Disarm() {
 func (s sleeper) Sleep(timeout time.Duration) { s.stack.Sleep(timeout) }
 func (s sleeper) Wake()                       { s.stack.Wake() }
 
-// What others do while somebody is between Arm and Disarm can leave something to
-// do of which no event will tell: a connection that goes on after its receive was
-// posted, a long send that the stream takes in parts, bytes of which a Poll read
-// the first only. Who sleeps is woken then.
+// Calls by other goroutines between Arm and Disarm can create work that no event will report: a
+// connection that continues after its receive was posted, a long send that the stream takes in
+// parts, a Poll that read only some of the bytes. The sleeping side must then be woken.
 
 func (s sleeper) Poll() bool {
 	did := s.method.Poll()
@@ -92,7 +92,7 @@ func (s sleeper) rouse() {
 	}
 }
 
-// busy tells whether the next Poll has something to do whatever arrives.
+// busy reports whether the next Poll has work even if nothing arrives.
 func (m *method) busy() bool {
 	for _, c := range m.hot[:m.hots] {
 		if c.more {

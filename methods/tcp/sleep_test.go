@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// armed lets somebody sleep, and what others do meanwhile leave something to do.
+// armed arms the endpoint, and calls of others then create work.
 func armed(t *testing.T, n *fakeNode, others func()) {
 	t.Helper()
 	for range 2 * 256 { // until no connection is hot
@@ -24,8 +24,8 @@ func armed(t *testing.T, n *fakeNode, others func()) {
 	s.Disarm()
 }
 
-// TestAPostedReceiveWakes: the message behind the one that it lets go is there
-// already, and no event will tell of it.
+// TestAPostedReceiveWakes: the message behind the unblocked one has already
+// arrived, and no event will report it.
 func TestAPostedReceiveWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, from := n.meet()
@@ -40,8 +40,8 @@ func TestAPostedReceiveWakes(t *testing.T) {
 	}
 }
 
-// TestAReceiveThatIsTooShortWakes: its message is thrown away, and what is behind
-// that one read.
+// TestAReceiveThatIsTooShortWakes: its message is discarded, and the bytes behind
+// it are read.
 func TestAReceiveThatIsTooShortWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, from := n.meet()
@@ -60,7 +60,7 @@ func TestADropWakes(t *testing.T) {
 	armed(t, n, func() { require.NoError(t, n.DropAddr(from)) })
 }
 
-// TestALongSendWakes: it goes out in parts, and the stream took the first.
+// TestALongSendWakes: it is sent in parts, and the stream took the first.
 func TestALongSendWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, from := n.meet()
@@ -71,7 +71,7 @@ func TestALongSendWakes(t *testing.T) {
 	require.Len(t, f.out, wire.HeaderLen+3<<20)
 }
 
-// TestAPollThatStopsHalfWayWakes: it took the event with it.
+// TestAPollThatStopsHalfWayWakes: it consumed the event.
 func TestAPollThatStopsHalfWayWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	f, _ := n.meet()

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// traffic counts with the verbs of this package.
+// traffic adds methods to bmi.Traffic.
 type traffic struct{ bmi.Traffic }
 
 func (t *traffic) sent(op *bmi.Op) {
@@ -39,7 +39,7 @@ func (t *traffic) received(h wire.Header) {
 	}
 }
 
-// countError counts an operation that ended with an error of its own. Errors of a
+// countError counts an operation that ended with its own error. Errors of a
 // connection are counted once, when it ends.
 func (m *method) countError(err error) {
 	switch {
@@ -50,7 +50,7 @@ func (m *method) countError(err error) {
 	}
 }
 
-// Stats counts (bmi.Statser).
+// Stats returns the counts (bmi.Statser).
 func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
 	total := m.past
 	s := bmi.MethodStats{
@@ -75,7 +75,7 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 	return s, peers
 }
 
-// state is the connection's state in the terms that all methods share.
+// state is the state of the connection, in the terms that all methods use.
 func (r *remote) state() peer.State {
 	switch {
 	case r.c != nil && r.c.state == connOpen:

@@ -28,8 +28,8 @@ func init() {
 	}))
 }
 
-// A tap is a stack of the kernel's sockets that counts what is asked of it and
-// that can be made to crash.
+// A tap is a stack of the kernel's sockets that counts calls and can be made to
+// crash.
 type tap struct {
 	*kernel.Stack
 	crash   atomic.Bool
@@ -63,7 +63,7 @@ func (t *tap) Dial(to netip.AddrPort, token stack.Token) (stack.Stream, error) {
 	return tapStream{s, t}, nil
 }
 
-// Poll counts. It is where a crash happens, as no other call is under way then.
+// Poll counts. Crashes happen here, because no other call is running then.
 func (t *tap) Poll(events []stack.Event) int {
 	if t.crash.Load() {
 		select {
@@ -126,5 +126,5 @@ func crash(t methodtest.T, e *bmi.Endpoint) {
 	case <-time.After(patience):
 		require.Fail(t, "the endpoint did not poll")
 	}
-	require.NoError(t, e.Close()) // nothing of it reaches anybody
+	require.NoError(t, e.Close()) // nothing of it reaches a peer
 }

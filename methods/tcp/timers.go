@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// A timer is embedded in what has a deadline. It is set to one at a time.
+// A timer is embedded in each object with a deadline. An object has at most one
+// deadline at a time.
 type timer struct {
 	at    time.Duration // in terms of bmi.MethodConfig.Clock
 	place int           // in the heap plus one; 0: not set
 	owner timed
 }
 
-// timed is what is told that its deadline has passed.
+// timed is told when its deadline has passed.
 type timed interface{ expired(m *method) }
 
-// timers is a heap of what has a deadline, the earliest on top.
+// timers is a heap of timers, the earliest on top.
 type timers []*timer
 
 func (h timers) Len() int           { return len(h) }
@@ -40,7 +41,7 @@ func (h *timers) Pop() any {
 	return t
 }
 
-// set gives t a deadline, in place of the one it may have.
+// set gives t a deadline, replacing any earlier one.
 func (m *method) set(t *timer, at time.Duration) {
 	t.at = at
 	if t.place > 0 {
@@ -50,14 +51,14 @@ func (m *method) set(t *timer, at time.Duration) {
 	heap.Push(&m.timers, t)
 }
 
-// unset takes its deadline away.
+// unset removes the deadline.
 func (m *method) unset(t *timer) {
 	if t.place > 0 {
 		heap.Remove(&m.timers, t.place-1)
 	}
 }
 
-// expire tells everybody whose deadline has passed.
+// expire calls expired for every deadline that has passed.
 func (m *method) expire() (did bool) {
 	now := m.clock()
 	for len(m.timers) > 0 && m.timers[0].at <= now {
@@ -67,7 +68,7 @@ func (m *method) expire() (did bool) {
 	return did
 }
 
-// NextDeadline is when somebody wants to be told next (bmi.Deadliner).
+// NextDeadline returns the earliest deadline (bmi.Deadliner).
 func (m *method) NextDeadline() (at time.Duration, ok bool) {
 	if len(m.timers) == 0 {
 		return 0, false

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// TestEveryHeaderHasItsOwnTime: a peer that sends all the time may well have begun
-// a header whenever it is read.
+// TestEveryHeaderHasItsOwnTime: a peer that sends all the time may be in the
+// middle of a header whenever it is read.
 func TestEveryHeaderHasItsOwnTime(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	require.NoError(t, n.Handle(0, func(bmi.Message) {}))

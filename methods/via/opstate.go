@@ -31,8 +31,8 @@ const (
 	phaseFailing
 )
 
-// opState is the method's record of an operation from its post to its
-// completion, if it did not complete immediately. The pool keeps it afterwards.
+// opState is the method's record of an operation from its post to its completion,
+// if it did not complete immediately. Afterwards it goes to method.freeOps.
 type opState struct {
 	op    *bmi.Op
 	r     *remote

@@ -19,9 +19,9 @@ func (w *World) checkPeer(p *Peer) {
 	}
 }
 
-// CheckSettled finds what is not as it must be once the faults have stopped
-// and enough time has passed: both sides READY over one link, or both INIT; no
-// operation left but posted receives; nothing in flight.
+// CheckSettled checks the final state, after the faults have stopped and enough
+// time has passed: both sides READY over one link, or both INIT; no operation
+// left except posted receives; nothing in flight.
 func (w *World) CheckSettled() {
 	for _, n := range w.nodes {
 		for _, p := range n.peers {

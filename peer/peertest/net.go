@@ -10,14 +10,14 @@ import (
 // link is one connection, or the try to make one, on the NIC level.
 type link struct {
 	number int
-	ends   [2]*end // who made it, who accepted it (nil until then)
+	ends   [2]*end // the side that made it, the side that accepted it (nil until then)
 }
 
 // end is one node's half of a link.
 type end struct {
 	peer       *Peer
 	link       *link
-	number     peer.Link // what the machine calls it
+	number     peer.Link // the machine's number for it
 	id         peer.ID
 	generation uint32
 	open, up   bool
@@ -35,7 +35,7 @@ type itemKind uint8
 
 const (
 	itemRequest itemKind = iota // a link request, to a node by its name
-	itemUp                      // the NIC's word that a link is up, failed or down, to an end
+	itemUp                      // the NIC's report that a link is up, failed or down, to an end
 	itemFailed
 	itemDown
 	itemPacket  // a connection packet, from an end to the other one
@@ -46,24 +46,24 @@ const (
 // Item is something under way that a command can deliver, lose or repeat.
 type Item struct {
 	Number int
-	// ReadyAt is when it arrives if nobody interferes.
+	// ReadyAt is when it arrives if no command interferes.
 	ReadyAt time.Duration
 
 	kind   itemKind
 	from   *Node
 	to     *Node // nil if gone
-	end    *end  // to whom; for packets and messages from whom
+	end    *end  // the receiver; for packets and messages the sender
 	packet peer.Event
 	answer bool // packet: the answer to a keep-alive
 	op     *Op
 	id     peer.ID // message: as in its match bits
 }
 
-// Reliable items are those that a NIC neither loses nor repeats: its own word
-// to its own consumer.
+// Reliable items are those that a NIC neither loses nor repeats: its reports to
+// its own user.
 func (it *Item) Reliable() bool { return it.kind == itemFlush || it.kind == itemUp }
 
-// LinkNotice items tell of the end of a link.
+// LinkNotice items report the end of a link.
 func (it *Item) LinkNotice() bool { return it.kind == itemFailed || it.kind == itemDown }
 
 // Message items carry an operation, and are never repeated.
@@ -111,7 +111,7 @@ func helloInShort(h peer.Hello) string {
 	return fmt.Sprintf("attempt %d, send to me as id %d", h.Attempt, h.PeerID)
 }
 
-// latency is how long an item is under way when nobody interferes.
+// latency is how long an item is under way if no command interferes.
 const latency = time.Millisecond
 
 func (w *World) send(it Item) *Item {
@@ -122,7 +122,7 @@ func (w *World) send(it Item) *Item {
 	return &it
 }
 
-// notify tells an end what became of its link.
+// notify tells an end what happened to its link.
 func (w *World) notify(kind itemKind, from *Node, to *end, why peer.Reason, remote bool) {
 	w.send(Item{kind: kind, from: from, to: to.peer.node, end: to,
 		packet: peer.Event{Reason: why, Remote: remote}})
@@ -162,7 +162,7 @@ func (w *World) Drop(it *Item) {
 // Dup makes a second copy of an item.
 func (w *World) Dup(it *Item) *Item { return w.send(*it) }
 
-// Deliver lets an item arrive.
+// Deliver makes an item arrive.
 func (w *World) Deliver(it *Item) {
 	w.take(it)
 	switch it.kind {
@@ -199,7 +199,7 @@ func (w *World) deliverNotice(it *Item) {
 		return
 	}
 	if it.kind == itemFailed && e.other() != nil {
-		return // a copy of the request was refused, but another one accepted
+		return // a copy of the request was refused, but the other one was accepted
 	}
 	ev := it.packet
 	ev.Link = e.number
@@ -216,8 +216,8 @@ func (w *World) deliverNotice(it *Item) {
 	w.step(e.peer, ev)
 }
 
-// deliverPacket also hands over packets of links that the receiver has given
-// up, which no NIC would: the machine must know them by their link.
+// deliverPacket also delivers packets of links that the receiver has given up,
+// which no NIC would: the machine must recognise them by their link.
 func (w *World) deliverPacket(it *Item) {
 	to := it.end.other()
 	if to == nil || !to.peer.current() {
@@ -252,7 +252,7 @@ func (w *World) deliverMessage(it *Item) {
 	}
 }
 
-// Break ends a link under both its ends.
+// Break ends a link for both its ends.
 func (w *World) Break(l *link) {
 	for _, e := range l.ends {
 		if e != nil && e.open {

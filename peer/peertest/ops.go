@@ -12,7 +12,7 @@ type Op struct {
 	Recv   bool
 	// Done counts completions: 1 is right.
 	Done int
-	// Err is why it failed, ReasonNone if it did not.
+	// Err is the reason of the failure, ReasonNone if it did not fail.
 	Err peer.Reason
 
 	peer     *Peer
@@ -37,7 +37,7 @@ func (w *World) newOp(p *Peer, recv bool) *Op {
 	return op
 }
 
-// PostSend posts a send from a node to another.
+// PostSend posts a send from a node to another one.
 func (w *World) PostSend(n *Node, to string) *Op {
 	p := n.Peer(to)
 	op := w.newOp(p, false)
@@ -69,8 +69,8 @@ func (w *World) PostRecv(n *Node, from string) *Op {
 	return op
 }
 
-// Cancel asks for an operation to end: at once if nothing is on the wire, else
-// through DISCONNECT.
+// Cancel asks for an operation to end: at once if nothing has been transmitted,
+// else through DISCONNECT.
 func (w *World) Cancel(op *Op) {
 	p := op.peer
 	switch {
@@ -86,7 +86,7 @@ func (w *World) Cancel(op *Op) {
 	}
 }
 
-// Disconnect is the node's own wish to end a connection.
+// Disconnect ends a connection on behalf of the node.
 func (w *World) Disconnect(p *Peer, why peer.Reason) {
 	w.step(p, peer.Event{Kind: peer.EventDisconnect, Reason: why})
 }

@@ -2,8 +2,8 @@ package peertest
 
 import "github.com/viaduct-hpc/viaduct/peer"
 
-// Peer is a node's record of a remote endpoint: the machine and what its owner
-// keeps beside it.
+// Peer is a node's record of a remote endpoint: the machine and the lists that
+// its owner keeps.
 type Peer struct {
 	name string
 	node *Node
@@ -17,7 +17,7 @@ type Peer struct {
 	posted                   []*Op // receives
 	inFlight                 []*Op // sends that hold a reference
 
-	failing peer.Reason // what operations in flight fail with
+	failing peer.Reason // the reason for operations in flight
 
 	actions []peer.Action
 	busy    bool
@@ -28,7 +28,7 @@ func (p *Peer) String() string { return p.node.Name + ">" + p.name }
 // Machine is the machine under test.
 func (p *Peer) Machine() *peer.Machine { return &p.m }
 
-// current tells whether the record belongs to the present life of its node.
+// current reports whether the record belongs to the present life of its node.
 func (p *Peer) current() bool {
 	return p.node.Alive && p.node.find(p.name) == p
 }
@@ -60,7 +60,7 @@ func (n *Node) Peer(name string) *Peer {
 	return p
 }
 
-// step gives the machine an event and carries out what it wants.
+// step gives the machine an event and carries out its actions.
 func (w *World) step(p *Peer, ev peer.Event) {
 	before, ignored, known := p.m.State(), p.m.Ignored(), len(p.actions)
 	p.actions = p.m.Step(w.Now, ev, p.actions)
@@ -125,8 +125,8 @@ func (w *World) do(p *Peer, a peer.Action) {
 	}
 }
 
-// end finds the half of a link that an action names. The machine may only name
-// one that it has.
+// end finds the half of a link that an action names. The machine may name only a
+// link that it has.
 func (w *World) end(p *Peer, a peer.Action) *end {
 	e := p.ends[a.Link]
 	if e == nil || !e.open {
@@ -180,15 +180,15 @@ func (w *World) accept(p *Peer, a peer.Action) {
 	w.notify(itemUp, p.node, e, peer.ReasonNone, false)
 }
 
-// refused answers a link request with no, unless it was a copy of one that was
-// accepted.
+// refused ends a link request with a refusal, unless it was a copy of one that
+// was accepted.
 func (w *World) refused(l *link, why peer.Reason) {
 	if l.ends[1] == nil && l.ends[0].open {
 		w.notify(itemFailed, w.Node(l.ends[0].peer.name), l.ends[0], why, true)
 	}
 }
 
-// leave closes an end on its node's own wish; the other end hears of it.
+// leave closes an end on behalf of its node; the other end is told.
 func (w *World) leave(e *end, why peer.Reason) {
 	if !e.open {
 		return
@@ -199,7 +199,7 @@ func (w *World) leave(e *end, why peer.Reason) {
 	}
 }
 
-// gone frees an end. What is in flight over it comes back from the NIC.
+// gone frees an end. The NIC returns what is in flight over it.
 func (w *World) gone(e *end) {
 	e.open = false
 	if !e.peer.node.ids.Give(e.id, e.generation) {

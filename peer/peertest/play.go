@@ -9,10 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// Play plays a transcript in a new world and returns it with what happened
-// written in. A transcript is made of comments (lines with #), and of blocks:
-// commands one a line, a line "----", what they lead to, an empty line. What
-// stands below "----" in the input is not looked at.
+// Play plays a transcript in a new world and returns it with the results filled in. A
+// transcript consists of comments (lines with #) and of blocks: commands, one a line; a line
+// "----"; their results; an empty line. Results in the input are ignored.
 //
 //	config connect-timeout=1s ...   durations of package peer's Config; before the first node
 //	node a session=1 [hidden]       a process named a; hidden: nobody can connect to it
@@ -198,7 +197,7 @@ func (w *World) playDisconnect(c *words, why peer.Reason) {
 	c.pair(func(n *Node, name string) { w.Disconnect(n.Peer(name), why) })
 }
 
-// status lists what there is.
+// status lists the state of the world.
 func (w *World) status() {
 	for _, n := range w.nodes {
 		if !n.Alive {
@@ -289,7 +288,7 @@ func (c *words) pair(do func(n *Node, other string)) {
 	do(n, other)
 }
 
-// item reads what tells something under way from the rest; nothing: the oldest.
+// item reads the words that select an item; none: the oldest.
 func (c *words) item(do func(*Item)) {
 	text := strings.Join(c.left, " ")
 	c.left = nil

@@ -7,18 +7,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// Walk does things to a world at random: it posts and cancels, and loses,
-// repeats and reorders what is under way. Everything comes from Rand.
+// Walk drives a world at random: it posts and cancels, and loses, repeats and
+// reorders what is under way. All randomness comes from Rand.
 type Walk struct {
 	World *World
 	Rand  *rand.Rand
-	// Loss and Dup are the chances that something under way is lost, or
-	// comes twice.
+	// Loss and Dup are the probabilities that an item is lost or arrives twice.
 	Loss, Dup float64
-	// LoseNotices: the word that a link is gone may be lost too, so that
-	// one side goes on alone until keep-alives tell.
+	// LoseNotices: the report that a link is gone may be lost too, so that one
+	// side continues alone until keep-alives tell.
 	LoseNotices bool
-	// Faults is the chance, per step, that a node restarts, changes its
+	// Faults is the probability, per step, that a node restarts, changes its
 	// version, drops the other's address or breaks a link.
 	Faults float64
 
@@ -74,7 +73,7 @@ func (k *Walk) pass(most time.Duration) {
 	k.World.Advance(k.World.Now + time.Duration(k.Rand.Int64N(int64(most))))
 }
 
-// network lets something arrive, whichever was sent first, or not at all.
+// network delivers an item, in any order, or loses it.
 func (k *Walk) network() {
 	items := k.World.items
 	if len(items) == 0 {
@@ -138,7 +137,7 @@ func (k *Walk) fault() {
 	}
 }
 
-// session draws the number of a new session, which nobody has had.
+// session draws the number of a new session, never used before.
 func (k *Walk) session() uint64 {
 	k.sessions++
 	return k.Rand.Uint64N(1<<16)<<16 + k.sessions
@@ -147,9 +146,9 @@ func (k *Walk) session() uint64 {
 // AddNode makes a node with a session of its own.
 func (k *Walk) AddNode(name string) *Node { return k.World.AddNode(name, k.session()) }
 
-// Settle ends the faults, brings every node back to life and to one version,
-// gives the world a time to come to rest, and checks that it has. Then every
-// node sends to every other one that it can reach, which must succeed.
+// Settle ends the faults, revives every node, sets one version, gives the world
+// time to come to rest, and checks that it has. Then every node sends to every
+// other node that it can reach, which must succeed.
 func (k *Walk) Settle(within time.Duration) {
 	w := k.World
 	w.logf("the faults end")

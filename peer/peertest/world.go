@@ -13,12 +13,12 @@ import (
 type World struct {
 	// Now is the virtual time.
 	Now time.Duration
-	// Config is copied into each node that is made; Local is filled in.
+	// Config is copied into each new node; Local is filled in.
 	Config peer.Config
-	// Log, if set, takes a line for everything that happens.
+	// Log, if set, receives a line for everything that happens.
 	Log func(line string)
-	// Spoil, if set, may change what a machine wants done. It makes the
-	// broken variants which prove that the checkers see.
+	// Spoil, if set, may change a machine's actions. It makes the broken variants
+	// that prove that the checkers work.
 	Spoil func(peer.Event, []peer.Action) []peer.Action
 	// Violations are the rules that were broken so far.
 	Violations []string
@@ -45,7 +45,7 @@ func (w *World) violated(format string, args ...any) {
 	w.logf("VIOLATION: %s", text)
 }
 
-// Node is one endpoint: a process with a name that lives and may die.
+// Node is one endpoint: a process with a name, which may die and restart.
 type Node struct {
 	Name  string
 	Alive bool
@@ -83,8 +83,8 @@ func (n *Node) start(session uint64, version uint16) {
 	n.peers, n.ids = nil, peer.NewIDs[*end](peer.IDMax, 64)
 }
 
-// Kill ends a node's process. What it was connected to hears of it through the
-// network; its own operations are gone with it.
+// Kill ends a node's process. Its peers learn of it through the network; its own
+// operations are gone with it.
 func (w *World) Kill(n *Node) {
 	n.Alive = false
 	for _, p := range n.peers {
@@ -112,7 +112,7 @@ func (w *World) Restart(n *Node, session uint64) {
 // SetVersion makes a node speak another version, from its next handshake on.
 func (n *Node) SetVersion(v uint16) { n.cfg.Local.Version = v }
 
-// Advance moves the time to at, and ticks every machine whenever it asks to be.
+// Advance moves the time to at, and ticks every machine at its deadlines.
 func (w *World) Advance(at time.Duration) {
 	for {
 		p, due := w.nextDue()
@@ -129,8 +129,8 @@ func (w *World) Advance(at time.Duration) {
 	}
 }
 
-// Run lets the network work undisturbed until the time is at: whatever is under
-// way arrives in order. It reports false if that never comes to rest.
+// Run lets the network work without interference until at: items arrive in order.
+// It reports false if the network never comes to rest.
 func (w *World) Run(at time.Duration) bool {
 	for range 1_000_000 {
 		p, due := w.nextDue()

@@ -58,7 +58,7 @@ func TestBroken(t *testing.T) {}
 `,
 }
 
-// inSmall makes the small module and goes there.
+// inSmall creates the small module and changes to its directory.
 func inSmall(t *testing.T) *module {
 	dir := t.TempDir()
 	for name, content := range small {
@@ -103,7 +103,8 @@ func TestEveryEndOfATestIsSeen(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(out.String(), "the slowest tests"))
 }
 
-// TestFailuresNameTheirPackage: also those of a binary that fails after its tests.
+// TestFailuresNameTheirPackage: also failures of a binary that fails after its
+// tests.
 func TestFailuresNameTheirPackage(t *testing.T) {
 	for output, want := range map[string]string{
 		"PASS\ngoleak: a goroutine is left\n": "PASS\ngoleak: a goroutine is left\nFAIL good\n",
@@ -150,7 +151,7 @@ func TestSecondTimeUnlucky(t *testing.T) {
 	require.ErrorIs(t, r.verdict(), errFailed)
 }
 
-// TestInterrupted: what was found before an interruption is not lost.
+// TestInterrupted: failures found before an interruption are not lost.
 func TestInterrupted(t *testing.T) {
 	inSmall(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +176,8 @@ func TestInterrupted(t *testing.T) {
 	assert.Equal(t, []string{"race"}, ran)
 }
 
-// TestInterruptedTestsEnd: no process of a test goes on after an interruption.
+// TestInterruptedTestsEnd: after an interruption no process of a test keeps
+// running.
 func TestInterruptedTestsEnd(t *testing.T) {
 	inSmall(t)
 	require.NoError(t, os.WriteFile("good/good_test.go", []byte(`package good

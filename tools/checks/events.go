@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// An event is one line of go test -json, as "go doc test2json" and "go help buildjson" describe it.
+// An event is one line of go test -json, as described by "go doc test2json" and "go help
+// buildjson".
 type event struct {
 	Action  string
 	Package string
@@ -18,7 +19,7 @@ type event struct {
 	Output  string
 }
 
-// An outcome is how a test, or a package as a whole, ended.
+// An outcome is the result of a test or of a whole package.
 type outcome struct {
 	Package string
 	Test    string // "" is the package as a whole
@@ -27,8 +28,8 @@ type outcome struct {
 	Reason  string // why it was skipped
 }
 
-// A fold turns events into outcomes. What it prints while the tests run is a line for each
-// package, and what a failing test printed. Several runs of go test may be read at once.
+// A fold turns events into outcomes. While the tests run it prints a line for each package, and the
+// output of failing tests. It can read several runs of go test at once.
 type fold struct {
 	module string
 	print  io.Writer
@@ -36,16 +37,16 @@ type fold struct {
 
 	mu       sync.Mutex
 	outcomes []outcome
-	broken   bool                           // go test failed, if only to build something
-	output   map[[2]string]*strings.Builder // by package and test, of those that run
+	broken   bool                           // go test failed, perhaps only to build something
+	output   map[[2]string]*strings.Builder // by package and test, of running ones
 }
 
 func newFold(module string, print io.Writer) *fold {
 	return &fold{module: module, print: print, output: make(map[[2]string]*strings.Builder)}
 }
 
-// read folds events until there are no more. Lines that are no events are printed: they say
-// what is wrong with the go command itself.
+// read folds events until there are no more. Lines that are not events are printed, because they
+// are errors of the go command itself.
 func (f *fold) read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
@@ -83,7 +84,7 @@ func (f *fold) add(e event) {
 	}
 }
 
-// end notes how a test or a package ended.
+// end records the result of a test or a package.
 func (f *fold) end(e event, key [2]string) {
 	o := outcome{
 		Package: strings.TrimPrefix(strings.TrimPrefix(e.Package, f.module), "/"),
@@ -117,8 +118,8 @@ func (f *fold) end(e event, key [2]string) {
 	f.outcomes = append(f.outcomes, o)
 }
 
-// sayUnended prints what those tests of a package printed that did not come to an end, such
-// as one that panicked.
+// sayUnended prints the output of those tests of a package that did not end, such as one that
+// panicked.
 func (f *fold) sayUnended(pkg string) {
 	for key, b := range f.output {
 		if key[0] == pkg {
@@ -129,10 +130,10 @@ func (f *fold) sayUnended(pkg string) {
 }
 
 func (f *fold) say(text string) {
-	_, _ = io.WriteString(f.print, text) // to a terminal or a log: nobody could be told
+	_, _ = io.WriteString(f.print, text) // to a terminal or a log: an error cannot be reported
 }
 
-// skipReason is what a test said when it skipped, without the place in the code.
+// skipReason is the reason printed by a skipped test, without the position in the code.
 func skipReason(output string) string {
 	reason := "no reason was given"
 	for line := range strings.Lines(output) {
@@ -150,7 +151,7 @@ func skipReason(output string) string {
 	return reason
 }
 
-// lastLine is the line with which a package closes: "ok", its name, and its seconds.
+// lastLine is the last line of a package: "ok", its name, and its seconds.
 func lastLine(output string) string {
 	output = strings.TrimSuffix(output, "\n")
 	return output[strings.LastIndexByte(output, '\n')+1:] + "\n"

@@ -11,11 +11,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
-// allocations picks the tests that count allocations.
+// allocations selects the tests that count allocations.
 const allocations = "Alloc"
 
-// parallel is how many parallel tests of a package run at once: they are parallel because they
-// wait rather than work.
+// parallel is how many parallel tests of a package run at once: parallel tests mostly wait.
 const parallel = "8"
 
 // packageLimit is how long a package's tests should take in the fast tier on a quiet machine.
@@ -79,12 +78,12 @@ func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
 	}
 	alloc := m.counting(within(folders))
 	if !race.race {
-		alloc.packages = nil // they ran without the race detector already
+		alloc.packages = nil // they were tested without the race detector already
 	}
 	return f, m.test(ctx, f, append(flags, "-run="+allocations), nil, alloc)
 }
 
-// counting are the packages whose tests of allocations run once more without the race detector.
+// counting are the packages whose allocation tests run again without the race detector.
 func (m *module) counting(passes func(tiers.Row) bool) (s selection) {
 	for _, row := range m.rows {
 		if row.Fast == tiers.Alloc && passes(row) {
@@ -94,7 +93,7 @@ func (m *module) counting(passes func(tiers.Row) bool) (s selection) {
 	return s
 }
 
-// verdict prints how a run ended.
+// verdict prints the result of a run.
 func verdict(f *fold) error {
 	fmt.Println()
 	f.printSkipped(os.Stdout)

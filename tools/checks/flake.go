@@ -45,16 +45,16 @@ func flakeCommand() *cobra.Command {
 	return c
 }
 
-// flaky is what repeated rounds found.
+// flaky are the results of repeated rounds.
 type flaky struct {
 	rounds int
 	all    *fold // of all rounds
 	failed map[string][]int
 }
 
-// flake runs rounds while more says so; it is told how many are done and how long they took.
-// Every test binary is built once, before the load starts. If it is interrupted, what it returns
-// beside the error is of the rounds that were whole.
+// flake runs rounds while more reports true; its arguments are the number of rounds done and the
+// time that they took. Every test binary is built once, before the load starts. After an
+// interrupt, the result has only the complete rounds.
 func flake(ctx context.Context, folders []string, load int, more func(done int, elapsed time.Duration) bool) (*flaky, error) {
 	m, err := loadModule(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func flake(ctx context.Context, folders []string, load int, more func(done int, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(work) }() // what is left of it is in the folder for what is temporary
+	defer func() { _ = os.RemoveAll(work) }() // leftover files are in the folder for temporary files
 	binaries, err := m.build(ctx, work, folders)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func flake(ctx context.Context, folders []string, load int, more func(done int, 
 	return r, nil
 }
 
-// add takes a round. One that is bad although no test failed did not run as it should.
+// add adds a round. One that is bad although no test failed did not run properly.
 func (r *flaky) add(f *fold) {
 	failed := f.failed()
 	if f.bad() && len(failed) == 0 {
@@ -111,7 +111,7 @@ func (r *flaky) verdict() error {
 	for _, name := range slices.Sorted(maps.Keys(r.failed)) {
 		fmt.Fprintf(table, "failed in %d of %d rounds:\t%s\t(rounds %v)\n", len(r.failed[name]), r.rounds, name, r.failed[name])
 	}
-	_ = table.Flush() // as other writes to standard output
+	_ = table.Flush() // as with other writes to standard output
 	fmt.Println(r.all.counts())
 	if len(r.failed) > 0 {
 		return errFailed
@@ -163,8 +163,8 @@ func (m *module) build(ctx context.Context, work string, folders []string) (all 
 	return all, nil
 }
 
-// runAll runs the binaries once, eight for each processor at a time: tests that wait leave it to
-// others, and so many get a fair share of the processors beside the load.
+// runAll runs the binaries once, eight per processor at a time: tests that wait leave the
+// processor to others, and this many get a fair share of it beside the load.
 func runAll(ctx context.Context, f *fold, binaries []*testBinary) error {
 	next := make(chan *testBinary)
 	var wg sync.WaitGroup
@@ -197,13 +197,13 @@ func (b *testBinary) test(ctx context.Context, f *fold) error {
 	cmd := goCommand(ctx, b.env, "tool", "test2json", "-t", "-p", name,
 		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.parallel="+parallel, "-test.run="+b.run)
 	cmd.Dir = b.row.Package
-	cancelBy(cmd, syscall.SIGTERM) // what test2json starts ignores an interrupt
+	cancelBy(cmd, syscall.SIGTERM) // programs started by test2json ignore an interrupt
 	start := time.Now()
 	defer func() { b.took = time.Since(start) }()
 	return f.follow(ctx, cmd)
 }
 
-// busy starts that many busy processes. stop ends them.
+// busy starts n busy processes. stop ends them.
 func busy(ctx context.Context, n int) (stop func(), err error) {
 	if n == 0 {
 		return func() {}, nil
@@ -220,7 +220,7 @@ func busy(ctx context.Context, n int) (stop func(), err error) {
 		return nil, fmt.Errorf("checks: %w", err)
 	}
 	return func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself: Wait says so
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself: Wait reports that
 		if err := cmd.Wait(); err != nil && ctx.Err() == nil {
 			fmt.Printf("stress-ng: %v %s\n", err, said.String())
 		}

@@ -19,7 +19,7 @@ import (
 // A target is one fuzz target.
 type target struct{ folder, name string }
 
-// targets finds the fuzz targets of the packages that the table says have some.
+// targets finds the fuzz targets of the packages that have some according to the table.
 func (s *soak) targets() (all []target, err error) {
 	for _, row := range s.rows {
 		if !row.Has(tiers.Fuzz) || !within(s.folders)(row) {
@@ -47,7 +47,7 @@ func (s *soak) targets() (all []target, err error) {
 	return all, nil
 }
 
-// fuzz gives each target its part of the time, one on each processor.
+// fuzz gives each target its share of the time, one on each processor.
 func (s *soak) fuzz(ctx context.Context, limit time.Duration) (result, error) {
 	all, err := s.targets()
 	if err != nil {
@@ -85,10 +85,10 @@ func (s *soak) fuzz(ctx context.Context, limit time.Duration) (result, error) {
 	return r, nil
 }
 
-// execs is the fuzzer's count of inputs that it tried.
+// execs is the fuzzer's count of tried inputs.
 var execs = regexp.MustCompile(`execs: (\d+)`)
 
-// run fuzzes one target for a time, and says how it went.
+// run fuzzes one target for a time, and returns a summary.
 func (t target) run(ctx context.Context, each time.Duration) (text string, ok bool) {
 	cmd := goCommand(ctx, selection{}.environment(), "test", "-vet=off", "-run=^$", "-fuzz=^"+t.name+"$",
 		"-fuzztime="+each.String(), "-fuzzminimizetime=2s", "-parallel=1", "./"+t.folder)
@@ -103,8 +103,9 @@ func (t target) run(ctx context.Context, each time.Duration) (text string, ok bo
 	return fmt.Sprintf("ok   %s %s: %s inputs", t.folder, t.name, tried), true
 }
 
-// timeUp tells the end of the time from a failure. Go before 1.27 sometimes reports its own
-// end of -fuzztime as one, with this line alone and no failing input (go.dev/issue/75804).
+// timeUp distinguishes the end of the time from a failure. Go before 1.27 sometimes reports
+// its own end of -fuzztime as a failure, with only this line and no failing input
+// (go.dev/issue/75804).
 func timeUp(out string) bool {
 	_, after, failed := strings.Cut(out, "--- FAIL")
 	if !failed {

@@ -17,18 +17,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
-// packageTimeout is how long the tests of one package may take: so long that only a
-// program that hangs, or that a busy machine has all but stopped, meets it.
+// packageTimeout is how long the tests of one package may take: so long that only a program that
+// hangs, or one on an extremely busy machine, exceeds it.
 const packageTimeout = "40m"
 
-// A module is the one whose tests run, with the table that says how.
+// A module is the tested module, with the table.
 type module struct {
 	path    string // its name
 	rows    []tiers.Row
-	canRace bool // cgo and a C compiler are there
+	canRace bool // cgo and a C compiler are available
 }
 
-// loadModule reads what there is below the current folder, the root of the module.
+// loadModule reads the module in the current folder, which must be its root.
 func loadModule(ctx context.Context) (*module, error) {
 	page, err := os.ReadFile(tiers.Page)
 	if err != nil {
@@ -53,11 +53,11 @@ func loadModule(ctx context.Context) (*module, error) {
 type selection struct {
 	race     bool
 	packages []string // folders relative to the root
-	env      []string // what its tests are told besides
+	env      []string // additional environment of its tests
 }
 
-// selected are the packages whose rows pass. raced says of each whether the race detector
-// watches.
+// selected are the packages whose rows pass. raced says for each row whether to use the race
+// detector.
 func (m *module) selected(passes func(tiers.Row) bool, raced func(tiers.Row) bool) (plain, race selection) {
 	race.race = m.canRace
 	for _, row := range m.rows {
@@ -75,7 +75,8 @@ func (m *module) selected(passes func(tiers.Row) bool, raced func(tiers.Row) boo
 func always(tiers.Row) bool { return true }
 func never(tiers.Row) bool  { return false }
 
-// within keeps packages whose folders begin with one of the given; all of them if none is given.
+// within selects packages whose folders begin with one of the given ones; all of them if none is
+// given.
 func within(folders []string) func(tiers.Row) bool {
 	return func(row tiers.Row) bool {
 		for _, folder := range folders {
@@ -88,8 +89,8 @@ func within(folders []string) func(tiers.Row) bool {
 	}
 }
 
-// test runs go test on selections, side by side, and folds what it says into f. Flags of go
-// test stand in front of the packages, those of the test binaries behind.
+// test runs go test on selections in parallel, and folds the output into f. Flags of go test are put
+// before the packages, those of the test binaries behind.
 func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string, all ...selection) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(all))
@@ -99,7 +100,7 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 		}
 		args := append([]string{"test", "-json", "-timeout=" + packageTimeout}, goFlags...)
 		if s.race {
-			// Its tests wait for processes and sockets more than those without it.
+			// Its tests wait for processes and sockets more than those without the race detector.
 			args = append(args, "-race", "-p="+strconv.Itoa(runtime.NumCPU()+1))
 		}
 		for _, folder := range s.packages {
@@ -112,10 +113,10 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 	return errors.Join(errs...)
 }
 
-// environment is that of the go command. Profile-guided optimisation would compile the standard
-// library and all dependencies once more for each command that has a profile. Without the race
-// detector nothing needs cgo, and the programs that ship are built without it. With it, a process
-// would sleep for a second at its end.
+// environment is the environment of the go command. Profile-guided optimisation would compile the
+// standard library and all dependencies again for each command that has a profile. Without the race
+// detector nothing needs cgo, and released programs are built without it. With the race detector, a
+// process would otherwise sleep for a second at its end.
 func (s selection) environment() []string {
 	env := append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -pgo=off"))
 	switch {
@@ -127,11 +128,12 @@ func (s selection) environment() []string {
 	return append(env, s.env...)
 }
 
-// endTime is how long tests have to end when they are told to.
+// endTime is how long tests may take to end after they were told to.
 const endTime = 10 * time.Second
 
-// goCommand is the go command in an environment. When ctx ends it is interrupted, and so are all
-// that it has started: they are a process group, for the go command does not tell every one of them.
+// goCommand is the go command in an environment. When ctx ends it is interrupted, with all processes
+// that it has started: they are a process group, because the go command does not signal every one of
+// them.
 func goCommand(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = env
@@ -141,13 +143,13 @@ func goCommand(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// cancelBy has a command and all that it has started get a signal when its context ends.
+// cancelBy makes a command and all its processes get a signal when its context ends.
 func cancelBy(cmd *exec.Cmd, signal syscall.Signal) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, signal) }
 }
 
-// follow runs a command that prints events, and folds them. A test that failed is not an error
-// of the command.
+// follow runs a command that prints events, and folds them. A failed test is not an error of the
+// command.
 func (f *fold) follow(ctx context.Context, cmd *exec.Cmd) error {
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
@@ -157,7 +159,7 @@ func (f *fold) follow(ctx context.Context, cmd *exec.Cmd) error {
 	read := make(chan error, 1)
 	go func() { read <- f.read(r) }()
 	err := cmd.Wait()
-	_ = w.Close() // ends the reading
+	_ = w.Close() // this ends the reading
 	if err := <-read; err != nil {
 		return fmt.Errorf("checks: what go says cannot be read: %w", err)
 	}

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// counts are how many tests ended how.
+// counts are the numbers of tests by result.
 type counts struct{ passed, failed, skipped int }
 
-// counts counts tests and their subtests. A package without tests of its own that failed, for
-// instance to build, counts as a test.
+// counts counts tests and their subtests. A failed package without test results, for instance
+// after a build error, counts as a test.
 func (f *fold) counts() (c counts) {
 	failing := make(map[string]bool)
 	for _, o := range f.outcomes {
@@ -43,7 +43,7 @@ func (c counts) String() string {
 // bad reports whether anything failed.
 func (f *fold) bad() bool { return f.broken || f.counts().failed > 0 }
 
-// printSkipped lists what was skipped, by its reason.
+// printSkipped lists the skipped tests by reason.
 func (f *fold) printSkipped(w io.Writer) {
 	by := make(map[string][]string)
 	for _, o := range f.outcomes {
@@ -72,15 +72,15 @@ func (f *fold) failed() (names []string) {
 	return names
 }
 
-// printFailed lists what failed.
+// printFailed lists the failed tests and packages.
 func (f *fold) printFailed(w io.Writer) {
 	for _, name := range f.failed() {
 		fmt.Fprintf(w, "failed: %s\n", name)
 	}
 }
 
-// printSlowest lists the packages and the tests that took longest, with their share of the
-// time of all packages. Tests that run side by side share it.
+// printSlowest lists the slowest packages and tests, with their share of the time of all
+// packages. Tests that run in parallel share it.
 func (f *fold) printSlowest(w io.Writer, most int, limit time.Duration) {
 	var packages, tests []outcome
 	var sum time.Duration
@@ -105,7 +105,7 @@ func (f *fold) printSlowest(w io.Writer, most int, limit time.Duration) {
 			fmt.Fprintf(table, "  %.2f s\t%.1f %%\t%s %s\t%s\n",
 				o.Elapsed.Seconds(), 100*float64(o.Elapsed)/float64(max(sum, 1)), o.Package, o.Test, over)
 		}
-		_ = table.Flush() // as the writes before it
+		_ = table.Flush() // as with the writes before it
 	}
 	list("packages", packages)
 	list("tests", tests)

@@ -23,7 +23,7 @@ const seedsPerRound = 50
 // A stage is one part of the soak tier.
 type stage struct {
 	name string
-	// share is what the stage gets of the time that is left when those without one have run.
+	// share is the stage's share of the time that is left after the stages without a share.
 	share float64
 	run   func(s *soak, ctx context.Context, limit time.Duration) (result, error)
 }
@@ -37,7 +37,7 @@ type result struct {
 	elapsed time.Duration
 }
 
-// stages are in the order in which they run.
+// stages are all stages in order.
 var stages = []stage{
 	{"race", 0, (*soak).race},
 	{"full", 0, (*soak).full},
@@ -79,7 +79,7 @@ func soakCommand() *cobra.Command {
 	return c
 }
 
-// pick finds stages by their names, separated by commas; "" is all of them.
+// pick finds stages by their names, separated by commas; "" means all.
 func pick(only string) ([]stage, error) {
 	if only == "" {
 		return stages, nil
@@ -135,7 +135,7 @@ func (s *soak) all(ctx context.Context, picked []stage, limit time.Duration) err
 	return summary(results)
 }
 
-// summary prints a table for people, which is also one of Markdown.
+// summary prints a table for people that is also valid Markdown.
 func summary(results []result) error {
 	fmt.Println()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
@@ -150,7 +150,7 @@ func summary(results []result) error {
 		fmt.Fprintf(table, "| %s\t| %s\t| %d\t| %d\t| %d\t| %.1f\t| %s\t|\n", r.stage, verdict,
 			r.counts.passed, r.counts.failed, r.counts.skipped, r.elapsed.Minutes(), r.detail)
 	}
-	_ = table.Flush() // as other writes to standard output
+	_ = table.Flush() // as with other writes to standard output
 	if bad {
 		return errFailed
 	}
@@ -165,14 +165,16 @@ func (s *soak) race(ctx context.Context, _ time.Duration) (result, error) {
 	return s.whole(ctx, "every package, with the race detector", always)
 }
 
-// wholeNumbers are variables that say how much some tests do; by themselves they do less.
+// wholeNumbers are variables that set the amount of work of some tests; by default they do
+// less.
 var wholeNumbers = map[string]string{
 	"VIADUCT_KILLS":     "500",     // over each method
 	"VIADUCT_MUTATIONS": "1000000", // requests
 	"VIADUCT_STRANGERS": "1000000", // requests
 }
 
-// full runs them without it: then counts that the race detector makes smaller are whole.
+// full runs every test without the race detector: counts that the race detector reduces are
+// then complete.
 func (s *soak) full(ctx context.Context, _ time.Duration) (result, error) {
 	what := "every package, whole numbers of kills, connections and mutated packets"
 	var env []string
@@ -187,7 +189,7 @@ func (s *soak) full(ctx context.Context, _ time.Duration) (result, error) {
 	return s.whole(ctx, what, never, env...)
 }
 
-// whole runs every test at full length. Its environment has env besides.
+// whole runs every test at full length, with env added to its environment.
 func (s *soak) whole(ctx context.Context, what string, raced func(tiers.Row) bool, env ...string) (result, error) {
 	f := newFold(s.path, os.Stdout)
 	plain, race := s.selected(within(s.folders), raced)
@@ -208,7 +210,7 @@ func (s *soak) models(ctx context.Context, _ time.Duration) (result, error) {
 	return result{detail: "docs/models/run.sh deep"}, nil
 }
 
-// seeds runs the simulated tests with seeds that nobody ran before, a new base in each round.
+// seeds runs the simulated tests with seeds never used before, a new base in each round.
 func (s *soak) seeds(ctx context.Context, limit time.Duration) (result, error) {
 	simulated := func(row tiers.Row) bool { return row.Has(tiers.Seeds) && within(s.folders)(row) }
 	plain, race := s.selected(simulated, never)
@@ -232,7 +234,7 @@ func (s *soak) seeds(ctx context.Context, limit time.Duration) (result, error) {
 	return result{counts: f.counts(), bad: f.bad(), detail: detail}, nil
 }
 
-// nextBase is the one that the user gave, and those that follow it; or a fresh one.
+// nextBase is the user's base, and those that follow it; or a random one.
 func (s *soak) nextBase() (uint64, error) {
 	if s.base != 0 {
 		base := s.base
@@ -243,7 +245,7 @@ func (s *soak) nextBase() (uint64, error) {
 	if _, err := crand.Read(b[:]); err != nil {
 		return 0, err
 	}
-	return binary.LittleEndian.Uint64(b[:])%1_000_000_000 + 1_000, nil // short enough to be typed
+	return binary.LittleEndian.Uint64(b[:])%1_000_000_000 + 1_000, nil // short enough to type
 }
 
 // load runs the fast tier beside busy processes.

@@ -16,7 +16,7 @@ type datagram struct {
 	payload  []byte
 }
 
-// capture collects what several devices send.
+// capture collects the datagrams that several devices send.
 type capture struct {
 	mu  sync.Mutex
 	all []datagram
@@ -31,7 +31,7 @@ func (c *capture) open() (dgram.Device, error) {
 	return &tapped{Device: d, capture: c}, nil
 }
 
-// take is what was collected since the last call.
+// take returns the datagrams since the last call.
 func (c *capture) take() []datagram {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *capture) take() []datagram {
 	return all
 }
 
-// tapped is a device whose sockets show what they send.
+// tapped is a device whose sockets report what they send.
 type tapped struct {
 	*kernel.Device
 	capture *capture

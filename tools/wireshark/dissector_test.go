@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// talk lets two endpoints say something of every kind.
+// talk makes two endpoints send packets of every kind.
 func talk(t *testing.T, p *provider) (address string) {
 	ctx := t.Context()
 	server, err := bmi.Open(ctx, bmi.Config{Listen: []string{"via+" + p.name + "://127.0.0.1:0"}})
@@ -112,13 +112,13 @@ func refused(t *testing.T, p *provider, address string) {
 	require.NoError(t, ep.Close())
 }
 
-// fields are what tshark is asked for, without "viaduct_udp." before them.
+// fields are those that tshark must print, without "viaduct_udp." before them.
 var fields = []string{
 	"kind", "lane", "to", "number", "mode", "code", "from", "data_port", "seq", "ack", "segment", "message", "total", "offset",
 	"addr", "handle", "via.type", "via.tag", "via.seq", "checksum.good", "sealed", "name",
 }
 
-// dissect runs tshark, and gives the fields of each datagram that are there.
+// dissect runs tshark, and returns the fields that each datagram has.
 func dissect(t *testing.T, all []datagram) []map[string]string {
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
@@ -160,7 +160,7 @@ func dec[N ~uint8 | ~uint16 | ~uint32 | ~uint64](n N) string {
 	return fmt.Sprint(uint64(n))
 }
 
-// expect is what the dissector must make of a datagram, by package wire.
+// expect returns what the dissector must show of a datagram, according to package wire.
 func expect(t *testing.T, b []byte, readable bool) map[string]string {
 	kind, ok := wire.KindOf(b)
 	require.True(t, ok)
@@ -290,7 +290,7 @@ func TestSealedTrafficShowsWhatIsInTheClear(t *testing.T) {
 	}
 }
 
-// TestOthersAreLeftAlone: what only looks a little like one of ours is not shown as such.
+// TestOthersAreLeftAlone: a datagram that only resembles one of ours is not shown as one.
 func TestOthersAreLeftAlone(t *testing.T) {
 	one := datagram{from: nowhere, to: nowhere}
 	var all []datagram

@@ -2,11 +2,11 @@
 --
 --   wireshark -X lua_script:viaduct-udp.lua capture.pcap
 --
--- or copy it into the folder of personal Lua plugins (Help, About, Folders). It finds
--- the traffic by its looks. Where something else looks the same, set the UDP ports in
--- the preferences of the protocol, or use "Decode As".
+-- or copy it into the folder of personal Lua plugins (Help, About, Folders). It
+-- recognises the packets by their contents. If others look the same, set the UDP ports
+-- in the preferences of the protocol, or use "Decode As".
 --
--- Of connections with a key it shows what is in the clear, of insecure ones everything,
+-- Of connections with a key it shows the unencrypted parts, of insecure ones everything,
 -- down to the header of the VIA method's packets (docs/protocol.md).
 
 local p = Proto("viaduct_udp", "Viaduct UDP NIC")
@@ -90,7 +90,7 @@ p.experts = { bad_checksum, malformed }
 p.prefs.ports = Pref.range("UDP ports", "", "Ports whose traffic is always taken for this protocol, for instance 7000-7010", 65535)
 p.prefs.checksums = Pref.bool("Check checksums", true, "CRC-32C of insecure connections")
 
--- Lua 5.1 to 5.4 have different ways to say exclusive or.
+-- Lua 5.1 to 5.4 have different operators for exclusive or.
 local xor
 if bit32 then
 	xor = bit32.bxor
@@ -127,13 +127,13 @@ local function zero(buf, from, n)
 	return true
 end
 
--- insecure tells whether the payload of a PACKET can be read: whether there is a
--- transport header. What is sealed looks like one with a probability below 2^-50.
+-- insecure reports whether the payload of a PACKET is readable, that is, begins with a
+-- transport header. A sealed payload looks like one with a probability below 2^-50.
 local function insecure(buf)
 	return buf:len() >= 44 and buf(16, 1):uint() < 16 and buf(17, 1):uint() <= 32 and zero(buf, 18, 2) and zero(buf, 36, 4)
 end
 
--- ours tells whether a datagram looks like one of this protocol.
+-- ours reports whether a datagram looks like one of this protocol.
 local function ours(buf)
 	local n = buf:len()
 	if n < 16 then return false end
@@ -278,7 +278,7 @@ local function segment(buf, tree)
 	return info
 end
 
--- transport shows what is in a PACKET that is not sealed.
+-- transport shows the contents of a PACKET that is not sealed.
 local function transport(buf, tree)
 	local t = tree:add(buf(16, 24), "Transport")
 	local flags, n = buf(16, 1):uint(), buf(17, 1):uint()

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Root makes a command the top of its program: it refuses commands that there are not, and
-// leaves errors to Complain.
+// Root makes a command the top of its program: it rejects unknown commands, and leaves
+// errors to Complain.
 func Root(cmd *cobra.Command, out, err io.Writer) *cobra.Command {
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SuggestionsMinimumDistance = 2
@@ -22,7 +22,7 @@ func Root(cmd *cobra.Command, out, err io.Writer) *cobra.Command {
 	return cmd
 }
 
-// Unknown runs when no subcommand fits.
+// Unknown runs if no subcommand matches.
 func Unknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -34,10 +34,10 @@ func Unknown(cmd *cobra.Command, args []string) error {
 	return Usagef("%s", text)
 }
 
-// Exactly checks the number of arguments, in our words.
+// Exactly checks the number of arguments, with our error text.
 func Exactly(n int, what string) cobra.PositionalArgs { return Between(n, n, what) }
 
-// Between checks the number of arguments, in our words. most < 0: any number.
+// Between checks the number of arguments, with our error text. most < 0: any number.
 func Between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
@@ -60,7 +60,7 @@ func VersionCommand(out io.Writer) *cobra.Command {
 	}
 }
 
-// version is what the build knows: the module's version, or the commit.
+// version is what the build knows of itself: the module's version, or the commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,7 +1,7 @@
-// Package program is what the commands of this module have in common, whatever they are about:
-// which mistakes are those of the command line (usage.go), which methods a program carries
-// (methods.go), how it ends (exit.go, main.go), that a long transfer moves (progress.go), and
-// the commands that all of them have (command.go).
+// Package program has the parts common to all commands of this module: mistakes in the command
+// line (usage.go), the methods that a program carries (methods.go), exit codes and interruption
+// (exit.go, main.go), the progress of a long transfer (progress.go), and the commands that all
+// programs have (command.go).
 //
-// What a command does is elsewhere: internal/cli for bmi, internal/cli/pvfs, internal/cli/pvfsd.
+// The programs themselves are in internal/cli for bmi, internal/cli/pvfs and internal/cli/pvfsd.
 package program

@@ -8,22 +8,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Exit codes that mean the same in every command. The others are each command's own.
+// Exit codes with the same meaning in every command. Other codes are specific to a command.
 const (
 	ExitOK          = 0
-	ExitFailed      = 1   // anything that has no code of its own
+	ExitFailed      = 1   // any error without its own code
 	ExitUsage       = 2   // the command line makes no sense
 	ExitInterrupted = 130 // ended by SIGINT or SIGTERM
 )
 
-// Exit is a code of a command's own: how its process ends after certain errors.
+// Exit is a code specific to a command, and the errors that lead to it.
 type Exit struct {
 	Code   int
 	Errors []error
 }
 
-// ExitCode is how a process ends after an error. Of the command's own codes the first counts
-// that fits; a mistake in the command line goes before all of them, for whatever came of it.
+// ExitCode is the exit code for an error. A mistake in the command line takes precedence;
+// then the first matching code of own is used.
 func ExitCode(err error, own []Exit) int {
 	switch {
 	case err == nil:
@@ -51,7 +51,7 @@ func IsAny(err error, targets []error) bool {
 	return false
 }
 
-// Explain is the text of an error, with what helps to get on.
+// Explain is the text of an error, with a hint where possible.
 func Explain(err error) string {
 	text := err.Error()
 	switch {

@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// Interruptible is a context that SIGINT and SIGTERM end; a second one ends the process at once.
-// The function that comes with it makes both signals what they were.
+// Interruptible returns a context that SIGINT and SIGTERM end; a second signal ends the process
+// at once. The returned function restores the default handling of both signals.
 func Interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, restore := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	still := context.AfterFunc(ctx, restore)
 	return ctx, func() { still(); restore() }
 }
 
-// Complain says on w why a command ends with a code, and how to find out how it is used if that
-// is what went wrong.
+// Complain prints to w why a command ends with a code. After a mistake in the command line it
+// also says how to get help.
 func Complain(w io.Writer, command, text string, code int) {
 	fmt.Fprintf(w, "%s: %s\n", command, strings.TrimPrefix(text, command+": "))
 	if code == ExitUsage {

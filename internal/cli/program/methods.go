@@ -15,7 +15,7 @@ func Methods() []string {
 	return names
 }
 
-// MethodList are the methods that this program carries, in words.
+// MethodList is the methods that this program carries, as text.
 func MethodList() string {
 	if names := Methods(); len(names) > 0 {
 		return strings.Join(names, ", ")

@@ -135,7 +135,7 @@ func TestProgress(t *testing.T) {
 	p.Add(10)
 	assert.Empty(t, out.String(), "a short transfer shows nothing")
 	p.start = p.start.Add(-2 * progressAfter)
-	require.Eventually(t, func() bool { // the bar draws only so often
+	require.Eventually(t, func() bool { // the bar is drawn only so often
 		p.Set(500)
 		return strings.Contains(out.String(), "sending")
 	}, time.Minute, 10*time.Millisecond)

@@ -8,11 +8,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progressAfter is how long a transfer must last before it gets a bar.
+// progressAfter is how long a transfer must last before it gets a progress bar.
 const progressAfter = 500 * time.Millisecond
 
-// A Progress shows on a terminal how far a transfer is. Its methods may be called by several
-// goroutines, but for Begin, and on nil, which shows nothing.
+// A Progress shows the progress of a transfer on a terminal. Its methods, except Begin, may
+// be called by several goroutines. A nil Progress shows nothing.
 type Progress struct {
 	w     io.Writer
 	what  string
@@ -20,7 +20,7 @@ type Progress struct {
 	bar   *progressbar.ProgressBar // from Begin on
 }
 
-// NewProgress gives nil if nothing is to be shown.
+// NewProgress returns nil if nothing is to be shown.
 func NewProgress(w io.Writer, what string, show bool) *Progress {
 	if !show {
 		return nil
@@ -45,7 +45,7 @@ func (p *Progress) Begin(total int64) *Progress {
 	return p
 }
 
-// Write is for the bar: what it draws in the beginning is dropped.
+// Write is called by the bar. Output before progressAfter is dropped.
 func (p *Progress) Write(b []byte) (int, error) {
 	if time.Since(p.start) < progressAfter {
 		return len(b), nil
@@ -53,21 +53,21 @@ func (p *Progress) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// Set is told how many bytes are done.
+// Set sets the number of bytes done.
 func (p *Progress) Set(bytes int64) {
 	if p != nil && p.bar != nil {
 		_ = p.bar.Set64(bytes)
 	}
 }
 
-// Add is told how many more bytes are done.
+// Add adds to the number of bytes done.
 func (p *Progress) Add(bytes int) {
 	if p != nil && p.bar != nil {
 		_ = p.bar.Add(bytes)
 	}
 }
 
-// End removes the bar, so that what is printed next stands alone.
+// End removes the bar, so that the next output is not beside it.
 func (p *Progress) End() {
 	if p != nil && p.bar != nil {
 		_ = p.bar.Clear()
@@ -75,7 +75,7 @@ func (p *Progress) End() {
 	}
 }
 
-// Rate is how fast bytes were moved, in words.
+// Rate is the speed of a transfer as text.
 func Rate(bytes int64, took time.Duration) string {
 	return fmt.Sprintf("%d bytes in %s (%.0f MB/s)", bytes, took.Round(time.Millisecond), float64(bytes)/1e6/max(took.Seconds(), 1e-9))
 }

@@ -8,10 +8,11 @@ import (
 // ErrUsage marks a mistake in the command line, or in a file that it names.
 var ErrUsage = errors.New("bad command line")
 
-// Usage makes an error a mistake in the command line. Its words stay as they are.
+// Usage marks an error as a mistake in the command line. Its text does not
+// change.
 func Usage(err error) error { return usageError{err} }
 
-// Usagef is a mistake in the command line, in words that stand alone.
+// Usagef makes an error for a mistake in the command line.
 func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// visitorsMax is how many senders may stand at the door. Who comes when it is
-// full gets no answer and gives up after a while.
+// visitorsMax is how many senders may wait. Further senders get no answer and
+// give up after a while.
 const visitorsMax = 16
 
 // A visitor is a sender that made an offer.
@@ -17,15 +17,15 @@ type visitor struct {
 	from  bmi.Addr
 	tag   bmi.Tag
 	offer offer
-	err   error // what is wrong with the offer
+	err   error // the error in the offer, if any
 }
 
-// classes are those under which offers come: over a method that has no classes,
-// all messages are of class 0.
+// classes are the classes of offers: over a method without classes, all messages
+// are of class 0.
 var classes = []bmi.Class{Class, 0}
 
-// A door takes the offers of senders: the first good one comes in, the others
-// are refused in words, so that nobody waits in vain.
+// A door takes the offers of senders. The first valid one is accepted; the others
+// are refused with a reason, so that they do not wait in vain.
 type door struct {
 	ep       *bmi.Endpoint
 	c        *bmi.Context
@@ -50,7 +50,7 @@ func openDoor(ep *bmi.Endpoint) (*door, error) {
 	return d, nil
 }
 
-// knock runs within the progress of the endpoint and must not wait.
+// knock is the handler of offers and must not wait.
 func (d *door) knock(m bmi.Message) {
 	v := visitor{from: m.From, tag: m.Tag}
 	v.offer, v.err = parseOffer(m.Data)
@@ -60,7 +60,7 @@ func (d *door) knock(m bmi.Message) {
 	}
 }
 
-// await lets the first sender with a good offer in; from then on the others are
+// await accepts the first sender with a valid offer; from then on the others are
 // refused.
 func (d *door) await(ctx context.Context) (visitor, error) {
 	for {

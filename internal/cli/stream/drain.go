@@ -8,8 +8,8 @@ import (
 // errOutput marks a failure of the receiver's output.
 var errOutput = errors.New("the output failed")
 
-// drain writes blocks in order and posts their receives again. It runs in a
-// goroutine of its own because the output may block.
+// drain writes blocks in order and posts their receives again. It has its own
+// goroutine because the output may block.
 func (r *receiver) drain() {
 	defer close(r.written)
 	for {

@@ -11,8 +11,8 @@ import (
 // errInput marks a failure of the sender's input.
 var errInput = errors.New("the input failed")
 
-// feed reads the input into free blocks and posts them. It runs in a goroutine
-// of its own because the input may block.
+// feed reads the input into free blocks and posts them. It has its own goroutine
+// because the input may block.
 func (s *sender) feed() {
 	defer close(s.fed)
 	for {
@@ -32,15 +32,16 @@ func (s *sender) feed() {
 			s.feedErr = s.postEnd(b)
 			return
 		}
-		// A stream that ended within this block ends once more with the next.
+		// If the stream ended within this block, the next read reports the end
+		// again.
 		if s.feedErr = s.postData(b, n); s.feedErr != nil {
 			return
 		}
 	}
 }
 
-// postData posts a block of n bytes and adds it to the checksum while it moves:
-// both only read it.
+// postData posts a block of n bytes and adds it to the checksum while it is being
+// sent, because both only read it.
 func (s *sender) postData(b *block, n int) error {
 	done, err := s.postBlock(b, kindData, n, func([]byte) {})
 	if err != nil {

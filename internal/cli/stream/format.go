@@ -10,22 +10,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Class is the class of the unexpected message with which a sender offers a
-// stream, where the method has classes.
+// Class is the class of the unexpected message with a sender's offer, if the
+// method has classes.
 const Class bmi.Class = 251
 
-// Version is that of the format.
+// Version is the version of the format.
 const Version = 1
 
 // The tags of a transfer. Each direction has its own messages.
 const (
-	tagAnswer  bmi.Tag = 1 // receiver to sender: the answer to the offer, which has this tag too
+	tagAnswer  bmi.Tag = 1 // receiver to sender: the answer to the offer; the offer has this tag too
 	tagBlock   bmi.Tag = 2 // sender to receiver: blocks, in order
 	tagVerdict bmi.Tag = 3 // receiver to sender: the verdict
-	tagGoodbye bmi.Tag = 4 // sender to receiver: the verdict is here, an empty message
+	tagGoodbye bmi.Tag = 4 // sender to receiver: an empty message, once the verdict has arrived
 )
 
-// What a message is.
+// The kinds of messages.
 const (
 	kindOffer   = 1
 	kindAnswer  = 2
@@ -39,11 +39,11 @@ const (
 const (
 	// BlockBytesMax is the largest payload of a block.
 	BlockBytesMax = 16 << 20
-	// blockBytesMin leaves room for the end and for the text of an abort.
+	// blockBytesMin leaves room for the end block and for the text of an abort.
 	blockBytesMin = 256
 	// BlocksMax is the largest number of blocks under way.
 	BlocksMax = 64
-	// textBytesMax is the longest text for people.
+	// textBytesMax is the longest text for people, in bytes.
 	textBytesMax = 200
 )
 
@@ -52,7 +52,7 @@ const (
 	replyBytes  = 24 // without the text
 	headerBytes = 32 // of a block
 	endBytes    = 8 + sha256.Size
-	// unknownTotal stands for a length that the sender does not know beforehand.
+	// unknownTotal means that the sender does not know the length beforehand.
 	unknownTotal = ^uint64(0)
 )
 
@@ -97,7 +97,7 @@ func parseOffer(b []byte) (offer, error) {
 	return offer{session: binary.LittleEndian.Uint64(b[8:]), total: int64(total), block: int(block), blocks: int(blocks)}, nil
 }
 
-// checkHead looks at what every message outside the blocks starts with.
+// checkHead checks the common start of all messages except blocks.
 func checkHead(b []byte, least int, kind byte, what string) error {
 	if len(b) < least || !bytes.Equal(b[:4], magic[:]) {
 		return fmt.Errorf("%w: not %s", ErrFormat, what)
@@ -116,8 +116,8 @@ type reply struct {
 	kind    byte
 	session uint64
 	bytes   int64  // verdict: bytes that the receiver has written
-	refused bool   // or failed
-	text    string // why
+	refused bool   // refused or failed
+	text    string // the reason
 }
 
 func (r reply) append(b []byte) []byte {
@@ -175,7 +175,7 @@ func (h header) put(b []byte) {
 }
 
 // parseBlock checks the block with this sequence number of a session; block is
-// the payload of a full one.
+// the payload size of a full one.
 func parseBlock(b []byte, block int, session, sequence uint64) (header, []byte, error) {
 	if len(b) < headerBytes || b[1]|b[2]|b[3] != 0 || binary.LittleEndian.Uint64(b[24:]) != 0 {
 		return header{}, nil, fmt.Errorf("%w: not a block", ErrFormat)
@@ -210,13 +210,15 @@ func parseBlock(b []byte, block int, session, sequence uint64) (header, []byte, 
 	return h, payload, nil
 }
 
-// putEnd writes the payload of the end: how long the stream was, and its SHA-256.
+// putEnd writes the payload of the end block: the length of the stream, and its
+// SHA-256.
 func putEnd(b []byte, total int64, sum [sha256.Size]byte) {
 	binary.LittleEndian.PutUint64(b, uint64(total))
 	copy(b[8:], sum[:])
 }
 
-// parseEnd reads the payload of the end, which parseBlock has measured.
+// parseEnd reads the payload of the end block, whose length parseBlock has
+// checked.
 func parseEnd(b []byte) (total uint64, sum [sha256.Size]byte) {
 	copy(sum[:], b[8:endBytes])
 	return binary.LittleEndian.Uint64(b), sum

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// ErrGone: the other side died or left amid the transfer. It stands for any error of the
-// method, which depends on what noticed first.
+// ErrGone: the other side died or left during the transfer. It replaces the method's
+// error, which depends on what noticed first.
 var ErrGone = errors.New("the other side is gone")
 
-// gone says that the other side, a sender or a receiver, is gone after so many bytes.
+// gone says that the other side, a sender or a receiver, ended after a number of bytes.
 func gone(side string, bytes int64, err error) error {
 	return &goneError{fmt.Errorf("the %s is gone after %d bytes: %w", side, bytes, err)}
 }
 
-// A goneError is an ErrGone in words of its own.
+// A goneError is an ErrGone with its own text.
 type goneError struct{ error }
 
 func (e *goneError) Is(target error) bool { return target == ErrGone }

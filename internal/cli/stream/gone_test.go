@@ -9,7 +9,7 @@ import (
 )
 
 // TestGoneWhateverTheMethodSays: a side that posts after the other one died is told that
-// nobody answers; one whose operation was pending is told that the peer failed.
+// it is unreachable; one whose operation was pending is told that the peer failed.
 func TestGoneWhateverTheMethodSays(t *testing.T) {
 	for _, err := range []error{bmi.ErrUnreachable, bmi.ErrPeerFailed} {
 		got := new(receiver).see(bmi.Completion{User: new(block), Err: err})

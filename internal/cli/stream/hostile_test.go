@@ -95,7 +95,7 @@ func TestForbiddenBlocksEndTheTransfer(t *testing.T) {
 		_, err := f.offer(offer{session: testSession, total: -1, block: 1024, blocks: 2}.append(nil))
 		require.NoError(t, err)
 		if name == "overlong" {
-			// Longer than the receive: the receiver's method says so.
+			// Longer than the receive: the receiver's method reports it.
 			_ = f.c.Send(f.ctx(), f.peer, tagBlock, b)
 			assert.True(t, f.verdict().refused)
 			assert.ErrorIs(t, x.received().err, bmi.ErrTruncated)

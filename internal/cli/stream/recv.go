@@ -16,19 +16,18 @@ import (
 
 // RecvOptions are the options of Receive.
 type RecvOptions struct {
-	// Started, if set, is called when a sender was found; total is its
-	// number of bytes, -1 if it does not know.
+	// Started, if set, is called when a sender was found; total is its number of
+	// bytes, -1 if the sender does not know it.
 	Started func(peer string, total int64)
-	// Progress, if set, is told how many bytes are written so far.
+	// Progress, if set, is called with the number of bytes written so far.
 	Progress func(bytes int64)
 }
 
-// Receive waits for a sender and writes its stream to out. The endpoint listens.
-// It succeeds only if all of the stream was written and has the sender's
-// checksum; on an error the sender fails as well. If ctx ends, the sender is told.
-// Other senders that come meanwhile are refused. After an error a goroutine may
-// be left in a Write to out that does not return; the endpoint must then not be
-// used for anything but Close.
+// Receive waits for a sender and writes its stream to out. The endpoint must listen.
+// Receive succeeds only if the whole stream was written and matches the sender's
+// checksum; after an error the sender fails as well. If ctx ends, the sender is
+// told. Further senders are refused. After an error a goroutine may still be in a
+// Write to out that does not return; the endpoint must then only be closed.
 func Receive(ctx context.Context, ep *bmi.Endpoint, opt RecvOptions, out io.Writer) (Summary, error) {
 	d, err := openDoor(ep)
 	if err != nil {
@@ -63,7 +62,7 @@ func Receive(ctx context.Context, ep *bmi.Endpoint, opt RecvOptions, out io.Writ
 	return sum, err
 }
 
-// A receiver is one transfer, seen from the side that wants the bytes.
+// A receiver is the receiving side of one transfer.
 type receiver struct {
 	w     *window
 	opt   RecvOptions
@@ -77,13 +76,13 @@ type receiver struct {
 	written chan struct{} // closed when drain has returned
 	bytes   atomic.Int64  // written
 
-	// Of the caller. Receives may complete in any order; the order of the
-	// stream is that in which they were posted.
+	// Used by the caller. Receives may complete in any order; the order of the
+	// stream is the order of their posts.
 	arrived map[uint64]*block
-	next    uint64 // the block to hand over next
+	next    uint64 // the next block to hand over
 	end     *endOfStream
 
-	// Of drain until it has returned.
+	// Used by drain until it has returned.
 	posted   uint64
 	sum      hash.Hash
 	drainErr error
@@ -94,7 +93,7 @@ type endOfStream struct {
 	sum   [sha256.Size]byte
 }
 
-// transfer is the whole life of a transfer. It starts drain, or closes written.
+// transfer runs a whole transfer. It starts drain, or closes written.
 func (r *receiver) transfer(ctx context.Context) (Summary, error) {
 	if err := r.accept(ctx); err != nil {
 		close(r.written)
@@ -173,7 +172,7 @@ func (r *receiver) settle(ctx context.Context) error {
 	}
 }
 
-// compare says whether what was written is what was sent.
+// compare reports whether the written bytes are the sent ones.
 func (r *receiver) compare() error {
 	switch {
 	case r.drainErr != nil:
@@ -186,11 +185,11 @@ func (r *receiver) compare() error {
 	return nil
 }
 
-// see takes one completion.
+// see handles one completion.
 func (r *receiver) see(done bmi.Completion) error {
 	b, ok := done.User.(*block)
 	if !ok || r.end != nil {
-		return nil // after the end, receives that the stream did not need
+		return nil // receives that the stream did not need, after its end
 	}
 	if done.Err != nil {
 		return gone("sender", r.bytes.Load(), done.Err)
@@ -199,7 +198,7 @@ func (r *receiver) see(done bmi.Completion) error {
 	return r.take(b)
 }
 
-// take hands over what is in order now.
+// take hands over the blocks that are now in order.
 func (r *receiver) take(b *block) error {
 	r.arrived[b.slot] = b
 	for b = r.arrived[r.next]; b != nil && r.end == nil; b = r.arrived[r.next] {
@@ -230,8 +229,9 @@ func (r *receiver) handOver(b *block) error {
 	return nil
 }
 
-// leave sends the verdict, and stays until the sender has it: leaving at once
-// could break the connection before it was read. The sender may be gone already.
+// leave sends the verdict, and stays until the sender has it: leaving at once could
+// break the connection before the verdict was read. The sender may already have
+// ended.
 func (r *receiver) leave(verdict reply) {
 	if r.w.say(context.Background(), tagVerdict, verdict.append(nil)) != nil {
 		return
@@ -248,9 +248,9 @@ func (r *receiver) leave(verdict reply) {
 	_, _ = r.w.talk.Recv(ctx, r.w.peer, tagGoodbye, nil)
 }
 
-// discard takes the blocks that the sender posted before it heard the verdict, until
-// ctx ends: over a method that stops reading at a message which nobody receives,
-// the goodbye behind them would not arrive.
+// discard takes the blocks that the sender posted before it got the verdict, until
+// ctx ends. A method that stops reading at a message without a receive would not
+// deliver the goodbye behind them.
 func (r *receiver) discard(ctx context.Context) {
 	junk := &block{buf: make([]byte, headerBytes+r.offer.block)}
 	for ctx.Err() == nil {

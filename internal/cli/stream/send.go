@@ -22,38 +22,38 @@ const (
 	// one is read and one is written, two can move.
 	DefaultBlock  = 1 << 20
 	DefaultBlocks = 4
-	// retryEvery is the time between two looks for a receiver.
+	// retryEvery is the pause between two searches for a receiver.
 	retryEvery = 50 * time.Millisecond
-	// answerTimeMax is how long a receiver that is there may take to answer.
+	// answerTimeMax is how long a receiver that was found may take to answer.
 	answerTimeMax = 10 * time.Second
 )
 
 // SendOptions are the options of Send.
 type SendOptions struct {
-	// Address is where the receiver listens.
+	// Address is the receiver's address.
 	Address string
-	// Wait is how long to look for it.
+	// Wait is how long to search for the receiver.
 	Wait time.Duration
 	// Total is the number of bytes if it is known, otherwise -1. The receiver
-	// uses it for its progress only.
+	// uses it only to show progress.
 	Total int64
 	// Block is the payload of a block in bytes, Blocks how many are under way;
 	// 0 means the defaults.
 	Block, Blocks int
 	// Started, if set, is called when a receiver was found.
 	Started func()
-	// Progress, if set, is told how many bytes have left so far. It is called
-	// by several goroutines.
+	// Progress, if set, is called with the number of bytes sent so far, by
+	// several goroutines.
 	Progress func(bytes int64)
 }
 
 // ErrNobody: no receiver was found in time.
 var ErrNobody = errors.New("nobody receives there")
 
-// Send moves all of in to the receiver at the address. On an error the receiver
-// fails as well. If ctx ends, the receiver is told. After an error a goroutine
-// may be left in a Read of in that does not return; the endpoint must then not be
-// used for anything but Close.
+// Send sends all of in to the receiver at the address. After an error the
+// receiver fails as well. If ctx ends, the receiver is told. After an error a
+// goroutine may still be in a Read of in that does not return; the endpoint must
+// then only be closed.
 func Send(ctx context.Context, ep *bmi.Endpoint, opt SendOptions, in io.Reader) (Summary, error) {
 	s, err := openSender(ep, opt, in)
 	if err != nil {
@@ -65,7 +65,7 @@ func Send(ctx context.Context, ep *bmi.Endpoint, opt SendOptions, in io.Reader) 
 	return sum, err
 }
 
-// A sender is one transfer, seen from the side that has the bytes.
+// A sender is the sending side of one transfer.
 type sender struct {
 	w     *window
 	opt   SendOptions
@@ -74,21 +74,21 @@ type sender struct {
 	fed   chan struct{} // closed when feed has returned
 	free  chan *block
 
-	// Of feed until it has returned.
+	// Used by feed until it has returned.
 	sequence uint64
 	total    int64
 	sum      hash.Hash
 	feedErr  error // why the input ended early
 
-	// taken counts the bytes of the blocks that the method has let go of.
+	// taken counts the bytes of the blocks that the method has finished with.
 	taken atomic.Int64
 
-	// Of the caller.
+	// Used by the caller.
 	verdict []byte
 	reply   *reply
 }
 
-// verdictMark tells the receive for the verdict from the blocks.
+// verdictMark distinguishes the receive for the verdict from the blocks.
 type verdictMark struct{ _ byte }
 
 func openSender(ep *bmi.Endpoint, opt SendOptions, in io.Reader) (*sender, error) {
@@ -128,7 +128,7 @@ func openSender(ep *bmi.Endpoint, opt SendOptions, in io.Reader) (*sender, error
 	}, nil
 }
 
-// transfer is the whole life of a transfer. It starts feed, or closes fed.
+// transfer runs a whole transfer. It starts feed, or closes fed.
 func (s *sender) transfer(ctx context.Context) (Summary, error) {
 	err := s.agree(ctx)
 	if err == nil {
@@ -193,7 +193,8 @@ func (s *sender) call(ctx context.Context, request, answer []byte) (int, error) 
 	return s.w.talk.Call(ctx, s.w.peer, s.class, tagAnswer, request, answer)
 }
 
-// prepare makes the blocks, and hears the verdict at any time from now on.
+// prepare makes the blocks, and posts the receive for the verdict, which may come
+// at any time.
 func (s *sender) prepare() error {
 	p, err := s.w.post("wait for the verdict", func() (bmi.Posted, error) {
 		return s.w.c.PostRecv(s.w.peer, tagVerdict, s.verdict, &verdictMark{})
@@ -255,7 +256,7 @@ func (s *sender) settle(ctx context.Context) error {
 	return nil
 }
 
-// see takes one completion.
+// see handles one completion.
 func (s *sender) see(done bmi.Completion) error {
 	if done.Err != nil {
 		return s.gone(done.Err)
@@ -274,7 +275,7 @@ func (s *sender) gone(err error) error {
 	return gone("receiver", s.taken.Load(), err)
 }
 
-// took gives a block that the method has let go of back to feed. Both the caller
+// took returns a block that the method has finished with to feed. Both the caller
 // and feed call it.
 func (s *sender) took(b *block) {
 	taken := s.taken.Add(int64(b.size - headerBytes))
@@ -284,16 +285,16 @@ func (s *sender) took(b *block) {
 	s.free <- b
 }
 
-// goodbye lets the receiver go, which stays until it knows that its verdict
-// arrived. That it cannot be told changes nothing.
+// goodbye releases the receiver, which stays until it knows that its verdict
+// arrived. An error changes nothing.
 func (s *sender) goodbye() {
 	if s.reply != nil {
 		_ = s.w.say(context.Background(), tagGoodbye, nil)
 	}
 }
 
-// interrupt tells the receiver why nothing comes any more; but only if feed is
-// not in the middle of posting, which it will not be again.
+// interrupt tells the receiver why nothing more comes, but only if feed is not in
+// the middle of a post, and will not post again.
 func (s *sender) interrupt(cause error) {
 	s.w.mu.Lock()
 	s.w.stopped = true
@@ -301,8 +302,9 @@ func (s *sender) interrupt(cause error) {
 	s.abort(fmt.Errorf("the sender was interrupted: %w", cause))
 }
 
-// abort sends the block that ends a transfer early, best effort, and stays until
-// the receiver says that it heard: blocks before it must not be taken back.
+// abort sends the block that ends a transfer early, on a best-effort basis. It
+// stays until the receiver has confirmed it, because the blocks before it must
+// not be cancelled.
 func (s *sender) abort(cause error) {
 	text := shorten(cause)
 	b := append(make([]byte, headerBytes), text...)
@@ -319,7 +321,7 @@ func (s *sender) abort(cause error) {
 			if !open || done.Err != nil {
 				return
 			}
-			_ = s.see(done) // the verdict will be a bad one
+			_ = s.see(done) // it will be a negative verdict
 		}
 	}
 }

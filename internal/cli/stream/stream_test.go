@@ -148,7 +148,7 @@ func TestSenderMayComeFirst(t *testing.T) {
 		_, err := Send(context.Background(), sendEP, SendOptions{Address: address, Wait: waitMax, Total: -1}, bytes.NewReader([]byte("hello")))
 		sent <- err
 	}()
-	// Whether it has looked in vain already does not matter for the outcome.
+	// Whether a look-up has failed before does not matter for the outcome.
 	recvEP := open(t, bmitest.Options{}, address)
 	var out bytes.Buffer
 	_, err := Receive(context.Background(), recvEP, RecvOptions{}, &out)
@@ -211,7 +211,7 @@ func TestSenderThatDiesFailsTheReceiver(t *testing.T) {
 	go func() { sent <- x.send(ctx, SendOptions{Total: -1, Block: 256}, in).err }()
 	_, err := feed.Write(randomBytes(1000))
 	require.NoError(t, err)
-	// The endpoint goes away under the transfer, as it does with a process.
+	// The endpoint is closed during the transfer, as when a process ends.
 	require.NoError(t, x.sendEP.Close())
 	require.Error(t, <-sent)
 	got := x.received()

@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// testWait is how long one Test call waits before it looks whether the
+	// testWait is how long one Test call waits before it checks whether the
 	// transfer is over.
 	testWait = 100 * time.Millisecond
-	// leaveTimeMax is how long each side takes at most for its last words.
+	// leaveTimeMax bounds how long each side takes for its last messages.
 	leaveTimeMax = 2 * time.Second
-	// stuckTimeMax is how long the end of a failed transfer waits for a read
-	// or a write that is under way.
+	// stuckTimeMax is how long a failed transfer waits at its end for a running
+	// read or write.
 	stuckTimeMax = 100 * time.Millisecond
-	// retryPostEvery is the time between two tries of a post that met
-	// back-pressure.
+	// retryPostEvery is the pause before a post that met back-pressure is tried
+	// again.
 	retryPostEvery = time.Millisecond
 )
 
 var (
-	// ErrOtherSide: the other side gave the transfer up, and said why.
+	// ErrOtherSide: the other side ended the transfer, with a reason.
 	ErrOtherSide = errors.New("the other side gave up")
-	// ErrChecksum: what arrived is not what was sent.
+	// ErrChecksum: the received bytes differ from the sent ones.
 	ErrChecksum = errors.New("the checksum differs: what arrived is not what was sent")
 )
 
-// A Summary tells what a transfer moved.
+// A Summary describes a finished transfer.
 type Summary struct {
 	Bytes  int64
 	SHA256 [32]byte
@@ -39,8 +39,8 @@ type Summary struct {
 	Peer string
 }
 
-// A block is one message buffer: header and payload. It is with the method from
-// its post until it completes, with the input or output otherwise.
+// A block is one message buffer: header and payload. The method owns it from its
+// post until it completes, the input or output otherwise.
 type block struct {
 	buf []byte
 	// size is the length of the message in it.
@@ -49,23 +49,24 @@ type block struct {
 	slot uint64
 }
 
-// A window is what both sides of a transfer share: contexts and the blocks under
-// way. Three goroutines use it. The caller's one decides; test takes completions
-// for it; a third reads the input or writes the output and may be stuck there
-// for ever. That one touches the bytes of blocks only within touch, but for the
-// system call itself, so that nobody does after stop.
+// A window is the common part of both sides of a transfer: contexts and blocks.
+// Three goroutines use it. The caller's goroutine makes the decisions; test takes
+// completions for it; a third one reads the input or writes the output and may
+// hang there for ever. The third one uses the bytes of blocks only within touch,
+// except during the system call itself, so that nothing uses them after stop.
 type window struct {
 	ep      *bmi.Endpoint
 	c       *bmi.Context // of the blocks and the verdict, for test
-	talk    *bmi.Context // of the blocking helpers
+	talk    *bmi.Context // of the blocking calls
 	peer    bmi.Addr
 	session uint64
 	blocks  []*block
 
-	// completions are those of c. It never blocks test: it has room for
-	// everything that a transfer posts at once. Closed when test returns.
+	// completions are those of c. The channel never blocks test, because it has
+	// room for everything that a transfer posts at once. It is closed when test
+	// returns.
 	completions chan bmi.Completion
-	testErr     error // before completions is closed
+	testErr     error // set before completions is closed
 
 	mu      sync.Mutex
 	stopped bool
@@ -91,7 +92,7 @@ func openWindow(ep *bmi.Endpoint, peer bmi.Addr, session uint64) (*window, error
 	return w, nil
 }
 
-// test passes completions on until the window is stopped.
+// test forwards completions until the window is stopped.
 func (w *window) test() {
 	defer close(w.completions)
 	out := make([]bmi.Completion, BlocksMax)
@@ -134,16 +135,16 @@ func (w *window) touch(f func() error) error {
 	return f()
 }
 
-// close ends whatever is still posted and frees the blocks; but it leaves them to
-// the endpoint's Close if the third goroutine, which closes ended, is stuck in a
-// system call with one of them.
+// close ends all pending operations and frees the blocks. If the third goroutine
+// (which closes ended) hangs in a system call with a block, the blocks are left
+// to the endpoint's Close.
 func (w *window) close(ended <-chan struct{}) {
 	w.mu.Lock()
 	w.stopped = true
 	close(w.done)
 	w.mu.Unlock()
 	_, _ = w.c.Close(), w.talk.Close()
-	for range w.completions { // until test is gone
+	for range w.completions { // until test has returned
 	}
 	select {
 	case <-ended:
@@ -154,7 +155,7 @@ func (w *window) close(ended <-chan struct{}) {
 	}
 }
 
-// post tries again while there is back-pressure.
+// post repeats a post while there is back-pressure.
 func (w *window) post(what string, try func() (bmi.Posted, error)) (bmi.Posted, error) {
 	for {
 		var p bmi.Posted
@@ -175,14 +176,14 @@ func (w *window) post(what string, try func() (bmi.Posted, error)) (bmi.Posted, 
 	}
 }
 
-// say sends a small message, for as long as last words may take.
+// say sends a small message, within the time for last messages.
 func (w *window) say(ctx context.Context, tag bmi.Tag, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeMax)
 	defer cancel()
 	return w.talk.Send(ctx, w.peer, tag, data)
 }
 
-// shorten cuts a text for the other side to what the format has room for.
+// shorten cuts a text for the other side to the length that the format allows.
 func shorten(err error) string {
 	text := err.Error()
 	return text[:min(len(text), textBytesMax)]

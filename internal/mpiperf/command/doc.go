@@ -1,6 +1,6 @@
-// Package command is the command line of mpibench: options become a mpiperf.Plan, and results
-// a table or lines of JSON.
+// Package command is the command line of mpibench: it turns options into a mpiperf.Plan, and
+// results into a table or lines of JSON.
 //
-// Every rank of a job reads the same command line; rank 0 speaks for all. What is measured is
-// in package mpiperf.
+// Every rank of a job reads the same command line; rank 0 prints for all. Package mpiperf
+// makes the measurements.
 package command

@@ -23,12 +23,12 @@ const (
 	exitUsage  = 2 // the command line makes no sense
 )
 
-// App is the surroundings of the command.
+// App is the environment of the command.
 type App struct {
 	Out, Err io.Writer
 }
 
-// options are the command line as it is written.
+// options are the options as given on the command line.
 type options struct {
 	sizes, ranks string
 	window       int
@@ -39,9 +39,9 @@ type options struct {
 	check, json  bool
 }
 
-// Main runs the command with the arguments behind its name, and gives the code to exit with.
-// The mistakes of a command line are those of all ranks, which begin and end all the same, so
-// that rank 0 can say what is wrong, once.
+// Main runs the command with the arguments behind its name, and returns the exit code. A
+// mistake in the command line is the same on all ranks. They start and end as usual, so that
+// rank 0 can report it once.
 func (a *App) Main(ctx context.Context, args []string) int {
 	var help bytes.Buffer
 	var plan mpiperf.Plan
@@ -68,8 +68,8 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	return code
 }
 
-// speak is how rank 0 shows the help, or what is wrong with the command line. No rank ends
-// before it has, as its launcher might end the others.
+// speak prints the help, or the mistake in the command line, on rank 0. No rank ends before
+// that, because its launcher might then end the others.
 func (a *App) speak(p *mpi.Process, help []byte, wrong error) error {
 	var err error
 	if p.World().Rank() == 0 {
@@ -102,15 +102,15 @@ type usageError struct{ error }
 func (usageError) Is(target error) bool { return target == errUsage }
 func (e usageError) Unwrap() error      { return e.error }
 
-// parse reads the command line. Help that is asked for is written, and there is nothing to do
-// then.
+// parse reads the command line. If help is requested it is written, and there is nothing else
+// to do.
 func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) error {
 	cmd := &cobra.Command{
 		Use:   "mpibench [TEST]...",
 		Short: "Measure messages and collective operations of an MPI job",
 		Long: `mpibench measures messages and collective operations between the ranks of a job, in the manner of the
 OSU micro-benchmarks. Start it by mpiexec, or by another launcher that speaks PMI. MPI_METHOD chooses
-what messages travel by, for instance via+shm, via+udp or tcp.
+the method for messages, for instance via+shm, via+udp or tcp.
 
 Tests of messages, between ranks 0 and 1: latency (half round trip), rate (messages a second, one way,
 in windows), bandwidth (one way) and bidirectional (both ways at once, their sum). Tests of collective
@@ -118,7 +118,7 @@ operations: barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allga
 alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. messages,
 collectives and all (the default) are groups of them.
 
-The size is that of a message, or of what one rank gives to another; for reductions, which add
+The size is that of a message, or of the data from one rank to another; for reductions, which add
 float64, that of the vector, for reduce_scatter_block of the part that each rank gets. A test leaves
 out sizes that make no sense for it.
 
@@ -145,7 +145,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.sizes, "sizes", "", "sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: powers of two)")
-	f.StringVar(&opt.ranks, "ranks", "", "numbers of ranks for collective operations, of which the first of the job take part, for instance 2,4,8 or 2-16 (default: all)")
+	f.StringVar(&opt.ranks, "ranks", "", "how many ranks take part in collective operations, the first of the job, for instance 2,4,8 or 2-16 (default: all)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests of messages but latency")
 	f.IntVar(&opt.iterations, "iterations", 0, "iterations of each point, all batches together (default: fewer for large sizes)")
 	f.IntVar(&opt.batches, "batches", 10, "batches that the iterations are divided into")
@@ -160,7 +160,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	return cmd.Execute()
 }
 
-// plan is what the options ask for.
+// plan returns the plan for the options.
 func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
 	p = mpiperf.Plan{Window: o.window, Iterations: o.iterations, Batches: o.batches, Time: o.time, Check: o.check, OwnProcess: true}
 	switch {

@@ -10,13 +10,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// What -pin says besides numbers of cores.
+// Values of -pin besides numbers of cores.
 const (
 	pinOn  = "on"
 	pinOff = "off"
 )
 
-// parseCores reads the numbers of cores in -pin; there are none in on and off.
+// parseCores reads the numbers of cores in -pin; on and off have none.
 func parseCores(pin string) (cores []int, err error) {
 	if pin == pinOn || pin == pinOff {
 		return nil, nil
@@ -31,9 +31,9 @@ func parseCores(pin string) (cores []int, err error) {
 	return cores, nil
 }
 
-// bind binds the calling goroutine to the core that its rank has on this host, if -pin wants
-// that, until undo is called. Where that cannot be, others perhaps can: its errors are not
-// everybody's.
+// bind binds the calling goroutine to the core of its rank on this host, if -pin requests
+// that, until undo is called. Binding may fail on one host and work on others, so its errors
+// are not shared with the other ranks.
 func bind(p *mpi.Process, pin string) (undo func(), err error) {
 	nothing := func() {}
 	cores, err := parseCores(pin)

@@ -20,10 +20,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
-// A storm is endpoints with random traffic between them, and what is checked of
-// it: every operation completes once; no message arrives twice, altered, out of
-// order or at somebody else; no memory is touched that was given back; what is kept
-// of others' messages stays within its limits.
+// A storm is endpoints with random traffic between them, and its checks: every
+// operation completes once; no message arrives twice, altered, out of order or at
+// another endpoint; returned memory is not touched; early messages stay within
+// their limits.
 type storm struct {
 	*testing.T
 	w     *simWorld
@@ -37,8 +37,8 @@ type storm struct {
 	// altered: the network changes bytes, so what arrives cannot be checked.
 	altered bool
 	sizes   []int
-	// eager is how many of a hundred turns post a receive, of which there are
-	// 20 that send a message for one.
+	// eager is how many of a hundred turns post a receive; 20 of a hundred send a
+	// message.
 	eager int
 
 	messages map[uint64]*simMessage
@@ -66,9 +66,9 @@ type simNode struct {
 // A simPeer is an address that an endpoint has.
 type simPeer struct {
 	addr bmi.Addr
-	name string   // whose it is
-	node *simNode // which life of it; nil for one that was looked up
-	gone bool     // it is of no use any more
+	name string   // whose address it is
+	node *simNode // which life of that endpoint; nil if it was looked up
+	gone bool     // it is no longer usable
 	// Posted by the owner of the address, by tag: only these are balanced at
 	// the end of a quiet run.
 	sent, received [simTags]int
@@ -101,7 +101,7 @@ type simOp struct {
 	err  error
 }
 
-// simOrder is what keeps its order: messages of one tag from one peer, and all
+// simOrder is the unit of ordering: messages of one tag from one peer, or all
 // unexpected ones (tag 0).
 type simOrder struct {
 	n    *simNode
@@ -109,8 +109,8 @@ type simOrder struct {
 	tag  bmi.Tag
 }
 
-// simMet is a message and the receive that it met. Receives and messages meet in
-// order, though completions may be seen in another.
+// simMet is a message and the receive that it matched. Receives and messages match
+// in order, although completions may be seen in another order.
 type simMet struct{ post, message uint64 }
 
 func (s *storm) open(name string) *simNode {
@@ -281,7 +281,7 @@ func (o *simOp) String() string {
 	return fmt.Sprintf("%s: %s %s (%v), tag %d, %d bytes", o.n.name, what, o.p.name, o.p.addr, o.tag, len(o.buf))
 }
 
-// hold notices from now on who still writes to the buffer of a receive.
+// hold detects later writes to the buffer of a receive.
 func (s *storm) hold(o *simOp) {
 	const most = 50
 	name := fmt.Sprintf("%v (%p)", o, o)
@@ -293,7 +293,8 @@ func (s *storm) hold(o *simOp) {
 	}
 }
 
-// arrived checks a message, and the receive that it met; nil for an unexpected one.
+// arrived checks a message, and the receive that it matched; nil for an unexpected
+// one.
 func (s *storm) arrived(n *simNode, p *simPeer, tag bmi.Tag, recv *simOp, data []byte) {
 	if s.altered {
 		return
@@ -347,7 +348,8 @@ func (n *simNode) poll() {
 	}
 }
 
-// take takes unexpected messages. The first of a stranger tells who that is.
+// take takes unexpected messages. The first one of an unknown peer tells which
+// endpoint it is.
 func (n *simNode) take() {
 	var out [3]bmi.Unexpected
 	k, err := n.ep.TestUnexpected(out[:], 0)
@@ -381,7 +383,7 @@ func (n *simNode) stranger(u *bmi.Unexpected) *simPeer {
 	return p
 }
 
-// bounds checks that a node keeps no more of others' messages than it may.
+// bounds checks that a node keeps no more early messages than allowed.
 func (n *simNode) bounds() {
 	st := n.ep.Stats().Methods[0]
 	if most := n.s.tcp.EarlyBytes; most > 0 {

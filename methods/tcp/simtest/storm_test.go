@@ -15,8 +15,8 @@ import (
 	simstack "github.com/viaduct-hpc/viaduct/methods/tcp/stack/sim"
 )
 
-// Random traffic over random networks, with and without faults. What is checked
-// stands in check_test.go.
+// Random traffic over random networks, with and without faults. The checks are in
+// check_test.go.
 
 // newStorm makes a storm of 2 to 6 endpoints.
 func newStorm(t *testing.T, seed uint64, change func(*rand.Rand, *simstack.Options, *tcp.Options)) *storm {
@@ -51,8 +51,8 @@ func newStorm(t *testing.T, seed uint64, change func(*rand.Rand, *simstack.Optio
 	return s
 }
 
-// meet has everybody say something to everybody, so that all know each other: who
-// accepts a connection can post no receive before that.
+// meet makes every endpoint send to every other, so that all know each other: the
+// accepting side of a connection can post no receive before that.
 func (s *storm) meet() {
 	s.Helper()
 	for _, n := range s.nodes {
@@ -68,7 +68,7 @@ func (s *storm) meet() {
 	})
 }
 
-// greet says something to everybody.
+// greet sends a message to every other endpoint.
 func (n *simNode) greet() {
 	for _, p := range n.peers {
 		if p.node == nil {
@@ -123,7 +123,7 @@ func (s *storm) rage(turns int) {
 	}
 }
 
-// turn polls everybody and moves time on.
+// turn polls every endpoint and advances time.
 func (s *storm) turn() {
 	for _, n := range s.nodes {
 		if !n.dead {
@@ -136,7 +136,7 @@ func (s *storm) turn() {
 	}
 }
 
-// within turns until something holds, for at most so long in virtual time.
+// within takes turns until done, for at most the given virtual time.
 func (s *storm) within(what string, most time.Duration, done func() bool) {
 	s.Helper()
 	end := s.w.sim.Now() + most
@@ -187,8 +187,8 @@ func (s *storm) crash(n *simNode) {
 	s.w.hostOf(s.w.address(n.name)).Crash(how)
 }
 
-// closeMax is what closing an endpoint takes at most: twice tcp.CloseDrainMax, for
-// what is to be sent and for what is to arrive.
+// closeMax is the longest time for closing an endpoint: twice tcp.CloseDrainMax,
+// once for sending and once for delivery.
 const closeMax = 2*tcp.CloseDrainMax + 100*time.Millisecond
 
 func (s *storm) close(n *simNode) {
@@ -223,7 +223,7 @@ func (n *simNode) cancel(o *simOp) {
 	require.True(n.s, o.over, "%v is still pending after Cancel", o)
 }
 
-// TestQuiet: where nothing breaks, everything arrives.
+// TestQuiet: without faults everything arrives.
 func TestQuiet(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		s := newStorm(t, seed, func(*rand.Rand, *simstack.Options, *tcp.Options) {})
@@ -257,7 +257,7 @@ func (s *storm) allSent() bool {
 	return true
 }
 
-// balance posts receives for what was sent without.
+// balance posts receives for messages sent without one.
 func (s *storm) balance() {
 	for _, n := range s.nodes {
 		for _, p := range n.peers {
@@ -271,8 +271,8 @@ func (s *storm) balance() {
 	}
 }
 
-// opposite is the address at the other end of a connection: for one that was
-// looked up, the one that the other side has by it, and the reverse.
+// opposite is the address at the other end of a connection: for an address that
+// was looked up, the one that the other side got for it, and the reverse.
 func (s *storm) opposite(n *simNode, p *simPeer) *simPeer {
 	for _, m := range s.nodes {
 		if m.name != p.name {
@@ -287,15 +287,15 @@ func (s *storm) opposite(n *simNode, p *simPeer) *simPeer {
 	panic("nobody is at the other end")
 }
 
-// recoverMax is what an operation with somebody who died takes at most: until the
-// stack notices, until a new connection is given up, and, where a connection
-// is not read, until its hang-up is taken for good. The latter begins anew when
-// another such connection leaves it room for a message.
+// recoverMax is the longest time for an operation with a peer that died: until the
+// stack notices, until a new connection is given up, and, if a connection is not
+// read, until its hang-up timeout. That timeout starts again when another such
+// connection makes room for a message.
 const recoverMax = time.Second + tcp.ConnectTimeout + 8*hangupTimeout + time.Second
 
 const hangupTimeout = time.Second
 
-// storms: faults all the time, and in the end all but one die.
+// storms runs with faults all the time; in the end all endpoints but one die.
 func (s *storm) storms() {
 	for _, n := range s.nodes {
 		n.greet()
@@ -312,8 +312,8 @@ func (s *storm) storms() {
 	}
 }
 
-// lastOne crashes all others. What the last one has posted fails, in bounded time,
-// and nothing is left of the connections.
+// lastOne crashes all other endpoints. The operations of the last one fail, in
+// bounded time, and nothing is left of the connections.
 func (s *storm) lastOne(last *simNode) {
 	for _, n := range s.nodes {
 		if n != last && !n.dead {
@@ -341,8 +341,8 @@ func (s *storm) lastOne(last *simNode) {
 	}
 }
 
-// takeKept takes the messages that arrived whole from peers that are dead now. A
-// receive that meets none waits for a new connection, and for no half of one.
+// takeKept takes the complete messages of peers that are dead now. A receive
+// without a match waits for a new connection, not for an incomplete message.
 func (n *simNode) takeKept() {
 	for _, p := range n.peers {
 		for tag := bmi.Tag(0); p.node == nil && !p.gone && tag < simTags; {
@@ -383,7 +383,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// TestHostile: the network changes bytes, so that streams say anything at all.
+// TestHostile: the network changes bytes, so streams may contain anything.
 func TestHostile(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		s := newStorm(t, seed, func(rng *rand.Rand, o *simstack.Options, _ *tcp.Options) {
@@ -395,8 +395,8 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-// TestCloseUnderFire: Close comes to an end though there is something to do in
-// every Poll, as with a peer that never stops sending.
+// TestCloseUnderFire: Close ends although there is work in every Poll, as with a
+// peer that never stops sending.
 func TestCloseUnderFire(t *testing.T) {
 	s := newStorm(t, 1, func(_ *rand.Rand, o *simstack.Options, _ *tcp.Options) { o.Spurious = 1 })
 	n := s.nodes[0]
@@ -405,8 +405,8 @@ func TestCloseUnderFire(t *testing.T) {
 	s.close(n)
 }
 
-// TestRoom: of a peer's messages without a receive, as many are kept as
-// Options.EarlyBytesPerPeer allows; with room for another, it comes.
+// TestRoom: as many messages of a peer without a receive are kept as
+// Options.EarlyBytesPerPeer allows; once there is room for another, it is read.
 func TestRoom(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		const size, kept = 500, 4

@@ -21,8 +21,8 @@ import (
 // simScheme is the method's name over a simulated network.
 const simScheme = "tcp+sim"
 
-// simDriver opens the method over the simulated host that its options name, so
-// that every test has a world of its own.
+// simDriver opens the method over the simulated host named by its options, so
+// that every test has its own world.
 type simDriver struct{}
 
 type simOptions struct {
@@ -45,7 +45,7 @@ func (simDriver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, er
 	}).Open(ctx, cfg)
 }
 
-// simWorld is what a subject runs in: every endpoint has a machine of its own.
+// simWorld is the world of a subject: every endpoint has its own machine.
 type simWorld struct {
 	seed   uint64
 	rng    *rand.Rand // of what the test does
@@ -111,7 +111,8 @@ func (w *simWorld) crash(t methodtest.T, e *bmi.Endpoint) {
 	t.Cleanup(func() { _ = e.Close() })
 }
 
-// step moves virtual time on, but not far: the method has time-outs of its own.
+// step advances virtual time, but not far, because the method has its own
+// time-outs.
 func (w *simWorld) step() {
 	const most = 2 * time.Millisecond
 	if next, ok := w.sim.Next(); ok && next <= w.sim.Now()+most {
@@ -121,7 +122,7 @@ func (w *simWorld) step() {
 	}
 }
 
-// subject is one in virtual time that only the suite moves on.
+// subject is a subject in virtual time that only the suite advances.
 func (w *simWorld) subject() *methodtest.Subject {
 	return &methodtest.Subject{
 		Seeds:      []uint64{w.seed},
@@ -136,8 +137,8 @@ func (w *simWorld) subject() *methodtest.Subject {
 	}
 }
 
-// heavy are the tests of the suite that move the most bytes. They have no tiny
-// segments and buffers, and only the first seeds run them.
+// heavy are the tests of the suite that move the most bytes. They are not run
+// with tiny segments and buffers, and only by the first seeds.
 var heavy = map[string]bool{
 	"Large": true, "LargeBothWays": true, "LargeManyAtOnce": true, "LargeAlloc": true, "EarlyFlood": true,
 	"CancelDuringTransfer": true, "CrashDuringTransfer": true, "MaxExpectedSize": true, "ListSplits": true,
@@ -145,10 +146,10 @@ var heavy = map[string]bool{
 	"FileSizes": true, "FileShrinks": true, "FileCancel": true, "FileCrash": true,
 }
 
-// heavySeedsMax is how many seeds run those.
+// heavySeedsMax is the number of seeds that run the heavy tests.
 const heavySeedsMax = 8
 
-// What a seed runs: see methodtest.Tests.Share.
+// The share of tests for a seed: see methodtest.Tests.Share.
 const (
 	wholeSeeds      = 2
 	wholeSeedsShort = 1 // with -short
@@ -156,8 +157,8 @@ const (
 )
 
 // TestConformance runs the conformance suite over networks of every kind:
-// segments from one byte on, small buffers, events that come late or for
-// nothing, losses, refused room.
+// segments from one byte on, small buffers, late events and events without a
+// reason, losses, refused connections.
 func TestConformance(t *testing.T) {
 	whole, small := uint64(wholeSeeds), 100
 	if testing.Short() {

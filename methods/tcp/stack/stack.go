@@ -1,17 +1,14 @@
-// Package stack is the seam between the TCP method and what carries its byte
-// streams: the kernel's sockets (stack/kernel), the same inside TLS
-// (stack/secure), and a simulated network in virtual time (stack/sim).
+// Package stack is the seam between the TCP method and the transport of its byte streams: the kernel's sockets (stack/kernel),
+// the same inside TLS (stack/secure), and a simulated network in virtual time (stack/sim).
 //
-// Everything here is non-blocking. An operation that cannot go on says ErrAgain,
-// and an Event tells when it is worth another try. Events are edges, not
-// levels: after one, the owner goes on until ErrAgain, or remembers that it did
-// not. A spurious event does no harm.
+// Everything here is non-blocking. An operation that cannot continue returns ErrAgain, and an Event tells when to try again.
+// Events are edges, not levels: after an event, the owner continues until ErrAgain, or remembers that it did not. A spurious
+// event does no harm.
 //
-// One goroutine at a time calls a Stack and its streams and listeners (the
-// method is called with the engine lock held), but for Sleep and Wake.
+// One goroutine at a time calls a Stack and its streams and listeners (the method is called with the engine lock held). The
+// exceptions are Sleep and Wake.
 //
-// What does not live here: what the bytes mean (methods/tcp/wire), and
-// connections, matching and flow control (methods/tcp).
+// The meaning of the bytes is in methods/tcp/wire, connections, matching and flow control in methods/tcp.
 package stack
 
 import (
@@ -26,36 +23,32 @@ import (
 // ErrAgain: nothing can be done now; an Event follows when that changes.
 var ErrAgain = errors.New("not now")
 
-// ErrInUse: somebody else listens at the address.
+// ErrInUse: another process listens at the address.
 var ErrInUse = errors.New("address in use")
 
-// ErrRefused: nobody listens at the address that was dialled.
+// ErrRefused: no process listens at the dialled address.
 var ErrRefused = errors.New("connection refused")
 
-// ErrExhausted: the process or the machine has no room for another connection
-// now. Listener.Accept may succeed later, without a further event.
+// ErrExhausted: the process or the machine has no room for another connection now. Listener.Accept may succeed later, without a
+// further event.
 var ErrExhausted = errors.New("out of descriptors or memory")
 
-// ErrIdentity: the other side did not prove who it is, or did not accept our
-// proof. Only a stack that authenticates has it.
+// ErrIdentity: the other side did not prove its identity, or did not accept ours. Only stacks that authenticate return it.
 var ErrIdentity = errors.New("the other side is not who it must be")
 
-// A Token names a stream or a listener in events. The owner chooses it; to the
-// stack it is a number that comes back.
+// A Token names a stream or a listener in events. The owner chooses it; the stack only returns it.
 type Token uint64
 
-// Ready says what is worth trying.
+// Ready says which calls may succeed now.
 type Ready uint8
 
 const (
-	// Readable: Recv or Accept has something, or a reason why it ended.
+	// Readable: Recv or Accept has a result, or an error.
 	Readable Ready = 1 << iota
-	// Writable: Send takes bytes again. The first one of a stream says that
-	// Connected has an answer.
+	// Writable: Send takes bytes again. The first Writable of a stream means that Connected has an answer.
 	Writable
-	// Hangup, beside Readable: the other side finished or the stream broke.
-	// What arrived before can still be received. It is a hint for an owner
-	// who does not receive now; Recv tells what happened.
+	// Hangup, beside Readable: the other side finished or the stream broke. What arrived before can still be received. It is a
+	// hint for an owner that does not receive now; Recv returns the reason.
 	Hangup
 )
 
@@ -70,25 +63,21 @@ type Stack interface {
 	// Name tells people what moves the bytes ("kernel sockets").
 	Name() string
 
-	// Listen takes connections at an address; port 0 means one that is free.
-	// An address that is in use gives ErrInUse.
+	// Listen listens at an address; port 0 means a free one. An address that is in use gives ErrInUse.
 	Listen(at netip.AddrPort, t Token) (Listener, error)
 
-	// Dial begins to connect. An error says that it cannot even begin;
-	// otherwise the stream's Connected tells how it went.
+	// Dial begins to connect. An error means that it could not begin; otherwise the stream's Connected returns the result.
 	Dial(to netip.AddrPort, t Token) (Stream, error)
 
-	// Poll stores what became possible since the last call in events, as far
-	// as there is room, and returns how many; the others follow in later
-	// calls. Its cost does not grow with streams on which nothing happens.
+	// Poll stores the events since the last call in events, as far as there is room, and returns their number. The others
+	// follow in later calls. Its cost does not grow with idle streams.
 	Poll(events []Event) int
 
-	// Close closes what is still open.
+	// Close closes all open streams and listeners.
 	Close() error
 }
 
-// A Sleeper is a Stack whose owner can block until an event. Its methods mean
-// what those of bmi.Sleeper mean.
+// A Sleeper is a Stack whose owner can block until an event. Its methods are as in bmi.Sleeper.
 type Sleeper interface {
 	Arm() bool
 	Disarm()
@@ -96,17 +85,15 @@ type Sleeper interface {
 	Wake()
 }
 
-// ErrFile: a file cannot be read. The stream it was for is as before.
+// ErrFile: a file cannot be read. Its stream is not affected.
 var ErrFile = errors.New("the file cannot be read")
 
-// A FileSender is a Stack whose streams take bytes from files.
+// A FileSender is a Stack whose streams can send from files.
 type FileSender interface {
-	// SendFile is Send of head, which may be empty, and of up to part.Most > 0 bytes of a
-	// regular file from part.Off on. It returns how many bytes it took in all. When it took head
-	// and nothing else without an error, the file ends at part.Off or before. If nobody checks the bytes of the
-	// file they need not be copied: what is written to it until the other side has them may
-	// arrive in their place. ErrFile says that it cannot be read; n bytes of head were
-	// taken then.
+	// SendFile is Send of head, which may be empty, followed by up to part.Most > 0 bytes of a regular file from part.Off on. n
+	// is the total number of bytes taken. If it took head and nothing else without an error, the file ends at part.Off or
+	// before. Without part.Check the bytes of the file need not be copied: what is written to the file before the other side
+	// has the bytes may arrive in their place. ErrFile means that the file cannot be read; n bytes of head were then taken.
 	SendFile(to Stream, head [][]byte, part FilePart) (n int, err error)
 }
 
@@ -115,12 +102,12 @@ type FilePart struct {
 	File *os.File
 	Off  int64
 	Most int
-	// Check, unless it is nil, is given the bytes that were read before the stream takes them, and their place in the file. With its error
-	// the file cannot be read.
+	// Check, unless it is nil, is called with the bytes read, before the stream takes them, and their offset in the file. An
+	// error from Check counts as a read error of the file.
 	Check func(b []byte, off int64) error
 }
 
-// Read reads bytes of the part, as many as fit in b at most, and has them checked. 0 bytes: the file ends before. ErrFile.
+// Read reads at most len(b) bytes of the part and checks them. 0 bytes: the file ends before. The error is ErrFile.
 func (p FilePart) Read(b []byte) (n int, err error) {
 	n, err = p.File.ReadAt(b[:min(p.Most, len(b))], p.Off)
 	if errors.Is(err, io.EOF) {
@@ -135,73 +122,65 @@ func (p FilePart) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// A Patient is a Stream whose owner need not be told of every byte.
+// A Patient is a Stream with a low-water mark.
 type Patient interface {
-	// LowWater sets the mark below which arrivals need no Event (SO_RCVLOWAT): Readable
-	// comes when n ≥ 1 bytes are there at the latest, or as many as the stream has room for,
-	// or fewer and its end or an error; at once if that is so already. The mark is 1 at first.
-	// Recv takes what there is, as ever.
+	// LowWater sets the mark below which arrivals need no Event (SO_RCVLOWAT). Readable comes at the latest when n ≥ 1 bytes
+	// are there, or as many as the stream has room for, or when the stream ends or fails. If that is already so, Readable comes
+	// at once. The initial mark is 1. Recv is not affected.
 	LowWater(n int)
 }
 
-// A Limited is a Stack that cannot have streams as it likes.
+// A Limited is a Stack with a limited number of streams.
 type Limited interface {
-	// Room is how many streams it may have, and enough is left for everything else in the process.
+	// Room is how many streams the stack may have and still leave enough for the rest of the process.
 	Room() int
 }
 
-// A Named is a Stream whose other side has authenticated itself by name.
+// A Named is a Stream whose other side has an authenticated name.
 type Named interface {
-	// PeerName is the name, once Connected is nil; "" if the other side has shown none, or proved nothing about it.
+	// PeerName is the name, once Connected is nil; "" if the other side has proved none.
 	PeerName() string
 }
 
-// A Listener takes connections.
+// A Listener accepts connections.
 type Listener interface {
-	// Accept takes a connection, which is called t from now on; ErrAgain if
-	// nobody waits, ErrExhausted if somebody does but there is no room.
+	// Accept takes a connection and gives it the token t. It returns ErrAgain if no connection waits, ErrExhausted if one does
+	// but there is no room.
 	Accept(t Token) (Stream, error)
-	// Addr is where it listens, with the real port.
+	// Addr is the address on which it listens, with the real port.
 	Addr() netip.AddrPort
 	Close() error
 }
 
 // A Stream is a connection: a reliable sequence of bytes in each direction.
 type Stream interface {
-	// Connected is nil once bytes can flow, ErrAgain while that is open, and
-	// otherwise the reason why it failed (ErrRefused, ErrIdentity, others).
+	// Connected is nil once bytes can flow, ErrAgain while that is undecided, and otherwise the reason of the failure
+	// (ErrRefused, ErrIdentity, others).
 	Connected() error
 
-	// Recv fills bufs in order with what has arrived and returns how many
-	// bytes that was. With ErrAgain, nothing further is there now: n may be
-	// more than 0, and an Event follows. With io.EOF, the other side
-	// finished; with any other error the stream is broken. There is at least
-	// one byte of room in bufs, and at most PiecesMax pieces are used.
+	// Recv fills bufs in order with the bytes that have arrived and returns their number. ErrAgain: nothing more is there now;
+	// n may be more than 0, and an Event follows. io.EOF: the other side finished. Any other error: the stream is broken. bufs
+	// must have room for at least one byte, and at most PiecesMax pieces are used.
 	Recv(bufs [][]byte) (n int, err error)
 
-	// Send takes bytes from bufs in order and returns how many it took. With
-	// ErrAgain it takes no more now: n may be more than 0, and an Event
-	// follows. With any other error the stream is broken. The bytes taken are
-	// copied. At most PiecesMax pieces are used; fewer bytes than there are
-	// may be taken without an error.
+	// Send takes bytes from bufs in order and returns how many it took. ErrAgain: it takes no more now; n may be more than 0,
+	// and an Event follows. Any other error: the stream is broken. The bytes taken are copied. At most PiecesMax pieces are
+	// used. Send may take fewer bytes than given without an error.
 	Send(bufs [][]byte) (n int, err error)
 
-	// Finish says that nothing more will be sent. Recv goes on.
+	// Finish ends the sending direction. Recv continues.
 	Finish() error
 
-	// Delivered tells whether the other side's stack has everything that was
-	// sent.
+	// Delivered reports whether the other side's stack has all bytes sent.
 	Delivered() bool
 
 	// Remote is the address of the other side.
 	Remote() netip.AddrPort
 
-	// Close ends the stream in both directions and forgets it: no event
-	// carries its token afterwards. What was sent and not delivered may be
-	// lost.
+	// Close ends the stream in both directions and forgets it: no event carries its token afterwards. Bytes sent and not
+	// delivered may be lost.
 	Close()
 }
 
-// PiecesMax is the largest number of pieces that one Recv or Send uses; what lies
-// beyond is left for the next.
+// PiecesMax is the largest number of pieces that one Recv or Send uses; the rest is left for the next call.
 const PiecesMax = 64

@@ -14,7 +14,7 @@ type message struct {
 	body   []byte
 }
 
-// An assembler is the smallest owner of a Reader: it puts messages together.
+// An assembler is the smallest owner of a Reader: it assembles messages.
 type assembler struct {
 	r     Reader
 	whole []message
@@ -72,7 +72,7 @@ func (a *assembler) feedAll(stream []byte, size int) {
 	}
 }
 
-// ends describes where the assembler stands, apart from whole messages.
+// ends describes the state of the assembler, apart from whole messages.
 func (a *assembler) ends() string {
 	if a.err != nil {
 		return "refused: " + kind(a.err)
@@ -89,8 +89,8 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// slowDecode is the oracle: it reads a whole stream from the description of the
-// format and shares no code with the package.
+// slowDecode is the oracle: it decodes a whole stream following the description of
+// the format, and shares no code with the package.
 func slowDecode(stream []byte) (whole []message, ends string) {
 	number := func(off, bytes int) (v uint64) {
 		for i := bytes - 1; i >= 0; i-- {
@@ -136,9 +136,9 @@ func sameMessages(a, b []message) bool {
 	return true
 }
 
-// refill makes a stream of an outline (outlines.golden), where the messages
-// themselves were left out. They are filled with headers, so that a Reader that looks
-// for one in the wrong place finds one.
+// refill makes a stream from an outline (outlines.golden), which omits the messages
+// themselves. They are filled with headers, so that a Reader that looks for one in
+// the wrong place finds one.
 func refill(outline golden.Vector) (stream []byte) {
 	decoy := Expected(7, 1).Append(nil)
 	for heads := outline.Bytes; len(heads) > 0; heads = heads[HeaderLen:] {

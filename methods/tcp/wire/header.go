@@ -6,8 +6,8 @@
 // and captured traffic of its programs (testdata). docs/protocol-tcp.md has the
 // format in words.
 //
-// The package is pure: no I/O, clock or lock. What a receiver does with a message
-// lives in methods/tcp.
+// The package is pure: no I/O, clock or lock. The receiver's handling of messages
+// is in methods/tcp.
 package wire
 
 import (
@@ -44,8 +44,8 @@ const (
 )
 
 // Mode says what kind of message follows. Eager and rendezvous messages look the
-// same on the wire; the mode tells the receiver whether it must be ready to keep
-// a message that came before its receive.
+// same on the wire. The mode tells the receiver whether it must be able to keep a
+// message that arrives before its receive is posted.
 type Mode uint32
 
 const (
@@ -66,8 +66,8 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", uint32(m))
 }
 
-// What a header may have wrong. The stream behind it makes no sense: there is no
-// way to find the next header.
+// Errors in a header. The stream behind such a header is unusable, because the
+// next header cannot be found.
 var (
 	ErrMagic = errors.New("no message of this protocol begins like this")
 	ErrMode  = errors.New("unknown message mode")
@@ -106,8 +106,8 @@ func (h Header) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(h.Size))
 }
 
-// parse reads a header from its HeaderLen bytes. The upper half of the tag is not
-// looked at, as in the original.
+// parse reads a header from its HeaderLen bytes. It ignores the upper half of the
+// tag, as the original does.
 func parse(b []byte) (Header, error) {
 	_ = b[HeaderLen-1]
 	if magic := binary.LittleEndian.Uint32(b); magic != Magic {
@@ -133,7 +133,7 @@ func parse(b []byte) (Header, error) {
 	return h, nil
 }
 
-// badMagic tells likely mistakes apart.
+// badMagic distinguishes likely mistakes.
 func badMagic(magic uint32) error {
 	if magic == MagicStandalone {
 		return fmt.Errorf("%w: magic number %d, this is the stand-alone BMI library; only the one within OrangeFS speaks this protocol", ErrMagic, magic)

@@ -49,7 +49,7 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
-// Messages as OrangeFS sent them. The last line above each says what it is.
+// Messages as OrangeFS sent them. The last line above each describes it.
 func TestCapturedMessages(t *testing.T) {
 	modes := make(map[Mode]bool)
 	for _, v := range golden.Load(t, "testdata/messages.golden") {
@@ -96,7 +96,7 @@ func raw(magic, mode uint32, tag, size int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(size))
 }
 
-// Every limit, and what is said beyond it.
+// Every limit, and the error beyond it.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -133,8 +133,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The original takes an eager message of any size it can receive: who sends over
-// the eager limit costs the receiver no more than a rendezvous message would.
+// The original accepts an eager message of any size that it can receive: a sender
+// that exceeds the eager limit costs the receiver no more than a rendezvous
+// message would.
 func TestAtTheLimitsAreTaken(t *testing.T) {
 	for _, b := range [][]byte{
 		raw(Magic, 2, 0, UnexpectedMax), raw(Magic, 2, 0, 0),

@@ -9,24 +9,24 @@ import "encoding/binary"
 //	HeaderLen bytes   Header, once or more often
 //	Header.Size bytes Body, once or more often
 //
-// The zero Reader stands before the first header.
+// The zero Reader expects the first header.
 type Reader struct {
 	part [HeaderLen]byte // the beginning of a header
 	have int             // how much of it; 0 ≤ have < HeaderLen
-	left int             // bytes of the message that have not come yet
+	left int             // bytes of the message that have not arrived yet
 }
 
-// Left is how many bytes of the current message have not come yet. While it is
+// Left is how many bytes of the current message have not arrived yet. While it is
 // 0, the next byte belongs to a header.
 func (r *Reader) Left() int { return r.left }
 
-// Partial tells whether a header has begun and is not whole.
+// Partial reports whether a header has begun and is not complete.
 func (r *Reader) Partial() bool { return r.have > 0 }
 
-// Header takes bytes of a header from p and returns how many. If that made it
-// whole, ok is true, and Left is the size of its message. It must not be called
-// while Left is more than 0. After an error the stream is of no use, and the
-// Reader must not be called again.
+// Header takes bytes of a header from p and returns how many. If that completed
+// the header, ok is true, and Left is the size of its message. Header must not be
+// called while Left is more than 0. After an error the stream is unusable, and
+// the Reader must not be called again.
 func (r *Reader) Header(p []byte) (h Header, n int, ok bool, err error) {
 	if r.left > 0 {
 		panic("wire: Header within a message")
@@ -47,8 +47,8 @@ func (r *Reader) Header(p []byte) (h Header, n int, ok bool, err error) {
 	return h, n, true, nil
 }
 
-// begins checks the magic number as soon as it is there, so that a stranger who
-// says something short and waits is not waited for.
+// begins checks the magic number as soon as it is complete. So a stranger that
+// sends a few bytes and waits is rejected at once.
 func (r *Reader) begins() error {
 	want := [4]byte{Magic & 0xff, Magic >> 8}
 	var is [4]byte
@@ -61,7 +61,7 @@ func (r *Reader) begins() error {
 	return nil
 }
 
-// Body notes that n more bytes of the message have come, 0 ≤ n ≤ Left.
+// Body records that n more bytes of the message have arrived, 0 ≤ n ≤ Left.
 func (r *Reader) Body(n int) {
 	if n < 0 || n > r.left {
 		panic("wire: more bytes than the message has")

@@ -12,8 +12,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// everySize is the length up to which a stream is fed in pieces of every size;
-// of longer ones, in pieces of every size to pieceMax, and steps.
+// everySize is the length up to which a stream is fed in pieces of every size.
+// Longer ones are fed in pieces of every size up to pieceMax, and of some larger
+// sizes.
 const (
 	everySize = 8 << 10
 	pieceMax  = 4 << 10
@@ -98,7 +99,7 @@ func TestReaderTakesRandomPieces(t *testing.T) {
 	})
 }
 
-// A stream may end anywhere: what was whole by then is there, nothing else.
+// A stream may end anywhere: exactly the messages complete by then are found.
 func TestReaderTakesEveryPrefix(t *testing.T) {
 	for _, v := range golden.Load(t, "testdata/streams.golden") {
 		if len(v.Bytes) > everySize {
@@ -114,8 +115,8 @@ func TestReaderTakesEveryPrefix(t *testing.T) {
 	}
 }
 
-// What comes before a bad header is good, and is delivered, wherever the stream
-// was cut.
+// Messages before a bad header are valid, and are delivered, however the stream
+// was split.
 func TestReaderGivesWhatCameBeforeABadHeader(t *testing.T) {
 	good := append(Unexpected(1, 5).Append(nil), "hello"...)
 	good = append(good, Expected(2, 0).Append(nil)...)
@@ -132,7 +133,8 @@ func TestReaderGivesWhatCameBeforeABadHeader(t *testing.T) {
 	}
 }
 
-// A stranger is recognised by the first byte that is not ours, not by the 24th.
+// A stranger is recognised by the first byte that is not ours, not only by the
+// 24th.
 func TestReaderRefusesAStrangerAtOnce(t *testing.T) {
 	magic := []byte{0xbf, 0xca, 0, 0}
 	for n := range magic {

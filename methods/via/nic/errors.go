@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Errors of every provider. Providers wrap them with what they know.
+// Errors that any provider may return. Providers wrap them with details.
 var (
 	// ErrAgain is back-pressure: nothing was accepted, try after a Poll.
 	ErrAgain = errors.New("nic: queue full, poll and try again")
@@ -13,11 +13,11 @@ var (
 	ErrBusy = errors.New("nic: memory is in use by a remote side, poll and try again")
 	// ErrNotConnected: the port cannot send in its present state.
 	ErrNotConnected = errors.New("nic: port is not connected")
-	// ErrUnreachable: nobody listens at the address.
+	// ErrUnreachable: no process listens at the address.
 	ErrUnreachable = errors.New("nic: nobody listens at this address")
-	// ErrBadAddress: what was given as an address is none, or none of this machine.
+	// ErrBadAddress: the text is not an address, or not an address of this machine.
 	ErrBadAddress = errors.New("not an address of this kind")
-	// ErrKey: the two sides do not have the same secret, or one has none.
+	// ErrKey: the two sides have different secrets, or one side has none.
 	ErrKey = errors.New("nic: both sides need the same shared key")
 	// ErrTimeout: the other side did not answer in time.
 	ErrTimeout = errors.New("nic: the other side did not answer in time")
@@ -38,7 +38,7 @@ var (
 // A RejectError says that the remote side refused a connect request.
 type RejectError struct {
 	Remote string
-	Reason []byte // as given to Reject; comes from outside
+	Reason []byte // as given to Reject; the remote side chose it
 }
 
 func (e *RejectError) Error() string {

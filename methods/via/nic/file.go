@@ -6,20 +6,20 @@ import (
 	"os"
 )
 
-// A FileRange is Len bytes of a regular file, from Off on. Those beyond the file's end are zeros:
-// the file may be cut off at any time. It must stay open as long as its descriptor is the device's.
+// A FileRange is Len bytes of a regular file, starting at Off. Bytes beyond the end of the file are zeros: the file may be
+// truncated at any time. The file must stay open while the device owns its descriptor.
 type FileRange struct {
 	File *os.File
 	Off  int64
 	Len  int
-	Err  error // why the file cannot be read, beside StatusFileError
+	Err  error // why the file cannot be read, set with StatusFileError
 
-	// Check, unless it is nil, is given the bytes that were read, piece by piece, with their place in the file, before the descriptor
-	// is done. With its error the file cannot be read.
+	// Check, unless it is nil, is called with the bytes read, piece by piece, with their offset in the file, before the
+	// descriptor is done. An error from Check counts as a read error of the file.
 	Check func(b []byte, off int64) error
 }
 
-// Fill reads the bytes of the range from its at-th on into b. 0 ≤ at ≤ Len - len(b).
+// Fill reads len(b) bytes into b, starting at byte at of the range. 0 ≤ at ≤ Len - len(b).
 func (r *FileRange) Fill(b []byte, at int) error {
 	n, err := r.File.ReadAt(b, r.Off+int64(at))
 	if errors.Is(err, io.EOF) {
@@ -36,7 +36,7 @@ func (r *FileRange) Fill(b []byte, at int) error {
 	return nil
 }
 
-// Checked checks bytes that were read from the range's at-th on.
+// Checked checks bytes read from byte at of the range on.
 func (r *FileRange) Checked(b []byte, at int) error {
 	if r.Check == nil || len(b) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (r *FileRange) Checked(b []byte, at int) error {
 	return r.Check(b, r.Off+int64(at))
 }
 
-// Size is how many bytes a descriptor has to move: those of its segments, or of its file.
+// Size is the number of bytes a descriptor has to move: those of its segments, or of its file.
 func (d *Descriptor) Size() int {
 	n := d.File.Len
 	for i := range d.Segments {

@@ -1,14 +1,14 @@
 package nic
 
-// An Identity says who an endpoint is and which others it knows, for an Identified provider: its own private key, and public
-// keys of others by name or address. Each part is a file, or stands here. docs/security-udp.md has the formats.
+// An Identity is the private key of an endpoint and the public keys of its peers, by name or address, for an Identified
+// provider. Each part is given as a file or directly. docs/security-udp.md has the formats.
 type Identity struct {
-	// PrivateFile is the file of the private key, which only its owner can read; Private the key itself,
+	// PrivateFile is the file of the private key, which must be readable only by its owner; Private is the key itself,
 	// KeyBytes random bytes.
 	PrivateFile string
 	Private     Key
-	// ClientsFile is the file of the public keys of those that may connect to a device that listens, Clients its text.
+	// ClientsFile is the file of the public keys of devices that may connect to a listening device; Clients is its contents.
 	ClientsFile, Clients string
-	// ServersFile is the file of the public keys of those that the device may connect to, Servers its text.
+	// ServersFile is the file of the public keys of devices that this device may connect to; Servers is its contents.
 	ServersFile, Servers string
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKeyIsHidden: what prints a key, or something that has one, does not show it.
+// TestKeyIsHidden: printing a key, or a value that contains one, does not show it.
 func TestKeyIsHidden(t *testing.T) {
 	type options struct{ Key Key }
 	key := Key("0123456789abcdef0123456789abcdef")

@@ -2,36 +2,36 @@ package nic
 
 import "strconv"
 
-// A User is the user that runs a process of this machine, as the kernel says.
+// A User is the user that runs a process of this machine, as reported by the kernel.
 type User struct {
 	UID uint32
-	// Groups has the group of the process first, and then the others that the kernel tells.
+	// Groups has the group of the process first, and then the supplementary groups that the kernel reports.
 	Groups []uint32
 }
 
 // Name is the authenticated name of a peer that the user runs (Authenticator).
 func (u *User) Name() string { return UserNamePrefix + strconv.FormatUint(uint64(u.UID), 10) }
 
-// UserNamePrefix is what authenticated names of users begin with.
+// UserNamePrefix is the beginning of authenticated names of users.
 const UserNamePrefix = "uid:"
 
-// OtherUserMark is what the names of requesters begin with that another user runs (ConnEvent.OtherUser).
+// OtherUserMark begins the names of requesters run by another user (ConnEvent.OtherUser).
 const OtherUserMark = "~uid"
 
-// Users say which users of this machine may be joined by a device.
+// Users say with which users of this machine a device may connect.
 type Users struct {
-	// Others: a device that listens may be connected to by every user of the machine.
+	// Others: every user of the machine may connect to a listening device.
 	Others bool
-	// Trust are the users whose devices it connects to, beside its own and root's. Names are
-	// looked for in the order of the list.
+	// Trust are the users to whose devices it connects, besides its own user and root. Names are looked up
+	// in the order of the list.
 	Trust []uint32
 }
 
-// A MultiUser provider can make devices for processes of several users. Without more its devices are for one
+// A MultiUser provider can make devices for processes of several users. By default its devices are for one
 // user and root.
 type MultiUser interface {
 	Provider
 
-	// WithUsers is the provider with these users. What its environment allows holds, too.
+	// WithUsers returns the provider with these users, in addition to those that its environment allows.
 	WithUsers(Users) Provider
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/trace"
 )
 
-// A counter is a provider whose devices and ports count; the simulated ones, to
-// which it adds that, do not.
+// A counter is a provider whose devices and ports count; the simulated ones that
+// it wraps do not.
 type counter struct{ nic.Provider }
 
 type countingDevice struct{ nic.Device }
@@ -37,8 +37,8 @@ func (countingDevice) LinkStats() nic.LinkStats {
 func (countingDevice) PacketStats() nic.PacketStats { return nic.PacketStats{Sent: 9} }
 func (countingPort) LinkStats() nic.LinkStats       { return nic.LinkStats{SegmentsSent: 5} }
 
-// TestStatsPassThrough: what the device and the port below count is seen above the
-// wrappers, and nothing if they count nothing.
+// TestStatsPassThrough: the counters of the device and the port below are visible
+// through the wrappers, and there are none if those count nothing.
 func TestStatsPassThrough(t *testing.T) {
 	silent := simnic.New(sim.New(sim.Options{Seed: 1}), simnic.Options{})
 	for name, wrap := range map[string]func(nic.Provider) nic.Provider{

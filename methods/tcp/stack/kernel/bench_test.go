@@ -54,8 +54,8 @@ func (x *side) park() {
 	x.s.Disarm()
 }
 
-// block is the plain alternative to park: it holds an OS thread, and takes the
-// events.
+// block is the simple alternative to parking: it holds an OS thread, and takes
+// the events.
 func (x *side) block() {
 	var events [1]unix.EpollEvent
 	_, _ = unix.EpollWait(x.s.epfd, events[:], -1)
@@ -82,7 +82,7 @@ func benchmarkPingPong(b *testing.B, rest func(*side)) {
 func BenchmarkPingPongAsleep(b *testing.B)  { benchmarkPingPong(b, (*side).park) }
 func BenchmarkPingPongBlocked(b *testing.B) { benchmarkPingPong(b, (*side).block) }
 
-// BenchmarkPollNothing is what a caller that spins pays.
+// BenchmarkPollNothing is the cost for a spinning caller.
 func BenchmarkPollNothing(b *testing.B) {
 	x, _ := sides(b)
 	for b.Loop() {

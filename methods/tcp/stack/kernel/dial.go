@@ -41,7 +41,7 @@ func (s *Stack) Dial(to netip.AddrPort, t stack.Token) (stack.Stream, error) {
 	return c, nil
 }
 
-// dialError is why dialling did not even begin.
+// dialError is the reason why dialling could not begin.
 func dialError(to netip.AddrPort, err error) error {
 	var no syscall.Errno
 	if errors.As(err, &no) {
@@ -63,7 +63,7 @@ func (c *stream) Connected() error {
 	return c.why
 }
 
-// ask finds out what became of connecting. The kernel tells a failure once.
+// ask asks for the result of connecting. The kernel reports a failure only once.
 func (c *stream) ask() error {
 	no, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	switch {
@@ -76,8 +76,9 @@ func (c *stream) ask() error {
 		return stack.ErrAgain
 	}
 	if local, err := unix.Getsockname(c.fd); err == nil && addrPort(local) == c.remote {
-		// Dialling a free port of this machine may choose that very port
-		// for our end, and the two meet (RFC 9293, 3.5: simultaneous open).
+		// A connection to a free port of this machine may get that same port as
+		// its local port, and then connects to itself (RFC 9293, 3.5:
+		// simultaneous open).
 		_ = unix.Shutdown(c.fd, unix.SHUT_RDWR)
 		return c.fail(fmt.Errorf("dial %v: %w", c.remote, errSelfConnect))
 	}

@@ -3,16 +3,15 @@
 // Package kernel is the stack of the kernel's TCP sockets.
 //
 // Sockets are non-blocking and belong to one epoll instance, edge-triggered and
-// added once; a small Recv or Send is one system call that the Go scheduler does
-// not notice. While nobody sleeps, Go's network poller does not notice arrivals
-// either: Sleep parks its goroutine there by a second epoll instance that is
-// armed for as long as somebody sleeps.
+// added once. A small Recv or Send is one system call that the Go scheduler does
+// not notice. While no goroutine sleeps, Go's network poller does not notice
+// arrivals either: Sleep parks its goroutine there with a second epoll instance
+// that is armed only during the sleep.
 //
-// A file does one thing: kernel.go the Stack, options.go what can be set,
-// socket.go how a descriptor is made and kept, listen.go, dial.go and stream.go
-// the three kinds of socket, poll.go events, sleep.go sleeping (by
-// internal/netpoll), errors.go what an errno means to an owner, syscalls.go the
-// system calls that x/sys has in a form that allocates.
+// kernel.go has the Stack, options.go its options, socket.go the descriptors.
+// listen.go, dial.go and stream.go have the three kinds of socket, poll.go
+// events, sleep.go sleeping (with internal/netpoll), errors.go the meaning of
+// errnos, and syscalls.go the system calls whose x/sys versions allocate.
 //
-// What does not live here: the seam (methods/tcp/stack), messages (methods/tcp).
+// The seam is methods/tcp/stack; messages are in methods/tcp.
 package kernel

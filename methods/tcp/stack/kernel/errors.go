@@ -31,8 +31,8 @@ func because(text string, no syscall.Errno) error {
 	return fmt.Errorf("kernel: %s: %w", text, no)
 }
 
-// broken says why a stream that an operation failed on is broken. It does not
-// allocate for the errors that are to be expected.
+// broken returns the reason for an errno of a stream. It does not allocate for
+// the expected errors.
 func broken(no syscall.Errno) error {
 	switch no {
 	case unix.ECONNRESET:
@@ -55,7 +55,7 @@ func broken(no syscall.Errno) error {
 	return because("socket failed", no)
 }
 
-// scarce tells whether descriptors, memory or ports ran out.
+// scarce reports whether descriptors, memory or ports ran out.
 func scarce(no syscall.Errno) bool {
 	switch no {
 	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ENOSPC, unix.EADDRNOTAVAIL:

@@ -13,13 +13,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// copyBytes is how much of a file is copied at once for a peer on this host: it stays in a
-// core's cache on its way from the file into the socket.
+// copyBytes is how much of a file is copied at once for a peer on this host. It is small enough to stay
+// in a core's cache between the file and the socket.
 const copyBytes = 256 << 10
 
 // SendFile implements stack.FileSender. To another host the socket sends the pages of the file
-// themselves. On this one, somebody copies in any case: the receiver has it faster from what was
-// copied a moment ago than from pages that nobody looked at yet. Bytes that are checked are copied, too.
+// themselves. On this host the bytes are copied in any case, and the receiver gets freshly copied bytes
+// faster than pages that are not in a cache. Bytes with a Check are copied too.
 func (s *Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
 	c := to.(*stream)
 	if part.Check != nil || c.near() && !s.options.PagesOnly {
@@ -28,7 +28,7 @@ func (s *Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (i
 	return c.sendPages(head, part)
 }
 
-// near tells whether the other side is on this host.
+// near reports whether the other side is on this host.
 func (c *stream) near() bool {
 	if c.where == unknown && c.fd >= 0 {
 		c.where = far
@@ -40,7 +40,7 @@ func (c *stream) near() bool {
 	return c.where == near
 }
 
-// sendCopy reads from the file and sends that.
+// sendCopy reads from the file and sends the copy.
 func (c *stream) sendCopy(head [][]byte, part stack.FilePart) (int, error) {
 	if c.s.copied == nil {
 		c.s.copied = make([]byte, copyBytes)
@@ -53,8 +53,8 @@ func (c *stream) sendCopy(head [][]byte, part stack.FilePart) (int, error) {
 	return c.Send(append(head, c.s.copied[:k]))
 }
 
-// sendPages has the socket refer to the pages of the file. MSG_MORE keeps what is in front of
-// them from leaving in a segment of its own.
+// sendPages makes the socket refer to the pages of the file. MSG_MORE keeps the head from leaving in a
+// segment of its own.
 func (c *stream) sendPages(head [][]byte, part stack.FilePart) (int, error) {
 	defer runtime.KeepAlive(part.File)
 	file, off := int(part.File.Fd()), part.Off
@@ -88,8 +88,7 @@ func retried(call func() (int, error)) (int, syscall.Errno) {
 	}
 }
 
-// ofFile tells whether an error of sendfile(2) is one of the file; all others are the
-// socket's.
+// ofFile reports whether an error of sendfile(2) belongs to the file; all others belong to the socket.
 func ofFile(no syscall.Errno) bool {
 	switch no {
 	case unix.EBADF, unix.EINVAL, unix.EIO, unix.EISDIR, unix.EOVERFLOW, unix.ESPIPE, unix.EACCES, unix.EPERM,

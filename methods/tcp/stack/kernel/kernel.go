@@ -18,11 +18,11 @@ type Stack struct {
 	open    list
 	gate    netpoll.Gate // sleeping
 
-	// hangups counts the events that said that a stream, whichever, will
-	// have no further bytes; see Stream.Recv.
+	// hangups counts the events that reported the end of any stream's input; see
+	// Stream.Recv.
 	hangups uint64
 
-	// Scratch of one call.
+	// Scratch memory of one call.
 	events   [eventBatch]unix.EpollEvent
 	pieces   [stack.PiecesMax]unix.Iovec
 	header   unix.Msghdr
@@ -60,7 +60,7 @@ func Open(options Options) (*Stack, error) {
 // Name implements stack.Stack.
 func (s *Stack) Name() string { return "kernel sockets" }
 
-// Close implements stack.Stack. It ends a Sleep that is under way.
+// Close implements stack.Stack. It ends a running Sleep.
 func (s *Stack) Close() error {
 	if s.epfd < 0 {
 		return nil

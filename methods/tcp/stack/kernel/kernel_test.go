@@ -38,7 +38,8 @@ func factory(o Options, at netip.AddrPort) stacktest.Factory {
 
 func TestConformance(t *testing.T) { stacktest.Run(t, factory(Options{}, loopback4)) }
 
-// TestConformanceOfPages sends files on this host as to another.
+// TestConformanceOfPages sends files on this host in the way used for another
+// host.
 func TestConformanceOfPages(t *testing.T) {
 	stacktest.RunAgain(t, factory(Options{PagesOnly: true}, loopback4))
 }

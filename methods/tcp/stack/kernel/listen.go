@@ -60,8 +60,8 @@ func (s *Stack) bind(at netip.AddrPort, sa unix.Sockaddr) (int, error) {
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
 	}
 	if err == nil {
-		// A server that restarts gets its port although connections of the
-		// one before it linger.
+		// A restarted server can bind its port although connections of its
+		// predecessor linger.
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
 	if err == nil {
@@ -77,8 +77,8 @@ func (s *Stack) bind(at netip.AddrPort, sa unix.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-// Accept implements stack.Listener. Connections that broke while they waited
-// are passed over.
+// Accept implements stack.Listener. It skips connections that broke while they
+// waited.
 func (l *listener) Accept(t stack.Token) (stack.Stream, error) {
 	for {
 		fd, no := accept4(l.fd, &l.s.accepted)
@@ -97,8 +97,8 @@ func (l *listener) Accept(t stack.Token) (stack.Stream, error) {
 	}
 }
 
-// passing tells whether accept failed by chance, or because of what became of the
-// connection that it would have given (accept(2), "Error handling"). Anything else
+// passing reports whether accept failed for a temporary reason, or for one that
+// concerns only the connection (accept(2), "Error handling"). Any other error
 // would come again and again.
 func passing(no syscall.Errno) bool {
 	switch no {
@@ -109,7 +109,7 @@ func passing(no syscall.Errno) bool {
 	return false
 }
 
-// take makes a stream of what accept gave.
+// take makes a stream from the result of accept.
 func (l *listener) take(fd int, t stack.Token) (stack.Stream, error) {
 	c := &stream{state: connected, remote: remote(&l.s.accepted), hangups: l.s.hangups}
 	if no := l.s.watch(&c.socket, fd, t); no != 0 {
@@ -128,7 +128,7 @@ func remote(sa *unix.RawSockaddrInet6) netip.AddrPort {
 	return addrPort6(sa.Addr, bigEndian(sa.Port), sa.Scope_id)
 }
 
-// bigEndian reads a number in network order.
+// bigEndian converts a number in network order.
 func bigEndian(n uint16) uint16 {
 	var b [2]byte
 	binary.NativeEndian.PutUint16(b[:], n)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWhatAcceptTriesAgain: a security module, or a filter of system calls, says its
-// no for ever, and nobody may wait for it to end.
+// TestWhatAcceptTriesAgain: a security module, or a filter of system calls, refuses
+// for ever, so Accept must not wait for the end of such an error.
 func TestWhatAcceptTriesAgain(t *testing.T) {
 	for no, want := range map[syscall.Errno]bool{
 		unix.EINTR: true, unix.ECONNABORTED: true, unix.EHOSTUNREACH: true,

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Options say how sockets behave. Zero values mean the defaults below.
+// Options configure sockets. Zero values mean the defaults below.
 type Options struct {
-	// KeepIdle is how long a connection is idle before the kernel asks the
-	// other side whether it is there, KeepInterval the time from one such
-	// probe to the next, and KeepCount how many of them go without an answer
-	// before the connection breaks. Times are rounded up to seconds.
+	// KeepIdle is how long a connection is idle before the kernel probes the other side,
+	// KeepInterval the time between probes, and KeepCount how many unanswered probes break
+	// the connection. Times are rounded up to seconds.
 	KeepIdle, KeepInterval time.Duration
 	KeepCount              int
 
@@ -26,15 +25,15 @@ type Options struct {
 	// the connection's speed and delay, which is best unless memory is scarce.
 	SendBuffer, RecvBuffer int
 
-	// PagesOnly: bytes of files are not copied for peers on this host either; see SendFile.
+	// PagesOnly: bytes of files are not copied even for peers on this host; see SendFile.
 	PagesOnly bool
 
-	// Backlog is how many connections wait for Accept, at most.
+	// Backlog is the largest number of connections that wait for Accept.
 	Backlog int
 }
 
-// Defaults. A peer whose machine died is noticed after about 20 s: when idle by
-// keepIdle + keepCount*keepInterval, otherwise by userTimeout.
+// Defaults. A peer whose machine died is noticed after about 20 s: an idle one after
+// keepIdle + keepCount*keepInterval, others after userTimeout.
 const (
 	keepIdleDefault     = 8 * time.Second
 	keepIntervalDefault = 3 * time.Second
@@ -67,7 +66,7 @@ func (o Options) filled() (Options, error) {
 	return o, err
 }
 
-// check fills in a default and holds a value against its limits.
+// check fills in a default and checks a value against its limits.
 func check[V int | time.Duration](name string, v *V, byDefault, most V) error {
 	if *v == 0 {
 		*v = byDefault
@@ -88,5 +87,5 @@ func checks(errs ...error) error {
 	return nil
 }
 
-// in is a time in units, rounded up.
+// in returns a time in units, rounded up.
 func in(t, unit time.Duration) int { return int((t + unit - 1) / unit) }

@@ -18,8 +18,8 @@ const (
 	writable = unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLERR
 )
 
-// Poll implements stack.Stack. Events go from the kernel to the caller without
-// a queue between, so that none outlives its stream.
+// Poll implements stack.Stack. Events go from the kernel to the caller without a
+// queue in between, so that no event outlives its stream.
 func (s *Stack) Poll(events []stack.Event) int {
 	room := min(len(events), len(s.events))
 	if room == 0 || s.epfd < 0 {
@@ -44,8 +44,8 @@ func (s *Stack) Poll(events []stack.Event) int {
 	return n
 }
 
-// The kernel keeps 64 bits for the owner of a descriptor, which x/sys shows as
-// two halves.
+// The kernel keeps 64 bits for the owner of a descriptor; x/sys shows them as two
+// halves.
 
 func setToken(ev *unix.EpollEvent, t stack.Token) {
 	ev.Fd, ev.Pad = int32(uint32(t)), int32(uint32(t>>32))

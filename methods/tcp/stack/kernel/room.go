@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room implements stack.Limited: an eighth of the descriptors that the process may have, and 64, are for other things.
+// Room implements stack.Limited. It leaves an eighth of the process's descriptors, and 64, for other uses.
 func (s *Stack) Room() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

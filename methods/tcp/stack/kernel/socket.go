@@ -26,11 +26,11 @@ type socket struct {
 // list holds the open sockets, so that Stack.Close can close them.
 type list struct{ first *socket }
 
-// edges is what a stream or a listener is watched for. Hang-ups and errors
-// come unasked.
+// edges are the events requested for a stream or a listener. Hang-ups and errors
+// are always reported.
 const edges = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 
-// watch takes a descriptor over: from now on its events carry t.
+// watch takes over a descriptor; its events carry t.
 func (s *Stack) watch(k *socket, fd int, t stack.Token) syscall.Errno {
 	ev := unix.EpollEvent{Events: edges}
 	setToken(&ev, t)
@@ -45,8 +45,8 @@ func (s *Stack) watch(k *socket, fd int, t stack.Token) syscall.Errno {
 	return 0
 }
 
-// forget closes a socket. Its events end even if a child process, between its
-// fork and its exec, still has the descriptor.
+// forget closes a socket. Its events end even if a child process still has the
+// descriptor between its fork and its exec.
 func (s *Stack) forget(k *socket) {
 	if k.fd < 0 {
 		return
@@ -65,7 +65,7 @@ func (s *Stack) forget(k *socket) {
 	k.prev, k.next = nil, nil
 }
 
-// open makes a socket for an address, with the stack's options. Connections
+// openSocket makes a socket for an address, with the stack's options. Connections
 // that a listener accepts inherit them.
 func (s *Stack) openSocket(at netip.AddrPort) (int, error) {
 	family := unix.AF_INET
@@ -108,7 +108,7 @@ func (s *Stack) setOptions(fd int) error {
 
 var errBadAddress = errors.New("kernel: not an IP address with a port")
 
-// sockaddr is an address in the kernel's form. IPv4 in IPv6's clothes
+// sockaddr is an address in the kernel's form. An IPv4-mapped IPv6 address
 // becomes plain IPv4.
 func sockaddr(at netip.AddrPort) (netip.AddrPort, unix.Sockaddr, error) {
 	if !at.IsValid() {
@@ -137,7 +137,7 @@ func zoneIndex(zone string) (uint32, error) {
 	return uint32(i.Index), nil
 }
 
-// addrPort is the kernel's form of an address in ours.
+// addrPort converts an address from the kernel's form.
 func addrPort(sa unix.Sockaddr) netip.AddrPort {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:

@@ -40,7 +40,8 @@ func connect(t *testing.T, from *Stack, to stack.Listener, at netip.AddrPort) (d
 	return d.(*stream), a.(*stream)
 }
 
-// TestNoEventBelowTheMark is what the mark is for; that there is one in time is the conformance suite's.
+// TestNoEventBelowTheMark: no event comes below the mark. The conformance suite tests that one comes at
+// the mark.
 func TestNoEventBelowTheMark(t *testing.T) {
 	s := open(t, Options{})
 	l, err := s.Listen(loopback4, 0)
@@ -159,8 +160,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 	require.ErrorIs(t, err, unix.EADDRNOTAVAIL)
 }
 
-// A socket that dials a free port of its own machine may get that port for its
-// own end.
+// A socket that dials a free port of its own machine may get that port as its local port.
 func TestSelfConnectIsRefused(t *testing.T) {
 	s := open(t, Options{})
 	at, sa, err := sockaddr(loopback4)
@@ -198,8 +198,8 @@ func TestReset(t *testing.T) {
 	require.False(t, func() bool { d.Close(); return d.Delivered() }(), "closed")
 }
 
-// The end of a stream that was there behind the bytes, with its edge taken
-// already, must not be hidden by ErrAgain.
+// The end of a stream that was behind the bytes, with its edge already taken, must not be hidden by
+// ErrAgain.
 func TestShortReadBeforeTheEnd(t *testing.T) {
 	s := open(t, Options{})
 	l, err := s.Listen(loopback4, 0)
@@ -257,7 +257,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	require.NoError(t, err, "there is room again")
 }
 
-// TestRoom: whatever a process may have, some descriptors are left for other things.
+// TestRoom: whatever the limit of the process, some descriptors are left for other uses.
 func TestRoom(t *testing.T) {
 	for descriptors, want := range map[uint64]int{
 		0: 0, 64: 32, 256: 160, 1024: 832, 4096: 3520, 1 << 20: 917440, math.MaxUint64: math.MaxInt32 - math.MaxInt32/8 - 64,

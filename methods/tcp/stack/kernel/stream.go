@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// state is where a stream is in its life:
+// state is the state of a stream:
 //
 //	connecting ──► connected
 //	     └───────► failed
@@ -24,7 +24,7 @@ const (
 	failed // why is the reason
 )
 
-// place says where the other side is.
+// place is the location of the other side.
 type place uint8
 
 const (
@@ -48,7 +48,7 @@ func (c *stream) fail(why error) error {
 	return why
 }
 
-// broken is the error of an operation that failed.
+// broken returns the error of a failed operation.
 func (c *stream) broken(no syscall.Errno) error {
 	if no == unix.EAGAIN {
 		return stack.ErrAgain
@@ -58,18 +58,17 @@ func (c *stream) broken(no syscall.Errno) error {
 	}
 	err := broken(no)
 	if c.state == connecting && c.fd >= 0 {
-		return c.fail(err) // the kernel does not tell Connected again
+		return c.fail(err) // the kernel does not report it to Connected again
 	}
 	return err
 }
 
 // Recv implements stack.Stream.
 //
-// When fewer bytes came than there was room for, the socket was empty for a
-// moment, and whatever arrives later makes a new edge. But the end of the
-// stream may have been there behind those bytes, with its edge in the past. Such
-// an edge says so (EPOLLRDHUP), so only if any stream's did since this one was
-// last found empty does Recv look again.
+// If Recv got fewer bytes than it had room for, the socket was empty for a moment, and later
+// arrivals make a new edge. But the end of the stream may have been there behind those bytes,
+// with its edge in the past. Such an edge has EPOLLRDHUP. So Recv tries again only if any stream
+// had such an edge since this stream was last found empty.
 func (c *stream) Recv(bufs [][]byte) (int, error) {
 	n, room, no := c.recv(bufs)
 	switch {
@@ -85,14 +84,14 @@ func (c *stream) Recv(bufs [][]byte) (int, error) {
 	case c.hangups == c.s.hangups:
 		return n, stack.ErrAgain
 	}
-	return n, nil // the next Recv tells which
+	return n, nil // the next Recv returns the reason
 }
 
-// LowWater implements stack.Patient. The kernel looks at once whether the mark is reached, keeps
-// it within half of the receive buffer, and makes that larger if it may.
+// LowWater implements stack.Patient. The kernel checks at once whether the mark is reached,
+// limits it to half of the receive buffer, and enlarges the buffer if it may.
 func (c *stream) LowWater(n int) {
 	if c.fd >= 0 {
-		_ = unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) // wakes too often otherwise
+		_ = unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) // on failure it only wakes too often
 	}
 }
 
@@ -148,8 +147,8 @@ func (c *stream) send(bufs [][]byte, flags int) (n, total int, no syscall.Errno)
 	return n, total, no
 }
 
-// gather lists the pieces that are not empty for the kernel, and tells how many
-// there are and their bytes; a single one is returned as it is.
+// gather lists the non-empty pieces for the kernel, and returns their number and total size. A
+// single piece is returned as it is.
 func (s *Stack) gather(bufs [][]byte) (one []byte, count, total int) {
 	if len(bufs) == 1 {
 		if one = bufs[0]; len(one) > 0 {
@@ -180,7 +179,7 @@ func (s *Stack) message(count int) *unix.Msghdr {
 	return &s.header
 }
 
-// release lets go of the gathered pieces, whose memory is the caller's.
+// release drops the references to the gathered pieces, whose memory is the caller's.
 func (s *Stack) release(count int) {
 	if count > 1 {
 		clear(s.pieces[:count])
@@ -197,7 +196,7 @@ func (c *stream) Finish() error {
 	return nil
 }
 
-// Delivered implements stack.Stream. The end that Finish sends counts too.
+// Delivered implements stack.Stream. It includes the end that Finish sends.
 func (c *stream) Delivered() bool {
 	n, err := unix.IoctlGetInt(c.fd, unix.SIOCOUTQ)
 	return err == nil && n == 0

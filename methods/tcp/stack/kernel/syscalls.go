@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below never block: descriptors are non-blocking.
-// Unless they copy much they go to the kernel without telling the scheduler
-// (RawSyscall), which costs less; while they run, neither another goroutine nor
-// the garbage collector can have the processor.
+// The calls below never block, because descriptors are non-blocking. Unless they
+// copy much they enter the kernel without telling the scheduler (RawSyscall),
+// which costs less. While such a call runs, neither another goroutine nor the
+// garbage collector can have the processor.
 
 // rawBytesMax is how much may be copied without telling the scheduler: a few
 // microseconds' worth.
@@ -40,7 +40,7 @@ func sendTo(fd int, b []byte, flags int) (int, syscall.Errno) {
 	return int(n), no
 }
 
-// message is recvmsg(2) or sendmsg(2), whichever trap says, of total bytes.
+// message is recvmsg(2) or sendmsg(2), selected by trap, of total bytes.
 func message(trap uintptr, fd int, m *unix.Msghdr, total, flags int) (int, syscall.Errno) {
 	if total > rawBytesMax {
 		n, _, no := unix.Syscall(trap, uintptr(fd), uintptr(unsafe.Pointer(m)), uintptr(flags))

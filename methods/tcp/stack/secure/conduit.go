@@ -10,17 +10,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// outgoingBytesMax is how much encrypted data waits in front of the stream
-// below, in bytes: a message of the largest eager size and its headers fit.
+// outgoingBytesMax is how much encrypted data may wait for the stream below, in
+// bytes. The largest eager message and its headers fit.
 const outgoingBytesMax = 64 << 10
 
-// outgoingBytesMin is the least room that Send uses, in bytes, lest it cut data
-// into records that are mostly overhead.
+// outgoingBytesMin is the least room that Send uses, in bytes, so that it does
+// not cut data into records that are mostly overhead.
 const outgoingBytesMin = 4 << 10
 
-// outgoingSlack is what TLS may add to that by itself: the last record's
-// overhead, an alert, answers to key updates. A peer that asks for more answers
-// than fit without ever reading them is cut off.
+// outgoingSlack is what TLS may add by itself: the last record's overhead, an
+// alert, answers to key updates. A peer that requests more answers than fit,
+// without reading them, is disconnected.
 const outgoingSlack = recordBytesMax + 4<<10
 
 // recordBytesMax is how much data one TLS record carries, in bytes.
@@ -28,14 +28,14 @@ const recordBytesMax = 16 << 10
 
 var errFlooded = errors.New("the other side asks for more key updates than it reads")
 
-// A conduit is the net.Conn that crypto/tls sees. While there is a handshake, its
-// goroutine is here; before and afterwards only the owner.
+// A conduit is the net.Conn that crypto/tls sees. During the handshake only the
+// handshake's goroutine uses it; before and afterwards only the owner.
 type conduit struct {
 	stream *stream
 }
 
-// Read implements net.Conn. That nothing is there is a time-out, which crypto/tls
-// does not hold against the connection.
+// Read implements net.Conn. If nothing is there it returns a time-out, which
+// crypto/tls does not treat as fatal.
 func (c *conduit) Read(b []byte) (int, error) {
 	s := c.stream
 	if s.hs != nil {
@@ -62,7 +62,7 @@ func (c *conduit) Read(b []byte) (int, error) {
 	case errors.Is(err, stack.ErrAgain):
 		s.dry = true
 	case errors.Is(err, io.EOF):
-		// An end that TLS did not announce; anybody on the way can make it.
+		// An end without close_notify; any host on the path can forge it.
 		s.inErr = errTruncated
 	default:
 		s.inErr = &transportError{err}
@@ -83,8 +83,8 @@ func (c *conduit) Write(b []byte) (int, error) {
 		return s.hs.write(b)
 	}
 	if s.pending()+len(b) > outgoingBytesMax+outgoingSlack {
-		// crypto/tls keeps this to itself until the next Write, and goes on
-		// with keys that are not the other side's any more.
+		// crypto/tls reports this only with the next Write, and goes on with keys
+		// that the other side no longer has.
 		s.inErr, s.outErr = errFlooded, errFlooded
 		return 0, errFlooded
 	}

@@ -8,30 +8,31 @@ import (
 	"time"
 )
 
-// protocol is what both sides must name (ALPN), so that a certificate that is
-// good for something else too is not used against us, nor the other way round.
+// protocol is the name that both sides must offer (ALPN), so that a certificate
+// that is also valid for another application cannot be used here, nor the
+// reverse.
 const protocol = "viaduct-bmi/1"
 
-// A Config says who we are and whom we believe. Files.Load and FromEnv make one.
-// Many stacks may share it; it must not change once one does.
+// A Config holds the identity of this side and the identities that it accepts.
+// Files.Load and FromEnv make one. Many stacks may share it; it must not change once one does.
 type Config struct {
 	// HandshakeTimeout is how long a handshake may take; 0: HandshakeTimeout.
 	HandshakeTimeout time.Duration
-	// HandshakesMax is how many streams of listeners may be in their
-	// handshakes at once, and how many of each may wait for Accept; 0:
-	// HandshakesMax. Others wait in the stack below.
+	// HandshakesMax bounds the streams of all listeners in their handshakes, and
+	// for each listener those waiting for Accept; 0: HandshakesMax. Others wait
+	// in the stack below.
 	HandshakesMax int
-	// Clock is the time that HandshakeTimeout is measured in; nil: monotonic.
+	// Clock measures HandshakeTimeout; nil: monotonic.
 	Clock func() time.Duration
 	// Inline makes Poll wait for every step of a handshake, some hundred
-	// microseconds of arithmetic, so that nothing depends on how goroutines
-	// are scheduled: for simulation.
+	// microseconds of arithmetic. Then nothing depends on the scheduling of
+	// goroutines: for simulation.
 	Inline bool
 
 	server, client *tls.Config
 	// Why our certificate cannot be used to listen, and to dial; nil if it can.
 	serverErr, clientErr error
-	// shared: the two sides share a key, rather than having certificates.
+	// shared: the two sides share a key instead of having certificates.
 	shared bool
 }
 
@@ -41,7 +42,7 @@ const (
 	HandshakesMax    = 256
 )
 
-// base is what every configuration has in common.
+// base is the part common to all configurations.
 func base(own tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -49,7 +50,8 @@ func base(own tls.Certificate) *tls.Config {
 		Certificates:           []tls.Certificate{own},
 		NextProtos:             []string{protocol},
 		SessionTicketsDisabled: true,
-		// Records are full from the start: nobody here renders half a page.
+		// Use full records from the start: no receiver profits from small first
+		// records.
 		DynamicRecordSizingDisabled: true,
 	}
 }
@@ -100,9 +102,9 @@ func fromCertificates(own tls.Certificate, roots *x509.CertPool, serverName stri
 	cfg.server.ClientAuth = tls.RequireAndVerifyClientCert
 	cfg.server.ClientCAs = roots
 	cfg.server.VerifyConnection = func(state tls.ConnectionState) error { return checkProtocol(&state) }
-	// A dialler has only an address, no name to check by default: the CA is
-	// private and whoever it signed as a server is one. Hence the check of its
-	// own in place of crypto/tls's.
+	// A dialler has only an address, and by default no name to check: the CA is
+	// private, and any server certificate signed by it is accepted. So this check
+	// replaces that of crypto/tls.
 	cfg.client.ServerName = serverName
 	cfg.client.InsecureSkipVerify = true
 	cfg.client.VerifyConnection = func(state tls.ConnectionState) error {

@@ -10,9 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// explainHandshake makes of the reason why a handshake ended an error that says
-// what to do. Whatever TLS itself found wrong is a question of identity; that
-// the connection broke is not, with one exception.
+// explainHandshake turns the reason why a handshake ended into an error that says
+// what to do. Whatever TLS itself found wrong is a question of identity. A broken
+// connection is not, with one exception.
 func (s *stream) explainHandshake(err error) error {
 	var broken *transportError
 	var plain tls.RecordHeaderError
@@ -27,9 +27,9 @@ func (s *stream) explainHandshake(err error) error {
 	return s.identity(err)
 }
 
-// explainRecv does the same for an error of Recv. In TLS 1.3 the side that
-// dialled is through with the handshake before the other one has looked at its
-// certificate, so the first thing that it receives may be a refusal.
+// explainRecv does the same for an error of Recv. In TLS 1.3 the dialling side
+// finishes the handshake before the other side has checked its certificate, so
+// the first thing that it receives may be a refusal.
 func (s *stream) explainRecv(err error) error {
 	var broken *transportError
 	switch {
@@ -43,14 +43,14 @@ func (s *stream) explainRecv(err error) error {
 	return fmt.Errorf("secure: %w", err)
 }
 
-// isAlert tells whether an error is what the other side said, rather than what
-// we found.
+// isAlert reports whether the other side sent the error, rather than this side
+// finding it.
 func isAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"
 }
 
-// identity says what is wrong with who the two sides are.
+// identity says what is wrong with the identities of the two sides.
 func (s *stream) identity(err error) error {
 	whose, text := "the other side failed to prove who it is", err.Error()
 	if isAlert(err) {

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 )
 
-// The environment variables that FromEnv reads. They hold names of files, never
-// a key.
+// The environment variables that FromEnv reads. They hold names of files, never a
+// key.
 const (
 	EnvCert       = "VIADUCT_TLS_CERT"
 	EnvKey        = "VIADUCT_TLS_KEY"
@@ -21,26 +21,26 @@ const (
 	EnvServerName = "VIADUCT_TLS_SERVER_NAME"
 )
 
-// FileBytesMax is the longest file that Load reads, in bytes.
+// FileBytesMax is the largest file that Load reads, in bytes.
 const FileBytesMax = 1 << 20
 
-// Files names the files that say who we are and whom we believe: either Cert,
-// Key and CA, or Secret.
+// Files names the files with the identity of this side and the accepted
+// identities: either Cert, Key and CA, or Secret.
 type Files struct {
-	// Cert is our certificate, PEM, the leaf first, then what lies between it
-	// and the CA, if anything.
+	// Cert is the certificate of this side, PEM, the leaf first, followed by any
+	// intermediate certificates.
 	Cert string
 	// Key is the private key of Cert, PEM, readable by its owner only.
 	Key string
-	// CA has the certificates of the authorities that must have signed the
-	// other side's certificate, PEM.
+	// CA has the certificates of the authorities that must have signed the other
+	// side's certificate, PEM.
 	CA string
-	// Secret has a key that both sides share: SecretBytesMin bytes or more,
-	// white space at both ends not counted, readable by its owner only.
+	// Secret has a key that both sides share: SecretBytesMin bytes or more, not
+	// counting white space at both ends, readable by its owner only.
 	Secret string
-	// ServerName is a name or an IP address that the certificate of whom we
-	// dial must carry. Empty: any server certificate of the CA will do. It
-	// means nothing with Secret.
+	// ServerName is a name or an IP address that the certificate of a dialled
+	// server must carry. Empty: any server certificate of the CA is accepted. It
+	// is ignored with Secret.
 	ServerName string
 }
 
@@ -115,7 +115,8 @@ func (f Files) loadCertificates() (*Config, error) {
 	return cfg, nil
 }
 
-// read returns what is in a file. A private one must not be open to others.
+// read returns the contents of a file. A private file must not be accessible to
+// others.
 func read(what, name string, private bool) ([]byte, error) {
 	file := keyfile.Public
 	if private {

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// TestBothSidesSendAtOnce would end in a deadlock if sending waited for the
-// other side's receiving, or the other way round.
+// TestBothSidesSendAtOnce would deadlock if sending waited for the other side's
+// receiving, or the reverse.
 func TestBothSidesSendAtOnce(t *testing.T) {
 	size := 64 << 20
 	if testing.Short() || raced {
@@ -99,8 +99,9 @@ func TestSendIsBounded(t *testing.T) {
 	assert.False(t, a.Delivered())
 }
 
-// TestAllIsTakenOutOfTLS has a receiver with little room: what TLS has decrypted
-// and the buffers could not hold must not wait for another event.
+// TestAllIsTakenOutOfTLS has a receiver with little room: bytes that TLS has
+// decrypted and that did not fit into the buffers must not wait for another
+// event.
 func TestAllIsTakenOutOfTLS(t *testing.T) {
 	n := newNetwork(1)
 	client, server := pair(t, n, false)

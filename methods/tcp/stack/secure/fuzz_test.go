@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// recorded is what a dialler sends first, for mutations to begin with.
+// recorded is the first packet of a dialler, as a seed for mutations.
 func recorded(tb testing.TB) []byte {
 	n := newNetwork(1)
 	cfg := secretConfig(tb, "k")
@@ -31,8 +31,8 @@ func recorded(tb testing.TB) []byte {
 	return hello
 }
 
-// FuzzAccept feeds bytes to the accepting side, in pieces: none of them proves
-// anything, so the stream must fail, at the latest with its time.
+// FuzzAccept feeds bytes to the accepting side, in pieces. None of them
+// authenticates, so the stream must fail, at the latest after its timeout.
 func FuzzAccept(f *testing.F) {
 	hello := recorded(f)
 	f.Add(hello, uint64(0))
@@ -72,8 +72,8 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// FuzzTampered changes one byte of what is sent, in either direction. Whatever
-// comes of it, both sides come to an end, and data arrives whole or not at all.
+// FuzzTampered changes one byte in either direction. Whatever happens, both sides
+// must end, and data must arrive whole or not at all.
 func FuzzTampered(f *testing.F) {
 	for _, at := range []uint16{0, 1, 3, 5, 9, 43, 300, 1400, 1500, 1800, 2400, 2900, 3400} {
 		f.Add(at, byte(1), uint64(at))

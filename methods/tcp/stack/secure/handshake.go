@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// handshakeBytesMax bounds what waits for a handshake, in bytes; what does not
-// fit stays in the stream below. Certificates of some kilobytes are usual.
+// handshakeBytesMax bounds the bytes that wait for a handshake; the rest stays in
+// the stream below. Certificates of some kilobytes are usual.
 const handshakeBytesMax = 32 << 10
 
-// A handshake is the goroutine in which crypto/tls shakes hands, and what lies
-// between it and the owner. The owner puts in what the stream below received and
-// takes out what is to be sent; the goroutine is stopped when the stream closes.
+// A handshake is the goroutine in which crypto/tls performs the handshake, and
+// the buffers between it and the owner. The owner puts in what the stream below
+// received and takes out what is to be sent. The goroutine is stopped when the
+// stream closes.
 type handshake struct {
 	mu   sync.Mutex
 	cond sync.Cond
@@ -21,12 +22,12 @@ type handshake struct {
 	// with mu held, and never after ended was set and mu released.
 	note func()
 
-	in      []byte // received and not read yet
-	inErr   error  // why nothing follows in
+	in      []byte // received and not yet read
+	inErr   error  // why nothing more comes behind in
 	out     []byte // to be sent
 	waiting bool   // the goroutine waits for in
 	stopped bool   // the owner gave up
-	ended   bool   // the goroutine is through with everything
+	ended   bool   // the goroutine has finished
 	err     error  // how it ended
 }
 
@@ -46,7 +47,7 @@ func (h *handshake) run(conn *tls.Conn) {
 	h.cond.Broadcast()
 }
 
-// read is what crypto/tls reads from.
+// read gives crypto/tls the bytes that it reads.
 func (h *handshake) read(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,8 +68,8 @@ func (h *handshake) read(b []byte) (int, error) {
 	return n, nil
 }
 
-// write is what crypto/tls writes to. A handshake sends a few kilobytes
-// whatever the other side does, so nothing bounds it here.
+// write receives the bytes that crypto/tls writes. A handshake sends a few
+// kilobytes whatever the other side does, so there is no limit here.
 func (h *handshake) write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,7 +80,7 @@ func (h *handshake) write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// room is how many bytes feed takes now.
+// room is how many bytes feed can take now.
 func (h *handshake) room() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +90,8 @@ func (h *handshake) room() int {
 	return max(0, handshakeBytesMax-len(h.in))
 }
 
-// feed hands over received bytes and, if there is one, why nothing follows them.
+// feed hands over received bytes and, if there is one, the reason why nothing
+// follows them.
 func (h *handshake) feed(b []byte, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,7 +105,7 @@ func (h *handshake) feed(b []byte, err error) {
 	}
 }
 
-// settle waits until the goroutine can do nothing without the owner.
+// settle waits until the goroutine can do nothing more without the owner.
 func (h *handshake) settle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +114,7 @@ func (h *handshake) settle() {
 	}
 }
 
-// take returns what is to be sent, and whether the handshake is over.
+// take returns the bytes to be sent, and whether the handshake is over.
 func (h *handshake) take() (out []byte, ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +130,8 @@ func (h *handshake) stop() {
 	h.cond.Broadcast()
 }
 
-// A transportError is why the stream below broke: not something that TLS found.
+// A transportError says why the stream below broke: TLS itself found nothing
+// wrong.
 type transportError struct{ err error }
 
 func (e *transportError) Error() string { return e.err.Error() }

@@ -150,7 +150,8 @@ func TestASleepingOwnerHearsOfATimeout(t *testing.T) {
 	})
 }
 
-// awake polls a side as an owner does that sleeps for ever when there is nothing.
+// awake polls a side like an owner that sleeps without limit when there is
+// nothing to do.
 func awake(t *testing.T, s *side, done func() bool) (slept int) {
 	t.Helper()
 	sleeper := s.stack.(stack.Sleeper)
@@ -181,8 +182,8 @@ func TestASleepingOwnerHearsOfAHandshake(t *testing.T) {
 	client, server := pair(t, n, false)
 	server.listen()
 	a := client.dial()
-	// Nobody but the goroutines of the handshakes wakes either side here: what
-	// the memory stack tells it tells before Arm.
+	// Only the goroutines of the handshakes wake either side here, because the
+	// memory stack reports its events before Arm.
 	for !a.answer() || len(server.fresh) == 0 || !server.fresh[0].answer() {
 		for _, s := range []*side{client, server} {
 			s.poll()
@@ -196,7 +197,7 @@ func TestASleepingOwnerHearsOfAHandshake(t *testing.T) {
 	require.NoError(t, a.Connected())
 }
 
-// awaitNote waits until a handshake needs its owner, and tells that it said so.
+// awaitNote waits until a handshake needs its owner and has said so.
 func awaitNote(t *testing.T, s *stream) {
 	t.Helper()
 	s.hs.settle()
@@ -298,7 +299,7 @@ func TestCloseEndsTheGoroutine(t *testing.T) {
 	n := newNetwork(1)
 	client, server := pair(t, n, false)
 	server.listen()
-	a := client.dial() // nobody polls the server: it never answers
+	a := client.dial() // the server is not polled: it never answers
 	until(t, "shaking", func() bool { return a.Stream.(*stream).state == stateShaking }, client)
 	a.Close()
 	require.NoError(t, client.stack.Close()) // waits for the goroutine

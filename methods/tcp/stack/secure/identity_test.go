@@ -18,8 +18,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// fate polls until both streams have ended, as their owners see it, each of
-// which closes a stream at once when it hears that it failed.
+// fate polls until both streams have ended for their owners. Each owner closes a stream as soon as
+// it fails.
 func fate(t *testing.T, client, server *side) (dialled, accepted error) {
 	t.Helper()
 	if server.l == nil {
@@ -49,7 +49,7 @@ func fate(t *testing.T, client, server *side) (dialled, accepted error) {
 	return p.err, server.fresh[0].err
 }
 
-// bent is a configuration of ours in which something is wrong.
+// bent is one of our configurations with something wrong.
 func bent(cfg *Config, change func(*tls.Config)) *Config {
 	change(cfg.server)
 	change(cfg.client)
@@ -158,7 +158,7 @@ func reflected(cfg *Config) *Config {
 	return cfg
 }
 
-// trusting dials whoever it is.
+// trusting accepts any server.
 func trusting(cfg *Config) *Config {
 	return bent(cfg, func(c *tls.Config) { c.InsecureSkipVerify, c.VerifyConnection = true, nil })
 }
@@ -174,7 +174,7 @@ func silenced(cfg *Config) *Config {
 	return cfg
 }
 
-// expired has a certificate that was good when it was loaded.
+// expired has a certificate that was valid when it was loaded.
 func expired(ca *authority) *Config {
 	files := ca.issue(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	cert, err := os.ReadFile(files.Cert)
@@ -243,7 +243,7 @@ func TestPeerName(t *testing.T) {
 	as := func(name string) *Config {
 		return ca.config(func(c *x509.Certificate) { c.Subject.CommonName = name })
 	}
-	forged := secretConfig(t, "a") // whoever has the shared key can write any name into its certificate
+	forged := secretConfig(t, "a") // any holder of the shared key can write any name into its certificate
 	for _, role := range []*tls.Config{forged.client, forged.server} {
 		own := &role.Certificates[0]
 		template := &x509.Certificate{

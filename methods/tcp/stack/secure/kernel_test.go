@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 )
 
-// TestRefusalArrivesThroughTheKernel has both owners close at once what failed,
-// with something unread on the way: a real kernel then throws away what it had
+// TestRefusalArrivesThroughTheKernel has both owners close a failed stream at
+// once, with unread bytes under way. A real kernel then discards what it had
 // sent, unless the stack waits for the other side to read it.
 func TestRefusalArrivesThroughTheKernel(t *testing.T) {
 	anonymous := func() *Config {

@@ -82,7 +82,7 @@ func sealed(t *testing.T) (client, server *side, a, b *peer, s *sealer) {
 	return client, server, a, b, s
 }
 
-// raw sends bytes past TLS.
+// raw sends bytes that bypass TLS.
 func (p *peer) raw(b []byte) {
 	k, err := p.Stream.(*stream).inner.Send([][]byte{b})
 	require.NoError(p.side.t, err)
@@ -105,7 +105,7 @@ func TestKeyUpdates(t *testing.T) {
 	}
 }
 
-// TestFloodOfKeyUpdates has a peer that asks for answers and reads none.
+// TestFloodOfKeyUpdates has a peer that requests answers and reads none.
 func TestFloodOfKeyUpdates(t *testing.T) {
 	client, server, a, b, s := sealed(t)
 	n := client.stack.(*sleeper).inner.(*memory).net

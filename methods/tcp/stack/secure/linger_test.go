@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// talkative is a stream from which bytes come faster than anybody reads them.
+// talkative is a stream that never runs out of bytes.
 type talkative struct {
 	stack.Stream
 	t      *testing.T
@@ -26,7 +26,7 @@ func (s *talkative) Recv(bufs [][]byte) (int, error) {
 func (s *talkative) Finish() error { return nil }
 func (s *talkative) Close()        { s.closed = true }
 
-// TestAFailedStreamIsNotReadForEver: its owner has other things to do.
+// TestAFailedStreamIsNotReadForEver: its owner has other work.
 func TestAFailedStreamIsNotReadForEver(t *testing.T) {
 	_, server := pair(t, newNetwork(1), true)
 	owner := server.stack.(*sleeper).Stack

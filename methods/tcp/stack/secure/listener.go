@@ -8,16 +8,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// A listener takes streams from the one below as they come, so that handshakes
-// begin before anybody accepts; the owner gets them in the same order. A stream
-// that nobody accepted yet has no token: its events wait until it has one.
+// A listener takes streams from the one below as they arrive, so that handshakes
+// begin before the owner accepts. The owner gets them in the same order. A stream
+// that was not accepted yet has no token: its events wait until it has one.
 type listener struct {
 	owner  *Stack
 	inner  stack.Listener
 	slot   stack.Token
 	token  stack.Token
 	queue  []*stream // not accepted yet
-	err    error     // why the stream below gave none; ErrExhausted, or worse
+	err    error     // why the listener below gave no stream; ErrExhausted, or worse
 	told   bool      // in owner.listeners
 	closed bool
 }
@@ -44,7 +44,7 @@ func (l *listener) Accept(token stack.Token) (stack.Stream, error) {
 	return s, nil
 }
 
-// pull takes what waits below, as far as there is room.
+// pull takes waiting streams from below, as far as there is room.
 func (l *listener) pull() {
 	t := l.owner
 	for !l.closed {
@@ -72,7 +72,7 @@ func (l *listener) pull() {
 	}
 }
 
-// full: what comes next has to wait below.
+// full: further streams must wait below.
 func (l *listener) full() bool {
 	most := l.owner.handshakesMax()
 	return l.owner.shaking >= most || len(l.queue) >= most
@@ -86,12 +86,12 @@ func (l *listener) tell() {
 	}
 }
 
-// hungry tells whether a listener that was full has room again.
+// hungry reports whether a listener that was full has room again.
 func (t *Stack) hungry() bool {
 	return slices.ContainsFunc(t.starved, func(l *listener) bool { return !l.full() })
 }
 
-// nourish has listeners that were full take what waits for them.
+// nourish makes listeners that were full take the streams that wait for them.
 func (t *Stack) nourish() {
 	starved := t.starved
 	t.starved = nil

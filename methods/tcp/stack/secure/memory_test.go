@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// network joins the streams of memory stacks. What it does to them is what a
-// kernel may do at its worst: pieces of any size, and little room.
+// network joins the streams of memory stacks. It does the worst that a kernel may
+// do: pieces of any size, and little room.
 type network struct {
 	rng       *rand.Rand
 	pieceMax  int // most bytes that one Recv or Send moves; 0: no limit
@@ -64,7 +64,7 @@ type memoryEnd struct {
 	in       []byte // on the way to us
 	ready    stack.Ready
 	queued   bool
-	waits    bool // nobody has accepted this end yet
+	waits    bool // this end was not accepted yet
 	refused  bool
 	ended    bool // the peer finished or closed
 	reset    bool // the peer closed with something unread
@@ -270,8 +270,8 @@ func (e *memoryEnd) Delivered() bool { return e.peer != nil && len(e.peer.in) ==
 
 func (e *memoryEnd) Remote() netip.AddrPort { return netip.MustParseAddrPort("192.0.2.1:1") }
 
-// Close does what kernels do: with something unread, the peer is reset and
-// loses what it has not read.
+// Close behaves like a kernel: with unread bytes, the peer is reset and loses the
+// bytes that it has not read.
 func (e *memoryEnd) Close() {
 	if e.closed {
 		return

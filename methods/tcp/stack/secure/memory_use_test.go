@@ -17,8 +17,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 )
 
-// idleBytesMax is what both ends of an idle connection may cost together, in
-// bytes of heap. docs/security-tcps.md names the figure.
+// idleBytesMax is the limit of memory for both ends of an idle connection
+// together, in bytes of heap. docs/security-tcps.md has the figure.
 const idleBytesMax = 24 << 10
 
 func TestMemoryOfIdleConnections(t *testing.T) {

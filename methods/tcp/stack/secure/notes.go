@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// notes are the streams whose handshakes have something for the owner. It is
-// the only part of a Stack that other goroutines use.
+// notes are the streams whose handshakes have something for the owner. It is the
+// only part of a Stack that other goroutines use.
 type notes struct {
 	some   atomic.Bool // len(list) > 0
 	wake   func()      // may be nil

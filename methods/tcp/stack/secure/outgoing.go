@@ -7,8 +7,8 @@ import (
 )
 
 // outgoing holds encrypted bytes that the stream below has not taken. Its memory
-// belongs to the stack and goes back when it is empty, so that a connection on
-// which nothing waits has none.
+// belongs to the stack and goes back when it is empty, so that a connection with
+// nothing to send has none.
 type outgoing struct {
 	mem  []byte
 	from int // mem[from:] is to be sent
@@ -35,8 +35,8 @@ func (o *outgoing) release(owner *Stack) {
 // pending is how many bytes wait.
 func (s *stream) pending() int { return len(s.out.mem) - s.out.from }
 
-// flush hands the stream below what it takes, unless it said that it takes no
-// more and no event came since. An error is one for good.
+// flush hands bytes to the stream below, unless that is blocked and no event came
+// since. An error is permanent.
 func (s *stream) flush() error {
 	if s.outErr != nil {
 		return s.outErr

@@ -23,8 +23,8 @@ func (t *Stack) Poll(events []stack.Event) int {
 		got := t.inner.Poll(room)
 		n += t.translate(room[:got])
 		n += t.report(events[n:])
-		// Our own caller takes 0 to mean that nothing happened, so what we
-		// kept to ourselves must not hide what follows.
+		// Our own caller takes 0 to mean that nothing happened. So if all events
+		// were internal, Poll must look for more.
 		if n > 0 || got < len(room) {
 			break
 		}
@@ -32,14 +32,14 @@ func (t *Stack) Poll(events []stack.Event) int {
 	return n
 }
 
-// heed deals with what goroutines of handshakes queued.
+// heed processes what the goroutines of handshakes queued.
 func (t *Stack) heed() {
 	for _, s := range t.notes.take(nil) {
 		s.advance()
 	}
 }
 
-// report stores the events that we made ourselves.
+// report stores the events that this package made itself.
 func (t *Stack) report(events []stack.Event) int {
 	n := 0
 	for n < len(events) && len(t.listeners) > 0 {
@@ -67,7 +67,7 @@ func (t *Stack) report(events []stack.Event) int {
 }
 
 // translate acts on events of the stack below and keeps, in place, those that
-// mean something to the owner, with the owner's tokens. It returns their number.
+// concern the owner, with the owner's tokens. It returns their number.
 func (t *Stack) translate(events []stack.Event) int {
 	n := 0
 	for _, event := range events {

@@ -14,12 +14,13 @@ import (
 	"time"
 )
 
-// SecretBytesMin is the shortest shared key, in bytes. Whoever connects sees a
-// public key that was made from it and can try guesses at leisure, so it must
-// be random, not a password.
+// SecretBytesMin is the shortest shared key, in bytes. Any host that connects
+// sees a public key derived from the secret and can test guesses offline. So the
+// secret must be random, not a password.
 const SecretBytesMin = 32
 
-// What the two roles' keys are derived with. Another version is another key.
+// The labels with which the keys of the two roles are derived. Another version is
+// another key.
 const (
 	secretSalt = "viaduct tcps shared key, version 1"
 	infoServer = "ed25519 key of the side that listens"
@@ -30,10 +31,10 @@ const (
 var errSecret = errors.New("the other side has a different shared key")
 
 // fromSecret makes the configuration of two sides that share a key. crypto/tls
-// knows no external pre-shared keys, so that each role gets a key pair derived
-// from the secret, and each side requires the other role's public key. That TLS
-// proves possession of the private key is what shows knowledge of the secret;
-// that the roles differ keeps anybody from reflecting our own proof.
+// does not support external pre-shared keys. So each role gets a key pair derived
+// from the secret, and each side requires the other role's public key. TLS proves
+// possession of the private key, and with it knowledge of the secret. Because the
+// roles differ, our own proof cannot be reflected to us.
 func fromSecret(text []byte) (*Config, error) {
 	secret := bytes.TrimSpace(text)
 	if len(secret) < SecretBytesMin {
@@ -55,7 +56,7 @@ func fromSecret(text []byte) (*Config, error) {
 	if cfg.client, err = shared(client, server); err != nil {
 		return nil, err
 	}
-	// There is no CA to ask; VerifyConnection compares keys instead.
+	// There is no CA; VerifyConnection compares keys instead.
 	cfg.client.InsecureSkipVerify = true
 	return cfg, nil
 }
@@ -68,8 +69,8 @@ func deriveKey(secret []byte, info string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// shared is the configuration of a side that has the key own and wants to see
-// that other is had by the other one.
+// shared is the configuration of a side that has the key own and requires the
+// other side to have the key other.
 func shared(own, other ed25519.PrivateKey) (*tls.Config, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),

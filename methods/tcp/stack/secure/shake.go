@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// ready acts on an event of the stream below and tells whether the owner should
-// see it.
+// ready acts on an event of the stream below and reports whether to pass it to
+// the owner.
 func (s *stream) ready(what stack.Ready) bool {
 	if what&stack.Writable != 0 {
 		s.blocked = false
@@ -24,7 +24,7 @@ func (s *stream) ready(what stack.Ready) bool {
 		s.advance()
 	case stateOpen:
 		if what&stack.Writable != 0 {
-			// An error shows in the owner's next Send.
+			// An error is returned by the owner's next Send.
 			_ = s.flush()
 		}
 		return s.taken
@@ -59,8 +59,8 @@ func (s *stream) open() {
 	s.advance()
 }
 
-// advance carries bytes between the handshake and the stream below, until there
-// are no more or the handshake is over.
+// advance moves bytes between the handshake and the stream below, until there are
+// no more or the handshake is over.
 func (s *stream) advance() {
 	if s.state != stateShaking {
 		return
@@ -87,8 +87,8 @@ func (s *stream) advance() {
 	}
 }
 
-// feed hands the handshake what the stream below has, as far as there is room.
-// It tells whether there may be more at once: otherwise an event of the stream
+// feed hands the handshake bytes from the stream below, as far as there is room.
+// It reports whether there may be more at once; otherwise an event of the stream
 // below or a note of the handshake follows.
 func (s *stream) feed() bool {
 	if s.inErr != nil {
@@ -121,7 +121,8 @@ func (s *stream) feed() bool {
 // shaken ends the handshake.
 func (s *stream) shaken() {
 	hs := s.hs
-	// The goroutine is gone: from here on crypto/tls and the conduit are ours.
+	// The goroutine has ended: from here on the owner uses crypto/tls and the
+	// conduit.
 	s.hs, s.piece[0] = nil, nil
 	if hs.err != nil {
 		s.fail(s.explainHandshake(hs.err))
@@ -132,16 +133,16 @@ func (s *stream) shaken() {
 	}
 	s.state = stateOpen
 	if certs := s.conn.ConnectionState().PeerCertificates; len(certs) > 0 && !s.owner.cfg.shared {
-		s.name = certs[0].Subject.CommonName // with a shared key everybody who has it can write any name there
+		s.name = certs[0].Subject.CommonName // with a shared key any holder of the key can write any name there
 	}
 	s.settled()
 	if s.finish == finishAsked {
-		// An error shows in the owner's next Send.
+		// An error is returned by the owner's next Send.
 		_ = s.Finish()
 	}
 }
 
-// fail says that the stream will not open, and why.
+// fail records why the stream will not open.
 func (s *stream) fail(err error) {
 	s.state, s.err = stateFailed, err
 	s.settled()
@@ -162,8 +163,8 @@ func (s *stream) settled() {
 	}
 }
 
-// linger keeps up a failed stream until the other side has read why: closing it
-// with something unread would make a kernel throw away what was sent.
+// linger keeps a failed stream open until the other side has read the reason. If
+// it were closed with unread bytes, a kernel would discard what was sent.
 func (s *stream) linger() {
 	if s.finish < finishAnnounced {
 		s.finish = finishAnnounced
@@ -199,7 +200,7 @@ func (s *stream) expire() {
 		s.fail(fmt.Errorf("secure: the other side did not end its TLS handshake within %s (does it speak tcp:// rather than tcps://?): %w",
 			s.owner.handshakeTimeout(), os.ErrDeadlineExceeded))
 	case stateFailed:
-		s.inErr = errTruncated // nobody reads it any more: Close need not wait
+		s.inErr = errTruncated // no more reads follow: Close need not wait
 	case stateLingering:
 		s.abandon()
 	}

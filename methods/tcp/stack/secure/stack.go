@@ -16,39 +16,39 @@ type Stack struct {
 	cfg   *Config
 	clock func() time.Duration
 
-	// To the stack below, a token is an index into slots.
+	// For the stack below, a token is an index into slots.
 	slots []slot
 	free  []stack.Token
 
-	listeners []*listener // that have an event for the owner
-	starved   []*listener // that can take no more for now
-	streams   []*stream   // that have an event for the owner
+	listeners []*listener // with an event for the owner
+	starved   []*listener // full for now
+	streams   []*stream   // with an event for the owner
 
 	waiting   waiting
-	shaking   int // streams of listeners that are not through their handshakes
+	shaking   int // streams of listeners whose handshakes are not finished
 	lingering int // failed streams that the owner closed
 
-	buffers [][]byte // empty ones of outgoing
-	scratch []byte   // for what a call copies
+	buffers [][]byte // empty buffers for outgoing
+	scratch []byte   // scratch memory of one call
 	running sync.WaitGroup
 
 	notes notes
 }
 
-// A slot is what a token of the stack below stands for: one of them, or none.
+// A slot holds what a token of the stack below names: one of these, or none.
 type slot struct {
 	stream   *stream
 	listener *listener
 }
 
-// sleeper is a Stack over one whose owner can sleep.
+// sleeper is a Stack over one that supports sleeping.
 type sleeper struct {
 	*Stack
 	below stack.Sleeper
 }
 
-// Over puts TLS over the streams of a stack. The result owns inner: closing it
-// closes inner. It is a stack.Sleeper if inner is one.
+// Over puts TLS over the streams of a stack. The result owns inner and closes it.
+// It is a stack.Sleeper if inner is one.
 func Over(inner stack.Stack, cfg *Config) (stack.Stack, error) {
 	if cfg == nil || cfg.server == nil {
 		return nil, errors.New("secure: a configuration comes from Files.Load or FromEnv")
@@ -132,13 +132,13 @@ func (t *Stack) Close() error {
 			one.stream.abandon()
 		}
 	}
-	// The goroutines of handshakes end now, before what they wake does.
+	// The goroutines of handshakes must end before the objects that they wake.
 	t.running.Wait()
 	t.notes.close()
 	return t.inner.Close()
 }
 
-// take finds a token for the stack below.
+// take finds a free token for the stack below.
 func (t *Stack) take(what slot) stack.Token {
 	if n := len(t.free); n > 0 {
 		token := t.free[n-1]

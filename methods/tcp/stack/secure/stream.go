@@ -11,39 +11,39 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// A state is how far a stream is:
+// A state is the state of a stream:
 //
 //	opening ──► shaking ──► open ───► closed
 //	   │           │                    ▲
 //	   └───────────┴──► failed ─────────┤
 //	                      └► lingering ─┘
 //
-// (From each, Close goes to closed, or from failed to lingering.)
+// (Close leads from each state to closed, or from failed to lingering.)
 type state uint8
 
 const (
 	stateOpening   state = iota // the stream below connects
 	stateShaking                // TLS shakes hands
 	stateOpen                   // bytes flow
-	stateFailed                 // it did not come to that; err says why
+	stateFailed                 // the handshake failed; err says why
 	stateLingering              // failed, closed by the owner, and the other side may not know yet
 	stateClosed
 )
 
-// A finish is how far the end of what we send is.
+// A finish is the progress of ending the sending direction.
 type finish uint8
 
 const (
 	finishNot       finish = iota
 	finishAsked            // the owner called Finish
-	finishAnnounced        // TLS has put close_notify behind what waits
-	finishDone             // all of that was taken, and the stream below told
+	finishAnnounced        // TLS has queued close_notify behind the pending bytes
+	finishDone             // the stream below has taken everything, and was finished
 )
 
-// lingerTimeout is how long a failed stream is kept for the other side to read
-// why it failed; lingersMax is how many such streams there are at most. Who has
-// more than lingerBytesMax to say at a stretch is not about to read: that is more
-// than sockets hold of what an honest peer had sent before.
+// lingerTimeout is how long a failed stream is kept for the other side to read the reason;
+// lingersMax bounds the number of such streams. A peer that sends more than lingerBytesMax without
+// a pause is not about to read: that is more than sockets hold of what an honest peer had sent
+// before.
 const (
 	lingerTimeout  = 2 * time.Second
 	lingersMax     = 64
@@ -59,11 +59,11 @@ type stream struct {
 	conn     *tls.Conn
 	conduit  conduit
 	hs       *handshake // while its goroutine runs
-	rest     []byte     // what it received and did not use
+	rest     []byte     // bytes that it received and did not use
 	out      outgoing
 	inErr    error  // why nothing more comes from the stream below
-	outErr   error  // why it takes no more
-	err      error  // why the stream failed or Recv ended, as the owner sees it
+	outErr   error  // why the stream below takes no more bytes
+	err      error  // why the stream failed or Recv ended, for the owner
 	name     string // the other side's, see PeerName
 	slot     stack.Token
 	token    stack.Token
@@ -72,13 +72,13 @@ type stream struct {
 	piece    [1][]byte
 	state    state
 	finish   finish
-	accepted bool        // it came from a listener: we are the TLS server
+	accepted bool        // it came from a listener: this side is the TLS server
 	taken    bool        // it has a token
 	heard    bool        // the other side sent something
-	got      bool        // some of it was data
-	hangup   stack.Ready // stack.Hangup once the stream below said so
-	blocked  bool        // the stream below takes no more until an event says so
-	dry      bool        // the stream below said ErrAgain during this Recv
+	got      bool        // the other side sent data
+	hangup   stack.Ready // stack.Hangup once the stream below reported it
+	blocked  bool        // the stream below takes no more bytes until an event
+	dry      bool        // the stream below returned ErrAgain during this Recv
 	noted    bool        // in notes.list; notes.mu guards it
 }
 
@@ -122,7 +122,7 @@ func (s *stream) Recv(bufs [][]byte) (n int, err error) {
 				continue
 			}
 			if err = s.recvError(err); n > 0 && !errors.Is(err, stack.ErrAgain) {
-				err = nil // it comes with the next call, by itself
+				err = nil // the next call returns it
 			}
 			return n, err
 		}
@@ -130,11 +130,11 @@ func (s *stream) Recv(bufs [][]byte) (n int, err error) {
 	return n, nil
 }
 
-// recvError says what an error of crypto/tls's Read means, and sends what TLS
-// may have to say about it.
+// recvError interprets an error of crypto/tls's Read, and sends any bytes that TLS wrote in
+// response.
 func (s *stream) recvError(err error) error {
-	// Reading can make something to send: answers to key updates, alerts. An
-	// error in sending those shows in the next Send.
+	// Reading may make TLS write answers to key updates, or alerts. An error in sending those is
+	// returned by the next Send.
 	_ = s.flush()
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -180,11 +180,11 @@ func (s *stream) Send(bufs [][]byte) (n int, err error) {
 // A cursor cuts pieces of memory into records.
 type cursor struct {
 	bufs [][]byte
-	off  int // bufs[0][:off] is done
+	off  int // bufs[0][:off] has been sent
 }
 
-// next returns as much as fits into scratch, of several pieces in scratch, of
-// one where it is.
+// next returns as much as fits into scratch: several pieces are copied to scratch, a single one is
+// returned in place.
 func (c *cursor) next(scratch []byte) []byte {
 	n := 0
 	for len(c.bufs) > 0 {

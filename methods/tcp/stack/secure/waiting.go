@@ -2,9 +2,9 @@ package secure
 
 import "time"
 
-// waiting are the streams that something must happen to until a deadline: the
-// end of a handshake, or that the other side has taken our farewell. There are
-// few of them, none while nobody connects.
+// waiting are the streams with a deadline: for the end of a handshake, or for the
+// other side to take the end of a failed stream. There are few of them, and none
+// while no handshake runs.
 type waiting struct {
 	list  []*stream
 	first time.Duration // no deadline is earlier; valid if there are any
@@ -25,7 +25,7 @@ func (t *Stack) watch(s *stream, timeout time.Duration) {
 	t.wakeIn(timeout)
 }
 
-// unwatch takes the deadline back, if there is one.
+// unwatch removes the deadline, if there is one.
 func (t *Stack) unwatch(s *stream) {
 	w := &t.waiting
 	if s.waits == 0 {
@@ -42,7 +42,7 @@ func (t *Stack) unwatch(s *stream) {
 	}
 }
 
-// wakeIn makes a sleeping owner poll after that time.
+// wakeIn makes a sleeping owner poll after the given time.
 func (t *Stack) wakeIn(after time.Duration) {
 	switch w := &t.waiting; {
 	case t.notes.wake == nil:
@@ -53,7 +53,7 @@ func (t *Stack) wakeIn(after time.Duration) {
 	}
 }
 
-// due tells whether a deadline may have passed.
+// due reports whether a deadline may have passed.
 func (w *waiting) due(clock func() time.Duration) bool {
 	return len(w.list) > 0 && clock() >= w.first
 }
@@ -62,7 +62,7 @@ func (w *waiting) due(clock func() time.Duration) bool {
 func (t *Stack) expire(now time.Duration) {
 	w := &t.waiting
 	for i := len(w.list) - 1; i >= 0; i-- {
-		// Only the stream at i leaves the list, and one that was looked at
+		// Only the stream at i leaves the list, and one that was already examined
 		// takes its place.
 		if s := w.list[i]; s.deadline <= now {
 			s.expire()

@@ -23,7 +23,7 @@ type side struct {
 	t       *testing.T
 	stack   stack.Stack
 	l       stack.Listener
-	to      netip.AddrPort // whom dial dials
+	to      netip.AddrPort // the address that dial dials
 	next    stack.Token
 	streams map[stack.Token]*peer
 	fresh   []*peer // accepted
@@ -116,7 +116,8 @@ func (p *peer) pump() {
 	}
 }
 
-// until polls the sides until done; a world in which that never comes is broken.
+// until polls the sides until done; if done never reports true the world is
+// broken.
 func until(t *testing.T, what string, done func() bool, sides ...*side) {
 	t.Helper()
 	limit := time.Now().Add(wallclock.Patience)
@@ -132,7 +133,7 @@ func (p *peer) answer() bool {
 	return p.writable && !errors.Is(p.Connected(), stack.ErrAgain)
 }
 
-// join makes a connection that works.
+// join makes a working connection.
 func join(t *testing.T, client, server *side) (a, b *peer) {
 	t.Helper()
 	if server.l == nil {

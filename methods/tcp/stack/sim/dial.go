@@ -9,16 +9,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// A call is a connect under way: the request goes out again and again until there
-// is an answer.
+// A call is a connect in progress: the request is repeated until there is an
+// answer.
 type call struct {
 	s        *Stream
 	to       netip.AddrPort
-	host     *Host // that has the address
+	host     *Host // the host that has the address
 	attempts int
 	retry    *sim.Event
 	giveUp   *sim.Event
-	heard    bool // the other host has an answer on the way, or no need of another request
+	heard    bool // the other host has an answer under way, or needs no further request
 	over     bool
 }
 
@@ -45,7 +45,7 @@ func (s *Stack) Dial(to netip.AddrPort, t stack.Token) (stack.Stream, error) {
 	return x, nil
 }
 
-// target is the host that an address means to another.
+// target is the host that an address means to another host.
 func (n *Network) target(from *Host, a netip.Addr) *Host {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return from
@@ -69,7 +69,7 @@ func (c *call) ask() {
 	n.sim.After(n.delay(c.s.host, c.host), c.arrive)
 }
 
-// arrive is the request reaching the other host.
+// arrive is called when the request reaches the other host.
 func (c *call) arrive() {
 	n, h := c.s.host.n, c.host
 	if c.over || c.heard || !n.reaches(c.s.host, h) {
@@ -80,7 +80,7 @@ func (c *call) arrive() {
 	case l == nil, n.sim.Chance(n.opts.Refuse):
 		c.answer(func() { c.failed(fmt.Errorf("sim: connect to %s: %w", c.to, stack.ErrRefused)) }, func() {})
 	case len(l.waiting)+l.expect >= n.opts.Backlog:
-		return // it will ask again
+		return // the request will be repeated
 	default:
 		c.heard = true
 		l.expect++
@@ -90,7 +90,7 @@ func (c *call) arrive() {
 	}
 }
 
-// answer takes an answer to the host that asked, unless it gets lost.
+// answer sends an answer to the calling host, unless it is lost.
 func (c *call) answer(fn, lost func()) {
 	n, from, to := c.s.host.n, c.host, c.s.host
 	n.sim.After(n.delay(from, to), func() {
@@ -102,8 +102,8 @@ func (c *call) answer(fn, lost func()) {
 	})
 }
 
-// welcome says that there is a connection, several times if need be. If all of
-// that is lost, it forgets the connection and the other host may ask again.
+// welcome reports the connection to the caller, several times if necessary. If
+// every report is lost, it forgets the connection and the caller may ask again.
 func (c *call) welcome(l *Listener, t *Stream, attempt int) {
 	n := c.s.host.n
 	c.answer(func() { c.connected(l, t) }, func() {
@@ -119,12 +119,12 @@ func (c *call) welcome(l *Listener, t *Stream, attempt int) {
 	})
 }
 
-// welcomesMax is the number of times, as Linux has it, that a host repeats that
-// there is a connection.
+// welcomesMax is how often, as in Linux, a host repeats its answer that there is a
+// connection.
 const welcomesMax = 5
 
-// connected is the answer that there is a connection; what the asking host says to
-// that makes the other one sure.
+// connected is the arrival of the answer that there is a connection. The caller's
+// reply confirms the connection to the other host.
 func (c *call) connected(l *Listener, t *Stream) {
 	n, s := c.s.host.n, c.s
 	switch {
@@ -157,7 +157,7 @@ func (c *call) end() {
 	c.s.host.n.sim.Cancel(c.giveUp)
 }
 
-// opened makes bytes flow after a time.
+// opened opens the stream after a time.
 func (s *Stream) opened(after time.Duration) {
 	open := func() {
 		if s.err != nil || s.closed {

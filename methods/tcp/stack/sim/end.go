@@ -2,12 +2,12 @@ package simstack
 
 import "github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 
-// How streams end. A stream that ended is deaf: its host answers whatever still
-// arrives with a reset, as kernels do for connections that they do not have.
+// How streams end. A host answers every segment for an ended stream with a reset,
+// as kernels do for unknown connections.
 
-// deaf reports whether what arrives for the stream finds nobody. The owner of a
-// closed one takes no bytes, while what it sent itself may still travel: such bytes
-// end that, too.
+// deaf reports whether the stream can no longer receive a segment. A closed stream
+// takes no bytes, although its own bytes may still be under way; received bytes
+// then end those, too.
 func (s *Stream) deaf(seg segment) bool { return s.err != nil || s.closed && !seg.fin }
 
 // Close ends the stream in both directions.
@@ -29,14 +29,14 @@ func (s *Stream) Close() {
 	}
 }
 
-// lingered ends a closed stream when all it sent is there.
+// lingered ends a closed stream when everything it sent has arrived.
 func (s *Stream) lingered() {
 	if s.closed && s.err == nil && s.out.finArrived {
 		s.over(errClosed)
 	}
 }
 
-// broke is the stack finding that the stream does not work any more.
+// broke is called when the stack finds that the stream no longer works.
 func (s *Stream) broke(err error) {
 	if s.err != nil {
 		return
@@ -69,14 +69,14 @@ func (s *Stream) abort(err error) {
 	peer.watch()
 }
 
-// silence ends the stream without a word.
+// silence ends the stream without telling the other side.
 func (s *Stream) silence(err error) {
 	if s.err == nil {
 		s.over(err)
 	}
 }
 
-// over marks the stream as ended and stops what it sends.
+// over marks the stream as ended and stops its sending.
 func (s *Stream) over(err error) {
 	s.err = err
 	if s.call != nil {
@@ -86,9 +86,9 @@ func (s *Stream) over(err error) {
 	s.host.forget(s)
 }
 
-// watch is the keep-alive: when nothing was heard for that long, the stack asks
-// the other side. It is set only when there may be a reason, which saves an
-// event per stream and period.
+// watch is the keep-alive: if nothing was received for that long, the stack probes
+// the other side. It is set only when there may be a reason, which saves an event
+// per stream and period.
 func (s *Stream) watch() {
 	n := s.host.n
 	if n.opts.KeepAlive < 0 || s.err != nil {
@@ -104,7 +104,7 @@ func (s *Stream) watch() {
 		case !n.reaches(s.host, s.peer.host) || !n.reaches(s.peer.host, s.host):
 			s.broke(errTimeout)
 		case s.peer.err != nil && s.in.finArrived:
-			// It ended in good order.
+			// It ended in an orderly way.
 		case s.peer.err != nil:
 			s.broke(errReset)
 		}

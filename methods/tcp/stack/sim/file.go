@@ -6,7 +6,7 @@ import (
 
 var _ stack.FileSender = (*Stack)(nil)
 
-// SendFile takes bytes of a file into the send buffer, behind others.
+// SendFile copies bytes of a file into the send buffer, behind earlier ones.
 func (*Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
 	s := to.(*Stream)
 	n, err := s.Send(head)
@@ -22,8 +22,8 @@ func (*Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int
 	return n + k, err
 }
 
-// offered is how many bytes it makes sense to read for a Send: one more than it takes, so
-// that it sees its buffer fill.
+// offered is how many bytes to read for a Send: one more than Send takes, so that the
+// file reader notices that the buffer is full.
 func (s *Stream) offered() int {
 	if s.out == nil {
 		return 1

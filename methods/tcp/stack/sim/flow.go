@@ -7,24 +7,24 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// A flow is one direction of a connection. Bytes go from the send buffer (unsent,
-// and what is not acknowledged) over the link (flight) into the receive buffer
-// (inbox), always in order; what the link does to them only costs time.
+// A flow is one direction of a connection. Bytes go from the send buffer (unsent
+// and unacknowledged bytes) over the link (flight) into the receive buffer
+// (inbox), always in order. Faults of the link only cost time.
 type flow struct {
 	from, to *Stream
 
 	unsent  []byte
 	unacked int // bytes taken that the sender does not know to have arrived
-	window  int // how many bytes more the receiver is known to have room for
+	window  int // free bytes in the receive buffer, as the sender knows them
 	finish  bool
-	// finSent, finArrived: the end of the flow is on its way, and there.
+	// finSent, finArrived: the end of the flow has been sent, and has arrived.
 	finSent, finArrived bool
 
 	flight   []segment
 	last     time.Duration // when the latest of them arrives
 	timer    *sim.Event    // arrival of the first of them
-	attempts int           // how often the first did not get through
-	since    time.Duration // when it did not for the first time
+	attempts int           // how often the first was lost
+	since    time.Duration // when it was first lost
 
 	inbox         []byte
 	arrived, read int        // since the last report
@@ -32,7 +32,7 @@ type flow struct {
 	dead          bool
 }
 
-// A segment is what travels at once.
+// A segment is the unit that travels.
 type segment struct {
 	data   []byte
 	fin    bool
@@ -62,7 +62,7 @@ func (f *flow) put(p []byte) {
 	f.unacked += len(p)
 }
 
-// push puts on the way what the receiver has room for.
+// push sends what the receiver has room for.
 func (f *flow) push() {
 	if f.dead {
 		return
@@ -80,7 +80,7 @@ func (f *flow) push() {
 	f.arm()
 }
 
-// size draws the size of a segment, every order of magnitude as often.
+// size draws the size of a segment; every order of magnitude is equally likely.
 func (f *flow) size() int {
 	n := f.net()
 	most := n.opts.SegmentBytesMax
@@ -106,7 +106,7 @@ func (f *flow) arm() {
 	}
 }
 
-// arrival is the first segment reaching the other host, if it can.
+// arrival is called when the first segment reaches the other host, if it can.
 func (f *flow) arrival() {
 	f.timer = nil
 	n := f.net()
@@ -153,7 +153,7 @@ func (f *flow) deliver(seg segment) {
 	f.answer(0)
 }
 
-// lost makes the first segment travel again, until that has taken too long.
+// lost sends the first segment again, until that has taken too long.
 func (f *flow) lost() {
 	n := f.net()
 	if f.attempts == 0 {
@@ -167,13 +167,13 @@ func (f *flow) lost() {
 	f.attempts++
 }
 
-// tooLong reports whether a stack gives up what it has tried since some time.
+// tooLong reports whether a stack gives up attempts that began at the given time.
 func (n *Network) tooLong(since time.Duration) bool {
 	return n.opts.KeepAlive > 0 && n.sim.Now()-since >= n.opts.KeepAlive
 }
 
 // answer tells the sender what arrived and what was read. One answer at a time is
-// on its way; it tells what is so when it arrives.
+// under way; it carries the state at the time when it arrives.
 func (f *flow) answer(attempt int) {
 	n := f.net()
 	if f.report != nil || f.dead {
@@ -197,13 +197,13 @@ func (f *flow) heard(attempt int, since time.Duration) {
 	case n.tooLong(since) && f.unacked > 0:
 		f.from.broke(errTimeout)
 	case n.tooLong(since):
-		// The sender has nothing to wait for: its keep-alive finds out.
+		// The sender waits for nothing: its keep-alive will notice.
 	default:
 		f.report = n.sim.After(n.backoff(attempt), func() { f.heard(attempt+1, since) })
 	}
 }
 
-// take moves bytes from the receive buffer to the owner's.
+// take moves bytes from the receive buffer to the owner's buffers.
 func (f *flow) take(bufs [][]byte, most int) (n int) {
 	for _, b := range bufs {
 		k := copy(b, f.inbox[:min(len(f.inbox), most-n)])
@@ -215,7 +215,7 @@ func (f *flow) take(bufs [][]byte, most int) (n int) {
 	return n
 }
 
-// kill stops what is on the way and what is yet to go.
+// kill discards what is under way and what is still to be sent.
 func (f *flow) kill() {
 	if f == nil || f.dead {
 		return

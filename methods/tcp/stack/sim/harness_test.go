@@ -22,8 +22,8 @@ var (
 	nowhere = netip.MustParseAddr("10.9.9.9")
 )
 
-// A net is a network with owners that keep to the seam: they try nothing without
-// an event, and go on until ErrAgain.
+// A net is a network with owners that follow the seam: they try nothing without
+// an event, and continue until ErrAgain.
 type net struct {
 	*testing.T
 	world  *sim.World
@@ -39,7 +39,7 @@ type owner struct {
 	ends  map[stack.Token]*end
 }
 
-// An end is a stream or a listener, and what its owner may try.
+// An end is a stream or a listener, with the calls that its owner may try.
 type end struct {
 	o        *owner
 	t        stack.Token
@@ -72,7 +72,7 @@ func (n *net) poll() {
 	}
 }
 
-// until runs the world until something holds.
+// until runs the world until a condition holds.
 func (n *net) until(what string, done func() bool) {
 	n.Helper()
 	require.NoError(n, n.world.RunUntil(func() bool {
@@ -198,7 +198,7 @@ func (n *net) sendAll(e *end, p []byte) {
 	})
 }
 
-// rest receives until the stream ends, and says how.
+// rest receives until the stream ends, and returns how it ended.
 func (n *net) rest(e *end) (all []byte, end error) {
 	n.Helper()
 	buf := make([]byte, 1000)
@@ -213,7 +213,7 @@ func (n *net) rest(e *end) (all []byte, end error) {
 	return all, end
 }
 
-// broken waits until an end is broken, and says why.
+// broken waits until an end is broken, and returns the reason.
 func (n *net) broken(e *end) (err error) {
 	n.Helper()
 	_, err = n.rest(e)

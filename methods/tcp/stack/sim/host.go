@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// firstPort is where ports begin that a host gives away by itself.
+// firstPort is the first port that a host assigns by itself.
 const firstPort = 32768
 
 // A Host is one machine: it has an address, ports and any number of stacks, each
@@ -15,23 +15,23 @@ const firstPort = 32768
 type Host struct {
 	n         *Network
 	addr      netip.Addr
-	name      string // of its links in the world below
+	name      string // the name of its links in the world below
 	up        bool
-	ports     uint16 // the port that was given away last
+	ports     uint16 // the port that was assigned last
 	stacks    []*Stack
 	listeners []*Listener
-	streams   []*Stream // those that something may still happen to
+	streams   []*Stream // streams that may still change
 }
 
 // Ending says how a host crashes.
 type Ending uint8
 
 const (
-	// Killed: the machine stays, its processes are gone. The kernel resets
-	// their connections and refuses new ones.
+	// Killed: the machine stays, its processes end. The kernel resets their
+	// connections and refuses new ones.
 	Killed Ending = iota
-	// Vanished: the machine is gone without a word, until Open is called
-	// again. Then it knows nothing of the connections it had.
+	// Vanished: the machine falls silent until Open is called again. It then has
+	// forgotten its connections.
 	Vanished
 )
 
@@ -41,7 +41,7 @@ func (h *Host) Addr() netip.Addr { return h.addr }
 // Up reports whether the machine is there.
 func (h *Host) Up() bool { return h.up }
 
-// Open starts a stack; on a host that had vanished, it comes back.
+// Open starts a stack; it revives a host that had vanished.
 func (h *Host) Open() stack.Stack {
 	h.up = true
 	s := &Stack{host: h}
@@ -49,8 +49,8 @@ func (h *Host) Open() stack.Stack {
 	return s
 }
 
-// Crash ends every stack of the host without a goodbye. Calls on them and their
-// streams fail afterwards.
+// Crash ends every stack of the host without closing its streams. Later calls on
+// them and their streams fail.
 func (h *Host) Crash(how Ending) {
 	h.n.trace("crash %s, %d", h.name, how)
 	h.up = how == Killed
@@ -72,7 +72,7 @@ func (h *Host) Crash(how Ending) {
 	}
 }
 
-// claim finds a port that nobody listens at.
+// claim finds a port without a listener.
 func (h *Host) claim() uint16 {
 	for {
 		h.ports = max(h.ports+1, firstPort)
@@ -82,7 +82,7 @@ func (h *Host) claim() uint16 {
 	}
 }
 
-// find is the listener that a connect to an address of this host meets.
+// find is the listener for a connect to an address of this host.
 func (h *Host) find(at netip.AddrPort) *Listener {
 	for _, l := range h.listeners {
 		if l.at.Port() == at.Port() && overlap(l.at.Addr(), at.Addr()) {
@@ -92,13 +92,13 @@ func (h *Host) find(at netip.AddrPort) *Listener {
 	return nil
 }
 
-// overlap reports whether two addresses of one host can mean the same.
+// overlap reports whether two addresses of one host can mean the same one.
 func overlap(a, b netip.Addr) bool { return a == b || a.IsUnspecified() || b.IsUnspecified() }
 
 // has reports whether an address is one of this host's.
 func (h *Host) has(a netip.Addr) bool { return a == h.addr || a.IsLoopback() || a.IsUnspecified() }
 
-// forget removes a stream that nothing can happen to any more.
+// forget removes a stream that will not change any more.
 func (h *Host) forget(s *Stream) {
 	if i := slices.Index(h.streams, s); i >= 0 {
 		h.streams = slices.Delete(h.streams, i, i+1)

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// A Listener takes connections.
+// A Listener accepts connections.
 type Listener struct {
 	source
 	host    *Host
@@ -21,7 +21,7 @@ type Listener struct {
 	closed  bool
 }
 
-// Addr is where it listens.
+// Addr is the address on which it listens.
 func (l *Listener) Addr() netip.AddrPort { return l.at }
 
 // Accept takes a connection.
@@ -46,7 +46,7 @@ func (l *Listener) Accept(t stack.Token) (stack.Stream, error) {
 	return s, nil
 }
 
-// Close resets whoever waits.
+// Close resets the waiting connections.
 func (l *Listener) Close() error {
 	if l.closed {
 		return nil
@@ -70,7 +70,7 @@ func (l *Listener) enqueue(s *Stream) {
 		return
 	}
 	if s.err != nil && l.host.n.sim.Chance(0.5) {
-		return // broke again before anybody saw it
+		return // it broke before Accept
 	}
 	l.waiting = append(l.waiting, s)
 	if l.armed {

@@ -24,7 +24,7 @@ type Network struct {
 	sim   *sim.World
 	opts  Options
 	hosts map[netip.Addr]*Host
-	order []*Host // the same, as they were made: a map would not replay
+	order []*Host // the same, in order of creation: iterating over a map would not be deterministic
 }
 
 // New makes a network without hosts over w.
@@ -48,9 +48,9 @@ func (n *Network) Host(addr netip.Addr) *Host {
 // Clock is virtual time.
 func (n *Network) Clock() time.Duration { return n.sim.Now() }
 
-// Idle lets the next thing happen, or virtual time pass if there is none within
-// timeout (< 0: no limit). It is what a waiting call needs; a wait that nothing
-// can end any more panics, because in a test it would hang.
+// Idle advances to the next event, or virtual time by timeout if there is none (<
+// 0: no limit). Waiting calls use it. A wait that nothing can end panics, because
+// in a test it would hang.
 func (n *Network) Idle(timeout time.Duration) {
 	next, ok := n.sim.Next()
 	switch {
@@ -64,7 +64,7 @@ func (n *Network) Idle(timeout time.Duration) {
 }
 
 // Cut partitions two hosts. Streams between them break if that lasts for
-// Options.KeepAlive; each side finds out by itself.
+// Options.KeepAlive; each side notices on its own.
 func (n *Network) Cut(a, b netip.Addr) {
 	x, y := n.Host(a), n.Host(b)
 	n.trace("cut %s %s", x.name, y.name)
@@ -74,14 +74,14 @@ func (n *Network) Cut(a, b netip.Addr) {
 	}
 }
 
-// Heal takes a Cut back.
+// Heal undoes a Cut.
 func (n *Network) Heal(a, b netip.Addr) {
 	n.trace("heal %s %s", a, b)
 	n.sim.Heal(n.Host(a).name, n.Host(b).name)
 }
 
-// Reset breaks the streams between two hosts, as a firewall that forgot them
-// does: both sides are reset, each in its own time.
+// Reset breaks the streams between two hosts, like a firewall that lost its
+// state: both sides are reset, each in its own time.
 func (n *Network) Reset(a, b netip.Addr) {
 	n.trace("reset %s %s", a, b)
 	for _, s := range n.between(n.Host(a), n.Host(b)) {
@@ -116,10 +116,10 @@ func (n *Network) between(a, b *Host) (list []*Stream) {
 
 func (n *Network) link(from, to *Host) *sim.Link { return n.sim.Link(from.name, to.name) }
 
-// reaches reports whether what travels from one host to another arrives now.
+// reaches reports whether a segment from one host arrives at another now.
 func (n *Network) reaches(from, to *Host) bool { return to.up && n.link(from, to).Up() }
 
-// delay draws how long a segment takes, losses included, that cost only time.
+// delay draws the travel time of a segment, including the time for losses.
 func (n *Network) delay(from, to *Host) time.Duration {
 	link := n.link(from, to)
 	d := link.Delay()
@@ -129,7 +129,7 @@ func (n *Network) delay(from, to *Host) time.Duration {
 	return d
 }
 
-// backoff is the time until the next of several attempts.
+// backoff is the pause before the next attempt.
 func (n *Network) backoff(attempt int) time.Duration {
 	return n.opts.RetransmitAfter << min(attempt, 10)
 }

@@ -21,9 +21,9 @@ import (
 
 var microsecond = sim.LinkOptions{DelayMin: time.Microsecond}
 
-// TestContract runs the suite of all stacks. It expects that connections are
-// accepted in the order of dialling, and always, and that nothing happens in the
-// end, which is only so without some of the faults.
+// TestContract runs the suite of all stacks. The suite expects that connections
+// are accepted in the order of dialling, and always, and that finally nothing
+// happens any more. That holds only without some of the faults.
 func TestContract(t *testing.T) {
 	sim.RunAtMost(t, 50, func(t *testing.T, seed uint64) {
 		stacktest.Run(t, func(*testing.T) *stacktest.Subject {
@@ -46,7 +46,7 @@ func TestContract(t *testing.T) {
 }
 
 // TestBytesArrive moves bytes in both directions over networks of every kind,
-// with owners that wait for events: a lost edge would never end.
+// with owners that wait for events: after a lost edge it would never end.
 func TestBytesArrive(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -108,7 +108,7 @@ func recvSome(n *net, e *end, salt, at int, ended *bool) int {
 	return k
 }
 
-// transcript is all that happens to a few streams, crashes and partitions.
+// transcript is everything that happens to a few streams, crashes and partitions.
 func transcript(t *testing.T, seed uint64) string {
 	var s strings.Builder
 	rng := rand.New(rand.NewPCG(seed, 3))
@@ -195,7 +195,8 @@ func TestAddresses(t *testing.T) {
 	b.listen("0.0.0.0:" + fmt.Sprint(l.listener.Addr().Port()))
 }
 
-// TestBackPressure: who does not receive stops the sender after both buffers.
+// TestBackPressure: a side that does not receive stops the sender after both
+// buffers are full.
 func TestBackPressure(t *testing.T) {
 	n := newNet(t, 1, microsecond, Options{SegmentBytesMax: 10, SendBytesMax: 100, RecvBytesMax: 50})
 	a, b := n.connect()

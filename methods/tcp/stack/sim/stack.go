@@ -13,14 +13,14 @@ type Stack struct {
 	host    *Host
 	ended   error     // why calls fail
 	sources []*source // open streams and listeners, for events without a reason
-	ready   []*source // those that have an event
+	ready   []*source // sources with an event
 }
 
-// A source is what has events: a stream or a listener.
+// A source makes events: a stream or a listener.
 type source struct {
-	stack *Stack // nil: nobody hears of it (yet, or any more)
+	stack *Stack // nil: its events go nowhere (yet, or any more)
 	token stack.Token
-	ready stack.Ready // not told yet
+	ready stack.Ready // not reported yet
 	idle  func() stack.Ready
 }
 
@@ -49,14 +49,15 @@ func (s *Stack) Listen(at netip.AddrPort, t stack.Token) (stack.Listener, error)
 	return l, nil
 }
 
-// Poll tells what became possible.
+// Poll reports events.
 func (s *Stack) Poll(events []stack.Event) (k int) {
 	if s.ended != nil {
 		return 0
 	}
 	n := s.host.n
 	for ; k < len(events) && len(s.ready) > 0; k++ {
-		// The kernel's order is nobody's business.
+		// The order of events is random, because the kernel's order must not
+		// matter.
 		i := 0
 		if n.opts.Spurious > 0 {
 			i = n.sim.Rand().IntN(len(s.ready))
@@ -74,7 +75,7 @@ func (s *Stack) Poll(events []stack.Event) (k int) {
 	return k
 }
 
-// Close closes what is still open.
+// Close closes all open streams and listeners.
 func (s *Stack) Close() error {
 	if s.ended != nil {
 		return nil
@@ -103,13 +104,13 @@ func (s *Stack) end(err error) {
 	s.sources, s.ready = nil, nil
 }
 
-// adopt makes a source's events this stack's, under a token.
+// adopt assigns a source's events to this stack, under a token.
 func (s *Stack) adopt(src *source, t stack.Token) {
 	src.stack, src.token = s, t
 	s.sources = append(s.sources, src)
 }
 
-// drop forgets a source: nobody hears of it any more.
+// drop forgets a source: its events go nowhere any more.
 func (src *source) drop() {
 	s := src.stack
 	if s == nil {
@@ -121,7 +122,7 @@ func (src *source) drop() {
 	s.ready = slices.DeleteFunc(s.ready, gone)
 }
 
-// tell makes an event, now or a little later.
+// tell reports an event, now or a little later.
 func (src *source) tell(r stack.Ready) {
 	if src.stack == nil {
 		return

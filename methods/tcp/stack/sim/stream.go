@@ -13,16 +13,16 @@ type Stream struct {
 	source
 	host          *Host
 	local, remote netip.AddrPort
-	peer          *Stream // nil until somebody answered
-	call          *call   // of the end that asked
+	peer          *Stream // nil until the call was answered
+	call          *call   // of the calling end
 	out, in       *flow   // nil without a peer
 
 	open     bool  // bytes can flow
 	finished bool  // Finish was called
-	closed   bool  // Close was called; what was sent may still travel
+	closed   bool  // Close was called; sent bytes may still be under way
 	err      error // why the stream is broken
-	// armedRecv, armedSend: bytes, and room, make an event. One is not armed
-	// again until the owner was told ErrAgain.
+	// armedRecv, armedSend: arriving bytes, or free room, make an event. The
+	// owner arms them again by getting ErrAgain.
 	armedRecv, armedSend bool
 	mark                 int // see LowWater
 	watches              int // how often the keep-alive was set
@@ -41,7 +41,7 @@ func (s *Stream) String() string { return fmt.Sprintf("%s-%s", s.local, s.remote
 // Remote is the address of the other side.
 func (s *Stream) Remote() netip.AddrPort { return s.remote }
 
-// Connected tells whether bytes can flow.
+// Connected reports whether bytes can flow.
 func (s *Stream) Connected() error {
 	switch {
 	case s.stack == nil:
@@ -54,7 +54,7 @@ func (s *Stream) Connected() error {
 	return stack.ErrAgain
 }
 
-// Recv takes what has arrived, or less.
+// Recv returns bytes that have arrived, or fewer.
 func (s *Stream) Recv(bufs [][]byte) (int, error) {
 	bufs = bufs[:min(len(bufs), stack.PiecesMax)]
 	room := total(bufs)
@@ -128,7 +128,7 @@ func total(bufs [][]byte) (n int) {
 	return n
 }
 
-// Finish says that nothing more will be sent.
+// Finish ends the sending direction.
 func (s *Stream) Finish() error {
 	switch {
 	case s.stack == nil:
@@ -143,13 +143,13 @@ func (s *Stream) Finish() error {
 	return nil
 }
 
-// sendEnd puts the end behind what is to be sent.
+// sendEnd queues the end behind the bytes to be sent.
 func (s *Stream) sendEnd() {
 	s.out.finish = true
 	s.out.push()
 }
 
-// Delivered tells whether the other side's stack has everything.
+// Delivered reports whether the other side's stack has everything.
 func (s *Stream) Delivered() bool { return s.out == nil || s.out.unacked == 0 }
 
 // accepted gives a stream to the owner of a listener.
@@ -172,7 +172,7 @@ func (s *Stream) LowWater(n int) {
 	}
 }
 
-// arrival tells the owner of bytes.
+// arrival reports bytes to the owner.
 func (s *Stream) arrival() {
 	if s.open && s.armedRecv && len(s.in.inbox) >= s.mark {
 		s.armedRecv = false
@@ -180,7 +180,7 @@ func (s *Stream) arrival() {
 	}
 }
 
-// hangup tells the owner that nothing more will come.
+// hangup reports to the owner that nothing more will come.
 func (s *Stream) hangup() {
 	if s.open {
 		s.armedRecv = false
@@ -188,7 +188,7 @@ func (s *Stream) hangup() {
 	}
 }
 
-// writable tells the owner of room.
+// writable reports room to the owner.
 func (s *Stream) writable() {
 	if s.open && s.armedSend && s.out.room() > 0 {
 		s.armedSend = false
@@ -196,7 +196,7 @@ func (s *Stream) writable() {
 	}
 }
 
-// anything is what an event without a reason may say.
+// anything is the content of an event without a reason.
 func (s *Stream) anything() stack.Ready {
 	if s.open && s.host.n.sim.Rand().IntN(2) == 0 {
 		return stack.Writable

@@ -32,7 +32,8 @@ var allocTests = []test{
 	})},
 }
 
-// roundTrip moves one message, and tries in vain before and after.
+// roundTrip moves one message, and makes calls that return ErrAgain before and
+// after.
 func roundTrip(t T, from, to *end, out, in [][]byte) {
 	total := 0
 	for _, b := range out {

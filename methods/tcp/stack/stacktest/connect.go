@@ -75,7 +75,7 @@ var connectTests = []test{
 	}},
 }
 
-// refused dials where nobody listens.
+// refused dials an address without a listener.
 func (w *world) refused(client *node, at netip.AddrPort) {
 	w.t.Helper()
 	token := client.token()
@@ -96,7 +96,7 @@ func (w *world) refused(client *node, at netip.AddrPort) {
 	e.close()
 }
 
-// acceptOrder dials one after the other and tells the streams apart by the
+// acceptOrder dials several times in a row and tells the streams apart by the
 // byte that each carries.
 func acceptOrder(t T, w *world) {
 	const count = 8

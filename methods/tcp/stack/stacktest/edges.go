@@ -49,8 +49,8 @@ var edgeTests = []test{
 		l, client := w.node().listen(), w.node()
 		e := client.dial(l.listener.Addr())
 		w.until("there is somebody to accept", func() bool { return l.readable && e.writable })
-		// What a stack does before Accept is its own affair, so Send need
-		// not have room for these.
+		// A stack may do as it likes before Accept, so Send need not have room
+		// for these bytes.
 		b := make([]byte, 100)
 		fill(b, 0)
 		n, err := e.send1(b)
@@ -96,8 +96,8 @@ var edgeTests = []test{
 	}},
 }
 
-// recvWithoutEvent has an owner that tries without an event, and so takes bytes
-// before their event comes; later bytes must have an event all the same.
+// recvWithoutEvent receives without an event, and so takes bytes before their
+// event comes. Later bytes must still make an event.
 func recvWithoutEvent(t T, w *world) {
 	a, b := w.pair()
 	buf := make([]byte, 100)
@@ -122,7 +122,7 @@ func recvWithoutEvent(t T, w *world) {
 	}
 }
 
-// empty receives until ErrAgain, which must be all there is.
+// empty receives until ErrAgain, which must come without bytes left over.
 func (w *world) empty(e *end) {
 	var b [1]byte
 	for e.readable {
@@ -132,7 +132,7 @@ func (w *world) empty(e *end) {
 	}
 }
 
-// only lets things happen while only one owner polls.
+// only calls happen while only one owner polls.
 func (w *world) only(n *node, happen func()) {
 	all := w.nodes
 	w.nodes = []*node{n}

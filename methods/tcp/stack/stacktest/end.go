@@ -56,7 +56,7 @@ var endTests = []test{
 		buf := make([]byte, 1000)
 		var why error
 		w.until("broken", func() bool {
-			b.writable = true // nobody promises an event before a try
+			b.writable = true // no event is promised before a try
 			_, why = b.send1(buf)
 			return why != nil
 		})
@@ -69,7 +69,7 @@ var endTests = []test{
 		e := client.dial(l.listener.Addr())
 		e.close()
 		w.settle()
-		w.join(client, l) // perhaps behind the one that was given up
+		w.join(client, l) // perhaps queued behind the one that was given up
 	}},
 	{"closing twice does no harm", func(t T, w *world) {
 		server, client := w.node(), w.node()
@@ -111,8 +111,8 @@ func (w *world) ends(e *end) error {
 	return why
 }
 
-// bytesAndEnd lets bytes and the end of the stream arrive before the receiver
-// asks for events: there is one edge for both, and Recv with more room than
+// bytesAndEnd makes bytes and the end of the stream arrive before the receiver
+// asks for events. There is one edge for both, and a Recv with more room than
 // bytes must not hide the end.
 func bytesAndEnd(t T, w *world) {
 	for _, extra := range []int{0, 1, 1000} {
@@ -120,7 +120,7 @@ func bytesAndEnd(t T, w *world) {
 		w.gives(a, 0, 100)
 		require.NoError(t, a.stream.Finish())
 		w.until("delivered", a.stream.Delivered)
-		w.settle() // b's owner polls, and so gets what edges there are
+		w.settle() // b's owner polls, and so gets the available edges
 		b.n.poll()
 		buf := make([]byte, 100+extra)
 		got := 0
@@ -136,8 +136,8 @@ func bytesAndEnd(t T, w *world) {
 	}
 }
 
-// noEventAfterClose closes streams that have events coming, and uses their
-// stack on: node.poll fails on a token that is not open.
+// noEventAfterClose closes streams with pending events, and continues to use
+// their stack: node.poll fails on a token that is not open.
 func noEventAfterClose(t T, w *world) {
 	server, client := w.node(), w.node()
 	l := server.listen()

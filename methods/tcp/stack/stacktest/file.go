@@ -14,7 +14,7 @@ var fileTests = []test{
 	{"a file that cannot be read", unreadableFile},
 }
 
-// fileSender is the stack of an end, if it takes bytes from files.
+// fileSender is the stack of an end, if it can send from files.
 func (e *end) fileSender() stack.FileSender {
 	s, ok := e.n.stack.(stack.FileSender)
 	if !ok {
@@ -34,8 +34,8 @@ func tempFile(t T, flags int) *os.File {
 	return f
 }
 
-// bytesOfFiles sends heads and what follows them from a file, up to the file's end, through
-// a stream that fills up.
+// bytesOfFiles sends heads, each followed by bytes of a file up to its end, through a stream
+// that fills up.
 func bytesOfFiles(t T, w *world) {
 	a, b := w.pair()
 	s := a.fileSender()
@@ -75,8 +75,8 @@ func bytesOfFiles(t T, w *world) {
 	w.moves(b, a, 1000)
 }
 
-// unreadableFile: what stands in front of a file that cannot be read is sent, and the stream
-// goes on.
+// unreadableFile sends a head before a file that cannot be read: the head is sent, and the
+// stream still works.
 func unreadableFile(t T, w *world) {
 	a, b := w.pair()
 	s, f := a.fileSender(), tempFile(t, os.O_WRONLY)

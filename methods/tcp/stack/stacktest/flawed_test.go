@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 )
 
-// flawed is the kernel's stack with something wrong.
+// flawed is the kernel's stack with a flaw.
 type flawed struct {
 	*kernel.Stack
 	event     func(ev *stack.Event, nth int) // nth event of its token
@@ -28,7 +28,7 @@ type flawed struct {
 	delivered *bool
 	levels    bool // the last event comes again and again
 	lifo      bool
-	vague     bool // errors without their meaning
+	vague     bool // errors without their cause
 	garbage   bool
 
 	seen map[stack.Token]int

@@ -20,14 +20,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 )
 
-// flaw is something that a stack can do wrong; nil fields do right.
+// flaw is an error that a stack can make; nil fields behave correctly.
 type flaw struct {
 	test string // that must fail
 	edit func(f *flawed)
 }
 
-// flaws are one or more for each kind of test: a suite that cannot fail says
-// nothing.
+// flaws has one or more for each kind of test, because a suite that cannot fail proves nothing.
 var flaws = map[string]flaw{
 	"room without an event": {"back-pressure", func(f *flawed) {
 		f.event = func(ev *stack.Event, nth int) {
@@ -117,7 +116,8 @@ var flaws = map[string]flaw{
 	}},
 }
 
-// flawTimeout is how long a flaw has to be seen: most of them show when something does not come.
+// flawTimeout is how long a flaw may take to be noticed: most of them show when something does
+// not come.
 func flawTimeout() time.Duration {
 	if testing.Short() {
 		return 200 * time.Millisecond

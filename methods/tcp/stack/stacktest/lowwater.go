@@ -87,7 +87,8 @@ func (e *end) patient() stack.Patient {
 	return p
 }
 
-// takeAll receives until nothing is there, so that the next event is one of what comes.
+// takeAll receives until nothing is there, so that the next event belongs to a later
+// arrival.
 func (w *world) takeAll(e *end) {
 	var b [100]byte
 	for e.readable {

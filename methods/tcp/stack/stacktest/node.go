@@ -13,13 +13,13 @@ import (
 type node struct {
 	w      *world
 	stack  stack.Stack
-	ends   map[stack.Token]*end // what is open
+	ends   map[stack.Token]*end // the open ends
 	last   stack.Token
 	events []stack.Event
 	closed bool
 }
 
-// end is a stream or a listener and what its owner knows about it from events.
+// end is a stream or a listener and what its owner knows of it from events.
 type end struct {
 	n        *node
 	token    stack.Token
@@ -30,18 +30,18 @@ type end struct {
 	one      [1][]byte
 }
 
-// golden spreads names over all bits.
+// golden spreads tokens over all bits.
 const golden stack.Token = 0x9e3779b97f4a7c15
 
-// token gives a new name. Names use all 64 bits and come in no order.
+// token returns a new token. Tokens use all 64 bits and come in no order.
 func (n *node) token() stack.Token {
 	n.last++
 	return n.last * golden
 }
 
-// poll takes events; each must belong to something open. Neither it nor what moves bytes asks
-// testify for anything while all is well: they run millions of times, and testify looks at the
-// stack each time.
+// poll takes events; each must belong to an open end. Neither poll nor the functions that move
+// bytes call testify while all is well: they run millions of times, and testify inspects the
+// call stack each time.
 func (n *node) poll() int {
 	if n.closed {
 		return 0
@@ -63,7 +63,7 @@ func (n *node) poll() int {
 	return count
 }
 
-// order lists what is open in the order of its making.
+// order lists the open ends in order of creation.
 func (n *node) order() []*end {
 	out := make([]*end, 0, len(n.ends))
 	for i := range n.last {
@@ -82,7 +82,7 @@ func (n *node) close() {
 	require.NoError(n.w.t, n.stack.Close())
 }
 
-// listen opens a listener where the subject says.
+// listen opens a listener at the subject's address.
 func (n *node) listen() *end {
 	t := n.token()
 	l, err := n.stack.Listen(n.w.s.Addr(n.stack), t)
@@ -105,7 +105,7 @@ func (n *node) keep(e *end) *end {
 	return e
 }
 
-// accept takes a connection if the listener's events and Accept say so.
+// accept takes a connection if the listener's events and Accept allow it.
 func (e *end) accept() *end {
 	if !e.readable {
 		return nil
@@ -120,7 +120,7 @@ func (e *end) accept() *end {
 	return e.n.keep(&end{token: t, stream: s})
 }
 
-// connected asks once an event says that there is an answer.
+// connected calls Connected once an event says that there is an answer.
 func (e *end) connected() (bool, error) {
 	if !e.writable {
 		return false, nil
@@ -133,8 +133,7 @@ func (e *end) connected() (bool, error) {
 	return true, err
 }
 
-// recv takes what is there, if there may be something; err is io.EOF or the
-// reason why the stream broke.
+// recv receives, if there may be something; err is io.EOF or the reason why the stream broke.
 func (e *end) recv(bufs [][]byte) (int, error) {
 	if !e.readable {
 		return 0, nil
@@ -148,7 +147,7 @@ func (e *end) recv(bufs [][]byte) (int, error) {
 	return n, err
 }
 
-// send gives bytes, if there may be room.
+// send sends, if there may be room.
 func (e *end) send(bufs [][]byte) (int, error) {
 	if !e.writable {
 		return 0, nil
@@ -191,7 +190,7 @@ func (e *end) send1(b []byte) (int, error) {
 	return e.send(e.one[:])
 }
 
-// close forgets the end; from now on an event for it is an error.
+// close forgets the end; any later event for it is an error.
 func (e *end) close() {
 	delete(e.n.ends, e.token)
 	if e.listener != nil {
@@ -201,7 +200,7 @@ func (e *end) close() {
 	e.stream.Close()
 }
 
-// pair is a connection between a dialler and what the listener made of it.
+// pair makes a connection and returns its two ends.
 func (w *world) pair() (dialled, accepted *end) {
 	w.t.Helper()
 	server, client := w.node(), w.node()

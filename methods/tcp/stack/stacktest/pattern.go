@@ -44,7 +44,7 @@ func verify(t T, b []byte, offset int) {
 	}
 }
 
-// wrong says where bytes differ from the pattern.
+// wrong reports where bytes differ from the pattern.
 func wrong(t T, b, want []byte, offset int) {
 	t.Helper()
 	for i := range b {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomTests are one for each seed, fewer and shorter ones with -short.
+// randomTests are one test per seed, fewer and shorter ones with -short.
 func randomTests() (all []test) {
 	seeds, lines := uint64(8), 30
 	if testing.Short() {
@@ -25,13 +25,13 @@ func randomTests() (all []test) {
 	return all
 }
 
-// storm opens, uses and ends streams as a seed says, and checks every byte and
-// every end.
+// storm opens, uses and ends streams at random, driven by a seed, and checks
+// every byte and every end.
 type storm struct {
 	w       *world
 	nodes   []*node
 	listens []*end
-	lines   []*line // that go on
+	lines   []*line // open lines
 	fresh   map[*end][]byte
 	waiting map[byte]*line // dialled; their other end is not known yet
 	made    int
@@ -43,8 +43,8 @@ type line struct {
 	id       byte
 	ends     [2]*end // dialled, accepted
 	flows    [2]*flow
-	finished [2]bool // sent its end
-	ended    [2]bool // saw the other's
+	finished [2]bool // the end has been sent
+	ended    [2]bool // the other's end was received
 	hello    bool
 }
 
@@ -92,9 +92,9 @@ func (s *storm) dial() {
 	s.waiting[l.id] = l
 }
 
-// greet finds out whose other end an accepted stream is.
+// greet finds out to which line an accepted stream belongs.
 func (s *storm) greet() {
-	for _, n := range s.nodes { // in an order that the seed decides
+	for _, n := range s.nodes { // in an order drawn from the seed
 		for _, e := range n.order() {
 			if _, ok := s.fresh[e]; !ok {
 				continue
@@ -118,7 +118,7 @@ func (s *storm) greet() {
 	}
 }
 
-// step does something on a line.
+// step does a random thing on a line.
 func (s *storm) step(l *line) {
 	t := s.w.t
 	if !l.hello {
@@ -156,7 +156,7 @@ func (s *storm) cut() pieces {
 	return pieces{1 + s.w.rng.IntN(6), 1 + s.w.rng.IntN(1<<s.w.rng.IntN(17))}
 }
 
-// sweep closes what is over.
+// sweep closes finished lines.
 func (s *storm) sweep() {
 	rest := s.lines[:0]
 	for _, l := range s.lines {

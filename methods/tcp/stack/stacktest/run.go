@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/seamtest"
 )
 
-// T is what a test needs of *testing.T.
+// T is the part of *testing.T that tests need.
 type T = seamtest.T
 
 // A test is one named requirement.
@@ -16,12 +16,12 @@ type test struct {
 	fn   func(t T, w *world)
 }
 
-// Run runs every test, each with a subject of its own. Sleep tests skip when
-// the stack is no stack.Sleeper or time is simulated.
+// Run runs every test, each with its own subject. Sleep tests are skipped if the stack is not
+// a stack.Sleeper or time is simulated.
 func Run(t *testing.T, factory Factory) { run(t, all(), factory) }
 
-// RunAgain is Run for a stack that passes it, too, with other buffers or another way to send:
-// with -short, only the tests run that move bytes.
+// RunAgain is Run for a second configuration of a stack that passes Run, with other buffers
+// or another way to send. With -short, only the tests that move bytes run.
 func RunAgain(t *testing.T, factory Factory) {
 	tests := all()
 	if testing.Short() {

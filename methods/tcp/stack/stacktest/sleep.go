@@ -98,25 +98,25 @@ func sleeping(fn func(t T, w *world, a, b *end, s stack.Sleeper)) func(T, *world
 	}
 }
 
-// quiet takes the events that are there. Nothing else is under way in these tests.
+// quiet takes the pending events. Nothing else is under way in these tests.
 func (w *world) quiet(n *node) {
 	for n.poll() > 0 {
 		continue
 	}
 }
 
-// bed is a sleeper in the hands of this test.
+// bed returns the seamtest helper for a sleeper.
 func (w *world) bed(n *node, s stack.Sleeper) *seamtest.Bed {
 	return &seamtest.Bed{T: w.t, Sleeper: s, Timeout: w.s.timeout(), Poll: func() { n.poll() }, Quiet: func() { w.quiet(n) }}
 }
 
-// armed arms, and deals with what comes late.
+// armed arms, and handles late events.
 func (w *world) armed(n *node, s stack.Sleeper) { w.bed(n, s).Arm() }
 
 // soon repeats without sleeping.
 func (w *world) soon(done func() bool) { seamtest.Soon(w.t, w.s.timeout(), done) }
 
-// giveAlone sends without the other side's owner noticing.
+// giveAlone sends without a poll by the other side's owner.
 func (w *world) giveAlone(e *end, count int) {
 	b := make([]byte, count)
 	fill(b, 0)
@@ -129,9 +129,9 @@ func (w *world) giveAlone(e *end, count int) {
 	}
 }
 
-// pollWhileAsleep takes arrivals that would wake the sleeper; the one
-// goroutine that matters then finds them taken, and sleeps again or returns,
-// but nothing is lost.
+// pollWhileAsleep takes arrivals that would wake the sleeper. The sleeping
+// goroutine then finds them taken, and sleeps again or returns, but nothing is
+// lost.
 func pollWhileAsleep(t T, w *world, a, b *end, s stack.Sleeper) {
 	for range 50 {
 		w.quiet(b.n)

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
-// A Factory makes the subject of one test. What its stacks have in common (a
-// simulated network, keys) is made here and taken down with t.Cleanup.
+// A Factory makes the subject of one test. Resources common to its stacks (a simulated network, keys) are
+// made here and removed with t.Cleanup.
 type Factory func(t *testing.T) *Subject
 
 // A Subject is a kind of stack under test. Open and Addr are required. The
@@ -21,12 +21,12 @@ type Subject struct {
 	// other. The suite closes it.
 	Open func() stack.Stack
 
-	// Addr is where s, which Open made, can listen. With port 0 the stack
-	// chooses a free port; otherwise each call gives another one.
+	// Addr is an address on which s, which Open made, can listen. With port 0 the stack chooses a free
+	// port; otherwise each call returns another address.
 	Addr func(s stack.Stack) netip.AddrPort
 
-	// Step moves simulated time on, as far as something happens next. nil:
-	// time is real, and the suite waits while nothing happens.
+	// Step advances simulated time to the next event. nil: time is real, and the suite waits while
+	// nothing happens.
 	Step func()
 
 	// Timeout is how long anything may take in real time; 0 means a minute, and ten times that with Step.
@@ -35,8 +35,7 @@ type Subject struct {
 	// Steps is how many Steps in a row anything may take; 0 means 1 000 000.
 	Steps int
 
-	// Allocates: moving bytes allocates memory, so the suite does not check
-	// that it does not.
+	// Allocates: moving bytes allocates memory, so the suite does not check allocations.
 	Allocates bool
 }
 

@@ -60,8 +60,7 @@ var trafficTests = []test{
 	}},
 }
 
-// pieceSizes moves bytes in pieces around the sizes at which stacks change
-// their ways.
+// pieceSizes moves bytes in pieces around the sizes at which stacks change their method.
 func pieceSizes(t T, w *world) {
 	a, b := w.pair()
 	most, step := 300_000, 1
@@ -101,17 +100,17 @@ func emptyPieces(t T, w *world) {
 	verify(t, in[:10], 0)
 }
 
-// backPressure fills a stream until it takes no more, twice, and empties it. A
-// little room need not be worth an event; much of it is.
+// backPressure fills a stream until it takes no more, twice, and empties it. A little room
+// need not make an event; much room must.
 func backPressure(t T, w *world) {
 	const most = 256 << 20
 	a, b := w.pair()
 	out, in := make([]byte, 64<<10), make([]byte, 256<<10)
 	from, to := 0, 0
 	for range 2 {
-		// Room may come while bytes are under way: full is what is still
-		// full when nothing happens any more. If everything was delivered
-		// then, there is room, and its event must come.
+		// Room may appear while bytes are under way, so the stream counts as full only if it
+		// is still full when nothing happens any more. If everything was delivered by then,
+		// there is room, and its event must come.
 		for full := false; !full; {
 			w.until("the stream takes no more", func() bool {
 				fill(out, from)
@@ -167,7 +166,7 @@ func (w *world) crowd(client *node, l *end, streams, bytes int) {
 	w.until("all met", func() bool {
 		for i, e := range dialled {
 			if sent[i] == 0 {
-				n, err := e.send1([]byte{byte(i)}) // tells whose other end it is
+				n, err := e.send1([]byte{byte(i)}) // identifies its other end
 				noError(w.t, err)
 				sent[i] = n
 			}
@@ -217,13 +216,13 @@ func (p pieces) cut(b []byte) [][]byte {
 	return out
 }
 
-// flow is a number of bytes on their way from one end to the other.
+// flow is a number of bytes under way from one end to the other.
 type flow struct {
 	from, to  *end
 	total     int
 	sent, got int
 	out, in   []byte
-	next      []byte // what out still has of the bytes that follow those sent
+	next      []byte // bytes of out that follow those already sent
 }
 
 func newFlow(from, to *end, total int) *flow { return &flow{from: from, to: to, total: total} }
@@ -252,8 +251,8 @@ func (f *flow) move(send, recv pieces) {
 	}
 }
 
-// prepare makes at least n bytes to send. A stream with little room takes a few of many at a
-// time: what is left of them is not made again.
+// prepare makes at least n bytes to send. A stream with little room takes a few bytes at a
+// time; the rest is not made again.
 func (f *flow) prepare(n int) {
 	if left := len(f.next); left < n {
 		out := grow(f.out, n)

@@ -38,8 +38,7 @@ func (w *world) node() *node {
 	return n
 }
 
-// until moves the world until done, and fails the test when that takes too
-// long.
+// until advances the world until done, and fails the test if that takes too long.
 func (w *world) until(what string, done func() bool) {
 	w.t.Helper()
 	deadline, steps := time.Now().Add(w.s.timeout()), 0
@@ -62,7 +61,7 @@ func (w *world) until(what string, done func() bool) {
 	}
 }
 
-// poll asks every stack once and tells whether there were events.
+// poll polls every stack once and reports whether there were events.
 func (w *world) poll() bool {
 	some := false
 	for _, n := range w.nodes {
@@ -71,8 +70,8 @@ func (w *world) poll() bool {
 	return some
 }
 
-// nap lets real time pass while nothing happens: on the first stack, which
-// may be able to sleep, and never for long as the event may be another's.
+// nap lets real time pass while nothing happens. It sleeps on the first stack, if
+// that supports it, and never for long, because the event may come to another stack.
 func (w *world) nap() {
 	const nap = 200 * time.Microsecond
 	s, ok := w.nodes[0].stack.(stack.Sleeper)
@@ -86,7 +85,7 @@ func (w *world) nap() {
 	s.Disarm()
 }
 
-// settle lets happen what is under way, for tests of what must not happen.
+// settle waits for everything under way, for tests of what must not happen.
 func (w *world) settle() {
 	quiet := 0
 	for until := time.Now().Add(20 * time.Millisecond); quiet < 1000; quiet++ {
@@ -103,18 +102,19 @@ func (w *world) settle() {
 	}
 }
 
-// arrives lets all that an end has sent get to the other side, and its event with it.
+// arrives waits until all bytes that an end has sent are on the other side, with
+// their event.
 func (w *world) arrives(e *end) {
 	w.t.Helper()
 	if w.s.Step != nil {
-		w.settle() // there, an event has a delay of its own
+		w.settle() // the event may still be delayed
 		return
 	}
 	w.until("delivered", e.stream.Delivered)
 	w.poll()
 }
 
-// nobody is an address of n's at which nobody listens any more.
+// nobody is an address of n's without a listener.
 func (w *world) nobody(n *node) netip.AddrPort {
 	l, err := n.stack.Listen(w.s.Addr(n.stack), n.token())
 	require.NoError(w.t, err)

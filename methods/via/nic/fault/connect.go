@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A port spoils another. It is the cookie of the wrapped one.
+// A port injects faults into another one. It is the cookie of the wrapped port.
 type port struct {
 	inner      nic.Port
 	dev        *Device
@@ -65,8 +65,9 @@ func (d *Device) Accept(req nic.RequestID, np nic.Port) error {
 // Reject is the wrapped device's.
 func (d *Device) Reject(req nic.RequestID, reason []byte) error { return d.inner.Reject(req, reason) }
 
-// Disconnect is the wrapped port's. A refusal that was made up here and not reported
-// yet still is; what the wrapped port, which is idle, hands back comes behind it.
+// Disconnect is the wrapped port's. A refusal that this package made up and did not
+// report yet is still reported; the receives flushed by the wrapped port, which is
+// idle, come behind it.
 func (p *port) Disconnect() {
 	p.left = true
 	if !p.broken {
@@ -85,7 +86,7 @@ func (p *port) breakUp() {
 	}
 }
 
-// connection looks at a connection event on its way up.
+// connection inspects a connection event on its way to the owner.
 func (p *port) connection(ev *nic.Event) {
 	switch ev.Kind {
 	case nic.EventConnected:

@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A bench is two devices with a port each, the first of which is spoilt.
+// A bench is two devices with a port each; faults are injected into the first.
 type bench struct {
 	*testing.T
 	world  *sim.World
@@ -81,7 +81,7 @@ func newBench(t *testing.T, reliability nic.Reliability, opts Options) *bench {
 	return b
 }
 
-// run lets happen what does within a while, and returns the events of a cookie.
+// run runs the world for a while, and returns the events of a cookie.
 func (b *bench) run(cookie any) (mine []nic.Event) {
 	var out [4]nic.Event
 	end := b.world.Now() + 20*time.Millisecond
@@ -186,7 +186,7 @@ func TestRefuse(t *testing.T) {
 }
 
 // TestDisconnectOfARefusedAttemptFlushes: the receives come back although the
-// refusal was made up and the wrapped port knows nothing of an attempt.
+// refusal was made up and the wrapped port knows of no attempt.
 func TestDisconnectOfARefusedAttemptFlushes(t *testing.T) {
 	b := newBench(t, nic.ReliableDelivery, Options{Script: []Rule{{At: OnConnect, Nth: 1, Kind: Refuse}}})
 	d := &nic.Descriptor{Op: nic.OpRecv, Flags: nic.FlagLoan}
@@ -344,8 +344,8 @@ func TestDropOnlyOnUnreliablePorts(t *testing.T) {
 	}
 }
 
-// TestEverythingAtOnce: whatever goes wrong, every descriptor comes back once and
-// the connection ends once.
+// TestEverythingAtOnce: with any faults, every descriptor comes back once and the
+// connection ends once.
 func TestEverythingAtOnce(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 9))

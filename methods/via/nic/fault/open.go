@@ -7,14 +7,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A Provider spoils another.
+// A Provider injects faults into the devices of another one.
 type Provider struct {
 	inner nic.Provider
 	opts  Options
 	opens plan // of Open itself
 }
 
-// Wrap spoils the devices that p opens.
+// Wrap injects faults into the devices that p opens.
 func Wrap(p nic.Provider, opts Options) *Provider {
 	w := &Provider{inner: p, opts: opts}
 	w.opens.opts = &w.opts
@@ -24,8 +24,8 @@ func Wrap(p nic.Provider, opts Options) *Provider {
 // Name is that of the wrapped provider: addresses stay the same.
 func (p *Provider) Name() string { return p.inner.Name() }
 
-// Open opens a device of the wrapped provider. What optional interfaces that has,
-// the result has.
+// Open opens a device of the wrapped provider. The result has the same optional
+// interfaces.
 func (p *Provider) Open(cfg nic.Config) (nic.Device, error) {
 	if p.opens.at(OnOpen, false) == Fail {
 		return nil, fmt.Errorf("fault: open %q: %w", cfg.Listen, ErrInjected)
@@ -38,14 +38,14 @@ func (p *Provider) Open(cfg nic.Config) (nic.Device, error) {
 	return d.withOptional(), nil
 }
 
-// A Device spoils another.
+// A Device injects faults into another one.
 type Device struct {
 	inner nic.Device
 	clock func() time.Duration
 	plan
-	polls int     // Poll was called this often
-	late  []*port // ports with events held back, in the order in which that began
-	again bool    // a post was turned away for no reason: poll and try again
+	polls int     // number of Poll calls
+	late  []*port // ports with held events, in the order in which holding began
+	again bool    // a post was refused with ErrAgain for no reason: poll and try again
 }
 
 type (
@@ -65,7 +65,7 @@ type (
 )
 
 // sleep does not let the owner sleep while events are held back, or after a post
-// was turned away: nothing but a poll goes on from there.
+// was refused: only a poll makes progress then.
 type sleep struct {
 	nic.Sleeper
 	d *Device
@@ -73,7 +73,7 @@ type sleep struct {
 
 func (s sleep) Arm() bool { return len(s.d.late) == 0 && !s.d.again && s.Sleeper.Arm() }
 
-// turnAway is a post ending with nic.ErrAgain although there is room.
+// turnAway makes a post end with nic.ErrAgain although there is room.
 func (d *Device) turnAway() error {
 	d.again = true
 	d.wake()
@@ -105,7 +105,7 @@ func (d *Device) withOptional() nic.Device {
 // Unwrap is the wrapped device.
 func (d *Device) Unwrap() nic.Device { return d.inner }
 
-// Injected tells how often something of a kind went wrong on this device.
+// Injected returns how often a kind of fault was injected on this device.
 func (d *Device) Injected(kind Kind) uint64 { return d.injected[kind] }
 
 // Caps are the wrapped device's.

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// ErrInjected is in every error that this package makes up.
+// ErrInjected is wrapped by every error that this package makes up.
 var ErrInjected = errors.New("fault: injected on purpose")
 
-// Point is a moment at which something can go wrong.
+// Point is a moment at which a fault can be injected.
 type Point uint8
 
 const (
@@ -24,19 +24,19 @@ const (
 	points
 )
 
-// Kind is what goes wrong.
+// Kind is a kind of fault.
 type Kind uint8
 
 const (
 	// None: nothing.
 	None Kind = iota
-	// Again: a post is turned away with nic.ErrAgain.
+	// Again: a post is refused with nic.ErrAgain.
 	Again
 	// Fail: a call returns an error; a completion becomes
 	// nic.StatusTransportError, and the connection breaks.
 	Fail
-	// Delay: an event, and all of the same port behind it, is held back for
-	// some polls.
+	// Delay: an event, and all later ones of the same port, is held back for some
+	// polls.
 	Delay
 	// Break: the connection breaks.
 	Break
@@ -46,7 +46,7 @@ const (
 	Drop
 )
 
-// possible says which kinds make sense where.
+// possible lists the kinds that make sense at each point.
 var possible = [points][]Kind{
 	OnOpen:      {Fail},
 	OnOpenPort:  {Fail},
@@ -59,44 +59,46 @@ var possible = [points][]Kind{
 	OnRecvEvent: {Fail, Delay, Break, Drop},
 }
 
-// A Rule makes one thing go wrong.
+// A Rule injects one fault.
 type Rule struct {
 	At Point
-	// Nth counts the moments of that kind on one device, from 1; 0 means
-	// every one.
+	// Nth counts the moments of this kind on one device, from 1; 0 means every
+	// one.
 	Nth  uint64
 	Kind Kind
 }
 
 // Chances are probabilities, drawn at every moment where the kind is possible.
 type Chances struct {
-	// Again is the probability that a post is turned away.
+	// Again is the probability that a post is refused.
 	Again float64
-	// FailCall is that of an OpenPort, Register, Connect or Accept failing.
+	// FailCall is the probability that an OpenPort, Register, Connect or Accept
+	// fails.
 	FailCall float64
-	// FailCompletion is that of a completion turning into an error.
+	// FailCompletion is the probability that a completion turns into an error.
 	FailCompletion float64
-	// Delay is that of an event being held back.
+	// Delay is the probability that an event is held back.
 	Delay float64
-	// Break is that of a connection breaking at a post or a completion.
+	// Break is the probability that a connection breaks at a post or a
+	// completion.
 	Break float64
-	// Refuse is that of a connect request being refused.
+	// Refuse is the probability that a connect request is refused.
 	Refuse float64
-	// Drop is that of a message on an unreliable port vanishing.
+	// Drop is the probability that a message on an unreliable port vanishes.
 	Drop float64
 }
 
 // DelayPollsDefault is used when Options.DelayPolls is 0.
 const DelayPollsDefault = 8
 
-// Options say what goes wrong. The zero value changes nothing.
+// Options select the faults. The zero value injects none.
 type Options struct {
-	// Script is followed first; the first rule that fits counts.
+	// Script is followed first; the first rule that matches is used.
 	Script []Rule
-	// Chances are drawn from Rand, if no rule fits.
+	// Chances are drawn from Rand if no rule matches.
 	Chances Chances
-	// Rand is the one generator; nil means no chance. Devices of one provider
-	// share it, so that they must have one owner.
+	// Rand is the only generator; nil disables Chances. Devices of one provider
+	// share it, so they must have one owner.
 	Rand *rand.Rand
 	// DelayPolls is the largest number of polls for which an event is held
 	// back; 0 means DelayPollsDefault.
@@ -107,11 +109,11 @@ type Options struct {
 type plan struct {
 	opts  *Options
 	count [points]uint64
-	// Injected counts what went wrong, by kind.
+	// Injected counts the faults, by kind.
 	injected [Drop + 1]uint64
 }
 
-// at decides what goes wrong at one moment.
+// at decides which fault happens at one moment.
 func (p *plan) at(point Point, unreliable bool) Kind {
 	p.count[point]++
 	kind := p.scripted(point)
@@ -169,7 +171,7 @@ func (c Chances) of(point Point, kind Kind) float64 {
 	return 0
 }
 
-// delay draws for how long an event is held back.
+// delay draws for how many polls an event is held back.
 func (p *plan) delay() int {
 	most := p.opts.DelayPolls
 	if most == 0 {

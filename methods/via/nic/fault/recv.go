@@ -4,7 +4,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// PostRecv may be turned away, or find the connection broken.
+// PostRecv may be refused, or find the connection broken.
 func (p *port) PostRecv(d *nic.Descriptor) error {
 	switch p.dev.at(OnPostRecv, p.unreliable) {
 	case Again:
@@ -15,13 +15,13 @@ func (p *port) PostRecv(d *nic.Descriptor) error {
 	return p.inner.PostRecv(d)
 }
 
-// A lateEvent is held back until the device has been polled so often.
+// A lateEvent is held back until the device has been polled a number of times.
 type lateEvent struct {
 	ev    nic.Event
 	polls int
 }
 
-// hold keeps an event back, behind those of its port that are.
+// hold holds an event back, behind earlier ones of its port.
 func (p *port) hold(ev nic.Event, polls int) {
 	if len(p.late) == 0 {
 		p.dev.late = append(p.dev.late, p)
@@ -30,8 +30,8 @@ func (p *port) hold(ev nic.Event, polls int) {
 	p.late = append(p.late, lateEvent{ev: ev, polls: p.dev.polls + polls})
 }
 
-// Poll reports what was held back long enough, then what the wrapped device says,
-// with faults.
+// Poll reports events that were held back long enough, then those of the wrapped
+// device, with faults.
 func (d *Device) Poll(out []nic.Event) int {
 	d.polls++
 	d.again = false
@@ -57,8 +57,8 @@ func (d *Device) Poll(out []nic.Event) int {
 	return n
 }
 
-// spoil decides about one event of the wrapped device; false means that it is not
-// reported now.
+// spoil decides about one event of the wrapped device. It returns false if the
+// event is not reported now.
 func (p *port) spoil(ev *nic.Event) bool {
 	kind := None
 	switch {
@@ -66,8 +66,8 @@ func (p *port) spoil(ev *nic.Event) bool {
 		p.connection(ev)
 	case ev.Desc.Status != nic.StatusSuccess:
 	case ev.Kind == nic.EventRecv && p.gap:
-		// The message before it was lost: on a reliable port nothing may
-		// follow.
+		// The message before it was lost: on a reliable port no later one may
+		// arrive.
 		ev.Desc.Status, ev.Desc.Length, ev.Desc.Data = nic.StatusFlushed, 0, nil
 	case ev.Kind == nic.EventRecv:
 		kind = p.dev.at(OnRecvEvent, p.unreliable)

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// PostSend may be turned away, fail, lose the message or find the connection broken.
+// PostSend may be refused, fail, lose the message or find the connection broken.
 func (p *port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	switch p.dev.at(OnPostSend, p.unreliable) {
 	case Again:

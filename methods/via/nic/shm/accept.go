@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// acceptSockets takes new sockets off the listener.
+// acceptSockets accepts new sockets from the listener.
 func (d *Device) acceptSockets() {
 	for range acceptBatch {
 		fd, _, err := unix.Accept4(d.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -20,8 +20,8 @@ func (d *Device) acceptSockets() {
 		case errors.Is(err, unix.EAGAIN):
 			return
 		default:
-			// Out of descriptors or memory: the listener would stay ready
-			// and keep everybody awake, so leave it alone for a while.
+			// Out of descriptors or memory: the listener would stay ready and keep all sleepers awake, so leave
+			// it alone for a while.
 			d.stats.OutOfResources++
 			d.pauseAccept()
 			d.push(nic.Event{Kind: nic.EventError, Conn: &nic.ConnEvent{Err: resourceError("accept", err)}})
@@ -44,8 +44,7 @@ func (d *Device) resumeAccept() {
 	}
 }
 
-// greet looks who is at a new socket and waits for the hello, which a correct
-// client sends at once.
+// greet checks the peer of a new socket and waits for the hello, which a correct client sends at once.
 func (d *Device) greet(fd int) {
 	p, err := d.readPeer(fd)
 	if err == nil {
@@ -87,7 +86,7 @@ func (d *Device) greet(fd int) {
 	d.onSocket(c)
 }
 
-// crowdOut drops a socket of the user that has most silent ones, the oldest of them.
+// crowdOut drops the oldest silent socket of the user that has most of them.
 func (d *Device) crowdOut() {
 	var out *conn
 	for _, c := range d.timed {
@@ -105,7 +104,7 @@ func refuse(fd int, code uint16) {
 	_ = sendRecord(fd, reject{code: code}.append(nil))
 }
 
-// greeted takes the first record of a client.
+// greeted handles the first record of a client.
 func (d *Device) greeted(c *conn, r *record) {
 	if r.end {
 		d.stats.Probed++
@@ -121,7 +120,7 @@ func (d *Device) greeted(c *conn, r *record) {
 	case err != nil:
 		d.stats.Malformed++
 	case r.cut && len(r.fds) < helloFDs:
-		// The kernel drops descriptors that no longer fit our limit.
+		// The kernel drops descriptors beyond our limit.
 		d.stats.OutOfResources++
 		code, err = codeResource, resourceError("hello from "+h.addr, unix.EMFILE)
 	case r.cut || len(r.fds) != helloFDs:
@@ -150,7 +149,7 @@ func (d *Device) greeted(c *conn, r *record) {
 	}})
 }
 
-// countBusy counts a request that there is no place for.
+// countBusy counts a request for which there is no room.
 func (d *Device) countBusy(c *conn) {
 	if c.peer.other {
 		d.stats.UserLimit++
@@ -159,7 +158,7 @@ func (d *Device) countBusy(c *conn) {
 	}
 }
 
-// take4 checks and takes over what came with a hello.
+// take4 checks the descriptors of a hello and takes them over.
 func (c *conn) take4(r *record, h *hello) (code uint16, err error) {
 	d := c.dev
 	for _, fd := range r.fds[1:3] {
@@ -193,7 +192,7 @@ func (c *conn) take4(r *record, h *hello) (code uint16, err error) {
 	return codeNone, nil
 }
 
-// takeTable maps the other side's registrations, unless they are another user's, which this side makes no use of.
+// takeTable maps the other side's registrations. Those of another user's process are not used.
 func (c *conn) takeTable(fd int) (err error) {
 	if c.peer.foreign {
 		return checkMemory(fd, tableBytes, segmentSeals)
@@ -202,7 +201,7 @@ func (c *conn) takeTable(fd int) (err error) {
 	return err
 }
 
-// offer is what the other side is told of our memory: another user's, nothing.
+// offer returns what the other side may know of our memory: nothing if it is another user's.
 func (c *conn) offer() (rights, probe, int, error) {
 	d := c.dev
 	if !c.peer.foreign {
@@ -212,8 +211,7 @@ func (c *conn) offer() (rights, probe, int, error) {
 	return rights{}, probe{}, table, err
 }
 
-// withdrawn: the client went away before the consumer answered. The request
-// stays known, so that the answer finds out.
+// withdrawn: the client closed before the consumer answered. The request stays known, so that the answer fails.
 func (c *conn) withdrawn() {
 	c.dev.unwatch(c.sock)
 	c.gone = true
@@ -274,7 +272,7 @@ func (d *Device) Reject(req nic.RequestID, reason []byte) error {
 	return nil
 }
 
-// confirmed takes the client's last word of the set-up.
+// confirmed handles the client's last record of the set-up.
 func (c *conn) confirmed(r *record) {
 	d := c.dev
 	if r.end {

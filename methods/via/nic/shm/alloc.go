@@ -11,19 +11,18 @@ import (
 const (
 	pageBytes = 4096
 	hugeBytes = 2 << 20
-	classMax  = chunkBytes / 4 // larger pieces get a mapping of their own
+	classMax  = chunkBytes / 4 // larger pieces get their own mapping
 	classes   = 7              // 4 KiB << class, up to classMax
 )
 
-// allocator gives out page-aligned memory. It is already backed, so that
-// neither the owner nor a peer's RDMA meets page faults in it, but for large pieces of the arena. Small
-// pieces are of the arena as long as that has room, large ones only if asked for: they are in huge
-// pages otherwise.
+// allocator returns page-aligned memory that is already backed, so that neither the owner nor a peer's
+// RDMA meets page faults in it; large pieces of the arena are the exception. Small pieces come from the
+// arena as long as it has room, large ones only if requested: otherwise they are in huge pages.
 type allocator struct {
 	shared arena
-	chunks [][]byte // that are not of the arena
+	chunks [][]byte // outside the arena
 	free   [classes][][]byte
-	live   map[*byte][]byte // what is out, by its first byte; the whole piece
+	live   map[*byte][]byte // allocated memory, by its first byte; the whole piece
 }
 
 // class is the size class of a size, or -1 for a mapping of its own.
@@ -43,7 +42,7 @@ func (d *Device) Alloc(size int, shared bool) ([]byte, error) {
 	m := &d.memory
 	if m.live == nil {
 		m.live = make(map[*byte][]byte)
-		m.shared.none = d.noCMA // nobody could use it
+		m.shared.none = d.noCMA // no peer could use it
 	}
 	piece, err := m.take(size, shared)
 	if err != nil {
@@ -87,7 +86,7 @@ func (m *allocator) take(size int, shared bool) ([]byte, error) {
 	return piece, nil
 }
 
-// Free implements nic.Allocator. mem begins where Alloc's answer began.
+// Free implements nic.Allocator. mem must begin where the result of Alloc began.
 func (d *Device) Free(mem []byte) error {
 	first := unsafe.SliceData(mem)
 	piece, ok := d.memory.live[first]
@@ -106,7 +105,7 @@ func (d *Device) Free(mem []byte) error {
 	return unix.Munmap(piece)
 }
 
-// close gives everything back, also what was never freed.
+// close frees everything, including memory that was never freed.
 func (m *allocator) close() {
 	for _, piece := range m.live {
 		if class(len(piece)) < 0 && m.shared.offset(piece) < 0 {
@@ -120,7 +119,7 @@ func (m *allocator) close() {
 	*m = allocator{}
 }
 
-// mapPrivate maps and backs memory, in huge pages where that can pay.
+// mapPrivate maps and backs memory, in huge pages where that may help.
 func mapPrivate(size int) ([]byte, error) {
 	unit := pageBytes
 	if size >= hugeBytes {

@@ -14,14 +14,14 @@ const (
 	arenaChunks = arenaBytes / chunkBytes
 )
 
-// An arena is memory of a device that the other sides of its connections may map, so that they put
-// bytes of files there by one copy. It is a sparse memfd, mapped at an address divisible by its size:
-// the lower bits of an address are its place in the file.
+// An arena is memory of a device that its peers may map, so that they can put bytes of files there
+// with one copy. It is a sparse memfd, mapped at an address divisible by its size: the lower bits of
+// an address are its offset in the file.
 type arena struct {
 	fd   int // valid if mem is not nil
 	mem  []byte
 	used [arenaChunks]bool
-	none bool // there is none, and will be none
+	none bool // there is none and never will be
 }
 
 func (a *arena) open() error {
@@ -42,7 +42,7 @@ func (a *arena) open() error {
 	return nil
 }
 
-// mapAligned maps an arena's memfd: it reserves twice the addresses, and gives back those around it.
+// mapAligned maps an arena's memfd: it reserves twice the addresses, and unmaps those around it.
 func mapAligned(fd int) ([]byte, error) {
 	room, err := unix.MmapPtr(-1, 0, nil, 2*arenaBytes, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
@@ -69,9 +69,9 @@ func (a *arena) close() {
 	*a = arena{none: true}
 }
 
-// take gives out memory in whole chunks, whose pages come when they are touched: nobody else may
-// ever touch them all, and those who put bytes there meet page faults on all of their processors. nil:
-// there is no room.
+// take allocates memory in whole chunks. Their pages are allocated when they are touched: some may
+// never be, and peers that write there take the page faults on all of their processors. nil: there is
+// no room.
 func (a *arena) take(size int) []byte {
 	n := (size + chunkBytes - 1) / chunkBytes
 	if a.none || n > arenaChunks {
@@ -79,7 +79,7 @@ func (a *arena) take(size int) []byte {
 	}
 	if a.mem == nil {
 		if a.open() != nil {
-			a.none = true // other memory does, too
+			a.none = true // other memory works, too
 			return nil
 		}
 	}
@@ -101,7 +101,7 @@ func (a *arena) take(size int) []byte {
 	return nil
 }
 
-// give takes chunks back, and their pages out.
+// give takes chunks back and frees their pages.
 func (a *arena) give(mem []byte) {
 	_ = unix.Madvise(mem, unix.MADV_REMOVE)
 	start := a.offset(mem) / chunkBytes
@@ -110,7 +110,7 @@ func (a *arena) give(mem []byte) {
 	}
 }
 
-// offset is where memory lies in the arena; -1 if it does not.
+// offset is the offset of memory in the arena; -1 if it is not in the arena.
 func (a *arena) offset(mem []byte) int {
 	if a.mem == nil {
 		return -1
@@ -122,7 +122,7 @@ func (a *arena) offset(mem []byte) int {
 	return int(off)
 }
 
-// descriptor is what the registration table says of memory: the arena's descriptor plus one, or 0.
+// descriptor is the entry for memory in the registration table: the arena's descriptor plus one, or 0.
 func (a *arena) descriptor(mem []byte) uint64 {
 	if a.offset(mem) < 0 || a.fd > descriptorMask-1 {
 		return 0
@@ -130,11 +130,11 @@ func (a *arena) descriptor(mem []byte) uint64 {
 	return uint64(a.fd + 1)
 }
 
-// A theirArena is the arena of a connection's other side. Only the kernel writes there: what the
-// other side does to its memory may make a call fail, and never ends this process.
+// A theirArena is the arena of a connection's other side. Only the kernel writes there: if the other
+// side changes its memory, a call may fail, but this process never crashes.
 type theirArena struct {
 	mem   []byte
-	tried bool // to map it: there is one in a device's life
+	tried bool // to map it: a device has only one in its life
 }
 
 func (t *theirArena) unmap() {
@@ -142,8 +142,8 @@ func (t *theirArena) unmap() {
 	t.mem = nil
 }
 
-// at is n bytes of the other side's memory as this process has them mapped; nil if it has not. rights
-// is from the memory's table entry.
+// at returns n bytes of the other side's memory as mapped in this process; nil if they are not mapped.
+// rights is from the memory's table entry.
 func (c *conn) at(addr uint64, n int, rights uint64) []byte {
 	fd := int(rights>>descriptorShift&descriptorMask) - 1
 	if fd < 0 {
@@ -172,7 +172,7 @@ func (c *conn) fetchArena(fd int) ([]byte, error) {
 		return nil, fmt.Errorf("shm: process %d: %w", c.peer.pid, err)
 	}
 	defer closeFD(process)
-	if c.peerGone() { // the process id may be another's by now
+	if c.peerGone() { // the process id may belong to another process now
 		return nil, nic.ErrPeerDied
 	}
 	memory, err := unix.PidfdGetfd(process, fd, 0)

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// answer plays the other side of a benchmark on a thread of its own until
-// stop is set: it posts every receive again and, if echo, sends it back.
+// answer plays the other side of a benchmark on its own thread until stop is set:
+// it posts every receive again and, if echo, returns the message.
 func answer(p *Port, echo bool, stop *atomic.Bool, done chan<- struct{}) {
 	runtime.LockOSThread()
 	defer close(done)
@@ -122,8 +122,8 @@ func BenchmarkBounce(b *testing.B) {
 	<-done
 }
 
-// BenchmarkPath is what the code alone costs: both sides on one core, so that
-// no cache line moves.
+// BenchmarkPath is the cost of the code alone: both sides are on one core, so
+// that no cache line moves.
 func BenchmarkPath(b *testing.B) {
 	_, pa, pb := pair(b, reliable())
 	d, msg := recvLoan(), send(make([]byte, 8))
@@ -213,7 +213,7 @@ func BenchmarkSleeping(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/half-trip")
 }
 
-// BenchmarkPipe is what to compare BenchmarkSleeping with.
+// BenchmarkPipe is for comparison with BenchmarkSleeping.
 func BenchmarkPipe(b *testing.B) {
 	var there, back [2]int
 	require.NoError(b, unix.Pipe2(there[:], unix.O_CLOEXEC))

@@ -2,8 +2,8 @@ package shm
 
 import "github.com/viaduct-hpc/viaduct/methods/via/nic"
 
-// Caps implements nic.Device. RDMA is claimed although the kernel may forbid
-// it towards a particular peer; a Port's RDMAUsable says so.
+// Caps implements nic.Device. RDMA is included although the kernel may forbid it
+// for a particular peer; a Port's RDMAUsable tells.
 func (d *Device) Caps() nic.Caps {
 	return nic.Caps{
 		InlineBytesMax:   InlineBytesMax,

@@ -19,7 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Children are this test binary again, in a role of their own.
+// Children are this test binary again, in different roles.
 const (
 	childEnv = "VIADUCT_TEST_CHILD"
 	childDir = "VIADUCT_TEST_DIR"
@@ -27,7 +27,7 @@ const (
 
 var killsFlag = flag.Int("kills", 0, "how often the crash tests kill a process (0: 30, or 8 with -short)")
 
-// kills is how often one of them does.
+// kills is how often a child is killed.
 func kills() int {
 	switch {
 	case *killsFlag != 0:
@@ -38,7 +38,7 @@ func kills() int {
 	return 15
 }
 
-// child is a process of ours that plays a role.
+// child is a process of ours with a role.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -88,7 +88,7 @@ func (c *child) kill() {
 	}
 }
 
-// finish closes its standard input, upon which every role ends in order.
+// finish closes its standard input, which makes every role end in an orderly way.
 func (c *child) finish(t testing.TB) {
 	t.Helper()
 	require.NoError(t, c.stdin.Close())
@@ -150,7 +150,7 @@ func childName(dir string) error {
 	return d.Close()
 }
 
-// childStranger is another user: it may neither open a device in our directory
+// childStranger is another user: it can neither open a device in our directory
 // nor get an answer from the server's socket.
 func childStranger(dir string) error {
 	if _, err := (Provider{Dir: dir}).Open(nic.Config{}); errors.Is(err, os.ErrPermission) {
@@ -173,8 +173,8 @@ func childStranger(dir string) error {
 	return unix.Close(fd)
 }
 
-// childEcho accepts everybody and sends back whatever comes. It registers
-// memory that clients may use; its first message to each tells where.
+// childEcho accepts all clients and returns every message. It registers memory
+// that clients may use; its first message to each tells where.
 func childEcho(dir string) error { return echo(Provider{Dir: dir}) }
 
 func echo(pr Provider) error {
@@ -243,8 +243,8 @@ func echoEvent(dev nic.Device, e *nic.Event, where string) error {
 	return nil
 }
 
-// childClient connects to the server and keeps 8 messages of changing size
-// under way for ever, with RDMA writes in between.
+// childClient connects to the server and keeps 8 messages of varying size under
+// way for ever, with RDMA writes in between.
 func childClient(dir string) error {
 	dev, err := Provider{Dir: dir}.Open(nic.Config{Listen: fmt.Sprintf("client-%d", os.Getpid())})
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// connState is where a connection stands.
+// connState is the state of a connection.
 //
 //	client:  dialing ─► asking ────────────────► open ─┬─► draining ─► dead
 //	server:  greeting ─► requested ─► answered ─► open ─┘
 //	                                     └──────────┴─► lingering ─► dead
 //
-// From every state before open a failure leads straight to dead, and so does our end if the other side is another user's.
+// From every state before open a failure leads straight to dead. If the other side is another user's, so does the end by
+// this side.
 type connState uint8
 
 const (
@@ -30,12 +31,12 @@ const (
 	connRequested                  // the consumer has been asked
 	connAnswered                   // accept sent, no confirm yet
 	connOpen                       // messages flow
-	connDraining                   // the other side has ended; deliver what it sent before
+	connDraining                   // the other side has ended; deliver its earlier messages
 	connLingering                  // this side has ended; the other may still be inside an RDMA call
 	connDead
 )
 
-// connEdges are the legal steps: a bit per successor.
+// connEdges are the legal transitions: a bit per successor.
 var connEdges = [...]uint16{
 	connDialing:   1<<connAsking | 1<<connDead,
 	connAsking:    1<<connOpen | 1<<connDead,
@@ -64,15 +65,15 @@ type conn struct {
 	claimed      unsafe.Pointer // the slot of the last Claim
 	claimedBytes int            // and the length of its message
 	txBuffers    []byte
-	theirLimit   *uint64        // how much they let us send
-	theirBell    *uint64        // whether they want their doorbell rung
-	rung         uint64         // the value of theirBell we last rang for
+	theirLimit   *uint64        // how much the other side lets us send
+	theirBell    *uint64        // whether the other side wants its doorbell rung
+	rung         uint64         // the value of theirBell for which we last rang
 	theirIDs     unsafe.Pointer // the buffer of each slot
-	backed       uint64         // buffers that we know to have pages
+	backed       uint64         // buffers known to have pages
 
 	// Receiving. received ≤ posted ≤ received + ringSlots.
 	received, posted uint64
-	header           *uint64 // of the slot that message number received comes in
+	header           *uint64 // of the slot of message number received
 	stamp            uint16  // and its stamp
 	rxSlots          unsafe.Pointer
 	rxBuffers        []byte
@@ -89,18 +90,18 @@ type conn struct {
 	theirTable             []byte
 	arena                  theirArena
 	theirRights            rights
-	reach, reached         bool // we can access the peer's memory, and it ours
+	reach, reached         bool // we can access the peer's memory, and it can access ours
 	provenAt               time.Duration
 
 	// Setting up and ending.
 	mem             []byte
 	sock            int
-	peer            peerCred // who is at the other end of it
-	share           *share   // of its user, if this side accepted it
+	peer            peerCred // the process at the other end
+	share           *share   // of its user, if this side accepted the connection
 	bellIn, bellOut int
 	index           int32
 	hotIndex        int
-	seen            uint64 // traffic at the last look, to find idle ports
+	seen            uint64 // traffic at the last check, to find idle ports
 	idleLooks       int
 	trimSeen        uint64
 	remote          string
@@ -109,12 +110,12 @@ type conn struct {
 	helloFDs        []int
 	deadline        time.Duration
 	retryAt         time.Duration
-	gone            bool   // requested: the client has gone away meanwhile
-	drainTo         uint64 // draining: the messages that still count
+	gone            bool   // requested: the client has closed meanwhile
+	drainTo         uint64 // draining: the number of messages to deliver
 	endErr          error  // why it ended
 }
 
-// newConn makes a connection in its first state and gives it a place.
+// newConn makes a connection in its first state and assigns it an entry.
 func (d *Device) newConn(side side, state connState) (*conn, error) {
 	if len(d.conns)-len(d.freeConns) >= ConnsMax {
 		return nil, fmt.Errorf("shm: all %d connections are in use, close some: %w", ConnsMax, nic.ErrAgain)
@@ -152,8 +153,7 @@ func (c *conn) become(s connState) {
 	c.state = s
 }
 
-// attach works out where everything lies in the mapped segment and publishes
-// our half of it.
+// attach computes the addresses in the mapped segment and publishes our half of it.
 func (c *conn) attach(mem []byte) {
 	us, them := c.side, c.side.other()
 	c.mem = mem
@@ -190,8 +190,7 @@ func (c *conn) publishBuffers(slot uint64) {
 	atomic.StoreUint64(wordAt(c.mem, c.side.block()+buffersOff+uintptr(i)), word)
 }
 
-// grant lets the other side send one message more. The caller made sure that
-// a buffer is free.
+// grant lets the other side send one more message. The caller must have made sure that a buffer is free.
 func (c *conn) grant() {
 	slot := c.posted % ringSlots
 	b := c.bufferOf[slot]
@@ -206,10 +205,10 @@ func (c *conn) grant() {
 	storeRelease(c.ourLimit, c.posted)
 }
 
-// hazard is the handle the other side says it is using right now.
+// hazard is the handle that the other side says it is using now.
 func (c *conn) hazard() nic.Handle {
 	if c.peer.foreign {
-		return 0 // whatever it says: it cannot be in our memory, and shall not keep others from theirs
+		return 0 // another user's process cannot access our memory, so its word must not delay others
 	}
 	switch c.state {
 	case connAnswered, connOpen, connLingering:
@@ -218,9 +217,8 @@ func (c *conn) hazard() nic.Handle {
 	return 0
 }
 
-// peerGone looks at the socket: its end closes when the process at the other
-// end is over, which is after its last system call, and a bye waits there when
-// the other side has let go of the segment.
+// peerGone checks the socket. It closes when the process at the other end has ended, which is after its last system call.
+// A bye is waiting there if the other side has released the segment.
 func (c *conn) peerGone() bool {
 	var b [prefixBytes]byte
 	n, _, err := unix.Recvfrom(c.sock, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
@@ -231,7 +229,7 @@ func (c *conn) peerGone() bool {
 	return n == 0 || err == nil && kind == kindBye
 }
 
-// open begins the traffic.
+// open starts the traffic.
 func (c *conn) open() {
 	d := c.dev
 	c.become(connOpen)
@@ -245,15 +243,15 @@ func (c *conn) open() {
 	d.push(nic.Event{Kind: nic.EventConnected, Cookie: c.port.cookie, Conn: &nic.ConnEvent{Remote: c.remote}})
 }
 
-// sayBye tells the other side that nothing follows.
+// sayBye tells the other side that nothing more follows.
 func (c *conn) sayBye(code uint16) {
 	b := bye{sent: c.sent, code: code}.append(make([]byte, 0, byeBytes))
 	_ = sendRecord(c.sock, b)
 	_ = unix.Shutdown(c.sock, unix.SHUT_WR)
 }
 
-// end is this side's end of a connection in any state: what was posted comes
-// back flushed, and the port is idle again. err is nil if the consumer asked.
+// end ends the connection from this side, in any state: posted descriptors come back flushed, and the port is idle again.
+// err is nil if the consumer asked for it.
 func (c *conn) end(err error, code uint16) {
 	d, p := c.dev, c.port
 	switch c.state {
@@ -261,7 +259,7 @@ func (c *conn) end(err error, code uint16) {
 		c.sayBye(code)
 		if c.peer.foreign {
 			p.detach(c)
-			c.release() // it has no call under way that would have to end first
+			c.release() // the other side has no RDMA call under way that would have to end first
 			break
 		}
 		c.become(connLingering)
@@ -270,8 +268,7 @@ func (c *conn) end(err error, code uint16) {
 		p.detach(c)
 	default:
 		if c.state == connDraining {
-			// The answer to its bye: without one, the side that lingers
-			// takes our end of the socket for our death.
+			// Answer its bye: otherwise the lingering side takes the close of our socket for our death.
 			c.sayBye(code)
 			i := slices.Index(d.ending, c)
 			d.ending = slices.Delete(d.ending, i, i+1)
@@ -283,8 +280,7 @@ func (c *conn) end(err error, code uint16) {
 	d.push(nic.Event{Kind: nic.EventDisconnected, Cookie: p.cookie, Conn: &nic.ConnEvent{Remote: c.remote, Err: err}})
 }
 
-// breakRules ends a connection whose other side wrote what no correct one
-// writes.
+// breakRules ends a connection whose other side wrote something that no correct one writes.
 func (c *conn) breakRules(what string) {
 	err := fmt.Errorf("shm: %s wrote %s: %w", c.remote, what, nic.ErrProtocol)
 	c.dev.stats.ProtocolErrors++
@@ -292,8 +288,7 @@ func (c *conn) breakRules(what string) {
 	c.end(err, codeProtocol)
 }
 
-// drain begins the other side's end: what it wrote before still counts, up to
-// message number to.
+// drain begins the end by the other side: its earlier messages, up to message number to, are still delivered.
 func (c *conn) drain(to uint64, err error) {
 	c.become(connDraining)
 	c.drainTo = min(to, c.posted)
@@ -304,7 +299,7 @@ func (c *conn) drain(to uint64, err error) {
 	c.dev.urgent = true
 }
 
-// drained ends it, once the ring has been emptied.
+// drained ends the connection, once the ring has been emptied.
 func (c *conn) drained() {
 	err := c.endErr
 	if err == nil && c.received < c.drainTo {
@@ -317,11 +312,10 @@ func (c *conn) drained() {
 	c.end(err, codeNone)
 }
 
-// errRemoteEnded is why a connection ended that the other side closed in
-// order.
+// errRemoteEnded is the reason if the other side closed a connection in an orderly way.
 var errRemoteEnded = errors.New("shm: the other side ended the connection")
 
-// release gives back everything but memory that is on loan.
+// release frees everything except memory on loan.
 func (c *conn) release() {
 	d := c.dev
 	if c.state != connDead {
@@ -351,7 +345,7 @@ func (c *conn) release() {
 	}
 }
 
-// dropLoans takes back what is on loan: the port closes.
+// dropLoans takes back all loans: the port closes.
 func (c *conn) dropLoans() {
 	c.loans = 0
 	if c.state == connDead {
@@ -359,8 +353,8 @@ func (c *conn) dropLoans() {
 	}
 }
 
-// closeBells also takes our doorbell out of epoll by hand: the other side
-// holds the same eventfd, so closing ours would not.
+// closeBells removes our doorbell from epoll explicitly: the other side holds the same eventfd, so closing ours would not
+// remove it.
 func (c *conn) closeBells() {
 	c.dev.unwatch(c.bellIn)
 	closeFD(c.bellIn)
@@ -375,7 +369,7 @@ func (c *conn) closeHelloFDs() {
 	c.helloFDs, c.hello = nil, hello{}
 }
 
-// untime forgets a connection's deadline.
+// untime removes a connection's deadline.
 func (d *Device) untime(c *conn) {
 	if i := slices.Index(d.timed, c); i >= 0 {
 		d.timed = slices.Delete(d.timed, i, i+1)

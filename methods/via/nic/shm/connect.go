@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Connect implements nic.Port. Errors of this side (a bad name, no
-// descriptors, no memory) are returned at once, the rest come as an event.
+// Connect implements nic.Port. Local errors (a bad name, no descriptors, no memory) are returned at once,
+// others come as an event.
 func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error {
 	d := p.dev
 	switch {
@@ -45,7 +45,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	return nil
 }
 
-// prepare makes the segment and the doorbells, and begins the hello.
+// prepare makes the segment and the doorbells, and fills in the hello.
 func (c *conn) prepare(private []byte) (err error) {
 	d := c.dev
 	fd, mem, err := newSegment()
@@ -64,8 +64,7 @@ func (c *conn) prepare(private []byte) (err error) {
 	return nil
 }
 
-// dial connects the socket and says hello, or tries again later while the
-// listener's backlog is full.
+// dial connects the socket and sends the hello, or tries again later while the listener's backlog is full.
 func (c *conn) dial() {
 	d := c.dev
 	fd, err := newSocket()
@@ -83,7 +82,7 @@ func (c *conn) dial() {
 	c.sock = fd
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED):
-		d.sweepLater(c.remote) // nobody listens: perhaps a file without a process
+		d.sweepLater(c.remote) // no process listens: perhaps a file without a process
 		c.fail(fmt.Errorf("shm: %s in %s, and in %s among the names of users %v (%s adds users): %w",
 			c.remote, d.dir.path, d.openDir, d.trusted(), TrustEnv, nic.ErrUnreachable))
 		return
@@ -121,8 +120,8 @@ func (c *conn) dial() {
 	}
 }
 
-// connectTo connects a socket to a name: to one of our own user's, or else to one that is open to all users, of
-// a user that we trust.
+// connectTo connects a socket to a name: to one of our own user, or else to one that is open to all users, of a
+// user that we trust.
 func (d *Device) connectTo(fd int, name string) error {
 	err := unix.Connect(fd, d.dir.sockaddr(name))
 	if !absent(err) {
@@ -148,7 +147,7 @@ func (d *Device) connectTo(fd int, name string) error {
 	return err
 }
 
-// absent: nobody listens under this name.
+// absent: no process listens under this name.
 func absent(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) }
 
 // fail ends a connection attempt of the client.
@@ -159,7 +158,7 @@ func (c *conn) fail(err error) {
 	c.dev.push(nic.Event{Kind: nic.EventConnectFailed, Cookie: p.cookie, Conn: &nic.ConnEvent{Remote: c.remote, Err: err}})
 }
 
-// answered takes the server's answer to a hello.
+// answered handles the server's answer to a hello.
 func (c *conn) answered(r *record) {
 	defer r.closeFDs()
 	if r.end {
@@ -234,7 +233,7 @@ func (d *Device) ourProbe() probe {
 	return probe{addr: uint64(uintptr(unsafe.Pointer(&d.probe.value))), value: d.probe.value}
 }
 
-// onSocket takes what a connection's socket has to say.
+// onSocket handles the records on a connection's socket.
 func (d *Device) onSocket(c *conn) {
 	r, ok := recvRecord(c.sock)
 	if !ok {
@@ -257,8 +256,8 @@ func (d *Device) onSocket(c *conn) {
 	r.closeFDs()
 }
 
-// letGo releases a connection that this side has ended once the other side is
-// out of our memory: its bye crossed ours, or its end of the socket closed.
+// letGo releases a connection that this side has ended, once the other side no longer uses our memory: its bye
+// crossed ours, or its socket closed.
 func (c *conn) letGo(r *record) {
 	kind, err := parsePrefix(r.data)
 	if r.end || err == nil && kind == kindBye {
@@ -269,8 +268,8 @@ func (c *conn) letGo(r *record) {
 	}
 }
 
-// ended takes the only things that may come over an open connection's socket:
-// the doorbell of another user's process, a bye, or the end of the process at the other end.
+// ended handles the only events on an open connection's socket: the doorbell of another user's process, a bye,
+// or the end of the process at the other end.
 func (c *conn) ended(r *record) {
 	if r.end {
 		c.dev.stats.PeersDied++

@@ -42,7 +42,7 @@ func TestConnectFailures(t *testing.T) {
 	require.Error(t, b.Reject(req.Conn.Request, nil), "answered twice")
 	require.Error(t, b.Accept(req.Conn.Request, openPort(t, b, reliable())))
 
-	// Nobody answers: the time passes, and a late answer finds out.
+	// No answer comes: the time passes, and a late answer fails.
 	require.NoError(t, p.Connect("b", nil, 20*time.Millisecond))
 	req = f.next(b, nic.EventConnectRequest)
 	require.ErrorIs(t, f.next(a, nic.EventConnectFailed).Conn.Err, nic.ErrTimeout)
@@ -88,8 +88,7 @@ func TestDisconnectDeliversFirst(t *testing.T) {
 	_, err := pa.PostSend(send(nil))
 	require.ErrorIs(t, err, nic.ErrNotConnected)
 
-	// Room for one event at a time: order and completeness do not depend
-	// on it.
+	// With room for one event at a time, order and completeness must not change.
 	var kinds []nic.EventKind
 	var out [1]nic.Event
 	for start := time.Now(); len(kinds) == 0 || kinds[len(kinds)-1] != nic.EventDisconnected; {
@@ -132,7 +131,7 @@ func TestDisconnectInEveryState(t *testing.T) {
 	f := newFixture(t, a, b)
 	p := openPort(t, a, reliable())
 
-	// Idle: only what is posted comes back.
+	// Idle: only posted descriptors come back.
 	p.Disconnect()
 	f.none(a, nic.EventDisconnected)
 	require.NoError(t, p.PostRecv(recvLoan()))
@@ -238,7 +237,7 @@ func TestClosedDevice(t *testing.T) {
 	pa.Disconnect()
 }
 
-// limitFiles lowers the limit on descriptors to leave what is free now.
+// limitFiles lowers the limit of descriptors so that only this many are free.
 func limitFiles(t *testing.T, free int) (restore func()) {
 	t.Helper()
 	fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)

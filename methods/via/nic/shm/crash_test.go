@@ -14,12 +14,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// reaction bounds how long a death goes unnoticed, in the soak tier: a second, and some
+// reaction bounds how long a death may go unnoticed, in the soak tier: a second, and
 // more for tests that share their cores.
 const reaction = 3 * time.Second
 
-// serve plays the echo role in this process until stop says so. It returns
-// the events of connections that ended.
+// serve plays the echo role in this process until stop reports true. It returns the
+// events of connections that ended.
 func (f *fixture) serve(d *Device, where string, stop func() bool) (ends []nic.Event) {
 	f.t.Helper()
 	var out [32]nic.Event

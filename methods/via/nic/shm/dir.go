@@ -14,26 +14,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// DirEnv names the environment variable that says where the sockets live.
+// DirEnv is the environment variable with the directory of the sockets.
 const DirEnv = "VIADUCT_SHM_DIR"
 
-// pathMax is what fits sockaddr_un.sun_path with its zero byte.
+// pathMax is the longest path in sockaddr_un.sun_path with its zero byte.
 const pathMax = 107
 
-// nameDir is a directory of the sockets of devices of one user.
+// nameDir is a directory with the sockets of one user's devices.
 type nameDir struct {
 	path string
 	fd   int
 	mode uint32
-	// lockFD is a file that other users cannot open, where they can open the directory; else -1.
+	// lockFD is a file that other users cannot open, if they can open the directory; else -1.
 	lockFD int
 	byFD   bool // names are always reached through fd, which was checked
 }
 
-// lockName is no name of a device.
+// lockName is not a valid name of a device.
 const lockName = "~lock"
 
-// defaultDir is where names live unless the provider says otherwise.
+// defaultDir is the directory of names unless the provider names another.
 func defaultDir() string {
 	if dir := os.Getenv(DirEnv); dir != "" {
 		return dir
@@ -46,8 +46,8 @@ func defaultDir() string {
 	return "/tmp/viaduct-" + strconv.Itoa(os.Geteuid())
 }
 
-// openDir makes the directory if need be, and checks that nobody else can put
-// a socket there: whoever can would be taken for one of our peers.
+// openDir makes the directory if necessary, and checks that no other user can put a socket there: such a socket
+// would be taken for one of our peers.
 func openDir(path string) (*nameDir, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("shm: directory %q is not an absolute path, set %s to one", path, DirEnv)
@@ -77,7 +77,7 @@ func (dir *nameDir) close() {
 	closeFD(dir.lockFD)
 }
 
-// lockable is what stands for the directory where it is locked.
+// lockable is the descriptor that is locked for the directory.
 func (dir *nameDir) lockable() int {
 	if dir.lockFD >= 0 {
 		return dir.lockFD
@@ -85,8 +85,8 @@ func (dir *nameDir) lockable() int {
 	return dir.fd
 }
 
-// sockaddr is the address of the socket of a name. Long directories are
-// reached through the open descriptor, since an address has 107 bytes.
+// sockaddr is the address of the socket of a name. Long directories are reached through the open descriptor,
+// since an address has 107 bytes.
 func (dir *nameDir) sockaddr(name string) *unix.SockaddrUnix {
 	path := filepath.Join(dir.path, name)
 	if dir.byFD || len(path) > pathMax {
@@ -95,7 +95,7 @@ func (dir *nameDir) sockaddr(name string) *unix.SockaddrUnix {
 	return &unix.SockaddrUnix{Name: path}
 }
 
-// lock takes the directory for this process. It tries until wait passed.
+// lock locks the directory for this process. It tries for at most wait.
 func (dir *nameDir) lock(wait time.Duration) error {
 	for start := time.Now(); ; time.Sleep(nameLockBackoff) {
 		err := unix.Flock(dir.lockable(), unix.LOCK_EX|unix.LOCK_NB)
@@ -113,7 +113,7 @@ func (dir *nameDir) lock(wait time.Duration) error {
 
 func (dir *nameDir) unlock() { _ = unix.Flock(dir.lockable(), unix.LOCK_UN) }
 
-// listen binds a name, taking it over from a process that is gone. The mode says who may connect, as far as they
+// listen binds a name, and takes it over if its process has ended. The mode says who may connect, if they can
 // reach the directory.
 func (dir *nameDir) listen(name string, mode uint32) (int, error) {
 	if err := dir.lock(nameLockWait); err != nil {
@@ -131,7 +131,7 @@ func (dir *nameDir) listen(name string, mode uint32) (int, error) {
 	} else if err != nil {
 		err = fmt.Errorf("shm: bind %s: %w", filepath.Join(dir.path, name), err)
 	}
-	// Nobody can connect before listen, so no mode that the umask gave lets anybody in.
+	// No process can connect before listen, so a mode that the umask allowed does no harm.
 	if err == nil {
 		if err = unix.Fchmodat(dir.fd, name, mode, 0); err == nil {
 			err = unix.Listen(fd, listenBacklog)
@@ -151,7 +151,7 @@ func (dir *nameDir) listen(name string, mode uint32) (int, error) {
 // remove unlinks our own name.
 func (dir *nameDir) remove(name string) { _ = unix.Unlinkat(dir.fd, name, 0) }
 
-// sweepLocked unlinks every socket that nobody listens on any more.
+// sweepLocked unlinks every socket without a listener.
 func (dir *nameDir) sweepLocked() {
 	f, err := os.Open(dir.path)
 	if err != nil {
@@ -164,8 +164,8 @@ func (dir *nameDir) sweepLocked() {
 	}
 }
 
-// removeStale unlinks the socket of a peer that died and reports whether the
-// name is settled: gone, or live again.
+// removeStale unlinks the socket of a peer that died. It reports whether the name is settled: gone, or in use
+// again.
 func (dir *nameDir) removeStale(name string) bool {
 	if err := dir.lock(0); err != nil {
 		return false
@@ -199,8 +199,8 @@ func newSocket() (int, error) {
 	return fd, nil
 }
 
-// validName reports whether name may be listened under: 1 to 64 letters,
-// digits, dots, underscores and dashes, and not only dots.
+// validName reports whether a device may listen under name: 1 to 64 letters, digits, dots, underscores and
+// dashes, and not only dots.
 func validName(name string) bool {
 	if name == "" || len(name) > NameBytesMax || strings.Trim(name, ".") == "" {
 		return false
@@ -213,8 +213,8 @@ func validName(name string) bool {
 	return true
 }
 
-// validAddr reports whether addr may be a device's LocalAddr: a name, or "~"
-// and what says who a nameless device is.
+// validAddr reports whether addr may be a device's LocalAddr: a name, or "~" and the identification of a
+// nameless device.
 func validAddr(addr string) bool {
 	if rest, ok := strings.CutPrefix(addr, "~"); ok {
 		return len(addr) <= addrBytesMax && validName(rest)

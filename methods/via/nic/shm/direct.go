@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Claim implements nic.DirectPort: what fits a slot is written there, unless something is
-// in its way that PostSend deals with.
+// Claim implements nic.DirectPort. A message that fits a slot is written there, unless
+// there is an obstacle that PostSend handles.
 func (p *Port) Claim(length int) []byte {
 	c := p.conn
 	if c == nil || c.state != connOpen || p.sends.head != nil || length > InlineBytesMax || c.sent == c.limit && !c.more() {
@@ -18,8 +18,8 @@ func (p *Port) Claim(length int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(c.claimed, inlineOff)), InlineBytesMax)[:length]
 }
 
-// more looks whether the other side lets us send more by now. A limit that cannot be is
-// PostSend's to deal with.
+// more reports whether the other side now lets us send more. An impossible limit is left
+// to PostSend.
 func (c *conn) more() bool {
 	limit := atomic.LoadUint64(c.theirLimit)
 	if limit == c.sent || limit-c.sent > ringSlots {

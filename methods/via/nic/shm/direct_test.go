@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestDirect: messages of Claim and of PostSend come as they were sent, in one order.
+// TestDirect: messages sent with Claim and with PostSend arrive in one order.
 func TestDirect(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	for round := range 3 * ringSlots {
@@ -31,8 +31,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestNoClaim: what a message needs more than a slot for is posted, and so is one that cannot
-// be sent, which PostSend says why.
+// TestNoClaim: a message that needs more than a slot must be posted, and so must one that
+// cannot be sent, for which PostSend returns the reason.
 func TestNoClaim(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	require.Nil(t, pa.Claim(0), "no receive is posted")

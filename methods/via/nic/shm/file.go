@@ -11,18 +11,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// moveFile moves the next n bytes of a write from a file, or some of them: straight into the other
-// side's memory where this process has that mapped, else through a buffer that stays in the cache.
-// It says StatusPending if that worked.
+// moveFile moves up to n more bytes of a write from a file: directly into the other side's memory if this process
+// has that mapped, else through a buffer that stays in the cache. It returns StatusPending if that worked.
 //
-// Where the other side's memory is mapped, nothing but the kernel and checkPlaced touch it: what is not there fails
-// the call. Zeros for what lies beyond the file's end go through the buffer, therefore.
+// Mapped memory of the other side is touched only by the kernel and checkPlaced, so that missing pages fail the
+// call. Therefore zeros for bytes beyond the end of the file go through the buffer.
 func (c *conn) moveFile(d *nic.Descriptor, n int, rights uint64) (int, nic.Status) {
 	from := d.File.Off + int64(d.Length)
 	if to := c.at(d.Remote.Addr+uint64(d.Length), n, rights); to != nil {
 		got, err := d.File.File.ReadAt(to, from)
 		switch {
-		case got > 0: // whatever is wrong shows when it goes on from there
+		case got > 0: // an error will show when it continues from there
 			if err := checkPlaced(&d.File, to[:got], d.Length); errors.Is(err, unix.EFAULT) {
 				return 0, nic.StatusRDMAError
 			} else if err != nil {
@@ -52,7 +51,7 @@ func (c *conn) moveFile(d *nic.Descriptor, n int, rights uint64) (int, nic.Statu
 	return c.cross(unix.SYS_PROCESS_VM_WRITEV, d, len(buf), 1)
 }
 
-// checkPlaced has bytes checked that are in the other side's memory, which it may take away. EFAULT: it has.
+// checkPlaced checks bytes that are in the other side's memory. EFAULT: the other side has taken the memory away.
 func checkPlaced(f *nic.FileRange, b []byte, at int) (err error) {
 	if f.Check == nil {
 		return nil
@@ -72,7 +71,7 @@ func checkPlaced(f *nic.FileRange, b []byte, at int) (err error) {
 	return f.Checked(b, at)
 }
 
-// fileBuffer is where bytes of files stop that have to be copied twice.
+// fileBuffer is the buffer for bytes of files that must be copied twice.
 func (d *Device) fileBuffer() ([]byte, error) {
 	if d.fileBuf == nil {
 		mem, err := mapPrivate(fileBufferBytes)

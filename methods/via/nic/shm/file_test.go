@@ -49,7 +49,7 @@ var kinds = []struct {
 	}},
 }
 
-// memoryFile is a file that is in memory for good.
+// memoryFile is a file that always stays in memory.
 func memoryFile(t testing.TB, data []byte) *os.File {
 	t.Helper()
 	fd, err := newMemfd("viaduct-test", int64(len(data)))
@@ -70,7 +70,7 @@ func TestFileWrites(t *testing.T) {
 
 func fileWrites(t *testing.T, data []byte, file *os.File) {
 	has := int64(len(data))
-	require.NoError(t, file.Sync()) // what is clean can be thrown out of memory
+	require.NoError(t, file.Sync()) // only clean pages can be evicted from memory
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			f, pa, pb := pair(t, reliable())
@@ -112,7 +112,7 @@ func fileWrites(t *testing.T, data []byte, file *os.File) {
 	}
 }
 
-// TestLargeFileWriteIsDividedUp: a Poll moves a bounded part of it, what is posted behind it waits.
+// TestLargeFileWriteIsDividedUp: one Poll moves a bounded part; descriptors posted behind it wait.
 func TestLargeFileWriteIsDividedUp(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	n := 3*rdmaPollBytes + 17
@@ -201,8 +201,8 @@ func TestFilesAreForWritesAlone(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestFileShrinksUnderWrites: whatever becomes of the file, what arrives is what it held, or zeros, and
-// nobody's process ends.
+// TestFileShrinksUnderWrites: whatever happens to the file, the received bytes are those that it held,
+// or zeros, and no process crashes.
 func TestFileShrinksUnderWrites(t *testing.T) {
 	data := pattern(512<<10, 5)
 	t.Run("on disk", func(t *testing.T) { fileShrinks(t, data, fileOf(t, data, os.O_RDWR)) })
@@ -210,7 +210,7 @@ func TestFileShrinksUnderWrites(t *testing.T) {
 }
 
 // neither is the index of the first byte of memory that is neither zero nor that of data; -1 if there is
-// none. The race detector need not look at each of them.
+// none. The race detector need not check each of them.
 //
 //go:norace
 func neither(mem, data []byte) int {
@@ -261,8 +261,8 @@ func fileShrinks(t *testing.T, data []byte, file *os.File) {
 	}
 }
 
-// TestArenaDescriptorIsChecked: the other side may say any number where its arena's descriptor is asked
-// for. What is none is not mapped, and the bytes go the other way.
+// TestArenaDescriptorIsChecked: the other side may give any number as its arena's descriptor. If it is
+// not an arena it is not mapped, and the bytes take the other path.
 func TestArenaDescriptorIsChecked(t *testing.T) {
 	small, err := newMemfd("viaduct-test", 4096)
 	require.NoError(t, err)
@@ -295,8 +295,8 @@ func TestArenaDescriptorIsChecked(t *testing.T) {
 	}
 }
 
-// TestArenaAddressIsChecked: whatever the other side says where its memory is, what is written lies in
-// its own arena.
+// TestArenaAddressIsChecked: whatever address the other side gives, bytes are written only into its own
+// arena.
 func TestArenaAddressIsChecked(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	file := fileOf(t, pattern(10_000, 1), os.O_RDONLY)
@@ -343,7 +343,7 @@ func TestArenasAreUnmapped(t *testing.T) {
 	require.Zero(t, arenaMappings(t))
 }
 
-// TestArenaFull: what finds no room in the arena is other memory, and room is used again.
+// TestArenaFull: without room in the arena other memory is used, and freed room is used again.
 func TestArenaFull(t *testing.T) {
 	d := openDevice(t, t.TempDir(), "")
 	before := residentShared(t)

@@ -12,11 +12,11 @@ import (
 type messageKind uint8
 
 const (
-	kindHello   messageKind = iota + 1 // client asks; carries the descriptors
+	kindHello   messageKind = iota + 1 // client asks to connect; carries the descriptors
 	kindAccept                         // server agrees; carries its table
 	kindConfirm                        // client has mapped everything
 	kindReject                         // server refuses
-	kindBye                            // the sender's half has ended in order
+	kindBye                            // the sender's half has ended in an orderly way
 	kindRing                           // a doorbell, between processes of different users
 )
 
@@ -32,14 +32,14 @@ const (
 	messageMax   = helloBytes + addrBytesMax + nic.PrivateDataMax
 )
 
-// rights are what a side's port lets the other side do by RDMA.
+// rights are the RDMA accesses that a side's port allows the other side.
 type rights struct {
 	tag    nic.ProtectionTag
 	access nic.Access
 }
 
-// probe names a word in the memory of its sender and what it holds, so that
-// the other side can find out whether the kernel lets it look there.
+// probe names a word in the memory of its sender and its value, so that the other
+// side can find out whether the kernel lets it read there.
 type probe struct {
 	addr, value uint64
 }
@@ -78,13 +78,14 @@ type reject struct {
 	reason []byte
 }
 
-// bye ends a connection in order: sent is how many messages its sender wrote.
+// bye ends a connection in an orderly way: sent is how many messages its sender
+// wrote.
 type bye struct {
 	sent uint64
 	code uint16
 }
 
-// ringRecord is a whole record.
+// ringRecord is a complete record.
 var ringRecord = appendPrefix(nil, kindRing)
 
 func appendPrefix(b []byte, kind messageKind) []byte {
@@ -93,8 +94,8 @@ func appendPrefix(b []byte, kind messageKind) []byte {
 	return append(b, byte(kind), 0)
 }
 
-// parsePrefix finds out what a record is. It fails with ErrVersion for
-// another version and ErrProtocol for what is none of ours.
+// parsePrefix returns the kind of a record. It fails with ErrVersion for another
+// version and with ErrProtocol for anything else.
 func parsePrefix(b []byte) (messageKind, error) {
 	if len(b) < prefixBytes || binary.LittleEndian.Uint32(b) != formatMagic {
 		return 0, fmt.Errorf("shm: a record of %d bytes without the format's magic: %w", len(b), nic.ErrProtocol)

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// childGuest connects to a server of another user, looks what that shows of itself, and has messages of all sizes sent back.
+// childGuest connects to a server of another user, checks what the server reveals, and gets messages of all sizes returned.
 func childGuest(dir string) error {
 	dev, err := Provider{Dir: dir}.Open(nic.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -98,14 +98,14 @@ func nextOf(d *Device, kind nic.EventKind, end <-chan struct{}) (nic.Event, erro
 	return nic.Event{}, errors.New("no event until the end of the input")
 }
 
-// childVandal tries all that another user might do to the names of a server, and prints what worked.
+// childVandal tries everything that another user might do to the names of a server, and prints what succeeded.
 func childVandal(string) error {
 	folder := filepath.Join(os.Getenv(OpenDirEnv), "0")
 	name, mine := filepath.Join(folder, "server"), filepath.Join(folder, "mine")
 	bind := func(path string) error {
 		fd, err := newSocket()
 		if err != nil {
-			return nil // which is no refusal
+			return nil // but that is not a refusal
 		}
 		defer closeFD(fd)
 		return unix.Bind(fd, &unix.SockaddrUnix{Name: path})
@@ -128,7 +128,7 @@ func childVandal(string) error {
 			return fmt.Errorf("%s worked", what)
 		}
 	}
-	// What it can lock is no obstacle.
+	// A lock on whatever it can lock must not be an obstacle.
 	fd, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err == nil {
 		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
@@ -149,7 +149,7 @@ func opens(path string) error {
 	return err
 }
 
-// childGreedy connects as often as it is let, and keeps all of that. It prints how often that was.
+// childGreedy connects as often as it can, and keeps all connections. It prints their number.
 func childGreedy(dir string) error {
 	dev, err := Provider{Dir: dir}.Open(nic.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -179,7 +179,7 @@ func childGreedy(dir string) error {
 	return dev.Close()
 }
 
-// childSilent fills the server with sockets that say nothing, as fast as they are dropped.
+// childSilent fills the server with silent sockets, as fast as they are dropped.
 func childSilent(string) error {
 	end := inputEnd()
 	var fds []int
@@ -208,5 +208,5 @@ func childSilent(string) error {
 	return nil
 }
 
-// childOpen serves all users, as whoever it is.
+// childOpen serves all users, as whatever user it runs.
 func childOpen(dir string) error { return echo(Provider{Dir: dir, Users: nic.Users{Others: true}}) }

@@ -33,7 +33,7 @@ func (f *fixture) answerTo(fd int) record {
 	return record{}
 }
 
-// parts are what a correct hello carries, for a hostile one to take apart.
+// parts are the parts of a correct hello, for tests to modify.
 type parts struct {
 	segment, bell1, bell2, table int
 	mem                          []byte
@@ -151,8 +151,7 @@ func hostileHellos(t *testing.T, d *Device, uid uint32) {
 	f.next(d, nic.EventConnectRequest)
 }
 
-// TestVersionMismatchOnTheClient answers a hello in the name of another
-// version.
+// TestVersionMismatchOnTheClient answers a hello with another version.
 func TestVersionMismatchOnTheClient(t *testing.T) {
 	for _, answer := range [][]byte{
 		reject{code: codeVersion}.append(nil),
@@ -213,8 +212,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestSilentClients fills the server with sockets that say nothing: others
-// still get in, and the silent ones are dropped in time.
+// TestSilentClients fills the server with silent sockets: other clients can still
+// connect, and the silent ones are dropped in time.
 func TestSilentClients(t *testing.T) {
 	dir := t.TempDir()
 	a, b := openDevice(t, dir, ""), openDevice(t, dir, "b")

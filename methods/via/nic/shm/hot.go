@@ -2,7 +2,7 @@ package shm
 
 import "sync/atomic"
 
-// heat puts an open connection among those that Poll looks at.
+// heat makes an open connection hot: Poll checks its slots.
 func (d *Device) heat(c *conn) {
 	c.idleLooks = 0
 	if c.hotIndex < 0 {
@@ -18,7 +18,7 @@ func (d *Device) heat(c *conn) {
 	d.setCosts()
 }
 
-// chill takes it out again.
+// chill makes a connection no longer hot.
 func (d *Device) chill(c *conn) {
 	if c.hotIndex < 0 {
 		return
@@ -38,7 +38,7 @@ func (d *Device) cool(c *conn) {
 	c.wantBell()
 	h := atomic.LoadUint64(c.header)
 	if uint16(h>>stampShift) == c.stamp {
-		c.polling() // it spoke just now
+		c.polling() // a message came just now
 		return
 	}
 	if !slotIsOld(h, c.received) {
@@ -50,8 +50,8 @@ func (d *Device) cool(c *conn) {
 }
 
 // wantBell asks the other side to ring for its next message. The swap is a full
-// fence, as in publish: the caller's next load of the slot sees what was written
-// before the other side could see the wish.
+// fence, as in publish: the caller's next load of the slot sees everything that
+// was written before the other side could see the request.
 func (c *conn) wantBell() {
 	c.bellCount++
 	atomic.SwapUint64(c.ourBell, c.bellCount<<1|1)
@@ -64,7 +64,7 @@ func (c *conn) arrived() bool {
 	return uint16(atomic.LoadUint64(c.header)>>stampShift) == c.stamp
 }
 
-// setCosts decides how often an empty Poll looks at the sockets.
+// setCosts decides how often empty Polls check the sockets.
 func (d *Device) setCosts() {
 	switch {
 	case len(d.timed) > 0:

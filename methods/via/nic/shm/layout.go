@@ -2,8 +2,8 @@ package shm
 
 import "github.com/viaduct-hpc/viaduct/methods/via/nic"
 
-// The format's name and version; they open every message on the socket and
-// the segment itself, and stay where they are in every version.
+// The format's name and version. They open every message on the socket and the
+// segment itself, at the same place in every version.
 const (
 	formatMagic   uint32 = 'V' | 'S'<<8 | 'H'<<16 | 'M'<<24
 	formatVersion uint16 = 1
@@ -17,9 +17,9 @@ const (
 //	12288  512 KiB  buffers, client to server
 //	...    512 KiB  buffers, server to client
 //
-// A control block has one writer, the side it is named after. Its words lie
-// 128 bytes apart, so that neither a cache line nor the adjacent-line
-// prefetcher couples two of them.
+// A control block has one writer, the side whose name it has. Its words are 128
+// bytes apart, so that neither a cache line nor the adjacent-line prefetcher
+// couples two of them.
 const (
 	controlPage = 4096
 
@@ -27,8 +27,8 @@ const (
 	clientBlock = 2048
 	blockBytes  = 1024
 
-	limitOff     = 0   // u64: messages that the other side may have sent in all
-	attentionOff = 128 // u64: bit 0: ring my doorbell; the rest: which time
+	limitOff     = 0   // u64: total number of messages that the other side may have sent
+	attentionOff = 128 // u64: bit 0: ring my doorbell; the rest: number of the request
 	buffersOff   = 256 // 64 x u8: the buffer that belongs to each slot
 	hazardOff    = 384 // u64: the handle that an RDMA call is about to use
 
@@ -60,16 +60,16 @@ const (
 	descriptorMask  = 1<<24 - 1
 )
 
-// The compiler guards what the code assumes: an index out of range here is a
-// layout that does not fit.
+// The compiler checks the assumptions of the code: an index out of range here is
+// a layout that does not fit.
 const (
 	_ = uint(slotBytes - inlineOff - InlineBytesMax)   // the inline payload ends with its slot
 	_ = uint(nic.InlineMax - InlineBytesMax)           // a Descriptor can hold it
 	_ = uint(clientBlock - serverBlock - blockBytes)   // blocks are disjoint
-	_ = uint(controlPage - clientBlock - blockBytes)   // and inside the control page
-	_ = uint(blockBytes - hazardOff - 8)               // words are inside their block
+	_ = uint(controlPage - clientBlock - blockBytes)   // and within the control page
+	_ = uint(blockBytes - hazardOff - 8)               // words are within their block
 	_ = uint(buffersOff + ringSlots - buffersOff - 64) // one byte per slot, at least a line
-	_ = uint(lengthMask - MTUBytes)                    // the length field can say the MTU
+	_ = uint(lengthMask - MTUBytes)                    // the length field can hold the MTU
 	_ = -uint(ringSlots & (ringSlots - 1))             // a power of two
 	_ = -uint(segmentBytes % 4096)                     // whole pages
 	_ = -uint(bufferBytes % 4096)                      // a buffer's pages are its own
@@ -98,18 +98,18 @@ func (s side) block() uintptr {
 	return serverBlock
 }
 
-// slots and buffers are where the side writes what it sends.
+// slots and buffers are where the side writes its messages.
 func (s side) slots() uintptr   { return slotsOff + uintptr(s)*ringBytes }
 func (s side) buffers() uintptr { return bufferArea + uintptr(s)*buffersBytes }
 
-// A slot's header says everything about a message in one word, so that one
-// store publishes it and one load takes it:
+// A slot's header describes a message in one word, so that one store publishes it
+// and one load takes it:
 //
 //	63       49 48      47        46     45   32 31        0
 //	| lap + 1 | 1 | buffered | immediate | length | immediate |
 //
-// Bit 48 is always set: a zeroed slot is no message. The lap (how often the
-// ring has gone round) makes a slot of the lap before no message either.
+// Bit 48 is always set: a zeroed slot is not a message. The lap (how often the
+// ring has gone round) distinguishes it from a message of the previous lap.
 const (
 	flagBuffered  = 1 << 47
 	flagImmediate = 1 << 46
@@ -127,10 +127,10 @@ func makeHeader(index uint64, length int, flags uint64, immediate uint32) uint64
 	return uint64(stamp(index))<<stampShift | flags | uint64(length)<<lengthShift | uint64(immediate)
 }
 
-// headerLength is the payload length that a header claims, or -1 if the
-// header is one that no correct sender writes. A payload that fits the slot is
-// in the slot: in a buffer it would be lent, and consumers take a payload of
-// InlineBytesMax or less for private (nic.FlagLoan).
+// headerLength is the payload length in a header, or -1 if no correct sender
+// writes such a header. A payload that fits the slot must be in the slot: in a
+// buffer it would be lent, and consumers treat a payload of InlineBytesMax or
+// less as private (nic.FlagLoan).
 func headerLength(h uint64) int {
 	length := int(h >> lengthShift & lengthMask)
 	if length > MTUBytes || (h&flagBuffered != 0) != (length > InlineBytesMax) {
@@ -142,8 +142,9 @@ func headerLength(h uint64) int {
 	return length
 }
 
-// slotIsOld reports whether h is what a slot may hold before message index
-// is written to it: nothing in the first lap, else the message a lap ago.
+// slotIsOld reports whether h is a header that a slot may hold before message
+// index is written to it: nothing in the first lap, otherwise the message of the
+// previous lap.
 func slotIsOld(h, index uint64) bool {
 	if index < ringSlots {
 		return h == 0

@@ -5,7 +5,7 @@ import "time"
 // Limits of the format. A change of any of them is a new version of the
 // format (docs/shm.md), because both sides compute offsets from them.
 const (
-	// InlineBytesMax is the payload that fits a slot beside its header.
+	// InlineBytesMax is the payload that fits into a slot beside its header.
 	InlineBytesMax = 56
 	// MTUBytes is the payload of one message: one buffer.
 	MTUBytes = 8192
@@ -18,69 +18,68 @@ const (
 
 // Limits of this implementation.
 const (
-	// PortsMax bounds the ports of a device, and so its mappings and
-	// descriptors: each connection takes three of the latter.
+	// PortsMax bounds the ports of a device, and so its mappings and descriptors: each connection takes three
+	// descriptors.
 	PortsMax = 8192
-	// ConnsMax bounds connections in every state, also those whose port is
-	// gone and whose other side has not let go yet.
+	// ConnsMax bounds connections in every state, including those whose port is closed and whose other side has
+	// not released them yet.
 	ConnsMax = 2 * PortsMax
-	// OtherConnsMax bounds the connections of users other than ours and root, of whom one may have half of what
-	// the others leave.
+	// OtherConnsMax bounds the connections of users other than ours and root. One such user may have half of
+	// what the others leave.
 	OtherConnsMax = 1024
 	// SegmentsMax bounds the segments of a descriptor.
 	SegmentsMax = 64
-	// SendDepthMax bounds the descriptors that wait behind an RDMA
-	// descriptor; a plain send never waits otherwise.
+	// SendDepthMax bounds the descriptors that wait behind an RDMA descriptor; plain sends never wait
+	// otherwise.
 	SendDepthMax = 256
 	// RDMABytesMax is the largest length of one RDMA descriptor.
 	RDMABytesMax = 1 << 30
 	// NameBytesMax bounds a device's name.
 	NameBytesMax = 64
 
-	greetingsMax  = 64  // accepted sockets that have not said hello
+	greetingsMax  = 64  // accepted sockets that have not sent a hello
 	requestsMax   = 128 // connect requests that wait for Accept or Reject
 	listenBacklog = 512
 	connFDs       = 3       // descriptors that a connection takes
-	groupsMax     = 1024    // groups of a peer that are known
+	groupsMax     = 1024    // groups of a peer that are recorded
 	sweepMax      = 4096    // names looked at by one sweep
 	allocMax      = 1 << 34 // largest single Alloc
 
 	rdmaCallBytes = 256 << 10 // one process_vm_* call
 	rdmaPollBytes = 512 << 10 // one Poll, one port
 
-	fileBufferBytes = 128 << 10 // what of a file is copied twice at once
+	fileBufferBytes = 128 << 10 // bytes of a file that are copied at once if they must be copied twice
 )
 
-// Times. None is looked at per message.
+// Times. None is checked per message.
 const (
-	connectTimeout  = 5 * time.Second        // of Connect, when the caller names none
+	connectTimeout  = 5 * time.Second        // of Connect, if the caller gives none
 	greetTimeout    = time.Second            // for a hello after accept, and for a confirm
 	dialRetry       = 2 * time.Millisecond   // while the listener's backlog is full
 	acceptPause     = 100 * time.Millisecond // after accept ran out of descriptors
-	trimEvery       = time.Second            // idle for two of these: give buffer pages back
-	peerFresh       = 10 * time.Millisecond  // a look at the sockets this old still proves a peer alive
-	closeWait       = time.Second            // Close waits so long for remote accesses to end
-	nameLockWait    = 2 * time.Second        // Open waits so long for the directory lock
+	trimEvery       = time.Second            // idle for two of these: buffer pages are given back
+	peerFresh       = 10 * time.Millisecond  // a check of the socket this recent still proves a peer alive
+	closeWait       = time.Second            // how long Close waits for remote accesses to end
+	nameLockWait    = 2 * time.Second        // how long Open waits for the directory lock
 	nameLockBackoff = time.Millisecond
 )
 
-// sweepAfter are the delays after a peer's death at which its socket file is
-// looked at: the kernel closes a dying process's descriptors one by one, so
-// its listener may outlive our connection by a little.
+// sweepAfter are the delays after a peer's death at which its socket file is checked: the kernel closes a dying
+// process's descriptors one by one, so its listener may outlive our connection by a little.
 var sweepAfter = [...]time.Duration{0, 5 * time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond}
 
-// Progress. Poll counts a budget down, an empty Poll faster than a busy one;
-// at zero it looks at the sockets and doorbells (one epoll_wait).
+// Progress. Poll counts down a budget, an empty Poll faster than a busy one. At zero it checks the sockets and
+// doorbells (one epoll_wait).
 const (
 	pollBudget    = 2048
 	pollBusyCost  = 1
 	pollEmptyCost = 8   // every 256 empty polls
-	pollColdCost  = 64  // every 32, when a doorbell is the only way in
+	pollColdCost  = 64  // every 32, when messages may come only by doorbell
 	pollGreetCost = 256 // every 8, while a connection is being set up
 
-	coolAfter   = 64 // looks without traffic until a port waits for its doorbell
-	writeAhead  = 4  // slots whose cache lines are asked for before they are written
-	limitAhead  = 8  // sends left when the other side's limit is read anew
+	coolAfter   = 64 // checks without traffic until a port waits for its doorbell
+	writeAhead  = 4  // slots whose cache lines are prefetched before they are written
+	limitAhead  = 8  // sends left when the other side's limit is read again
 	acceptBatch = 16
 	eventBatch  = 64
 )

@@ -82,8 +82,8 @@ func residentShared(t testing.TB) (kib int) {
 	return kib
 }
 
-// TestIdleMemory uses every buffer both ways, lets the connections rest, and
-// looks at what stays resident.
+// TestIdleMemory uses every buffer in both directions, lets the connections
+// become idle, and checks how much stays resident.
 func TestIdleMemory(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Duration(0)

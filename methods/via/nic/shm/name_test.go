@@ -122,13 +122,14 @@ func TestDefaultDirectory(t *testing.T) {
 	require.Equal(t, "/elsewhere", defaultDir())
 }
 
-// TestOtherUser needs root: a process of another user gets neither a name of
-// ours nor, if it could reach the socket, a connection.
+// TestOtherUser needs root: a process of another user gets neither one of our
+// names nor, even if it could reach the socket, a connection.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process as another user")
 	}
-	// A directory everybody can reach, and a binary everybody can run.
+	// A directory that every user can reach, and a binary that every user can
+	// run.
 	dir, err := os.MkdirTemp("", "viaduct-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

@@ -1,14 +1,13 @@
-// Package shm is the NIC provider for processes on one Linux host. A
-// connection is a memfd segment that both sides map: the sender deposits
-// straight into the receiver's slot or buffer, and rings a doorbell only if
-// the receiver sleeps. RDMA is process_vm_readv and process_vm_writev.
+// Package shm is the NIC provider for processes on one Linux host. A connection is a memfd
+// segment that both sides map. The sender writes directly into the receiver's slot or buffer,
+// and rings a doorbell only if the receiver sleeps. RDMA is process_vm_readv and
+// process_vm_writev.
 //
-// The format, with every offset, is docs/shm.md; layout.go and greeting.go are
-// its transcription. What lives here is the device and how the kernel's pieces
-// fit; the contract is methods/via/nic, the VI objects are methods/via/vipl.
+// docs/shm.md defines the format, with every offset; layout.go and greeting.go are its
+// transcription. The contract is in methods/via/nic, the VI objects in methods/via/vipl.
 //
-// Everything another process can write is read once, checked and then used;
-// a word that cannot be ends that connection (nic.ErrProtocol) and no other.
+// Everything that another process can write is read once, checked and then used. An
+// impossible value ends that connection (nic.ErrProtocol) and no other.
 package shm
 
 import (
@@ -25,8 +24,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// NoCMAEnv names the environment variable that, set to 1, forbids this
-// process RDMA by process_vm_readv and process_vm_writev, as some kernels do.
+// NoCMAEnv is the environment variable that, set to 1, disables RDMA by process_vm_readv and
+// process_vm_writev in this process, as some kernels do.
 const NoCMAEnv = "VIADUCT_SHM_NO_CMA"
 
 var (
@@ -44,10 +43,10 @@ type Provider struct {
 	// Dir is the directory of the sockets; empty means $VIADUCT_SHM_DIR,
 	// else $XDG_RUNTIME_DIR/viaduct, else /tmp/viaduct-UID.
 	Dir string
-	// OpenDir is where the folders of names are that users have opened to others; empty means
-	// $VIADUCT_SHM_OPEN_DIR, else /run/viaduct.
+	// OpenDir is the directory with the folders of names that users have opened to others;
+	// empty means $VIADUCT_SHM_OPEN_DIR, else /run/viaduct.
 	OpenDir string
-	// Users are added to what $VIADUCT_SHM_OTHER_USERS and $VIADUCT_SHM_TRUST say.
+	// Users are added to the users in $VIADUCT_SHM_OTHER_USERS and $VIADUCT_SHM_TRUST.
 	Users nic.Users
 }
 
@@ -69,10 +68,10 @@ type Device struct {
 	clock func() time.Duration
 	log   *slog.Logger
 
-	// What Poll works on.
+	// The fields that Poll uses.
 	hot       []*conn // open connections whose slots are polled
 	cursor    int     // where the next Poll starts in hot, for fairness
-	budget    int     // counts down to the next look at the sockets
+	budget    int     // counts down to the next check of the sockets
 	emptyCost int     // what an empty Poll takes from it
 	urgent    bool    // queue, busy, ending or kept is not empty
 	queue     []nic.Event
@@ -90,11 +89,11 @@ type Device struct {
 	requestID nic.RequestID
 	ports     map[*Port]struct{}
 
-	// Who may be at the other end of a connection.
+	// The users allowed at the other end of a connection.
 	euid      uint32
 	ids       idSpace
 	forOthers bool     // other users may connect
-	trust     []uint32 // beside ours and root, whose names we connect to
+	trust     []uint32 // users besides ours and root to whose names we connect
 	openDir   string
 	crowd     crowd
 
@@ -121,14 +120,14 @@ type Device struct {
 	closed  bool
 }
 
-// connEntry is a place for a connection; the generation keeps events of a
-// former holder apart.
+// connEntry is the entry of a connection; the generation distinguishes events of an earlier
+// connection.
 type connEntry struct {
 	conn       *conn
 	generation int32
 }
 
-// deviceCount tells nameless devices of one process apart.
+// deviceCount distinguishes nameless devices of one process.
 var deviceCount atomic.Uint64
 
 // Open implements nic.Provider.
@@ -187,8 +186,8 @@ func (d *Device) start(pr *Provider) (err error) {
 		return err
 	}
 	if !d.noCMA {
-		// Where the Yama module restricts ptrace, it also restricts
-		// process_vm_*; a process may open itself to its own user's others.
+		// If the Yama module restricts ptrace, it also restricts process_vm_*. A process may
+		// allow access by other processes of its own user.
 		_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	}
 	if d.epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -217,7 +216,7 @@ func (d *Device) start(pr *Provider) (err error) {
 	return d.watch(d.listener, unix.EPOLLIN, token{kind: tokenListener})
 }
 
-// admit settles which users may be at the other end.
+// admit decides which users may be at the other end.
 func (d *Device) admit(pr *Provider) error {
 	d.euid, d.ids, d.crowd, d.openDir = uint32(os.Geteuid()), readIDSpace(), newCrowd(), pr.openDir()
 	switch on := os.Getenv(OtherUsersEnv); on {
@@ -233,7 +232,7 @@ func (d *Device) admit(pr *Provider) error {
 	return err
 }
 
-// home is the directory where our name is.
+// home is the directory with our name.
 func (d *Device) home() *nameDir {
 	if d.open != nil {
 		return d.open
@@ -244,8 +243,8 @@ func (d *Device) home() *nameDir {
 // LocalAddr implements nic.Device.
 func (d *Device) LocalAddr() string { return d.addr }
 
-// Close implements nic.Device. It waits up to a second for remote accesses
-// under way to end, and says if one did not.
+// Close implements nic.Device. It waits up to a second for remote accesses to end, and
+// reports an error if one did not.
 func (d *Device) Close() error {
 	if d.closed {
 		return nic.ErrClosed
@@ -263,8 +262,8 @@ func (d *Device) Close() error {
 	return err
 }
 
-// waitForHazards returns once no remote side is inside an RDMA call on our
-// memory: those that were before the table was invalidated.
+// waitForHazards returns once no remote side is inside an RDMA call on our memory that began
+// before the table was invalidated.
 func (d *Device) waitForHazards() error {
 	start := time.Now()
 	for i := range d.conns {
@@ -278,7 +277,7 @@ func (d *Device) waitForHazards() error {
 	return nil
 }
 
-// release gives everything back that the device holds.
+// release frees everything that the device holds.
 func (d *Device) release() {
 	for i := range d.conns {
 		if c := d.conns[i].conn; c != nil {
@@ -320,7 +319,7 @@ func closeFD(fd int) {
 	}
 }
 
-// probeWord is a word of heap memory with a value nobody can guess.
+// probeWord is a word of heap memory with an unpredictable value.
 type probeWord struct{ value uint64 }
 
 func newProbe() (*probeWord, error) {

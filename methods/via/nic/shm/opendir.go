@@ -15,15 +15,16 @@ import (
 
 // Environment variables about other users of the machine.
 const (
-	// OtherUsersEnv, set to 1, opens the names of this process to them.
+	// OtherUsersEnv, set to 1, opens the names of this process to other users.
 	OtherUsersEnv = "VIADUCT_SHM_OTHER_USERS"
-	// OpenDirEnv is where the folders of open names are, instead of openDirDefault.
+	// OpenDirEnv is the directory with the folders of open names, instead of openDirDefault.
 	OpenDirEnv = "VIADUCT_SHM_OPEN_DIR"
-	// TrustEnv are users, by number or name and with commas between, whose open names this process connects to.
+	// TrustEnv lists users, by number or name and separated by commas, to whose open names this process
+	// connects.
 	TrustEnv = "VIADUCT_SHM_TRUST"
 )
 
-// openDirDefault is a place where root alone can make folders, so that nobody makes another's.
+// openDirDefault is a directory in which only root can make folders, so that no user makes another's.
 const openDirDefault = "/run/viaduct"
 
 func (pr *Provider) openDir() string {
@@ -36,12 +37,13 @@ func (pr *Provider) openDir() string {
 	return openDirDefault
 }
 
-// openFolder is where the open names of a user are.
+// openFolder is the folder of a user's open names.
 func openFolder(base string, uid uint32) string {
 	return filepath.Join(base, strconv.FormatUint(uint64(uid), 10))
 }
 
-// makeOpenDir makes or opens the folder of our open names. Others may look names up there, and change nothing.
+// makeOpenDir makes or opens the folder of our open names. Other users may look up names there, and change
+// nothing.
 func makeOpenDir(base string, uid uint32) (*nameDir, error) {
 	if !filepath.IsAbs(base) {
 		return nil, fmt.Errorf("shm: directory %q is not an absolute path, set %s to one", base, OpenDirEnv)
@@ -75,7 +77,8 @@ func makeOpenDir(base string, uid uint32) (*nameDir, error) {
 	return dir, nil
 }
 
-// makeOpen makes a directory that others may enter, whatever the umask is. One that is there stays as it is.
+// makeOpen makes a directory that other users may enter, whatever the umask is. An existing directory is left
+// unchanged.
 func makeOpen(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, os.ErrExist) {
@@ -94,12 +97,12 @@ func makeOpen(dir string) error {
 		return err
 	}
 	if int(st.Uid) != os.Geteuid() {
-		return os.ErrPermission // somebody was quicker
+		return os.ErrPermission // another process made it first
 	}
 	return unix.Fchmod(fd, 0o755)
 }
 
-// checkBase makes sure that nobody else can put another folder in the place of ours.
+// checkBase checks that no other user can replace our folder.
 func checkBase(base string, uid uint32) error {
 	var st unix.Stat_t
 	if err := unix.Stat(base, &st); err != nil {
@@ -112,8 +115,8 @@ func checkBase(base string, uid uint32) error {
 	return nil
 }
 
-// lookIn opens the folder of a user's open names, to connect there. It must be that user's and nobody else's, or
-// what is found there could be anybody's.
+// lookIn opens the folder of a user's open names, to connect there. The folder must belong to that user and not
+// be writable by others; otherwise the names there could be any user's.
 func lookIn(base string, uid uint32) (*nameDir, error) {
 	path := openFolder(base, uid)
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -133,7 +136,7 @@ func lookIn(base string, uid uint32) (*nameDir, error) {
 	return &nameDir{path: path, fd: fd, lockFD: -1, byFD: true}, nil
 }
 
-// trusted are the users in whose folders of open names a device looks: ours, those that were named, and root.
+// trusted are the users whose folders of open names a device searches: ours, the named ones, and root.
 func (d *Device) trusted() []uint32 {
 	all := []uint32{d.euid}
 	for _, uid := range append(slices.Clone(d.trust), 0) {

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// serveUntil answers everybody, as childEcho does, until done; it sleeps when there is nothing to do.
+// serveUntil answers all clients, as childEcho does, until done; it sleeps when there is nothing to do.
 func serveUntil(t *testing.T, d *Device, seen func(*nic.Event), done func() bool) {
 	t.Helper()
 	window := make([]byte, 4096)
@@ -39,7 +39,7 @@ func serveUntil(t *testing.T, d *Device, seen func(*nic.Event), done func() bool
 	require.NoError(t, d.Deregister(h), "nobody was in this memory, whatever they say")
 }
 
-// lines collects what a child says while the server runs.
+// lines collects a child's output while the server runs.
 func (c *child) lines(n int) func() ([]string, bool) {
 	got := make(chan string, n)
 	go func() {
@@ -63,7 +63,7 @@ func (c *child) lines(n int) func() ([]string, bool) {
 }
 
 // TestAnotherUsersProcess: a process of another user connects, is known by its user, and exchanges messages with a server that
-// sleeps between them; neither side gets at the other's memory.
+// sleeps between them. Neither side can access the other's memory.
 func TestAnotherUsersProcess(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "server")
@@ -103,7 +103,8 @@ func TestAnotherUsersProcess(t *testing.T) {
 	require.Empty(t, d.crowd.users)
 }
 
-// TestStrangersLeaveNamesAlone: another user can neither remove, replace nor take a name, nor keep the owner from making one.
+// TestStrangersLeaveNamesAlone: another user can neither remove, replace nor take a name, nor prevent the owner from making
+// one.
 func TestStrangersLeaveNamesAlone(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "server")
@@ -123,7 +124,7 @@ func TestStrangersLeaveNamesAlone(t *testing.T) {
 	require.Zero(t, d.Stats().OtherUsers)
 }
 
-// TestOpenFoldersMustBeSafe: nobody serves in a folder that others could change, and the error says what to do.
+// TestOpenFoldersMustBeSafe: no server uses a folder that other users could change, and the error says what to do.
 func TestOpenFoldersMustBeSafe(t *testing.T) {
 	c := newCommons(t)
 	refused := func(says string) {
@@ -163,8 +164,8 @@ func TestOpenFoldersMustBeSafe(t *testing.T) {
 	require.ErrorContains(t, err, OpenDirEnv)
 }
 
-// TestWhomClientsTrust: a client connects to endpoints of its own user, of root, and of users that it was told; whatever name others
-// have made is not looked at, or refused.
+// TestWhomClientsTrust: a client connects to endpoints of its own user, of root, and of trusted users. Names made by others are
+// ignored or refused.
 func TestWhomClientsTrust(t *testing.T) {
 	c := newCommons(t)
 	server := c.start(t, "open", strangerID)
@@ -192,7 +193,7 @@ func TestWhomClientsTrust(t *testing.T) {
 	require.ErrorIs(t, connect(otherID), nic.ErrUnreachable)
 	require.NoError(t, connect(otherID, strangerID))
 
-	// A folder that is not of the user whose it should be, and a listener that is not.
+	// A folder that belongs to the wrong user, and a listener that does.
 	require.NoError(t, os.Chown(c.opened(strangerID), otherID, otherID))
 	err = connect(strangerID)
 	require.ErrorIs(t, err, os.ErrPermission)
@@ -223,7 +224,7 @@ func TestTrustIsParsed(t *testing.T) {
 	require.ErrorContains(t, err, "set it to 1")
 }
 
-// TestGreedyUser: a user that opens all the connections it can leaves as many to others, and root is not counted.
+// TestGreedyUser: a user that opens as many connections as it can leaves as many to others, and root is not counted.
 func TestGreedyUser(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "server")
@@ -256,7 +257,7 @@ func TestGreedyUser(t *testing.T) {
 	}
 }
 
-// TestSilentUser: a user that fills the places for sockets that have not said who they are loses its own.
+// TestSilentUser: a user that fills the room for silent sockets loses its own.
 func TestSilentUser(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "server")
@@ -278,7 +279,7 @@ func TestSilentUser(t *testing.T) {
 	require.NotZero(t, d.Stats().HalfOpen+d.Stats().Probed)
 }
 
-// TestSilentSocketsOfOthersAreDroppedFirst: who has most of them loses the oldest.
+// TestSilentSocketsOfOthersAreDroppedFirst: the user with most of them loses the oldest.
 func TestSilentSocketsOfOthersAreDroppedFirst(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "d")
@@ -298,7 +299,7 @@ func TestSilentSocketsOfOthersAreDroppedFirst(t *testing.T) {
 	require.LessOrEqual(t, d.greetings, greetingsMax)
 }
 
-// TestRequestsOfOneUser: requests that wait for an answer are shared out by users, too.
+// TestRequestsOfOneUser: waiting requests are shared among users, too.
 func TestRequestsOfOneUser(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "d")
@@ -325,8 +326,8 @@ func TestRequestsOfOneUser(t *testing.T) {
 	}
 }
 
-// TestDoorbellThatWouldBlock: a peer fills the counter of the doorbell that it gave, and lets writes to it block. The device of
-// another user does not write to it.
+// TestDoorbellThatWouldBlock: a peer fills the counter of its doorbell and makes writes to it block. The device of another user
+// does not write to it.
 func TestDoorbellThatWouldBlock(t *testing.T) {
 	c := newCommons(t)
 	d, bad := c.server(t, "d"), c.stranger(t, strangerID, "")
@@ -361,8 +362,8 @@ func TestDoorbellThatWouldBlock(t *testing.T) {
 	require.NotZero(t, d.Stats().DoorbellsHeard)
 }
 
-// TestHazardWordsOfOthersCountForNothing: a peer of another user says that it is in some memory, which keeps nobody from it, and says
-// nothing when the connection ends, which keeps nothing of it.
+// TestHazardWordsOfOthersCountForNothing: a peer of another user claims to use some memory, which delays nothing, and does not
+// answer at the end of the connection, which does not keep the connection.
 func TestHazardWordsOfOthersCountForNothing(t *testing.T) {
 	c := newCommons(t)
 	d, bad := c.server(t, "d"), c.stranger(t, strangerID, "")
@@ -374,14 +375,14 @@ func TestHazardWordsOfOthersCountForNothing(t *testing.T) {
 	require.NoError(t, err)
 	wordAtomic(pb.conn.ourHazard, uint64(h))
 	require.NoError(t, d.Deregister(h))
-	f.devs = f.devs[:1] // the peer does nothing more
+	f.devs = f.devs[:1] // the peer does nothing any more
 	pd.Disconnect()
 	f.next(d, nic.EventDisconnected)
 	require.Zero(t, d.Stats().Conns)
 	require.Empty(t, d.crowd.users)
 }
 
-// TestUnknownUsers: ids that stand for all those without a number of their own prove nothing.
+// TestUnknownUsers: ids that stand for all users without a number of their own prove nothing.
 func TestUnknownUsers(t *testing.T) {
 	s := idSpace{user: 65534, group: 65534}
 	require.True(t, s.unknownUser(65534) && s.unknownGroup(65534))
@@ -404,7 +405,7 @@ func TestUnknownUsers(t *testing.T) {
 	require.Equal(t, uint64(1), d.Stats().Strangers)
 }
 
-// TestOthersAreToldNothing: the table and the words of the greetings that a stranger gets say nothing of our memory.
+// TestOthersAreToldNothing: the table and the greetings for a stranger reveal nothing of our memory.
 func TestOthersAreToldNothing(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "d")
@@ -426,7 +427,7 @@ func TestOthersAreToldNothing(t *testing.T) {
 	defer unmap(table)
 	require.Equal(t, make([]byte, tableBytes), table)
 
-	// Nor does a client tell a server of another user.
+	// Nor does a client reveal anything to a server of another user.
 	bad := c.stranger(t, strangerID, "")
 	asUser(t, strangerID, func() { require.NoError(t, openPort(t, bad, reliable()).Connect("d", nil, 0)) })
 	f.next(d, nic.EventConnectRequest)

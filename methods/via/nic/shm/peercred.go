@@ -14,19 +14,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// peerCred is what the kernel says of the process at the other end of a socket: of a client when it connected,
-// of a server when it began to listen.
+// peerCred is the kernel's information on the process at the other end of a socket: for a client as of its
+// connect, for a server as of its listen.
 type peerCred struct {
 	pid  int // 0 if foreign
 	user nic.User
-	// foreign: it does not run as our effective user. Neither side touches anything of the other but the segment
-	// then (docs/decisions/0021).
+	// foreign: the process does not run as our effective user. Then neither side touches anything of the other
+	// except the segment (docs/decisions/0021).
 	foreign bool
-	// other: nor as root. A server then goes by what is fair between users, and names the client itself.
+	// other: it does not run as root either. A server then applies the limits for fairness between users, and
+	// names the client itself.
 	other bool
 }
 
-// readPeer finds out who is at the other end of a socket, from the kernel.
+// readPeer asks the kernel for the process at the other end of a socket.
 func (d *Device) readPeer(fd int) (p peerCred, err error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
@@ -41,7 +42,7 @@ func (d *Device) readPeer(fd int) (p peerCred, err error) {
 	p.foreign = cred.Uid != d.euid
 	p.other = p.foreign && cred.Uid != 0
 	if p.foreign {
-		p.pid = 0 // which nothing is done to
+		p.pid = 0 // no call may use its process id
 	}
 	if !d.ids.unknownGroup(cred.Gid) {
 		p.user.Groups = append(p.user.Groups, cred.Gid)
@@ -54,8 +55,8 @@ func (d *Device) readPeer(fd int) (p peerCred, err error) {
 	return p, nil
 }
 
-// peerGroups are the supplementary groups at the other end of a socket; none if they are more than groupsMax, or
-// if the kernel does not tell (before Linux 4.13).
+// peerGroups are the supplementary groups at the other end of a socket. There are none if they are more than
+// groupsMax, or if the kernel does not tell (before Linux 4.13).
 func peerGroups(fd int) []uint32 {
 	var groups [groupsMax]uint32
 	size := uint32(unsafe.Sizeof(groups))
@@ -67,11 +68,11 @@ func peerGroups(fd int) []uint32 {
 	return append([]uint32(nil), groups[:size/4]...)
 }
 
-// idSpace knows the numbers by which the kernel names users and groups that have none in this process's
-// user namespace. All of them have the same, so it proves nothing.
+// idSpace knows the numbers that the kernel reports for users and groups without a number in this process's user
+// namespace. They all share one number, so it proves nothing.
 type idSpace struct {
 	user, group           uint32
-	wholeUsers, wholeGrps bool // every id has a number of its own
+	wholeUsers, wholeGrps bool // every id has its own number
 }
 
 func readIDSpace() idSpace {
@@ -84,7 +85,7 @@ func readIDSpace() idSpace {
 func (s *idSpace) unknownUser(uid uint32) bool  { return !s.wholeUsers && uid == s.user }
 func (s *idSpace) unknownGroup(gid uint32) bool { return !s.wholeGrps && gid == s.group }
 
-// overflowID is the kernel's default if the file cannot be read.
+// overflowID reads the overflow id from a file, with the kernel's default if it cannot be read.
 func overflowID(file string) uint32 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -97,7 +98,7 @@ func overflowID(file string) uint32 {
 	return uint32(n)
 }
 
-// mapsAll reports whether a map of ids leaves none out. Without user namespaces there is no such file.
+// mapsAll reports whether a map of ids is complete. Without user namespaces there is no such file.
 func mapsAll(file string) bool {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -106,7 +107,7 @@ func mapsAll(file string) bool {
 	return err == nil && slices.Equal(strings.Fields(string(text)), []string{"0", "0", "4294967295"})
 }
 
-// checkClient refuses a client that may not be here.
+// checkClient refuses a client that is not allowed.
 func (d *Device) checkClient(p *peerCred) error {
 	if p.other && !d.forOthers {
 		return fmt.Errorf("shm: the other side runs as uid %d, we as %d; run both as the same user, or open this name to other users (%s=1): %w",
@@ -115,7 +116,7 @@ func (d *Device) checkClient(p *peerCred) error {
 	return nil
 }
 
-// checkServer refuses a server that is run by a user whom nobody named.
+// checkServer refuses a server of a user that is not trusted.
 func (d *Device) checkServer(name string, p *peerCred) error {
 	if p.other && !slices.Contains(d.trust, p.user.UID) {
 		return fmt.Errorf("shm: %s is served by uid %d, and we trust root and uid %d alone; if that is right, set %s=%d: %w",
@@ -124,8 +125,8 @@ func (d *Device) checkServer(name string, p *peerCred) error {
 	return nil
 }
 
-// nameOf is what a client is called here. It chooses its name itself; what another user's client chose gets that
-// user's number in front, so that it is nobody's else.
+// nameOf is the name of a client on this side. A client chooses its own name. If it is another user's, that
+// user's number is put in front, so that the name cannot be that of a third user.
 func (p *peerCred) nameOf(addr string) string {
 	if !p.other {
 		return addr

@@ -11,15 +11,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// sweep is a socket file to look at because its process may be gone.
+// sweep is a socket file to check because its process may have ended.
 type sweep struct {
 	name string
 	at   time.Duration
 	try  int
 }
 
-// Poll implements nic.Device. It looks at the slots of hot connections; the
-// rest is looked at now and then, when the budget is used up.
+// Poll implements nic.Device. It checks the slots of hot connections; everything
+// else is checked now and then, when the budget is used up.
 func (d *Device) Poll(out []nic.Event) int {
 	if d.closed || len(out) == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (d *Device) pollHot(out []nic.Event, n int) int {
 	return n
 }
 
-// pollUrgent delivers queued events and goes on with what is under way.
+// pollUrgent delivers queued events and continues unfinished work.
 func (d *Device) pollUrgent(out []nic.Event, n int) int {
 	if d.sleep.hasKept.Load() {
 		d.takeKept()
@@ -101,7 +101,7 @@ func (d *Device) unqueue(out []nic.Event, n int) int {
 	return n + k
 }
 
-// pollEnding delivers what the other side sent before it ended.
+// pollEnding delivers the messages that the other side sent before it ended.
 func (d *Device) pollEnding(out []nic.Event, n int) int {
 	for i := 0; i < len(d.ending); {
 		c := d.ending[i]
@@ -114,7 +114,7 @@ func (d *Device) pollEnding(out []nic.Event, n int) int {
 			n = c.take(h, out[:n+int(room)], n)
 		}
 		switch {
-		case c.state != connDraining: // broke the rules at last, and was taken out
+		case c.state != connDraining: // it broke the rules in the end, and was taken out
 		case c.received < c.drainTo && c.arrived():
 			return n // no room
 		default:
@@ -127,8 +127,7 @@ func (d *Device) pollEnding(out []nic.Event, n int) int {
 	return n
 }
 
-// look asks the kernel for news of sockets and doorbells, and does what is
-// due.
+// look asks the kernel for events of sockets and doorbells, and runs due timers.
 func (d *Device) look() {
 	d.stats.Looks++
 	if d.sleep.hasKept.Load() {
@@ -161,8 +160,8 @@ func (d *Device) handle(events []unix.EpollEvent) {
 			d.onSocket(c)
 		case kind == tokenBell && c.state == connOpen:
 			d.stats.DoorbellsHeard++
-			// If another goroutine sleeps, the doorbell it asked for has
-			// been used up: heat asks for a new one.
+			// If another goroutine sleeps, its doorbell has been used up: heat
+			// requests a new one.
 			d.heat(c)
 		}
 	}
@@ -186,7 +185,7 @@ func (d *Device) coolIdle() {
 	}
 }
 
-// time gives a connection until the timeout for its present state.
+// time sets the timeout of a connection's present state.
 func (d *Device) time(c *conn, timeout time.Duration) {
 	c.deadline = d.clock() + timeout
 	d.timed = append(d.timed, c)
@@ -194,14 +193,14 @@ func (d *Device) time(c *conn, timeout time.Duration) {
 	d.setCosts()
 }
 
-// dueAt makes sure that timers run at a time.
+// dueAt makes timers run at a time.
 func (d *Device) dueAt(at time.Duration) {
 	if d.due == 0 || at < d.due {
 		d.due = max(at, 1)
 	}
 }
 
-// runTimers does what is due and works out when the next thing is.
+// runTimers runs due timers and computes the next deadline.
 func (d *Device) runTimers(now time.Duration) {
 	d.due = 0
 	if d.acceptPaused {
@@ -244,7 +243,7 @@ func (d *Device) expire(c *conn) {
 	}
 }
 
-// trimLater makes the timers look for idle connections with buffer pages.
+// trimLater schedules a check for idle connections with buffer pages.
 func (d *Device) trimLater() {
 	if d.trimAt == 0 {
 		d.trimAt = d.clock() + trimEvery
@@ -252,7 +251,7 @@ func (d *Device) trimLater() {
 	}
 }
 
-// runTrim trims the connections that have sent nothing since the last time.
+// runTrim trims the connections that have sent nothing since the last check.
 func (d *Device) runTrim(now time.Duration) {
 	if now < d.trimAt {
 		d.dueAt(d.trimAt)

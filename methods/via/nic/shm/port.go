@@ -48,7 +48,7 @@ func (q *descQueue) take() *nic.Descriptor {
 	return d
 }
 
-// OpenPort implements nic.Device. A depth of 0 means the most there is.
+// OpenPort implements nic.Device. A depth of 0 means the maximum.
 func (d *Device) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error) {
 	if attrs.RecvDepth == 0 {
 		attrs.RecvDepth = ringSlots
@@ -72,7 +72,7 @@ func (d *Device) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error) {
 	return p, nil
 }
 
-// rights are what this port lets the other side do.
+// rights are the accesses that this port allows the other side.
 func (p *Port) rights() rights {
 	r := rights{tag: p.attrs.Tag}
 	if p.attrs.RemoteWrite {
@@ -84,8 +84,7 @@ func (p *Port) rights() rights {
 	return r
 }
 
-// attach joins the port to a connection and tells the other side about the
-// receives that wait already.
+// attach joins the port to a connection and grants the receives that are already posted.
 func (p *Port) attach(c *conn) {
 	p.conn, c.port = c, p
 	for range p.recvs.count {
@@ -93,7 +92,7 @@ func (p *Port) attach(c *conn) {
 	}
 }
 
-// detach makes the port idle again. What it has on loan stays mapped.
+// detach makes the port idle again. Its loans stay mapped.
 func (p *Port) detach(c *conn) {
 	p.conn = nil
 	if c.loans != 0 {
@@ -101,7 +100,7 @@ func (p *Port) detach(c *conn) {
 	}
 }
 
-// flush hands back everything posted.
+// flush returns everything posted.
 func (p *Port) flush() {
 	for p.recvs.head != nil {
 		p.giveBack(nic.EventRecv, p.recvs.take(), nic.StatusFlushed)
@@ -119,8 +118,8 @@ func (p *Port) giveBack(kind nic.EventKind, d *nic.Descriptor, status nic.Status
 	p.dev.push(nic.Event{Kind: kind, Cookie: p.cookie, Desc: d})
 }
 
-// Disconnect implements nic.Port. On a port without a connection it hands
-// back the receives posted so far, if there are any.
+// Disconnect implements nic.Port. On a port without a connection it returns the posted receives, if
+// there are any.
 func (p *Port) Disconnect() {
 	switch {
 	case p.closed || p.dev.closed:
@@ -154,7 +153,8 @@ func (p *Port) abandon() {
 	p.retired = nil
 }
 
-// AuthenticatedName implements nic.Authenticator: the user that runs the other side, by SO_PEERCRED.
+// AuthenticatedName implements nic.Authenticator: the user that runs the other side, from
+// SO_PEERCRED.
 func (p *Port) AuthenticatedName() string {
 	if p.conn == nil || p.conn.state != connOpen && p.conn.state != connDraining {
 		return ""

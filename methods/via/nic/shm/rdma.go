@@ -12,9 +12,8 @@ import (
 // remoteIovec is struct iovec with an address that is not ours.
 type remoteIovec struct{ base, length uintptr }
 
-// tryProbe reads the word the other side named and compares: RDMA works only
-// if the kernel lets us, and if the process behind the pid is the one we talk
-// to.
+// tryProbe reads the word that the other side named and compares it. RDMA works only if the
+// kernel allows it, and if the pid is that of the process at the other end.
 func (c *conn) tryProbe(pr probe) bool {
 	if c.dev.noCMA || c.peer.pid <= 0 || pr.addr == 0 {
 		return false
@@ -28,9 +27,8 @@ func (c *conn) tryProbe(pr probe) bool {
 	return errno == 0 && n == 8 && word == pr.value
 }
 
-// rdma moves up to budget bytes of a descriptor, whose Length counts what has
-// been moved, or sends it if it is a send. StatusPending means that it is not
-// finished.
+// rdma moves up to budget bytes of a descriptor, whose Length counts the bytes moved so far;
+// a send is sent. StatusPending means that it is not finished.
 func (c *conn) rdma(d *nic.Descriptor, budget int) nic.Status {
 	if d.Op == nic.OpSend {
 		return c.send(d)
@@ -59,8 +57,8 @@ func (c *conn) rdma(d *nic.Descriptor, budget int) nic.Status {
 	return nic.StatusSuccess
 }
 
-// announce tells the other side of an RDMA write with immediate data: it
-// arrives as a message of length 0 (VI Architecture 1.0, section 2.2.2).
+// announce sends the immediate data of an RDMA write: it arrives as a message of length 0 (VI
+// Architecture 1.0, section 2.2.2).
 func (c *conn) announce(d *nic.Descriptor) nic.Status {
 	moved, segments := d.Length, d.Segments
 	d.Segments = nil
@@ -69,8 +67,7 @@ func (c *conn) announce(d *nic.Descriptor) nic.Status {
 	return status
 }
 
-// checkRDMA looks at everything that does not change while a descriptor is
-// worked on.
+// checkRDMA checks everything that does not change during the transfer of a descriptor.
 func (c *conn) checkRDMA(d *nic.Descriptor) nic.Status {
 	total := d.File.Len
 	for i := range d.Segments {
@@ -90,8 +87,8 @@ func (c *conn) checkRDMA(d *nic.Descriptor) nic.Status {
 	if !c.reach || c.theirRights.access&need == 0 {
 		return nic.StatusRDMAError
 	}
-	// A process id means something only while its process lives: after that
-	// another one may have it.
+	// A process id is valid only while its process lives: afterwards another process may get
+	// it.
 	if now := c.dev.clock(); now-c.provenAt > peerFresh {
 		if c.peerGone() {
 			return nic.StatusTransportError
@@ -101,11 +98,11 @@ func (c *conn) checkRDMA(d *nic.Descriptor) nic.Status {
 	return nic.StatusPending
 }
 
-// call moves the next n bytes of a descriptor in one system call. It says
-// StatusPending if that worked.
+// call moves the next n bytes of a descriptor in one system call. It returns StatusPending if
+// that worked.
 func (c *conn) call(d *nic.Descriptor, n int) (int, nic.Status) {
-	// The other side either sees the hazard word before it lets its memory
-	// go, or has invalidated the entry before the check below.
+	// The other side either sees the hazard word before it frees its memory, or has
+	// invalidated the entry before the check below.
 	atomic.StoreUint64(c.ourHazard, uint64(d.Remote.Handle))
 	moved := 0
 	rights, status := c.allowed(d, n)
@@ -123,7 +120,7 @@ func (c *conn) call(d *nic.Descriptor, n int) (int, nic.Status) {
 }
 
 // cross is the system call that copies n bytes between the first count pieces of local memory
-// in iov and the other side's memory, as far as the descriptor has come.
+// in iov and the other side's memory, starting where the descriptor's progress ended.
 func (c *conn) cross(trap uintptr, d *nic.Descriptor, n, count int) (int, nic.Status) {
 	remote := remoteIovec{base: uintptr(d.Remote.Addr) + uintptr(d.Length), length: uintptr(n)}
 	moved, _, errno := unix.RawSyscall6(trap, uintptr(c.peer.pid),
@@ -140,8 +137,8 @@ func (c *conn) cross(trap uintptr, d *nic.Descriptor, n, count int) (int, nic.St
 	return int(moved), nic.StatusPending
 }
 
-// allowed reads the other side's table entry, which it cannot change while
-// our hazard word names it and the entry is valid. It gives the entry's last word.
+// allowed reads the other side's table entry, which cannot change while our hazard word names
+// it and the entry is valid. rights is the entry's last word.
 func (c *conn) allowed(d *nic.Descriptor, n int) (rights uint64, status nic.Status) {
 	i := handleIndex(d.Remote.Handle)
 	if i < 0 || atomic.LoadUint64(c.entry(i, entryHandle)) != uint64(d.Remote.Handle) {
@@ -168,7 +165,7 @@ func (c *conn) entry(index int, off uintptr) *uint64 {
 	return wordAt(c.theirTable, uintptr(index)*entryBytes+off)
 }
 
-// gather names the next n bytes of a descriptor's local memory.
+// gather lists the next n bytes of a descriptor's local memory.
 func (d *Device) gather(desc *nic.Descriptor, n int) (count int) {
 	skip := desc.Length
 	for i := range desc.Segments {
@@ -192,8 +189,7 @@ func (d *Device) gather(desc *nic.Descriptor, n int) (count int) {
 	return count
 }
 
-// work goes on with the descriptors behind which others wait, a bounded amount
-// per port.
+// work continues the descriptors behind which others wait, a bounded amount per port.
 func (d *Device) work() {
 	ports := d.busy
 	d.busy = d.busy[:0]
@@ -219,7 +215,7 @@ func (p *Port) workOn() {
 			return
 		}
 		if p.conn != c {
-			return // it broke the rules; the descriptor came back with the rest
+			return // the other side broke the rules; the descriptor came back with the rest
 		}
 		p.giveBack(nic.EventSend, p.sends.take(), status)
 		if status == nic.StatusNoDescriptor {

@@ -181,7 +181,7 @@ func TestDeregisterIsBusyDuringARemoteAccess(t *testing.T) {
 	require.ErrorIs(t, pb.dev.Deregister(h), nic.ErrUnknownHandle)
 	require.Equal(t, uint64(2), pb.dev.Stats().DeregisterBusy)
 
-	// After Disconnect the other side may still be inside; after it is gone
+	// After Disconnect the other side may still be inside a call; after its end
 	// its hazard word means nothing.
 	h, err = pb.dev.Register(theirs, nic.AccessRemoteWrite, 7)
 	require.NoError(t, err)

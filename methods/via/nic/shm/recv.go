@@ -9,9 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// PostRecv implements nic.Port. Posted receives and loans together are at
-// most 64 (RecvDepthMax): beyond that it is ErrAgain. A descriptor that holds
-// a loan is posted to the port the loan came from.
+// PostRecv implements nic.Port. There can be at most 64 posted receives and loans
+// together (RecvDepthMax); beyond that it returns ErrAgain. A descriptor that
+// holds a loan must be posted to the port that lent it.
 func (p *Port) PostRecv(d *nic.Descriptor) error {
 	if p.closed || p.dev.closed {
 		return nic.ErrClosed
@@ -133,8 +133,8 @@ func (c *conn) advance() {
 	c.stamp = stamp(c.received)
 }
 
-// deliver moves the payload to where its receive wants it, or lends it where it
-// lies. The header was checked; of the payload nothing is looked at.
+// deliver copies the payload to its receive, or lends it in place. The header was
+// checked; deliver reads nothing of the payload.
 func (c *conn) deliver(d *nic.Descriptor, h uint64, length int) {
 	slot := c.received % ringSlots
 	b := c.bufferOf[slot]
@@ -162,7 +162,8 @@ func (c *conn) deliver(d *nic.Descriptor, h uint64, length int) {
 	c.free |= 1 << b
 }
 
-// scatter copies a message into the segments, unless it is longer.
+// scatter copies a message into the segments. It reports false if the message is
+// longer.
 func scatter(to []nic.Segment, from []byte) bool {
 	room := 0
 	for i := range to {

@@ -145,8 +145,8 @@ func TestQueueLimits(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestLoansInAnyOrder keeps loans of random age while the traffic goes on, and
-// checks that no loan changes under its holder.
+// TestLoansInAnyOrder keeps loans for random times while the traffic continues,
+// and checks that no loan changes meanwhile.
 func TestLoansInAnyOrder(t *testing.T) {
 	rng := newRand(t)
 	f, pa, pb := pair(t, reliable())

@@ -69,7 +69,7 @@ func brokenWords(t *testing.T, b, a *Device) {
 			_, err := pb.PostSend(send(nil))
 			require.ErrorIs(t, err, nic.ErrNotConnected)
 			err = f.next(pa.dev, nic.EventDisconnected).Conn.Err
-			if c.what != "bye for messages never written" { // who says bye is told nothing more
+			if c.what != "bye for messages never written" { // the sender of a bye is told nothing more
 				require.ErrorIs(t, err, nic.ErrProtocol, "the correct other side is not told")
 			}
 			require.NoError(t, pb.Close())
@@ -78,8 +78,8 @@ func brokenWords(t *testing.T, b, a *Device) {
 	}
 }
 
-// TestScribbler lets a peer that owns its mapping write random words all over
-// the segment, while the traffic of another peer of the same device goes on.
+// TestScribbler lets a peer write random words all over the segment, while the
+// traffic of another peer of the same device continues.
 func TestScribbler(t *testing.T) {
 	twoKinds(t, func(t *testing.T, server, client func(string) *Device) {
 		scribbler(t, server("victim"), client("good"), client("bad"))
@@ -154,7 +154,7 @@ func scribbler(t *testing.T, d, good, bad *Device) {
 	t.Logf("%d messages of the good peer, %d connections dropped", echoed, d.Stats().ProtocolErrors)
 }
 
-// scribble writes a few random words where it hurts, and a few anywhere.
+// scribble writes a few random words at critical places, and a few anywhere.
 func scribble(rng *rand.Rand, mem []byte) {
 	places := []uintptr{
 		clientBlock + limitOff, clientBlock + attentionOff, clientBlock + hazardOff,
@@ -176,7 +176,7 @@ func scribble(rng *rand.Rand, mem []byte) {
 	}
 }
 
-// TestEveryWord spoils each word of the control page and the slots in turn,
+// TestEveryWord corrupts each word of the control page and the slots in turn,
 // with traffic in both directions before and after.
 func TestEveryWord(t *testing.T) {
 	twoKinds(t, func(t *testing.T, server, client func(string) *Device) { everyWord(t, server("victim"), client("bad")) })

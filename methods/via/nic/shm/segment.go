@@ -35,15 +35,14 @@ func newMemfd(name string, size int64) (int, error) {
 }
 
 // newSegment makes, backs and seals the shared memory of a connection. The
-// control page and the slots get their pages now, so that a later access
-// cannot fail for lack of memory; a buffer gets its pages when it is first
-// sent through.
+// control page and the slots get their pages now, so that a later access cannot
+// fail for lack of memory. A buffer gets its pages when it is first used.
 func newSegment() (fd int, mem []byte, err error) {
 	fd, err = newMemfd("viaduct-segment", segmentBytes)
 	if err != nil {
 		return -1, nil, err
 	}
-	// The kernel gives up on any signal, and the Go runtime sends itself some.
+	// The kernel stops at any signal, and the Go runtime sends some to itself.
 	err = unix.EINTR
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Fallocate(fd, 0, 0, bufferArea)
@@ -65,8 +64,8 @@ func newSegment() (fd int, mem []byte, err error) {
 	return fd, mem, nil
 }
 
-// newTable makes a device's registration table: mem is our writable view;
-// whoever gets fd can only read.
+// newTable makes a device's registration table: mem is our writable view, and fd
+// gives other processes read access only.
 func newTable() (fd int, mem []byte, err error) {
 	fd, err = newMemfd("viaduct-table", tableBytes)
 	if err != nil {
@@ -95,8 +94,8 @@ func seal(fd, seals int) error {
 	return nil
 }
 
-// openSegment maps a segment that came from outside, if it can neither shrink
-// under us nor be something else than memory.
+// openSegment maps a segment from another process, if it is a memfd that cannot
+// shrink.
 func openSegment(fd int) ([]byte, error) {
 	if err := checkMemory(fd, segmentBytes, segmentSeals); err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func checkMemory(fd int, size int64, seals int) error {
 	return nil
 }
 
-// checkDoorbell makes sure that a descriptor from outside is an eventfd in
+// checkDoorbell checks that a descriptor from another process is an eventfd in
 // non-blocking mode: writing to anything else could block us.
 func checkDoorbell(fd int) error {
 	var link [64]byte
@@ -165,14 +164,14 @@ func unmap(mem []byte) {
 	}
 }
 
-// backPages makes the kernel back mem with pages now and says if it cannot,
-// where a plain write would end the process.
+// backPages makes the kernel back mem with pages now. It returns an error where a
+// plain write would crash the process.
 func backPages(mem []byte) error {
 	err := error(unix.EINTR)
 	for errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
 		err = unix.Madvise(mem, unix.MADV_POPULATE_WRITE)
 	}
-	if errors.Is(err, unix.EINVAL) { // before Linux 5.14: the write itself has to do
+	if errors.Is(err, unix.EINVAL) { // before Linux 5.14 only a write can do it
 		return nil
 	}
 	return err

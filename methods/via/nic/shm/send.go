@@ -11,9 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// PostSend implements nic.Port. A send is copied into the shared memory at
-// once and is done; only what is posted behind an unfinished RDMA descriptor
-// waits.
+// PostSend implements nic.Port. A send is copied into the shared memory at once
+// and is done; only descriptors posted behind an unfinished RDMA descriptor wait.
 func (p *Port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	c := p.conn
 	if c == nil || c.state != connOpen {
@@ -37,7 +36,7 @@ func (p *Port) notConnected() error {
 	return nic.ErrNotConnected
 }
 
-// postOrdered takes RDMA descriptors, and sends that must not overtake one.
+// postOrdered posts RDMA descriptors, and sends that must not overtake one.
 func (p *Port) postOrdered(c *conn, d *nic.Descriptor) (done bool, err error) {
 	if d.File.File != nil && (d.Op != nic.OpRDMAWrite || len(d.Segments) > 0) {
 		return false, fmt.Errorf("shm: a file is what an RDMA write takes all of its bytes from, and nothing else")
@@ -66,8 +65,8 @@ func (p *Port) postOrdered(c *conn, d *nic.Descriptor) (done bool, err error) {
 	return false, nil
 }
 
-// outrun ends a connection on which a message found no receive posted, as the
-// VI Architecture asks for on the reliable levels (1.0, section 2.4).
+// outrun ends a connection on which a message found no receive posted, as the VI
+// Architecture requires on the reliable levels (1.0, section 2.4).
 func (c *conn) outrun() {
 	c.end(fmt.Errorf("shm: %s had no receive posted for a message; the connection ended", c.remote), codeNoDescriptor)
 }
@@ -117,9 +116,9 @@ func (c *conn) send(d *nic.Descriptor) nic.Status {
 // nextSlot is the slot of the message to be sent.
 func (c *conn) nextSlot() unsafe.Pointer {
 	if c.streak++; c.streak > 1 {
-		// Several messages in a row: the other side still has the cache
-		// lines of the slots from their last use, and each store would wait
-		// for its line. In a ping-pong this would only be in the way.
+		// Several messages in a row: the other side still has the cache lines of
+		// the slots from their last use, and each store would wait for its line.
+		// In a ping-pong this would only delay the message.
 		prefetchWrite(unsafe.Add(c.txSlots, uintptr((c.sent+writeAhead)%ringSlots)*slotBytes))
 	}
 	return unsafe.Add(c.txSlots, uintptr(c.sent%ringSlots)*slotBytes)
@@ -127,10 +126,10 @@ func (c *conn) nextSlot() unsafe.Pointer {
 
 // publish shows the other side the message in a slot, by its header.
 func (c *conn) publish(slot unsafe.Pointer, header uint64) {
-	// This publishes the message, and is a full fence: if the other side asked
-	// for its doorbell before it could see the message, the load below sees the
-	// wish. A store would cost as much, but under the race detector it is no
-	// fence for memory that is not Go's.
+	// This publishes the message, and is a full fence: if the other side
+	// requested its doorbell before it could see the message, the load below sees
+	// the request. A store would cost as much, but under the race detector it is
+	// no fence for memory that is not Go's.
 	atomic.SwapUint64((*uint64)(slot), header)
 	c.sent++
 	if bell := atomic.LoadUint64(c.theirBell); bell&1 != 0 && bell != c.rung {
@@ -140,16 +139,16 @@ func (c *conn) publish(slot unsafe.Pointer, header uint64) {
 		c.dev.heat(c) // an answer is likely
 	}
 	if c.limit-c.sent < limitAhead {
-		// The word probably lies in the other side's cache: fetch it now,
-		// when nobody waits, rather than when the next message does.
+		// The word is probably in the other side's cache: fetch it now rather
+		// than when the next message needs it.
 		if limit := atomic.LoadUint64(c.theirLimit); limit-c.sent <= ringSlots {
 			c.limit = limit
 		}
 	}
 }
 
-// reread looks how much the other side lets us send by now. If that is nothing
-// it says how the message ends, else StatusPending.
+// reread reads how much the other side now lets us send. If it is nothing, reread
+// returns the status of the message, else StatusPending.
 func (c *conn) reread() nic.Status {
 	limit := atomic.LoadUint64(c.theirLimit)
 	switch {
@@ -166,8 +165,8 @@ func (c *conn) reread() nic.Status {
 	return nic.StatusNoDescriptor
 }
 
-// sendBuffer is the receiver's buffer for the next message, or nil if there is
-// no memory behind it or the other side named one that does not exist.
+// sendBuffer is the receiver's buffer for the next message. It is nil if there is
+// no memory for the buffer or the other side named one that does not exist.
 func (c *conn) sendBuffer() []byte {
 	b := c.theirBuffer(c.sent)
 	if b >= ringSlots {
@@ -187,32 +186,35 @@ func (c *conn) sendBuffer() []byte {
 	return buf
 }
 
-// theirBuffer is the number of the buffer that the other side gave to the slot
-// of a message; it comes from outside.
+// theirBuffer is the number of the buffer that the other side assigned to the
+// slot of a message. The other side may have written any value there.
 func (c *conn) theirBuffer(index uint64) uint64 {
 	slot := uintptr(index % ringSlots)
 	return atomic.LoadUint64((*uint64)(unsafe.Add(c.theirIDs, slot&^7))) >> (8 * (slot & 7)) & 0xff
 }
 
-// ring wakes the other side, once per wish.
+// ring wakes the other side, once per request.
 func (c *conn) ring(bell uint64) {
 	c.rung = bell
 	c.dev.stats.DoorbellsRung++
 	if c.peer.foreign {
-		// It could make a write to its doorbell block, and this never does.
+		// A foreign process could make a write to its doorbell block; sendRecord
+		// never blocks.
 		_ = sendRecord(c.sock, ringRecord)
 		return
 	}
-	// It cannot fail in a way that matters: a full counter is a doorbell
-	// that rings already, and a peer that is gone shows on its socket.
+	// Errors do not matter: a full counter is a doorbell that is already rung,
+	// and a peer's death is noticed on its socket.
 	_, _ = unix.Write(c.bellOut, c.dev.one[:])
 }
 
-// trim gives back the pages of buffers that this side may write but has not
-// used for a while. They are the sender's: those of slots between sent and
-// limit, which the receiver neither reads nor has on loan.
+// trim gives back the pages of buffers that this side may write but has not used
+// for a while. Until they are sent they belong to the sender: they are the
+// buffers of slots between sent and limit, which the receiver neither reads nor
+// has on loan.
 //
-// Only where a page is no larger than a buffer: the kernel rounds up.
+// It works only where a page is not larger than a buffer, because the kernel
+// rounds up.
 func (c *conn) trim() {
 	limit := atomic.LoadUint64(c.theirLimit)
 	if limit-c.sent > ringSlots || os.Getpagesize() != controlPage {

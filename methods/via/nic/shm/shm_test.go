@@ -57,7 +57,7 @@ func reliable() nic.PortAttrs {
 	return nic.PortAttrs{Reliability: nic.ReliableDelivery, Tag: 7, RemoteRead: true, RemoteWrite: true}
 }
 
-// bench drives several devices from one goroutine and keeps what happened.
+// fixture drives several devices from one goroutine and records their events.
 type fixture struct {
 	t    testing.TB
 	devs []*Device

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleeper is what Sleep and Wake use beside the owner.
+// sleeper holds what Sleep and Wake use concurrently with the owner.
 type sleeper struct {
 	// alive is held for reading while the descriptors are in use, and for
 	// writing by Close.
 	alive  sync.RWMutex
 	down   bool
 	wakeFD int
-	woken  atomic.Bool // a wake is in wakeFD already
+	woken  atomic.Bool // a wake is already in wakeFD
 	count  atomic.Uint64
 
 	// Doorbells are edge-triggered, so events that Sleep gets are kept for
@@ -37,8 +37,8 @@ func (d *Device) Arm() bool {
 	for _, c := range d.hot {
 		c.wantBell()
 	}
-	// Each wantBell was a full fence: what is not in a slot by now will be
-	// followed by the doorbell.
+	// Each wantBell was a full fence: a message that is not in a slot by now will
+	// be followed by the doorbell.
 	for _, c := range d.hot {
 		if c.arrived() {
 			d.Disarm()
@@ -60,7 +60,7 @@ func (d *Device) Disarm() {
 	if d.sleep.hasKept.Load() {
 		d.urgent = true
 	} else {
-		d.budget = 0 // Sleep may have ended for a deadline
+		d.budget = 0 // Sleep may have ended at a deadline
 	}
 }
 
@@ -92,7 +92,7 @@ func (d *Device) Sleep(timeout time.Duration) {
 	}
 }
 
-// keep puts events by for the owner, and uses up a wake.
+// keep stores events for the owner, and consumes a wake.
 func (s *sleeper) keep(events []unix.EpollEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *sleeper) keep(events []unix.EpollEvent) {
 	s.hasKept.Store(len(s.kept) > 0)
 }
 
-// takeKept handles what Sleep put by.
+// takeKept handles the events that Sleep stored.
 func (d *Device) takeKept() {
 	var events [eventBatch]unix.EpollEvent
 	s := &d.sleep

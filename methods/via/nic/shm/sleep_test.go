@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// drainQuiet polls until nothing more comes and the device can be armed.
+// arm polls until nothing more comes and the device can be armed.
 func (f *fixture) arm(d *Device) {
 	f.t.Helper()
 	for start := time.Now(); time.Since(start) < patience; {
@@ -126,8 +126,8 @@ func TestIdlePortsGoColdAndComeBack(t *testing.T) {
 	f.next(pa.dev, nic.EventRecv)
 }
 
-// TestNoWakeUpIsLost lets two sides exchange messages, each of which polls a
-// random while and then sleeps for ever: a lost wake-up hangs the test.
+// TestNoWakeUpIsLost has two sides that exchange messages. Each polls for a
+// random time and then sleeps without limit: a lost wake-up hangs the test.
 func TestNoWakeUpIsLost(t *testing.T) {
 	rng := newRand(t)
 	_, pa, pb := pair(t, reliable())
@@ -183,8 +183,8 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	require.NotZero(t, pa.dev.Stats().Sleeps)
 }
 
-// TestOldDoorbells: after a connection has ended, whoever still holds its
-// doorbell reaches neither the device nor the connection that took its place.
+// TestOldDoorbells: after the end of a connection, a holder of its old doorbell
+// reaches neither the device nor the connection that took its place.
 func TestOldDoorbells(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	old := pb.conn

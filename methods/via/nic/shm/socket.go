@@ -28,7 +28,7 @@ func sendRecord(fd int, b []byte, fds ...int) error {
 	}
 }
 
-// record is what arrived on a socket in one piece.
+// record is one message from a socket.
 type record struct {
 	data []byte
 	fds  []int
@@ -48,7 +48,7 @@ func recvRecord(fd int) (r record, ok bool) {
 		case errors.Is(err, unix.EAGAIN):
 			return r, false
 		case errors.Is(err, unix.ECONNRESET) && resets == 0:
-			// Reported once, ahead of records that are still queued.
+			// Reported once, before records that are still queued.
 			resets++
 			continue
 		case err != nil || n == 0 && rn == 0:
@@ -81,7 +81,7 @@ func (r *record) closeFDs() {
 	r.fds = nil
 }
 
-// tokenKind says what an epoll event is about.
+// tokenKind says what an epoll event belongs to.
 type tokenKind int32
 
 const (
@@ -92,8 +92,8 @@ const (
 	tokenBits = 2
 )
 
-// token travels through epoll; the generation is that of the connection's
-// place, so that an event for a former holder is recognised.
+// token identifies an event in epoll. It has the generation of the connection's
+// entry, so that an event for an earlier connection is recognised.
 type token struct {
 	kind       tokenKind
 	index      int32
@@ -127,7 +127,7 @@ func (c *conn) token(kind tokenKind) token {
 	return token{kind: kind, index: c.index, generation: c.dev.conns[c.index].generation & (1<<(31-tokenBits) - 1)}
 }
 
-// connOf is the connection an epoll event is about, or nil.
+// connOf is the connection of an epoll event, or nil.
 func (d *Device) connOf(ev *unix.EpollEvent) (*conn, tokenKind) {
 	kind := tokenKind(ev.Pad & (1<<tokenBits - 1))
 	if kind == tokenListener || kind == tokenWake || int(ev.Fd) >= len(d.conns) {
@@ -140,5 +140,5 @@ func (d *Device) connOf(ev *unix.EpollEvent) (*conn, tokenKind) {
 	return c, kind
 }
 
-// errGone is why a connection attempt ended when the socket just closed.
+// errGone is the reason of a failed connect if the socket just closed.
 var errGone = fmt.Errorf("shm: the other side closed the connection: %w", nic.ErrPeerDied)

@@ -10,23 +10,21 @@ type Stats struct {
 	FileBytes uint64
 	// Dropped counts messages of unreliable ports that had no receive.
 	Dropped uint64
-	// DoorbellsRung counts wake-ups of the other side, DoorbellsHeard ours.
+	// DoorbellsRung counts wake-ups sent to the other side, DoorbellsHeard those received.
 	DoorbellsRung, DoorbellsHeard uint64
 	// Looks counts epoll calls from Poll, Sleeps those that blocked.
 	Looks, Sleeps uint64
-	// Cooled counts ports that went from being polled to their doorbell.
+	// Cooled counts ports that changed from polling to their doorbell.
 	Cooled uint64
 	// TrimmedBytes counts buffer memory given back by idle connections.
 	TrimmedBytes uint64
 
-	// Connections made, and those that ended because the other side died or
-	// broke the rules.
+	// Connections made, and those that ended because the other side died or broke the rules.
 	Connected, PeersDied, ProtocolErrors uint64
-	// Strangers counts sockets refused for their user, Malformed those whose
-	// first message was none of ours, WrongVersion those of another version,
-	// HalfOpen those that said nothing in time or were crowded out, Probed
-	// those that closed without a word, as a device does that looks whether a
-	// name is still in use.
+	// Strangers counts sockets refused for their user, Malformed those whose first message was not in our
+	// format, WrongVersion those with another version, HalfOpen those that sent nothing in time or were
+	// crowded out. Probed counts those that closed without sending anything, as a device does that checks
+	// whether a name is still in use.
 	Strangers, Malformed, WrongVersion, HalfOpen, Probed uint64
 	// OtherUsers counts connections of users other than ours and root, and UserLimit those refused because
 	// their user had its share of connections or of requests.
@@ -40,7 +38,7 @@ type Stats struct {
 	Hot, Conns int
 }
 
-// Stats returns the counters. Like all of a device it belongs to its owner.
+// Stats returns the counters. Like all methods of a device it must be called by the owner.
 func (d *Device) Stats() Stats {
 	s := d.stats
 	s.Sleeps = d.sleep.count.Load()

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A handle is the entry's index plus one in the low bits and the entry's
+// A handle has the entry's index plus one in the low bits and the entry's
 // generation above, so that no handle is 0 and none names two registrations.
 const handleIndexBits = 14 // layout.go checks that tableEntries fit
 
@@ -18,7 +18,7 @@ func makeHandle(index int, generation uint64) nic.Handle {
 	return nic.Handle(generation<<handleIndexBits | uint64(index+1))
 }
 
-// handleIndex is the entry a handle claims to name, or -1.
+// handleIndex is the index of the entry that a handle claims to name, or -1.
 func handleIndex(h nic.Handle) int {
 	i := int(h&(1<<handleIndexBits-1)) - 1
 	if i >= tableEntries {
@@ -33,14 +33,14 @@ type registration struct {
 	handle     nic.Handle
 	tag        nic.ProtectionTag
 	generation uint64
-	closing    bool // Deregister began, a remote access was under way
+	closing    bool // Deregister has begun, and a remote access was under way
 }
 
 // table is a device's registered memory. Peers map it read-only.
 //
-// Withdrawal is Dekker's: Deregister clears the entry, then looks at the
-// peers' hazard words; a peer sets its hazard word, then looks at the entry.
-// One of them sees the other.
+// Withdrawal uses Dekker's algorithm: Deregister clears the entry, then checks
+// the peers' hazard words; a peer sets its hazard word, then checks the entry.
+// One of them always sees the other.
 type table struct {
 	fd   int
 	mem  []byte
@@ -60,7 +60,7 @@ func (t *table) open() error {
 	return err
 }
 
-// blankTable is a table for those that are to know nothing of our memory.
+// blankTable is a table for peers that must know nothing of our memory.
 func (d *Device) blankTable() (int, error) {
 	if d.blank < 0 {
 		fd, mem, err := newTable()
@@ -110,7 +110,7 @@ func (t *table) add(mem []byte, access nic.Access, tag nic.ProtectionTag, descri
 	return r.handle, nil
 }
 
-// find is the registration that a handle names, or nil.
+// find returns the registration that a handle names, or nil.
 func (t *table) find(h nic.Handle) *registration {
 	i := handleIndex(h)
 	if i < 0 || i >= len(t.regs) || t.regs[i].handle != h {
@@ -119,7 +119,7 @@ func (t *table) find(h nic.Handle) *registration {
 	return &t.regs[i]
 }
 
-// invalidate keeps remote sides from beginning an access.
+// invalidate prevents remote sides from beginning an access.
 func (t *table) invalidate(h nic.Handle) {
 	atomic.StoreUint64(t.word(handleIndex(h), entryHandle), 0)
 }
@@ -139,7 +139,7 @@ func (t *table) remove(h nic.Handle) {
 	t.free = append(t.free, int32(i))
 }
 
-// covers reports whether data lies in the memory of h and tag may use it.
+// covers reports whether data is in the memory of h and tag may use it.
 func (t *table) covers(h nic.Handle, data []byte, tag nic.ProtectionTag) bool {
 	r := t.find(h)
 	if r == nil || r.closing || r.tag != tag {
@@ -166,8 +166,8 @@ func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) 
 	return d.table.add(mem, access, tag, d.memory.shared.descriptor(mem))
 }
 
-// Deregister implements nic.Device. A peer that is stopped in the middle of
-// an access keeps it at ErrBusy until the peer goes on or dies.
+// Deregister implements nic.Device. While a peer is stopped in the middle of an
+// access, it returns ErrBusy, until the peer continues or dies.
 func (d *Device) Deregister(h nic.Handle) error {
 	if d.closed {
 		return nic.ErrClosed

@@ -24,11 +24,11 @@ const (
 	strangeGrp = 31400
 )
 
-// commons is a folder that all users reach: the place of open names, one for what a user's own devices need, and a copy of this
-// test's binary.
+// commons is a folder that all users can reach: it has the place of open names, one for a user's own devices, and a copy of
+// this test's binary.
 type commons struct{ root, open, bin string }
 
-// newCommons needs root, as everything does that has other users in it.
+// newCommons needs root, as all tests with other users do.
 func newCommons(t testing.TB) *commons {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -54,7 +54,7 @@ func newCommons(t testing.TB) *commons {
 	return c
 }
 
-// own is the folder of names for a user alone, opened the one of those for all.
+// own is the folder of names for one user, opened that of names for all users.
 func (c *commons) own(uid int) string    { return filepath.Join(c.root, strconv.Itoa(uid)) }
 func (c *commons) opened(uid int) string { return filepath.Join(c.open, strconv.Itoa(uid)) }
 
@@ -64,7 +64,7 @@ func (c *commons) start(t testing.TB, role string, uid int, env ...string) *chil
 	return c.run(t, true, role, uid, env...)
 }
 
-// launch starts a role that says that it is ready only after this process has answered it.
+// launch starts a role that becomes ready only after this process has answered it.
 func (c *commons) launch(t testing.TB, role string, uid int, env ...string) *child {
 	t.Helper()
 	return c.run(t, false, role, uid, env...)
@@ -105,7 +105,7 @@ func (c *commons) device(t testing.TB, pr Provider, name string) *Device {
 	return d
 }
 
-// stranger opens a device of this process that takes itself for one of another user. fixture.connect connects it as that user.
+// stranger opens a device of this process that acts as one of another user. fixture.connect connects it as that user.
 func (c *commons) stranger(t testing.TB, uid int, name string) *Device {
 	t.Helper()
 	dir := filepath.Join(c.root, "of-"+strconv.Itoa(uid))
@@ -115,7 +115,7 @@ func (c *commons) stranger(t testing.TB, uid int, name string) *Device {
 	return d
 }
 
-// asUser calls something in a thread that is another user's, so that the kernel takes this process for one of that user's.
+// asUser calls do in a thread of another user, so that the kernel reports that user for this process.
 func asUser(t testing.TB, uid uint32, do func()) {
 	t.Helper()
 	if int(uid) == os.Geteuid() {

@@ -2,23 +2,23 @@ package shm
 
 import "golang.org/x/sys/unix"
 
-// A crowd counts what each user has of a device that is open to all of them. A user other than ours and root may
-// have half of what the others leave, so that none can take all.
+// A crowd counts the resources of a device that each user has, if the device is open to all users. A user other
+// than ours and root may have half of what the others leave, so that none can take all.
 type crowd struct {
 	most  int // connections of other users
-	conns int // those that there are
+	conns int // present connections of other users
 	users map[uint32]*share
 	ours  share // of our user and root; its conns are not counted
 }
 
-// share is one user's. That of another user is there while it has a connection.
+// share is the count of one user. Another user's share exists while it has a connection.
 type share struct {
 	conns     int // in every state
-	greetings int // of these, those that have not said hello
-	requests  int // and those that wait for an answer
+	greetings int // of these, those that have not sent a hello
+	requests  int // of these, those that wait for an answer
 }
 
-// newCrowd leaves descriptors for other things than other users.
+// newCrowd limits other users so that descriptors are left for other purposes.
 func newCrowd() crowd {
 	most := OtherConnsMax
 	var limit unix.Rlimit
@@ -28,10 +28,11 @@ func newCrowd() crowd {
 	return crowd{most: most, users: make(map[uint32]*share)}
 }
 
-// fits reports whether a user that has so many gets another one, of most that may be in all.
+// fits reports whether a user that has a number of a resource may get one more, if all users have all and the
+// limit is most.
 func fits(has, all, most int) bool { return has < most-all }
 
-// enter counts a new connection of a client. nil: its user has its share already.
+// enter counts a new connection of a client. nil: its user already has its share.
 func (w *crowd) enter(p *peerCred) *share {
 	if !p.other {
 		return &w.ours
@@ -49,7 +50,7 @@ func (w *crowd) enter(p *peerCred) *share {
 	return s
 }
 
-// leave is the end of one.
+// leave counts the end of a connection.
 func (w *crowd) leave(p *peerCred) {
 	if !p.other {
 		return

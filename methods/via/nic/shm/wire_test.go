@@ -15,8 +15,8 @@ import (
 
 var updateFlag = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares what the code makes with a file of named vectors in hex. A
-// difference is a change of the format: it needs a new version.
+// golden compares the bytes made by the code with a file of named vectors in hex.
+// A difference is a change of the format: it needs a new version.
 func golden(t *testing.T, file string, got map[string]string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)
@@ -70,7 +70,7 @@ func TestGoldenHeaders(t *testing.T) {
 	golden(t, "headers.json", got)
 }
 
-// TestGoldenLayout pins every offset that docs/shm.md gives.
+// TestGoldenLayout checks every offset in docs/shm.md.
 func TestGoldenLayout(t *testing.T) {
 	require.Equal(t, []uintptr{4096, 8192, 12288, 536576, 1060864},
 		[]uintptr{client.slots(), server.slots(), client.buffers(), server.buffers(), segmentBytes})
@@ -120,9 +120,8 @@ func TestRecordsRoundTripAndTruncated(t *testing.T) {
 	}
 }
 
-// TestHeaderIsNewOnce: over many laps a slot's header counts as new for
-// exactly the message it was written for, and what lies there before never
-// does.
+// TestHeaderIsNewOnce: over many laps a slot's header counts as new for exactly
+// the message for which it was written, and earlier contents never do.
 func TestHeaderIsNewOnce(t *testing.T) {
 	for _, start := range []uint64{0, 64*(1<<15-3) - 5, 1<<32 - 100, 1<<48 - 64} {
 		for i := start; i < start+1000; i++ {
@@ -169,8 +168,8 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// FuzzHeader: whatever is in a slot, its payload lies inside slot or buffer,
-// and what is accepted is what a sender would have written.
+// FuzzHeader: whatever is in a slot, its payload is within the slot or buffer,
+// and an accepted header is one that a sender would have written.
 func FuzzHeader(f *testing.F) {
 	f.Add(makeHeader(0, 8, 0, 0), uint64(0))
 	f.Add(makeHeader(100, 8192, flagBuffered|flagImmediate, 7), uint64(100))

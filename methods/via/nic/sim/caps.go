@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// DefaultCaps are those of a NIC that can do everything.
+// DefaultCaps are those of a NIC that supports everything.
 func DefaultCaps() nic.Caps {
 	return nic.Caps{
 		InlineBytesMax:   nic.InlineMax,
@@ -26,9 +26,9 @@ func DefaultCaps() nic.Caps {
 	}
 }
 
-// RandomCaps draws a NIC that a consumer must cope with: with and without RDMA,
-// loans and inline data, small limits, sends that end at once or late. It always
-// has reliable delivery.
+// RandomCaps draws the capabilities of a NIC that a consumer must support: with
+// and without RDMA, loans and inline data, small limits, sends that end at once
+// or late. The NIC always has reliable delivery.
 func RandomCaps(rng *rand.Rand) nic.Caps {
 	flip := func() bool { return rng.IntN(2) == 0 }
 	pick := sim.Draw{Rand: rng}.Pick

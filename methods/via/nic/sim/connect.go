@@ -18,8 +18,8 @@ type request struct {
 	private []byte
 	timer   *sim.Event // gives up
 	retry   *sim.Event // asks again
-	arrived bool       // the remote owner was told, or an answer is on the way
-	over    bool       // the asking side does not wait any more
+	arrived bool       // the remote owner was told, or an answer is under way
+	over    bool       // the asking side no longer waits
 }
 
 // Connect asks the device at addr for a connection.
@@ -45,7 +45,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	return nil
 }
 
-// ask sends the request, and again as long as nothing comes back.
+// ask sends the request, and repeats it as long as nothing comes back.
 func (r *request) ask() {
 	w := r.from.w()
 	if r.over {
@@ -62,7 +62,7 @@ func (r *request) ask() {
 	})
 }
 
-// arrive is the request reaching the other machine.
+// arrive is called when the request reaches the other machine.
 func (r *request) arrive() {
 	w := r.from.w()
 	d := w.find(r.addr)
@@ -83,7 +83,7 @@ func (r *request) arrive() {
 	}
 }
 
-// reply runs fn on the asking side, unless the answer gets lost.
+// reply runs fn on the asking side, unless the answer is lost.
 func (r *request) reply(fn func()) {
 	r.from.w().sim.Link(r.addr, r.from.dev.name).Send(func(corrupt bool) {
 		if !corrupt && !r.over {
@@ -157,8 +157,8 @@ func (d *Device) Accept(id nic.RequestID, np nic.Port) error {
 	return nil
 }
 
-// accepted is the asking side hearing that it is connected; what it says to that
-// is the first thing it sends.
+// accepted is called when the asking side learns that it is connected. The first
+// thing that it sends confirms the connection.
 func (c *conn) accepted(r *request) {
 	from, to := c.ends[0], c.ends[1]
 	if r.over || from.dev.dead {

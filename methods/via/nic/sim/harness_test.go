@@ -21,7 +21,7 @@ type net struct {
 	a, b  *end
 }
 
-// An end is one device with what the tests need.
+// An end is one device and the state of its test.
 type end struct {
 	dev  nic.Device
 	port nic.Port

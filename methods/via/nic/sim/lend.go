@@ -6,11 +6,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// loanPoison fills a device buffer that its borrower had to give back.
+// loanPoison fills a device buffer that its borrower has returned.
 const loanPoison = 0xDB
 
-// A loan is a device buffer that a completed receive shows to the owner of the
-// port. The remote side can write it (Options.PeerWrites) from the moment when
+// A loan is a device buffer that a completed receive lends to the owner of the
+// port. The remote side can write to it (Options.PeerWrites) from the moment when
 // Poll reports the receive until the descriptor is posted again or the port is
 // closed.
 type loan struct {
@@ -26,12 +26,12 @@ func (p *Port) lend(d *nic.Descriptor, data []byte) {
 	p.dev.loans = append(p.dev.loans, loan{p: p, d: d, mem: d.Data})
 }
 
-// takeLoan takes the buffer back that a descriptor holds, if it holds one.
+// takeLoan takes back the buffer that a descriptor holds, if it holds one.
 func (p *Port) takeLoan(d *nic.Descriptor) {
 	p.takeLoans(func(l *loan) bool { return l.d == d })
 }
 
-// takeLoans takes back those of a port's loans that match.
+// takeLoans takes back the matching loans of a port.
 func (p *Port) takeLoans(match func(*loan) bool) {
 	p.dev.loans = slices.DeleteFunc(p.dev.loans, func(l loan) bool {
 		if l.p != p || !match(&l) {
@@ -44,8 +44,8 @@ func (p *Port) takeLoans(match func(*loan) bool) {
 	})
 }
 
-// enter begins a call of the device's owner. What the owner was lent before may
-// have changed.
+// enter begins a call of the device's owner. Memory lent to the owner earlier may
+// change now.
 func (d *Device) enter() {
 	d.w.enter()
 	for i := range d.loans {
@@ -55,8 +55,8 @@ func (d *Device) enter() {
 	}
 }
 
-// overwrite changes every byte of a random part of mem, half of the time from its
-// beginning on, where headers are.
+// overwrite changes every byte of a random part of mem. Half of the time the part
+// starts at the beginning, where headers are.
 func (w *World) overwrite(mem []byte) {
 	rng, from := w.sim.Rand(), 0
 	if rng.IntN(2) == 0 {
@@ -69,10 +69,10 @@ func (w *World) overwrite(mem []byte) {
 	}
 }
 
-// show tells how many of the oldest events Poll may report, at most limit, and
-// notes what the owner sees of them. Where lent memory changes, a loan is
-// reported alone: so the owner has read it before it calls the device for the
-// sake of another event.
+// show returns how many of the oldest events Poll may report, at most limit, and
+// records which loans the owner sees. If lent memory can change, a loan is
+// reported alone, so that the owner has read it before it calls the device
+// because of another event.
 func (d *Device) show(limit int) int {
 	n := min(limit, len(d.events))
 	if d.w.opts.PeerWrites == 0 {

@@ -21,7 +21,7 @@ type Provider struct {
 	caps nic.Caps
 }
 
-// Provider opens devices with capabilities of their own.
+// Provider opens devices with the given capabilities.
 func (w *World) Provider(caps nic.Caps) *Provider { return &Provider{w: w, caps: caps} }
 
 // Name is "sim".
@@ -114,8 +114,8 @@ func (d *Device) Register(mem []byte, access nic.Access, tag nic.ProtectionTag) 
 	if d.dead {
 		return 0, nic.ErrClosed
 	}
-	// Handles are neither small nor consecutive, so that a consumer that
-	// makes one up finds nothing.
+	// Handles are neither small nor consecutive, so that an invented handle names
+	// nothing.
 	d.handles += nic.Handle(1 + d.w.sim.Rand().IntN(1000))
 	h := d.handles<<16 | nic.Handle(d.w.sim.Rand().IntN(1<<16))
 	d.regions[h] = &region{mem: mem, access: access, tag: tag}
@@ -151,7 +151,7 @@ func (d *Device) covers(s nic.Segment, tag nic.ProtectionTag) bool {
 	return ok || len(s.Data) == 0
 }
 
-// slice is the part of a region that starts at an address.
+// slice returns the part of a region that starts at an address.
 func (r *region) slice(addr uint64, size int) ([]byte, bool) {
 	base := addrOf(r.mem)
 	off := addr - base
@@ -163,7 +163,7 @@ func (r *region) slice(addr uint64, size int) ([]byte, bool) {
 
 func addrOf(mem []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))) }
 
-// Poll reports what happened.
+// Poll reports events.
 func (d *Device) Poll(out []nic.Event) int {
 	d.enter()
 	defer d.w.leave()
@@ -186,8 +186,8 @@ func (d *Device) report(ev nic.Event) {
 	}
 }
 
-// NextDeadline is when the world next has something to do, in the Real mode.
-// Otherwise the test drives the world, and the device wants nothing.
+// NextDeadline is the time of the world's next event, in the Real mode. Otherwise
+// the test drives the world, and the device needs nothing.
 func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	if d.w.opts.Mode != Real {
 		return 0, false
@@ -205,8 +205,8 @@ func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	return next, true
 }
 
-// Close ends the device in good order: what was sent still arrives, then the other
-// sides see the connections end.
+// Close ends the device in an orderly way: what was sent still arrives, then the
+// other sides see the connections end.
 func (d *Device) Close() error {
 	d.enter()
 	defer d.w.leave()
@@ -240,7 +240,7 @@ func (d *Device) end() {
 		r.closed = true
 	}
 	for _, r := range d.requests {
-		r.arrived = false // asks again, and finds nobody
+		r.arrived = false // it is repeated, and finds no device
 	}
 	d.w.devices = slices.DeleteFunc(d.w.devices, func(o *Device) bool { return o == d })
 	d.kick()

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// portState is where a port stands.
+// portState is the state of a port.
 //
 //	idle ──Connect──► connecting ──┬─► connected ──► ended
 //	  │ ◄──── failed ─────┘        │                   ▲
@@ -20,10 +20,10 @@ type portState uint8
 
 const (
 	idle       portState = iota
-	connecting           // call is the request under way
-	accepting            // conn is set; the other side may not know yet
-	connected            // conn is set, though it may be broken unnoticed
-	ended                // everything came back
+	connecting           // call is the current request
+	accepting            // conn is set; the other side may not know it yet
+	connected            // conn is set, but it may have broken unnoticed
+	ended                // every descriptor came back
 	closed               // Close was called
 )
 
@@ -37,12 +37,12 @@ type Port struct {
 	call   *request
 
 	recvs   []*nic.Descriptor // posted, oldest first
-	arrived []lateRecv        // filled, but the owner must not see it yet
+	arrived []lateRecv        // filled, but not yet visible to the owner
 	works   []*work           // the send queue, oldest first
-	departs time.Duration     // when the latest work is put on the way
+	departs time.Duration     // when the latest work will be sent
 }
 
-// A lateRecv is a receive whose completion is seen at some time.
+// A lateRecv is a receive whose completion becomes visible at some time.
 type lateRecv struct {
 	d  *nic.Descriptor
 	at time.Duration
@@ -59,7 +59,7 @@ func (p *Port) reportConn(kind nic.EventKind, ev nic.ConnEvent) {
 }
 
 // Disconnect ends the connection or the attempt. An idle port, whose attempt may
-// have failed a moment ago, hands back the receives posted on it, if there are any.
+// have just failed, returns its posted receives, if there are any.
 func (p *Port) Disconnect() {
 	p.dev.enter()
 	defer p.w().leave()
@@ -81,7 +81,7 @@ func (p *Port) disconnect() {
 	}
 }
 
-// end hands every descriptor back and reports the end of the connection.
+// end returns every descriptor and reports the end of the connection.
 func (p *Port) end(err error) {
 	p.state, p.conn, p.call = ended, nil, nil
 	for _, late := range p.arrived {
@@ -120,7 +120,7 @@ func (p *Port) Close() error {
 	return nil
 }
 
-// A conn joins two ports. ends[0] asked for it, ends[1] accepted.
+// A conn joins two ports. ends[0] requested it, ends[1] accepted.
 type conn struct {
 	w      *World
 	ends   [2]*Port
@@ -132,14 +132,14 @@ type conn struct {
 type half struct {
 	c      *conn
 	from   int
-	flight []*packet     // on the way, oldest first
+	flight []*packet     // under way, oldest first
 	last   time.Duration // arrival of the latest of them
 	timer  *sim.Event
-	busy   bool // a packet is being delivered and takes its time
+	busy   bool // a packet is being delivered, which takes time
 	dead   bool
 }
 
-// A packet is one message, RDMA request or connection step on the way.
+// A packet is one message, RDMA request or connection step under way.
 type packet struct {
 	sent, arrive time.Duration
 	rdma         bool // reads or writes the sender's memory when it arrives
@@ -167,8 +167,8 @@ func (h *half) link() *sim.Link {
 	return h.c.w.sim.Link(h.c.ends[h.from].dev.name, h.to().dev.name)
 }
 
-// put puts a packet on the way. What the link does to it only costs time, until it
-// has cost so much that the connection breaks.
+// put sends a packet. Faults of the link only cost time, until they have cost so
+// much that the connection breaks.
 func (h *half) put(pkt *packet) {
 	if h.dead {
 		return
@@ -222,9 +222,9 @@ func (h *half) kill() {
 	h.timer = nil
 }
 
-// leave is an end going in good order: what it sent still arrives, then the other
-// side sees the end. RDMA needs memory that its owner is about to get back, so it,
-// and what came after it, does not happen any more.
+// leave ends one side in an orderly way: what it sent still arrives, then the other
+// side sees the end. RDMA is the exception, because its owner is about to get the
+// memory back: it is cancelled, with everything that was sent after it.
 func (c *conn) leave(p *Port) {
 	out := c.out(p)
 	c.halves[1-out.from].kill()
@@ -235,7 +235,7 @@ func (c *conn) leave(p *Port) {
 		out.flight = out.flight[:i]
 	}
 	if out.busy {
-		// The RDMA that is half done stays half done.
+		// A half-done RDMA stays half done.
 		out.busy = false
 		out.flight = nil
 	}
@@ -251,7 +251,7 @@ func (c *conn) leave(p *Port) {
 	}})
 }
 
-// fail breaks the connection. Each side notices in its own time.
+// fail breaks the connection. Each side notices at its own time.
 func (c *conn) fail(err error) {
 	if c.broken {
 		return

@@ -4,8 +4,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// target finds the memory that an RDMA request names, if the port lets the remote
-// side have it.
+// target finds the memory of an RDMA request, if the port allows the access.
 func (p *Port) target(remote nic.Remote, size int, access nic.Access) (*region, []byte) {
 	allowed := p.attrs.RemoteWrite
 	if access == nic.AccessRemoteRead {
@@ -22,7 +21,7 @@ func (p *Port) target(remote nic.Remote, size int, access nic.Access) (*region, 
 	return r, mem
 }
 
-// source is what an RDMA write writes.
+// source is the data of an RDMA write.
 func (k *work) source() []nic.Segment {
 	if k.d.File.File != nil {
 		return []nic.Segment{{Data: k.data}}
@@ -46,8 +45,8 @@ func transfer(segs []nic.Segment, mem []byte, from, to int, out bool) {
 	}
 }
 
-// write is an RDMA write reaching the other side. Its memory changes in two steps
-// with time between them; what was sent after it waits.
+// write is called when an RDMA write reaches the other side. The memory changes in
+// two steps with time between them; later packets wait.
 func (k *work) write(h *half) {
 	to := h.to()
 	if k.aborted || to.conn != h.c {
@@ -75,7 +74,7 @@ func (k *work) write(h *half) {
 	})
 }
 
-// written is an RDMA write with all its data in place.
+// written is called when all data of an RDMA write is in place.
 func (k *work) written(h *half, size int) {
 	if k.d.Flags&nic.FlagImmediate != 0 {
 		m := message{length: size, flags: k.d.Flags, immediate: k.d.Immediate}
@@ -87,7 +86,7 @@ func (k *work) written(h *half, size int) {
 	h.c.w.sim.After(h.backDelay(), func() { k.finish(nic.StatusSuccess) })
 }
 
-// placeUnreliable is an RDMA write on an unreliable port arriving.
+// placeUnreliable is called when an RDMA write arrives on an unreliable port.
 func (p *Port) placeUnreliable(remote nic.Remote, m message) {
 	_, mem := p.target(remote, len(m.data), nic.AccessRemoteWrite)
 	if mem == nil {
@@ -101,8 +100,8 @@ func (p *Port) placeUnreliable(remote nic.Remote, m message) {
 	}
 }
 
-// read is an RDMA read request reaching the other side. The data comes back in two
-// steps, and what was sent after the request does not wait for it.
+// read is called when an RDMA read request reaches the other side. The data comes
+// back in two steps; later packets do not wait for it.
 func (k *work) read(h *half) {
 	to := h.to()
 	if k.aborted || to.conn != h.c {

@@ -137,8 +137,8 @@ func TestSleepEnds(t *testing.T) {
 	assert.False(t, a.s.Arm())
 }
 
-// TestTurnedAway: nothing happens because a post was turned away at random, so a
-// device must keep its owner awake until the next poll.
+// TestTurnedAway: no event follows a post that was refused at random, so a device
+// must keep its owner awake until the next poll.
 func TestTurnedAway(t *testing.T) {
 	w := New(sim.New(sim.Options{}), Options{Mode: Real, Again: 1})
 	a := newActor(t, w, "a")
@@ -151,7 +151,7 @@ func TestTurnedAway(t *testing.T) {
 	require.NoError(t, a.dev.Close())
 }
 
-// TestPolled: software that can only poll gets on.
+// TestPolled: a program that can only poll makes progress.
 func TestPolled(t *testing.T) {
 	w := New(sim.New(sim.Options{Link: sim.LinkOptions{DelayMin: time.Second}}), Options{Mode: Polled})
 	d, err := w.Provider(DefaultCaps()).Open(nic.Config{Listen: "a"})

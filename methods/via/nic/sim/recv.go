@@ -35,7 +35,7 @@ func (p *Port) PostRecv(d *nic.Descriptor) error {
 	return nil
 }
 
-// A message is what a send, or the immediate data of an RDMA write, brings.
+// A message is the content of a send, or the immediate data of an RDMA write.
 type message struct {
 	data      []byte
 	length    int // of the payload; more than len(data) if RDMA placed it
@@ -43,7 +43,7 @@ type message struct {
 	immediate uint32
 }
 
-// receive puts a message into the oldest posted receive, and tells how that ended
+// receive puts a message into the oldest posted receive, and returns the status
 // for the sender.
 func (p *Port) receive(m message) nic.Status {
 	if len(p.recvs) == 0 {
@@ -74,7 +74,7 @@ func (p *Port) stillCovered(d *nic.Descriptor) bool {
 	return true
 }
 
-// place moves the data where the descriptor wants it; false if it is too long.
+// place copies the data to the descriptor's memory; false if it is too long.
 func (p *Port) place(d *nic.Descriptor, data []byte) bool {
 	w := p.w()
 	room := 0
@@ -124,7 +124,7 @@ func (p *Port) surface() {
 	}
 }
 
-// backDelay draws the time that an answer to p takes.
+// backDelay draws the travel time of an answer.
 func (h *half) backDelay() time.Duration {
 	return h.c.w.sim.Link(h.to().dev.name, h.c.ends[h.from].dev.name).Delay()
 }

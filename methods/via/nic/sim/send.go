@@ -14,9 +14,9 @@ type work struct {
 	d       *nic.Descriptor
 	data    []byte        // the payload, once the NIC has read it
 	status  nic.Status    // StatusPending until finished
-	seen    time.Duration // when the owner may see that it is finished
-	left    bool          // on the way
-	aborted bool          // the descriptor went back already
+	seen    time.Duration // when the owner may see the completion
+	left    bool          // has been sent
+	aborted bool          // the descriptor has already been returned
 }
 
 // PostSend appends a send or RDMA descriptor.
@@ -54,8 +54,8 @@ func (p *Port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	return false, nil
 }
 
-// finishNow puts a send, and the works before it, on the way at once: whatever
-// happens next, it was sent.
+// finishNow sends a send, and the works before it, at once: whatever happens next,
+// it was sent.
 func (k *work) finishNow(length int) {
 	for _, before := range k.p.works {
 		before.depart()
@@ -68,7 +68,7 @@ func (k *work) finishNow(length int) {
 	k.d = nil // its owner has it back
 }
 
-// checkSend finds what no NIC could make sense of.
+// checkSend finds errors that make PostSend fail.
 func (p *Port) checkSend(d *nic.Descriptor) (length int, err error) {
 	caps := p.dev.caps
 	switch {
@@ -86,7 +86,7 @@ func (p *Port) checkSend(d *nic.Descriptor) (length int, err error) {
 	return d.Size(), nil
 }
 
-// checkLocal finds what the descriptor itself comes back for.
+// checkLocal finds errors with which the descriptor completes.
 func (p *Port) checkLocal(d *nic.Descriptor, length int) nic.Status {
 	caps := p.dev.caps
 	limit := caps.MTUBytes
@@ -107,7 +107,7 @@ func (p *Port) checkLocal(d *nic.Descriptor, length int) nic.Status {
 	return nic.StatusSuccess
 }
 
-// finishesNow decides whether a send is over when PostSend returns.
+// finishesNow decides whether a send is finished when PostSend returns.
 func (p *Port) finishesNow(d *nic.Descriptor) bool {
 	if d.Op != nic.OpSend || p.attrs.Reliability == nic.ReliableReception {
 		return false
@@ -122,8 +122,8 @@ func gather(d *nic.Descriptor) (data []byte) {
 	return data
 }
 
-// depart is the NIC putting a work on the way. Only now does it read the data of a
-// send, so that a buffer touched too early shows.
+// depart is called when the NIC sends a work. Only now does it read the data of a
+// send, so that a buffer that was changed too early is noticed.
 func (k *work) depart() {
 	p := k.p
 	if k.left || k.aborted || p.state != connected {
@@ -166,7 +166,7 @@ func (k *work) depart() {
 	}
 }
 
-// arrive is a reliable send reaching the other side.
+// arrive is called when a reliable send reaches the other side.
 func (k *work) arrive(h *half, m message) {
 	to := h.to()
 	if to.conn != h.c {
@@ -182,8 +182,8 @@ func (k *work) arrive(h *half, m message) {
 	}
 }
 
-// refused is a reliable connection ending because the remote side could not take
-// a work.
+// refused ends a reliable connection because the remote side could not take a
+// work.
 func (k *work) refused(h *half, status nic.Status) {
 	k.finish(status)
 	switch status {
@@ -196,7 +196,7 @@ func (k *work) refused(h *half, status nic.Status) {
 	}
 }
 
-// departUnreliable sends once; what the link does to it, it does.
+// departUnreliable sends once; the link may lose, repeat or delay it.
 func (k *work) departUnreliable(out *half) {
 	taken := false
 	m := message{data: k.data, length: len(k.data), flags: k.d.Flags, immediate: k.d.Immediate}
@@ -228,8 +228,8 @@ func (p *Port) breakIfReliable(status nic.Status) {
 	}
 }
 
-// finish notes how a work ended; the owner sees it some time later, after the
-// works before it.
+// finish records the result of a work. The owner sees it some time later, after
+// the earlier works.
 func (k *work) finish(status nic.Status) {
 	if k.aborted || k.status != nic.StatusPending {
 		return
@@ -244,7 +244,7 @@ func (k *work) finish(status nic.Status) {
 	w.sim.At(k.seen, k.p.settle)
 }
 
-// settle hands back the oldest works as far as they are finished and seen.
+// settle returns the oldest works that are finished and visible.
 func (p *Port) settle() {
 	now := p.w().sim.Now()
 	for len(p.works) > 0 && p.works[0].status != nic.StatusPending && p.works[0].seen <= now {
@@ -255,7 +255,7 @@ func (p *Port) settle() {
 	}
 }
 
-// settled writes the outcome into the descriptor, which goes back with that.
+// settled writes the result into the descriptor and so returns it.
 func (k *work) settled() {
 	k.aborted = true
 	k.d.Status = k.status
@@ -264,7 +264,7 @@ func (k *work) settled() {
 	}
 }
 
-// abort hands a work back because the connection ended.
+// abort returns a work because the connection ended.
 func (k *work) abort() {
 	if k.status == nic.StatusPending {
 		k.status = nic.StatusFlushed

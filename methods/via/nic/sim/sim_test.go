@@ -14,13 +14,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// The contract itself is checked by vipltest (methods/via/vipl); what follows are
-// the faults and delays that only this provider has.
+// vipltest (methods/via/vipl) checks the contract itself. These tests are for the
+// faults and delays that only this provider has.
 
 var microsecond = sim.LinkOptions{DelayMin: time.Microsecond}
 
-// TestDataIsReadLate: a sender that touches its buffer before the completion is
-// found out.
+// TestDataIsReadLate: a sender that changes its buffer before the completion is
+// detected.
 func TestDataIsReadLate(t *testing.T) {
 	n := newNet(t, 1, nic.ReliableDelivery, microsecond, Options{PostDelayMax: time.Millisecond})
 	n.connect()
@@ -36,8 +36,8 @@ func TestDataIsReadLate(t *testing.T) {
 	assert.Equal(t, 20, changed)
 }
 
-// TestCompletionsComeOutOfStep: a send completes after its receive was seen, and
-// before it, both.
+// TestCompletionsComeOutOfStep: a send may complete before or after its receive is
+// seen.
 func TestCompletionsComeOutOfStep(t *testing.T) {
 	before, after := 0, 0
 	sim.Run(t, func(t *testing.T, seed uint64) {
@@ -60,7 +60,7 @@ func TestCompletionsComeOutOfStep(t *testing.T) {
 	}
 }
 
-// TestRDMAIsTornAndPinned: half of the data is there before the other half, and
+// TestRDMAIsTornAndPinned: half of the data arrives before the other half, and
 // until then the memory cannot be deregistered.
 func TestRDMAIsTornAndPinned(t *testing.T) {
 	torn, busy := 0, 0
@@ -138,7 +138,7 @@ func TestPartitions(t *testing.T) {
 	n.until(n.b, nic.EventRecv)
 	n.pass(time.Second)
 	assert.Empty(t, n.b.got)
-	// A long one breaks what uses the link, and also what does not.
+	// A long one breaks connections on the link, even idle ones.
 	n.w.Cut("a", "b")
 	r = n.recv(n.b, n.b.seg(0, 8))
 	require.ErrorIs(t, n.until(n.b, nic.EventDisconnected).Conn.Err, nic.ErrTimeout)
@@ -242,8 +242,8 @@ func TestConnectRequestsAreLostAndRefused(t *testing.T) {
 	require.Error(t, n.b.dev.Reject(1, nil), "no such request")
 }
 
-// TestDisconnectAfterAFailureFlushes: who gives up an attempt cannot know that it
-// failed already, and gets the receives back all the same.
+// TestDisconnectAfterAFailureFlushes: an owner that gives up an attempt cannot know
+// that it has already failed, and must get the receives back all the same.
 func TestDisconnectAfterAFailureFlushes(t *testing.T) {
 	n := newNet(t, 1, nic.ReliableDelivery, microsecond, Options{})
 	n.a.port.Disconnect()
@@ -309,8 +309,8 @@ func TestLoansArePoisonedWhenGivenBack(t *testing.T) {
 	assert.Equal(t, byte(loanPoison), loan[0])
 }
 
-// TestLentMemoryChanges: what was lent is right when Poll reports it, and something
-// else after any further call.
+// TestLentMemoryChanges: lent memory is right when Poll reports it, and changes
+// with any further call.
 func TestLentMemoryChanges(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		caps := DefaultCaps()
@@ -351,8 +351,8 @@ func TestLentMemoryChanges(t *testing.T) {
 }
 
 func TestSentIsSent(t *testing.T) {
-	// A send that was done within its post arrives, even if the sender leaves
-	// the next moment, also behind sends that were not.
+	// A send that was done within its post arrives even if the sender leaves
+	// immediately, also behind sends that were not done.
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		n := newNet(t, seed, nic.ReliableDelivery, sim.LinkOptions{DelayMean: time.Millisecond}, Options{PostDelayMax: time.Second, DoneNow: 0.3})
 		n.connect()

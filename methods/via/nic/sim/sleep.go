@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// sleep is a device's part in sleeping, in the Real mode.
+// sleep is the state of a sleeping device, in the Real mode.
 type sleep struct {
-	signal chan struct{} // holds one token when a sleeper must look; nil in other modes
+	signal chan struct{} // holds one token if the sleeper must check; nil in other modes
 	woken  bool          // Wake was called and no Sleep has returned for it
-	again  bool          // a post was turned away for no reason: poll and try again
-	until  time.Duration // while sleeping: when it looks by itself; < 0: never
+	again  bool          // a post was refused for no reason: poll and try again
+	until  time.Duration // while sleeping: when it checks by itself; < 0: never
 }
 
 // A sleepingDevice is a Device of the Real mode, which is a nic.Sleeper. (A device
-// in simulated time is none.)
+// in simulated time is not.)
 type sleepingDevice struct {
 	*Device
 }
 
-// turnAway decides whether a post is turned away although there is room. Nothing
-// will happen because of that, so the owner must not sleep over it.
+// turnAway decides whether a post is refused although there is room. No event
+// follows such a refusal, so the owner must not sleep.
 func (d *Device) turnAway() bool {
 	if !d.w.sim.Chance(d.w.opts.Again) {
 		return false
@@ -40,14 +40,14 @@ func (s *sleep) kick() {
 	}
 }
 
-// Arm asks that arrivals end Sleep; false if something is there already.
+// Arm makes arrivals end Sleep; false if something is already there.
 func (d *sleepingDevice) Arm() bool {
 	d.w.enter()
 	defer d.w.leave()
 	return len(d.events) == 0 && !d.dead && !d.again
 }
 
-// Disarm has nothing to take back: wake-ups cost nothing here.
+// Disarm has nothing to undo: wake-ups cost nothing here.
 func (d *sleepingDevice) Disarm() {}
 
 // Wake ends the current or the next Sleep.
@@ -59,7 +59,7 @@ func (d *sleepingDevice) Wake() {
 }
 
 // Sleep returns on an arrival, a Wake or when timeout passes. While it waits it
-// lets happen in the world what is due.
+// runs due events of the world.
 func (d *sleepingDevice) Sleep(timeout time.Duration) {
 	deadline := time.Duration(-1)
 	if timeout >= 0 {
@@ -77,8 +77,8 @@ func (d *sleepingDevice) Sleep(timeout time.Duration) {
 	}
 }
 
-// nap says how long to block before the world must be looked at again (< 0: until
-// signalled), or reports false if there is a reason to return.
+// nap returns how long to block before the world must be checked again (< 0: until
+// signalled). ok is false if there is a reason to return.
 func (d *sleepingDevice) nap(deadline time.Duration) (wait time.Duration, ok bool) {
 	d.w.enter()
 	defer d.w.leave()

@@ -12,53 +12,52 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Mode says what moves virtual time on.
+// Mode says what advances virtual time.
 type Mode uint8
 
 const (
-	// Stepped: only the test does, by stepping the sim.World.
+	// Stepped: only the test advances it, by stepping the sim.World.
 	Stepped Mode = iota
-	// Polled: a Poll of any device that has nothing to report lets the next
-	// thing happen. For software that polls and cannot be told to step.
+	// Polled: a Poll that has nothing to report advances to the next event. For
+	// programs that poll and cannot step the world.
 	Polled
 	// Real: virtual time follows the wall clock whenever a device is polled
 	// or sleeps. Devices are Sleepers, and may have different owners.
 	Real
 )
 
-// Options describe the NICs of a world. The zero value has no faults beside those
+// Options describe the NICs of a world. The zero value has no faults except those
 // of the links and completes everything at once.
 type Options struct {
 	// Caps of devices opened through the World itself; zero means DefaultCaps.
 	Caps nic.Caps
-	// Mode says what moves virtual time on.
+	// Mode says what advances virtual time.
 	Mode Mode
-	// PostDelayMax bounds the time from a post to the moment when the NIC
-	// reads the data and puts it on the way.
+	// PostDelayMax bounds the time from a post until the NIC reads the data and
+	// sends it.
 	PostDelayMax time.Duration
-	// SendDelayMax bounds the time from the end of a send or RDMA to the
-	// moment when its completion is seen.
+	// SendDelayMax bounds the time from the end of a send or RDMA until its
+	// completion is visible.
 	SendDelayMax time.Duration
-	// RecvDelayMax bounds the time from the arrival of a message to the
-	// moment when its completion is seen.
+	// RecvDelayMax bounds the time from the arrival of a message until its
+	// completion is visible.
 	RecvDelayMax time.Duration
-	// RDMATimeMax bounds the time that the NIC takes between the first and
-	// the second half of an RDMA transfer.
+	// RDMATimeMax bounds the time between the first and the second half of an RDMA
+	// transfer.
 	RDMATimeMax time.Duration
 	// DoneNow is the probability that a send is finished within its post on a
 	// NIC without CopiesOnPost.
 	DoneNow float64
-	// Again is the probability that a post is turned away with nic.ErrAgain
-	// although there is room.
+	// Again is the probability that a post is refused with nic.ErrAgain although
+	// there is room.
 	Again float64
 	// FailSend is the probability that a send or RDMA fails with
-	// nic.StatusTransportError and takes the connection with it.
+	// nic.StatusTransportError, which also breaks the connection.
 	FailSend float64
-	// PeerWrites is the probability, at each call of a device's owner and for
-	// each buffer that the owner was lent by then, that the remote side
-	// writes over it. A consumer that handles every completion before it
-	// calls the device again, and reads what it was lent once, sees nothing
-	// of that.
+	// PeerWrites is the probability, at each call of a device's owner and for each
+	// buffer lent to it, that the remote side overwrites the buffer. A consumer
+	// that handles every completion before it calls the device again, and reads
+	// lent memory only once, does not notice.
 	PeerWrites float64
 	// ConnectLoss is the probability that a connect request is lost; the NIC
 	// repeats it.
@@ -66,22 +65,21 @@ type Options struct {
 	// Refuse is the probability that the remote NIC refuses a connect request
 	// before its owner sees it.
 	Refuse float64
-	// RetransmitAfter is what every loss on the link costs a reliable
+	// RetransmitAfter is the time that every loss on the link costs a reliable
 	// message; 0 means 200 µs.
 	RetransmitAfter time.Duration
-	// BreakAfter is how long a connection lasts without anything coming
-	// through; 0 means 50 ms.
+	// BreakAfter is how long a connection lasts without a packet getting through;
+	// 0 means 50 ms.
 	BreakAfter time.Duration
-	// ConnectTimeout applies to a connect without a time-out of its own; 0
-	// means 5 s.
+	// ConnectTimeout applies to a connect without its own timeout; 0 means 5 s.
 	ConnectTimeout time.Duration
-	// NoticeMax bounds the time that each side takes, on its own, to notice
-	// that a connection broke; 0 means 1 ms.
+	// NoticeMax bounds the time that each side needs to notice that a connection
+	// broke; 0 means 1 ms.
 	NoticeMax time.Duration
 }
 
-// RandomOptions draws NICs with every kind of delay and few hard faults, so that
-// what runs on them still comes to an end.
+// RandomOptions draws NICs with every kind of delay and few hard faults, so that a
+// program on them can still finish.
 func RandomOptions(rng *rand.Rand) Options {
 	draw := sim.Draw{Rand: rng}
 	return Options{
@@ -96,8 +94,8 @@ func RandomOptions(rng *rand.Rand) Options {
 	}
 }
 
-// A World is a set of simulated NICs. It is a nic.Provider; Provider gives others
-// for NICs with other capabilities in the same world.
+// A World is a set of simulated NICs. It is a nic.Provider; Provider returns
+// others for NICs with other capabilities in the same world.
 type World struct {
 	mu       sync.Mutex
 	sim      *sim.World
@@ -109,8 +107,8 @@ type World struct {
 	sleeping []*Device // in the Real mode
 }
 
-// New makes an empty world of NICs over w, which must not be stepped by anybody
-// else in the Real mode.
+// New makes an empty world of NICs over w. In the Real mode no other code may step
+// w.
 func New(w *sim.World, opts Options) *World {
 	if opts.Caps == (nic.Caps{}) {
 		opts.Caps = DefaultCaps()
@@ -127,7 +125,7 @@ func New(w *sim.World, opts Options) *World {
 	return &World{sim: w, opts: opts, start: time.Now()}
 }
 
-// enter takes the world's lock and, in the Real mode, lets happen what is due.
+// enter takes the world's lock and, in the Real mode, runs due events.
 func (w *World) enter() {
 	w.mu.Lock()
 	if w.opts.Mode == Real {
@@ -135,8 +133,7 @@ func (w *World) enter() {
 	}
 }
 
-// leave lets the lock go, after telling sleepers of what happens before they meant
-// to look.
+// leave releases the lock, after waking sleepers that would miss an event.
 func (w *World) leave() {
 	if len(w.sleeping) > 0 {
 		next, ok := w.sim.Next()
@@ -149,7 +146,7 @@ func (w *World) leave() {
 	w.mu.Unlock()
 }
 
-// Clock is virtual time, fit for nic.Config.Clock.
+// Clock is virtual time, for use as nic.Config.Clock.
 func (w *World) Clock() time.Duration {
 	if w.opts.Mode == Real {
 		return time.Since(w.start)
@@ -162,9 +159,9 @@ func (w *World) Clock() time.Duration {
 // Sim is the world below, which tests step in the Stepped mode.
 func (w *World) Sim() *sim.World { return w.sim }
 
-// Idle lets the next thing happen, or virtual time pass if there is none within
-// timeout (< 0: no limit). It is what a waiting call needs in the Stepped mode; a
-// wait that nothing can end any more panics, because in a test it would hang.
+// Idle advances to the next event, or virtual time by timeout if there is none (<
+// 0: no limit). Waiting calls need it in the Stepped mode. A wait that nothing can
+// end panics, because in a test it would hang.
 func (w *World) Idle(timeout time.Duration) {
 	w.enter()
 	defer w.leave()
@@ -197,7 +194,7 @@ func (w *World) Cut(a, b string) {
 	})
 }
 
-// Heal takes a Cut back.
+// Heal undoes a Cut.
 func (w *World) Heal(a, b string) {
 	w.enter()
 	defer w.leave()
@@ -213,8 +210,8 @@ func (w *World) Break(a, b string) {
 	}
 }
 
-// Crash ends a device as the death of its process would: it falls silent, its
-// name is free, the other sides notice. Calls on it return nic.ErrClosed.
+// Crash ends a device as the death of its process would: it falls silent, its name
+// becomes free, and the other sides notice. Calls on it return nic.ErrClosed.
 func (w *World) Crash(name string) {
 	w.enter()
 	defer w.leave()
@@ -231,7 +228,7 @@ func (w *World) find(name string) *Device {
 	return w.devices[i]
 }
 
-// connections are those between two devices, in a fixed order.
+// connections are the connections between two devices, in a fixed order.
 func (w *World) connections(a, b string) (list []*conn) {
 	for _, d := range w.devices {
 		for _, p := range d.ports {

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A port traces another. It is the cookie of the wrapped one.
+// A port traces another one. It is the cookie of the wrapped port.
 type port struct {
 	nic.Port
 	dev    *Device

@@ -7,15 +7,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Options say what the lines show.
+// Options select what the lines show.
 type Options struct {
-	// Clock puts the time in front of every line; nil leaves it out.
+	// Clock is the source of the time at the start of every line; nil omits the
+	// time.
 	Clock func() time.Duration
 	// Bytes is how much of a payload is shown, in bytes, as hexadecimal.
 	Bytes int
 }
 
-// A Provider traces another.
+// A Provider traces the devices of another one.
 type Provider struct {
 	inner nic.Provider
 	sink  Sink
@@ -30,8 +31,8 @@ func Wrap(p nic.Provider, sink Sink, opts Options) *Provider {
 // Name is that of the wrapped provider: addresses stay the same.
 func (p *Provider) Name() string { return p.inner.Name() }
 
-// Open opens a device of the wrapped provider. What optional interfaces that has,
-// the result has.
+// Open opens a device of the wrapped provider. The result has the same optional
+// interfaces.
 func (p *Provider) Open(cfg nic.Config) (nic.Device, error) {
 	dev, err := p.inner.Open(cfg)
 	d := &Device{
@@ -51,7 +52,7 @@ func (p *Provider) Open(cfg nic.Config) (nic.Device, error) {
 	return d.withOptional(), nil
 }
 
-// A Device traces another.
+// A Device traces another one.
 type Device struct {
 	inner   nic.Device
 	sink    Sink
@@ -59,8 +60,8 @@ type Device struct {
 	name    string
 	ports   int
 	posted  uint64                     // numbers descriptors
-	posts   map[*nic.Descriptor]uint64 // those that the device has
-	handles map[nic.Handle]int         // by what the lines call them
+	posts   map[*nic.Descriptor]uint64 // those that the device owns
+	handles map[nic.Handle]int         // the numbers in the lines
 }
 
 type (
@@ -105,7 +106,7 @@ func (d *Device) linef(format string, args ...any) {
 	d.sink.Line(text)
 }
 
-// outcome is how a call ended.
+// outcome describes the result of a call.
 func outcome(err error) string {
 	if err != nil {
 		return err.Error()
@@ -152,7 +153,7 @@ func (d *Device) Close() error {
 	return err
 }
 
-// Poll writes down every event.
+// Poll traces every event.
 func (d *Device) Poll(out []nic.Event) int {
 	n := d.inner.Poll(out)
 	for i := range out[:n] {

@@ -36,7 +36,7 @@ func (p *port) PostRecv(d *nic.Descriptor) error {
 	return nil
 }
 
-// completion is how a descriptor ended.
+// completion describes the result of a descriptor.
 func (d *Device) completion(desc *nic.Descriptor, recv bool) string {
 	text := fmt.Sprintf("#%d %s %dB", d.posts[desc], statusName(desc.Status), desc.Length)
 	delete(d.posts, desc)

@@ -31,15 +31,15 @@ func (p *port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	return done, err
 }
 
-// number notes that the device has the descriptor.
+// number records that the device owns the descriptor.
 func (d *Device) number(desc *nic.Descriptor) uint64 {
 	d.posted++
 	d.posts[desc] = d.posted
 	return d.posted
 }
 
-// describe is what a descriptor asks for; payload tells whether its segments hold
-// something worth showing.
+// describe describes the operation of a descriptor; payload tells whether its
+// segments hold data to show.
 func (d *Device) describe(desc *nic.Descriptor, payload bool) string {
 	size := desc.Size()
 	text := fmt.Sprintf("%s %dB", opName(desc.Op), size)
@@ -61,7 +61,7 @@ func (d *Device) describe(desc *nic.Descriptor, payload bool) string {
 	return text
 }
 
-// show is the beginning of a payload.
+// show returns the beginning of a payload.
 func (d *Device) show(segs []nic.Segment, size int) string {
 	left := min(size, d.opts.Bytes)
 	if left == 0 {

@@ -42,8 +42,8 @@ type writerSink struct {
 	w  io.Writer
 }
 
-// ToWriter writes lines to w. A line that cannot be written is lost: a trace must
-// not stop what it watches.
+// ToWriter writes lines to w. A line that cannot be written is lost, because a
+// trace must not stop the traced program.
 func ToWriter(w io.Writer) Sink { return &writerSink{w: w} }
 
 func (s *writerSink) Line(text string) {

@@ -48,8 +48,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestSameRunSameLines: nothing in a line depends on addresses or chance outside
-// the seed.
+// TestSameRunSameLines: nothing in a line depends on addresses or on randomness
+// other than the seed.
 func TestSameRunSameLines(t *testing.T) {
 	run := func(seed uint64) string {
 		var r Recorder

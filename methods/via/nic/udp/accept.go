@@ -16,11 +16,11 @@ import (
 type request struct {
 	*secure.Request
 	name  string
-	local netip.Addr // it was sent to
+	local netip.Addr // the address that it was sent to
 	at    time.Duration
 }
 
-// asked takes an INIT.
+// asked handles an INIT.
 func (d *Device) asked(from netip.AddrPort, packet []byte) {
 	answer, r, err := d.guard.Respond(d.now, from, packet, d.scratch[:0])
 	if len(answer) > 0 {
@@ -48,8 +48,8 @@ func (d *Device) asked(from netip.AddrPort, packet []byte) {
 	}})
 }
 
-// turnedAway counts an INIT that came to nothing. A wrong key is worth a line, but
-// not one for every packet that somebody cares to send.
+// turnedAway counts an INIT without success. A wrong key is logged, but not for every packet, because any host can send
+// such packets.
 func (d *Device) turnedAway(from netip.AddrPort, err error) {
 	var refused *secure.RefusedError
 	switch {
@@ -71,7 +71,7 @@ func (d *Device) turnedAway(from netip.AddrPort, err error) {
 	}
 }
 
-// keyHint says where keys come from, if a refusal is about those.
+// keyHint says where keys come from, if a refusal is about a key.
 func keyHint(refused *secure.RefusedError) string {
 	_, kinds := refused.Code.Uses()
 	switch {
@@ -87,24 +87,24 @@ func keyHint(refused *secure.RefusedError) string {
 	return ""
 }
 
-// peerName is the name of a side that asks: that under which it can be connected to,
-// or one that only says who it is. It comes from outside, and ends up in logs and errors:
-// what is no address is no name.
+// peerName is the name of a requesting side: the address under which it can be connected to, or one that only identifies
+// it. It comes from the network and appears in logs and errors, so only a valid address is accepted as a name.
 func peerName(from netip.AddrPort, name string) string {
 	t, err := names.Parse(name)
 	switch {
 	case err != nil || t.Port == 0:
 		return "~" + from.String()
 	case t.Host == "" || t.IP.IsUnspecified() || t.IP.Zone() != "":
-		// All of its addresses, or one by the name of its own interface.
+		// The other side listens on all of its addresses, or its zone names an interface of its own: use the address of
+		// the packet.
 		return netip.AddrPortFrom(from.Addr(), t.Port).String()
 	}
 	return t.String()
 }
 
-// nameOf is the name of a side that asks. With static keys, one that proved to be a client has the address that it gives
-// itself only if this side would connect to the same key there: otherwise it would get what is meant for another
-// endpoint. Its name says which client it is, so that no other client can have it, wherever that is.
+// nameOf is the name of a requesting side. With static keys, an authenticated client gets the address that it claims
+// only if this side would connect to the same key there. Otherwise it would get messages meant for another endpoint. Its
+// name then says which client it is, so no other client can have that name, wherever it is.
 func (d *Device) nameOf(from netip.AddrPort, r *secure.Request) string {
 	name := peerName(from, r.Name)
 	switch {
@@ -120,7 +120,7 @@ func (d *Device) nameOf(from netip.AddrPort, r *secure.Request) string {
 	return "~" + r.Client + "@" + from.String()
 }
 
-// expireRequests forgets requests that nobody decided about.
+// expireRequests forgets requests that were neither accepted nor rejected in time.
 func (d *Device) expireRequests() {
 	for id, r := range d.requests {
 		if d.now-r.at > requestLife {
@@ -187,6 +187,6 @@ func (d *Device) Reject(id nic.RequestID, reason []byte) error {
 	if err != nil {
 		return fmt.Errorf("udp: %w", err)
 	}
-	d.sendBare(wire.LanePriority, r.local, r.From, packet) // if it is lost, the INIT comes again, and brings it again
+	d.sendBare(wire.LanePriority, r.local, r.From, packet) // if it is lost, the INIT is repeated, and so is this packet
 	return nil
 }

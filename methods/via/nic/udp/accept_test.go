@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNamesOfPeers: a side that asks may call itself what it likes, but by nothing that
-// is no address.
+// TestNamesOfPeers: a requesting side may claim any name that is a valid address.
 func TestNamesOfPeers(t *testing.T) {
 	for name, want := range map[string]string{
 		"192.0.2.7:7000":                "192.0.2.7:7000",

@@ -4,7 +4,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
 )
 
-// A buffer is memory that a message is lent in.
+// A buffer is memory for a lent message.
 type buffer struct {
 	dev   *Device
 	mem   []byte

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
 )
 
-// TestBuffersAreGivenBack: a device keeps buffers for the next messages, but not all that
-// were needed once.
+// TestBuffersAreGivenBack: a device keeps buffers for the next messages, but not all
+// buffers that were ever needed.
 func TestBuffersAreGivenBack(t *testing.T) {
 	d := &Device{}
 	count := func() (n int) {

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// TestCloseInOrder: a device that closes says farewell to its peers in the order in which
-// its ports were opened, so that a seed replays what happens then, too.
+// TestCloseInOrder: a closing device sends farewells to its peers in the order in which
+// its ports were opened, so that a seed replays this, too.
 func TestCloseInOrder(t *testing.T) {
 	const peers = 8
 	w := udptest.New(1, sim.LinkOptions{DelayMin: time.Microsecond}, simdgram.Options{}, udp.Provider{Insecure: true})

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// connState is where a connection stands.
+// connState is the state of a connection.
 //
 //	dialing ──RESPONSE──────────► open ──Disconnect──► leaving ──acked, or too late──► dead
 //	accepted ──the first PACKET──► │                                                     ▲
@@ -20,25 +20,25 @@ import (
 type connState uint8
 
 const (
-	connDialing  connState = iota // we asked; initiator is set
-	connAccepted                  // we answered; response is set
+	connDialing  connState = iota // this side asked; initiator is set
+	connAccepted                  // this side answered; response is set
 	connOpen
-	connLeaving // the port is gone; what it sent is still under way
+	connLeaving // the port is gone; its packets are still under way
 	connDead
 )
 
 // A conn is one side of a connection.
 type conn struct {
 	dev     *Device
-	port    *Port // nil once it has left
+	port    *Port // nil once the port has left
 	queue   *message.Queue
 	session secure.Session
 	lanes   [wire.Lanes]reliable.Lane[message.Segment]
 	remote  [wire.Lanes]netip.AddrPort
-	home    [wire.Lanes]netip.AddrPort // where they were at first
-	away    [wire.Lanes]netip.AddrPort // where they were last, beside that
-	present [wire.Lanes]bool           // heard at remote since the last time-out without an answer
-	local   netip.Addr                 // of this machine, where the other side's packets come to; if it is known
+	home    [wire.Lanes]netip.AddrPort // the initial addresses of the other side
+	away    [wire.Lanes]netip.AddrPort // the latest other addresses of the other side
+	present [wire.Lanes]bool           // received from remote since the last unanswered time-out
+	local   netip.Addr                 // the address of this machine to which the other side sends, if known
 	state   connState
 	id      uint32 // ours
 	theirID uint32
@@ -50,22 +50,22 @@ type conn struct {
 	link    *conn // in Device.ready
 	inReady bool
 
-	left bool // leaving: nothing is left to say
+	left bool // leaving: nothing is left to send
 
 	heardAt time.Duration // the latest authentic packet
-	unheard int           // questions since then whether it is there
+	unheard int           // probes sent since then
 	doubtAt time.Duration // the first of them
 	askedAt time.Duration // the latest
 	busyAt  time.Duration // the latest data, if busy
-	busy    bool          // data came since memory was given back
-	until   time.Duration // when an attempt, an answer or a farewell is given up
+	busy    bool          // data arrived since memory was given back
+	until   time.Duration // deadline of an attempt, an answer or a farewell
 
-	initiator *secure.Initiator // of the side that asked
-	since     time.Duration     // when it asked first
-	answered  bool              // somebody is there
-	probed    probing           // whether nobody is
-	addrs     []netip.AddrPort  // where it may be, next one first; none: its name is being looked up
-	response  []byte            // accepted: sent again until the other side speaks
+	initiator *secure.Initiator // of the asking side
+	since     time.Duration     // when it first asked
+	answered  bool              // an answer of any kind has arrived
+	probed    probing           // whether the address is absent
+	addrs     []netip.AddrPort  // candidate addresses, the next one first; none: the name is being looked up
+	response  []byte            // accepted: repeated until the other side sends
 	againAt   time.Duration
 	again     time.Duration
 	newest    [wire.Lanes]uint64 // number of the newest authentic packet
@@ -75,13 +75,13 @@ type conn struct {
 // Link chains connections in the FIFO of ready ones.
 func (c *conn) Link() **conn { return &c.link }
 
-// A theirKey is what the other side calls a connection by, and where one of its lanes is.
+// A theirKey is the other side's id of a connection, and the address of one of its lanes.
 type theirKey struct {
 	at netip.AddrPort
 	id uint32
 }
 
-// open makes the lanes once keys are there.
+// open makes the lanes once the keys exist.
 func (c *conn) open(p secure.Peer) {
 	d := c.dev
 	c.session, c.theirID, c.reset = p.Session, p.ID, p.Token
@@ -103,7 +103,7 @@ func (c *conn) open(p secure.Peer) {
 	}
 }
 
-// mark notes that a connection has something to send.
+// mark records that a connection has something to send.
 func (c *conn) mark() {
 	if !c.inReady && c.state != connDead {
 		c.inReady = true
@@ -124,7 +124,7 @@ func (c *conn) leave() {
 	p.end(nil)
 }
 
-// linger goes on without a port, until the other side has heard the farewell.
+// linger continues without a port, until the other side has received the farewell.
 func (c *conn) linger() {
 	c.port = nil
 	c.state = connLeaving
@@ -133,7 +133,7 @@ func (c *conn) linger() {
 	c.set()
 }
 
-// fail ends the connection, about which nothing can be said any more, because of err.
+// fail ends the connection at once because of err; nothing more can be sent.
 func (c *conn) fail(err error) {
 	p := c.port
 	dialing := c.state == connDialing
@@ -163,9 +163,9 @@ func (c *conn) die() {
 	}
 }
 
-// notePlace lets a RESET find the connection that comes from where a lane goes to. One
-// that was accepted twice is found where the other side speaks: damage on the way makes
-// two requests of one.
+// notePlace lets a RESET find its connection by the address of a lane. If a request was
+// accepted twice, the connection on which the other side sends is the one to find: damage
+// in transit can turn one request into two.
 func (c *conn) notePlace(lane uint8) {
 	theirs, key := c.dev.theirs, theirKey{c.remote[lane], c.theirID}
 	if c.speaks() || theirs[key] == nil {
@@ -173,15 +173,15 @@ func (c *conn) notePlace(lane uint8) {
 	}
 }
 
-// forgetPlace takes that back. Another connection may have been noted there since:
-// other sides choose their ids, and where they are heard from.
+// forgetPlace undoes that. Another connection may have taken the entry since: other sides
+// choose their ids, and the addresses from which they send.
 func (c *conn) forgetPlace(lane uint8) {
 	if key := (theirKey{c.remote[lane], c.theirID}); c.dev.theirs[key] == c {
 		delete(c.dev.theirs, key)
 	}
 }
 
-// judge ends the connection if its queue says so, and hands back what is done.
+// judge ends the connection if its queue failed, and returns finished descriptors.
 func (c *conn) judge() {
 	if c.state == connDead {
 		return
@@ -194,7 +194,7 @@ func (c *conn) judge() {
 		}
 	}
 	if c.state == connLeaving && !c.left && c.queue.Left() {
-		// The other side may not have heard yet that we heard its farewell.
+		// The other side may not know yet that its farewell has arrived.
 		c.left, c.until = true, c.dev.now+lastWords
 		c.set()
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// Connect implements nic.Port. INITs are sent again, at growing distances, until
-// an answer comes or the time is over.
+// Connect implements nic.Port. INITs are repeated, at growing intervals, until an
+// answer comes or the time is over.
 func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error {
 	d := p.dev
 	switch {
@@ -51,7 +51,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	return nil
 }
 
-// newConn makes a connection that nobody has agreed to yet.
+// newConn makes a connection that the other side has not agreed to yet.
 func (d *Device) newConn(p *Port, state connState) (*conn, error) {
 	c := &conn{dev: d, port: p, queue: p.queue, state: state}
 	c.timer.Owner = c
@@ -68,7 +68,7 @@ func (d *Device) newConn(p *Port, state connState) (*conn, error) {
 
 func (d *Device) dataPort() uint16 { return d.outs[wire.LaneData].socket.Addr().Port() }
 
-// ask sends an INIT, and again later.
+// ask sends an INIT, and schedules a repetition.
 func (c *conn) ask() {
 	c.aim()
 	packet := c.initiator.Packet()
@@ -77,26 +77,26 @@ func (c *conn) ask() {
 	c.sendAgain(initAgainMax)
 }
 
-// answer sends the RESPONSE, and again later.
+// answer sends the RESPONSE, and schedules a repetition.
 func (c *conn) answer() {
 	c.sendBare(c.response)
 	c.sendAgain(answerAgainMax)
 }
 
-// sendAgain sets when a packet of the handshake is sent again.
+// sendAgain sets when a handshake packet is repeated.
 func (c *conn) sendAgain(most time.Duration) {
 	c.againAt = c.dev.now + c.again
 	c.again = min(2*c.again, most)
 	c.set()
 }
 
-// sendBare sends a packet of the handshake to the other side's priority lane.
+// sendBare sends a handshake packet to the other side's priority lane.
 func (c *conn) sendBare(packet []byte) {
 	c.dev.sendBare(wire.LanePriority, c.local, c.remote[wire.LanePriority], packet)
 }
 
-// sendBare sends a packet that belongs to no connection yet, from an address of this
-// machine if there is one to be chosen. If there is no room it is lost, as any datagram
+// sendBare sends a packet that belongs to no connection yet, from the given address of
+// this machine if there is one. If there is no room the packet is lost, as any datagram
 // may be.
 func (d *Device) sendBare(lane uint8, local netip.Addr, to netip.AddrPort, packet []byte) {
 	o := &d.outs[lane]
@@ -111,7 +111,7 @@ func (d *Device) sendBare(lane uint8, local netip.Addr, to netip.AddrPort, packe
 	}
 }
 
-// answered takes a RETRY, RESPONSE or REFUSED.
+// answered handles a RETRY, RESPONSE or REFUSED.
 func (d *Device) answered(from netip.AddrPort, packet []byte, id uint32) {
 	c := d.conns[id]
 	if c == nil || !c.knows(from) {
@@ -145,7 +145,7 @@ func (d *Device) answered(from netip.AddrPort, packet []byte, id uint32) {
 	}
 }
 
-// greet says a word, for the other side to hear that we are there.
+// greet sends an empty message, so that the other side knows that we are there.
 func (c *conn) greet() {
 	c.emit(wire.LanePriority, 0, nil, false)
 	c.showData()
@@ -155,7 +155,8 @@ func (c *conn) greet() {
 	}
 }
 
-// refusal says why there will be no connection in terms of package nic.
+// refusal translates the reason why there is no connection into an error of package
+// nic.
 func (c *conn) refusal(err error) error {
 	var rejected *secure.RejectedError
 	if errors.As(err, &rejected) {

@@ -11,7 +11,7 @@ var (
 	_ nic.PacketCounter = (*Device)(nil)
 )
 
-// linkCount sums up what lanes counted.
+// linkCount sums up the counts of lanes.
 type linkCount struct {
 	reliable.Stats
 	trips reliable.Histogram
@@ -25,7 +25,7 @@ func (n *linkCount) add(c *conn) {
 	}
 }
 
-// stats is the sum in terms of package nic.
+// stats returns the sum as nic.LinkStats.
 func (n *linkCount) stats() nic.LinkStats {
 	return nic.LinkStats{
 		SegmentsSent: n.Sent, SegmentsReceived: n.Arrived,
@@ -46,8 +46,8 @@ func (d *Device) LinkStats() nic.LinkStats {
 	return sum.stats()
 }
 
-// LinkStats implements nic.LinkCounter. What the connection sends again after the
-// port has left it is in the counts of the device alone.
+// LinkStats implements nic.LinkCounter. Retransmissions after the port has left
+// the connection count only for the device.
 func (p *Port) LinkStats() nic.LinkStats {
 	if p.conn == nil {
 		return p.last

@@ -14,8 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// A counted pair is two devices with one connection, of which only the counts are
-// of interest.
+// A counted pair is two devices with one connection, for tests of the counts.
 type counted struct {
 	t     *testing.T
 	w     *udptest.World
@@ -39,7 +38,7 @@ func newCounted(t *testing.T, loss float64) *counted {
 	return c
 }
 
-// connect makes a connection with new ports, and with room for so many messages.
+// connect makes a connection with new ports, with room for recvs messages.
 func (c *counted) connect(recvs int) {
 	c.up, c.down, c.recvs = 0, 0, 0
 	for i, d := range c.d {
@@ -56,7 +55,7 @@ func (c *counted) connect(recvs int) {
 	c.until(func() bool { return c.up == 2 })
 }
 
-// until lets time pass until something is so.
+// until lets time pass until done.
 func (c *counted) until(done func() bool) {
 	var out [32]nic.Event
 	for !done() {
@@ -80,7 +79,7 @@ func (c *counted) until(done func() bool) {
 	}
 }
 
-// send sends so many messages of some size, and waits until all have arrived.
+// send sends messages of a size, and waits until all have arrived.
 func (c *counted) send(messages, bytes int) {
 	for range messages {
 		done, err := c.p[0].PostSend(&nic.Descriptor{Op: nic.OpSend, Segments: []nic.Segment{{Data: make([]byte, bytes)}}})

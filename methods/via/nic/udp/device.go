@@ -21,7 +21,7 @@ import (
 
 // A Device is one NIC: two sockets, and the connections that share them.
 type Device struct {
-	// What every Poll touches comes first.
+	// The fields that every Poll uses come first.
 	outs      [wire.Lanes]outbox
 	arrivals  []dgram.Arrival
 	transport wire.Transport
@@ -34,21 +34,21 @@ type Device struct {
 	theirs    map[theirKey]*conn
 	wheel     reliable.Wheel[conn]
 	now       time.Duration // of the present call
-	entered   bool          // within Poll: what is posted goes out at its end
-	eager     bool          // something was sent at once since the last Poll
+	entered   bool          // within Poll: posted packets go out at its end
+	eager     bool          // a packet was sent at once since the last Poll
 	dataHot   int           // Polls until the data lane counts as quiet
 	round     uint          // of Polls with a quiet data lane
-	meant     netip.Addr    // of ours, where the packet at hand was sent to; if it is known
+	meant     netip.Addr    // the address of this machine to which the current packet was sent, if known
 	scratch   [wire.InitBytes]byte
 
 	opts      Provider
 	clock     func() time.Duration
 	log       *slog.Logger
 	datagrams dgram.Device
-	sleeper   dgram.Sleeper // datagrams, if its owner can sleep; else nil
+	sleeper   dgram.Sleeper // datagrams, if it supports sleeping; else nil
 	guard     *secure.Guard
-	prober    dgram.Prober // nil: datagrams hears nothing
-	probing   int          // connections that wait for what it hears
+	prober    dgram.Prober // nil: datagrams cannot report absent peers
+	probing   int          // connections that wait for its report
 	lookups   names.Lookups[*conn]
 	name      string // LocalAddr
 	listens   bool
@@ -60,11 +60,11 @@ type Device struct {
 	requests  map[nic.RequestID]*request
 	requestID nic.RequestID
 	buffers   *buffer // free ones
-	spare     int     // of those; ≤ sparesMax
-	lent      int     // others
+	spare     int     // number of free buffers; ≤ sparesMax
+	lent      int     // number of lent buffers
 	stats     Stats
-	past      linkCount     // of connections that are no more
-	warnAt    time.Duration // of the next line about a refused request
+	past      linkCount     // of connections that have ended
+	warnAt    time.Duration // when the next refused request may be logged
 	closed    bool
 }
 
@@ -140,8 +140,7 @@ func (d *Device) Deregister(h nic.Handle) error {
 	return d.memory.deregister(h)
 }
 
-// Poll implements nic.Device: what arrived, what is due, what is to be sent, in
-// this order.
+// Poll implements nic.Device. It handles arrivals, then timers, then packets to send.
 func (d *Device) Poll(out []nic.Event) int {
 	if d.closed {
 		return 0
@@ -163,9 +162,9 @@ func (d *Device) Poll(out []nic.Event) int {
 	return d.handOut(out)
 }
 
-// looksAtData tells whether this Poll asks the data lane's socket: always while there
-// is traffic, and now and then if not, for asking costs as much as the rest of a Poll.
-// Where time is simulated nothing may wait for a Poll that may not come.
+// looksAtData reports whether this Poll reads the data lane's socket: always while there
+// is traffic, and otherwise only now and then, because reading costs as much as the rest
+// of a Poll. In simulated time every Poll reads it, because there may be no later Poll.
 func (d *Device) looksAtData() bool {
 	if d.dataHot > 0 {
 		d.dataHot--
@@ -175,8 +174,8 @@ func (d *Device) looksAtData() bool {
 	return d.sleeper == nil || d.round%dataEvery == 0
 }
 
-// expire does what is due, once everything that has arrived was taken: an answer that
-// waits in a socket is not late, however long nobody looked.
+// expire runs due timers, once everything that has arrived was read: an answer that waits
+// in a socket is not late, however long ago the last Poll was.
 func (d *Device) expire() {
 	if at, ok := d.wheel.Next(); ok && at <= d.now {
 		for lane := range d.outs {
@@ -186,8 +185,8 @@ func (d *Device) expire() {
 	d.wheel.Advance(d.now, (*conn).expire)
 }
 
-// push reports an event. Where nobody ever takes all of them, those that are gone must
-// make room.
+// push reports an event. If the owner never takes all events, the room of those already
+// taken must be reused.
 func (d *Device) push(ev nic.Event) {
 	if len(d.events) == cap(d.events) && d.eventHead > len(d.events)/2 {
 		n := copy(d.events, d.events[d.eventHead:])
@@ -197,7 +196,7 @@ func (d *Device) push(ev nic.Event) {
 	d.events = append(d.events, ev)
 }
 
-// handOut gives the oldest events to whoever polls.
+// handOut returns the oldest events to the owner.
 func (d *Device) handOut(out []nic.Event) int {
 	n := copy(out, d.events[d.eventHead:])
 	clear(d.events[d.eventHead:][:n])
@@ -218,13 +217,13 @@ func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	return d.wheel.Next()
 }
 
-// pressing tells whether something waits for the next Poll. Where room in a socket ends
-// Sleep, what waits for such room does not.
+// pressing reports whether something waits for the next Poll. Packets that wait for room
+// in a socket do not count if such room ends Sleep.
 func (d *Device) pressing() bool {
 	return len(d.events) > 0 || d.lookups.Some() || !d.ready.Empty() && (d.sleeper == nil || !d.stuck())
 }
 
-// stuck tells whether a socket took no more of what its connections had for it.
+// stuck reports whether a socket is full.
 func (d *Device) stuck() bool {
 	for lane := range d.outs {
 		if d.outs[lane].full {
@@ -234,15 +233,16 @@ func (d *Device) stuck() bool {
 	return false
 }
 
-// Close implements nic.Device. A device that can sleep waits until what it sent is
-// acknowledged, for Provider.CloseDrain at most, and says what was not. For its farewells
-// it waits for closeByeMax only: a peer that misses one finds out by itself.
+// Close implements nic.Device. A device that can sleep waits until everything it sent is
+// acknowledged, at most for Provider.CloseDrain, and otherwise returns an error. For its
+// farewells it waits only for closeByeMax: a peer that misses a farewell notices the end
+// by itself.
 func (d *Device) Close() error {
 	if d.closed {
 		return nic.ErrClosed
 	}
 	d.now = d.clock()
-	// In the order of opening and asking, as simulations repeat what happens exactly.
+	// In the order of opening and asking, because simulations must be repeatable.
 	for _, p := range slices.SortedFunc(maps.Keys(d.ports), (*Port).compare) {
 		p.Disconnect()
 	}
@@ -259,7 +259,7 @@ func (d *Device) Close() error {
 	return errors.Join(err, d.datagrams.Close())
 }
 
-// drain goes on until every connection that is leaving has left.
+// drain polls until every leaving connection has left.
 func (d *Device) drain() error {
 	s := d.sleeper
 	if d.opts.CloseDrain < 0 {
@@ -290,8 +290,8 @@ func (d *Device) drain() error {
 	}
 }
 
-// drained tells whether every connection has said everything, and whether every
-// message was delivered that its owner takes for sent.
+// drained reports whether every connection has sent everything, and whether every message
+// that its owner believes sent was delivered.
 func (d *Device) drained() (said, delivered bool) {
 	said, delivered = true, true
 	for _, c := range d.conns {
@@ -303,7 +303,7 @@ func (d *Device) drained() (said, delivered bool) {
 	return said, delivered
 }
 
-// undrained says what was sent and not acknowledged.
+// undrained returns an error about the packets sent and not acknowledged.
 func (d *Device) undrained() error {
 	packets, peers, one := 0, 0, ""
 	for _, c := range d.conns {

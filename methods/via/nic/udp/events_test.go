@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestEventsTakeNoMoreMemoryThanWaits: they come in order, and a few that wait all the
-// time take the memory of a few.
+// TestEventsTakeNoMoreMemoryThanWaits: events come in order, and a few waiting events
+// use the memory of a few.
 func TestEventsTakeNoMoreMemoryThanWaits(t *testing.T) {
 	const waiting, rounds = 5, 100_000
 	d := &Device{}

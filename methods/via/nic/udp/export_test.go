@@ -2,12 +2,12 @@ package udp
 
 import "fmt"
 
-// DataPolls and DataEvery are how often a device looks at its data lane.
+// DataPolls and DataEvery tell how often a device reads its data lane.
 const DataPolls, DataEvery = dataPolls, dataEvery
 
-// LeftBehind says what a device still keeps for connections; it is empty if there is
-// nothing: no connection in any state, no port, request, timer, packet, event or
-// buffer on loan.
+// LeftBehind lists what a device still keeps for connections; it is empty if there
+// is no connection in any state, and no port, request, timer, packet, event or lent
+// buffer.
 func (d *Device) LeftBehind() string {
 	waiting := d.outs[0].n + d.outs[1].n
 	_, timer := d.wheel.Next()

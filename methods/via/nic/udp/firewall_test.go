@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram/kernel"
 )
 
-// A walled device lets nothing out of its second socket.
+// A walled device sends nothing from its second socket.
 type walled struct {
 	dgram.Device
 	opened []dgram.Socket
@@ -35,7 +35,7 @@ func (w *walled) Open(at netip.AddrPort) (dgram.Socket, error) {
 	return s, err
 }
 
-// Who can reach one of the two ports only is told which one is missing.
+// If only one of the two ports can be reached, the error names the missing one.
 func TestAClosedDataPortIsNamed(t *testing.T) {
 	w := &walled{}
 	listener, err := udp.Provider{Insecure: true, CloseDrain: -1, Datagrams: func() (_ dgram.Device, err error) {

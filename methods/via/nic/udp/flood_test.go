@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	heardMax    = 4096    // packets of honest sides that a flood repeats
-	floodGrowth = 4 << 20 // bytes of all sides, for the buffers of one connection above all
+	heardMax    = 4096    // packets of honest sides that a flood replays
+	floodGrowth = 4 << 20 // bytes of all sides, mainly for the buffers of one connection
 )
 
-// A flood sends packets in the names of addresses at which nobody is, each used once,
-// so that what is sent there has one cause.
+// A flood sends packets with unused source addresses, each used once, so that a
+// packet sent to such an address has one cause.
 type flood struct {
 	t       *testing.T
 	rng     *rand.Rand
 	w       *udptest.World
 	last    netip.Addr
-	causes  map[netip.Addr]int // bytes that came from there, until they are answered
+	causes  map[netip.Addr]int // bytes from that address, until they are answered
 	heard   []simdgram.Datagram
 	answers map[wire.Kind]int
 	larger  int // answers larger than what caused them, or without a cause
@@ -45,7 +45,7 @@ func newFlood(t *testing.T, w *udptest.World, seed uint64) *flood {
 	return f
 }
 
-// leaves looks at what leaves a socket.
+// leaves checks packets that leave a socket.
 func (f *flood) leaves(d simdgram.Datagram) bool {
 	if to := d.To.Addr().As4(); to[0] != 172 {
 		if len(f.heard) < heardMax {
@@ -85,7 +85,7 @@ func (f *flood) make() []byte {
 	case 5: // of a connection
 		f.packet = wire.Packet{Lane: 0, To: f.rng.Uint32() | 1, Number: f.rng.Uint64()}.Append(f.packet[:0])
 		return append(f.packet, make([]byte, f.rng.IntN(64))...)
-	case 6: // what was heard of handshakes; TestRacedPacket and TestReplays are about the rest
+	case 6: // packets recorded from handshakes; TestRacedPacket and TestReplays cover the rest
 		if len(f.heard) > 0 {
 			b := f.heard[f.rng.IntN(len(f.heard))].Payload
 			if kind, _ := wire.KindOf(b); kind != wire.KindPacket {
@@ -113,7 +113,7 @@ func (f *flood) init() []byte {
 	return f.packet
 }
 
-// A rush is a flood over a side that has better things to do.
+// A rush is a flood over a side that has other work.
 type rush struct {
 	*flood
 	victim *side
@@ -123,7 +123,7 @@ type rush struct {
 	polled time.Duration // the victim, which is slow
 }
 
-// until floods until something is so.
+// until floods until done.
 func (r *rush) until(limit time.Duration, what string, done func() bool) time.Duration {
 	r.t.Helper()
 	to, start := netip.MustParseAddrPort(r.victim.name), r.w.Clock()
@@ -145,9 +145,9 @@ func (r *rush) until(limit time.Duration, what string, done func() bool) time.Du
 	return r.w.Clock() - start
 }
 
-// TestFloodOfRequests: requests and all else from spoofed addresses make no state,
-// are answered with nothing larger than themselves, and do not keep a peer out:
-// neither one that connects, nor one that is connected.
+// TestFloodOfRequests: requests and other packets from spoofed addresses create no
+// state, get no answer larger than themselves, and do not keep a peer out, neither
+// one that connects nor one that is connected.
 func TestFloodOfRequests(t *testing.T) { each(t, floodOfRequests) }
 
 func floodOfRequests(t *testing.T, seed uint64, p udp.Provider) {
@@ -164,7 +164,7 @@ func floodOfRequests(t *testing.T, seed uint64, p udp.Provider) {
 	first := r.c.total
 	talked := r.until(3*time.Second, "messages", func() bool { return r.c.total > first+60 })
 
-	// Another peer is heard too, though the victim wants one at a time.
+	// Another peer is served too, although the victim accepts one at a time.
 	late.dial(victim)
 	rejected := r.until(3*time.Second, "an answer", func() bool { return late.port == nil })
 	require.ErrorContains(t, late.err, "in use")

@@ -14,13 +14,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// TestOnlyTheAnswerIsGreeted: a side that is connected says a word on each lane when the
-// RESPONSE comes again, but not for a few bytes that anybody can make.
+// TestOnlyTheAnswerIsGreeted: a connected side sends a packet on each lane when the
+// RESPONSE comes again, but not for a few bytes that any host can make.
 func TestOnlyTheAnswerIsGreeted(t *testing.T) {
 	w := udptest.New(1, sim.LinkOptions{DelayMin: time.Microsecond}, simdgram.Options{}, udp.Provider{Key: udptest.Key, KeepAlive: -1})
 	a, b := newSide(t, w, w.NewName()), newSide(t, w, w.NewName())
 	var response simdgram.Datagram
-	said := 0 // by a
+	said := 0 // packets sent by a
 	w.Net.SetFilter(func(d simdgram.Datagram) bool {
 		if wire.Kind(d.Payload[0]) == wire.KindResponse {
 			response = d

@@ -15,7 +15,7 @@ import (
 )
 
 // TestABusyPeerIsNoBlackHole: a peer that must share its core answers late, on one lane
-// sooner than on the other. That says nothing about how large packets may be.
+// sooner than on the other. That must not change the path's MTU.
 func TestABusyPeerIsNoBlackHole(t *testing.T) {
 	const writes = 300
 	sim.RunAtMost(t, 20, func(t *testing.T, seed uint64) {

@@ -11,8 +11,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// receive takes what has arrived at one socket, or a part of it: a batch that is not
-// full is likely the last, and another look would cost as much as the first.
+// receive reads a batch of arrivals from one socket, and more if the batch was full.
+// A batch that is not full is probably the last, and another read would cost as much
+// as the first.
 func (d *Device) receive(lane uint8) {
 	for range recvRounds {
 		if d.receiveBatch(lane) < len(d.arrivals) {
@@ -21,7 +22,7 @@ func (d *Device) receive(lane uint8) {
 	}
 }
 
-// receiveAll takes all that has arrived at one socket, unless that is very much.
+// receiveAll reads everything that has arrived at one socket, up to a limit.
 func (d *Device) receiveAll(lane uint8) {
 	for range recvRoundsAll {
 		if d.receiveBatch(lane) == 0 {
@@ -30,8 +31,7 @@ func (d *Device) receiveAll(lane uint8) {
 	}
 }
 
-// receiveBatch takes what one look at a socket finds, and returns how many arrivals
-// that is.
+// receiveBatch reads one batch from a socket, and returns the number of arrivals.
 func (d *Device) receiveBatch(lane uint8) int {
 	n := d.outs[lane].socket.Recv(d.arrivals)
 	if n > 0 && lane == wire.LaneData {
@@ -49,7 +49,7 @@ func (d *Device) receiveBatch(lane uint8) int {
 	return n
 }
 
-// arrived takes one datagram, from anybody.
+// arrived handles one datagram from any sender.
 func (d *Device) arrived(lane uint8, from netip.AddrPort, b []byte) {
 	kind, _ := wire.KindOf(b)
 	switch {
@@ -68,7 +68,7 @@ func (d *Device) arrived(lane uint8, from netip.AddrPort, b []byte) {
 	}
 }
 
-// packet takes a packet of a connection.
+// packet handles a packet of a connection.
 func (d *Device) packet(lane uint8, from netip.AddrPort, b []byte) {
 	p, _, err := wire.ParsePacket(b)
 	if err != nil || p.Lane != lane {
@@ -105,7 +105,7 @@ func (d *Device) packet(lane uint8, from netip.AddrPort, b []byte) {
 	}
 }
 
-// unopened counts a packet that is not the other side's, or not for the first time.
+// unopened counts a packet that is not the other side's, or was received before.
 func (d *Device) unopened(c *conn, err error) {
 	switch {
 	case errors.Is(err, secure.ErrReplayed), errors.Is(err, secure.ErrOld):
@@ -117,7 +117,7 @@ func (d *Device) unopened(c *conn, err error) {
 	d.stats.Forged++
 }
 
-// heard takes the payload of an authentic packet.
+// heard handles the payload of an authentic packet.
 func (c *conn) heard(lane uint8, payload []byte) error {
 	d := c.dev
 	c.heardAt, c.unheard = d.now, 0
@@ -142,7 +142,7 @@ func (c *conn) heard(lane uint8, payload []byte) error {
 		if err != nil {
 			return err
 		}
-		// The queue keeps the error, and what it has to say because of it.
+		// The queue keeps the error, and the farewell to send because of it.
 		if taken, _ := c.queue.Arrived(&d.segment, data, nil); !taken {
 			l.Refuse()
 		}
@@ -155,7 +155,7 @@ func (c *conn) heard(lane uint8, payload []byte) error {
 	return nil
 }
 
-// reset takes the word of a device that it does not know a connection.
+// reset handles a RESET: a device reports that it does not know a connection.
 func (d *Device) reset(from netip.AddrPort, b []byte) {
 	m, err := wire.ParseReset(b)
 	if err != nil {

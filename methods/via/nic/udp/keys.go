@@ -10,28 +10,28 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 )
 
-// Environment variables that a Provider without options looks at. Keys are never
-// taken from a command line, where every process of the machine can read them.
+// Environment variables that a Provider without options reads. Keys are never taken from a command
+// line, which every process of the machine can read.
 const (
-	// KeyFileEnv names a file with the shared key.
+	// KeyFileEnv is the file with the shared key.
 	KeyFileEnv = "VIADUCT_UDP_KEY_FILE"
 	// KeyEnv is the shared key itself.
 	KeyEnv = "VIADUCT_UDP_KEY"
-	// PrivateFileEnv names a file with the private key of this endpoint.
+	// PrivateFileEnv is the file with the private key of this endpoint.
 	PrivateFileEnv = "VIADUCT_UDP_PRIVATE_KEY_FILE"
-	// ClientsFileEnv names a file with the public keys of endpoints that may connect.
+	// ClientsFileEnv is the file with the public keys of endpoints that may connect.
 	ClientsFileEnv = "VIADUCT_UDP_CLIENTS_FILE"
-	// ServersFileEnv names a file with the public keys of endpoints to connect to.
+	// ServersFileEnv is the file with the public keys of endpoints to connect to.
 	ServersFileEnv = "VIADUCT_UDP_SERVERS_FILE"
-	// InsecureEnv, set to 1 (0 is as good as not set), opens devices without a key: whoever can send
-	// datagrams to them can connect to them and read what they say.
+	// InsecureEnv, set to 1 (0 means the same as unset), opens devices without a key: any host that
+	// can send datagrams to them can connect to them and read their messages.
 	InsecureEnv = "VIADUCT_UDP_INSECURE"
-	// DataPortEnv is the UDP port of the data lane of devices that listen, where a
-	// firewall must know it; the other lane has the port of the address.
+	// DataPortEnv is the UDP port of the data lane of devices that listen, for firewalls that must
+	// know it. The other lane has the port of the address.
 	DataPortEnv = "VIADUCT_UDP_DATA_PORT"
 )
 
-// keys are those of one device.
+// keys are the keys of one device.
 type keys struct {
 	shared   *secure.Key      // nil: none
 	identity *secure.Identity // nil: none

@@ -16,8 +16,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// TestAWriteTakesOneRoundTrip: nobody at the other side notices a write, so its ack must
-// not wait there for a packet that could carry it.
+// TestAWriteTakesOneRoundTrip: the other side's owner does not notice a write, so its
+// ack must not wait there for a packet that could carry it.
 func TestAWriteTakesOneRoundTrip(t *testing.T) {
 	const delay, writes = 100 * time.Microsecond, 20
 	// An ack that is held would take 10 ms.
@@ -47,8 +47,7 @@ func TestAWriteTakesOneRoundTrip(t *testing.T) {
 	}
 }
 
-// A napping device could sleep, so its owner looks at a quiet data lane now and then
-// only.
+// A napping device supports sleeping, so it reads an idle data lane only now and then.
 type napping struct {
 	dgram.Device
 	dgram.Sleeper // not used, but for Wake
@@ -56,8 +55,8 @@ type napping struct {
 
 func (napping) Wake() {}
 
-// TestAnswersThatWaitAreNotLate: whoever looked elsewhere for long takes the acks that
-// came meanwhile before it concludes from their absence.
+// TestAnswersThatWaitAreNotLate: a device that was not polled for long handles the acks
+// that arrived meanwhile before it runs timers.
 func TestAnswersThatWaitAreNotLate(t *testing.T) {
 	for turn := range udp.DataEvery {
 		w := udptest.New(1, sim.LinkOptions{DelayMin: 100 * time.Microsecond}, simdgram.Options{}, udp.Provider{Insecure: true})
@@ -84,7 +83,7 @@ func TestAnswersThatWaitAreNotLate(t *testing.T) {
 		}
 		poll(c.d[0], udp.DataPolls+turn)
 		before := nic.LinkStatsOf(c.d[0])
-		for range 5 { // the other side acks, and this one does not look
+		for range 5 { // the other side acks, and this one does not poll
 			w.Sim.RunFor(time.Millisecond)
 			poll(c.d[1], 1)
 		}

@@ -9,7 +9,7 @@ const (
 	// PriorityBytes is the largest send that goes on the priority lane.
 	PriorityBytes = 1 << 10
 	// CopyBytes is the largest send that is copied when it is posted: one of 4 KiB
-	// with the headers of whoever sends it.
+	// with the headers of the layers above.
 	CopyBytes = 4<<10 + 128
 	// RDMABytesMax is the largest length of one RDMA descriptor.
 	RDMABytesMax = 1 << 30
@@ -32,38 +32,39 @@ const (
 	recvBatch = 16 // arrivals taken at once from one socket
 	sendBatch = 32 // packets given at once to one socket
 
-	dataPolls     = 256 // Polls without a packet after which the data lane is quiet
-	dataEvery     = 8   // of those of a quiet lane, which look at it
-	recvRounds    = 4   // batches taken from one socket in one Poll
-	recvRoundsAll = 64  // batches taken before what is due is done
-	turnPackets   = 32  // packets of one lane of one connection before others have their turn
+	dataPolls     = 256 // Polls without a packet after which the data lane is idle
+	dataEvery     = 8   // while the lane is idle, one in dataEvery Polls reads it
+	recvRounds    = 4   // batches read from one socket in one Poll
+	recvRoundsAll = 64  // batches read before timers run
+	turnPackets   = 32  // packets of one lane of one connection before other connections have their turn
 	rangesRoom    = 2   // ack ranges that a packet with a segment has room for
 )
 
-// Times. Those of a connection's traffic are Options'.
+// Times. Those of a connection's traffic are in Options.
 const (
-	connectTimeout = 5 * time.Second // of Connect, when the caller names none
+	connectTimeout = 5 * time.Second // of Connect, if the caller gives none
 	initAgainMin   = 5 * time.Millisecond
 	initAgainMax   = 500 * time.Millisecond
-	requestLife    = 10 * time.Second // a connect request that nobody answers
+	requestLife    = 10 * time.Second // of a connect request without an answer
 	answerAgainMax = 500 * time.Millisecond
-	answerLife     = 5 * time.Second // for the other side to hear that it is accepted
+	answerLife     = 5 * time.Second // for the other side to learn that it is accepted
 	warnEvery      = time.Second
 
-	// KeepAlive is after how much silence a peer is asked for a sign of life.
+	// KeepAlive is the silence after which a peer is probed.
 	KeepAlive = 3 * time.Second
-	// askAgain is after what time it is asked again, and asksMin how often at least
-	// before it counts as silent.
+	// askAgain is the time between probes, and asksMin the least number of probes
+	// before the peer counts as silent.
 	askAgain = 50 * time.Millisecond
 	asksMin  = 8
 	// GiveUp is how long a peer may be silent while something waits for it.
 	GiveUp = 4 * time.Second
-	// LeaveTimeout bounds how long a connection that was ended goes on in order to
+	// LeaveTimeout bounds how long an ended connection continues in order to
 	// deliver what was sent; CloseDrain bounds it when the device closes.
 	LeaveTimeout = 5 * time.Second
 	CloseDrain   = time.Second
 	closeByeMax  = 10 * time.Millisecond
 	lastWords    = 100 * time.Millisecond
-	// absentAfter is how long nobody answers at all until nobody is there.
+	// absentAfter is how long an address may send no answer of any kind before it
+	// counts as absent.
 	absentAfter = 3 * time.Second
 )

@@ -9,12 +9,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A memory is the registered memory of a device. A handle is the number of its
-// entry and the generation of that entry, so that a stale handle finds nothing.
+// A memory is the registered memory of a device. A handle has the number of its entry
+// and the entry's generation, so that a stale handle finds nothing.
 type memory struct {
 	entries []region
 	free    []uint32
-	salt    uint32 // of the generations: who was told no handle does not know any
+	salt    uint32 // of the generations: makes handles unpredictable
 }
 
 // A region is one registration.
@@ -35,7 +35,7 @@ func (m *memory) init(random io.Reader) error {
 	return nil
 }
 
-// register enters memory and gives its handle.
+// register adds memory and returns its handle.
 func (m *memory) register(mem []byte, access nic.Access, tag nic.ProtectionTag) (nic.Handle, error) {
 	var i uint32
 	switch {
@@ -58,7 +58,7 @@ func (m *memory) handle(i uint32) nic.Handle {
 	return nic.Handle(i+1) | nic.Handle(m.entries[i].generation^m.salt)<<32
 }
 
-// find returns what a handle names, or nil.
+// find returns the region that a handle names, or nil.
 func (m *memory) find(h nic.Handle) *region {
 	i := uint32(h) - 1
 	if uint32(h) == 0 || int64(i) >= int64(len(m.entries)) || !m.entries[i].used || m.handle(i) != h {
@@ -67,8 +67,9 @@ func (m *memory) find(h nic.Handle) *region {
 	return &m.entries[i]
 }
 
-// deregister withdraws memory. No remote side reaches it from then on: whoever places
-// data, sends it, or sends it again, asks anew, and what waits in an outbox is a copy.
+// deregister withdraws memory. From then on no remote side can reach it: the memory is
+// looked up again whenever data is placed, sent or retransmitted, and data in an
+// outbox is a copy.
 func (m *memory) deregister(h nic.Handle) error {
 	r := m.find(h)
 	if r == nil {
@@ -79,7 +80,7 @@ func (m *memory) deregister(h nic.Handle) error {
 	return nil
 }
 
-// covers tells whether local memory lies in a registration of the tag.
+// covers reports whether local memory is in a registration of the tag.
 func (m *memory) covers(h nic.Handle, b []byte, tag nic.ProtectionTag) bool {
 	r := m.find(h)
 	if r == nil || r.tag != tag {
@@ -89,7 +90,8 @@ func (m *memory) covers(h nic.Handle, b []byte, tag nic.ProtectionTag) bool {
 	return ok || len(b) == 0
 }
 
-// remote returns memory that a remote side names, if a port of the tag lets it.
+// remote returns memory that a remote side names, if a port with this tag allows the
+// access.
 func (m *memory) remote(addr uint64, h nic.Handle, size int, tag nic.ProtectionTag, access nic.Access) ([]byte, bool) {
 	r := m.find(h)
 	if r == nil || r.tag != tag || r.access&access == 0 {
@@ -98,7 +100,7 @@ func (m *memory) remote(addr uint64, h nic.Handle, size int, tag nic.ProtectionT
 	return r.slice(addr, size)
 }
 
-// slice is the part of a region that starts at an address.
+// slice returns the part of a region that starts at an address.
 func (r *region) slice(addr uint64, size int) ([]byte, bool) {
 	base := addrOf(r.mem)
 	off := addr - base

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// TestHandlesAreNotGuessed: the first registration of a device is not the same as that
-// of any other, or everybody would know what to write to.
+// TestHandlesAreNotGuessed: the first handle differs between devices; otherwise any
+// peer would know where to write.
 func TestHandlesAreNotGuessed(t *testing.T) {
 	handles := map[nic.Handle]bool{}
 	for seed := range uint64(100) {

@@ -6,18 +6,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// turnBackAfter is how many time-outs of a lane in a row make it try another address
-// where its other side was.
+// turnBackAfter is how many time-outs of a lane in a row make it try another address of
+// its other side.
 const turnBackAfter = 2
 
-// mayComeFrom tells whether a packet's source is worth opening it for. With keys any
-// is: an address is changed on the way by relays and address translation, and may
-// change while the connection lives. Without, only the machine must be the same.
+// mayComeFrom reports whether a packet with this source should be opened. With keys any
+// source is allowed: relays and address translation change an address, even during a
+// connection. Without keys, the machine must be the same.
 func (c *conn) mayComeFrom(lane uint8, from netip.AddrPort) bool {
 	return c.remote[lane] == from || c.dev.guard.Mode() != wire.ModeInsecure || c.remote[lane].Addr() == from.Addr()
 }
 
-// cameFrom takes the source of the newest authentic packet of a lane.
+// cameFrom handles the source of the newest authentic packet of a lane.
 func (c *conn) cameFrom(lane uint8, from netip.AddrPort) {
 	c.present[lane] = true
 	was := c.remote[lane]
@@ -25,24 +25,24 @@ func (c *conn) cameFrom(lane uint8, from netip.AddrPort) {
 		return
 	}
 	c.moveTo(lane, from)
-	// A machine that has another address has it for both lanes, of which one may have
-	// nothing to say.
+	// A machine that has a new address has it for both lanes, one of which may have
+	// nothing to send.
 	other := 1 - lane
 	if at := c.remote[other]; at.Addr() == was.Addr() && at.Addr() != from.Addr() {
 		c.moveTo(other, netip.AddrPortFrom(from.Addr(), at.Port()))
 	}
 }
 
-// showData says a word on the data lane, if this side asked for the connection: its
-// addresses may be translated on the way, and then the other side does not know where
-// that lane is before it has heard from it, and does not reach it after long silence.
+// showData sends an empty packet on the data lane, if this side asked for the
+// connection. If its address is translated, the other side knows the address of that
+// lane only after a packet from it, and can no longer reach it after long silence.
 func (c *conn) showData() {
 	if c.initiator != nil {
 		c.emit(wire.LaneData, 0, nil, false)
 	}
 }
 
-// moveTo notes where a lane is now.
+// moveTo records the new address of a lane.
 func (c *conn) moveTo(lane uint8, from netip.AddrPort) {
 	if c.remote[lane] == from {
 		return
@@ -54,8 +54,8 @@ func (c *conn) moveTo(lane uint8, from netip.AddrPort) {
 	c.dev.stats.Moved++
 }
 
-// seek turns back after a time-out, unless the other side was heard where it is thought
-// to be: what is sent again must go there first. Otherwise two sides that repeat in
+// seek turns back after a time-out, unless a packet was received from the presumed
+// address: retransmissions must go there first. Otherwise two sides that repeat in
 // step, one of which moved, would never meet.
 func (c *conn) seek(lane uint8) {
 	if c.present[lane] {
@@ -65,10 +65,10 @@ func (c *conn) seek(lane uint8) {
 	c.turnBack(lane)
 }
 
-// turnBack tries the address of the handshake, and the present one the next time. No
-// key protects addresses: whoever repeats a packet from another one, so quickly that it
-// comes before the genuine one, moves the lane there. The true other side moves it
-// back as soon as it says something, but it may have nothing to say.
+// turnBack tries the address of the handshake, and the present one the next time. Keys
+// do not protect addresses: an attacker that replays a packet from another address
+// faster than the genuine one arrives moves the lane to that address. The genuine other
+// side moves it back with its next packet, but it may have nothing to send.
 func (c *conn) turnBack(lane uint8) {
 	to := c.home[lane]
 	if c.remote[lane] == to {

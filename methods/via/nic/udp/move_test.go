@@ -16,12 +16,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A racer listens, and repeats a packet of the data lane in the name of another address so quickly
-// that it comes before the genuine one. Nothing protects addresses.
+// A racer sees the packets, and repeats one of the data lane from another address so quickly that
+// the copy arrives before the original. Nothing protects addresses.
 type racer struct {
 	w      *udptest.World
 	victim *end
-	at     netip.AddrPort // whose name it uses
+	at     netip.AddrPort // the source address of the copies
 	every  bool           // races every packet to the victim, not only the next
 	one    bool           // races the next one
 	raced  []simdgram.Datagram
@@ -44,7 +44,7 @@ func newRacer(w *udptest.World, victim *end) *racer {
 	return r
 }
 
-// race sends what is to come first.
+// race sends the copies that must arrive first.
 func (r *racer) race() {
 	for _, d := range r.raced {
 		r.w.Net.Inject(d)
@@ -55,8 +55,8 @@ func (r *racer) race() {
 
 const raceFor = 20 * time.Millisecond
 
-// TestRacedPacket: what was redirected, by one raced packet in the middle of traffic or
-// by many until nobody has anything to say any more, finds the way back.
+// TestRacedPacket: traffic that was redirected, by one raced packet in the middle or by many until
+// both sides have nothing left to send, finds its way back.
 func TestRacedPacket(t *testing.T) {
 	for _, answers := range []bool{false, true} {
 		for _, long := range []bool{false, true} {

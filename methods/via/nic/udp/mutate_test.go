@@ -22,22 +22,22 @@ import (
 var mutatedPackets = flag.Int("mutated.packets", 1_000_000, "how many mutated packets TestMutatedPackets sends")
 
 const (
-	captureMax = 512       // packets that an attacker has notes of
+	captureMax = 512       // packets that an attacker keeps
 	renewEvery = 10_000    // mutated packets after which honest peers connect anew
 	mutantMax  = 4 << 10   // bytes
-	heapStays  = 8 << 20   // bytes that may stay behind
+	heapStays  = 8 << 20   // bytes that may remain in use
 	heapPeak   = 128 << 20 // bytes more than before, at most
 )
 
-// An attacker listens to everything, and sends what it likes in anybody's name.
+// An attacker sees all packets, and sends any packet with any source address.
 type attacker struct {
 	rng    *rand.Rand
 	w      *udptest.World
 	sum    bool // repairs the checksum of every second mutant
 	heard  [captureMax]simdgram.Datagram
 	count  int
-	rare   []simdgram.Datagram // of the handshake, which is short
-	inits  map[string]bool     // requests of honest peers that bear a cookie
+	rare   []simdgram.Datagram // of the handshake, which has few packets
+	inits  map[string]bool     // requests of honest peers that contain a cookie
 	mutant []byte
 	sent   int
 }
@@ -65,7 +65,7 @@ func (a *attacker) listen(d simdgram.Datagram) bool {
 	return true
 }
 
-// pick is one of the packets heard of, mostly of a connection.
+// pick returns one of the captured packets, mostly one of a connection.
 func (a *attacker) pick() simdgram.Datagram {
 	if a.count == 0 || a.rng.IntN(4) == 0 {
 		return a.rare[a.rng.IntN(len(a.rare))]
@@ -82,9 +82,9 @@ func (a *attacker) strike() {
 	}
 	d.Payload = a.mutant
 	switch a.rng.IntN(8) {
-	case 0: // back to where it came from
+	case 0: // back to its sender
 		d.From, d.To = d.To, d.From
-	case 1: // from somebody else
+	case 1: // from another source address
 		d.From = stranger(a.rng)
 	case 2: // to another's port
 		d.To = netip.AddrPortFrom(d.To.Addr(), a.pick().To.Port())
@@ -93,12 +93,12 @@ func (a *attacker) strike() {
 	a.sent++
 }
 
-// stranger is an address at which nobody is.
+// stranger returns an address at which there is no host.
 func stranger(rng *rand.Rand) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(rng.IntN(256))}), uint16(1+rng.IntN(1<<16-1)))
 }
 
-// repair makes the checksum of a packet of an insecure device right.
+// repair corrects the checksum of a packet of an insecure device.
 func repair(b []byte) []byte {
 	if len(b) < wire.SumLen {
 		return b
@@ -107,7 +107,7 @@ func repair(b []byte) []byte {
 	return wire.AppendSum(head, wire.Sum(0, head))
 }
 
-// fields of the headers: where they begin in a packet with a segment, in bytes.
+// fields of the headers: their offsets in a packet with a segment, in bytes.
 var fields = []int{0, 1, 2, 4, 8, 16, 17, 20, 24, 28, 32, 40, 41, 44, 48, 52, 56, 64, 72}
 
 // mutate changes a packet in a few ways, most of them in a header.
@@ -153,7 +153,7 @@ func mutate(rng *rand.Rand, to, packet, other []byte) []byte {
 	return to
 }
 
-// heap is how much memory is in use, in bytes.
+// heap returns how much memory is in use, in bytes.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -161,7 +161,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// A siege is a device, an honest peer that goes on talking with it, and an attacker.
+// A siege is a device, an honest peer that keeps exchanging messages with it, and an
+// attacker.
 type siege struct {
 	t              *testing.T
 	w              *udptest.World
@@ -180,7 +181,7 @@ func newSiege(t *testing.T, seed uint64, p udp.Provider) *siege {
 	return s
 }
 
-// talkSize is mostly small, sometimes a descriptor's limit.
+// talkSize returns a size: mostly small, sometimes a descriptor's limit.
 func talkSize(n uint64) int {
 	switch {
 	case n%64 == 0:
@@ -198,7 +199,7 @@ func (s *siege) turn() {
 	turn(s.victim, s.honest)
 }
 
-// until goes on until something is so.
+// until continues until done returns true.
 func (s *siege) until(what string, done func() bool) {
 	s.t.Helper()
 	within(s.t, 30*time.Second, what, func() bool {
@@ -223,7 +224,7 @@ func (s *siege) redial() {
 	}
 }
 
-// rest lets time pass, in which nobody but the attacker says much.
+// rest lets time pass, in which the honest sides send little.
 func (s *siege) rest(d time.Duration) {
 	s.there.quiet, s.back.quiet = true, true
 	struck := s.w.Clock()
@@ -236,7 +237,7 @@ func (s *siege) rest(d time.Duration) {
 	s.there.quiet, s.back.quiet = false, false
 }
 
-// connect makes a new connection, however often it takes.
+// connect makes a new connection, with as many attempts as it takes.
 func (s *siege) connect() {
 	s.t.Helper()
 	for _, x := range []*side{s.honest, s.victim} {
@@ -248,7 +249,7 @@ func (s *siege) connect() {
 	s.talks()
 }
 
-// talks proves that messages get through in both directions.
+// talks proves that messages arrive in both directions.
 func (s *siege) talks() {
 	s.t.Helper()
 	there, back := s.there.total, s.back.total
@@ -257,8 +258,8 @@ func (s *siege) talks() {
 	})
 }
 
-// TestMutatedPackets sends a million mutated packets to two endpoints that go on
-// talking with each other. Nothing of that counts, but the time that it costs.
+// TestMutatedPackets sends a million mutated packets to two endpoints that keep
+// exchanging messages. The packets have no effect but the time that they cost.
 func TestMutatedPackets(t *testing.T) {
 	for name, p := range map[string]udp.Provider{"secure": {Key: udptest.Key}, "static": {Identity: udptest.Static}, "insecure": {Insecure: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -274,9 +275,9 @@ func TestMutatedPackets(t *testing.T) {
 	}
 }
 
-// TestMutatedPacketsWithChecksums is what a device without a key has to bear: the
-// attacker can say whatever it likes in the honest peer's name. It does not
-// panic, its memory is bounded, and it works once the attacker is gone.
+// TestMutatedPacketsWithChecksums is what a device without a key must withstand: the
+// attacker can send any packet in the honest peer's name. The device does not panic,
+// its memory is bounded, and it works once the attacker stops.
 func TestMutatedPacketsWithChecksums(t *testing.T) {
 	seed := sim.Seed(t)
 	s := newSiege(t, seed, udp.Provider{Insecure: true})

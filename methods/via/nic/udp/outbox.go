@@ -4,26 +4,27 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// An outbox gathers packets for one socket, so that one call of the system sends
-// many. What was put into it is sent in that order, however long the socket is full.
+// An outbox gathers packets for one socket, so that one system call sends many.
+// Packets are sent in the order in which they were added, however long the socket is
+// full.
 type outbox struct {
 	socket dgram.Socket
 	batch  [sendBatch]dgram.Packet
-	owners [sendBatch]*conn // who hears that a packet was too big; nil: nobody
+	owners [sendBatch]*conn // to be told if a packet was too big; nil: none
 	n      int              // packets in batch
-	sent   int              // of those
-	kept   int              // of those, that lie in memory of the outbox alone
-	room   []byte           // heads and sealed packets
+	sent   int              // number of those already sent
+	kept   int              // number of those whose bytes are all in memory of the outbox
+	room   []byte           // headers and sealed packets
 	used   int
 	pieces [][]byte // of all packets
-	spare  []byte   // what keep copied
-	full   bool     // the socket took no more
+	spare  []byte   // copies made by keep
+	full   bool     // the socket was full
 }
 
 const (
-	// outRoom is memory for the packets of a batch that are put together here.
+	// outRoom is memory for the packets of a batch that are assembled here.
 	outRoom = 512 << 10
-	// headMax is what stands before the data of a packet, at most, and behind it.
+	// headMax is the largest size of the bytes before and behind the data of a packet.
 	headMax = 512
 )
 
@@ -33,10 +34,10 @@ func (o *outbox) init(s dgram.Socket) {
 	o.pieces = make([][]byte, 0, sendBatch*dgram.PiecesMax)
 }
 
-// fits tells whether another packet that needs so much room can be put in now.
+// fits reports whether another packet that needs this much room can be added now.
 func (o *outbox) fits(room int) bool { return o.n < len(o.batch) && o.used+room <= len(o.room) }
 
-// take is memory for a packet; it fits.
+// take returns memory for a packet; it must fit.
 func (o *outbox) take(room int) []byte {
 	b := o.room[o.used : o.used : o.used+room]
 	o.used += room
@@ -49,8 +50,8 @@ func (o *outbox) put(p dgram.Packet, owner *conn) {
 	o.n++
 }
 
-// flush hands everything to the socket, as far as it takes it. It reports false if
-// something is left, which is kept.
+// flush sends as much as the socket takes. It reports false if something is left,
+// which is kept.
 func (o *outbox) flush(tooBig func(*conn)) bool {
 	for o.sent < o.n {
 		n, err := o.socket.Send(o.batch[o.sent:o.n])
@@ -77,9 +78,9 @@ func (o *outbox) flush(tooBig func(*conn)) bool {
 	return true
 }
 
-// keep copies what is left and lies in memory of consumers: they may have it back, and
-// a remote side may have lost its right to read it, before the socket takes more. A
-// packet in one piece lies in room.
+// keep copies unsent data out of the memory of consumers: before the socket takes
+// more, they may get it back, and a remote side may lose its right to read it. A
+// packet in one piece is already in room.
 func (o *outbox) keep() {
 	for i := max(o.sent, o.kept); i < o.n; i++ {
 		p := &o.batch[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// TestFullSocketKeepsNoMemory: what waits for room in a socket does not lie in memory
-// that has gone back to its owner meanwhile.
+// TestFullSocketKeepsNoMemory: packets that wait for room in a socket do not refer to
+// memory that has gone back to its owner meanwhile.
 func TestFullSocketKeepsNoMemory(t *testing.T) {
 	s := newStuck(t, udp.Provider{CloseDrain: -1}, nic.PortAttrs{Reliability: nic.ReliableReception, RecvDepth: 1, SendDepth: 1}, nil)
 	s.datagrams.full = true

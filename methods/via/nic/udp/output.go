@@ -7,7 +7,7 @@ import (
 )
 
 // posted sends what was just posted: at once if it is the first post since the last
-// Poll, else with the next Poll, which comes soon.
+// Poll, otherwise with the next Poll, which comes soon.
 func (d *Device) posted(c *conn) {
 	c.mark()
 	if d.entered || d.eager {
@@ -18,7 +18,7 @@ func (d *Device) posted(c *conn) {
 	d.transmit()
 }
 
-// transmit gives every connection that has something to send its turn.
+// transmit gives every connection with something to send its turn.
 func (d *Device) transmit() {
 	for lane := range d.outs {
 		if d.outs[lane].full && !d.flush(lane) && lane == wire.LanePriority {
@@ -40,16 +40,16 @@ func (d *Device) transmit() {
 	}
 }
 
-// flush sends what a lane's outbox holds.
+// flush sends the packets in a lane's outbox.
 func (d *Device) flush(lane int) bool {
 	o := &d.outs[lane]
 	return o.n == 0 || o.flush(d.tooBig)
 }
 
-// speaks tells whether the connection has keys and its turn to use them.
+// speaks reports whether the connection may send packets of its own.
 func (c *conn) speaks() bool { return c.state == connOpen || c.state == connLeaving }
 
-// send gives both lanes a turn. It reports whether there is more to send now.
+// send gives both lanes a turn. It reports whether more can be sent now.
 func (c *conn) send() (more bool) {
 	c.grow()
 	for lane := range c.lanes {
@@ -59,7 +59,7 @@ func (c *conn) send() (more bool) {
 	return more
 }
 
-// sendLane sends what is lost, then what is new, then an ack if it is due.
+// sendLane sends lost segments, then new ones, then an ack if it is due.
 func (c *conn) sendLane(lane uint8) (more bool) {
 	d, l := c.dev, &c.lanes[lane]
 	o := &d.outs[lane]
@@ -91,7 +91,7 @@ func (c *conn) sendLane(lane uint8) (more bool) {
 		}
 		seq := l.Send(d.now, segment, c.overhead()+segment.Len())
 		if segment.EndsWrite() && !c.queue.Waiting(int(lane)) {
-			l.Ask() // nothing that the other side sends will carry the ack
+			l.Ask() // no packet of the other side would carry the ack
 		}
 		c.emit(lane, uint32(seq), &segment, false)
 	}
@@ -101,7 +101,7 @@ func (c *conn) sendLane(lane uint8) (more bool) {
 	return more
 }
 
-// overhead is what a packet has beside its segment, at most, in bytes.
+// overhead is the largest size of a packet without its segment, in bytes.
 func (c *conn) overhead() int {
 	return wire.PacketLen + wire.TransportLen + rangesRoom*wire.RangeLen + c.session.Overhead()
 }
@@ -109,8 +109,8 @@ func (c *conn) overhead() int {
 // dataMax is how much data a packet has room for.
 func (c *conn) dataMax() int { return c.path.mtu - c.overhead() - wire.SegmentRemoteLen }
 
-// emit puts one packet together: with a segment, or with an ack alone, and perhaps
-// a question whether the other side is there.
+// emit assembles one packet: with a segment, or with an ack alone, and perhaps with
+// a request for an answer.
 func (c *conn) emit(lane uint8, seq uint32, s *message.Segment, ask bool) {
 	d := c.dev
 	o, t := &d.outs[lane], &d.transport
@@ -120,7 +120,7 @@ func (c *conn) emit(lane uint8, seq uint32, s *message.Segment, ask bool) {
 	}
 	room := c.session.Room(headMax, size)
 	if !o.fits(room) && !d.flush(int(lane)) {
-		return // an ack or a question, which comes again; segments asked before
+		return // an ack or a probe, which will be repeated; segments were checked before
 	}
 	t.Clear()
 	body := d.pieces[:0]
@@ -136,7 +136,7 @@ func (c *conn) emit(lane uint8, seq uint32, s *message.Segment, ask bool) {
 	head = t.Append(head)
 	if s != nil {
 		head, body = c.queue.Append(head, body, s)
-		d.pieces = body[:0] // it has grown
+		d.pieces = body[:0] // it may have grown
 	}
 	if lane == wire.LaneData {
 		d.dataHot = dataPolls

@@ -7,29 +7,29 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A path is what a connection knows of how large its packets may be. The kernel
-// hears of a narrower path as a rule, but not always (a black hole: RFC 2923); and
-// nobody tells when a path gets wider.
+// A path is what a connection knows of its MTU. The kernel usually learns of a narrower
+// path, but not always (a black hole: RFC 2923), and nothing reports a wider one.
 type path struct {
 	mtu    int           // UDP payload
-	growAt time.Duration // when larger packets are tried again; 0: never
-	wait   time.Duration // before the next such time
+	growAt time.Duration // when larger packets are tried next; 0: never
+	wait   time.Duration // before the next try
 	// While packets of the data lane are lost:
-	asked  time.Duration // when the other side was asked whether it is there
-	sure   int           // after so many time-outs there is a hole, if it is there
-	looked time.Duration // the latest time-out that was thought about
+	asked  time.Duration // when the other side was last probed
+	sure   int           // after this many time-outs there is a hole, if the other side answers
+	looked time.Duration // the latest time-out already handled
 }
 
 const (
-	// holeAsks is how many time-outs of the data lane in a row make a black hole
-	// suspected. If the other side is there by the next one, and the lane is still
-	// silent at the one after that, holeSure after the question, it is found.
+	// holeAsks is how many time-outs of the data lane in a row raise the suspicion of a
+	// black hole; the other side is then probed. If it answers, and the lane is still
+	// silent after holeSure more time-outs, there is a hole.
 	holeAsks, holeSure = 2, 2
-	// growMin and growMax bound how long a narrow path is not tried again.
+	// growMin and growMax bound the time before a narrow path is tried with larger
+	// packets.
 	growMin, growMax = 10 * time.Second, 10 * time.Minute
 )
 
-// pathMTU is what fits through the path to the other side, as the kernel knows.
+// pathMTU is the kernel's MTU of the path to the other side.
 func (d *Device) pathMTU(c *conn) int {
 	n := d.outs[wire.LaneData].socket.PathMTU(c.remote[wire.LaneData])
 	if d.opts.PacketBytes > 0 {
@@ -38,13 +38,13 @@ func (d *Device) pathMTU(c *conn) int {
 	return n
 }
 
-// tooBig looks anew how large packets may be.
+// tooBig reads the path MTU again.
 func (d *Device) tooBig(c *conn) {
 	d.stats.TooBig++
 	c.shrink(d.pathMTU(c), growMin)
 }
 
-// shrink makes packets smaller, for a while.
+// shrink makes packets smaller for a while.
 func (c *conn) shrink(mtu int, wait time.Duration) {
 	if mtu >= c.path.mtu || c.state == connDead {
 		return
@@ -60,7 +60,7 @@ func (c *conn) resize(mtu int) {
 	}
 }
 
-// grow tries what the kernel believes in, when it is time.
+// grow tries the kernel's MTU, when it is time.
 func (c *conn) grow() {
 	if at := c.path.growAt; at > 0 && c.dev.now >= at {
 		c.path.growAt = 0
@@ -68,12 +68,14 @@ func (c *conn) grow() {
 	}
 }
 
-// lookForHole finds out, after time-outs of the data lane, whether the path swallows
-// large packets: small ones still come through. Or the other side came back with
-// another port for that lane, and says at the priority lane that it knows nothing.
+// lookForHole finds out, after time-outs of the data lane, whether the path drops large
+// packets: small ones still arrive. The probe also covers the case that the other side
+// restarted with another port for that lane: it then answers on the priority lane that
+// it does not know the connection.
 //
-// A side that had no core for a while answers on both lanes once it has one, but not at
-// the same moment: it gets the time of one more time-out, the longest so far.
+// A side that got no processor time for a while answers on both lanes when it runs
+// again, but not at the same moment. So it gets the time of one more time-out, the
+// longest so far.
 func (c *conn) lookForHole() {
 	p, d := &c.path, c.dev
 	unanswered := c.lanes[wire.LaneData].Unanswered()
@@ -81,7 +83,7 @@ func (c *conn) lookForHole() {
 	if unanswered < holeAsks || p.looked == latest {
 		return
 	}
-	p.looked = latest // once for each
+	p.looked = latest // handle each time-out once
 	if p.mtu > dgram.PayloadMin && p.asked >= first && c.heardAt > p.asked {
 		if unanswered >= p.sure {
 			p.wait = min(max(2*p.wait, growMin), growMax)

@@ -10,17 +10,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A Port is the NIC's half of one VI. Its queue is that of the next connection, or
-// of the present one.
+// A Port is the NIC's half of one VI. Its queue belongs to the present connection, or to the next one.
 type Port struct {
 	dev    *Device
 	attrs  nic.PortAttrs
 	cookie any
 	queue  *message.Queue
-	number uint64 // of the ports that the device made
+	number uint64 // in the order in which the device made them
 	conn   *conn
 	closed bool
-	ended  bool          // everything came back
+	ended  bool          // every descriptor came back
 	last   nic.LinkStats // of the connection that ended
 }
 
@@ -66,8 +65,8 @@ func (p *Port) PostRecv(desc *nic.Descriptor) error {
 	return p.queue.PostRecv(desc)
 }
 
-// PostSend implements nic.Port. The first post since the last Poll goes out at
-// once; others wait for the Poll, which sends many with one call of the system.
+// PostSend implements nic.Port. The first post since the last Poll is sent at once; others wait for the Poll, which
+// sends many with one system call.
 func (p *Port) PostSend(desc *nic.Descriptor) (done bool, err error) {
 	c := p.conn
 	switch {
@@ -91,7 +90,7 @@ func (p *Port) SourceAddr() netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
 }
 
-// AuthenticatedName implements nic.Authenticator. What a side claims that was accepted is proved by its first packet.
+// AuthenticatedName implements nic.Authenticator. The name claimed by an accepted side is proved by its first packet.
 func (p *Port) AuthenticatedName() string {
 	if p.conn == nil || p.conn.state != connOpen {
 		return ""
@@ -110,7 +109,7 @@ func (p *Port) Disconnect() {
 	}
 }
 
-// end hands every descriptor back and reports the end of the connection.
+// end returns every descriptor and reports the end of the connection.
 func (p *Port) end(err error) {
 	p.last = p.LinkStats()
 	p.ended, p.conn = true, nil
@@ -119,7 +118,7 @@ func (p *Port) end(err error) {
 	p.report(nic.EventDisconnected, &nic.ConnEvent{Err: err})
 }
 
-// collect turns what the queue hands back into events.
+// collect makes events of the descriptors that the queue returned.
 func (p *Port) collect() {
 	for desc := p.queue.Completed(); desc != nil; desc = p.queue.Completed() {
 		kind := nic.EventSend

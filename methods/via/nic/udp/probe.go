@@ -10,19 +10,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// Where nobody listens, the machine says so (ICMP port unreachable), as a rule. Who
-// waits for the answer to an INIT need not wait until it is late then. It is a hint
-// and may be forged, so it ends nothing but an attempt that nobody has answered, and
-// only if it quotes the nonce of that attempt: whoever knows it could send a REFUSED.
+// If no process listens at an address, the machine usually says so (ICMP port
+// unreachable). An attempt to connect then need not wait for its timeout. The message
+// is a hint and may be forged. So it ends only an attempt that has had no answer at
+// all, and only if it quotes the nonce of that attempt: an attacker that knows the
+// nonce could send a REFUSED as well.
 
-// A probing is what an attempt has to do with that.
+// A probing is the state of an attempt with regard to such hints.
 type probing struct {
-	inits int  // that were sent
+	inits int  // number sent
 	on    bool // it is counted in Device.probing
 }
 
-// probe sends an INIT by a socket that hears such a hint, from the second one on: as
-// a rule the first is answered before that.
+// probe sends an INIT through a socket that receives such hints, from the second INIT
+// on: the first is usually answered before that.
 func (c *conn) probe(packet []byte) {
 	d := c.dev
 	if c.probed.inits++; d.prober == nil || c.answered || c.probed.inits == 1 {
@@ -35,7 +36,7 @@ func (c *conn) probe(packet []byte) {
 	d.prober.Probe(d.outs[wire.LanePriority].socket.Addr().Addr(), c.remote[wire.LanePriority], packet)
 }
 
-// endProbes: the attempt is over.
+// endProbes is called when the attempt is over.
 func (c *conn) endProbes() {
 	if !c.probed.on {
 		return
@@ -46,7 +47,7 @@ func (c *conn) endProbes() {
 	}
 }
 
-// hearAbsent takes the hints that came.
+// hearAbsent handles the hints that arrived.
 func (d *Device) hearAbsent() {
 	for {
 		var quote [wire.InitFixed]byte
@@ -63,8 +64,8 @@ func (d *Device) hearAbsent() {
 	}
 }
 
-// absent strikes out one of the addresses of the other side's name. Where it was the
-// last one, nobody is there.
+// absent removes one of the addresses of the other side's name. If it was the last
+// one, the other side is unreachable.
 func (c *conn) absent(at netip.AddrPort) {
 	c.addrs = slices.DeleteFunc(slices.Clone(c.addrs), func(other netip.AddrPort) bool { return other == at })
 	if len(c.addrs) == 0 {

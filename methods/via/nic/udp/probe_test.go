@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// freePort is an address that nobody has, and had a moment ago.
+// freePort returns an address that was free a moment ago.
 func freePort(t *testing.T, host string) string {
 	s, err := net.ListenPacket("udp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -28,7 +28,7 @@ func freePort(t *testing.T, host string) string {
 	return s.LocalAddr().String()
 }
 
-// dial asks for a connection from a device of its own.
+// dial requests a connection from a device of its own.
 func dial(t *testing.T, p udp.Provider, cfg nic.Config, to string) (nic.Device, nic.Port) {
 	p.Insecure = true
 	cfg.Log = slog.New(slog.DiscardHandler)
@@ -41,15 +41,15 @@ func dial(t *testing.T, p udp.Provider, cfg nic.Config, to string) (nic.Device, 
 	return d, port
 }
 
-// firstEvent waits for what happens first.
+// firstEvent waits for the first event.
 func firstEvent(t *testing.T, d nic.Device) nic.Event {
 	var out [1]nic.Event
 	require.Eventually(t, func() bool { return d.Poll(out[:]) == 1 }, wallclock.Patience, time.Millisecond)
 	return out[0]
 }
 
-// A machine says that nobody has a port, and who asked need not wait until an answer
-// is late.
+// A machine reports that a port is not in use, and the dialling side need not wait
+// until its attempt times out.
 func TestNobodyIsFoundAtOnce(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		for _, listen := range []string{"", net.JoinHostPort(host, "0")} {
@@ -66,7 +66,7 @@ func TestNobodyIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// At one of the addresses of a name is nobody, at the other one is somebody who
+// At one of the addresses of a name nothing listens; at the other one a device
 // answers late.
 func TestNobodyAtOneOfTwoAddresses(t *testing.T) {
 	listener, err := udp.Provider{Insecure: true}.Open(nic.Config{Listen: "[::1]:0"})
@@ -88,7 +88,8 @@ func TestNobodyAtOneOfTwoAddresses(t *testing.T) {
 	assert.Equal(t, nic.EventConnectRequest, out[0].Kind)
 }
 
-// What the machine says of a connection that exists is not heard: anybody can say it.
+// What the machine reports about a connection that exists is ignored: any host can
+// forge it.
 func TestNobodyEndsNoConnection(t *testing.T) {
 	const giveUp = 500 * time.Millisecond
 	var sockets *kernel.Device
@@ -123,7 +124,7 @@ func TestNobodyEndsNoConnection(t *testing.T) {
 	require.NoError(t, listener.Close())
 }
 
-// A void swallows what is sent, and answers probes as a test wants it to.
+// A void receives packets without an answer, and answers probes as a test chooses.
 type void struct {
 	probes  [][]byte
 	answers [][]byte
@@ -158,7 +159,7 @@ func (voidSocket) PathMTU(netip.AddrPort) int         { return dgram.PayloadMin 
 func (voidSocket) Stats() dgram.Stats                 { return dgram.Stats{} }
 func (voidSocket) Close() error                       { return nil }
 
-// Only who has seen an INIT can say that nobody is there to take it.
+// Only a host that has seen an INIT can report that nothing listens there.
 func TestForgedHints(t *testing.T) {
 	var now time.Duration
 	v := &void{}

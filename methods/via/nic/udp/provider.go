@@ -19,39 +19,34 @@ import (
 
 // A Provider opens devices. The zero value takes its key from the environment.
 type Provider struct {
-	// Key is the key that all sides share; its zero value means the one of
-	// the environment.
+	// Key is the key that all sides share; the zero value means the one from the environment.
 	Key secure.Source
-	// Identity are the keys of the devices' own; its zero value means those of the environment, if Key is
-	// zero, too, and Insecure is not set. With Key both kinds are used.
+	// Identity has the keys of the devices themselves. The zero value means the keys from the
+	// environment, if Key is zero too and Insecure is not set. Together with Key, both kinds are used.
 	Identity secure.IdentitySource
-	// Insecure opens devices without a key. It cannot be had together with one.
+	// Insecure opens devices without a key. It cannot be combined with one.
 	Insecure bool
-	// DataPort is the UDP port of the data lane, of a device that listens; 0: the
-	// one of the environment, or any.
+	// DataPort is the UDP port of the data lane of a listening device; 0: the one from the environment,
+	// or any.
 	DataPort uint16
-	// Datagrams opens what carries the datagrams; nil: sockets of the kernel.
+	// Datagrams opens the transport of the datagrams; nil: sockets of the kernel.
 	Datagrams func() (dgram.Device, error)
 	// Congestion makes the congestion control of a connection's data lane;
 	// nil: reliable.NewDelay.
 	Congestion func() reliable.Congestion
-	// PacketBytes bounds a UDP payload, whatever the path lets through; 0: the
-	// path alone does.
+	// PacketBytes bounds the UDP payload; 0: only the path does.
 	PacketBytes int
 	// GiveUp is how long a peer may be silent while something waits for it; 0:
 	// the constant of that name.
 	GiveUp time.Duration
-	// AckDelay and the others are those of reliable.Options; 0 means its
-	// defaults.
+	// AckDelay and the others are as in reliable.Options; 0 means its defaults.
 	AckDelay, TimeoutMin, TimeoutMax time.Duration
-	// KeepAlive asks a peer that has been silent for so long for a sign of
-	// life; 0: the constant of that name, < 0: never.
+	// KeepAlive is the silence after which a peer is probed; 0: the constant of that name, < 0: never.
 	KeepAlive time.Duration
-	// CloseDrain is how long closing a device waits until what it sent is
-	// acknowledged; 0: the constant of that name, < 0: it does not wait.
+	// CloseDrain is how long closing a device waits until everything it sent is acknowledged; 0: the
+	// constant of that name, < 0: it does not wait.
 	CloseDrain time.Duration
-	// Random is where keys and numbers come from; nil: the system. Only
-	// simulation gives another.
+	// Random is the source of keys and numbers; nil: the system's. Only simulation sets another.
 	Random io.Reader
 }
 

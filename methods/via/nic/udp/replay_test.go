@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// An overheard is a connection of which somebody else hears every word.
+// An overheard is a connection of which an attacker sees every packet.
 type overheard struct {
 	t     *testing.T
 	w     *udptest.World
@@ -51,8 +51,8 @@ func (o *overheard) talks(meanwhile func()) {
 	}, o.a, o.b)
 }
 
-// done waits until everything that was sent has arrived and is done, and nothing is
-// under way any more.
+// done waits until everything that was sent has arrived and is done, and no packet is on
+// its way.
 func (o *overheard) done() {
 	o.t.Helper()
 	o.c.quiet = true
@@ -63,7 +63,7 @@ func (o *overheard) done() {
 	require.Equal(o.t, o.c.next, o.c.total)
 }
 
-// repeat sends what was heard so far, after a change.
+// repeat sends all packets captured so far, each after a change.
 func (o *overheard) repeat(change func(*simdgram.Datagram)) {
 	o.send(o.heard, change)
 	turn(o.a, o.b)
@@ -89,7 +89,8 @@ func otherPort(d *simdgram.Datagram) { d.From = netip.AddrPortFrom(d.From.Addr()
 
 func reflected(d *simdgram.Datagram) { d.From, d.To = d.To, d.From }
 
-// unmoved proves that the connection is as it was: the same one, between the same two.
+// unmoved proves that the connection is as it was: the same one, between the same two
+// addresses.
 func (o *overheard) unmoved() {
 	o.t.Helper()
 	o.done()
@@ -112,8 +113,9 @@ func each(t *testing.T, fn func(t *testing.T, seed uint64, p udp.Provider)) {
 	}
 }
 
-// TestReplays sends everything that both sides of a connection said again, from where it
-// came and from elsewhere, and again after the connection is gone: nothing comes of it.
+// TestReplays sends all packets of both sides of a connection again, from their own
+// address and from another, and again after the connection has ended: they have no
+// effect.
 func TestReplays(t *testing.T) {
 	each(t, func(t *testing.T, seed uint64, p udp.Provider) {
 		o := newOverheard(t, seed, p)
@@ -138,7 +140,7 @@ func TestReplays(t *testing.T) {
 	})
 }
 
-// TestReflections sends back to both sides what they say, at once and later.
+// TestReflections sends packets of both sides back to them, at once and later.
 func TestReflections(t *testing.T) {
 	each(t, func(t *testing.T, seed uint64, p udp.Provider) {
 		o := newOverheard(t, seed, p)
@@ -162,7 +164,7 @@ func TestReflections(t *testing.T) {
 	})
 }
 
-// connIDs are those by which a host is called.
+// connIDs returns the connection ids that packets to a host have.
 func (o *overheard) connIDs(host netip.Addr) map[uint32]bool {
 	ids := map[uint32]bool{}
 	for _, d := range o.heard {
@@ -173,8 +175,8 @@ func (o *overheard) connIDs(host netip.Addr) map[uint32]bool {
 	return ids
 }
 
-// TestForgedResets: nobody but the other side ends a connection by a RESET, and an old
-// one is of no use for the next connection.
+// TestForgedResets: only the other side can end a connection by a RESET, and an old one
+// has no effect on the next connection.
 func TestForgedResets(t *testing.T) {
 	sim.RunAtMost(t, 5, func(t *testing.T, seed uint64) {
 		o := newOverheard(t, seed, udp.Provider{Key: udptest.Key})

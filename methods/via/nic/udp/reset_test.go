@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// TestResetOnBothLanes: a device that has forgotten a connection says so whichever lane
-// asks it.
+// TestResetOnBothLanes: a device that has forgotten a connection says so on whichever
+// lane it is asked.
 func TestResetOnBothLanes(t *testing.T) {
 	for lane, op := range []nic.Op{nic.OpRDMARead, nic.OpRDMAWrite} {
 		p := newPipe(t, udptest.New(1, lan, simdgram.Options{}, udp.Provider{Key: udptest.Key, GiveUp: time.Minute, KeepAlive: -1}))
@@ -35,8 +35,9 @@ func TestResetOnBothLanes(t *testing.T) {
 	}
 }
 
-// TestRestartWhereThePathIsNarrow: a device that came back has another port for its data
-// lane. Who sends bulk to the old one asks at the other lane what is wrong.
+// TestRestartWhereThePathIsNarrow: a device that was restarted has another port for its
+// data lane. A peer that sends bulk to the old port asks on the other lane what is
+// wrong.
 func TestRestartWhereThePathIsNarrow(t *testing.T) {
 	p := newPipe(t, udptest.New(1, lan, simdgram.Options{}, udp.Provider{Key: udptest.Key, GiveUp: time.Minute, PacketBytes: dgram.PayloadMin}))
 	p.connect()

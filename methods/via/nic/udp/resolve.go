@@ -51,7 +51,7 @@ func (d *Device) CanonicalAddr(addr string) (string, error) {
 	return t.String(), nil
 }
 
-// resolve begins to find out where a connection is to be made to.
+// resolve begins to look up the addresses for a connection.
 func (c *conn) resolve(t names.Target) {
 	if known := t.Known(); known != nil {
 		for i, at := range known {
@@ -66,7 +66,7 @@ func (c *conn) resolve(t names.Target) {
 	c.dev.lookups.Ask(c, t)
 }
 
-// numbered is an address in the form that packets come from: with the number of its
+// numbered returns an address in the form that packets have: with the number of its
 // network interface instead of the name.
 func numbered(at netip.AddrPort) netip.AddrPort {
 	zone := at.Addr().Zone()
@@ -80,7 +80,7 @@ func numbered(at netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().WithZone(strconv.Itoa(i.Index)), at.Port())
 }
 
-// found goes on with the connections whose names were looked up.
+// found continues the connections whose names were looked up.
 func (d *Device) found() {
 	for _, a := range d.lookups.Take() {
 		c := a.For
@@ -95,7 +95,8 @@ func (d *Device) found() {
 	}
 }
 
-// aim turns to the next address of the other side's name, as long as none answered.
+// aim moves on to the next address of the other side's name, as long as none has
+// answered.
 func (c *conn) aim() {
 	if !c.answered {
 		c.remote[wire.LanePriority] = c.addrs[0]
@@ -103,8 +104,8 @@ func (c *conn) aim() {
 	}
 }
 
-// knows tells whether packets of the handshake may come from an address. The first
-// that answers is where the connection is made to.
+// knows reports whether handshake packets may come from an address. The connection is
+// made to the first address that answers.
 func (c *conn) knows(from netip.AddrPort) bool {
 	if c.remote[wire.LanePriority] == from {
 		return true
@@ -120,13 +121,14 @@ func (c *conn) knows(from netip.AddrPort) bool {
 	return false
 }
 
-// places are where a device may open its sockets, the first that works.
+// places are the addresses at which a device may open its sockets; the first that
+// works is used.
 func places(t names.Target) ([]netip.AddrPort, error) {
 	switch {
 	case t.IP.IsValid():
 		return t.Known(), nil
 	case t.Host == "":
-		return []netip.AddrPort{ // the second for a machine without IPv6
+		return []netip.AddrPort{ // the second is for machines without IPv6
 			netip.AddrPortFrom(netip.IPv6Unspecified(), t.Port),
 			netip.AddrPortFrom(netip.IPv4Unspecified(), t.Port),
 		}, nil
@@ -137,8 +139,8 @@ func places(t names.Target) ([]netip.AddrPort, error) {
 	return names.Find(context.Background(), t)
 }
 
-// openSockets opens one socket for each lane; the data lane's has any port, unless
-// it is to have one.
+// openSockets opens one socket for each lane. The data lane's socket has any port,
+// unless one is configured.
 func (d *Device) openSockets(listen string) error {
 	t := names.Target{}
 	if listen != "" {
@@ -162,8 +164,9 @@ func (d *Device) openSockets(listen string) error {
 	}
 	at := s.Addr()
 	if h, ok := s.(dgram.Homed); ok && d.listens && at.Addr().IsUnspecified() {
-		// A machine may have several addresses, and an answer must come from the one
-		// that was asked. If that is not to be had, the usual one has to do.
+		// A machine may have several addresses, and an answer must come from the
+		// address that was asked. If the kernel does not tell it, the default address
+		// must do.
 		_ = h.TellTo()
 	}
 	d.outs[wire.LanePriority].init(s)
@@ -185,15 +188,16 @@ func (d *Device) openSockets(listen string) error {
 	return nil
 }
 
-// place tells this machine from others on which a device has the same name, because it
-// listens at all addresses: by the machine's own name and its addresses.
+// place distinguishes this machine from others whose devices have the same name,
+// because they listen at all addresses: it consists of the machine's own name and its
+// addresses.
 func (d *Device) place() string {
 	if !d.outs[wire.LanePriority].socket.Addr().Addr().IsUnspecified() {
 		return ""
 	}
 	host, _ := os.Hostname()
 	is := []string{host}
-	addrs, _ := net.InterfaceAddrs() // of neither, there is something as a rule
+	addrs, _ := net.InterfaceAddrs() // usually one of the two exists
 	for _, a := range addrs {
 		is = append(is, a.String())
 	}

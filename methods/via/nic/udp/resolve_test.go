@@ -64,7 +64,7 @@ func TestLinkLocalAddressesNeedAnInterface(t *testing.T) {
 	assert.ErrorContains(t, err, "[fe80::1%INTERFACE]")
 }
 
-// Whoever sets the variable to something else than 1 meant something by it.
+// The variable must be 1, 0 or empty: another value is refused.
 func TestInsecureIsOneOrNothing(t *testing.T) {
 	t.Setenv(udp.KeyFileEnv, "")
 	t.Setenv(udp.KeyEnv, "")
@@ -83,7 +83,7 @@ func TestInsecureIsOneOrNothing(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// Where a firewall must know the second port of whoever listens, it can be chosen.
+// Where a firewall must know the second port of a listening device, it can be chosen.
 func TestDataPort(t *testing.T) {
 	listen := nic.Config{Listen: "127.0.0.1:0"}
 	free := netip.MustParseAddrPort(freePort(t, "127.0.0.1"))
@@ -108,8 +108,8 @@ func TestDataPort(t *testing.T) {
 	}
 }
 
-// Whoever listens at all addresses answers from the one that was asked, also if packets
-// would leave from another one by themselves.
+// A device that listens at all addresses answers from the address that was asked, also
+// if the kernel would choose another one.
 func TestAnswersComeFromWhereWasAsked(t *testing.T) {
 	for _, listen := range []string{":0", "0.0.0.0:0"} {
 		for _, to := range []string{"127.0.0.1", "127.0.0.2", "127.1.2.3"} {

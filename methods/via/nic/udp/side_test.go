@@ -20,8 +20,8 @@ const (
 	sideDepth = 32
 )
 
-// A side is a device in a simulated world with at most one connection, and a note
-// of everything that a test asks about it.
+// A side is a device in a simulated world with at most one connection, and a record of
+// everything that a test checks.
 type side struct {
 	t     testing.TB
 	w     *udptest.World
@@ -32,7 +32,7 @@ type side struct {
 	port nic.Port
 	up   bool
 	err  error         // why the latest connection, or attempt, ended
-	at   time.Duration // of that
+	at   time.Duration // when it ended
 
 	requested         func(*nic.ConnEvent) // if set
 	asked, ups, downs int                  // connect requests, connections, ends of both
@@ -82,13 +82,13 @@ func (s *side) postRecv(d *nic.Descriptor) {
 	_ = s.port.PostRecv(d) // refused once the connection has ended
 }
 
-// dial asks the other side for a connection.
+// dial requests a connection to the other side.
 func (s *side) dial(to *side) {
 	s.newPort()
 	require.NoError(s.t, s.port.Connect(to.name, []byte(s.name), 0))
 }
 
-// poll takes what happened.
+// poll takes the events.
 func (s *side) poll() {
 	for {
 		n := s.d.Poll(s.events[:])
@@ -133,7 +133,7 @@ func (s *side) event(e *nic.Event) {
 	}
 }
 
-// post posts to the send queue; it reports false if there is no room, or no connection.
+// post posts to the send queue; it returns false if there is no room, or no connection.
 func (s *side) post(d *nic.Descriptor) bool {
 	if !s.up {
 		return false
@@ -145,7 +145,7 @@ func (s *side) post(d *nic.Descriptor) bool {
 	return err == nil
 }
 
-// turn lets everybody do something, and time pass.
+// turn lets all sides act, and time pass.
 func turn(sides ...*side) {
 	w := sides[0].w
 	w.Idle(-1)
@@ -155,7 +155,7 @@ func turn(sides ...*side) {
 	}
 }
 
-// within lets everybody act until something is so; it fails after a time.
+// within lets the sides act until done returns true; it fails after limit.
 func within(t testing.TB, limit time.Duration, what string, done func() bool, sides ...*side) {
 	t.Helper()
 	w := sides[0].w
@@ -177,7 +177,7 @@ func fill(b []byte, n uint64) {
 	}
 }
 
-// numberOf is the number of a message, which must be as fill made it.
+// numberOf returns the number of a message, which must be as fill made it.
 func numberOf(t testing.TB, b []byte) uint64 {
 	require.GreaterOrEqual(t, len(b), 8)
 	n := binary.LittleEndian.Uint64(b)

@@ -14,7 +14,8 @@ const (
 )
 
 // TestSimBulkOverRandomNetworks moves much memory both ways over networks with faults
-// of every kind: it all arrives, whatever happens on the way, and nothing stays behind.
+// of every kind: it all arrives, and afterwards the devices keep nothing of the
+// connection.
 func TestSimBulkOverRandomNetworks(t *testing.T) {
 	sim.RunAtMost(t, bulkSeedsMax, func(t *testing.T, seed uint64) {
 		p := newPipe(t, udptest.Random(seed))

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A canary is told of failures in place of a test.
+// A canary receives failures in place of a test.
 type canary struct{ failed bool }
 
 // canaryDied ends a run that has failed.
@@ -20,7 +20,7 @@ func (c *canary) FailNow()              { panic(canaryDied{}) }
 func (c *canary) Helper()               {}
 func (c *canary) Logf(string, ...any)   {}
 
-// run runs the traffic of a seed, and reports whether it met what must hold.
+// run runs the traffic of a seed, and reports whether all checks passed.
 func (c *canary) run(seed uint64, spoil spoiler) (good bool) {
 	defer func() {
 		if died := recover(); died != nil {
@@ -37,15 +37,15 @@ func (c *canary) run(seed uint64, spoil spoiler) (good bool) {
 }
 
 const (
-	// canarySeeds is how many runs have the same lie in them. It may do no harm in one:
-	// the connection ends before anybody can see it.
+	// canarySeeds is how many runs have the same lie in them. In some it may have no
+	// effect: the connection ends before a check can see it.
 	canarySeeds = 8
 	// canaryLate is how many completions pass before one is spoilt.
 	canaryLate = 20
 )
 
-// TestSimTrafficSeesLies: what must hold of operations is looked at, each bit of it: one
-// lie of a device among many true reports makes a run fail.
+// TestSimTrafficSeesLies: every property of operations is checked: one false report of a
+// device among many true ones makes a run fail.
 func TestSimTrafficSeesLies(t *testing.T) {
 	recv := func(h *half, e *nic.Event) bool {
 		return e.Kind == nic.EventRecv && e.Desc.Status == nic.StatusSuccess
@@ -115,7 +115,7 @@ func TestSimTrafficSeesLies(t *testing.T) {
 	}
 }
 
-// received is memory that a message came into, or nil.
+// received returns the memory of an arrived message, or nil.
 func received(e *nic.Event) []byte {
 	if len(e.Desc.Data) > 0 {
 		return e.Desc.Data

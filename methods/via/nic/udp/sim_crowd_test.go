@@ -16,26 +16,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// A crowd is some machines whose connections move messages of every kind; what must
-// hold of those is in sim_oracle_test.go.
+// A crowd is some machines whose connections move messages of every kind; the rules
+// for those are in sim_oracle_test.go.
 type crowd struct {
 	t        crowdT
 	w        *udptest.World
 	rng      *rand.Rand
 	machines []*machine
 	halves   []*half // all there ever were; the place of each is its id
-	noise    []byte  // what messages are cut from
-	spoil    spoiler // nil: nobody lies
+	noise    []byte  // messages are pieces of it
+	spoil    spoiler // nil: reports are not changed
 }
 
-// A crowdT is a *testing.T, or something that looks whether a test would fail.
+// A crowdT is a *testing.T, or a replacement that records whether a test would fail.
 type crowdT interface {
 	require.TestingT
 	Helper()
 	Logf(format string, args ...any)
 }
 
-// A spoiler changes what a device reports, or says that it is reported again.
+// A spoiler changes what a device reports, or returns true to have it reported twice.
 type spoiler func(h *half, e *nic.Event) (again bool)
 
 // A machine is a host with one device.
@@ -67,7 +67,7 @@ func newCrowd(t crowdT, seed uint64) *crowd {
 	return c
 }
 
-// start opens the device of a machine, also again.
+// start opens the device of a machine, also after a crash.
 func (c *crowd) start(m *machine) {
 	d, err := c.w.Open(nic.Config{Listen: m.name, Clock: c.w.Clock, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(c.t, err)
@@ -76,7 +76,7 @@ func (c *crowd) start(m *machine) {
 	require.True(c.t, ok)
 }
 
-// crash ends the process of a machine, and starts another one.
+// crash ends the process of a machine, and starts a new one.
 func (c *crowd) crash(m *machine) {
 	c.w.Crash(m.name)
 	require.NoError(c.t, m.dev.Close())
@@ -106,7 +106,7 @@ func (c *crowd) open(m *machine, level nic.Reliability) *half {
 	return h
 }
 
-// dial asks one machine for a connection to another.
+// dial requests a connection from one machine to another.
 func (c *crowd) dial(from, to *machine) {
 	h := c.open(from, nic.ReliableDelivery+nic.Reliability(c.rng.IntN(2)))
 	h.to, h.dialed = to, true
@@ -123,7 +123,8 @@ func (c *crowd) asked(m *machine, e *nic.ConnEvent) {
 	require.Equal(c.t, from.m.name, e.Remote)
 	again := from.peer != nil && !from.peer.over
 	if again {
-		// A RETRY that was damaged made it ask anew: one of the two comes to nothing.
+		// A damaged RETRY made the dialling side ask again: only one of the two
+		// requests leads to a connection.
 		require.NotZero(c.t, c.w.Sim.Link(m.host.Addr().String(), from.m.host.Addr().String()).Options().Corrupt, "the same request twice")
 		from.disturbed()
 	}
@@ -137,7 +138,7 @@ func (c *crowd) asked(m *machine, e *nic.ConnEvent) {
 	require.NoError(c.t, m.dev.Accept(e.Request, h.port))
 }
 
-// turn lets time pass, and everybody look.
+// turn lets time pass, and polls all machines.
 func (c *crowd) turn() {
 	c.w.Idle(-1)
 	for _, m := range c.machines {
@@ -164,7 +165,7 @@ func (c *crowd) poll(m *machine) {
 	}
 }
 
-// until goes on until something is so, within a limit.
+// until continues until done returns true, within a limit.
 func (c *crowd) until(limit time.Duration, what string, done func() bool) {
 	c.t.Helper()
 	for end := c.w.Clock() + limit; !done(); c.turn() {
@@ -179,12 +180,12 @@ func (c *crowd) until(limit time.Duration, what string, done func() bool) {
 	}
 }
 
-// live are the halves that are not over.
+// live returns the halves that are not over.
 func (c *crowd) live() []*half {
 	return slices.DeleteFunc(slices.Clone(c.halves), func(h *half) bool { return h.over })
 }
 
-// split cuts machines from each other, for a while.
+// split separates machines from each other, for a while.
 func (c *crowd) split(a, b *machine) {
 	c.w.Net.CutOneWay(a.host, b.host)
 	if c.rng.IntN(2) == 0 {

@@ -20,8 +20,8 @@ const (
 	partitionGiveUp   = time.Second
 )
 
-// TestSimPartitionEndsBothSides: a partition that lasts breaks the connection on both
-// sides, within a known time, also if only one of them is not heard.
+// TestSimPartitionEndsBothSides: a lasting partition breaks the connection on both sides,
+// within a known time, also if it blocks only one direction.
 func TestSimPartitionEndsBothSides(t *testing.T) {
 	sim.RunAtMost(t, partitionSeedsMax, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 51))
@@ -57,8 +57,9 @@ func TestSimPartitionEndsBothSides(t *testing.T) {
 
 const restartSeedsMax = 60
 
-// TestSimRestart: a host that comes back tells its peers at once that it knows their
-// connections no more, instead of leaving them to wait for silence; and it takes new ones.
+// TestSimRestart: a host that was restarted tells its peers at once that it no longer
+// knows their connections, so that they need not wait for silence; and it accepts new
+// ones.
 func TestSimRestart(t *testing.T) {
 	sim.RunAtMost(t, restartSeedsMax, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 61))
@@ -66,7 +67,7 @@ func TestSimRestart(t *testing.T) {
 		p.connect()
 		op, soon := nic.OpRDMAWrite, time.Second
 		if rng.IntN(2) == 0 {
-			// Who waits for an answer says nothing until it gets doubts.
+			// A side that waits for an answer sends nothing until KeepAlive.
 			op, soon = nic.OpRDMARead, udp.KeepAlive+time.Second
 		}
 		d := p.post(op)

@@ -14,11 +14,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// manyConns is more than a device gives to a socket at once.
+// manyConns is more than the number of packets that a device gives to a socket at
+// once.
 const manyConns = 100
 
-// TestSimManyConnections has many connections do the same at the same time: ask,
-// greet, be asked whether they are there, through a socket that is full now and then.
+// TestSimManyConnections lets many connections do the same at the same time: connect,
+// greet, answer keep-alives, through a socket that is full now and then.
 func TestSimManyConnections(t *testing.T) {
 	sim.RunAtMost(t, 8, func(t *testing.T, seed uint64) {
 		w := udptest.New(seed, sim.LinkOptions{DelayMin: 50 * time.Microsecond}, simdgram.Options{Full: 0.05, RecvBytesMax: 4 << 20},

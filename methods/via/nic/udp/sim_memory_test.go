@@ -18,10 +18,10 @@ import (
 const (
 	idlePeers     = 1000
 	idlePeerBytes = 64 << 10 // aim of one side of a connection
-	idleRestBytes = 8 << 10  // how much of that may be left of what was said
+	idleRestBytes = 8 << 10  // how much of that may be left of the messages
 	idleRecvs     = 32
 	idleMessage   = 1500 // two packets
-	idleRound     = 16   // peers that talk at the same time
+	idleRound     = 16   // peers that exchange messages at the same time
 )
 
 // A gathering is one device with many connections to another one.
@@ -37,7 +37,7 @@ type gathering struct {
 	up    int
 }
 
-// newGathering makes all that is the owner's, and no connection.
+// newGathering makes everything but the connections.
 func newGathering(t *testing.T, p udp.Provider) (g *gathering, to string) {
 	link := sim.LinkOptions{DelayMin: 20 * time.Microsecond, Loss: 0.05}
 	g = &gathering{t: t, w: udptest.New(1, link, simdgram.Options{RecvBytesMax: 8 << 20}, p), sends: make([]nic.Descriptor, idleRound*idleRecvs)}
@@ -113,8 +113,8 @@ func (g *gathering) talk() {
 	}
 }
 
-// TestMemoryOfIdlePeers: what a connection costs when nothing is on its way, after it
-// was used.
+// TestMemoryOfIdlePeers measures a connection that was used and has nothing on its
+// way.
 func TestMemoryOfIdlePeers(t *testing.T) {
 	g, to := newGathering(t, udp.Provider{Key: udptest.Key})
 	before := heapBytes()
@@ -138,7 +138,7 @@ func TestMemoryOfIdlePeers(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// heapBytes is what is in use.
+// heapBytes returns how much memory is in use.
 func heapBytes() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -11,13 +11,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
 )
 
-// A half is one side of a connection, and knows what must be true of it:
+// A half is one side of a connection, and checks its rules:
 //
 //   - every descriptor comes back, once, and in the order of the posts;
 //   - nothing succeeds after something failed;
-//   - what arrives was sent, once and in order, and all of its bytes are right;
-//   - what is done has arrived, and so had writes before a message that arrives;
-//   - nobody touches memory that went back to its owner;
+//   - every message that arrives was sent, once and in order, and all of its bytes are right;
+//   - an operation that is done has arrived, and so have writes before a message that arrives;
+//   - memory that went back to its owner is not touched;
 //   - nothing fails unless something has happened to the connection.
 type half struct {
 	c      *crowd
@@ -29,9 +29,9 @@ type half struct {
 	dialed bool
 	up     bool
 	over   bool
-	left   bool // asked for the end
+	left   bool // the end was requested
 	cut    bool // something has happened that may end the connection
-	lost   bool // the machine of one side is not what it was
+	lost   bool // the machine of one side has crashed
 	err    error
 
 	region []byte // the other side writes and reads it
@@ -41,9 +41,9 @@ type half struct {
 	recvs  []*task // posted, in order
 	sends  []*task // posted and not back, in order
 	failed bool    // one of those
-	said   []*task // what takes a receive, in order
-	heard  int     // of the other side's
-	writes []*task // since the latest of said
+	said   []*task // operations that use a receive, in order
+	heard  int     // how many of the other side's arrived here
+	writes []*task // since the latest in said
 	done   []*task // went back; their memory is not touched any more
 }
 
@@ -58,14 +58,14 @@ type task struct {
 	nic.Descriptor
 	of     *half
 	buf    []byte
-	want   []byte // of a send or write: its content; of a read: what it must bring
+	want   []byte // of a send or write: its content; of a read: the expected bytes
 	slot   *slot
-	place  int     // of said
-	before []*task // writes before this one, which takes a receive
+	place  int     // index in said
+	before []*task // writes before this one, which uses a receive
 	posted bool
 }
 
-// poison is what memory is filled with that is nobody's.
+// poison fills memory that is not in use.
 const poison = 0xdb
 
 func (h *half) String() string {
@@ -73,7 +73,7 @@ func (h *half) String() string {
 		h.id, h.m.name, h.to.name, h.up, len(h.sends), len(h.recvs), len(h.said), h.heard, h.left, h.cut, h.lost)
 }
 
-// disturbed notes that the connection may end.
+// disturbed records that the connection may end.
 func (h *half) disturbed() {
 	h.cut = true
 	if h.peer != nil {
@@ -81,7 +81,7 @@ func (h *half) disturbed() {
 	}
 }
 
-// finish notes that nothing happens here any more.
+// finish records that no events follow.
 func (h *half) finish() {
 	h.over = true
 	for _, t := range h.sends {
@@ -95,7 +95,7 @@ func (h *half) finish() {
 	}
 }
 
-// back takes a task's memory back.
+// back returns a task's memory to its owner.
 func (h *half) back(t *task) {
 	t.posted = false
 	for i := range t.buf {
@@ -106,7 +106,7 @@ func (h *half) back(t *task) {
 	}
 }
 
-// event takes what the device reports.
+// event handles a report of the device.
 func (h *half) event(e *nic.Event) {
 	t := h.c.t
 	require.False(t, h.over, "an event after the end: %d", e.Kind)
@@ -162,7 +162,7 @@ func (h *half) ended() {
 	h.finish()
 }
 
-// sent takes back a descriptor of the send queue.
+// sent handles a descriptor of the send queue that came back.
 func (h *half) sent(done *task) {
 	t := h.c.t
 	require.NotEmpty(t, h.sends)
@@ -185,7 +185,7 @@ func (h *half) sent(done *task) {
 	h.back(done)
 }
 
-// succeeded checks that what is done has arrived.
+// succeeded checks that a completed operation has arrived.
 func (h *half) succeeded(done *task) {
 	t := h.c.t
 	switch done.Op {
@@ -199,7 +199,8 @@ func (h *half) succeeded(done *task) {
 	}
 }
 
-// written checks that a write has reached memory, if that is there yet.
+// written checks that the bytes of a write are in memory, unless the memory is
+// gone.
 func (h *half) written(w *task) {
 	if !h.peer.over && w.slot.owner == w {
 		at := w.Remote.Addr - addrOf(h.peer.region)
@@ -207,7 +208,7 @@ func (h *half) written(w *task) {
 	}
 }
 
-// received takes a receive.
+// received handles a receive that came back.
 func (h *half) received(r *task) {
 	t := h.c.t
 	require.True(t, h.recvs[0] == r, "the order of receives")
@@ -235,7 +236,8 @@ func (h *half) received(r *task) {
 	h.postRecv()
 }
 
-// content compares what came with what was sent, and looks behind it.
+// content compares the arrived message with the sent one, and checks that the
+// memory behind it is unchanged.
 func (h *half) content(m, r *task) {
 	if r.Flags&nic.FlagLoan != 0 {
 		require.True(h.c.t, bytes.Equal(m.want, r.Data), "message %d", h.heard)
@@ -245,12 +247,12 @@ func (h *half) content(m, r *task) {
 	require.Equal(h.c.t, len(r.buf)-r.Length, bytes.Count(r.buf[r.Length:], []byte{poison}), "bytes behind message %d", h.heard)
 }
 
-// quiet reports whether nothing is under way.
+// quiet reports whether nothing is on its way.
 func (h *half) quiet() bool {
 	return h.over || h.up && len(h.sends) == 0 && h.peer.heard == len(h.said)
 }
 
-// untouched checks that what went back was left alone.
+// untouched checks that memory was not changed after it went back.
 func (h *half) untouched() {
 	h.done = append(h.done, &task{buf: h.region})
 	for _, d := range h.done {

@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-// TestSimPathGetsNarrower: the MTU of the path shrinks, with a word or without, before
-// the connection or while data is under way, and data still arrives.
+// TestSimPathGetsNarrower: the MTU of the path shrinks, with a notice or without,
+// before the connection or while data is on its way, and data still arrives.
 func TestSimPathGetsNarrower(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		for _, op := range []nic.Op{nic.OpRDMAWrite, nic.OpRDMARead} {

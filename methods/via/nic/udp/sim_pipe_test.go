@@ -69,14 +69,14 @@ func (p *pipe) openPort(e *end) {
 	e.port, e.up, e.over, e.err = port, false, false, nil
 }
 
-// connect joins the two, however long that takes on a bad network.
+// connect connects the two, however long that takes on a bad network.
 func (p *pipe) connect() {
 	p.t.Helper()
 	require.NoError(p.t, p.a.port.Connect(p.b.name, nil, time.Minute))
 	p.until("the connection", func() bool { return p.a.up && p.b.up })
 }
 
-// part ends the connection in good order, and sees to it that nothing stays behind.
+// part ends the connection in good order, and checks that both devices forget it.
 func (p *pipe) part() {
 	p.t.Helper()
 	p.a.port.Disconnect()
@@ -118,7 +118,7 @@ func (p *pipe) poll() {
 	}
 }
 
-// until goes on until something has happened, within a minute of virtual time.
+// until continues until done returns true, for at most a minute of virtual time.
 func (p *pipe) until(what string, done func() bool) {
 	p.t.Helper()
 	for limit := p.w.Clock() + time.Minute; ; p.w.Step() {
@@ -130,7 +130,7 @@ func (p *pipe) until(what string, done func() bool) {
 	}
 }
 
-// post begins to move all memory from a to b, or back.
+// post starts an operation that moves all memory from a to b, or back.
 func (p *pipe) post(op nic.Op) *nic.Descriptor {
 	p.t.Helper()
 	d := &nic.Descriptor{
@@ -143,7 +143,7 @@ func (p *pipe) post(op nic.Op) *nic.Descriptor {
 	return d
 }
 
-// move moves all memory, and tells how long that took.
+// move moves all memory, and returns how long that took.
 func (p *pipe) move(op nic.Op) time.Duration {
 	p.t.Helper()
 	from := p.a.mem

@@ -18,8 +18,8 @@ var lossy = sim.LinkOptions{DelayMin: 30 * time.Microsecond, DelayMean: 200 * ti
 
 const quietSeedsMax = 20
 
-// TestSimQuietConnectionStays: a question that gets lost, or its answer, is no reason
-// to end a connection on which nothing is to be said.
+// TestSimQuietConnectionStays: a lost keep-alive, or a lost answer, does not end a
+// connection on which nothing is sent.
 func TestSimQuietConnectionStays(t *testing.T) {
 	const quiet = time.Minute
 	sim.RunAtMost(t, quietSeedsMax, func(t *testing.T, seed uint64) {
@@ -34,8 +34,8 @@ func TestSimQuietConnectionStays(t *testing.T) {
 	})
 }
 
-// TestSimNobodyLooksForAWhile: two sides that were busy with something else, longer
-// than silence may last, have not heard each other, and ask before they give up.
+// TestSimNobodyLooksForAWhile: two sides that were not polled for longer than silence
+// may last have received nothing from each other, and ask before they give up.
 func TestSimNobodyLooksForAWhile(t *testing.T) {
 	sim.RunAtMost(t, quietSeedsMax, func(t *testing.T, seed uint64) {
 		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, udp.Provider{Insecure: true}))

@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/udptest"
 )
 
-var elsewhere = netip.MustParseAddr("10.9.9.9") // where nobody is
+var elsewhere = netip.MustParseAddr("10.9.9.9") // a host that does not exist
 
 const (
 	strangerSeedsMax = 40
@@ -24,14 +24,14 @@ const (
 	strangerSeenMax  = 256
 )
 
-// An echoer hears everything that is said, and says it again, or something like it.
+// An echoer sees all datagrams, and sends copies of them, changed or not.
 type echoer struct {
 	w    *udptest.World
 	rng  *rand.Rand
 	seen []simdgram.Datagram
 }
 
-// listen notes some of what is said.
+// listen keeps some of the datagrams.
 func (s *echoer) listen(d simdgram.Datagram) bool {
 	switch d.Payload = bytes.Clone(d.Payload); {
 	case len(s.seen) < strangerSeenMax:
@@ -42,7 +42,7 @@ func (s *echoer) listen(d simdgram.Datagram) bool {
 	return true
 }
 
-// speak puts in a datagram.
+// speak injects a datagram.
 func (s *echoer) speak() {
 	d := s.seen[s.rng.IntN(len(s.seen))]
 	d.Payload = bytes.Clone(d.Payload)
@@ -58,13 +58,13 @@ func (s *echoer) speak() {
 	s.w.Net.Inject(d)
 }
 
-// secret is a provider with keys of one kind or another.
+// secret returns a provider with keys of one kind or another.
 func secret(seed uint64) udp.Provider {
 	return []udp.Provider{{Key: udptest.Key}, {Identity: udptest.Static}, {Key: udptest.Key, Identity: udptest.Static}}[seed%3]
 }
 
-// TestSimStrangersChangeNothing: whatever else arrives at the sockets, repeated or made
-// up, a connection goes on.
+// TestSimStrangersChangeNothing: whatever other datagrams arrive at the sockets, copied
+// or changed, a connection continues.
 func TestSimStrangersChangeNothing(t *testing.T) {
 	sim.RunAtMost(t, strangerSeedsMax, func(t *testing.T, seed uint64) {
 		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, secret(seed)))
@@ -85,8 +85,8 @@ func TestSimStrangersChangeNothing(t *testing.T) {
 	})
 }
 
-// TestSimOvertaken: somebody repeats packets faster than they travel, under another
-// address. What is sent there is lost, but soon goes where the other side is again.
+// TestSimOvertaken: copies of packets overtake the originals, from another address.
+// Packets sent there are lost, but soon they go to the right address again.
 func TestSimOvertaken(t *testing.T) {
 	sim.RunAtMost(t, strangerSeedsMax, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 72))

@@ -23,14 +23,14 @@ const (
 
 // TestSimTraffic: machines with several connections send messages and memory of every
 // size to each other, while connections begin and end, machines restart, and the
-// network does its worst.
+// network has faults.
 func TestSimTraffic(t *testing.T) {
 	sim.RunAtMost(t, trafficSeedsMax, func(t *testing.T, seed uint64) {
 		newCrowd(t, seed).run()
 	})
 }
 
-// run lets things happen. Half of the runs have no disasters, so that everything must
+// run drives the traffic. Half of the runs have no disasters, so that everything must
 // succeed.
 func (c *crowd) run() {
 	disasters := c.rng.IntN(2) == 0
@@ -43,10 +43,10 @@ func (c *crowd) run() {
 	c.windUp()
 }
 
-// pick picks one.
+// pick returns a random element.
 func pick[T any](rng *rand.Rand, of []T) T { return of[rng.IntN(len(of))] }
 
-// act does something.
+// act does one random thing.
 func (c *crowd) act(disasters bool) {
 	live := c.live()
 	switch n := c.rng.IntN(1000); {
@@ -68,14 +68,14 @@ func (c *crowd) act(disasters bool) {
 	}
 }
 
-// rest lets time pass in which nobody posts: a partition may outlast connections.
+// rest lets time pass without posts: a partition may outlast connections.
 func (c *crowd) rest() {
 	for end := c.w.Clock() + c.w.Sim.Between(0, 2*crowdGiveUp); c.w.Clock() < end; {
 		c.turn()
 	}
 }
 
-// leave ends a connection in good order: all that was done arrives.
+// leave ends a connection in good order: all completed operations arrive.
 func (h *half) leave() {
 	if h.up && !h.left {
 		h.left = true
@@ -83,7 +83,7 @@ func (h *half) leave() {
 	}
 }
 
-// post begins something.
+// post starts a random operation.
 func (h *half) post() {
 	if !h.up || h.left || len(h.sends) == crowdSends || h.peer.heard+crowdRecvs-1 <= len(h.said) {
 		return
@@ -105,7 +105,7 @@ func (h *half) post() {
 	h.hand(t)
 }
 
-// message is a send of a size that matters somewhere.
+// message makes a task a send, of a size at which the code takes another path.
 func (h *half) message(t *task) {
 	rng := h.c.rng
 	t.Op = nic.OpSend
@@ -113,7 +113,7 @@ func (h *half) message(t *task) {
 	h.says(t)
 }
 
-// says notes that a task takes a receive.
+// says records that a task uses a receive.
 func (h *half) says(t *task) {
 	t.place, t.before = len(h.said), h.writes
 	if h.c.rng.IntN(3) == 0 || t.Op == nic.OpRDMAWrite {
@@ -121,8 +121,8 @@ func (h *half) says(t *task) {
 	}
 }
 
-// remote is a write to a slot that nobody uses, or a read of one that was written; it
-// reports false if there is none.
+// remote makes a task a write to a slot that is not in use, or a read of one that was
+// written; it returns false if there is none.
 func (h *half) remote(t *task, write bool) bool {
 	rng := h.c.rng
 	i := rng.IntN(crowdSlots)
@@ -151,12 +151,12 @@ func (h *half) remote(t *task, write bool) bool {
 	return true
 }
 
-// some is a piece of the noise.
+// some returns a piece of the noise.
 func (c *crowd) some(size int) []byte {
 	return c.noise[c.rng.IntN(len(c.noise)-size+1):][:size:size]
 }
 
-// hand gives a task to the device.
+// hand posts a task.
 func (h *half) hand(t *task) {
 	t.posted = true
 	done, err := h.port.PostSend(&t.Descriptor)
@@ -182,7 +182,7 @@ func (h *half) hand(t *task) {
 	h.back(t)
 }
 
-// windUp lets everything come to its end, and sees what is left.
+// windUp lets everything end, and checks what is left.
 func (c *crowd) windUp() {
 	c.w.Sim.After(0, func() { c.w.Net.HealAll() })
 	c.until(4*crowdGiveUp+time.Minute, "everything is done", func() bool {

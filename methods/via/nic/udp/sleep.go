@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// sleeping is a Device over datagrams that can be slept on.
+// sleeping is a Device over datagrams that support sleeping.
 type sleeping struct{ *Device }
 
 var _ nic.Sleeper = sleeping{}

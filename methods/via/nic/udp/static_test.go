@@ -23,7 +23,8 @@ const soon = 5 * time.Second // of virtual time
 
 func nameOf(p nic.Port) string { return p.(nic.Authenticator).AuthenticatedName() }
 
-// TestSimAuthenticatedNames: both sides know by the first packet who the other one is, and only while they are connected.
+// TestSimAuthenticatedNames: both sides know the name of the other one by the first packet, and only while they are
+// connected.
 func TestSimAuthenticatedNames(t *testing.T) {
 	for name, p := range map[string]udp.Provider{
 		"static": {Identity: udptest.Static}, "both": {Key: udptest.Key, Identity: udptest.Static},
@@ -64,8 +65,8 @@ func opens(t *testing.T, listen string, id secure.IdentitySource, host *simdgram
 	return s
 }
 
-// TestSimStrangersWithKeys: a stranger with a key of its own makes no connection and no request, and is told why. Whoever has
-// no key at all is told that.
+// TestSimStrangersWithKeys: a stranger with a key of its own makes no connection and no request, and is told the reason. So
+// is a client without any key.
 func TestSimStrangersWithKeys(t *testing.T) {
 	w := udptest.New(1, lan, simdgram.Options{}, udp.Provider{Identity: udptest.Static})
 	server := newSide(t, w, w.NewName())
@@ -85,7 +86,7 @@ func TestSimStrangersWithKeys(t *testing.T) {
 	assert.Equal(t, stats.Unknown, stats.Refused)
 	assert.Equal(t, stats.Refused, server.d.PacketStats().Refused)
 
-	// It has the public key of somebody else there: to whoever that is, the INIT cannot be read.
+	// It uses the public key of another server: this one cannot decrypt the INIT.
 	id := udptest.Identity("guest1")
 	id.Servers = strings.ReplaceAll(id.Servers, "10.0.0.1:*", "10.0.0.77:*")
 	wrong := asks(id)
@@ -107,8 +108,8 @@ func TestSimStrangersWithKeys(t *testing.T) {
 	}
 }
 
-// TestSimNamesOfOthers: a client that gives itself the address of another endpoint is not taken for that, so that it gets no
-// message that is meant for it. One whose key belongs to its address is.
+// TestSimNamesOfOthers: a client that uses the address of another endpoint is not taken for that one, so that it gets none of
+// its messages. A client whose key belongs to the address is.
 func TestSimNamesOfOthers(t *testing.T) {
 	w := udptest.New(1, lan, simdgram.Options{}, udp.Provider{Identity: udptest.Static})
 	server, honest := newSide(t, w, w.NewName()), newSide(t, w, w.NewName())
@@ -131,7 +132,7 @@ func TestSimNamesOfOthers(t *testing.T) {
 	assert.EqualValues(t, 1, server.d.Stats().Unnamed)
 }
 
-// TestSimServersMustBeKnown: without the public key of a server no packet goes there.
+// TestSimServersMustBeKnown: no packet goes to a server without a known public key.
 func TestSimServersMustBeKnown(t *testing.T) {
 	w := udptest.New(1, lan, simdgram.Options{}, udp.Provider{Identity: udptest.Static})
 	at := w.NewName()
@@ -146,7 +147,7 @@ func TestSimServersMustBeKnown(t *testing.T) {
 	assert.Zero(t, s.d.Stats().Conns)
 }
 
-// TestStaticKeysOfTheEnvironment: what is wrong with the variables is said when a device is opened.
+// TestStaticKeysOfTheEnvironment: errors in the variables are reported when a device is opened.
 func TestStaticKeysOfTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	key, err := secure.NewPrivateKey()

@@ -7,24 +7,23 @@ import (
 
 // Stats are a device's counters since it was opened.
 type Stats struct {
-	// Cookies: requests that were asked to prove their address first. Refused:
-	// those with another key, version or mode, or for a device that does not
-	// listen. Busy: those that too many others waited before.
+	// Cookies: requests that had to prove their address first. Refused: requests with another key, version or mode, or
+	// to a device that does not listen. Busy: requests refused because too many others were waiting.
 	Cookies, Refused, Busy uint64
 	// Unknown: of the refused requests, those with a key that is not in the list of clients. Strangers: requests that
-	// were not looked at, because too many of their host had such keys. Unnamed: requests of sides that gave themselves
-	// an address that is not theirs by the list of servers, and so got another name.
+	// were not processed, because too many of their host had such keys. Unnamed: requests of sides that claimed an
+	// address that is not theirs according to the list of servers, and so got another name.
 	Unknown, Strangers, Unnamed uint64
-	// Malformed: datagrams that are no packets. Stray: packets that belong to
-	// nothing here. Resets: answers to packets of unknown connections. Protocol:
-	// connections that ended because the other side broke the rules.
+	// Malformed: datagrams that are not packets. Stray: packets that belong to no connection or request here. Resets:
+	// answers to packets of unknown connections. Protocol: connections that ended because the other side broke the
+	// rules.
 	Malformed, Stray, Resets, Protocol uint64
-	// Forged: packets in a connection's name that its other side did not make, or
-	// not so. Replayed: those that had arrived before, or came too late to tell.
+	// Forged: packets of a connection that were not made by its other side, or were changed. Replayed: packets that had
+	// arrived before, or were too late to tell.
 	Forged, Replayed uint64
-	// TooBig: packets that turned out to be larger than the path lets through.
+	// TooBig: packets that were larger than the path's MTU.
 	TooBig uint64
-	// Holes: paths that swallowed large packets without a word.
+	// Holes: paths that silently dropped large packets.
 	Holes uint64
 	// Moved: how often the address of another side's lane changed.
 	Moved uint64
@@ -34,7 +33,7 @@ type Stats struct {
 	Sockets [wire.Lanes]dgram.Stats
 }
 
-// Stats returns the counters. Like all of a device it belongs to its owner.
+// Stats returns the counters. Like all methods of a device it must be called by the owner.
 func (d *Device) Stats() Stats {
 	s := d.stats
 	s.Conns = len(d.conns)

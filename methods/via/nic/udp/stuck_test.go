@@ -67,7 +67,8 @@ type stuck struct {
 	port      nic.Port
 }
 
-// newStuck makes one. sleeper is what its datagrams become if they can be slept on.
+// newStuck makes a stuck device. sleeper, if not nil, is used as its datagrams, and
+// can sleep.
 func newStuck(t *testing.T, p udp.Provider, attrs nic.PortAttrs, sleeper *stuckSleeper) *stuck {
 	w := udptest.New(1, sim.LinkOptions{DelayMin: time.Microsecond}, simdgram.Options{}, udp.Provider{Insecure: true})
 	s := &stuck{t: t, w: w, to: newSide(t, w, w.NewName()), at: netip.MustParseAddrPort(w.NewName())}
@@ -87,7 +88,7 @@ func newStuck(t *testing.T, p udp.Provider, attrs nic.PortAttrs, sleeper *stuckS
 	return s
 }
 
-// await polls until so many events of a kind came, and no other.
+// await polls until n events of a kind came, and no other.
 func (s *stuck) await(kind nic.EventKind, n int) {
 	var events [1]nic.Event
 	within(s.t, time.Second, "an event", func() bool {
@@ -99,7 +100,8 @@ func (s *stuck) await(kind nic.EventKind, n int) {
 	}, s.to)
 }
 
-// fill makes the sockets full, and posts more than is put together for a full one.
+// fill makes the sockets full, and posts more messages than are put into packets for a
+// full one.
 func (s *stuck) fill(size int) {
 	s.datagrams.full = true
 	for range stuckMessages {
@@ -111,8 +113,8 @@ func (s *stuck) fill(size int) {
 
 const stuckMessages = 32
 
-// TestFullSocketLetsSleep: who waits for room in a socket is woken when there is some,
-// and does not poll until then.
+// TestFullSocketLetsSleep: an endpoint that waits for room in a socket is woken when
+// there is some, and does not poll until then.
 func TestFullSocketLetsSleep(t *testing.T) {
 	s := newStuck(t, udp.Provider{CloseDrain: -1}, nic.PortAttrs{RecvDepth: 1, SendDepth: stuckMessages}, &stuckSleeper{})
 	mayWait := func() bool {
@@ -127,8 +129,8 @@ func TestFullSocketLetsSleep(t *testing.T) {
 	s.await(nic.EventSend, stuckMessages)
 }
 
-// TestCloseWithFullSocket: who closes a device waits for room asleep, for as long as
-// was said.
+// TestCloseWithFullSocket: Close sleeps while it waits for room, for as long as was
+// configured.
 func TestCloseWithFullSocket(t *testing.T) {
 	const drain = 200 * time.Millisecond
 	sleeper := &stuckSleeper{}

@@ -16,8 +16,9 @@ const (
 )
 
 // A talk is a stream of numbered messages from one side to the other, with RDMA in
-// between. It checks that what arrives was sent, once and in order, on whatever
-// connection there is, and that what is reported done has arrived.
+// between. It checks that every message that arrives was sent, once and in order,
+// on whatever connection there is, and that every operation reported done has
+// arrived.
 type talk struct {
 	t        testing.TB
 	from, to *side
@@ -40,7 +41,7 @@ type talk struct {
 	fixedH nic.Handle
 }
 
-// A note is what belongs to one descriptor.
+// A note is a descriptor of the talk and its message.
 type note struct {
 	d   nic.Descriptor
 	buf []byte
@@ -59,7 +60,7 @@ func newTalk(from, to *side, size func(n uint64) int) *talk {
 	return c
 }
 
-// register makes the memory known to the device that listens.
+// register registers the memory with the device that listens.
 func (c *talk) register() {
 	var err error
 	c.handle, err = c.to.d.Register(c.region, nic.AccessRemoteWrite, sideTag)
@@ -71,7 +72,7 @@ func (c *talk) register() {
 // restart begins with a new connection.
 func (c *talk) restart() { c.base, c.expected = c.next, c.next }
 
-// speak posts what there is room for.
+// speak posts as much as there is room for.
 func (c *talk) speak() {
 	for !c.quiet && c.from.up && c.pending < talkWindow-2 {
 		if c.next%rdmaEvery == 0 && !c.write() {
@@ -148,7 +149,7 @@ func (c *talk) arrived(payload []byte) {
 	c.total++
 }
 
-// ended takes back a descriptor.
+// ended handles a descriptor that came back.
 func (c *talk) ended(d *nic.Descriptor) {
 	n, ok := d.Cookie.(*note)
 	require.True(c.t, ok)

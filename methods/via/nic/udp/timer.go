@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// set arms the timer for what is due next.
+// set sets the timer to the next deadline.
 func (c *conn) set() {
 	d := c.dev
 	var at time.Duration
@@ -36,8 +36,7 @@ func (c *conn) set() {
 	d.wheel.Set(&c.timer, at)
 }
 
-// quietAt is when the other side has been silent for so long that it is asked
-// whether it is there.
+// quietAt is when the other side has been silent for so long that it is probed.
 func (c *conn) quietAt() time.Duration {
 	if c.dev.opts.KeepAlive < 0 {
 		return never
@@ -48,9 +47,9 @@ func (c *conn) quietAt() time.Duration {
 	return c.heardAt + c.dev.opts.KeepAlive
 }
 
-// askWhetherThere asks the other side, which has been silent. A question, or its
-// answer, may get lost, and this side may have looked elsewhere for long: so it is
-// asked many times before it counts as silent.
+// askWhetherThere probes the other side, which has been silent. A probe, or its
+// answer, may get lost, and this side may not have read its socket for long. So it
+// probes many times before the other side counts as silent.
 func (c *conn) askWhetherThere() error {
 	d := c.dev
 	if c.unheard == 0 {
@@ -68,7 +67,7 @@ func (c *conn) askWhetherThere() error {
 	return nil
 }
 
-// rest gives memory back once no data has come for a while.
+// rest frees memory once no data has arrived for a while.
 func (c *conn) rest() {
 	if c.busy && c.dev.now >= c.busyAt+reliable.IdleAfter {
 		c.busy = false
@@ -76,10 +75,10 @@ func (c *conn) rest() {
 	}
 }
 
-// never is later than everything.
+// never is later than any time.
 const never = time.Duration(1<<63 - 1)
 
-// expire does what is due.
+// expire runs due timers.
 func (c *conn) expire() {
 	d := c.dev
 	switch c.state {
@@ -116,8 +115,8 @@ func (c *conn) expire() {
 	c.set()
 }
 
-// silent is the error of a lane that is not answered. If the other one is, it is
-// likely that a firewall lets in one of the two ports only.
+// silent is the error of a lane without answers. If the other lane gets answers, a
+// firewall probably lets only one of the two ports through.
 func (c *conn) silent(lane int, err error) error {
 	which := ""
 	if lane == wire.LaneData && c.dev.now-c.heardAt < c.dev.opts.GiveUp/2 {
@@ -126,7 +125,7 @@ func (c *conn) silent(lane int, err error) error {
 	return fmt.Errorf("udp: %s%s: %w: %w", c.name, which, err, nic.ErrTimeout)
 }
 
-// expireHandshake sends again what was not answered, or gives up.
+// expireHandshake repeats an unanswered packet, or gives up.
 func (c *conn) expireHandshake() {
 	d := c.dev
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl/vipltest"
 )
 
-// freeAddr is an address on loopback that nobody uses.
+// freeAddr returns an address on loopback that is not in use.
 func freeAddr(t *testing.T) string {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)

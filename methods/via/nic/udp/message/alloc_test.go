@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A pingPong sends one message and takes all steps of its way.
+// A pingPong sends one message and performs all steps of its transfer.
 type pingPong struct {
 	from, to   *Queue
 	head, flat []byte
@@ -50,14 +50,13 @@ func (x *pingPong) message(d, r *nic.Descriptor, lane int, loan Loan) {
 	}
 }
 
-// freeLoan is a buffer that nobody counts.
+// freeLoan is a buffer without a count.
 type freeLoan struct{}
 
 func (freeLoan) Hold() {}
 func (freeLoan) Free() {}
 
-// TestNoAllocations: no message costs an allocation once the first ones have made
-// room.
+// TestNoAllocations: no message allocates once the first ones have made room.
 func TestNoAllocations(t *testing.T) {
 	p := plainPair(t, nic.ReliableDelivery)
 	x := &pingPong{from: p.sides[0].q, to: p.sides[1].q}

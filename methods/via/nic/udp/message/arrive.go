@@ -5,14 +5,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// Arrived takes a segment, as wire.ParseSegment gave it, that the transport has not
-// seen before. If it is not taken, for want of room or because its receive is not
-// posted yet, it must not be acknowledged, and comes again. err is Err: the
-// connection is over, and the owner flushes it.
+// Arrived takes a segment from wire.ParseSegment that the transport has not seen
+// before. If it is not taken, because there is no room or its receive is not posted
+// yet, it must not be acknowledged, and will be sent again. err is Err: the
+// connection is over, and the owner must flush it.
 //
-// data is read within the call, unless loan is not nil: then it lies in a device
-// buffer, and a receive with nic.FlagLoan may complete with a view of it. The Queue
-// holds the loan for as long as that is.
+// data is read within the call, unless loan is not nil. In that case data is in a
+// device buffer, and a receive with nic.FlagLoan may complete with a view of it.
+// The Queue then holds the loan.
 func (q *Queue) Arrived(s *wire.Segment, data []byte, loan Loan) (taken bool, err error) {
 	if q.ended || q.err != nil {
 		return q.arrivedLate(s), q.err
@@ -30,8 +30,8 @@ func (q *Queue) Arrived(s *wire.Segment, data []byte, loan Loan) (taken bool, er
 	return taken, q.err
 }
 
-// arrivedLate is what still arrives for a connection that is over. Messages are
-// not taken, so that nobody believes that they were delivered.
+// arrivedLate handles a segment for a connection that is over. Messages are not
+// taken, so that their sender does not believe that they were delivered.
 func (q *Queue) arrivedLate(s *wire.Segment) (taken bool) {
 	switch s.Kind {
 	case wire.SegmentBye:
@@ -43,7 +43,7 @@ func (q *Queue) arrivedLate(s *wire.Segment) (taken bool) {
 	return true
 }
 
-// message takes a segment of a send, a write or a read request.
+// message handles a segment of a send, a write or a read request.
 func (q *Queue) message(s *wire.Segment, data []byte, loan Loan) (taken bool) {
 	ahead := s.Number - q.next
 	switch {
@@ -51,15 +51,15 @@ func (q *Queue) message(s *wire.Segment, data []byte, loan Loan) (taken bool) {
 		q.stats.Stale++
 		return true
 	case ahead >= 2*WindowMessages:
-		// One window is what the sender may have on the way, another what
-		// it knows to be here and may still wait for its turn.
+		// One window is what the sender may have under way. A second one is what it
+		// knows to have arrived here and may still wait for its turn.
 		q.breach("a message number far ahead")
 		return false
 	case ahead >= WindowMessages:
 		q.stats.Refused++
 		return false
 	case q.farewell.known && int32(s.Number-q.farewell.number) >= 0:
-		q.stats.Stale++ // its sender has given it up
+		q.stats.Stale++ // its sender has cancelled it
 		return true
 	}
 	if m := q.place(s.Number); m != nil {
@@ -73,7 +73,7 @@ func (q *Queue) message(s *wire.Segment, data []byte, loan Loan) (taken bool) {
 	return taken
 }
 
-// first takes the segment of a message that arrives first.
+// first handles the segment of a message that arrives first.
 func (q *Queue) first(s *wire.Segment, data []byte, loan Loan, ahead uint32) (taken bool) {
 	m := inbound{head: *s, status: nic.StatusSuccess}
 	m.head.Offset = 0
@@ -117,8 +117,9 @@ func (q *Queue) first(s *wire.Segment, data []byte, loan Loan, ahead uint32) (ta
 	return true
 }
 
-// plausible checks the receive that a message says it takes: no more of them than
-// messages lie between this one and the next to take effect, and none that is gone.
+// plausible checks the receive that a message claims. Between the next message to
+// take effect and this one, at most one receive per message can be taken, and the
+// receive must not be used already.
 func (q *Queue) plausible(s *wire.Segment) bool {
 	if takesReceive(s) && s.Recv-q.recvs.done > s.Number-q.next {
 		q.breach("a message with an impossible receive")
@@ -127,7 +128,7 @@ func (q *Queue) plausible(s *wire.Segment) bool {
 	return true
 }
 
-// more takes a further segment of a message.
+// more handles a further segment of a message.
 func (q *Queue) more(m *inbound, s *wire.Segment, data []byte) (taken bool) {
 	same := *s
 	same.Offset = 0
@@ -164,7 +165,7 @@ func (q *Queue) more(m *inbound, s *wire.Segment, data []byte) (taken bool) {
 	return true
 }
 
-// put places data of a message.
+// put stores data of a message.
 func (q *Queue) put(m *inbound, offset uint32, data []byte) {
 	h := &m.head
 	switch {
@@ -176,12 +177,12 @@ func (q *Queue) put(m *inbound, offset uint32, data []byte) {
 		}
 	case m.flat == nil:
 		scatter(q.recvs.at(h.Recv).Segments, int(offset), data)
-	case &m.flat[offset] != &data[0]: // else it is a view of where it lies
+	case &m.flat[offset] != &data[0]: // otherwise it is a view of the data in place
 		copy(m.flat[offset:], data)
 	}
 }
 
-// scatter copies data into segments, from byte off of them.
+// scatter copies data into segments, starting at byte off of them.
 func scatter(to []nic.Segment, off int, data []byte) {
 	for i := range to {
 		mem := to[i].Data

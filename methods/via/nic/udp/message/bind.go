@@ -5,8 +5,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// bindSend decides where a send goes whose first segment is here. It reports false
-// if the segment is not to be taken. inTurn: the message is the next to take effect.
+// bindSend decides where the data of a send goes, when its first segment has
+// arrived. It reports false if the segment cannot be taken. inTurn: the message is
+// the next to take effect.
 func (q *Queue) bindSend(m *inbound, data []byte, loan Loan, inTurn bool) (taken bool) {
 	d := q.recvs.at(m.head.Recv)
 	if d == nil {
@@ -15,7 +16,7 @@ func (q *Queue) bindSend(m *inbound, data []byte, loan Loan, inTurn bool) (taken
 	status, ok := q.destination(m, d, data, loan)
 	switch {
 	case !ok:
-		return false // no device buffer now
+		return false // no device buffer is free
 	case status == nic.StatusSuccess:
 		return true
 	case q.attrs.Reliability == nic.Unreliable:
@@ -33,9 +34,9 @@ func (q *Queue) bindSend(m *inbound, data []byte, loan Loan, inTurn bool) (taken
 	return false
 }
 
-// destination chooses between the descriptor itself, the buffer that the message
-// came in, the memory of the receive, and a device buffer of its own. ok is false if
-// only the last is left and there is none now.
+// destination chooses between the descriptor itself, the buffer in which the message
+// arrived, the memory of the receive, and a separate device buffer. ok is false if
+// only the last is possible and none is free.
 func (q *Queue) destination(m *inbound, d *nic.Descriptor, data []byte, loan Loan) (status nic.Status, ok bool) {
 	total := int(m.head.Total)
 	if total > q.limits.MTUBytes {
@@ -74,7 +75,7 @@ func fits(d *nic.Descriptor, total int) bool {
 	return total <= 0
 }
 
-// bindWrite checks a write whose first segment is here.
+// bindWrite checks a write when its first segment has arrived.
 func (q *Queue) bindWrite(m *inbound, whole, inTurn bool) (taken bool) {
 	h := &m.head
 	ok := int(h.Total) <= q.limits.RDMABytesMax
@@ -87,7 +88,7 @@ func (q *Queue) bindWrite(m *inbound, whole, inTurn bool) (taken bool) {
 	return !h.HasImmediate || !whole || q.hasReceive(m, inTurn)
 }
 
-// unwritable judges a write into memory that may not be written so.
+// unwritable handles a write into memory that does not allow it.
 func (q *Queue) unwritable(m *inbound, inTurn bool) (taken bool) {
 	switch {
 	case q.attrs.Reliability == nic.Unreliable:
@@ -99,14 +100,15 @@ func (q *Queue) unwritable(m *inbound, inTurn bool) (taken bool) {
 	return false
 }
 
-// hasReceive makes sure that a write finds the receive that it takes.
+// hasReceive checks that a write finds the receive that it takes.
 func (q *Queue) hasReceive(m *inbound, inTurn bool) bool {
 	return q.recvs.at(m.head.Recv) != nil || q.withoutReceive(m, inTurn)
 }
 
-// withoutReceive judges a message whose receive is not posted. Out of turn it may be
-// so when the message comes again; in its turn a reliable connection ends (VI
-// Architecture 1.0, section 2.4), and an unreliable one goes on without the message.
+// withoutReceive handles a message whose receive is not posted. Out of turn it is
+// not taken, because the receive may be posted when the message comes again. In
+// turn, a reliable connection ends (VI Architecture 1.0, section 2.4), and an
+// unreliable one continues without the message.
 func (q *Queue) withoutReceive(m *inbound, inTurn bool) (taken bool) {
 	switch {
 	case !inTurn:

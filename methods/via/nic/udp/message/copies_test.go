@@ -9,9 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestCopiesAreBounded: sends that are copied are done at once, until the copies take
-// the memory that they may have; then sends wait for their acks, and small ones do
-// not; and once the copies have arrived all is as it was.
+// TestCopiesAreBounded: copied sends are done at once until the copies reach their
+// limit of memory. Then sends wait for their acks, except small ones. Once the copies
+// have arrived, sends are copied again.
 func TestCopiesAreBounded(t *testing.T) {
 	p := plainPair(t, nic.ReliableDelivery)
 	q := p.sides[0].q
@@ -26,7 +26,7 @@ func TestCopiesAreBounded(t *testing.T) {
 			}
 			copied++
 			if copied%32 == 0 {
-				p.emit(0, LaneData, 2000) // what was copied goes out, and is not acknowledged
+				p.emit(0, LaneData, 2000) // the copies are sent, and not acknowledged
 			}
 			if copied > CopiesMax {
 				return copied

@@ -1,23 +1,23 @@
 package message
 
 // A cover is the set of bytes of a message that have arrived: all before front, and
-// islands beyond it. It stays exact whatever segments overlap, so that no message
-// counts as complete that has a hole.
+// islands beyond it. It is exact whatever segments overlap, so that a message with
+// a hole never counts as complete.
 type cover struct {
 	front      uint32
-	have       uint32 // bytes, with the islands
+	have       uint32 // bytes, including islands
 	head, tail *island
 }
 
-// An island is the bytes [first, end). Islands of a cover ascend and do not touch
-// each other nor the front.
+// An island is the bytes [first, end). Islands of a cover are in ascending order
+// and touch neither each other nor the front.
 type island struct {
 	first, end uint32
 	next       *island
 }
 
-// add notes the bytes [first, end). It reports false, and notes nothing, if that
-// takes one more island than a Queue may have.
+// add adds the bytes [first, end). It reports false, and adds nothing, if that
+// needs more islands than a Queue may have.
 func (q *Queue) add(c *cover, first, end uint32) bool {
 	switch {
 	case first <= c.front && c.head == nil:
@@ -49,7 +49,7 @@ func (q *Queue) add(c *cover, first, end uint32) bool {
 	return q.addWithin(c, first, end)
 }
 
-// addWithin is add somewhere before the last island.
+// addWithin is add in front of the last island.
 func (q *Queue) addWithin(c *cover, first, end uint32) bool {
 	var before *island
 	at := c.head
@@ -66,7 +66,7 @@ func (q *Queue) addWithin(c *cover, first, end uint32) bool {
 		c.have += end - first
 		return true
 	}
-	// It touches the front or an island: all that it touches becomes one.
+	// It touches the front or an island: everything that it touches becomes one.
 	lo, hi, had := first, end, uint32(0)
 	if first <= c.front {
 		lo, hi, had = 0, max(end, c.front), c.front
@@ -105,7 +105,7 @@ func (q *Queue) link(c *cover, before, is *island) {
 	}
 }
 
-// island takes an island, or nil if the Queue has as many as it may.
+// island allocates an island. It returns nil if the Queue has reached its limit.
 func (q *Queue) island(first, end uint32) *island {
 	if q.islands == IslandsMax {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestCover: a cover against a slice of bools.
+// TestCover compares a cover with a slice of bools.
 func TestCover(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		p := newPair(t, seed, nic.PortAttrs{RecvDepth: 1, SendDepth: 1})

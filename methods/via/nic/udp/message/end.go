@@ -7,11 +7,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// errFarewell is why a connection is over that the other side left in good order.
+// errFarewell is the reason if the other side ended a connection in an orderly way.
 var errFarewell = fmt.Errorf("message: the remote side disconnected: %w", nic.ErrClosed)
 
-// reasons are what the two sides make of a Reason: how the descriptor ends whose
-// message was refused, and what the owners are told.
+// reasons are the consequences of a Reason on both sides: the status of the
+// descriptor whose message was refused, and the errors for the owners.
 var reasons = map[wire.Reason]struct {
 	status nic.Status
 	text   string
@@ -23,21 +23,21 @@ var reasons = map[wire.Reason]struct {
 	wire.ReasonRDMA:      {nic.StatusRDMAError, "an RDMA write named memory that may not be written so"},
 }
 
-// breach ends a connection whose other side sent what no correct one sends.
+// breach ends a connection whose other side sent something that no correct one
+// sends.
 func (q *Queue) breach(what string) {
 	q.stats.ProtocolErrors++
 	q.err = fmt.Errorf("message: the remote side sent %s: %w", what, nic.ErrProtocol)
 	q.say(q.next, wire.ReasonProtocol)
 }
 
-// refuse ends a reliable connection because a message, whose turn it is, cannot
-// take effect.
+// refuse ends a reliable connection because the next message cannot take effect.
 func (q *Queue) refuse(number uint32, reason wire.Reason) {
 	q.err = fmt.Errorf("message: %s: %w", reasons[reason].text, nic.ErrProtocol)
 	q.say(number, reason)
 }
 
-// say sends a farewell for a reason.
+// say sends a farewell with a reason.
 func (q *Queue) say(number uint32, reason wire.Reason) {
 	q.broken = wire.Segment{Kind: wire.SegmentBye, HasImmediate: true, Number: number, Immediate: uint32(reason)}
 	q.saySegment(q.broken)
@@ -50,7 +50,7 @@ func (q *Queue) saySegment(head wire.Segment) {
 	q.control.append(w)
 }
 
-// farewellHead is what segments say whose memory is gone.
+// farewellHead is the header of segments whose memory is gone.
 func (q *Queue) farewellHead() wire.Segment {
 	if q.broken.Kind != 0 {
 		return q.broken
@@ -58,7 +58,7 @@ func (q *Queue) farewellHead() wire.Segment {
 	return wire.Segment{Kind: wire.SegmentBye, Number: q.cutOff}
 }
 
-// bye takes a farewell.
+// bye handles a farewell.
 func (q *Queue) bye(s *wire.Segment) (taken bool) {
 	if s.HasImmediate {
 		q.byeBroken(s.Number, wire.Reason(s.Immediate))
@@ -78,8 +78,8 @@ func (q *Queue) bye(s *wire.Segment) (taken bool) {
 	return true
 }
 
-// byeBroken takes the farewell of a side that could not go on: the messages before
-// number took effect there.
+// byeBroken handles the farewell of a side that had to end the connection: the
+// messages before number took effect there.
 func (q *Queue) byeBroken(number uint32, reason wire.Reason) {
 	what, ok := reasons[reason]
 	if !ok {
@@ -88,12 +88,12 @@ func (q *Queue) byeBroken(number uint32, reason wire.Reason) {
 	q.gone = true
 	q.err = fmt.Errorf("message: the remote side ended the connection, %s: %w", what.text, nic.ErrProtocol)
 	if int32(number-q.number) > 0 {
-		return // not a number of ours: it tells nothing
+		return // not one of our numbers: it proves nothing
 	}
 	for w := q.order.head; w != nil; w = w.after {
 		read := w.head.Kind == wire.SegmentReadRequest
 		switch before := int32(w.head.Number - number); {
-		case read && w.status != nic.StatusPending: // answered before
+		case read && w.status != nic.StatusPending: // answered earlier
 		case before < 0 && !read:
 			w.status, w.effective = nic.StatusSuccess, true
 		case before == 0:
@@ -112,10 +112,10 @@ func (q *Queue) forgetRead(w *work) {
 	q.forget(&w.cover)
 }
 
-// Leave ends the connection in good order: every descriptor comes back as Flush
-// says, sends that were done already still go out, up to the first message that
-// cannot because its memory goes back, and a farewell says so. Next, Append and
-// Acked go on until Left.
+// Leave ends the connection in an orderly way. Every descriptor comes back as with
+// Flush. Sends that were already done are still sent, up to the first message whose
+// memory must be returned, and a farewell follows. Next, Append and Acked are used
+// until Left.
 func (q *Queue) Leave() {
 	if q.ended {
 		return
@@ -135,16 +135,16 @@ func (q *Queue) Leave() {
 	q.saySegment(q.farewellHead())
 }
 
-// Left reports whether nothing is left to say after Leave or Flush: the other side
-// has all of it, or has gone as well.
+// Left reports whether nothing is left to send after Leave or Flush: the other side
+// has received all of it, or has left as well.
 func (q *Queue) Left() bool {
 	return q.ended && (q.gone || q.unacked.head == nil && q.saying == 0)
 }
 
-// Flush ends the connection: every descriptor comes back, those that are not
-// finished with status, sends before receives. What it did not send yet it does not
-// send any more, but for the reason if this side broke the connection, and a
-// segment that is sent again says farewell.
+// Flush ends the connection. Every descriptor comes back, unfinished ones with
+// status, sends before receives. Nothing new is sent except a farewell with the
+// reason, if this side broke the connection. Retransmitted segments become
+// farewells.
 func (q *Queue) Flush(status nic.Status) {
 	if q.ended {
 		return
@@ -156,7 +156,8 @@ func (q *Queue) Flush(status nic.Status) {
 	q.flush(status, q.cutOff)
 }
 
-// flush keeps of what is on the way only the messages before number until.
+// flush flushes all descriptors, and continues to send only the messages before
+// number until.
 func (q *Queue) flush(status nic.Status, until uint32) {
 	q.ended = true
 	gap := false
@@ -168,7 +169,7 @@ func (q *Queue) flush(status nic.Status, until uint32) {
 		}
 		switch {
 		case w.status == nic.StatusPending, gap && w.status == nic.StatusSuccess && !w.effective:
-			// What arrived behind something that did not never took effect.
+			// A message behind one that did not arrive never took effect.
 			w.status, gap = status, true
 		case w.status != nic.StatusSuccess && !(read && w.status == nic.StatusRDMAError):
 			gap = true
@@ -188,7 +189,7 @@ func (q *Queue) flush(status nic.Status, until uint32) {
 	q.abandon(until)
 }
 
-// abandon turns what is not sent any more into farewells.
+// abandon turns the cancelled messages into farewells.
 func (q *Queue) abandon(until uint32) {
 	for w := q.unacked.head; w != nil; {
 		next := w.newer
@@ -213,8 +214,8 @@ func (q *Queue) abandon(until uint32) {
 	q.control.keep(func(w *work) bool { return !w.owed })
 }
 
-// giveUp ends the sending of a message: what of it is on the way says farewell when
-// it is sent again.
+// giveUp cancels the sending of a message: its segments under way become farewells
+// when they are retransmitted.
 func (q *Queue) giveUp(w *work) {
 	q.unacked.remove(w)
 	w.given = true

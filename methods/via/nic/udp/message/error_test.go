@@ -29,7 +29,7 @@ func (p *pair) broke(want error) {
 	}
 }
 
-// once runs what is on the way a single time, without sending again.
+// once delivers everything under way a single time, without retransmission.
 func (p *pair) once() {
 	for i := range p.sides {
 		for lane := range Lanes {
@@ -139,7 +139,7 @@ func TestMemoryWithdrawn(t *testing.T) {
 	p.land(1, false)
 	lost := p.flights[0]
 	p.flights = nil
-	p.put(lost) // it is sent again, and there is nothing to send
+	p.put(lost) // it is retransmitted, and there is nothing to send
 	assert.Equal(t, byte(wire.SegmentReadRefused), p.flights[0].bytes[0])
 	p.run()
 	assert.Equal(t, nic.StatusRDMAError, d.Status)
@@ -221,7 +221,7 @@ func TestPostErrors(t *testing.T) {
 	assert.Panics(t, func() { New(Config{}) })
 }
 
-// TestLateData: nobody is told that something was delivered after the end.
+// TestLateData: after the end no message is reported as delivered.
 func TestLateData(t *testing.T) {
 	p := plainPair(t, nic.ReliableReception)
 	require.NoError(t, p.sides[1].q.PostRecv(recv(make([]byte, 8))))
@@ -256,7 +256,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	assert.Len(t, p.all(1), 1)
 }
 
-// TestIdle: memory that traffic needed is given back.
+// TestIdle: memory that traffic needed is freed.
 func TestIdle(t *testing.T) {
 	p := plainPair(t, nic.ReliableDelivery)
 	q := p.sides[1].q

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestNothingSucceedsBehindAGap: a message that arrived, but one before it did not, took
-// no effect; when the connection ends its descriptor does not say that it did.
+// TestNothingSucceedsBehindAGap: a message that arrived behind a missing one took no
+// effect; when the connection ends its descriptor must not report success.
 func TestNothingSucceedsBehindAGap(t *testing.T) {
 	for name, end := range map[string]func(*Queue){
 		"flush": func(q *Queue) { q.Flush(nic.StatusFlushed) },
@@ -39,8 +39,8 @@ func TestNothingSucceedsBehindAGap(t *testing.T) {
 	}
 }
 
-// TestBothSidesAgreeBehindAGap: the farewell of a side that could not go on tells what
-// took effect there, whatever else had arrived.
+// TestBothSidesAgreeBehindAGap: the farewell of a side that had to end the connection
+// tells what took effect there, whatever else had arrived.
 func TestBothSidesAgreeBehindAGap(t *testing.T) {
 	p := plainPair(t, nic.ReliableReception)
 	require.NoError(t, p.sides[1].q.PostRecv(recv(make([]byte, 8))))
@@ -48,7 +48,7 @@ func TestBothSidesAgreeBehindAGap(t *testing.T) {
 	behind := p.post(rdma(nic.OpRDMAWrite, 0, make([]byte, 8)))
 	for p.emit(0, LanePriority, 1000) || p.emit(0, LaneData, 1000) {
 	}
-	p.land(2, false) // the write, which finds a gap
+	p.land(2, false) // the write, which is behind a gap
 	p.ack(0)
 	p.land(0, false)
 	p.land(0, false)

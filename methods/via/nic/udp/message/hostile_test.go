@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// TestLies: what no correct side sends ends the connection, and the other side is
-// told why.
+// TestLies: a segment that no correct side sends ends the connection, and the other
+// side gets the reason.
 func TestLies(t *testing.T) {
 	part := wire.Segment{Kind: wire.SegmentSend, Total: 100}
 	change := func(fn func(s *wire.Segment)) []wire.Segment {
@@ -62,7 +62,7 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestReadsNotSentYet: an answer to a read that has not left is a lie, too.
+// TestReadsNotSentYet: an answer to a read that was not sent yet is an error, too.
 func TestReadsNotSentYet(t *testing.T) {
 	for _, s := range []wire.Segment{{Kind: wire.SegmentReadData, Total: 10}, {Kind: wire.SegmentReadRefused}} {
 		p := plainPair(t, nic.ReliableDelivery)
@@ -72,7 +72,7 @@ func TestReadsNotSentYet(t *testing.T) {
 	}
 }
 
-// TestNotTaken: what there is no room for comes again, and costs nothing.
+// TestNotTaken: a segment without room is retransmitted, and has no other effect.
 func TestNotTaken(t *testing.T) {
 	p := plainPair(t, nic.ReliableDelivery)
 	q := p.sides[0].q
@@ -109,8 +109,8 @@ func TestNotTaken(t *testing.T) {
 	require.ErrorIs(t, err, nic.ErrProtocol, "also an empty write needs a place")
 }
 
-// TestStale: a segment that was cut in two may arrive whole, and its rest after the
-// message is complete.
+// TestStale: a segment that was cut in two may arrive whole, and its second half
+// after the message is complete.
 func TestStale(t *testing.T) {
 	p := plainPair(t, nic.ReliableDelivery)
 	q := p.sides[0].q
@@ -125,7 +125,7 @@ func TestStale(t *testing.T) {
 	assert.Len(t, p.all(0), 1)
 }
 
-// TestUnknownReason: a reason of a later release ends the connection all the same.
+// TestUnknownReason: a reason of a later release also ends the connection.
 func TestUnknownReason(t *testing.T) {
 	for _, number := range []uint32{0, 1, 5, 1 << 31} {
 		p := plainPair(t, nic.ReliableReception)
@@ -142,7 +142,7 @@ func TestUnknownReason(t *testing.T) {
 	}
 }
 
-// victim is a Queue with something of everything under way.
+// victim is a Queue with something of every kind under way.
 func victim(t testing.TB) *pair {
 	p := newPair(t, 1, nic.PortAttrs{Reliability: nic.ReliableDelivery, RecvDepth: 16, SendDepth: 16})
 	for i := range p.sides {
@@ -165,7 +165,7 @@ func victim(t testing.TB) *pair {
 	return p
 }
 
-// sound checks what must hold whatever arrives.
+// sound checks the invariants.
 func (p *pair) sound() {
 	for _, side := range p.sides {
 		q := side.q
@@ -176,7 +176,7 @@ func (p *pair) sound() {
 	}
 }
 
-// over ends a pair: everything that was posted is back, once.
+// over ends a pair: every posted descriptor must be back, once.
 func (p *pair) over() {
 	for i, side := range p.sides {
 		posted := side.q.posted + side.q.Receives()
@@ -241,7 +241,7 @@ func (p *pair) forge(f flight) {
 	p.feed(1-f.from, b)
 }
 
-// feed delivers bytes that nobody sent.
+// feed delivers bytes that were never sent.
 func (p *pair) feed(to int, b []byte) {
 	var s wire.Segment
 	data, err := wire.ParseSegment(b, &s)
@@ -251,7 +251,7 @@ func (p *pair) feed(to int, b []byte) {
 	_, _ = p.sides[to].q.Arrived(&s, data, nil)
 }
 
-// FuzzArrived: a list of segments, each behind its length, meets a Queue in the
+// FuzzArrived gives a list of segments, each behind its length, to a Queue in the
 // middle of an exchange.
 func FuzzArrived(f *testing.F) {
 	p := victim(f)

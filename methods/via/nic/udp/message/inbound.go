@@ -5,22 +5,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// An inbound is a message that has begun to arrive and has not taken effect.
+// An inbound is a message that has partly arrived or has not taken effect yet.
 type inbound struct {
 	used     bool
-	complete bool // all of it is here; it waits for its turn
-	discard  bool // its data goes nowhere, its receive (if any) ends with status
+	complete bool // all of it has arrived; it waits for its turn
+	discard  bool // its data is not stored, its receive (if any) ends with status
 	dropped  bool // discard, and it has no receive
 	status   nic.Status
-	head     wire.Segment // of its segments, but for the Offset
+	head     wire.Segment // of its segments, except for the Offset
 	cover    cover
-	// flat is where the data of a send goes if not into the segments of its
-	// receive: into the descriptor, or into a device buffer that loan holds.
+	// flat is the memory for the data of a send that does not go into the segments
+	// of its receive: in the descriptor, or in a device buffer held by loan.
 	flat []byte
 	loan Loan
 }
 
-// place finds what is known of a message ahead < WindowMessages beyond next, or nil.
+// place finds the record of a message ahead < WindowMessages beyond next, or nil.
 func (q *Queue) place(number uint32) *inbound {
 	if q.ahead == 0 || number-q.next >= uint32(len(q.ring)) {
 		return nil
@@ -31,7 +31,7 @@ func (q *Queue) place(number uint32) *inbound {
 	return nil
 }
 
-// store keeps a message until its turn has come.
+// store keeps a message until its turn.
 func (q *Queue) store(m *inbound) {
 	number := m.head.Number
 	if size := len(q.ring); number-q.next >= uint32(size) {
@@ -52,7 +52,7 @@ func (q *Queue) store(m *inbound) {
 	q.ahead++
 }
 
-// drop forgets a message, and what it holds.
+// drop forgets a message, and releases what it holds.
 func (q *Queue) drop(m *inbound) {
 	q.forget(&m.cover)
 	if m.loan != nil {
@@ -64,7 +64,7 @@ func (q *Queue) drop(m *inbound) {
 	*m = inbound{}
 }
 
-// advance lets messages take effect whose turn has come.
+// advance makes messages take effect whose turn has come.
 func (q *Queue) advance() {
 	for q.err == nil {
 		m := q.place(q.next)
@@ -79,8 +79,8 @@ func (q *Queue) advance() {
 	}
 }
 
-// finish lets the message take effect that is next and complete. It reports false
-// if it cannot.
+// finish makes the next message take effect; it is complete. It reports false if
+// that is not possible now.
 func (q *Queue) finish(m *inbound) bool {
 	h := &m.head
 	switch {
@@ -94,7 +94,7 @@ func (q *Queue) finish(m *inbound) bool {
 			q.breach("a message that takes another one's receive")
 			return false
 		}
-		if q.recvs.count() == 0 { // a write whose segments overlapped; a send has its receive
+		if q.recvs.count() == 0 { // a write with overlapping segments; a send has its receive
 			if q.attrs.Reliability != nic.Unreliable {
 				q.refuse(h.Number, wire.ReasonNoReceive)
 				return false

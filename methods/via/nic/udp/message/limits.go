@@ -6,38 +6,37 @@ const (
 	LanePriority, LaneData = 0, 1
 	Lanes                  = 2
 
-	// WindowMessages is how many messages beyond the oldest one that is not
-	// acknowledged a sender puts on the way, and beyond the oldest one that is
-	// not complete a receiver keeps apart.
+	// WindowMessages is how many messages a sender may have under way beyond the
+	// oldest unacknowledged one, and how many a receiver tracks beyond the oldest
+	// incomplete one.
 	WindowMessages = 2048
 )
 
 // Limits of this implementation.
 const (
-	// AnswersMax bounds the answers to reads that one Queue works on at once.
+	// AnswersMax bounds the answers to reads that one Queue processes at once.
 	AnswersMax = 128
-	// CopiesMax bounds the sends of one Queue that were copied and are not
-	// acknowledged yet. Further ones are not copied.
+	// CopiesMax bounds the copied sends of one Queue that are not acknowledged
+	// yet. Further sends are not copied.
 	CopiesMax = 1024
-	// CopiedBytesMax bounds the memory that those have which are larger than
-	// smallCopy. Beyond, such sends are not copied either.
+	// CopiedBytesMax bounds the memory of copied sends larger than smallCopy.
+	// Beyond it, such sends are not copied either.
 	CopiedBytesMax = 256 << 10
-	// IslandsMax bounds the pieces, over all messages of one Queue, that
-	// arrived behind a gap and do not touch each other.
+	// IslandsMax bounds the islands (cover.go) of all messages of one Queue.
 	IslandsMax = 4096
 
-	ringMin = 16 // places of a ring that is not empty
+	ringMin = 16 // slots of a ring that is not empty
 
-	smallCopy = 256 // bytes; room for a copy is of this size, or of Limits.CopyBytes
+	smallCopy = 256 // bytes; room for a copy has this size, or that of Limits.CopyBytes
 
-	freeWorksMax   = 4096 // that a Pool keeps of each kind
-	freeLargeMax   = 64   // of those with room for a large copy
+	freeWorksMax   = 4096 // kept by a Pool, of each kind
+	freeLargeMax   = 64   // of these, those with room for a large copy
 	freeIslandsMax = 4096
 )
 
-// Limits are what the provider above promises in its nic.Caps, in bytes but for
-// SegmentsMax. Both sides of a connection must have the same MTUBytes,
-// RDMABytesMax and PriorityBytes.
+// Limits are the limits that the provider above promises in its nic.Caps, in
+// bytes except for SegmentsMax. Both sides of a connection must have the same
+// MTUBytes, RDMABytesMax and PriorityBytes.
 type Limits struct {
 	// MTUBytes is the largest message of a send.
 	MTUBytes int
@@ -47,9 +46,10 @@ type Limits struct {
 	SegmentsMax int
 	// PriorityBytes is the largest send that goes on LanePriority.
 	PriorityBytes int
-	// CopyBytes is the largest send that is copied when it is posted, where
-	// the reliability level allows; not more than MTUBytes. Its owner then need
-	// not wait for an ack, which comes late if the other side has nothing to say.
+	// CopyBytes is the largest send that is copied when it is posted, if the
+	// reliability level allows it; not more than MTUBytes. Its owner then need
+	// not wait for an ack, which comes late if the other side has nothing to
+	// send.
 	CopyBytes int
 	// InlineBytesMax is the largest message that a receive with nic.FlagLoan
 	// takes inside the descriptor; not more than nic.InlineMax.

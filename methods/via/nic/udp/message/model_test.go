@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// A model knows what each side posted, and so what must come back.
+// A model knows what each side posted, and so what must be returned.
 type model struct {
 	*pair
 	flushed bool
@@ -26,7 +26,7 @@ type modelSide struct {
 	left         bool
 }
 
-// A sent is what the other side must receive.
+// A sent is a message that the other side must receive.
 type sent struct {
 	data      []byte
 	length    int
@@ -120,7 +120,7 @@ func (m *model) post(i int) {
 	}
 }
 
-// collect checks what came back on a side.
+// collect checks the descriptors returned on a side.
 func (m *model) collect(i int) {
 	own := &m.sides[i]
 	for _, d := range m.all(i) {
@@ -170,7 +170,7 @@ func (m *model) checkRecv(i int, d *nic.Descriptor) {
 	}
 }
 
-// step does one thing at random; posting is less likely than moving.
+// step does a random thing; posting is less likely than moving.
 func (m *model) step(posting bool) {
 	rng, i := m.rng, m.rng.IntN(2)
 	switch k := rng.IntN(12); {
@@ -197,8 +197,8 @@ func (m *model) step(posting bool) {
 	}
 }
 
-// TestModel: whatever is posted, in whatever order it arrives, each descriptor comes
-// back once, in its turn, with the right bytes.
+// TestModel: whatever is posted, and in whatever order it arrives, each descriptor
+// comes back once, in order, with the right bytes.
 func TestModel(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		m := newModel(t, seed)
@@ -224,7 +224,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// finish ends both sides: the rest comes back, and nothing is left behind.
+// finish ends both sides: all descriptors come back, and nothing is left.
 func (m *model) finish() {
 	m.flushed = true
 	for i, side := range m.pair.sides {
@@ -241,8 +241,8 @@ func (m *model) finish() {
 	}
 }
 
-// TestModelLeave: one side leaves in the middle. The other side gets what was done
-// before, in order and complete as far as nothing had to be given up.
+// TestModelLeave: one side leaves in the middle. The other side gets the messages
+// done before, in order and complete, up to the first cancelled one.
 func TestModelLeave(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		m := newModel(t, seed)

@@ -5,15 +5,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A Segment describes one segment that goes out. It is a few words, so that what is
-// lost can be sent again from where it lies; its bytes are made by Append.
+// A Segment describes one outgoing segment. It is a few words, so that a lost
+// segment can be sent again from its original memory; Append makes its bytes.
 type Segment struct {
 	w        *work
 	first, n uint32 // the bytes [first, first+n) of the message
 }
 
-// Len is the length of what Append makes, in bytes. It may become less when the
-// memory of the segment is gone.
+// Len is the length of the result of Append, in bytes. It may shrink when the memory
+// of the segment is gone.
 func (s *Segment) Len() int { return s.w.head.HeaderLen() + s.DataLen() }
 
 // DataLen is Len without the header.
@@ -25,8 +25,8 @@ func (s *Segment) DataLen() int {
 }
 
 // EndsWrite reports whether a segment, which Next has just described, is the last of
-// an RDMA write that the other side will not notice: it has no reason to answer, and
-// the owner of the descriptor waits for nothing but the ack.
+// an RDMA write that the other side does not notice: the other side has no reason to
+// answer, and the owner of the descriptor waits only for the ack.
 func (s *Segment) EndsWrite() bool {
 	h := &s.w.head
 	return h.Kind == wire.SegmentWrite && !h.HasImmediate && s.w.whole()
@@ -36,7 +36,7 @@ func (s *Segment) EndsWrite() bool {
 // behind its header; ok is false if there is nothing to send.
 func (q *Queue) Next(lane, room int) (s Segment, ok bool) {
 	if room <= 0 || q.err != nil && (lane != LanePriority || q.control.head == nil) {
-		return Segment{}, false // of a connection that is over, only why
+		return Segment{}, false // a connection that is over sends only the reason
 	}
 	if cut := q.cut[lane]; len(cut) > 0 && q.err == nil {
 		s = cut[len(cut)-1]
@@ -76,8 +76,8 @@ func (q *Queue) Waiting(lane int) bool {
 	return q.mayGo(q.lanes[lane].head)
 }
 
-// choose finds the list whose head is to be sent next. Messages and answers share
-// the data lane by turns.
+// choose finds the list whose head is to be sent next. Messages and answers take
+// turns on the data lane.
 func (q *Queue) choose(lane int) *workList {
 	mine := &q.lanes[lane]
 	if !q.mayGo(mine.head) {
@@ -96,13 +96,13 @@ func (q *Queue) choose(lane int) *workList {
 	return mine
 }
 
-// mayGo reports whether a message is within the window of messages.
+// mayGo reports whether a message is within the window.
 func (q *Queue) mayGo(w *work) bool {
 	return w != nil && (w.begun || w.head.Number-q.unacked.head.head.Number < WindowMessages)
 }
 
-// Fit cuts a segment that is to be sent again down to room > 0 bytes of data,
-// because packets of the path became smaller. Next describes the rest anew.
+// Fit cuts a segment that is to be retransmitted down to room > 0 bytes of data,
+// because the path's MTU became smaller. Next describes the rest again.
 func (q *Queue) Fit(lane int, s *Segment, room int) {
 	if int(s.n) <= room || s.w.head.Total == 0 {
 		return
@@ -114,7 +114,7 @@ func (q *Queue) Fit(lane int, s *Segment, room int) {
 }
 
 // Append appends the header of a segment to head and the memory of its data to
-// pieces. Both are to be sent before the owner calls anything of the Queue but
+// pieces. Both must be sent before the owner calls any method of the Queue except
 // Next and Append.
 func (q *Queue) Append(head []byte, pieces [][]byte, s *Segment) ([]byte, [][]byte) {
 	w := s.w
@@ -166,7 +166,7 @@ func gather(pieces [][]byte, from []nic.Segment, off, n int) [][]byte {
 	return pieces
 }
 
-// Acked takes note that the other side took a segment. Each segment of Next is
+// Acked records that the other side took a segment. Each segment of Next is
 // acknowledged at most once.
 func (q *Queue) Acked(s *Segment) {
 	w := s.w
@@ -181,7 +181,7 @@ func (q *Queue) Acked(s *Segment) {
 		q.owing--
 		q.pool.freeWork(w)
 		if !q.ended && q.err == nil {
-			q.advance() // a read may have waited for this one's place
+			q.advance() // a read may have waited for this slot
 		}
 	default:
 		q.saying--
@@ -189,7 +189,7 @@ func (q *Queue) Acked(s *Segment) {
 	}
 }
 
-// ackedMessage finishes a message of this side that the other side has.
+// ackedMessage finishes an outgoing message that the other side has.
 func (q *Queue) ackedMessage(w *work) {
 	if w.copied {
 		q.copies--

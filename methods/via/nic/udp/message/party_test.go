@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// testLimits are small, so that everything happens soon.
+// testLimits are small, so that all limits are reached soon.
 var testLimits = Limits{MTUBytes: 3000, RDMABytesMax: 1 << 16, SegmentsMax: 4, PriorityBytes: 200, CopyBytes: 600, InlineBytesMax: nic.InlineMax}
 
 // A testMemory has one region, at an address of its own, under handle 7. Handle 9
@@ -54,12 +54,12 @@ func (l *testLoan) Free() {
 	require.GreaterOrEqual(l.t, l.holds, 0, "freed once too often")
 	if l.holds == 0 {
 		for i := range l.mem {
-			l.mem[i] = 0xdb // whoever still looks sees it
+			l.mem[i] = 0xdb // a later reader notices
 		}
 	}
 }
 
-// A flight is a segment on the way.
+// A flight is a segment under way.
 type flight struct {
 	from, lane int
 	seg        Segment
@@ -113,7 +113,7 @@ func (p *party) loan(mem []byte) *testLoan {
 	return l
 }
 
-// emit puts the next segment of a lane on the way.
+// emit sends the next segment of a lane.
 func (p *pair) emit(i, lane, room int) bool {
 	s, ok := p.sides[i].q.Next(lane, room)
 	if ok {
@@ -132,7 +132,7 @@ func (p *pair) put(f flight) {
 	p.flights = append(p.flights, f)
 }
 
-// land delivers flight number k. What is not taken is sent again.
+// land delivers flight number k. A segment that is not taken is sent again.
 func (p *pair) land(k int, lend bool) bool {
 	f := p.flights[k]
 	p.flights[k] = p.flights[len(p.flights)-1]
@@ -193,7 +193,7 @@ func (p *pair) run() {
 	}
 }
 
-// all takes what came back on a side.
+// all takes the descriptors returned on a side.
 func (p *pair) all(i int) (got []*nic.Descriptor) {
 	for d := p.sides[i].q.Completed(); d != nil; d = p.sides[i].q.Completed() {
 		got = append(got, d)

@@ -7,13 +7,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// PostSend takes a send, RDMA write or RDMA read, as nic.Port says. Nothing was
-// taken if it returns an error, which is nic.ErrAgain if the queue is full and
-// nic.ErrNotConnected when the connection is over. A descriptor that cannot be sent
-// for its length or its memory is done with that Status, and costs nothing else.
+// PostSend takes a send, RDMA write or RDMA read, as nic.Port says. If it returns an
+// error it took nothing: nic.ErrAgain if the queue is full, nic.ErrNotConnected if
+// the connection is over. A descriptor that cannot be sent because of its length or
+// memory is done with that Status, and has no other effect.
 //
-// Small sends are copied and done, unless the level is nic.ReliableReception. The
-// others are over when the transport has it that all of them arrived.
+// Small sends are copied and done at once, unless the level is
+// nic.ReliableReception. The others are finished when all of their segments are
+// acknowledged.
 func (q *Queue) PostSend(d *nic.Descriptor) (done bool, err error) {
 	switch {
 	case q.ended || q.err != nil:
@@ -47,7 +48,7 @@ func (q *Queue) PostSend(d *nic.Descriptor) (done bool, err error) {
 	return false, nil
 }
 
-// checkLocal measures a descriptor and finds what it comes back for at once.
+// checkLocal measures a descriptor and finds errors with which it completes at once.
 func (q *Queue) checkLocal(d *nic.Descriptor) (length int, status nic.Status) {
 	limit := q.limits.MTUBytes
 	if d.Op != nic.OpSend {
@@ -88,7 +89,7 @@ func (q *Queue) postCopy(d *nic.Descriptor, length int) {
 	d.Status, d.Length = nic.StatusSuccess, length
 }
 
-// enter gives a message its number and puts it in its lane.
+// enter numbers a message and puts it into its lane.
 func (q *Queue) enter(w *work, d *nic.Descriptor, length int) {
 	h := &w.head
 	h.Number, h.Total = q.number, uint32(length)
@@ -122,8 +123,8 @@ func (q *Queue) enter(w *work, d *nic.Descriptor, length int) {
 	q.lanes[w.lane].append(w)
 }
 
-// settle hands back the oldest descriptors of the send queue that are finished. When
-// the connection is over, Flush does so.
+// settle returns the oldest finished descriptors of the send queue. Once the
+// connection is over, Flush does that.
 func (q *Queue) settle() {
 	if q.err != nil {
 		return
@@ -134,8 +135,8 @@ func (q *Queue) settle() {
 	}
 }
 
-// release hands the descriptor of a work back. If something of the work is still on
-// the way, which is so only at the end of a connection, it is given up.
+// release returns the descriptor of a work. If part of the work is still under way,
+// which is possible only at the end of a connection, it is cancelled.
 func (q *Queue) release(w *work, status nic.Status) {
 	d, length := w.d, 0
 	if status == nic.StatusSuccess {

@@ -6,7 +6,7 @@ import (
 )
 
 // answer makes the answer to a read request whose turn has come. It reports false
-// if as many answers as there may be are on the way.
+// if the limit of answers under way is reached.
 func (q *Queue) answer(h *wire.Segment) bool {
 	if q.owing >= AnswersMax {
 		return false
@@ -24,23 +24,23 @@ func (q *Queue) answer(h *wire.Segment) bool {
 		q.control.append(w)
 		return true
 	}
-	// The remote side's address and handle stay with the work alone.
+	// The remote side's address and handle are kept only in the work.
 	w.lane = LaneData
 	w.head = wire.Segment{Kind: wire.SegmentReadData, Number: h.Number, Total: h.Total, Addr: h.Addr, Handle: h.Handle}
 	q.answers.append(w)
 	return true
 }
 
-// withdraw turns an answer whose memory was withdrawn into a refusal, which its
-// segments on the way become when they are sent again.
+// withdraw turns an answer whose memory was withdrawn into a refusal. Its segments
+// under way become the refusal when they are retransmitted.
 func (q *Queue) withdraw(w *work) {
 	if q.answers.head == w {
-		q.answers.pop() // else all of it was described before
+		q.answers.pop() // otherwise all of it was described before
 	}
 	w.turn(wire.Segment{Kind: wire.SegmentReadRefused, Number: w.head.Number})
 }
 
-// readData places what answers a read of this side.
+// readData stores the data of an answer to a read of this side.
 func (q *Queue) readData(s *wire.Segment, data []byte) (taken bool) {
 	before, w := q.reads.find(s.Number)
 	if w == nil {
@@ -61,7 +61,7 @@ func (q *Queue) readData(s *wire.Segment, data []byte) (taken bool) {
 	return true
 }
 
-// readRefused ends a read of this side.
+// readRefused handles the refusal of a read of this side.
 func (q *Queue) readRefused(s *wire.Segment) (taken bool) {
 	before, w := q.reads.find(s.Number)
 	switch {
@@ -82,8 +82,8 @@ func (q *Queue) readDone(before, w *work, status nic.Status) {
 	q.settle()
 }
 
-// nobodysRead judges an answer to no read that is under way. One that was may have
-// been refused or complete before its last segments came.
+// nobodysRead handles an answer to a read that is not pending. A read may have
+// been refused or completed before its last segments came.
 func (q *Queue) nobodysRead(s *wire.Segment) (taken bool) {
 	if int32(s.Number-q.number) >= 0 {
 		q.breach("an answer to a read that nobody asked for")

@@ -8,7 +8,7 @@ import (
 )
 
 // A recvRing holds the posted receives. Every receive has a number; those from done
-// up to posted are in the ring.
+// to posted (exclusive) are in the ring.
 type recvRing struct {
 	ring         []*nic.Descriptor // a power of two
 	done, posted uint32
@@ -16,7 +16,7 @@ type recvRing struct {
 
 func (r *recvRing) count() int { return int(r.posted - r.done) }
 
-// at is the receive of a number, or nil if it is not posted.
+// at returns the receive with a number, or nil if it is not posted.
 func (r *recvRing) at(number uint32) *nic.Descriptor {
 	if number-r.done >= r.posted-r.done {
 		return nil
@@ -32,7 +32,7 @@ func (r *recvRing) append(d *nic.Descriptor) {
 	r.posted++
 }
 
-// take takes the oldest; there is one.
+// take takes the oldest receive; there must be one.
 func (r *recvRing) take() *nic.Descriptor {
 	i := r.done & uint32(len(r.ring)-1)
 	d := r.ring[i]
@@ -62,9 +62,10 @@ func (r *recvRing) shrink() {
 	}
 }
 
-// PostRecv takes a receive, as nic.Port says. A descriptor that still has a buffer
-// on loan gives it back, whatever else happens. It returns nic.ErrAgain if the queue
-// is full and nic.ErrNotConnected when the connection is over.
+// PostRecv takes a receive, as nic.Port says. If the descriptor still has a buffer
+// on loan it gives the buffer back, whatever else happens. PostRecv returns
+// nic.ErrAgain if the queue is full and nic.ErrNotConnected if the connection is
+// over.
 func (q *Queue) PostRecv(d *nic.Descriptor) error {
 	if len(q.loans) > 0 {
 		if loan, ok := q.loans[d]; ok {
@@ -102,7 +103,7 @@ func (q *Queue) covered(d *nic.Descriptor) bool {
 	return true
 }
 
-// finishRecv hands back the oldest receive, with what a message brought.
+// finishRecv returns the oldest receive, with the result of a message.
 func (q *Queue) finishRecv(m *inbound) {
 	d := q.recvs.take()
 	h := &m.head
@@ -117,7 +118,7 @@ func (q *Queue) finishRecv(m *inbound) {
 	}
 	d.Data = m.flat
 	if h.Kind == wire.SegmentWrite && d.Flags&nic.FlagLoan != 0 {
-		d.Data = d.Inline[:0] // the data is where the sender wrote it
+		d.Data = d.Inline[:0] // the data is in the memory that the sender named
 	}
 	if m.loan != nil {
 		if q.loans == nil {

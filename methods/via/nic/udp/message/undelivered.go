@@ -1,5 +1,4 @@
 package message
 
-// Undelivered reports whether the other side has not acknowledged all the messages
-// that were sent to it.
+// Undelivered reports whether some sent messages have not been acknowledged.
 func (q *Queue) Undelivered() bool { return q.unacked.head != nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestUndelivered: what its owner takes for sent counts until the other side has it,
-// also after the end; what came back unsent does not.
+// TestUndelivered: a message that its owner believes sent counts until the other
+// side has it, even after the end; one that was returned unsent does not.
 func TestUndelivered(t *testing.T) {
 	p := plainPair(t, nic.ReliableDelivery)
 	q := p.sides[0].q

@@ -5,42 +5,43 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A work is one message that goes out: a posted descriptor, an answer to a read or
-// a control message. It lives until its descriptor is back and each of its segments
-// is acknowledged.
+// A work is one outgoing message: a posted descriptor, an answer to a read or a
+// control message. It lives until its descriptor has been returned and each of its
+// segments is acknowledged.
 //
 //	posted ──Next…──► described ──Acked…──► acked
 //
-// A work whose memory is gone before its segments arrived turns into a refusal or a
-// farewell: that is what its segments then carry when they are sent again.
+// If the memory of a work is gone before its segments have arrived, the work turns
+// into a refusal or a farewell, and its segments carry that when they are
+// retransmitted.
 type work struct {
-	head wire.Segment    // of its segments, but for the Offset
-	d    *nic.Descriptor // nil: copied, an answer, control, or back with its owner
+	head wire.Segment    // of its segments, except for the Offset
+	d    *nic.Descriptor // nil: copied, an answer, control, or already returned
 	lane uint8
 
 	begun     bool   // its first segment was described
-	ours      bool   // it has a number of this side: it is in the list unacked until acked
+	ours      bool   // it has a number of this side, and is in the list unacked until acked
 	owed      bool   // it answers the other side
-	copied    bool   // its data lies in room
+	copied    bool   // its data is in room
 	acked     bool   // all of it
-	effective bool   // the other side said so in its farewell
-	given     bool   // up, when the connection ended: it is not in unacked
+	effective bool   // the other side's farewell confirmed its effect
+	given     bool   // cancelled when the connection ended: it is not in unacked
 	described uint32 // bytes; ≤ head.Total
 	inFlight  int32  // segments described and not acknowledged
 	status    nic.Status
-	cover     cover // of a read: what has arrived
+	cover     cover // of a read: the bytes that have arrived
 	room      []byte
 
-	next         *work // in the list of its lane, or of the free
+	next         *work // in the list of its lane, or of free works
 	older, newer *work // in unacked
 	after        *work // in order
 	nextRead     *work
 }
 
-// whole reports whether all of a work was described.
+// whole reports whether all of a work has been described.
 func (w *work) whole() bool { return w.begun && w.described == w.head.Total }
 
-// turn makes a work, whose memory is gone, say something else.
+// turn replaces the message of a work whose memory is gone.
 func (w *work) turn(head wire.Segment) {
 	w.head, w.described, w.begun = head, 0, true
 }
@@ -67,7 +68,7 @@ func (l *workList) pop() *work {
 	return w
 }
 
-// keep drops the works that stays rejects.
+// keep removes the works for which stays is false.
 func (l *workList) keep(stays func(*work) bool) {
 	w := l.head
 	*l = workList{}
@@ -108,7 +109,7 @@ func (l *unackedList) remove(w *work) {
 	w.older, w.newer = nil, nil
 }
 
-// An orderList holds the works whose descriptors are to be handed back.
+// An orderList holds the works whose descriptors must be returned, in order.
 type orderList struct{ head, tail *work }
 
 func (l *orderList) append(w *work) {
@@ -130,8 +131,8 @@ func (l *orderList) pop() *work {
 	return w
 }
 
-// A readList holds the reads that wait for data, oldest first: that is how they are
-// answered, and so the head is nearly always the one that is looked for.
+// A readList holds the reads that wait for data, oldest first. They are answered in
+// that order, so the head is nearly always the one that is needed.
 type readList struct{ head, tail *work }
 
 func (l *readList) append(w *work) {
@@ -144,7 +145,7 @@ func (l *readList) append(w *work) {
 	l.tail = w
 }
 
-// find returns the read of a number, and the one before it for remove.
+// find returns the read with a number, and the one before it for remove.
 func (l *readList) find(number uint32) (before, w *work) {
 	for w = l.head; w != nil && w.head.Number != number; w = w.nextRead {
 		before = w
@@ -164,8 +165,8 @@ func (l *readList) remove(before, w *work) {
 	w.nextRead = nil
 }
 
-// A Pool keeps what the Queues of one owner need again and again, so that a message
-// costs no allocation.
+// A Pool recycles records of the Queues of one owner, so that a message needs no
+// allocation.
 type Pool struct {
 	works          [roomKinds]freeWorks
 	islands        *island
@@ -175,8 +176,8 @@ type Pool struct {
 // NewPool makes an empty Pool.
 func NewPool() *Pool { return &Pool{} }
 
-// work takes a work with room bytes of memory for a copy: 0, smallCopy, or more,
-// which is the same number in all calls.
+// work returns a work with room bytes of memory for a copy: 0, smallCopy, or one
+// larger number, which is the same in all calls.
 func (p *Pool) work(room int) *work {
 	free := &p.works[roomKind(room)]
 	w := free.head

@@ -6,11 +6,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// TakeAck takes what a packet of the peer says about arrivals, if it does. It
-// calls fn once for each segment that is acked now, oldest first within one
-// packet but for those acked out of order before; the segment is gone when fn
-// returns, and fn must not call the lane. It returns ErrImpossible, and has done
-// nothing, if the packet acks what was never sent.
+// TakeAck handles the ack of a packet of the peer, if it has one. It calls fn once for
+// each newly acked segment, oldest first within one packet except for those acked out
+// of order before. The segment is gone when fn returns, and fn must not call the lane.
+// If the packet acks a segment that was never sent, TakeAck does nothing and returns
+// ErrImpossible.
 func (l *Lane[S]) TakeAck(now time.Duration, t *wire.Transport, fn func(*S)) error {
 	if t.Flags&wire.FlagAck == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (l *Lane[S]) TakeAck(now time.Duration, t *wire.Transport, fn func(*S)) err
 	}
 	l.stats.AcksTaken++
 	if ack.Before(l.first) {
-		return nil // overtaken by a later ack, which said all that this one does
+		return nil // a later ack has arrived before it, with at least the same content
 	}
 	a := l.measure(now, t)
 	a.Flying = l.bytes
@@ -42,7 +42,7 @@ func (l *Lane[S]) TakeAck(now time.Duration, t *wire.Transport, fn func(*S)) err
 	return nil
 }
 
-// afterAck finds what is lost now and tells congestion control.
+// afterAck finds lost segments and informs congestion control.
 func (l *Lane[S]) afterAck(now time.Duration, a *Ack) {
 	bytes := l.findLost(now)
 	c := l.opts.Congestion
@@ -58,9 +58,9 @@ func (l *Lane[S]) afterAck(now time.Duration, a *Ack) {
 	}
 }
 
-// measure takes the echo of a packet, if it is newer than all before. Echoes of
-// packets that were overtaken would tell too long a time. Stamps wrap, and so are made
-// times of our own clock before they are compared.
+// measure measures a round trip from the echo of a packet, if the echo is newer than
+// all before. Echoes of packets that were overtaken would give too long a time. Stamps
+// wrap, so they are converted to times of the local clock before they are compared.
 func (l *Lane[S]) measure(now time.Duration, t *wire.Transport) (a Ack) {
 	if t.Flags&wire.FlagEcho == 0 {
 		return a
@@ -87,14 +87,14 @@ func (l *Lane[S]) ackTo(seq Seq, a *Ack, fn func(*S)) {
 		l.ackOne(l.first, a, fn)
 		l.first++
 	}
-	// Ranges that are remembered must not get so old that they name new segments.
+	// Remembered ranges must not get so old that they name new segments.
 	if l.seenN > 0 && !l.first.Before(Seq(l.seen[l.seenN-1].End)) {
 		l.seenN = 0
 	}
 }
 
-// ackRanges acks what arrived out of order. Acks repeat ranges many times; what
-// the one before had is not walked through again.
+// ackRanges acks segments that arrived out of order. Acks repeat ranges many times;
+// ranges of the previous ack are not walked through again.
 func (l *Lane[S]) ackRanges(t *wire.Transport, a *Ack, fn func(*S)) {
 	if t.N == 0 {
 		return

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Delay is the default congestion control. It looks at the delay first, as Swift
-// and TIMELY do, and at loss only where loss answers to it (heavy.go):
+// Delay is the default congestion control. It reacts mainly to delay, as Swift
+// and TIMELY do, and to loss only if that helps against the loss (heavy.go):
 //
 //   - Once per round trip it takes the smallest of the round trips measured in
-//     it; the smallest, because computers add delays of their own to most.
+//     it; the smallest, because hosts add delays of their own to most.
 //   - While that is less than Queue above the smallest ever, the window grows by
-//     one segment, later by more, as long as the window is in use.
-//   - Once it is more, in a few measurements at least, the window shrinks to what
-//     the path holds without a queue.
-//     All senders see the same delay, shrink by the same share and grow by the
-//     same amount, which is what brings them to equal windows (Chiu and Jain
-//     1989); and as the queue runs empty each time, all of them see the delay of
-//     the path without it.
+//     one segment, later by more, as long as the window is fully used.
+//   - Once it is more, after a minimum number of measurements, the window shrinks
+//     to what the path holds without a queue. All senders see the same delay,
+//     shrink by the same share and grow by the same amount, which leads to equal
+//     windows (Chiu and Jain 1989). As the queue empties each time, all of them
+//     see the delay of the path without it.
 //   - At first the window doubles every round trip, until a queue builds up.
 //
 // Swift: Kumar et al., SIGCOMM 2020. TIMELY: Mittal et al., SIGCOMM 2015.
@@ -28,7 +27,7 @@ type Delay struct {
 	smooth  time.Duration // of the round trips
 	least   least
 	slow    bool    // the window doubles
-	until   float64 // where doubling ends in any case
+	until   float64 // where doubling ends at the latest
 	round   round
 	calm    int // rounds since the window shrank
 	rounds  int // since the last drain
@@ -38,78 +37,79 @@ type Delay struct {
 
 // DelayOptions describe a Delay. A zero field means its default.
 type DelayOptions struct {
-	// Queue is how much longer than the shortest a round trip may be before
-	// the window shrinks; the default is QueueShare of the shortest, but at
-	// least QueueMin.
+	// Queue is how much longer than the shortest a round trip may be before the
+	// window shrinks. The default is QueueShare of the shortest, but at least
+	// QueueMin.
 	Queue time.Duration
-	// WindowFirst, WindowMin and WindowMax are bytes. The window is at least
-	// WindowSegmentsMin segments in any case.
+	// WindowFirst, WindowMin and WindowMax are bytes. The window is always at
+	// least WindowSegmentsMin segments.
 	WindowFirst, WindowMin, WindowMax int
 }
 
 // Defaults and limits of Delay.
 const (
-	// QueueShare is the part of the shortest round trip, in percent.
+	// QueueShare is a share of the shortest round trip, in percent.
 	QueueShare = 50
 	QueueMin   = 100 * time.Microsecond
-	// LeastAfter is how long the shortest round trip is believed.
+	// LeastAfter is how long the shortest round trip is considered valid.
 	LeastAfter = 10 * time.Second
 	// WindowFirst, WindowMax: bytes.
 	WindowFirst = 64 << 10
 	WindowMax   = 64 << 20
-	// WindowSegmentsMin is the least window: with two segments there is one
-	// behind a lost one, to show that it was lost.
+	// WindowSegmentsMin is the smallest window. With two segments there is one
+	// behind a lost one, which shows the loss.
 	WindowSegmentsMin = 2
 )
 
 const (
-	// shrinkTo is how much of what the path holds is kept when the window
-	// shrinks, so that the queue runs empty; but not less than shrinkMost of the
-	// window, as there are other reasons for a long round trip.
+	// shrinkTo is the share of the path's capacity that is kept when the window
+	// shrinks, so that the queue empties. The window shrinks to no less than
+	// shrinkMost of its size, because a long round trip may have other causes.
 	shrinkTo   = 0.95
 	shrinkMost = 0.5
 	// shrinkTrips is how many round trips must be measured before the smallest of
-	// them tells a queue from chance. A small window sees one or two in a round,
-	// and would shrink to nothing on a path whose delay varies.
+	// them is taken as a sign of a queue. A small window measures one or two in a
+	// round, and would otherwise shrink to nothing on a path with varying delay.
 	shrinkTrips = 8
-	// growthRounds is after how many rounds the growth goes up by a segment,
-	// and growthMax bounds it.
+	// growthRounds is the number of rounds after which the growth increases by a
+	// segment, up to growthMax.
 	growthRounds = 8
 	growthMax    = 64
-	// drainRoundsMin is how many rounds lie between two drains at first, and
-	// drainRoundsMax in the end; drainTo is the share of the window that is
-	// left in one. A round trip that is shorter by one in drainFound is news.
+	// drainRoundsMin is the number of rounds between two drains at first, and
+	// drainRoundsMax the largest number later. drainTo is the share of the window
+	// during a drain. A round trip counts as shorter if it is shorter by
+	// 1/drainFound.
 	drainRoundsMin = 16
 	drainRoundsMax = 256
 	drainTo        = 0.25
 	drainFound     = 16
-	// scaleSegments and scale: a window up to the first may see a queue that
-	// is larger by the second, a very large one a smaller one.
+	// scaleSegments and scale: a window of up to scaleSegments may cause a queue
+	// that is larger by scale, a very large window a smaller one.
 	scaleSegments = 16
 	scale         = 0.5
-	// paceGain is how much faster than window / round trip the pace is.
+	// paceGain is the factor by which the pace exceeds window / round trip.
 	paceGain = 2
 )
 
-// A round is about one round trip: it ends when something is acked that was sent
-// after it began.
+// A round is about one round trip: it ends when a segment is acked that was sent
+// after the round began.
 type round struct {
 	from    time.Duration
-	trip    time.Duration // the smallest in it; 0: none was measured
-	trips   int           // that were measured
-	limited bool          // the window was in use
-	// Bytes that were acked, and found lost.
+	trip    time.Duration // the smallest of the round; 0: none was measured
+	trips   int           // number of measurements
+	limited bool          // the window was fully used
+	// Bytes acked, and found lost.
 	acked, lost int
 }
 
-// A drain makes the window small for two rounds, so that a queue that this sender
-// keeps up runs empty and the shortest round trip can be seen. A sender that
-// takes a queue of others for the length of the path would leave them nothing.
+// A drain makes the window small for two rounds, so that a queue kept up by this
+// sender empties and the shortest round trip can be measured. A sender that took
+// a queue caused by others for the length of the path would leave them no share.
 type drain struct {
-	phase  int           // rounds until it ends; 0: there is none
-	every  int           // rounds between two; 0: at once
-	window float64       // before it
-	least  time.Duration // the shortest round trip before it, or after the one before
+	phase  int           // rounds until it ends; 0: no drain
+	every  int           // rounds between two drains; 0: at once
+	window float64       // the window before it
+	least  time.Duration // the shortest round trip before it, or after the previous drain
 }
 
 // NewDelay makes the congestion control of one lane.
@@ -176,8 +176,8 @@ func ewma(smooth, trip time.Duration) time.Duration {
 }
 
 // queue is how much longer than the shortest a round trip may be. Small windows
-// may see more of a queue than large ones, so that those shrink first; Swift does
-// the same.
+// may cause a larger queue than large ones, so that the large ones shrink first;
+// Swift does the same.
 func (d *Delay) queue() time.Duration {
 	limit := d.opts.Queue
 	if limit <= 0 {
@@ -187,7 +187,7 @@ func (d *Delay) queue() time.Duration {
 	return time.Duration(float64(limit) * (1 - scale + 2*scale*small))
 }
 
-// endRound is the decision of each round trip.
+// endRound makes the decision of each round trip.
 func (d *Delay) endRound(now time.Duration) {
 	r := d.round
 	d.round = round{from: now}
@@ -206,12 +206,12 @@ func (d *Delay) endRound(now time.Duration) {
 	}
 	limit := d.queue()
 	if d.slow {
-		limit /= 2 // the window doubles before the next look
+		limit /= 2 // the window doubles before the next check
 	}
 	switch {
 	case r.trip == 0:
 	case r.trip > d.least.trip+limit && r.trips < shrinkTrips && !d.slow:
-		d.round.trip, d.round.trips = r.trip, r.trips // the next round tells more
+		d.round.trip, d.round.trips = r.trip, r.trips // the next round adds measurements
 	case r.trip > d.least.trip+limit:
 		d.shrink(max(shrinkTo*float64(d.least.trip)/float64(r.trip), shrinkMost))
 	case r.limited && !d.slow && d.heavy.mayGrow(r.acked, r.lost):
@@ -220,15 +220,15 @@ func (d *Delay) endRound(now time.Duration) {
 	}
 }
 
-// shrink multiplies the window by factor; above 1 it takes a shrinking back.
+// shrink multiplies the window by factor; a factor above 1 undoes a shrink.
 func (d *Delay) shrink(factor float64) {
 	d.slow, d.calm = false, 0
 	d.set(d.window * factor)
 }
 
-// mustDrain reports whether it is time to look for the shortest round trip. When
-// one is found that is clearly shorter than before, somebody else has just made
-// room: to join at once lets all of them see the bottom of the queue.
+// mustDrain reports whether it is time to measure the shortest round trip. If a
+// clearly shorter one was just found, another sender has just drained: joining at
+// once lets all of them measure the path without a queue.
 func (d *Delay) mustDrain() bool {
 	if d.slow || d.least.trip == 0 { // or no round trip was measured yet
 		return false
@@ -247,8 +247,8 @@ func (d *Delay) startDrain() {
 	d.set(d.window * drainTo)
 }
 
-// drained ends a round of a drain, and in the end gives the window back; less of
-// it, if the path turned out to be shorter.
+// drained ends a round of a drain. After the last one it restores the window, or
+// less of it if the path turned out to be shorter.
 func (d *Delay) drained() {
 	if d.drain.phase--; d.drain.phase > 0 {
 		return
@@ -257,7 +257,7 @@ func (d *Delay) drained() {
 	d.set(d.drain.window * float64(d.least.trip) / float64(was))
 	d.heavy.disturbed()
 	if d.least.trip < was-was/drainFound {
-		d.drain.every = drainRoundsMin // there may be more of a queue below
+		d.drain.every = drainRoundsMin // the queue may have been longer still
 	}
 	d.drain.least = d.least.trip
 }
@@ -268,8 +268,8 @@ func (d *Delay) OnLoss(_ time.Duration, bytes int) {
 	d.round.lost += bytes
 }
 
-// OnTimeout implements Congestion: nobody knows what the path holds now. Half of
-// what it held is reached again by doubling.
+// OnTimeout implements Congestion. The capacity of the path is unknown now, so
+// the window doubles again up to half of what the path held.
 func (d *Delay) OnTimeout(now time.Duration) {
 	if !d.slow {
 		d.until = d.window / 2
@@ -280,7 +280,8 @@ func (d *Delay) OnTimeout(now time.Duration) {
 	d.set(0)
 }
 
-// least is the smallest round trip of the last LeastAfter to twice that.
+// least is the smallest round trip of at least the last LeastAfter and at most
+// twice that.
 type least struct {
 	trip      time.Duration // 0: none was measured
 	this      time.Duration // of the present period

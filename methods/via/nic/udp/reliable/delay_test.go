@@ -85,7 +85,8 @@ func TestHeavyLossOfABadPathIsTolerated(t *testing.T) {
 	}
 }
 
-// Loss of what is beyond a small buffer ends where the buffer ends.
+// Loss that comes from exceeding a small buffer stops once the window fits the
+// buffer.
 func TestHeavyLossOfAFullBufferShrinksTheWindow(t *testing.T) {
 	const holds = 100_000
 	d, now := newStarted()

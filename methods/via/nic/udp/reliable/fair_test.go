@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// Four senders share a bottleneck, whether they begin together or not, on a clean
-// path or a bad one, before a deep queue or a shallow one.
+// Four senders share a bottleneck, whether they start together or not, on a clean
+// path or a bad one, with a deep queue or a shallow one.
 func TestFourSendersShareABottleneck(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "four senders, 10 Gbit/s, round trip 100 µs, after 60 ms in virtual time\n\n")
@@ -32,8 +32,7 @@ func TestFourSendersShareABottleneck(t *testing.T) {
 		{"in turn", func(i int) time.Duration { return time.Duration(i) * 10 * time.Millisecond }, 32, 0},
 	} {
 		f := newFlows(1, 4, c.queue<<10, c.loss, c.at, newDelay)
-		// Where there is no delay to go by it takes longer until the shares are
-		// even.
+		// Without a delay to measure it takes longer until the shares are even.
 		shallow, measure := c.queue < 64, pathMeasure
 		if shallow {
 			measure *= 4
@@ -56,7 +55,7 @@ func TestFourSendersShareABottleneck(t *testing.T) {
 	checkTable(t, "testdata/fair.golden", table.String())
 }
 
-// The share is fair whatever chance does.
+// The share is fair with every seed.
 func TestFairnessWhateverChanceDoes(t *testing.T) {
 	sim.RunAtMost(t, 20, func(t *testing.T, seed uint64) {
 		starts := sim.New(sim.Options{Seed: seed}).Rand()

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// The path of the tables: 10 Gbit/s, 100 µs there and back, a queue of 256 KiB
+// The path of the tables: 10 Gbit/s, a round trip of 100 µs, a queue of 256 KiB
 // (210 µs) before the slow line, Ethernet's packets.
 const (
 	pathRate    = 10e9 / 8
@@ -29,8 +29,8 @@ type flows struct {
 	senders []*party
 }
 
-// newFlows makes senders over one bottleneck with the queue, in bytes; start is
-// when each begins to send.
+// newFlows makes senders over one bottleneck with a queue of the given bytes;
+// start returns when each begins to send.
 func newFlows(seed uint64, n, queue int, loss float64, start func(i int) time.Duration, cc func() Congestion) *flows {
 	w := sim.New(sim.Options{Seed: seed, StepsMax: 1 << 30})
 	f := &flows{w: w, neck: &bottleneck{w: w, rate: pathRate, limit: queue}}
@@ -53,7 +53,7 @@ func newFlows(seed uint64, n, queue int, loss float64, start func(i int) time.Du
 
 func atOnce(int) time.Duration { return 0 }
 
-// measure runs and returns what each sender's peer got, in bit/s.
+// measure runs and returns how much each sender's peer received, in bit/s.
 func (f *flows) measure(warm, measure time.Duration) (rates []float64) {
 	f.w.RunFor(warm)
 	f.neck.peak, f.neck.waits, f.neck.passed, f.neck.dropped = 0, 0, 0, 0
@@ -68,7 +68,7 @@ func (f *flows) measure(warm, measure time.Duration) (rates []float64) {
 	return rates
 }
 
-// wait is the average time that a packet waited in the bottleneck.
+// wait returns the average time that a packet waited in the bottleneck.
 func (f *flows) wait() time.Duration { return f.neck.waits / time.Duration(max(f.neck.passed, 1)) }
 
 func sum(rates []float64) (total float64) {
@@ -78,7 +78,8 @@ func sum(rates []float64) (total float64) {
 	return total
 }
 
-// jain is Jain's index of fairness: 1 if all have the same, 1/n if one has all.
+// jain returns Jain's index of fairness: 1 if all have the same, 1/n if one has
+// all.
 func jain(rates []float64) float64 {
 	var squares float64
 	for _, r := range rates {

@@ -6,7 +6,7 @@ import (
 )
 
 // A Histogram counts durations in buckets of microseconds, four to each power of
-// two: a percentile is at most an eighth off. The zero value is empty.
+// two: a percentile is off by at most an eighth. The zero value is empty.
 type Histogram struct {
 	counts [histogramBuckets]uint32
 	total  uint64
@@ -20,12 +20,12 @@ func (h *Histogram) Add(d time.Duration) {
 	i := bucketOf(uint64(max(d, 0) / time.Microsecond))
 	h.total++
 	if h.counts[i]++; h.counts[i] == 0 {
-		h.counts[i]-- // full: the shape is known well enough
+		h.counts[i]-- // full: the distribution is known well enough
 	}
 }
 
-// bucketOf is the bucket of so many microseconds: below 4 one each, then by the
-// highest bit and the two behind it.
+// bucketOf is the bucket of a number of microseconds: below 4 one each, then by
+// the highest bit and the two bits behind it.
 func bucketOf(us uint64) int {
 	if us < 4 {
 		return int(us)
@@ -34,7 +34,7 @@ func bucketOf(us uint64) int {
 	return min(4*(high-1)+int(us>>(high-2)&3), histogramBuckets-1)
 }
 
-// bucketStart is the least number of microseconds in a bucket.
+// bucketStart is the smallest number of microseconds in a bucket.
 func bucketStart(i int) uint64 {
 	if i < 4 {
 		return uint64(i)
@@ -45,7 +45,7 @@ func bucketStart(i int) uint64 {
 // Count is how many durations were counted.
 func (h *Histogram) Count() uint64 { return h.total }
 
-// Percentile is the duration that p percent of those counted do not exceed, to
+// Percentile is the duration that p percent of the counted ones do not exceed, to
 // within a bucket; 0 if there are none. 0 ≤ p ≤ 100.
 func (h *Histogram) Percentile(p float64) time.Duration {
 	var sum uint64
@@ -65,7 +65,7 @@ func (h *Histogram) Percentile(p float64) time.Duration {
 	return time.Duration(bucketStart(histogramBuckets)) * time.Microsecond
 }
 
-// Merge adds what another histogram counted.
+// Merge adds the counts of another histogram.
 func (h *Histogram) Merge(o *Histogram) {
 	h.total += o.total
 	for i, n := range o.counts {

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// FuzzHostilePeer: whatever a peer says, in any order, the lane stays consistent,
-// acks nothing twice, and never has more in memory than its window.
+// FuzzHostilePeer: whatever packets a peer sends, in any order, the lane stays
+// consistent, acks nothing twice, and never holds more in memory than its window.
 func FuzzHostilePeer(f *testing.F) {
 	var seed []byte
 	for _, t := range []*wire.Transport{
@@ -58,7 +58,7 @@ func FuzzHostilePeer(f *testing.F) {
 	})
 }
 
-// The model of the simulations sees what it must see.
+// The model of the simulations detects errors.
 func TestTheModelSees(t *testing.T) {
 	m := newModel()
 	m.acked(1)
@@ -87,12 +87,12 @@ func TestTheModelSees(t *testing.T) {
 	assert.ErrorContains(t, m.wrong[0], "2 retransmissions for 1 losses")
 }
 
-// A lane that believes in arrivals that were none is caught by the simulation.
+// The simulation detects a lane that reports arrivals that did not happen.
 func TestTheSimulationSees(t *testing.T) {
 	lossy := sim.LinkOptions{DelayMin: 100 * us, Loss: 0.3}
 	p := newPair(1, Options{}, lossy, lossy)
 	p.start(200, 0)
-	p.w.At(50*us, func() { // somebody tells a that all has arrived
+	p.w.At(50*us, func() { // a false ack says that all has arrived
 		_ = p.a.lane.TakeAck(50*us, ack(p.a.lane.next), p.a.acked)
 	})
 	_ = p.w.RunUntil(p.settled)

@@ -10,8 +10,8 @@ import (
 )
 
 // A path whose delay varies by more than a queue may have, with no queue in it and no
-// loss, is no reason to go down to the least window: that has one or two measurements
-// in a round trip, nearly none of which is short.
+// loss, is no reason to reduce the window to the least: with that there are only one
+// or two measurements in a round trip, and hardly any of them is short.
 func TestDelayUsesAPathWhoseDelayVaries(t *testing.T) {
 	const segments, perSecond = 6000, 15000 // the least window makes 7500
 	sim.RunAtMost(t, 5, func(t *testing.T, seed uint64) {

@@ -14,30 +14,30 @@ var (
 	ErrImpossible = errors.New("reliable: the peer acks what was never sent")
 )
 
-// A Lane makes one lane of a connection reliable, in both directions. S is what
-// the caller needs to make the bytes of a segment again.
+// A Lane makes one lane of a connection reliable, in both directions. S is the value
+// from which the caller can make the bytes of a segment again.
 //
-// What a caller does, in this order, whenever packets came or the deadline has
-// passed:
+// The caller does the following, in this order, whenever packets came or the deadline
+// has passed:
 //
-//	for each packet: TakeAck, then Arrive, and Refuse if the segment has no place
+//	for each packet: TakeAck, then Arrive, and Refuse if there is no room for the segment
 //	Expire, if Deadline has passed
-//	for Lost is there: make the packet, Resent, FillAck, send
-//	for Room > 0 and there is something new: make the packet, Send, FillAck, send
+//	while Lost has a segment: make the packet, Resent, FillAck, send
+//	while Room > 0 and there is a new segment: make the packet, Send, FillAck, send
 //	if AckDue: FillAck, send
-//	ask Deadline, wait
+//	wait until Deadline
 type Lane[S any] struct {
 	opts  Options
 	stats Stats
 	rtt   roundTrip
 	trips Histogram
 
-	// Sending: first ≤ every segment not acked < next; next - first ≤
-	// WindowSegments. Each of those is in flying, in lost, or acked.
+	// Sending: first ≤ every unacked segment < next; next - first ≤ WindowSegments.
+	// Each of those is in flying, in lost, or acked.
 	first, next Seq
 	ring        ring[S]
 	flying      list   // not acked, not lost; in the order of transmission
-	lost        list   // to be sent again, in this order
+	lost        list   // to be retransmitted, in this order
 	bytes       int    // of the segments in flying
 	order       uint64 // number of the latest transmission
 	newest      uint64 // number of the latest transmission that arrived
@@ -46,7 +46,7 @@ type Lane[S any] struct {
 	ask         bool // the next packet asks for an answer
 	pace        pacer
 
-	// What was acked beyond first by the ack before this one.
+	// Ranges beyond first in the previous ack.
 	seen  [wire.RangesMax]wire.Range
 	seenN int
 
@@ -54,9 +54,9 @@ type Lane[S any] struct {
 	probes     int           // time-outs since something was acked
 	probeFirst time.Duration // the first of them
 	probeAt    time.Duration // the latest time-out
-	heardAt    time.Duration // the latest proof that the peer hears us, or the begin of waiting
-	idleSince  time.Duration // when first became next
-	echo       time.Duration // when the packet was sent that the newest echo is of
+	heardAt    time.Duration // the latest proof that the peer receives our packets, or the start of waiting
+	idleSince  time.Duration // when the lane became idle (first = next)
+	echo       time.Duration // when the packet with the newest echoed stamp was sent
 	echoed     bool
 
 	recv receiver
@@ -69,7 +69,7 @@ func New[S any](opts Options) *Lane[S] {
 	return l
 }
 
-// Init makes l, which lies in a larger record, an unused lane.
+// Init makes l, which is embedded in a larger record, an unused lane.
 func (l *Lane[S]) Init(opts Options) {
 	opts = opts.withDefaults()
 	*l = Lane[S]{opts: opts, first: opts.FirstSend, next: opts.FirstSend}
@@ -79,12 +79,12 @@ func (l *Lane[S]) Init(opts Options) {
 // Unanswered is the number of time-outs in a row since something was acked.
 func (l *Lane[S]) Unanswered() int { return l.probes }
 
-// Silence is when the first and the latest of the Unanswered time-outs were, if there
-// are any.
+// Silence returns the times of the first and the latest of the Unanswered time-outs,
+// if there are any.
 func (l *Lane[S]) Silence() (first, latest time.Duration) { return l.probeFirst, l.probeAt }
 
-// Unacked calls fn for every segment that was sent and is not acked, oldest
-// first: what a drain with a deadline reports.
+// Unacked calls fn for every segment that was sent and is not acked, oldest first,
+// for the error of a drain that timed out.
 func (l *Lane[S]) Unacked(fn func(*S)) {
 	for seq := l.first; seq != l.next; seq++ {
 		if e := l.ring.at(seq); e.state != acked {
@@ -93,15 +93,15 @@ func (l *Lane[S]) Unacked(fn func(*S)) {
 	}
 }
 
-// SetSegmentBytes changes the size that Room counts with, for a path whose MTU
-// has changed.
+// SetSegmentBytes changes the segment size that Room uses, for a path whose MTU has
+// changed.
 func (l *Lane[S]) SetSegmentBytes(n int) { l.opts.SegmentBytes = orDefault(n, SegmentBytes) }
 
-// Trips are the round trips that were measured.
+// Trips returns the measured round trips.
 func (l *Lane[S]) Trips() *Histogram { return &l.trips }
 
-// Stats are what happened so far.
+// Stats returns the counts so far.
 func (l *Lane[S]) Stats() Stats { return l.stats }
 
-// stamp is a time as packets carry it.
+// stamp is a time in the format of packets.
 func stamp(t time.Duration) uint32 { return uint32(t / granularity) }

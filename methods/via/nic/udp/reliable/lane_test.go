@@ -13,7 +13,7 @@ import (
 
 const us = time.Microsecond
 
-// ack is a packet with no more than an ack.
+// ack returns a packet with no more than an ack.
 func ack(to Seq, ranges ...wire.Range) *wire.Transport {
 	t := &wire.Transport{Flags: wire.FlagAck, Ack: uint32(to)}
 	t.N = uint8(copy(t.Ranges[:], ranges))
@@ -33,7 +33,7 @@ func segment(seq Seq, at time.Duration) *wire.Transport {
 
 func nothing(*item) {}
 
-// lostNow is what the lane wants sent again.
+// lostNow returns what the lane wants to send again.
 func lostNow(l *Lane[item], now time.Duration) (lost []item) {
 	for {
 		seq, s, ok := l.Lost(now)
@@ -57,7 +57,7 @@ func TestAGapIsSentAgainAtOnceAndOncePerRoundTrip(t *testing.T) {
 	require.NoError(t, l.TakeAck(100*us, echoing(ack(1, wire.Range{First: 2, End: 3}), 0), nothing))
 	assert.Equal(t, []item{1}, lostNow(l, 100*us))
 	assert.Zero(t, l.bytes-400+100, "four are under way, one of them again") // 1, 3, 4
-	// The same news again, and more of the same: nothing new was sent since.
+	// The same ack again, and an extended one: nothing new was sent since.
 	require.NoError(t, l.TakeAck(101*us, echoing(ack(1, wire.Range{First: 2, End: 5}), 1*us), nothing))
 	assert.Empty(t, lostNow(l, 101*us))
 	// What was sent after the retransmission arrives: it was lost as well.
@@ -243,7 +243,7 @@ func TestALateExpireAsksFirst(t *testing.T) {
 	require.NoError(t, l.Expire(2*time.Hour))
 }
 
-// A peer that hears us and has no place is not silent.
+// A peer that receives but has no room is not silent.
 func TestARefusingPeerIsNotSilent(t *testing.T) {
 	l := New[item](Options{GiveUp: time.Second})
 	sendN(l, 0, 1)
@@ -255,7 +255,7 @@ func TestARefusingPeerIsNotSilent(t *testing.T) {
 	assert.Equal(t, 1, l.outstanding())
 }
 
-// Memory follows use and is given back.
+// Memory grows with use and is given back.
 func TestMemoryIsBounded(t *testing.T) {
 	type fat [7]uint64 // about what a caller keeps of a segment
 	l := New[fat](Options{})
@@ -333,7 +333,7 @@ func TestSegmentsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkSegment is one segment there and a share of an ack back.
+// BenchmarkSegment is one segment and its share of an ack back.
 func BenchmarkSegment(b *testing.B) {
 	x, y := New[item](Options{Congestion: NewDelay(DelayOptions{})}), New[item](Options{})
 	now := time.Duration(0)

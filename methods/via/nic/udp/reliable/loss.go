@@ -2,23 +2,23 @@ package reliable
 
 import "time"
 
-// How losses are found (after RFC 8985, RACK): the lane numbers its
-// transmissions. When one has arrived, whatever was transmitted before it and is
-// not acked is lost, at once as long as the path keeps the order; so a lost
-// retransmission is found like a lost segment, after one round trip. When it turns
-// out that the path does not keep the order, transmissions get time to be late.
+// Loss detection follows RFC 8985 (RACK). The lane numbers its transmissions. When
+// one has arrived, every earlier transmission that is not acked is lost, at once
+// as long as the path preserves the order. So a lost retransmission is found like
+// a lost segment, after one round trip. If the path turns out to reorder packets,
+// transmissions are allowed to be late.
 
 // reordering is how late a transmission may be before it counts as lost.
 type reordering struct {
-	steps int           // 0: not at all; else in quarters of the smallest round trip
-	until time.Duration // when steps goes down, unless something is late again
-	late  bool          // something was late since calm looked
-	at    time.Duration // when what is late counts as lost; 0: nothing is late
+	steps int           // 0: no delay; else in quarters of the smallest round trip
+	until time.Duration // when steps decreases, unless something is late again
+	late  bool          // something was late since the last call of calm
+	at    time.Duration // when the late transmission counts as lost; 0: none is late
 }
 
 const (
-	reorderStepsMax  = 8  // then a transmission may be late by two round trips
-	reorderCalmTrips = 64 // so many round trips without anything late lower the steps
+	reorderStepsMax  = 8  // a transmission may then be late by two round trips
+	reorderCalmTrips = 64 // after this many round trips without anything late, steps decreases
 )
 
 // allow is how late a transmission may be.
@@ -40,8 +40,8 @@ func (r *reordering) calm(now, trip time.Duration) {
 }
 
 // judge learns from the ack of a segment which transmission arrived, and whether
-// another one was in vain. The echo tells them apart: the packet that made the
-// ack was sent before the retransmission, or not.
+// another one was unnecessary. The echo tells: the packet that caused the ack was
+// sent before the retransmission, or not.
 func (l *Lane[S]) judge(e *record[S]) {
 	switch {
 	case e.sends == 1:
@@ -51,8 +51,8 @@ func (l *Lane[S]) judge(e *record[S]) {
 			l.stats.Late++
 		}
 	case e.state == lost:
-		// An earlier transmission arrived after all, or its ack was lost:
-		// nothing is known about the order.
+		// An earlier transmission arrived after all, or its ack was lost: the
+		// order is unknown.
 	default:
 		l.judgeResent(e)
 	}
@@ -66,18 +66,17 @@ func (l *Lane[S]) judgeResent(e *record[S]) {
 		l.stats.Spurious++
 		l.reorder.late = l.reorder.late || !e.probed
 	case l.reorder.steps > 0 && after <= l.opts.AckDelay:
-		// The echo has the time in it that the ack was held, so the packet
-		// that made the ack may have been sent before the retransmission.
-		// Where the order is kept that does not matter: what else could
-		// have arrived?
+		// The echo includes the time for which the ack was held, so the packet
+		// that caused the ack may have been sent before the retransmission. If the
+		// path preserves the order that makes no difference.
 	default:
 		// That packet may be any of those of the same microsecond.
 		l.newest = max(l.newest, e.burst)
 	}
 }
 
-// findLost moves what is lost from flying to lost, and returns how many bytes
-// that is.
+// findLost moves lost segments from flying to lost, and returns their size in
+// bytes.
 func (l *Lane[S]) findLost(now time.Duration) (bytes int) {
 	l.reorder.at = 0
 	allow := l.reorder.allow(&l.rtt)
@@ -102,7 +101,7 @@ func (l *Lane[S]) findLost(now time.Duration) (bytes int) {
 	return bytes
 }
 
-// lose takes a segment out of flying; the caller puts it into lost.
+// lose removes a segment from flying; the caller puts it into lost.
 func (l *Lane[S]) lose(seq Seq, e *record[S]) {
 	remove(&l.ring, &l.flying, seq, e)
 	l.bytes -= int(e.bytes)

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A lane on which nothing was said for so long that the stamps have come half around
-// since, or all the way, measures as before and knows a retransmission that was needed.
+// A lane that was silent for so long that the stamps have come half around since, or
+// all the way, measures as before and recognises a retransmission that was needed.
 func TestEchoesAreBelievedAfterAnySilence(t *testing.T) {
 	for _, silence := range []time.Duration{
 		time.Minute, math.MaxInt32 * us, 40 * time.Minute, 70 * time.Minute, math.MaxUint32 * us, 100 * time.Hour,
@@ -34,8 +34,8 @@ func TestEchoesAreBelievedAfterAnySilence(t *testing.T) {
 	}
 }
 
-// A peer whose echoes tell nothing, on a path that loses much, leaves no round trip to
-// reckon with; the window stays a number.
+// A peer whose echoes give no measurement, on a path that loses much, leaves no round
+// trip to compute with; the window stays a number.
 func TestDelayWithoutRoundTrips(t *testing.T) {
 	d, now := newStarted()
 	for range 2000 {

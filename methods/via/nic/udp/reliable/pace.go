@@ -3,16 +3,16 @@ package reliable
 import "time"
 
 // A pacer spreads segments over time. It is a bucket that fills at the pace and
-// holds a burst; a segment may go while it is not empty. Its level is kept as the
-// time at which it was empty.
+// holds a burst; a segment may be sent while it is not empty. Its level is stored
+// as the time at which it was empty.
 type pacer struct {
 	empty   time.Duration
-	at      time.Duration // when to ask again, if waiting
+	at      time.Duration // when to check again, if waiting
 	waiting bool
 }
 
-// burst is how many bytes may go at once: enough for the devices to send many
-// segments as one, little compared to the window and to the buffers of sockets.
+// burst is how many bytes may be sent at once: enough for the devices to send
+// many segments as one, but little compared to the window and to socket buffers.
 func burst(window, segment int) int { return max(window/4, min(burstSegments*segment, burstBytes)) }
 
 const (

@@ -8,17 +8,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// item is what the segments of the tests are: their number in the stream.
+// item is a segment of the tests: its number in the stream.
 type item int
 
-// datagram is one packet under way.
+// datagram is one packet on its way.
 type datagram struct {
 	transport wire.Transport
 	item      item
 	order     int // counts the transmissions of its sender with a segment, from 1
 }
 
-// way takes packets to the other side.
+// way carries packets to the other side.
 type way interface {
 	send(bytes int, deliver func())
 }
@@ -57,7 +57,7 @@ func newParty(w *sim.World, opts Options, m *model) *party {
 	return p
 }
 
-// join makes two parties each other's peers.
+// join connects two parties as peers.
 func join(a, b *party, ab, ba way) {
 	a.peer, b.peer, a.way, b.way = b, a, ab, ba
 }
@@ -142,8 +142,8 @@ func (p *party) transmit(seq Seq, it item) {
 	p.carry(d, p.sizes[it])
 }
 
-// carry sends the packet, its header as bytes, so that the format is part of the
-// test.
+// carry sends the packet with its header encoded, so that the format is part of
+// the test.
 func (p *party) carry(d *datagram, bytes int) {
 	peer := p.peer
 	head := d.transport.Append(make([]byte, 0, d.transport.Len()+1))
@@ -199,7 +199,7 @@ type bottleneck struct {
 	passed  int
 }
 
-// through is one flow's way through a bottleneck.
+// through is the way of one flow through a bottleneck.
 type through struct {
 	*bottleneck
 	link *sim.Link
@@ -219,8 +219,8 @@ func (b through) send(bytes int, deliver func()) {
 	b.w.At(b.free, func() { linkWay{b.link}.send(bytes, deliver) })
 }
 
-// A model knows what one party's stream must look like. It collects what is
-// wrong; nil if it is right.
+// A model knows how one party's stream must look. It collects errors; nil if
+// there are none.
 type model struct {
 	once    sim.ExactlyOnce[item]
 	got     map[item]bool
@@ -257,7 +257,7 @@ func (m *model) delivered(it item) {
 	m.note(m.once.Delivered(it))
 }
 
-// acked: acks are truthful, and each segment is acked once.
+// acked: acks are true, and each segment is acked once.
 func (m *model) acked(it item) {
 	switch {
 	case !m.got[it]:

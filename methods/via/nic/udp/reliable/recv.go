@@ -6,22 +6,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// receiver is the receiving half of a lane: which segments arrived, and whether
-// the peer is to be told.
+// receiver is the receiving half of a lane: the segments that arrived, and the ack
+// that is due.
 type receiver struct {
 	window
-	pending int           // packets that want an ack; 0: none is due
+	pending int           // packets to be acked; 0: no ack is due
 	dueAt   time.Duration // when the ack is due, if pending > 0
 	stamp   uint32        // of the newest packet that wants one
-	at      time.Duration // when that arrived
+	at      time.Duration // when that packet arrived
 	latest  Seq           // the segment that arrived last
-	highWas Seq           // window.high before it did
-	untold  bool          // the latest ack had no room for all ranges: the one that is due has
+	highWas Seq           // window.high before that
+	untold  bool          // the latest ack had no room for all ranges: the next one must
 }
 
 func (r *receiver) init(first Seq) { r.window = window{next: first, high: first} }
 
-// want notes that a packet wants an ack, at once or after the usual delay.
+// want records that a packet must be acked, at once or after the usual delay.
 func (r *receiver) want(now time.Duration, t *wire.Transport, o *Options, atOnce bool) {
 	r.pending++
 	r.stamp, r.at = t.Stamp, now
@@ -35,9 +35,9 @@ func (r *receiver) want(now time.Duration, t *wire.Transport, o *Options, atOnce
 	}
 }
 
-// Arrive notes that a packet has arrived. If it reports true the packet has a
-// segment that has not arrived before, and the caller takes it, or calls Refuse
-// before anything else of the lane.
+// Arrive handles the arrival of a packet. If it reports true the packet has a new
+// segment, and the caller takes it, or calls Refuse before any other method of the
+// lane.
 func (l *Lane[S]) Arrive(now time.Duration, t *wire.Transport) (fresh bool) {
 	r := &l.recv
 	answer := t.Flags&wire.FlagAnswer != 0
@@ -54,7 +54,7 @@ func (l *Lane[S]) Arrive(now time.Duration, t *wire.Transport) (fresh bool) {
 		l.stats.Beyond++
 		return false
 	case d < 0 || r.has(seq):
-		// The peer does not know that it arrived: tell it at once.
+		// The peer does not know that it arrived: ack it at once.
 		l.stats.Duplicates++
 		r.want(now, t, &l.opts, true)
 		return false
@@ -63,13 +63,14 @@ func (l *Lane[S]) Arrive(now time.Duration, t *wire.Transport) (fresh bool) {
 	inOrder := seq == r.high
 	r.latest, r.highWas = seq, r.high
 	r.set(seq)
-	// What opens a gap or fills one is news; what goes on behind a gap is not.
+	// Opening or filling a gap must be acked at once; arrivals behind an existing gap
+	// need not.
 	r.want(now, t, &l.opts, answer || !inOrder)
 	return true
 }
 
-// Refuse takes back the arrival that Arrive has just reported: the segment has
-// no place here now and will be sent again.
+// Refuse undoes the arrival that Arrive has just reported: there is no room for the
+// segment now, and it will be retransmitted.
 func (l *Lane[S]) Refuse() {
 	l.recv.forget(l.recv.latest, l.recv.highWas)
 	l.stats.Arrived--
@@ -82,16 +83,16 @@ func (l *Lane[S]) AckDue(now time.Duration) bool {
 	return l.recv.pending > 0 && now >= l.recv.dueAt
 }
 
-// FillAck writes into t what every packet carries: the ack, the stamp, and
-// whether an answer is asked for. Seq and FlagSegment are the caller's, who has
-// cleared t before.
+// FillAck writes the fields of every packet into t: the ack, the stamp, and whether an
+// answer is requested. Seq and FlagSegment are the caller's, which must have cleared t
+// before.
 func (l *Lane[S]) FillAck(now time.Duration, t *wire.Transport) {
 	l.FillAckWithin(now, t, wire.RangesMax)
 }
 
-// FillAckWithin is FillAck for a packet that has room for so many ranges only. If
-// there are more to be told an ack stays due, or is so at once: what the peer does not
-// hear of it takes for lost, because it hears of what came later.
+// FillAckWithin is FillAck for a packet that has room for a limited number of ranges.
+// If there are more, an ack stays due, or becomes due at once: the peer would take
+// segments that are missing from the ranges for lost, because it learns of later ones.
 func (l *Lane[S]) FillAckWithin(now time.Duration, t *wire.Transport, ranges int) {
 	r := &l.recv
 	r.settle()
@@ -105,7 +106,7 @@ func (l *Lane[S]) FillAckWithin(now time.Duration, t *wire.Transport, ranges int
 	case r.pending == 0, ranges <= 0 && r.next != r.high:
 		return
 	case r.untold && r.pending == 1 && ranges < wire.RangesMax:
-		return // nothing came since the ack that had no more room than this one
+		return // nothing arrived since the last ack, which had at least as much room
 	}
 	n, all := r.ranges(t.Ranges[:min(ranges, wire.RangesMax)], r.latest)
 	t.N = uint8(n)

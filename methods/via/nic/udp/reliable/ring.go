@@ -2,7 +2,7 @@ package reliable
 
 import "time"
 
-// state says where the record of a segment is.
+// state says in which list the record of a segment is.
 type state uint8
 
 const (
@@ -17,12 +17,12 @@ type record[S any] struct {
 	at         time.Duration // of the latest transmission
 	order      uint64        // number of the latest transmission
 	burst      uint64        // number of the first transmission with the same stamp
-	prev, next Seq           // neighbours in its list; what is at an end does not count
+	prev, next Seq           // neighbours in its list; not used at the ends
 	bytes      int32
 	sends      uint16 // transmissions so far; stops at its largest value
 	state      state
-	probe      bool // is to be sent again because of a time-out
-	probed     bool // was sent again because of a time-out
+	probe      bool // must be retransmitted because of a time-out
+	probed     bool // was retransmitted because of a time-out
 }
 
 // A ring holds the records of the segments from first to next. It grows when it
@@ -32,7 +32,7 @@ type ring[S any] struct{ records []record[S] }
 // at is the record of a segment.
 func (r *ring[S]) at(seq Seq) *record[S] { return &r.records[int(seq)&(len(r.records)-1)] }
 
-// makeRoom sees to it that there is a record for next beside those from first.
+// makeRoom makes sure that there is a record for next beside those from first on.
 func (r *ring[S]) makeRoom(first, next Seq) {
 	n := next.Sub(first)
 	if n < len(r.records) {
@@ -45,15 +45,15 @@ func (r *ring[S]) makeRoom(first, next Seq) {
 	*r = bigger
 }
 
-// shrink gives the memory of an empty ring back, but for the least there is.
+// shrink frees the memory of an empty ring, except for the minimum.
 func (r *ring[S]) shrink() {
 	if len(r.records) > ringMin {
 		r.records = make([]record[S], ringMin)
 	}
 }
 
-// A list links records of a ring by their numbers, and so survives the ring's
-// growth. The ends are valid while n > 0.
+// A list links records of a ring by their numbers, so it stays valid when the
+// ring grows. The ends are valid while n > 0.
 type list struct {
 	front, back Seq
 	n           int

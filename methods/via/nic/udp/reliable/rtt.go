@@ -8,7 +8,7 @@ type roundTrip struct {
 	latest, least time.Duration
 }
 
-// granularity is the clock of the stamps.
+// granularity is the resolution of the stamps.
 const granularity = time.Microsecond
 
 func (r *roundTrip) measure(trip time.Duration) {
@@ -22,9 +22,9 @@ func (r *roundTrip) measure(trip time.Duration) {
 	r.smooth += (trip - r.smooth) / 8
 }
 
-// timeout is how long to wait for the answer to a transmission, after so many
-// time-outs in a row. The first one comes early: it costs one segment and finds a
-// loss at the tail, after which nothing arrives that would show it.
+// timeout is how long to wait for the answer to a transmission, after a number of
+// time-outs in a row. The first time-out is early: it costs one segment and finds
+// a loss at the tail, behind which nothing arrives that would show it.
 func (r *roundTrip) timeout(o *Options, probes int) time.Duration {
 	if r.smooth == 0 {
 		return min(o.TimeoutFirst<<min(probes, backoffMax), o.TimeoutMax)

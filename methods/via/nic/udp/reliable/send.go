@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Room is how many new segments may be sent now. It is 0 while something is to
-// be sent again: that goes first. If only the pace forbids more, Deadline says
-// when to ask again; else the next ack does.
+// Room is how many new segments may be sent now. It is 0 while lost segments must be
+// retransmitted first. If only the pace forbids more, Deadline says when to ask
+// again; otherwise ask after the next ack.
 func (l *Lane[S]) Room(now time.Duration) int {
 	if l.lost.n > 0 {
 		return 0
@@ -32,9 +32,8 @@ func (l *Lane[S]) allowed(now time.Duration) int {
 	return min(n, l.pace.room(now, c.Rate(), c.Window(), size))
 }
 
-// Send notes that a new segment is sent now and gives it its number. bytes is
-// what it takes on the wire, as congestion control counts it. There must be Room,
-// at least by WindowSegments.
+// Send records that a new segment is sent now and numbers it. bytes is its size on
+// the wire, for congestion control. There must be Room, at least by WindowSegments.
 func (l *Lane[S]) Send(now time.Duration, s S, bytes int) Seq {
 	seq := l.next
 	if seq.Sub(l.first) >= WindowSegments {
@@ -52,9 +51,9 @@ func (l *Lane[S]) Send(now time.Duration, s S, bytes int) Seq {
 	return seq
 }
 
-// Lost is the next segment to be sent again, if there is one and congestion
-// control allows it now. It comes again until Resent. The pointer is valid until
-// the next call.
+// Lost returns the next segment to be retransmitted, if there is one and congestion
+// control allows it now. It returns the same segment until Resent. The pointer is
+// valid until the next call.
 func (l *Lane[S]) Lost(now time.Duration) (seq Seq, s *S, ok bool) {
 	if l.lost.n == 0 {
 		return 0, nil, false
@@ -67,7 +66,7 @@ func (l *Lane[S]) Lost(now time.Duration) (seq Seq, s *S, ok bool) {
 	return seq, &e.segment, true
 }
 
-// Resent notes that the segment that Lost named is sent now.
+// Resent records that the segment returned by Lost is sent now.
 func (l *Lane[S]) Resent(now time.Duration, seq Seq) {
 	if !seq.In(l.first, l.next.Sub(l.first)) || l.ring.at(seq).state != lost {
 		panic("reliable: Resent of a segment that is not lost")
@@ -81,11 +80,11 @@ func (l *Lane[S]) Resent(now time.Duration, seq Seq) {
 	l.stats.Resent++
 }
 
-// Ask makes the next packet ask for an answer at once: somebody waits for the ack of
-// its segment, and no packet of the peer will come along to carry it.
+// Ask makes the next packet request an answer at once: an operation waits for the
+// ack of its segment, and no packet of the peer would carry the ack.
 func (l *Lane[S]) Ask() { l.ask = true }
 
-// transmit is what a first transmission and every other have in common.
+// transmit does what first transmissions and retransmissions have in common.
 func (l *Lane[S]) transmit(now time.Duration, seq Seq, e *record[S]) {
 	l.order++
 	if at := stamp(now); at != l.burstAt || l.burst == 0 {
@@ -103,12 +102,12 @@ func (l *Lane[S]) transmit(now time.Duration, seq Seq, e *record[S]) {
 	}
 	c.OnSend(now, int(e.bytes), l.bytes)
 	l.pace.spend(now, c.Rate(), c.Window(), l.opts.SegmentBytes, int(e.bytes))
-	// The last packet of a small window asks for an answer at once: waiting
-	// out the peer's delay would cost a large part of the round trip.
+	// The last packet of a small window requests an answer at once: the peer's ack
+	// delay would be a large part of the round trip.
 	if w := c.Window(); w <= askSegments*l.opts.SegmentBytes && l.bytes+l.opts.SegmentBytes > w {
 		l.ask = true
 	}
 }
 
-// askSegments is up to which window its last segment asks for an answer.
+// askSegments is the largest window whose last segment requests an answer.
 const askSegments = 8

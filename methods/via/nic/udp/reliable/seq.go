@@ -2,9 +2,9 @@ package reliable
 
 import "fmt"
 
-// Seq is the number of a segment. Numbers wrap: they are compared over the
-// shorter way around, which is right as long as they are less than 2^31 apart.
-// The windows of a Lane keep them far closer.
+// Seq is the number of a segment. Numbers wrap: they are compared the shorter way
+// around, which is correct as long as they are less than 2^31 apart. The windows
+// of a Lane keep them far closer.
 type Seq uint32
 
 // Add is the number n behind s, or before it if n is negative.

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Every pair of numbers around the places where something changes is compared
-// with plain integers that do not wrap.
+// All pairs of numbers around the values where the comparison changes are
+// compared with plain integers that do not wrap.
 func TestSeqAroundTheWrap(t *testing.T) {
 	const near, turn = 300, int64(1) << 32
 	for _, origin := range []int64{0, 1 << 12, 1<<31 - near/2, 1 << 31, turn - near/2, turn - 1, turn, 3 * turn} {

@@ -10,9 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// A path that breaks for good, in either direction, is noticed by whoever waits
-// for something, within the configured time and not before; what it then reports
-// as not acked is all that was not.
+// A path that breaks for good, in either direction, is noticed by the side that
+// waits for something, within the configured time and not before; it then reports
+// exactly what was not acked.
 func TestSilenceIsNoticedInTime(t *testing.T) {
 	const giveUp, slack = 2 * time.Second, TimeoutMax
 	for way := range 3 {
@@ -38,7 +38,7 @@ func TestSilenceIsNoticedInTime(t *testing.T) {
 	}
 }
 
-// A path that comes back in time goes on where it was.
+// A path that works again in time continues where it was.
 func TestAPartitionThatHeals(t *testing.T) {
 	sim.RunAtMost(t, 20, func(t *testing.T, seed uint64) {
 		link := sim.LinkOptions{DelayMin: 20 * us, DelayMean: 30 * us}

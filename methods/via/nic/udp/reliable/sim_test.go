@@ -32,7 +32,7 @@ func newPair(seed uint64, opts Options, there, back sim.LinkOptions) *pair {
 	return p
 }
 
-// start gives both something to send.
+// start gives both parties segments to send.
 func (p *pair) start(a, b int) {
 	p.a.supply, p.b.supply = a, b
 	p.a.pump()
@@ -44,7 +44,7 @@ func (p *pair) settled() bool {
 	return p.a.supply == 0 && p.b.supply == 0 && p.a.lane.outstanding() == 0 && p.b.lane.outstanding() == 0
 }
 
-// run runs until everything is settled, looking at both lanes after every event.
+// run runs until everything is settled, and checks both lanes after every event.
 func (p *pair) run(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.w.RunUntil(func() bool {
@@ -89,7 +89,7 @@ func checkLane(t *testing.T, l *Lane[item]) {
 	}
 }
 
-// Over any link, both streams arrive once and whole, and everybody keeps the
+// Over any link, both streams arrive completely and once, and both sides keep the
 // rules.
 func TestEverythingArrivesOnceOverAnyLink(t *testing.T) {
 	for _, c := range []struct {
@@ -127,7 +127,7 @@ func TestEverythingArrivesOnceOverAnyLink(t *testing.T) {
 	}
 }
 
-// cut makes a partition, one way or both.
+// cut makes a partition, in one direction or both.
 func (p *pair) cut(ways int) {
 	switch ways {
 	case 0:
@@ -139,6 +139,6 @@ func (p *pair) cut(ways int) {
 	}
 }
 
-// outstanding is the number of segments between the oldest that is not acked and the
-// next one.
+// outstanding returns the number of segments between the oldest that is not acked
+// and the next one.
 func (l *Lane[S]) outstanding() int { return l.next.Sub(l.first) }

@@ -11,8 +11,8 @@ import (
 // checkTable compares a table, to the last digit, with its file. Congestion control
 // computes with floating point, and the compiler may round a product and a sum once
 // instead of twice where the processor can (arm64 always, amd64 with GOAMD64=v3): then
-// another run, as good as this one, is written down nowhere. What a table must show is
-// checked before, everywhere.
+// the results differ, are just as good, and have no file to compare with. The
+// properties that a table must show are checked before, on every machine.
 func checkTable(t *testing.T, path, table string) {
 	t.Helper()
 	if fuses() {

@@ -2,8 +2,8 @@ package reliable
 
 import "time"
 
-// Deadline is when Expire must be called, or AckDue or Room asked again; ok is
-// false while nothing is waited for. It may lie in the past.
+// Deadline is when Expire must be called, or AckDue or Room checked again; ok is
+// false if nothing is pending. It may be in the past.
 func (l *Lane[S]) Deadline() (at time.Duration, ok bool) {
 	sooner := func(t time.Duration) {
 		if !ok || t < at {
@@ -34,20 +34,21 @@ func (l *Lane[S]) Deadline() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// timeoutAt is when the oldest transmission has been waited for long enough; not
-// before what is late counts as lost.
+// timeoutAt is when the oldest transmission times out; it is not before late
+// transmissions count as lost.
 func (l *Lane[S]) timeoutAt() time.Duration {
 	from := max(l.ring.at(l.flying.front).at, l.probeAt)
 	return max(from+l.rtt.timeout(&l.opts, l.probes), l.reorder.at)
 }
 
-// mayGiveUp: the peer was asked often enough, or nothing can be sent.
+// mayGiveUp reports whether the peer was probed often enough, or nothing can be
+// sent.
 func (l *Lane[S]) mayGiveUp() bool { return l.probes >= probesMin || l.flying.n == 0 }
 
-// Expire does what is due at this time. Call it after the packets that arrived
-// were taken, so that a late call does not mistake answers that wait in a socket
-// for silence. It returns ErrSilent once the peer has been silent for the
-// configured time; the connection is of no more use then.
+// Expire runs due timers. Call it after the packets that arrived were handled, so
+// that a late call does not mistake answers that wait in a socket for silence. It
+// returns ErrSilent once the peer has been silent for the configured time; the
+// connection is then unusable.
 func (l *Lane[S]) Expire(now time.Duration) error {
 	l.pace.expire(now)
 	if l.first == l.next {
@@ -70,8 +71,8 @@ func (l *Lane[S]) Expire(now time.Duration) error {
 	return nil
 }
 
-// timeout sends one segment again: the newest first, whose ack tells of all
-// losses before it; when that did not help, the oldest.
+// timeout retransmits one segment: first the newest, whose ack shows all losses
+// before it; if that did not help, the oldest.
 func (l *Lane[S]) timeout(now time.Duration) {
 	seq := l.flying.back
 	if l.probes > 0 {

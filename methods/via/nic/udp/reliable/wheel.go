@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The wheel's shape: slots of one level, and levels. A slot of level 0 is one
-// tick, a slot of each further level a whole turn of the level below.
+// The wheel's shape: slots per level, and levels. A slot of level 0 is one tick, a
+// slot of each further level a whole turn of the level below.
 const (
 	wheelTick   = 16 * time.Microsecond
 	wheelBits   = 6
@@ -14,24 +14,24 @@ const (
 	wheelLevels = 9 // reach further than a time.Duration
 )
 
-// A Timer is one deadline in a Wheel. It lies in the record that waits, which
-// Owner points to; the zero value but for Owner is a timer that is not set.
+// A Timer is one deadline in a Wheel. It is embedded in the waiting record, to
+// which Owner points. The zero value with an Owner is a timer that is not set.
 type Timer[T any] struct {
 	Owner *T
 	next  *Timer[T]
-	back  **Timer[T] // what points here; nil if the timer is not set
+	back  **Timer[T] // the pointer to this timer; nil if the timer is not set
 	tick  uint64     // when it is due, rounded up
 	slot  uint16     // level * wheelSlots + slot
 }
 
 // A Wheel holds the deadlines of any number of records: setting, stopping and
-// expiring one takes constant time and no memory. Deadlines are kept to 16 µs,
-// never early. The zero value is an empty wheel at time 0.
+// expiring one takes constant time and no memory. Deadlines have a resolution of 16
+// µs and never expire early. The zero value is an empty wheel at time 0.
 type Wheel[T any] struct {
-	now   uint64              // ticks; everything due before is gone
+	now   uint64              // ticks; every earlier timer has expired
 	used  [wheelLevels]uint64 // which slots hold timers
 	slots [wheelLevels * wheelSlots]*Timer[T]
-	due   *Timer[T] // what Advance has found, while it runs
+	due   *Timer[T] // found by Advance, while it runs
 }
 
 // ticks is a time in ticks, rounded up.
@@ -40,8 +40,8 @@ func ticks(at time.Duration) uint64 {
 	return (n + uint64(wheelTick) - 1) / uint64(wheelTick)
 }
 
-// Set sets a timer, anew if it is set already. A deadline in the past is due at
-// the next Advance that moves time by a tick, or at once if Next is asked.
+// Set sets a timer, replacing an earlier deadline. A deadline in the past is due at
+// the next Advance that moves time by a tick; Next then returns it at once.
 func (w *Wheel[T]) Set(t *Timer[T], at time.Duration) {
 	w.Stop(t)
 	t.tick = max(ticks(at), w.now)
@@ -55,8 +55,8 @@ func (w *Wheel[T]) Stop(t *Timer[T]) {
 	}
 }
 
-// put links a timer into the slot where it belongs, counted from now: the level
-// is that of the highest digit in which the two differ.
+// put links a timer into its slot, relative to now: its level is that of the
+// highest digit in which its time differs from now.
 func (w *Wheel[T]) put(t *Timer[T]) {
 	level := 0
 	if differ := t.tick ^ w.now; differ != 0 {
@@ -90,15 +90,15 @@ func (w *Wheel[T]) take(t *Timer[T]) {
 }
 
 // Next is when Advance must be called; ok is false if no timer is set. It is not
-// later than the first deadline, rounded up to a tick, and may be sooner: far
-// deadlines are looked at more closely as they come near.
+// later than the first deadline, rounded up to a tick. It may be sooner, because
+// distant timers are moved to finer levels as they come near.
 func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	tick, _, ok := w.first()
 	return time.Duration(tick) * wheelTick, ok
 }
 
-// first is the first slot in time that holds timers: when it begins, and which.
-// A level's timers are all due before those of the level above it.
+// first is the earliest slot that holds timers: its start and its index. A level's
+// timers are all due before those of the level above it.
 func (w *Wheel[T]) first() (tick uint64, slot int, ok bool) {
 	for level := range wheelLevels {
 		shift := level * wheelBits
@@ -112,10 +112,10 @@ func (w *Wheel[T]) first() (tick uint64, slot int, ok bool) {
 	return 0, 0, false
 }
 
-// Advance moves time to now and calls fn for the owner of every timer that is
-// due, in no particular order. The timer is not set any more then; fn may set and
-// stop any timer, but not advance the wheel. What fn sets to a time that has passed
-// is due in the next Advance.
+// Advance moves time to now and calls fn for the owner of every due timer, in no
+// particular order. The timer is then no longer set. fn may set and stop any timer,
+// but must not advance the wheel. A timer that fn sets to a time in the past is due
+// in the next Advance.
 func (w *Wheel[T]) Advance(now time.Duration, fn func(*T)) {
 	end := uint64(max(now, 0) / wheelTick)
 	for {
@@ -128,7 +128,7 @@ func (w *Wheel[T]) Advance(now time.Duration, fn func(*T)) {
 			t := w.slots[slot]
 			w.take(t)
 			if t.tick > tick {
-				w.put(t) // into a level below
+				w.put(t) // into a lower level
 			} else {
 				link(&w.due, t)
 			}

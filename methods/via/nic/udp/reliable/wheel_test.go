@@ -81,7 +81,8 @@ func TestWheelAgainstAList(t *testing.T) {
 	})
 }
 
-// checkWheel: Next is not later than the first deadline, and the count is right.
+// checkWheel: Next is not later than the first deadline, and the count is
+// correct.
 func checkWheel(t *testing.T, w *Wheel[waiter], ws []*waiter, now time.Duration) {
 	t.Helper()
 	first, n := time.Duration(math.MaxInt64), 0
@@ -99,7 +100,7 @@ func checkWheel(t *testing.T, w *Wheel[waiter], ws []*waiter, now time.Duration)
 	}
 }
 
-// A deadline is met within a tick, by whoever advances the wheel when Next says.
+// A deadline is met within a tick if the wheel is advanced whenever Next says.
 func TestWheelIsOnTime(t *testing.T) {
 	for _, at := range []time.Duration{1, wheelTick, 1023999, time.Second, 3*time.Hour + 7, 1000 * time.Hour, 1 << 62} {
 		w, x := &Wheel[waiter]{}, newWaiters(1)[0]
@@ -149,7 +150,7 @@ func BenchmarkWheelSet(b *testing.B) {
 
 func (t *Timer[T]) isSet() bool { return t.back != nil }
 
-// len is the number of timers that are set.
+// len returns the number of timers that are set.
 func (w *Wheel[T]) len() (n int) {
 	for _, t := range w.slots {
 		for ; t != nil; t = t.next {

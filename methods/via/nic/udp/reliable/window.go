@@ -6,9 +6,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A window knows which segments arrived: all before next, none from high on, and
-// in between those whose bit is set. next ≤ high ≤ next + WindowSegments. A bit
-// outside of that is clear.
+// A window records which segments arrived: all before next, none from high on, and in
+// between those whose bit is set. next ≤ high ≤ next + WindowSegments. A bit outside
+// of that is clear.
 type window struct {
 	next, high Seq
 	bits       [WindowSegments / 64]uint64
@@ -25,7 +25,7 @@ func (w *window) has(seq Seq) bool {
 	return *word&bit != 0
 }
 
-// set notes the arrival of a segment in the window.
+// set records the arrival of a segment in the window.
 func (w *window) set(seq Seq) {
 	word, bit := w.word(seq)
 	*word |= bit
@@ -34,7 +34,7 @@ func (w *window) set(seq Seq) {
 	}
 }
 
-// forget takes the latest set back; high is what it was before.
+// forget undoes the latest set; high is its earlier value.
 func (w *window) forget(seq, high Seq) {
 	word, bit := w.word(seq)
 	*word &^= bit
@@ -53,8 +53,8 @@ func (w *window) settle() {
 	}
 }
 
-// find is the first segment from seq on, but before high, that arrived (want
-// true) or has not; high if there is none.
+// find is the first segment from seq on, but before high, that arrived (want true) or
+// did not arrive (want false); high if there is none.
 func (w *window) find(seq Seq, want bool) Seq {
 	for seq.Before(w.high) {
 		i := uint32(seq) % WindowSegments
@@ -70,12 +70,12 @@ func (w *window) find(seq Seq, want bool) Seq {
 	return w.high
 }
 
-// ranges writes the runs of arrivals beyond next to out and returns how many, and
-// whether that is all of them. If there are more than fit it tells the oldest, those
-// around the latest arrival, and the newest: where many fit, each was told when it was
-// new, but acks get lost.
+// ranges writes the runs of arrivals beyond next to out. It returns how many, and
+// whether that is all of them. If there are too many it writes the oldest, those
+// around the latest arrival, and the newest. Each run was reported when it was new,
+// but acks get lost.
 func (w *window) ranges(out []wire.Range, latest Seq) (n int, all bool) {
-	total, at := 0, 0 // runs; the first one that does not end before latest
+	total, at := 0, 0 // number of runs; the first one that does not end before latest
 	for seq := w.find(w.next, true); seq != w.high; total++ {
 		end := w.find(seq, false)
 		if total < len(out) {
@@ -92,8 +92,8 @@ func (w *window) ranges(out []wire.Range, latest Seq) (n int, all bool) {
 	return w.choose(out, total, at), false
 }
 
-// choose is ranges when there are more than fit; at is the run of the latest
-// arrival. It may tell fewer than fit where the parts meet.
+// choose is ranges for more runs than fit; at is the run of the latest arrival. It may
+// write fewer than fit where the parts overlap.
 func (w *window) choose(out []wire.Range, total, at int) int {
 	oldest, around := len(out)/4, len(out)/4
 	if at < oldest || at >= total-(len(out)-oldest) {

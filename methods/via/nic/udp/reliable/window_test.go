@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// slowRanges are the runs of arrivals beyond next, found one by one.
+// slowRanges returns the runs of arrivals beyond next, found one by one.
 func slowRanges(w *window) (runs []wire.Range) {
 	for seq := w.next; seq != w.high; seq++ {
 		switch {
@@ -25,8 +25,8 @@ func slowRanges(w *window) (runs []wire.Range) {
 	return runs
 }
 
-// Whatever arrives, the ranges are true, the format takes them, and all of them
-// are told if they fit; else those that are news.
+// Whatever arrives, the ranges are true, the format accepts them, and all of them
+// are sent if they fit; otherwise those that are new.
 func TestRangesAgainstASlowWalk(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 2))

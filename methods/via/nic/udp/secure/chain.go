@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A chain makes the keys of one direction, one after the other. From a later key
-// nobody can compute an earlier one, as the secret that made it is gone.
+// A chain makes the keys of one direction, one after the other. An earlier key
+// cannot be computed from a later one, because the secret that made it is gone.
 type chain struct {
 	cipher wire.Ciphers
 	secret [keyBytes]byte
@@ -31,7 +31,7 @@ func (c *chain) next() cipher.AEAD {
 	return newAEAD(c.cipher, key)
 }
 
-// newAEAD makes what seals packets.
+// newAEAD makes the cipher that seals packets.
 func newAEAD(which wire.Ciphers, key [keyBytes]byte) cipher.AEAD {
 	var (
 		aead cipher.AEAD
@@ -46,12 +46,12 @@ func newAEAD(which wire.Ciphers, key [keyBytes]byte) cipher.AEAD {
 		aead, err = chacha20poly1305.New(key[:])
 	}
 	if err != nil {
-		panic(err) // only for lengths that these are not
+		panic(err) // only for other lengths
 	}
 	return aead
 }
 
-// fastCiphers are those that this machine does fast. Without its own
+// fastCiphers are the ciphers that are fast on this machine. Without special
 // instructions AES-GCM is slow, and in Go not constant in time.
 func fastCiphers() wire.Ciphers {
 	if cpu.X86.HasAES && cpu.X86.HasPCLMULQDQ || cpu.ARM64.HasAES && cpu.ARM64.HasPMULL {
@@ -72,7 +72,7 @@ func choose(ours, theirs wire.Ciphers) wire.Ciphers {
 func expand(root [keyBytes]byte, info string) (key [keyBytes]byte) {
 	out, err := hkdf.Expand(sha256.New, root[:], info, keyBytes)
 	if err != nil {
-		panic(err) // only for lengths that these are not
+		panic(err) // only for other lengths
 	}
 	copy(key[:], out)
 	return key

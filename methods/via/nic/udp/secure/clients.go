@@ -2,7 +2,7 @@ package secure
 
 import "fmt"
 
-// Clients are the endpoints that may connect, by their public keys.
+// Clients are the public keys of the endpoints that may connect.
 type Clients struct {
 	names map[PublicKey]string
 }
@@ -27,7 +27,7 @@ func ParseClients(text []byte) (*Clients, error) {
 	return c, nil
 }
 
-// Name is that of the endpoint with a key; "" if there is none.
+// Name is the name of the endpoint with a key; "" if there is none.
 func (c *Clients) Name(key PublicKey) string {
 	if c == nil {
 		return ""

@@ -12,14 +12,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// cookies make a value for an address that only whoever receives there can know,
-// and recognise it, without keeping anything of the address. Every CookieSlot
-// has a key of its own, from the random source; the one before is good too.
+// cookies make and recognise a value for an address that can only be known to a
+// host that receives packets there. Nothing is stored per address. Every
+// CookieSlot has its own key, from the random source; cookies of the previous
+// slot are valid too.
 type cookies struct {
 	random       io.Reader
 	made         bool
 	slot         int64
-	now, earlier hash.Hash // HMAC-SHA256; earlier is nil if it is too early
+	now, earlier hash.Hash // HMAC-SHA256; earlier is nil in the first slot
 	in           [cookieInBytes]byte
 	out          wire.Cookie
 }
@@ -47,7 +48,7 @@ func (c *cookies) turn(now time.Duration) error {
 // give makes the cookie for an INIT.
 func (c *cookies) give(from netip.AddrPort, m *wire.Init) wire.Cookie { return c.with(c.now, from, m) }
 
-// good tells whether the cookie of an INIT is one that was given for it.
+// good reports whether an INIT has a valid cookie.
 func (c *cookies) good(from netip.AddrPort, m *wire.Init) bool {
 	for _, mac := range [...]hash.Hash{c.now, c.earlier} {
 		if mac == nil {
@@ -72,7 +73,7 @@ func (c *cookies) with(mac hash.Hash, from netip.AddrPort, m *wire.Init) wire.Co
 
 const addrBytes = 18
 
-// putAddr writes an address; one of IPv4 is the same however it was written.
+// putAddr writes an address; IPv4 addresses in both forms give the same bytes.
 func putAddr(b []byte, a netip.AddrPort) {
 	ip := a.Addr().As16()
 	copy(b, ip[:])

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// Errors of a Session. All but ErrExhausted and ErrForgeries concern the one
-// packet, which is to be dropped; those two end the connection.
+// Errors of a Session. All except ErrExhausted and ErrForgeries concern only one packet,
+// which must be dropped; those two end the connection.
 var (
-	// ErrForged: the packet was not made by the other side of the connection,
-	// or was changed on its way.
+	// ErrForged: the packet was not made by the other side of the connection, or was changed
+	// in transit.
 	ErrForged = errors.New("secure: the packet is not authentic")
 	// ErrReplayed: this packet has arrived before.
 	ErrReplayed = errors.New("secure: the packet arrived before")
-	// ErrOld: so many later packets have arrived that nobody knows any more
-	// whether this one has.
+	// ErrOld: the packet is too far behind the latest one to tell whether it has arrived
+	// before.
 	ErrOld = errors.New("secure: the packet is too old to tell whether it arrived before")
 	// ErrExhausted: the connection has sent PacketsMax packets.
 	ErrExhausted = errors.New("secure: the connection has sent all the packets that it may; connect again")
@@ -22,30 +22,30 @@ var (
 	ErrForgeries = errors.New("secure: too many packets of the connection were not authentic; connect again")
 )
 
-// Errors of a handshake's packets, which are to be dropped.
+// Errors of handshake packets, which must be dropped.
 var (
-	// ErrCookie: an INIT had no cookie, or not a good one; the answer has one.
+	// ErrCookie: an INIT had no cookie or an invalid one; the answer has one.
 	ErrCookie = errors.New("secure: the request has no valid cookie yet")
 	// ErrKey: an INIT was made with another key.
 	ErrKey = errors.New("secure: the other side has a different shared key")
-	// ErrStrangers: an INIT was not looked at, because too many of its host came to nothing.
+	// ErrStrangers: an INIT was not processed, because too many INITs of its host had
+	// unknown keys.
 	ErrStrangers = errors.New("secure: too many requests of this host had unknown keys")
 	// ErrServer: the list of servers has no key for an address.
 	ErrServer = errors.New("secure: the public keys of servers have none for")
-	// ErrUnexpected: a packet answers nothing that was asked.
+	// ErrUnexpected: a packet is not an answer to one of ours.
 	ErrUnexpected = errors.New("secure: the packet answers no question of ours")
-	// ErrPayload: an authentic handshake packet says something impossible.
+	// ErrPayload: an authentic handshake packet has impossible content.
 	ErrPayload = errors.New("secure: the other side broke the protocol in its handshake")
-	// ErrPrivate: more private data, or a longer name or reason, than fits.
+	// ErrPrivate: private data, a name or a reason is too long.
 	ErrPrivate = errors.New("secure: private data, name or reason are too long")
-	// ErrSettled: a Request got its answer before.
+	// ErrSettled: a Request was already answered.
 	ErrSettled = errors.New("secure: the request is answered already")
 )
 
-// A RejectedError says that the consumer at the other side does not want the
-// connection.
+// A RejectedError says that the consumer at the other side rejected the connection.
 type RejectedError struct {
-	Reason []byte // as given to Reject; comes from the other side
+	Reason []byte // as given to Reject; chosen by the other side
 }
 
 func (e *RejectedError) Error() string {

@@ -15,8 +15,8 @@ func secured(t testing.TB) []keys {
 	return []keys{shared(t), {static: true}, {testKey(t, "a"), true}}
 }
 
-// FuzzRespond: whatever comes, a guard with keys makes no request of it, and
-// answers nothing larger.
+// FuzzRespond: whatever packet arrives, a guard with keys makes no request of it, and answers nothing
+// larger.
 func FuzzRespond(f *testing.F) {
 	var listeners []*Guard
 	var genuine [][]byte
@@ -45,8 +45,8 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// FuzzInitiator: whatever comes, an attempt that has a cookie does not end with a
-// connection but by the genuine answer.
+// FuzzInitiator: whatever packet arrives, an attempt that has a cookie ends with a connection only by the
+// genuine answer.
 func FuzzInitiator(f *testing.F) {
 	kinds := secured(f)
 	begin := func(t testing.TB, k keys) (i *Initiator, answer []byte) {
@@ -83,7 +83,7 @@ func FuzzInitiator(f *testing.F) {
 	})
 }
 
-// FuzzOpen: whatever comes, nothing but the genuine packet is opened.
+// FuzzOpen: of all packets only the genuine one is opened.
 func FuzzOpen(f *testing.F) {
 	a, b := joined(f, shared(f))
 	genuine := seal(f, a.Session, a.ID, "a message")
@@ -98,8 +98,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzPublicKeys: lists of public keys come from files. None makes a panic, and what is taken is a name that
-// may stand in logs and addresses.
+// FuzzPublicKeys: lists of public keys come from files. None causes a panic, and an accepted name is one
+// that may stand in logs and addresses.
 func FuzzPublicKeys(f *testing.F) {
 	key := publicOf(f, "listener").String()
 	for _, seed := range []string{"alice " + key, "# none\n\n  bob@host\t" + key + " # his\r\n", "node7:7000 " + key, "[2001:db8::*]:7* " + key, "* " + key, "x y z"} {

@@ -8,32 +8,29 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A Config says what a Guard stands for. The zero value is an insecure device
-// that nobody can connect to.
+// A Config configures a Guard. The zero value is an insecure device that cannot be connected to.
 type Config struct {
-	// Key is what all sides share; nil: nothing. Without Key and Identity the device is insecure.
+	// Key is the key that all sides share; nil: none. Without Key and Identity the device is insecure.
 	Key *Key
-	// Identity are the static keys of this side and of those it knows; nil: none.
+	// Identity has the static keys of this side and of its peers; nil: none.
 	Identity *Identity
-	// Listening: requests of others are looked at, not refused.
+	// Listening: requests are processed instead of refused.
 	Listening bool
-	// Name is our address, at most wire.NameMax bytes. Of a listening device
-	// it must be the same after a restart, for that is how peers recognise
-	// the RESETs of its next life.
+	// Name is our address, at most wire.NameMax bytes. For a listening device it must be the same after
+	// a restart, because peers recognise the RESETs of its next life by it.
 	Name string
-	// Place tells machines apart that have devices of the same name, as one
-	// that listens at all addresses has; empty where the name does that.
+	// Place distinguishes machines whose devices have the same name, as devices do that listen at all
+	// addresses. It is empty if the name is enough.
 	Place string
-	// Random is where keys and nonces come from; nil: the system's. Only
-	// simulation gives another.
+	// Random is the source of keys and nonces; nil: the system's. Only simulation sets another.
 	Random io.Reader
-	// Ciphers are those that are fast here; 0: as the CPU says.
+	// Ciphers are the ciphers that are fast here; 0: chosen by the CPU.
 	Ciphers wire.Ciphers
 	// InitsMax is how many INITs are remembered; 0: InitsMax.
 	InitsMax int
 }
 
-// A Guard is one device's part in all handshakes.
+// A Guard handles one device's side of all handshakes.
 type Guard struct {
 	cfg       Config
 	mode      wire.Mode
@@ -43,16 +40,16 @@ type Guard struct {
 	strangers strangers
 }
 
-// A Peer is what a handshake came to.
+// A Peer is the result of a handshake.
 type Peer struct {
 	Session Session
-	ID      uint32     // what the other side wants to be called by
+	ID      uint32     // the other side's id of the connection
 	Port    uint16     // UDP port of the other side's data lane
 	Token   wire.Token // of a RESET from the other side
 	// Cipher protects the packets; 0: none, it is insecure.
 	Cipher wire.Ciphers
-	// Name is that of the other side's static key in the list of clients; "" if it has no such key or is
-	// not in the list. Of a side that was accepted it is proved once Session has opened a packet.
+	// Name is the name of the other side's static key in the list of clients; "" if it has no such key
+	// or is not in the list. For an accepted side it is proved only once Session has opened a packet.
 	Name string
 }
 
@@ -79,7 +76,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 	return g, nil
 }
 
-// mode follows from the keys.
+// mode returns the mode for the configured keys.
 func (c *Config) mode() wire.Mode {
 	switch {
 	case c.Identity != nil && c.Key != nil:
@@ -92,20 +89,19 @@ func (c *Config) mode() wire.Mode {
 	return wire.ModeInsecure
 }
 
-// Mode says which keys there are.
+// Mode says which kinds of keys there are.
 func (g *Guard) Mode() wire.Mode { return g.mode }
 
-// resetKey makes the secret of our tokens. A device that comes back under its
-// name has the same again. Nobody else may: a device with our secret that knows
-// nothing of our connections would tell whoever asks how to end them (RFC 9000,
-// section 21.11). Without a key anybody can compute it, as anybody can
-// do everything then.
+// resetKey makes the secret of our tokens. A device that comes back under its name must have the same
+// secret again. No other device may have it: a device with our secret that does not know our connections
+// would tell any host that asks how to end them (RFC 9000, section 21.11). Without keys any host can
+// compute it, as there is no protection then.
 func (g *Guard) resetKey() (key [keyBytes]byte, err error) {
 	switch {
 	case !g.cfg.Listening || g.cfg.Name == "":
 		_, err = io.ReadFull(g.cfg.Random, key[:])
 		return key, err
-	case g.cfg.Identity != nil: // nobody else can compute it then
+	case g.cfg.Identity != nil: // no other host can compute it then
 		return g.cfg.Identity.Private.derive(g.resetInfo()), nil
 	case g.cfg.Key != nil:
 		return g.cfg.Key.derive(g.resetInfo()), nil
@@ -120,8 +116,8 @@ func (g *Guard) resetInfo() string {
 	return infoReset + g.cfg.Name + infoPlace + g.cfg.Place
 }
 
-// shaker makes our part in one handshake. server is the static key of the side that we ask, if there
-// are static keys.
+// shaker makes our part of one handshake. server is the static key of the side that we ask, if there are
+// static keys.
 func (g *Guard) shaker(server PublicKey) shaker {
 	if g.mode == wire.ModeInsecure {
 		return plainShaker{}

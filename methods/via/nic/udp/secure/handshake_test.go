@@ -59,8 +59,9 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// Keys change while a connection lives, so that who reads our memory cannot read what
-// was said before. What they came from must be gone for that.
+// Keys change while a connection lives, so that an attacker who reads our memory
+// cannot decrypt older packets. For that, what the keys were derived from must be
+// gone.
 func TestHandshakesAreForgotten(t *testing.T) {
 	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
@@ -87,7 +88,7 @@ func TestDiallersWithoutAListenerHaveNoName(t *testing.T) {
 	assert.Empty(t, requested(t, dial(t, dialler), listener).Name)
 }
 
-// The cipher is AES where both sides have it fast, and of both sides the same.
+// The cipher is AES where both sides have it fast, and both sides choose the same.
 func TestChoiceOfCipher(t *testing.T) {
 	const both = wire.CipherChaCha | wire.CipherAES
 	for _, c := range []struct{ dialler, listener, want wire.Ciphers }{
@@ -132,7 +133,7 @@ func TestReject(t *testing.T) {
 	})
 }
 
-// refusal is what both sides say of an attempt between two guards.
+// refusal returns what both sides report of an attempt between two guards.
 func refusal(t *testing.T, dialler, listener *Guard) (here, there error) {
 	t.Helper()
 	i := dial(t, dialler)
@@ -259,7 +260,7 @@ func TestHandshakeIsRepeatable(t *testing.T) {
 	assert.Equal(t, run(), run())
 }
 
-// What is sealed does not show.
+// What is sealed cannot be read in the packets.
 func TestNothingPrivateIsReadable(t *testing.T) {
 	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)

@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// No byte of an INIT can be changed: nobody takes it for a request.
+// No byte of an INIT can be changed: no guard makes a request of it.
 func TestEveryByteOfAnInitCounts(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		dialler, listener := pair(t, k)
@@ -36,7 +36,8 @@ func TestEveryByteOfAnInitCounts(t *testing.T) {
 	})
 }
 
-// No byte of an answer can be changed, and the genuine one is still good then.
+// No byte of an answer can be changed, and the genuine one is still accepted
+// afterwards.
 func TestEveryByteOfAResponseCounts(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		dialler, listener := pair(t, k)
@@ -68,7 +69,7 @@ func TestEveryByteOfAResponseCounts(t *testing.T) {
 	})
 }
 
-// Short answers count too: those with another nonce or id change nothing.
+// Short answers are checked too: those with another nonce or id change nothing.
 func TestEveryByteThatNamesAnAttemptCounts(t *testing.T) {
 	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
@@ -124,8 +125,8 @@ func TestPacketsOfOthers(t *testing.T) {
 	assert.EqualValues(t, 1, b.Session.Stats().Forged)
 }
 
-// 10^6 packets made from real ones by chance: none is accepted anywhere, none
-// makes a panic, no answer is larger than what caused it.
+// 10^6 random mutations of real packets: none is accepted anywhere, none causes a
+// panic, no answer is larger than its cause.
 func TestRandomMutations(t *testing.T) {
 	mutations := 1_000_000
 	if testing.Short() {
@@ -145,7 +146,7 @@ func TestRandomMutations(t *testing.T) {
 	_, err = done.Input(bob, answer)
 	require.NoError(t, err)
 	data := seal(t, done.Peer().Session, 1, "something that was sent to another connection")
-	// One byte that is wrong for sure, and what else chance brings.
+	// One byte that is certainly wrong, and further random changes.
 	mutate := func(b []byte, from int) []byte {
 		b = bytes.Clone(b)
 		b[from+random.IntN(len(b)-from)] ^= byte(1 + random.IntN(255))
@@ -200,7 +201,7 @@ func TestNoAmplification(t *testing.T) {
 	}
 }
 
-// An answer for spoofed addresses costs arithmetic, and no memory.
+// An answer to spoofed addresses costs computing time, and no memory.
 func TestAFloodKeepsNothing(t *testing.T) {
 	dialler, listener := pair(t, shared(t))
 	packet := bytes.Clone(dial(t, dialler).Packet())
@@ -211,7 +212,7 @@ func TestAFloodKeepsNothing(t *testing.T) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1)
 		packet[60] ^= 1
 		if n%2 == 0 {
-			packet[24]++ // a cookie that nobody gave
+			packet[24]++ // a cookie that no guard made
 		}
 		_, r, err := listener.Respond(0, from, packet, room)
 		if r != nil || err != ErrCookie {

@@ -7,26 +7,26 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 )
 
-// An Identity is who an endpoint is, and whom it knows.
+// An Identity has the private key of an endpoint and the public keys of its peers.
 type Identity struct {
 	Private *PrivateKey
-	Clients *Clients // nil: nobody may connect
-	Servers *Servers // nil: it connects to nobody
+	Clients *Clients // nil: no endpoint may connect
+	Servers *Servers // nil: it cannot connect to any endpoint
 }
 
 // Name is the name of the other side with a key; "" if it is not in the list of clients.
 func (i *Identity) Name(key PublicKey) string { return i.Clients.Name(key) }
 
-// An IdentitySource says where the parts of an Identity are: each in a file, or here.
+// An IdentitySource says where the parts of an Identity are: each in a file, or given directly.
 type IdentitySource struct {
-	// PrivateFile is the file of the private key, which only its owner can read.
+	// PrivateFile is the file of the private key, which must be readable only by its owner.
 	PrivateFile string
 	// Private is the private key itself, 32 random bytes.
-	Private []byte `json:"-"` // lest it be in logs
-	// ClientsFile is the file of the clients' public keys, Clients its text. Only root and this user may be
-	// able to change the file.
+	Private []byte `json:"-"` // so that it is not in logs
+	// ClientsFile is the file of the clients' public keys; Clients is its contents. Only root and this user
+	// may be able to change the file.
 	ClientsFile, Clients string
-	// ServersFile is the file of the servers' public keys, Servers its text.
+	// ServersFile is the file of the servers' public keys; Servers is its contents.
 	ServersFile, Servers string
 }
 
@@ -35,10 +35,10 @@ func (s *IdentitySource) Empty() bool {
 	return s.PrivateFile == "" && s.Private == nil && s.ClientsFile == "" && s.Clients == "" && s.ServersFile == "" && s.Servers == ""
 }
 
-// ErrNoPrivateKey: public keys of others are given, and no private key. The caller knows how one is given.
+// ErrNoPrivateKey: public keys of peers are given, but no private key. The caller knows how to give one.
 var ErrNoPrivateKey = errors.New("secure: public keys are given, and no private key of this side")
 
-// Load reads all parts. Its errors say what to do, and never the private key.
+// Load reads all parts. Its errors say what to do, and never show the private key.
 func (s *IdentitySource) Load() (id *Identity, err error) {
 	id = &Identity{}
 	if id.Private, err = s.private(); err != nil {
@@ -103,7 +103,7 @@ func load[T any](file, text, what string, parse func([]byte) (*T, error)) (*T, e
 	return nil, nil
 }
 
-// Format names the files, and keeps the private key out of logs.
+// Format prints the names of the files, and keeps the private key out of logs.
 func (s IdentitySource) Format(f fmt.State, _ rune) {
 	private := ""
 	if s.Private != nil {

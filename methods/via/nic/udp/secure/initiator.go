@@ -11,17 +11,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// An Initiator asks for one connection:
+// An Initiator requests one connection:
 //
 //	INIT without cookie ──RETRY──► INIT with it ──RESPONSE──► connected
 //	        │                        │  ▲  └ RETRY ┐   └────► rejected
 //	        └─ REFUSED, repeatedly ──┤  └──────────┘
 //	                                 └─────────────────────► refused
 //
-// Its owner sends Packet until an answer comes or its patience ends.
+// Its owner sends Packet until an answer comes or its own timeout passes.
 type Initiator struct {
 	guard   *Guard
-	server  PublicKey // with static keys: of the other side
+	server  PublicKey // with static keys: that of the other side
 	clear   wire.Init // without the sealed part
 	private []byte
 	shaker  shaker // once there is a cookie
@@ -29,7 +29,7 @@ type Initiator struct {
 	sends   int       // of packet
 	before  handshake // with another cookie
 	refusal wire.Code
-	refused int // so many times in a row, for that reason
+	refused int // number of times in a row, for the same reason
 	peer    Peer
 	seal    [wire.TagLen]byte // end of the RESPONSE that was accepted
 	state   initState
@@ -47,19 +47,17 @@ const (
 type Outcome uint8
 
 const (
-	// Ignored: nothing; the error says why. Go on sending.
+	// Ignored: nothing; the error says why. Continue to send.
 	Ignored Outcome = iota
-	// Again: send Packet at once. It is another one now, or the same once more,
-	// because the answer is hard to believe.
+	// Again: send Packet at once. It is a new one, or the same again because the answer is doubtful.
 	Again
-	// Connected: Peer is the other side. Send it a packet at once, as that is
-	// how it learns that its answer arrived.
+	// Connected: Peer is the other side. Send it a packet at once, so that it learns that its answer arrived.
 	Connected
-	// Repeated: the answer that led to Connected came again, so the other side has
-	// not heard of us yet. Send it another packet.
+	// Repeated: the answer that led to Connected came again, so the other side has received no packet from us yet.
+	// Send it another packet.
 	Repeated
-	// Failed: there will be no connection; the error says why. It is a
-	// *RefusedError or a *RejectedError, or ErrPayload.
+	// Failed: the connection cannot be made; the error says why. It is a *RefusedError or a *RejectedError, or
+	// ErrPayload.
 	Failed
 )
 
@@ -79,10 +77,10 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
 
-// Initiate begins an attempt to connect. to is the address of the other side, HOST:PORT
-// as it was asked for; it chooses the static key to expect there, if there are such keys: ErrServer. id is
-// what the other side is to call the connection by, random and not 0; port is that of our data lane; private is
-// for whoever accepts, at most wire.PrivateMax bytes, and not kept by reference.
+// Initiate begins an attempt to connect. to is the address of the other side, HOST:PORT as given to Connect. With
+// static keys it selects the key to expect there; if there is none, the error is ErrServer. id is the other side's id
+// for the connection, random and not 0. port is that of our data lane. private is for the accepting side, at most
+// wire.PrivateMax bytes; it is copied.
 func (g *Guard) Initiate(to string, id uint32, port uint16, private []byte) (*Initiator, error) {
 	if len(private) > wire.PrivateMax {
 		return nil, fmt.Errorf("%w: private data of %d bytes", ErrPrivate, len(private))
@@ -103,33 +101,32 @@ func (g *Guard) Initiate(to string, id uint32, port uint16, private []byte) (*In
 	}
 	i.private = append([]byte(nil), private...)
 	i.clear = wire.Init{Mode: g.mode, Version: wire.Version, From: id, Nonce: binary.LittleEndian.Uint64(nonce[:]), Port: port}
-	// Nobody reads what is sealed in an INIT without a cookie.
+	// The sealed part of an INIT without a cookie is not read.
 	size := g.mode.InitBytes()
 	i.packet = i.clear.Append(make([]byte, 0, size))[:size]
 	return i, nil
 }
 
-// Packet is the INIT that is to be sent now. Every call counts as one
-// transmission of it.
+// Packet returns the INIT to be sent now. Every call counts as one transmission of it.
 func (i *Initiator) Packet() []byte {
 	i.sends++
 	return i.packet
 }
 
-// Quoted tells whether somebody who quotes the beginning of a packet has seen an
-// INIT of this attempt: its nonce is random, and nobody else can know it.
+// Quoted reports whether a quoted beginning of a packet proves that its sender has seen an INIT of this attempt: the
+// INIT's nonce is random and cannot be guessed.
 func (i *Initiator) Quoted(quote []byte) bool {
 	return len(quote) >= wire.InitFixed && bytes.Equal(quote[:wire.InitFixed], i.packet[:wire.InitFixed])
 }
 
-// ID is that of the connection, ours.
+// ID is our id of the connection.
 func (i *Initiator) ID() uint32 { return i.clear.From }
 
 // Peer is the other side, once an Outcome was Connected.
 func (i *Initiator) Peer() Peer { return i.peer }
 
-// Input takes a RETRY, RESPONSE or REFUSED that is addressed to ID and came from where
-// the INIT went.
+// Input handles a RETRY, RESPONSE or REFUSED that is addressed to ID and came from the address to which the INIT was
+// sent.
 func (i *Initiator) Input(from netip.AddrPort, packet []byte) (Outcome, error) {
 	kind, _ := wire.KindOf(packet)
 	switch {
@@ -156,12 +153,13 @@ func (i *Initiator) retry(from netip.AddrPort, packet []byte) (Outcome, error) {
 	case m.To != i.clear.From || m.Nonce != i.clear.Nonce:
 		return Ignored, ErrUnexpected
 	case i.shaker != nil && (i.sends < 2 || m.Cookie == i.clear.Cookie):
-		// The latest INIT has had no time to be answered: this RETRY belongs
-		// to the one before, or wants to keep us busy.
+		// The latest INIT had no time to be answered: this RETRY belongs to the one before, or is an attack to keep us
+		// busy.
 		return Ignored, ErrUnexpected
 	}
-	// The cookie is sealed into what follows, so that is another handshake; or the one before once more, if the cookie
-	// between the two was one that was damaged on its way. The other side may know that one, and have answered it.
+	// The cookie is part of what is sealed next, so a new cookie means a new handshake. If the previous cookie had
+	// been damaged in transit, it may be the handshake before that one again, which the other side may know and have
+	// answered.
 	now := handshake{i.clear.Cookie, i.shaker, i.packet}
 	if i.before.shaker != nil && m.Cookie == i.before.cookie {
 		i.clear.Cookie, i.shaker, i.packet, i.sends = i.before.cookie, i.before.shaker, i.before.packet, 0
@@ -202,11 +200,11 @@ func (i *Initiator) response(packet []byte) (Outcome, error) {
 	p, err := wire.ParseResponsePayload(sealed)
 	switch {
 	case errors.Is(err, wire.ErrInvalid):
-		return i.fail(ErrPayload) // sealed by somebody with the key
+		return i.fail(ErrPayload) // sealed by a host that has the key
 	case err != nil:
 		return Ignored, err
 	case p.From != m.From || p.Port != m.Port:
-		// Whoever changed the clear part cannot make us give up.
+		// A changed clear part must not make us give up.
 		return Ignored, i.again()
 	case p.Rejected:
 		return i.fail(&RejectedError{Reason: append([]byte(nil), p.Reason...)})
@@ -223,15 +221,15 @@ func (i *Initiator) response(packet []byte) (Outcome, error) {
 	return Connected, nil
 }
 
-// accepted recognises the RESPONSE that led to the connection. Only who has seen it can
-// send it again, and what that causes is smaller.
+// accepted recognises the RESPONSE that led to the connection. Only a host that has seen it can send it again, and our
+// reaction is a smaller packet.
 func (i *Initiator) accepted(packet []byte) bool {
 	m, err := wire.ParseResponse(packet)
 	return err == nil && m.To == i.clear.From && m.Nonce == i.clear.Nonce && bytes.HasSuffix(packet, i.seal[:])
 }
 
-// forget drops what the keys of the connection came from: who reads our memory later
-// must not find what makes earlier ones again.
+// forget drops the secrets from which the keys of the connection came: an attacker that reads our memory later must
+// not be able to compute earlier keys.
 func (i *Initiator) forget() {
 	if i.shaker != nil {
 		i.shaker.forget()
@@ -240,7 +238,7 @@ func (i *Initiator) forget() {
 	i.shaker, i.private, i.before = nil, nil, handshake{}
 }
 
-// A handshake is what was begun with one cookie.
+// A handshake is the state that belongs to one cookie.
 type handshake struct {
 	cookie wire.Cookie
 	shaker shaker // nil: without a cookie nothing is sealed
@@ -253,7 +251,7 @@ func (h handshake) forget() {
 	}
 }
 
-// again lets the answer be read once more: the genuine one.
+// again restores the state so that the genuine answer can still be read.
 func (i *Initiator) again() error {
 	if n, ok := i.shaker.(*noiseShaker); ok {
 		if _, err := n.again(); err != nil {
@@ -263,7 +261,7 @@ func (i *Initiator) again() error {
 	return ErrForged
 }
 
-// offered tells whether a cipher is one that the other side may choose.
+// offered reports whether the other side may choose this cipher.
 func (i *Initiator) offered(c wire.Ciphers) bool {
 	if i.guard.mode == wire.ModeInsecure {
 		return c == 0
@@ -271,8 +269,8 @@ func (i *Initiator) offered(c wire.Ciphers) bool {
 	return c == wire.CipherChaCha || c == wire.CipherAES && i.guard.cfg.Ciphers&wire.CipherAES != 0
 }
 
-// refuse takes a REFUSED, but not at its first word: nothing protects it, and an INIT
-// that was damaged on its way is refused although the whole one would not be.
+// refuse handles a REFUSED, but does not believe the first one: it is unprotected, and an INIT damaged in transit is
+// refused too.
 func (i *Initiator) refuse(packet []byte) (Outcome, error) {
 	m, err := wire.ParseRefused(packet)
 	if err != nil {

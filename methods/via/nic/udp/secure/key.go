@@ -16,15 +16,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 )
 
-// A Key is what all sides share. It never shows itself.
+// A Key is the secret that all sides share. It hides itself when printed.
 type Key struct {
 	root [keyBytes]byte
 }
 
 const keyBytes = 32
 
-// What keys are derived with. Another version is another key, and so is that of
-// another method, should somebody give both the same file.
+// The labels with which keys are derived. Another version has other keys, and so
+// does another method, in case both get the same file.
 const (
 	keySalt        = "viaduct udp shared key, version 1"
 	passphraseSalt = "viaduct udp passphrase, version 1"
@@ -34,26 +34,27 @@ const (
 	infoPlace      = " at "
 )
 
-// Work of hashing a passphrase with Argon2id: tens of milliseconds and 19 MiB
-// (the OWASP recommendation), as who records a handshake may try guesses.
+// Cost of hashing a passphrase with Argon2id: tens of milliseconds and 19 MiB
+// (the OWASP recommendation), because an attacker that records a handshake can
+// test guesses offline.
 const (
 	passphraseRounds = 2
 	passphraseKiB    = 19 << 10
 	passphraseLanes  = 1
 )
 
-// A Source says where the key is; exactly one of the two is set.
+// A Source says where the key is; exactly one of the two fields is set.
 type Source struct {
 	// File is the name of a file with the key, readable by its owner only.
 	File string
 	// Text is the key itself.
-	Text string `json:"-"` // lest it be in logs
+	Text string `json:"-"` // so that it is not in logs
 }
 
-// ErrNoKey: a Source is empty. The caller knows how one is given.
+// ErrNoKey: a Source is empty. The caller knows how to give a key.
 var ErrNoKey = errors.New("secure: no shared key is given")
 
-// Load finds the key. Its errors say what to do, and never the key.
+// Load reads the key. Its errors say what to do, and never show the key.
 func (s Source) Load() (*Key, error) {
 	switch {
 	case s.File != "" && s.Text != "":
@@ -80,7 +81,7 @@ func (s Source) Load() (*Key, error) {
 }
 
 // parseKey reads 32 bytes in hex or base64, or takes the text as a passphrase.
-// White space around it does not count.
+// Surrounding white space is ignored.
 func parseKey(text []byte) (*Key, error) {
 	text = bytes.TrimSpace(text)
 	if bytes.Contains(text, []byte(privateMark)) {
@@ -120,7 +121,7 @@ func decodeHex(to, text []byte) bool {
 	return true
 }
 
-// decodeBase64 takes the usual and the URL alphabet, padded or not.
+// decodeBase64 accepts the standard and the URL alphabet, padded or not.
 func decodeBase64(to, text []byte) bool {
 	text = bytes.TrimSuffix(text, []byte("="))
 	if len(text) != base64.RawStdEncoding.EncodedLen(len(to)) {
@@ -138,10 +139,10 @@ func decodeBase64(to, text []byte) bool {
 // derive makes the key for one purpose.
 func (k *Key) derive(info string) [keyBytes]byte { return expand(k.root, info) }
 
-// Format keeps a key out of logs, whatever it is formatted by and part of.
+// Format keeps a key out of logs, for every verb and inside other values.
 func (Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "Key(hidden)") }
 
-// Format names the file, and keeps the text out of logs.
+// Format prints the name of the file, and keeps the text out of logs.
 func (s Source) Format(f fmt.State, _ rune) {
 	text := ""
 	if s.Text != "" {

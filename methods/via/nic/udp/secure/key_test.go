@@ -58,7 +58,7 @@ func TestKeyErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// The same key, in all the ways of writing it.
+// The same key, in all its spellings.
 func TestKeyForms(t *testing.T) {
 	var raw [keyBytes]byte
 	for i := range raw {

@@ -15,23 +15,20 @@ const (
 
 // Limits of this side.
 const (
-	// WindowPackets is how far a packet may be behind the latest one of its
-	// connection and still be taken.
+	// WindowPackets is how far a packet may be behind the latest one of its connection and still be
+	// accepted.
 	WindowPackets = 8192
-	// ForgeriesMax is how many packets of a connection may fail to be
-	// authentic before guessing one comes into reach (RFC 9001, section 6.6:
-	// 2^36 for ChaCha20-Poly1305, the smaller one).
+	// ForgeriesMax is how many packets of a connection may fail authentication. Beyond that a successful
+	// forgery becomes possible (RFC 9001, section 6.6: 2^36 for ChaCha20-Poly1305, the smaller limit).
 	ForgeriesMax = 1 << 36
 
-	// CookieSlot is how long cookies are made with one key. They are good in
-	// that time and in the next slot.
+	// CookieSlot is how long cookies are made with one key. They are valid in that slot and in the next
+	// one.
 	CookieSlot = 5 * time.Second
-	// RefusalsMin is how often in a row an initiator must be refused for the same
-	// reason before it gives up. An INIT that was damaged is refused as one with
-	// another key is, and a REFUSED may arrive twice.
+	// RefusalsMin is how often in a row an initiator must be refused for the same reason before it gives
+	// up. A damaged INIT is refused like one with another key, and a REFUSED may arrive twice.
 	RefusalsMin = 5
-	// InitLife is how long an INIT is remembered: at least as long as its
-	// cookie is good.
+	// InitLife is how long an INIT is remembered: at least as long as its cookie is valid.
 	InitLife = 2 * CookieSlot
 	// InitsMax is how many INITs a Guard remembers unless its Config says
 	// otherwise, each with less than 1 KiB.
@@ -42,21 +39,21 @@ const (
 	ResetEvery = time.Millisecond
 	ResetBurst = 64
 
-	// StrangerBurst and StrangerEvery bound how many INITs of one host are opened in vain
-	// if there are static keys: so many at once, and then one each time. StrangerHostsMax is for how many
-	// hosts that is counted; others share one count.
+	// StrangerBurst and StrangerEvery bound how many INITs with unknown keys of one host are processed if
+	// there are static keys: StrangerBurst at once, and then one per StrangerEvery. StrangerHostsMax is
+	// the number of hosts that are counted separately; all others share one count.
 	StrangerBurst    = 128
 	StrangerEvery    = 10 * time.Millisecond
 	StrangerHostsMax = 4096
 
-	// PublicFileBytesMax is the longest file of public keys, in bytes.
+	// PublicFileBytesMax is the largest file of public keys, in bytes.
 	PublicFileBytesMax = 8 << 20
-	// KeyFileBytesMax is the longest key file, in bytes.
+	// KeyFileBytesMax is the largest key file, in bytes.
 	KeyFileBytesMax = 4096
 	// PassphraseMin is the shortest passphrase, in characters.
 	PassphraseMin = 16
 
-	// plainCopyBytes: up to so many bytes of a packet's body are moved behind
-	// its head although nothing encrypts them, as pieces cost the kernel more.
+	// plainCopyBytes: a packet body up to this size is copied behind its header although nothing encrypts
+	// it, because separate pieces cost the kernel more.
 	plainCopyBytes = 1024
 )

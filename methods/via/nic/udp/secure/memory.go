@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// A memory knows the INITs that led to a Request, so that the same one again
-// gets the same answer and does not lead to another. It forgets each InitLife
-// after it came, when its cookie is not good any more, and takes no new one
-// while it is full.
+// A memory remembers the INITs that led to a Request, so that a repeated INIT
+// gets the same answer and does not lead to another Request. It forgets each one
+// InitLife after it came, when its cookie is no longer valid, and takes no new
+// one while it is full.
 type memory struct {
 	max    int
-	size   int // of the list
+	size   int // length of the list
 	inits  map[digest]*asked
-	oldest *asked // first of a list in the order of their ends
+	oldest *asked // first of the list, which is in the order of expiry
 	newest *asked
 	hash   hash.Hash
 	addr   [addrBytes]byte
 	out    digest
 }
 
-// A digest names an INIT: all its bytes, and where it came from.
+// A digest identifies an INIT by all its bytes and its source.
 type digest [sha256.Size]byte
 
-// An asked is an INIT that is remembered.
+// An asked is a remembered INIT.
 type asked struct {
 	name   digest
 	end    time.Duration
 	answer []byte // nil: not decided yet
-	gone   bool   // it is not in the map any more
+	gone   bool   // it is no longer in the map
 	next   *asked
 }
 
@@ -47,7 +47,7 @@ func (m *memory) digest(from netip.AddrPort, packet []byte) digest {
 	return m.out
 }
 
-// expire forgets what is old.
+// expire forgets old INITs.
 func (m *memory) expire(now time.Duration) {
 	for m.oldest != nil && now >= m.oldest.end {
 		one := m.oldest
@@ -60,7 +60,8 @@ func (m *memory) expire(now time.Duration) {
 	}
 }
 
-// full counts also what was forgotten before its time: it is still in the list.
+// full includes INITs that were forgotten early, because they are still in the
+// list.
 func (m *memory) full() bool { return m.size >= m.max }
 
 func (m *memory) add(name digest, now time.Duration) *asked {
@@ -76,7 +77,7 @@ func (m *memory) add(name digest, now time.Duration) *asked {
 	return one
 }
 
-// forget makes the same INIT a new one; the list follows when its time is over.
+// forget makes the same INIT count as new; the list entry expires later.
 func (m *memory) forget(one *asked) {
 	if !one.gone {
 		one.gone = true

@@ -9,30 +9,29 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// suite is Noise_*_25519_ChaChaPoly_SHA256, whatever the pattern. The cipher is
-// the handshake's; that of packets is another choice.
+// suite is Noise_*_25519_ChaChaPoly_SHA256, whatever the pattern. This cipher is for the handshake;
+// that of packets is chosen separately.
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashSHA256)
 
 const ephemeralBytes = 32 // a private key, and a public one
 
-// noiseShaker is the shaker with keys: one that all sides share (NNpsk0), static ones (IK), or both
-// (IKpsk0).
+// noiseShaker is the shaker with keys: a shared one (NNpsk0), static ones (IK), or both (IKpsk0).
 type noiseShaker struct {
 	psk    []byte      // nil: no shared key
 	static *PrivateKey // nil: no static keys
-	server PublicKey   // static, of the initiator: the other side's
+	server PublicKey   // for the initiator: the other side's static key
 	random io.Reader
 	state  *noise.HandshakeState
 
-	// What the initiator's state came from, to make it again.
+	// The inputs of the initiator's state, to make it again.
 	ephemeral [ephemeralBytes]byte
 	init      []byte // InitClear bytes
 	payload   []byte
 }
 
-// start makes a state. The prologue is the clear part of the INIT, so that the
-// two sides come to nothing if somebody changed it; the INIT's cookie is in it,
-// and so a recorded INIT is of no use from another address or at another time.
+// start makes a state. The prologue is the clear part of the INIT, so that the handshake fails if
+// it was changed. It includes the INIT's cookie, so a recorded INIT is useless from another address
+// or at another time.
 func (n *noiseShaker) start(initiator bool, prologue []byte, random io.Reader) error {
 	cfg := noise.Config{
 		CipherSuite: suite, Pattern: noise.HandshakeNN, Initiator: initiator, Random: random,
@@ -49,7 +48,7 @@ func (n *noiseShaker) start(initiator bool, prologue []byte, random io.Reader) e
 	return err
 }
 
-// client is the static key of the initiator, at the side that opened its INIT.
+// client is the static key of the initiator, on the side that opened its INIT.
 func (n *noiseShaker) client() (key PublicKey) {
 	copy(key[:], n.state.PeerStatic())
 	return key
@@ -63,7 +62,7 @@ func (n *noiseShaker) sealInit(clear, payload []byte) ([]byte, error) {
 	return n.again()
 }
 
-// again makes the initiator's state, and its INIT, from what sealInit kept.
+// again makes the initiator's state, and its INIT, from the inputs that sealInit kept.
 func (n *noiseShaker) again() ([]byte, error) {
 	if err := n.start(true, n.init, bytes.NewReader(n.ephemeral[:])); err != nil {
 		return nil, err
@@ -93,9 +92,9 @@ func (n *noiseShaker) sealResponse(clear, payload []byte) ([]byte, secrets, erro
 	return packet, secrets{send: ours.UnsafeKey(), recv: theirs.UnsafeKey()}, nil
 }
 
-// openResponse must leave a state in which the genuine answer can still be read
-// after a forged one. The library does not promise that, and does not do it if
-// the forged one has a public key that X25519 refuses.
+// openResponse must leave a state in which the genuine answer can still be read after a forged one.
+// The library does not promise that, and does not do it if the forged one has a public key that
+// X25519 refuses.
 func (n *noiseShaker) openResponse(packet []byte) ([]byte, secrets, error) {
 	payload, ours, theirs, err := n.state.ReadMessage(nil, packet[wire.ResponseClear:])
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// plain is the Session without keys: a checksum keeps out accidents, and the
-// numbers keep out what the network repeats.
+// plain is the Session without keys: a checksum detects accidental damage, and
+// the packet numbers detect duplicates.
 type plain struct {
 	base
 }
@@ -21,7 +21,7 @@ func (*plain) Room(head, body int) int {
 // Overhead implements Session.
 func (*plain) Overhead() int { return wire.SumLen }
 
-// Seal implements Session. A large body stays where it is.
+// Seal implements Session. A large body is not copied.
 func (p *plain) Seal(vec [][]byte, head []byte, body [][]byte) ([][]byte, error) {
 	if _, err := p.take(head); err != nil {
 		return vec, err

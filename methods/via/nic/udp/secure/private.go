@@ -14,14 +14,14 @@ import (
 	"github.com/flynn/noise"
 )
 
-// A PrivateKey is the static key of one endpoint, on the curve 25519. It never shows itself.
+// A PrivateKey is the static key of one endpoint, on Curve25519. It hides itself when printed.
 type PrivateKey struct {
 	pair noise.DHKey
 	root [keyBytes]byte
 }
 
-// privateMark begins the line of a private key in its file, so that nobody takes the key for a
-// public one, or for one that all sides share: 32 bytes of base64 look the same in all three places.
+// privateMark begins the line of a private key in its file, so that the key is not mistaken for a
+// public or a shared one: 32 bytes of base64 look the same in all three files.
 const privateMark = "viaduct-udp-private-key"
 
 const privateSalt = "viaduct udp static key, version 1"
@@ -82,7 +82,7 @@ func parsePrivateKey(text []byte) (*PrivateKey, error) {
 	return privateKey(raw[:])
 }
 
-// Public is the other half of the key, for everybody.
+// Public is the public half of the key.
 func (k *PrivateKey) Public() (public PublicKey) {
 	copy(public[:], k.pair.Public)
 	return public
@@ -97,8 +97,8 @@ func (k *PrivateKey) Text() string {
 // derive makes a secret for one purpose.
 func (k *PrivateKey) derive(info string) [keyBytes]byte { return expand(k.root, info) }
 
-// Format keeps a key out of logs, whatever it is formatted by and part of.
+// Format keeps a key out of logs, for every verb and inside other values.
 func (PrivateKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "PrivateKey(hidden)") }
 
-// MarshalText keeps it out of encodings as text, such as JSON.
+// MarshalText keeps a key out of text encodings, such as JSON.
 func (PrivateKey) MarshalText() ([]byte, error) { return []byte("PrivateKey(hidden)"), nil }

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A PublicKey is what others know of an endpoint's static key.
+// A PublicKey is the public half of an endpoint's static key.
 type PublicKey [keyBytes]byte
 
-// String is the key in base64, as files have it.
+// String is the key in base64, as in the files.
 func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
 // ParsePublicKey reads a key in base64.
@@ -27,8 +27,8 @@ func ParsePublicKey(text string) (k PublicKey, err error) {
 // NameMax is the longest name of an endpoint, in bytes.
 const NameMax = 64
 
-// CheckName tells what is wrong with the name of an endpoint. A name stands in files, logs and
-// addresses, so it has letters, digits and a few other characters.
+// CheckName reports what is wrong with the name of an endpoint. A name appears in files, logs and
+// addresses, so only letters, digits and a few other characters are allowed.
 func CheckName(name string) error {
 	switch {
 	case name == "" || len(name) > NameMax:
@@ -46,7 +46,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// keyLines calls take for each line of a file that has a word and a public key. # begins a comment.
+// keyLines calls take for each line of a file with a word and a public key. # begins a comment.
 func keyLines(text, want string, take func(word string, key PublicKey) error) error {
 	n := 0
 	for line := range strings.Lines(text) {

@@ -6,14 +6,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A RefusedError says why no connection comes of an INIT. The side that refuses
-// gets it from Respond, the one that asked from Input.
+// A RefusedError says why an INIT did not lead to a connection. The refusing side
+// gets it from Respond, the asking side from Input.
 type RefusedError struct {
 	Code    wire.Code
-	Version uint16    // that the other side speaks
+	Version uint16    // of the other side
 	Mode    wire.Mode // of this side
-	Theirs  wire.Mode // of the other side; 0 if the code does not tell
-	// Here: this side refused; else the other one did.
+	Theirs  wire.Mode // of the other side; 0 if the code does not show it
+	// Here: this side refused; otherwise the other side did.
 	Here bool
 	// Key is the static key of the side that asked, if Code is CodeUnknown.
 	Key PublicKey
@@ -49,7 +49,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("secure: the connection was refused for a reason that this release does not know (%v)", e.Code)
 }
 
-// wrongKey is for an INIT that could not be opened.
+// wrongKey is the text for an INIT that could not be opened.
 func (e *RefusedError) wrongKey() string {
 	also := ""
 	if e.Mode == wire.ModeStaticShared {
@@ -66,7 +66,7 @@ func (e *RefusedError) wrongKey() string {
 	return "secure: the other side refused us: its shared key is a different one: give both sides the same"
 }
 
-// has says which keys a side of a mode has.
+// has says which keys a side with a mode has.
 func has(m wire.Mode) string {
 	switch m {
 	case wire.ModeInsecure:
@@ -81,10 +81,11 @@ func has(m wire.Mode) string {
 	return "has " + m.String()
 }
 
-// Is makes the error of a wrong key an ErrKey.
+// Is makes a wrong key match ErrKey.
 func (e *RefusedError) Is(target error) bool { return target == ErrKey && e.Code == wire.CodeKey }
 
-// An unknownError is for an INIT of a static key that is not in the list of clients.
+// An unknownError is for an INIT with a static key that is not in the list of
+// clients.
 type unknownError struct{ key PublicKey }
 
 func (e *unknownError) Error() string { return "secure: unknown key " + e.key.String() }

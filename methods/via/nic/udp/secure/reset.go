@@ -11,8 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// resets make the tokens that prove where a connection went, and bound how often
-// that is told.
+// resets make the tokens that authenticate RESETs, and limit the rate of RESETs.
 type resets struct {
 	mac   hash.Hash
 	in    [4 + addrBytes]byte
@@ -46,13 +45,13 @@ func (r *resets) take(now time.Duration) bool {
 	return true
 }
 
-// Token is what the other side of a connection is told in the handshake: a RESET
-// with it comes from whoever has our key, our name and our place. id is our own, peer
-// where the other side is: who asks for tokens from elsewhere gets others.
+// Token is sent to the other side of a connection in the handshake: a RESET with it
+// comes from a device with our key, our name and our place. id is our own, peer the
+// other side's address: a host that asks for tokens from another address gets others.
 func (g *Guard) Token(id uint32, peer netip.Addr) wire.Token { return g.resets.token(id, peer) }
 
-// Reset appends a RESET to b that answers a packet for a connection that does not
-// exist, or nothing: if the packet is none that may be answered, or too many were.
+// Reset appends a RESET to b that answers a packet of an unknown connection. It
+// appends nothing if the packet may not be answered, or if too many were.
 func (g *Guard) Reset(now time.Duration, from netip.AddrPort, packet, b []byte) []byte {
 	p, _, err := wire.ParsePacket(packet)
 	if err != nil || len(packet) < wire.ResetBytes || !g.resets.take(now) {
@@ -61,6 +60,6 @@ func (g *Guard) Reset(now time.Duration, from netip.AddrPort, packet, b []byte) 
 	return (&wire.Reset{To: p.To, Token: g.resets.token(p.To, from.Addr())}).Append(b)
 }
 
-// SameToken compares the token of a RESET with the one that the handshake
-// brought (Peer.Token), in constant time.
+// SameToken compares the token of a RESET with the one from the handshake
+// (Peer.Token), in constant time.
 func SameToken(a, b wire.Token) bool { return hmac.Equal(a[:], b[:]) }

@@ -9,17 +9,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// A Request is an INIT that was made with our key, or a checksum if there is
-// none, by somebody who receives at its address. It waits for Accept, Reject or
-// Refuse.
+// A Request is an INIT that was made with our key, or has a valid checksum if there is none, by a side that receives at
+// its address. It waits for Accept, Reject or Refuse.
 type Request struct {
-	From    netip.AddrPort // of the priority lane of who asks
-	ID      uint32         // what that side wants to be called by
+	From    netip.AddrPort // the asking side's priority lane
+	ID      uint32         // that side's id of the connection
 	Port    uint16         // UDP port of that side's data lane
 	Private []byte
 	Name    string // that side's address; empty if it cannot be connected to
-	// Client is the name of that side's static key in the list of clients; empty without static keys.
-	// Whoever has our private key can claim any, until a packet of the connection is opened.
+	// Client is the name of that side's static key in the list of clients; empty without static keys. An attacker that
+	// has our private key can claim any name, until a packet of the connection is opened.
 	Client string
 
 	key    PublicKey
@@ -31,12 +30,10 @@ type Request struct {
 	done   bool
 }
 
-// Respond looks at an INIT that came from an address. What is to be sent back
-// there at once, if anything, is appended to b; it is never longer than the
-// packet. The same INIT as before gets the answer that it got before. A request
-// is returned once for every INIT that deserves it. The error says why there is
-// none: ErrCookie and a *RefusedError with an answer, others without one; it is
-// nil for an INIT that was answered or is being decided about.
+// Respond handles an INIT that came from an address. The packet to be sent back at once, if any, is appended to b; it is
+// never longer than the INIT. A repeated INIT gets the same answer again. A Request is returned once for every valid
+// INIT. The error says why there is none: ErrCookie and a *RefusedError with an answer, others without one. It is nil for
+// an INIT that was already answered or waits for a decision.
 func (g *Guard) Respond(now time.Duration, from netip.AddrPort, packet, b []byte) (answer []byte, r *Request, err error) {
 	m, err := wire.ParseInit(packet)
 	switch {
@@ -101,7 +98,7 @@ func (g *Guard) refuse(b []byte, m *wire.Init, code wire.Code) ([]byte, *Request
 	return answer.Append(b), nil, &RefusedError{Code: code, Version: m.Version, Mode: g.mode, Theirs: m.Mode, Here: true}
 }
 
-// request opens an INIT whose cookie is good.
+// request opens an INIT with a valid cookie.
 func (g *Guard) request(from netip.AddrPort, packet []byte, m *wire.Init) (*Request, error) {
 	s := g.shaker(PublicKey{})
 	sealed, err := s.openInit(packet)
@@ -128,8 +125,9 @@ func (g *Guard) request(from netip.AddrPort, packet []byte, m *wire.Init) (*Requ
 	}, nil
 }
 
-// Owns reports whether the side that asks is the one that this side would connect to at an address: whether its
-// static key is that of the address in the list of servers. Otherwise it must not be taken for the endpoint of that name.
+// Owns reports whether this side would connect to the asking side at an address, that is, whether the list of servers has
+// the asking side's static key for that address. Otherwise the asking side must not be taken for the endpoint of that
+// name.
 func (r *Request) Owns(address string) bool {
 	id := r.guard.cfg.Identity
 	if id == nil {
@@ -139,12 +137,10 @@ func (r *Request) Owns(address string) bool {
 	return ok && key == r.key
 }
 
-// Accept makes the connection: id is what the other side is to call it by,
-// random and not 0, and port that of our data lane. The packet that is returned
-// is to be sent to From, and again until the other side is heard of; whoever
-// repeats the INIT gets it from Respond too. The other side has proved that it
-// has the key but may be long gone: its first packet that Session opens shows
-// that it is there.
+// Accept makes the connection. id is the other side's id for it, random and not 0, and port is that of our data lane. The
+// returned packet must be sent to From, and repeated until a packet of the other side arrives; a repeated INIT gets it
+// from Respond too. The other side has proved that it has the key but may have gone long ago: the first packet that
+// Session opens shows that it is there.
 func (r *Request) Accept(id uint32, port uint16) (packet []byte, p Peer, err error) {
 	if id == 0 {
 		panic("secure: a connection has the id 0")
@@ -164,8 +160,8 @@ func (r *Request) Accept(id uint32, port uint16) (packet []byte, p Peer, err err
 	}, nil
 }
 
-// Reject turns the request down. The packet that is returned is to be sent to
-// From; reason, at most wire.ReasonMax bytes, is for the consumer there.
+// Reject rejects the request. The returned packet must be sent to From; reason, at most wire.ReasonMax bytes, is for the
+// consumer there.
 func (r *Request) Reject(reason []byte) (packet []byte, err error) {
 	if len(reason) > wire.ReasonMax {
 		return nil, fmt.Errorf("%w: a reason of %d bytes", ErrPrivate, len(reason))
@@ -174,9 +170,8 @@ func (r *Request) Reject(reason []byte) (packet []byte, err error) {
 	return packet, err
 }
 
-// Refuse answers that the request cannot be decided about, as a rule for
-// wire.CodeBusy. The packet that is returned is to be sent to From. Nothing is
-// remembered: the same INIT may come again.
+// Refuse answers that the request cannot be decided, usually with wire.CodeBusy. The returned packet must be sent to
+// From. Nothing is remembered: the same INIT may come again.
 func (r *Request) Refuse(code wire.Code) (packet []byte, err error) {
 	if r.done {
 		return nil, ErrSettled

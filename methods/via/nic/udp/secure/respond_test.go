@@ -52,8 +52,7 @@ func TestACookieFromElsewhereIsAnsweredWithAnother(t *testing.T) {
 		require.Nil(t, r)
 		m, err := wire.ParseRetry(answer)
 		require.NoError(t, err)
-		// Whoever recorded the INIT can get a cookie for itself. What is
-		// sealed was not made with that one.
+		// An attacker who recorded the INIT can get a cookie for its own address. The sealed part was not made with that one.
 		stolen := bytes.Clone(packet)
 		copy(stolen[24:], m.Cookie[:])
 		_, r, err = listener.Respond(0, from, stolen, nil)
@@ -177,8 +176,8 @@ func TestReset(t *testing.T) {
 	assert.NotEqual(t, withKey.Token(5, alice.Addr()), otherKey.Token(5, alice.Addr()))
 }
 
-// Whoever sees a packet of a connection knows its id. Neither another device of the
-// group nor the right one tells the token of it to somebody elsewhere.
+// An attacker who sees a packet of a connection knows its id. Neither another device of the group nor the right one sends the
+// connection's token to another host.
 func TestTokensAreNotTold(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		const name = "[::]:7000"

@@ -7,20 +7,20 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// sealed is the Session with keys. What a packet is encrypted with follows from
-// its number: EpochPackets of them have one key, then comes the next of a chain.
+// sealed is the Session with keys. The number of a packet determines its key:
+// EpochPackets packets have one key, then the next key of a chain follows.
 // Neither side tells the other.
 type sealed struct {
 	base
-	nonce [nonceBytes]byte // of the packet at hand; here lest it be allocated
+	nonce [nonceBytes]byte // of the current packet; a field, so that it is not allocated
 	bits  uint8            // of a number, within its epoch
 
 	send      cipher.AEAD
 	sendEpoch uint64
 	sendChain chain
 
-	// The keys of recvEpoch, and of the epochs before and after it if they
-	// may be needed: packets overtake each other.
+	// The keys of recvEpoch, and of the epochs before and after it if they may be
+	// needed, because packets can overtake each other.
 	recv, recvBefore, recvAfter cipher.AEAD
 	recvEpoch                   uint64
 	recvChain                   chain
@@ -41,7 +41,7 @@ func (*sealed) Room(head, body int) int { return head + body + wire.TagLen }
 // Overhead implements Session.
 func (*sealed) Overhead() int { return wire.TagLen }
 
-// Seal implements Session. The packet lies in head.
+// Seal implements Session. The packet is in head.
 func (c *sealed) Seal(vec [][]byte, head []byte, body [][]byte) ([][]byte, error) {
 	number, err := c.take(head)
 	if err != nil {
@@ -79,9 +79,9 @@ func (c *sealed) Open(packet []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// key finds the key of an epoch; nil: no honest packet is of that epoch now. The
-// next one's is made as soon as a packet claims to be of it, and then kept, so
-// that a forger makes us do that once.
+// key returns the key of an epoch; nil: no honest packet can be of that epoch
+// now. The next epoch's key is made when a packet first claims to be of it, and
+// then kept, so that forged packets cause that work only once.
 func (c *sealed) key(epoch uint64) cipher.AEAD {
 	switch epoch {
 	case c.recvEpoch:
@@ -98,8 +98,8 @@ func (c *sealed) key(epoch uint64) cipher.AEAD {
 	return nil
 }
 
-// turn goes on to the epoch of an authentic packet, and forgets the key of the
-// one before once the window is past it.
+// turn moves on to the epoch of an authentic packet, and forgets the previous key
+// once the window is past its epoch.
 func (c *sealed) turn(epoch uint64) {
 	if epoch == c.recvEpoch+1 {
 		c.recvEpoch = epoch
@@ -110,7 +110,7 @@ func (c *sealed) turn(epoch uint64) {
 	}
 }
 
-// nonceOf is what makes every packet under one key different.
+// nonceOf makes every packet under one key different.
 func (c *sealed) nonceOf(number uint64) []byte {
 	binary.LittleEndian.PutUint64(c.nonce[nonceBytes-8:], number)
 	return c.nonce[:]

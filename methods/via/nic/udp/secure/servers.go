@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/names"
 )
 
-// Servers are the public keys of the endpoints that this one connects to, by their addresses.
+// Servers are the public keys of the endpoints to which this one connects, by address.
 type Servers struct {
 	exact    map[string]PublicKey
 	patterns []serverPattern // in the order of the file
@@ -20,9 +20,9 @@ type serverPattern struct {
 	key         PublicKey
 }
 
-// ParseServers reads lines of an address and a public key. The address is HOST:PORT as it is connected
-// to, without via+udp://, with * for any characters, or * alone. An address without * comes before all
-// others, and then the first line that fits.
+// ParseServers reads lines of an address and a public key. The address is HOST:PORT as given to
+// Connect, without via+udp://, with * for any characters, or * alone. An address without * is
+// preferred to all others; otherwise the first matching line is used.
 func ParseServers(text []byte) (*Servers, error) {
 	s := &Servers{exact: make(map[string]PublicKey)}
 	err := keyLines(string(text), "an ADDRESS", s.add)
@@ -60,7 +60,7 @@ func (s *Servers) add(word string, key PublicKey) error {
 	return nil
 }
 
-// checkPattern refuses what no address can fit.
+// checkPattern rejects patterns that no address can match.
 func checkPattern(pattern string) error {
 	for _, c := range []byte(pattern) {
 		switch {
@@ -79,7 +79,7 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// Key is that of the server at an address in the form of names.Target.
+// Key is the key of the server at an address in the form of names.Target.
 func (s *Servers) Key(address string) (key PublicKey, ok bool) {
 	if s == nil {
 		return PublicKey{}, false

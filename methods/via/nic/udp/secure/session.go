@@ -8,55 +8,55 @@ import (
 
 // A Session protects the packets of one connection, in both directions.
 type Session interface {
-	// Room is the capacity that Seal wants head to have for a head and a body
-	// of so many bytes, so that it need not allocate.
+	// Room is the capacity that head needs for a head and a body of the given
+	// sizes, so that Seal need not allocate.
 	Room(head, body int) int
 
-	// Overhead is by how many bytes a sealed packet is longer than its head
-	// and body.
+	// Overhead is how many bytes a sealed packet is longer than its head and
+	// body.
 	Overhead() int
 
-	// Seal makes one packet of a head, which starts with the PacketLen bytes
-	// of a wire.Packet, and pieces of a body that follow it, and appends the
-	// pieces that are to be sent to vec. It sets the packet's number. head is
-	// overwritten up to its capacity; body is only read, but the pieces may
-	// point into it, so that it must stay as it is until they are sent. With
-	// ErrExhausted nothing was appended and the connection is at its end.
+	// Seal makes one packet from a head, which starts with the PacketLen bytes of
+	// a wire.Packet, and the pieces of a body that follow it. It sets the
+	// packet's number, and appends the pieces to be sent to vec. head is
+	// overwritten up to its capacity. body is only read, but the pieces may point
+	// into it, so it must not change until they are sent. With ErrExhausted
+	// nothing was appended and the connection must end.
 	Seal(vec [][]byte, head []byte, body [][]byte) ([][]byte, error)
 
-	// Open checks a packet, which it may overwrite, and returns what stands
-	// between its header and its tag or checksum, a view of it. Only a packet
-	// that is authentic and has not arrived before is opened. The errors are
-	// wire.ErrShort, wire.ErrDamaged and those of this package; after
-	// ErrForgeries the connection is at its end, others are about the packet.
+	// Open checks a packet, which it may overwrite, and returns the part between
+	// its header and its tag or checksum, as a view of the packet. Only an
+	// authentic packet that has not arrived before is opened. The errors are
+	// wire.ErrShort, wire.ErrDamaged and those of this package. After
+	// ErrForgeries the connection must end; the others concern only the packet.
 	Open(packet []byte) (payload []byte, err error)
 
-	// Stats tells what happened.
+	// Stats returns the counts.
 	Stats() Stats
 }
 
-// Stats are what a Session counted.
+// Stats are the counts of a Session.
 type Stats struct {
 	Sealed   uint64 // packets
 	Opened   uint64 // packets
-	Forged   uint64 // that were not authentic, or damaged
-	Replayed uint64 // that had arrived before
-	Old      uint64 // that were too old to tell
+	Forged   uint64 // not authentic, or damaged
+	Replayed uint64 // arrived before
+	Old      uint64 // too old to tell
 	// Epochs is how many keys were used, over both directions.
 	Epochs uint64
 }
 
-// numberAt is where the number of a packet stands in its header.
+// numberAt is the offset of the packet's number in its header.
 const numberAt = 8
 
-// base is what all sessions have in common.
+// base is the part common to all sessions.
 type base struct {
 	stats  Stats
 	window window
 	number uint64 // of the next packet that is sealed
 }
 
-// take gives a packet its number.
+// take numbers a packet.
 func (b *base) take(head []byte) (number uint64, err error) {
 	number = b.number
 	if number >= PacketsMax {
@@ -68,8 +68,8 @@ func (b *base) take(head []byte) (number uint64, err error) {
 	return number, nil
 }
 
-// check finds the number of a packet, which has at least overhead bytes behind
-// its header, and judges it before its authenticity is known.
+// check reads the number of a packet, which has at least overhead bytes behind
+// its header, and checks it before the packet is authenticated.
 func (b *base) check(packet []byte, overhead int) (number uint64, err error) {
 	if len(packet) < wire.PacketLen+overhead {
 		return 0, wire.ErrShort
@@ -97,7 +97,7 @@ func (b *base) forged() error {
 	return ErrForged
 }
 
-// opened commits a packet that is authentic.
+// opened records an authentic packet.
 func (b *base) opened(number uint64) {
 	b.window.commit(number)
 	b.stats.Opened++

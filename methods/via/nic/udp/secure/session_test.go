@@ -39,7 +39,7 @@ func TestReplays(t *testing.T) {
 	})
 }
 
-// What is not authentic does not move the window.
+// A packet that is not authentic does not move the window.
 func TestForgeriesMoveNothing(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		a, b := joined(t, k)
@@ -85,7 +85,8 @@ func TestKeysChange(t *testing.T) {
 	}
 }
 
-// Each key seals something else, and what is behind the window has no key.
+// Each key seals different packets, and for packets behind the window there is no
+// key any more.
 func TestKeysAreForgotten(t *testing.T) {
 	const bits = 14 // more than a window
 	a, b := shortEpochs(wire.CipherAES, bits)
@@ -106,7 +107,7 @@ func TestKeysAreForgotten(t *testing.T) {
 	assert.ErrorIs(t, err, ErrOld)
 }
 
-// A forger that names packets of coming keys makes us compute one key, once.
+// A forged packet that claims a later key makes us compute one key, once.
 func TestForgersDoNotTurnKeys(t *testing.T) {
 	a, b := shortEpochs(wire.CipherAES, 3)
 	packet := seal(t, a, 1, "payload")
@@ -153,7 +154,8 @@ func TestLimits(t *testing.T) {
 	assert.ErrorIs(t, err, ErrForgeries)
 }
 
-// Pieces arrive as one, however long, and without keys large ones do not move.
+// Pieces arrive as one packet, however long; without keys, large ones are not
+// copied.
 func TestSealPieces(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		for _, size := range []int{0, 1, plainCopyBytes - 1, plainCopyBytes, plainCopyBytes + 1, 60000} {

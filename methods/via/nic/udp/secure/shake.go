@@ -2,10 +2,10 @@ package secure
 
 import "github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 
-// A shaker is one side's part in one handshake, of one mode. Each method is
-// called at most once, but openResponse, which may be tried again after an
-// error. clear is what stands before the sealed part; results are views of
-// memory of their own or of the packet.
+// A shaker is one side of one handshake, of one mode. Each method is called at
+// most once, except openResponse, which may be tried again after an error. clear
+// is the part before the sealed part. Results are views of the shaker's memory or
+// of the packet.
 type shaker interface {
 	// sealInit returns the whole INIT.
 	sealInit(clear, payload []byte) (packet []byte, err error)
@@ -13,17 +13,17 @@ type shaker interface {
 	// sealResponse returns the whole RESPONSE.
 	sealResponse(clear, payload []byte) (packet []byte, s secrets, err error)
 	openResponse(packet []byte) (payload []byte, s secrets, err error)
-	// forget ends the handshake: secrets are all that is left of it.
+	// forget ends the handshake: only the secrets remain.
 	forget()
 }
 
-// secrets are what a handshake leaves to protect packets with.
+// secrets are the results of a handshake from which packets are protected.
 type secrets struct {
 	send, recv [keyBytes]byte
 }
 
-// plainShaker is the shaker without a key: zeros and a checksum behind the
-// payload.
+// plainShaker is the shaker without a key: it puts zeros and a checksum behind
+// the payload.
 type plainShaker struct{}
 
 func (plainShaker) forget() {}

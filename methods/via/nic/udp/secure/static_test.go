@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// listenerOf and diallerOf are sides with static keys, for tests of who may do what.
+// listenerOf and diallerOf make sides with static keys, for tests of permissions.
 func listenerOf(t testing.TB, name string) *Guard {
 	return newGuard(t, 2, Config{Identity: identity(t, name), Listening: true, Name: "listener"})
 }
@@ -23,7 +23,7 @@ func diallerOf(t testing.TB, name string) *Guard {
 	return newGuard(t, 1, Config{Identity: identity(t, name)})
 }
 
-// Both sides learn who the other one is.
+// Both sides learn the name of the other one.
 func TestStaticKeysName(t *testing.T) {
 	for _, k := range secured(t)[1:] {
 		dialler, listener := pair(t, k)
@@ -46,8 +46,8 @@ func TestStaticKeysName(t *testing.T) {
 	assert.Empty(t, b.Name, "one of the group, and nobody knows which")
 }
 
-// A stranger with a key of its own is refused, and both sides say how to change that. So is one that has
-// the name of a client and another key: names are not what a client says of itself.
+// A stranger with a key of its own is refused, and both sides say how to change that. So is one that uses the name
+// of a client with another key: names come from the list of clients, not from the client.
 func TestUnknownKeys(t *testing.T) {
 	here, there := refusal(t, diallerOf(t, "stranger"), listenerOf(t, "listener"))
 	key := publicOf(t, "stranger").String()
@@ -66,13 +66,13 @@ func TestUnknownKeys(t *testing.T) {
 	assert.ErrorContains(t, there, "not in the list of clients")
 }
 
-// Whoever stands where a server should be, without its key, learns nothing and is told so.
+// A false server, without the real one's key, learns nothing, and is told the reason.
 func TestFalseServers(t *testing.T) {
 	here, there := refusal(t, diallerOf(t, "dialler"), listenerOf(t, "stranger"))
 	assert.ErrorContains(t, here, "it does not have the key that is in our list of servers")
 	assert.ErrorContains(t, there, "its list of servers has a wrong public key for this side")
 
-	// The answer to another attempt is none, also if it is made to look like one.
+	// The answer to another attempt has no effect, also if its header is changed to fit.
 	other := dial(t, diallerOf(t, "dialler"))
 	answer, _, err := requested(t, other, listenerOf(t, "listener")).Accept(7, 8)
 	require.NoError(t, err)
@@ -84,8 +84,8 @@ func TestFalseServers(t *testing.T) {
 	assert.ErrorIs(t, err, ErrForged)
 }
 
-// thiefDH is what somebody computes with who has the server's private key and poses as a client, whose private key
-// it does not have: the secret of both static keys can be had from either side.
+// thiefDH is the key exchange of an attacker who has the server's private key and poses as a client whose private
+// key it lacks: the secret of both static keys can be computed from either side.
 type thiefDH struct {
 	noise.DHFunc
 	server, client *PrivateKey
@@ -99,8 +99,8 @@ func (d thiefDH) DH(private, public []byte) ([]byte, error) {
 	return d.DHFunc.DH(private, public)
 }
 
-// Somebody who has the server's private key can claim to be any client, but cannot read the answer, and so makes no
-// packet of the connection. That is why a name counts from the first packet on.
+// An attacker who has the server's private key can claim to be any client, but cannot read the answer, and so makes
+// no packet of the connection. That is why a name counts from the first packet on.
 func TestAStolenServerKeyMakesNoClient(t *testing.T) {
 	listener := listenerOf(t, "listener")
 	dh := thiefDH{noise.DH25519, privateOf(t, "listener"), privateOf(t, "dialler"), privateOf(t, "made").pair.Private}
@@ -124,7 +124,7 @@ func TestAStolenServerKeyMakesNoClient(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Sides with keys of different kinds refuse each other, and say which the other one has.
+// Sides with keys of different kinds refuse each other, and report the kind of the other one.
 func TestKindsOfKeysDoNotMix(t *testing.T) {
 	kinds := map[wire.Mode]keys{
 		wire.ModeInsecure: {}, wire.ModeNoise: shared(t), wire.ModeStatic: {static: true}, wire.ModeStaticShared: {testKey(t, "a"), true},
@@ -145,7 +145,7 @@ func TestKindsOfKeysDoNotMix(t *testing.T) {
 	assert.ErrorContains(t, there, "or the shared keys differ")
 }
 
-// Without a server's key there is nothing to begin with.
+// Without a server's key no attempt can begin.
 func TestServersMustBeKnown(t *testing.T) {
 	g := newGuard(t, 1, Config{Identity: &Identity{Private: privateOf(t, "dialler")}})
 	_, err := g.Initiate("node7:7000", 1, 1, nil)
@@ -153,7 +153,8 @@ func TestServersMustBeKnown(t *testing.T) {
 	assert.ErrorContains(t, err, "node7:7000")
 }
 
-// Neither side's key can be seen, nor be told from what was recorded without the server's private key.
+// Neither side's key is visible in the packets, nor can it be found in recorded ones without the server's private
+// key.
 func TestStaticKeysDoNotShow(t *testing.T) {
 	i := dial(t, diallerOf(t, "dialler"))
 	r := requested(t, i, listenerOf(t, "listener"))
@@ -191,8 +192,8 @@ func TestWeakPublicKeys(t *testing.T) {
 	assert.Error(t, there)
 }
 
-// A host whose INITs have unknown keys is heard only so often. Other hosts do not notice, and no INIT that
-// leads to a request counts.
+// Only a limited number of INITs with unknown keys is opened for each host. Other hosts are not affected, and an
+// INIT that leads to a request does not count.
 func TestStrangersAreBounded(t *testing.T) {
 	listener := listenerOf(t, "listener")
 	mallory := netip.MustParseAddrPort("192.0.2.66:7000")
@@ -236,7 +237,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	requestedAt()
 }
 
-// The table of strangers is bounded, too; a host that is not in it shares what is left.
+// The table of strangers is bounded, too; hosts that are not in it share what is left.
 func TestStrangersFromEverywhere(t *testing.T) {
 	var s strangers
 	host := func(n int) netip.AddrPort {
@@ -266,7 +267,7 @@ func TestStrangersFromEverywhere(t *testing.T) {
 	assert.Len(t, s.hosts, 2, "one network is one host")
 }
 
-// What was recorded of a client is of no use to anybody else.
+// An attacker can do nothing with recorded INITs of a client.
 func TestRecordedInitsOfAClient(t *testing.T) {
 	listener := listenerOf(t, "listener")
 	i := dial(t, diallerOf(t, "dialler"))

@@ -7,16 +7,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/names"
 )
 
-// strangers bound the work that INITs of unknown keys make. With static keys, opening one takes
-// multiplications on the curve before it is known who made it. Each host may fail so often
-// that others do not feel it (StrangerBurst at once, then one each StrangerEvery). An INIT that
-// leads to a request is free. Cookies prove addresses before, so only a host's own failures count.
+// strangers bound the work caused by INITs with unknown keys. With static keys, opening an INIT
+// needs multiplications on the curve before its maker is known. Each host may fail only so often
+// that others do not notice (StrangerBurst at once, then one per StrangerEvery). An INIT that
+// leads to a request does not count. Since cookies prove addresses first, only a host's own
+// failures count against it.
 type strangers struct {
 	hosts map[netip.Prefix]time.Duration // when StrangerBurst may fail at once again
-	rest  time.Duration                  // the same of all hosts for which there is no room in hosts
+	rest  time.Duration                  // the same for all hosts without an entry in hosts
 }
 
-// may tells whether an INIT of a host may be opened.
+// may reports whether an INIT of a host may be opened.
 func (s *strangers) may(now time.Duration, from netip.AddrPort) bool {
 	full, ok := s.hosts[names.Host(from.Addr())]
 	if !ok && len(s.hosts) >= StrangerHostsMax {
@@ -42,7 +43,7 @@ func (s *strangers) failed(now time.Duration, from netip.AddrPort) {
 	s.hosts[host] = max(full, now) + StrangerEvery
 }
 
-// forget drops hosts that may fail as often as any other.
+// forget drops hosts without recent failures.
 func (s *strangers) forget(now time.Duration) {
 	for host, full := range s.hosts {
 		if full <= now {

@@ -1,18 +1,18 @@
 package secure
 
-// A window remembers which of the latest WindowPackets packets have arrived. As
-// in RFC 6479 it is a ring of bits that is never shifted: the bit of a number is
-// at the number modulo the ring's size, and going forward clears those between.
-// The zero value has seen nothing.
+// A window records which of the latest WindowPackets packets have arrived. As in
+// RFC 6479 it is a ring of bits that is never shifted: the bit of a number is at
+// the number modulo the ring's size, and moving forward clears the bits in
+// between. The zero value has seen no packet.
 type window struct {
 	end  uint64 // 1 + the highest number that was committed
 	bits [WindowPackets / 64]uint64
 }
 
-// If the ring's size were no power of two, this length would be negative.
+// If the ring's size were not a power of two, this length would be negative.
 var _ [-(WindowPackets & (WindowPackets - 1))]struct{}
 
-// check says whether a number may be taken.
+// check reports whether a number may be accepted.
 func (w *window) check(number uint64) error {
 	switch {
 	case number >= w.end:
@@ -25,7 +25,7 @@ func (w *window) check(number uint64) error {
 	return nil
 }
 
-// commit remembers a number that check let pass, once it is known to be
+// commit records a number that check accepted, once its packet is known to be
 // authentic.
 func (w *window) commit(number uint64) {
 	if number >= w.end {
@@ -34,7 +34,7 @@ func (w *window) commit(number uint64) {
 	w.bits[word(number)] |= bit(number)
 }
 
-// advance makes number the highest one and clears what was skipped.
+// advance makes number the highest one and clears the bits of skipped numbers.
 func (w *window) advance(number uint64) {
 	at := w.end
 	if number-at >= WindowPackets {

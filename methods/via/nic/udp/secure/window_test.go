@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The window against a set of everything that was ever committed.
+// The window is compared with a set of everything that was ever committed.
 func TestWindowAgainstASet(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -13,14 +13,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// seeded is a repeatable source of randomness for one test.
+// seeded returns a repeatable source of randomness for one test.
 func seeded(seed uint64) *rand.ChaCha8 {
 	var b [32]byte
 	b[0], b[1] = byte(seed), byte(seed>>8)
 	return rand.NewChaCha8(b)
 }
 
-// testKey is a key of one letter's bytes; another letter is another key.
+// testKey returns a key made of one letter's bytes; another letter is another key.
 func testKey(t testing.TB, letter string) *Key {
 	t.Helper()
 	key, err := Source{Text: strings.Repeat(letter, 2*keyBytes)}.Load()
@@ -33,7 +33,7 @@ var (
 	bob   = netip.MustParseAddrPort("[2001:db8::2]:7001")
 )
 
-// keys are what the two sides of a test have.
+// keys are the keys of the two sides of a test.
 type keys struct {
 	shared *Key
 	static bool
@@ -41,7 +41,7 @@ type keys struct {
 
 func shared(t testing.TB) keys { return keys{shared: testKey(t, "a")} }
 
-// of gives a side its keys.
+// of adds the keys of a side to its configuration.
 func (k keys) of(t testing.TB, name string, cfg Config) Config {
 	cfg.Key = k.shared
 	if k.static {
@@ -50,7 +50,7 @@ func (k keys) of(t testing.TB, name string, cfg Config) Config {
 	return cfg
 }
 
-// modes are the kinds of guards, for tests of what all do.
+// modes runs a test with every kind of guard.
 func modes(t *testing.T, test func(t *testing.T, k keys)) {
 	t.Run("insecure", func(t *testing.T) { test(t, keys{}) })
 	t.Run("noise", func(t *testing.T) { test(t, shared(t)) })
@@ -58,7 +58,7 @@ func modes(t *testing.T, test func(t *testing.T, k keys)) {
 	t.Run("both", func(t *testing.T) { test(t, keys{testKey(t, "a"), true}) })
 }
 
-// privateOf is the private key that a name has in tests.
+// privateOf returns the private key that a name has in tests.
 func privateOf(t testing.TB, name string) *PrivateKey {
 	t.Helper()
 	raw := sha256.Sum256([]byte(name))
@@ -69,7 +69,8 @@ func privateOf(t testing.TB, name string) *PrivateKey {
 
 func publicOf(t testing.TB, name string) PublicKey { return privateOf(t, name).Public() }
 
-// identity is that of a side. Both sides know each other, and everybody who listens is listener.
+// identity returns the identity of a side. Both sides know each other, and every listening side
+// is listener.
 func identity(t testing.TB, name string) *Identity {
 	t.Helper()
 	clients, err := ParseClients([]byte("dialler " + publicOf(t, "dialler").String() + "\nlistener " + publicOf(t, "listener").String()))
@@ -101,7 +102,7 @@ func dial(t testing.TB, g *Guard) *Initiator {
 	return i
 }
 
-// cookied brings an attempt to where its INIT has a cookie.
+// cookied continues an attempt until its INIT has a cookie.
 func cookied(t testing.TB, i *Initiator, g *Guard, now time.Duration) {
 	t.Helper()
 	retry, r, err := g.Respond(now, alice, i.Packet(), nil)
@@ -112,7 +113,7 @@ func cookied(t testing.TB, i *Initiator, g *Guard, now time.Duration) {
 	require.Equal(t, Again, out)
 }
 
-// requested brings an attempt to a request.
+// requested continues an attempt until the guard has its request.
 func requested(t testing.TB, i *Initiator, g *Guard) *Request {
 	t.Helper()
 	cookied(t, i, g, 0)
@@ -123,8 +124,8 @@ func requested(t testing.TB, i *Initiator, g *Guard) *Request {
 	return r
 }
 
-// refused tells an attempt as often as it takes that it is refused, and returns what
-// it makes of that.
+// refused gives an attempt the same refusal as often as it takes, and returns the attempt's
+// error.
 func refused(t testing.TB, i *Initiator, packet []byte) error {
 	t.Helper()
 	for range RefusalsMin - 1 {

@@ -10,18 +10,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 )
 
-// Hosts with keys of their own. Further ones that listen share the key of the rest, which everybody expects at an address
-// that is in no line.
+// Number of hosts with their own keys. Further listening hosts share one key, which all peers expect at addresses without a
+// line of their own.
 const ownKeys = 16
 
-// Static as a Provider's identity gives each device of a world an identity of its own (NameOf).
+// Static as a Provider's identity gives each device of a world its own identity (NameOf).
 var Static = secure.IdentitySource{Clients: "everybody"}
 
-// keys are the public keys that every device of a world knows. Each of the first hosts has one, those that listen by the name
-// host1, host2 and so on, those that do not by the name guest1 and so on.
+// keys are the public keys that every device of a world knows. Each of the first hosts has one: listening devices under the
+// names host1, host2 and so on, others under guest1 and so on.
 type keys struct{ clients, servers string }
 
-// staticKeys are those of all worlds.
+// staticKeys are the keys of all worlds.
 var staticKeys = sync.OnceValue(func() *keys {
 	var clients, servers strings.Builder
 	for n := range ownKeys + 1 {
@@ -48,13 +48,13 @@ func NameOf(host netip.Addr, listens bool) string {
 	return fmt.Sprint("guest", n)
 }
 
-// Identity is that of a name: a private key that belongs to it alone, and the public keys that everybody knows.
+// Identity is the identity for a name: its own private key, and the public keys that all devices know.
 func Identity(name string) secure.IdentitySource {
 	k := staticKeys()
 	return secure.IdentitySource{Private: private(name), Clients: k.clients, Servers: k.servers}
 }
 
-// private is the private key that goes with a name.
+// private is the private key for a name.
 func private(name string) []byte {
 	key := sha256.Sum256([]byte("private key of " + name))
 	return key[:]
@@ -64,7 +64,7 @@ func publicOf(name string) secure.PublicKey {
 	source := secure.IdentitySource{Private: private(name)}
 	id, err := source.Load()
 	if err != nil {
-		panic(err) // a hash is a key
+		panic(err) // any hash is a valid key
 	}
 	return id.Private.Public()
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 )
 
-// Key is what the sides of a secure world share: no passphrase, for that would take
-// long to make a key of, on purpose.
+// Key is the shared key of a secure world. It is not a passphrase, because deriving a
+// key from one is slow on purpose.
 var Key = secure.Source{Text: strings.Repeat("0123456789abcdef", 4)}
 
-// RandomLink draws a link that is anything from perfect to awful: up to 30 % of
-// the packets get lost, up to 10 % are damaged, up to half overtake others.
+// RandomLink draws a link between perfect and terrible: up to 30 % of the packets get
+// lost, up to 10 % are damaged, up to half overtake others.
 func RandomLink(rng *rand.Rand) sim.LinkOptions {
 	link := sim.RandomLink(rng)
-	link.Capacity = 0 // bottlenecks are the network's part
+	link.Capacity = 0 // bottlenecks belong to the network
 	return link
 }
 
-// Random makes a world with faults of every kind, with a key that all share, keys of the
-// devices, both, or none. What it
-// cannot get through is over in seconds of virtual time.
+// Random makes a world with faults of every kind, with a shared key, keys of the
+// devices, both, or none. A connection that cannot get through ends within seconds of
+// virtual time.
 func Random(seed uint64) *World {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	p := udp.Provider{GiveUp: 5 * time.Second, KeepAlive: 500 * time.Millisecond}

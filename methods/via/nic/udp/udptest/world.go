@@ -1,10 +1,8 @@
-// Package udptest joins the provider of package udp with a simulated network of
-// datagrams, for tests of whatever stands on top: the suites of package vipl and of
-// the methods, and tests of the provider itself. Time is virtual, one goroutine
-// owns everything, and a seed replays a run exactly.
+// Package udptest joins the provider of package udp with a simulated network of datagrams, for tests
+// of the layers above (the suites of package vipl and of the methods) and of the provider itself. Time
+// is virtual, one goroutine owns everything, and a seed replays a run exactly.
 //
-// What lives elsewhere: the network and its faults (udp/dgram/sim), the events and
-// links below it (internal/sim), and all tests.
+// The network and its faults are in udp/dgram/sim, the events and links below it in internal/sim.
 package udptest
 
 import (
@@ -28,26 +26,25 @@ const Scheme = "udpsim"
 
 const (
 	port = 7000
-	// lateMax bounds how late a device is polled for its deadline.
+	// lateMax bounds how late a device is polled after its deadline.
 	lateMax = 100 * time.Microsecond
-	// idleMax bounds a step in which nothing happens: whoever stands on top has
-	// deadlines of its own.
+	// idleMax bounds a step in which nothing happens, because the layer above has its own deadlines.
 	idleMax = 2 * time.Millisecond
-	// timeMax is the end of time.
+	// timeMax is the end of virtual time.
 	timeMax = 10 * time.Minute
 )
 
-// A World is a provider of devices, each on a host of its own.
+// A World is a provider of devices, each on its own host.
 type World struct {
 	Sim  *sim.World
 	Net  *simdgram.Network
 	opts udp.Provider
-	rng  *rand.Rand // of what the world does; the network has its own
+	rng  *rand.Rand // for the world's decisions; the network has its own
 	last netip.Addr // given to a host
 	open []opened   // in the order of opening, for an exact replay
 }
 
-// An opened device, and where it is.
+// An opened device and its host.
 type opened struct {
 	*udp.Device
 	host *simdgram.Host
@@ -55,8 +52,8 @@ type opened struct {
 
 var _ nic.Provider = (*World)(nil)
 
-// New makes a world. Of p it replaces what is left to chance, or to the system, and an identity by one
-// for each device (Static).
+// New makes a world. In p it replaces the random source and the system functions, and Static by an
+// identity for each device.
 func New(seed uint64, link sim.LinkOptions, net simdgram.Options, p udp.Provider) *World {
 	w := &World{
 		Sim:  sim.New(sim.Options{Seed: seed, Link: link}),
@@ -75,21 +72,21 @@ func New(seed uint64, link sim.LinkOptions, net simdgram.Options, p udp.Provider
 // Name implements nic.Provider.
 func (w *World) Name() string { return Scheme }
 
-// NewName is the address of a host that is made for it.
+// NewName makes a host and returns its address.
 func (w *World) NewName() string {
 	w.last = w.last.Next()
 	w.Net.Host(w.last)
 	return netip.AddrPortFrom(w.last, port).String()
 }
 
-// host is where a name listens; without a name it is a new one.
+// host is the host of a name; without a name it is a new one.
 func (w *World) host(name string) *simdgram.Host {
 	if name == "" {
 		name = w.NewName()
 	}
 	at, err := netip.ParseAddrPort(name)
 	if err != nil {
-		return w.host("") // the provider says what is wrong
+		return w.host("") // the provider reports what is wrong
 	}
 	return w.Net.Host(at.Addr())
 }
@@ -102,12 +99,12 @@ func (w *World) Open(cfg nic.Config) (nic.Device, error) {
 	}
 	d, err := w.openAt(host, p, cfg)
 	if err != nil {
-		return nil, err // no Device that is nil
+		return nil, err // not a nil *Device in an interface
 	}
 	return d, nil
 }
 
-// OpenAs opens a device with an identity of its own choice on a host, and with no other key.
+// OpenAs opens a device on a host with the given identity and no other key.
 func (w *World) OpenAs(host *simdgram.Host, id secure.IdentitySource, cfg nic.Config) (*udp.Device, error) {
 	p := w.opts
 	p.Key, p.Insecure, p.Identity = secure.Source{}, false, id
@@ -128,7 +125,7 @@ func (w *World) openAt(host *simdgram.Host, p udp.Provider, cfg nic.Config) (*ud
 	return device, nil
 }
 
-// Devices are those that were opened and did not crash, oldest first.
+// Devices are the open devices that did not crash, oldest first.
 func (w *World) Devices() (all []*udp.Device) {
 	for _, o := range w.open {
 		all = append(all, o.Device)
@@ -146,14 +143,14 @@ func (w *World) Crash(name string) {
 // Clock is virtual time.
 func (w *World) Clock() time.Duration { return w.Net.Clock() }
 
-// Step moves time to what happens next, on the network or because a device waits
-// for it. It reports false at the end of time: of a run that never gets anywhere.
+// Step advances time to the next event of the network or deadline of a device. It reports false at the
+// end of time, for a run that never finishes.
 func (w *World) Step() bool {
 	w.Idle(idleMax)
 	return w.Clock() < timeMax
 }
 
-// Idle is Step, but not for longer than a while (< 0: for ever).
+// Idle is Step, but for at most left (< 0: no limit).
 func (w *World) Idle(left time.Duration) {
 	if left < 0 || left > idleMax {
 		left = idleMax
@@ -162,7 +159,7 @@ func (w *World) Idle(left time.Duration) {
 	until := now + left
 	for _, o := range w.open {
 		if at, ok := o.NextDeadline(); ok {
-			// Nobody looks at the clock the moment that a deadline passes.
+			// A poll never comes exactly at a deadline.
 			until = min(until, max(at, now)+1+time.Duration(w.rng.Int64N(int64(lateMax))))
 		}
 	}
@@ -173,8 +170,8 @@ func (w *World) Idle(left time.Duration) {
 	w.Sim.AdvanceTo(until)
 }
 
-// Partition cuts two hosts from each other now and then, in one direction or both,
-// for at most longest.
+// Partition cuts two hosts from each other now and then, in one direction or both, for at most
+// longest.
 func (w *World) Partition(every, longest time.Duration) {
 	w.Sim.After(w.Sim.Between(0, 2*every), func() {
 		a, b := w.anyHost(), w.anyHost()

@@ -11,19 +11,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/golden"
 )
 
-// A shaking is one packet, or payload, of a handshake with what it says.
+// A shaking is one packet, or payload, of a handshake, with the values in it.
 type shaking struct {
 	name, comment string
 	value         fmt.Stringer
 	bytes         []byte
 }
 
-// reparse reads what one kind of the handshake's Parse takes, and writes it
-// again.
+// reparse parses one kind of packet of the handshake, and encodes it again.
 type reparse func(b []byte) (value fmt.Stringer, again []byte, err error)
 
-// checkShaking checks what is the same for every kind: the exact bytes, that the
-// bytes in the file read as the values, and that nothing can be cut or longer.
+// checkShaking makes the checks for every kind: the exact bytes, that the bytes
+// in the file parse to the values, and that packets cut short or with bytes
+// appended are refused.
 func checkShaking(t *testing.T, file string, samples []shaking, read reparse) {
 	t.Helper()
 	var vectors []golden.Vector
@@ -54,7 +54,7 @@ func checkShaking(t *testing.T, file string, samples []shaking, read reparse) {
 	}
 }
 
-// refusesByte checks that a packet with one byte changed is impossible.
+// refusesByte checks that a packet with one byte changed is refused.
 func refusesByte(t *testing.T, read reparse, s shaking, what string, off int, v byte) {
 	t.Helper()
 	b := bytes.Clone(s.bytes)
@@ -64,7 +64,7 @@ func refusesByte(t *testing.T, read reparse, s shaking, what string, off int, v 
 	assert.ErrorIs(t, err, ErrInvalid, "%s: %s", s.name, what)
 }
 
-// refusesOtherKinds checks that byte 0 counts.
+// refusesOtherKinds checks that byte 0 matters.
 func refusesOtherKinds(t *testing.T, read reparse, s shaking) {
 	t.Helper()
 	b := bytes.Clone(s.bytes)
@@ -86,7 +86,7 @@ func count(n int) []byte {
 	return b
 }
 
-// everyShaking is one list of the samples of all kinds, with what reads them.
+// everyShaking returns the samples of all kinds, each with its reparse.
 func everyShaking() map[string]struct {
 	samples []shaking
 	read    reparse
@@ -112,7 +112,7 @@ func TestHandshakeGolden(t *testing.T) {
 	}
 }
 
-// No answer is larger than what may cause it.
+// No answer is larger than the packet that may cause it.
 func TestAnswersAreNoLarger(t *testing.T) {
 	assert.LessOrEqual(t, RefusedBytes, InitFixed)
 	assert.LessOrEqual(t, RetryBytes, InitBytes)
@@ -120,9 +120,9 @@ func TestAnswersAreNoLarger(t *testing.T) {
 	assert.LessOrEqual(t, InitBytes, PayloadMin)
 }
 
-// FuzzHandshake: nothing makes a parser panic, and whatever one takes is written
-// to the same bytes again, so that nothing goes unread. Of an INIT of another
-// version only the fixed part counts.
+// FuzzHandshake: no bytes make a parser panic, and a packet that is accepted is
+// encoded to the same bytes again, so that no byte is ignored. Of an INIT of
+// another version only the fixed part counts.
 func FuzzHandshake(f *testing.F) {
 	kinds := everyShaking()
 	for _, k := range kinds {

@@ -5,46 +5,45 @@ import (
 	"fmt"
 )
 
-// Init asks for a connection. Its length depends on its mode alone (Mode.InitBytes),
-// so that no answer is larger and its length tells nothing. The first InitFixed bytes
-// are the same in every version, so that a mismatch can be told.
+// Init requests a connection. Its length depends only on its mode (Mode.InitBytes), so
+// that no answer is larger and its length reveals nothing. The first InitFixed bytes are
+// the same in every version, so that a mismatch can be reported.
 //
 //	 0      1      2        4      8       16     18     24       56
 //	+------+------+--------+------+-------+------+------+--------+-----------+
 //	| kind | mode | version| from | nonce | port | zero | cookie | sealed    |
 //	+------+------+--------+------+-------+------+------+--------+-----------+
 //
-// Sealed holds an InitPayload; how, the mode says: ModeInsecure puts zeros behind the
-// payload and a CRC-32C over the whole packet into the last four bytes, all other modes
-// make it the first message of a Noise handshake whose prologue are the InitClear bytes
-// before it.
+// Sealed holds an InitPayload. In ModeInsecure zeros follow the payload, and the last
+// four bytes are a CRC-32C of the whole packet. In all other modes Sealed is the first
+// message of a Noise handshake whose prologue is the InitClear bytes before it.
 type Init struct {
 	Mode    Mode
 	Version uint16 // of the packet format
-	From    uint32 // connection id that the sender wants to be called by, not 0
-	Nonce   uint64 // random, names the attempt; answers repeat it
+	From    uint32 // the sender's id of the connection, not 0
+	Nonce   uint64 // random, identifies the attempt; answers repeat it
 	Port    uint16 // UDP port of the sender's data lane
-	Cookie  Cookie // as the latest Retry gave it; zero before that
-	Sealed  []byte // Mode.InitBytes() - InitClear bytes; of a parsed packet a view of it
+	Cookie  Cookie // from the latest Retry; zero before that
+	Sealed  []byte // Mode.InitBytes() - InitClear bytes; in a parsed packet a view of it
 }
 
-// A Cookie proves to its maker that whoever returns it receives at the address
-// it was made for.
+// A Cookie proves to its maker that the host that returns it receives packets at the
+// address for which it was made.
 type Cookie [32]byte
 
-// A Token proves to the other side of a connection that a Reset comes from where
-// the connection goes.
+// A Token proves to the other side of a connection that a Reset comes from the device at
+// this end.
 type Token [16]byte
 
 // Lengths of an INIT, in bytes.
 const (
 	InitBytes  = 512
 	InitFixed  = 16 // the same in every version
-	InitClear  = 56 // what is not sealed
+	InitClear  = 56 // the part that is not sealed
 	InitSealed = InitBytes - InitClear
 
-	// InitStaticBytes is the length if the sender names itself by a static key, which is
-	// sealed in a key's and a tag's bytes more.
+	// InitStaticBytes is the length if the sender identifies itself by a static key,
+	// which adds a sealed key and a tag.
 	InitStaticBytes = InitBytes + 32 + 16
 )
 
@@ -61,8 +60,8 @@ func (m *Init) Append(b []byte) []byte {
 	return append(b, m.Sealed...)
 }
 
-// ParseInit reads a packet. Of another version it reads the first InitFixed
-// bytes and judges nothing.
+// ParseInit reads a packet. For another version it reads only the first InitFixed bytes
+// and does not check them.
 func ParseInit(b []byte) (m Init, err error) {
 	if err := starts(b, KindInit, InitFixed); err != nil {
 		return Init{}, err
@@ -93,7 +92,7 @@ func (m Init) String() string {
 		m.Version, m.Mode, m.From, m.Nonce, m.Port, m.Cookie != Cookie{})
 }
 
-// starts checks what kind of packet it is and that it has at least n bytes.
+// starts checks the kind of a packet and that it has at least n bytes.
 func starts(b []byte, kind Kind, n int) error {
 	switch {
 	case len(b) == 0:

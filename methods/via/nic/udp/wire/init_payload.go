@@ -5,26 +5,26 @@ import (
 	"fmt"
 )
 
-// InitPayload is what an Init seals. It always has InitPayloadBytes.
+// InitPayload is the sealed part of an Init. It always has InitPayloadBytes.
 //
 //	 0       16        17         18            20
 //	+-------+---------+----------+-------------+---------+------+-------+
 //	| token | ciphers | name len | private len | private | name | zeros |
 //	+-------+---------+----------+-------------+---------+------+-------+
 type InitPayload struct {
-	Token   Token   // of a Reset that ends the connection, from the sender
-	Ciphers Ciphers // that are fast at the sender
-	Private []byte  // for whoever accepts; of a parsed payload a view of it
+	Token   Token   // of a Reset by the sender
+	Ciphers Ciphers // fast ones of the sender
+	Private []byte  // for the accepting side; in a parsed payload a view of it
 	Name    string  // the sender's address; empty if it cannot be connected to
 }
 
-// Ciphers are a set of ways to protect packets, of all modes but ModeInsecure.
+// Ciphers are a set of ciphers for packets, in all modes except ModeInsecure.
 type Ciphers uint8
 
 const (
 	// CipherChaCha is ChaCha20-Poly1305, which is never slow.
 	CipherChaCha Ciphers = 1 << iota
-	// CipherAES is AES-256-GCM, which is the fastest where the CPU knows AES.
+	// CipherAES is AES-256-GCM, the fastest one if the CPU has AES instructions.
 	CipherAES
 	ciphersEnd
 )
@@ -52,16 +52,16 @@ const (
 	initPayloadFixed = 20
 )
 
-// If the payload and what Noise adds (a public key and a tag) or a checksum adds
-// do not fit into an INIT, one of these lengths goes negative and the build
-// stops.
+// If the payload and the additions of Noise (a public key and a tag) or of a
+// checksum do not fit into an INIT, one of these lengths is negative and the
+// build fails.
 var (
 	_ [InitSealed - (InitPayloadBytes + 32 + 16)]struct{}
 	_ [InitStaticBytes - InitClear - (InitPayloadBytes + 2*32 + 2*16)]struct{}
 	_ [InitPayloadBytes - (initPayloadFixed + PrivateMax + NameMax)]struct{}
 )
 
-// Append appends the payload to b, and cuts what is over the limits.
+// Append appends the payload to b, and cuts fields to their limits.
 func (m *InitPayload) Append(b []byte) []byte {
 	private, name := m.Private[:min(len(m.Private), PrivateMax)], m.Name[:min(len(m.Name), NameMax)]
 	end := len(b) + InitPayloadBytes

@@ -54,7 +54,7 @@ func TestInitRefusesTheImpossible(t *testing.T) {
 	assert.ErrorIs(t, err, ErrInvalid, "id 0")
 }
 
-// The mode says how long an INIT is, and no other length will do.
+// The mode determines the length of an INIT, and no other length is accepted.
 func TestInitHasTheLengthOfItsMode(t *testing.T) {
 	for _, s := range initSamples() {
 		b := s.bytes
@@ -73,8 +73,8 @@ func TestInitHasTheLengthOfItsMode(t *testing.T) {
 	}
 }
 
-// The fixed part of another version is read, and nothing else is judged, so
-// that the answer can say what is wrong.
+// Of another version the fixed part is parsed, and nothing else is checked, so
+// that the answer can name the reason.
 func TestInitOfAnotherVersion(t *testing.T) {
 	b := []byte(strings.Repeat("\xff", InitFixed))
 	b[0] = byte(KindInit)

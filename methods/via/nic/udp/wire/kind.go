@@ -13,7 +13,7 @@ const (
 	KindRefused
 	// KindPacket carries the messages of a connection, and its acks.
 	KindPacket
-	// KindReset tells that this side knows nothing of a connection.
+	// KindReset tells that this side does not know a connection.
 	KindReset
 	kindEnd
 )

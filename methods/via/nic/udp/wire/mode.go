@@ -2,20 +2,20 @@ package wire
 
 import "fmt"
 
-// Mode says how both sides of a connection prove who they are and protect its packets.
+// Mode says how both sides of a connection authenticate and protect its packets.
 type Mode uint8
 
 const (
-	// ModeInsecure: against accidents alone, by a checksum.
+	// ModeInsecure: only against accidental damage, by a checksum.
 	ModeInsecure Mode = 1
-	// ModeNoise: by Noise_NNpsk0_25519_ChaChaPoly_SHA256 with a shared key,
-	// and what docs/security-udp.md says of packets.
+	// ModeNoise: Noise_NNpsk0_25519_ChaChaPoly_SHA256 with a shared key, and for packets
+	// as in docs/security-udp.md.
 	ModeNoise Mode = 2
-	// ModeStatic: by Noise_IK_25519_ChaChaPoly_SHA256. Each side has a static key of its
-	// own; the initiator knows the responder's beforehand, and the responder learns the
+	// ModeStatic: Noise_IK_25519_ChaChaPoly_SHA256. Each side has its own static key;
+	// the initiator knows the responder's beforehand, and the responder learns the
 	// initiator's from the INIT.
 	ModeStatic Mode = 3
-	// ModeStaticShared: by Noise_IKpsk0_25519_ChaChaPoly_SHA256, with static keys and a
+	// ModeStaticShared: Noise_IKpsk0_25519_ChaChaPoly_SHA256, with static keys and a
 	// shared key.
 	ModeStaticShared Mode = 4
 )

@@ -16,15 +16,15 @@ const (
 // PacketLen is the length of the header of a Packet, in bytes.
 const PacketLen = 16
 
-// What stands behind the payload of a Packet, in bytes: a tag on a connection
-// with keys, a checksum on one without.
+// Lengths of what follows the payload of a Packet, in bytes: a tag on a
+// connection with keys, a checksum on one without.
 const (
 	TagLen = 16
 	SumLen = 4
 )
 
-// A Packet is the header, in plain, of a KindPacket. On a connection with keys
-// what follows is sealed, with the header as additional data and Number as nonce.
+// A Packet is the plain header of a KindPacket. On a connection with keys the
+// rest is sealed, with the header as additional data and Number as nonce.
 //
 //	 0      1      2      4          8          16
 //	+------+------+------+----------+----------+- - - - -+- - - - - +
@@ -32,10 +32,10 @@ const (
 //	+------+------+------+----------+----------+- - - - -+- - - - - +
 type Packet struct {
 	Lane uint8 // < Lanes
-	// To is the connection, in the receiver's terms; never 0.
+	// To is the receiver's id of the connection; never 0.
 	To uint32
-	// Number counts the packets that the sender sent on the connection, over
-	// both lanes, from 0. None is used twice.
+	// Number counts the packets that the sender sent on the connection, over both
+	// lanes, from 0. No number is used twice.
 	Number uint64
 }
 
@@ -71,15 +71,15 @@ func (p Packet) String() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum goes on with the checksum of a packet that is in pieces: 0 before the
-// first piece.
+// Sum continues the checksum of a packet in pieces; sum is 0 before the first
+// piece.
 func Sum(sum uint32, piece []byte) uint32 { return crc32.Update(sum, castagnoli, piece) }
 
 // AppendSum appends the checksum of a packet of a connection without keys. It is
-// CRC-32C and keeps out accidents, nobody who means harm.
+// CRC-32C and detects accidental damage, but not attacks.
 func AppendSum(b []byte, sum uint32) []byte { return binary.LittleEndian.AppendUint32(b, sum) }
 
-// CheckSum checks a whole packet that ends with its checksum and takes that off.
+// CheckSum checks a whole packet that ends with its checksum and removes that.
 func CheckSum(packet []byte) ([]byte, error) {
 	n := len(packet) - SumLen
 	if n < 0 {

@@ -67,8 +67,8 @@ func TestPacketString(t *testing.T) {
 	assert.Equal(t, "PACKET lane=1 to=0x11223344 number=6153737369425722316", packetSamples()[1].String())
 }
 
-// The checksum of nine digits is what every description of CRC-32C gives; it
-// sees each damaged bit of a packet.
+// The checksum of nine digits is the one in every description of CRC-32C; it
+// detects each damaged bit of a packet.
 func TestSum(t *testing.T) {
 	assert.EqualValues(t, 0xe3069283, Sum(Sum(0, []byte("1234")), []byte("56789")))
 	packet := []byte("a packet")
@@ -88,8 +88,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// FuzzPacket: no header makes the parser panic, and whatever it takes is encoded
-// to the same bytes again.
+// FuzzPacket: no header makes the parser panic, and what it accepts is encoded to
+// the same bytes again.
 func FuzzPacket(f *testing.F) {
 	for _, p := range packetSamples() {
 		f.Add(p.Append(nil))

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Refused answers an Init that cannot lead to a connection. It is the same in
-// every version, and proves nothing: whoever sees the nonce can make one.
+// Refused answers an Init that cannot lead to a connection. It is the same in every version, and
+// proves nothing: any host that sees the nonce can make one.
 //
 //	 0      1      2         4    8       16
 //	+------+------+---------+----+-------+
@@ -14,28 +14,28 @@ import (
 //	+------+------+---------+----+-------+
 type Refused struct {
 	Code    Code
-	Version uint16 // that the sender speaks
+	Version uint16 // of the sender
 	To      uint32 // from of the Init
 	Nonce   uint64 // of the Init
 }
 
-// Code says why.
+// Code is the reason.
 type Code uint8
 
 const (
 	CodeKey     Code = 1 // the Init was not made with the sender's key
 	CodeVersion Code = 2 // the sender speaks another version
-	CodeNobody  Code = 3 // nobody listens there
+	CodeNobody  Code = 3 // no device listens there
 	CodeBusy    Code = 4 // no room at present
 	CodeMode    Code = 5 // one side is insecure and the other one has a shared key
 	CodeUnknown Code = 6 // the sender does not know the static key in the Init
 
-	// codeUses and what follows say which Mode the sender has, to an Init of another one,
-	// if one of the two has static keys.
+	// codeUses and the following codes tell the Mode of the sender, in answer to an Init of
+	// another mode, if one of the two has static keys.
 	codeUses Code = 16
 )
 
-// CodeFor is the code by which a side of one mode refuses an Init of another mode.
+// CodeFor is the code with which a side of one mode refuses an Init of another mode.
 func CodeFor(own, theirs Mode) Code {
 	if own.Static() || theirs.Static() {
 		return codeUses + Code(own)
@@ -43,8 +43,8 @@ func CodeFor(own, theirs Mode) Code {
 	return CodeMode
 }
 
-// Uses is the Mode of a sender that refused an Init of another one; ok is false if the code does
-// not tell.
+// Uses is the Mode of a sender that refused an Init of another mode; ok is false if the code
+// does not tell.
 func (c Code) Uses() (m Mode, ok bool) {
 	if c <= codeUses {
 		return 0, false
@@ -77,8 +77,8 @@ func (c Code) String() string {
 // RefusedBytes is the length of a REFUSED.
 const RefusedBytes = 16
 
-// If a REFUSED were longer than the least that can cause one, this length would
-// go negative and the build would stop.
+// If a REFUSED were longer than the shortest packet that can cause one, this length would be
+// negative and the build would fail.
 var _ [InitFixed - RefusedBytes]struct{}
 
 // Append appends the packet to b.
@@ -89,8 +89,7 @@ func (m *Refused) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, m.Nonce)
 }
 
-// ParseRefused reads a packet. A code that it does not know may be a later
-// version's.
+// ParseRefused reads a packet. An unknown code may be from a later version.
 func ParseRefused(b []byte) (m Refused, err error) {
 	if err := starts(b, KindRefused, RefusedBytes); err != nil {
 		return Refused{}, err

@@ -34,8 +34,8 @@ func TestRefusedRefusesTheImpossible(t *testing.T) {
 	refusesByte(t, readRefused, s, "code 0", 1, 0)
 }
 
-// A code names the sender's mode where one of the two has static keys. Others keep the code that
-// earlier releases know.
+// A code names the sender's mode if one of the two sides has static keys. Otherwise the code is
+// one that earlier releases know.
 func TestCodesOfModes(t *testing.T) {
 	for own := ModeInsecure; own <= ModeStaticShared; own++ {
 		for theirs := ModeInsecure; theirs <= ModeStaticShared; theirs++ {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Reset answers a Packet of a connection that the sender knows nothing of, so
-// that the other side notices at once that its peer has restarted. It is never
-// answered itself.
+// Reset answers a Packet of a connection that the sender does not know, so that
+// the other side notices at once that its peer has restarted. A Reset is never
+// answered.
 //
 //	 0      1      4    8       24
 //	+------+------+----+-------+
 //	| kind | zero | to | token |
 //	+------+------+----+-------+
 type Reset struct {
-	// To is the connection id that the unknown Packet had: the one that the
-	// sender of the Reset was called by, not the receiver's own.
+	// To is the connection id in the unknown Packet: the id of the sender of the
+	// Reset, not the receiver's own.
 	To uint32
-	// Token is what the handshake told the receiver of that id.
+	// Token is the token that the receiver got for that id in the handshake.
 	Token Token
 }
 

@@ -5,30 +5,30 @@ import (
 	"fmt"
 )
 
-// Response answers an Init that somebody decided about.
+// Response answers an Init that was accepted or rejected.
 //
 //	 0      1      2      4    8       16     20     22     24
 //	+------+------+------+----+-------+------+------+------+--------+
 //	| kind | mode | zero | to | nonce | from | port | zero | sealed |
 //	+------+------+------+----+-------+------+------+------+--------+
 //
-// Sealed holds a ResponsePayload: the second message of the Noise handshake, or
-// in ModeInsecure zeros behind the payload and a CRC-32C over the whole packet in
-// the last four bytes. From and port stand here for whoever looks at packets; the
-// receiver wants to find the same in the payload.
+// Sealed holds a ResponsePayload: the second message of the Noise handshake; in
+// ModeInsecure the payload followed by zeros, with a CRC-32C of the whole packet
+// in the last four bytes. From and port are here for tools that inspect packets;
+// the receiver requires the same values in the payload.
 type Response struct {
 	Mode   Mode
 	To     uint32 // from of the Init
 	Nonce  uint64 // of the Init
-	From   uint32 // connection id that the sender wants to be called by; 0 if it rejects
+	From   uint32 // the sender's id of the connection; 0 if it rejects
 	Port   uint16 // UDP port of the sender's data lane
-	Sealed []byte // ResponseSealed bytes; of a parsed packet a view of it
+	Sealed []byte // ResponseSealed bytes; in a parsed packet a view of it
 }
 
 // Lengths of a RESPONSE, in bytes.
 const (
 	ResponseBytes  = 232
-	ResponseClear  = 24 // what is not sealed
+	ResponseClear  = 24 // the part that is not sealed
 	ResponseSealed = ResponseBytes - ResponseClear
 )
 

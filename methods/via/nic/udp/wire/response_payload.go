@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// ResponsePayload is what a Response seals. It always has ResponsePayloadBytes.
+// ResponsePayload is the sealed part of a Response. It always has ResponsePayloadBytes.
 //
 //	 0         1        2            3      4      8      10     16      32
 //	+---------+--------+------------+------+------+------+------+-------+--------+-------+
 //	| verdict | cipher | reason len | zero | from | port | zero | token | reason | zeros |
 //	+---------+--------+------------+------+------+------+------+-------+--------+-------+
 type ResponsePayload struct {
-	Rejected bool    // verdict 1: the consumer behind the sender does not want it
+	Rejected bool    // verdict 1: the sender's consumer rejected it
 	Cipher   Ciphers // one of the Init's, or CipherChaCha; 0 if insecure or rejected
 	From     uint32  // as in the Response; 0 exactly if it rejects
 	Port     uint16  // as in the Response
-	Token    Token   // of a Reset that ends the connection, from the sender
-	Reason   []byte  // of a rejection; of a parsed payload a view of it
+	Token    Token   // of a Reset by the sender
+	Reason   []byte  // of a rejection; in a parsed payload a view of it
 }
 
 // Lengths of a ResponsePayload, in bytes.
@@ -28,13 +28,13 @@ const (
 	responsePayloadFixed = 32
 )
 
-// As with an INIT: these lengths go negative if the payload does not fit.
+// As with an INIT: these lengths are negative if the payload does not fit.
 var (
 	_ [ResponseSealed - (ResponsePayloadBytes + 32 + 16)]struct{}
 	_ [ResponsePayloadBytes - (responsePayloadFixed + ReasonMax)]struct{}
 )
 
-// Append appends the payload to b, and cuts a reason that is over the limit.
+// Append appends the payload to b, and cuts a reason to its limit.
 func (m *ResponsePayload) Append(b []byte) []byte {
 	reason := m.Reason[:min(len(m.Reason), ReasonMax)]
 	end := len(b) + ResponsePayloadBytes

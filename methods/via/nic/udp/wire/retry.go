@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Retry answers an Init without a cookie, or with one that is too old: the same
-// again with this one, please. Nothing is kept of it.
+// Retry answers an Init without a cookie, or with one that is too old: the Init
+// must be sent again with this cookie. The sender of the Retry stores nothing.
 //
 //	 0      1      4    8       16       48
 //	+------+------+----+-------+--------+

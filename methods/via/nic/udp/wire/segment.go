@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Segment is the header of one packet's worth of a message. The data, which is all
-// the rest of the packet, follows it.
+// Segment is the header of one packet's worth of a message. The data follows it, up to the end of
+// the packet.
 //
 //	 0      1       2      4        8           12      16       20     24     32
 //	+------+-------+------+--------+-----------+-------+--------+------+------+--------+------+
@@ -18,49 +18,48 @@ import (
 // in the order of their posts over both lanes, and takes effect in that order.
 // READ_DATA and READ_REFUSED answer the request of their number.
 //
-// Recv counts the receives that earlier messages of the direction take, so that
-// the receive of a message is known although messages before it are still
-// missing. It is 0 for messages that take none.
+// Recv counts the receives that earlier messages of the direction take, so that the receive of a
+// message is known although earlier messages are missing. It is 0 for messages that take no
+// receive.
 //
-// Segments of a message may have any lengths. They overlap only where one was cut
-// in two because the path's packets became smaller.
+// Segments of a message may have any lengths. They overlap only if one was cut in two because the
+// path's MTU became smaller.
 type Segment struct {
 	Kind         SegmentKind
 	HasImmediate bool
 	Number       uint32
 	Immediate    uint32 // 0 without HasImmediate; in a BYE with it, a Reason
-	Total        uint32 // bytes of the message; of a READ_REQUEST, bytes asked for
+	Total        uint32 // bytes of the message; of a READ_REQUEST, bytes requested
 	Offset       uint32 // of the first byte of the data in the message
 	Recv         uint32 // SEND, and WRITE with immediate data
-	Addr, Handle uint64 // WRITE, READ_REQUEST: memory of the message's first byte, in the remote side's terms
+	Addr, Handle uint64 // WRITE, READ_REQUEST: remote address of the message's first byte
 }
 
-// SegmentKind says what a message does.
+// SegmentKind is the effect of a message.
 type SegmentKind uint8
 
 const (
 	// SegmentSend goes into the oldest receive.
 	SegmentSend SegmentKind = iota + 1
-	// SegmentWrite goes into memory that the sender names. With immediate
-	// data it takes a receive, too.
+	// SegmentWrite goes into memory that the sender names. With immediate data it also takes a
+	// receive.
 	SegmentWrite
-	// SegmentReadRequest asks for memory. It carries no data.
+	// SegmentReadRequest requests memory. It carries no data.
 	SegmentReadRequest
-	// SegmentReadData brings what was asked for, outside the order.
+	// SegmentReadData carries the requested data, outside the order.
 	SegmentReadData
-	// SegmentReadRefused says that what was asked for may not be read.
+	// SegmentReadRefused says that the requested memory may not be read.
 	SegmentReadRefused
-	// SegmentBye ends the connection. Without immediate data it does so in
-	// good order: the messages before its number still count, and there are
-	// none from there on. With immediate data the connection broke, now, for
-	// the Reason that stands there: of the messages of the other direction,
-	// those before its number took effect, and none from there on.
+	// SegmentBye ends the connection. Without immediate data it is orderly: the messages before
+	// its number still count, and there are none from there on. With immediate data the connection
+	// broke, now, for the Reason in that data: of the messages of the other direction, those
+	// before its number took effect, and none from there on.
 	SegmentBye
 	segmentEnd
 )
 
-// Reason says why the sender of a SegmentBye broke the connection. A receiver
-// treats one that it does not know as ReasonProtocol.
+// Reason says why the sender of a SegmentBye broke the connection. A receiver treats an unknown
+// reason as ReasonProtocol.
 type Reason uint32
 
 const (
@@ -70,9 +69,9 @@ const (
 	ReasonNoReceive
 	// ReasonLength: a message was longer than its receive.
 	ReasonLength
-	// ReasonMemory: the memory of a receive is not registered any more.
+	// ReasonMemory: the memory of a receive is no longer registered.
 	ReasonMemory
-	// ReasonRDMA: the memory that a write named may not be written so.
+	// ReasonRDMA: the memory named by a write does not allow it.
 	ReasonRDMA
 )
 
@@ -97,7 +96,7 @@ func (k SegmentKind) HeaderLen() int {
 
 func (k SegmentKind) remote() bool { return k == SegmentWrite || k == SegmentReadRequest }
 
-// Append appends the header to b. The data is the caller's to add.
+// Append appends the header to b. The caller adds the data.
 func (m *Segment) Append(b []byte) []byte {
 	var head [SegmentRemoteLen]byte
 	head[0] = byte(m.Kind)
@@ -117,9 +116,9 @@ func (m *Segment) Append(b []byte) []byte {
 	return append(b, head[:]...)
 }
 
-// ParseSegment reads a segment into m: the header, and data as a view of the rest
-// of b. What it takes makes sense by itself: the data lies within the message, and
-// is empty only where the message is.
+// ParseSegment reads a segment into m: the header, and data as a view of the rest of b. An
+// accepted segment is consistent in itself: the data is within the message, and is empty only if
+// the message is.
 func ParseSegment(b []byte, m *Segment) (data []byte, err error) {
 	if len(b) < SegmentLen {
 		return nil, ErrShort
@@ -148,7 +147,7 @@ func ParseSegment(b []byte, m *Segment) (data []byte, err error) {
 	return data, m.check(len(data))
 }
 
-// check looks at what the fields say together, of a segment with n bytes of data.
+// check checks the fields of a segment with n bytes of data against each other.
 func (m *Segment) check(n int) error {
 	takes, fills := false, true
 	switch m.Kind {

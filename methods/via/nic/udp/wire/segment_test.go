@@ -59,8 +59,8 @@ func TestSegment(t *testing.T) {
 	golden.CheckVectors(t, "testdata/segment.golden", vectors)
 }
 
-// TestSegmentPrefixes: a header that ends early is refused; data that ends early is
-// another, shorter segment, unless nothing is left of it.
+// TestSegmentPrefixes: a header that ends early is refused; data that ends early
+// makes another, shorter segment, unless nothing is left of it.
 func TestSegmentPrefixes(t *testing.T) {
 	for _, s := range segmentSamples() {
 		b := s.bytes()
@@ -152,8 +152,8 @@ func TestSegmentDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// FuzzSegment: nothing makes the parser panic, and what it takes makes sense and is
-// encoded to the same bytes again.
+// FuzzSegment: no bytes make the parser panic, and what it accepts is consistent
+// and is encoded to the same bytes again.
 func FuzzSegment(f *testing.F) {
 	for _, s := range segmentSamples() {
 		f.Add(s.bytes())

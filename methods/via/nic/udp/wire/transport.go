@@ -14,22 +14,22 @@ const (
 	RangeLen     = 8
 	// RangesMax is the number of ranges that one packet carries at most.
 	RangesMax = 32
-	// WindowSegments is how far a sender may be ahead of the oldest segment
-	// that is not acked, and so how far a range reaches beyond Ack at most.
+	// WindowSegments is how far a sender may be ahead of the oldest unacked
+	// segment, and so how far a range reaches beyond Ack at most.
 	WindowSegments = 4096
 )
 
-// TransportFlags say which fields count, and ask for an answer.
+// TransportFlags say which fields are used, and request an answer.
 type TransportFlags uint8
 
 const (
 	// FlagSegment: a segment follows, and Seq is its number.
 	FlagSegment TransportFlags = 1 << iota
-	// FlagAck: Ack and Ranges count.
+	// FlagAck: Ack and Ranges are used.
 	FlagAck
-	// FlagAnswer asks for an ack at once.
+	// FlagAnswer requests an ack at once.
 	FlagAnswer
-	// FlagEcho: Echo counts. It comes with FlagAck only.
+	// FlagEcho: Echo is used. It comes only with FlagAck.
 	FlagEcho
 	flagsEnd
 )
@@ -37,8 +37,8 @@ const (
 // A Range is the segments First to End, without End.
 type Range struct{ First, End uint32 }
 
-// A Transport starts the payload of every Packet. What a flag does not make
-// count is zero.
+// A Transport starts the payload of every Packet. Fields that no flag enables are
+// zero.
 //
 //	 0       1   2      4     8     12      16     20     24
 //	+-------+---+------+-----+-----+-------+------+------+- - - - - -+
@@ -54,12 +54,12 @@ type Transport struct {
 	Ack uint32
 	// Stamp is the sender's clock at sending, in µs; it wraps.
 	Stamp uint32
-	// Echo is the Stamp of the newest packet with a segment, plus the time in
-	// µs since that arrived: for the one who reads it, now - Echo is the time
-	// that a round trip took.
+	// Echo is the Stamp of the newest packet with a segment, plus the time in µs
+	// since that packet arrived. For the receiver of the Echo, now - Echo is the
+	// round trip.
 	Echo uint32
-	// Ranges are what arrived beyond Ack: ascending, disjoint, not adjacent,
-	// none of them further than WindowSegments from Ack.
+	// Ranges are the arrivals beyond Ack: ascending, disjoint, not adjacent, none
+	// of them further than WindowSegments from Ack.
 	Ranges [RangesMax]Range
 }
 
@@ -82,7 +82,7 @@ func (t *Transport) Append(b []byte) []byte {
 }
 
 // Parse reads a header into t and returns the segment that follows; nil if there
-// is none. Of t.Ranges only the first N are written: the rest keeps what it was.
+// is none. Only the first N of t.Ranges are written; the rest is unchanged.
 func (t *Transport) Parse(b []byte) (segment []byte, err error) {
 	if len(b) < TransportLen {
 		return nil, ErrShort
@@ -132,9 +132,9 @@ func (t *Transport) flagsFit() bool {
 	return true
 }
 
-// parseRanges reads n ranges and reports whether they are as they must be.
+// parseRanges reads n ranges and reports whether they are valid.
 func (t *Transport) parseRanges(b []byte, n int) bool {
-	last := uint32(0) // end of the range before, counted from Ack
+	last := uint32(0) // end of the previous range, counted from Ack
 	for i := range n {
 		r := Range{
 			First: binary.LittleEndian.Uint32(b[i*RangeLen:]),
@@ -149,7 +149,7 @@ func (t *Transport) parseRanges(b []byte, n int) bool {
 	return true
 }
 
-// Clear makes t the zero value, but for ranges that are not in use.
+// Clear makes t the zero value, except for ranges that are not in use.
 func (t *Transport) Clear() {
 	t.Flags, t.N, t.Seq, t.Ack, t.Stamp, t.Echo = 0, 0, 0, 0, 0, 0
 }

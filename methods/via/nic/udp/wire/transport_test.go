@@ -30,7 +30,8 @@ func transportSamples() (names []string, samples []Transport) {
 	return names, samples
 }
 
-// transportBytes is a sample with the segment, if it says that one follows.
+// transportBytes encodes a sample, with a segment if the header says that one
+// follows.
 func transportBytes(t *Transport) []byte {
 	b := t.Append(nil)
 	if t.Flags&FlagSegment != 0 {
@@ -136,7 +137,7 @@ func TestTransportDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// FuzzTransport: no bytes make the parser panic, and whatever it takes is encoded
+// FuzzTransport: no bytes make the parser panic, and what it accepts is encoded
 // to the same bytes again.
 func FuzzTransport(f *testing.F) {
 	_, samples := transportSamples()

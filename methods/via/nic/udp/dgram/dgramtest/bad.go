@@ -75,7 +75,7 @@ var badTests = []test{
 	{"what does not fit is dropped", tooLittleRoom},
 }
 
-// around sends a packet that comes to nothing between others that arrive.
+// around sends a packet that cannot arrive between others that arrive.
 func (s *sock) around(to *sock, bad dgram.Packet) {
 	w := s.d.w
 	s.send([]dgram.Packet{

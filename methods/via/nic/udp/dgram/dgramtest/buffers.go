@@ -14,7 +14,7 @@ var bufferTests = []test{
 	{"a receiver that is not there", overflow},
 	{"a sender that does not stop", func(t T, w *world) {
 		a, b := w.pair()
-		b.away = true // what arrives or not is another test's
+		b.away = true // whether these arrive is not tested here
 		if fill(a, b) {
 			w.until("there is room again", func() bool { return a.try([]dgram.Packet{one(b)}) == 1 })
 		}
@@ -43,8 +43,8 @@ var bufferTests = []test{
 // floodPackets is more than any buffer holds, of floodBytes each.
 const floodPackets, floodBytes = 4000, 1000
 
-// overflow sends until the receiver's buffer must be full. What was dropped is
-// counted, the rest is as it was, and the socket works on.
+// overflow sends until the receiver's buffer must be full. Dropped packets must
+// be counted, the rest must be unchanged, and the socket must still work.
 func overflow(t T, w *world) {
 	a, b := w.pair()
 	b.away = true
@@ -66,7 +66,7 @@ func overflow(t T, w *world) {
 	assert.Positive(t, b.received)
 }
 
-// recover gives up what is still due, and shows that a and b work.
+// recover gives up the packets still due, and shows that a and b work.
 func (w *world) recover(a, b *sock) {
 	b.away = true
 	w.settle()
@@ -80,7 +80,7 @@ func (w *world) recover(a, b *sock) {
 	}
 }
 
-// waste receives what is not in the ledger.
+// waste receives packets that are not in the ledger.
 func (s *sock) waste() (n int) {
 	n = s.Recv(s.room)
 	for _, a := range s.room[:n] {
@@ -94,7 +94,7 @@ func one(to *sock) dgram.Packet {
 	return dgram.Packet{To: to.at, Pieces: [][]byte{make([]byte, floodBytes)}}
 }
 
-// fill sends until there is no room, or for so long that there always is.
+// fill sends until there is no room, or long enough to show that there always is.
 func fill(a, b *sock) (full bool) {
 	for sent := 0; sent < floodPackets; sent += 20 {
 		batch := make([]dgram.Packet, 20)

@@ -45,14 +45,14 @@ var familyTests = []test{
 		w.arrived()
 		mapped := netip.AddrPortFrom(netip.AddrFrom16(a.d.addr.As16()), 0)
 		s, err := a.d.Open(mapped)
-		if err == nil { // it may well refuse, but if not:
+		if err == nil { // it may refuse, but if it does not:
 			assert.False(t, s.Addr().Addr().Is4In6(), "Addr is %s", s.Addr())
 			require.NoError(t, s.Close())
 		}
 	}},
 }
 
-// clothed sends to an IPv4 address written as an IPv6 one.
+// clothed sends to an IPv4 address in its IPv6 form.
 func clothed(from, to *sock) {
 	w := from.d.w
 	var batch []dgram.Packet

@@ -24,7 +24,7 @@ type flaws struct {
 	sleep  func(s dgram.Sleeper, timeout time.Duration)
 }
 
-// flawed is a simulated device with something wrong.
+// flawed is a simulated device with a flaw.
 type flawed struct {
 	dgram.Device
 	*flaws
@@ -149,5 +149,5 @@ func subjectOf(f *flaws, mode simdgram.Mode, timeout time.Duration) *Subject {
 	return s
 }
 
-// vague is an error that says nothing.
+// vague is an error without details.
 func vague(error) error { return errors.New("it does not work") }

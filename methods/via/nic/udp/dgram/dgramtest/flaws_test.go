@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// arrivals spoils what Recv hands out.
+// arrivals corrupts the results of Recv.
 func arrivals(spoil func(a *dgram.Arrival)) func(dgram.Socket, []dgram.Arrival) int {
 	return func(s dgram.Socket, batch []dgram.Arrival) int {
 		n := s.Recv(batch)
@@ -28,7 +28,7 @@ func arrivals(spoil func(a *dgram.Arrival)) func(dgram.Socket, []dgram.Arrival) 
 	}
 }
 
-// packets spoils what Send takes or answers.
+// packets corrupts the packets given to Send, or its results.
 func packets(before, after func(p *dgram.Packet)) func(dgram.Socket, []dgram.Packet) (int, error) {
 	return func(s dgram.Socket, batch []dgram.Packet) (int, error) {
 		if before != nil {
@@ -47,8 +47,8 @@ func packets(before, after func(p *dgram.Packet)) func(dgram.Socket, []dgram.Pac
 	}
 }
 
-// flawsOf are what a device can do wrong, and a test that must fail for each: a
-// suite that cannot fail says nothing.
+// flawsOf are errors that a device can make, each with a test that must fail,
+// because a suite that cannot fail proves nothing.
 var flawsOf = map[string]struct {
 	test string
 	flaws

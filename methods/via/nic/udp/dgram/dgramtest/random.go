@@ -20,10 +20,10 @@ func makeRandomTests(count int) (list []test) {
 }
 
 // randomInFlight bounds the bytes that wait in all receive buffers: a socket has
-// room for those. perPacket is what a datagram may count for beside its payload.
+// room for that many. perPacket is the overhead of a datagram in a buffer.
 const randomInFlight, perPacket = 24 << 10, 1 << 10
 
-// random lets several sockets send batches of everything to each other.
+// random lets several sockets send random batches to each other.
 func random(w *world) {
 	var socks []*sock
 	for range 2 + w.rng.IntN(3) {

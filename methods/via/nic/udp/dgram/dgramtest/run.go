@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/seamtest"
 )
 
-// T is what a test needs of *testing.T.
+// T is the part of *testing.T that tests need.
 type T = seamtest.T
 
 // A test is one named requirement.
@@ -16,8 +16,8 @@ type test struct {
 	fn   func(t T, w *world)
 }
 
-// Run runs every test, each with a subject of its own. Sleep tests skip when the
-// device is no dgram.Sleeper or time is simulated.
+// Run runs every test, each with its own subject. Sleep tests are skipped if the
+// device is not a dgram.Sleeper or time is simulated.
 func Run(t *testing.T, factory Factory) {
 	for _, c := range all() {
 		t.Run(c.name, func(t *testing.T) { c.run(t, factory(t)) })

@@ -27,7 +27,7 @@ var sleepTests = []test{
 	{"an arrival ends Sleep", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
 		other := b.d.socket()
 		for i := range sleeps() {
-			to := []*sock{b, other}[i%2] // each socket of the device does
+			to := []*sock{b, other}[i%2] // for each socket of the device
 			w.quiet(b)
 			w.armed(b, s)
 			woken := seamtest.Sleep(s, w.s.timeout())
@@ -50,7 +50,7 @@ var sleepTests = []test{
 	{"an arrival while awake", sleeping(func(t T, w *world, a, b *sock, s dgram.Sleeper) {
 		for range sleeps() {
 			w.quiet(b)
-			w.giveAlone(a, b) // nobody is armed
+			w.giveAlone(a, b) // the device is not armed
 			if s.Arm() {
 				require.Less(t, <-seamtest.Sleep(s, w.s.timeout()), w.s.timeout(), "slept through an arrival")
 			}
@@ -75,7 +75,8 @@ var sleepTests = []test{
 					lasted++
 				}
 			}
-			// It may return for no reason, but not as a rule. On a busy machine a single one that returns at once may seem to last.
+			// It may return for no reason, but not usually. On a busy machine a single Sleep that returns at once may seem to
+			// last.
 			assert.Greater(t, lasted, times/2, "most of the times Sleep returns before %v have passed", nap)
 		}
 	})},
@@ -118,7 +119,7 @@ var sleepTests = []test{
 	{"many wakers", sleeping(func(_ T, w *world, _, b *sock, s dgram.Sleeper) { w.bed(b, s).ManyWakers() })},
 }
 
-// sleeps is how often a test sleeps: each time it waits until all is quiet.
+// sleeps is how often a test sleeps; each time it first waits until nothing arrives any more.
 func sleeps() int {
 	if testing.Short() {
 		return 5
@@ -126,7 +127,7 @@ func sleeps() int {
 	return 20
 }
 
-// sleeping prepares two sockets; the device of the second one can sleep.
+// sleeping prepares two sockets; the device of the second one supports sleeping.
 func sleeping(fn func(t T, w *world, a, b *sock, s dgram.Sleeper)) func(T, *world) {
 	return func(t T, w *world) {
 		if w.s.Step != nil {
@@ -151,24 +152,24 @@ func (w *world) quiet(s *sock) {
 	}
 }
 
-// bed is a sleeper in the hands of this test.
+// bed returns the seamtest helper for a sleeper.
 func (w *world) bed(b *sock, s dgram.Sleeper) *seamtest.Bed {
 	return &seamtest.Bed{T: w.t, Sleeper: s, Timeout: w.s.timeout(), Poll: func() { b.drain() }, Quiet: func() { w.quiet(b) }}
 }
 
-// armed arms, and deals with what comes late.
+// armed arms, and handles late arrivals.
 func (w *world) armed(b *sock, s dgram.Sleeper) { w.bed(b, s).Arm() }
 
 // soon repeats without sleeping.
 func (w *world) soon(done func() bool) { seamtest.Soon(w.t, w.s.timeout(), done) }
 
-// giveAlone sends without anybody receiving.
+// giveAlone sends without receiving on the other side.
 func (w *world) giveAlone(from, to *sock) {
 	batch := []dgram.Packet{from.packet(to, w.payload(10))}
 	w.soon(func() bool { return from.try(batch) == 1 })
 }
 
-// roomEndsSleep has an owner that sleeps over ErrAgain.
+// roomEndsSleep tests an owner that sleeps after ErrAgain.
 func roomEndsSleep(t T, w *world, a, b *sock, s dgram.Sleeper) {
 	a.away, b.away = true, true
 	if !fill(b, a) {

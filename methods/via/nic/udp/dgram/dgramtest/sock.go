@@ -10,18 +10,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// sock is a socket, and what its owner knows of it.
+// sock is a socket and its owner's records.
 type sock struct {
 	d *device
 	dgram.Socket
 	at     netip.AddrPort // where others reach it
-	away   bool           // nobody receives
+	away   bool           // no owner receives
 	closed bool
 	room   []dgram.Arrival
 
-	taken, full          uint64 // packets that Send took, and how often it took none
-	received, bytes      uint64 // datagrams that Recv handed out, and their bytes
-	tooBig, misfortunate uint64 // of taken: what must be counted as TooBig, and as Unsent
+	taken, full          uint64 // packets that Send took, and how often it was full
+	received, bytes      uint64 // datagrams that Recv returned, and their bytes
+	tooBig, misfortunate uint64 // of taken: packets that must be counted as TooBig, and as Unsent
 }
 
 // roomFor is how many entries an owner gives Recv.
@@ -50,7 +50,7 @@ func (d *device) socketAt(at netip.AddrPort) *sock {
 	return k
 }
 
-// drain receives until nothing is there, and settles the ledger.
+// drain receives until nothing is there, and updates the ledger.
 func (s *sock) drain() (total int) {
 	for !s.away && !s.closed {
 		n := s.take(s.room)
@@ -65,7 +65,7 @@ func (s *sock) drain() (total int) {
 // take is one Recv.
 func (s *sock) take(room []dgram.Arrival) int {
 	n := s.Recv(room)
-	if n < 0 || n > len(room) { // most checks cost less than to ask require for them
+	if n < 0 || n > len(room) { // a plain comparison: calling require costs more than most checks
 		require.Failf(s.d.w.t, "Recv", "filled %d of %d entries", n, len(room))
 	}
 	for i := range room[:n] {
@@ -74,7 +74,7 @@ func (s *sock) take(room []dgram.Arrival) int {
 	return n
 }
 
-// split takes an arrival apart into datagrams.
+// split splits an arrival into datagrams.
 func (s *sock) split(a *dgram.Arrival) {
 	t := s.d.w.t
 	if a.Size <= 0 || a.Size > a.Len || a.Len > len(a.Buf) {
@@ -105,7 +105,7 @@ func (s *sock) came(from netip.AddrPort, payload []byte) {
 	}
 }
 
-// packet is one that must arrive at a socket.
+// packet is a packet that must arrive at a socket.
 func (s *sock) packet(to *sock, payload []byte) dgram.Packet {
 	s.d.w.due[entry{to, s.at, string(payload)}]++
 	return dgram.Packet{To: to.at, Pieces: [][]byte{payload}}
@@ -130,8 +130,8 @@ func (s *sock) send(batch []dgram.Packet) {
 	})
 }
 
-// try is one Send. What it took must not be in its hands any more, so it is
-// overwritten.
+// try is one Send. Send must not use its arguments any more once it has returned,
+// so they are overwritten.
 func (s *sock) try(batch []dgram.Packet) int {
 	t := s.d.w.t
 	for i := range batch {
@@ -154,7 +154,7 @@ func (s *sock) try(batch []dgram.Packet) int {
 	return n
 }
 
-// judge notes what became of a packet that was taken.
+// judge records the fate of a packet that was taken.
 func (s *sock) judge(p *dgram.Packet) {
 	size := 0
 	for _, piece := range p.Pieces {

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// A Factory makes the subject of one test. What its devices have in common (a
-// simulated network, say) is made here and taken down with t.Cleanup.
+// A Factory makes the subject of one test. Resources common to its devices (a simulated network, say) are
+// made here and removed with t.Cleanup.
 type Factory func(t *testing.T) *Subject
 
 // A Subject is a kind of device under test. Open and Addr are required.
@@ -22,13 +22,12 @@ type Subject struct {
 	// Addr is an address of d, which Open made. It is not unspecified.
 	Addr func(d dgram.Device) netip.Addr
 
-	// Nobody is an address of none of the devices, of the same family as
-	// Addr; the zero value means one from the ranges kept for documentation.
+	// Nobody is an address that no device has, of the same family as Addr; the zero value means one from
+	// the ranges reserved for documentation.
 	Nobody netip.Addr
 
-	// Step moves simulated time on, as far as something happens next, or a bit if
-	// nothing is left to happen, which it reports. nil: time is real, and the
-	// suite waits while nothing happens.
+	// Step advances simulated time to the next event, or by a little if there is none; more reports
+	// whether there is one. nil: time is real, and the suite waits while nothing happens.
 	Step func() (more bool)
 
 	// Timeout is how long anything may take in real time; 0 means a minute, and ten times that with Step.
@@ -37,8 +36,7 @@ type Subject struct {
 	// Steps is how many Steps in a row anything may take; 0 means 1 000 000.
 	Steps int
 
-	// Allocates: moving datagrams allocates memory, so the suite does not check
-	// that it does not.
+	// Allocates: moving datagrams allocates memory, so the suite does not check allocations.
 	Allocates bool
 }
 

@@ -132,7 +132,7 @@ var trafficTests = []test{
 }
 
 // pieces sends datagrams of several pieces, some of them empty, in batches in which
-// equal sizes are cut in different ways.
+// equal sizes are cut differently.
 func pieces(t T, w *world) {
 	a, b := w.pair()
 	for _, size := range []int{1, 16, 1000} {

@@ -61,7 +61,7 @@ func (w *world) device() *device {
 // pair is two sockets of two devices.
 func (w *world) pair() (a, b *sock) { return w.device().socket(), w.device().socket() }
 
-// until moves the world until done, and fails the test when that takes too long.
+// until advances the world until done, and fails the test if that takes too long.
 func (w *world) until(what string, done func() bool) {
 	deadline, steps := time.Now().Add(w.s.timeout()), 0
 	for !done() {
@@ -89,7 +89,7 @@ func (w *world) arrived() {
 	w.until("everything has arrived", func() bool { return len(w.due) == 0 })
 }
 
-// poll receives at every socket and tells whether there was something.
+// poll receives at every socket and reports whether there was something.
 func (w *world) poll() bool {
 	some := false
 	for _, s := range w.socks {
@@ -98,8 +98,9 @@ func (w *world) poll() bool {
 	return some
 }
 
-// nap lets real time pass while nothing happens: on the first device, which may
-// be able to sleep, and never for long as the event may be another's.
+// nap lets real time pass while nothing happens. It sleeps on the first device,
+// if that supports it, and never for long, because the event may come to another
+// device.
 func (w *world) nap() {
 	const nap = 200 * time.Microsecond
 	s, ok := w.devices[0].Device.(dgram.Sleeper)
@@ -113,7 +114,7 @@ func (w *world) nap() {
 	s.Disarm()
 }
 
-// settle lets happen what is under way, for tests of what must not happen.
+// settle waits for everything under way, for tests of what must not happen.
 func (w *world) settle() {
 	for until := time.Now().Add(20 * time.Millisecond); ; {
 		more := w.poll()
@@ -136,7 +137,7 @@ func (w *world) payload(n int) []byte {
 	return pattern(make([]byte, n), w.serial)
 }
 
-// pattern fills p with bytes that depend on salt, each on its place.
+// pattern fills p with bytes that depend on salt and on their position.
 func pattern(p []byte, salt uint64) []byte {
 	x := salt
 	for i := range p {

@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// name is an address as the kernel writes it: a RawSockaddrInet4 if the family
-// says so, which is the smaller of the two.
+// name is an address in the kernel's form. If the family says so it is a
+// RawSockaddrInet4, which is the smaller of the two.
 type name = unix.RawSockaddrInet6
 
 func inet4(n *name) *unix.RawSockaddrInet4 { return (*unix.RawSockaddrInet4)(unsafe.Pointer(n)) }
 
 // zones remembers the network interface of the last link-local address, in each
-// direction, because asking for it or writing it down allocates.
+// direction, because looking it up or formatting it allocates.
 type zones struct {
-	name  string // in an address that is sent to,
+	name  string // of the last destination,
 	index uint32 // and its number
 
-	from     uint32 // in an address that was received from,
-	fromName string // and as text
+	from     uint32 // of the last sender,
+	fromName string // and its name
 }
 
-// write stores an address for a socket of a family. It returns its size, 0 if the
-// socket cannot reach it.
+// write stores an address for a socket of a family. It returns its size, or 0 if
+// the socket cannot reach it.
 func (z *zones) write(n *name, to netip.AddrPort, family uint16) uint32 {
 	ip := to.Addr()
 	if !ip.IsValid() {
@@ -50,7 +50,7 @@ func (z *zones) write(n *name, to netip.AddrPort, family uint16) uint32 {
 	return unix.SizeofSockaddrInet6
 }
 
-// number is that of a network interface given by name or number.
+// number is the index of a network interface given by name or number.
 func (z *zones) number(zone string) (uint32, error) {
 	if zone == "" {
 		return 0, nil
@@ -70,8 +70,8 @@ func (z *zones) number(zone string) (uint32, error) {
 	return z.index, nil
 }
 
-// read is the address that the kernel stored in size bytes. It is not valid if they
-// are none.
+// read returns the address that the kernel stored in size bytes. It is not valid if
+// they do not hold one.
 func (z *zones) read(n *name, size uint32) netip.AddrPort {
 	switch {
 	case n.Family == unix.AF_INET && size >= unix.SizeofSockaddrInet4:

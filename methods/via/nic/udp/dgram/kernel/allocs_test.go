@@ -44,7 +44,7 @@ func TestNothingAllocates(t *testing.T) {
 	}), "what is not sending")
 }
 
-// What was sent and received is the caller's again.
+// Sent and received memory is the caller's again.
 func TestNoMemoryIsKept(t *testing.T) {
 	a, b := two(t, Options{})
 	send(t, a, append(run(b.Addr(), 10, 1400), packet(b.Addr(), 70000, 1), packet(b.Addr(), 1, 1))...)

@@ -11,19 +11,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// coming is what the kernel says of message i, which has come.
+// coming describes a received message.
 type coming struct {
 	i     int
-	buf   []byte // where it is, as far as there was room
-	bytes int    // how many came
-	size  int    // of each datagram; what makes no sense is ≤ 0
+	buf   []byte // the received bytes, as far as there was room
+	bytes int    // how many arrived
+	size  int    // of each datagram; ≤ 0 if inconsistent
 	from  uint32 // size of the sender's address
 	to    netip.Addr
 }
 
-// arrived holds what came against what can be, and hands it out in a, whose Buf
-// may be another one because what came before was dropped. It returns how many
-// arrivals that makes, 0 or 1.
+// arrived checks a received message, and stores it in a, whose Buf may be another
+// one because earlier messages were dropped. It returns the number of arrivals, 0
+// or 1.
 func (s *socket) arrived(a *dgram.Arrival, c coming) int {
 	from := s.d.zones.read(&s.d.in.names[c.i], c.from)
 	switch {
@@ -60,9 +60,9 @@ func (s *socket) arrived(a *dgram.Arrival, c coming) int {
 	return 1
 }
 
-// join lets the kernel hand over several packets in one (GRO). It begins with the
-// first large packet: a socket that has only small ones does with recvfrom, which
-// costs less than recvmsg but does not tell where one packet ends.
+// join allows the kernel to return several packets in one call (GRO). It is
+// called with the first large packet: a socket with only small ones uses
+// recvfrom, which costs less than recvmsg but does not tell where packets end.
 func (s *socket) join() {
 	s.canJoin = false
 	s.joins = unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil

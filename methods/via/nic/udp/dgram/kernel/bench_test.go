@@ -19,7 +19,7 @@ type side struct {
 	s    *socket
 	out  []dgram.Packet
 	in   []dgram.Arrival
-	rest func(*side) // what it does while nothing has come
+	rest func(*side) // what it does while nothing has arrived
 }
 
 // sides are two sockets of two devices.
@@ -107,8 +107,8 @@ func BenchmarkPingPong(b *testing.B) {
 	})
 }
 
-// BenchmarkHop sends a packet and receives it in one goroutine: what a hop costs
-// without anybody waiting, which is comparable on a busy machine as well.
+// BenchmarkHop sends a packet and receives it in one goroutine: the cost of a hop
+// without waiting, which is comparable even on a busy machine.
 func BenchmarkHop(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -137,8 +137,7 @@ func BenchmarkHop(b *testing.B) {
 	})
 }
 
-// plain is a socket that knows one other, and nothing more: the least that a
-// ping-pong costs.
+// plain is a socket that knows only one other: the minimum cost of a ping-pong.
 type plain struct {
 	fd  int
 	buf [smallBytes]byte
@@ -174,7 +173,7 @@ func bare(b *testing.B) (x, y *plain) {
 	return x, y
 }
 
-// BenchmarkRecvNothing is what a caller that spins pays per socket.
+// BenchmarkRecvNothing is the cost per socket for a spinning caller.
 func BenchmarkRecvNothing(b *testing.B) {
 	x, _ := sides(b, Options{}, spin, 1)
 	for b.Loop() {
@@ -182,8 +181,8 @@ func BenchmarkRecvNothing(b *testing.B) {
 	}
 }
 
-// BenchmarkStream moves 1 MiB at a time in packets of a size that an Ethernet has,
-// or the loopback, each of a header and data.
+// BenchmarkStream moves 1 MiB at a time in packets of a size for Ethernet, or for
+// loopback, each with a header and data.
 func BenchmarkStream(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// control is what the kernel is told of a message beside its address: where it
-// cuts a group, and which address of this machine packets leave from.
+// control is the ancillary data of a sent message: where the kernel cuts a group,
+// and from which address of this machine packets are sent.
 type control struct {
 	size struct {
 		header unix.Cmsghdr
@@ -30,8 +30,8 @@ func (c *control) init() {
 	c.size.header.SetLen(unix.CmsgLen(2))
 }
 
-// attach adds what is to be said to a message: the bytes of each packet, unless 0,
-// and the address that they leave from, if there is one.
+// attach adds the ancillary data to a message: the size of each packet, unless 0,
+// and the source address, if there is one.
 func (c *control) attach(h *unix.Msghdr, segment int, from netip.Addr, family uint16) {
 	h.Control, h.Controllen = nil, 0
 	address := c.setFrom(from, family)
@@ -46,7 +46,7 @@ func (c *control) attach(h *unix.Msghdr, segment int, from netip.Addr, family ui
 	}
 }
 
-// setFrom returns how many bytes of c.from say where packets leave from.
+// setFrom stores a source address in c.from and returns its length in bytes.
 func (c *control) setFrom(from netip.Addr, family uint16) int {
 	switch {
 	case !from.IsValid():
@@ -70,14 +70,14 @@ func (c *control) fromIs(level, kind int32, bytes int) int {
 	return unix.CmsgSpace(bytes)
 }
 
-// said is what control messages say of what has come.
+// said is the ancillary data of a received message.
 type said struct {
-	size int        // of each packet, if they are several in one; else of all bytes
-	to   netip.Addr // the address of this machine, if it was told
+	size int        // of each packet, if there are several; else of all bytes
+	to   netip.Addr // the address of this machine, if it was reported
 }
 
-// read reads the control messages of message i, which has come. What makes no
-// sense has size 0.
+// read reads the control messages of received message i. Inconsistent ones give
+// size 0.
 func (in *incoming) read(i, bytes int) said {
 	h := &in.messages[i].header
 	if h.Flags&unix.MSG_CTRUNC != 0 || h.Controllen > controlBytes {
@@ -86,7 +86,7 @@ func (in *incoming) read(i, bytes int) said {
 	return saidIn(in.control[i][:h.Controllen], bytes)
 }
 
-// saidIn is read of what the kernel wrote.
+// saidIn parses control messages from the kernel.
 func saidIn(control []byte, bytes int) said {
 	s := said{size: bytes}
 	for len(control) >= unix.SizeofCmsghdr {
@@ -101,7 +101,7 @@ func saidIn(control []byte, bytes int) said {
 	return s
 }
 
-// take reads one of them. It reports false if that is too short.
+// take parses one control message. It reports false if it is too short.
 func (s *said) take(h *unix.Cmsghdr, data []byte) bool {
 	switch {
 	case h.Level == unix.IPPROTO_UDP && h.Type == unix.UDP_GRO:
@@ -113,8 +113,8 @@ func (s *said) take(h *unix.Cmsghdr, data []byte) bool {
 		if len(data) < unix.SizeofInet4Pktinfo {
 			return false
 		}
-		// The second field is one of the machine's own even if the packet was
-		// for everybody.
+		// The second field (ipi_spec_dst) is an address of this machine even if
+		// the packet was a broadcast.
 		s.to = unicast(netip.AddrFrom4([4]byte(data[4:])))
 	case h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_PKTINFO:
 		if len(data) < unix.SizeofInet6Pktinfo {
@@ -140,7 +140,7 @@ func (s *socket) TellTo() error {
 	}
 	level, option := unix.IPPROTO_IP, unix.IP_PKTINFO
 	if s.family == unix.AF_INET6 {
-		// Of packets of IPv4 as well.
+		// For IPv4 packets as well.
 		level, option = unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO
 	}
 	if err := unix.SetsockoptInt(s.fd, level, option, 1); err != nil {

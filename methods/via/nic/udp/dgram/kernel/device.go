@@ -19,7 +19,7 @@ type Device struct {
 	watch   watch
 	gate    netpoll.Gate // sleeping
 
-	// Scratch of one call of one of the sockets.
+	// Scratch memory of one call of one of the sockets.
 	out   outgoing
 	in    incoming
 	zones zones

@@ -14,7 +14,7 @@ import (
 // errBadAddress: the zero AddrPort, for instance.
 var errBadAddress = errors.New("not an IP address with a port")
 
-// openError is why a device or a socket could not be made.
+// openError is the reason why a device or a socket could not be made.
 func openError(err error) error {
 	for _, known := range []struct {
 		what error

@@ -11,8 +11,8 @@ import (
 )
 
 // failed counts a packet that the kernel did not send, for a reason that concerns
-// this packet: its size, its destination, a firewall, or an error that waited
-// in the socket. The next one may go.
+// this packet: its size, its destination, a firewall, or a pending error of the
+// socket. The next packet may succeed.
 func (s *socket) failed(p *dgram.Packet, no syscall.Errno) {
 	if no == unix.EMSGSIZE {
 		p.TooBig = true
@@ -24,11 +24,11 @@ func (s *socket) failed(p *dgram.Packet, no syscall.Errno) {
 	s.d.zones.name = "" // the network interface may have got another number
 }
 
-// separate sends the packets of a group that failed one by one. If that went well
-// although the kernel took exception to the group, it is the grouping that does
-// not work here: EIO means that the link computes no checksums, or that the
-// route encrypts; EINVAL that the kernel has another limit, or none at all, or that
-// packets were to leave from an address which is gone.
+// separate sends the packets of a failed group one by one. If that succeeds
+// although the kernel rejected the group, grouping itself does not work here. EIO
+// means that the link computes no checksums, or that the route encrypts. EINVAL
+// means that the kernel has another limit, or no GSO at all, or that the source
+// address is gone.
 func (s *socket) separate(group []dgram.Packet, why syscall.Errno) (taken int, full bool) {
 	before := s.stats.Sent
 	for i := range group {

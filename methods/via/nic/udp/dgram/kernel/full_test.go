@@ -23,8 +23,8 @@ func ip(t *testing.T, arguments string) bool {
 	return assert.NoError(t, err, "ip %s: %s", arguments, out)
 }
 
-// Packets wait in the socket for as long as nobody knows the hardware address of
-// their destination. Send says so, and Sleep ends when they have gone.
+// Packets wait in the socket while the hardware address of their destination is
+// unknown. Send returns ErrAgain, and Sleep ends when they have been sent.
 func TestFull(t *testing.T) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		netns.Skip(t, fmt.Errorf("no ip(8) here: %w", err))

@@ -14,15 +14,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// homed is a socket at all addresses that tells which one was meant.
+// homed is a socket at all addresses that reports the destination address.
 func homed(t *testing.T, d *Device, at string) *socket {
 	s := bound(t, d, netip.MustParseAddrPort(at))
 	require.NoError(t, s.TellTo())
 	return s
 }
 
-// answers has one send to an address of all, which answers: alone and in a group. All
-// of it comes from that address.
+// answers makes one send to an address of all, which answers, alone and in a group.
+// All answers must come from that address.
 func answers(t *testing.T, one, all *socket, to netip.Addr) {
 	t.Helper()
 	in := room(4)
@@ -43,8 +43,8 @@ func answers(t *testing.T, one, all *socket, to netip.Addr) {
 	}
 }
 
-// reach waits until packets reach an address of this machine: in the first moment
-// of a namespace those of IPv6 get lost.
+// reach waits until packets reach an address of this machine: in a new namespace, the
+// first IPv6 packets get lost.
 func reach(t *testing.T, d *Device, at netip.Addr) {
 	t.Helper()
 	s, in := bound(t, d, netip.AddrPortFrom(at, 0)), room(1)
@@ -83,8 +83,8 @@ func TestAnswersComeFromWhereTheyAreExpectedIPv6(t *testing.T) {
 	})
 }
 
-// Small packets and groups look the same to whoever asked for nothing, and to a
-// socket that hands over several in one.
+// Small packets and groups look the same with and without a requested destination
+// address, on a socket with GRO.
 func TestToldBesideAGroup(t *testing.T) {
 	d := open(t, Options{})
 	all, one := homed(t, d, "0.0.0.0:0"), bound(t, d, loopback4)
@@ -107,8 +107,8 @@ func TestToldBesideAGroup(t *testing.T) {
 	assert.False(t, in[0].To.IsValid(), "nobody asked, and what was there before is gone")
 }
 
-// A packet whose address is not this machine's goes all the same, and groups do
-// not end because of it.
+// A packet whose source address is no longer this machine's is sent all the same, and
+// does not disable groups.
 func TestAddressThatIsGone(t *testing.T) {
 	d := open(t, Options{})
 	nobody := netip.MustParseAddr("192.0.2.1") // RFC 5737
@@ -124,7 +124,7 @@ func TestAddressThatIsGone(t *testing.T) {
 		grouped := all.canGroup
 		send(t, all, batch[0])
 		send(t, all, batch...)
-		// None of these goes with its neighbour.
+		// None of these can be grouped with its neighbour.
 		for i := range 3 {
 			batch[i].Pieces = packet(one.Addr(), 10+i, byte(i)).Pieces
 		}
@@ -135,7 +135,7 @@ func TestAddressThatIsGone(t *testing.T) {
 		assert.Zero(t, all.Stats().Unsent)
 		assert.Equal(t, grouped, all.canGroup)
 	}
-	// An address of the other family means nothing to a socket that has only one.
+	// An address of the other family has no effect on a socket with only one family.
 	four, one := homed(t, d, "0.0.0.0:0"), bound(t, d, loopback4)
 	p := packet(one.Addr(), 10, 1)
 	p.From = netip.MustParseAddr("fd00::1")

@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// probeBytes is the size of packets that only find out whether there is a way.
+// probeBytes is the size of packets that only test the connection.
 const probeBytes = 1
 
 // hosts is a socket in each of two network namespaces that a cable joins.
@@ -57,9 +57,9 @@ func hosts(t *testing.T, o Options) (a, b *socket) {
 	return a, b
 }
 
-// Full packets cross a cable in groups and alone, while their receiver sleeps; not so
-// many at once that queues on the way overflow. A wake-up that is lost fails the test
-// by its deadline.
+// Full packets cross a cable in groups and alone, while their receiver sleeps; few enough
+// at once that no queue on the way overflows. A lost wake-up fails the test at its
+// deadline.
 func TestTwoHosts(t *testing.T) {
 	const rounds, count, size = 30, 100, 1500 - headers4
 	for name, o := range map[string]Options{"groups": {}, "alone": {NoGSO: true, NoGRO: true}} {

@@ -41,7 +41,7 @@ func two(t testing.TB, o Options) (a, b *socket) {
 	return bound(t, d, loopback4), bound(t, d, loopback4)
 }
 
-// needIPv6 skips a test where there is none.
+// needIPv6 skips a test if there is no IPv6.
 func needIPv6(t *testing.T) {
 	d := open(t, Options{})
 	s, err := d.Open(loopback6)
@@ -92,8 +92,8 @@ type got struct {
 	size   int
 }
 
-// split makes single datagrams of arrivals, and checks that their bytes are
-// those of one packet.
+// split splits arrivals into single datagrams, and checks that each has the bytes
+// of one packet.
 func split(t testing.TB, batch []dgram.Arrival) (all []got) {
 	t.Helper()
 	for _, a := range batch {

@@ -37,7 +37,7 @@ func (d *Device) Open(at netip.AddrPort) (dgram.Socket, error) {
 	return s, nil
 }
 
-// bind makes the descriptor.
+// bind makes and binds the descriptor.
 func (s *socket) bind(at netip.AddrPort) (err error) {
 	var local name
 	size := s.d.zones.write(&local, at, s.family)
@@ -65,12 +65,13 @@ func (s *socket) bind(at netip.AddrPort) (err error) {
 	return nil
 }
 
-// setOptions: packets are not fragmented, buffers are large, and a socket at [::]
-// has IPv4 as well.
+// setOptions sets the options of a socket: no fragmentation, large buffers, and
+// IPv4 too at [::].
 //
-// The kernel does not hold packets against what it has learnt of the path (PROBE,
-// not DO), but only against the link: otherwise anybody who forges an ICMP message
-// could forbid packets of PayloadMin bytes. PathMTU tells what was learnt.
+// The kernel checks packets only against the link's MTU, not against what it has
+// learnt of the path (PROBE, not DO). Otherwise any host that forges an ICMP
+// message could prevent packets of PayloadMin bytes. PathMTU returns what was
+// learnt.
 func (s *socket) setOptions(everywhere bool) error {
 	var first error
 	set := func(level, option, value int) {
@@ -99,15 +100,16 @@ func (s *socket) setOptions(everywhere bool) error {
 	return first
 }
 
-// knows tells whether the kernel has an option of UDP sockets. One that does not
-// would take the control message of the same number for none, and send a group as
-// one large packet.
+// knows reports whether the kernel has an option of UDP sockets. A kernel without
+// it would ignore the control message of the same number, and send a group as one
+// large packet.
 func knows(fd, option int) bool {
 	_, err := unix.GetsockoptInt(fd, unix.IPPROTO_UDP, option)
 	return err == nil
 }
 
-// enter adds the socket to those of the device, of which somebody may be asleep.
+// enter adds the socket to those of the device. Another goroutine may be sleeping
+// on the device.
 func (s *socket) enter() error {
 	s.d.watch.idle++
 	if s.d.watch.armed {

@@ -159,7 +159,7 @@ func TestZones(t *testing.T) {
 	require.NotZero(t, n.Scope_id)
 }
 
-// What the kernel says of a sender is believed only as far as it makes sense.
+// The kernel's description of a sender is accepted only if it is consistent.
 func TestAddressesTheKernelWrote(t *testing.T) {
 	var z zones
 	n := name{Family: unix.AF_INET6}

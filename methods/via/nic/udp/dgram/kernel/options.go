@@ -4,28 +4,28 @@ package kernel
 
 import "fmt"
 
-// Options say how sockets behave. Zero values mean the defaults.
+// Options configure sockets. Zero values mean the defaults.
 type Options struct {
-	// SendBuffer and RecvBuffer are how many bytes wait in a socket at most,
-	// as the kernel counts them: a packet of 1500 bytes may count as 2304.
-	// The kernel keeps them within net.core.wmem_max and rmem_max, except for
-	// a process that may administer the network (CAP_NET_ADMIN). Defaults:
-	// SendBufferDefault and RecvBufferDefault.
+	// SendBuffer and RecvBuffer are the sizes of a socket's buffers in bytes, as
+	// the kernel counts them: a packet of 1500 bytes may count as 2304. The kernel
+	// limits them to net.core.wmem_max and rmem_max, except for a process that may
+	// administer the network (CAP_NET_ADMIN). Defaults: SendBufferDefault and
+	// RecvBufferDefault.
 	SendBuffer, RecvBuffer int
 
-	// NoGSO and NoGRO: packets are never sent, or received, several in one.
+	// NoGSO and NoGRO: packets are never sent, or received, several in one call.
 	NoGSO, NoGRO bool
 }
 
 // Defaults. A full window of 4096 segments of one peer fits into RecvBufferDefault.
-// What waits in SendBufferDefault delays what comes after it, so it is not large:
+// Packets in the send buffer delay later ones, so SendBufferDefault is not large:
 // about 1 ms at 10 Gbit/s.
 const (
 	SendBufferDefault = 1 << 20
 	RecvBufferDefault = 8 << 20
 )
 
-// bufferBytesMax: the kernel doubles what it is asked for and keeps it in 31 bits.
+// bufferBytesMax: the kernel doubles the requested size and stores it in 31 bits.
 const bufferBytesMax = 1 << 29
 
 // filled returns the options with defaults.

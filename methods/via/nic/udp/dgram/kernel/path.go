@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// pathsMax is how many answers a socket remembers.
+// pathsMax is how many results a socket caches.
 const pathsMax = 4096
 
 // Bytes of the headers before the payload.
@@ -20,7 +20,7 @@ const (
 	headers6 = 40 + 8
 )
 
-// paths remembers what the kernel said of paths, for dgram.PathMTUAge.
+// paths caches the kernel's path MTUs, for dgram.PathMTUAge.
 type paths struct {
 	known map[netip.Addr]path
 }
@@ -32,7 +32,7 @@ type path struct {
 
 func (p *paths) forget(to netip.AddrPort) { delete(p.known, to.Addr().Unmap()) }
 
-// find returns what is remembered, or 0.
+// find returns the cached value, or 0.
 func (p *paths) find(to netip.Addr, now time.Time) int {
 	if known, ok := p.known[to]; ok && now.Sub(known.asked) < dgram.PathMTUAge {
 		return known.payload
@@ -40,8 +40,8 @@ func (p *paths) find(to netip.Addr, now time.Time) int {
 	return 0
 }
 
-// keep remembers an answer. If there are too many, those that are too old go, or
-// else all of them.
+// keep caches a result. If there are too many, it removes the old ones, or all if
+// none is old.
 func (p *paths) keep(to netip.Addr, answer path) {
 	if p.known == nil {
 		p.known = make(map[netip.Addr]path)
@@ -74,8 +74,7 @@ func (s *socket) PathMTU(to netip.AddrPort) int {
 	return answer
 }
 
-// ask asks the kernel by a socket that exists for as long as that takes. It
-// returns 0 if there is no path.
+// ask asks the kernel with a temporary socket. It returns 0 if there is no path.
 func (s *socket) ask(to netip.AddrPort) int {
 	family, level, option, headers := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU, headers4
 	if to.Addr().Is6() {
@@ -88,8 +87,8 @@ func (s *socket) ask(to netip.AddrPort) int {
 	defer unix.Close(fd)
 	var n name
 	if size := s.d.zones.write(&n, netip.AddrPortFrom(s.addr.Addr(), 0), uint16(family)); size > 0 {
-		// The route may depend on where packets come from. If not all
-		// families are the same here, it does not.
+		// The route may depend on the source address. If the address families
+		// differ, bind fails and the route does not depend on it.
 		_ = bind(fd, &n, size)
 	}
 	size := s.d.zones.write(&n, to, uint16(family))

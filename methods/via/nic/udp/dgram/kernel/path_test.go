@@ -69,7 +69,7 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 }
 
-// inNetwork runs a test in a network namespace of its own, whose loopback has an
+// inNetwork runs a test in a new network namespace, whose loopback has the given
 // MTU. The thread ends with the goroutine, because it stays locked.
 func inNetwork(t *testing.T, mtu int, test func()) {
 	done := make(chan struct{})
@@ -111,8 +111,8 @@ func setLink(request uintptr, value uint32) error {
 	return nil
 }
 
-// On a link like an Ethernet, what is larger than it is too big, alone and in a
-// group, and what follows goes; when the link changes, so does the answer.
+// On a link like Ethernet, larger packets are too big, alone and in a group, and
+// later ones are sent; when the link's MTU changes, so does the result.
 func TestLinkOf1500(t *testing.T) {
 	inNetwork(t, 1500, func() {
 		a, b := two(t, Options{})
@@ -161,8 +161,8 @@ func TestLinkSmallerThanAnything(t *testing.T) {
 	})
 }
 
-// What is known of a path beyond the link counts for PathMTU, but does not forbid
-// packets: it may come from anybody (ICMP).
+// The learnt MTU of a path affects PathMTU, but does not prevent larger packets,
+// because any host can forge it (ICMP).
 func TestPathSmallerThanItsLink(t *testing.T) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		netns.Skip(t, fmt.Errorf("no ip(8) here: %w", err))

@@ -14,21 +14,21 @@ import (
 const (
 	messagesMax = 64 // the kernel's is 1024 (UIO_MAXIOV)
 	piecesMax   = 1024
-	// groupMax is the kernel's limit of packets in one (UDP_MAX_SEGMENTS, which
+	// groupMax is the kernel's limit of packets in a group (UDP_MAX_SEGMENTS, which
 	// is 128 since Linux 6.9).
 	groupMax = 64
-	// groupBytesMax is the payload of the largest UDP packet that has room for an
-	// IPv6 header, which is that of a group as well.
+	// groupBytesMax is the payload of the largest UDP packet with an IPv6 header; a
+	// group has the same limit.
 	groupBytesMax = 65535 - 40 - 8
 )
 
-// outgoing is scratch of Send: messages for the kernel, each of one packet or of a
-// group.
+// outgoing is scratch memory of Send: messages for the kernel, each of one packet
+// or of a group.
 type outgoing struct {
 	messages [messagesMax]mmsghdr
 	names    [messagesMax]name
 	controls [messagesMax]control
-	packets  [messagesMax]int // of each message
+	packets  [messagesMax]int // number of packets of each message
 	pieces   [piecesMax]unix.Iovec
 	count    int // of messages
 	used     int // of pieces
@@ -37,7 +37,7 @@ type outgoing struct {
 	small [smallMax]byte
 }
 
-// join makes the pointers from message to message's parts.
+// join sets the pointers from messages to their parts.
 func (o *outgoing) join() {
 	for i := range o.messages {
 		o.messages[i].header.Name = (*byte)(unsafe.Pointer(&o.names[i]))
@@ -45,15 +45,15 @@ func (o *outgoing) join() {
 	}
 }
 
-// release forgets the messages and lets go of the pieces, whose memory is the
-// caller's.
+// release forgets the messages and drops the references to the pieces, whose memory
+// is the caller's.
 func (o *outgoing) release() {
 	clear(o.pieces[:o.used])
 	o.count, o.used, o.total = 0, 0, 0
 }
 
-// plan makes messages of packets from the front of batch, as far as there is room
-// and none of them is one that cannot be sent. It returns how many packets that is.
+// plan makes messages from packets at the front of batch, as far as there is room
+// and up to the first packet that cannot be sent. It returns the number of packets.
 func (s *socket) plan(batch []dgram.Packet) (planned int) {
 	o := &s.d.out
 	for planned < len(batch) && o.count < messagesMax {
@@ -90,8 +90,8 @@ func (s *socket) plan(batch []dgram.Packet) (planned int) {
 	return planned
 }
 
-// group gathers the packets after the first of batch that can go with it, which has
-// size bytes. It returns how many packets and bytes the group has.
+// group gathers the packets that can go in a group with the first one of batch,
+// which has size bytes. It returns the number of packets and bytes of the group.
 func (o *outgoing) group(batch []dgram.Packet, size int) (packets, total int) {
 	packets, total = 1, size
 	for packets < min(len(batch), groupMax) {
@@ -107,7 +107,7 @@ func (o *outgoing) group(batch []dgram.Packet, size int) (packets, total int) {
 		packets++
 		total += bytes
 		if bytes < size {
-			break // only the last may be shorter
+			break // only the last one may be shorter
 		}
 	}
 	return packets, total
@@ -124,7 +124,7 @@ func (o *outgoing) gather(p *dgram.Packet) {
 	}
 }
 
-// payload is a packet's bytes; 0 if it cannot be sent.
+// payload is the size of a packet; 0 if it cannot be sent.
 func payload(p *dgram.Packet) (bytes int) {
 	if len(p.Pieces) > dgram.PiecesMax {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// Probes have a socket of their own, because one that asks for errors (IP_RECVERR)
-// gets them from whatever call comes next, also from a Send to somebody else.
+// Probes have their own socket, because a socket with IP_RECVERR returns errors
+// from whatever call comes next, even from a Send to another destination.
 
 var _ dgram.Prober = (*Device)(nil)
 
@@ -47,9 +47,9 @@ func (d *Device) openProbe(from netip.Addr) bool {
 	return true
 }
 
-// hearErrors makes a socket one that receives nothing but errors.
+// hearErrors makes a socket receive nothing except errors.
 func (s *socket) hearErrors(everywhere bool) error {
-	nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K} // of a packet, 0 bytes are kept
+	nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K} // keep 0 bytes of a packet
 	if err := unix.SetsockoptSockFprog(s.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &nothing}); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *socket) hearErrors(everywhere bool) error {
 	return nil
 }
 
-// errorControlBytes is room for what the kernel says of an error.
+// errorControlBytes is room for the kernel's description of an error.
 const errorControlBytes = 256
 
 // Absent implements dgram.Prober.
@@ -78,7 +78,8 @@ func (d *Device) Absent(quote []byte) (to netip.AddrPort, n int, ok bool) {
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
-			// An error that the queue had no room for must not end every Sleep.
+			// Clear an error that had no room in the queue, because it would end
+			// every Sleep.
 			_, _ = unix.GetsockoptInt(d.probe.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 			return netip.AddrPort{}, 0, false
 		case portUnreachable(control[:size]):
@@ -88,8 +89,8 @@ func (d *Device) Absent(quote []byte) (to netip.AddrPort, n int, ok bool) {
 	return netip.AddrPort{}, 0, false
 }
 
-// portUnreachable tells whether control messages are those of an ICMP message that
-// says so.
+// portUnreachable reports whether control messages describe an ICMP port
+// unreachable message.
 func portUnreachable(control []byte) bool {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -111,7 +112,7 @@ func portUnreachable(control []byte) bool {
 	return false
 }
 
-// addrOf is the address that a packet went to.
+// addrOf is the destination of a packet.
 func addrOf(to unix.Sockaddr) netip.AddrPort {
 	switch a := to.(type) {
 	case *unix.SockaddrInet4:

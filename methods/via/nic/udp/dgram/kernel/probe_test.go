@@ -21,7 +21,7 @@ func nobody(t *testing.T, at netip.AddrPort) netip.AddrPort {
 	return bound(t, d, at).Addr()
 }
 
-// families are where a device may be, and where others are for it.
+// families are the addresses of a device, and the addresses of others for it.
 func families() map[string][2]netip.AddrPort {
 	everywhere := netip.MustParseAddrPort("[::]:0")
 	return map[string][2]netip.AddrPort{
@@ -70,7 +70,7 @@ func TestProbesFindNobody(t *testing.T) {
 	}
 }
 
-// A probe reaches somebody, whose answers are nobody's.
+// A probe reaches a process, whose answers go nowhere.
 func TestProbesOfSomebody(t *testing.T) {
 	d := open(t, Options{})
 	there := bound(t, open(t, Options{}), loopback4)

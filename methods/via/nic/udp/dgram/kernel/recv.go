@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// streakMany is how many calls in a row have to find something before
-	// Recv asks for many at once. Asking for many costs more when only one is
-	// there, which is what matters to whoever waits for it.
+	// streakMany is how many calls in a row must find something before Recv asks
+	// for many messages at once. Asking for many costs more if only one is there,
+	// and then latency matters.
 	streakMany = 2
-	// vainMax is how many system calls one Recv spends on arrivals that are
-	// none: empty ones, too large ones, errors.
+	// vainMax is how many system calls one Recv spends on unusable arrivals:
+	// empty ones, too large ones, errors.
 	vainMax = 256
-	// controlBytes is room for what the kernel says of a packet: 24 and 40 bytes.
+	// controlBytes is room for the control messages of a packet: 24 and 40 bytes.
 	controlBytes = 64
 )
 
-// incoming is scratch of Recv.
+// incoming is scratch memory of Recv.
 type incoming struct {
 	messages [messagesMax]mmsghdr
 	names    [messagesMax]name
@@ -32,7 +32,7 @@ type incoming struct {
 	size     uint32
 }
 
-// join makes the pointers from message to message's parts.
+// join sets the pointers from messages to their parts.
 func (in *incoming) join() {
 	for i := range in.messages {
 		h := &in.messages[i].header
@@ -53,8 +53,8 @@ func (s *socket) Recv(batch []dgram.Arrival) int {
 			s.streak = 0
 			return 0
 		}
-		// Any other error is that of one packet, or told what an ICMP message
-		// said; the kernel tells it once.
+		// Any other error concerns one packet, or reports an ICMP message; the
+		// kernel returns it once.
 		if n > 0 {
 			s.streak = min(s.streak+1, streakMany)
 			if s.watched {
@@ -66,7 +66,7 @@ func (s *socket) Recv(batch []dgram.Arrival) int {
 	return 0
 }
 
-// pull is one system call.
+// pull receives with one system call.
 func (s *socket) pull(batch []dgram.Arrival) (int, syscall.Errno) {
 	s.stats.RecvCalls++
 	switch {
@@ -84,7 +84,7 @@ func (s *socket) pull(batch []dgram.Arrival) (int, syscall.Errno) {
 	return s.arrived(&batch[0], coming{buf: batch[0].Buf, bytes: n, size: n, from: in.size}), 0
 }
 
-// pullMany is pull by messages.
+// pullMany is pull with several messages.
 func (s *socket) pullMany(batch []dgram.Arrival) (int, syscall.Errno) {
 	in := &s.d.in
 	count := min(len(batch), messagesMax)

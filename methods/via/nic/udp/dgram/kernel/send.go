@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// smallMax is up to how many bytes of several pieces are copied into one, because
-// sendto costs less than sendmsg.
+// smallMax is the largest packet whose pieces are copied into one, because sendto
+// costs less than sendmsg.
 const smallMax = 2048
 
 // Send implements dgram.Socket.
@@ -52,8 +52,8 @@ func (s *socket) sendOne(p *dgram.Packet) (taken int, full bool) {
 	}
 	no := s.push(p, bytes, size, p.From)
 	if p.From.IsValid() && no != 0 && no != unix.EAGAIN && no != unix.EMSGSIZE {
-		// The address may not be this machine's any more. The other side
-		// learns the new one from this packet.
+		// The address may no longer be this machine's. The other side learns the
+		// new one from this packet.
 		no = s.push(p, bytes, size, netip.Addr{})
 	}
 	if no == unix.EAGAIN {
@@ -68,12 +68,12 @@ func (s *socket) sendOne(p *dgram.Packet) (taken int, full bool) {
 	return 1, false
 }
 
-// push is one system call for a packet, to names[0].
+// push sends a packet to names[0] with one system call.
 func (s *socket) push(p *dgram.Packet, bytes int, size uint32, from netip.Addr) syscall.Errno {
 	o := &s.d.out
 	var one []byte
 	switch {
-	case from.IsValid(): // sendto cannot tell
+	case from.IsValid(): // sendto has no source address
 	case len(p.Pieces) == 1:
 		one = p.Pieces[0]
 	case bytes <= smallMax:
@@ -102,13 +102,13 @@ func (s *socket) push(p *dgram.Packet, bytes int, size uint32, from netip.Addr) 
 	}
 }
 
-// sendSome sends packets from the front of batch by one system call, and takes at
-// least one, unless the socket is full.
+// sendSome sends packets from the front of batch with one system call. It takes
+// at least one, unless the socket is full.
 func (s *socket) sendSome(batch []dgram.Packet) (taken int, full bool) {
 	o := &s.d.out
 	if s.plan(batch) <= 1 {
 		o.release()
-		return s.sendOne(&batch[0]) // which also finds out what is wrong with it
+		return s.sendOne(&batch[0]) // it also finds out what is wrong with the packet
 	}
 	s.stats.SendCalls++
 	sent, no := sendMessages(s.fd, o.messages[:o.count], o.total)
@@ -119,7 +119,7 @@ func (s *socket) sendSome(batch []dgram.Packet) (taken int, full bool) {
 	first := o.packets[0]
 	o.release()
 	if sent == 0 && no == 0 {
-		no = unix.EIO // there is no such answer; it must not go on for ever
+		no = unix.EIO // this never happens, but must not loop for ever
 	}
 	switch {
 	case no == 0 || no == unix.EINTR:
@@ -130,14 +130,14 @@ func (s *socket) sendSome(batch []dgram.Packet) (taken int, full bool) {
 		return s.separate(batch[:first], no)
 	}
 	if batch[0].From.IsValid() {
-		return s.sendOne(&batch[0]) // which knows a way round
+		return s.sendOne(&batch[0]) // it has a fallback
 	}
 	batch[0].TooBig = false
 	s.failed(&batch[0], no)
 	return 1, false
 }
 
-// sent counts the packets of a message that went.
+// sent counts the packets of a message that was sent.
 func (s *socket) sent(packets []dgram.Packet) {
 	for i := range packets {
 		packets[i].TooBig = false

@@ -11,21 +11,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/netpoll"
 )
 
-// watchIdle is how many arrivals a socket hands out without an Arm in between
-// before the epoll instance forgets it. To be watched costs a tenth of
-// what it costs to send and receive a small packet, to be added and forgotten as much
-// as two or three of them.
+// watchIdle is how many arrivals a socket returns without an Arm in between before it
+// is removed from the epoll instance. Being watched costs a tenth of sending and
+// receiving a small packet; adding and removing cost as much as two or three of them.
 const watchIdle = 32
 
-// Sockets are watched only from the first Arm on, and not if their owner has polled
-// for long. They are watched by level: Recv does not ask the epoll
-// instance, which must find out by itself what was taken, and does so when
-// somebody looks.
+// watch manages the epoll instance. Sockets are watched only from the first Arm on,
+// and not while their owner polls without sleeping. They are level-triggered: Recv
+// does not use the epoll instance, which checks the sockets itself when it is asked.
 type watch struct {
 	epfd  int    // -1 once closed
-	armed bool   // between Arm and Disarm somebody may be asleep
+	armed bool   // between Arm and Disarm: a goroutine may be sleeping
 	arms  uint32 // counts Arm
-	idle  int    // sockets that are not watched
+	idle  int    // number of sockets that are not watched
 }
 
 // Arm implements dgram.Sleeper.
@@ -50,8 +48,8 @@ func (d *Device) Sleep(timeout time.Duration) { d.gate.Sleep(timeout) }
 // Wake implements dgram.Sleeper.
 func (d *Device) Wake() { d.gate.Wake() }
 
-// watchAll tells whether every socket is watched now. The kernel may be short of
-// memory, and then nobody may sleep.
+// watchAll makes every socket watched and reports whether that worked. If the kernel
+// is short of memory, the owner must not sleep.
 func (d *Device) watchAll() bool {
 	for s := d.first; s != nil; s = s.next {
 		if !s.watched && s.beWatched() != 0 {
@@ -61,7 +59,7 @@ func (d *Device) watchAll() bool {
 	return true
 }
 
-// events is what a socket is watched for.
+// events are the events requested for a socket.
 func (s *socket) events() unix.EpollEvent {
 	e := unix.EpollEvent{Events: unix.EPOLLIN}
 	if s.full {
@@ -88,7 +86,7 @@ func (s *socket) beForgotten() {
 	}
 }
 
-// polled notes that the owner took an arrival of a socket that is watched.
+// polled records that the owner took an arrival from a watched socket.
 func (s *socket) polled() {
 	w := &s.d.watch
 	if s.arms != w.arms {
@@ -99,7 +97,7 @@ func (s *socket) polled() {
 	}
 }
 
-// setFull says whether room in the socket ends a Sleep.
+// setFull sets whether room in the socket ends a Sleep.
 func (s *socket) setFull(full bool) {
 	if s.full == full {
 		return

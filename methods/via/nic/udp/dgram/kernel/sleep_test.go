@@ -45,8 +45,8 @@ func TestWakeAndTimeout(t *testing.T) {
 	a.d.Disarm()
 }
 
-// Sleepers lose neither an arrival nor a Wake, whenever it comes. One that is lost
-// fails the test by its deadline.
+// Sleepers lose neither an arrival nor a Wake, whenever it comes. A loss fails the
+// test at its deadline.
 func TestSleepAgainstArrivalsAndWakes(t *testing.T) {
 	const rounds = 2000
 	y := bound(t, open(t, Options{}), loopback4)
@@ -98,8 +98,7 @@ func TestSleepAgainstArrivalsAndWakes(t *testing.T) {
 	others.Wait()
 }
 
-// Room in a socket that was full ends a Sleep, and does not keep one from beginning
-// after that.
+// Room in a socket that was full ends a Sleep, and does not prevent a later one.
 func TestRoomEndsSleep(t *testing.T) {
 	x := bound(t, open(t, Options{SendBuffer: 4096}), loopback4)
 	x.setFull(true)
@@ -140,7 +139,7 @@ func TestCloseEndsASleep(t *testing.T) {
 	require.ErrorIs(t, err, dgram.ErrClosed)
 }
 
-// A socket that was closed with something in it does not keep others from sleeping.
+// A socket that was closed with unread packets does not keep others from sleeping.
 func TestClosedSocketsAreSilent(t *testing.T) {
 	a, b := two(t, Options{})
 	send(t, a, packet(b.Addr(), 10, 1))
@@ -155,7 +154,7 @@ func TestClosedSocketsAreSilent(t *testing.T) {
 }
 
 // A socket is watched from the first Arm on, and no longer once its owner has polled
-// for long, but never given up under somebody who sleeps.
+// for long, but always while a goroutine sleeps.
 func TestWatchedWhileSomebodySleeps(t *testing.T) {
 	d := open(t, Options{})
 	a, b := bound(t, d, loopback4), bound(t, d, loopback4)

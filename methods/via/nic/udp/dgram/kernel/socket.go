@@ -19,15 +19,15 @@ type socket struct {
 	stats      dgram.Stats
 	paths      paths
 
-	full     bool // Send answered ErrAgain: the epoll instance tells when there is room
-	canGroup bool // GSO works, as far as is known
+	full     bool // Send returned ErrAgain: the epoll instance reports when there is room
+	canGroup bool // GSO works, as far as known
 	canJoin  bool // GRO can be switched on
 	joins    bool // GRO is on
-	tells    bool // the kernel says what address a packet was sent to
+	tells    bool // the kernel reports the destination address of received packets
 	streak   int  // calls of Recv in a row that found something, up to streakMany
 	drops    uint32
 
-	watched bool   // the epoll instance has it
+	watched bool   // it is in the epoll instance
 	arms    uint32 // watch.arms when polls was 0
 	polls   uint32 // arrivals since
 }
@@ -46,8 +46,8 @@ func (s *socket) Stats() dgram.Stats {
 	return s.stats
 }
 
-// Close implements dgram.Socket. Its events end even if a child process, between
-// its fork and its exec, still has the descriptor.
+// Close implements dgram.Socket. The socket's events end even if a child process
+// still has the descriptor between its fork and its exec.
 func (s *socket) Close() error {
 	if s.fd < 0 {
 		return nil

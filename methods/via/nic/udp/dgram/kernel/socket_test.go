@@ -99,7 +99,8 @@ func TestManyDestinations(t *testing.T) {
 	assert.Less(t, from.Stats().SendCalls, uint64(10))
 }
 
-// What cannot be sent does not keep what can from going, wherever it stands.
+// A packet that cannot be sent does not prevent others, wherever it is in the
+// batch.
 func TestBadPacketsAmongGood(t *testing.T) {
 	a, b := two(t, Options{})
 	nothing := dgram.Packet{To: b.Addr(), Pieces: [][]byte{{}, nil}}
@@ -144,7 +145,8 @@ func TestAGroupThatIsTooBig(t *testing.T) {
 	assert.True(t, a.canGroup)
 }
 
-// Groups are as large as the kernel takes them, so that none fails for its size.
+// Groups are as large as the kernel accepts, so that none fails because of its
+// size.
 func TestGroupsOfManyBytes(t *testing.T) {
 	a, b := two(t, Options{})
 	send(t, a, run(b.Addr(), 50, 8000)...)
@@ -155,7 +157,7 @@ func TestGroupsOfManyBytes(t *testing.T) {
 	assert.EqualValues(t, 2, a.Stats().SendCalls)
 }
 
-// It is not the grouping that does not work if its packets do not go alone either.
+// Grouping stays enabled if the packets cannot be sent alone either.
 func TestAGroupOfWhatCannotBeSent(t *testing.T) {
 	a, b := two(t, Options{})
 	group := append(run(b.Addr(), 2, dgram.PayloadMax+1), packet(b.Addr(), 10, 3))
@@ -199,7 +201,7 @@ func TestNobodyThere(t *testing.T) {
 	assert.Zero(t, a.Stats().Unsent)
 }
 
-// An error that waits in the socket costs at most what is sent then.
+// A pending error of the socket costs at most the next packet.
 func TestAPendingErrorBreaksNothing(t *testing.T) {
 	a, b := two(t, Options{})
 	gone := bound(t, a.d, loopback4)
@@ -240,7 +242,7 @@ func TestRoomThatIsTooSmall(t *testing.T) {
 	assert.EqualValues(t, 2, b.Stats().Truncated)
 }
 
-// What was dropped leaves no gap among what was asked for at once.
+// Dropped packets leave no gap among those received at once.
 func TestDroppedAmongMany(t *testing.T) {
 	a, b := two(t, Options{NoGRO: true})
 	b.streak = streakMany
@@ -263,7 +265,7 @@ func TestDroppedAmongMany(t *testing.T) {
 	assert.Zero(t, b.streak)
 }
 
-// Of a group that does not fit, those that fit are handed out.
+// If a group does not fit, the packets that fit are returned.
 func TestGroupInRoomThatIsTooSmall(t *testing.T) {
 	a, b := two(t, Options{})
 	send(t, a, packet(b.Addr(), dgram.PayloadMin, 0))

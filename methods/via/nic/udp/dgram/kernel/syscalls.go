@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below never block: descriptors are non-blocking. Unless they do much
-// they go to the kernel without telling the scheduler (RawSyscall), which costs
-// less; while they run, neither another goroutine nor the garbage collector can
-// have the processor.
+// The calls below never block, because descriptors are non-blocking. Unless they
+// do much they enter the kernel without telling the scheduler (RawSyscall), which
+// costs less. While such a call runs, neither another goroutine nor the garbage
+// collector can have the processor.
 
 // rawBytesMax is how many bytes may be copied, and rawMessagesMax how many packets
 // sent, without telling the scheduler: a few microseconds' worth.
@@ -43,7 +43,7 @@ func sendTo(fd int, b []byte, to *name, size uint32) syscall.Errno {
 }
 
 // sendMessages is sendmmsg(2), of total bytes; a single message is sendmsg(2). It
-// returns how many were sent, or why the first was not.
+// returns how many were sent, or the error of the first.
 func sendMessages(fd int, m []mmsghdr, total int) (int, syscall.Errno) {
 	p := unsafe.Pointer(unsafe.SliceData(m))
 	var n uintptr
@@ -66,8 +66,8 @@ func sendMessages(fd int, m []mmsghdr, total int) (int, syscall.Errno) {
 	return min(int(n), len(m)), 0
 }
 
-// The calls that receive return the length of the datagram, or of the datagrams
-// in one, even if the room is smaller (MSG_TRUNC).
+// The receiving calls return the length of the datagram, or of the datagrams of a
+// group, even if the room is smaller (MSG_TRUNC).
 
 // recvFrom is recvfrom(2). size is that of from, before and after.
 func recvFrom(fd int, b []byte, from *name, size *uint32) (int, syscall.Errno) {
@@ -76,8 +76,8 @@ func recvFrom(fd int, b []byte, from *name, size *uint32) (int, syscall.Errno) {
 	return int(n), no
 }
 
-// recvMessages is recvmmsg(2); a single message is recvmsg(2). It returns how many
-// came, with their length in their n.
+// recvMessages is recvmmsg(2); a single message is recvmsg(2). It returns the
+// number of messages; their n has their length.
 func recvMessages(fd int, m []mmsghdr) (int, syscall.Errno) {
 	p := unsafe.Pointer(unsafe.SliceData(m))
 	if len(m) == 1 {
@@ -114,11 +114,12 @@ func sockName(fd int, at *name) (uint32, syscall.Errno) {
 	return size, no
 }
 
-// memInfoDrops is where SO_MEMINFO has the count of packets dropped at a socket
-// (SK_MEMINFO_DROPS in linux/sock_diag.h).
+// memInfoDrops is the index in SO_MEMINFO of the count of packets dropped at a
+// socket (SK_MEMINFO_DROPS in linux/sock_diag.h).
 const memInfoDrops = 8
 
-// drops is how many packets the kernel dropped at a socket, or else what is known.
+// drops is how many packets the kernel dropped at a socket, or known if it does
+// not tell.
 func drops(fd int, known uint32) uint32 {
 	var info [memInfoDrops + 1]uint32
 	size := uint32(unsafe.Sizeof(info))

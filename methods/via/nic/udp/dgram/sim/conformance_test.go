@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A layout says where devices are.
+// A layout is the placement of devices.
 type layout struct {
 	name     string
 	together bool // on one host
@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceRandom has everything but what loses datagrams.
+// TestConformanceRandom has all faults except loss of datagrams.
 func TestConformanceRandom(t *testing.T) {
 	sim.RunAtMost(t, 10, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))

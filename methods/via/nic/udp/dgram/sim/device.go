@@ -47,7 +47,7 @@ func (d *Device) Open(at netip.AddrPort) (dgram.Socket, error) {
 	return s, nil
 }
 
-// Close closes what is open.
+// Close closes all open sockets.
 func (d *Device) Close() error {
 	d.host.n.enter()
 	defer d.host.n.leave()
@@ -67,7 +67,7 @@ func (d *Device) close() {
 	d.kick()
 }
 
-// ready reports whether something can be done with a socket.
+// ready reports whether a socket is ready.
 func (d *Device) ready() bool {
 	return d.closed || slices.ContainsFunc(d.sockets, func(s *Socket) bool {
 		return len(s.inbox) > 0 || s.wants && s.room()

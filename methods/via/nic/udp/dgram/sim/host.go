@@ -9,16 +9,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// firstPort is where ports begin that a host gives away by itself.
+// firstPort is the first port that a host assigns by itself.
 const firstPort = 32768
 
 // A Host is one machine: it has addresses, ports, a card, and any number of
 // devices, each of which stands for a process.
 type Host struct {
 	n        *Network
-	name     string // of its links in the world below
+	name     string // the name of its links in the world below
 	addrs    []netip.Addr
-	ports    uint16 // the port that was given away last
+	ports    uint16 // the port that was assigned last
 	devices  []*Device
 	sockets  []*Socket
 	up, down *sim.Bottleneck
@@ -47,7 +47,7 @@ func (n *Network) Host(addrs ...netip.Addr) *Host {
 // Addr is the host's first address.
 func (h *Host) Addr() netip.Addr { return h.addrs[0] }
 
-// Open makes a device. Real devices are dgram.Sleepers, others are none.
+// Open makes a device. Devices of the Real mode are dgram.Sleepers, others are not.
 func (h *Host) Open() dgram.Device {
 	h.n.enter()
 	defer h.n.leave()
@@ -60,9 +60,9 @@ func (h *Host) Open() dgram.Device {
 	return d
 }
 
-// Crash ends the host's devices without a goodbye: their sockets vanish, with what
-// they had not handed out, and the addresses are free. Calls on them find them
-// closed. What is under way goes on to travel. Open brings the host back.
+// Crash ends the host's devices without notice: their sockets vanish, with all
+// unread datagrams, and the addresses become free. Calls on them return that they
+// are closed. Datagrams under way continue. Open revives the host.
 func (h *Host) Crash() {
 	h.n.enter()
 	defer h.n.leave()
@@ -86,11 +86,11 @@ func (h *Host) SetDown(r sim.Rate) {
 	h.down.SetRate(r)
 }
 
-// Down is the bottleneck that all that arrives at the host goes through, to look at
-// its queue in the Stepped mode.
+// Down is the bottleneck before the host, so that tests of the Stepped mode can
+// inspect its queue.
 func (h *Host) Down() *sim.Bottleneck { return h.down }
 
-// claim finds a port at which at would be alone.
+// claim finds a free port at an address.
 func (h *Host) claim(at netip.Addr) (port uint16, ok bool) {
 	for range 1<<16 - firstPort {
 		h.ports = max(h.ports+1, firstPort)
@@ -101,7 +101,8 @@ func (h *Host) claim(at netip.Addr) (port uint16, ok bool) {
 	return 0, false
 }
 
-// taken reports whether a socket at an address would take another's datagrams.
+// taken reports whether a socket at an address would take another socket's
+// datagrams.
 func (h *Host) taken(at netip.AddrPort) bool {
 	return slices.ContainsFunc(h.sockets, func(s *Socket) bool {
 		a, b := s.at.Addr(), at.Addr()
@@ -109,7 +110,7 @@ func (h *Host) taken(at netip.AddrPort) bool {
 	})
 }
 
-// hears reports whether a socket at an address gets what is sent to another one.
+// hears reports whether a socket at an address receives datagrams to another one.
 func hears(at, to netip.Addr) bool {
 	switch {
 	case at == to:
@@ -121,7 +122,7 @@ func hears(at, to netip.Addr) bool {
 	}
 }
 
-// find is the socket that a datagram to an address of this host meets.
+// find is the socket that receives a datagram to an address of this host.
 func (h *Host) find(to netip.AddrPort) *Socket {
 	for _, s := range h.sockets {
 		if s.at.Port() == to.Port() && hears(s.at.Addr(), to.Addr()) {
@@ -136,8 +137,8 @@ func (h *Host) has(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsUnspecified() || slices.Contains(h.addrs, a)
 }
 
-// source is the address that a datagram from a socket at one address to another
-// bears; ok is false if the host has none to reach that from.
+// source is the source address of a datagram from a socket at one address to
+// another address; ok is false if the host cannot reach it.
 func (h *Host) source(at, to netip.Addr) (from netip.Addr, ok bool) {
 	own := to.IsLoopback() || slices.Contains(h.addrs, to)
 	switch {

@@ -23,27 +23,26 @@ type Network struct {
 	sleeping []*Device // in the Real mode
 }
 
-// A Datagram is what travels.
+// A Datagram is one datagram under way.
 type Datagram struct {
 	From, To netip.AddrPort
 	Payload  []byte
 }
 
-// Stats counts what became of datagrams on their way. What links lose and
-// duplicate is known to nobody.
+// Stats counts what happened to datagrams on their way. It does not include what links lose
+// and duplicate.
 type Stats struct {
 	Sent       uint64 // left a socket
 	Dropped    uint64 // found no room at a bottleneck
-	Vanished   uint64 // were larger than the path
-	Filtered   uint64 // were taken out by the filter
+	Vanished   uint64 // larger than the path's MTU
+	Filtered   uint64 // removed by the filter
 	Corrupted  uint64 // arrived with wrong bits
-	Nobody     uint64 // arrived where no socket was
+	Nobody     uint64 // arrived where there was no socket
 	Overflowed uint64 // found a socket's receive buffer full
-	Arrived    uint64 // came into a receive buffer
+	Arrived    uint64 // entered a receive buffer
 }
 
-// New makes a network without hosts over w, which must not be stepped by anybody
-// else in the Real mode.
+// New makes a network without hosts over w. In the Real mode no other code may step w.
 func New(w *sim.World, opts Options) *Network {
 	opts.setDefaults()
 	return &Network{
@@ -55,7 +54,7 @@ func New(w *sim.World, opts Options) *Network {
 	}
 }
 
-// enter takes the network's lock and, in the Real mode, lets happen what is due.
+// enter takes the network's lock and, in the Real mode, runs due events.
 func (n *Network) enter() {
 	n.mu.Lock()
 	if n.opts.Mode == Real {
@@ -63,8 +62,7 @@ func (n *Network) enter() {
 	}
 }
 
-// leave lets the lock go, after telling sleepers of what happens before they meant
-// to look.
+// leave releases the lock, after waking sleepers that would miss an event.
 func (n *Network) leave() {
 	if len(n.sleeping) > 0 {
 		next, ok := n.sim.Next()
@@ -90,9 +88,9 @@ func (n *Network) Clock() time.Duration {
 // Sim is the world below, which tests step in the Stepped mode.
 func (n *Network) Sim() *sim.World { return n.sim }
 
-// Idle lets the next thing happen, or virtual time pass if there is none within
-// timeout (< 0: no limit). It is what a waiting call needs in the Stepped mode; a
-// wait that nothing can end any more panics, because in a test it would hang.
+// Idle advances to the next event, or virtual time by timeout if there is none (< 0: no
+// limit). Waiting calls need it in the Stepped mode. A wait that nothing can end panics,
+// because in a test it would hang.
 func (n *Network) Idle(timeout time.Duration) {
 	n.enter()
 	defer n.leave()
@@ -107,25 +105,26 @@ func (n *Network) Idle(timeout time.Duration) {
 	}
 }
 
-// Stats is what became of datagrams so far.
+// Stats returns the counts so far.
 func (n *Network) Stats() Stats {
 	n.enter()
 	defer n.leave()
 	return n.stats
 }
 
-// SetFilter lets keep decide of every datagram that leaves a socket whether it
-// goes on; nil keeps all. It is how a test loses a certain packet, or takes notes
-// for a replay. keep must not call the network, nor change the payload; it may hold on to it.
+// SetFilter sets a function that decides for every datagram that leaves a socket whether it
+// continues; nil keeps all. Tests use it to lose a certain packet, or to record packets for a
+// replay. keep must not call the network, nor change the payload; it may keep a reference to
+// it.
 func (n *Network) SetFilter(keep func(Datagram) bool) {
 	n.enter()
 	defer n.leave()
 	n.filter = keep
 }
 
-// Inject makes a datagram arrive now, whoever it claims to be from, past every
-// link, limit and partition but the receive buffer, at the host that has the
-// address of d.To. It copies the payload.
+// Inject makes a datagram with any source address arrive now, at the host that has the
+// address d.To. Links, limits and partitions do not apply, only the receive buffer. Inject
+// copies the payload.
 func (n *Network) Inject(d Datagram) {
 	n.enter()
 	defer n.leave()
@@ -134,37 +133,37 @@ func (n *Network) Inject(d Datagram) {
 	n.sim.After(0, func() { n.arrive(n.at[d.To.Addr().Unmap()], d) })
 }
 
-// SetLink describes the way from one host to another; the way back stays.
+// SetLink sets the link from one host to another; the opposite direction does not change.
 func (n *Network) SetLink(from, to *Host, link sim.LinkOptions) {
 	n.enter()
 	defer n.leave()
 	n.sim.SetLink(from.name, to.name, link)
 }
 
-// SetRate puts a bottleneck into the way from one host to another alone.
+// SetRate puts a bottleneck into the path from one host to another, in that direction only.
 func (n *Network) SetRate(from, to *Host, r sim.Rate) {
 	n.enter()
 	defer n.leave()
 	n.path(from, to).neck.SetRate(r)
 }
 
-// SetMTU changes what the way from one host to another lets through: payloads
-// up to bytes (at least dgram.PayloadMin). Larger ones vanish. Unless silent, the
-// sending host hears of that, as long as the way back is open, and then knows
-// better; that there is more room again it finds out within dgram.PathMTUAge.
+// SetMTU changes the MTU of the path from one host to another: the largest payload, at least
+// dgram.PayloadMin bytes. Larger packets vanish. Unless silent, the sending host is told if
+// the way back is open, and then knows the new MTU. It notices an increase within
+// dgram.PathMTUAge.
 func (n *Network) SetMTU(from, to *Host, bytes int, silent bool) {
 	n.enter()
 	defer n.leave()
 	n.path(from, to).setMTU(bytes, silent)
 }
 
-// Cut partitions two hosts. What is on its way is lost, too.
+// Cut partitions two hosts. Datagrams under way are lost, too.
 func (n *Network) Cut(a, b *Host) {
 	n.CutOneWay(a, b)
 	n.CutOneWay(b, a)
 }
 
-// CutOneWay stops everything from one host to another; the way back stays.
+// CutOneWay stops everything from one host to another; the opposite direction stays open.
 func (n *Network) CutOneWay(from, to *Host) {
 	n.enter()
 	defer n.leave()
@@ -172,7 +171,7 @@ func (n *Network) CutOneWay(from, to *Host) {
 	n.sim.CutOneWay(from.name, to.name)
 }
 
-// Heal takes back the cuts between two hosts.
+// Heal undoes the cuts between two hosts.
 func (n *Network) Heal(a, b *Host) {
 	n.enter()
 	defer n.leave()
@@ -180,7 +179,7 @@ func (n *Network) Heal(a, b *Host) {
 	n.sim.Heal(a.name, b.name)
 }
 
-// HealAll takes back every cut.
+// HealAll undoes every cut.
 func (n *Network) HealAll() {
 	n.enter()
 	defer n.leave()

@@ -8,68 +8,67 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// Mode says what moves virtual time on.
+// Mode says what advances virtual time.
 type Mode uint8
 
 const (
-	// Stepped: only the test does, by stepping the sim.World.
+	// Stepped: only the test advances it, by stepping the sim.World.
 	Stepped Mode = iota
 	// Real: virtual time follows the wall clock whenever a device is used or
 	// sleeps. Devices are dgram.Sleepers, and may have different owners.
 	Real
 )
 
-// Options describe the network. The zero value has no faults beside those of the
+// Options describe the network. The zero value has no faults except those of the
 // links, no limit of speed, and buffers as in Linux.
 type Options struct {
-	// Mode says what moves virtual time on.
+	// Mode says what advances virtual time.
 	Mode Mode
 
-	// MTUBytes is the largest payload that a host's own link, and at first
-	// every path, lets through; 0 means 1472, as Ethernet with IPv4.
+	// MTUBytes is the largest payload for a host's own link, and initially for
+	// every path; 0 means 1472, as Ethernet with IPv4.
 	MTUBytes int
 	// MTUChangeEvery is the average time between changes of a path's MTU, which
-	// is then drawn from dgram.PayloadMin to MTUBytes; 0 means that it changes
-	// only through SetMTU. Without traffic a path does not change.
+	// is then drawn from dgram.PayloadMin to MTUBytes. 0 means that only SetMTU
+	// changes it. Without traffic a path does not change.
 	MTUChangeEvery time.Duration
-	// Silent is the probability that such a change is silent: no host hears why
+	// Silent is the probability that such a change is silent: no host is told why
 	// its packets vanish.
 	Silent float64
 
-	// Up and Down are the speed of every host's card, in each direction. What
-	// waits to leave stays in the sockets' send buffers until then.
+	// Up and Down are the speed of every host's card, in each direction. Packets
+	// that wait for the card stay in the sockets' send buffers.
 	Up, Down sim.Rate
-	// HeaderBytes is what every datagram has to carry beside its payload, at
-	// every bottleneck; 0 means 28, IPv4 and UDP.
+	// HeaderBytes is the overhead of a datagram at every bottleneck; 0 means 28,
+	// IPv4 and UDP.
 	HeaderBytes int
 
 	// SendBytesMax is the size of a socket's send buffer; 0 means 208 KiB.
 	SendBytesMax int
 	// RecvBytesMax is the size of its receive buffer; 0 means 208 KiB.
 	RecvBytesMax int
-	// PerPacketBytes is what a datagram takes in either beside its payload; 0
-	// means 512.
+	// PerPacketBytes is the overhead of a datagram in either buffer; 0 means 512.
 	PerPacketBytes int
 
-	// Full is the probability, per packet, that Send answers ErrAgain although
-	// there is room, and goes on to do so for up to FullMax.
+	// Full is the probability, per packet, that Send returns ErrAgain although
+	// there is room, and keeps doing so for up to FullMax.
 	Full float64
 	// FullMax bounds that time; 0 means 100 µs.
 	FullMax time.Duration
-	// HoldMax bounds the time for which a card holds the first arrival back, so
+	// HoldMax bounds the time for which a card holds back the first arrival, so
 	// that later ones come with it (interrupt coalescing).
 	HoldMax time.Duration
-	// Merge is the probability, per datagram, that Recv hands it out together
-	// with the one before, if they fit together (GRO).
+	// Merge is the probability, per datagram, that Recv returns it together with
+	// the previous one, if they fit together (GRO).
 	Merge float64
-	// Short is the probability that Recv returns before it filled its batch or
-	// emptied the buffer.
+	// Short is the probability that Recv returns before it has filled its batch
+	// or emptied the buffer.
 	Short float64
-	// Scribble is the probability that Recv leaves rubbish wherever it is
-	// allowed to: behind what arrived, and in entries that it did not fill.
+	// Scribble is the probability that Recv writes garbage wherever it may:
+	// behind the arrived bytes, and in unused entries.
 	Scribble float64
 
-	// Trace, if there is one, gets a line for all that happens.
+	// Trace, if set, receives a line for everything that happens.
 	Trace func(line string)
 }
 
@@ -93,8 +92,8 @@ func (o *Options) setDefaults() {
 func clampMTU(bytes int) int { return min(max(bytes, dgram.PayloadMin), dgram.PayloadMax) }
 
 // RandomOptions draws a network with every kind of delay, merging, back-pressure,
-// overflow and change of MTU, but one through which enough comes that a protocol
-// with retransmission gets on. Links have faults of their own (sim.RandomLink).
+// overflow and change of MTU, but enough gets through for a protocol with
+// retransmission to make progress. Links have their own faults (sim.RandomLink).
 func RandomOptions(rng *rand.Rand) Options {
 	draw := sim.Draw{Rand: rng}
 	o := Options{
@@ -109,7 +108,7 @@ func RandomOptions(rng *rand.Rand) Options {
 		Short:        draw.Chance(0.3),
 		Scribble:     draw.Chance(0.3),
 	}
-	// What has no room for a few packets lets nothing through.
+	// A buffer without room for a few packets would let nothing through.
 	few := 4 * (o.MTUBytes + 1024)
 	o.RecvBytesMax = max(few, draw.Pick(8<<10, 32<<10, 208<<10, 1<<20))
 	if rng.IntN(2) == 0 {

@@ -8,17 +8,17 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// A path is the way from one host to another: out of the sender's card, through a
-// bottleneck of its own, over a link of the world, into the receiver's card.
+// A path is the way from one host to another: through the sender's card, the
+// path's own bottleneck, a link of the world, and the receiver's card.
 type path struct {
 	n        *Network
 	from, to *Host
 	neck     *sim.Bottleneck
-	mtu      int           // what it lets through
-	silent   bool          // and says nothing about larger ones
-	change   time.Duration // when it changes by itself; 0: never
+	mtu      int           // the largest payload that gets through
+	silent   bool          // larger ones are dropped without notice
+	change   time.Duration // time of the next change; 0: never
 
-	known   int // what the sending host believes; 0: nothing but its own link
+	known   int // the MTU that the sending host knows; 0: only that of its own link
 	learned time.Duration
 }
 
@@ -33,7 +33,7 @@ func (n *Network) path(from, to *Host) *path {
 	return p
 }
 
-// plan draws when the MTU changes by itself.
+// plan draws the time of the next MTU change.
 func (p *path) plan() {
 	if every := p.n.opts.MTUChangeEvery; every > 0 {
 		p.change = p.n.sim.Now() + p.n.sim.Between(1, 2*every)
@@ -59,8 +59,8 @@ func (p *path) setMTU(bytes int, silent bool) {
 	p.n.trace("%s > %s: mtu %d, silent %v", p.from.name, p.to.name, p.mtu, p.silent)
 }
 
-// believed is the MTU that the sending host knows of. What it knows is forgotten
-// after a while, if it is no longer so.
+// believed is the MTU that the sending host assumes. A wrong value is forgotten
+// after a while.
 func (p *path) believed() int {
 	p.wander()
 	if p.known > 0 && p.mtu > p.known && p.n.sim.Now()-p.learned >= dgram.PathMTUAge {
@@ -72,7 +72,7 @@ func (p *path) believed() int {
 	return min(p.known, p.n.opts.MTUBytes)
 }
 
-// carry takes a datagram that left the sender's card, until it arrives.
+// carry carries a datagram from the sender's card to its arrival.
 func (p *path) carry(d Datagram) {
 	n := p.n
 	if len(d.Payload) > p.mtu {
@@ -105,7 +105,8 @@ func (p *path) report() {
 	})
 }
 
-// pass takes a datagram through a bottleneck, or reports that there was no room.
+// pass passes a datagram through a bottleneck. It reports false if there was no
+// room.
 func (n *Network) pass(b *sim.Bottleneck, payload int, next func()) bool {
 	at, ok := b.Pass(payload + n.opts.HeaderBytes)
 	switch {
@@ -120,7 +121,7 @@ func (n *Network) pass(b *sim.Bottleneck, payload int, next func()) bool {
 	return ok
 }
 
-// corrupt is a copy of bytes with one or a few wrong bits.
+// corrupt returns a copy of bytes with one or a few wrong bits.
 func (n *Network) corrupt(p []byte) []byte {
 	n.stats.Corrupted++
 	q := bytes.Clone(p)
@@ -129,7 +130,7 @@ func (n *Network) corrupt(p []byte) []byte {
 	}
 	for bit := n.sim.Rand().IntN(8 * len(q)); ; bit = n.sim.Rand().IntN(8 * len(q)) {
 		q[bit/8] ^= 1 << (bit % 8)
-		// Two flips of one bit would be none.
+		// Flipping the same bit twice would change nothing.
 		if n.sim.Chance(0.5) && !bytes.Equal(p, q) {
 			return q
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 )
 
-// arrive puts a datagram into the receive buffer of whom it is for on a host.
+// arrive puts a datagram into the receive buffer of its socket on a host.
 func (n *Network) arrive(h *Host, d Datagram) {
 	var s *Socket
 	if h != nil {
@@ -39,7 +39,7 @@ func (n *Network) arrive(h *Host, d Datagram) {
 	}
 }
 
-// release is the card telling of what it held back.
+// release delivers the datagrams that the card held back.
 func (s *Socket) release() {
 	s.inbox = append(s.inbox, s.held...)
 	clear(s.held)
@@ -47,7 +47,7 @@ func (s *Socket) release() {
 	s.news()
 }
 
-// Recv hands out what has arrived.
+// Recv returns arrivals.
 func (s *Socket) Recv(batch []dgram.Arrival) (got int) {
 	s.n.enter()
 	defer s.n.leave()
@@ -69,8 +69,8 @@ func (s *Socket) Recv(batch []dgram.Arrival) (got int) {
 	return got
 }
 
-// fill puts the next datagram into an entry, and perhaps those that follow; false
-// if there is none that can be handed out.
+// fill puts the next datagram into an entry, and perhaps those that follow; false if there is
+// none that can be returned.
 func (s *Socket) fill(a *dgram.Arrival) bool {
 	d, ok := s.next(len(a.Buf))
 	if !ok {
@@ -93,7 +93,7 @@ func (s *Socket) fill(a *dgram.Arrival) bool {
 	return true
 }
 
-// next takes the first datagram that can be handed out.
+// next takes the first datagram that can be returned.
 func (s *Socket) next(room int) (d Datagram, ok bool) {
 	for len(s.inbox) > 0 {
 		d = s.pop()
@@ -129,8 +129,8 @@ func (s *Socket) pop() Datagram {
 	return d
 }
 
-// noise is what is written where the owner must not look. scribbleBytes of it are copied at a
-// time, from anywhere in its first half.
+// noise is written where the owner must not read. scribbleBytes of it are copied at a time,
+// from anywhere in its first half.
 var noise = makeNoise()
 
 const scribbleBytes = 100
@@ -143,7 +143,7 @@ func makeNoise() (b [4096]byte) {
 	return b
 }
 
-// scribble writes wherever the owner must not look.
+// scribble writes wherever the owner must not read.
 func (s *Socket) scribble(batch []dgram.Arrival, got int) {
 	at := s.n.sim.Rand().IntN(len(noise) / 2)
 	for i := range batch {

@@ -114,8 +114,8 @@ func TestFaultsOfLinks(t *testing.T) {
 	assert.EqualValues(t, wrong, s.Corrupted)
 }
 
-// TestCorruptionIsRealAndSmall: some bits differ, never none, and a duplicate
-// does not share them.
+// TestCorruptionIsRealAndSmall: at least one bit and only a few differ, and a
+// duplicate has other errors.
 func TestCorruptionIsRealAndSmall(t *testing.T) {
 	n := newNet(t, 1, sim.LinkOptions{Corrupt: 1, Duplicate: 1}, Options{})
 	sizes := map[int]bool{}
@@ -204,8 +204,8 @@ func TestMTUChangesByItself(t *testing.T) {
 	assert.Greater(t, n.a.Stats().TooBig, uint64(20))
 }
 
-// TestFourIntoOne has a card that is slower than what arrives: its queue fills, the
-// rest is dropped, and what passes does so at its rate.
+// TestFourIntoOne has a card slower than the arrivals: its queue fills, the rest is
+// dropped, and packets pass at the card's rate.
 func TestFourIntoOne(t *testing.T) {
 	n := newNet(t, 1, sim.LinkOptions{}, Options{HeaderBytes: 28, RecvBytesMax: 1 << 30})
 	n.y.SetDown(sim.Rate{BytesPerSecond: 1e6, QueueBytes: 10_000})
@@ -227,7 +227,8 @@ func TestFourIntoOne(t *testing.T) {
 	assert.InDelta(t, 10*time.Millisecond, n.y.Down().Delay(), float64(time.Millisecond))
 }
 
-// TestSlowCard has a sender that fills its send buffer, and a path of its own rate.
+// TestSlowCard has a sender that fills its send buffer, and a path with its own
+// rate.
 func TestSlowCard(t *testing.T) {
 	n := newNet(t, 1, sim.LinkOptions{}, Options{SendBytesMax: 10_000, PerPacketBytes: 1})
 	n.x.SetUp(sim.Rate{BytesPerSecond: 1e6})

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// sleep is a device's part in sleeping, in the Real mode.
+// sleep is the state of a sleeping device, in the Real mode.
 type sleep struct {
-	signal chan struct{} // holds one token when a sleeper must look; nil in other modes
+	signal chan struct{} // holds one token if the sleeper must check; nil in other modes
 	woken  bool          // Wake was called and no Sleep has returned for it
-	until  time.Duration // while sleeping: when it looks by itself; < 0: never
+	until  time.Duration // while sleeping: when it checks by itself; < 0: never
 }
 
 // A sleepingDevice is a Device of the Real mode, which is a dgram.Sleeper. (A
-// device in simulated time is none.)
+// device in simulated time is not.)
 type sleepingDevice struct {
 	*Device
 }
@@ -28,14 +28,14 @@ func (s *sleep) kick() {
 	}
 }
 
-// Arm asks that arrivals and room end Sleep; false if there are any.
+// Arm makes arrivals and room end Sleep; false if there already is one.
 func (d *sleepingDevice) Arm() bool {
 	d.host.n.enter()
 	defer d.host.n.leave()
 	return !d.ready()
 }
 
-// Disarm has nothing to take back: wake-ups cost nothing here.
+// Disarm has nothing to undo: wake-ups cost nothing here.
 func (d *sleepingDevice) Disarm() {}
 
 // Wake ends the current or the next Sleep.
@@ -47,7 +47,7 @@ func (d *sleepingDevice) Wake() {
 }
 
 // Sleep returns on an arrival, room, a Wake or when timeout passes. While it waits
-// it lets happen in the world what is due.
+// it runs due events of the world.
 func (d *sleepingDevice) Sleep(timeout time.Duration) {
 	n := d.host.n
 	deadline := time.Duration(-1)
@@ -66,8 +66,8 @@ func (d *sleepingDevice) Sleep(timeout time.Duration) {
 	}
 }
 
-// nap says how long to block before the world must be looked at again (< 0: until
-// signalled), or reports false if there is a reason to return.
+// nap returns how long to block before the world must be checked again (< 0: until
+// signalled). ok is false if there is a reason to return.
 func (d *sleepingDevice) nap(deadline time.Duration) (wait time.Duration, ok bool) {
 	n := d.host.n
 	n.enter()

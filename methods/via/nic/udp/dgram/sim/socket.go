@@ -17,18 +17,18 @@ type Socket struct {
 	stats  dgram.Stats
 
 	leaving int           // bytes of the send buffer in use
-	full    time.Duration // no room before then, for no reason
-	wants   bool          // Send answered ErrAgain
+	full    time.Duration // injected fault: no room before then
+	wants   bool          // Send returned ErrAgain
 
 	inbox []Datagram // arrived
-	held  []Datagram // arrived, but the card says nothing yet
-	bytes int        // of the receive buffer in use
+	held  []Datagram // arrived, but held back by the card
+	bytes int        // bytes of the receive buffer in use
 }
 
-// Addr is where the socket is.
+// Addr is the address of the socket.
 func (s *Socket) Addr() netip.AddrPort { return s.at }
 
-// Send puts datagrams on their way.
+// Send sends datagrams.
 func (s *Socket) Send(batch []dgram.Packet) (taken int, err error) {
 	s.n.enter()
 	defer s.n.leave()
@@ -56,7 +56,7 @@ func (s *Socket) room() bool {
 	return s.n.sim.Now() >= s.full && s.leaving < s.n.opts.SendBytesMax
 }
 
-// stall may take the room away for a while.
+// stall may make the socket full for a while.
 func (s *Socket) stall() {
 	if s.n.sim.Now() < s.full || !s.n.sim.Chance(s.n.opts.Full) {
 		return
@@ -65,7 +65,7 @@ func (s *Socket) stall() {
 	s.n.sim.At(s.full, s.news)
 }
 
-// take ends a packet's part with its owner: it leaves, or is dropped.
+// take sends a packet or drops it.
 func (s *Socket) take(p *dgram.Packet) {
 	h := s.d.host
 	p.TooBig = false
@@ -95,7 +95,7 @@ func (s *Socket) take(p *dgram.Packet) {
 	s.leave(way, d)
 }
 
-// leave is a datagram going through the host's card, which frees its bytes.
+// leave passes a datagram through the host's card, which frees its bytes.
 func (s *Socket) leave(way *path, d Datagram) {
 	n := s.n
 	if n.filter != nil && !n.filter(d) {
@@ -113,14 +113,14 @@ func (s *Socket) leave(way *path, d Datagram) {
 	}
 }
 
-// news tells the owner that there may be something to do.
+// news tells the owner that the socket may be ready.
 func (s *Socket) news() {
 	if len(s.inbox) > 0 || s.wants && s.room() {
 		s.d.kick()
 	}
 }
 
-// way is the path from a host to an address; nil if that is nobody's.
+// way is the path from a host to an address; nil if no host has the address.
 func (n *Network) way(from *Host, to netip.Addr) *path {
 	if to.IsLoopback() {
 		return n.path(from, from)
@@ -146,14 +146,14 @@ func (n *Network) carry(way *path, d Datagram) {
 	way.carry(d)
 }
 
-// PathMTU is what the host believes of the way to an address.
+// PathMTU is the MTU that the host assumes for an address.
 func (s *Socket) PathMTU(to netip.AddrPort) int {
 	s.n.enter()
 	defer s.n.leave()
 	return s.n.believed(s.n.way(s.d.host, to.Addr().Unmap()))
 }
 
-// Stats is what happened since Open.
+// Stats returns the counts since Open.
 func (s *Socket) Stats() dgram.Stats {
 	s.n.enter()
 	defer s.n.leave()
