@@ -208,7 +208,7 @@ func TestAnAnswerThatMakesNoSense(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{-1, 0, 1 << 10, wire.LineBytesMax / 2}, []int{c.AppNum(), c.UniverseSize(), c.KeyMax(), c.ValueMax()})
 	_, err = c.Get(testContext(t), "k")
-	assert.ErrorContains(t, err, "nobody put")
+	assert.ErrorContains(t, err, "no process put")
 	assert.ErrorContains(t, c.Put(testContext(t), "k", "v"), "instead of put_result")
 	assert.ErrorContains(t, c.Put(testContext(t), "k", "v"), "instead of put_result", "it stays broken")
 }

@@ -143,7 +143,7 @@ func TestLies(t *testing.T) {
 		"a stranger":               {wire.Head{Kind: wire.KindPeer, Flags: wire.FlagText, Peer: 1<<63 | 1}, []byte("mem://x"), "not for the program"},
 		"a peer without address":   {wire.Head{Kind: wire.KindPeer, Peer: 2}, nil, "flags 0x0"},
 		"a long address":           {wire.Head{Kind: wire.KindPeer, Flags: wire.FlagText, Peer: 2}, make([]byte, wire.AddressMax+1), "4097 bytes"},
-		"drop of nobody":           {wire.Head{Kind: wire.KindDrop, Peer: 2}, nil, "nobody has"},
+		"drop of an unknown id":    {wire.Head{Kind: wire.KindDrop, Peer: 2}, nil, "unknown id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLiar(t)

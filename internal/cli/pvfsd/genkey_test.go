@@ -73,8 +73,8 @@ func TestGenkeyMistakes(t *testing.T) {
 	}{
 		{"for which machine", []string{"-keystore", keystore}},
 		{"which keystore", []string{"node"}},
-		{"has a key of node already", []string{"-keystore", keystore, "node"}},
-		{"is there already", []string{"-keystore", filepath.Join(dir, "other"), "-dir", dir, "-bits", "1024", "node"}},
+		{"already has a key of node", []string{"-keystore", keystore, "node"}},
+		{"exists already", []string{"-keystore", filepath.Join(dir, "other"), "-dir", dir, "-bits", "1024", "node"}},
 		{"no name of a machine", []string{"-keystore", keystore, "../node"}},
 		{"from 1024 to 4096 bits", []string{"-keystore", keystore, "-bits", "512", "weak"}},
 		{"where a name that begins with C:", []string{"-keystore", bad, "node3"}},
