@@ -22,7 +22,7 @@ func (c *checked) readAt(p []byte, off int64) (n int, err error) {
 			return n, err
 		}
 		if bad >= 0 {
-			if err := c.mismatch(s, bad); err != nil {
+			if err := c.accept(s, bad); err != nil {
 				return n, err
 			}
 			continue
@@ -35,11 +35,22 @@ func (c *checked) readAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// readRegion reads bytes of one region, and returns how many there are, and the first block that does not match its sum; -1 if there is none.
+// readRegion reads bytes of one region, and returns how many there are, and the first block that does not match a sum that is not trusted;
+// -1 if there is none. *DamageError: the sum is trusted. It is decided under the lock that the block was read with: a scrub makes
+// sums trusted with all locks, after it gave doubtful blocks new ones.
 func (c *checked) readRegion(s *scratch, p []byte, off int64) (n int, bad int64, err error) {
 	lock := c.region(off)
 	lock.RLock()
 	defer lock.RUnlock()
+	n, bad, err = c.compareRegion(s, p, off)
+	if bad >= 0 && c.trusted.Load() {
+		return n, -1, c.damage(bad)
+	}
+	return n, bad, err
+}
+
+// compareRegion does that, whether sums are trusted or not.
+func (c *checked) compareRegion(s *scratch, p []byte, off int64) (n int, bad int64, err error) {
 	first := off / blocksum.Bytes
 	last := (off + int64(len(p)) - 1) / blocksum.Bytes
 	sums := s.sums[:(last-first+1)*blocksum.SumBytes]

@@ -250,16 +250,13 @@ func (c *checked) damage(number int64) error {
 	return err
 }
 
-// mismatch decides what is to be done about a block that did not match its sum: nil is to look again.
-func (c *checked) mismatch(s *scratch, number int64) error {
-	if c.trusted.Load() {
-		return c.damage(number)
-	}
+// accept gives a block a new sum that did not match its sum when that was not trusted, and is to be read again then.
+func (c *checked) accept(s *scratch, number int64) error {
 	lock := c.region(number * blocksum.Bytes)
 	lock.Lock()
 	defer lock.Unlock()
 	if c.trusted.Load() {
-		return nil // somebody looked at all of it meanwhile
+		return nil // a scrub looked at all of it meanwhile
 	}
 	c.fl.store.resummed.Add(1)
 	return c.resum(s, number, 1)

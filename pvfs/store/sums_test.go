@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/sim"
@@ -495,5 +497,45 @@ func TestVerify(t *testing.T) {
 		require.Equal(t, bit/8/blocksum.Bytes*blocksum.Bytes, damaged.Offset)
 		require.False(t, d.InMemory(int64(at), n), "a damaged datafile is read through buffers")
 		flip(t, w.s.files.path(w.h), bit)
+	}
+}
+
+// TestReadsWhileTrusted: a block that does not match a sum that is not trusted is no damage, also if a scrub gives it a new sum and trusts it
+// before the reader has decided.
+func TestReadsWhileTrusted(t *testing.T) {
+	const blocks = 64
+	rounds := 40
+	if testing.Short() {
+		rounds = 10
+	}
+	for round := range rounds {
+		w := newSumsWorld(t, uint64(round), nil)
+		w.data = bytes.Repeat([]byte{1}, blocks*blocksum.Bytes)
+		_, err := w.s.WriteAt(w.h, w.data, 0)
+		require.NoError(t, err)
+		require.NoError(t, w.s.Sync())
+		dir := memory.Dir(t)
+		require.NoError(t, os.CopyFS(dir, os.DirFS(w.dir)))
+		path, err := filepath.Rel(w.dir, w.s.files.path(w.h))
+		require.NoError(t, err)
+		for i := range w.data { // what a loss of power can leave
+			w.data[i] = 2
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, path), w.data, 0o600))
+		s := open(t, dir, with(func(o *Options) { o.Boot, o.SealEvery = "two", 1<<62 }))
+		var wg sync.WaitGroup
+		for first := range 4 {
+			wg.Go(func() {
+				b := make([]byte, blocksum.Bytes)
+				for i := range blocks {
+					_, err := s.ReadAt(w.h, b, int64((first*blocks/4+i)%blocks)*blocksum.Bytes)
+					assert.NoError(t, err)
+				}
+			})
+		}
+		wg.Go(func() { assert.NoError(t, s.Scrub(t.Context(), ScrubOptions{})) })
+		wg.Wait()
+		_, damaged := s.DamageOf(w.h)
+		require.False(t, damaged)
 	}
 }
