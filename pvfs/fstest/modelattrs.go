@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -108,6 +109,9 @@ func (m *modelFS) Getxattr(name, key string) ([]byte, error) {
 	n, no := m.existing(name, true)
 	if no != 0 {
 		return nil, failed("getxattr", name, no)
+	}
+	if strings.HasPrefix(key, "user.") && !n.allows(m.user, mayRead) { // before it says whether there is one: xattr(7)
+		return nil, failed("getxattr", name, syscall.EACCES)
 	}
 	value, there := n.xattrs[key]
 	if !there {
