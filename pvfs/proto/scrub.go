@@ -98,8 +98,11 @@ func ParseScrubReport(value []byte) (r ScrubReport, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
 		return ScrubReport{}, fmt.Errorf("proto: report of a scrub: %w: %w", err, EPROTO)
 	}
-	if r.Found < 0 || r.From < 0 || len(r.Damage) > ScrubPage || r.From+len(r.Damage) > r.Found || r.Datafiles < 0 || r.Bytes < 0 {
+	if r.Found < 0 || r.From < 0 || len(r.Damage) > ScrubPage || r.From > r.Found-len(r.Damage) || r.Datafiles < 0 || r.Bytes < 0 {
 		return ScrubReport{}, fmt.Errorf("proto: report of a scrub that contradicts itself: %w", EPROTO)
+	}
+	if len(r.Damage) == 0 {
+		r.Damage = nil // as it is without the field
 	}
 	return r, nil
 }

@@ -66,6 +66,7 @@ func FuzzScrubReport(f *testing.F) {
 	value, _ := scrubReport.Value()
 	f.Add(value)
 	f.Add([]byte(`{"found":1,"damage":[{},{}]}`))
+	f.Add([]byte(`{"found":1,"from":9223372036854775807,"damage":[{}]}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		r, err := ParseScrubReport(value)
 		if err != nil {
