@@ -53,21 +53,26 @@ func (b *backlog) nameOf(a bmi.Addr) string {
 	return name
 }
 
-// hostOf names the host of a peer (names.Host). A peer that another user of this machine runs belongs to that user. If the
-// address names no host, the peer counts as one.
+// hostOf names the host of a peer.
 func (b *backlog) hostOf(a bmi.Addr) string {
 	if at := b.source(a); at.IsValid() {
 		return names.Host(at.Addr()).String()
 	}
-	text := a.String()
-	_, rest, _ := strings.Cut(text, "://")
+	return HostOf(a.String())
+}
+
+// HostOf names the host in the address of a client, for limits that are shared by hosts (names.Host): it is the same for all ports, methods and
+// addresses of a host. A client that another user of this machine runs belongs to that user. If the address names no host, the client
+// counts as one.
+func HostOf(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
 	if strings.HasPrefix(rest, bmi.OtherUserMark) {
 		user, _, _ := strings.Cut(rest, ".")
 		return user // all processes of a user of this machine
 	}
 	name, _, err := net.SplitHostPort(rest)
 	if err != nil {
-		return text
+		return address
 	}
 	ip, err := netip.ParseAddr(name)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/pvfs/ldapusers"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
@@ -46,7 +47,8 @@ func (s *Server) getUserCert(q *query, req *proto.GetUserCertReq) (*proto.GetUse
 		return nil, err
 	}
 	from := s.origin(q.peer)
-	if !u.guesses.may(hostOf(from)) {
+	host := rpc.HostOf(from)
+	if !u.guesses.may(host) {
 		_ = s.refused(errPasswords, from, "user", req.User)
 		return nil, proto.EAGAIN
 	}
@@ -54,13 +56,13 @@ func (s *Server) getUserCert(q *query, req *proto.GetUserCertReq) (*proto.GetUse
 	case u.logins <- struct{}{}:
 		defer func() { <-u.logins }()
 	default:
-		u.guesses.right(hostOf(from))
+		u.guesses.right(host)
 		return nil, proto.EAGAIN
 	}
 	if err := s.checkPassword(q, u, req, from); err != nil {
 		return nil, err
 	}
-	u.guesses.right(hostOf(from))
+	u.guesses.right(host)
 	key, err := u.authority.OpenKey(req.Key)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", proto.EINVAL, err)
@@ -96,7 +98,7 @@ func (s *Server) checkPassword(q *query, u *certUsers, req *proto.GetUserCertReq
 		_ = s.refused(err, from, "user", req.User)
 		return proto.EACCES
 	}
-	u.guesses.right(hostOf(from))
+	u.guesses.right(rpc.HostOf(from))
 	_ = s.refused(fmt.Errorf("%w: %w", errDirectory, err), from, "user", req.User)
 	return proto.EAGAIN
 }

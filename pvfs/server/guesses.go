@@ -1,13 +1,11 @@
 package server
 
 import (
-	"net"
-	"strings"
 	"sync"
 	"time"
 )
 
-// guesses limits the passwords that a host may try, and the number of hosts that are remembered for that.
+// guesses limits the passwords that a host (rpc.HostOf) may try, and the number of hosts that are remembered for that.
 type guesses struct {
 	clock func() time.Time
 
@@ -29,15 +27,6 @@ const (
 	// host may try.
 	guessHostsMax = 4096
 )
-
-// hostOf is the host of an address, whatever its port.
-func hostOf(from string) string {
-	scheme, rest, _ := strings.Cut(from, "://")
-	if host, _, err := net.SplitHostPort(rest); err == nil {
-		rest = host
-	}
-	return scheme + "://" + rest
-}
 
 // may takes one try from a host, and reports whether the host had one left. right gives a successful try back.
 func (g *guesses) may(host string) bool {
