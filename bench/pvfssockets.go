@@ -120,8 +120,8 @@ func serveSocket(conn net.Conn, file *os.File) error {
 	return sendFile(conn, file, 0, size)
 }
 
-// socketCopy copies a file in or out. Its arguments are the direction, the file, its size and the addresses, each of which
-// has an equal part.
+// socketCopy copies a file in or out. Its arguments are the direction, the file, its size and the addresses. Each address
+// gets an equal part.
 func socketCopy(args []string) error {
 	if len(args) < 4 {
 		return fmt.Errorf("want a way, a file, a size and addresses, not %q", args)

@@ -86,7 +86,7 @@ func tcpCountRows(c counts) []row {
 	}
 }
 
-// againstSocket compares with the bare socket, whose number is in brackets.
+// againstSocket compares with the bare socket. The socket's value is in brackets.
 func againstSocket(our, limit float64, format string) string {
 	if math.IsNaN(limit) {
 		return ""

@@ -15,8 +15,8 @@ import (
 // ownerID is the user that runs a server.
 const ownerID = 31339
 
-// TestServeAsAUserForOthers: a server that does not run as root serves other users, who name its
-// user as trusted.
+// TestServeAsAUserForOthers: a server that does not run as root serves other users if they list the server's user as
+// trusted.
 func TestServeAsAUserForOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process as another user")

@@ -20,10 +20,7 @@ func (m *method) PostSend(op *bmi.Op) {
 		m.sendLater(r, op)
 		return
 	}
-	kind, class := matchbits.TypeExpected, uint8(0)
-	if op.Kind == bmi.KindSendUnexpected {
-		kind, class = matchbits.TypeUnexpected, uint8(op.Class)
-	}
+	kind, class := eagerKind(op)
 	if op.Size <= m.directBytes && !fromFile(op) {
 		if room := r.claim(kind, class, uint32(op.Tag), op.Size); room != nil {
 			for _, b := range op.Bufs {
@@ -214,12 +211,17 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	return true
 }
 
+// eagerKind is the packet type of an eager send, and its class.
+func eagerKind(op *bmi.Op) (matchbits.Type, uint8) {
+	if op.Kind == bmi.KindSendUnexpected {
+		return matchbits.TypeUnexpected, uint8(op.Class)
+	}
+	return matchbits.TypeExpected, 0
+}
+
 // eagerHeader says how the next packet of an eager send is headed.
 func eagerHeader(s *opState) (matchbits.Type, uint32) {
-	kind, class := matchbits.TypeExpected, uint8(0)
-	if s.op.Kind == bmi.KindSendUnexpected {
-		kind, class = matchbits.TypeUnexpected, uint8(s.op.Class)
-	}
+	kind, class := eagerKind(s.op)
 	if s.offset > 0 {
 		return kind, wire.EagerNext{Offset: s.offset}.Aux()
 	}
