@@ -16,7 +16,6 @@ from loop import EXPECTED_MAX, Endpoint, Failure, Over, Peer, name_of
 STRANGERS = 1 << 63
 OPERATIONS_MAX = PEERS_MAX = 1 << 20
 TEXT_MAX = 1024  # bytes
-HEARD_WITHIN = 1.0  # seconds
 
 
 class RuleBroken(Exception):
@@ -64,8 +63,8 @@ class Session:
         """Ends the session: up to drain seconds may pass until all that was posted is sent."""
         if self.attached:
             # This call may have overtaken the last records. After them the program ends its
-            # direction of the stream, but it does not have to.
-            await within(min(drain, HEARD_WITHIN), self.heard_all.wait())
+            # direction of the stream.
+            await within(drain, self.heard_all.wait())
         await within(drain, self._sent())
         self.endpoint.close()
         if self.attached:

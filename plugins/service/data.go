@@ -4,7 +4,6 @@ package service
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -12,10 +11,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 	"github.com/viaduct-hpc/viaduct/plugins/stream"
 )
-
-// heardWithin is how long a session that must be closed waits for the end of its program's records,
-// if it may drain at all.
-const heardWithin = time.Second
 
 // Data implements proto.MethodServer. A session ends if its stream ends first: nothing can be sent
 // to its program any more.
@@ -67,21 +62,19 @@ func (one *session) attach(l *stream.Limited) (detach func(), err error) {
 	return func() { close(one.detached) }, nil
 }
 
-// heard waits a short time until the session has all records that its program sent.
+// heard waits until the session has all records that its program sent, or may not drain any longer.
 func (one *session) heard(drain context.Context) {
 	if !one.byStream {
 		return
 	}
-	ctx, cancel := context.WithTimeout(drain, heardWithin)
-	defer cancel()
 	select {
 	case <-one.attached: // Close may overtake the call that opens the stream
-	case <-ctx.Done():
+	case <-drain.Done():
 		return
 	}
 	select {
 	case <-one.stream.Heard():
 	case <-one.detached:
-	case <-ctx.Done():
+	case <-drain.Done():
 	}
 }
