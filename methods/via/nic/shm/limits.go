@@ -54,7 +54,7 @@ const (
 // Times. None is checked per message.
 const (
 	connectTimeout  = 5 * time.Second        // of Connect, if the caller gives none
-	greetTimeout    = time.Second            // for a hello after accept, and for a confirm
+	greetTimeout    = 5 * time.Second        // for a hello after accept, and for a confirm
 	dialRetry       = 2 * time.Millisecond   // while the listener's backlog is full
 	acceptPause     = 100 * time.Millisecond // after accept ran out of descriptors
 	trimEvery       = time.Second            // idle for two of these: buffer pages are given back

@@ -283,6 +283,7 @@ func TestSilentUser(t *testing.T) {
 func TestSilentSocketsOfOthersAreDroppedFirst(t *testing.T) {
 	c := newCommons(t)
 	d := c.server(t, "d")
+	d.clock = func() time.Duration { return 0 } // no socket is dropped for its age
 	f := newFixture(t, d)
 	ours := dialRaw(t, d)
 	for f.poll(); d.greetings < 1; f.poll() {
