@@ -26,12 +26,13 @@ var layerTable = []layer{
 	{"bmi", []string{"internal/spin"}},
 	{"bmi/...", []string{"bmi"}},
 
-	// The VIA method, top to bottom.
+	// What methods have in common, then the VIA method, top to bottom.
+	{"methods/inbox", []string{"bmi", "matchbits", "peer", "internal/queue", "internal/pieces", "internal/buffers"}},
 	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race"}},
 	// Descriptors, capabilities and errors pass through vipl as the seam defines them, so the method imports package nic. Only
 	// one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/nic", "internal/queue", "internal/buffers", "internal/seldom"}},
+	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers", "internal/seldom"}},
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
 	{"methods/via/vipl/...", []string{"methods/via/vipl/...", "methods/via/nic"}},
@@ -54,8 +55,8 @@ var layerTable = []layer{
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/tcp/...", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
-	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue"}},
+	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
+	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
 
 	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
@@ -117,6 +118,7 @@ var layerTable = []layer{
 	{"internal/queue", nil},
 	{"internal/seldom", nil},
 	{"internal/buffers", nil},
+	{"internal/pieces", nil},
 	{"internal/netpoll", nil},
 	{"internal/pagecache", nil},
 	{"internal/names", nil},

@@ -5,31 +5,31 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/internal/queue"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
-// inKind says where the message that is arriving on a connection goes.
+// inKind says what is arriving on a connection.
 type inKind uint8
 
 const (
-	inNone     inKind = iota
-	inDeliver         // to a receive
-	inEarly           // to a buffer of the method, or not read yet
-	inAssemble        // unexpected, in several pieces
-	inDiscard         // nowhere
+	inNone inKind = iota
+	inExpected
+	inUnexpected // in several pieces
 )
 
 // inbound is the message that is arriving on a connection.
 type inbound struct {
-	kind  inKind
-	head  wire.Header
-	recv  *opState // inDeliver
-	at    cursor   // inDeliver
-	early *early   // inEarly
-	buf   []byte   // inAssemble
+	kind inKind
+	head wire.Header
+	msg  *inbox.Message // inExpected
+	buf  []byte         // inUnexpected
+}
+
+// buffered reports whether the message goes to a buffer of the method.
+func (in *inbound) buffered() bool {
+	return in.kind == inUnexpected || in.kind == inExpected && in.msg.Buffered()
 }
 
 // read calls Recv once on a connection. It reports whether anything arrived.
@@ -69,12 +69,9 @@ func (m *method) window(c *conn) (vec [][]byte, direct int) {
 	if left > 0 {
 		want := min(left, moveBytes)
 		switch c.in.kind {
-		case inDeliver:
-			vec, direct = c.in.at.appendPieces(vec, c.in.recv.op.Bufs, want, stack.PiecesMax-1)
-		case inEarly:
-			b := c.in.early.buf
-			vec, direct = append(vec, b[len(b):c.in.head.Size]), left
-		case inAssemble:
+		case inExpected:
+			vec, direct = c.in.msg.Window(vec, want, stack.PiecesMax-1)
+		case inUnexpected:
 			b := c.in.buf
 			vec, direct = append(vec, b[len(b):c.in.head.Size]), left
 		}
@@ -112,11 +109,9 @@ func (m *method) arrived(c *conn, n, direct int) {
 func (m *method) placed(c *conn, n int) {
 	in := &c.in
 	switch in.kind {
-	case inDeliver:
-		in.at.advance(in.recv.op.Bufs, n)
-	case inEarly:
-		in.early.buf = in.early.buf[:len(in.early.buf)+n]
-	case inAssemble:
+	case inExpected:
+		in.msg.Placed(n)
+	case inUnexpected:
 		in.buf = in.buf[:len(in.buf)+n]
 	}
 }
@@ -179,11 +174,9 @@ func (m *method) nextStage(c *conn) {
 func (m *method) store(c *conn, b []byte) {
 	in := &c.in
 	switch in.kind {
-	case inDeliver:
-		in.at.scatter(in.recv.op.Bufs, b)
-	case inEarly:
-		in.early.buf = append(in.early.buf, b...)
-	case inAssemble:
+	case inExpected:
+		in.msg.Write(b)
+	case inUnexpected:
 		in.buf = append(in.buf, b...)
 	}
 }
@@ -201,42 +194,18 @@ func (m *method) start(c *conn, h wire.Header, p []byte) []byte {
 	c.large = h.Size > readBytes
 	if h.Mode == wire.ModeUnexpected {
 		if h.Size > len(p) {
-			c.in = inbound{kind: inAssemble, head: h, buf: m.buffers.Take(h.Size)}
+			c.in = inbound{kind: inUnexpected, head: h, buf: m.buffers.Take(h.Size)}
 			return p
 		}
 		c.reader.Body(h.Size)
-		m.unexpected(c, h, p[:h.Size])
+		m.offered(c, m.inbox.Offer(&r.inbox, 0, bmi.Tag(h.Tag), p[:h.Size]))
 		return p[h.Size:]
 	}
-	w, ok := m.match.Arrive(r.key | matchbits.Bits(h.Tag))
-	if !ok {
-		m.early(c, r, h)
-		return p
+	c.in = inbound{kind: inExpected, head: h, msg: m.inbox.Begin(&r.inbox, h.Tag, h.Size, c)}
+	if c.in.msg.Waits() {
+		m.early(c, c.in.msg)
 	}
-	s := w.recv
-	if h.Size > s.op.Size {
-		c.in = inbound{kind: inDiscard, head: h}
-		m.finish(s, h.Size, r.truncation(h.Size, s.op.Size))
-		return p
-	}
-	s.phase, s.c = phaseArriving, c
-	c.in = inbound{kind: inDeliver, head: h, recv: s}
 	return p
-}
-
-// early keeps a message whose receive is not posted yet, or blocks the connection.
-func (m *method) early(c *conn, r *remote, h wire.Header) {
-	e := m.keep(r, c, h.Tag, h.Size)
-	c.in = inbound{kind: inEarly, head: h, early: e}
-	switch {
-	case !m.mayKeep(r, h.Size):
-		c.block = blockRecv
-	case m.full(h.Size):
-		c.block = blockRecv
-		m.crowd(c)
-	default:
-		m.buffer(e)
-	}
 }
 
 // whole is called when the last byte of a message has arrived.
@@ -245,86 +214,39 @@ func (m *method) whole(c *conn) {
 	c.in = inbound{}
 	m.nextStage(c)
 	switch in.kind {
-	case inDeliver:
-		c.r.count.received(in.head)
-		m.finish(in.recv, in.head.Size, nil)
-	case inEarly:
-		m.earlyWhole(c, in.early)
-		c.r.count.received(in.head)
-	case inAssemble:
-		m.unexpected(c, in.head, in.buf)
-		m.buffers.Give(in.buf)
+	case inExpected:
+		m.inbox.End(in.msg)
+	case inUnexpected:
+		m.offered(c, m.inbox.OfferBuffer(&c.r.inbox, 0, bmi.Tag(in.head.Tag), in.buf))
 	}
 }
 
-func (m *method) earlyWhole(c *conn, e *early) {
-	e.whole, e.c = true, nil
-	if s := e.recv; s != nil {
-		var at cursor
-		at.scatter(s.op.Bufs, e.buf)
-		size := e.size
-		m.letGo(e)
-		m.finish(s, size, nil)
-	}
-}
-
-// unexpected hands an unexpected message to the endpoint. If the endpoint has no room, it
-// keeps a copy and blocks the connection.
-func (m *method) unexpected(c *conn, h wire.Header, data []byte) {
-	if m.host.Arrived(c.r.addr, 0, bmi.Tag(h.Tag), data) {
+// offered deals with an unexpected message that the endpoint took, or had no room for: then
+// nothing more is read from the connection.
+func (m *method) offered(c *conn, taken bool) {
+	if taken {
 		c.r.told = true
-		c.r.count.received(h)
-		return
+	} else {
+		c.block = blockTake
 	}
-	if c.state != connOpen {
-		return
-	}
-	c.r.count.HeldUnexpected++
-	c.in = inbound{kind: inAssemble, head: h, buf: append(m.buffers.Take(len(data)), data...)}
-	c.block = blockTake
-	m.untaken.Add((*untaken)(c))
 }
 
-// untaken is a connection with blockTake, as an element of method.untaken.
-type untaken conn
-
-// Chain links the elements of method.untaken.
-func (u *untaken) Chain() *queue.Links[untaken] { return &u.untakenLinks }
-
-// offerUntaken offers the untaken messages again, until the endpoint has no room.
-func (m *method) offerUntaken() (did bool) {
-	for u := m.untaken.First(); u != nil; u = m.untaken.First() {
-		c := (*conn)(u)
-		in := c.in
-		c.in = inbound{} // the buffer must outlast the connection
-		took := m.host.Arrived(c.r.addr, 0, bmi.Tag(in.head.Tag), in.buf)
-		if c.state == connOpen && !took {
-			c.in = in
-			return did
-		}
-		m.buffers.Give(in.buf)
-		c.r.told = true
-		if c.state == connOpen {
-			c.r.count.received(in.head)
-			m.unblock(c)
-		}
-		did = true
+// heldTaken continues the connection of a peer whose unexpected message was taken later.
+func (m *method) heldTaken(p *inbox.Peer) {
+	r, ok := m.remotes.Lookup(p.ID())
+	if !ok {
+		return // a handler dropped it
 	}
-	return did
+	r.told = true
+	if c := r.c; c != nil && c.block == blockTake {
+		m.unblock(c)
+	}
 }
 
 // unblock allows a connection to be read again.
 func (m *method) unblock(c *conn) {
-	m.unqueue(c)
+	m.uncrowd(c)
 	c.block, c.resumed = blockNone, true
 	m.markReady(c)
 	m.deadline(c)
-}
-
-// unqueue removes a connection from the queues of blocked connections.
-func (m *method) unqueue(c *conn) {
-	m.uncrowd(c)
-	if c.block == blockTake {
-		m.untaken.Remove((*untaken)(c))
-	}
 }

@@ -63,7 +63,6 @@ type conn struct {
 	next          *conn  // in method.ready
 	share         *share // if the other side connected; nil: this side did
 	acceptedLinks queue.Links[accepted]
-	untakenLinks  queue.Links[untaken]
 	crowdedLinks  queue.Links[crowded]
 	timer
 	slot uint32
@@ -143,8 +142,13 @@ func (m *method) end(c *conn, err error) {
 		return
 	}
 	r.c, r.failed = nil, err
-	m.dropEarlies(r, true)
+	if c.in.kind == inExpected {
+		m.inbox.Cut(c.in.msg, err)
+		c.in = inbound{}
+	}
+	m.inbox.DropHeld(&r.inbox)
 	m.failAll(r, err)
+	m.roomFor(r)
 	if r.passive {
 		m.retire(r)
 	}
@@ -160,7 +164,7 @@ func (m *method) forgetConn(c *conn) {
 	m.freeSlot(c.slot)
 	m.unset(&c.timer)
 	m.cool(c)
-	m.unqueue(c)
+	m.uncrowd(c)
 	if c.share != nil {
 		m.shares.remove(c)
 	}
@@ -191,7 +195,7 @@ func (m *method) broken(c *conn, cause error) {
 		cause = errors.New("it closed the connection in the middle of a message")
 	default:
 		cause = errors.New("it closed the connection")
-		failed = failed && c.r.ops.Len() > 0
+		failed = failed && c.r.waits()
 	}
 	if failed {
 		m.errors.PeerFailed++
@@ -257,7 +261,7 @@ func (m *method) deadline(c *conn) {
 		if !set {
 			m.set(&c.timer, m.clock()+m.opts.HeaderTimeout)
 		}
-	case c.block == blockNone && (c.in.kind == inEarly || c.in.kind == inAssemble): // in a buffer of the method
+	case c.block == blockNone && c.in.buffered():
 		if !set {
 			m.set(&c.timer, m.clock()+m.opts.MessageTimeout)
 		}

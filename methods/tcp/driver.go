@@ -8,8 +8,9 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
@@ -63,8 +64,10 @@ func newMethod(name string, s stack.Stack, cfg bmi.MethodConfig, opts Options) *
 		remotes: peer.NewIDs[*remote](peer.IDMax, idQuarantine),
 		byName:  make(map[string]*remote),
 		shares:  newShares(),
-		match:   matchbits.New[waiting](matchbits.Options{Seed: seed(opts.Seed)}),
 	}
+	m.inbox = inbox.New(inbox.Options{
+		Seed: seed(opts.Seed), EagerBytes: wire.EagerMax, Host: cfg.Host, Buffers: &m.buffers, Errors: &m.errors,
+	})
 	m.files, _ = s.(stack.FileSender)
 	m.names.Start(cfg.Host.Wake)
 	return m

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
 	"github.com/viaduct-hpc/viaduct/internal/names"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
@@ -19,26 +19,24 @@ import (
 // one goroutine at a time (see bmi.Method).
 type method struct {
 	// The fields that every message uses come first.
-	round   uint64 // counts Polls
-	look    bool   // ask the stack in the next Poll
-	armed   bool   // a goroutine sleeps, or is about to
-	hot     [hotMax]*conn
-	hots    int
-	stack   stack.Stack
-	files   stack.FileSender // the same; nil: it cannot send from files
-	match   *matchbits.Engine[waiting]
-	freeOps *opState
-	host    bmi.Host
-	inbuf   []byte   // bytes read and not parsed yet
-	out     []byte   // bytes gathered to be sent
-	vec     [][]byte // pieces of one Recv or Send
-	head    [wire.HeaderLen]byte
-	events  [128]stack.Event
+	round  uint64 // counts Polls
+	look   bool   // ask the stack in the next Poll
+	armed  bool   // a goroutine sleeps, or is about to
+	hot    [hotMax]*conn
+	hots   int
+	stack  stack.Stack
+	files  stack.FileSender // the same; nil: it cannot send from files
+	inbox  *inbox.Inbox
+	host   bmi.Host
+	inbuf  []byte   // bytes read and not parsed yet
+	out    []byte   // bytes gathered to be sent
+	vec    [][]byte // pieces of one Recv or Send
+	head   [wire.HeaderLen]byte
+	events [128]stack.Event
 
 	// Connections with something to do in the next Poll.
 	dirty, dirtyNext []*conn                       // with sends that wait for no event
 	ready            queue.FIFO[conn, *conn]       // to be read, or resumed
-	untaken          queue.List[untaken, *untaken] // the endpoint has no room for their message
 	crowded          queue.List[crowded, *crowded] // their message waits for Options.EarlyBytes
 
 	accepting, acceptingNext []*listener
@@ -50,18 +48,17 @@ type method struct {
 	opts    Options
 	closing bool
 
-	remotes     *peer.IDs[*remote]
-	newestID    int
-	byName      map[string]*remote
-	slots       []slot
-	freeSlots   []uint32
-	listeners   []*listener
-	conns       int // open connections
-	shares      shares
-	earlyBytes  int // of all peers
-	freeEarlies *early
-	buffers     buffers.Pool
-	names       names.Lookups[*dial]
+	remotes   *peer.IDs[*remote]
+	newestID  int
+	byName    map[string]*remote
+	slots     []slot
+	freeSlots []uint32
+	listeners []*listener
+	conns     int // open connections
+	shares    shares
+	freeSends *outgoing
+	buffers   buffers.Pool
+	names     names.Lookups[*dial]
 
 	warnings warnings
 	errors   bmi.ErrorCounts
@@ -84,8 +81,8 @@ func (m *method) Poll() bool {
 	if len(m.timers) > 0 {
 		did = m.expire() || did
 	}
-	if m.untaken.Len() > 0 {
-		did = m.offerUntaken() || did
+	if m.inbox.Holds() {
+		did = m.inbox.OfferHeld(m.heldTaken) || did
 	}
 	if len(m.accepting) > 0 {
 		m.acceptAll()

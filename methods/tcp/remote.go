@@ -6,7 +6,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
@@ -15,16 +15,10 @@ import (
 type remote struct {
 	// The fields that every message uses come first.
 	c     *conn // the connection, even while it is being made; nil: none
-	sends queue.List[sending, *sending]
-	// key is the match bits of an expected message from this endpoint, without the tag.
-	key     matchbits.Bits
-	ops     queue.List[opState, *opState] // everything not completed
-	earlies queue.List[early, *early]
-	// earlyBytes is the size of the buffers of early messages.
-	earlyBytes int
-	count      traffic
+	sends queue.List[outgoing, *outgoing]
+	inbox inbox.Peer
+	count traffic
 
-	addr    bmi.Addr
 	name    string // the address, with scheme
 	targets []target
 	dial    *dial // running; nil: none
@@ -32,7 +26,7 @@ type remote struct {
 
 	timer // while gone, and early messages are left
 
-	id         peer.ID // of key
+	id         peer.ID // in method.remotes
 	generation uint32
 	passive    bool // it connected to us and cannot be connected to
 	told       bool // the application has its address
@@ -58,8 +52,7 @@ func (m *method) newRemote(targets []target, name string) (*remote, error) {
 	}
 	r.id, r.generation = id, generation
 	m.newestID = max(m.newestID, int(id))
-	r.key = matchbits.Make(matchbits.TypeExpected, 0, matchbits.PeerID(id), 0)
-	r.addr = m.host.NewAddr(r)
+	r.inbox.Init(id, m.host.NewAddr(r), &r.count.Traffic)
 	m.byName[name] = r
 	return r, nil
 }
@@ -73,13 +66,13 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 	name := format(m.name, targets)
 	if r := m.byName[name]; r != nil {
 		r.told = true
-		return r.addr, nil
+		return r.inbox.Addr(), nil
 	}
 	r, err := m.newRemote(targets, name)
 	if err != nil {
 		return bmi.Addr{}, err
 	}
-	return r.addr, nil
+	return r.inbox.Addr(), nil
 }
 
 // remoteOf returns the peer at the other end of a connection. An accepted connection gets
@@ -120,26 +113,11 @@ func (m *method) unusable(r *remote) error {
 // failAll completes all operations with a peer.
 func (m *method) failAll(r *remote, err error) {
 	m.failSends(r, err)
-	for s := r.ops.First(); s != nil; s = r.ops.First() {
-		m.failRecv(s, err)
-	}
+	m.inbox.Fail(&r.inbox, err)
 }
 
-// failRecv ends a receive in any phase. The rest of its message is discarded.
-func (m *method) failRecv(s *opState, err error) {
-	switch s.phase {
-	case phasePosted:
-		m.match.RemovePosted(s.ref)
-	case phaseJoined:
-		e := s.early
-		e.recv = nil
-		e.c.in = inbound{kind: inDiscard}
-		m.letGo(e)
-	case phaseArriving:
-		s.c.in = inbound{kind: inDiscard}
-	}
-	m.finish(s, 0, err)
-}
+// waits reports whether operations wait for the peer.
+func (r *remote) waits() bool { return r.sends.Len() > 0 || r.inbox.Recvs() > 0 }
 
 // retire removes a peer that cannot be reached again from the tables. Its complete messages
 // continue to wait for their receives, but not for ever, because any host can connect, send
@@ -151,9 +129,9 @@ func (m *method) retire(r *remote) {
 		delete(m.byName, r.name)
 	}
 	if !r.told {
-		m.dropEarlies(r, false)
+		m.dropEarly(r)
 	}
-	if r.earlies.Len() > 0 {
+	if r.inbox.Early() > 0 {
 		r.owner = r
 		m.set(&r.timer, m.clock()+m.opts.HangupTimeout)
 	}
@@ -162,11 +140,11 @@ func (m *method) retire(r *remote) {
 
 // expired discards messages that a retired peer had sent and that were not received in
 // time.
-func (r *remote) expired(m *method) { m.dropEarlies(r, false) }
+func (r *remote) expired(m *method) { m.dropEarly(r) }
 
 // maybeRelease gives back a retired peer's id once it is not needed any more.
 func (m *method) maybeRelease(r *remote) {
-	if r.gone && r.earlies.Len() == 0 && m.remotes.Give(r.id, r.generation) {
+	if r.gone && r.inbox.Early() == 0 && m.remotes.Give(r.id, r.generation) {
 		m.unset(&r.timer)
 		m.past.Add(&r.count.Traffic)
 	}
@@ -185,7 +163,7 @@ func (m *method) Drop(p bmi.Peer) {
 		m.end(r.c, err)
 	}
 	m.failAll(r, err)
-	m.dropEarlies(r, false)
+	m.dropEarly(r)
 	m.retire(r)
 }
 

@@ -4,30 +4,10 @@ import (
 	"errors"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
-
-// sending is a send in remote.sends, in post order. It is an element of a List, so that
-// cancelling many sends in any order does not walk the list each time.
-type sending opState
-
-// Chain links the elements of remote.sends.
-func (s *sending) Chain() *queue.Links[sending] { return &s.sending }
-
-func (r *remote) firstSend() *opState           { return (*opState)(r.sends.First()) }
-func (r *remote) sendAfter(s *opState) *opState { return (*opState)(r.sends.Next((*sending)(s))) }
-func (r *remote) queueSend(s *opState)          { r.sends.Add((*sending)(s)) }
-func (r *remote) unqueueSend(s *opState)        { r.sends.Remove((*sending)(s)) }
-
-// failSends completes all sends to a peer.
-func (m *method) failSends(r *remote, err error) {
-	for s := r.firstSend(); s != nil; s = r.firstSend() {
-		r.unqueueSend(s)
-		m.finish(s, 0, err)
-	}
-}
 
 // headerOf is the header of a send.
 func headerOf(op *bmi.Op) wire.Header {
@@ -78,7 +58,7 @@ func (m *method) atOnce(c *conn) bool {
 
 // sendLater queues a send behind those that wait.
 func (m *method) sendLater(r *remote, op *bmi.Op) {
-	r.queueSend(m.begin(r, op, phaseSending))
+	m.queueSend(r, op)
 	switch {
 	case r.c != nil:
 		m.markDirty(r.c)
@@ -98,7 +78,7 @@ func (m *method) sendNow(c *conn, r *remote, op *bmi.Op) {
 		vec = append(vec, out)
 	} else {
 		vec = append(vec, out)
-		vec, _ = cursor{}.appendPieces(vec, op.Bufs, moveBytes, stack.PiecesMax-1)
+		vec, _ = pieces.Cursor{}.Append(vec, op.Bufs, moveBytes, stack.PiecesMax-1)
 	}
 	n, err := c.stream.Send(vec)
 	clear(vec)
@@ -106,8 +86,7 @@ func (m *method) sendNow(c *conn, r *remote, op *bmi.Op) {
 		r.count.sent(op)
 		op.Complete(op.Size, nil)
 	} else {
-		s := m.begin(r, op, phaseSending)
-		r.queueSend(s)
+		m.queueSend(r, op)
 		m.taken(r, n)
 	}
 	m.sent(c, err)
@@ -116,19 +95,18 @@ func (m *method) sendNow(c *conn, r *remote, op *bmi.Op) {
 // taken records that the stream took n more bytes of the queue.
 func (m *method) taken(r *remote, n int) {
 	for n > 0 {
-		s := r.firstSend()
+		s := r.sends.First()
 		left := wire.HeaderLen + s.op.Size - s.sent
 		if n < left {
 			if s.op.File.File == nil {
-				s.at.advance(s.op.Bufs, n-min(n, max(wire.HeaderLen-s.sent, 0)))
+				s.at.Advance(s.op.Bufs, n-min(n, max(wire.HeaderLen-s.sent, 0)))
 			}
 			s.sent += n
 			return
 		}
 		n -= left
-		r.unqueueSend(s)
 		r.count.sent(s.op)
-		m.finish(s, s.op.Size, nil)
+		m.finishSend(s, s.op.Size, nil)
 	}
 }
 
@@ -182,11 +160,11 @@ func (m *method) flush(c *conn) bool {
 
 // gather assembles the pieces for one Send: headers and short messages in m.out, long ones
 // in place. file is the send whose bytes follow from its file; nil: none.
-func (m *method) gather(r *remote) (vec [][]byte, file *opState) {
+func (m *method) gather(r *remote) (vec [][]byte, file *outgoing) {
 	vec, out := m.vec[:0], m.out[:0]
 	from := 0 // earlier bytes of out are already in vec
 	room := moveBytes
-	for s := r.firstSend(); s != nil && room > 0; s = r.sendAfter(s) {
+	for s := r.sends.First(); s != nil && room > 0; s = r.sends.Next(s) {
 		if len(vec) > stack.PiecesMax-3 || cap(out)-len(out) < wire.HeaderLen+gatherBytes {
 			break
 		}
@@ -202,9 +180,7 @@ func (m *method) gather(r *remote) (vec [][]byte, file *opState) {
 			return m.appendZeros(append(vec, out[from:]), left), nil
 		}
 		if left <= gatherBytes {
-			for at := s.at; at.piece < len(s.op.Bufs); at.piece, at.off = at.piece+1, 0 {
-				out = append(out, s.op.Bufs[at.piece][at.off:]...)
-			}
+			out = s.at.Gather(out, s.op.Bufs, left)
 			room -= left
 			continue
 		}
@@ -213,7 +189,7 @@ func (m *method) gather(r *remote) (vec [][]byte, file *opState) {
 			from = len(out)
 		}
 		var n int
-		vec, n = s.at.appendPieces(vec, s.op.Bufs, min(left, room), stack.PiecesMax-1-len(vec))
+		vec, n = s.at.Append(vec, s.op.Bufs, min(left, room), stack.PiecesMax-1-len(vec))
 		if n < left {
 			return vec, nil
 		}

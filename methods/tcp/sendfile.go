@@ -28,7 +28,7 @@ func (m *method) PostSendFile(op *bmi.Op) {
 // sendFile gives the stream the bytes before a send, and the next bytes of its file. Once
 // it reaches the end of the file it remembers that: the rest of the message is zeros,
 // whatever happens to the file.
-func (m *method) sendFile(c *conn, vec [][]byte, s *opState) (int, error) {
+func (m *method) sendFile(c *conn, vec [][]byte, s *outgoing) (int, error) {
 	front := 0
 	for _, b := range vec {
 		front += len(b)

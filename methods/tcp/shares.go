@@ -112,4 +112,4 @@ func (c *conn) lessThan(d *conn) bool {
 }
 
 // waits reports whether local operations wait for the other side.
-func (c *conn) waits() bool { return c.r != nil && c.r.ops.Len() > 0 }
+func (c *conn) waits() bool { return c.r != nil && c.r.waits() }

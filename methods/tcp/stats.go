@@ -1,8 +1,6 @@
 package tcp
 
 import (
-	"errors"
-
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
@@ -25,39 +23,14 @@ func (t *traffic) sent(op *bmi.Op) {
 	}
 }
 
-func (t *traffic) received(h wire.Header) {
-	t.MessagesReceived++
-	t.BytesReceived += uint64(h.Size)
-	switch {
-	case h.Mode == wire.ModeUnexpected:
-		t.UnexpectedReceived++
-		t.EagerReceived++
-	case h.Size > wire.EagerMax:
-		t.RendezvousReceived++
-	default:
-		t.EagerReceived++
-	}
-}
-
-// countError counts an operation that ended with its own error. Errors of a
-// connection are counted once, when it ends.
-func (m *method) countError(err error) {
-	switch {
-	case errors.Is(err, bmi.ErrTruncated):
-		m.errors.Truncated++
-	case errors.Is(err, bmi.ErrCancelled):
-		m.errors.Cancelled++
-	}
-}
-
 // Stats returns the counts (bmi.Statser).
 func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
 	total := m.past
 	s := bmi.MethodStats{
 		Method:        m.name,
 		Errors:        m.errors,
-		PostedRecvs:   m.match.PostedLen(),
-		EarlyMessages: m.match.KeptLen(),
+		PostedRecvs:   m.inbox.Recvs(),
+		EarlyMessages: m.inbox.Early(),
 		Connected:     m.conns,
 	}
 	for r := range m.known() {
@@ -68,7 +41,7 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 			Addr:    r.name,
 			State:   r.state().String(),
 			Traffic: r.count.Traffic,
-			Refs:    r.ops.Len(),
+			Refs:    r.sends.Len() + r.inbox.Recvs(),
 		})
 	}
 	s.Traffic = total.Traffic

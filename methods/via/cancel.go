@@ -2,6 +2,7 @@ package via
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
@@ -9,33 +10,31 @@ import (
 // What may be half on the wire takes the peer through DISCONNECT: nothing less
 // makes sure that the peer uses the memory no more.
 func (m *method) Cancel(op *bmi.Op) {
-	s, ok := op.Private.(*opState)
-	if !ok || s.op != op {
-		return // completed already
-	}
-	r := s.r
+	r := op.Peer.(*remote)
 	err := r.errorf(bmi.ErrCancelled, "cancelled by the caller")
+	switch s := op.Private.(type) { // nil: completed already
+	case *inbox.Recv:
+		m.inbox.Cancel(s, err)
+	case *opState:
+		m.cancel(s, err)
+	}
+}
+
+func (m *method) cancel(s *opState, err error) {
+	r := s.r
 	switch s.phase {
 	case phaseSendQueued:
 		if s.offset > 0 {
 			m.disconnect(s, err)
 			return
 		}
-		r.sends.Remove(s)
+		r.sends.Remove((*queued)(s))
 		m.finish(s, 0, err)
 		m.step(r, peer.Event{Kind: peer.EventUnqueued})
-	case phaseRecvQueued:
-		r.recvs.Remove(s)
-		m.finish(s, 0, err)
-	case phasePosted:
-		m.match.RemovePosted(s.ref)
-		m.finish(s, 0, err)
-	case phaseAssembling:
-		r.assembly.recv = nil // the rest is thrown away
+	case phasePostponed:
 		m.finish(s, 0, err)
 	case phaseLocal:
-		m.match.RemoveKept(s.local.ref)
-		m.letGo(s.local)
+		m.inbox.Withdraw(s.local)
 		m.finish(s, 0, err)
 	case phaseSending, phaseAnnounced, phaseMoving:
 		m.disconnect(s, err)
@@ -62,7 +61,7 @@ func (m *method) Drop(p bmi.Peer) {
 	}
 	m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonDropped})
 	m.fail(r, peer.ReasonDropped, false) // what the machine does not know of
-	m.dropHeld(r)
+	m.inbox.DropHeld(&r.inbox)
 	m.maybeForget(r)
 }
 

@@ -121,7 +121,7 @@ func (m *method) act(r *remote, a *peer.Action) {
 	case peer.ActionFail:
 		m.fail(r, action.Reason, action.Remote)
 	case peer.ActionPostRecvs:
-		m.postQueuedRecvs(r)
+		m.postPostponed(r)
 	}
 }
 
@@ -288,24 +288,24 @@ func (m *method) opened(r *remote) {
 func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 	err := m.failure(r, reason, remote)
 	r.failed = err
-	if r.assembly.unexpected {
-		m.buffers.Give(r.assembly.buf)
+	m.abandonAssembly(r, err)
+	m.inbox.Fail(&r.inbox, err)
+	for r.sends.Len() > 0 {
+		r.sends.Remove(r.sends.First())
 	}
-	r.assembly = assembly{}
-	m.dropUnfinished(r)
+	m.resume(r) // they find that they failed
+	var next *opState
+	for s := r.ops.First(); s != nil; s = next {
+		next = r.ops.Next(s)
+		m.failOp(s, err)
+	}
+	m.inbox.DropAnnounced(&r.inbox)
 	if reason == peer.ReasonPeerRestarted || reason == peer.ReasonDropped || r.otherUser {
-		m.dropEarly(r)
+		m.inbox.DropEarly(&r.inbox)
 	}
 	if r.otherUser {
 		// Nothing can be answered, and what a stranger leaves behind shall not add up.
-		m.dropHeld(r)
-	}
-	r.sends, r.recvs = opQueue{}, opQueue{}
-	m.resume(r) // they find that they failed
-	var next *opState
-	for s := r.ops.first; s != nil; s = next {
-		next = s.next
-		m.failOp(s, err)
+		m.inbox.DropHeld(&r.inbox)
 	}
 }
 
@@ -315,9 +315,6 @@ func (m *method) failOp(s *opState, err error) {
 		err = s.err // this one was cancelled, or its file; the others fail because of it
 	}
 	switch s.phase {
-	case phasePosted:
-		m.match.RemovePosted(s.ref)
-		m.finish(s, 0, err)
 	case phaseSending, phaseAnnounced, phaseMoving:
 		s.phase, s.err = phaseFailing, err
 		if s.large != nil {
@@ -327,8 +324,7 @@ func (m *method) failOp(s *opState, err error) {
 	case phaseFailing:
 		// It ends as it was going to.
 	case phaseLocal:
-		m.match.RemoveKept(s.local.ref)
-		m.letGo(s.local)
+		m.inbox.Withdraw(s.local)
 		m.finish(s, 0, err)
 	default:
 		if s.inflight > 0 {
@@ -386,10 +382,10 @@ func (m *method) drained(r *remote) {
 
 // maybeForget forgets a peer that nobody can reach and nobody waits for.
 func (m *method) maybeForget(r *remote) {
-	if !r.fsm.Idle() || r.ops.len > 0 || r.link != nil {
+	if !r.fsm.Idle() || r.ops.Len() > 0 || r.inbox.Recvs() > 0 || r.link != nil {
 		return
 	}
-	if r.dropped || r.fsm.SendPolicy() == peer.PolicyRefuse && r.earlyMessages == 0 && r.held.Head() == nil {
+	if r.dropped || r.fsm.SendPolicy() == peer.PolicyRefuse && r.inbox.Early() == 0 && !r.inbox.Holds() {
 		m.forget(r)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -234,7 +234,9 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 		session, secret = random64(), random64()
 	}
 	m.seed = secret
-	m.match = matchbits.New[waiting](matchbits.Options{Seed: secret})
+	m.inbox = inbox.New(inbox.Options{
+		Seed: secret, EagerBytes: ExpectedBytesMax, Host: cfg.Host, Buffers: &m.buffers, Errors: &m.errors,
+	})
 	m.peerConfig = peer.DefaultConfig()
 	m.peerConfig.Local = peer.Hello{
 		Version: opts.Version, Session: session, Name: host,

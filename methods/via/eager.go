@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -12,15 +12,10 @@ import (
 // follow each other, so a peer has one at most.
 type assembly struct {
 	length, arrived int // 0 ≤ arrived < length while one is under way
-	// What the bytes are for: a matched receive, an early message, an
-	// unexpected one; neither if it is thrown away (the receive was cancelled
-	// or too short).
-	recv       *opState
-	early      *early
-	unexpected bool
-	class      bmi.Class
-	tag        uint32
-	buf        []byte // of an unexpected message
+	tag             uint32
+	msg             *inbox.Message // an expected message; nil: an unexpected one
+	class           bmi.Class
+	buf             []byte // of an unexpected message
 }
 
 func (a *assembly) active() bool { return a.length > 0 }
@@ -42,57 +37,35 @@ func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected 
 	case len(body) < first.Length:
 		m.firstArrived(r, h, first, body, unexpected)
 	case unexpected:
-		m.unexpected(r, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
+		m.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), m.private(body))
 	default:
-		m.expected(r, h.Bits.Tag(), body)
+		m.inbox.Deliver(&r.inbox, h.Bits.Tag(), body)
 	}
 	return nil
 }
 
-// expected delivers a whole expected message, or keeps it.
-func (m *method) expected(r *remote, tag uint32, body []byte) {
-	w, ok := m.match.Arrive(r.key | matchbits.Bits(tag))
-	if !ok {
-		m.keepMessage(r, tag, body)
-		return
+// private returns body, or a copy of it if the peer could still change it while
+// a handler looks at it (docs/decisions/0001). A NIC that lends its buffers does
+// not lend them for what fits a completion entry (nic.FlagLoan).
+func (m *method) private(body []byte) []byte {
+	if !m.caps.LoansRecv || wire.HeaderLen+len(body) <= m.caps.InlineBytesMax {
+		return body
 	}
-	r.count.receivedEager(len(body))
-	s := w.recv
-	if len(body) > s.op.Size {
-		m.truncated(s, len(body))
-		return
-	}
-	scatter(s.op.Bufs, 0, body)
-	m.finish(s, len(body), nil)
-}
-
-// truncated ends a receive that is shorter than its message.
-func (m *method) truncated(s *opState, size int) {
-	m.finish(s, size, s.r.truncation(size, s.op.Size))
+	m.scratch = append(m.scratch[:0], body...)
+	return m.scratch
 }
 
 // firstArrived begins an assembly.
 func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, body []byte, unexpected bool) {
-	a := assembly{
-		length: first.Length, arrived: len(body),
-		unexpected: unexpected, class: bmi.Class(first.Class), tag: h.Bits.Tag(),
-	}
+	a := assembly{length: first.Length, arrived: len(body), class: bmi.Class(first.Class), tag: h.Bits.Tag()}
 	if unexpected {
 		a.buf = append(m.buffers.Take(first.Length), body...)
-		r.assembly = a
-		return
-	}
-	if w, ok := m.match.Arrive(r.key | matchbits.Bits(a.tag)); ok {
-		s := w.recv
-		if first.Length > s.op.Size {
-			m.truncated(s, first.Length)
-		} else {
-			scatter(s.op.Bufs, 0, body)
-			s.phase = phaseAssembling
-			a.recv = s
-		}
 	} else {
-		a.early = m.keepFirst(r, a.tag, first.Length, body)
+		a.msg = m.inbox.Begin(&r.inbox, a.tag, first.Length, nil)
+		if a.msg.Waits() {
+			m.inbox.Buffer(a.msg)
+		}
+		a.msg.Write(body)
 	}
 	r.assembly = a
 }
@@ -101,17 +74,14 @@ func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, b
 func (m *method) nextArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
 	a := &r.assembly
 	next := wire.ParseEagerNext(h.Aux)
-	if !a.active() || a.unexpected != unexpected || next.Offset != a.arrived ||
+	if !a.active() || unexpected != (a.msg == nil) || next.Offset != a.arrived ||
 		h.Bits.Tag() != a.tag || len(body) == 0 || len(body) > a.length-a.arrived {
 		return fmt.Errorf("eager packet %v with %d bytes: %w", next, len(body), wire.ErrInvalid)
 	}
-	switch {
-	case unexpected:
+	if unexpected {
 		a.buf = append(a.buf, body...)
-	case a.recv != nil:
-		scatter(a.recv.op.Bufs, a.arrived, body)
-	case a.early != nil:
-		a.early.data = append(a.early.data, body...)
+	} else {
+		a.msg.Write(body)
 	}
 	if a.arrived += len(body); a.arrived == a.length {
 		m.assembled(r)
@@ -123,13 +93,21 @@ func (m *method) nextArrived(r *remote, h wire.Header, body []byte, unexpected b
 func (m *method) assembled(r *remote) {
 	a := r.assembly
 	r.assembly = assembly{}
+	if a.msg != nil {
+		m.inbox.End(a.msg)
+	} else {
+		m.inbox.OfferBuffer(&r.inbox, a.class, bmi.Tag(a.tag), a.buf)
+	}
+}
+
+// abandonAssembly ends an assembly whose rest will not come.
+func (m *method) abandonAssembly(r *remote, err error) {
+	a := r.assembly
+	r.assembly = assembly{}
 	switch {
-	case a.unexpected:
-		m.unexpectedWhole(r, a)
-	case a.recv != nil:
-		r.count.receivedEager(a.length)
-		m.finish(a.recv, a.length, nil)
-	case a.early != nil:
-		m.completeEarly(r, a.early)
+	case a.msg != nil:
+		m.inbox.Cut(a.msg, err)
+	case a.active():
+		m.buffers.Give(a.buf)
 	}
 }

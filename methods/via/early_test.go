@@ -46,9 +46,9 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	}
 	require.Len(t, ended, count/2)
 	assert.ErrorIs(t, ended[0], bmi.ErrTruncated)
-	assert.Less(t, r.earlyBytes, EarlyBytesMaxPerPeer)
+	assert.Less(t, r.inbox.EarlyBytes(), EarlyBytesMaxPerPeer)
 	assert.Zero(t, r.withheld)
-	g.dropUnfinished(r)
-	assert.Zero(t, r.earlyBytes)
-	assert.Zero(t, r.earlyMessages)
+	g.inbox.DropAnnounced(&r.inbox)
+	assert.Zero(t, r.inbox.EarlyBytes())
+	assert.Zero(t, r.inbox.Early())
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -53,14 +54,14 @@ func writeFile(p *packet, op *bmi.Op, off, n int) {
 // copyMessage copies the message of one operation of this endpoint into the memory of another that is
 // at least as long.
 func copyMessage(to [][]byte, from *bmi.Op) error {
-	off := 0
 	if !fromFile(from) {
+		var at pieces.Cursor
 		for _, b := range from.Bufs {
-			scatter(to, off, b)
-			off += len(b)
+			at.Scatter(to, b)
 		}
 		return nil
 	}
+	off := 0
 	for _, b := range to {
 		b = b[:min(len(b), from.Size-off)]
 		if err := from.File.Fill(b, off); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -28,10 +29,9 @@ type method struct {
 	// What every message touches comes first.
 	nic         *vipl.NIC
 	cq          *vipl.CQ
-	match       *matchbits.Engine[waiting]
+	inbox       *inbox.Inbox
 	freeOps     *opState
 	freePackets *packet
-	freeEarlies *early
 	host        bmi.Host
 	caps        nic.Caps
 	eagerBytes  int
@@ -43,10 +43,9 @@ type method struct {
 	events      [4]vipl.ConnEvent
 	small       [nic.InlineMax]byte // a message taken from a completion entry, until it is handled
 
-	// Peers with something to do in the next Poll.
+	// Peers and operations with something to do in the next Poll.
 	broken                 []*remote  // whose link gave an error
 	stalled, stalledNext   []*remote  // waiting for room in the NIC, or just given credits
-	holding, offering      []*remote  // with held messages
 	moving, movingNext     []*opState // with a part not given to the NIC yet
 	settling, settlingNext []*opState // with memory to withdraw
 	timed, due             []*remote  // with a deadline
@@ -98,7 +97,7 @@ func (m *method) Poll() bool {
 		m.endBroken()
 		did = true
 	}
-	if len(m.moving)+len(m.stalled)+len(m.settling)+len(m.holding)+len(m.oldTags) > 0 {
+	if len(m.moving)+len(m.stalled)+len(m.settling)+len(m.oldTags) > 0 || m.inbox.Holds() {
 		did = m.unfinished() || did
 	}
 	if m.polls++; m.polls%HousekeepingPolls == 0 {
@@ -255,8 +254,8 @@ func (m *method) unfinished() (did bool) {
 	if len(m.settling) > 0 {
 		did = m.settleAll() || did
 	}
-	if len(m.holding) > 0 {
-		did = m.offerHeld() || did
+	if m.inbox.Holds() {
+		did = m.inbox.OfferHeld(m.heldTaken) || did
 	}
 	if len(m.oldTags) > 0 {
 		m.dropTags()
@@ -320,26 +319,18 @@ func (m *method) Close(ctx context.Context) error {
 	m.drainLinks(ctx)
 	err := m.nic.Close() // afterwards nobody touches registered memory
 	for r := range m.known() {
-		for s := r.ops.first; s != nil; s = r.ops.first {
+		for s := r.ops.First(); s != nil; s = r.ops.First() {
 			s.inflight = 0
 			if s.err == nil {
 				s.err = r.errorf(bmi.ErrClosed, "the endpoint was closed")
 			}
-			m.finishClosed(s)
+			m.finish(s, 0, s.err)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("via: %w", err)
 	}
 	return nil
-}
-
-// finishClosed completes what was left when the NIC closed.
-func (m *method) finishClosed(s *opState) {
-	if s.phase == phasePosted {
-		m.match.RemovePosted(s.ref)
-	}
-	m.finish(s, 0, s.err)
 }
 
 // drain waits for sends under way, at most CloseDrainMax.
@@ -349,7 +340,7 @@ func (m *method) drain(ctx context.Context) {
 			return false
 		}
 		for r := range m.known() {
-			for s := r.ops.first; s != nil; s = s.next {
+			for s := r.ops.First(); s != nil; s = r.ops.Next(s) {
 				if s.op.Kind != bmi.KindRecv && r.open {
 					return false
 				}

@@ -3,7 +3,7 @@ package via
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 )
 
 // phase says where an operation that did not complete immediately is.
@@ -16,15 +16,11 @@ const (
 	phaseSending
 	// phaseAnnounced: a large send whose RTS went out, or is about to.
 	phaseAnnounced
-	// phaseRecvQueued: in remote.recvs, waiting for INIT after DISCONNECT.
-	phaseRecvQueued
-	// phasePosted: in the match table.
-	phasePosted
-	// phaseAssembling: matched an eager message that is still arriving.
-	phaseAssembling
+	// phasePostponed: a receive that was posted in DISCONNECT, and waits for INIT.
+	phasePostponed
 	// phaseMoving: a large message, matched and on its way.
 	phaseMoving
-	// phaseLocal: a send of the endpoint to itself that waits for its receive.
+	// phaseLocal: a send of the endpoint to itself, announced to its inbox.
 	phaseLocal
 	// phaseFailing: over, but for memory that the NIC or the peer still uses.
 	// It completes with err once neither does.
@@ -32,19 +28,17 @@ const (
 )
 
 // opState is the method's record of an operation from its post to its completion,
-// if it did not complete immediately. Afterwards it goes to method.freeOps.
+// if it did not complete immediately and is not in the inbox. Afterwards it goes to
+// method.freeOps.
 type opState struct {
 	op    *bmi.Op
 	r     *remote
 	phase phase
 	err   error // why the operation ends, in phaseFailing
 
-	// prev and next link the operations of one remote, in post order.
-	prev, next *opState
-	// queued links remote.sends or remote.recvs.
-	queued queue.Links[opState]
-
-	ref matchbits.Ref // phasePosted
+	chain  queue.Links[opState] // remote.ops
+	queued queue.Links[queued]  // remote.sends
+	free   *opState             // method.freeOps
 
 	// counted: the operation holds a reference of the peer machine. What only
 	// waits in a queue holds none, or DISCONNECT would wait for it and it for
@@ -58,62 +52,32 @@ type opState struct {
 	// memory of the operation.
 	inflight int
 
-	large *large // phaseAnnounced and phaseMoving
-	local *early // phaseLocal
+	large *large         // phaseAnnounced and phaseMoving
+	local *inbox.Message // phaseLocal
 }
 
-// opList is a doubly linked list of the operations of one remote.
-type opList struct {
-	first, last *opState
-	len         int
-}
+// Chain links the operations of one remote.
+func (s *opState) Chain() *queue.Links[opState] { return &s.chain }
 
-func (l *opList) add(s *opState) {
-	s.prev, s.next = l.last, nil
-	if l.last != nil {
-		l.last.next = s
-	} else {
-		l.first = s
-	}
-	l.last = s
-	l.len++
-}
+// queued is a send as an element of remote.sends, which a cancelled one leaves from anywhere at
+// once.
+type queued opState
 
-func (l *opList) remove(s *opState) {
-	if s.prev != nil {
-		s.prev.next = s.next
-	} else {
-		l.first = s.next
-	}
-	if s.next != nil {
-		s.next.prev = s.prev
-	} else {
-		l.last = s.prev
-	}
-	s.prev, s.next = nil, nil
-	l.len--
-}
-
-// opQueue is a queue of operations, which a cancelled one leaves from anywhere at
-// once; an operation waits in one at most.
-type opQueue = queue.List[opState, *opState]
-
-// Chain implements queue.Chained.
-func (s *opState) Chain() *queue.Links[opState] { return &s.queued }
+// Chain links the elements of remote.sends.
+func (q *queued) Chain() *queue.Links[queued] { return &q.queued }
 
 // begin makes the record of an operation that stays with the method.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	s := m.freeOps
 	if s != nil {
-		m.freeOps = s.next
-		s.next = nil
+		m.freeOps, s.free = s.free, nil
 	} else {
 		s = &opState{}
 	}
 	s.op, s.r, s.phase = op, r, ph
 	op.Private = s
-	r.ops.add(s)
-	if ph != phaseSendQueued && ph != phaseRecvQueued {
+	r.ops.Add(s)
+	if ph != phaseSendQueued && ph != phasePostponed {
 		s.inFlight()
 	}
 	return s
@@ -149,7 +113,7 @@ func (m *method) finish(s *opState, size int, err error) {
 // giveState puts the record of an operation back.
 func (m *method) giveState(s *opState) {
 	s.op.Private = nil
-	s.r.ops.remove(s)
-	*s = opState{next: m.freeOps}
+	s.r.ops.Remove(s)
+	*s = opState{free: m.freeOps}
 	m.freeOps = s
 }

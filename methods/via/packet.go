@@ -1,6 +1,7 @@
 package via
 
 import (
+	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
@@ -93,12 +94,12 @@ func (m *method) gather(p *packet, bufs [][]byte, off, n int) (lent bool) {
 			p.segs = segs
 		} else {
 			p.segs = p.segs[:1]
-			p.room = appendBytes(p.room, bufs, off, n)
+			p.room = pieces.At(bufs, off).Gather(p.room, bufs, n)
 		}
 		p.segs[0] = nic.Segment{Data: p.room}
 		return len(p.segs) > 1
 	}
-	p.room = appendBytes(p.room, bufs, off, n)
+	p.room = pieces.At(bufs, off).Gather(p.room, bufs, n)
 	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
 	return false
 }
@@ -126,42 +127,4 @@ func appendRange(segs []nic.Segment, bufs [][]byte, off, n, limit int) ([]nic.Se
 		}
 	}
 	return segs, true
-}
-
-// appendBytes appends the bytes [off, off+n) of the pieces.
-func appendBytes(to []byte, bufs [][]byte, off, n int) []byte {
-	for _, b := range bufs {
-		if off >= len(b) {
-			off -= len(b)
-			continue
-		}
-		b = b[off:]
-		b = b[:min(n, len(b))]
-		off = 0
-		to = append(to, b...)
-		if n -= len(b); n == 0 {
-			break
-		}
-	}
-	return to
-}
-
-// scatter copies data into the pieces from byte off on. What does not fit is
-// left out; callers check that.
-func scatter(bufs [][]byte, off int, data []byte) {
-	if len(bufs) == 1 {
-		copy(bufs[0][off:], data)
-		return
-	}
-	for _, b := range bufs {
-		if off >= len(b) {
-			off -= len(b)
-			continue
-		}
-		n := copy(b[off:], data)
-		off = 0
-		if data = data[n:]; len(data) == 0 {
-			return
-		}
-	}
 }

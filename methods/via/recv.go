@@ -5,19 +5,12 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// waiting is an entry of the match table: on the posted side a receive, on the
-// kept side a message that came early.
-type waiting struct {
-	recv  *opState
-	early *early
-}
-
-// PostRecv takes over a receive: it meets a message that came early, or waits
-// in the match table.
+// PostRecv takes over a receive.
 func (m *method) PostRecv(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	if r.refusing || r.fsm.RecvPolicy() != peer.PolicyNow {
@@ -27,17 +20,36 @@ func (m *method) PostRecv(op *bmi.Op) {
 	m.postRecv(r, op)
 }
 
-// postRecv matches a receive.
+// postRecv gives a receive to the inbox.
 func (m *method) postRecv(r *remote, op *bmi.Op) {
-	key := r.key | matchbits.Bits(op.Tag)
-	if r.earlyMessages > 0 {
-		if w, ok := m.match.Take(key, matchbits.MaskNone); ok {
-			m.deliverEarly(r, op, w.early)
-			return
-		}
+	early := r.inbox.Early()
+	switch owner := m.inbox.Post(&r.inbox, op).(type) {
+	case *wire.RTS:
+		m.startLarge(r, op, owner)
+	case *opState:
+		m.deliverLocal(r, op, owner)
 	}
-	s := m.begin(r, op, phasePosted)
-	s.ref = m.match.Post(key, matchbits.MaskNone, waiting{recv: s})
+	if r.inbox.Early() < early {
+		m.roomFor(r)
+	}
+}
+
+// roomFor deals with a peer that takes less room than before: it gets the credits that were
+// withheld, or is forgotten.
+func (m *method) roomFor(r *remote) {
+	if r.withheld > 0 && !r.overLimit() {
+		m.returnWithheld(r)
+	}
+	if r.link == nil {
+		m.maybeForget(r)
+	}
+}
+
+// heldTaken deals with a peer of which the endpoint took a held message.
+func (m *method) heldTaken(p *inbox.Peer) {
+	if r, ok := m.remotes.Lookup(p.ID()); ok { // no handler dropped it
+		m.roomFor(r)
+	}
 }
 
 // recvLater keeps a receive while the connection is being taken down, or
@@ -51,17 +63,20 @@ func (m *method) recvLater(r *remote, op *bmi.Op) {
 	case r.gone:
 		op.Complete(0, r.errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended"))
 	default:
-		r.recvs.Add(m.begin(r, op, phaseRecvQueued))
+		m.begin(r, op, phasePostponed)
 	}
 }
 
-// postQueuedRecvs matches the receives that were posted in DISCONNECT.
-func (m *method) postQueuedRecvs(r *remote) {
-	for s := r.recvs.First(); s != nil; s = r.recvs.First() {
-		op := s.op
-		r.recvs.Remove(s)
-		m.giveState(s)
-		m.postRecv(r, op) // what came early is older than any message to come
+// postPostponed posts the receives that were postponed in DISCONNECT.
+func (m *method) postPostponed(r *remote) {
+	var next *opState
+	for s := r.ops.First(); s != nil; s = next {
+		next = r.ops.Next(s)
+		if s.phase == phasePostponed {
+			op := s.op
+			m.giveState(s)
+			m.postRecv(r, op)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/peer"
@@ -40,19 +41,11 @@ type remote struct {
 	link        *link
 	assembly    assembly
 
-	// key is what the match bits of an expected message from this endpoint
-	// become in the match table; only the tag is to be added.
-	key     matchbits.Bits
-	sends   opQueue                     // waiting to be sent, in post order
-	recvs   opQueue                     // posted in DISCONNECT
-	control queue.FIFO[packet, *packet] // control packets waiting for a credit or room
-	movers  []*opState                  // moves in DATA packets, waiting for a credit
-	ops     opList                      // everything not completed
-
-	earlies       earlyList
-	earlyBytes    int // memory that holds what is in earlies; 0 ≤ earlyBytes
-	earlyMessages int // how many are in earlies; 0 ≤ earlyMessages
-	held          queue.FIFO[held, *held]
+	inbox   inbox.Peer
+	sends   queue.List[queued, *queued]   // waiting to be sent, in post order
+	control queue.FIFO[packet, *packet]   // control packets waiting for a credit or room
+	movers  []*opState                    // moves in DATA packets, waiting for a credit
+	ops     queue.List[opState, *opState] // everything not completed but what is in the inbox
 
 	count     traffic
 	pastLinks *bmi.LinkStats // of those that are out of use; nil: they counted nothing
@@ -62,17 +55,15 @@ type remote struct {
 	// failed is how the latest connection, or attempt, ended; nil while there
 	// is one, or if there never was.
 	failed error
-	addr   bmi.Addr
 	name   string                         // the address, with scheme
 	user   atomic.Pointer[bmi.User]       // that runs the peer, if it connected to us and the provider tells; else nil
 	source atomic.Pointer[netip.AddrPort] // of the latest connection, if the peer made it and the provider tells; else nil
 
-	id         peer.ID // of key; the record's own, whatever its links are called
+	id         peer.ID // of the record in method.remotes, whatever its links are called
 	generation uint32
 	dropped    bool  // by DropAddr
 	gone       bool  // out of the tables
 	stalled    bool  // in method.stalled
-	holding    bool  // in method.holding
 	timedAt    int32 // place in method.timed plus one; 0: not there
 }
 
@@ -95,10 +86,9 @@ func (m *method) newRemote(host string, passive bool) (*remote, error) {
 	}
 	r.id, r.generation = id, generation
 	m.newestID = max(m.newestID, int(id))
-	r.key = matchbits.Make(matchbits.TypeExpected, 0, matchbits.PeerID(id), 0)
 	r.fsm.Reset(&m.peerConfig, m.seed^uint64(id)*0x9e3779b97f4a7c15, passive)
 	r.self = host == m.nic.LocalAddr()
-	r.addr = m.host.NewAddr(r)
+	r.inbox.Init(id, m.host.NewAddr(r), &r.count.Traffic)
 	m.byHost[host] = r
 	return r, nil
 }
@@ -122,13 +112,13 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 		}
 	}
 	if r := m.byHost[host]; r != nil {
-		return r.addr, nil
+		return r.inbox.Addr(), nil
 	}
 	r, err := m.newRemote(host, false)
 	if err != nil {
 		return bmi.Addr{}, err
 	}
-	return r.addr, nil
+	return r.inbox.Addr(), nil
 }
 
 // forget takes a record out of the tables: it was dropped, or nobody can reach
@@ -138,8 +128,8 @@ func (m *method) forget(r *remote) {
 		return
 	}
 	r.gone, r.refusing = true, true
-	m.dropEarly(r)
-	m.dropHeld(r)
+	m.inbox.DropEarly(&r.inbox)
+	m.inbox.DropHeld(&r.inbox)
 	if m.byHost[r.host()] == r {
 		delete(m.byHost, r.host())
 	}
@@ -151,10 +141,6 @@ func (m *method) forget(r *remote) {
 // errorf makes the error of an operation with the peer.
 func (r *remote) errorf(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", kind, r.name, fmt.Sprintf(format, args...))
-}
-
-func (r *remote) truncation(message, buffer int) error {
-	return r.errorf(bmi.ErrTruncated, "message of %d bytes for a receive of %d", message, buffer)
 }
 
 // overdrawn tells whether a packet that just arrived was sent without a credit:
@@ -171,7 +157,7 @@ var errOverdrawn = errors.New("sent a packet without a credit for it")
 // credits are withheld.
 func (r *remote) overLimit() bool {
 	bytes, messages := r.earlyLimits()
-	return r.earlyBytes > bytes || r.earlyMessages > messages || r.held.Head() != nil
+	return r.inbox.EarlyBytes() > bytes || r.inbox.Early() > messages || r.inbox.Holds()
 }
 
 // checkHost looks at a name before the provider does.

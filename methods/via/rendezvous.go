@@ -2,7 +2,10 @@ package via
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -32,24 +35,27 @@ func (m *method) rtsArrived(r *remote, h wire.Header, body []byte) error {
 	if m.rts.Size > ExpectedBytesMax {
 		return fmt.Errorf("RTS for %d bytes, the limit is %d: %w", m.rts.Size, ExpectedBytesMax, wire.ErrInvalid)
 	}
-	if w, ok := m.match.Arrive(r.key | matchbits.Bits(h.Bits.Tag())); ok {
-		m.startLarge(w.recv, &m.rts)
+	if op := m.inbox.Claim(&r.inbox, h.Bits.Tag()); op != nil {
+		m.startLarge(r, op, &m.rts)
 		return nil
 	}
-	m.keepAnnouncement(r, h.Bits.Tag(), &m.rts)
+	// What it announces stays with the peer and is charged to nobody; the copy takes about as
+	// much as the packet.
+	rts := &wire.RTS{Op: m.rts.Op, Size: m.rts.Size, Pieces: slices.Clone(m.rts.Pieces)}
+	m.inbox.Announce(&r.inbox, h.Bits.Tag(), int(rts.Size), rts, rts.Len())
 	return nil
 }
 
 // startLarge begins to receive a large message whose receive is known.
-func (m *method) startLarge(s *opState, rts *wire.RTS) {
-	r, size := s.r, int(rts.Size)
-	if size > s.op.Size {
+func (m *method) startLarge(r *remote, op *bmi.Op, rts *wire.RTS) {
+	size := int(rts.Size)
+	if size > op.Size {
 		m.sendFin(r, rts.Op, wire.FinTruncated)
-		m.truncated(s, size)
+		op.Complete(size, m.inbox.Truncated(&r.inbox, size, op.Size))
 		return
 	}
+	s := m.begin(r, op, phaseMoving)
 	l := m.beginLarge(s, size)
-	s.phase = phaseMoving
 	l.theirs, l.result = rts.Op, size
 	from := 0
 	if len(rts.Pieces) > 0 && r.link.reads {
@@ -157,7 +163,8 @@ func (m *method) dataArrived(r *remote, body []byte) error {
 	if s.phase != phaseMoving || l.mode != modeNone || int(d.Offset) != l.arrived || len(payload) > l.size-l.arrived {
 		return fmt.Errorf("%v with %d bytes: %w", d, len(payload), wire.ErrInvalid)
 	}
-	scatter(s.op.Bufs, l.arrived, payload)
+	at := pieces.At(s.op.Bufs, l.arrived)
+	at.Scatter(s.op.Bufs, payload)
 	l.arrived += len(payload)
 	return nil
 }

@@ -2,7 +2,7 @@ package via
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/internal/pieces"
 )
 
 // sendSelf sends a message of the endpoint to itself: there is no link, a
@@ -15,7 +15,7 @@ func (m *method) sendSelf(r *remote, op *bmi.Op) {
 		// The endpoint takes it in the next Poll: a handler must not run
 		// within a post.
 		data := m.buffers.Take(op.Size)
-		m.hold(r, op.Class, op.Tag, appendBytes(data, op.Bufs, 0, op.Size))
+		m.inbox.Hold(&r.inbox, op.Class, op.Tag, pieces.Cursor{}.Gather(data, op.Bufs, op.Size))
 		r.count.sentEager(op)
 		m.host.Wake()
 		op.Complete(op.Size, nil)
@@ -27,54 +27,38 @@ func (m *method) sendSelf(r *remote, op *bmi.Op) {
 // sendLocal joins an expected message of the endpoint to itself with its
 // receive, or waits for that.
 func (m *method) sendLocal(r *remote, op *bmi.Op) {
-	w, ok := m.match.Arrive(r.key | matchbits.Bits(op.Tag))
-	if !ok {
+	recv := m.inbox.Claim(&r.inbox, uint32(op.Tag))
+	if recv == nil {
 		s := m.begin(r, op, phaseLocal)
-		e := m.keep(r, uint32(op.Tag), op.Size)
-		e.local, s.local = s, e
+		s.local = m.inbox.Announce(&r.inbox, uint32(op.Tag), op.Size, s, 0)
 		return
 	}
-	s := w.recv
-	if op.Size > s.op.Size {
-		r.count.sentEager(op)
-		m.truncated(s, op.Size)
-		op.Complete(op.Size, nil)
-		return
-	}
-	if err := copyMessage(s.op.Bufs, op); err != nil {
-		err = unreadable(r, err)
-		m.finish(s, 0, err)
-		op.Complete(0, err)
-		return
-	}
-	r.count.sentEager(op)
-	r.count.receivedEager(op.Size)
-	m.finish(s, op.Size, nil)
-	op.Complete(op.Size, nil)
+	op.Complete(m.copyLocal(r, recv, op))
 }
 
 // deliverLocal joins a receive with a send of the endpoint to itself.
-func (m *method) deliverLocal(r *remote, op *bmi.Op, e *early) {
-	s := e.local
-	size := s.op.Size
-	m.letGo(e)
+func (m *method) deliverLocal(r *remote, recv *bmi.Op, s *opState) {
 	s.local = nil
-	if size > op.Size {
-		r.count.sentEager(s.op)
-		err := r.truncation(size, op.Size)
-		m.countError(err)
-		m.finish(s, size, nil)
-		op.Complete(size, err)
-		return
+	size, err := m.copyLocal(r, recv, s.op)
+	m.finish(s, size, err)
+}
+
+// copyLocal completes a receive with the message of a send. It returns what the send completes
+// with.
+func (m *method) copyLocal(r *remote, recv, send *bmi.Op) (size int, err error) {
+	size = send.Size
+	if size > recv.Size {
+		r.count.sentEager(send)
+		recv.Complete(size, m.inbox.Truncated(&r.inbox, size, recv.Size))
+		return size, nil
 	}
-	if err := copyMessage(op.Bufs, s.op); err != nil {
+	if err := copyMessage(recv.Bufs, send); err != nil {
 		err = unreadable(r, err)
-		m.finish(s, 0, err)
-		op.Complete(0, err)
-		return
+		recv.Complete(0, err)
+		return 0, err
 	}
-	r.count.sentEager(s.op)
-	r.count.receivedEager(size)
-	m.finish(s, size, nil)
-	op.Complete(size, nil)
+	r.count.sentEager(send)
+	m.inbox.Received(&r.inbox, size)
+	recv.Complete(size, nil)
+	return size, nil
 }

@@ -140,7 +140,7 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 
 func (m *method) queueSend(r *remote, op *bmi.Op) *opState {
 	s := m.begin(r, op, phaseSendQueued)
-	r.sends.Add(s)
+	r.sends.Add((*queued)(s))
 	return s
 }
 
@@ -156,7 +156,7 @@ func (m *method) pump(r *remote) {
 	}
 	// An RTS may wait among the control packets: no message may overtake it.
 	for r.open && r.control.Head() == nil && r.sends.Len() > 0 && r.credits.mayMessage() {
-		if !m.pushSend(r, r.sends.First()) {
+		if !m.pushSend(r, (*opState)(r.sends.First())) {
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func (m *method) pump(r *remote) {
 // there is no going on now.
 func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.op.Size > r.eagerBytes {
-		r.sends.Remove(s)
+		r.sends.Remove((*queued)(s))
 		if s.op.Kind == bmi.KindSendUnexpected {
 			m.finish(s, 0, r.errorf(bmi.ErrTooLarge, "the peer takes unexpected messages of %d bytes", r.eagerBytes))
 		} else {
@@ -201,7 +201,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.offset < s.op.Size {
 		return true
 	}
-	r.sends.Remove(s)
+	r.sends.Remove((*queued)(s))
 	r.count.sentEager(s.op)
 	if s.inflight > 0 {
 		s.phase = phaseSending
@@ -351,6 +351,16 @@ func (m *method) returnCredits(r *remote) {
 	r.count.CreditsSent++
 	if done {
 		m.givePacket(p)
+	}
+}
+
+// returnWithheld gives the peer the credits that were withheld.
+func (m *method) returnWithheld(r *remote) {
+	for ; r.withheld > 0; r.withheld-- {
+		r.credits.owe()
+	}
+	if r.open && r.credits.mustReturn(r.withheld) {
+		m.returnCredits(r)
 	}
 }
 

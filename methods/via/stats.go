@@ -28,15 +28,10 @@ func (t *traffic) sentSmall(size int) {
 	t.EagerSent++
 }
 
-func (t *traffic) receivedEager(size int) {
+func (t *traffic) receivedLarge(size int) {
 	t.MessagesReceived++
 	t.BytesReceived += uint64(size)
-	t.EagerReceived++
-}
-
-func (t *traffic) receivedUnexpected(size int) {
-	t.receivedEager(size)
-	t.UnexpectedReceived++
+	t.RendezvousReceived++
 }
 
 func (t *traffic) sentLarge(size int) {
@@ -45,19 +40,10 @@ func (t *traffic) sentLarge(size int) {
 	t.RendezvousSent++
 }
 
-func (t *traffic) receivedLarge(size int) {
-	t.MessagesReceived++
-	t.BytesReceived += uint64(size)
-	t.RendezvousReceived++
-}
-
-// countError counts an operation that ended with an error of its own. Errors
-// of a connection are counted once, when it ends.
+// countError counts an operation that was cancelled. Errors of a connection are counted once,
+// when it ends, and those of receives by the inbox.
 func (m *method) countError(err error) {
-	switch {
-	case errors.Is(err, bmi.ErrTruncated):
-		m.errors.Truncated++
-	case errors.Is(err, bmi.ErrCancelled):
+	if errors.Is(err, bmi.ErrCancelled) {
 		m.errors.Cancelled++
 	}
 }
@@ -68,8 +54,8 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 	s := bmi.MethodStats{
 		Method:        m.name,
 		Errors:        m.errors,
-		PostedRecvs:   m.match.PostedLen(),
-		EarlyMessages: m.match.KeptLen(),
+		PostedRecvs:   m.inbox.Recvs(),
+		EarlyMessages: m.inbox.Early(),
 	}
 	for r := range m.known() {
 		total.Add(&r.count.Traffic)
@@ -84,7 +70,7 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 			Traffic:          r.count.Traffic,
 			CreditsAvailable: r.credits.available,
 			CreditsOwed:      r.credits.owed + r.withheld,
-			Refs:             r.fsm.Refs(),
+			Refs:             r.fsm.Refs() + r.inbox.Recvs(),
 			Link:             r.linkStats(),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
@@ -63,6 +64,7 @@ func (m *Method) over(h *wire.Head, rest []byte) error {
 	if h.Status != wire.StatusOK {
 		return m.failed(o, h, rest)
 	}
+	var at pieces.Cursor
 	inRecord := recv && o.place == placeRecord
 	switch {
 	case size > o.size || !recv && size != o.size:
@@ -72,9 +74,9 @@ func (m *Method) over(h *wire.Head, rest []byte) error {
 	case inRecord && size != len(rest):
 		return fmt.Errorf("%w: a message of %d bytes without them", wire.ErrInvalid, size)
 	case inRecord:
-		scatter(b.Bufs, rest)
+		at.Scatter(b.Bufs, rest)
 	case recv && o.place == placeStaged:
-		scatter(b.Bufs, o.staged[:size])
+		at.Scatter(b.Bufs, o.staged[:size])
 	}
 	m.finish(o, size, nil)
 	return nil
@@ -106,13 +108,6 @@ func printable(text []byte) string {
 		}
 		return r
 	}, strings.ToValidUTF8(string(text), "?"))
-}
-
-// scatter copies data to pieces; they have room.
-func scatter(to [][]byte, data []byte) {
-	for _, b := range to {
-		data = data[copy(b, data):]
-	}
 }
 
 // An arrival is an unexpected message that the endpoint did not accept.
