@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via"
 )
 
-// unusedUDP is an address at which nobody listens.
+// unusedUDP is an address where no endpoint listens.
 func unusedUDP(t *testing.T) string {
 	s, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func postUDP(t *testing.T, opts via.Options, to string) *bmi.Context {
 	return c
 }
 
-// TestUDPNobodyThere: who sends to a port that nobody has is told so at once, as over
+// TestUDPNobodyThere: a send to a port where no endpoint listens fails at once, as over
 // shared memory and TCP.
 func TestUDPNobodyThere(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
@@ -50,8 +50,8 @@ func TestUDPNobodyThere(t *testing.T) {
 	wallclock.Under(t, time.Since(start), 2*time.Second, "the refusal")
 }
 
-// TestUDPListenersMayComeLater: jobs whose parts start together say so, and then
-// nobody fails because he was early.
+// TestUDPListenersMayComeLater: with RetryAbsent, sends to an endpoint that does not listen
+// yet do not fail.
 func TestUDPListenersMayComeLater(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	to := unusedUDP(t)

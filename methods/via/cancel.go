@@ -6,9 +6,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// Cancel ends an operation early. What has not touched the wire ends at once.
-// What may be half on the wire takes the peer through DISCONNECT: nothing less
-// makes sure that the peer uses the memory no more.
+// Cancel ends an operation early. One that has not reached the wire ends at once.
+// One that may have been transmitted in part ends the connection: nothing less
+// ensures that the peer no longer uses the memory.
 func (m *method) Cancel(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	err := r.errorf(bmi.ErrCancelled, "cancelled by the caller")
@@ -65,7 +65,7 @@ func (m *method) Drop(p bmi.Peer) {
 	m.maybeForget(r)
 }
 
-// Check tells whether a peer is believed to be alive (bmi.Checker).
+// Check reports whether a peer is believed to be alive (bmi.Checker).
 func (m *method) Check(p bmi.Peer) error {
 	r := p.(*remote)
 	switch {

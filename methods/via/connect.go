@@ -14,8 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// discriminator is what a BMI endpoint waits for on its NIC, so that other
-// consumers can share a name with it.
+// discriminator is the one of BMI endpoints, so that other consumers can share a
+// name with them.
 const discriminator = "bmi"
 
 // requested handles a connect request of the NIC.
@@ -35,8 +35,8 @@ func (m *method) requested(req *vipl.ConnRequest) {
 		m.refuse(req, peer.ReasonProtocol)
 		return
 	}
-	// What the NIC says of the requester holds, not what that calls itself: one that
-	// listens at all addresses of its machine cannot know which of them we see.
+	// The NIC's name for the requester counts, not the name in the request: a requester
+	// that listens at all addresses of its machine cannot know which of them we see.
 	r := m.byHost[req.Remote.Host]
 	if r == nil {
 		if r, err = m.newRemote(req.Remote.Host, ask.Name == "" || req.OtherUser); err != nil {
@@ -56,16 +56,16 @@ func (m *method) requested(req *vipl.ConnRequest) {
 	}})
 }
 
-// refuse rejects a request; the requester may be gone, then nobody is told.
+// refuse rejects a request. An error means that the requester is gone.
 func (m *method) refuse(req *vipl.ConnRequest, reason peer.Reason) {
 	_ = req.Reject([]byte{byte(reason)})
 }
 
-// version16 squeezes a version from outside into what the machine compares.
+// version16 limits a version from outside to the 16 bits that the machine compares.
 func version16(v uint32) uint16 { return uint16(min(v, 1<<16-1)) }
 
-// step gives the machine of a peer an event and carries the actions out. A
-// step within a step appends its actions behind those that are still to be done.
+// step gives the machine of a peer an event and carries out its actions. The
+// actions of a step within a step come after those that are still to be done.
 func (m *method) step(r *remote, ev peer.Event) {
 	before := len(m.actions)
 	m.stepped = r.fsm.Step(m.now(), ev, m.stepped[:0])
@@ -94,7 +94,7 @@ type remoteAction struct {
 
 // act carries out one action of a peer's machine.
 func (m *method) act(r *remote, a *peer.Action) {
-	action := *a // the list may grow and move meanwhile
+	action := *a // the list may move when it grows
 	switch action.Kind {
 	case peer.ActionLinkConnect:
 		m.linkConnect(r, &action)
@@ -165,7 +165,7 @@ func (m *method) linkAccept(r *remote, a *peer.Action) {
 	}
 }
 
-// linkFailed tells the machine that a link could not be made.
+// linkFailed reports to the machine that a link could not be made.
 func (m *method) linkFailed(r *remote, id peer.Link, err error) {
 	r.cause = err
 	reason, remote := reasonOf(err)
@@ -175,7 +175,7 @@ func (m *method) linkFailed(r *remote, id peer.Link, err error) {
 	m.step(r, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})
 }
 
-// errFlushed: a descriptor came back because the link ended, which says why itself.
+// errFlushed: a descriptor came back because the link ended. An event will say why.
 var errFlushed = errors.New("the connection ended")
 
 // brokenBy is the error of a descriptor that did not succeed.
@@ -187,15 +187,15 @@ func brokenBy(what string, status nic.Status) error {
 }
 
 // linkBroke notes that the link in use gave an error. Nothing more is sent over
-// it; the operations fail in the next Poll, so that nobody who is in the middle
-// of one finds it gone.
+// it. The operations fail in the next Poll, because a caller may be using one of
+// them now.
 func (m *method) linkBroke(r *remote, err error) {
 	if r.link == nil {
 		return
 	}
 	if r.broken {
 		if errors.Is(r.cause, errFlushed) {
-			r.cause = err // which tells why
+			r.cause = err // it says why
 		}
 		return
 	}
@@ -205,9 +205,9 @@ func (m *method) linkBroke(r *remote, err error) {
 	m.host.Wake()
 }
 
-// endBroken takes down the links that broke.
+// endBroken closes the links that broke.
 func (m *method) endBroken() {
-	wait := 0 // for the event that tells why, a few Polls
+	wait := 0 // links that wait a few Polls for the event that says why
 	for len(m.broken) > wait {
 		r := m.broken[wait]
 		if r.broken && r.causeWait > 0 && errors.Is(r.cause, errFlushed) && r.vi.State() == vipl.Connected {
@@ -217,14 +217,14 @@ func (m *method) endBroken() {
 		}
 		m.broken = slices.Delete(m.broken, wait, wait+1)
 		if !r.broken {
-			continue // the machine has given that link up already
+			continue // the machine has already given up this link
 		}
 		id := r.link.id
 		m.log.Debug("via: link broke", "peer", r.name, "error", r.cause)
 		m.closeLink(r)
 		reason, _ := reasonOf(r.cause)
 		if reason == peer.ReasonTimeout {
-			reason = peer.ReasonLinkLost // somebody was there
+			reason = peer.ReasonLinkLost // the peer was there before
 		}
 		m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: id, Reason: reason})
 	}
@@ -238,8 +238,8 @@ func (m *method) protocolError(r *remote, err error) {
 	m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonProtocol})
 }
 
-// reasonOf translates an error of the NIC; remote tells that the other side
-// gave the reason.
+// reasonOf translates an error of the NIC. remote is true if the other side gave
+// the reason.
 func reasonOf(err error) (reason peer.Reason, remote bool) {
 	var rejected *vipl.RejectedError
 	switch {
@@ -268,7 +268,7 @@ func reasonOf(err error) (reason peer.Reason, remote bool) {
 	return peer.ReasonLinkLost, false
 }
 
-// opened begins READY: what waited is sent.
+// opened begins READY, and sends what waited for it.
 func (m *method) opened(r *remote) {
 	l := r.link
 	r.theirID = matchbits.PeerID(r.fsm.RemoteID())
@@ -304,7 +304,7 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 		m.inbox.DropEarly(&r.inbox)
 	}
 	if r.otherUser {
-		// Nothing can be answered, and what a stranger leaves behind shall not add up.
+		// It cannot be answered, and the messages of strangers must not add up.
 		m.inbox.DropHeld(&r.inbox)
 	}
 }
@@ -312,7 +312,7 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 // failOp ends one operation, at once or when its memory is free.
 func (m *method) failOp(s *opState, err error) {
 	if s.err != nil {
-		err = s.err // this one was cancelled, or its file; the others fail because of it
+		err = s.err // it was cancelled, or its file failed: it is why the others fail
 	}
 	switch s.phase {
 	case phaseSending, phaseAnnounced, phaseMoving:
@@ -322,7 +322,7 @@ func (m *method) failOp(s *opState, err error) {
 		}
 		m.settle(s)
 	case phaseFailing:
-		// It ends as it was going to.
+		// It is ending already.
 	case phaseLocal:
 		m.inbox.Withdraw(s.local)
 		m.finish(s, 0, err)
@@ -375,12 +375,12 @@ func (m *method) failure(r *remote, reason peer.Reason, remote bool) error {
 	return fmt.Errorf("%w: %s: %s", kind, r.name, text)
 }
 
-// drained tells the machine that the last operation let go.
+// drained reports to the machine that the last operation has ended.
 func (m *method) drained(r *remote) {
 	m.step(r, peer.Event{Kind: peer.EventDrained})
 }
 
-// maybeForget forgets a peer that nobody can reach and nobody waits for.
+// maybeForget forgets a peer that cannot be reached, and for which nothing waits.
 func (m *method) maybeForget(r *remote) {
 	if !r.fsm.Idle() || r.ops.Len() > 0 || r.inbox.Recvs() > 0 || r.link != nil {
 		return

@@ -36,35 +36,35 @@ type Options struct {
 	// ConnectTimeout is how long sends wait for a connection; by default
 	// the constant of that name.
 	ConnectTimeout time.Duration
-	// RetryAbsent: that nobody listens at an address is no failure until
-	// ConnectTimeout. For jobs whose parts start together.
+	// RetryAbsent keeps trying, until ConnectTimeout, to connect to an address
+	// where no endpoint listens yet. For jobs whose processes start together.
 	RetryAbsent bool
-	// KeepAlive asks a silent peer for a sign of life after this time, and
-	// gives it up after four times as long; 0: never. A NIC that notices a
-	// peer's death by itself does not need it.
+	// KeepAlive is how long a peer may be silent before it is asked for a
+	// sign of life. After four times as long it counts as failed. 0: it is
+	// never asked. A NIC that notices the death of a peer does not need it.
 	KeepAlive time.Duration
-	// Key is the key that all sides share, nic.KeyBytes random bytes, of a NIC that protects
-	// what it sends (via+udp). It comes before what the environment says of keys; nil: what
-	// that says.
+	// Key is the key that all sides share, nic.KeyBytes random bytes, for a NIC that protects
+	// what it sends (via+udp). It takes precedence over the environment, which applies if Key
+	// is nil.
 	Key nic.Key
 	// OtherUsers lets every user of this machine connect, over a NIC that is otherwise for processes of one user
-	// (via+shm). A program that sets it has to ask whom it talks to: bmi.Endpoint.LocalUser.
+	// (via+shm). A program that sets it must check each peer's user: bmi.Endpoint.LocalUser.
 	OtherUsers bool
-	// TrustUsers are the users, beside this process's own and root, to whose endpoints it connects over such a
-	// NIC. The first that has the name serves it.
+	// TrustUsers are the users whose endpoints this one connects to over such a NIC, besides its own user and
+	// root. If several of them have an endpoint of the same name, the first in the list is chosen.
 	TrustUsers []uint32
-	// Identity are the keys by which endpoints of a NIC that can do that (via+udp) prove who they are: one's own, and those
-	// of others. It comes before what the environment says of keys, too; with Key, both kinds are used. nil: none.
+	// Identity is this endpoint's own static key and those of other endpoints, for a NIC that authenticates by them
+	// (via+udp). It takes precedence over the environment, too. With Key, both kinds of keys are used. nil: none.
 	Identity *nic.Identity
-	// Idle is called by Close when there is nothing to do, with the time it
-	// still has. Nil means to sleep as the NIC can. In simulated time it is
-	// what moves the world on; the context of Close, which knows only the
-	// time of the clock on the wall, does not count then.
+	// Idle is called by Close when there is nothing to do, with the time that
+	// is left. If it is nil, Close sleeps on the NIC. In a simulation it
+	// advances virtual time; the context of Close, which knows only real
+	// time, is then ignored.
 	Idle func(left time.Duration)
 	// Seed makes session and jitter repeatable in simulation; 0: random.
 	Seed uint64
-	// Version is what this side says it speaks; 0: wire.Version. Only tests
-	// say something else.
+	// Version is the protocol version that this side announces; 0:
+	// wire.Version. Only tests set it.
 	Version uint16
 }
 
@@ -162,7 +162,7 @@ func options(o any) (Options, error) {
 	return opts, nil
 }
 
-// listenHost is the name that a NIC shall have.
+// listenHost is the name that a NIC is opened with.
 func listenHost(scheme string, addresses []string) (string, error) {
 	switch len(addresses) {
 	case 0:
@@ -181,7 +181,7 @@ func listenHost(scheme string, addresses []string) (string, error) {
 	return host, nil
 }
 
-// splitText says for people from which size on both sides copy.
+// splitText says in words from which size on both sides copy.
 func (m *method) splitText() string {
 	if m.splitBytes > ExpectedBytesMax {
 		return "never"
@@ -227,8 +227,8 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 		return nil, fmt.Errorf("%w: the %s NIC has queues of %d descriptors and packets of %d bytes, want %d and %d",
 			bmi.ErrNotSupported, n.Query().Provider, caps.RecvDepthMax, caps.MTUBytes, wire.CreditsMin, wire.MTUMin)
 	}
-	// The session goes to every peer; the seed of the match table is nobody's
-	// business, or a peer could choose tags that collide.
+	// Every peer learns the session. The seed of the match table must stay
+	// secret, or a peer could choose tags that collide.
 	session, secret := opts.Seed, opts.Seed
 	if opts.Seed == 0 {
 		session, secret = random64(), random64()
@@ -267,7 +267,7 @@ func random64() (n uint64) {
 	return n
 }
 
-// cqEntries is the size of the completion queue at first. It only holds what a
+// cqEntries is the initial size of the completion queue. It only holds what a
 // Poll of another queue found.
 const cqEntries = 256
 

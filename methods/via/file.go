@@ -10,8 +10,8 @@ import (
 )
 
 // PostSendFile takes over a send of bytes of a file (bmi.FileSender). A small message is read into
-// its packet. A large one is written by RDMA from the file; the receiver reads nothing, for
-// nothing of it is in memory here.
+// its packet. A large one is written by RDMA from the file. The receiver cannot read it by RDMA,
+// because it is not in memory here.
 func (m *method) PostSendFile(op *bmi.Op) { m.PostSend(op) }
 
 func fromFile(op *bmi.Op) bool { return op.File.File != nil }
@@ -30,8 +30,8 @@ func (m *method) load(p *packet, op *bmi.Op, off, n int) (lent bool, err error) 
 	return false, nil
 }
 
-// fileFailed ends the connection because of a file that cannot be read: the receiver has the
-// beginning of the message, or waits for it, and must not take anything else for the rest.
+// fileFailed ends the connection because a file cannot be read. The receiver may have the
+// beginning of the message, and must not take anything else for the rest.
 func (m *method) fileFailed(s *opState, err error) {
 	r := s.r
 	if s.phase != phaseFailing {
@@ -44,8 +44,8 @@ func unreadable(r *remote, err error) error {
 	return fmt.Errorf("%w: %s: the connection ended, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, r.name, err)
 }
 
-// writeFile makes a packet's descriptor a write of n bytes of an operation's file, from byte off of
-// the message on.
+// writeFile makes a packet's descriptor a write of n bytes of an operation's file, starting at byte
+// off of the message.
 func writeFile(p *packet, op *bmi.Op, off, n int) {
 	p.segs = p.segs[:0]
 	p.desc.File = nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n, Check: op.File.Check}

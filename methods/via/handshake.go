@@ -72,8 +72,8 @@ func (m *method) sendHandshake(r *remote, p *packet, kind matchbits.Type) {
 	m.sendControl(r, p, kind, 0, 0)
 }
 
-// sendBare sends a packet without a body, if that is possible now: what it says
-// is of no use later.
+// sendBare sends a packet without a body if that is possible now. Later it would
+// be useless.
 func (m *method) sendBare(r *remote, kind matchbits.Type, aux uint32) {
 	if r.link == nil || !r.credits.mayCredit() ||
 		kind == matchbits.TypeKeepAlive && !r.credits.mayControl() {
@@ -131,7 +131,7 @@ func (m *method) learn(l *link, mtu uint32, flags wire.ConnFlags) {
 	l.theirMTU, l.theirFlags = int(mtu), flags
 }
 
-// byeArrived reads CANCEL: the peer ends the connection on purpose.
+// byeArrived reads CANCEL, by which the peer ends the connection.
 func (m *method) byeArrived(r *remote, h wire.Header, body []byte) error {
 	bye, err := wire.ParseBye(h.Aux, body)
 	if err != nil {

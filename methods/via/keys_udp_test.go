@@ -35,8 +35,8 @@ func openKeyed(t *testing.T, env string) (*bmi.Endpoint, *logtext.Buffer) {
 	return ep, log
 }
 
-// refusedBy sends to somebody who does not want it, and tells the error, which must
-// not take long; what else waited for that peer has ended too.
+// refusedBy sends to an endpoint that refuses the connection, and returns the error, which
+// must not take long. All other operations with that peer must have ended, too.
 func refusedBy(t *testing.T, from *bmi.Endpoint, to string) error {
 	t.Helper()
 	addr, err := from.Lookup(to)

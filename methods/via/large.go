@@ -9,12 +9,12 @@ import (
 // large is the part of an opState that only a rendezvous uses: a message that
 // is moved in two parts, one by each side, or in one part by one side.
 type large struct {
-	id     uint64 // what the peer calls this operation by
-	theirs uint64 // what this side calls the peer's operation by
+	id     uint64 // of this operation, in packets from the peer
+	theirs uint64 // of the peer's operation, in packets to it
 	size   int    // of the message, in bytes
 
-	// The part of this side is [begin, end). Of it [begin, next) was given to
-	// the NIC, and moved bytes are done. begin ≤ next ≤ end ≤ size.
+	// The part of this side is [begin, end), of which [begin, next) was given
+	// to the NIC. done bytes have been moved. begin ≤ next ≤ end ≤ size.
 	mode                   mode
 	begin, next, end, done int
 	arrived                int // bytes that came in DATA packets
@@ -28,10 +28,10 @@ type large struct {
 	memory []*vipl.Memory
 
 	opened   bool // memory was opened to the peer
-	peerDone bool // the peer moves nothing (more)
+	peerDone bool // the peer moves nothing, or nothing more
 	finSent  bool // this side's FIN is out, or none is needed
 	moving   bool // in method.moving or remote.movers
-	settling bool // in method.settling: memory waits to be withdrawn
+	settling bool // in method.settling: its memory could not be withdrawn yet
 	result   int  // size of the completion
 }
 
@@ -67,9 +67,9 @@ func (m *method) endLarge(s *opState) {
 	m.freeLarges = append(m.freeLarges, l)
 }
 
-// movers is a table of the large operations, by the ids that peers know them
-// under. An id is an index and a generation, so that a late or invented one
-// finds nothing.
+// movers is a table of the large operations, by the ids that peers use for them.
+// An id is an index and a generation, so that a late or invented one finds
+// nothing.
 type movers struct {
 	entries []moverEntry
 	free    []uint32
@@ -111,8 +111,9 @@ func (t *movers) remove(id uint64) {
 	t.free = append(t.free, uint32(id))
 }
 
-// open registers the memory of an operation for the peer to access, if a
-// packet with a body of fixed bytes has room to tell the peer where it lies.
+// open registers the memory of an operation for the peer to access. It reports
+// false if that fails, or if a packet with fixed other bytes has no room for the
+// list of pieces.
 func (m *method) open(s *opState, access nic.Access, fixed int) bool {
 	if !m.register(s, access, RDMAPiecesMax) {
 		return false
@@ -166,7 +167,7 @@ func (m *method) withdraw(s *opState) bool {
 	return true
 }
 
-// pieces appends what the peer needs to know to reach the bytes from off on.
+// pieces appends the list that the peer needs to access the bytes from off on.
 func (l *large) pieces(to []wire.Piece, off int) []wire.Piece {
 	for _, mem := range l.memory {
 		if off >= len(mem.Data) {
@@ -180,8 +181,8 @@ func (l *large) pieces(to []wire.Piece, off int) []wire.Piece {
 	return to
 }
 
-// settle completes a large operation once nobody uses its memory any more: the
-// NIC gave every descriptor back, and the memory is closed to the peer.
+// settle completes a large operation once its memory is free: the NIC gave back
+// every descriptor, and the memory is closed to the peer.
 func (m *method) settle(s *opState) {
 	l := s.large
 	if s.inflight > 0 {
@@ -192,7 +193,7 @@ func (m *method) settle(s *opState) {
 		return
 	}
 	if l.moving || l.settling {
-		// It is on a list that looks at it in the next Poll.
+		// The next Poll comes back to it.
 		return
 	}
 	if !m.withdraw(s) {

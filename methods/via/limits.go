@@ -39,17 +39,17 @@ const (
 	// list with more travels in DATA packets.
 	RDMAPiecesMax = wire.PiecesMax
 
-	// EarlyBytesMaxPerPeer and EarlyMessagesMaxPerPeer bound what is kept of
-	// messages, and of announcements of large ones, whose receive has not been
-	// posted. Beyond, packets are still taken, but their credits are withheld:
-	// the peer runs dry after as many as receives are posted for it
-	// (docs/decisions/0002). The bytes are those of the memory in use here; of
-	// a large message, its announcement is all that is here.
+	// EarlyBytesMaxPerPeer and EarlyMessagesMaxPerPeer bound the messages of one
+	// peer that wait for their receive. Beyond them its packets are still
+	// accepted, but their credits are withheld, so the peer can send at most as
+	// many more as receives are posted for it (docs/decisions/0002). The bytes
+	// are those of memory used here: a large message counts with its
+	// announcement only.
 	EarlyBytesMaxPerPeer    = 4 << 20
 	EarlyMessagesMaxPerPeer = 4096
 
-	// EarlyBytesMaxOtherUser and EarlyMessagesMaxOtherUser are the same for peers that another user of this
-	// machine runs: such a user can have hundreds of connections.
+	// EarlyBytesMaxOtherUser and EarlyMessagesMaxOtherUser are the same limits for a peer that another user of
+	// this machine runs. Such a user can have hundreds of connections.
 	EarlyBytesMaxOtherUser    = 256 << 10
 	EarlyMessagesMaxOtherUser = 512
 
@@ -58,21 +58,21 @@ const (
 	RDMAChunkBytes = 256 << 10
 	RDMAPollBytes  = 2 << 20
 
-	// SplitBytesMin is the size from which both sides move a half each over a NIC
-	// whose RDMA is a copy; below, and over others, the receiver moves everything.
+	// SplitBytesMin is the smallest message of which both sides move half, over a
+	// NIC whose RDMA is a copy. All others are moved by the receiver alone.
 	SplitBytesMin = 32 << 10
 
 	// CompletionsPerPoll bounds the work of one Poll.
 	CompletionsPerPoll = 32
 
-	// closeSpinPolls is how often Close polls in vain before it sleeps.
+	// closeSpinPolls is how many fruitless Polls Close makes before it sleeps.
 	closeSpinPolls = 100
 
-	// causeWaitPolls is how many Polls a link whose descriptors came back has time to
-	// say why it ended.
+	// causeWaitPolls is how many Polls to wait for the event that says why a link
+	// ended, once its descriptors have come back.
 	causeWaitPolls = 64
 
-	// HousekeepingPolls is how many Polls go by between looks at the clock.
+	// HousekeepingPolls is the number of Polls between two looks at the clock.
 	HousekeepingPolls = 128
 )
 
@@ -85,8 +85,8 @@ const (
 	CloseDrainMax = 2 * time.Second
 )
 
-// The limits fit together: an eager message can be described, fits into the
-// credits that a peer has at least, and is worth less than a rendezvous.
+// The limits fit together: the header can express the length of an eager message, a
+// peer has credits for all its packets, and only larger messages are divided.
 var (
 	_ [wire.EagerBytesLimit - EagerBytesMax]struct{}
 	_ [CreditsPerPeer - EagerPacketsMax - CreditReserve - ControlReserve]struct{}

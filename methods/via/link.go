@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// link is a VI and what goes with it, from its making until its last
-// descriptor is back. A remote has one in use at most; others are on their way out.
+// link is a VI and what belongs to it, until its last descriptor is back. A remote
+// uses at most one; others are being closed.
 type link struct {
 	r        *remote
 	id       peer.Link
@@ -31,8 +31,8 @@ type link struct {
 	writes     bool // both sides may write memory over this link
 
 	recvs    []nic.Descriptor
-	credits  int             // receives posted at first, which the peer is told of
-	unposted *nic.Descriptor // receives that the NIC had no room for, by Next
+	credits  int             // receives posted at first: the peer's credits
+	unposted *nic.Descriptor // receives that the NIC had no room for, linked by Next
 	waiting  int             // how many; their credits are owed once they are posted
 	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
 	closing  bool
@@ -40,7 +40,7 @@ type link struct {
 
 var errResource = errors.New("via: out of links")
 
-// openLink makes a VI with its receives posted and puts it into use.
+// openLink makes a VI, posts its receives, and puts it into use.
 func (m *method) openLink(r *remote, id peer.Link) (*link, error) {
 	if r.link != nil {
 		panic("via: a peer has two links in use")
@@ -60,7 +60,7 @@ func (m *method) openLink(r *remote, id peer.Link) (*link, error) {
 	return l, nil
 }
 
-// equip takes what a link needs, one thing after the other.
+// equip allocates what a link needs.
 func (m *method) equip(l *link) (err error) {
 	var ok bool
 	if l.myID, l.generation, ok = m.links.Take(l); !ok {
@@ -98,7 +98,7 @@ func (m *method) equip(l *link) (err error) {
 		}
 	}
 	for l.credits = len(l.recvs); l.unposted != nil; l.credits-- {
-		l.unposted = l.unposted.Next // never posted: the peer is not told of it
+		l.unposted = l.unposted.Next // never posted, so no credit of the peer's
 	}
 	l.waiting = 0
 	if l.credits < wire.CreditsMin {
@@ -107,9 +107,9 @@ func (m *method) equip(l *link) (err error) {
 	return nil
 }
 
-// linkTag gives each link a protection tag of its own, so that no peer reaches
-// what was opened for another. A NIC that sends from registered memory only
-// shares the send buffers, and so the tag, between all links.
+// linkTag gives each link a protection tag of its own, so that no peer can access
+// memory that was opened for another. With a NIC that sends only from registered
+// memory, all links share the send buffers and so one tag.
 func (m *method) linkTag(l *link) (vipl.ProtectionTag, error) {
 	if !m.caps.UnregisteredSend {
 		return m.sharedTag, nil
@@ -119,8 +119,7 @@ func (m *method) linkTag(l *link) (vipl.ProtectionTag, error) {
 	return tag, err
 }
 
-// repost gives a receive back to the NIC. If that has no room now, a later Poll
-// tries again.
+// repost posts a receive again. If the NIC has no room now, a later Poll tries it.
 func (m *method) repost(l *link, d *nic.Descriptor) error {
 	d.Op, d.Flags, d.Status, d.Length, d.Data = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0, nil
 	err := l.vi.PostRecv(d)
@@ -132,7 +131,7 @@ func (m *method) repost(l *link, d *nic.Descriptor) error {
 	return err
 }
 
-// repostAll tries again what the NIC had no room for.
+// repostAll posts the receives that the NIC had no room for.
 func (m *method) repostAll(r *remote) {
 	l := r.link
 	for d := l.unposted; d != nil; d = l.unposted {
@@ -151,7 +150,7 @@ func (m *method) repostAll(r *remote) {
 	}
 }
 
-// closeLink takes the link out of use. What it was given comes back flushed.
+// closeLink takes the link out of use. Its descriptors come back flushed.
 func (m *method) closeLink(r *remote) {
 	l := r.link
 	if l == nil {
@@ -166,12 +165,12 @@ func (m *method) closeLink(r *remote) {
 	}
 	r.link, r.vi = nil, nil
 	for r.control.Head() != nil {
-		m.givePacket(r.control.Pop()) // nobody is left to read it
+		m.givePacket(r.control.Pop()) // it cannot be sent any more
 	}
 	m.links.Give(l.myID, l.generation)
 	l.closing = true
 	if err := l.vi.Disconnect(); err != nil {
-		m.discard(l) // it never was connected
+		m.discard(l) // it was never connected
 		return
 	}
 	if l.vi.State() == vipl.Idle {
@@ -179,7 +178,7 @@ func (m *method) closeLink(r *remote) {
 	}
 }
 
-// discard frees a link that is out of use and whose descriptors are back.
+// discard frees a link that is no longer used and whose descriptors are back.
 func (m *method) discard(l *link) {
 	if !l.closing {
 		m.links.Give(l.myID, l.generation)
@@ -235,7 +234,7 @@ func (m *method) linkEvent(ev *vipl.ConnEvent) {
 	}
 }
 
-// rdmaUsable tells whether RDMA works over this link.
+// rdmaUsable reports whether RDMA works over this link.
 func (m *method) rdmaUsable(l *link) bool {
 	return (m.caps.RDMARead || m.caps.RDMAWrite) && nic.RDMAUsable(l.vi.Port())
 }

@@ -44,9 +44,9 @@ type method struct {
 	small       [nic.InlineMax]byte // a message taken from a completion entry, until it is handled
 
 	// Peers and operations with something to do in the next Poll.
-	broken                 []*remote  // whose link gave an error
+	broken                 []*remote  // their link gave an error
 	stalled, stalledNext   []*remote  // waiting for room in the NIC, or just given credits
-	moving, movingNext     []*opState // with a part not given to the NIC yet
+	moving, movingNext     []*opState // a part of them was not given to the NIC yet
 	settling, settlingNext []*opState // with memory to withdraw
 	timed, due             []*remote  // with a deadline
 	nextTick               time.Duration
@@ -106,7 +106,7 @@ func (m *method) Poll() bool {
 	return did
 }
 
-// takeSmall handles small messages as far as the NIC has them ready. idle: it has nothing else either.
+// takeSmall handles the small messages that the NIC has ready. idle is true if it has nothing else, either.
 func (m *method) takeSmall() (did, idle bool) {
 	for range m.done {
 		vi, n, idle := m.cq.Take(&m.small)
@@ -146,7 +146,7 @@ func (m *method) pollNIC() (did bool) {
 func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	r := l.r
 	if r.link != l || d.Status == nic.StatusFlushed {
-		return // the link is on its way out
+		return // the link is being closed
 	}
 	if d.Status != nic.StatusSuccess {
 		m.protocolError(r, fmt.Errorf("receive ended with status %d", d.Status))
@@ -172,8 +172,8 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	m.packetTaken(l, withhold)
 }
 
-// packetArrived handles one packet. It tells whether its credit is withheld for now, and, by ok, whether the link outlived it. The peer
-// may still write data: the header is read here, and only here.
+// packetArrived handles one packet. withhold reports whether its credit is withheld for now, and ok whether the link still exists. The
+// peer may still write to data, so the header is read here, once.
 func (m *method) packetArrived(l *link, data []byte) (withhold, ok bool) {
 	r := l.r
 	r.heard = true
@@ -202,7 +202,7 @@ func (m *method) packetTaken(l *link, withhold bool) {
 	m.goOn(r)
 }
 
-// goOn sends what waits for a peer, as far as it may by now.
+// goOn sends as much as is possible by now of what waits for a peer.
 func (m *method) goOn(r *remote) {
 	if r.control.Head() != nil || r.sends.Len() > 0 {
 		m.pump(r)
@@ -212,8 +212,8 @@ func (m *method) goOn(r *remote) {
 	}
 }
 
-// isMessage tells whether a packet is one whose credit may be withheld. Those of
-// control packets never are: they end what is under way.
+// isMessage reports whether the credit of a packet may be withheld. The credits of
+// control packets never are, because these packets end transfers under way.
 func isMessage(h wire.Header) bool {
 	switch h.Bits.Type() {
 	case matchbits.TypeExpected, matchbits.TypeUnexpected, matchbits.TypeRTS:
@@ -232,7 +232,7 @@ func (m *method) sendDone(d *nic.Descriptor) {
 	}
 }
 
-// connEvents handles what happened to connections, n of which are taken already.
+// connEvents handles events of connections. The first n are in m.events.
 func (m *method) connEvents(n int) {
 	for ; n > 0; n = m.nic.PollEvents(m.events[:]) {
 		for i := range m.events[:n] {
@@ -243,7 +243,7 @@ func (m *method) connEvents(n int) {
 	}
 }
 
-// unfinished goes on with what earlier Polls left.
+// unfinished continues what earlier Polls left unfinished.
 func (m *method) unfinished() (did bool) {
 	if len(m.moving) > 0 {
 		did = m.moveAll() || did
@@ -294,7 +294,7 @@ func (m *method) pumpStalled() (did bool) {
 	return did
 }
 
-// dropTags gives back protection tags whose memory is withdrawn by now.
+// dropTags destroys the protection tags whose memory is withdrawn by now.
 func (m *method) dropTags() {
 	keep := m.oldTags[:0]
 	for _, tag := range m.oldTags {
@@ -317,7 +317,7 @@ func (m *method) Close(ctx context.Context) error {
 		m.fail(r, peer.ReasonClosing, false)
 	}
 	m.drainLinks(ctx)
-	err := m.nic.Close() // afterwards nobody touches registered memory
+	err := m.nic.Close() // afterwards no peer accesses registered memory
 	for r := range m.known() {
 		for s := r.ops.First(); s != nil; s = r.ops.First() {
 			s.inflight = 0
@@ -350,8 +350,8 @@ func (m *method) drain(ctx context.Context) {
 	})
 }
 
-// drainLinks waits until the links that were closed are gone, so that the other
-// side gets the farewell.
+// drainLinks waits until the closed links have ended, so that the peers get the
+// CANCEL packets.
 func (m *method) drainLinks(ctx context.Context) {
 	m.pollUntil(ctx, func() bool { return m.vis == 0 && len(m.settling) == 0 })
 }

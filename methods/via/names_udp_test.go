@@ -25,13 +25,13 @@ func openUDP(t *testing.T, listen string) (*bmi.Endpoint, netip.AddrPort, string
 	return ep, netip.MustParseAddrPort("127.0.0.1:" + port), name
 }
 
-// call sends an unexpected message over to an address, takes it there, and tells who
-// it came from.
+// call sends an unexpected message to an address, takes it there, and returns the name of its
+// sender.
 func call(t *testing.T, from, at *bmi.Endpoint, to string) string {
 	return caller(t, from, at, to).String()
 }
 
-// caller is call, but tells the address.
+// caller is call, but returns the address.
 func caller(t *testing.T, from, at *bmi.Endpoint, to string) bmi.Addr {
 	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	defer cancel()
@@ -70,8 +70,8 @@ func TestUDPSidesThatListenEverywhere(t *testing.T) {
 	}
 }
 
-// TestUDPNames: localhost is 127.0.0.1 to one listener and ::1 to another, and who
-// connects finds out which.
+// TestUDPNames: localhost is 127.0.0.1 for one listener and ::1 for another, and a client
+// finds out which.
 func TestUDPNames(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_KEY", "correct horse battery staple")
 	client, _, _ := openUDP(t, "[::]:0")
@@ -121,8 +121,8 @@ func TestUDPListenersSayWhatIsWrongWithAnAddress(t *testing.T) {
 	}
 }
 
-// TestUDPUnknownNamesFail: a name that nobody knows fails what waits for it, and other
-// connections go on meanwhile.
+// TestUDPUnknownNamesFail: operations that wait for an unknown name fail, and other
+// connections continue meanwhile.
 func TestUDPUnknownNamesFail(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	a, _, _ := openUDP(t, "127.0.0.1:0")

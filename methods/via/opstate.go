@@ -14,16 +14,16 @@ const (
 	phaseSendQueued phase = iota + 1
 	// phaseSending: every packet was given to the NIC, which has not finished.
 	phaseSending
-	// phaseAnnounced: a large send whose RTS went out, or is about to.
+	// phaseAnnounced: a large send whose RTS was sent or queued.
 	phaseAnnounced
 	// phasePostponed: a receive that was posted in DISCONNECT, and waits for INIT.
 	phasePostponed
-	// phaseMoving: a large message, matched and on its way.
+	// phaseMoving: a large message that is matched and being moved.
 	phaseMoving
 	// phaseLocal: a send of the endpoint to itself, announced to its inbox.
 	phaseLocal
-	// phaseFailing: over, but for memory that the NIC or the peer still uses.
-	// It completes with err once neither does.
+	// phaseFailing: it completes with err as soon as neither the NIC nor the
+	// peer uses its memory.
 	phaseFailing
 )
 
@@ -40,9 +40,9 @@ type opState struct {
 	queued queue.Links[queued]  // remote.sends
 	free   *opState             // method.freeOps
 
-	// counted: the operation holds a reference of the peer machine. What only
-	// waits in a queue holds none, or DISCONNECT would wait for it and it for
-	// the next connection.
+	// counted: the operation holds a reference of the peer machine. One that
+	// only waits in a queue does not, or DISCONNECT would wait for it while it
+	// waits for the next connection.
 	counted bool
 
 	// offset is how much of an eager send was given to the NIC, or how much
@@ -66,7 +66,7 @@ type queued opState
 // Chain links the elements of remote.sends.
 func (q *queued) Chain() *queue.Links[queued] { return &q.queued }
 
-// begin makes the record of an operation that stays with the method.
+// begin makes the record of an operation that did not complete within its post.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	s := m.freeOps
 	if s != nil {
@@ -83,8 +83,8 @@ func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	return s
 }
 
-// inFlight notes that the operation has left its queue: its connection does not
-// end before it does.
+// inFlight notes that the operation has left its queue. From now on its connection
+// does not end before it.
 func (s *opState) inFlight() {
 	if !s.counted {
 		s.counted = true
@@ -92,8 +92,8 @@ func (s *opState) inFlight() {
 	}
 }
 
-// finish completes an operation and puts its record back. Nothing of the NIC
-// or of the peer may use its memory any more.
+// finish completes an operation and frees its record. Neither the NIC nor the peer
+// may still use its memory.
 func (m *method) finish(s *opState, size int, err error) {
 	op, r := s.op, s.r
 	if s.large != nil {
@@ -110,7 +110,7 @@ func (m *method) finish(s *opState, size int, err error) {
 	}
 }
 
-// giveState puts the record of an operation back.
+// giveState frees the record of an operation.
 func (m *method) giveState(s *opState) {
 	s.op.Private = nil
 	s.r.ops.Remove(s)

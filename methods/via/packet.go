@@ -9,13 +9,13 @@ import (
 )
 
 // A packet is one outgoing descriptor with room for the header and the fixed
-// part of the body. The rest of the body is the user's memory, named by further
-// segments, or, if the NIC takes only registered memory, copied behind it.
+// part of the body. Further segments name the rest of the body in the user's
+// memory. If the NIC sends only from registered memory, it is copied instead.
 type packet struct {
 	desc nic.Descriptor
 	segs []nic.Segment
-	// room holds header and body; it lies in registered memory (handle) if the
-	// NIC wants that.
+	// room holds header and body. It is in registered memory (handle) if the NIC
+	// needs that.
 	room   []byte
 	handle nic.Handle
 
@@ -31,8 +31,8 @@ type packet struct {
 
 func (p *packet) Link() **packet { return &p.next }
 
-// roomBytes is what a packet has at first where any memory can be sent: most
-// control packets fit.
+// roomBytes is the initial room of a packet where the NIC can send from any memory.
+// Most control packets fit.
 const roomBytes = 64
 
 // takePacket takes a packet from the pool, with an empty body.
@@ -55,9 +55,9 @@ func (m *method) newPacket() *packet {
 		p.segs = make([]nic.Segment, 0, 2)
 		return p
 	}
-	// One registration per packet, for the life of the method: the pool
-	// never has more packets than were ever under way at once.
-	// If it fails, so will the send, and with it the link.
+	// Each packet is registered once, for the life of the method. The pool never
+	// has more packets than were under way at once. If the registration fails,
+	// the send will fail, and with it the link.
 	buf := make([]byte, m.caps.MTUBytes)
 	if mem, err := m.nic.RegisterMem(buf, vipl.MemAttributes{Tag: m.sharedTag}); err != nil {
 		m.log.Warn("via: cannot register a send buffer", "error", err)
@@ -79,8 +79,8 @@ func (m *method) givePacket(p *packet) {
 	m.freePackets = p
 }
 
-// gather adds the bytes [off, off+n) of the pieces to the packet: as segments
-// if the NIC can take them from where they are, else as a copy.
+// gather adds the bytes [off, off+n) of the pieces to the packet: as segments if
+// the NIC can send them from where they are, else as a copy.
 func (m *method) gather(p *packet, bufs [][]byte, off, n int) (lent bool) {
 	if n == 0 {
 		p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})

@@ -34,8 +34,8 @@ func (m *method) postRecv(r *remote, op *bmi.Op) {
 	}
 }
 
-// roomFor deals with a peer that takes less room than before: it gets the credits that were
-// withheld, or is forgotten.
+// roomFor is called when fewer messages of a peer wait than before. The peer gets the credits
+// that were withheld from it, or is forgotten.
 func (m *method) roomFor(r *remote) {
 	if r.withheld > 0 && !r.overLimit() {
 		m.returnWithheld(r)
@@ -45,7 +45,7 @@ func (m *method) roomFor(r *remote) {
 	}
 }
 
-// heldTaken deals with a peer of which the endpoint took a held message.
+// heldTaken is called after the endpoint took a held message of a peer.
 func (m *method) heldTaken(p *inbox.Peer) {
 	if r, ok := m.remotes.Lookup(p.ID()); ok { // no handler dropped it
 		m.roomFor(r)
@@ -80,8 +80,8 @@ func (m *method) postPostponed(r *remote) {
 	}
 }
 
-// received handles one packet. body may be memory that the peer can still
-// write: what is checked is read once, what is kept is copied.
+// received handles one packet. The peer may still be able to write to body, so
+// what is checked is read once, and what is kept is copied.
 func (m *method) received(r *remote, h wire.Header, body []byte) {
 	if h.Seq != r.recvSeq+1 || h.Bits.PeerID() != r.myID && !anonymous(h.Bits) || h.Bits.Reserved() != 0 {
 		m.badHeader(r, h)
@@ -105,8 +105,8 @@ func (m *method) received(r *remote, h wire.Header, body []byte) {
 	}
 }
 
-// anonymous tells whether a packet may come from a peer that has not been told
-// its id yet: the handshake, and a farewell in the middle of it.
+// anonymous reports whether a packet may come from a peer that does not know its
+// id yet: a packet of the handshake, or a CANCEL during it.
 func anonymous(b matchbits.Bits) bool {
 	return b.PeerID() == 0 && (b.Type().Connects() || b.Type() == matchbits.TypeCancel)
 }
@@ -116,7 +116,7 @@ func (m *method) badHeader(r *remote, h wire.Header) {
 	m.protocolError(r, fmt.Errorf("header %v: want sequence number %d and peer id %d", h, r.recvSeq+1, r.myID))
 }
 
-// credited takes back credits and notes that queued sends may go on.
+// credited adds credits that the peer returned, and notes that queued sends may continue.
 func (m *method) credited(r *remote, n int) bool {
 	if !r.credits.give(n) {
 		m.protocolError(r, fmt.Errorf("returned %d credits more than it was given", r.credits.available-r.credits.granted))
@@ -128,7 +128,7 @@ func (m *method) credited(r *remote, n int) bool {
 	return true
 }
 
-// controlArrived handles the packets of the method's own.
+// controlArrived handles all packets but eager messages.
 func (m *method) controlArrived(r *remote, h wire.Header, body []byte) error {
 	switch h.Bits.Type() {
 	case matchbits.TypeConnReq:

@@ -37,7 +37,7 @@ type remote struct {
 	recvSeq     uint32 // of the latest packet received
 	theirID     matchbits.PeerID
 	myID        matchbits.PeerID
-	withheld    int // receives posted again whose credits wait for room
+	withheld    int // credits of receives posted again that are withheld from the peer
 	link        *link
 	assembly    assembly
 
@@ -51,13 +51,13 @@ type remote struct {
 	pastLinks *bmi.LinkStats // of those that are out of use; nil: they counted nothing
 
 	fsm   peer.Machine
-	cause error // what the NIC said of the latest failure
-	// failed is how the latest connection, or attempt, ended; nil while there
-	// is one, or if there never was.
+	cause error // the NIC's error of the latest failure
+	// failed is how the latest connection, or attempt, ended; nil while there is
+	// one, and before the first.
 	failed error
 	name   string                         // the address, with scheme
-	user   atomic.Pointer[bmi.User]       // that runs the peer, if it connected to us and the provider tells; else nil
-	source atomic.Pointer[netip.AddrPort] // of the latest connection, if the peer made it and the provider tells; else nil
+	user   atomic.Pointer[bmi.User]       // runs the peer; nil if this side connected, or the provider does not know
+	source atomic.Pointer[netip.AddrPort] // of the latest connection; nil in the same cases
 
 	id         peer.ID // of the record in method.remotes, whatever its links are called
 	generation uint32
@@ -76,8 +76,8 @@ func (r *remote) host() string {
 	return host
 }
 
-// newRemote makes the record of an endpoint. It fails when there are more than
-// the match bits can tell apart.
+// newRemote makes the record of an endpoint. It fails if there are more of them
+// than the match bits can distinguish.
 func (m *method) newRemote(host string, passive bool) (*remote, error) {
 	r := &remote{name: m.name + "://" + host}
 	id, generation, ok := m.remotes.Take(r)
@@ -121,8 +121,8 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 	return r.inbox.Addr(), nil
 }
 
-// forget takes a record out of the tables: it was dropped, or nobody can reach
-// it any more. Who still holds its address gets errors.
+// forget takes a record out of the tables: the peer was dropped, or cannot be
+// reached any more. Operations with its address fail from now on.
 func (m *method) forget(r *remote) {
 	if r.gone {
 		return
@@ -143,24 +143,24 @@ func (r *remote) errorf(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", kind, r.name, fmt.Sprintf(format, args...))
 }
 
-// overdrawn tells whether a packet that just arrived was sent without a credit:
-// every receive posted for the peer is accounted for, and yet there was one. The
-// NIC cannot tell, since the receives are posted again at once; without this
-// check a peer that ignores credits would be held to no limit at all.
+// overdrawn reports whether the packet that just arrived was sent without a
+// credit: none of the receives posted for the peer was a credit that it still had.
+// The NIC cannot detect this, because receives are posted again at once. Without
+// this check, no limit would apply to a peer that ignores credits.
 func (r *remote) overdrawn() bool {
 	return r.credits.owed+r.withheld+r.link.waiting >= r.credits.posted
 }
 
 var errOverdrawn = errors.New("sent a packet without a credit for it")
 
-// overLimit tells whether the peer has sent so much that nobody took that its
-// credits are withheld.
+// overLimit reports whether so many messages of the peer wait that its credits are
+// withheld.
 func (r *remote) overLimit() bool {
 	bytes, messages := r.earlyLimits()
 	return r.inbox.EarlyBytes() > bytes || r.inbox.Early() > messages || r.inbox.Holds()
 }
 
-// checkHost looks at a name before the provider does.
+// checkHost checks a name before the provider sees it.
 func checkHost(host string) error {
 	if len(host) > hostMax {
 		return fmt.Errorf("name is longer than %d bytes", hostMax)

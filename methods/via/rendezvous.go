@@ -39,8 +39,8 @@ func (m *method) rtsArrived(r *remote, h wire.Header, body []byte) error {
 		m.startLarge(r, op, &m.rts)
 		return nil
 	}
-	// What it announces stays with the peer and is charged to nobody; the copy takes about as
-	// much as the packet.
+	// The message stays with the peer. Only the copy of the announcement is charged, which
+	// takes about as much memory as the packet.
 	rts := &wire.RTS{Op: m.rts.Op, Size: m.rts.Size, Pieces: slices.Clone(m.rts.Pieces)}
 	m.inbox.Announce(&r.inbox, h.Bits.Tag(), int(rts.Size), rts, rts.Len())
 	return nil
@@ -72,9 +72,9 @@ func (m *method) startLarge(r *remote, op *bmi.Op, rts *wire.RTS) {
 	m.move(s)
 }
 
-// divide decides where the sender's part of a message begins. Both processes
-// copy at once, so a large message takes half the time; a small one is not
-// worth the second handshake.
+// divide decides where the sender's part of a message begins. If both processes
+// copy at once, a message takes half the time. For a small one that is not worth
+// the second handshake.
 func (m *method) divide(s *opState, size int) int {
 	half := size / 2 &^ 63 // no cache line is written by both
 	if size < m.splitBytes || half == 0 || !s.r.link.writes || !m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len()) {
@@ -100,8 +100,8 @@ func (m *method) sendCTS(s *opState, from int) {
 	m.sendControl(s.r, p, matchbits.TypeCTS, 0, 0)
 }
 
-// trim shortens a list of pieces to total bytes: a receive may be longer than
-// its message.
+// trim shortens a list of pieces to total bytes, because a receive may be longer
+// than its message.
 func trim(pieces []wire.Piece, total int) []wire.Piece {
 	for i := range pieces {
 		if pieces[i].Len >= uint64(total) {
@@ -169,7 +169,7 @@ func (m *method) dataArrived(r *remote, body []byte) error {
 	return nil
 }
 
-// sendFin tells the peer that this side is done with an operation of its.
+// sendFin tells the peer that this side has finished its part of the peer's operation.
 func (m *method) sendFin(r *remote, op uint64, status wire.FinStatus) {
 	p := m.takePacket()
 	p.room = wire.Fin{Op: op, Status: status}.Append(p.room)

@@ -53,13 +53,13 @@ func (m *method) SendNow(to bmi.Peer, class bmi.Class, tag bmi.Tag, head, body [
 	return true
 }
 
-// maySendNow tells whether a message that long fits one packet and nothing is in its way.
+// maySendNow reports whether a message of this size fits into one packet that can be sent at once.
 func (r *remote) maySendNow(size int) bool {
 	return r.open && size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.mayMessage()
 }
 
-// claim puts the header of a whole message where it leaves from, and gives the memory of its body, which publish then sends; nil if the NIC
-// wants a descriptor for it.
+// claim writes the header of a whole message into the memory from which the NIC sends it, and returns the memory for its body. publish then
+// sends the message. The result is nil if the NIC needs a descriptor.
 func (r *remote) claim(kind matchbits.Type, class uint8, tag uint32, size int) []byte {
 	room := r.vi.Claim(wire.HeaderLen + size)
 	if room == nil {
@@ -109,7 +109,7 @@ func (m *method) sendNow(r *remote, op *bmi.Op, kind matchbits.Type, class uint8
 	}
 }
 
-// sendLater queues a send, or refuses it, as the connection demands.
+// sendLater queues a send or refuses it, depending on the state of the connection.
 func (m *method) sendLater(r *remote, op *bmi.Op) {
 	if r.self {
 		m.sendSelf(r, op)
@@ -163,7 +163,7 @@ func (m *method) pump(r *remote) {
 }
 
 // pushSend sends the next packet of the first queued send. It reports false if
-// there is no going on now.
+// nothing more can be sent now.
 func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.op.Size > r.eagerBytes {
 		r.sends.Remove((*queued)(s))
@@ -219,7 +219,7 @@ func eagerKind(op *bmi.Op) (matchbits.Type, uint8) {
 	return matchbits.TypeExpected, 0
 }
 
-// eagerHeader says how the next packet of an eager send is headed.
+// eagerHeader is the packet type and the aux word of the next packet of an eager send.
 func eagerHeader(s *opState) (matchbits.Type, uint32) {
 	kind, class := eagerKind(s.op)
 	if s.offset > 0 {
@@ -228,9 +228,9 @@ func eagerHeader(s *opState) (matchbits.Type, uint32) {
 	return kind, wire.EagerFirst{Length: s.op.Size, Class: class}.Aux()
 }
 
-// transmit gives a packet to the NIC: it puts the header in place, with
-// credits for the way and the next sequence number, and spends a credit. On an
-// error nothing was taken.
+// transmit gives a packet to the NIC. It writes the header, with returned credits
+// and the next sequence number, and spends a credit. If it fails, nothing has
+// changed.
 func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) (done bool, err error) {
 	returned := r.credits.takeSome()
 	wire.Header{
@@ -256,19 +256,19 @@ func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux ui
 	return done, nil
 }
 
-// failedNow says what a send that ended within its post ended with.
+// failedNow is the error of a send that ended within its post.
 func failedNow(status nic.Status) error {
 	switch status {
 	case nic.StatusSuccess:
 		return nil
 	case nic.StatusFlushed, nic.StatusTransportError, nic.StatusNoDescriptor:
-		return nic.ErrNotConnected // the link is about to say so itself
+		return nic.ErrNotConnected // an event of the link will follow
 	}
 	return fmt.Errorf("send ended with status %d", status)
 }
 
-// sendControl sends a packet of the method's own, or queues it. The body
-// follows the header in p.room.
+// sendControl sends or queues a control packet. Its body follows the header in
+// p.room.
 func (m *method) sendControl(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) {
 	p.kind, p.tag, p.aux = kind, tag, aux
 	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
@@ -281,8 +281,8 @@ func (m *method) sendControl(r *remote, p *packet, kind matchbits.Type, tag, aux
 	}
 }
 
-// mayControl tells whether a control packet may be sent now: after the
-// handshake, or as a part of it.
+// mayControl reports whether a control packet may be sent now: after the
+// handshake, or as part of it.
 func (r *remote) mayControl(p *packet) bool {
 	switch {
 	case p == nil:
@@ -293,13 +293,13 @@ func (r *remote) mayControl(p *packet) bool {
 	return r.open && r.credits.mayControl()
 }
 
-// mayMove tells whether a DATA packet may be sent now.
+// mayMove reports whether a DATA packet may be sent now.
 func (r *remote) mayMove() bool {
 	return r.open && r.control.Head() == nil && r.credits.mayControl()
 }
 
-// transmitControl sends a control packet now; the pool has it back when the
-// NIC is done.
+// transmitControl sends a control packet now. It returns to the pool when the NIC
+// has finished with it.
 func (m *method) transmitControl(r *remote, p *packet) error {
 	done, err := m.transmit(r, p, p.kind, p.tag, p.aux)
 	if done {
@@ -308,8 +308,8 @@ func (m *method) transmitControl(r *remote, p *packet) error {
 	return err
 }
 
-// retryControl keeps a control packet that the NIC did not take, at the head
-// of the queue. If the link is what failed, there is nobody to send it to.
+// retryControl puts a control packet that the NIC had no room for back at the head
+// of the queue. If the link failed, it discards the packet.
 func (m *method) retryControl(r *remote, p *packet, err error) {
 	if errors.Is(err, nic.ErrAgain) {
 		r.control.PutBack(p)
@@ -319,9 +319,9 @@ func (m *method) retryControl(r *remote, p *packet, err error) {
 	m.retryLater(r, err)
 }
 
-// retryLater deals with an error of the NIC: what it had no room for is posted
-// in a later Poll. A link that ended says so itself, after what the peer had
-// sent by then. Anything else means that the link is broken.
+// retryLater handles an error of the NIC. If it had no room, a later Poll tries
+// again. If the link ended, an event will follow, after all that the peer sent
+// before. Any other error means that the link is broken.
 func (m *method) retryLater(r *remote, err error) {
 	switch {
 	case errors.Is(err, nic.ErrAgain):
@@ -333,7 +333,7 @@ func (m *method) retryLater(r *remote, err error) {
 	}
 }
 
-// returnCredits sends what is owed to a peer by a packet of its own.
+// returnCredits sends the owed credits to a peer in a CREDIT packet.
 func (m *method) returnCredits(r *remote) {
 	if !r.open || !r.credits.mayCredit() {
 		return
@@ -364,7 +364,7 @@ func (m *method) returnWithheld(r *remote) {
 	}
 }
 
-// sent takes back a descriptor that the NIC finished later.
+// sent handles a send that the NIC finished after its post.
 func (m *method) sent(p *packet) {
 	s := p.state
 	status := p.desc.Status

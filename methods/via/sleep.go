@@ -5,7 +5,7 @@ import "time"
 // sleeper is the method over a NIC that can be slept on (bmi.Sleeper).
 type sleeper struct{ *method }
 
-// Arm asks the NIC for wake-ups, unless something is left to do here.
+// Arm asks the NIC for wake-ups, unless there is work left.
 func (s sleeper) Arm() bool {
 	m := s.method
 	if len(m.broken)+len(m.moving)+len(m.stalled)+len(m.settling) > 0 {
@@ -14,8 +14,8 @@ func (s sleeper) Arm() bool {
 	return m.nic.Arm()
 }
 
-// Disarm takes Arm back. The next Poll looks at the clock: a deadline may be
-// what ended the sleep.
+// Disarm undoes Arm. The next Poll looks at the clock, because a deadline may have
+// ended the sleep.
 func (s sleeper) Disarm() {
 	s.nic.Disarm()
 	s.polls = HousekeepingPolls - 1

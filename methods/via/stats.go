@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// traffic counts with the verbs of this package.
+// traffic adds methods to bmi.Traffic.
 type traffic struct{ bmi.Traffic }
 
 func (t *traffic) sentEager(op *bmi.Op) {
@@ -80,7 +80,7 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 	return s, peers
 }
 
-// linkStats is what the links with a peer took.
+// linkStats is the sum of the statistics of all links with a peer.
 func (r *remote) linkStats() (sum bmi.LinkStats) {
 	if r.pastLinks != nil {
 		sum = *r.pastLinks
@@ -92,7 +92,7 @@ func (r *remote) linkStats() (sum bmi.LinkStats) {
 	return sum
 }
 
-// known walks the records of all peers, dropped ones that still drain included.
+// known walks the records of all peers, including dropped ones that still drain.
 func (m *method) known() func(func(*remote) bool) {
 	return func(yield func(*remote) bool) {
 		for id := peer.ID(1); int(id) <= m.newestID; id++ {

@@ -8,7 +8,7 @@ import (
 
 const never = time.Duration(1<<63 - 1)
 
-// watch keeps the list of peers whose machines have a deadline.
+// watch updates the list of peers whose machines have a deadline.
 func (m *method) watch(r *remote) {
 	at, ok := r.fsm.NextDeadline()
 	switch {
@@ -38,8 +38,8 @@ func (m *method) unwatch(r *remote) {
 	}
 }
 
-// tick tells the machines whose deadline has passed. It reports whether there
-// was one.
+// tick gives an event to each machine whose deadline has passed. It reports whether
+// there was one.
 func (m *method) tick() (did bool) {
 	if m.nextTick == never {
 		return false
@@ -52,7 +52,7 @@ func (m *method) tick() (did bool) {
 	due := append(m.due[:0], m.timed...)
 	for _, r := range due {
 		if r.timedAt == 0 {
-			continue // an earlier one's tick saw to it
+			continue // the tick of an earlier one removed it
 		}
 		if r.heard {
 			r.heard = false
@@ -70,8 +70,8 @@ func (m *method) tick() (did bool) {
 	return did
 }
 
-// NextDeadline tells when the method next wants a Poll (bmi.Deadliner). A Poll
-// that is called because of it looks at the clock at once.
+// NextDeadline is when the method needs the next Poll (bmi.Deadliner). That Poll
+// looks at the clock at once.
 func (m *method) NextDeadline() (at time.Duration, ok bool) {
 	at = m.nextTick
 	if d, ok := m.nic.NextDeadline(); ok {

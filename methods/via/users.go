@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 )
 
-// shared is the driver over a provider whose NICs may be for several users of the machine.
+// shared is the driver over a provider whose NICs can be opened to all users of the machine.
 type shared struct{ driver }
 
 var _ bmi.UserOpener = shared{}
@@ -33,14 +33,14 @@ func withUsers(p nic.Provider, opts *Options) (nic.Provider, error) {
 	return p, nil
 }
 
-// quiet is the log of a method whose peers may be other users: they shall not fill it.
+// quiet limits the rate of the log if peers may be other users, who could fill it.
 func quiet(p nic.Provider, cfg *bmi.MethodConfig) {
 	if _, ok := p.(nic.MultiUser); ok && cfg.Log != nil && cfg.Clock != nil {
 		cfg.Log = slog.New(seldom.Handler(cfg.Log.Handler(), slog.LevelWarn, cfg.Clock))
 	}
 }
 
-// note keeps what a connect request says of the user that runs its sender.
+// note records the user that runs the sender of a connect request.
 func (r *remote) note(req *vipl.ConnRequest) {
 	if req.User != nil {
 		r.user.Store(&bmi.User{UID: req.User.UID, Groups: req.User.Groups})
@@ -48,10 +48,10 @@ func (r *remote) note(req *vipl.ConnRequest) {
 	r.otherUser = req.OtherUser
 }
 
-// LocalUser is the user that runs a peer that connected to us, in its latest connection (bmi.UserTeller).
+// LocalUser is the user who runs a peer that connected to this endpoint (bmi.UserTeller).
 func (m *method) LocalUser(p bmi.Peer) *bmi.User { return p.(*remote).user.Load() }
 
-// earlyLimits are how much may be kept of what a peer sent early.
+// earlyLimits bound the messages of a peer that wait for their receive.
 func (r *remote) earlyLimits() (bytes, messages int) {
 	if r.otherUser {
 		return EarlyBytesMaxOtherUser, EarlyMessagesMaxOtherUser

@@ -181,7 +181,7 @@ func TestEndpointForOtherUsers(t *testing.T) {
 	require.Zero(t, ep.Stats().Methods[0].Errors.Protocol)
 }
 
-// TestStrangersLeaveNothingBehind: what a stranger sent and nobody has received goes with its connection.
+// TestStrangersLeaveNothingBehind: messages of a stranger that were not received go with its connection.
 func TestStrangersLeaveNothingBehind(t *testing.T) {
 	s := newStrangers(t)
 	ep, _ := openSHM(t, "server", via.Options{OtherUsers: true})

@@ -12,9 +12,9 @@ type ErrorCode uint8
 const (
 	// ErrorConnLost is VIP_ERROR_CONN_LOST: a connection ended on its own.
 	ErrorConnLost ErrorCode = iota + 1
-	// ErrorVI is an error of a VI that no descriptor could report; the
-	// connection, if any, stays. The guide splits it (VIP_ERROR_RECVQ_EMPTY,
-	// VIP_ERROR_RDMAW_PROT, ...); here Err says which.
+	// ErrorVI is an error of a VI that no descriptor can report. The
+	// connection, if any, stays. The guide has a code for each such error
+	// (VIP_ERROR_RECVQ_EMPTY, VIP_ERROR_RDMAW_PROT, ...); here Err says which.
 	ErrorVI
 	// ErrorNIC is VIP_ERROR_CATASTROPHIC: an error of the device itself.
 	ErrorNIC
@@ -48,9 +48,9 @@ func errorCode(vi *VI) ErrorCode {
 	return ErrorVI
 }
 
-// ErrorCallback has fn called, from a Poll, for every asynchronous error. fn must
-// not poll. Nil restores the default, which logs all but lost connections of a
-// NIC with Events, where PollEvents reports them.
+// ErrorCallback makes Poll call fn for every asynchronous error. fn must not poll.
+// Nil restores the default, which is to log them, except on a NIC with Events, where
+// PollEvents reports them.
 func (n *NIC) ErrorCallback(fn func(AsyncError)) { n.onError = fn }
 
 func (n *NIC) asyncError(e AsyncError) {
@@ -73,25 +73,25 @@ func (n *NIC) asyncError(e AsyncError) {
 	}
 }
 
-// SystemInfo counts what a NIC holds and has seen.
+// SystemInfo has the counters of a NIC.
 type SystemInfo struct {
 	// VIs, CQs, Regions and Ptags exist now.
 	VIs, CQs, Regions, Ptags int
-	// RequestsWaiting are connect requests that nobody took yet.
+	// RequestsWaiting are connect requests that have not been taken yet.
 	RequestsWaiting int
 	// Connections were made, ConnectionsLost ended on their own.
 	Connections, ConnectionsLost uint64
-	// RequestsRefused were rejected by this package: not readable, or too
-	// many waiting.
+	// RequestsRefused were rejected by this package because they were malformed,
+	// or too many were waiting.
 	RequestsRefused uint64
-	// StrayEvents came from the provider in a state where they make no sense.
+	// StrayEvents came from the provider in a state in which they are impossible.
 	StrayEvents uint64
 	// CQFull counts the times when progress stopped at a full CQ.
 	CQFull uint64
 	// AsyncErrors were reported to the error callback.
 	AsyncErrors uint64
-	// Link is what the device counted of all its connections, past ones
-	// included, and Packets what it counted of packets; 0 if it counts none.
+	// Link and Packets are the device's own counters, of all its connections,
+	// including past ones; 0 if it has none.
 	Link    nic.LinkStats
 	Packets nic.PacketStats
 }

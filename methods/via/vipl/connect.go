@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// An Address names who to connect to: a NIC, and by the discriminator who there.
+// An Address names a NIC and, by the discriminator, a consumer of it.
 type Address struct {
 	// Host is the remote NIC's name, in the provider's syntax.
 	Host string
@@ -25,7 +25,7 @@ func (a Address) String() string {
 	return a.Host + "#" + a.Discriminator
 }
 
-// ConnectOptions are the rest of what a connect can be told.
+// ConnectOptions are further arguments of the connect calls.
 type ConnectOptions struct {
 	// Local is this side's own discriminator.
 	Local string
@@ -35,24 +35,24 @@ type ConnectOptions struct {
 	Timeout time.Duration
 }
 
-// EventKind says what a ConnEvent tells.
+// EventKind is the kind of a ConnEvent.
 type EventKind uint8
 
 const (
-	// EventRequest: Request asks to connect.
+	// EventRequest: a connect request has arrived.
 	EventRequest EventKind = iota + 1
 	// EventConnected: the VI may send.
 	EventConnected
 	// EventConnectFailed: the attempt ended, the VI is Idle; Err says why.
 	EventConnectFailed
 	// EventDisconnected: the VI's descriptors came back. After a Disconnect
-	// the VI is Idle and Err nil; else it is in Error and Err says why.
+	// the VI is Idle and Err is nil. Otherwise it is in Error, and Err says why.
 	EventDisconnected
 	// EventError is asynchronous; the connection, if any, stays.
 	EventError
 )
 
-// A ConnEvent is something that happened to a connection, or may become one.
+// A ConnEvent reports a change of a connection, or a connect request.
 type ConnEvent struct {
 	Kind    EventKind
 	VI      *VI          // nil for EventRequest and for errors of the NIC
@@ -60,8 +60,8 @@ type ConnEvent struct {
 	Err     error
 }
 
-// PollEvents fills out with connection events, oldest first. Only a NIC with
-// Events has any. It does not poll the device: that is CQ.Poll's and Poll's.
+// PollEvents fills out with connection events, oldest first. Only a NIC with Events
+// has any. It does not poll the device; CQ.Poll and Poll do.
 func (n *NIC) PollEvents(out []ConnEvent) int {
 	if len(n.events) == 0 {
 		return 0
@@ -111,7 +111,7 @@ func (vi *VI) request(kind byte, remote Address, opts ConnectOptions) []byte {
 	return r.append(make([]byte, 0, nic.PrivateDataMax))
 }
 
-// ConnectStart asks the remote side to connect and does not wait. The VI is
+// ConnectStart begins to connect to the remote side and does not wait. The VI is
 // PendingConnect until it is Connected, or Idle again if that failed.
 func (vi *VI) ConnectStart(remote Address, opts ConnectOptions) error {
 	if err := vi.checkConnect(remote, opts); err != nil {
@@ -129,7 +129,7 @@ func (vi *VI) pending(remote Address) {
 	vi.become(PendingConnect)
 }
 
-// ConnectRequest is ConnectStart that waits for the outcome.
+// ConnectRequest is ConnectStart, but waits for the outcome.
 func (vi *VI) ConnectRequest(remote Address, opts ConnectOptions) error {
 	if err := vi.ConnectStart(remote, opts); err != nil {
 		return err
@@ -147,19 +147,19 @@ func (vi *VI) waitConnected() error {
 	return vi.err
 }
 
-// A ConnRequest is a remote side that asks to connect. It waits for one Accept or
-// Reject.
+// A ConnRequest is the connect request of a remote side. It is answered once, by
+// Accept or Reject.
 type ConnRequest struct {
 	// Remote is the requester, with its own discriminator.
 	Remote Address
 	// Discriminator is the one that it asks for.
 	Discriminator string
 	// Attributes are those of the requester's VI (reliability, MaxTransfer,
-	// RemoteWrite, RemoteRead), as it says.
+	// RemoteWrite, RemoteRead), according to the request.
 	Attributes VIAttributes
-	// Private is what the requester added; comes from outside.
+	// Private is the requester's private data. It has not been checked.
 	Private []byte
-	// User is the user that runs the requester, and OtherUser that it is another one, as nic.ConnEvent has them.
+	// User and OtherUser are those of nic.ConnEvent: the user that runs the requester.
 	User      *nic.User
 	OtherUser bool
 
@@ -169,9 +169,9 @@ type ConnRequest struct {
 	done bool
 }
 
-// Accept joins the request to an Idle VI, which becomes PendingConnect, and
-// Connected when the other side knows. The reliability levels must be the same.
-// After an error the request still waits for an answer.
+// Accept connects the requester with an Idle VI. The VI becomes PendingConnect, and
+// Connected once the other side has learnt of it. The reliability levels must be the
+// same. After an error the request can still be answered.
 func (r *ConnRequest) Accept(vi *VI) error {
 	switch {
 	case r.done:
@@ -239,7 +239,7 @@ func (n *NIC) requested(conn *nic.ConnEvent) {
 	if err != nil {
 		n.info.RequestsRefused++
 		n.cfg.Log.Warn("vipl: refused a connect request", "remote", conn.Remote, "error", err)
-		// The requester may be gone already; then there is nobody to tell.
+		// An error means that the requester is gone.
 		_ = n.dev.Reject(conn.Request, []byte{rejectFormat})
 		return
 	}
@@ -268,8 +268,8 @@ func (n *NIC) requested(conn *nic.ConnEvent) {
 	}
 }
 
-// keep holds a request for whoever waits for it later. When there are too many, the
-// oldest goes: most likely its requester has given up.
+// keep keeps a request for a later ConnectWait or ConnectPeerRequest. If there are too
+// many, it rejects the oldest, whose requester has most likely given up.
 func (n *NIC) keep(req *ConnRequest) {
 	if len(n.requests) >= RequestsMax {
 		n.info.RequestsRefused++
@@ -279,9 +279,9 @@ func (n *NIC) keep(req *ConnRequest) {
 	n.requests = append(n.requests, req)
 }
 
-// ConnectWait waits up to timeout (< 0: as long as it takes) for a connect
-// request for a discriminator; then it returns ErrTimeout. On a NIC with Events
-// it returns ErrInvalidState: requests come through PollEvents there.
+// ConnectWait waits for a connect request for a discriminator. After timeout (< 0:
+// never) it returns ErrTimeout. On a NIC with Events it returns ErrInvalidState:
+// requests come through PollEvents there.
 func (n *NIC) ConnectWait(discriminator string, timeout time.Duration) (req *ConnRequest, err error) {
 	if n.cfg.Events {
 		return nil, fmt.Errorf("%w: connect requests come through PollEvents", ErrInvalidState)
@@ -303,10 +303,10 @@ func (n *NIC) takeRequest(want func(*ConnRequest) bool) *ConnRequest {
 	return r
 }
 
-// connected: the provider says that the VI may send.
+// connected is called when the provider reports that the VI may send.
 func (vi *VI) connected(conn *nic.ConnEvent) {
 	if vi.state != PendingConnect {
-		// Disconnect was faster; the flush follows.
+		// Disconnect was called before; the flush follows.
 		vi.stray(vi.state != Disconnected)
 		return
 	}
@@ -319,7 +319,7 @@ func (vi *VI) connected(conn *nic.ConnEvent) {
 	vi.n.emit(ConnEvent{Kind: EventConnected, VI: vi})
 }
 
-// connectFailed: the attempt ended without a connection.
+// connectFailed is called when the attempt ended without a connection.
 func (vi *VI) connectFailed(err error) {
 	switch {
 	case vi.state == Disconnected && vi.recvs > 0:
@@ -337,7 +337,7 @@ func (vi *VI) connectFailed(err error) {
 	}
 }
 
-// disconnected: the connection ended and every descriptor came back.
+// disconnected is called when the connection has ended and every descriptor has come back.
 func (vi *VI) disconnected(err error) {
 	switch vi.state {
 	case Disconnected:
@@ -365,7 +365,7 @@ func (vi *VI) disconnected(err error) {
 	}
 }
 
-// orLost gives a provider's missing error a text.
+// orLost replaces a missing error of the provider.
 func orLost(err error) error {
 	if err == nil {
 		return nic.ErrNotConnected
@@ -407,7 +407,7 @@ func (vi *VI) cancelConnect() {
 		vi.port.Disconnect()
 		return
 	}
-	// The device knows nothing of the attempt and has nothing to flush:
+	// The device knows nothing of the attempt and has nothing to flush, so there is
 	// nothing to wait for.
 	vi.become(Idle)
 	vi.n.emit(ConnEvent{Kind: EventDisconnected, VI: vi})

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Queue says to which work queue of a VI something belongs.
+// Queue is one of the two work queues of a VI.
 type Queue uint8
 
 const (
@@ -36,10 +36,10 @@ type Completion struct {
 // CQEntriesMax bounds a completion queue.
 const CQEntriesMax = 1 << 20
 
-// A CQ is a completion queue: one place to look for the completions of any
-// number of work queues.
+// A CQ is a completion queue: it collects the completions of any number of work
+// queues.
 //
-// A full CQ loses nothing: its NIC delivers no further events until something is
+// A full CQ loses nothing: its NIC delivers no further events until a completion is
 // taken.
 type CQ struct {
 	n     *NIC
@@ -65,7 +65,7 @@ func (n *NIC) CreateCQ(entries int) (*CQ, error) {
 
 func ringSize(entries int) int { return 1 << bits.Len(uint(entries-1)) }
 
-// Destroy gives the queue back. It fails with ErrResource while a VI uses it.
+// Destroy frees the queue. It fails with ErrResource while a VI uses it.
 func (cq *CQ) Destroy() error {
 	if cq.users > 0 {
 		return fmt.Errorf("%w: %d work queues complete through it", ErrResource, cq.users)
@@ -75,8 +75,8 @@ func (cq *CQ) Destroy() error {
 	return nil
 }
 
-// Resize changes the number of entries. It fails with ErrResource if more than
-// that are waiting.
+// Resize changes the number of entries. It fails with ErrResource if more
+// completions than that are waiting.
 func (cq *CQ) Resize(entries int) error {
 	if entries < 1 || entries > CQEntriesMax {
 		return fmt.Errorf("%w: a completion queue has 1 to %d entries, not %d", ErrInvalidParameter, CQEntriesMax, entries)
@@ -113,10 +113,9 @@ func (cq *CQ) take(out []Completion) int {
 }
 
 // Poll makes progress on the NIC and fills out with completions of this queue,
-// oldest first. It is the fast way: what arrives now goes from the device to out
-// without passing through the ring. On a NIC with Events it goes no further than
-// a connection event, so that a consumer that handles out and then calls
-// PollEvents sees everything in the order in which it happened.
+// oldest first. What arrives now does not pass through the ring. On a NIC with
+// Events, Poll stops at a connection event, so that a consumer that handles out and
+// then calls PollEvents sees everything in the order in which it happened.
 func (cq *CQ) Poll(out []Completion) int {
 	n := cq.n
 	k := 0
@@ -166,9 +165,9 @@ func (cq *CQ) Poll(out []Completion) int {
 	return k
 }
 
-// Done takes the oldest completion off the queue and says which work queue it is
-// on, where SendDone or RecvDone then finds the descriptor. It returns ErrNotDone
-// if there is none.
+// Done takes the oldest completion off the queue and returns its work queue, where
+// SendDone or RecvDone then finds the descriptor. It returns ErrNotDone if there is
+// none.
 func (cq *CQ) Done() (*VI, Queue, error) {
 	var c [1]Completion
 	if cq.Poll(c[:]) == 0 {
@@ -187,7 +186,7 @@ func (c Completion) park() {
 	}
 }
 
-// Wait is Done that waits up to timeout (< 0: as long as it takes); then it
+// Wait is Done, but waits for up to timeout (< 0: without limit), after which it
 // returns ErrTimeout. On a NIC with Events it returns ErrInvalidState when
 // connection events must be taken first.
 func (cq *CQ) Wait(timeout time.Duration) (vi *VI, q Queue, err error) {
@@ -201,9 +200,9 @@ func (cq *CQ) Wait(timeout time.Duration) (vi *VI, q Queue, err error) {
 	return vi, q, nil
 }
 
-// Notify has fn called once, from a Poll of the NIC, with the next completion of
-// this queue. fn may post descriptors and call Notify again; it must not poll.
-// Nil takes the handler back.
+// Notify makes a Poll of the NIC call fn once, with the next completion of this
+// queue. fn may post descriptors and call Notify again, but must not poll. Nil
+// removes the handler.
 func (cq *CQ) Notify(fn func(Completion)) {
 	cq.fn = fn
 	cq.n.setNotifier(cq, fn != nil)

@@ -2,7 +2,7 @@ package vipl
 
 import "github.com/viaduct-hpc/viaduct/methods/via/nic"
 
-// What crosses the provider seam unchanged.
+// Types that the provider interface and this package share.
 type (
 	// Descriptor is one unit of work: control part, address part, data segments.
 	Descriptor = nic.Descriptor
@@ -25,7 +25,7 @@ const (
 	ReliableReception = nic.ReliableReception
 )
 
-// prepare resets what the last use left behind. The cookie stays.
+// prepare resets a descriptor for its next use. The cookie stays.
 func prepare(d *Descriptor, op nic.Op, flags nic.Flags, remote Remote, segs []Segment) *Descriptor {
 	d.Op, d.Flags, d.Immediate = op, flags, 0
 	d.Remote, d.Segments, d.File = remote, segs, nic.FileRange{}
@@ -43,9 +43,9 @@ func FillRecv(d *Descriptor, segs ...Segment) *Descriptor {
 	return prepare(d, nic.OpRecv, 0, Remote{}, segs)
 }
 
-// FillRecvLoan makes d a receive that the NIC may answer with a view of a buffer
-// of its own (d.Data) where its Caps have LoansRecv; segs is where it goes
-// otherwise, and may be empty if the NIC always lends.
+// FillRecvLoan makes d a receive for which the NIC may lend a buffer of its own
+// (d.Data) if its Caps have LoansRecv. Otherwise the message goes into segs, which
+// may be empty if the NIC always lends.
 func FillRecvLoan(d *Descriptor, segs ...Segment) *Descriptor {
 	return prepare(d, nic.OpRecv, nic.FlagLoan, Remote{}, segs)
 }
@@ -86,9 +86,9 @@ func Err(d *Descriptor) error {
 	return descriptorErrors[d.Status]
 }
 
-// Payload is what a completed receive holds, as one view if it lies in one piece:
-// the NIC's own buffer for a loan, else the filled part of the first segment. ok
-// is false if the payload lies in several segments.
+// Payload is the message of a completed receive: the NIC's buffer if it lent one,
+// else the filled part of the first segment. ok is false if the message lies in
+// several segments.
 func Payload(d *Descriptor) (data []byte, ok bool) {
 	switch {
 	case d.Data != nil:

@@ -2,9 +2,10 @@ package vipl
 
 import "github.com/viaduct-hpc/viaduct/methods/via/nic"
 
-// Claim gives the memory that a small message leaves from, which PublishSend then sends. It
-// is PostSend of what can be sent at once without a descriptor: nil says that it cannot, and
-// nothing has happened. Until PublishSend the NIC must not be used for anything else.
+// Claim returns the memory from which a small message is sent, for the caller to fill before
+// PublishSend. It is a PostSend without a descriptor. If it returns nil the message needs a
+// descriptor, and nothing has happened. The NIC must not be used for anything else between
+// Claim and PublishSend.
 func (vi *VI) Claim(length int) []byte {
 	if vi.direct == nil || vi.state != Connected {
 		return nil
@@ -12,11 +13,11 @@ func (vi *VI) Claim(length int) []byte {
 	return vi.direct.Claim(length)
 }
 
-// PublishSend sends what is in the memory of the last Claim, which has not been nil.
+// PublishSend sends the message in the memory of the last Claim, which must have returned some.
 func (vi *VI) PublishSend() { vi.direct.Publish() }
 
-// Take is Poll and PostRecv of one small message, without its descriptor, for a consumer whose VIs all complete their receives here: see
-// nic.DirectDevice. A nil VI says that there is none; idle, that Poll and PollEvents have nothing either.
+// Take is Poll and PostRecv of one small message without its descriptor, for a consumer whose VIs all complete their receives here (see
+// nic.DirectDevice). vi is nil if there is none. idle reports that Poll and PollEvents have nothing, either.
 func (cq *CQ) Take(to *[nic.InlineMax]byte) (vi *VI, length int, idle bool) {
 	n := cq.n
 	if n.direct == nil || n.at < n.have || cq.count > 0 || len(n.events) > 0 || n.slow > 0 || n.closed {

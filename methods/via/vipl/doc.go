@@ -1,10 +1,10 @@
 // Package vipl is the Virtual Interface Architecture, version 1.0, as Go types,
-// over any NIC provider of package nic. The call names follow Intel's VI
-// Architecture Developer's Guide; what a C program did with out parameters and
-// return codes is here done with results and errors.
+// over any NIC provider of package nic. The names of the calls follow Intel's VI
+// Architecture Developer's Guide. Results and errors replace its out parameters and
+// return codes.
 //
-// What does not live here: how bytes move (the providers below package nic) and
-// what the messages mean (package via above).
+// The providers below package nic know how bytes move, and package via knows what
+// the messages mean. This package knows neither.
 //
 // # Ownership
 //
@@ -15,11 +15,11 @@
 //
 // # Waiting
 //
-// Every call that waits has a twin that does not. The non-blocking way is to open
-// the NIC with NICConfig.Events, call CQ.Poll for completions and NIC.PollEvents
-// for connections, and sleep between with Arm, Sleep and Disarm. The waiting
-// calls loop over the same two and give the processor away with NICConfig.Idle or
-// the provider's Sleeper.
+// For every call that waits there is one that does not. A program that does not
+// want to block opens the NIC with NICConfig.Events, calls CQ.Poll for completions
+// and NIC.PollEvents for connections, and sleeps by Arm, Sleep and Disarm. The
+// calls that wait use the same ones in a loop, and sleep by NICConfig.Idle or the
+// provider's Sleeper.
 //
 // # Where each call of the guide is
 //

@@ -7,14 +7,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Errors, one for each return code of the guide that a call here can give. Calls
-// wrap them with what they know; compare with errors.Is.
+// Errors, one for each return code of the guide that a call here can return. Calls
+// wrap them with details; compare with errors.Is.
 var (
 	// ErrNotDone is VIP_NOT_DONE: nothing has completed yet.
 	ErrNotDone = errors.New("vipl: nothing has completed yet")
 	// ErrInvalidParameter is VIP_INVALID_PARAMETER.
 	ErrInvalidParameter = errors.New("vipl: invalid parameter")
-	// ErrResource is VIP_ERROR_RESOURCE: something is used up or still in use.
+	// ErrResource is VIP_ERROR_RESOURCE: a resource is used up or still in use.
 	ErrResource = errors.New("vipl: resource used up or in use")
 	// ErrTimeout is VIP_TIMEOUT.
 	ErrTimeout = errors.New("vipl: timed out")
@@ -35,7 +35,7 @@ var (
 	ErrInvalidState = errors.New("vipl: not possible in the present state of the VI")
 	// ErrNameService is VIP_ERROR_NAMESERVICE.
 	ErrNameService = errors.New("vipl: name service failed")
-	// ErrNoMatch is VIP_NO_MATCH: nobody there waits for this discriminator.
+	// ErrNoMatch is VIP_NO_MATCH: no consumer there waits for this discriminator.
 	ErrNoMatch = errors.New("vipl: nobody at the remote side waits for this discriminator")
 	// ErrNotReachable is VIP_NOT_REACHABLE.
 	ErrNotReachable = errors.New("vipl: remote side is not reachable")
@@ -73,8 +73,8 @@ var statusNames = []struct {
 	{nic.ErrBusy, "VIP_ERROR_RESOURCE"},
 }
 
-// StatusName is the guide's name of the return code that an error stands for:
-// VIP_SUCCESS for nil, VIP_ERROR for what has no code of its own.
+// StatusName is the guide's name of the return code for an error: VIP_SUCCESS for
+// nil, VIP_ERROR for errors without a code of their own.
 func StatusName(err error) string {
 	if err == nil {
 		return "VIP_SUCCESS"
@@ -87,8 +87,7 @@ func StatusName(err error) string {
 	return "VIP_ERROR"
 }
 
-// A DescriptorError says how a descriptor ended that did not succeed. It is an
-// ErrDescriptor.
+// A DescriptorError says why a descriptor failed. It is an ErrDescriptor.
 type DescriptorError struct {
 	Status nic.Status
 }
@@ -115,7 +114,7 @@ func (e *DescriptorError) Error() string {
 // Unwrap makes every DescriptorError an ErrDescriptor.
 func (e *DescriptorError) Unwrap() error { return ErrDescriptor }
 
-// descriptorErrors are made once, so that completing with an error costs nothing.
+// descriptorErrors are made once, so that a failed descriptor allocates nothing.
 var descriptorErrors = func() (errs [256]*DescriptorError) {
 	for i := range errs {
 		errs[i] = &DescriptorError{Status: nic.Status(i)}

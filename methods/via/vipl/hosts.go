@@ -19,24 +19,24 @@ const (
 	HostsLineMax = 4096
 )
 
-// Hosts is a name service out of a file, in the manner of /etc/hosts. Each line
-// holds a provider address and one or more names for it, separated by blanks;
-// from a '#' at the start of a word on, the line is a comment:
+// Hosts is a name service that reads a file like /etc/hosts. Each line has a provider
+// address and one or more names for it, separated by blanks. A word that starts with
+// '#' begins a comment:
 //
 //	# address        name      aliases
 //	10.0.0.1:7000    node1     head
 //	node2-shm        node2
 //
-// A name on several lines has several addresses, in that order. The first name of
-// an address is the one that HostByAddr gives. Names compare without regard to case.
+// A name on several lines has several addresses, in that order. HostByAddr returns
+// the first name of an address. The case of names does not matter.
 type Hosts struct {
 	addrs map[string][]string // by lower-case name
 	names map[string]string   // by address
 	next  NameService
 }
 
-// LoadHosts reads a hosts file. Names that it does not hold are looked up in
-// next, unless that is nil.
+// LoadHosts reads a hosts file. Names that are not in it are looked up in next, unless
+// that is nil.
 func LoadHosts(path string, next NameService) (*Hosts, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func checkWord(word string) error {
 	return nil
 }
 
-// HostByName gives the addresses of a name.
+// HostByName returns the addresses of a name.
 func (h *Hosts) HostByName(name string) ([]string, error) {
 	if addrs, ok := h.addrs[strings.ToLower(name)]; ok {
 		return slices.Clone(addrs), nil
@@ -126,7 +126,7 @@ func (h *Hosts) HostByName(name string) ([]string, error) {
 	return nil, fmt.Errorf("%w: no line for the name %q in the hosts file", ErrNameService, name)
 }
 
-// HostByAddr gives the first name of an address.
+// HostByAddr returns the first name of an address.
 func (h *Hosts) HostByAddr(addr string) (string, error) {
 	if name, ok := h.names[addr]; ok {
 		return name, nil

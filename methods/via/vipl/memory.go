@@ -27,18 +27,18 @@ func (a MemAttributes) access() (access nic.Access) {
 
 // Memory is a registered range.
 type Memory struct {
-	// Data is the range. It must not move, and stay reachable, until
-	// Deregister returned nil; holding the Memory does both.
+	// Data is the range. It must stay reachable until Deregister has returned
+	// nil; a reference to the Memory is enough.
 	Data []byte
-	// Handle names it, here and to the remote side.
+	// Handle names it on both sides.
 	Handle Handle
 
 	n     *NIC
 	attrs MemAttributes
 }
 
-// RegisterMem makes memory known to the NIC. It fails with ErrInvalidParameter
-// for an empty range and ErrInvalidPtag for a tag of nobody.
+// RegisterMem makes memory known to the NIC. It fails with ErrInvalidParameter for
+// an empty range, and with ErrInvalidPtag for a tag that does not exist.
 func (n *NIC) RegisterMem(mem []byte, attrs MemAttributes) (*Memory, error) {
 	if n.closed {
 		return nil, errDestroyed
@@ -59,8 +59,8 @@ func (n *NIC) RegisterMem(mem []byte, attrs MemAttributes) (*Memory, error) {
 	return m, nil
 }
 
-// Deregister withdraws the memory. It returns nic.ErrBusy while a remote access
-// is under way; the memory is then closed to new ones, and the caller asks again
+// Deregister withdraws the memory. It returns nic.ErrBusy while a remote access is
+// under way. The memory is then closed to new accesses, and the caller tries again
 // after a Poll.
 func (m *Memory) Deregister() error {
 	if m.n.closed {
@@ -77,13 +77,13 @@ func (m *Memory) Deregister() error {
 	return nil
 }
 
-// Query tells the attributes.
+// Query returns the attributes.
 func (m *Memory) Query() MemAttributes { return m.attrs }
 
-// SetAttributes registers the range anew under other attributes. Unlike the
-// guide's VipSetMemAttributes it changes the handle, so that whoever learnt the
-// old one loses access. On nic.ErrBusy nothing but that access changed; on any other
-// error of the provider the memory is not registered any more.
+// SetAttributes registers the range again with other attributes. Unlike the guide's
+// VipSetMemAttributes it changes the handle, so that a remote side that knows the old
+// one loses access. After nic.ErrBusy only that access has ended; after any other
+// error of the provider the memory is no longer registered.
 func (m *Memory) SetAttributes(attrs MemAttributes) error {
 	if _, ok := m.n.tags[attrs.Tag]; !ok {
 		return fmt.Errorf("%w: %d", ErrInvalidPtag, attrs.Tag)
@@ -105,12 +105,12 @@ func (m *Memory) Segment(off, size int) Segment {
 	return Segment{Data: m.Data[off : off+size], Handle: m.Handle}
 }
 
-// Remote is how the remote side names the memory from off on.
+// Remote is the name of the memory from off on, for descriptors of the remote side.
 func (m *Memory) Remote(off int) Remote {
 	return Remote{Addr: AddrOf(m.Data) + uint64(off), Handle: m.Handle}
 }
 
-// AddrOf is the address of the first byte, as nic.Remote.Addr wants it.
+// AddrOf is the address of the first byte, for nic.Remote.Addr.
 func AddrOf(mem []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem))))
 }

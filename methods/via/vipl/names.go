@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A NameService turns names of people into names of NICs and back.
+// A NameService translates between host names and addresses of NICs.
 type NameService interface {
-	// HostByName gives the provider addresses of a name, best first.
+	// HostByName returns the provider addresses of a name, best first.
 	HostByName(name string) ([]string, error)
-	// HostByAddr gives a name for a provider address.
+	// HostByAddr returns a name for a provider address.
 	HostByAddr(addr string) (string, error)
 }
 
@@ -28,7 +28,7 @@ func DefaultNames() (NameService, error) {
 }
 
 // NSInit gives the NIC a name service; nil means DefaultNames. It returns
-// ErrNameService if that cannot be had.
+// ErrNameService if that fails.
 func (n *NIC) NSInit(ns NameService) (err error) {
 	if ns == nil {
 		if ns, err = DefaultNames(); err != nil {
@@ -39,7 +39,7 @@ func (n *NIC) NSInit(ns NameService) (err error) {
 	return nil
 }
 
-// NSShutdown takes the name service away.
+// NSShutdown removes the name service.
 func (n *NIC) NSShutdown() { n.names = nil }
 
 // HostByName is the address number index (0: the best) of a name. It returns

@@ -12,8 +12,8 @@ import (
 const (
 	// PollBatch is how many events are taken from the device at a time.
 	PollBatch = 64
-	// RequestsMax is how many connect requests wait for a ConnectWait, or a
-	// ConnectPeerRequest; when more come, the oldest are rejected.
+	// RequestsMax is how many connect requests can wait for a ConnectWait or a
+	// ConnectPeerRequest. If there are more, the oldest are rejected.
 	RequestsMax = 256
 )
 
@@ -23,21 +23,21 @@ type NICConfig struct {
 	// provider's syntax; empty for a NIC that only connects.
 	Listen string
 
-	// Clock tells the time since an arbitrary start; nil means the machine's
+	// Clock is the time since an arbitrary start; nil means the machine's
 	// monotonic clock.
 	Clock func() time.Duration
 
-	// Log takes the few events worth a line; nil means slog.Default().
+	// Log receives warnings; nil means slog.Default().
 	Log *slog.Logger
 
-	// Events: what happens to connections, and connect requests, are taken
-	// with PollEvents, in order with the completions. Without it requests
-	// are for ConnectWait, and states are for those who ask.
+	// Events makes PollEvents report connect requests and changes of
+	// connections, in order with the completions. Without it, requests are
+	// taken by ConnectWait, and states by VI.Query.
 	Events bool
 
-	// Idle is called by a waiting call when there is nothing to do, with the
-	// time it still has (< 0: no limit). Nil means to sleep as the provider
-	// can. In simulated time it is what moves the world on.
+	// Idle is called by calls that wait, when there is nothing to do, with the
+	// time that is left (< 0: no limit). If it is nil they sleep by the
+	// provider's Sleeper. In a simulation it advances virtual time.
 	Idle func(timeout time.Duration)
 }
 
@@ -49,7 +49,7 @@ type NIC struct {
 	direct   nic.DirectDevice // dev, if it is one; else nil
 	at, have int              // 0 ≤ at ≤ have: buf[at:have] came from the device but is not delivered
 	events   []ConnEvent      // for PollEvents, oldest first
-	slow     int              // > 0 while peer connects or notify handlers want attention
+	slow     int              // > 0 while there are peer-to-peer connects or notify handlers
 	closed   bool
 
 	cfg      NICConfig
@@ -71,8 +71,8 @@ type NIC struct {
 	buf [PollBatch]nic.Event
 }
 
-// OpenNIC opens a NIC of the provider. It fails as the provider's Open does, with
-// a text that says what to do.
+// OpenNIC opens a NIC of the provider. It fails if the provider's Open does, with
+// that error.
 func OpenNIC(p nic.Provider, cfg NICConfig) (*NIC, error) {
 	if cfg.Clock == nil {
 		start := time.Now()
@@ -99,9 +99,9 @@ func OpenNIC(p nic.Provider, cfg NICConfig) (*NIC, error) {
 	return n, nil
 }
 
-// NICAttributes are what Query tells about a NIC.
+// NICAttributes describe a NIC.
 type NICAttributes struct {
-	// Provider is the provider's name, Address what others connect to.
+	// Provider is the provider's name, Address the NIC's.
 	Provider, Address string
 	// Caps are the device's capabilities and limits.
 	Caps nic.Caps
@@ -132,8 +132,8 @@ func (n *NIC) LocalAddr() string { return n.dev.LocalAddr() }
 // Device is the device below, for what this package does not cover.
 func (n *NIC) Device() nic.Device { return n.dev }
 
-// Close ends everything made from the NIC. Descriptors still posted come back no
-// more; afterwards no remote side touches registered memory.
+// Close ends everything made from the NIC. Descriptors that are still posted do not
+// come back. Afterwards no remote side accesses registered memory.
 func (n *NIC) Close() error {
 	if n.closed {
 		return nil
@@ -147,7 +147,7 @@ func (n *NIC) Close() error {
 	return nil
 }
 
-// Alloc gives memory that the device moves more cheaply than any other; it
+// Alloc allocates memory that the device moves more cheaply than any other. It
 // returns ErrNotSupported if the device has none.
 func (n *NIC) Alloc(size int) ([]byte, error) {
 	if n.alloc == nil {
@@ -156,8 +156,8 @@ func (n *NIC) Alloc(size int) ([]byte, error) {
 	return n.alloc.Alloc(size, false)
 }
 
-// AllocShared gives memory that devices of remote sides write to from files with one copy
-// less than to any other.
+// AllocShared allocates memory to which remote devices write from files with one copy
+// less than to other memory.
 func (n *NIC) AllocShared(size int) ([]byte, error) {
 	if n.alloc == nil {
 		return nil, fmt.Errorf("%w: memory of its own", ErrNotSupported)
@@ -183,8 +183,7 @@ func (n *NIC) CreatePtag() (ProtectionTag, error) {
 	return n.lastTag, nil
 }
 
-// DestroyPtag gives a tag back. It fails with ErrResource while a VI or memory
-// uses it.
+// DestroyPtag frees a tag. It fails with ErrResource while a VI or memory uses it.
 func (n *NIC) DestroyPtag(tag ProtectionTag) error {
 	users, ok := n.tags[tag]
 	switch {

@@ -11,25 +11,25 @@ import (
 const (
 	// PeerTimeout is used when ConnectOptions.Timeout is 0.
 	PeerTimeout = 30 * time.Second
-	// PeerRetryAfter is the pause after an attempt that found nobody.
+	// PeerRetryAfter is the pause after an attempt that found no peer.
 	PeerRetryAfter = time.Millisecond
 )
 
 // peerConnect is a VI's part in a peer-to-peer connect.
 //
-// Both sides call ConnectPeerRequest, in any order. The one with the lower
-// address (host, then discriminator) calls, again and again if it must, until the
-// other one is there; the other one waits for that call. So one connection comes
-// out, whoever was first.
+// Both sides call ConnectPeerRequest, in any order. The side with the lower address
+// (host, then discriminator) connects, and tries again until the other side is there.
+// The other side waits for that. So the result is one connection, whichever side was
+// first.
 type peerConnect struct {
 	on       bool          // a peer-to-peer connect is under way
-	active   bool          // this side calls
+	active   bool          // this side connects
 	calling  bool          // the device is busy with a Connect or an Accept
-	flushed  bool          // receives came back from a call that ended
+	flushed  bool          // receives came back from an attempt that ended
 	local    string        // own discriminator
-	request  []byte        // what the calling side sends
+	request  []byte        // what the connecting side sends
 	deadline time.Duration // in terms of NICConfig.Clock
-	next     time.Duration // when to call again; meaningful while active and not calling
+	next     time.Duration // when to try again; meaningful while active and not calling
 }
 
 // ConnectPeerRequest starts to connect with a remote side that does the same, and
@@ -37,8 +37,8 @@ type peerConnect struct {
 // each side's remote address must be the other's LocalAddr and Local
 // discriminator.
 //
-// A call that its side gave up ends the attempt of the other side only if that has
-// receives posted, which then come back with nic.StatusFlushed.
+// If one side gives up, the attempt of the other side ends only if that side has
+// receives posted. They then come back with nic.StatusFlushed.
 func (vi *VI) ConnectPeerRequest(remote Address, opts ConnectOptions) error {
 	if err := vi.checkConnect(remote, opts); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (vi *VI) ConnectPeerRequest(remote Address, opts ConnectOptions) error {
 	return nil
 }
 
-// ConnectPeerDone tells how a peer-to-peer connect stands: nil when connected,
-// ErrNotDone while under way, else why it ended.
+// ConnectPeerDone returns the state of a peer-to-peer connect: nil when it is
+// connected, ErrNotDone while it is under way, else why it ended.
 func (vi *VI) ConnectPeerDone() error {
 	if vi.state == PendingConnect {
 		vi.n.Poll()
@@ -88,7 +88,7 @@ func (vi *VI) ConnectPeerDone() error {
 	return vi.err
 }
 
-// ConnectPeerWait is ConnectPeerDone that waits for the outcome.
+// ConnectPeerWait is ConnectPeerDone, but waits for the outcome.
 func (vi *VI) ConnectPeerWait() error {
 	if err := vi.ConnectPeerDone(); err != ErrNotDone {
 		return err
@@ -118,7 +118,7 @@ func (vi *VI) peerAccept(r *ConnRequest) {
 		err = r.join(vi)
 	}
 	if err != nil {
-		// Whoever asked may be gone; then there is nobody to tell.
+		// An error means that the requester is gone.
 		_ = r.Reject([]byte("the VIs do not fit together"))
 		vi.peerFail(err)
 		return
@@ -126,13 +126,13 @@ func (vi *VI) peerAccept(r *ConnRequest) {
 	vi.peer.calling = true
 }
 
-// peerTick calls again when it is time to, and gives up at the deadline.
+// peerTick tries again when it is time, and gives up at the deadline.
 func (vi *VI) peerTick() {
 	now := vi.n.cfg.Clock()
 	p := &vi.peer
 	switch {
 	case !p.on || p.calling:
-		// The device's own time-out ends a call.
+		// The device's own time-out ends an attempt.
 	case now >= p.deadline:
 		vi.peerFail(fmt.Errorf("%w: %v did not connect", ErrTimeout, vi.remote))
 	case p.active && now >= p.next:
@@ -144,7 +144,7 @@ func (vi *VI) peerTick() {
 	}
 }
 
-// peerRetry reports whether a failed call only means that the other side is not
+// peerRetry reports whether a failed attempt only means that the other side is not
 // there yet.
 func (vi *VI) peerRetry(err error) bool {
 	p := &vi.peer
@@ -159,10 +159,9 @@ func (vi *VI) peerRetry(err error) bool {
 	return true
 }
 
-// peerWaits reports whether a VI whose accepted call ended before it was connected
-// waits for the next call: the caller gave that one up, and calls again. Receives
-// that came back with the call are the consumer's, so then the attempt ends with
-// them.
+// peerWaits reports whether a VI whose accepted request ended before it was connected
+// waits for the next request, because the other side tries again. If receives came back
+// with the request, the consumer has them, and the attempt ends.
 func (vi *VI) peerWaits() bool {
 	p := &vi.peer
 	if !p.on || p.active || p.flushed || vi.ready() != nil {
@@ -173,7 +172,7 @@ func (vi *VI) peerWaits() bool {
 	return true
 }
 
-// peerNext answers a call that waits already, if there is one.
+// peerNext answers a request that is waiting already, if there is one.
 func (vi *VI) peerNext() {
 	if req := vi.n.takeRequest(func(r *ConnRequest) bool { return r.peer && vi.peerOf(r) }); req != nil {
 		vi.peerAccept(req)
@@ -187,7 +186,7 @@ func (vi *VI) peerFail(err error) {
 	vi.n.emit(ConnEvent{Kind: EventConnectFailed, VI: vi, Err: err})
 }
 
-// peerEnd takes the VI out of the peer-to-peer model, if it is in it.
+// peerEnd ends the VI's peer-to-peer connect, if it has one.
 func (vi *VI) peerEnd() {
 	if !vi.peer.on {
 		return
@@ -198,7 +197,7 @@ func (vi *VI) peerEnd() {
 	vi.n.slow--
 }
 
-// peerDeadline is when peerTick next has something to do.
+// peerDeadline is when peerTick must be called next.
 func (vi *VI) peerDeadline() time.Duration {
 	if vi.peer.active && !vi.peer.calling {
 		return min(vi.peer.next, vi.peer.deadline)

@@ -9,12 +9,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Poll makes progress without blocking: it takes what happened from the device
-// and puts completions on their queues and connection events where PollEvents
-// finds them. It reports whether anything happened.
+// Poll makes progress without blocking: it takes events from the device, and puts
+// completions on their queues and connection events where PollEvents finds them. It
+// reports whether anything happened.
 //
-// On a NIC with Events nothing further happens while connection events wait to be
-// taken: so completions and connection events stay in order.
+// On a NIC with Events, Poll does nothing while connection events wait for
+// PollEvents. So completions and connection events stay in order.
 func (n *NIC) Poll() bool {
 	if n.closed {
 		return false
@@ -43,8 +43,8 @@ func (n *NIC) pump() (did bool) {
 	return did
 }
 
-// deliver routes one event. It reports false if the queue that it belongs to is
-// full; the event then waits.
+// deliver routes one event. It reports false if the event must wait because its queue
+// is full.
 func (n *NIC) deliver(ev *nic.Event) bool {
 	switch ev.Kind {
 	case nic.EventRecv:
@@ -99,12 +99,12 @@ func (n *NIC) connection(ev *nic.Event) {
 	}
 }
 
-// Arm, Sleep, Disarm and Wake are the provider's (see nic.Sleeper); CanSleep
-// tells whether it has them. Arm reports false also when something waits in the
-// NIC itself.
+// CanSleep reports whether the provider has a Sleeper. Arm, Sleep, Disarm and Wake are
+// that Sleeper's (see nic.Sleeper).
 func (n *NIC) CanSleep() bool { return n.sleeper != nil }
 
-// Arm asks that arrivals from now on end Sleep; false means poll, do not sleep.
+// Arm makes arrivals from now on end Sleep. If it reports false the caller must poll
+// and not sleep: the device or the NIC has something ready.
 func (n *NIC) Arm() bool {
 	if n.sleeper == nil || n.at < n.have || len(n.events) > 0 {
 		return false
@@ -112,7 +112,7 @@ func (n *NIC) Arm() bool {
 	return n.sleeper.Arm()
 }
 
-// Disarm takes Arm back.
+// Disarm undoes Arm.
 func (n *NIC) Disarm() {
 	if n.sleeper != nil {
 		n.sleeper.Disarm()
@@ -148,7 +148,7 @@ func (n *NIC) NextDeadline() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// wait polls until done reports true. timeout < 0 waits as long as it takes.
+// wait polls until done reports true. A timeout < 0 means no limit.
 func (n *NIC) wait(timeout time.Duration, done func() bool) error {
 	start := n.cfg.Clock()
 	for {
@@ -174,7 +174,7 @@ func (n *NIC) wait(timeout time.Duration, done func() bool) error {
 	}
 }
 
-// idle gives the processor away for up to left (< 0: no limit).
+// idle yields the processor for up to left (< 0: no limit).
 func (n *NIC) idle(left time.Duration) {
 	switch {
 	case n.cfg.Idle != nil:
@@ -212,7 +212,7 @@ func (n *NIC) dropNotifier(q notifier) {
 	}
 }
 
-// attend looks after what is rare: peer-to-peer connects and notify handlers.
+// attend serves peer-to-peer connects and notify handlers, which are rare.
 func (n *NIC) attend() {
 	for _, vi := range slices.Clone(n.peering) {
 		vi.peerTick()

@@ -22,10 +22,10 @@ func (vi *VI) PostRecv(d *Descriptor) error {
 	return err
 }
 
-// PostSend appends a send, RDMA write or RDMA read descriptor. If the NIC
-// finished it within the call it returns done: d carries its Status and does not
-// come back through a queue. It returns ErrAgain when the queue is full and
-// ErrInvalidState unless the VI is connected; nothing was accepted then.
+// PostSend appends a send, RDMA write or RDMA read descriptor. done reports that the
+// NIC finished it within the call: d has its Status and does not come back through a
+// queue. PostSend returns ErrAgain if the queue is full, and ErrInvalidState if the
+// VI is not connected. In both cases d was not accepted.
 func (vi *VI) PostSend(d *Descriptor) (done bool, err error) {
 	if vi.state != Connected {
 		return false, errPostState
@@ -38,10 +38,10 @@ func (vi *VI) PostSend(d *Descriptor) (done bool, err error) {
 }
 
 // RecvDone takes the oldest completed receive off the queue. It returns
-// ErrNotDone if none has completed, an ErrDescriptor beside a descriptor that
-// ended with an error, and an ErrDescriptor alone if nothing is posted.
+// ErrNotDone if none has completed, a descriptor and an ErrDescriptor if that
+// descriptor failed, and only an ErrDescriptor if nothing is posted.
 //
-// If the queue completes through a CQ, it finds what CQ.Done announced.
+// If the queue completes through a CQ, RecvDone returns what CQ.Done announced.
 func (vi *VI) RecvDone() (*Descriptor, error) {
 	d := vi.recvDone.pop()
 	if d == nil && vi.recvCQ == nil {
@@ -71,7 +71,7 @@ func doneResult(d *Descriptor, posted int) (*Descriptor, error) {
 	return nil, ErrNotDone
 }
 
-// RecvWait is RecvDone that waits up to timeout (< 0: as long as it takes); then
+// RecvWait is RecvDone, but waits for up to timeout (< 0: without limit), after which
 // it returns ErrTimeout. It returns ErrInvalidState if the queue completes
 // through a CQ.
 func (vi *VI) RecvWait(timeout time.Duration) (*Descriptor, error) {
@@ -97,10 +97,10 @@ func (vi *VI) waitQueue(cq *CQ, timeout time.Duration, take func() (*Descriptor,
 	return d, err
 }
 
-// RecvNotify has fn called once, from a Poll of the NIC, with the next receive
-// that completes, or has completed and was not taken. fn may post descriptors and
-// call RecvNotify again; it must not poll. Nil takes the handler back. It returns
-// ErrInvalidState if the queue completes through a CQ.
+// RecvNotify makes a Poll of the NIC call fn once, with the next receive that
+// completes, or that has completed and was not taken. fn may post descriptors and
+// call RecvNotify again, but must not poll. Nil removes the handler. RecvNotify
+// returns ErrInvalidState if the queue completes through a CQ.
 func (vi *VI) RecvNotify(fn func(*VI, *Descriptor)) error {
 	if vi.recvCQ != nil {
 		return errCQQueue

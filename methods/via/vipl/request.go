@@ -8,25 +8,25 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Limits of what travels with a connect request, in bytes.
+// Limits of the contents of a connect request, in bytes.
 const (
 	// DiscriminatorMax bounds a discriminator.
 	DiscriminatorMax = 48
-	// PrivateMax bounds what the consumer adds.
+	// PrivateMax bounds the consumer's private data.
 	PrivateMax = nic.PrivateDataMax - requestHeader - 2*DiscriminatorMax
 	// ReasonMax bounds the reason of a Reject.
 	ReasonMax = nic.RejectReasonMax - 1
 )
 
-// The private data of a connect request: a header, the two discriminators, and
-// what the consumer adds.
+// The format of a connect request: a header, the two discriminators, and the
+// consumer's private data.
 //
 //	byte 0     version of this format
 //	byte 1     kind: client-server or peer-to-peer
 //	byte 2     reliability level of the requester's VI
 //	byte 3     flags: bit 0 remote write allowed, bit 1 remote read allowed
 //	byte 4-7   the requester's MaxTransfer, little-endian; 0: what its NIC can do
-//	byte 8     length of the discriminator that is asked for (to)
+//	byte 8     length of the requested discriminator (to)
 //	byte 9     length of the requester's own discriminator (from)
 const (
 	requestVersion = 1
@@ -92,14 +92,14 @@ func parseRequest(b []byte) (r request, err error) {
 // The first byte of a reject reason says who refused.
 const (
 	rejectConsumer = 0 // the consumer, whose own reason follows
-	rejectNoMatch  = 1 // nobody waits for the discriminator
+	rejectNoMatch  = 1 // no consumer waits for the discriminator
 	rejectFormat   = 2 // the request is not readable
 )
 
-// A RejectedError says that the remote consumer refused; it is an ErrReject.
+// A RejectedError says that the remote consumer rejected the request. It is an ErrReject.
 type RejectedError struct {
 	Remote string
-	Reason []byte // as the remote consumer gave it; comes from outside
+	Reason []byte // the remote consumer's; it has not been checked
 }
 
 func (e *RejectedError) Error() string {

@@ -2,7 +2,7 @@ package vipl
 
 import "fmt"
 
-// State is where a VI stands.
+// State is the state of a VI.
 //
 //	                 ConnectStart, Accept
 //	        ┌──────┐ ───────────────────► ┌────────────────┐
@@ -28,10 +28,10 @@ const (
 	PendingConnect
 	// Connected: sends and receives may be posted.
 	Connected
-	// Disconnected: Disconnect was called; the descriptors are coming back
-	// flushed. The VI is Idle when the last one has.
+	// Disconnected: Disconnect was called, and the descriptors come back
+	// flushed. After the last one the VI is Idle.
 	Disconnected
-	// Error: the connection ended on its own; every descriptor came back.
+	// Error: the connection ended on its own, and every descriptor came back.
 	// Disconnect makes the VI Idle again.
 	Error
 	// Destroyed: Destroy was called.
@@ -49,7 +49,7 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// legal holds the edges of the diagram above.
+// legal has the edges of the diagram above.
 var legal = [stateCount][stateCount]bool{
 	Idle:           {PendingConnect: true, Destroyed: true},
 	PendingConnect: {Connected: true, Idle: true, Disconnected: true},
@@ -58,8 +58,8 @@ var legal = [stateCount][stateCount]bool{
 	Error:          {Idle: true, Destroyed: true},
 }
 
-// become is the only writer of a VI's state. What a provider or the remote side
-// does wrong is filtered out before; an illegal edge here is our own bug.
+// become is the only writer of a VI's state. Wrong events of a provider or the remote
+// side are filtered out earlier, so an illegal edge here is a bug of this package.
 func (vi *VI) become(to State) {
 	if !legal[vi.state][to] {
 		panic(fmt.Sprintf("vipl: illegal transition of a VI: %v to %v", vi.state, to))

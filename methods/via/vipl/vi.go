@@ -127,7 +127,7 @@ func (vi *VI) ready() error {
 	case !vi.stale:
 		return nil
 	}
-	// It is closed already if opening a new one failed the last time.
+	// The port is closed already if opening a new one failed the last time.
 	if err := vi.port.Close(); err != nil && !errors.Is(err, nic.ErrClosed) {
 		return fmt.Errorf("vipl: renew VI: %w", err)
 	}
@@ -135,7 +135,7 @@ func (vi *VI) ready() error {
 }
 
 // Destroy ends the VI. It fails with ErrInvalidState while the VI is connected,
-// connecting or disconnecting. Receives posted on an Idle VI come back no more.
+// connecting or disconnecting. Receives posted on an Idle VI do not come back.
 func (vi *VI) Destroy() error {
 	if vi.n.closed {
 		return nil
@@ -158,7 +158,7 @@ func (vi *VI) Destroy() error {
 	return nil
 }
 
-// VIInfo is what Query tells about a VI.
+// VIInfo describes a VI.
 type VIInfo struct {
 	State      State
 	Attributes VIAttributes
@@ -183,14 +183,14 @@ func (vi *VI) Query() VIInfo {
 	}
 }
 
-// State is where the VI stands.
+// State is the state of the VI.
 func (vi *VI) State() State { return vi.state }
 
-// LinkStats is what the device counted of the present connection, or of the last
-// one until the VI is used for another; 0 if it counts nothing.
+// LinkStats are the device's counters of the present connection, or of the last one
+// until the VI is used for another; 0 if it has none.
 func (vi *VI) LinkStats() nic.LinkStats { return nic.LinkStatsOf(vi.port) }
 
-// SourceAddr is the network address that the packets of a connected VI come from; not valid if the provider knows none.
+// SourceAddr is the network address from which the packets of a connected VI come; not valid if the provider knows none.
 func (vi *VI) SourceAddr() netip.AddrPort {
 	if s, ok := vi.port.(nic.Sourcer); ok {
 		return s.SourceAddr()
@@ -198,7 +198,7 @@ func (vi *VI) SourceAddr() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// AuthenticatedName is the name that the other side of a connected VI has proved to have; "" if it has not, or the provider has no such names.
+// AuthenticatedName is the name that the other side of a connected VI has proved; "" if it has proved none.
 func (vi *VI) AuthenticatedName() string {
 	if a, ok := vi.port.(nic.Authenticator); ok {
 		return a.AuthenticatedName()
