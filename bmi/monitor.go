@@ -19,6 +19,7 @@ import (
 // the monitor frees it and then looks for registered waiters. A wake-up that
 // comes before the waiter blocks stays in its channel. A woken waiter that does
 // not need the monitor passes the wake-up on when it leaves.
+// docs/models/wait.pml is a model of this.
 type monitor struct {
 	busy atomic.Bool
 
