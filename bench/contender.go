@@ -89,6 +89,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 		return pvfsContenders(ctx, cfg)
 	case groupStrangers:
 		return nil
+	case groupBuilds:
+		return buildContenders(cfg)
 	}
 	all := append([]contender{
 		limitsContender(cfg), registeredContender(cfg), crowdContender(cfg), oursContender(cfg, plain(ours)), oursMPIContender(cfg),

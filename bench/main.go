@@ -29,6 +29,7 @@ type config struct {
 	// The file system: our commands, the number of bytes to copy, the number of idle clients, and the
 	// divisor for the number of files.
 	pvfs, pvfsd string
+	before      string // the folder of an earlier build of them
 	pvfsBytes   int64
 	pvfsIdle    int
 	pvfsLess    int
@@ -76,7 +77,8 @@ func run() error {
 	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench and samplesort")
 	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
 	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")
-	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: pvfs or strangers")
+	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: pvfs, strangers or pvfs-builds")
+	flag.StringVar(&cfg.before, "before", "", "with -only pvfs-builds: the folder with pvfs and pvfsd of an earlier build")
 	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
 	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
@@ -95,9 +97,15 @@ func run() error {
 		return errors.New("-rounds and -time must be more than 0")
 	}
 	if _, ok := rowsOfGroup[cfg.only]; !ok {
-		return fmt.Errorf("-only %s: the parts that can be measured alone are %s and %s", cfg.only, groupPVFS, groupStrangers)
+		return fmt.Errorf("-only %s: the parts that can be measured alone are %s, %s and %s", cfg.only, groupPVFS, groupStrangers, groupBuilds)
 	}
-	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi, &cfg.pvfs, &cfg.pvfsd} {
+	if (cfg.only == groupBuilds) != (cfg.before != "") {
+		return fmt.Errorf("-only %s and -before go together", groupBuilds)
+	}
+	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi, &cfg.pvfs, &cfg.pvfsd, &cfg.before} {
+		if *path == "" {
+			continue
+		}
 		if *path, err = filepath.Abs(*path); err != nil {
 			return err
 		}
@@ -141,6 +149,10 @@ func compare(ctx context.Context, cfg config) error {
 	}
 	r.Points = all.points()
 	r.Notes = all.notes()
+	if cfg.only == groupBuilds {
+		r.Rows = buildRows(all)
+		return r.show(os.Stdout, buildsRowsPrefix)
+	}
 	fmt.Fprintln(os.Stderr, "bench: counts, queues and idle peers")
 	r.Counts = countThings(ctx, cfg)
 	r.Rows = rows(all, r.Counts)

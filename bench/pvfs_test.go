@@ -27,6 +27,30 @@ func fakeFiles(name string, seconds, rate float64) contender {
 	}}
 }
 
+// TestRowsOfTwoBuilds: a build that is slower in one test misses that row alone.
+func TestRowsOfTwoBuilds(t *testing.T) {
+	all := newResults()
+	for _, c := range []contender{
+		fakeFiles(pvfsTCP, 0.8, 1600), fakeFiles(pvfsTCP+beforeSuffix, 0.7, 1600),
+		fakeFiles(pvfsShm, 0.5, 7700), fakeFiles(pvfsShm+beforeSuffix, 0.5, 8000),
+	} {
+		all.add(context.Background(), c)
+	}
+	got := buildRows(all)
+	require.Len(t, got, 16)
+	assert.Equal(t, row{
+		What: "pvfs, two builds: pvfs-in, pvfs tcp", Value: "0.800 s", Best: "0.87 × of the earlier build (0.700 s)",
+		Reach: "≥ 0.95 × before", Aim: "≥ 1.00 × before", Verdict: isMissed,
+	}, got[0])
+	assert.Equal(t, isAim, got[2].Verdict)
+	assert.Equal(t, "pvfs, two builds: pvfs-remove-16, pvfs via+shm", got[15].What)
+	assert.Equal(t, isReach, got[15].Verdict)
+
+	for _, r := range buildRows(newResults()) {
+		assert.Equal(t, isUnknown, r.Verdict, r.What)
+	}
+}
+
 func TestPVFSRowsOfKnownNumbers(t *testing.T) {
 	all := newResults()
 	for _, c := range []contender{
