@@ -124,7 +124,10 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	in.info.Name = name
 	in.sleeper, _ = in.method.(Sleeper)
 	in.deadliner, _ = in.method.(Deadliner)
-	in.quick, _ = in.method.(QuickSender)
+	in.quickBytes = -1
+	if in.quick, _ = in.method.(QuickSender); in.quick != nil {
+		in.quickBytes = in.quick.QuickBytes()
+	}
 	if in.info.FileSends {
 		in.files, in.info.FileSends = in.method.(FileSender)
 	}

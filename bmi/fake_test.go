@@ -26,20 +26,21 @@ type fake struct {
 	polling bool
 	closed  bool
 
-	poll     func(*fake) bool             // called by Poll
-	post     func(*fake, *bmi.Op)         // called by PostSend; nil: keep
-	now      func(head, body []byte) bool // called by SendNow; nil: false
-	next     func() (time.Duration, bool) // NextDeadline
-	cancel   func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
-	refuses  bool                         // Arm always reports that something is there
-	leaves   bool                         // Close completes nothing
-	files    bool                         // Info says FileSends
-	clock    func() time.Duration
-	mu       sync.Mutex // guards the fields below, which tests read
-	sleeping bool
-	sleeps   []time.Duration
-	polls    int
-	wake     chan struct{}
+	poll       func(*fake) bool             // called by Poll
+	post       func(*fake, *bmi.Op)         // called by PostSend; nil: keep
+	now        func(head, body []byte) bool // called by SendNow; nil: false
+	quickBytes int
+	next       func() (time.Duration, bool) // NextDeadline
+	cancel     func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
+	refuses    bool                         // Arm always reports that something is there
+	leaves     bool                         // Close completes nothing
+	files      bool                         // Info says FileSends
+	clock      func() time.Duration
+	mu         sync.Mutex // guards the fields below, which tests read
+	sleeping   bool
+	sleeps     []time.Duration
+	polls      int
+	wake       chan struct{}
 }
 
 type fakeDriver struct{}
@@ -111,10 +112,14 @@ func (f *fake) PostSendFile(op *bmi.Op) {
 }
 
 // SendNow implements bmi.QuickSender.
-func (f *fake) SendNow(to bmi.Peer, _ bmi.Class, _ bmi.Tag, head, body []byte) bool {
+func (f *fake) SendNow(to bmi.Peer, kind bmi.Kind, _ bmi.Class, _ bmi.Tag, head, body []byte) bool {
 	f.must(to == bmi.Peer(fakePeer{}), "SendNow to another peer")
+	f.must(kind == bmi.KindSend || kind == bmi.KindSendUnexpected, "SendNow of a receive")
 	return f.now != nil && f.now(head, body)
 }
+
+// QuickBytes implements bmi.QuickSender.
+func (f *fake) QuickBytes() int { return f.quickBytes }
 
 func (f *fake) PostRecv(op *bmi.Op) {
 	f.must(op.Private == nil, "Private is not nil")

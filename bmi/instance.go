@@ -23,6 +23,8 @@ type instance struct {
 	quick     QuickSender // nil: every send has an Op
 	files     FileSender  // nil: the method cannot send from files
 	watch     *watcher    // nil if Config.Manual
+	// quickBytes is the largest send that is tried without an Op; < 0: none.
+	quickBytes int
 
 	// Guarded by the engine lock.
 	lanes    []*lane // by Context.index; nil where the context posted nothing yet

@@ -46,3 +46,33 @@ func TestSendUnexpectedNow(t *testing.T) {
 	assert.False(t, now(s.ctx, s.peer, 0, "ow"), "a closed endpoint")
 	assert.Equal(t, 3, asked)
 }
+
+// TestSmallSendsNeedNoOp: a small send is tried without an operation first, and posted if the
+// method does not take it.
+func TestSmallSendsNeedNoOp(t *testing.T) {
+	takes := false
+	var asked []string
+	f := &fake{quickBytes: 4, now: func(head, body []byte) bool {
+		asked = append(asked, string(head)+string(body))
+		return takes
+	}}
+	s := f.open(t, bmi.Config{})
+	_, err := s.ctx.PostRecv(s.peer, 1, nil, nil)
+	require.NoError(t, err)
+	f.posted = nil
+	send := func(text string) bmi.Posted {
+		p, err := s.ctx.PostSend(s.peer, 2, []byte(text), nil)
+		require.NoError(t, err)
+		return p
+	}
+	require.False(t, send("none").Done)
+	require.Len(t, f.posted, 1)
+	takes = true
+	require.Equal(t, bmi.Posted{Done: true, Size: 4}, send("four"))
+	require.Equal(t, bmi.Posted{Done: true, Size: 0}, send(""))
+	require.NoError(t, s.ctx.SendUnexpected(t.Context(), s.peer, 0, 3, []byte("wait")))
+	require.Len(t, f.posted, 1)
+	require.False(t, send("large").Done)
+	require.Len(t, f.posted, 2)
+	require.Equal(t, []string{"none", "four", "", "wait"}, asked)
+}

@@ -37,11 +37,16 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 		return false
 	}
 	in.lock()
-	l := in.existingLocked(c) // nil before the first post
-	sent := l != nil && !l.closed && !in.closing && !to.e.dropped.Load() &&
-		in.quick.SendNow(to.e.peer, class, tag, head, body)
+	sent := in.sendNowLocked(c, to, KindSendUnexpected, class, tag, head, body)
 	in.unlock()
 	return sent
+}
+
+// sendNowLocked sends a message without an operation, if that is possible now.
+func (in *instance) sendNowLocked(c *Context, to Addr, kind Kind, class Class, tag Tag, head, body []byte) bool {
+	l := in.existingLocked(c) // nil before the first post
+	return l != nil && !l.closed && !in.closing && !to.e.dropped.Load() &&
+		in.quick.SendNow(to.e.peer, kind, class, tag, head, body)
 }
 
 // PostSendList is PostSend of one message gathered from pieces. The list itself may be used
@@ -71,6 +76,10 @@ func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, u
 		return Posted{}, err
 	}
 	in.lock()
+	if kind != KindRecv && len(buf) <= in.quickBytes && in.sendNowLocked(c, a, kind, class, tag, buf, nil) {
+		in.unlock()
+		return Posted{Done: true, Size: len(buf)}, nil
+	}
 	op, err := in.acquireLocked(c, a)
 	if err != nil {
 		in.unlock()

@@ -16,7 +16,7 @@ func (m *method) sendSelf(r *remote, op *bmi.Op) {
 		// within a post.
 		data := m.buffers.Take(op.Size)
 		m.inbox.Hold(&r.inbox, op.Class, op.Tag, pieces.Cursor{}.Gather(data, op.Bufs, op.Size))
-		r.count.sentEager(op)
+		r.count.sentEager(op.Kind, op.Size)
 		m.host.Wake()
 		op.Complete(op.Size, nil)
 	default:
@@ -48,7 +48,7 @@ func (m *method) deliverLocal(r *remote, recv *bmi.Op, s *opState) {
 func (m *method) copyLocal(r *remote, recv, send *bmi.Op) (size int, err error) {
 	size = send.Size
 	if size > recv.Size {
-		r.count.sentEager(send)
+		r.count.sentEager(send.Kind, send.Size)
 		recv.Complete(size, m.inbox.Truncated(&r.inbox, size, recv.Size))
 		return size, nil
 	}
@@ -57,7 +57,7 @@ func (m *method) copyLocal(r *remote, recv, send *bmi.Op) (size int, err error) 
 		recv.Complete(0, err)
 		return 0, err
 	}
-	r.count.sentEager(send)
+	r.count.sentEager(send.Kind, send.Size)
 	m.inbox.Received(&r.inbox, size)
 	recv.Complete(size, nil)
 	return size, nil

@@ -20,67 +20,50 @@ func (m *method) PostSend(op *bmi.Op) {
 		m.sendLater(r, op)
 		return
 	}
-	kind, class := eagerKind(op)
-	if op.Size <= m.directBytes && !fromFile(op) {
-		if room := r.claim(kind, class, uint32(op.Tag), op.Size); room != nil {
-			for _, b := range op.Bufs {
-				room = room[copy(room, b):]
-			}
-			r.publish()
-			r.count.sentEager(op)
-			op.Complete(op.Size, nil)
-			return
-		}
+	if len(op.Bufs) == 1 && op.Size <= m.directBytes && !fromFile(op) &&
+		m.SendNow(r, op.Kind, op.Class, op.Tag, op.Bufs[0], nil) {
+		op.Complete(op.Size, nil)
+		return
 	}
-	m.sendNow(r, op, kind, class)
+	m.sendNow(r, op)
 }
 
-// SendNow sends a small unexpected message at once, if nothing is in its way and the NIC
-// takes it without a descriptor (bmi.QuickSender).
-func (m *method) SendNow(to bmi.Peer, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
+// SendNow sends a small message at once, if nothing is in its way and the NIC takes it without
+// a descriptor (bmi.QuickSender).
+func (m *method) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
 	r := to.(*remote)
 	size := len(head) + len(body)
 	if !r.maySendNow(size) {
 		return false
 	}
-	room := r.claim(matchbits.TypeUnexpected, uint8(class), uint32(tag), size)
+	room := r.vi.Claim(wire.HeaderLen + size)
 	if room == nil {
 		return false
 	}
+	r.sendSeq++
+	wire.Header{
+		Bits: matchbits.Make(eagerType(kind), r.credits.takeSome(), r.theirID, uint32(tag)),
+		Seq:  r.sendSeq,
+		Aux:  wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(),
+	}.Put((*[wire.HeaderLen]byte)(room))
+	room = room[wire.HeaderLen:]
 	copy(room[copy(room, head):], body)
-	r.publish()
-	r.count.sentUnexpected(size)
+	r.vi.PublishSend()
+	r.credits.spend()
+	r.count.sentEager(kind, size)
 	return true
 }
+
+// QuickBytes is the size of the largest message that SendNow can take (bmi.QuickSender).
+func (m *method) QuickBytes() int { return m.directBytes }
 
 // maySendNow reports whether a message of this size fits into one packet that can be sent at once.
 func (r *remote) maySendNow(size int) bool {
 	return r.open && size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.mayMessage()
 }
 
-// claim writes the header of a whole message into the memory from which the NIC sends it, and returns the memory for its body. publish then
-// sends the message. The result is nil if the NIC needs a descriptor.
-func (r *remote) claim(kind matchbits.Type, class uint8, tag uint32, size int) []byte {
-	room := r.vi.Claim(wire.HeaderLen + size)
-	if room == nil {
-		return nil
-	}
-	r.sendSeq++
-	wire.Header{
-		Bits: matchbits.Make(kind, r.credits.takeSome(), r.theirID, tag),
-		Seq:  r.sendSeq,
-		Aux:  wire.EagerFirst{Length: size, Class: class}.Aux(),
-	}.Put((*[wire.HeaderLen]byte)(room))
-	return room[wire.HeaderLen:]
-}
-
-func (r *remote) publish() {
-	r.vi.PublishSend()
-	r.credits.spend()
-}
-
 // sendNow sends a message as one packet.
-func (m *method) sendNow(r *remote, op *bmi.Op, kind matchbits.Type, class uint8) {
+func (m *method) sendNow(r *remote, op *bmi.Op) {
 	p := m.takePacket()
 	lent, err := m.load(p, op, 0, op.Size)
 	if err != nil {
@@ -88,8 +71,8 @@ func (m *method) sendNow(r *remote, op *bmi.Op, kind matchbits.Type, class uint8
 		m.fileFailed(m.queueSend(r, op), err)
 		return
 	}
-	aux := wire.EagerFirst{Length: op.Size, Class: class}.Aux()
-	done, err := m.transmit(r, p, kind, uint32(op.Tag), aux)
+	aux := wire.EagerFirst{Length: op.Size, Class: uint8(op.Class)}.Aux()
+	done, err := m.transmit(r, p, eagerType(op.Kind), uint32(op.Tag), aux)
 	switch {
 	case err != nil:
 		m.givePacket(p)
@@ -103,7 +86,7 @@ func (m *method) sendNow(r *remote, op *bmi.Op, kind matchbits.Type, class uint8
 		s.inflight = 1
 		p.state = s
 	}
-	r.count.sentEager(op)
+	r.count.sentEager(op.Kind, op.Size)
 	if done || !lent {
 		op.Complete(op.Size, nil)
 	}
@@ -174,7 +157,6 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 		}
 		return true
 	}
-	kind, aux := eagerHeader(s)
 	n := min(s.op.Size-s.offset, r.packetBytes)
 	p := m.takePacket()
 	lent, err := m.load(p, s.op, s.offset, n)
@@ -183,7 +165,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 		m.fileFailed(s, err)
 		return false
 	}
-	done, err := m.transmit(r, p, kind, uint32(s.op.Tag), aux)
+	done, err := m.transmit(r, p, eagerType(s.op.Kind), uint32(s.op.Tag), eagerAux(s))
 	if err != nil {
 		m.givePacket(p)
 		m.retryLater(r, err)
@@ -202,7 +184,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 		return true
 	}
 	r.sends.Remove((*queued)(s))
-	r.count.sentEager(s.op)
+	r.count.sentEager(s.op.Kind, s.op.Size)
 	if s.inflight > 0 {
 		s.phase = phaseSending
 		return true
@@ -211,21 +193,20 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	return true
 }
 
-// eagerKind is the packet type of an eager send, and its class.
-func eagerKind(op *bmi.Op) (matchbits.Type, uint8) {
-	if op.Kind == bmi.KindSendUnexpected {
-		return matchbits.TypeUnexpected, uint8(op.Class)
+// eagerType is the packet type of an eager send.
+func eagerType(kind bmi.Kind) matchbits.Type {
+	if kind == bmi.KindSendUnexpected {
+		return matchbits.TypeUnexpected
 	}
-	return matchbits.TypeExpected, 0
+	return matchbits.TypeExpected
 }
 
-// eagerHeader is the packet type and the aux word of the next packet of an eager send.
-func eagerHeader(s *opState) (matchbits.Type, uint32) {
-	kind, class := eagerKind(s.op)
+// eagerAux is the aux word of the next packet of an eager send.
+func eagerAux(s *opState) uint32 {
 	if s.offset > 0 {
-		return kind, wire.EagerNext{Offset: s.offset}.Aux()
+		return wire.EagerNext{Offset: s.offset}.Aux()
 	}
-	return kind, wire.EagerFirst{Length: s.op.Size, Class: class}.Aux()
+	return wire.EagerFirst{Length: s.op.Size, Class: uint8(s.op.Class)}.Aux()
 }
 
 // transmit gives a packet to the NIC. It writes the header, with returned credits

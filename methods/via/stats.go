@@ -10,22 +10,13 @@ import (
 // traffic adds methods to bmi.Traffic.
 type traffic struct{ bmi.Traffic }
 
-func (t *traffic) sentEager(op *bmi.Op) {
-	t.sentSmall(op.Size)
-	if op.Kind == bmi.KindSendUnexpected {
-		t.UnexpectedSent++
-	}
-}
-
-func (t *traffic) sentUnexpected(size int) {
-	t.sentSmall(size)
-	t.UnexpectedSent++
-}
-
-func (t *traffic) sentSmall(size int) {
+func (t *traffic) sentEager(kind bmi.Kind, size int) {
 	t.MessagesSent++
 	t.BytesSent += uint64(size)
 	t.EagerSent++
+	if kind == bmi.KindSendUnexpected {
+		t.UnexpectedSent++
+	}
 }
 
 func (t *traffic) receivedLarge(size int) {
