@@ -1,6 +1,10 @@
 package core
 
-import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
+import (
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
+)
 
 // sayBye tells the process on each connection that this one leaves in good order: the news on one
 // connection must not overtake earlier packets on the other.
@@ -33,6 +37,23 @@ func (p *Proc) leave() {
 	p.farewell()
 	p.e.arrivals.Add(1)
 	p.e.changed()
+}
+
+// doubt is called when a connection to a process ended before the process answered on it. The
+// process may have left in good order without knowing of this connection. Then it has said BYE on
+// the connection that it made, which may have to be read yet. If no BYE comes, the process has
+// failed.
+func (p *Proc) doubt(cause error) {
+	p.route = p.into
+	if p.doubted {
+		return
+	}
+	p.doubted = true
+	time.AfterFunc(byeTimeMax, func() {
+		p.e.mu.Lock()
+		defer p.e.mu.Unlock()
+		p.fail(cause) // does nothing if it has left
+	})
 }
 
 // farewell ends the operations that still need something from the process, which has left.

@@ -44,6 +44,8 @@ const (
 	// announcedBytes is how much, in addition to its window, a peer may have announced before
 	// receives take it: 65536 announcements.
 	announcedBytes = 65536 * chargeBytes
+	// byeTimeMax is how long a process that closed a connection may take to say BYE on another one.
+	byeTimeMax = 5 * time.Second
 	// smallPacketMax is the largest packet, in bytes, that is built in memory of the engine, so
 	// that the send completes at once.
 	smallPacketMax = 512

@@ -127,12 +127,16 @@ func (l *link) broke(cause error) {
 		l.drop()
 		return
 	}
-	if !p.leaving() {
+	switch {
+	case p.leaving():
+		l.drop()
+		p.leave()
+	case !l.heard && (p.doubted || errors.Is(cause, bmi.ErrPeerFailed)):
+		l.drop()
+		p.doubt(cause)
+	default:
 		p.fail(cause)
-		return
 	}
-	l.drop()
-	p.leave()
 }
 
 // drop removes the connection. bmi ends all operations on it.

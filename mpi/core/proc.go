@@ -25,6 +25,8 @@ type Proc struct {
 	err   error  // why it failed; nil while it is believed to be alive
 	left  bool   // it sent BYE, or the engine is closed
 	bye   bool   // BYE was sent to it
+	// doubted: a connection to it ended before it answered on it. It fails soon, unless it has left.
+	doubted bool
 	// broken has the contexts that it reported as broken and that are not open here yet.
 	broken map[ContextID]struct{}
 
