@@ -10,13 +10,15 @@ import (
 // but helps only if the answer comes soon and no other process needs the core: otherwise polling
 // delays the very process that it waits for. So the time to spin is
 //
-//   - 0 for some waits after several spins in a row were in vain, or after one in vain while
-//     another process wanted the core: the machine had more runnable processes than cores (see
-//     load), or the kernel took the core away from the polling thread (see preempt). The number
-//     of such waits doubles if the next spin is no better, up to skipMax. So two processes bound
-//     to one core soon sleep at once;
+//   - 0 for some waits after several spins in a row were in vain, or after one that was in vain,
+//     or not quick, while another process wanted the core: the machine had more runnable processes
+//     than cores (see load), or the kernel took the core away from the polling thread (see
+//     preempt). The number of such waits doubles if the next spin is no better, up to skipMax. So
+//     two processes bound to one core soon sleep at once. An answer that comes quickly is from a
+//     process that runs on another core, however crowded the machine is;
 //   - otherwise the maximum, if recent waits were shorter than that (polled or slept, so that
-//     spinning resumes by itself). It falls to 0 as their average grows to twice the maximum.
+//     spinning resumes by itself). It falls to 0 as their average grows to twice the maximum. It
+//     is at most tightMax while another process wants the core.
 //
 // Between bursts of polls, other goroutines that are ready may run.
 //
@@ -24,6 +26,8 @@ import (
 type Spinner struct {
 	limit   time.Duration
 	average time.Duration // of recent waits, each counted as 4 × limit at most
+
+	tight bool // another process could use the core, as far as is known
 
 	lost int // spins in vain in a row
 	skip int // waits without spinning
@@ -44,6 +48,11 @@ const (
 	lostMax     = 4  // spins in vain before waits skip spinning
 	skipMax     = 64 // waits
 	yieldEvery  = 8  // bursts between two checks for other goroutines
+	// quick is less than the kernel takes to run another process in between: the answer came
+	// from one that was running.
+	quick = 10 * time.Microsecond
+	// tightMax bounds a spin while another process could use the core.
+	tightMax = 20 * time.Microsecond
 	runnable    = "/sched/goroutines/runnable:goroutines"
 )
 
@@ -75,19 +84,29 @@ func (s *Spinner) Budget() time.Duration {
 		s.skip--
 		return 0
 	}
-	return min(s.limit, max(2*s.limit-s.average, 0))
+	limit := min(s.limit, max(2*s.limit-s.average, 0))
+	if s.tight {
+		limit = min(limit, tightMax)
+	}
+	return limit
 }
 
 // crowded reports, at the end of a spin, whether another process could use this core.
 func (s *Spinner) crowded(now time.Duration) bool {
 	s.preempt.end()
-	return s.preempt.crowded() || s.load.crowded(now)
+	s.tight = s.preempt.crowded() || s.load.crowded(now)
+	return s.tight
 }
 
 // Won records that a wait ended while its caller polled.
 func (s *Spinner) Won(now, took time.Duration) {
 	s.lost = 0
 	s.learn(took)
+	if took <= quick {
+		s.preempt.end()
+		s.step = 0
+		return
+	}
 	if s.crowded(now) {
 		s.hold()
 	} else {

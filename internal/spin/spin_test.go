@@ -112,13 +112,14 @@ func TestNoSpinningInACrowd(t *testing.T) {
 	s := Spinner{limit: 50 * time.Microsecond, load: load{cores: 2, file: file}}
 	now := time.Duration(0)
 	spun := 0
-	waits := func(n int) { // each spin is won at once
+	took := 2 * quick
+	waits := func(n int) { // each spin is won
 		spun = 0
 		for range n {
 			now += sampleAfter
 			if s.Budget() > 0 {
 				spun++
-				s.Won(now, time.Microsecond)
+				s.Won(now, took)
 			}
 		}
 	}
@@ -140,6 +141,18 @@ func TestNoSpinningInACrowd(t *testing.T) {
 	waits(loadOver * skipMax)
 	waits(100)
 	assert.Equal(t, 100, spun, "it recovers")
+
+	write("0.00 0.00 0.00 4/98 1")
+	waits(200)
+	took = quick
+	waits(2 * skipMax)
+	waits(100)
+	assert.Equal(t, 100, spun, "quick answers come from a process that has a core")
+	assert.Equal(t, tightMax, s.Budget(), "but nobody waits long for one")
+	write("0.00 0.00 0.00 2/98 1")
+	took = 2 * quick
+	waits(loadOver * skipMax)
+	assert.Equal(t, s.limit, s.Budget())
 }
 
 func TestNoSpinningOnACoreThatOthersWant(t *testing.T) {
@@ -151,12 +164,13 @@ func TestNoSpinningOnACoreThatOthersWant(t *testing.T) {
 		}
 		return thread, switches
 	}
-	spins := func(waits int) (n int) { // each is won at once
+	took := 2 * quick
+	spins := func(waits int) (n int) { // each is won
 		for range waits {
 			if s.Budget() > 0 {
 				n++
 				s.Yield()
-				s.Won(0, time.Microsecond)
+				s.Won(0, took)
 			}
 		}
 		return n
@@ -181,11 +195,9 @@ func TestNoSpinningOnACoreThatOthersWant(t *testing.T) {
 	s.preempt.count = func() (int, int64) { thread++; return thread, 0 }
 	assert.Less(t, spins(1000), 1000/skipMax+2, "who changed threads learns nothing")
 
-	for range 4 * preemptOver {
-		s.Won(0, time.Microsecond)
-	}
+	took = quick
 	spins(skipMax)
-	assert.Equal(t, 100, spins(100), "spins that are over at once go well")
+	assert.Equal(t, 100, spins(100), "quick answers come from a process that has a core")
 }
 
 func TestInvoluntarySwitches(t *testing.T) {
