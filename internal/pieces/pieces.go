@@ -41,8 +41,12 @@ func (c *Cursor) Scatter(bufs [][]byte, data []byte) {
 // Append appends to vec the next n bytes as slices of the pieces, or fewer if those would be
 // more than room slices. It also returns how many bytes it appended.
 func (c Cursor) Append(vec, bufs [][]byte, n, room int) (_ [][]byte, total int) {
-	for ; room > 0 && n > 0 && c.piece < len(bufs); c.piece, c.off = c.piece+1, 0 {
-		b := bufs[c.piece][c.off:]
+	off := c.off
+	for _, b := range bufs[c.piece:] {
+		b, off = b[off:], 0
+		if room == 0 || n == 0 {
+			break
+		}
 		if len(b) == 0 {
 			continue
 		}
@@ -57,11 +61,14 @@ func (c Cursor) Append(vec, bufs [][]byte, n, room int) (_ [][]byte, total int) 
 
 // Gather appends to buf a copy of the next n bytes, or of those that are left.
 func (c Cursor) Gather(buf []byte, bufs [][]byte, n int) []byte {
-	for ; n > 0 && c.piece < len(bufs); c.piece, c.off = c.piece+1, 0 {
-		b := bufs[c.piece][c.off:]
+	off := c.off
+	for _, b := range bufs[c.piece:] {
+		b, off = b[off:], 0
 		b = b[:min(len(b), n)]
 		buf = append(buf, b...)
-		n -= len(b)
+		if n -= len(b); n == 0 {
+			break
+		}
 	}
 	return buf
 }

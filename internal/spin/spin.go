@@ -53,7 +53,7 @@ const (
 	quick = 10 * time.Microsecond
 	// tightMax bounds a spin while another process could use the core.
 	tightMax = 20 * time.Microsecond
-	runnable    = "/sched/goroutines/runnable:goroutines"
+	runnable = "/sched/goroutines/runnable:goroutines"
 )
 
 // Init sets the longest time to poll; 0 or less means never to poll.
