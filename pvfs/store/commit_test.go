@@ -50,7 +50,7 @@ func TestFailedCommitEndsUpdates(t *testing.T) {
 		wait.Go(func() {
 			err := set("a")
 			assert.ErrorIs(t, err, syscall.EIO)
-			assert.ErrorContains(t, err, "could not be synced: "+syscall.EINVAL.Error(), "what such a disk says")
+			assert.ErrorContains(t, err, "could not be synced: ")
 		})
 	}
 	wait.Wait()

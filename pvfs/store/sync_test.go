@@ -226,17 +226,28 @@ func TestMarkGoesWithTheDatafile(t *testing.T) {
 	require.NoError(t, s.SyncDatafile(h))
 }
 
+// closeFails fails the close of a datafile's bytes.
+func closeFails(s *Store, h proto.Handle, err error) disktest.Plan {
+	bytes := s.files.path(h)
+	return func(o disktest.Op, path string) error {
+		if o == disktest.Close && path == bytes {
+			return err
+		}
+		return nil
+	}
+}
+
 // TestFailedCloseStays: some file systems report a delayed write only when the file is closed, which may be much later.
 func TestFailedCloseStays(t *testing.T) {
 	dir := memory.Dir(t)
 	s, d := failing(t, dir, func(o *Options) { o.OpenFiles = 1 })
 	h := written(t, s, 100)
-	d.Set(once(disktest.Close, syscall.EDQUOT))
+	d.Set(closeFails(s, h, syscall.EDQUOT))
 	last := written(t, s, 100) // the first one is closed for it
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
+	d.Set(closeFails(s, last, syscall.EIO))
 	_, err := s.WriteAt(last, []byte("abc"), 0)
 	require.NoError(t, err)
-	d.Set(once(disktest.Close, syscall.EIO))
 	require.NoError(t, s.Close())
 	s = open(t, dir, with(func(*Options) {}))
 	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
