@@ -3,7 +3,7 @@
 # no assertion fails, nothing deadlocks, everything settles; and each error that
 # a model can plant is found. Exits non-zero otherwise. Needs spin and gcc.
 #
-#   run.sh        what CI runs, under a minute
+#   run.sh        what CI runs, one to two minutes
 #   run.sh deep   larger bounds, some minutes and gigabytes
 set -euo pipefail
 

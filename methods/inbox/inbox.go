@@ -18,7 +18,9 @@ type Inbox struct {
 	errors       *bmi.ErrorCounts
 	eagerBytes   int
 	earlyBytes   int // of all peers
-	backlogs     queue.List[backlog, *backlog]
+	lines        []line
+	backlogs     int    // in all lines
+	serial       uint64 // of the last message that was held
 }
 
 // waiting is an entry of the match table: a receive on its posted side, a message on its kept

@@ -126,7 +126,7 @@ func (msg *Message) Placed(n int) {
 	}
 }
 
-// End ends a message of which all bytes have arrived.
+// End ends a message after its last byte has arrived.
 func (b *Inbox) End(msg *Message) {
 	v, p, size := msg.recv, msg.peer, msg.size
 	if v != nil || msg.early {

@@ -22,9 +22,6 @@ type Recv struct {
 // Chain links the receives of a peer.
 func (v *Recv) Chain() *queue.Links[Recv] { return &v.chain }
 
-// Op is the operation.
-func (v *Recv) Op() *bmi.Op { return v.op }
-
 // Post takes over a receive.
 //
 // If its message has begun to arrive, or was announced, Post returns the owner that the

@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"slices"
+
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 )
@@ -9,17 +11,26 @@ import (
 type backlog struct {
 	peer     *Peer
 	messages queue.FIFO[held, *held]
-	chain    queue.Links[backlog] // Inbox.backlogs
+	class    bmi.Class            // of the line that the backlog is in
+	chain    queue.Links[backlog] // line.backlogs
 }
 
-// Chain links the backlogs.
+// Chain links the backlogs of a line.
 func (l *backlog) Chain() *queue.Links[backlog] { return &l.chain }
 
+// line has the backlogs whose first message is of one class, in turn. A class without a handler
+// may have no room while the others do.
+type line struct {
+	class    bmi.Class
+	backlogs queue.List[backlog, *backlog]
+}
+
 type held struct {
-	class bmi.Class
-	tag   bmi.Tag
-	data  []byte
-	next  *held
+	class  bmi.Class
+	tag    bmi.Tag
+	data   []byte
+	serial uint64 // of all messages that were held
+	next   *held
 }
 
 // Link links the messages of a backlog.
@@ -51,11 +62,34 @@ func (b *Inbox) OfferBuffer(p *Peer, class bmi.Class, tag bmi.Tag, buf []byte) (
 // before the next OfferHeld.
 func (b *Inbox) Hold(p *Peer, class bmi.Class, tag bmi.Tag, buf []byte) {
 	p.count.HeldUnexpected++
-	if p.backlog == nil {
-		p.backlog = &backlog{peer: p}
-		b.backlogs.Add(p.backlog)
+	b.serial++
+	l := p.backlog
+	fresh := l == nil
+	if fresh {
+		l = &backlog{peer: p}
+		p.backlog = l
+		b.backlogs++
 	}
-	p.backlog.messages.Push(&held{class: class, tag: tag, data: buf})
+	l.messages.Push(&held{class: class, tag: tag, data: buf, serial: b.serial})
+	if fresh {
+		b.place(l)
+	}
+}
+
+// place puts a backlog at the end of the line of its first message.
+func (b *Inbox) place(l *backlog) {
+	l.class = l.messages.Head().class
+	b.lineOf(l).Add(l)
+}
+
+// lineOf is the line that a backlog is in, or goes to.
+func (b *Inbox) lineOf(l *backlog) *queue.List[backlog, *backlog] {
+	i := slices.IndexFunc(b.lines, func(n line) bool { return n.class == l.class })
+	if i < 0 {
+		i = len(b.lines)
+		b.lines = append(b.lines, line{class: l.class})
+	}
+	return &b.lines[i].backlogs
 }
 
 func (p *Peer) countUnexpected(size int) {
@@ -66,53 +100,60 @@ func (p *Peer) countUnexpected(size int) {
 }
 
 // Holds reports whether a message of any peer is held.
-func (b *Inbox) Holds() bool { return b.backlogs.Len() > 0 }
+func (b *Inbox) Holds() bool { return b.backlogs > 0 }
 
 // OfferHeld offers the held messages again, peer after peer, until the endpoint does not take
-// one. It calls after for each peer of which one was taken, and reports whether one was. What a
-// handler sends to its own endpoint meanwhile is left for the next call.
+// one; then it goes on with those of the other classes. It calls after(p) whenever the endpoint
+// has taken messages of a peer, and reports whether it has. What a handler sends to its own
+// endpoint meanwhile is left for the next call.
 func (b *Inbox) OfferHeld(after func(p *Peer)) (did bool) {
-	for range b.backlogs.Len() {
-		l := b.backlogs.First()
-		if l == nil {
-			break // a handler dropped the others
-		}
-		took, refused := b.offer(l)
-		if took {
-			did = true
-			after(l.peer)
-		}
-		if refused {
-			break
+	until := b.serial
+	for i := 0; i < len(b.lines); i++ { // a handler may add lines
+		for range b.lines[i].backlogs.Len() {
+			l := b.lines[i].backlogs.First()
+			if l == nil {
+				break // a handler dropped the others
+			}
+			took, refused := b.offer(l, until)
+			if took {
+				did = true
+				after(l.peer)
+			}
+			if refused {
+				break
+			}
 		}
 	}
 	return did
 }
 
-// offer offers the messages that are in a backlog now.
-func (b *Inbox) offer(l *backlog) (took, refused bool) {
-	last := l.messages.Tail()
-	for l.messages.Head() != nil {
-		h := l.messages.Pop()
+// offer offers the messages at the front of a backlog that are of the line's class.
+func (b *Inbox) offer(l *backlog, until uint64) (took, refused bool) {
+	for h := l.messages.Head(); h != nil && h.class == l.class && h.serial <= until; h = l.messages.Head() {
+		l.messages.Pop()
 		if !b.host.Arrived(l.peer.addr, h.class, h.tag, h.data) {
 			l.messages.PutBack(h)
 			return took, true
 		}
 		took = true
 		b.buffers.Give(h.data)
-		if h == last {
-			break
-		}
 	}
-	if l.peer.backlog == l { // no handler dropped it
-		b.backlogs.Remove(l)
-		if l.messages.Empty() {
-			l.peer.backlog = nil
-		} else {
-			b.backlogs.Add(l) // what is new waits for its turn
-		}
+	if l.peer.backlog != l {
+		return took, false // a handler dropped it
+	}
+	b.lineOf(l).Remove(l)
+	if l.messages.Empty() {
+		b.forget(l)
+	} else {
+		b.place(l)
 	}
 	return took, false
+}
+
+// forget ends a backlog that is in no line any more.
+func (b *Inbox) forget(l *backlog) {
+	l.peer.backlog = nil
+	b.backlogs--
 }
 
 // DropHeld discards the held messages of a peer.
@@ -124,6 +165,6 @@ func (b *Inbox) DropHeld(p *Peer) {
 	for !l.messages.Empty() {
 		b.buffers.Give(l.messages.Pop().data)
 	}
-	p.backlog = nil
-	b.backlogs.Remove(l)
+	b.lineOf(l).Remove(l)
+	b.forget(l)
 }

@@ -13,7 +13,7 @@
 //   - A send is complete when the kernel has taken its bytes.
 //
 // method.go polls. Incoming messages pass through arrive.go into package inbox (early.go
-// has the limits), outgoing ones through send.go and outgoing.go. The life of a connection is in conn.go, dial.go and
-// accept.go, that of a peer in remote.go. Package stack carries the bytes, and
-// package wire defines their format.
+// has the limits), outgoing ones through send.go and outgoing.go. The life of a
+// connection is in conn.go, dial.go and accept.go, that of a peer in remote.go. Package
+// stack carries the bytes, and package wire defines their format.
 package tcp

@@ -204,13 +204,17 @@ func (o *Options) splitBytes(caps nic.Caps) int {
 func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Options) (*method, error) {
 	caps := n.Caps()
 	_, hasMemory := n.Device().(nic.Allocator)
+	directBytes := -1
+	if _, ok := n.Device().(nic.DirectDevice); ok {
+		directBytes = caps.InlineBytesMax - wire.HeaderLen
+	}
 	m := &method{
 		nic: n, caps: caps, host: cfg.Host, hasMemory: hasMemory,
 		name: name, log: cfg.Log, clock: cfg.Clock,
 		splitBytes:      opts.splitBytes(caps),
 		letPass:         opts.Idle,
 		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
-		directBytes:     caps.InlineBytesMax - wire.HeaderLen,
+		directBytes:     directBytes,
 		recvDepth:       min(opts.Credits, caps.RecvDepthMax),
 		reliability:     min(nic.ReliableDelivery, caps.Reliability),
 		seed:            opts.Seed,

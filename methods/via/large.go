@@ -13,8 +13,8 @@ type large struct {
 	theirs uint64 // of the peer's operation, in packets to it
 	size   int    // of the message, in bytes
 
-	// The part of this side is [begin, end), of which [begin, next) was given
-	// to the NIC. done bytes have been moved. begin ≤ next ≤ end ≤ size.
+	// This side moves [begin, end). It has given [begin, next) to the NIC, which
+	// has moved done bytes. begin ≤ next ≤ end ≤ size.
 	mode                   mode
 	begin, next, end, done int
 	arrived                int // bytes that came in DATA packets

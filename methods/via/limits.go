@@ -58,8 +58,8 @@ const (
 	RDMAChunkBytes = 256 << 10
 	RDMAPollBytes  = 2 << 20
 
-	// SplitBytesMin is the smallest message of which both sides move half, over a
-	// NIC whose RDMA is a copy. All others are moved by the receiver alone.
+	// SplitBytesMin is the size from which each side moves half of a message, over
+	// NICs that implement RDMA by copying. The receiver alone moves all others.
 	SplitBytesMin = 32 << 10
 
 	// CompletionsPerPoll bounds the work of one Poll.

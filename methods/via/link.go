@@ -178,7 +178,7 @@ func (m *method) closeLink(r *remote) {
 	}
 }
 
-// discard frees a link that is no longer used and whose descriptors are back.
+// discard frees a link that is no longer used, once its descriptors are back.
 func (m *method) discard(l *link) {
 	if !l.closing {
 		m.links.Give(l.myID, l.generation)

@@ -33,7 +33,7 @@ func withUsers(p nic.Provider, opts *Options) (nic.Provider, error) {
 	return p, nil
 }
 
-// quiet limits the rate of the log if peers may be other users, who could fill it.
+// quiet limits the rate of the log if other users may connect: they could fill it.
 func quiet(p nic.Provider, cfg *bmi.MethodConfig) {
 	if _, ok := p.(nic.MultiUser); ok && cfg.Log != nil && cfg.Clock != nil {
 		cfg.Log = slog.New(seldom.Handler(cfg.Log.Handler(), slog.LevelWarn, cfg.Clock))
