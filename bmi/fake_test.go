@@ -3,6 +3,7 @@ package bmi_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -216,6 +217,18 @@ func (f *fake) NextDeadline() (time.Duration, bool) {
 		return 0, false
 	}
 	return f.next()
+}
+
+// limitedSleep is the last sleep that had a limit; 0 if there was none.
+func (f *fake) limitedSleep() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range slices.Backward(f.sleeps) {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
 }
 
 // asleep reports whether a goroutine sleeps on the method.
