@@ -2,8 +2,10 @@ package vipltest
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ const (
 	memBytes = 256 << 10
 	// patience bounds every wait on a real network. In simulated time a test
 	// fails as soon as nothing is left to happen.
-	patience = 20 * time.Second
+	patience = time.Minute
 )
 
 // A side is one NIC with what most tests need.
@@ -38,6 +40,8 @@ type pair struct {
 	s    Setup
 	rng  *rand.Rand
 	a, b *side
+
+	attempts int // by connect
 }
 
 // options change what newPair makes.
@@ -250,17 +254,38 @@ func (p *pair) connect() {
 		return p.s.Apart && len(p.a.events) > 0 && p.a.events[0].Kind == vipl.EventConnectFailed &&
 			errors.Is(p.a.events[0].Err, vipl.ErrNotReachable)
 	}
+	var req *vipl.ConnRequest
 	for range attemptsMax {
-		require.NoError(p, p.a.vi.ConnectStart(p.b.addr(), vipl.ConnectOptions{Timeout: patience}))
-		p.until("a request", func() bool { return failed() || len(p.b.events) > 0 })
-		if !failed() {
+		p.attempts++
+		name := fmt.Sprint("attempt ", p.attempts)
+		require.NoError(p, p.a.vi.ConnectStart(p.b.addr(), vipl.ConnectOptions{Timeout: patience, Private: []byte(name)}))
+		p.until("a request", func() bool { req = p.request(name); return failed() || req != nil })
+		if req != nil {
 			break
 		}
 		p.a.events = p.a.events[1:]
 	}
-	require.NoError(p, p.event(p.b, vipl.EventRequest).Request.Accept(p.b.vi))
+	require.NotNil(p, req, "of %d attempts nothing arrived", attemptsMax)
+	require.NoError(p, req.Accept(p.b.vi))
 	p.event(p.a, vipl.EventConnected)
 	p.event(p.b, vipl.EventConnected)
+}
+
+// request takes the request with this private data from b's events; nil if it has not come yet. Requests of earlier attempts, which a has
+// given up, may still come before it: those are refused.
+func (p *pair) request(name string) (req *vipl.ConnRequest) {
+	p.b.events = slices.DeleteFunc(p.b.events, func(ev vipl.ConnEvent) bool {
+		switch {
+		case ev.Kind != vipl.EventRequest:
+			return false
+		case string(ev.Request.Private) == name:
+			req = ev.Request
+		default:
+			_ = ev.Request.Reject(nil) // an error means that the requester is gone
+		}
+		return true
+	})
+	return req
 }
 
 // attemptsMax is how often in a row nothing of an attempt may arrive.
