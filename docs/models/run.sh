@@ -78,17 +78,19 @@ holds connect.pml safety -DFAULTS=2 -DATTEMPTS=4
 holds connect.pml settles -DFAULTS=1 -DATTEMPTS=3
 holds credits.pml safety
 holds credits.pml settles -DMESSAGES=2 -DCONTROLS=1
+holds bulk.pml safety
 holds wait.pml safety
 holds wait.pml safety -DWATCHER=1 -DCALLERS=1
 if [ "${1-}" = deep ]; then
 	holds connect.pml safety -DFAULTS=3 -DATTEMPTS=5
 	holds connect.pml safety -DFAULTS=2 -DATTEMPTS=4 -DSENDS=2
 	holds credits.pml safety -DGRANTED=8 -DCONTROL_RESERVE=3 -DCONTROLS=2
+	holds bulk.pml safety -DSIZE=12
 	holds wait.pml safety -DWATCHER=1
 	holds wait.pml safety -DCALLERS=3
 fi
 optimise=-O0
-for model in connect.pml credits.pml; do
+for model in connect.pml credits.pml bulk.pml; do
 	for bug in $(bugs "$model"); do finds "$model" "$bug" -DFAULTS=1 -DATTEMPTS=3; done
 done
 for bug in $(bugs wait.pml); do

@@ -36,9 +36,9 @@ func (m *method) cancel(s *opState, err error) {
 	case phaseLocal:
 		m.inbox.Withdraw(s.local)
 		m.finish(s, 0, err)
-	case phaseSending, phaseAnnounced, phaseMoving:
+	case phaseSending, phaseLarge:
 		m.disconnect(s, err)
-	case phaseFailing:
+	case phaseEnding:
 		// It is ending already.
 	}
 }

@@ -315,20 +315,20 @@ func (m *method) failOp(s *opState, err error) {
 		err = s.err // it was cancelled, or its file failed: it is why the others fail
 	}
 	switch s.phase {
-	case phaseSending, phaseAnnounced, phaseMoving:
-		s.phase, s.err = phaseFailing, err
+	case phaseSending, phaseLarge:
+		s.phase, s.err = phaseEnding, err
 		if s.large != nil {
-			s.large.result = 0
+			s.large.transfer.Fail()
 		}
 		m.settle(s)
-	case phaseFailing:
+	case phaseEnding:
 		// It is ending already.
 	case phaseLocal:
 		m.inbox.Withdraw(s.local)
 		m.finish(s, 0, err)
 	default:
 		if s.inflight > 0 {
-			s.phase, s.err = phaseFailing, err
+			s.phase, s.err = phaseEnding, err
 			return
 		}
 		m.finish(s, 0, err)

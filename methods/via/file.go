@@ -34,7 +34,7 @@ func (m *method) load(p *packet, op *bmi.Op, off, n int) (lent bool, err error) 
 // beginning of the message, and must not take anything else for the rest.
 func (m *method) fileFailed(s *opState, err error) {
 	r := s.r
-	if s.phase != phaseFailing {
+	if s.phase != phaseEnding {
 		s.err = unreadable(r, err)
 	}
 	m.linkBroke(r, fmt.Errorf("a file to send from: %w", err))

@@ -1,58 +1,32 @@
 package via
 
 import (
+	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
-// large is the part of an opState that only a rendezvous uses: a message that
-// is moved in two parts, one by each side, or in one part by one side.
+// large is the part of an opState that only a large message uses.
 type large struct {
-	id     uint64 // of this operation, in packets from the peer
-	theirs uint64 // of the peer's operation, in packets to it
-	size   int    // of the message, in bytes
+	transfer bulk.Transfer
+	id       uint64 // of this operation, in packets from the peer
+	theirs   uint64 // of the peer's operation, in packets to it
 
-	// This side moves [begin, end). It has given [begin, next) to the NIC, which
-	// has moved done bytes. begin ≤ next ≤ end ≤ size.
-	mode                   mode
-	begin, next, end, done int
-	arrived                int // bytes that came in DATA packets
+	remote []wire.Piece   // the peer's memory for this side's part
+	memory []*vipl.Memory // this side's, registered while the message moves, one for each piece that is not empty
 
-	// remote is the peer's memory for this side's part; it covers the message
-	// from remoteBase on.
-	remote     []wire.Piece
-	remoteBase int
-	// memory is this side's memory, registered while the message moves, one
-	// for each piece that is not empty.
-	memory []*vipl.Memory
-
-	opened   bool // memory was opened to the peer
-	peerDone bool // the peer moves nothing, or nothing more
-	finSent  bool // this side's FIN is out, or none is needed
-	moving   bool // in method.moving or remote.movers
+	waiting  bool // in method.moving or remote.movers
 	settling bool // in method.settling: its memory could not be withdrawn yet
-	result   int  // size of the completion
 }
 
-// mode says how this side moves its part of a large message.
-type mode uint8
-
-const (
-	modeNone  mode = iota // this side has no part
-	modeRead              // RDMA read, by the receiver
-	modeWrite             // RDMA write, by the sender
-	modeData              // DATA packets, by the sender
-)
-
 // beginLarge gives an operation its large part.
-func (m *method) beginLarge(s *opState, size int) *large {
+func (m *method) beginLarge(s *opState) *large {
 	l := &large{}
 	if n := len(m.freeLarges); n > 0 {
 		l = m.freeLarges[n-1]
 		m.freeLarges = m.freeLarges[:n-1]
 	}
-	l.size = size
 	l.id = m.movers.add(s)
 	s.large = l
 	return l
@@ -122,7 +96,6 @@ func (m *method) open(s *opState, access nic.Access, fixed int) bool {
 		m.withdraw(s)
 		return false
 	}
-	s.large.opened = true
 	return true
 }
 
@@ -181,8 +154,8 @@ func (l *large) pieces(to []wire.Piece, off int) []wire.Piece {
 	return to
 }
 
-// settle completes a large operation once its memory is free: the NIC gave back
-// every descriptor, and the memory is closed to the peer.
+// settle completes an operation in phaseEnding once its memory is free: the NIC gave back every descriptor, and the memory is closed to
+// the peer.
 func (m *method) settle(s *opState) {
 	l := s.large
 	if s.inflight > 0 {
@@ -192,7 +165,7 @@ func (m *method) settle(s *opState) {
 		m.finish(s, 0, s.err)
 		return
 	}
-	if l.moving || l.settling {
+	if l.waiting || l.settling {
 		// The next Poll comes back to it.
 		return
 	}
@@ -201,7 +174,11 @@ func (m *method) settle(s *opState) {
 		m.settling = append(m.settling, s)
 		return
 	}
-	m.finish(s, l.result, s.err)
+	size := 0
+	if s.err == nil {
+		size = l.transfer.Size()
+	}
+	m.finish(s, size, s.err)
 }
 
 // settleAll tries again what could not be withdrawn.

@@ -3,45 +3,49 @@ package via
 import (
 	"errors"
 
-	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
 // move gives more of this side's part of a large message to the NIC, as far as
 // the budget of this Poll and the NIC allow. What is left goes on in the next
-// Poll.
+// Poll. The operation may be complete when move returns.
 func (m *method) move(s *opState) {
-	l := s.large
-	for l.next < l.end && m.budget > 0 {
-		var err error
-		if l.mode == modeData {
-			err = m.moveData(s)
-		} else {
-			err = m.moveRDMA(s)
+	step := m.moveRDMA
+	if s.large.transfer.Mode() == bulk.Data {
+		step = m.moveData
+	}
+	for from, to := s.large.transfer.Rest(); from < to; {
+		if m.budget <= 0 {
+			m.moveLater(s)
+			return
 		}
-		if errors.Is(err, errNoCredit) {
-			l.moving = true
+		n, err := step(s, from, to)
+		switch {
+		case err == nil:
+			from += n
+		case errors.Is(err, errNoCredit):
+			s.large.waiting = true
 			s.r.movers = append(s.r.movers, s)
 			return
-		}
-		if errors.Is(err, nic.ErrAgain) {
-			break
-		}
-		if errors.Is(err, errFile) {
+		case errors.Is(err, nic.ErrAgain):
+			m.moveLater(s)
 			return
-		}
-		if err != nil {
+		case errors.Is(err, errFile):
+			return
+		default:
 			m.retryLater(s.r, err)
 			return
 		}
 	}
-	if l.next < l.end && !l.moving {
-		l.moving = true
-		m.moving = append(m.moving, s)
-	}
-	m.checkMoved(s)
+}
+
+// moveLater lets a large message go on in the next Poll.
+func (m *method) moveLater(s *opState) {
+	s.large.waiting = true
+	m.moving = append(m.moving, s)
 }
 
 // resume lets the moves go on that waited for a credit of a peer, or for its
@@ -57,14 +61,14 @@ func (m *method) moveAll() (did bool) {
 	again := m.moving
 	m.moving = m.movingNext[:0]
 	for _, s := range again {
-		s.large.moving = false
-		if s.phase == phaseFailing {
+		s.large.waiting = false
+		if s.phase == phaseEnding {
 			m.settle(s)
 			continue
 		}
-		before := s.large.next
+		before := m.budget
 		m.move(s)
-		did = did || s.large == nil || s.large.next != before
+		did = did || m.budget != before
 	}
 	clear(again)
 	m.movingNext = again[:0]
@@ -79,24 +83,24 @@ var errFile = errors.New("via: no file")
 
 var errRegister = errors.New("via: the NIC cannot register the memory of a large message")
 
-// moveRDMA posts one RDMA descriptor.
-func (m *method) moveRDMA(s *opState) error {
+// moveRDMA posts one RDMA descriptor for n of the bytes [from, to).
+func (m *method) moveRDMA(s *opState, from, to int) (n int, err error) {
 	l := s.large
-	piece, off := findPiece(l.remote, l.next-l.remoteBase)
-	n := min(l.end-l.next, int(piece.Len)-off, RDMAChunkBytes, m.caps.RDMABytesMax)
+	piece, off := findPiece(l.remote, from-l.transfer.Begin())
+	n = min(to-from, int(piece.Len)-off, RDMAChunkBytes, m.caps.RDMABytesMax)
 	if !fromFile(s.op) && !m.caps.UnregisteredSend && len(l.memory) == 0 && !m.register(s, 0, PiecesMax) {
-		return errRegister
+		return 0, errRegister
 	}
 	p := m.takePacket()
 	var ok bool
 	if fromFile(s.op) {
-		writeFile(p, s.op, l.next, n)
-	} else if p.segs, ok = m.localSegments(p.segs[:0], s, l.next, n); !ok {
+		writeFile(p, s.op, from, n)
+	} else if p.segs, ok = m.localSegments(p.segs[:0], s, from, n); !ok {
 		n = segmentBytes(p.segs)
 	}
 	d := &p.desc
 	d.Op, d.Flags, d.Segments, d.Status = nic.OpRDMARead, 0, p.segs, nic.StatusPending
-	if l.mode == modeWrite {
+	if l.transfer.Mode() == bulk.Write {
 		d.Op = nic.OpRDMAWrite
 	}
 	d.Remote = nic.Remote{Addr: piece.Addr + uint64(off), Handle: nic.Handle(piece.Handle)}
@@ -104,15 +108,15 @@ func (m *method) moveRDMA(s *opState) error {
 	done, err := s.r.vi.PostSend(d)
 	if err != nil {
 		m.givePacket(p)
-		return err
+		return 0, err
 	}
-	l.next += n
+	l.transfer.Gave(n)
 	m.budget -= n
 	s.inflight++
 	if done {
 		m.moved(p)
 	}
-	return nil
+	return n, nil
 }
 
 // moved takes back an RDMA descriptor.
@@ -121,7 +125,7 @@ func (m *method) moved(p *packet) {
 	m.givePacket(p)
 	s.inflight--
 	switch {
-	case s.phase == phaseFailing:
+	case s.phase == phaseEnding:
 		m.settle(s)
 	case status == nic.StatusFileError:
 		m.fileFailed(s, fault)
@@ -129,70 +133,42 @@ func (m *method) moved(p *packet) {
 		// The peer closed its memory, or lied about it.
 		m.linkBroke(s.r, brokenBy("RDMA", status))
 	default:
-		s.large.done += n
-		m.checkMoved(s)
+		m.carryOut(s, s.large.transfer.Moved(n))
 	}
 }
 
-// moveData sends one DATA packet.
-func (m *method) moveData(s *opState) error {
+// moveData sends one DATA packet with the first of the bytes [from, to).
+func (m *method) moveData(s *opState, from, to int) (n int, err error) {
 	l, r := s.large, s.r
 	if !r.mayMove() {
-		return errNoCredit
+		return 0, errNoCredit
 	}
-	n := min(l.end-l.next, r.packetBytes-wire.DataFixed)
+	n = min(to-from, r.packetBytes-wire.DataFixed)
 	p := m.takePacket()
-	p.room = wire.Data{RecvOp: l.theirs, Offset: uint64(l.next)}.Append(p.room)
-	lent, err := m.load(p, s.op, l.next, n)
+	p.room = wire.Data{RecvOp: l.theirs, Offset: uint64(from)}.Append(p.room)
+	lent, err := m.load(p, s.op, from, n)
 	if err != nil {
 		m.givePacket(p)
 		m.fileFailed(s, err)
-		return errFile
+		return 0, errFile
 	}
 	done, err := m.transmit(r, p, matchbits.TypeData, 0, 0)
 	if err != nil {
 		m.givePacket(p)
-		return err
+		return 0, err
 	}
-	l.next += n
+	l.transfer.Gave(n)
 	m.budget -= n
-	l.done += n
 	switch {
 	case done:
 		m.givePacket(p)
 	case lent:
-		p.state = s
+		p.state, p.moves = s, n
 		s.inflight++
+		return n, nil
 	}
-	return nil
-}
-
-// checkMoved sends this side's FIN when its part is moved, and ends the
-// operation when the peer's part is, too.
-func (m *method) checkMoved(s *opState) {
-	l := s.large
-	if s.phase != phaseMoving || l.done < l.end-l.begin || s.inflight > 0 {
-		return
-	}
-	if !l.finSent {
-		l.finSent = true
-		m.sendFin(s.r, l.theirs, wire.FinMoved)
-	}
-	if !l.peerDone {
-		return
-	}
-	if s.op.Kind == bmi.KindRecv {
-		s.r.count.receivedLarge(l.size)
-	} else {
-		s.r.count.sentLarge(l.size)
-	}
-	m.endMove(s, nil)
-}
-
-// endMove ends a large operation as soon as its memory is free.
-func (m *method) endMove(s *opState, err error) {
-	s.phase, s.err = phaseFailing, err
-	m.settle(s)
+	m.carryOut(s, l.transfer.Moved(n))
+	return n, nil
 }
 
 // findPiece finds the piece that holds byte off of a list, and where in it.

@@ -14,17 +14,15 @@ const (
 	phaseSendQueued phase = iota + 1
 	// phaseSending: every packet was given to the NIC, which has not finished.
 	phaseSending
-	// phaseAnnounced: a large send whose RTS was sent or queued.
-	phaseAnnounced
 	// phasePostponed: a receive that was posted in DISCONNECT, and waits for INIT.
 	phasePostponed
-	// phaseMoving: a large message that is matched and being moved.
-	phaseMoving
+	// phaseLarge: a large message; its transfer knows more.
+	phaseLarge
 	// phaseLocal: a send of the endpoint to itself, announced to its inbox.
 	phaseLocal
-	// phaseFailing: it completes with err as soon as neither the NIC nor the
-	// peer uses its memory.
-	phaseFailing
+	// phaseEnding: it completes, with err if that is not nil, as soon as neither
+	// the NIC nor the peer uses its memory.
+	phaseEnding
 )
 
 // opState is the method's record of an operation from its post to its completion,
@@ -34,7 +32,7 @@ type opState struct {
 	op    *bmi.Op
 	r     *remote
 	phase phase
-	err   error // why the operation ends, in phaseFailing
+	err   error // why the operation failed, in phaseEnding
 
 	chain  queue.Links[opState] // remote.ops
 	queued queue.Links[queued]  // remote.sends
@@ -52,7 +50,7 @@ type opState struct {
 	// memory of the operation.
 	inflight int
 
-	large *large         // phaseAnnounced and phaseMoving
+	large *large         // phaseLarge, and phaseEnding after it
 	local *inbox.Message // phaseLocal
 }
 

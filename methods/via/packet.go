@@ -25,6 +25,7 @@ type packet struct {
 
 	// state is the operation whose memory the descriptor uses; nil if none.
 	state *opState
+	moves int // bytes of a large message that this DATA packet moves, if state is set
 	// next links packets in the pool or in remote.control.
 	next *packet
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
@@ -15,10 +16,11 @@ import (
 // the NIC of the peer may read it.
 func (m *method) announce(s *opState) {
 	r := s.r
-	l := m.beginLarge(s, s.op.Size)
-	s.phase = phaseAnnounced
+	l := m.beginLarge(s)
+	l.transfer.Announce(s.op.Size)
+	s.phase = phaseLarge
 	s.inFlight()
-	m.rts = wire.RTS{Op: l.id, Size: uint64(l.size), Pieces: m.rts.Pieces[:0]}
+	m.rts = wire.RTS{Op: l.id, Size: uint64(s.op.Size), Pieces: m.rts.Pieces[:0]}
 	if r.link.reads && !fromFile(s.op) && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
 		m.rts.Pieces = l.pieces(m.rts.Pieces, 0)
 	}
@@ -54,25 +56,18 @@ func (m *method) startLarge(r *remote, op *bmi.Op, rts *wire.RTS) {
 		op.Complete(size, m.inbox.Truncated(&r.inbox, size, op.Size))
 		return
 	}
-	s := m.begin(r, op, phaseMoving)
-	l := m.beginLarge(s, size)
-	l.theirs, l.result = rts.Op, size
-	from := 0
+	s := m.begin(r, op, phaseLarge)
+	l := m.beginLarge(s)
+	l.theirs = rts.Op
+	mine := 0
 	if len(rts.Pieces) > 0 && r.link.reads {
-		l.mode = modeRead
-		from = m.divide(s, size)
-		l.end = from
+		mine = m.divide(s, size)
 		l.remote = append(l.remote[:0], rts.Pieces...)
 	}
-	l.finSent = l.mode == modeNone
-	l.peerDone = from == size // the receiver moves all of it
-	if !l.peerDone {
-		m.sendCTS(s, from)
-	}
-	m.move(s)
+	m.carryOut(s, l.transfer.Accept(size, mine))
 }
 
-// divide decides where the sender's part of a message begins. If both processes
+// divide decides how much of a message the receiver reads itself. If both processes
 // copy at once, a message takes half the time. For a small one that is not worth
 // the second handshake.
 func (m *method) divide(s *opState, size int) int {
@@ -83,18 +78,46 @@ func (m *method) divide(s *opState, size int) int {
 	return half
 }
 
-// sendCTS asks the sender to move [from, size).
-func (m *method) sendCTS(s *opState, from int) {
+// carryOut does what the transfer of an operation asks for.
+func (m *method) carryOut(s *opState, act bulk.Actions) {
+	if act&bulk.SendCTS != 0 {
+		m.sendCTS(s)
+	}
+	if act&bulk.Move != 0 {
+		m.move(s)
+		return // what follows is carried out when the part is moved
+	}
+	if act&bulk.SendFin != 0 {
+		m.sendFin(s.r, s.large.theirs, wire.FinMoved)
+	}
+	if act&bulk.End != 0 {
+		size := s.large.transfer.Size()
+		if s.op.Kind == bmi.KindRecv {
+			s.r.count.receivedLarge(size)
+		} else {
+			s.r.count.sentLarge(size)
+		}
+		s.phase = phaseEnding
+		m.settle(s)
+	}
+}
+
+// sendCTS asks the sender for the part of a message that this side does not read.
+func (m *method) sendCTS(s *opState) {
 	l := s.large
+	from, size := l.transfer.Mine(), l.transfer.Size()
 	m.cts = wire.CTS{
 		SendOp: l.theirs, RecvOp: l.id,
-		From: uint64(from), Size: uint64(l.size),
+		From: uint64(from), Size: uint64(size),
 		Pieces: m.cts.Pieces[:0],
 	}
-	if l.mode == modeNone && s.r.link.writes {
+	if from == 0 && s.r.link.writes {
 		m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len())
 	}
-	m.cts.Pieces = trim(l.pieces(m.cts.Pieces, from), l.size-from)
+	m.cts.Pieces = trim(l.pieces(m.cts.Pieces, from), size-from)
+	if len(m.cts.Pieces) > 0 {
+		l.transfer.Opened()
+	}
 	p := m.takePacket()
 	p.room = m.cts.Append(p.room)
 	m.sendControl(s.r, p, matchbits.TypeCTS, 0, 0)
@@ -122,27 +145,19 @@ func (m *method) ctsArrived(r *remote, body []byte) error {
 	if s == nil {
 		return fmt.Errorf("CTS for operation %#x: %w", m.cts.SendOp, wire.ErrInvalid)
 	}
-	if s.phase == phaseFailing {
-		return nil
+	rdma := len(m.cts.Pieces) > 0
+	if rdma && !r.link.writes {
+		return fmt.Errorf("CTS asks for RDMA that was not offered: %w", wire.ErrInvalid)
 	}
-	l := s.large
-	if s.phase != phaseAnnounced || int(m.cts.Size) != l.size || int(m.cts.From) >= l.size {
-		return fmt.Errorf("CTS %v: %w", &m.cts, wire.ErrInvalid)
+	act, err := s.large.transfer.Ask(int(m.cts.Size), int(m.cts.From), rdma)
+	if err != nil {
+		return err
 	}
-	s.phase = phaseMoving
-	l.theirs, l.result = m.cts.RecvOp, l.size
-	l.begin, l.next, l.end = int(m.cts.From), int(m.cts.From), l.size
-	l.peerDone = l.peerDone || l.begin == 0
-	l.mode = modeData
-	if len(m.cts.Pieces) > 0 {
-		if !r.link.writes {
-			return fmt.Errorf("CTS asks for RDMA that was not offered: %w", wire.ErrInvalid)
-		}
-		l.mode = modeWrite
-		l.remote = append(l.remote[:0], m.cts.Pieces...)
-		l.remoteBase = l.begin
+	if act&bulk.Move != 0 {
+		s.large.theirs = m.cts.RecvOp
+		s.large.remote = append(s.large.remote[:0], m.cts.Pieces...)
 	}
-	m.move(s)
+	m.carryOut(s, act)
 	return nil
 }
 
@@ -156,17 +171,12 @@ func (m *method) dataArrived(r *remote, body []byte) error {
 	if s == nil {
 		return fmt.Errorf("DATA for operation %#x: %w", d.RecvOp, wire.ErrInvalid)
 	}
-	if s.phase == phaseFailing {
-		return nil
+	take, err := s.large.transfer.Arrive(int(d.Offset), len(payload))
+	if take {
+		at := pieces.At(s.op.Bufs, int(d.Offset))
+		at.Scatter(s.op.Bufs, payload)
 	}
-	l := s.large
-	if s.phase != phaseMoving || l.mode != modeNone || int(d.Offset) != l.arrived || len(payload) > l.size-l.arrived {
-		return fmt.Errorf("%v with %d bytes: %w", d, len(payload), wire.ErrInvalid)
-	}
-	at := pieces.At(s.op.Bufs, l.arrived)
-	at.Scatter(s.op.Bufs, payload)
-	l.arrived += len(payload)
-	return nil
+	return err
 }
 
 // sendFin tells the peer that this side has finished its part of the peer's operation.
@@ -186,22 +196,10 @@ func (m *method) finArrived(r *remote, body []byte) error {
 	if s == nil {
 		return fmt.Errorf("FIN for operation %#x: %w", f.Op, wire.ErrInvalid)
 	}
-	l := s.large
-	switch {
-	case s.phase == phaseFailing:
-		return nil
-	case s.phase == phaseAnnounced:
-		// The receiver took the whole message, or could not.
-		r.count.sentLarge(l.size)
-		l.result = l.size
-		m.endMove(s, nil)
-		return nil
-	case l.peerDone || f.Status != wire.FinMoved:
-		return fmt.Errorf("%v out of turn: %w", f, wire.ErrInvalid)
-	case l.mode == modeNone && !l.opened && l.arrived != l.size:
-		return fmt.Errorf("%v after %d of %d bytes: %w", f, l.arrived, l.size, wire.ErrInvalid)
+	act, err := s.large.transfer.Finish(f.Status == wire.FinMoved)
+	if err != nil {
+		return err
 	}
-	l.peerDone = true
-	m.checkMoved(s)
+	m.carryOut(s, act)
 	return nil
 }

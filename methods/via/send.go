@@ -347,7 +347,7 @@ func (m *method) returnWithheld(r *remote) {
 
 // sent handles a send that the NIC finished after its post.
 func (m *method) sent(p *packet) {
-	s := p.state
+	s, n := p.state, p.moves
 	status := p.desc.Status
 	m.underWay--
 	m.givePacket(p)
@@ -356,14 +356,13 @@ func (m *method) sent(p *packet) {
 	}
 	s.inflight--
 	switch {
-	case s.phase == phaseFailing:
+	case s.phase == phaseEnding:
 		m.settle(s)
 	case status != nic.StatusSuccess:
 		m.linkBroke(s.r, brokenBy("send", status))
-	case s.inflight > 0:
-	case s.phase == phaseSending:
+	case s.phase == phaseLarge:
+		m.carryOut(s, s.large.transfer.Moved(n))
+	case s.phase == phaseSending && s.inflight == 0:
 		m.finish(s, s.op.Size, nil)
-	case s.phase == phaseMoving:
-		m.checkMoved(s)
 	}
 }
