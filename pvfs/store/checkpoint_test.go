@@ -156,7 +156,7 @@ func TestSweepKeepsHandles(t *testing.T) {
 	dir := memory.Dir(t)
 	few := with(func(o *Options) { o.Data = []proto.Extent{{First: 1 << 61, Last: 1<<61 + 3}} })
 	s := open(t, dir, few)
-	<-s.swept // there was nothing
+	<-s.tidy // there was nothing
 	stale := s.files.path(1<<61 + 3)
 	require.NoError(t, os.MkdirAll(filepath.Dir(stale), 0o700))
 	require.NoError(t, os.WriteFile(stale, []byte("another's"), 0o600))
@@ -164,7 +164,6 @@ func TestSweepKeepsHandles(t *testing.T) {
 	for range 3 {
 		require.NotEqual(t, proto.Handle(1<<61+3), create(t, s, DataSpace, proto.TypeDatafile))
 	}
-	s.swept = make(chan struct{})
 	s.sweep()
 	require.NoError(t, s.Sync())
 	require.NoFileExists(t, stale)

@@ -390,7 +390,7 @@ func (w *cutWorld) cut() {
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		w.look(name)
 	}
-	<-w.s.swept
+	<-w.s.tidy
 	require.NoError(w.t, w.s.Sync()) // files without a datafile are removed now
 	require.NoError(w.t, w.s.files.walk(func(h proto.Handle, path string) error {
 		_, err := w.s.metafileOf(h)

@@ -161,7 +161,7 @@ func (s *Store) removeBytes(dead []proto.Handle) {
 	}
 	written := s.written.Load()
 	if s.synced.Load() >= written {
-		s.bury(dead)
+		s.bury(dead, s.sweeping.Load())
 		return
 	}
 	s.queueMu.Lock()
@@ -220,6 +220,6 @@ func (s *Store) removeSynced() {
 	s.removals = append(s.removals[:0], s.removals[n:]...)
 	s.queueMu.Unlock()
 	if len(dead) > 0 {
-		s.bury(dead)
+		s.bury(dead, s.sweeping.Load())
 	}
 }

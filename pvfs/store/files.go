@@ -319,14 +319,38 @@ func (fl *files) retire(h proto.Handle) {
 	}
 }
 
-// unlink removes the checksums and then the bytes of a retired datafile.
-func (fl *files) unlink(h proto.Handle) error {
-	for _, path := range []string{fl.sumsPath(h), fl.path(h)} {
-		if err := fl.disk.Unlink(path); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fault("remove datafile", h, err)
-		}
+// unlink removes the bytes of a retired datafile, and their checksums. A datafile without bytes has no checksums either, unless a power
+// loss or an interrupted removal has left them: then the caller is unsure.
+func (fl *files) unlink(h proto.Handle, unsure bool) error {
+	err := fl.disk.Unlink(fl.path(h))
+	if errors.Is(err, unix.ENOENT) && !unsure {
+		return nil
+	}
+	if err == nil || errors.Is(err, unix.ENOENT) {
+		err = fl.disk.Unlink(fl.sumsPath(h))
+	}
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return fault("remove datafile", h, err)
 	}
 	return nil
+}
+
+// unlinkLoneSums removes the checksums of a datafile if it has no bytes.
+func (fl *files) unlinkLoneSums(h proto.Handle) (removed bool, err error) {
+	f, err := fl.acquire(h)
+	if err != nil {
+		return false, err
+	}
+	defer fl.release(f)
+	f.mu.Lock() // nobody makes the files meanwhile
+	defer f.mu.Unlock()
+	if f.get() != nil || fl.there(h) {
+		return false, nil
+	}
+	if err := fl.disk.Unlink(fl.sumsPath(h)); err != nil && !errors.Is(err, unix.ENOENT) {
+		return false, fault("remove checksums", h, err)
+	}
+	return true, nil
 }
 
 func (fl *files) size(h proto.Handle) (int64, error) {
@@ -352,7 +376,7 @@ func (fl *files) sizeNow(h proto.Handle) (int64, error) {
 	return fl.disk.Size(fl.path(h))
 }
 
-// there reports whether a datafile has a local file, or may have one.
+// there reports whether a datafile has a file with bytes, or may have one.
 func (fl *files) there(h proto.Handle) bool {
 	_, err := fl.disk.Size(fl.path(h))
 	return !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR)

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
+	"github.com/viaduct-hpc/viaduct/pvfs/store/disk/disktest"
 )
 
 func TestHolesStayHoles(t *testing.T) {
@@ -185,6 +187,52 @@ func TestFirstWriteAgainstRemove(t *testing.T) {
 	wg.Wait()
 	requireClean(t, s)
 	assert.Zero(t, s.Stats().Objects[proto.TypeDatafile])
+}
+
+// TestRemovalCalls: the removal of a datafile that was never written costs the disk one call, and no name stays of one that was.
+func TestRemovalCalls(t *testing.T) {
+	s, d := failing(t, memory.Dir(t), func(*Options) {})
+	<-s.tidy
+	var calls atomic.Int32
+	d.Set(func(op disktest.Op, _ string) error {
+		if op == disktest.Unlink {
+			calls.Add(1)
+		}
+		return nil
+	})
+	remove := func(h proto.Handle) int32 {
+		calls.Store(0)
+		require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
+		require.NoError(t, s.Sync())
+		require.NoFileExists(t, s.files.path(h))
+		require.NoFileExists(t, s.files.sumsPath(h))
+		return calls.Load()
+	}
+	require.EqualValues(t, 1, remove(create(t, s, DataSpace, proto.TypeDatafile)))
+	require.EqualValues(t, 2, remove(written(t, s, 1)))
+}
+
+// TestRemovalIsFinishedAtTheStart: the bytes of a removed datafile could be removed, but not their checksums. The next start does
+// that.
+func TestRemovalIsFinishedAtTheStart(t *testing.T) {
+	dir := memory.Dir(t)
+	s, d := failing(t, dir, func(*Options) {})
+	<-s.tidy
+	h := written(t, s, 1)
+	d.Set(func(op disktest.Op, path string) error {
+		if op == disktest.Unlink && strings.HasSuffix(path, sumsSuffix) {
+			return syscall.EIO
+		}
+		return nil
+	})
+	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
+	require.NoError(t, s.Sync())
+	require.NoFileExists(t, s.files.path(h))
+	require.FileExists(t, s.files.sumsPath(h))
+	d.Set(nil)
+	require.NoError(t, s.Close())
+	s = open(t, dir, ranges)
+	require.NoFileExists(t, s.files.sumsPath(h))
 }
 
 // TestBytesOfTheRemovedGoAtTheStart stops between a removal and the removal of the data.

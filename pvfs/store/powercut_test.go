@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +90,45 @@ func TestWentBack(t *testing.T) {
 	problems, err := after.Check(false)
 	require.NoError(t, err)
 	require.Empty(t, problems)
+}
+
+// TestSweepIsTakenUpAgain: the server is killed while it removes the files that a power loss has left. The next start goes on with that.
+func TestSweepIsTakenUpAgain(t *testing.T) {
+	boot := func(name string) func(*Options) {
+		return func(o *Options) { o.Boot, o.SyncEvery = name, time.Hour }
+	}
+	s := open(t, memory.Dir(t), with(boot("one")))
+	first, last := s.files.path(1<<61), s.files.path(1<<61+0xff) // in the order of the sweep
+	alone := written(t, s, 10)
+	lost := copyOf(t, s.dir) // the run that the power loss ends
+	in := func(dir, path string) string { return filepath.Join(dir, strings.TrimPrefix(path, s.dir)) }
+	for _, path := range []string{first, last} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(in(lost, path)), 0o700))
+		require.NoError(t, os.WriteFile(in(lost, path), []byte("another's"), 0o600))
+	}
+	require.NoError(t, os.Remove(in(lost, s.files.path(alone))))
+	swept := func(s *Store) {
+		<-s.tidy
+		require.NoError(t, s.Sync()) // the files are removed now
+		for _, path := range []string{first, last, s.files.sumsPath(alone)} {
+			require.NoFileExists(t, in(s.dir, path))
+		}
+		require.NoError(t, s.View(func(tx *Tx) error { require.False(t, tx.noted(unsweptKey)); return nil }))
+	}
+
+	var killed string
+	d := new(disktest.Disk)
+	d.Set(onceAt(disktest.Size, filepath.Base(s.files.path(alone)), func() error { killed = copyOf(t, lost); return nil }))
+	after := open(t, lost, with(func(o *Options) { boot("two")(o); o.Disk = d }))
+	swept(after)
+
+	require.FileExists(t, in(killed, last), "the sweep had not come that far")
+	after = open(t, killed, with(boot("two")))
+	swept(after)
+	require.NoError(t, after.Close())
+	after = open(t, killed, with(boot("three")))
+	require.False(t, after.sweeping.Load(), "it is done")
+	requireClean(t, after)
 }
 
 // TestHeldPagesAreBounded: the state of the last sync is held, but the database does not grow without limit because of that.

@@ -58,13 +58,17 @@ func (s *Store) Scrub(ctx context.Context, opts ScrubOptions) error {
 	return errors.Join(err, sc.datafiles(ctx))
 }
 
-// trustAgain gives datafiles whose checksums a power loss left in doubt new checksums of their present bytes.
-func (s *Store) trustAgain(ctx context.Context) {
+// trustAgain gives datafiles whose checksums a power loss left in doubt new checksums of their present bytes. It reports whether the store is
+// still open.
+func (s *Store) trustAgain() bool {
+	ctx, cancel := s.stopping()
+	defer cancel()
 	sc := newScrub(s, ScrubOptions{Rate: trustRate, Found: func(Damage) {}, Progress: func(int64, int64) {}})
 	sc.untrusted = true
 	if err := sc.datafiles(ctx); err != nil && ctx.Err() == nil {
 		s.log.Warn("store: checksums of some datafiles are not trusted after the machine had stopped: scrub the store", "dir", s.dir, "err", err)
 	}
+	return ctx.Err() == nil
 }
 
 // trustRate is how many bytes per second it reads.

@@ -121,7 +121,7 @@ type Store struct {
 
 	stop     chan struct{}
 	done     sync.WaitGroup
-	swept    chan struct{} // closed when files without a datafile have been removed
+	tidy     chan struct{} // closed at the end of tidyUp
 	sweeping atomic.Bool   // there may be such files
 }
 
@@ -130,7 +130,7 @@ type Store struct {
 func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
 		dir: dir, opts: opts, clock: opts.Clock, random: opts.Random, log: opts.Log, disk: opts.Disk,
-		slotMask: 1<<44 - 1, stop: make(chan struct{}), swept: make(chan struct{}),
+		slotMask: 1<<44 - 1, stop: make(chan struct{}), tidy: make(chan struct{}),
 	}
 	s.idle.L = &s.queueMu
 	if s.clock == nil {
@@ -157,11 +157,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		}
 		s.done.Go(func() { s.syncNowAndThen(every) })
 		s.done.Go(func() { s.sealNowAndThen(cmp.Or(s.opts.SealEvery, sealEvery)) })
-		s.done.Go(func() {
-			if lost := s.sweeping.Load(); s.sweep() && lost {
-				s.trustAgain(s.stopping())
-			}
-		})
+		s.done.Go(s.tidyUp)
 	}
 	return s, nil
 }
@@ -218,14 +214,12 @@ func (s *Store) openToWrite(left slotRecord) error {
 			return err
 		}
 	}
-	wentBack := left.as == leftDeferred && left.boot != s.checkpoint.boot
 	err := guard("open", func() error {
 		return s.db.Update(func(tx *bolt.Tx) error {
-			err := s.prepare(tx)
-			if err == nil && wentBack {
-				err = noteWentBack(tx)
+			if err := s.prepare(tx); err != nil {
+				return err
 			}
-			return err
+			return s.notePowerLoss(tx, left)
 		})
 	})
 	if err != nil {
@@ -241,8 +235,27 @@ func (s *Store) openToWrite(left slotRecord) error {
 	if err := s.finishWrites(left); err != nil {
 		return err
 	}
-	s.sweeping.Store(left.as != leftClosed && left.boot != s.checkpoint.boot)
 	return s.buryOld()
+}
+
+// notePowerLoss makes the notes of a power loss, if the last run ended with one, and reads those of earlier starts.
+func (s *Store) notePowerLoss(tx *bolt.Tx, left slotRecord) error {
+	switch {
+	case left.as == leftUnknown: // a new store
+		s.sweeping.Store(true)
+		return nil
+	case left.as != leftClosed && left.boot != s.checkpoint.boot:
+		if err := makeNote(tx, unsweptKey); err != nil {
+			return err
+		}
+		if left.as == leftDeferred {
+			if err := makeNote(tx, wentBackKey); err != nil {
+				return err
+			}
+		}
+	}
+	s.sweeping.Store(tx.Bucket([]byte(tableNames[tStore])).Get(unsweptKey) != nil)
+	return nil
 }
 
 // prepare makes missing tables, and reads the store's own records.
@@ -338,7 +351,7 @@ func (s *Store) buryOld() error {
 		return nil
 	})
 	if err == nil {
-		s.bury(dead)
+		s.bury(dead, true)
 	}
 	return err
 }

@@ -11,16 +11,25 @@ import (
 // errStopped ends a walk.
 var errStopped = errors.New("store: it is being closed")
 
-// sweep removes the files of datafiles that do not exist. A power loss may leave some, if an object or the removal of a file's
-// name was not on the disk yet. Meanwhile no new object gets a handle that has a file. It reports whether the store is still
-// open.
-func (s *Store) sweep() bool {
-	defer close(s.swept)
-	if !s.sweeping.Load() {
-		return true
+// tidyUp does, while the store is in use, what is left to do after a power loss.
+func (s *Store) tidyUp() {
+	defer close(s.tidy)
+	if !s.sweeping.Load() || !s.sweep() || !s.trustAgain() || s.sweeping.Load() {
+		return
 	}
+	noted := false
+	err := s.View(func(t *Tx) error { noted = t.noted(unsweptKey); return nil })
+	if err == nil && noted {
+		_ = s.Update(func(t *Tx) error { return t.removeNote(unsweptKey) }) // if this fails, the next start does all of it again
+	}
+}
+
+// sweep removes the files that belong to nothing: those of datafiles that do not exist, and checksums without bytes. A power loss
+// may leave some, if an object or the removal of a file's name was not on the disk yet. Meanwhile no new object gets a handle that
+// has a file. It reports whether the store is still open.
+func (s *Store) sweep() bool {
 	count := 0
-	err := s.files.walk(func(h proto.Handle, _ string) error {
+	err := s.files.walk(func(h proto.Handle, path string) error {
 		select {
 		case <-s.stop:
 			return errStopped
@@ -29,13 +38,9 @@ func (s *Store) sweep() bool {
 		if h == 0 {
 			return nil // not a datafile's: Check reports it
 		}
-		if _, err := s.metafileOf(h); !errors.Is(err, fs.ErrNotExist) {
-			return nil // it exists, or Check reports the problem
-		}
-		gone, err := s.markDead(h)
-		if err == nil && gone {
+		removed, err := s.sweepFile(h, path)
+		if removed {
 			count++
-			s.removeBytes([]proto.Handle{h})
 		}
 		return err
 	})
@@ -52,14 +57,33 @@ func (s *Store) sweep() bool {
 	return true
 }
 
+// sweepFile removes a file if it belongs to nothing.
+func (s *Store) sweepFile(h proto.Handle, path string) (removed bool, err error) {
+	if path == s.files.sumsPath(h) {
+		if removed, err = s.files.unlinkLoneSums(h); removed || err != nil {
+			return removed, err
+		}
+	}
+	if _, err := s.metafileOf(h); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil // it exists, or Check reports the problem
+	}
+	if removed, err = s.markDead(h); removed {
+		s.removeBytes([]proto.Handle{h})
+	}
+	return removed, err
+}
+
 // stopping is a context that ends when the store is closed.
-func (s *Store) stopping() context.Context {
+func (s *Store) stopping() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.done.Go(func() {
-		<-s.stop
-		cancel()
+		select {
+		case <-s.stop:
+			cancel()
+		case <-ctx.Done():
+		}
 	})
-	return ctx
+	return ctx, cancel
 }
 
 // markDead records that the bytes of a datafile are to be removed, if it has no object.

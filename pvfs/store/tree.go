@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -430,13 +431,16 @@ func (c *treeChecker) unused() {
 	}
 }
 
-// dropDatafile removes a datafile; its bytes, if any, go to the folder of orphans.
+// dropDatafile removes a datafile; its bytes, if any, go to the folder of orphans, with their checksums.
 func (c *treeChecker) dropDatafile(h proto.Handle) error {
 	s := c.at(h)
 	if size, err := s.Size(h); err != nil {
 		return err
 	} else if size > 0 {
 		if err := s.setAside(s.files.path(h)); err != nil {
+			return err
+		}
+		if err := s.setAside(s.files.sumsPath(h)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -231,11 +231,11 @@ func (s *Store) noteBroken(err error) {
 	}
 }
 
-// bury removes the bytes of removed datafiles.
-func (s *Store) bury(dead []proto.Handle) {
+// bury removes the bytes of removed datafiles. unsure: some may have only checksums.
+func (s *Store) bury(dead []proto.Handle, unsure bool) {
 	buried := dead[:0]
 	for _, h := range dead {
-		if err := s.files.unlink(h); err != nil {
+		if err := s.files.unlink(h, unsure); err != nil {
 			s.log.Warn("store: the bytes of a removed datafile stay until the next start", "handle", h, "err", err)
 			continue
 		}
