@@ -32,9 +32,10 @@ var layerTable = []layer{
 	// Descriptors, capabilities and errors pass through vipl as the seam defines them, so the method imports package nic. Only
 	// one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/bulk", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers", "internal/seldom"}},
+	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers", "internal/seldom"}},
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/bulk", nil},
+	{"methods/via/flow", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
 	{"methods/via/vipl/...", []string{"methods/via/vipl/...", "methods/via/nic"}},
 	{"methods/via/simtest", nil}, // tests only

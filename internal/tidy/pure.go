@@ -10,7 +10,7 @@ import (
 // no lock. Time and randomness come in as arguments, so that every test of them
 // is deterministic.
 var purePackages = []string{
-	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
+	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
 	"methods/inbox", "internal/pieces", "mpi/core/wire", "mpi/errclass", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 

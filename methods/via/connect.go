@@ -275,7 +275,7 @@ func (m *method) opened(r *remote) {
 	r.packetBytes = min(m.caps.MTUBytes, l.theirMTU) - wire.HeaderLen
 	r.eagerBytes = min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*r.packetBytes)
 	r.oneBytes = min(r.packetBytes, r.eagerBytes)
-	r.credits.extend(r.fsm.RemoteCredits())
+	r.credits.Extend(r.fsm.RemoteCredits())
 	both := l.theirFlags & m.connFlags(l)
 	l.reads, l.writes = both&wire.ConnRDMARead != 0, both&wire.ConnRDMAWrite != 0
 	r.connected = true

@@ -10,7 +10,8 @@
 //	connect,          carrying out what the peer machine decides
 //	handshake, timers
 //	packet, send      outgoing packets, credits, queues
-//	recv, eager       incoming packets, and the messages that they bring
+//	recv              receives
+//	arrive, eager     incoming packets, and the messages that they bring
 //	rendezvous,       large messages: their packets, their memory, and moving them by
 //	move, large       RDMA or in DATA packets
 //	self              messages of an endpoint to itself

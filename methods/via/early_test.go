@@ -27,14 +27,15 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	kept := rts.Len()
 
 	count := 0
-	for ; !r.overdrawn() && count < 2*EarlyMessagesMaxPerPeer; count++ {
-		r.credits.owed = 0 // the peer has them back at once
+	for ; !r.credits.Overdrawn(l.waiting) && count < 2*EarlyMessagesMaxPerPeer; count++ {
+		r.credits.TakeAll() // the peer has them back at once
 		packet := wire.Header{Bits: matchbits.Make(matchbits.TypeRTS, 0, r.myID, 0), Seq: r.recvSeq + 1}.Append(nil)
 		packet = rts.Append(packet)
 		g.recvDone(l, &nic.Descriptor{Op: nic.OpRecv, Status: nic.StatusSuccess, Data: packet, Length: len(packet)})
 		require.Zero(t, g.errors.Protocol)
 	}
-	require.Equal(t, l.credits, r.withheld, "the peer has run dry")
+	require.Equal(t, l.credits, r.credits.Owed(), "the peer has run dry")
+	require.True(t, r.credits.Withholds())
 	limit := EarlyBytesMaxPerPeer + l.credits*kept
 	assert.Greater(t, count*kept, EarlyBytesMaxPerPeer)
 	assert.LessOrEqual(t, count*kept, limit+kept, "bytes kept of %d announcements", count)
@@ -47,7 +48,7 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	require.Len(t, ended, count/2)
 	assert.ErrorIs(t, ended[0], bmi.ErrTruncated)
 	assert.Less(t, r.inbox.EarlyBytes(), EarlyBytesMaxPerPeer)
-	assert.Zero(t, r.withheld)
+	assert.False(t, r.credits.Withholds())
 	g.inbox.DropAnnounced(&r.inbox)
 	assert.Zero(t, r.inbox.EarlyBytes())
 	assert.Zero(t, r.inbox.Early())

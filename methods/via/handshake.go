@@ -75,8 +75,8 @@ func (m *method) sendHandshake(r *remote, p *packet, kind matchbits.Type) {
 // sendBare sends a packet without a body if that is possible now. Later it would
 // be useless.
 func (m *method) sendBare(r *remote, kind matchbits.Type, aux uint32) {
-	if r.link == nil || !r.credits.mayCredit() ||
-		kind == matchbits.TypeKeepAlive && !r.credits.mayControl() {
+	if r.link == nil || !r.credits.MayCredit() ||
+		kind == matchbits.TypeKeepAlive && !r.credits.MayControl() {
 		return
 	}
 	p := m.takePacket()

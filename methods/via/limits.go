@@ -3,6 +3,7 @@ package via
 import (
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/methods/via/flow"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -17,13 +18,6 @@ const (
 
 	// ExpectedBytesMax is the largest expected message.
 	ExpectedBytesMax = 1 << 30
-
-	// CreditReserve is the number of credits that only a CREDIT packet or a
-	// farewell may spend, so that credits always come back.
-	CreditReserve = 1
-	// ControlReserve is the number of further credits that messages may not
-	// spend, but CTS, DATA, FIN and KEEP_ALIVE may.
-	ControlReserve = 3
 )
 
 // Local limits: a side may choose its own.
@@ -89,7 +83,7 @@ const (
 // peer has credits for all its packets, and only larger messages are divided.
 var (
 	_ [wire.EagerBytesLimit - EagerBytesMax]struct{}
-	_ [CreditsPerPeer - EagerPacketsMax - CreditReserve - ControlReserve]struct{}
+	_ [CreditsPerPeer - EagerPacketsMax - flow.CreditReserve - flow.ControlReserve]struct{}
 	_ [SplitBytesMin - EagerBytesMax]struct{}
 	_ [wire.RTSBytesMax - ExpectedBytesMax]struct{}
 	_ [wire.CreditsMax - CreditsPerPeer]struct{}

@@ -51,12 +51,12 @@ func (m *method) openLink(r *remote, id peer.Link) (*link, error) {
 		return nil, fmt.Errorf("%w: %w", errResource, err)
 	}
 	r.link, r.vi = l, l.vi
-	r.sendSeq, r.recvSeq, r.withheld = 0, 0, 0
+	r.sendSeq, r.recvSeq = 0, 0
 	r.theirID, r.myID = 0, matchbits.PeerID(l.myID)
 	r.packetBytes = wire.MTUMin - wire.HeaderLen
 	r.eagerBytes = 0
 	r.assembly = assembly{}
-	r.credits.reset(wire.CreditsMin, l.credits)
+	r.credits.Reset(wire.CreditsMin, l.credits)
 	return l, nil
 }
 
@@ -146,7 +146,7 @@ func (m *method) repostAll(r *remote) {
 			m.stall(r)
 			return
 		}
-		r.credits.owe()
+		r.credits.Owe()
 	}
 }
 

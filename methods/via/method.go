@@ -9,7 +9,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
-	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
@@ -172,56 +171,6 @@ func (m *method) recvDone(l *link, d *nic.Descriptor) {
 	m.packetTaken(l, withhold)
 }
 
-// packetArrived handles one packet. withhold reports whether its credit is withheld for now, and ok whether the link still exists. The
-// peer may still write to data, so the header is read here, once.
-func (m *method) packetArrived(l *link, data []byte) (withhold, ok bool) {
-	r := l.r
-	r.heard = true
-	if r.overdrawn() {
-		m.protocolError(r, errOverdrawn)
-		return false, false
-	}
-	h, body, err := wire.ParseHeader(data)
-	if err != nil {
-		m.protocolError(r, err)
-		return false, false
-	}
-	withhold = r.overLimit() && isMessage(h)
-	m.received(r, h, body)
-	return withhold, r.link == l // the packet may have ended it, or a handler
-}
-
-// packetTaken owes the peer the credit of a packet whose receive is posted again.
-func (m *method) packetTaken(l *link, withhold bool) {
-	r := l.r
-	if withhold {
-		r.withheld++
-	} else {
-		r.credits.owe()
-	}
-	m.goOn(r)
-}
-
-// goOn sends as much as is possible by now of what waits for a peer.
-func (m *method) goOn(r *remote) {
-	if r.control.Head() != nil || r.sends.Len() > 0 {
-		m.pump(r)
-	}
-	if r.open && r.credits.mustReturn(r.withheld) {
-		m.returnCredits(r)
-	}
-}
-
-// isMessage reports whether the credit of a packet may be withheld. The credits of
-// control packets never are, because these packets end transfers under way.
-func isMessage(h wire.Header) bool {
-	switch h.Bits.Type() {
-	case matchbits.TypeExpected, matchbits.TypeUnexpected, matchbits.TypeRTS:
-		return true
-	}
-	return false
-}
-
 // sendDone handles a send or RDMA descriptor that the NIC gave back.
 func (m *method) sendDone(d *nic.Descriptor) {
 	p := d.Cookie.(*packet)
@@ -284,7 +233,7 @@ func (m *method) pumpStalled() (did bool) {
 		if len(r.movers) > 0 && r.mayMove() {
 			m.resume(r)
 		}
-		if r.open && r.credits.mustReturn(r.withheld) {
+		if r.open && r.credits.MustReturn() {
 			m.returnCredits(r)
 		}
 		did = did || r.sendSeq != before

@@ -1,7 +1,6 @@
 package via
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
+	"github.com/viaduct-hpc/viaduct/methods/via/flow"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/peer"
@@ -32,12 +32,11 @@ type remote struct {
 	packetBytes int   // largest payload of one packet, in bytes
 	eagerBytes  int   // largest message without RTS, in bytes
 	vi          *vipl.VI
-	credits     credits
+	credits     flow.Credits
 	sendSeq     uint32 // of the latest packet sent
 	recvSeq     uint32 // of the latest packet received
 	theirID     matchbits.PeerID
 	myID        matchbits.PeerID
-	withheld    int // credits of receives posted again that are withheld from the peer
 	link        *link
 	assembly    assembly
 
@@ -142,16 +141,6 @@ func (m *method) forget(r *remote) {
 func (r *remote) errorf(kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", kind, r.name, fmt.Sprintf(format, args...))
 }
-
-// overdrawn reports whether the packet that just arrived was sent without a
-// credit: none of the receives posted for the peer was a credit that it still had.
-// The NIC cannot detect this, because receives are posted again at once. Without
-// this check, no limit would apply to a peer that ignores credits.
-func (r *remote) overdrawn() bool {
-	return r.credits.owed+r.withheld+r.link.waiting >= r.credits.posted
-}
-
-var errOverdrawn = errors.New("sent a packet without a credit for it")
 
 // overLimit reports whether so many messages of the peer wait that its credits are
 // withheld.

@@ -42,14 +42,14 @@ func (m *method) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Ta
 	}
 	r.sendSeq++
 	wire.Header{
-		Bits: matchbits.Make(eagerType(kind), r.credits.takeSome(), r.theirID, uint32(tag)),
+		Bits: matchbits.Make(eagerType(kind), r.credits.TakeSome(), r.theirID, uint32(tag)),
 		Seq:  r.sendSeq,
 		Aux:  wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(),
 	}.Put((*[wire.HeaderLen]byte)(room))
 	room = room[wire.HeaderLen:]
 	copy(room[copy(room, head):], body)
 	r.vi.PublishSend()
-	r.credits.spend()
+	r.credits.Spend()
 	r.count.sentEager(kind, size)
 	return true
 }
@@ -59,7 +59,7 @@ func (m *method) QuickBytes() int { return m.directBytes }
 
 // maySendNow reports whether a message of this size fits into one packet that can be sent at once.
 func (r *remote) maySendNow(size int) bool {
-	return r.open && size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.mayMessage()
+	return r.open && size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.MayMessage()
 }
 
 // sendNow sends a message as one packet.
@@ -113,7 +113,7 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 		m.queueSend(r, op)
 		m.step(r, peer.Event{Kind: peer.EventQueued})
 	case peer.PolicyNow:
-		if !r.credits.mayMessage() {
+		if !r.credits.MayMessage() {
 			r.count.CreditStalls++
 		}
 		m.queueSend(r, op)
@@ -138,7 +138,7 @@ func (m *method) pump(r *remote) {
 		}
 	}
 	// An RTS may wait among the control packets: no message may overtake it.
-	for r.open && r.control.Head() == nil && r.sends.Len() > 0 && r.credits.mayMessage() {
+	for r.open && r.control.Head() == nil && r.sends.Len() > 0 && r.credits.MayMessage() {
 		if !m.pushSend(r, (*opState)(r.sends.First())) {
 			return
 		}
@@ -213,7 +213,7 @@ func eagerAux(s *opState) uint32 {
 // and the next sequence number, and spends a credit. If it fails, nothing has
 // changed.
 func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) (done bool, err error) {
-	returned := r.credits.takeSome()
+	returned := r.credits.TakeSome()
 	wire.Header{
 		Bits: matchbits.Make(kind, returned, r.theirID, tag),
 		Seq:  r.sendSeq + 1,
@@ -226,11 +226,11 @@ func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux ui
 		err = failedNow(d.Status)
 	}
 	if err != nil {
-		r.credits.owed += int(returned)
+		r.credits.PutBack(int(returned))
 		return false, err
 	}
 	r.sendSeq++
-	r.credits.spend()
+	r.credits.Spend()
 	if !done {
 		m.underWay++
 	}
@@ -269,14 +269,14 @@ func (r *remote) mayControl(p *packet) bool {
 	case p == nil:
 		return false
 	case p.kind.Connects():
-		return r.link != nil && !r.broken && r.credits.mayCredit()
+		return r.link != nil && !r.broken && r.credits.MayCredit()
 	}
-	return r.open && r.credits.mayControl()
+	return r.open && r.credits.MayControl()
 }
 
 // mayMove reports whether a DATA packet may be sent now.
 func (r *remote) mayMove() bool {
-	return r.open && r.control.Head() == nil && r.credits.mayControl()
+	return r.open && r.control.Head() == nil && r.credits.MayControl()
 }
 
 // transmitControl sends a control packet now. It returns to the pool when the NIC
@@ -316,15 +316,15 @@ func (m *method) retryLater(r *remote, err error) {
 
 // returnCredits sends the owed credits to a peer in a CREDIT packet.
 func (m *method) returnCredits(r *remote) {
-	if !r.open || !r.credits.mayCredit() {
+	if !r.open || !r.credits.MayCredit() {
 		return
 	}
 	p := m.takePacket()
 	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	n := r.credits.takeAll()
+	n := r.credits.TakeAll()
 	done, err := m.transmit(r, p, matchbits.TypeCredit, 0, wire.Credit{Credits: n}.Aux())
 	if err != nil {
-		r.credits.owed += n
+		r.credits.PutBack(n)
 		m.givePacket(p)
 		m.retryLater(r, err)
 		return
@@ -337,10 +337,8 @@ func (m *method) returnCredits(r *remote) {
 
 // returnWithheld gives the peer the credits that were withheld.
 func (m *method) returnWithheld(r *remote) {
-	for ; r.withheld > 0; r.withheld-- {
-		r.credits.owe()
-	}
-	if r.open && r.credits.mustReturn(r.withheld) {
+	r.credits.Release()
+	if r.open && r.credits.MustReturn() {
 		m.returnCredits(r)
 	}
 }

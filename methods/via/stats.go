@@ -59,8 +59,8 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 			Addr:             r.name,
 			State:            r.fsm.State().String(),
 			Traffic:          r.count.Traffic,
-			CreditsAvailable: r.credits.available,
-			CreditsOwed:      r.credits.owed + r.withheld,
+			CreditsAvailable: r.credits.Available(),
+			CreditsOwed:      r.credits.Owed(),
 			Refs:             r.fsm.Refs() + r.inbox.Recvs(),
 			Link:             r.linkStats(),
 		})

@@ -1,0 +1,148 @@
+// Package flow is the flow control of one connection, both directions: who may send how much. docs/models/credits.pml is a model of it, and
+// docs/protocol.md describes it.
+package flow
+
+import (
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/matchbits"
+)
+
+// Both sides must agree on these.
+const (
+	// CreditReserve is the number of credits that only a CREDIT packet or a
+	// farewell may spend, so that credits always come back.
+	CreditReserve = 1
+	// ControlReserve is the number of further credits that messages may not
+	// spend, but CTS, DATA, FIN and KEEP_ALIVE may.
+	ControlReserve = 3
+)
+
+// Credits are those of one connection, in both directions. A credit is one
+// receive posted at the other side; every packet spends one.
+//
+// A receive that was posted again after its packet was handled is owed to the
+// peer until a packet returns it. Each packet returns up to 15 in its credit
+// bits. If many are owed and traffic is one-way, a CREDIT packet returns all of
+// them. CreditReserve credits are kept for that packet, and ControlReserve more
+// for the packets that end large messages, so that neither has to wait behind
+// messages without a receive.
+//
+// If too many messages of the peer wait, the credits of further ones are withheld:
+// not returned until there is room again. Those of control packets never are.
+//
+// The zero value has no credits; Reset starts a connection.
+type Credits struct {
+	available int // packets that we may send; 0 ≤ available ≤ granted
+	granted   int // receives that the peer posted for us in all
+	owed      int // receives posted again and not returned yet; owed + withheld ≤ posted
+	posted    int // receives that we posted for the peer in all
+	withheld  int // receives posted again that are not to be returned for now
+}
+
+// Reset starts a connection: the peer has posted granted receives, we posted.
+func (c *Credits) Reset(granted, posted int) {
+	*c = Credits{available: granted, granted: granted, posted: posted}
+}
+
+// Extend ends the handshake, during which a side has CreditsMin credits. From
+// now on it has as many as the peer says that it posted receives.
+func (c *Credits) Extend(granted int) {
+	c.available += granted - c.granted
+	c.granted = granted
+}
+
+// MayMessage reports whether there is a credit for a packet whose credit the
+// peer may withhold for a while: EXPECTED, UNEXPECTED, RTS.
+func (c *Credits) MayMessage() bool { return c.available > CreditReserve+ControlReserve }
+
+// MayControl reports whether there is a credit for a packet whose credit the
+// peer always returns.
+func (c *Credits) MayControl() bool { return c.available > CreditReserve }
+
+// MayCredit reports whether there is a credit for a CREDIT packet.
+func (c *Credits) MayCredit() bool { return c.available > 0 }
+
+// MustReturn reports whether a CREDIT packet is due if nothing else goes to the
+// peer: half of the credits that are not withheld are owed.
+func (c *Credits) MustReturn() bool { return c.owed >= max(1, (c.posted-c.withheld)/2) }
+
+// Overdrawn reports whether the packet that just arrived was sent without a
+// credit: none of the receives posted for the peer was a credit that it still had.
+// The NIC cannot detect this, because receives are posted again at once. Without
+// this check, no limit would apply to a peer that ignores credits. unposted is how
+// many receives could not be posted again yet.
+func (c *Credits) Overdrawn(unposted int) bool { return c.owed+c.withheld+unposted >= c.posted }
+
+// Spend takes one credit for a packet. It panics if there is none.
+func (c *Credits) Spend() {
+	if c.available == 0 {
+		panic("flow: spent a credit that was not there")
+	}
+	c.available--
+}
+
+// TakeSome takes as many owed credits as the credit bits of a packet can carry.
+func (c *Credits) TakeSome() uint8 {
+	n := min(c.owed, matchbits.CreditsMax)
+	c.owed -= n
+	return uint8(n)
+}
+
+// TakeAll takes all owed credits.
+func (c *Credits) TakeAll() int {
+	n := c.owed
+	c.owed = 0
+	return n
+}
+
+// PutBack undoes TakeSome or TakeAll: the packet was not sent.
+func (c *Credits) PutBack(n int) { c.owed += n }
+
+// Owe notes that a receive was posted again. It panics if more are owed than were
+// ever posted.
+func (c *Credits) Owe() {
+	c.owed++
+	c.check()
+}
+
+// Withhold is Owe of a credit that is not to be returned for now.
+func (c *Credits) Withhold() {
+	c.withheld++
+	c.check()
+}
+
+func (c *Credits) check() {
+	if c.owed+c.withheld > c.posted {
+		panic("flow: owes more credits than it posted receives")
+	}
+}
+
+// Withholds reports whether credits are withheld.
+func (c *Credits) Withholds() bool { return c.withheld > 0 }
+
+// Release owes the credits that were withheld.
+func (c *Credits) Release() {
+	c.owed += c.withheld
+	c.withheld = 0
+}
+
+// Give adds credits that the peer returned. It reports false if the peer
+// returned more than this side ever had, which breaks the protocol.
+func (c *Credits) Give(n int) bool {
+	c.available += n
+	return c.available <= c.granted
+}
+
+// Available is how many packets may be sent, the reserves included.
+func (c *Credits) Available() int { return c.available }
+
+// Granted is how many receives the peer has posted in all.
+func (c *Credits) Granted() int { return c.granted }
+
+// Owed is how many credits the peer is to get back, those withheld included.
+func (c *Credits) Owed() int { return c.owed + c.withheld }
+
+func (c *Credits) String() string {
+	return fmt.Sprintf("%d/%d owed %d/%d", c.available, c.granted, c.owed, c.posted)
+}
