@@ -118,9 +118,9 @@ func (c *Context) abandon(w *waiter) {
 // first.
 func (c *Context) block(ctx context.Context, r *request, w *waiter) error {
 	e := c.ep
-	var a *audience // an operation of a helper knows its waiter
+	var a *waitList // an operation of a helper knows its waiter
 	if r.kind == waitRoom {
-		a = &c.audience
+		a = &c.waits
 	}
 	if e.first(r, firstPolls) {
 		return nil

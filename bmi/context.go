@@ -9,11 +9,11 @@ import (
 // only operations posted in it. Threads that work independently take one each.
 // Any goroutine may call any of its methods.
 type Context struct {
-	ep       *Endpoint
-	index    int // in Endpoint.contexts and instance.lanes
-	closed   atomic.Bool
-	rotor    atomic.Uint32 // which method a Test call looks at first
-	audience audience
+	ep     *Endpoint
+	index  int // in Endpoint.contexts and instance.lanes
+	closed atomic.Bool
+	rotor  atomic.Uint32 // which method a Test call looks at first
+	waits  waitList
 }
 
 // OpenContext opens a context.
@@ -53,13 +53,13 @@ func (c *Context) Close() error {
 		}
 		in.unlock()
 	}
-	e.wakeAudience(&c.audience)
+	e.wakeList(&c.waits)
 	until := e.now() + e.cfg.Limits.CancelTimeMax
 	left := 0
 	for _, in := range e.methods() {
 		r := request{kind: waitQuiet, ctx: c, in: in}
 		if !e.first(&r, firstPolls) {
-			e.wait(&r, &c.audience, max(until-e.now(), 0), nil)
+			e.wait(&r, &c.waits, max(until-e.now(), 0), nil)
 		}
 		in.lock()
 		if l := in.existingLocked(c); l != nil {

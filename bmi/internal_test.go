@@ -53,12 +53,12 @@ func TestParkLooksAtTheMonitorAgain(t *testing.T) {
 	defer e.Close()
 	r := request{kind: waitUnexpected, class: -1, unexpected: make([]Unexpected, 1)}
 	returned := make(chan bool)
-	go func() { returned <- e.park(&r, &e.queue.audience, newWaiter(), Forever) }()
+	go func() { returned <- e.waitAsOther(&r, &e.queue.waits, newWaiter(), Forever) }()
 	select {
 	case served := <-returned:
 		assert.False(t, served)
 	case <-time.After(wallclock.Patience):
-		t.Fatal("parked although nobody holds the monitor")
+		t.Fatal("waits although nobody holds the monitor")
 	}
 }
 

@@ -79,7 +79,7 @@ func (l *lane) recycleLocked(op *Op) {
 	l.used--
 	if l.full {
 		l.full = false
-		l.in.ep.wakeAudience(&l.ctx.audience)
+		l.in.ep.wakeList(&l.ctx.waits)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // A monitor ensures that at most one goroutine at a time polls and sleeps on
-// behalf of all that wait in an endpoint. The others are parked, each on its own
+// behalf of all that wait in an endpoint. The others block, each on its own
 // channel, until a completion, or until the monitor is free and another goroutine
 // must take over.
 //
@@ -30,24 +30,24 @@ type monitor struct {
 
 func (m *monitor) take() bool { return m.busy.CompareAndSwap(false, true) }
 
-// An audience is the set of waiters for completions of one context, or for
+// A waitList is the set of waiters for completions of one context, or for
 // unexpected messages.
-type audience struct {
+type waitList struct {
 	ws waiterSet // guarded by monitor.mu
 	n  atomic.Int32
 }
 
-func (a *audience) waiting() bool { return a.n.Load() != 0 }
+func (a *waitList) waiting() bool { return a.n.Load() != 0 }
 
 // A waiter is one goroutine that is about to block, or blocked, in a Test call or
 // in a blocking helper.
 type waiter struct {
-	ch        chan struct{} // holds at most one wake-up
-	timer     *time.Timer
-	pos       [2]int // in monitor.all and in an audience
-	parked    atomic.Bool
-	cancelled atomic.Bool              // the context.Context of a helper ended
-	sleeping  atomic.Pointer[instance] // the method that the goroutine may be sleeping on
+	ch         chan struct{} // holds at most one wake-up
+	timer      *time.Timer
+	pos        [2]int // in monitor.all and in a waitList
+	registered atomic.Bool
+	cancelled  atomic.Bool              // the context.Context of a helper ended
+	sleeping   atomic.Pointer[instance] // the method that the goroutine may be sleeping on
 
 	// Of a blocking helper; guarded by the engine lock of in.
 	in   *instance
@@ -85,7 +85,7 @@ func (w *waiter) completeLocked(op *Op) {
 	w.op = nil
 	op.lane.recycleLocked(op)
 	w.done = true
-	if w.parked.Load() {
+	if w.registered.Load() {
 		w.wake(in.ep)
 	}
 }
@@ -118,10 +118,10 @@ func (w *waiter) block(e *Endpoint, deadline time.Duration) {
 
 // register makes a waiter visible to goroutines that wake waiters. in is the
 // method that it is going to sleep on, or nil.
-func (e *Endpoint) register(w *waiter, a *audience, in *instance) {
+func (e *Endpoint) register(w *waiter, a *waitList, in *instance) {
 	m := &e.monitor
 	w.sleeping.Store(in)
-	w.parked.Store(true)
+	w.registered.Store(true)
 	m.mu.Lock()
 	m.all.add(w, 0)
 	m.n.Add(1)
@@ -132,7 +132,7 @@ func (e *Endpoint) register(w *waiter, a *audience, in *instance) {
 	m.mu.Unlock()
 }
 
-func (e *Endpoint) unregister(w *waiter, a *audience) {
+func (e *Endpoint) unregister(w *waiter, a *waitList) {
 	m := &e.monitor
 	m.mu.Lock()
 	m.all.remove(w, 0)
@@ -142,11 +142,11 @@ func (e *Endpoint) unregister(w *waiter, a *audience) {
 		a.n.Add(-1)
 	}
 	m.mu.Unlock()
-	w.parked.Store(false)
+	w.registered.Store(false)
 	w.sleeping.Store(nil)
 }
 
-func (e *Endpoint) wakeAudience(a *audience) {
+func (e *Endpoint) wakeList(a *waitList) {
 	e.monitor.mu.Lock()
 	defer e.monitor.mu.Unlock()
 	for _, w := range a.ws {

@@ -77,8 +77,8 @@ func (op *Op) Complete(size int, err error) {
 	} else {
 		l.pushLocked(op)
 	}
-	if l.ctx.audience.waiting() {
-		l.in.ep.wakeAudience(&l.ctx.audience)
+	if l.ctx.waits.waiting() {
+		l.in.ep.wakeList(&l.ctx.waits)
 	}
 }
 

@@ -43,7 +43,7 @@ func (e *Endpoint) spin(r *request, start, deadline time.Duration) (served bool,
 		return false, since
 	}
 	for now := start; ; {
-		served, moved := e.pass(r, spin.Burst)
+		served, moved := e.pollAll(r, spin.Burst)
 		if served {
 			s.Won(now, now-since)
 			return true, since

@@ -15,7 +15,7 @@ func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
 		return Completion{}, false, unknownOp(op)
 	}
 	r := request{kind: waitOp, ctx: c, id: op}
-	n, err := c.ep.test(&r, &c.audience, wait)
+	n, err := c.ep.test(&r, &c.waits, wait)
 	return r.one, n == 1, err
 }
 
@@ -38,7 +38,7 @@ func (c *Context) TestSome(ops []OpID, out []Completion, wait time.Duration) (in
 		return 0, errNoRoom
 	}
 	r := request{kind: waitSome, ctx: c, ids: ops, out: out}
-	return c.ep.test(&r, &c.audience, wait)
+	return c.ep.test(&r, &c.waits, wait)
 }
 
 // TestContext returns completed operations of the context, the oldest of each method
@@ -48,7 +48,7 @@ func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error)
 		return 0, errNoRoom
 	}
 	r := request{kind: waitContext, ctx: c, out: out}
-	return c.ep.test(&r, &c.audience, wait)
+	return c.ep.test(&r, &c.waits, wait)
 }
 
 // TestUntil is TestContext for a caller that also waits for an event outside bmi, for
@@ -61,14 +61,14 @@ func (c *Context) TestUntil(done func() bool, out []Completion, wait time.Durati
 		return 0, errNoRoom
 	}
 	r := request{kind: waitContext, ctx: c, out: out, until: done}
-	return c.ep.test(&r, &c.audience, wait)
+	return c.ep.test(&r, &c.waits, wait)
 }
 
 // Notify makes the callers of TestUntil check their done functions. It costs next to
 // nothing if none of them sleeps.
 func (c *Context) Notify() {
-	if c.audience.waiting() {
-		c.ep.wakeAudience(&c.audience)
+	if c.waits.waiting() {
+		c.ep.wakeList(&c.waits)
 	}
 }
 
@@ -180,7 +180,7 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 }
 
 // test runs the request of an application.
-func (e *Endpoint) test(r *request, a *audience, wait time.Duration) (int, error) {
+func (e *Endpoint) test(r *request, a *waitList, wait time.Duration) (int, error) {
 	polls := 1
 	if wait != 0 && !e.cfg.Manual {
 		polls = e.spinner.firstPolls()

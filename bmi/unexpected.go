@@ -49,7 +49,7 @@ func (e *Endpoint) testUnexpected(class int, out []Unexpected, wait time.Duratio
 		return 0, errNoRoom
 	}
 	r := request{kind: waitUnexpected, class: class, unexpected: out}
-	n, err := e.test(&r, &e.queue.audience, wait)
+	n, err := e.test(&r, &e.queue.waits, wait)
 	if n > 0 && e.queue.roomAgain() {
 		e.pollSoon()
 	}
@@ -151,8 +151,8 @@ func (e *Endpoint) queueUnexpected(from Addr, class Class, tag Tag, data []byte)
 	}
 	accepted := q.putLocked(from, class, tag, data)
 	q.mu.Unlock()
-	if accepted && q.audience.waiting() {
-		e.wakeAudience(&q.audience)
+	if accepted && q.waits.waiting() {
+		e.wakeList(&q.waits)
 	}
 	return accepted, nil
 }

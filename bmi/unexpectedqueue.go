@@ -18,9 +18,9 @@ type unexpectedQueue struct {
 	refused         uint64
 	handled         uint64 // given to a handler by Handle
 
-	pool     [poolSizes]*unexpectedItem
-	pooled   int // bytes in the pool
-	audience audience
+	pool   [poolSizes]*unexpectedItem
+	pooled int // bytes in the pool
+	waits  waitList
 }
 
 type unexpectedItem struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// wait polls, sleeps or is parked until the request is served, the time is over,
+// wait polls, sleeps or blocks until the request is served, the time is over,
 // its context closes, or w is cancelled. It reports whether the request was
 // served. Completions wake the waiters in a; a is nil if the operation itself
 // knows its waiter. a is not a field of the request because wait keeps a, and a
@@ -13,7 +13,7 @@ import (
 // kept. w is the waiter of a blocking helper, or nil. When the endpoint closes,
 // wait waits until every method has closed, and then checks the request a last
 // time.
-func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter) bool {
+func (e *Endpoint) wait(r *request, a *waitList, limit time.Duration, w *waiter) bool {
 	if e.cfg.Manual {
 		return false
 	}
@@ -24,14 +24,14 @@ func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter)
 	}
 	own := w == nil
 	served := false
-	for !served && !e.over(r, w, deadline) {
+	for !served && !e.waitEnded(r, w, deadline) {
 		if e.monitor.take() {
 			var since time.Duration
 			if served, since = e.spin(r, start, deadline); !served {
 				if w == nil {
 					w = newWaiter()
 				}
-				served = e.lead(r, a, w, deadline)
+				served = e.waitAsHolder(r, a, w, deadline)
 				e.spinner.Slept(e.now() - since)
 			}
 			e.monitor.busy.Store(false)
@@ -40,7 +40,7 @@ func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter)
 		if w == nil {
 			w = newWaiter()
 		}
-		served = e.park(r, a, w, deadline)
+		served = e.waitAsOther(r, a, w, deadline)
 	}
 	e.handover()
 	if own && w != nil {
@@ -55,8 +55,8 @@ func (e *Endpoint) wait(r *request, a *audience, limit time.Duration, w *waiter)
 	return served
 }
 
-// over reports whether there is no reason to wait any longer.
-func (e *Endpoint) over(r *request, w *waiter, deadline time.Duration) bool {
+// waitEnded reports whether there is no reason to wait any longer.
+func (e *Endpoint) waitEnded(r *request, w *waiter, deadline time.Duration) bool {
 	return e.closing.Load() ||
 		(w != nil && w.cancelled.Load()) ||
 		(r.ctx != nil && r.ctx.closed.Load() && r.kind != waitQuiet && r.kind != waitCall) ||
@@ -74,9 +74,9 @@ func (e *Endpoint) takeAll(r *request) bool {
 	return served
 }
 
-// pass polls every method several times. It reports whether the request was
+// pollAll polls every method several times. It reports whether the request was
 // served and whether any method made progress.
-func (e *Endpoint) pass(r *request, polls int) (served, moved bool) {
+func (e *Endpoint) pollAll(r *request, polls int) (served, moved bool) {
 	for _, in := range e.methods() {
 		did := false
 		in.lock()
@@ -94,21 +94,21 @@ func (e *Endpoint) pass(r *request, polls int) (served, moved bool) {
 	return false, moved
 }
 
-// park waits for a completion, or for the monitor to be free.
-func (e *Endpoint) park(r *request, a *audience, w *waiter, deadline time.Duration) bool {
+// waitAsOther waits for a completion, or for the monitor to be free.
+func (e *Endpoint) waitAsOther(r *request, a *waitList, w *waiter, deadline time.Duration) bool {
 	e.register(w, a, nil)
 	served := e.takeAll(r)
-	if !served && e.monitor.busy.Load() && !e.over(r, w, deadline) {
+	if !served && e.monitor.busy.Load() && !e.waitEnded(r, w, deadline) {
 		w.block(e, deadline)
 	}
 	e.unregister(w, a)
 	return served || e.takeAll(r)
 }
 
-// lead sleeps as the holder of the monitor, and polls after each wake-up.
-func (e *Endpoint) lead(r *request, a *audience, w *waiter, deadline time.Duration) bool {
+// waitAsHolder sleeps as the holder of the monitor, and polls after each wake-up.
+func (e *Endpoint) waitAsHolder(r *request, a *waitList, w *waiter, deadline time.Duration) bool {
 	idle := 0
-	for !e.over(r, w, deadline) {
+	for !e.waitEnded(r, w, deadline) {
 		all := e.methods()
 		if len(all) == 1 && all[0].sleeper != nil && idle < idleMax {
 			served, slept := e.sleepDirect(r, a, w, all[0], deadline)
@@ -136,14 +136,14 @@ const idleMax = 8
 
 // sleepDirect sleeps on the only open method. An arrival then needs only one
 // thread switch until its completion.
-func (e *Endpoint) sleepDirect(r *request, a *audience, w *waiter, in *instance, deadline time.Duration) (served, slept bool) {
+func (e *Endpoint) sleepDirect(r *request, a *waitList, w *waiter, in *instance, deadline time.Duration) (served, slept bool) {
 	in.takeSleep()
 	e.register(w, a, in)
 	in.lock()
 	served = r.takeLocked(in)
 	armed := false
 	var nap time.Duration
-	if !served && in.handlers == 0 && !in.dead && !e.over(r, w, deadline) {
+	if !served && in.handlers == 0 && !in.dead && !e.waitEnded(r, w, deadline) {
 		if armed = in.sleeper.Arm(); armed {
 			nap = in.napLocked()
 			in.asleep = true
@@ -183,13 +183,13 @@ const wakePolls = 8
 
 // sleepIndirect leaves the methods to their watchers. They wake the caller when
 // its operation completes.
-func (e *Endpoint) sleepIndirect(r *request, a *audience, w *waiter, deadline time.Duration) bool {
+func (e *Endpoint) sleepIndirect(r *request, a *waitList, w *waiter, deadline time.Duration) bool {
 	e.register(w, a, nil)
 	e.spinner.demand.Add(1)
 	for _, in := range e.methods() {
 		in.watch.wanted()
 	}
-	if !e.takeAll(r) && !e.over(r, w, deadline) {
+	if !e.takeAll(r) && !e.waitEnded(r, w, deadline) {
 		w.block(e, deadline)
 	}
 	e.spinner.demand.Add(-1)
@@ -197,7 +197,7 @@ func (e *Endpoint) sleepIndirect(r *request, a *audience, w *waiter, deadline ti
 	if e.takeAll(r) {
 		return true
 	}
-	served, _ := e.pass(r, 1)
+	served, _ := e.pollAll(r, 1)
 	return served
 }
 

@@ -40,7 +40,7 @@
 /* By caller: */
 bit slot[CALLERS];        /* its message can be seen */
 bit done[CALLERS];        /* its operation is complete */
-bit registered[CALLERS];  /* it is in its audience and in monitor.all */
+bit registered[CALLERS];  /* it is in its waitList and in monitor.all */
 bit sleeping[CALLERS];    /* waiter.sleeping */
 bit ch[CALLERS];          /* waiter.ch holds a wake-up */
 bit late;                 /* the deadline of caller 0 has passed */
@@ -83,7 +83,7 @@ inline poll() {
 inline complete(w) {
 	if
 	:: atomic { ARRIVED(w) -> done[w] = 1 };
-		atomic { /* audience.waiting, then wakeAudience */
+		atomic { /* waitList.waiting, then wakeList */
 			if
 #if BUG == BUG_WAKE_SLEEPER_ONLY
 			:: registered[w] && sleeping[w] -> wake(w)
