@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 const (
 	pvfsServerCount = 2
 	// pvfsReadyMax is how long servers may take until they answer, and pvfsStopMax until they end.
-	pvfsReadyMax = 30 * time.Second
+	pvfsReadyMax = time.Minute
 	pvfsStopMax  = 5 * time.Second
 )
 
@@ -89,7 +91,10 @@ func startServers(cfg config, own bool, command func(fs *fileSystem, conf, alias
 		}
 		fs.servers = append(fs.servers, child)
 	}
-	return fs, fs.listens()
+	if err := fs.listens(); err != nil || !own {
+		return fs, err
+	}
+	return fs, fs.serves()
 }
 
 func (fs *fileSystem) log() string   { return filepath.Join(fs.dir, "log") }
@@ -112,6 +117,22 @@ func (fs *fileSystem) listens() error {
 		}
 	}
 	return nil
+}
+
+// serves waits until all of our servers say that they serve: then they listen at all their addresses.
+func (fs *fileSystem) serves() error {
+	until := time.Now().Add(pvfsReadyMax)
+	for {
+		text, err := os.ReadFile(fs.log())
+		if err == nil && strings.Count(string(text), " serves "+fs.name+" at ") == len(fs.servers) {
+			return nil
+		}
+		ended := slices.ContainsFunc(fs.servers, func(s *perf.Child) bool { return s.Dead.Load() })
+		if ended || time.Now().After(until) {
+			return fs.explain(errors.Join(errors.New("a server does not serve"), err))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // explain adds the last output of the servers.

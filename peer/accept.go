@@ -23,10 +23,10 @@ func (m *Machine) linkRequest(now time.Duration, ev Event, out []Action) []Actio
 		if r.session == m.session {
 			why = ReasonLinkLost
 		}
-		out = m.park(r, out)
+		out = m.keepWaiting(r, out)
 		return m.end(now, cause{reason: why}, false, out)
 	}
-	out = m.park(r, out)
+	out = m.keepWaiting(r, out)
 	if m.phase == phaseLinger {
 		return m.lingered(now, out)
 	}
@@ -37,13 +37,13 @@ func (m *Machine) linkRequestInWait(now time.Duration, r ask, out []Action) []Ac
 	switch m.phase {
 	case phaseLinking:
 		if m.cfg.Local.Session > r.session {
-			return m.park(r, out)
+			return m.keepWaiting(r, out)
 		}
 	case phaseAsking:
 		// The peer's NIC has accepted our link. So this request is either older,
 		// or newer because the peer has lost that link. The handshake will tell
 		// which.
-		return m.park(r, out)
+		return m.keepWaiting(r, out)
 	case phaseAccepting, phaseExpecting:
 		if r.session == m.accepting.session && r.attempt <= m.accepting.attempt {
 			return m.reject(r, ReasonStale, out)
@@ -86,8 +86,8 @@ func (m *Machine) acceptWaiting(now time.Duration, out []Action) []Action {
 	return m.accept(now, r, out)
 }
 
-// park keeps one request: the newer of two, as far as that can be decided.
-func (m *Machine) park(r ask, out []Action) []Action {
+// keepWaiting keeps one request: the newer of two, as far as that can be decided.
+func (m *Machine) keepWaiting(r ask, out []Action) []Action {
 	if w := m.waiting; w.has && w.session == r.session && w.attempt >= r.attempt {
 		return m.reject(r, ReasonStale, out)
 	}

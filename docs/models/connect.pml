@@ -238,7 +238,7 @@ inline ready(r, now_session, upto) {
 	flush(r)
 }
 
-inline park(s, l) {
+inline keep_waiting(s, l) {
 	if
 	:: waiting[s] != 0 && of_session[waiting[s]] == of_session[l] && of_attempt[waiting[s]] >= of_attempt[l] ->
 		reject(s, l)
@@ -268,14 +268,14 @@ inline link_request(s, l) {
 	:: else ->
 		if
 		:: state[s] == INIT -> accept_link(s, l)
-		:: state[s] == READY -> park(s, l); end_connection(s, 0)
+		:: state[s] == READY -> keep_waiting(s, l); end_connection(s, 0)
 		:: state[s] == DISCONNECT ->
-			park(s, l);
+			keep_waiting(s, l);
 			if
 			:: phase[s] == linger -> lingered(s)
 			:: else
 			fi
-		:: state[s] == WAIT && ((phase[s] == linking && WINS(s, l)) || phase[s] == asking) -> park(s, l)
+		:: state[s] == WAIT && ((phase[s] == linking && WINS(s, l)) || phase[s] == asking) -> keep_waiting(s, l)
 		:: state[s] == WAIT && (phase[s] == accepting || phase[s] == expecting) &&
 		   of_session[l] == acc_session[s] && of_attempt[l] <= acc_attempt[s] -> reject(s, l)
 		:: else -> reject_waiting(s); close_link(s); accept_link(s, l)

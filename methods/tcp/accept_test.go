@@ -16,7 +16,7 @@ import (
 func TestTooManyPeersAreTurnedAway(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	tcp.LimitPeers(n.method, 1)
-	n.meet()
+	n.connected()
 	f := n.connect()
 	f.arrive(unexpected(1, 0)...)
 	n.settle()

@@ -39,7 +39,7 @@ func (m *method) read(c *conn) bool {
 	clear(vec)
 	c.more = err == nil
 	if n > 0 {
-		c.heard = m.round
+		c.lastData = m.round
 		m.arrived(c, n, direct)
 	}
 	switch {
@@ -245,7 +245,7 @@ func (m *method) heldTaken(p *inbox.Peer) {
 
 // unblock allows a connection to be read again.
 func (m *method) unblock(c *conn) {
-	m.uncrowd(c)
+	m.endRoomWait(c)
 	c.block, c.resumed = blockNone, true
 	m.markReady(c)
 	m.deadline(c)

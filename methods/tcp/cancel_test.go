@@ -19,7 +19,7 @@ func TestManySendsAreCancelledSoon(t *testing.T) {
 		count = 10_000
 	}
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{PendingOps: count})
-	f, to := n.meet()
+	f, to := n.connected()
 	f.room = 0
 	var ops []bmi.OpID
 	for range count {

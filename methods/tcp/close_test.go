@@ -16,7 +16,7 @@ import (
 // has no effect.
 func TestCloseDuringADial(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, _ := n.meet()
+	f, _ := n.connected()
 	f.undone = true
 	n.stack.dial = func(s *fakeStream) error {
 		s.connected = stack.ErrAgain
@@ -39,7 +39,7 @@ func TestCloseDuringADial(t *testing.T) {
 // that cannot be transmitted, prevents Close from ending.
 func TestCloseEndsWhileAPeerTalks(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, to := n.meet()
+	f, to := n.connected()
 	f.room = 10
 	n.send(to, 1, 1000)
 

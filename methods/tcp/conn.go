@@ -38,18 +38,18 @@ type conn struct {
 	state  connState
 	block  block
 
-	writable  bool   // the latest Send took everything
-	inDirty   bool   // in method.dirty
-	inReady   bool   // in method.ready
-	inCrowded bool   // in method.crowded
-	more      bool   // the latest Recv may have left bytes to read
-	hot       bool   // in method.hot
-	large     bool   // the latest message was over readBytes
-	hungUp    bool   // the other side sends no more than what has already arrived
-	idle      uint16 // polls without data while hot
-	mark      int    // the low-water mark of the stream; 0: initial
-	stage     uint32 // counts completed headers and messages
-	heard     uint64 // the latest Poll in which data arrived
+	writable   bool   // the latest Send took everything
+	inDirty    bool   // in method.dirty
+	inReady    bool   // in method.ready
+	inRoomWait bool   // in method.roomWaiters
+	more       bool   // the latest Recv may have left bytes to read
+	hot        bool   // in method.hot
+	large      bool   // the latest message was over readBytes
+	hungUp     bool   // the other side sends no more than what has already arrived
+	idle       uint16 // polls without data while hot
+	mark       int    // the low-water mark of the stream; 0: initial
+	stage      uint32 // counts completed headers and messages
+	lastData   uint64 // the latest Poll in which data arrived
 
 	round   uint64 // the Poll after which a send went out at once
 	sendErr error  // the stream takes no more bytes; what arrived is still read
@@ -63,7 +63,7 @@ type conn struct {
 	next          *conn  // in method.ready
 	share         *share // if the other side connected; nil: this side did
 	acceptedLinks queue.Links[accepted]
-	crowdedLinks  queue.Links[crowded]
+	roomWaitLinks queue.Links[roomWaiter]
 	timer
 	slot uint32
 }
@@ -163,8 +163,8 @@ func (m *method) forgetConn(c *conn) {
 	c.stream.Close()
 	m.freeSlot(c.slot)
 	m.unset(&c.timer)
-	m.cool(c)
-	m.uncrowd(c)
+	m.makeCold(c)
+	m.endRoomWait(c)
 	if c.share != nil {
 		m.shares.remove(c)
 	}

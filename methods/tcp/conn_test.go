@@ -15,7 +15,7 @@ import (
 // receiving, counts as one failure.
 func TestAPeerFailsOnce(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, to := n.meet()
+	f, to := n.connected()
 	n.recv(to, 1, 1)
 	f.sendErr, f.inErr = io.ErrClosedPipe, io.ErrUnexpectedEOF
 	n.send(to, 1, 10)
@@ -32,7 +32,7 @@ func TestAPeerFailsOnce(t *testing.T) {
 // TestWhatBreaksForSendingEnds: although the receiving direction reports nothing.
 func TestWhatBreaksForSendingEnds(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, to := n.meet()
+	f, to := n.connected()
 	n.recv(to, 1, 1)
 	f.sendErr = io.ErrClosedPipe
 	n.send(to, 1, 10)

@@ -13,7 +13,7 @@ func (m *method) early(c *conn, msg *inbox.Message) {
 		c.block = blockRecv
 	case m.full(msg.Size()):
 		c.block = blockRecv
-		m.crowd(c)
+		m.waitForRoom(c)
 	default:
 		m.inbox.Buffer(msg)
 	}
@@ -32,9 +32,9 @@ func (m *method) full(size int) bool { return m.inbox.EarlyBytes()+size > m.opts
 // roomFor continues connections that wait for room: those that wait for the limit of
 // all peers, in turn, and this peer's.
 func (m *method) roomFor(r *remote) {
-	for u := m.crowded.First(); u != nil && !m.full((*conn)(u).in.msg.Size()); u = m.crowded.First() {
+	for u := m.roomWaiters.First(); u != nil && !m.full((*conn)(u).in.msg.Size()); u = m.roomWaiters.First() {
 		c := (*conn)(u)
-		m.uncrowd(c)
+		m.endRoomWait(c)
 		m.tryKeep(c) // if its own limit forbids that now, its own messages will make room
 	}
 	if r.c != nil {
@@ -47,7 +47,7 @@ func (m *method) tryKeep(c *conn) {
 	switch {
 	case c.state != connOpen || c.block != blockRecv || !m.mayKeep(c.r, c.in.msg.Size()):
 	case m.full(c.in.msg.Size()):
-		m.crowd(c)
+		m.waitForRoom(c)
 	default:
 		m.inbox.Buffer(c.in.msg)
 		m.unblock(c)
@@ -61,23 +61,23 @@ func (m *method) dropEarly(r *remote) {
 	m.maybeRelease(r)
 }
 
-// crowded is a connection as an element of method.crowded: it waits for
+// roomWaiter is a connection as an element of method.roomWaiters: it waits for
 // Options.EarlyBytes.
-type crowded conn
+type roomWaiter conn
 
-// Chain links the elements of method.crowded.
-func (u *crowded) Chain() *queue.Links[crowded] { return &u.crowdedLinks }
+// Chain links the elements of method.roomWaiters.
+func (u *roomWaiter) Chain() *queue.Links[roomWaiter] { return &u.roomWaitLinks }
 
-func (m *method) crowd(c *conn) {
-	if !c.inCrowded {
-		c.inCrowded = true
-		m.crowded.Add((*crowded)(c))
+func (m *method) waitForRoom(c *conn) {
+	if !c.inRoomWait {
+		c.inRoomWait = true
+		m.roomWaiters.Add((*roomWaiter)(c))
 	}
 }
 
-func (m *method) uncrowd(c *conn) {
-	if c.inCrowded {
-		c.inCrowded = false
-		m.crowded.Remove((*crowded)(c))
+func (m *method) endRoomWait(c *conn) {
+	if c.inRoomWait {
+		c.inRoomWait = false
+		m.roomWaiters.Remove((*roomWaiter)(c))
 	}
 }

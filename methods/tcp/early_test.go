@@ -35,7 +35,7 @@ func TestStrangersLeaveNothing(t *testing.T) {
 func TestAcquaintancesLeaveMessages(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	for _, wait := range []bool{false, true} {
-		f, from := n.meet()
+		f, from := n.connected()
 		f.arrive(message(7, 1000)...)
 		n.settle()
 		f.finish(io.EOF)
@@ -66,9 +66,9 @@ func TestWhoWaitedForItselfWaitsForTheOthers(t *testing.T) {
 		f.arrive(message(tag, size)...)
 		n.settle()
 	}
-	f, from := n.meet()
-	g, fromG := n.meet()
-	h, fromH := n.meet()
+	f, from := n.connected()
+	g, fromG := n.connected()
+	h, fromH := n.connected()
 	come(f, 1, 2000)
 	come(f, 2, 2000) // over its own limit
 	come(g, 1, 2000) // no room for all is left

@@ -247,8 +247,8 @@ func (n *fakeNode) connectFrom(ip string) *fakeStream {
 	return f
 }
 
-// meet makes a peer connect and send an unexpected message, so that it is known.
-func (n *fakeNode) meet() (*fakeStream, bmi.Addr) {
+// connected makes a peer connect and send an unexpected message, so that it is known.
+func (n *fakeNode) connected() (*fakeStream, bmi.Addr) {
 	f := n.connect()
 	f.arrive(wire.Unexpected(1, 0).Append(nil)...)
 	n.settle()

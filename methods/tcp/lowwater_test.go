@@ -30,7 +30,7 @@ func (n *fakeNode) mark(f *fakeStream) int {
 func TestTheRestOfALargeMessageWakesNobodyTooOften(t *testing.T) {
 	const size = 1 << 20
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, from := n.meet()
+	f, from := n.connected()
 	require.LessOrEqual(t, n.mark(f), 1, "any message may come")
 	n.recv(from, 7, size)
 	stream := message(7, size)
@@ -62,7 +62,7 @@ func TestTheRestOfALargeMessageWakesNobodyTooOften(t *testing.T) {
 	require.Equal(t, 1, n.mark(f), "a small message")
 
 	const huge = 16 << 20
-	g, fromG := n.meet()
+	g, fromG := n.connected()
 	n.recv(fromG, 9, huge)
 	g.arrive(message(9, huge)[:wire.HeaderLen]...)
 	n.settle()

@@ -35,9 +35,9 @@ type method struct {
 	events [128]stack.Event
 
 	// Connections with something to do in the next Poll.
-	dirty, dirtyNext []*conn                       // with sends that wait for no event
-	ready            queue.FIFO[conn, *conn]       // to be read, or resumed
-	crowded          queue.List[crowded, *crowded] // their message waits for Options.EarlyBytes
+	dirty, dirtyNext []*conn                             // with sends that wait for no event
+	ready            queue.FIFO[conn, *conn]             // to be read, or resumed
+	roomWaiters      queue.List[roomWaiter, *roomWaiter] // their message waits for Options.EarlyBytes
 
 	accepting, acceptingNext []*listener
 	timers                   timers
@@ -105,14 +105,14 @@ func (m *method) readHot(asked bool) (did bool) {
 		quiet := asked && !c.more && !c.resumed
 		switch {
 		case c.block != blockNone:
-			m.cool(c)
+			m.makeCold(c)
 			continue
 		case !quiet && m.service(c):
 			did = true
 			c.idle = 0
 		default:
 			if c.idle++; c.idle >= hotPolls && c.hot {
-				m.cool(c)
+				m.makeCold(c)
 				continue
 			}
 		}
@@ -123,9 +123,9 @@ func (m *method) readHot(asked bool) (did bool) {
 	return did
 }
 
-// heat makes a connection with new data hot, if there is room or another hot one was idle
+// makeHot makes a connection with new data hot, if there is room or another hot one was idle
 // for longer.
-func (m *method) heat(c *conn) {
+func (m *method) makeHot(c *conn) {
 	if c.hot || c.state != connOpen {
 		return
 	}
@@ -143,14 +143,14 @@ func (m *method) heat(c *conn) {
 		}
 	}
 	if old := m.hot[coldest]; old.idle > 0 {
-		m.cool(old)
-		m.heat(c)
+		m.makeCold(old)
+		m.makeHot(c)
 	}
 }
 
-// cool makes a connection no longer hot. It is read once more, because events were not
+// makeCold makes a connection no longer hot. It is read once more, because events were not
 // requested while it was hot.
-func (m *method) cool(c *conn) {
+func (m *method) makeCold(c *conn) {
 	if !c.hot {
 		return
 	}
@@ -247,7 +247,7 @@ func (m *method) service(c *conn) (did bool) {
 		}
 	}
 	if m.read(c) {
-		m.heat(c)
+		m.makeHot(c)
 		return true
 	}
 	return did

@@ -132,7 +132,7 @@ func (p *pieces) echo() {
 func TestPiecesAtEverySplit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, peer := n.meet()
+	f, peer := n.connected()
 	var files [6]*os.File
 	for i := range files {
 		file, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -159,7 +159,7 @@ func TestPiecesAtEverySplit(t *testing.T) {
 // TestEmptyMessagesBeyondTheLimit: they count only towards the number of messages.
 func TestEmptyMessagesBeyondTheLimit(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, peer := n.meet()
+	f, peer := n.connected()
 	const many = tcp.EarlyMessagesPerPeer + 100
 	for tag := range uint32(many) {
 		f.arrive(wire.Expected(tag, 0).Append(nil)...)

@@ -108,7 +108,7 @@ func (c *conn) lessThan(d *conn) bool {
 	if cw, dw := c.waits(), d.waits(); cw != dw {
 		return !cw
 	}
-	return c.heard < d.heard
+	return c.lastData < d.lastData
 }
 
 // waits reports whether local operations wait for the other side.

@@ -54,7 +54,7 @@ func TestConnectionsAreShared(t *testing.T) {
 // TestWhoIsIdleGoesFirst: the host with most connections loses the one that was silent for longest and has nothing under way.
 func TestWhoIsIdleGoesFirst(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{Connections: 4}, bmi.Limits{})
-	waits, to := n.meet()
+	waits, to := n.connected()
 	n.recv(to, 1, 10)
 	busy, idle, newest := n.connect(), n.connect(), n.connect()
 	idle.arrive(unexpected(1, 0)...)

@@ -28,7 +28,7 @@ func armed(t *testing.T, n *fakeNode, others func()) {
 // arrived, and no event will report it.
 func TestAPostedReceiveWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, from := n.meet()
+	f, from := n.connected()
 	n.recv(from, 8, 1)
 	f.arrive(append(message(7, 20_000), message(8, 1)...)...)
 	armed(t, n, func() { n.recv(from, 7, 20_000) })
@@ -44,7 +44,7 @@ func TestAPostedReceiveWakes(t *testing.T) {
 // it are read.
 func TestAReceiveThatIsTooShortWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, from := n.meet()
+	f, from := n.connected()
 	f.arrive(message(7, 20_000)...)
 	armed(t, n, func() { n.recv(from, 7, 1) })
 }
@@ -52,10 +52,10 @@ func TestAReceiveThatIsTooShortWakes(t *testing.T) {
 // TestADropWakes: it makes room for the message of another peer.
 func TestADropWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{EarlyBytes: 2048}, bmi.Limits{})
-	f, from := n.meet()
+	f, from := n.connected()
 	f.arrive(message(7, 2000)...)
 	n.settle()
-	g, _ := n.meet()
+	g, _ := n.connected()
 	g.arrive(message(7, 2000)...)
 	armed(t, n, func() { require.NoError(t, n.DropAddr(from)) })
 }
@@ -63,7 +63,7 @@ func TestADropWakes(t *testing.T) {
 // TestALongSendWakes: it is sent in parts, and the stream took the first.
 func TestALongSendWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, from := n.meet()
+	f, from := n.connected()
 	armed(t, n, func() { n.send(from, 7, 3<<20) })
 	n.settle()
 	_, ok := n.completion()
@@ -74,7 +74,7 @@ func TestALongSendWakes(t *testing.T) {
 // TestAPollThatStopsHalfWayWakes: it consumed the event.
 func TestAPollThatStopsHalfWayWakes(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
-	f, _ := n.meet()
+	f, _ := n.connected()
 	armed(t, n, func() {
 		f.arrive(message(7, 16_000)...)
 		f.arrive(message(8, 16_000)...)

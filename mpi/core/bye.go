@@ -29,7 +29,7 @@ func (p *Proc) leaving() bool {
 // After that nothing arrives from it, and it receives nothing.
 func (p *Proc) leave() {
 	for _, l := range []*link{p.route, p.into} {
-		if l != nil && !l.gone && l.heard && !l.bye {
+		if l != nil && !l.gone && l.known && !l.bye {
 			return
 		}
 	}

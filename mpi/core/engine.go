@@ -59,7 +59,7 @@ type Engine struct {
 	recent *link // the link of the latest packet
 
 	turns       uint64    // counts receives that were put in match
-	lone        *op       // the only posted receive, which then is not in match; or nil
+	onlyRecv    *op       // the only posted receive, which then is not in match; or nil
 	blockers    sync.Pool // of ops; guarded by itself
 	freeOps     *op
 	freeEarlies *early

@@ -16,14 +16,14 @@ type link struct {
 	addr bmi.Addr
 	proc *Proc // nil until the other side sent HELLO
 
-	eagerMax int  // the largest message that fits in an EAGER
-	pieceMax int  // the largest expected message
-	greeted  bool // we sent HELLO
-	heard    bool // the other side sent HELLO, so it knows the connection
-	bye      bool // the other side sent BYE
-	gone     bool
-	quick    bool // bmi has sent a message within the call
-	tight    bool // bmi could not send the last one within the call
+	eagerMax  int  // the largest message that fits in an EAGER
+	pieceMax  int  // the largest expected message
+	greeted   bool // we sent HELLO
+	known     bool // the other side sent HELLO, so it knows the connection
+	bye       bool // the other side sent BYE
+	gone      bool
+	quick     bool // bmi has sent a message within the call
+	congested bool // bmi could not send the last one within the call
 
 	answering int                         // answers in bmi, not sent yet
 	answers   queue.FIFO[packet, *packet] // answers that wait until those are sent
@@ -72,7 +72,7 @@ func (p *Proc) connect(addr bmi.Addr) (*link, error) {
 		return nil, p.displaced(l)
 	}
 	l.proc, p.route = p, l
-	l.greet()
+	l.sendHello()
 	if p.err == nil {
 		l.watch()
 	}
@@ -83,15 +83,15 @@ func (p *Proc) connect(addr bmi.Addr) (*link, error) {
 // the other process has sent HELLO from there, the first one is gone.
 func (p *Proc) displaced(l *link) error {
 	err := errclass.New(errclass.Other, "process %s has the address of another one, %s", p, l.proc.card.ID)
-	if l.heard {
+	if l.known {
 		p.fail(err)
 		return p.err
 	}
 	return err
 }
 
-// greet sends HELLO: the identity of this process, and how much may be sent to it.
-func (l *link) greet() {
+// sendHello sends HELLO: the identity of this process, and how much may be sent to it.
+func (l *link) sendHello() {
 	if l.greeted {
 		return
 	}
@@ -131,7 +131,7 @@ func (l *link) broke(cause error) {
 	case p.leaving():
 		l.drop()
 		p.leave()
-	case !l.heard && (p.doubted || errors.Is(cause, bmi.ErrPeerFailed)):
+	case !l.known && (p.doubted || errors.Is(cause, bmi.ErrPeerFailed)):
 		l.drop()
 		p.doubt(cause)
 	default:
@@ -200,7 +200,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 		return
 	}
 	fresh := l.proc == nil
-	l.proc, l.heard = p, true
+	l.proc, l.known = p, true
 	if l != p.route { // otherwise it answers our HELLO
 		p.into = l
 	}
@@ -208,7 +208,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 	if fresh {
 		l.watch()
 	}
-	if l.greet(); p.err == nil {
+	if l.sendHello(); p.err == nil {
 		p.flush()
 	}
 }

@@ -12,8 +12,8 @@ import (
 // others are in the match table. Most of the time there is only one.
 func (e *Engine) post(o *op) {
 	o.at = atPosted
-	if e.lone == nil && e.match.PostedLen() == 0 {
-		e.lone = o
+	if e.onlyRecv == nil && e.match.PostedLen() == 0 {
+		e.onlyRecv = o
 		return
 	}
 	e.join()
@@ -27,19 +27,19 @@ func (o *op) tabulate() {
 	o.enlist()
 }
 
-// join moves the lone receive to the table and the lists, for a caller that is about to search
+// join moves the only receive to the table and the lists, for a caller that is about to search
 // them.
 func (e *Engine) join() {
-	if o := e.lone; o != nil {
-		e.lone = nil
+	if o := e.onlyRecv; o != nil {
+		e.onlyRecv = nil
 		o.tabulate()
 	}
 }
 
 // unpost removes a posted receive.
 func (e *Engine) unpost(o *op) {
-	if o == e.lone {
-		e.lone = nil
+	if o == e.onlyRecv {
+		e.onlyRecv = nil
 		return
 	}
 	e.match.RemovePosted(o.ref)
@@ -50,14 +50,14 @@ func (e *Engine) unpost(o *op) {
 // none. ok is false if the rank in the message is not its sender's.
 func (e *Engine) arrival(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
 	rank := int(wire.SourceOf(uint64(bits)))
-	if o = e.lone; o != nil {
+	if o = e.onlyRecv; o != nil {
 		switch {
 		case (o.bits^bits)&^o.mask != 0:
 			return nil, true // no other receive is posted
 		case !o.scope.isRank(p, rank):
 			return nil, false
 		}
-		e.lone = nil
+		e.onlyRecv = nil
 		o.at = nowhere
 		return o, true
 	}

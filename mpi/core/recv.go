@@ -65,7 +65,7 @@ func (o *op) hopeless() error {
 func (e *Engine) receive(o *op, m *early) {
 	o.proc = m.p
 	o.matched(m.bits, m.size)
-	m.untake()
+	m.leaveTaken()
 	switch {
 	case m.lost != nil:
 		o.err = m.lost

@@ -202,7 +202,7 @@ func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
 	}
 	head := h.Append(e.head[:0])
 	sent := e.ctx.SendUnexpectedNow(l.addr, class, bmi.Tag(wire.KindEager), head, mem)
-	l.tight = l.quick && !sent
+	l.congested = l.quick && !sent
 	l.quick = l.quick || sent
 	return sent
 }
@@ -212,10 +212,10 @@ func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
 // message that has to wait.
 func (e *Engine) lockToSend(p *Proc) {
 	e.mu.Lock()
-	if p == nil || p.route == nil || !p.route.tight || e.cfg.Manual {
+	if p == nil || p.route == nil || !p.route.congested || e.cfg.Manual {
 		return
 	}
-	p.route.tight = false
+	p.route.congested = false
 	e.mu.Unlock()
 	e.Progress()
 	e.mu.Lock()

@@ -14,8 +14,8 @@ func (e *Engine) taken(m *early) {
 	}
 }
 
-// untake removes a message from the list when it is received, or can no longer be.
-func (m *early) untake() {
+// leaveTaken removes a message from the list when it is received, or can no longer be.
+func (m *early) leaveTaken() {
 	if m.taken {
 		m.taken = false
 		m.p.taken.Remove(m)
@@ -33,7 +33,7 @@ func (s *Scope) answerTaken(p *Proc) {
 				m.l.post(wire.KindAck, wire.Ack{Credit: p.tell(), ID: m.id}.Append(e.packetBuffer()))
 				m.id = 0 // the message stays here
 			} else {
-				m.untake()
+				m.leaveTaken()
 				m.lost = s.barred(m.bits)
 				p.consumed += m.charge
 				c := wire.CTS{Credit: p.tell(), ID: m.id, Tag: uint32(p.nextTag())} // for 0 bytes

@@ -6,7 +6,7 @@
 // The program's records are checked like data from a network: one that breaks the rules ends the
 // Engine with an error and harms nothing else.
 //
-// engine.go is one turn, post.go handles the program's records, tell.go writes records to it, and
+// engine.go is one turn, post.go handles the program's records, report.go writes records to it, and
 // peers.go has the ids of remote endpoints. loop.go is the Loop, loopsleep.go its sleep,
 // looptask.go its tasks. plugins/wire defines the records, plugins/ring the rings. The package does
 // not know how a process becomes a plugin.

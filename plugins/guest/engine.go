@@ -50,14 +50,14 @@ type Engine struct {
 	info   bmi.Info
 	err    error
 
-	ops     []*op               // operations that the program does not know to be over; by slot
-	free    *op                 // linked by next, the latest first
-	untold  queue.FIFO[op, *op] // over, but there was no room to tell the program
-	full    bool                // there was no room for a record of the latest Turn
-	peers   peers
-	pieces  []wire.Piece
-	dropper bmi.Dropper
-	lost    uint64
+	ops        []*op               // operations that the program does not know to be over; by slot
+	free       *op                 // linked by next, the latest first
+	unreported queue.FIFO[op, *op] // over, but there was no room to tell the program
+	full       bool                // there was no room for a record of the latest Turn
+	peers      peers
+	pieces     []wire.Piece
+	dropper    bmi.Dropper
+	lost       uint64
 }
 
 // New makes an Engine. Open the method with its Host, then call Start before anything else. If the
@@ -118,7 +118,7 @@ func (e *Engine) Turn() (moved bool, err error) {
 
 // Quiet reports whether the latest Turn could write all its records. If not, another Turn is needed
 // soon: no bell tells when there is room again.
-func (e *Engine) Quiet() bool { return e.untold.Empty() && !e.full }
+func (e *Engine) Quiet() bool { return e.unreported.Empty() && !e.full }
 
 // Close ends the method. Operations in progress are dropped: the program is gone, or knows.
 func (e *Engine) Close(ctx context.Context) error {

@@ -58,8 +58,8 @@ type Loop struct {
 	err     error           // why the Loop ended; other goroutines read it after done is closed
 
 	tasks tasks
-	// rousing guards closed. When closed is set, the method's Wake must not be called any more.
-	rousing  sync.Mutex
+	// wakeMu guards closed. When closed is set, the method's Wake must not be called any more.
+	wakeMu   sync.Mutex
 	closed   bool
 	kick     chan struct{} // holds at most one; ends a pause
 	quit     atomic.Bool   // ends listen
@@ -191,9 +191,9 @@ func (l *Loop) finish() {
 			break
 		}
 	}
-	l.rousing.Lock()
+	l.wakeMu.Lock()
 	l.closed = true
-	l.rousing.Unlock()
+	l.wakeMu.Unlock()
 	if failed := l.engine.Close(ctx); err == nil {
 		err = failed
 	}
@@ -221,7 +221,7 @@ func (l *Loop) tellRest() {
 		if l.cfg.Out.Asleep() {
 			l.cfg.Bell()
 		}
-		if l.engine.untold.Empty() || l.engine.err != bmi.ErrClosed || l.cfg.Clock() >= until {
+		if l.engine.unreported.Empty() || l.engine.err != bmi.ErrClosed || l.cfg.Clock() >= until {
 			return
 		}
 		time.Sleep(pauseBusy) // no bell tells when there is room again

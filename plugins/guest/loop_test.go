@@ -167,7 +167,7 @@ func (b *bench) over() {
 	}
 }
 
-// say writes a record.
+// writeRecord writes a record.
 func (b *bench) say(h wire.Head, rest string) bool {
 	room, ok, err := b.out.Reserve(wire.HeadBytes + len(rest))
 	require.NoError(b.t, err)

@@ -32,14 +32,14 @@ const (
 func (l *Loop) wake() {
 	l.soon.Store(true)
 	if l.asleep.Load() {
-		l.rouse()
+		l.endSleep()
 	}
 }
 
-// rouse ends the present sleep or pause, or the next one.
-func (l *Loop) rouse() {
-	l.rousing.Lock()
-	defer l.rousing.Unlock()
+// endSleep ends the present sleep or pause, or the next one.
+func (l *Loop) endSleep() {
+	l.wakeMu.Lock()
+	defer l.wakeMu.Unlock()
 	if l.closed {
 		return
 	}

@@ -88,7 +88,7 @@ func (e *Engine) introduce(a bmi.Addr) (id uint64, ok bool) {
 		return 0, false
 	}
 	id = e.peers.latest + 1
-	if !e.say(&wire.Head{Kind: wire.KindStranger, Flags: wire.FlagText, Peer: id}, nil, a.String()) {
+	if !e.writeRecord(&wire.Head{Kind: wire.KindStranger, Flags: wire.FlagText, Peer: id}, nil, a.String()) {
 		return 0, false
 	}
 	e.peers.latest = id

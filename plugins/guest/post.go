@@ -15,7 +15,7 @@ type op struct {
 	over bool // the method has completed it, but the program was not told
 	bufs [][]byte
 	room []byte // memory for a message that is not in the arena
-	next *op    // in Engine.untold or free
+	next *op    // in Engine.unreported or free
 
 	size   int
 	status wire.Status

@@ -11,7 +11,7 @@
 // may lie anywhere.
 //
 // method.go is the method, op.go its operations, lane.go the waiting ones, send.go writes records,
-// hear.go reads them, peers.go has the remote endpoints, and wait.go is for times without a plugin.
+// read.go reads them, peers.go has the remote endpoints, and wait.go is for times without a plugin.
 // The plugin is not trusted: its records are checked, and each operation ends once. If a plugin
 // breaks the rules, Config.Broken is called, and its owner ends it and calls Detach.
 package host

@@ -13,7 +13,7 @@ type state uint8
 
 const (
 	stateWaiting state = iota // in its lane: not written to the ring yet
-	stateSaid                 // the plugin has it
+	stateWritten              // the plugin has it
 )
 
 // place is where the message of an operation travels.

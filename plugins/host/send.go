@@ -7,11 +7,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// say writes an operation to the ring. ok is false if there is no room now, or no plugin; err is
+// writeOp writes an operation to the ring. ok is false if there is no room now, or no plugin; err is
 // the reason if there never will be room. The records in control must be written first: the
 // operation's peer may use the slot of a peer that one of them drops.
-func (m *Method) say(o *op) (ok bool, err error) {
-	if m.line == nil || m.deaf || len(m.control) > 0 || !m.introduce(o.peer) {
+func (m *Method) writeOp(o *op) (ok bool, err error) {
+	if m.line == nil || m.violated || len(m.control) > 0 || !m.introduce(o.peer) {
 		return false, nil
 	}
 	b := o.bmi
@@ -33,10 +33,10 @@ func (m *Method) say(o *op) (ok bool, err error) {
 		o.place, h.Flags = placeRecord, wire.FlagMessage
 		ok = m.write(&h, b.Bufs)
 	default:
-		ok, err = m.sayStaged(o, &h)
+		ok, err = m.writeStaged(o, &h)
 	}
 	if ok {
-		o.state = stateSaid
+		o.state = stateWritten
 	}
 	return ok, err
 }
@@ -57,8 +57,8 @@ func (m *Method) inArena(bufs [][]byte) bool {
 	return len(m.pieces) > 0
 }
 
-// sayStaged is say for a message that needs a copy in the arena.
-func (m *Method) sayStaged(o *op, h *wire.Head) (ok bool, err error) {
+// writeStaged is writeOp for a message that needs a copy in the arena.
+func (m *Method) writeStaged(o *op, h *wire.Head) (ok bool, err error) {
 	b := o.bmi
 	if o.staged == nil {
 		mem, ok := o.lane.alloc(m.cfg.Arena, o.size)
@@ -84,7 +84,7 @@ func (m *Method) sayStaged(o *op, h *wire.Head) (ok bool, err error) {
 
 // order writes a record other than an operation, now or when there is room.
 func (m *Method) order(h wire.Head) {
-	if m.line == nil || m.deaf {
+	if m.line == nil || m.violated {
 		return
 	}
 	if len(m.control) > 0 || !m.write(&h, nil) {
@@ -96,7 +96,7 @@ func (m *Method) order(h wire.Head) {
 
 // flush writes records for which there was no room before.
 func (m *Method) flush() (did bool) {
-	for len(m.control) > 0 && !m.deaf && m.write(&m.control[0], nil) {
+	for len(m.control) > 0 && !m.violated && m.write(&m.control[0], nil) {
 		m.control = m.control[1:]
 		did = true
 	}
@@ -113,7 +113,7 @@ func (m *Method) sayFirst(l *lane) bool {
 	if o == nil || l.stuck {
 		return false
 	}
-	ok, err := m.say(o)
+	ok, err := m.writeOp(o)
 	if ok {
 		l.remove(o)
 	} else if err != nil {

@@ -5,10 +5,10 @@ import "sync/atomic"
 // A Reader is the reading side of a ring. One goroutine at a time uses it.
 type Reader struct {
 	memory
-	at     uint64 // of the next record
-	told   uint64 // the value of at that the writer knows
-	taken  int    // size in bytes of the record that Next returned, with its word, in whole lines
-	broken bool
+	at        uint64 // of the next record
+	published uint64 // the value of at that the writer knows
+	taken     int    // size in bytes of the record that Next returned, with its word, in whole lines
+	broken    bool
 }
 
 // NewReader makes the reading side of a ring. The memory is all zero, except for what the writer
@@ -24,9 +24,9 @@ func NewReader(mem []byte) (*Reader, error) {
 // RecordsMax returns the largest number of records in the ring.
 func (r *Reader) RecordsMax() int { return len(r.data) / Line }
 
-// tellEvery is the part of the space after which the reader publishes its position while there is
+// publishEvery is the part of the space after which the reader publishes its position while there is
 // more to read. When there is not, it publishes at once.
-const tellEvery = 8
+const publishEvery = 8
 
 // Next returns the oldest unread record, in shared memory: the writer may change it at any time. It
 // is valid until the next call. ok is false if there is none. After the error ErrCorrupt, every
@@ -37,7 +37,7 @@ func (r *Reader) Next() (record []byte, ok bool, err error) {
 	for range 2 {
 		word := load(r.word(r.at))
 		if word == 0 {
-			r.tell(1)
+			r.publishPosition(1)
 			return nil, false, r.err()
 		}
 		if r.broken || word&^uint64(skip) != place(r.at) {
@@ -54,7 +54,7 @@ func (r *Reader) Next() (record []byte, ok bool, err error) {
 		if n == 0 || n > uint64(RecordMax(len(r.data))) || lines(int(n)) > r.left(r.at) {
 			break
 		}
-		r.tell(uint64(len(r.data)) / tellEvery)
+		r.publishPosition(uint64(len(r.data)) / publishEvery)
 		r.taken = lines(int(n))
 		return r.record(r.at, int(n)), true, nil
 	}
@@ -69,10 +69,10 @@ func (r *Reader) err() error {
 	return nil
 }
 
-// tell publishes this side's position if it is at least least bytes ahead of the published one.
-func (r *Reader) tell(least uint64) {
-	if r.at-r.told >= least {
-		r.told = r.at
+// publishPosition publishes this side's position if it is at least least bytes ahead of the published one.
+func (r *Reader) publishPosition(least uint64) {
+	if r.at-r.published >= least {
+		r.published = r.at
 		publish(r.read, r.at)
 	}
 }

@@ -183,7 +183,7 @@ func TestThePlaceComesAroundAgain(t *testing.T) {
 	w, r, mem := pair(t, DataMin)
 	w.at = Line << 32
 	w.at -= 3 * Line
-	w.read, r.at, r.told = w.at, w.at, w.at
+	w.read, r.at, r.published = w.at, w.at, w.at
 	publish(w.memory.read, w.at)
 	for i := range byte(6) {
 		require.True(t, write(t, w, []byte{i + 1}))

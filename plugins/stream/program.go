@@ -33,8 +33,8 @@ func newProgram(arena []byte, recordMax int) *program {
 	return &program{arena: arena, recordMax: recordMax, ops: make(map[uint64]said)}
 }
 
-// ask translates a record of the ring for the plugin; nil means that nothing is sent.
-func (p *program) ask(record []byte) (*proto.Record, error) {
+// toPlugin translates a record of the ring for the plugin; nil means that nothing is sent.
+func (p *program) toPlugin(record []byte) (*proto.Record, error) {
 	var h wire.Head
 	rest, err := h.Parse(record)
 	if err != nil {
@@ -105,9 +105,9 @@ func (p *program) gather(pieces []wire.Piece, size uint64) []byte {
 	return message
 }
 
-// hear translates a record of the plugin for the ring: a Head, and the bytes behind it. The message
+// fromPlugin translates a record of the plugin for the ring: a Head, and the bytes behind it. The message
 // of a receive is put in the arena if it belongs there.
-func (p *program) hear(r *proto.Record) (h wire.Head, rest []byte, err error) {
+func (p *program) fromPlugin(r *proto.Record) (h wire.Head, rest []byte, err error) {
 	switch r.Kind {
 	case proto.Kind_DONE:
 		return p.over(r)

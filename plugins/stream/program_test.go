@@ -38,7 +38,7 @@ func asking(t testing.TB) *program {
 		record(wire.Head{Kind: wire.KindRecv, Op: opInline, Peer: 1, Size: 100}, ""),
 		record(wire.Head{Kind: wire.KindRecv, Flags: wire.FlagPieces, Op: opArena, Peer: 1, Size: 150}, string(pieces)),
 	} {
-		r, err := p.ask(b)
+		r, err := p.toPlugin(b)
 		require.NoError(t, err)
 		require.NotNil(t, r)
 	}
@@ -64,11 +64,11 @@ func TestAsk(t *testing.T) {
 		"hold":   {record(wire.Head{Kind: wire.KindHold, Peer: 2}, ""), &proto.Record{Kind: proto.Kind_HOLD, Peer: 2}},
 		"go on":  {record(wire.Head{Kind: wire.KindGoOn, Peer: 2}, ""), &proto.Record{Kind: proto.Kind_GO_ON, Peer: 2}},
 	} {
-		got, err := p.ask(c.record)
+		got, err := p.toPlugin(c.record)
 		require.NoError(t, err, name)
 		assert.True(t, pb.Equal(c.want, got), "%s: %v", name, got)
 	}
-	got, err := p.ask(record(wire.Head{Kind: wire.KindCancel, Op: 3}, ""))
+	got, err := p.toPlugin(record(wire.Head{Kind: wire.KindCancel, Op: 3}, ""))
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, got.Op, "it is under way")
 	for name, b := range map[string][]byte{
@@ -76,7 +76,7 @@ func TestAsk(t *testing.T) {
 		"send without a message": record(wire.Head{Kind: wire.KindSend, Op: 9}, ""), "recv with one": record(wire.Head{Kind: wire.KindRecv, Flags: wire.FlagMessage, Op: 9}, ""),
 		"outside": record(wire.Head{Kind: wire.KindRecv, Flags: wire.FlagPieces, Op: 9, Size: 11}, string(wire.AppendPiece(nil, wire.Piece{Len: 11}))),
 	} {
-		_, err := p.ask(b)
+		_, err := p.toPlugin(b)
 		assert.ErrorIs(t, err, wire.ErrInvalid, name)
 	}
 }
@@ -96,7 +96,7 @@ func TestHear(t *testing.T) {
 		"arrived":  {&proto.Record{Kind: proto.Kind_ARRIVED, Peer: 3, Class: 255, Tag: 4, Message: []byte("hi")}, wire.Head{Kind: wire.KindArrived, Flags: wire.FlagMessage, Class: 255, Tag: 4, Peer: 3, Size: 2}, "hi"},
 		"stranger": {&proto.Record{Kind: proto.Kind_STRANGER, Peer: strangerBit | 1, Text: "mem://a"}, wire.Head{Kind: wire.KindStranger, Flags: wire.FlagText, Peer: strangerBit | 1}, "mem://a"},
 	} {
-		h, rest, err := p.hear(c.r)
+		h, rest, err := p.fromPlugin(c.r)
 		require.NoError(t, err, name)
 		assert.Equal(t, c.h, h, name)
 		assert.Equal(t, c.rest, string(rest), name)
@@ -106,13 +106,13 @@ func TestHear(t *testing.T) {
 	copy(want[400:420], message)
 	assert.Equal(t, want, p.arena, "the message is in its pieces, and nowhere else")
 
-	h, _, err := asking(t).hear(&proto.Record{Kind: proto.Kind_DONE, Op: opArena, Message: message})
+	h, _, err := asking(t).fromPlugin(&proto.Record{Kind: proto.Kind_DONE, Op: opArena, Message: message})
 	require.NoError(t, err)
 	assert.EqualValues(t, 120, h.Size, "nobody counted")
-	_, _, err = asking(t).hear(&proto.Record{Kind: proto.Kind_DONE, Op: opInline, Message: message})
+	_, _, err = asking(t).fromPlugin(&proto.Record{Kind: proto.Kind_DONE, Op: opInline, Message: message})
 	require.ErrorIs(t, err, ErrProtocol, "nor is it more than asked for")
 
-	h, rest, err := asking(t).hear(&proto.Record{Kind: proto.Kind_DONE, Op: opArena, Status: proto.Status_TRUNCATED, Size: 1000, Text: strings.Repeat("a", 5000), Message: message})
+	h, rest, err := asking(t).fromPlugin(&proto.Record{Kind: proto.Kind_DONE, Op: opArena, Status: proto.Status_TRUNCATED, Size: 1000, Text: strings.Repeat("a", 5000), Message: message})
 	require.NoError(t, err)
 	assert.Equal(t, wire.Head{Kind: wire.KindDone, Flags: wire.FlagText, Status: wire.StatusTruncated, Op: opArena, Size: 1000}, h)
 	assert.Len(t, rest, testRecordMax-wire.HeadBytes, "a text is cut")
@@ -132,15 +132,15 @@ func TestHostilePlugin(t *testing.T) {
 		"long name": {Kind: proto.Kind_STRANGER, Peer: strangerBit | 1, Text: strings.Repeat("a", AddressMax+1)},
 	} {
 		p := asking(t)
-		_, _, err := p.hear(r)
+		_, _, err := p.fromPlugin(r)
 		assert.ErrorIs(t, err, ErrProtocol, name)
 		assert.Equal(t, make([]byte, testArena), p.arena, name)
 	}
 	p := asking(t)
 	done := &proto.Record{Kind: proto.Kind_DONE, Op: opSend, Size: 10}
-	_, _, err := p.hear(done)
+	_, _, err := p.fromPlugin(done)
 	require.NoError(t, err)
-	_, _, err = p.hear(done)
+	_, _, err = p.fromPlugin(done)
 	require.ErrorIs(t, err, ErrProtocol, "an operation ends once")
 }
 
@@ -176,7 +176,7 @@ func FuzzPlugin(f *testing.F) {
 		p := asking(t)
 		ended := map[uint64]bool{}
 		for _, r := range records(b) {
-			h, rest, err := p.hear(r)
+			h, rest, err := p.fromPlugin(r)
 			if err != nil {
 				require.ErrorIs(t, err, ErrProtocol)
 				break

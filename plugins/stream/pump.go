@@ -58,9 +58,9 @@ func Dial(ctx context.Context, c proto.MethodClient, session uint64, rings *segm
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer close(p.told)
-		p.run(p.tell)
+		p.run(p.send)
 	})
-	both.Go(func() { p.run(p.hear) })
+	both.Go(func() { p.run(p.receive) })
 	go func() {
 		both.Wait()
 		over.mute()
@@ -110,9 +110,9 @@ func (p *Pump) run(direction func() error) {
 	}
 }
 
-// tell sends the program's records to the plugin. It returns nil if the other direction has the
+// send sends the program's records to the plugin. It returns nil if the other direction has the
 // reason for the end.
-func (p *Pump) tell() error {
+func (p *Pump) send() error {
 	for {
 		record, ok, err := p.in.r.Next()
 		if err != nil {
@@ -131,7 +131,7 @@ func (p *Pump) tell() error {
 			}
 			continue
 		}
-		r, err := p.t.ask(record)
+		r, err := p.t.toPlugin(record)
 		if err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func (p *Pump) tell() error {
 	}
 }
 
-// hear passes the plugin's records to the program.
-func (p *Pump) hear() error {
+// receive passes the plugin's records to the program.
+func (p *Pump) receive() error {
 	for {
 		r, err := p.stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -156,7 +156,7 @@ func (p *Pump) hear() error {
 		if err != nil {
 			return fmt.Errorf("plugins/stream: receive from the plugin: %w", err)
 		}
-		h, rest, err := p.t.hear(r)
+		h, rest, err := p.t.fromPlugin(r)
 		if err == nil {
 			err = p.out.put(&h, rest)
 		}

@@ -39,7 +39,7 @@ func Serve(s proto.Method_DataServer, rings *segment.Rings, arena []byte, bell *
 	}
 	// The goroutine that reads the stream ends with the stream, after Serve has returned.
 	go func() {
-		if err := p.hear(s); !errors.Is(err, io.EOF) {
+		if err := p.receive(s); !errors.Is(err, io.EOF) {
 			over.end(whyOver(s, err))
 		}
 	}()
@@ -51,7 +51,7 @@ func Serve(s proto.Method_DataServer, rings *segment.Rings, arena []byte, bell *
 		case <-over.ch:
 		}
 	})
-	over.end(whyOver(s, p.tell(s, &inlet{r, bell})))
+	over.end(whyOver(s, p.send(s, &inlet{r, bell})))
 	watch.Wait()
 	p.close()
 	if err := over.reason(); !errors.Is(err, errFinished) {
@@ -69,8 +69,8 @@ func whyOver(s proto.Method_DataServer, err error) error {
 	return err
 }
 
-// hear handles the program's records until the stream or the session ends.
-func (p *plugin) hear(s proto.Method_DataServer) error {
+// receive handles the program's records until the stream or the session ends.
+func (p *plugin) receive(s proto.Method_DataServer) error {
 	for {
 		r, err := s.Recv()
 		if err == nil {
@@ -85,9 +85,9 @@ func (p *plugin) hear(s proto.Method_DataServer) error {
 	}
 }
 
-// tell sends the engine's records to the program until the ending, and returns its reason. If the
+// send sends the engine's records to the program until the ending, and returns its reason. If the
 // session is closed, it first sends all records.
-func (p *plugin) tell(s proto.Method_DataServer, in *inlet) error {
+func (p *plugin) send(s proto.Method_DataServer, in *inlet) error {
 	for {
 		end := p.over.reason()
 		if end != nil && !errors.Is(end, errFinished) {
@@ -103,7 +103,7 @@ func (p *plugin) tell(s proto.Method_DataServer, in *inlet) error {
 		case err != nil:
 			return err
 		case ok:
-			err = p.tellOne(s, record)
+			err = p.sendOne(s, record)
 		case end != nil:
 			return end
 		default:
@@ -115,8 +115,8 @@ func (p *plugin) tell(s proto.Method_DataServer, in *inlet) error {
 	}
 }
 
-// tellOne sends a record of the engine to the program.
-func (p *plugin) tellOne(s proto.Method_DataServer, record []byte) error {
+// sendOne sends a record of the engine to the program.
+func (p *plugin) sendOne(s proto.Method_DataServer, record []byte) error {
 	r, a, err := p.answer(record)
 	if err != nil {
 		return err

@@ -218,7 +218,7 @@ func (s *Server) findIn(ctx context.Context, dirdata proto.Handle, name string) 
 	if owner != s.me {
 		var resp proto.GetDirentResp
 		req := &proto.GetDirentReq{Dirdata: dirdata, FS: s.fs.ID, Name: name}
-		if err = s.tell(ctx, 0, []proto.Handle{dirdata}, req, &resp); err == nil {
+		if err = s.callOwner(ctx, 0, []proto.Handle{dirdata}, req, &resp); err == nil {
 			err = resp.Error.Err()
 		}
 		return resp.Handle, moved, err

@@ -175,7 +175,7 @@ func (s *Server) setUp(ctx context.Context, dir proto.Handle, o *store.Object, d
 // tellAttr sends a SETATTR for an object to its server, on behalf of a directory.
 func (s *Server) tellAttr(ctx context.Context, near, h proto.Handle, a proto.Attr) error {
 	req := &proto.SetAttrReq{Handle: h, FS: s.fs.ID, Attr: a, Cred: s.credential()}
-	return s.tell(ctx, near, []proto.Handle{h}, req, &proto.SetAttrResp{})
+	return s.callOwner(ctx, near, []proto.Handle{h}, req, &proto.SetAttrResp{})
 }
 
 // dropRemote removes objects of other servers in the background. It keeps no record: if this server ends before that, fsck finds

@@ -128,7 +128,7 @@ func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
 func (s *Server) names(ctx context.Context, dir, object proto.Handle) (bool, error) {
 	var got proto.GetAttrResp
 	req := &proto.GetAttrReq{Handle: dir, FS: s.fs.ID, Mask: proto.AttrCommon | proto.AttrDistDir, Cred: s.credential()}
-	err := s.tell(ctx, 0, []proto.Handle{dir}, req, &got)
+	err := s.callOwner(ctx, 0, []proto.Handle{dir}, req, &got)
 	if proto.StatusOf(err) == proto.ENOENT {
 		return false, nil
 	}
@@ -139,7 +139,7 @@ func (s *Server) names(ctx context.Context, dir, object proto.Handle) (bool, err
 		for token := uint64(proto.TokenStart); token != proto.TokenEnd; {
 			var part proto.ReadDirResp
 			req := &proto.ReadDirReq{Dirdata: dirdata, FS: s.fs.ID, Count: proto.MaxReadDir, Token: token}
-			err := s.tell(ctx, 0, []proto.Handle{dirdata}, req, &part)
+			err := s.callOwner(ctx, 0, []proto.Handle{dirdata}, req, &part)
 			if proto.StatusOf(err) == proto.ENOENT {
 				break
 			}
@@ -338,7 +338,7 @@ func (s *Server) countEntries(ctx context.Context, o *store.Object) error {
 	return each(o.DistDir.Dirdata, func(h proto.Handle) error {
 		var resp proto.GetAttrResp
 		req := &proto.GetAttrReq{Handle: h, FS: s.fs.ID, Mask: proto.AttrOfDirdata, Cred: s.credential()}
-		err := s.tell(ctx, 0, []proto.Handle{h}, req, &resp)
+		err := s.callOwner(ctx, 0, []proto.Handle{h}, req, &resp)
 		switch {
 		case proto.StatusOf(err) == proto.ENOENT:
 			return nil

@@ -147,7 +147,7 @@ func (s *Server) addLostAndFound(plan dirPlan) error {
 	}
 	at := root.DistDir.Dirdata[i]
 	req := &proto.CrDirentReq{Cred: s.credential(), Name: lostAndFound, New: h, Dir: s.fs.Root, Dirdata: at, FS: s.fs.ID}
-	err := s.tell(s.ctx, s.fs.Root, []proto.Handle{at}, req, &proto.CrDirentResp{})
+	err := s.callOwner(s.ctx, s.fs.Root, []proto.Handle{at}, req, &proto.CrDirentResp{})
 	if err != nil && proto.StatusOf(err) == proto.EEXIST {
 		err = nil
 	}

@@ -182,7 +182,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	opt := s.cfg.RPC
 	opt.FlowBufferSize = cmpOr(opt.FlowBufferSize, s.fs.FlowBufferSize)
 	opt.FlowBuffers = cmpOr(opt.FlowBuffers, s.fs.FlowBuffers)
-	opt.Brief, opt.Refusals = brief, s.refusals
+	opt.Brief, opt.Refusals = isBrief, s.refusals
 	if opt.Log == nil {
 		opt.Log = s.log
 	}
@@ -264,8 +264,8 @@ func (s *Server) perform(q *query, op *operation) (proto.Response, error) {
 	return resp, err
 }
 
-// brief reports whether an operation reads only a few records, which are usually in memory.
-func brief(op proto.Op) bool {
+// isBrief reports whether an operation reads only a few records, which are usually in memory.
+func isBrief(op proto.Op) bool {
 	switch op {
 	case proto.OpGetAttr, proto.OpLookupPath, proto.OpGetDirent, proto.OpGetEattr, proto.OpGetConfig, proto.OpStatFS:
 		return true

@@ -32,7 +32,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if err := s.apply(q, &o, &a); err != nil {
 			return err
 		}
-		if err := s.hear(tx, q, &o); err != nil {
+		if err := s.applyNotice(tx, q, &o); err != nil {
 			return err
 		}
 		if !q.fromServer() && narrows(&before, &o) {
@@ -46,7 +46,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	if err != nil {
 		return nil, err
 	}
-	s.heard(q, req.Handle, made)
+	s.noticeApplied(q, req.Handle, made)
 	return &proto.SetAttrResp{}, nil
 }
 

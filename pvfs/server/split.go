@@ -145,7 +145,7 @@ func (s *Server) copyEntries(ctx context.Context, d *division) error {
 			}
 			req.Handles, req.Names = append(req.Handles, e.Handle), append(req.Names, e.Name)
 		}
-		if err := s.tell(ctx, d.dir, []proto.Handle{d.to}, req, &proto.SplitDirentResp{}); err != nil {
+		if err := s.callOwner(ctx, d.dir, []proto.Handle{d.to}, req, &proto.SplitDirentResp{}); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func (s *Server) announce(ctx context.Context, from, dir proto.Handle) error {
 // clearCopies removes the entries of the other object of a division, and takes it out of use.
 func (s *Server) clearCopies(ctx context.Context, to, dir proto.Handle) error {
 	req := &proto.SplitDirentReq{FS: s.fs.ID, Dirdata: to, Dist: proto.Dist{Name: proto.DistBasic}, Undo: 1}
-	return s.tell(ctx, dir, []proto.Handle{to}, req, &proto.SplitDirentResp{})
+	return s.callOwner(ctx, dir, []proto.Handle{to}, req, &proto.SplitDirentResp{})
 }
 
 // undoDivision undoes a division that failed before its entries were moved.

@@ -34,8 +34,8 @@ type group struct {
 	objects []int
 }
 
-// climb carries out a tree.
-func (s *Server) climb(q *query, t *tree) error {
+// runTree carries out a tree.
+func (s *Server) runTree(q *query, t *tree) error {
 	if len(t.handles) > proto.MaxHandles {
 		return proto.EINVAL
 	}
@@ -175,7 +175,7 @@ func (s *Server) treeRemove(q *query, req *proto.TreeRemoveReq) (*proto.TreeRemo
 		}
 		return spread(objects, resp.Status, status)
 	}
-	if err := s.climb(q, t); err != nil {
+	if err := s.runTree(q, t); err != nil {
 		return nil, err
 	}
 	return &proto.TreeRemoveResp{Caller: req.Caller, Status: status}, nil
@@ -202,7 +202,7 @@ func (s *Server) treeSetAttr(q *query, req *proto.TreeSetAttrReq) (*proto.TreeSe
 		}
 		return spread(objects, resp.Status, status)
 	}
-	if err := s.climb(q, t); err != nil {
+	if err := s.runTree(q, t); err != nil {
 		return nil, err
 	}
 	return &proto.TreeSetAttrResp{Caller: req.Caller, Status: status}, nil
@@ -230,7 +230,7 @@ func (s *Server) treeGetFileSize(q *query, req *proto.TreeGetFileSizeReq) (*prot
 		}
 		return spread(objects, got.Sizes, resp.Sizes)
 	}
-	if err := s.climb(q, t); err != nil {
+	if err := s.runTree(q, t); err != nil {
 		return nil, err
 	}
 	return resp, nil
@@ -278,7 +278,7 @@ func (s *Server) treeGetAttr(q *query, req *proto.TreeGetAttrReq) (*proto.TreeGe
 		}
 		return spread(objects, got.Attrs, resp.Attrs)
 	}
-	if err := s.climb(q, t); err != nil {
+	if err := s.runTree(q, t); err != nil {
 		return nil, err
 	}
 	return resp, nil

@@ -167,7 +167,7 @@ func TestSweepKeepsHandles(t *testing.T) {
 	s.sweep()
 	require.NoError(t, s.Sync())
 	require.NoFileExists(t, stale)
-	require.NoError(t, s.Update(func(*Tx) error { return nil })) // the records of buried datafiles are removed
+	require.NoError(t, s.Update(func(*Tx) error { return nil })) // the records of datafiles whose bytes are gone are removed
 	h := create(t, s, DataSpace, proto.TypeDatafile)
 	require.Equal(t, proto.Handle(1<<61+3), h)
 	b := make([]byte, 10)

@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// recall opens the file that says how the store was left. After a power loss it undoes commits that were not synced.
-func (s *Store) recall() (left slotRecord, err error) {
+// readCheckpoint opens the file that says how the store was left. After a power loss it undoes commits that were not synced.
+func (s *Store) readCheckpoint() (left slotRecord, err error) {
 	boot := s.opts.Boot
 	if boot == "" {
 		if boot, err = bootID(); err != nil {
@@ -161,7 +161,7 @@ func (s *Store) removeBytes(dead []proto.Handle) {
 	}
 	written := s.written.Load()
 	if s.synced.Load() >= written {
-		s.bury(dead, s.sweeping.Load())
+		s.unlinkDead(dead, s.sweeping.Load())
 		return
 	}
 	s.queueMu.Lock()
@@ -220,6 +220,6 @@ func (s *Store) removeSynced() {
 	s.removals = append(s.removals[:0], s.removals[n:]...)
 	s.queueMu.Unlock()
 	if len(dead) > 0 {
-		s.bury(dead, s.sweeping.Load())
+		s.unlinkDead(dead, s.sweeping.Load())
 	}
 }

@@ -245,7 +245,7 @@ func TestBytesOfTheRemovedGoAtTheStart(t *testing.T) {
 	require.NoError(t, s.Update(func(tx *Tx) error { return tx.Delete(h) }))
 	path := s.files.path(h)
 	s.queueMu.Lock()
-	s.buried = nil // as if they had never been buried
+	s.unlinked = nil // as if they had never been removed
 	s.queueMu.Unlock()
 	require.NoError(t, os.WriteFile(path, []byte("abc"), 0o600))
 	require.NoError(t, s.Close())

@@ -29,7 +29,7 @@ type mark struct {
 	again    []piece // rewritten parts of left, in order and separate
 	recorded bool    // the mark is in the database
 
-	told atomic.Bool // it was logged that it is not
+	logged atomic.Bool // that it is not
 }
 
 // A piece is the bytes from one offset up to another, exclusive.

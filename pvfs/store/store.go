@@ -96,7 +96,7 @@ type Store struct {
 	state            atomic.Pointer[state] // as committed
 	noSyncMeta       atomic.Bool
 	syncData         atomic.Bool
-	told             atomic.Bool // damage was logged
+	damageLogged     atomic.Bool
 	updates, commits atomic.Uint64
 	syncFailures     atomic.Uint64
 	damage           damage
@@ -116,7 +116,7 @@ type Store struct {
 	closed   bool
 	broken   error          // why no more updates are possible
 	stuck    bool           // a transaction did not end, so the database cannot be closed
-	buried   []proto.Handle // datafiles whose bytes were removed; their records go with the next group
+	unlinked []proto.Handle // datafiles whose bytes were removed; their records go with the next group
 	removals []removal      // datafiles whose bytes are removed when the commit that removed them is on the disk
 
 	stop     chan struct{}
@@ -170,7 +170,7 @@ func (s *Store) open() (err error) {
 	} else if err := os.MkdirAll(filepath.Join(s.dir, dataName), 0o700); err != nil {
 		return err
 	}
-	left, err := s.recall()
+	left, err := s.readCheckpoint()
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *Store) openToWrite(left slotRecord) error {
 	if err := s.finishWrites(left); err != nil {
 		return err
 	}
-	return s.buryOld()
+	return s.unlinkOldDead()
 }
 
 // notePowerLoss makes the notes of a power loss, if the last run ended with one, and reads those of earlier starts.
@@ -338,8 +338,8 @@ func (s *Store) load(tx *bolt.Tx) error {
 	return nil
 }
 
-// buryOld removes the bytes of datafiles that were removed just before the last run ended.
-func (s *Store) buryOld() error {
+// unlinkOldDead removes the bytes of datafiles that were removed just before the last run ended.
+func (s *Store) unlinkOldDead() error {
 	var dead []proto.Handle
 	err := s.View(func(t *Tx) error {
 		c := t.table(tDead).Cursor()
@@ -351,7 +351,7 @@ func (s *Store) buryOld() error {
 		return nil
 	})
 	if err == nil {
-		s.bury(dead, true)
+		s.unlinkDead(dead, true)
 	}
 	return err
 }
@@ -383,9 +383,9 @@ func (s *Store) Close() error {
 	s.files.close()
 	s.files.recordAll()
 	s.recordOwners()
-	// An update removes the records of buried datafiles. If it fails, the next start does that.
+	// An update removes the records of datafiles whose bytes are gone. If it fails, the next start does that.
 	s.queueMu.Lock()
-	marks := len(s.buried) > 0
+	marks := len(s.unlinked) > 0
 	s.queueMu.Unlock()
 	if marks {
 		_ = s.Update(func(*Tx) error { return nil })

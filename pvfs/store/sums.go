@@ -92,7 +92,7 @@ func (fl *files) check(h proto.Handle, data disk.File, made bool) (*checked, err
 	if made {
 		err = c.begin(fl.boot)
 	} else {
-		err = c.recall()
+		err = c.readHeader()
 	}
 	if err != nil {
 		return nil, errors.Join(err, sums.Close())
@@ -111,8 +111,8 @@ func (c *checked) begin(boot string) error {
 	return c.writeHeader(blocksum.Header{State: blocksum.Open, Handle: uint64(c.h), Boot: boot})
 }
 
-// recall reads the header.
-func (c *checked) recall() error {
+// readHeader reads the header.
+func (c *checked) readHeader() error {
 	var b [blocksum.HeaderBytes]byte
 	n, err := readFull(c.sums, b[:], 0)
 	if err != nil {

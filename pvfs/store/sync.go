@@ -178,7 +178,7 @@ func (fl *files) record(h proto.Handle, m *mark) {
 		return
 	}
 	if err := fl.store.putMark(h, m); err != nil {
-		if !m.told.Swap(true) {
+		if !m.logged.Swap(true) {
 			fl.store.log.Error("store: the mark of a failed sync is in memory only: when the server ends it is forgotten, and syncs of the datafile succeed",
 				"handle", h, "file", fl.path(h), "err", err)
 		}

@@ -74,13 +74,13 @@ func (s *Store) lead(own *update) {
 	n := min(len(s.queue), groupMax)
 	group := append(s.group[:0], s.queue[:n]...)
 	s.queue = append(s.queue[:0], s.queue[n:]...)
-	buried := s.buried
-	s.buried = nil
+	unlinked := s.unlinked
+	s.unlinked = nil
 	s.queueMu.Unlock()
 
-	if len(group) > 0 && !s.run(group, buried) {
+	if len(group) > 0 && !s.run(group, unlinked) {
 		s.queueMu.Lock()
-		s.buried = append(s.buried, buried...)
+		s.unlinked = append(s.unlinked, unlinked...)
 		s.queueMu.Unlock()
 	}
 	for _, u := range group {
@@ -103,11 +103,11 @@ func (s *Store) lead(own *update) {
 
 // run runs a group and reports whether its changes were committed. If the group hits damage or the disk is full, each update is
 // run alone, so that only those fail that meet the damage or need the room.
-func (s *Store) run(group []*update, buried []proto.Handle) bool {
-	err := s.attempt(group, buried)
+func (s *Store) run(group []*update, unlinked []proto.Handle) bool {
+	err := s.attempt(group, unlinked)
 	if errors.Is(err, syscall.ENOSPC) && s.makeRoom() {
 		s.log.Warn("store: the disk is full: nothing new can be made", "err", err)
-		err = s.attempt(group, buried)
+		err = s.attempt(group, unlinked)
 		s.tight = false
 	}
 	if err == nil {
@@ -130,7 +130,7 @@ func (s *Store) run(group []*update, buried []proto.Handle) bool {
 }
 
 // attempt runs a group in one transaction. Each update then has its own error; the result is the error of the whole group.
-func (s *Store) attempt(group []*update, buried []proto.Handle) error {
+func (s *Store) attempt(group []*update, unlinked []proto.Handle) error {
 	s.queueMu.Lock()
 	broken := s.broken
 	s.queueMu.Unlock()
@@ -149,14 +149,14 @@ func (s *Store) attempt(group []*update, buried []proto.Handle) error {
 	t := &Tx{s: s, tx: tx, w: &batch{
 		state: s.state.Load().clone(), dirs: map[proto.Handle]*dirCounter{}, now: s.clock(), full: full,
 	}}
-	changed := len(buried) > 0
+	changed := len(unlinked) > 0
 	succeeded := uint64(0)
 	var owners map[proto.Handle]proto.Handle
 	if !t.w.full {
 		owners = s.files.newOwners()
 	}
 	err = guard("update", func() error {
-		for _, h := range buried {
+		for _, h := range unlinked {
 			if err := t.table(tDead).Delete(handleKey(h)); err != nil {
 				return err
 			}
@@ -226,22 +226,22 @@ func (s *Store) afterFailure(err error, id uint64, rollback func() error) {
 
 // noteBroken logs the first damage. There may be many reports of it.
 func (s *Store) noteBroken(err error) {
-	if broken := (*brokenError)(nil); errors.As(err, &broken) && !s.told.Swap(true) {
+	if broken := (*brokenError)(nil); errors.As(err, &broken) && !s.damageLogged.Swap(true) {
 		s.log.Error("store: damaged", "err", broken, "where", broken.where)
 	}
 }
 
-// bury removes the bytes of removed datafiles. unsure: some may have only checksums.
-func (s *Store) bury(dead []proto.Handle, unsure bool) {
-	buried := dead[:0]
+// unlinkDead removes the bytes of removed datafiles. unsure: some may have only checksums.
+func (s *Store) unlinkDead(dead []proto.Handle, unsure bool) {
+	unlinked := dead[:0]
 	for _, h := range dead {
 		if err := s.files.unlink(h, unsure); err != nil {
 			s.log.Warn("store: the bytes of a removed datafile stay until the next start", "handle", h, "err", err)
 			continue
 		}
-		buried = append(buried, h)
+		unlinked = append(unlinked, h)
 	}
 	s.queueMu.Lock()
-	s.buried = append(s.buried, buried...)
+	s.unlinked = append(s.unlinked, unlinked...)
 	s.queueMu.Unlock()
 }

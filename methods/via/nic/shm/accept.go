@@ -82,7 +82,7 @@ func (d *Device) greet(fd int) {
 		c.release()
 		return
 	}
-	d.time(c, greetTimeout)
+	d.startTimer(c, greetTimeout)
 	d.onSocket(c)
 }
 
@@ -131,7 +131,7 @@ func (d *Device) greeted(c *conn, r *record) {
 		code = codeBusy
 		err = fmt.Errorf("shm: %d connect requests wait already, accept or reject them: %w", len(d.requests), nic.ErrAgain)
 	default:
-		code, err = c.take4(r, &h)
+		code, err = c.takeDescriptors(r, &h)
 	}
 	if err != nil {
 		refuse(c.sock, code)
@@ -141,7 +141,7 @@ func (d *Device) greeted(c *conn, r *record) {
 	}
 	c.request = d.requestID
 	c.become(connRequested)
-	d.untime(c)
+	d.stopTimer(c)
 	d.requests[c.request] = c
 	d.push(nic.Event{Kind: nic.EventConnectRequest, Conn: &nic.ConnEvent{
 		Request: c.request, Remote: c.remote, Private: append([]byte(nil), h.private...),
@@ -158,8 +158,8 @@ func (d *Device) countBusy(c *conn) {
 	}
 }
 
-// take4 checks the descriptors of a hello and takes them over.
-func (c *conn) take4(r *record, h *hello) (code uint16, err error) {
+// takeDescriptors checks the descriptors of a hello and takes them over.
+func (c *conn) takeDescriptors(r *record, h *hello) (code uint16, err error) {
 	d := c.dev
 	for _, fd := range r.fds[1:3] {
 		if err := checkDoorbell(fd); err != nil {
@@ -246,7 +246,7 @@ func (d *Device) Accept(req nic.RequestID, port nic.Port) error {
 		return nil
 	}
 	c.become(connAnswered)
-	d.time(c, greetTimeout)
+	d.startTimer(c, greetTimeout)
 	if err := d.watchBell(c); err != nil {
 		c.end(err, codeResource)
 	}

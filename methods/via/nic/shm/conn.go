@@ -148,7 +148,7 @@ func (c *conn) become(s connState) {
 		c.share.requests++
 	}
 	if c.state == connOpen {
-		c.dev.chill(c)
+		c.dev.dropHot(c)
 	}
 	c.state = s
 }
@@ -233,13 +233,13 @@ func (c *conn) peerGone() bool {
 func (c *conn) open() {
 	d := c.dev
 	c.become(connOpen)
-	d.untime(c)
+	d.stopTimer(c)
 	d.stats.Connected++
 	if c.peer.other && c.side == server {
 		d.stats.OtherUsers++
 	}
 	c.provenAt = d.clock()
-	d.heat(c)
+	d.makeHot(c)
 	d.push(nic.Event{Kind: nic.EventConnected, Cookie: c.port.cookie, Conn: &nic.ConnEvent{Remote: c.remote}})
 }
 
@@ -263,7 +263,7 @@ func (c *conn) end(err error, code uint16) {
 			break
 		}
 		c.become(connLingering)
-		d.untime(c)
+		d.stopTimer(c)
 		c.closeBells()
 		p.detach(c)
 	default:
@@ -324,7 +324,7 @@ func (c *conn) release() {
 		closeFD(c.sock)
 		c.sock = -1
 		c.closeHelloFDs()
-		d.untime(c)
+		d.stopTimer(c)
 		delete(d.requests, c.request)
 		e := &d.conns[c.index]
 		d.stats.Sent += c.sent
@@ -369,8 +369,8 @@ func (c *conn) closeHelloFDs() {
 	c.helloFDs, c.hello = nil, hello{}
 }
 
-// untime removes a connection's deadline.
-func (d *Device) untime(c *conn) {
+// stopTimer removes a connection's deadline.
+func (d *Device) stopTimer(c *conn) {
 	if i := slices.Index(d.timed, c); i >= 0 {
 		d.timed = slices.Delete(d.timed, i, i+1)
 		d.setCosts()

@@ -40,7 +40,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 		return err
 	}
 	p.attach(c)
-	d.time(c, timeout)
+	d.startTimer(c, timeout)
 	c.dial()
 	return nil
 }
@@ -280,7 +280,7 @@ func (c *conn) ended(r *record) {
 	kind, err := parsePrefix(r.data)
 	if err == nil && kind == kindRing && len(r.data) == prefixBytes && len(r.fds) == 0 {
 		c.dev.stats.DoorbellsHeard++
-		c.dev.heat(c)
+		c.dev.makeHot(c)
 		return
 	}
 	if err != nil || kind != kindBye || r.cut || len(r.fds) > 0 {

@@ -2,8 +2,8 @@ package shm
 
 import "sync/atomic"
 
-// heat makes an open connection hot: Poll checks its slots.
-func (d *Device) heat(c *conn) {
+// makeHot makes an open connection hot: Poll checks its slots.
+func (d *Device) makeHot(c *conn) {
 	c.idleLooks = 0
 	if c.hotIndex < 0 {
 		c.hotIndex = len(d.hot)
@@ -18,8 +18,8 @@ func (d *Device) heat(c *conn) {
 	d.setCosts()
 }
 
-// chill makes a connection no longer hot.
-func (d *Device) chill(c *conn) {
+// dropHot makes a connection no longer hot.
+func (d *Device) dropHot(c *conn) {
 	if c.hotIndex < 0 {
 		return
 	}
@@ -33,8 +33,8 @@ func (d *Device) chill(c *conn) {
 	d.setCosts()
 }
 
-// cool makes an idle connection wait for its doorbell.
-func (d *Device) cool(c *conn) {
+// makeCold makes an idle connection wait for its doorbell.
+func (d *Device) makeCold(c *conn) {
 	c.wantBell()
 	h := atomic.LoadUint64(c.header)
 	if uint16(h>>stampShift) == c.stamp {
@@ -46,7 +46,7 @@ func (d *Device) cool(c *conn) {
 		return
 	}
 	d.stats.Cooled++
-	d.chill(c)
+	d.dropHot(c)
 }
 
 // wantBell asks the other side to ring for its next message. The swap is a full

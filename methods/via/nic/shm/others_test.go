@@ -354,7 +354,7 @@ func TestDoorbellThatWouldBlock(t *testing.T) {
 	require.NotZero(t, bad.Stats().DoorbellsHeard)
 
 	require.NoError(t, pd.PostRecv(recvLoan()))
-	d.cool(pd.conn)
+	d.makeCold(pd.conn)
 	require.True(t, d.Arm())
 	mustSend(t, pb, []byte("y"))
 	d.Sleep(patience)

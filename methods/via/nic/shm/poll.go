@@ -162,7 +162,7 @@ func (d *Device) handle(events []unix.EpollEvent) {
 			d.stats.DoorbellsHeard++
 			// If another goroutine sleeps, its doorbell has been used up: heat
 			// requests a new one.
-			d.heat(c)
+			d.makeHot(c)
 		}
 	}
 }
@@ -180,13 +180,13 @@ func (d *Device) coolIdle() {
 		}
 		if c.idleLooks++; c.idleLooks >= coolAfter {
 			c.idleLooks = 0
-			d.cool(c)
+			d.makeCold(c)
 		}
 	}
 }
 
-// time sets the timeout of a connection's present state.
-func (d *Device) time(c *conn, timeout time.Duration) {
+// startTimer gives the timeout of a connection's present state.
+func (d *Device) startTimer(c *conn, timeout time.Duration) {
 	c.deadline = d.clock() + timeout
 	d.timed = append(d.timed, c)
 	d.dueAt(c.deadline)

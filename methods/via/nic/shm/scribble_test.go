@@ -221,7 +221,7 @@ func everyWord(t *testing.T, d, bad *Device) {
 		}
 		exchange()
 		if pv.conn != nil && pv.conn.hotIndex >= 0 {
-			d.cool(pv.conn) // also looks for damage
+			d.makeCold(pv.conn) // also looks for damage
 		}
 	}
 	require.NotZero(t, d.Stats().ProtocolErrors)

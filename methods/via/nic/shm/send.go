@@ -136,7 +136,7 @@ func (c *conn) publish(slot unsafe.Pointer, header uint64) {
 		c.ring(bell)
 	}
 	if c.cold {
-		c.dev.heat(c) // an answer is likely
+		c.dev.makeHot(c) // an answer is likely
 	}
 	if c.limit-c.sent < limitAhead {
 		// The word is probably in the other side's cache: fetch it now rather

@@ -181,8 +181,8 @@ func (c *conn) forgetPlace(lane uint8) {
 	}
 }
 
-// judge ends the connection if its queue failed, and returns finished descriptors.
-func (c *conn) judge() {
+// update ends the connection if its queue failed, and returns finished descriptors.
+func (c *conn) update() {
 	if c.state == connDead {
 		return
 	}

@@ -150,7 +150,7 @@ func (c *conn) heard(lane uint8, payload []byte) error {
 	if lane == wire.LanePriority && t.Flags&(wire.FlagSegment|wire.FlagAnswer) == wire.FlagAnswer {
 		c.showData()
 	}
-	c.judge()
+	c.update()
 	c.mark()
 	return nil
 }

@@ -21,7 +21,7 @@ func (c *conn) set() {
 	case connLeaving:
 		at = c.until
 	case connOpen:
-		at = c.quietAt()
+		at = c.probeAt()
 		if c.busy {
 			at = min(at, c.busyAt+reliable.IdleAfter)
 		}
@@ -36,8 +36,8 @@ func (c *conn) set() {
 	d.wheel.Set(&c.timer, at)
 }
 
-// quietAt is when the other side has been silent for so long that it is probed.
-func (c *conn) quietAt() time.Duration {
+// probeAt is when the other side has been silent for so long that it is probed.
+func (c *conn) probeAt() time.Duration {
 	if c.dev.opts.KeepAlive < 0 {
 		return never
 	}
@@ -92,7 +92,7 @@ func (c *conn) expire() {
 		}
 	case connOpen:
 		c.rest()
-		if d.now >= c.quietAt() {
+		if d.now >= c.probeAt() {
 			if err := c.askWhetherThere(); err != nil {
 				c.fail(err)
 				return

@@ -142,7 +142,7 @@ func (l *Lane[S]) ackOne(seq Seq, a *Ack, fn func(*S)) {
 	} else {
 		remove(&l.ring, &l.lost, seq, e)
 	}
-	l.judge(e)
+	l.learnWhich(e)
 	e.state = acked
 	a.Bytes += int(e.bytes)
 	if e.at > a.SentAt {

@@ -39,10 +39,10 @@ func (r *reordering) calm(now, trip time.Duration) {
 	}
 }
 
-// judge learns from the ack of a segment which transmission arrived, and whether
+// learnWhich learns from the ack of a segment which transmission arrived, and whether
 // another one was unnecessary. The echo tells: the packet that caused the ack was
 // sent before the retransmission, or not.
-func (l *Lane[S]) judge(e *record[S]) {
+func (l *Lane[S]) learnWhich(e *record[S]) {
 	switch {
 	case e.sends == 1:
 		l.newest = max(l.newest, e.order)
@@ -54,12 +54,12 @@ func (l *Lane[S]) judge(e *record[S]) {
 		// An earlier transmission arrived after all, or its ack was lost: the
 		// order is unknown.
 	default:
-		l.judgeResent(e)
+		l.learnWhichResent(e)
 	}
 }
 
-// judgeResent is judge for a segment that was sent more than once.
-func (l *Lane[S]) judgeResent(e *record[S]) {
+// learnWhichResent is judge for a segment that was sent more than once.
+func (l *Lane[S]) learnWhichResent(e *record[S]) {
 	switch after := l.echo - e.at.Truncate(granularity); {
 	case !l.echoed:
 	case after < 0:

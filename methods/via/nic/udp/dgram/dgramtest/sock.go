@@ -149,13 +149,13 @@ func (s *sock) try(batch []dgram.Packet) int {
 	}
 	s.taken += uint64(n)
 	for i := range batch[:n] {
-		s.judge(&batch[i])
+		s.decideFate(&batch[i])
 	}
 	return n
 }
 
-// judge records the fate of a packet that was taken.
-func (s *sock) judge(p *dgram.Packet) {
+// decideFate records the fate of a packet that was taken.
+func (s *sock) decideFate(p *dgram.Packet) {
 	size := 0
 	for _, piece := range p.Pieces {
 		size += len(piece)

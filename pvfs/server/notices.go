@@ -65,8 +65,8 @@ func unheard(err error) bool {
 	return false
 }
 
-// hear applies another server's notice to an object, in the transaction that reads the object and writes it back.
-func (s *Server) hear(tx *store.Tx, q *query, o *store.Object) error {
+// applyNotice applies another server's notice to an object, in the transaction that reads the object and writes it back.
+func (s *Server) applyNotice(tx *store.Tx, q *query, o *store.Object) error {
 	if !q.fromServer() {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (s *Server) hear(tx *store.Tx, q *query, o *store.Object) error {
 	return nil
 }
 
-// heard is called after that commit. made is where the object counts as made now.
-func (s *Server) heard(q *query, object, made proto.Handle) {
+// noticeApplied is called after that commit. made is where the object counts as made now.
+func (s *Server) noticeApplied(q *query, object, made proto.Handle) {
 	if !q.fromServer() {
 		return
 	}

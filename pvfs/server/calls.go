@@ -32,8 +32,8 @@ func (s *Server) callWith(ctx context.Context, to int, near proto.Handle, handle
 	return s.call(ctx, to, s.header(near, handles), req, resp)
 }
 
-// tell sends a request about some handles to the server that owns the first of them, which may be this one.
-func (s *Server) tell(ctx context.Context, near proto.Handle, handles []proto.Handle, req proto.Request, resp proto.Response) error {
+// callOwner sends a request about some handles to the server that owns the first of them, which may be this one.
+func (s *Server) callOwner(ctx context.Context, near proto.Handle, handles []proto.Handle, req proto.Request, resp proto.Response) error {
 	to, ok := s.fs.Owner(handles[0])
 	if !ok {
 		return proto.ENOENT
@@ -52,7 +52,7 @@ func (s *Server) tell(ctx context.Context, near proto.Handle, handles []proto.Ha
 	return copyResponse(resp, got)
 }
 
-// copyResponse handles the few types of response that tell is used for.
+// copyResponse handles the few types of response that callOwner is used for.
 func copyResponse(to, from proto.Response) error {
 	switch r := from.(type) {
 	case *proto.GetAttrResp:
@@ -73,5 +73,5 @@ func copyResponse(to, from proto.Response) error {
 	case *proto.SetAttrResp, *proto.SplitDirentResp, *proto.RemoveResp, *proto.CrDirentResp:
 		return nil
 	}
-	return errors.New("server: a response that tell does not know")
+	return errors.New("server: a response that callOwner does not know")
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
-// hearSome reads up to most records of the plugin. It reads none while the endpoint leaves too
+// readRecords reads up to most records of the plugin. It reads none while the endpoint leaves too
 // many messages.
-func (m *Method) hearSome(most int) (did bool) {
-	for n := 0; n < most && m.line != nil && !m.deaf && m.kept < keptMax && m.hear(); n++ {
+func (m *Method) readRecords(most int) (did bool) {
+	for n := 0; n < most && m.line != nil && !m.violated && m.kept < keptMax && m.readRecord(); n++ {
 		did = true
 	}
 	return did
 }
 
-// hear reads one record of the plugin. It returns false if there is none, or if the plugin broke
+// readRecord reads one record of the plugin. It returns false if there is none, or if the plugin broke
 // the rules.
-func (m *Method) hear() bool {
+func (m *Method) readRecord() bool {
 	record, ok, err := m.line.In.Next()
 	if ok && err == nil {
 		err = m.take(record)
@@ -56,7 +56,7 @@ func (m *Method) take(record []byte) error {
 // over handles the end of an operation.
 func (m *Method) over(h *wire.Head, rest []byte) error {
 	o := m.ops.find(h.Op)
-	if o == nil || o.state != stateSaid {
+	if o == nil || o.state != stateWritten {
 		return fmt.Errorf("%w: the end of operation %#x, which is not under way", wire.ErrInvalid, h.Op)
 	}
 	b, size := o.bmi, int(h.Size)

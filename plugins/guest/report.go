@@ -17,10 +17,10 @@ func (e *Engine) over(o *op, size int, err error) {
 			o.text = o.text[:wire.TextMax]
 		}
 	}
-	if e.untold.Empty() && e.tellOver(o) {
+	if e.unreported.Empty() && e.tellOver(o) {
 		e.forget(o)
 	} else {
-		e.untold.Push(o)
+		e.unreported.Push(o)
 	}
 }
 
@@ -36,7 +36,7 @@ func (e *Engine) tellOver(o *op) bool {
 		message = o.room[:min(o.size, len(o.room))]
 		h.Flags, h.Size = wire.FlagMessage, uint64(len(message))
 	}
-	return e.say(&h, message, o.text)
+	return e.writeRecord(&h, message, o.text)
 }
 
 // forget frees an operation that the program knows to be over.
@@ -50,8 +50,8 @@ func (e *Engine) forget(o *op) {
 
 // tellUntold tells the program what there was no room for before.
 func (e *Engine) tellUntold() (did bool) {
-	for !e.untold.Empty() && e.tellOver(e.untold.Head()) {
-		e.forget(e.untold.Pop())
+	for !e.unreported.Empty() && e.tellOver(e.unreported.Head()) {
+		e.forget(e.unreported.Pop())
 		did = true
 	}
 	return did
@@ -67,14 +67,14 @@ func (e *Engine) arrived(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byt
 		return true
 	}
 	peer, ok := e.introduce(from)
-	return ok && !e.peers.held[peer] && e.say(&wire.Head{
+	return ok && !e.peers.held[peer] && e.writeRecord(&wire.Head{
 		Kind: wire.KindArrived, Flags: wire.FlagMessage, Class: uint8(class), Tag: uint32(tag), Peer: peer, Size: uint64(len(data)),
 	}, data, "")
 }
 
-// say writes a record: a Head, with a message or a text behind it. It returns false if there is no
+// writeRecord writes a record: a Head, with a message or a text behind it. It returns false if there is no
 // room, or never will be.
-func (e *Engine) say(h *wire.Head, message []byte, text string) bool {
+func (e *Engine) writeRecord(h *wire.Head, message []byte, text string) bool {
 	room, ok, err := e.cfg.Out.Reserve(wire.HeadBytes + len(message) + len(text))
 	if err != nil {
 		_ = e.fail(err)
