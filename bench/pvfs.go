@@ -19,11 +19,12 @@ const (
 	pvfsBytes = 1 << 30 // of the file that is copied
 	// pvfsCrowd is how many clients create, stat and remove files at once.
 	pvfsCrowd = 16
-	// pvfsFiles is how many files each client, or a single one, handles: enough that the cost of a process's first operation
-	// does not matter.
-	pvfsFiles    = 400
-	memoryFolder = "/dev/shm"
-	groupPVFS    = "pvfs"
+	// pvfsFiles is how many files each of them handles, and pvfsFilesAlone a single client: enough that the cost of a process's
+	// first operation does not matter, and that a disturbance of some milliseconds does not, either.
+	pvfsFiles      = 400
+	pvfsFilesAlone = 2000
+	memoryFolder   = "/dev/shm"
+	groupPVFS      = "pvfs"
 )
 
 // Contenders of the file system: client and servers.

@@ -18,8 +18,12 @@ const roleNames = "pvfs-names"
 // by another client than the create, so that no client's cache has the files.
 func measureNames(ctx context.Context, cfg config, fs *fileSystem, kind clientKind) ([]perf.Result, error) {
 	var all []perf.Result
-	files := max(pvfsFiles/cfg.pvfsLess, 1)
 	for _, clients := range []int{1, pvfsCrowd} {
+		files := pvfsFiles
+		if clients == 1 {
+			files = pvfsFilesAlone
+		}
+		files = max(files/cfg.pvfsLess, 1)
 		makers, err := startNames(cfg, fs, kind, clients)
 		if err != nil {
 			return nil, err
