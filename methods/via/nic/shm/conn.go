@@ -60,7 +60,8 @@ type conn struct {
 
 	// Sending. 0 ≤ limit − sent ≤ ringSlots.
 	sent, limit  uint64
-	streak       uint32         // messages sent since one arrived
+	sentInRow    uint32         // messages sent since one arrived
+	arrivedInRow uint32         // messages that arrived since one was sent
 	txSlots      unsafe.Pointer // our ring
 	claimed      unsafe.Pointer // the slot of the last Claim
 	claimedBytes int            // and the length of its message

@@ -72,9 +72,15 @@ func (c *conn) takeInline(h uint64, to *[nic.InlineMax]byte) int {
 		return -1
 	}
 	*to = *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff))
-	c.streak = 0
+	c.sentInRow = 0
 	c.free |= 1 << c.bufferOf[c.received%ringSlots]
 	c.advance()
+	if c.arrivedInRow++; c.arrivedInRow > 1 {
+		// Several messages in a row: the next one may be there already. Its cache line
+		// comes while this one is handled. Lines further ahead would be taken from the
+		// other side, which is about to write them.
+		prefetchRead(unsafe.Pointer(c.header))
+	}
 	c.grant()
 	return length
 }

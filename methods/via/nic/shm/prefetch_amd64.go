@@ -8,3 +8,9 @@ import "unsafe"
 //
 //go:noescape
 func prefetchWrite(p unsafe.Pointer)
+
+// prefetchRead asks for the cache line of p for reading: a later load need not wait
+// for it. It changes nothing else, and p may be any address.
+//
+//go:noescape
+func prefetchRead(p unsafe.Pointer)

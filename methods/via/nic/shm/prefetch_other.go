@@ -5,3 +5,5 @@ package shm
 import "unsafe"
 
 func prefetchWrite(unsafe.Pointer) {}
+
+func prefetchRead(unsafe.Pointer) {}

@@ -98,7 +98,7 @@ func (p *Port) returnRetired(d *nic.Descriptor) {
 // the ring or the space in out ends. It returns the events in out.
 func (c *conn) take(h uint64, out []nic.Event, n int) int {
 	p := c.port
-	c.streak = 0
+	c.sentInRow = 0
 	for {
 		length := headerLength(h)
 		if length < 0 || c.received == c.posted {

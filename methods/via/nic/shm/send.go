@@ -115,7 +115,8 @@ func (c *conn) send(d *nic.Descriptor) nic.Status {
 
 // nextSlot is the slot of the message to be sent.
 func (c *conn) nextSlot() unsafe.Pointer {
-	if c.streak++; c.streak > 1 {
+	c.arrivedInRow = 0
+	if c.sentInRow++; c.sentInRow > 1 {
 		// Several messages in a row: the other side still has the cache lines of
 		// the slots from their last use, and each store would wait for its line.
 		// In a ping-pong this would only delay the message.
