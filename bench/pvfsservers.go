@@ -91,48 +91,49 @@ func startServers(cfg config, own bool, command func(fs *fileSystem, conf, alias
 		}
 		fs.servers = append(fs.servers, child)
 	}
-	if err := fs.listens(); err != nil || !own {
-		return fs, err
+	if own {
+		return fs, fs.await(fs.serve)
 	}
-	return fs, fs.serves()
+	return fs, fs.await(fs.listen)
 }
 
 func (fs *fileSystem) log() string   { return filepath.Join(fs.dir, "log") }
 func (fs *fileSystem) table() string { return filepath.Join(fs.dir, "pvfs2tab") }
 
-// listens waits until all servers accept connections.
-func (fs *fileSystem) listens() error {
+// await waits until all servers are ready.
+func (fs *fileSystem) await(ready func() error) error {
 	until := time.Now().Add(pvfsReadyMax)
-	for i, address := range fs.tcp {
-		for {
-			c, err := net.Dial("tcp", address)
-			if err == nil {
-				_ = c.Close()
-				break
-			}
-			if fs.servers[i].Dead.Load() || time.Now().After(until) {
-				return fs.explain(fmt.Errorf("a server does not listen: %w", err))
-			}
-			time.Sleep(5 * time.Millisecond)
+	for {
+		err := ready()
+		if err == nil {
+			return nil
 		}
+		if slices.ContainsFunc(fs.servers, func(s *perf.Child) bool { return s.Dead.Load() }) || time.Now().After(until) {
+			return fs.explain(fmt.Errorf("a server is not ready: %w", err))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// listen returns nil if all servers accept connections over TCP.
+func (fs *fileSystem) listen() error {
+	for _, address := range fs.tcp {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		_ = c.Close()
 	}
 	return nil
 }
 
-// serves waits until all of our servers say that they serve: then they listen at all their addresses.
-func (fs *fileSystem) serves() error {
-	until := time.Now().Add(pvfsReadyMax)
-	for {
-		text, err := os.ReadFile(fs.log())
-		if err == nil && strings.Count(string(text), " serves "+fs.name+" at ") == len(fs.servers) {
-			return nil
-		}
-		ended := slices.ContainsFunc(fs.servers, func(s *perf.Child) bool { return s.Dead.Load() })
-		if ended || time.Now().After(until) {
-			return fs.explain(errors.Join(errors.New("a server does not serve"), err))
-		}
-		time.Sleep(5 * time.Millisecond)
+// serve returns nil if all of our servers have said that they serve: then they listen at all their addresses.
+func (fs *fileSystem) serve() error {
+	text, err := os.ReadFile(fs.log())
+	if n := strings.Count(string(text), " serves "+fs.name+" at "); err == nil && n < len(fs.servers) {
+		err = fmt.Errorf("%d of %d serve", n, len(fs.servers))
 	}
+	return err
 }
 
 // explain adds the last output of the servers.

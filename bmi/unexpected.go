@@ -90,7 +90,8 @@ func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 			q.registering[class] = nil
 		}
 	}()
-	for item := q.classes[class].first; item != nil; item = q.classes[class].first {
+	for q.classes[class].Len() > 0 {
+		item := (*unexpectedItem)(q.classes[class].First())
 		q.removeLocked(item)
 		q.handle(fn, item)
 		if q.registering[class] != &fn {
@@ -163,9 +164,9 @@ func (e *Endpoint) takeUnexpected(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for r.n < len(r.unexpected) {
-		item := q.first
+		item := q.all.First()
 		if r.class >= 0 {
-			item = q.classes[r.class].first
+			item = (*unexpectedItem)(q.classes[r.class].First())
 		}
 		if item == nil {
 			break

@@ -1,6 +1,10 @@
 package bmi
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/internal/queue"
+)
 
 // unexpectedQueue holds the unexpected messages that have arrived and not been
 // taken, in order of arrival over all classes and within each class.
@@ -9,8 +13,8 @@ type unexpectedQueue struct {
 	messagesMax int
 	bytesMax    int
 
-	first, last *unexpectedItem
-	classes     [256]struct{ first, last *unexpectedItem }
+	all         queue.List[unexpectedItem, *unexpectedItem]
+	classes     [256]queue.List[inClass, *inClass]
 	registering [256]*func(Message) // by Handle calls that are running
 
 	messages, bytes int  // queued; messages ≤ messagesMax, and bytes ≤ bytesMax if messages > 1
@@ -24,16 +28,26 @@ type unexpectedQueue struct {
 }
 
 type unexpectedItem struct {
-	queue                *unexpectedQueue
-	next, prev           *unexpectedItem // in arrival order; next also in the pool
-	nextClass, prevClass *unexpectedItem
-	from                 Addr
-	class                Class
-	tag                  Tag
-	data                 []byte
-	pool                 int8   // which pool it came from; < 0: none, it is too large
-	gen                  uint64 // changes whenever the item is freed
+	queue      *unexpectedQueue
+	links      queue.Links[unexpectedItem] // in unexpectedQueue.all
+	classLinks queue.Links[inClass]        // in the list of its class
+	free       *unexpectedItem             // in the pool
+	from       Addr
+	class      Class
+	tag        Tag
+	data       []byte
+	pool       int8   // which pool it came from; < 0: none, it is too large
+	gen        uint64 // changes whenever the item is freed
 }
+
+// Chain links the items in the order of arrival.
+func (item *unexpectedItem) Chain() *queue.Links[unexpectedItem] { return &item.links }
+
+// inClass is an item as an element of the list of its class.
+type inClass unexpectedItem
+
+// Chain links the items of a class.
+func (item *inClass) Chain() *queue.Links[inClass] { return &item.classLinks }
 
 func (q *unexpectedQueue) init(l Limits) {
 	q.messagesMax, q.bytesMax = l.UnexpectedMessages, l.UnexpectedBytes
@@ -49,47 +63,16 @@ func (q *unexpectedQueue) putLocked(from Addr, class Class, tag Tag, data []byte
 	item.from, item.class, item.tag = from, class, tag
 	copy(item.data, data)
 
-	c := &q.classes[class]
-	item.prev, item.prevClass = q.last, c.last
-	if q.last == nil {
-		q.first = item
-	} else {
-		q.last.next = item
-	}
-	if c.last == nil {
-		c.first = item
-	} else {
-		c.last.nextClass = item
-	}
-	q.last, c.last = item, item
+	q.all.Add(item)
+	q.classes[class].Add((*inClass)(item))
 	q.messages++
 	q.bytes += len(data)
 	return true
 }
 
 func (q *unexpectedQueue) removeLocked(item *unexpectedItem) {
-	c := &q.classes[item.class]
-	if item.prev == nil {
-		q.first = item.next
-	} else {
-		item.prev.next = item.next
-	}
-	if item.next == nil {
-		q.last = item.prev
-	} else {
-		item.next.prev = item.prev
-	}
-	if item.prevClass == nil {
-		c.first = item.nextClass
-	} else {
-		item.prevClass.nextClass = item.nextClass
-	}
-	if item.nextClass == nil {
-		c.last = item.prevClass
-	} else {
-		item.nextClass.prevClass = item.prevClass
-	}
-	item.next, item.prev, item.nextClass, item.prevClass = nil, nil, nil, nil
+	q.all.Remove(item)
+	q.classes[item.class].Remove((*inClass)(item))
 	q.messages--
 	q.bytes -= len(item.data)
 }
@@ -98,8 +81,8 @@ func (q *unexpectedQueue) removeLocked(item *unexpectedItem) {
 func (q *unexpectedQueue) discard(a Addr) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for item := q.first; item != nil; {
-		next := item.next
+	for item := q.all.First(); item != nil; {
+		next := q.all.Next(item)
 		if item.from == a {
 			q.removeLocked(item)
 			q.freeLocked(item)
@@ -154,7 +137,7 @@ func (q *unexpectedQueue) allocLocked(size int) *unexpectedItem {
 	if item == nil {
 		item = &unexpectedItem{queue: q, pool: int8(i), data: make([]byte, room)}
 	} else {
-		q.pool[i], item.next = item.next, nil
+		q.pool[i], item.free = item.free, nil
 		q.pooled -= room
 	}
 	item.data = item.data[:size]
@@ -168,5 +151,5 @@ func (q *unexpectedQueue) freeLocked(item *unexpectedItem) {
 		return
 	}
 	q.pooled += cap(item.data)
-	item.next, q.pool[item.pool] = q.pool[item.pool], item
+	item.free, q.pool[item.pool] = q.pool[item.pool], item
 }

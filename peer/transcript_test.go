@@ -1,7 +1,6 @@
 package peer_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,10 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/golden"
 	"github.com/viaduct-hpc/viaduct/peer/peertest"
 )
-
-var update = flag.Bool("update", false, "rewrite the transcripts in testdata; commit one only if you know why it changed")
 
 // TestTranscripts plays testdata/*.txt, one behaviour each, and compares the
 // results with those in the file.
@@ -29,11 +27,7 @@ func TestTranscripts(t *testing.T) {
 			for _, bad := range []string{"error: ", "VIOLATION"} {
 				assert.NotContains(t, played, bad)
 			}
-			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(played), 0o644))
-				return
-			}
-			require.Equal(t, string(text), played, "run with -update if this is right")
+			golden.Check(t, file, []byte(played))
 		})
 	}
 }

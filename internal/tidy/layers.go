@@ -23,7 +23,7 @@ var layerTable = []layer{
 	{"peer/...", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"internal/spin"}},
+	{"bmi", []string{"internal/spin", "internal/queue"}},
 	{"bmi/...", []string{"bmi"}},
 
 	// What methods have in common, then the VIA method, top to bottom.

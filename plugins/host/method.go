@@ -77,9 +77,9 @@ func MaxUnexpected(ringBytes int) int { return ring.RecordMax(ringBytes) - wire.
 
 // A Method is a bmi.Method whose work is done by a plugin.
 type Method struct {
-	cfg      Config
-	line     *Line // nil if there is no plugin at present
-	violated bool  // the plugin broke the rules
+	cfg         Config
+	line        *Line // nil if there is no plugin at present
+	rulesBroken bool  // the plugin broke the rules
 
 	ops     table
 	lanes   [2]lane     // operations not written to the ring: there was no room, or no plugin; see laneOf
@@ -114,7 +114,7 @@ func (m *Method) Attach(l *Line) {
 	if l.Out.RecordMax() < ring.RecordMax(RingMin) {
 		panic("plugins/host: the ring to the plugin is too short")
 	}
-	m.line, m.violated = l, false
+	m.line, m.rulesBroken = l, false
 	m.unstick()
 	m.eachWaiting(func(o *op) { o.due = 0 })
 }
@@ -208,13 +208,13 @@ func (m *Method) Free(mem []byte) error {
 
 // Poll implements bmi.Method.
 func (m *Method) Poll() (did bool) {
-	if m.line == nil || m.violated {
+	if m.line == nil || m.rulesBroken {
 		return m.offer()
 	}
 	did = m.flush()
 	did = m.offer() || did
 	did = m.readRecords(recordsPerPoll) || did
-	if m.line != nil && !m.violated {
+	if m.line != nil && !m.rulesBroken {
 		m.ring()
 	}
 	return did
@@ -223,12 +223,12 @@ func (m *Method) Poll() (did bool) {
 // Close implements bmi.Method.
 func (m *Method) Close(ctx context.Context) error {
 	var err error
-	if m.line != nil && !m.violated {
+	if m.line != nil && !m.rulesBroken {
 		m.flush()
 		err = m.cfg.Close(ctx)
 	}
 	m.closed = true
-	if m.line != nil && !m.violated {
+	if m.line != nil && !m.rulesBroken {
 		m.readRecords(m.line.In.RecordsMax()) // all records that the plugin wrote before are there
 	}
 	m.line, m.control, m.keeping, m.kept = nil, nil, nil, 0
@@ -240,7 +240,7 @@ func (m *Method) Close(ctx context.Context) error {
 // written to the ring wait for the next plugin, and addresses stay valid. The plugin's process must
 // be dead, because the memory of its operations is reused.
 func (m *Method) Detach(err error) {
-	m.line, m.violated, m.control = nil, false, nil
+	m.line, m.rulesBroken, m.control = nil, false, nil
 	for _, o := range m.ops.ops {
 		if o.bmi != nil && o.state == stateWritten {
 			m.finish(o, 0, err)
@@ -268,10 +268,10 @@ func (m *Method) endAll(err error) {
 
 // broken stops reading the records of a plugin that broke the rules.
 func (m *Method) broken(err error) {
-	if m.violated {
+	if m.rulesBroken {
 		return
 	}
-	m.violated = true
+	m.rulesBroken = true
 	m.cfg.Broken(fmt.Errorf("plugin %s broke the rules of the rings: %w", m.cfg.Name, err))
 }
 

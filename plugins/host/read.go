@@ -13,7 +13,7 @@ import (
 // readRecords reads up to most records of the plugin. It reads none while the endpoint leaves too
 // many messages.
 func (m *Method) readRecords(most int) (did bool) {
-	for n := 0; n < most && m.line != nil && !m.violated && m.kept < keptMax && m.readRecord(); n++ {
+	for n := 0; n < most && m.line != nil && !m.rulesBroken && m.kept < keptMax && m.readRecord(); n++ {
 		did = true
 	}
 	return did

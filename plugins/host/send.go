@@ -11,7 +11,7 @@ import (
 // the reason if there never will be room. The records in control must be written first: the
 // operation's peer may use the slot of a peer that one of them drops.
 func (m *Method) writeOp(o *op) (ok bool, err error) {
-	if m.line == nil || m.violated || len(m.control) > 0 || !m.introduce(o.peer) {
+	if m.line == nil || m.rulesBroken || len(m.control) > 0 || !m.introduce(o.peer) {
 		return false, nil
 	}
 	b := o.bmi
@@ -84,7 +84,7 @@ func (m *Method) writeStaged(o *op, h *wire.Head) (ok bool, err error) {
 
 // order writes a record other than an operation, now or when there is room.
 func (m *Method) order(h wire.Head) {
-	if m.line == nil || m.violated {
+	if m.line == nil || m.rulesBroken {
 		return
 	}
 	if len(m.control) > 0 || !m.write(&h, nil) {
@@ -96,7 +96,7 @@ func (m *Method) order(h wire.Head) {
 
 // flush writes records for which there was no room before.
 func (m *Method) flush() (did bool) {
-	for len(m.control) > 0 && !m.violated && m.write(&m.control[0], nil) {
+	for len(m.control) > 0 && !m.rulesBroken && m.write(&m.control[0], nil) {
 		m.control = m.control[1:]
 		did = true
 	}

@@ -17,7 +17,7 @@ func (m *Method) Unsaid() bool {
 // room in the ring again. Room in the arena comes from an operation that ends, and for that the
 // plugin rings.
 func (m *Method) Pressing() bool {
-	if m.line == nil || m.violated {
+	if m.line == nil || m.rulesBroken {
 		return false
 	}
 	for i := range m.lanes {
@@ -36,7 +36,7 @@ func (m *Method) Arm() bool {
 	switch {
 	case m.Pressing():
 		return false
-	case m.line == nil || m.violated || m.kept >= keptMax:
+	case m.line == nil || m.rulesBroken || m.kept >= keptMax:
 		return true
 	}
 	return m.line.In.Arm()

@@ -322,17 +322,23 @@ func (fl *files) retire(h proto.Handle) {
 // unlink removes the bytes of a retired datafile, and their checksums. A datafile without bytes has no checksums either, unless a power
 // loss or an interrupted removal has left them: then the caller is unsure.
 func (fl *files) unlink(h proto.Handle, unsure bool) error {
-	err := fl.disk.Unlink(fl.path(h))
-	if errors.Is(err, unix.ENOENT) && !unsure {
-		return nil
+	there, err := fl.unlinkPath(fl.path(h))
+	if err == nil && (there || unsure) {
+		_, err = fl.unlinkPath(fl.sumsPath(h))
 	}
-	if err == nil || errors.Is(err, unix.ENOENT) {
-		err = fl.disk.Unlink(fl.sumsPath(h))
-	}
-	if err != nil && !errors.Is(err, unix.ENOENT) {
+	if err != nil {
 		return fault("remove datafile", h, err)
 	}
 	return nil
+}
+
+// unlinkPath removes a name, if it is there.
+func (fl *files) unlinkPath(path string) (there bool, err error) {
+	err = fl.disk.Unlink(path)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // unlinkLoneSums removes the checksums of a datafile if it has no bytes.
@@ -347,10 +353,10 @@ func (fl *files) unlinkLoneSums(h proto.Handle) (removed bool, err error) {
 	if f.get() != nil || fl.there(h) {
 		return false, nil
 	}
-	if err := fl.disk.Unlink(fl.sumsPath(h)); err != nil && !errors.Is(err, unix.ENOENT) {
+	if removed, err = fl.unlinkPath(fl.sumsPath(h)); err != nil {
 		return false, fault("remove checksums", h, err)
 	}
-	return true, nil
+	return removed, nil
 }
 
 func (fl *files) size(h proto.Handle) (int64, error) {

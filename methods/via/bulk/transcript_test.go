@@ -1,7 +1,6 @@
 package bulk_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "rewrite the transcripts in testdata; commit one only if you know why it changed")
+	"github.com/viaduct-hpc/viaduct/internal/golden"
+)
 
 // TestTranscripts plays testdata/*.txt, one way of a message each, and compares the results with those in the file.
 func TestTranscripts(t *testing.T) {
@@ -25,11 +24,7 @@ func TestTranscripts(t *testing.T) {
 			script, _, _ := strings.Cut(string(text), "----\n")
 			played, err := play(script)
 			require.NoError(t, err)
-			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(script+"----\n"+played), 0o644))
-				return
-			}
-			require.Equal(t, string(text), script+"----\n"+played, "run with -update if this is right")
+			golden.Check(t, file, []byte(script+"----\n"+played))
 		})
 	}
 }
