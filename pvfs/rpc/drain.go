@@ -23,7 +23,7 @@ func (s *Server) stop() {
 	s.changed.Broadcast()
 }
 
-// drain waits until the server stops, and then for the workers.
+// drain waits until the server stops, then for the workers, and until the log says what was cut off.
 func (s *Server) drain() error {
 	s.mu.Lock()
 	for !s.stopping {
@@ -34,8 +34,20 @@ func (s *Server) drain() error {
 	if running+flowing+waiting > 0 {
 		s.opt.Log.Info("pvfs: the server stops when what is under way has ended", "requests", running, "transfers", flowing, "waiting", waiting, "limit", s.opt.DrainTime)
 	}
-	late := time.AfterFunc(s.opt.DrainTime, s.abortAll)
-	defer late.Stop()
+	aborted := make(chan struct{})
+	late := time.AfterFunc(s.opt.DrainTime, func() {
+		defer close(aborted)
+		s.abortAll()
+	})
+	err := s.join()
+	if !late.Stop() {
+		<-aborted
+	}
+	return err
+}
+
+// join waits for the workers.
+func (s *Server) join() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hopeless := false

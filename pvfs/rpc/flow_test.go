@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -270,6 +271,29 @@ func TestStopEndsFlowsThatStall(t *testing.T) {
 		assert.Equal(t, uint64(1), s.Stats().CutOff)
 		assert.Contains(t, log.String(), "the server stops when what is under way has ended")
 		assert.Regexp(t, `cut off because the server stops" client=\S+ operation=3 "bytes moved"=0 of=\d+`, log.String())
+	})
+}
+
+// slowly is a log that takes its time to write what was cut off.
+type slowly struct{ logtext.Buffer }
+
+func (w *slowly) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("cut off")) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	return w.Buffer.Write(b)
+}
+
+// TestStopWaitsForItsLog: a program may end as soon as Serve returns, so by then the log says what was cut off.
+func TestStopWaitsForItsLog(t *testing.T) {
+	overEach(t, func(t *testing.T, w *world) {
+		var d disk
+		var log slowly
+		s, address, stop := w.serve(d.handle, ServerOptions{DrainTime: 10 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		stalled(t, w, address)
+		soon(t, func() bool { return s.Stats().Flowing == 1 }, "the flow begins")
+		stop()
+		assert.Contains(t, log.String(), "cut off because the server stops")
 	})
 }
 
