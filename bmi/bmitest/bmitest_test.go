@@ -233,6 +233,27 @@ func TestDrop(t *testing.T) {
 	assert.ErrorIs(t, b.end(waiting).Err, bmi.ErrPeerFailed)
 }
 
+// TestDropWithinPoll: a peer that a handler drops, or another goroutine while a handler
+// runs, does not hide what another peer sent.
+func TestDropWithinPoll(t *testing.T) {
+	w := newWorld(t)
+	a, b, c := w.open("a"), w.open("b"), w.open("c")
+	w.open("gone")
+	gone, heard := a.to("gone"), []bmi.Tag{}
+	a.to("b")
+	a.to("c")
+	require.NoError(t, a.Handle(0, func(m bmi.Message) {
+		heard = append(heard, m.Tag)
+		if m.Tag == 1 {
+			assert.NoError(t, a.DropAddr(gone))
+		}
+	}))
+	b.must(b.PostSendUnexpected(b.to("a"), 0, 1, nil, nil))
+	c.must(c.PostSendUnexpected(c.to("a"), 0, 2, nil, nil))
+	w.step()
+	assert.Equal(t, []bmi.Tag{1, 2}, heard)
+}
+
 func TestTalkingToOneself(t *testing.T) {
 	w := newWorld(t)
 	w.opt.EagerSize = 1

@@ -313,6 +313,7 @@ func (m *method) settle(p *peer, err error) {
 func (m *method) Drop(remote bmi.Peer) {
 	p := remote.(*peer)
 	m.peers = slices.DeleteFunc(m.peers, func(known *peer) bool { return known == p })
+	m.node.events.Store(true) // a Poll whose handler runs now may pass over the next one
 	m.abort(p, bmi.ErrDropped)
 }
 

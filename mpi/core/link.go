@@ -72,9 +72,9 @@ func (p *Proc) connect(addr bmi.Addr) (*link, error) {
 		return nil, p.displaced(l)
 	}
 	l.proc, p.route = p, l
-	l.sendHello()
+	l.watch() // first, or the connection might end between the two without notice
 	if p.err == nil {
-		l.watch()
+		l.sendHello()
 	}
 	return l, p.err
 }
