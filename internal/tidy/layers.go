@@ -29,11 +29,12 @@ var layerTable = []layer{
 	// What methods have in common, then the VIA method, top to bottom.
 	{"methods/inbox", []string{"bmi", "matchbits", "peer", "internal/queue", "internal/pieces", "internal/buffers"}},
 	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race"}},
-	// Descriptors, capabilities and errors pass through vipl as the seam defines them, so the method imports package nic. Only
-	// one file knows which NICs there are.
+	// Only one room knows VIs. Providers, capabilities and errors pass through it as the seam defines them, so the method imports
+	// package nic. Only one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers", "internal/seldom"}},
+	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers", "internal/seldom"}},
 	{"methods/via/wire", []string{"matchbits"}},
+	{"methods/via/link", []string{"matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/queue", "internal/pieces"}},
 	{"methods/via/bulk", nil},
 	{"methods/via/flow", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},

@@ -1,64 +1,55 @@
 package via
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"slices"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// discriminator is the one of BMI endpoints, so that other consumers can share a
-// name with them.
-const discriminator = "bmi"
+// consumer is what the links of a method tell it (link.Consumer).
+type consumer method
 
-// requested handles a connect request of the NIC.
-func (m *method) requested(req *vipl.ConnRequest) {
-	if req.Discriminator != discriminator {
-		m.refuse(req, peer.ReasonAbsent)
-		return
-	}
+// PollSoon asks for a Poll (link.Consumer).
+func (c *consumer) PollSoon() { c.host.Wake() }
+
+// Requested handles a connect request (link.Consumer).
+func (c *consumer) Requested(q *link.Request, err error) {
+	m := (*method)(c)
 	if m.closing {
-		m.refuse(req, peer.ReasonClosing)
+		q.Refuse(peer.ReasonClosing)
 		return
 	}
-	ask, err := wire.ParseLinkReq(req.Private)
 	if err != nil {
 		m.errors.Protocol++
-		m.log.Warn("via: refused a connect request", "remote", req.Remote.Host, "error", err)
-		m.refuse(req, peer.ReasonProtocol)
+		m.log.Warn("via: refused a connect request", "remote", q.Host, "error", err)
+		q.Refuse(peer.ReasonProtocol)
 		return
 	}
 	// The NIC's name for the requester counts, not the name in the request: a requester
 	// that listens at all addresses of its machine cannot know which of them we see.
-	r := m.byHost[req.Remote.Host]
+	ask := &q.Ask
+	r := m.byHost[q.Host]
 	if r == nil {
-		if r, err = m.newRemote(req.Remote.Host, ask.Name == "" || req.OtherUser); err != nil {
-			m.refuse(req, peer.ReasonBusy)
+		if r, err = m.newRemote(q.Host, ask.Name == "" || q.OtherUser); err != nil {
+			q.Refuse(peer.ReasonBusy)
 			return
 		}
 	}
-	r.note(req)
+	r.note(q)
 	m.requests++
 	id := peer.Request(m.requests)
-	m.waitingRequests[id] = req
+	m.waitingRequests[id] = q
 	m.step(r, peer.Event{Kind: peer.EventLinkRequest, Request: id, Hello: peer.Hello{
 		Version: version16(ask.Version),
 		Session: ask.Session,
 		Attempt: ask.Attempt,
 		Name:    ask.Name,
 	}})
-}
-
-// refuse rejects a request. An error means that the requester is gone.
-func (m *method) refuse(req *vipl.ConnRequest, reason peer.Reason) {
-	_ = req.Reject([]byte{byte(reason)})
 }
 
 // version16 limits a version from outside to the 16 bits that the machine compares.
@@ -72,8 +63,8 @@ func (m *method) step(r *remote, ev peer.Event) {
 	for _, a := range m.stepped {
 		m.actions = append(m.actions, remoteAction{r, a})
 	}
-	if r.fsm.State() != peer.Ready {
-		r.open = false
+	if !r.fsm.Ready() {
+		r.link.Shut()
 	}
 	m.watch(r)
 	if before > 0 {
@@ -102,7 +93,7 @@ func (m *method) act(r *remote, a *peer.Action) {
 		m.linkAccept(r, &action)
 	case peer.ActionLinkReject:
 		if req := m.takeRequest(action.Request); req != nil {
-			m.refuse(req, action.Reason)
+			req.Refuse(action.Reason)
 		}
 	case peer.ActionLinkClose:
 		m.closeLink(r)
@@ -111,11 +102,11 @@ func (m *method) act(r *remote, a *peer.Action) {
 	case peer.ActionSendConnAck:
 		m.sendConnAck(r, &action.Hello)
 	case peer.ActionSendBye:
-		m.sendBare(r, matchbits.TypeCancel, wire.Bye{Reason: uint32(action.Reason)}.Aux())
+		r.link.SendBare(matchbits.TypeCancel, wire.Bye{Reason: uint32(action.Reason)}.Aux())
 	case peer.ActionSendKeepAlive:
-		m.sendBare(r, matchbits.TypeKeepAlive, wire.KeepAlive{WantReply: true}.Aux())
+		r.link.SendBare(matchbits.TypeKeepAlive, wire.KeepAlive{WantReply: true}.Aux())
 	case peer.ActionAnswerKeepAlive:
-		m.sendBare(r, matchbits.TypeKeepAlive, wire.KeepAlive{}.Aux())
+		r.link.SendBare(matchbits.TypeKeepAlive, wire.KeepAlive{}.Aux())
 	case peer.ActionFlush:
 		m.opened(r)
 	case peer.ActionFail:
@@ -125,24 +116,18 @@ func (m *method) act(r *remote, a *peer.Action) {
 	}
 }
 
-func (m *method) takeRequest(id peer.Request) *vipl.ConnRequest {
+func (m *method) takeRequest(id peer.Request) *link.Request {
 	req := m.waitingRequests[id]
 	delete(m.waitingRequests, id)
 	return req
 }
 
 func (m *method) linkConnect(r *remote, a *peer.Action) {
-	l, err := m.openLink(r, a.Link)
-	if err == nil {
-		ask := wire.LinkReq{
-			Version: uint32(a.Hello.Version), Session: a.Hello.Session,
-			Attempt: a.Hello.Attempt, Name: a.Hello.Name,
-		}
-		err = l.vi.ConnectStart(
-			vipl.Address{Host: r.host(), Discriminator: discriminator},
-			vipl.ConnectOptions{Private: ask.Append(nil), Timeout: m.peerConfig.AttemptTimeout},
-		)
-	}
+	r.startAnew()
+	err := m.links.Connect(&r.link, a.Link, r.host(), &wire.LinkReq{
+		Version: uint32(a.Hello.Version), Session: a.Hello.Session,
+		Attempt: a.Hello.Attempt, Name: a.Hello.Name,
+	}, m.peerConfig.AttemptTimeout)
 	if err != nil {
 		m.linkFailed(r, a.Link, err)
 	}
@@ -151,135 +136,84 @@ func (m *method) linkConnect(r *remote, a *peer.Action) {
 func (m *method) linkAccept(r *remote, a *peer.Action) {
 	req := m.takeRequest(a.Request)
 	if req == nil {
-		m.linkFailed(r, a.Link, nic.ErrNotConnected)
+		m.linkFailed(r, a.Link, errNoRequest)
 		return
 	}
-	l, err := m.openLink(r, a.Link)
-	if err == nil {
-		l.accepted = true
-		err = req.Accept(l.vi)
-	}
-	if err != nil {
-		m.refuse(req, peer.ReasonBusy) // unless Accept has answered it
+	r.startAnew()
+	if err := m.links.Accept(&r.link, a.Link, req); err != nil {
 		m.linkFailed(r, a.Link, err)
 	}
 }
 
+// errNoRequest: the requester has gone.
+var errNoRequest = fmt.Errorf("via: %w", nic.ErrNotConnected)
+
+// startAnew forgets what the peer was sending over its last link.
+func (r *remote) startAnew() {
+	r.eagerBytes = 0
+	r.assembly = assembly{}
+}
+
+// closeLink takes the link out of use.
+func (m *method) closeLink(r *remote) {
+	if past := r.linkStats(); past != (bmi.LinkStats{}) {
+		r.pastLinks = &past
+	}
+	if r.link.Close() {
+		r.count.Disconnects++
+	}
+}
+
+// Up tells the machine that the NICs have connected (link.Consumer).
+func (c *consumer) Up(l *link.Link) {
+	r := l.Owner().(*remote)
+	r.source.Store(nil)
+	if at := l.Source(); at.IsValid() {
+		r.source.Store(&at)
+	}
+	(*method)(c).step(r, peer.Event{Kind: peer.EventLinkUp, Link: l.ID()})
+}
+
+// Failed handles an attempt to connect that has ended (link.Consumer).
+func (c *consumer) Failed(l *link.Link, err error) {
+	(*method)(c).linkFailed(l.Owner().(*remote), l.ID(), err)
+}
+
 // linkFailed reports to the machine that a link could not be made.
 func (m *method) linkFailed(r *remote, id peer.Link, err error) {
-	r.cause = err
-	reason, remote := reasonOf(err)
-	if r.link != nil && r.link.id == id {
+	reason, remote := link.Reason(err)
+	if r.link.InUse() && r.link.ID() == id {
 		m.closeLink(r)
 	}
 	m.step(r, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})
 }
 
-// errFlushed: a descriptor came back because the link ended. An event will say why.
-var errFlushed = errors.New("the connection ended")
-
-// brokenBy is the error of a descriptor that did not succeed.
-func brokenBy(what string, status nic.Status) error {
-	if status == nic.StatusFlushed {
-		return errFlushed
+// Broke closes a link that broke (link.Consumer). The operations fail.
+func (c *consumer) Broke(l *link.Link, err error) {
+	m, r := (*method)(c), l.Owner().(*remote)
+	m.closeLink(r)
+	reason, _ := link.Reason(err)
+	if reason == peer.ReasonTimeout {
+		reason = peer.ReasonLinkLost // the peer was there before
 	}
-	return fmt.Errorf("%s ended with status %d", what, status)
+	m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: l.ID(), Reason: reason})
 }
 
-// linkBroke notes that the link in use gave an error. Nothing more is sent over
-// it. The operations fail in the next Poll, because a caller may be using one of
-// them now.
-func (m *method) linkBroke(r *remote, err error) {
-	if r.link == nil {
-		return
-	}
-	if r.broken {
-		if errors.Is(r.cause, errFlushed) {
-			r.cause = err // it says why
-		}
-		return
-	}
-	r.broken, r.open = true, false
-	r.cause, r.causeWait = err, causeWaitPolls
-	m.broken = append(m.broken, r)
-	m.host.Wake()
-}
-
-// endBroken closes the links that broke.
-func (m *method) endBroken() {
-	wait := 0 // links that wait a few Polls for the event that says why
-	for len(m.broken) > wait {
-		r := m.broken[wait]
-		if r.broken && r.causeWait > 0 && errors.Is(r.cause, errFlushed) && r.vi.State() == vipl.Connected {
-			r.causeWait--
-			wait++
-			continue
-		}
-		m.broken = slices.Delete(m.broken, wait, wait+1)
-		if !r.broken {
-			continue // the machine has already given up this link
-		}
-		id := r.link.id
-		m.log.Debug("via: link broke", "peer", r.name, "error", r.cause)
-		m.closeLink(r)
-		reason, _ := reasonOf(r.cause)
-		if reason == peer.ReasonTimeout {
-			reason = peer.ReasonLinkLost // the peer was there before
-		}
-		m.step(r, peer.Event{Kind: peer.EventLinkDown, Link: id, Reason: reason})
-	}
-}
-
-// protocolError ends the connection of a peer that broke the rules.
-func (m *method) protocolError(r *remote, err error) {
+// Breached ends the connection of a peer that broke the rules (link.Consumer).
+func (c *consumer) Breached(l *link.Link, err error) {
+	m, r := (*method)(c), l.Owner().(*remote)
 	m.errors.Protocol++
 	m.log.Warn("via: peer broke the protocol, disconnecting it", "peer", r.name, "error", err)
-	r.cause = err
 	m.step(r, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonProtocol})
-}
-
-// reasonOf translates an error of the NIC. remote is true if the other side gave
-// the reason.
-func reasonOf(err error) (reason peer.Reason, remote bool) {
-	var rejected *vipl.RejectedError
-	switch {
-	case errors.As(err, &rejected):
-		if len(rejected.Reason) == 1 && rejected.Reason[0] != 0 {
-			return peer.Reason(rejected.Reason[0]), true
-		}
-		return peer.ReasonRefused, true
-	case errors.Is(err, vipl.ErrNoMatch), errors.Is(err, nic.ErrUnreachable):
-		return peer.ReasonAbsent, false
-	case errors.Is(err, nic.ErrKey), errors.Is(err, os.ErrPermission):
-		return peer.ReasonRefused, false
-	case errors.Is(err, nic.ErrVersion):
-		return peer.ReasonVersion, false
-	case errors.Is(err, nic.ErrPeerDied):
-		return peer.ReasonPeerDied, false
-	case errors.Is(err, nic.ErrTimeout), errors.Is(err, vipl.ErrTimeout):
-		return peer.ReasonTimeout, false
-	case errors.Is(err, nic.ErrProtocol):
-		return peer.ReasonProtocol, false
-	case errors.Is(err, nic.ErrNotConnected):
-		return peer.ReasonLinkLost, false
-	case errors.Is(err, errResource):
-		return peer.ReasonBusy, false
-	}
-	return peer.ReasonLinkLost, false
 }
 
 // opened begins READY, and sends what waited for it.
 func (m *method) opened(r *remote) {
-	l := r.link
-	r.theirID = matchbits.PeerID(r.fsm.RemoteID())
-	r.packetBytes = min(m.caps.MTUBytes, l.theirMTU) - wire.HeaderLen
-	r.eagerBytes = min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*r.packetBytes)
-	r.oneBytes = min(r.packetBytes, r.eagerBytes)
-	r.credits.Extend(r.fsm.RemoteCredits())
-	both := l.theirFlags & m.connFlags(l)
-	l.reads, l.writes = both&wire.ConnRDMARead != 0, both&wire.ConnRDMAWrite != 0
-	r.connected = true
-	r.open, r.failed = !r.broken, nil
+	r.link.Opened(r.fsm.RemoteID(), r.fsm.RemoteCredits())
+	packet := r.link.PacketBytes()
+	eager := min(m.eagerBytes, r.fsm.RemoteEagerBytes(), EagerPacketsMax*packet)
+	r.eagerBytes, r.oneBytes = int32(eager), int32(min(packet, eager))
+	r.failed = nil
 	r.count.Connects++
 	m.pump(r)
 }
@@ -367,9 +301,7 @@ func (m *method) failure(r *remote, reason peer.Reason, remote bool) error {
 	if remote {
 		text += ", says the peer"
 	}
-	if r.cause != nil {
-		cause := r.cause
-		r.cause = nil
+	if cause := r.link.TakeCause(); cause != nil {
 		return fmt.Errorf("%w: %s: %s: %w", kind, r.name, text, cause)
 	}
 	return fmt.Errorf("%w: %s: %s", kind, r.name, text)
@@ -382,7 +314,7 @@ func (m *method) drained(r *remote) {
 
 // maybeForget forgets a peer that cannot be reached, and for which nothing waits.
 func (m *method) maybeForget(r *remote) {
-	if !r.fsm.Idle() || r.ops.Len() > 0 || r.inbox.Recvs() > 0 || r.link != nil {
+	if !r.fsm.Idle() || r.ops.Len() > 0 || r.inbox.Recvs() > 0 || r.link.InUse() {
 		return
 	}
 	if r.dropped || r.fsm.SendPolicy() == peer.PolicyRefuse && r.inbox.Early() == 0 && !r.inbox.Holds() {

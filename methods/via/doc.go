@@ -1,15 +1,15 @@
 // Package via is the VIA method: BMI messages over the VI Architecture.
 //
-// It runs on package vipl only, and so over every NIC provider below
-// methods/via/nic. Packets are in methods/via/wire, receives and what waits for them
-// in methods/inbox, the state of a connection in peer, that of a large message in
-// methods/via/bulk; here is what joins them:
+// It has no protocol of its own, but joins the rooms that have one: methods/via/link
+// carries packets over any NIC provider below methods/via/nic; methods/via/wire defines
+// them; peer is the state of a connection, methods/via/bulk that of a large message;
+// methods/inbox holds receives and what waits for them. The files:
 //
 //	driver, method    opening, Poll, closing
-//	remote, link      a peer, and the VI that is in use with it
+//	remote            a peer
 //	connect,          carrying out what the peer machine decides
 //	handshake, timers
-//	packet, send      outgoing packets, credits, queues
+//	send              sends, and the queue of those that wait
 //	recv              receives
 //	arrive, eager     incoming packets, and the messages that they bring
 //	rendezvous,       large messages: their packets, their memory, and moving them by

@@ -14,8 +14,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
@@ -103,10 +103,11 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if err != nil {
 		return nil, err
 	}
-	n, err := vipl.OpenNIC(provider, vipl.NICConfig{
-		Listen: host, Clock: cfg.Clock, Log: cfg.Log, Events: true,
-	})
+	links, err := link.Open(provider, link.Config{Listen: host, Clock: cfg.Clock, Log: cfg.Log, Credits: opts.Credits})
 	if err != nil {
+		if errors.Is(err, link.ErrUnsuitable) {
+			return nil, fmt.Errorf("%w: %w", bmi.ErrNotSupported, err)
+		}
 		if errors.Is(err, nic.ErrNameTaken) {
 			return nil, fmt.Errorf("%w: %s://%s: %w", bmi.ErrNameTaken, d.Name(), host, err)
 		}
@@ -116,13 +117,10 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 		return nil, fmt.Errorf("via: %w", err)
 	}
 	if host != "" {
-		host = n.LocalAddr() // with the port, if it was the NIC that chose it
+		host = links.LocalAddr() // with the port, if it was the NIC that chose it
 	}
-	m, err := newMethod(d.Name(), host, n, cfg, opts)
-	if err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	if n.CanSleep() {
+	m := newMethod(d.Name(), host, links, cfg, opts)
+	if links.CanSleep() {
 		return sleeper{m}, nil
 	}
 	return m, nil
@@ -201,36 +199,23 @@ func (o *Options) splitBytes(caps nic.Caps) int {
 	}
 }
 
-func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Options) (*method, error) {
-	caps := n.Caps()
-	_, hasMemory := n.Device().(nic.Allocator)
-	directBytes := -1
-	if _, ok := n.Device().(nic.DirectDevice); ok {
-		directBytes = caps.InlineBytesMax - wire.HeaderLen
-	}
+func newMethod(name, host string, links *link.Links, cfg bmi.MethodConfig, opts Options) *method {
+	caps := links.Caps()
+	_, hasMemory := links.Device().(nic.Allocator)
 	m := &method{
-		nic: n, caps: caps, host: cfg.Host, hasMemory: hasMemory,
+		links: links, caps: caps, host: cfg.Host, hasMemory: hasMemory,
 		name: name, log: cfg.Log, clock: cfg.Clock,
 		splitBytes:      opts.splitBytes(caps),
 		letPass:         opts.Idle,
 		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
-		directBytes:     directBytes,
-		recvDepth:       min(opts.Credits, caps.RecvDepthMax),
-		reliability:     min(nic.ReliableDelivery, caps.Reliability),
+		directBytes:     links.DirectBytes(),
 		seed:            opts.Seed,
 		nextTick:        never,
 		remotes:         peer.NewIDs[*remote](peer.IDMax, idQuarantine),
-		links:           peer.NewIDs[*link](peer.IDMax, idQuarantine),
 		byHost:          make(map[string]*remote),
-		waitingRequests: make(map[peer.Request]*vipl.ConnRequest),
+		waitingRequests: make(map[peer.Request]*link.Request),
 	}
-	if caps.Reliability < nic.ReliableDelivery {
-		return nil, fmt.Errorf("%w: the %s NIC has no reliable delivery", bmi.ErrNotSupported, n.Query().Provider)
-	}
-	if m.recvDepth < wire.CreditsMin || caps.MTUBytes < wire.MTUMin {
-		return nil, fmt.Errorf("%w: the %s NIC has queues of %d descriptors and packets of %d bytes, want %d and %d",
-			bmi.ErrNotSupported, n.Query().Provider, caps.RecvDepthMax, caps.MTUBytes, wire.CreditsMin, wire.MTUMin)
-	}
+	links.Serve((*consumer)(m))
 	// Every peer learns the session. The seed of the match table must stay
 	// secret, or a peer could choose tags that collide.
 	session, secret := opts.Seed, opts.Seed
@@ -244,21 +229,14 @@ func newMethod(name, host string, n *vipl.NIC, cfg bmi.MethodConfig, opts Option
 	m.peerConfig = peer.DefaultConfig()
 	m.peerConfig.Local = peer.Hello{
 		Version: opts.Version, Session: session, Name: host,
-		Credits: uint16(m.recvDepth), EagerBytes: uint32(m.eagerBytes),
+		Credits: uint16(links.Depth()), EagerBytes: uint32(m.eagerBytes),
 	}
 	m.peerConfig.ConnectTimeout = opts.ConnectTimeout
 	m.peerConfig.ResendAfter = 0 // a reliable link loses nothing
 	m.peerConfig.RetryMin, m.peerConfig.RetryMax = ConnectRetryMin, ConnectRetryMax
 	m.peerConfig.RetryAbsent = opts.RetryAbsent
 	m.peerConfig.KeepAliveAfter, m.peerConfig.DeadAfter = opts.KeepAlive, 4*opts.KeepAlive
-	var err error
-	if m.cq, err = n.CreateCQ(cqEntries); err != nil {
-		return nil, fmt.Errorf("via: %w", err)
-	}
-	if m.sharedTag, err = n.CreatePtag(); err != nil {
-		return nil, fmt.Errorf("via: %w", err)
-	}
-	return m, nil
+	return m
 }
 
 // random64 draws a number that is not 0.
@@ -271,13 +249,9 @@ func random64() (n uint64) {
 	return n
 }
 
-// cqEntries is the initial size of the completion queue. It only holds what a
-// Poll of another queue found.
-const cqEntries = 256
-
 // Info describes the method (bmi.Method).
 func (m *method) Info() bmi.Info {
-	q := m.nic.Query()
+	q := m.links.Query()
 	info := bmi.Info{
 		Name:              m.name,
 		Description:       "64-bit matched messages over a VI Architecture NIC",
@@ -295,7 +269,7 @@ func (m *method) Info() bmi.Info {
 			{"NIC address", q.Address},
 			{"packet", strconv.Itoa(m.caps.MTUBytes) + " B"},
 			{"inline", strconv.Itoa(m.caps.InlineBytesMax) + " B"},
-			{"credits per peer", strconv.Itoa(m.recvDepth)},
+			{"credits per peer", strconv.Itoa(m.links.Depth())},
 			{"both sides copy from", m.splitText()},
 			{"protocol version", strconv.Itoa(wire.Version)},
 		},
@@ -307,10 +281,10 @@ func (m *method) Info() bmi.Info {
 }
 
 // Alloc gives memory that the NIC moves more cheaply (bmi.Allocator).
-func (m *method) Alloc(size int) ([]byte, error) { return m.alloc(size, m.nic.Alloc) }
+func (m *method) Alloc(size int) ([]byte, error) { return m.alloc(size, m.links.Alloc) }
 
 // AllocShared gives memory that peers write to from files by one copy (bmi.SharedAllocator).
-func (m *method) AllocShared(size int) ([]byte, error) { return m.alloc(size, m.nic.AllocShared) }
+func (m *method) AllocShared(size int) ([]byte, error) { return m.alloc(size, m.links.AllocShared) }
 
 func (m *method) alloc(size int, alloc func(int) ([]byte, error)) ([]byte, error) {
 	if !m.hasMemory {
@@ -328,7 +302,7 @@ func (m *method) Free(mem []byte) error {
 	if !m.hasMemory {
 		return nil
 	}
-	if err := m.nic.Free(mem); err != nil {
+	if err := m.links.Free(mem); err != nil {
 		return fmt.Errorf("via: %w", err)
 	}
 	return nil
@@ -344,10 +318,7 @@ func (m *method) Source(p bmi.Peer) netip.AddrPort {
 
 // AuthenticatedName is the name that a connected peer has proved to have to the provider (bmi.Authenticator).
 func (m *method) AuthenticatedName(p bmi.Peer) string {
-	if l := p.(*remote).link; l != nil {
-		return l.vi.AuthenticatedName()
-	}
-	return ""
+	return p.(*remote).link.AuthenticatedName()
 }
 
 // InRange tells whether a peer's address matches a pattern in the syntax of

@@ -11,7 +11,7 @@ import (
 // assembly is an eager message of several packets that is arriving. Its packets
 // follow each other, so a peer has one at most.
 type assembly struct {
-	length, arrived int // 0 ≤ arrived < length while one is under way
+	length, arrived int32 // 0 ≤ arrived < length while one is under way; both are at most EagerBytesMax
 	tag             uint32
 	msg             *inbox.Message // an expected message; nil: an unexpected one
 	class           bmi.Class
@@ -22,8 +22,8 @@ func (a *assembly) active() bool { return a.length > 0 }
 
 // eagerArrived handles an EXPECTED or UNEXPECTED packet.
 func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
-	if !r.open && !r.fsm.Ready() {
-		return fmt.Errorf("%v before the connection is ready", h.Bits.Type())
+	if !r.mayReceive() {
+		return errEarly(h)
 	}
 	if wire.IsNext(h.Aux) {
 		return m.nextArrived(r, h, body, unexpected)
@@ -57,7 +57,7 @@ func (m *method) private(body []byte) []byte {
 
 // firstArrived begins an assembly.
 func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, body []byte, unexpected bool) {
-	a := assembly{length: first.Length, arrived: len(body), class: bmi.Class(first.Class), tag: h.Bits.Tag()}
+	a := assembly{length: int32(first.Length), arrived: int32(len(body)), class: bmi.Class(first.Class), tag: h.Bits.Tag()}
 	if unexpected {
 		a.buf = append(m.buffers.Take(first.Length), body...)
 	} else {
@@ -74,8 +74,8 @@ func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, b
 func (m *method) nextArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
 	a := &r.assembly
 	next := wire.ParseEagerNext(h.Aux)
-	if !a.active() || unexpected != (a.msg == nil) || next.Offset != a.arrived ||
-		h.Bits.Tag() != a.tag || len(body) == 0 || len(body) > a.length-a.arrived {
+	if !a.active() || unexpected != (a.msg == nil) || next.Offset != int(a.arrived) ||
+		h.Bits.Tag() != a.tag || len(body) == 0 || len(body) > int(a.length-a.arrived) {
 		return fmt.Errorf("eager packet %v with %d bytes: %w", next, len(body), wire.ErrInvalid)
 	}
 	if unexpected {
@@ -83,7 +83,7 @@ func (m *method) nextArrived(r *remote, h wire.Header, body []byte, unexpected b
 	} else {
 		a.msg.Write(body)
 	}
-	if a.arrived += len(body); a.arrived == a.length {
+	if a.arrived += int32(len(body)); a.arrived == a.length {
 		m.assembled(r)
 	}
 	return nil

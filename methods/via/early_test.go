@@ -8,7 +8,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -18,7 +17,8 @@ import (
 // with the peer.
 func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	g := newRig(t)
-	r, l := g.peer, g.connect(t)
+	g.connect(t)
+	r := g.peer
 	const size = ExpectedBytesMax
 	rts := wire.RTS{Op: 1, Size: size}
 	for range wire.PiecesMax {
@@ -27,16 +27,12 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	kept := rts.Len()
 
 	count := 0
-	for ; !r.credits.Overdrawn(l.waiting) && count < 2*EarlyMessagesMaxPerPeer; count++ {
-		r.credits.TakeAll() // the peer has them back at once
-		packet := wire.Header{Bits: matchbits.Make(matchbits.TypeRTS, 0, r.myID, 0), Seq: r.recvSeq + 1}.Append(nil)
-		packet = rts.Append(packet)
-		g.recvDone(l, &nic.Descriptor{Op: nic.OpRecv, Status: nic.StatusSuccess, Data: packet, Length: len(packet)})
+	for credits := CreditsPerPeer; credits > 0 && count < 2*EarlyMessagesMaxPerPeer; count++ {
+		credits += g.arrive(t, matchbits.TypeRTS, rts.Append(nil)) - 1
 		require.Zero(t, g.errors.Protocol)
 	}
-	require.Equal(t, l.credits, r.credits.Owed(), "the peer has run dry")
-	require.True(t, r.credits.Withholds())
-	limit := EarlyBytesMaxPerPeer + l.credits*kept
+	require.True(t, r.link.Withholds(), "the peer has run dry")
+	limit := EarlyBytesMaxPerPeer + CreditsPerPeer*kept
 	assert.Greater(t, count*kept, EarlyBytesMaxPerPeer)
 	assert.LessOrEqual(t, count*kept, limit+kept, "bytes kept of %d announcements", count)
 
@@ -48,7 +44,7 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	require.Len(t, ended, count/2)
 	assert.ErrorIs(t, ended[0], bmi.ErrTruncated)
 	assert.Less(t, r.inbox.EarlyBytes(), EarlyBytesMaxPerPeer)
-	assert.False(t, r.credits.Withholds())
+	assert.False(t, r.link.Withholds())
 	g.inbox.DropAnnounced(&r.inbox)
 	assert.Zero(t, r.inbox.EarlyBytes())
 	assert.Zero(t, r.inbox.Early())

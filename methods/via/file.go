@@ -2,10 +2,10 @@ package via
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/pieces"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -16,18 +16,12 @@ func (m *method) PostSendFile(op *bmi.Op) { m.PostSend(op) }
 
 func fromFile(op *bmi.Op) bool { return op.File.File != nil }
 
-// load adds the bytes [off, off+n) of a send to a packet: see gather. An error is the file's.
-func (m *method) load(p *packet, op *bmi.Op, off, n int) (lent bool, err error) {
+// load adds the bytes [off, off+n) of a send to a packet: see link.Links.Gather. An error is the file's.
+func (m *method) load(p *link.Packet, op *bmi.Op, off, n int) (lent bool, err error) {
 	if !fromFile(op) {
-		return m.gather(p, op.Bufs, off, n), nil
+		return m.links.Gather(p, op.Bufs, off, n), nil
 	}
-	at := len(p.room)
-	p.room = slices.Grow(p.room, n)[:at+n]
-	if err := op.File.Fill(p.room[at:], off); err != nil {
-		return false, err
-	}
-	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	return false, nil
+	return false, p.Fill(n, func(b []byte) error { return op.File.Fill(b, off) })
 }
 
 // fileFailed ends the connection because a file cannot be read. The receiver may have the
@@ -37,18 +31,16 @@ func (m *method) fileFailed(s *opState, err error) {
 	if s.phase != phaseEnding {
 		s.err = unreadable(r, err)
 	}
-	m.linkBroke(r, fmt.Errorf("a file to send from: %w", err))
+	r.link.Break(fmt.Errorf("a file to send from: %w", err))
 }
 
 func unreadable(r *remote, err error) error {
 	return fmt.Errorf("%w: %s: the connection ended, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, r.name, err)
 }
 
-// writeFile makes a packet's descriptor a write of n bytes of an operation's file, starting at byte
-// off of the message.
-func writeFile(p *packet, op *bmi.Op, off, n int) {
-	p.segs = p.segs[:0]
-	p.desc.File = nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n, Check: op.File.Check}
+// fileRange is n bytes of an operation's file, starting at byte off of the message.
+func fileRange(op *bmi.Op, off, n int) nic.FileRange {
+	return nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n, Check: op.File.Check}
 }
 
 // copyMessage copies the message of one operation of this endpoint into the memory of another that is

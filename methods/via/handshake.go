@@ -4,34 +4,34 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/matchbits"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// sendConnReq sends CONN_REQ over the link in use.
+// sendConnReq sends CONN_REQ over the link in use. It and its answer spend the credits
+// that every side has at least.
 func (m *method) sendConnReq(r *remote, h *peer.Hello) {
-	if r.link == nil {
+	if !r.link.InUse() {
 		return
 	}
-	p := m.takePacket()
-	p.room = (&wire.ConnReq{
+	p := m.links.Take()
+	p.Body = (&wire.ConnReq{
 		Version: uint32(h.Version),
 		Session: h.Session,
 		Attempt: h.Attempt,
-		PeerID:  uint32(r.link.myID),
-		Credits: uint32(r.link.credits),
+		PeerID:  uint32(r.link.MyID()),
+		Credits: uint32(r.link.Posted()),
 		MTU:     uint32(m.caps.MTUBytes),
 		Eager:   uint32(m.eagerBytes),
-		Flags:   m.connFlags(r.link),
+		Flags:   r.link.Flags(),
 		Name:    h.Name,
-	}).Append(p.room)
-	m.sendHandshake(r, p, matchbits.TypeConnReq)
+	}).Append(p.Body)
+	r.link.SendControl(p, matchbits.TypeConnReq, 0, 0)
 }
 
 // sendConnAck answers a CONN_REQ.
 func (m *method) sendConnAck(r *remote, h *peer.Hello) {
-	if r.link == nil {
+	if !r.link.InUse() {
 		return
 	}
 	ack := wire.ConnAck{
@@ -42,50 +42,15 @@ func (m *method) sendConnAck(r *remote, h *peer.Hello) {
 		Latest:  h.Latest,
 	}
 	if h.Reason == peer.ReasonNone {
-		ack.PeerID = uint32(r.link.myID)
-		ack.Credits = uint32(r.link.credits)
+		ack.PeerID = uint32(r.link.MyID())
+		ack.Credits = uint32(r.link.Posted())
 		ack.MTU = uint32(m.caps.MTUBytes)
 		ack.Eager = uint32(m.eagerBytes)
-		ack.Flags = m.connFlags(r.link)
+		ack.Flags = r.link.Flags()
 	}
-	p := m.takePacket()
-	p.room = ack.Append(p.room)
-	m.sendHandshake(r, p, matchbits.TypeConnAck)
-}
-
-func (m *method) connFlags(l *link) (flags wire.ConnFlags) {
-	if !m.rdmaUsable(l) {
-		return 0
-	}
-	if m.caps.RDMARead {
-		flags |= wire.ConnRDMARead
-	}
-	if m.caps.RDMAWrite {
-		flags |= wire.ConnRDMAWrite
-	}
-	return flags
-}
-
-// sendHandshake sends a packet before READY. It spends one of the credits that
-// every side has at least.
-func (m *method) sendHandshake(r *remote, p *packet, kind matchbits.Type) {
-	m.sendControl(r, p, kind, 0, 0)
-}
-
-// sendBare sends a packet without a body if that is possible now. Later it would
-// be useless.
-func (m *method) sendBare(r *remote, kind matchbits.Type, aux uint32) {
-	if r.link == nil || !r.credits.MayCredit() ||
-		kind == matchbits.TypeKeepAlive && !r.credits.MayControl() {
-		return
-	}
-	p := m.takePacket()
-	p.kind, p.tag, p.aux = kind, 0, aux
-	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	if err := m.transmitControl(r, p); err != nil {
-		m.givePacket(p)
-		m.log.Debug("via: packet not sent", "peer", r.name, "type", kind, "error", err)
-	}
+	p := m.links.Take()
+	p.Body = ack.Append(p.Body)
+	r.link.SendControl(p, matchbits.TypeConnAck, 0, 0)
 }
 
 // connReqArrived reads CONN_REQ.
@@ -94,8 +59,8 @@ func (m *method) connReqArrived(r *remote, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("CONN_REQ: %w", err)
 	}
-	m.learn(r.link, req.MTU, req.Flags)
-	m.step(r, peer.Event{Kind: peer.EventConnReq, Link: r.link.id, Hello: peer.Hello{
+	r.link.Learn(req.MTU, req.Flags)
+	m.step(r, peer.Event{Kind: peer.EventConnReq, Link: r.link.ID(), Hello: peer.Hello{
 		Version:    version16(req.Version),
 		Session:    req.Session,
 		Attempt:    req.Attempt,
@@ -113,8 +78,8 @@ func (m *method) connAckArrived(r *remote, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("CONN_ACK: %w", err)
 	}
-	m.learn(r.link, ack.MTU, ack.Flags)
-	m.step(r, peer.Event{Kind: peer.EventConnAck, Link: r.link.id, Hello: peer.Hello{
+	r.link.Learn(ack.MTU, ack.Flags)
+	m.step(r, peer.Event{Kind: peer.EventConnAck, Link: r.link.ID(), Hello: peer.Hello{
 		Version:    version16(ack.Version),
 		Session:    ack.Session,
 		Attempt:    ack.Attempt,
@@ -127,17 +92,13 @@ func (m *method) connAckArrived(r *remote, body []byte) error {
 	return nil
 }
 
-func (m *method) learn(l *link, mtu uint32, flags wire.ConnFlags) {
-	l.theirMTU, l.theirFlags = int(mtu), flags
-}
-
 // byeArrived reads CANCEL, by which the peer ends the connection.
 func (m *method) byeArrived(r *remote, h wire.Header, body []byte) error {
 	bye, err := wire.ParseBye(h.Aux, body)
 	if err != nil {
 		return fmt.Errorf("CANCEL: %w", err)
 	}
-	m.step(r, peer.Event{Kind: peer.EventBye, Link: r.link.id, Reason: peer.Reason(min(bye.Reason, 255)), Remote: true})
+	m.step(r, peer.Event{Kind: peer.EventBye, Link: r.link.ID(), Reason: peer.Reason(min(bye.Reason, 255)), Remote: true})
 	return nil
 }
 
@@ -145,7 +106,7 @@ func (m *method) byeArrived(r *remote, h wire.Header, body []byte) error {
 func (m *method) keepAliveArrived(r *remote, h wire.Header, body []byte) error {
 	k, err := wire.ParseKeepAlive(h.Aux, body)
 	if err == nil && k.WantReply {
-		m.step(r, peer.Event{Kind: peer.EventKeepAlive, Link: r.link.id})
+		m.step(r, peer.Event{Kind: peer.EventKeepAlive, Link: r.link.ID()})
 	}
 	return err
 }

@@ -2,8 +2,7 @@ package via
 
 import (
 	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -13,8 +12,8 @@ type large struct {
 	id       uint64 // of this operation, in packets from the peer
 	theirs   uint64 // of the peer's operation, in packets to it
 
-	remote []wire.Piece   // the peer's memory for this side's part
-	memory []*vipl.Memory // this side's, registered while the message moves, one for each piece that is not empty
+	remote []wire.Piece // the peer's memory for this side's part
+	memory link.Memory  // this side's, registered while the message moves
 
 	waiting  bool // in method.moving or remote.movers
 	settling bool // in method.settling: its memory could not be withdrawn yet
@@ -36,7 +35,7 @@ func (m *method) beginLarge(s *opState) *large {
 func (m *method) endLarge(s *opState) {
 	l := s.large
 	m.movers.remove(l.id)
-	*l = large{remote: l.remote[:0], memory: l.memory[:0]}
+	*l = large{remote: l.remote[:0], memory: l.memory}
 	s.large = nil
 	m.freeLarges = append(m.freeLarges, l)
 }
@@ -88,70 +87,16 @@ func (t *movers) remove(id uint64) {
 // open registers the memory of an operation for the peer to access. It reports
 // false if that fails, or if a packet with fixed other bytes has no room for the
 // list of pieces.
-func (m *method) open(s *opState, access nic.Access, fixed int) bool {
-	if !m.register(s, access, RDMAPiecesMax) {
+func (m *method) open(s *opState, access link.Access, fixed int) bool {
+	mem := &s.large.memory
+	if !s.r.link.Register(mem, s.op.Bufs, access, RDMAPiecesMax) {
 		return false
 	}
-	if fixed+len(s.large.memory)*wire.PieceLen > s.r.packetBytes {
-		m.withdraw(s)
+	if fixed+mem.Regions()*wire.PieceLen > s.r.link.PacketBytes() {
+		mem.Withdraw()
 		return false
 	}
 	return true
-}
-
-// register makes the memory of an operation known to the NIC under the link's
-// protection tag, if it has no more than limit pieces. It reports false if that
-// cannot be done; nothing is registered then.
-func (m *method) register(s *opState, access nic.Access, limit int) bool {
-	l := s.large
-	for _, b := range s.op.Bufs {
-		if len(b) == 0 {
-			continue
-		}
-		if len(l.memory) == limit {
-			m.withdraw(s)
-			return false
-		}
-		mem, err := m.nic.RegisterMem(b, vipl.MemAttributes{
-			Tag:         s.r.link.tag,
-			RemoteRead:  access&nic.AccessRemoteRead != 0,
-			RemoteWrite: access&nic.AccessRemoteWrite != 0,
-		})
-		if err != nil {
-			m.withdraw(s)
-			return false
-		}
-		l.memory = append(l.memory, mem)
-	}
-	return true
-}
-
-// withdraw closes the memory of an operation to the peer. It reports false
-// while an access of the peer is under way.
-func (m *method) withdraw(s *opState) bool {
-	l := s.large
-	for n := len(l.memory); n > 0; n = len(l.memory) {
-		if err := l.memory[n-1].Deregister(); err != nil {
-			return false
-		}
-		l.memory[n-1] = nil
-		l.memory = l.memory[:n-1]
-	}
-	return true
-}
-
-// pieces appends the list that the peer needs to access the bytes from off on.
-func (l *large) pieces(to []wire.Piece, off int) []wire.Piece {
-	for _, mem := range l.memory {
-		if off >= len(mem.Data) {
-			off -= len(mem.Data)
-			continue
-		}
-		r := mem.Remote(off)
-		to = append(to, wire.Piece{Addr: r.Addr, Handle: uint64(r.Handle), Len: uint64(len(mem.Data) - off)})
-		off = 0
-	}
-	return to
 }
 
 // settle completes an operation in phaseEnding once its memory is free: the NIC gave back every descriptor, and the memory is closed to
@@ -169,7 +114,7 @@ func (m *method) settle(s *opState) {
 		// The next Poll comes back to it.
 		return
 	}
-	if !m.withdraw(s) {
+	if !l.memory.Withdraw() {
 		l.settling = true
 		m.settling = append(m.settling, s)
 		return

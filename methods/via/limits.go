@@ -56,15 +56,8 @@ const (
 	// NICs that implement RDMA by copying. The receiver alone moves all others.
 	SplitBytesMin = 32 << 10
 
-	// CompletionsPerPoll bounds the work of one Poll.
-	CompletionsPerPoll = 32
-
 	// closeSpinPolls is how many fruitless Polls Close makes before it sleeps.
 	closeSpinPolls = 100
-
-	// causeWaitPolls is how many Polls to wait for the event that says why a link
-	// ended, once its descriptors have come back.
-	causeWaitPolls = 64
 
 	// HousekeepingPolls is the number of Polls between two looks at the clock.
 	HousekeepingPolls = 128

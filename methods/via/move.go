@@ -5,7 +5,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -22,23 +22,11 @@ func (m *method) move(s *opState) {
 			m.moveLater(s)
 			return
 		}
-		n, err := step(s, from, to)
-		switch {
-		case err == nil:
-			from += n
-		case errors.Is(err, errNoCredit):
-			s.large.waiting = true
-			s.r.movers = append(s.r.movers, s)
-			return
-		case errors.Is(err, nic.ErrAgain):
-			m.moveLater(s)
-			return
-		case errors.Is(err, errFile):
-			return
-		default:
-			m.retryLater(s.r, err)
-			return
+		n := step(s, from, to)
+		if n == 0 {
+			return // it goes on later, or has failed
 		}
+		from += n
 	}
 }
 
@@ -75,100 +63,86 @@ func (m *method) moveAll() (did bool) {
 	return did
 }
 
-// errNoCredit: the move goes on when the peer returns a credit.
-var errNoCredit = errors.New("via: no credit")
-
-// errFile: the file of a send cannot be read, and the link is about to end.
-var errFile = errors.New("via: no file")
+// awaitCredit lets a large message go on when DATA packets can be sent.
+func (m *method) awaitCredit(s *opState) {
+	s.large.waiting = true
+	s.r.movers = append(s.r.movers, s)
+	s.r.link.Await()
+}
 
 var errRegister = errors.New("via: the NIC cannot register the memory of a large message")
 
-// moveRDMA posts one RDMA descriptor for n of the bytes [from, to).
-func (m *method) moveRDMA(s *opState, from, to int) (n int, err error) {
-	l := s.large
+// moveRDMA posts one RDMA descriptor for n of the bytes [from, to). 0: none was posted.
+func (m *method) moveRDMA(s *opState, from, to int) (n int) {
+	l, r := s.large, s.r
 	piece, off := findPiece(l.remote, from-l.transfer.Begin())
 	n = min(to-from, int(piece.Len)-off, RDMAChunkBytes, m.caps.RDMABytesMax)
-	if !fromFile(s.op) && !m.caps.UnregisteredSend && len(l.memory) == 0 && !m.register(s, 0, PiecesMax) {
-		return 0, errRegister
+	if !fromFile(s.op) && !m.caps.UnregisteredSend && l.memory.Regions() == 0 &&
+		!r.link.Register(&l.memory, s.op.Bufs, link.Local, PiecesMax) {
+		r.link.Break(errRegister)
+		return 0
 	}
-	p := m.takePacket()
-	var ok bool
+	p := m.links.Take()
 	if fromFile(s.op) {
-		writeFile(p, s.op, from, n)
-	} else if p.segs, ok = m.localSegments(p.segs[:0], s, from, n); !ok {
-		n = segmentBytes(p.segs)
+		p.LocalFile(fileRange(s.op, from, n))
+	} else {
+		n = m.links.Local(p, s.op.Bufs, &l.memory, from, n)
 	}
-	d := &p.desc
-	d.Op, d.Flags, d.Segments, d.Status = nic.OpRDMARead, 0, p.segs, nic.StatusPending
-	if l.transfer.Mode() == bulk.Write {
-		d.Op = nic.OpRDMAWrite
-	}
-	d.Remote = nic.Remote{Addr: piece.Addr + uint64(off), Handle: nic.Handle(piece.Handle)}
-	p.state = s
-	done, err := s.r.vi.PostSend(d)
-	if err != nil {
-		m.givePacket(p)
-		return 0, err
-	}
-	l.transfer.Gave(n)
-	m.budget -= n
-	s.inflight++
-	if done {
-		m.moved(p)
-	}
-	return n, nil
-}
-
-// moved takes back an RDMA descriptor.
-func (m *method) moved(p *packet) {
-	s, status, n, fault := p.state, p.desc.Status, p.desc.Size(), p.desc.File.Err
-	m.givePacket(p)
-	s.inflight--
+	done, err := r.link.RDMA(p, l.transfer.Mode() == bulk.Write, piece, off)
 	switch {
-	case s.phase == phaseEnding:
-		m.settle(s)
-	case status == nic.StatusFileError:
-		m.fileFailed(s, fault)
-	case status != nic.StatusSuccess:
-		// The peer closed its memory, or lied about it.
-		m.linkBroke(s.r, brokenBy("RDMA", status))
+	case err == nil:
+	case link.Full(err):
+		m.moveLater(s)
+		return 0
 	default:
-		m.carryOut(s, s.large.transfer.Moved(n))
+		m.packetFailed(s, err)
+		return 0
 	}
+	m.gave(s, n)
+	if done {
+		m.carryOut(s, l.transfer.Moved(n))
+	} else {
+		p.Lend(s, n)
+		s.inflight++
+	}
+	return n
 }
 
-// moveData sends one DATA packet with the first of the bytes [from, to).
-func (m *method) moveData(s *opState, from, to int) (n int, err error) {
+// moveData sends one DATA packet with the first n of the bytes [from, to). 0: none was sent.
+func (m *method) moveData(s *opState, from, to int) (n int) {
 	l, r := s.large, s.r
-	if !r.mayMove() {
-		return 0, errNoCredit
+	if !r.link.MayData() {
+		m.awaitCredit(s)
+		return 0
 	}
-	n = min(to-from, r.packetBytes-wire.DataFixed)
-	p := m.takePacket()
-	p.room = wire.Data{RecvOp: l.theirs, Offset: uint64(from)}.Append(p.room)
+	n = min(to-from, r.link.PacketBytes()-wire.DataFixed)
+	p := m.links.Take()
+	p.Body = wire.Data{RecvOp: l.theirs, Offset: uint64(from)}.Append(p.Body)
 	lent, err := m.load(p, s.op, from, n)
 	if err != nil {
-		m.givePacket(p)
+		m.links.Give(p)
 		m.fileFailed(s, err)
-		return 0, errFile
+		return 0
 	}
-	done, err := m.transmit(r, p, matchbits.TypeData, 0, 0)
-	if err != nil {
-		m.givePacket(p)
-		return 0, err
+	done, ok := r.link.Transmit(p, matchbits.TypeData, 0, 0)
+	if !ok {
+		m.awaitCredit(s)
+		return 0
 	}
-	l.transfer.Gave(n)
-	m.budget -= n
-	switch {
-	case done:
-		m.givePacket(p)
-	case lent:
-		p.state, p.moves = s, n
+	m.gave(s, n)
+	if lent && !done {
+		p.Lend(s, n)
 		s.inflight++
-		return n, nil
+	} else {
+		m.carryOut(s, l.transfer.Moved(n))
 	}
-	m.carryOut(s, l.transfer.Moved(n))
-	return n, nil
+	return n
+}
+
+// gave notes that the NIC was given n bytes of a large message.
+func (m *method) gave(s *opState, n int) {
+	s.large.transfer.Gave(n)
+	m.budget -= n
 }
 
 // findPiece finds the piece that holds byte off of a list, and where in it.
@@ -180,35 +154,4 @@ func findPiece(pieces []wire.Piece, off int) (wire.Piece, int) {
 		off -= int(p.Len)
 	}
 	panic("via: a part of a message is longer than the peer's memory for it")
-}
-
-// localSegments appends segments for the bytes [off, off+n) of an operation. It
-// reports false if that takes more than the NIC allows; segs is full then.
-func (m *method) localSegments(segs []nic.Segment, s *opState, off, n int) ([]nic.Segment, bool) {
-	if m.caps.UnregisteredSend {
-		return appendRange(segs, s.op.Bufs, off, n, m.caps.SegmentsMax)
-	}
-	for _, mem := range s.large.memory {
-		if off >= len(mem.Data) {
-			off -= len(mem.Data)
-			continue
-		}
-		if len(segs) == m.caps.SegmentsMax {
-			return segs, false
-		}
-		k := min(n, len(mem.Data)-off)
-		segs = append(segs, mem.Segment(off, k))
-		off = 0
-		if n -= k; n == 0 {
-			break
-		}
-	}
-	return segs, true
-}
-
-func segmentBytes(segs []nic.Segment) (n int) {
-	for i := range segs {
-		n += len(segs[i].Data)
-	}
-	return n
 }

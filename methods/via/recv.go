@@ -34,10 +34,10 @@ func (m *method) postRecv(r *remote, op *bmi.Op) {
 // roomFor is called when fewer messages of a peer wait than before. The peer gets the credits
 // that were withheld from it, or is forgotten.
 func (m *method) roomFor(r *remote) {
-	if r.credits.Withholds() && !r.overLimit() {
-		m.returnWithheld(r)
+	if r.link.Withholds() && !r.overLimit() {
+		r.link.Release()
 	}
-	if r.link == nil {
+	if !r.link.InUse() {
 		m.maybeForget(r)
 	}
 }

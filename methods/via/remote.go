@@ -8,49 +8,34 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
-	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
-	"github.com/viaduct-hpc/viaduct/methods/via/flow"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
 // remote is the method's record of one remote endpoint, connected or not.
 type remote struct {
-	// What every message touches comes first. vi to assembly belong to the
-	// link in use and start anew with each.
-	open        bool  // READY: messages may be sent
-	connected   bool  // READY was reached with the link in use
-	broken      bool  // in method.broken: the link is about to be given up
-	causeWait   uint8 // Polls in which a broken link may still tell why
-	self        bool  // the endpoint itself
-	refusing    bool  // dropped, forgotten or closing: no new operations
-	heard       bool  // something arrived since the machine was told
-	otherUser   bool  // user is neither this process's nor root
-	oneBytes    int   // largest message that goes as one packet, in bytes
-	packetBytes int   // largest payload of one packet, in bytes
-	eagerBytes  int   // largest message without RTS, in bytes
-	vi          *vipl.VI
-	credits     flow.Credits
-	sendSeq     uint32 // of the latest packet sent
-	recvSeq     uint32 // of the latest packet received
-	theirID     matchbits.PeerID
-	myID        matchbits.PeerID
-	link        *link
-	assembly    assembly
+	// What every message touches comes first.
+	link     link.Link
+	oneBytes int32                       // largest message that goes as one packet, in bytes
+	refusing bool                        // dropped, forgotten or closing: no new operations
+	sends    queue.List[queued, *queued] // waiting to be sent, in post order
+	inbox    inbox.Peer
+	count    traffic
 
-	inbox   inbox.Peer
-	sends   queue.List[queued, *queued]   // waiting to be sent, in post order
-	control queue.FIFO[packet, *packet]   // control packets waiting for a credit or room
-	movers  []*opState                    // moves in DATA packets, waiting for a credit
-	ops     queue.List[opState, *opState] // everything not completed but what is in the inbox
+	self       bool  // the endpoint itself
+	otherUser  bool  // user is neither this process's nor root
+	dropped    bool  // by DropAddr
+	gone       bool  // out of the tables
+	timedAt    int32 // place in method.timed plus one; 0: not there
+	eagerBytes int32 // largest message without RTS, in bytes; anew with each link
+	assembly   assembly
 
-	count     traffic
-	pastLinks *bmi.LinkStats // of those that are out of use; nil: they counted nothing
+	movers    []*opState                    // moves in DATA packets, waiting for a credit
+	ops       queue.List[opState, *opState] // everything not completed but what is in the inbox
+	pastLinks *bmi.LinkStats                // of links that are out of use; nil: they counted nothing
 
-	fsm   peer.Machine
-	cause error // the NIC's error of the latest failure
+	fsm peer.Machine
 	// failed is how the latest connection, or attempt, ended; nil while there is
 	// one, and before the first.
 	failed error
@@ -60,10 +45,6 @@ type remote struct {
 
 	id         peer.ID // of the record in method.remotes, whatever its links are called
 	generation uint32
-	dropped    bool  // by DropAddr
-	gone       bool  // out of the tables
-	stalled    bool  // in method.stalled
-	timedAt    int32 // place in method.timed plus one; 0: not there
 }
 
 // String is the address (bmi.Peer).
@@ -86,7 +67,8 @@ func (m *method) newRemote(host string, passive bool) (*remote, error) {
 	r.id, r.generation = id, generation
 	m.newestID = max(m.newestID, int(id))
 	r.fsm.Reset(&m.peerConfig, m.seed^uint64(id)*0x9e3779b97f4a7c15, passive)
-	r.self = host == m.nic.LocalAddr()
+	r.link.Init(r)
+	r.self = host == m.links.LocalAddr()
 	r.inbox.Init(id, m.host.NewAddr(r), &r.count.Traffic)
 	m.byHost[host] = r
 	return r, nil
@@ -104,11 +86,9 @@ func (m *method) Resolve(address string) (bmi.Addr, error) {
 	if err := checkHost(host); err != nil {
 		return bmi.Addr{}, fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, address, err)
 	}
-	if n, ok := m.nic.Device().(nic.Namer); ok {
-		var err error
-		if host, err = n.CanonicalAddr(host); err != nil {
-			return bmi.Addr{}, fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, address, err)
-		}
+	host, err := m.links.CanonicalAddr(host)
+	if err != nil {
+		return bmi.Addr{}, fmt.Errorf("%w: %q: %w", bmi.ErrBadAddress, address, err)
 	}
 	if r := m.byHost[host]; r != nil {
 		return r.inbox.Addr(), nil
@@ -134,7 +114,8 @@ func (m *method) forget(r *remote) {
 	}
 	m.remotes.Give(r.id, r.generation)
 	m.unwatch(r)
-	m.past.Add(&r.count.Traffic)
+	count := r.traffic()
+	m.past.Add(&count)
 }
 
 // errorf makes the error of an operation with the peer.

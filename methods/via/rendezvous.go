@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -21,12 +21,12 @@ func (m *method) announce(s *opState) {
 	s.phase = phaseLarge
 	s.inFlight()
 	m.rts = wire.RTS{Op: l.id, Size: uint64(s.op.Size), Pieces: m.rts.Pieces[:0]}
-	if r.link.reads && !fromFile(s.op) && m.open(s, nic.AccessRemoteRead, m.rts.Len()) {
-		m.rts.Pieces = l.pieces(m.rts.Pieces, 0)
+	if r.link.Reads() && !fromFile(s.op) && m.open(s, link.Readable, m.rts.Len()) {
+		m.rts.Pieces = l.memory.Pieces(m.rts.Pieces, 0)
 	}
-	p := m.takePacket()
-	p.room = m.rts.Append(p.room)
-	m.sendControl(r, p, matchbits.TypeRTS, uint32(s.op.Tag), 0)
+	p := m.links.Take()
+	p.Body = m.rts.Append(p.Body)
+	r.link.SendControl(p, matchbits.TypeRTS, uint32(s.op.Tag), 0)
 }
 
 // rtsArrived matches the announcement of a large message.
@@ -60,7 +60,7 @@ func (m *method) startLarge(r *remote, op *bmi.Op, rts *wire.RTS) {
 	l := m.beginLarge(s)
 	l.theirs = rts.Op
 	mine := 0
-	if len(rts.Pieces) > 0 && r.link.reads {
+	if len(rts.Pieces) > 0 && r.link.Reads() {
 		mine = m.divide(s, size)
 		l.remote = append(l.remote[:0], rts.Pieces...)
 	}
@@ -72,7 +72,7 @@ func (m *method) startLarge(r *remote, op *bmi.Op, rts *wire.RTS) {
 // the second handshake.
 func (m *method) divide(s *opState, size int) int {
 	half := size / 2 &^ 63 // no cache line is written by both
-	if size < m.splitBytes || half == 0 || !s.r.link.writes || !m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len()) {
+	if size < m.splitBytes || half == 0 || !s.r.link.Writes() || !m.open(s, link.Writable, (&wire.CTS{}).Len()) {
 		return size
 	}
 	return half
@@ -111,16 +111,16 @@ func (m *method) sendCTS(s *opState) {
 		From: uint64(from), Size: uint64(size),
 		Pieces: m.cts.Pieces[:0],
 	}
-	if from == 0 && s.r.link.writes {
-		m.open(s, nic.AccessRemoteWrite, (&wire.CTS{}).Len())
+	if from == 0 && s.r.link.Writes() {
+		m.open(s, link.Writable, (&wire.CTS{}).Len())
 	}
-	m.cts.Pieces = trim(l.pieces(m.cts.Pieces, from), size-from)
+	m.cts.Pieces = trim(l.memory.Pieces(m.cts.Pieces, from), size-from)
 	if len(m.cts.Pieces) > 0 {
 		l.transfer.Opened()
 	}
-	p := m.takePacket()
-	p.room = m.cts.Append(p.room)
-	m.sendControl(s.r, p, matchbits.TypeCTS, 0, 0)
+	p := m.links.Take()
+	p.Body = m.cts.Append(p.Body)
+	s.r.link.SendControl(p, matchbits.TypeCTS, 0, 0)
 }
 
 // trim shortens a list of pieces to total bytes, because a receive may be longer
@@ -146,7 +146,7 @@ func (m *method) ctsArrived(r *remote, body []byte) error {
 		return fmt.Errorf("CTS for operation %#x: %w", m.cts.SendOp, wire.ErrInvalid)
 	}
 	rdma := len(m.cts.Pieces) > 0
-	if rdma && !r.link.writes {
+	if rdma && !r.link.Writes() {
 		return fmt.Errorf("CTS asks for RDMA that was not offered: %w", wire.ErrInvalid)
 	}
 	act, err := s.large.transfer.Ask(int(m.cts.Size), int(m.cts.From), rdma)
@@ -181,9 +181,9 @@ func (m *method) dataArrived(r *remote, body []byte) error {
 
 // sendFin tells the peer that this side has finished its part of the peer's operation.
 func (m *method) sendFin(r *remote, op uint64, status wire.FinStatus) {
-	p := m.takePacket()
-	p.room = wire.Fin{Op: op, Status: status}.Append(p.room)
-	m.sendControl(r, p, matchbits.TypeFin, 0, 0)
+	p := m.links.Take()
+	p.Body = wire.Fin{Op: op, Status: status}.Append(p.Body)
+	r.link.SendControl(p, matchbits.TypeFin, 0, 0)
 }
 
 // finArrived notes that the peer moved its part.

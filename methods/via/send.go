@@ -2,12 +2,10 @@ package via
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
@@ -36,20 +34,12 @@ func (m *method) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Ta
 	if !r.maySendNow(size) {
 		return false
 	}
-	room := r.vi.Claim(wire.HeaderLen + size)
+	room := r.link.Claim(eagerType(kind), uint32(tag), wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(), size)
 	if room == nil {
 		return false
 	}
-	r.sendSeq++
-	wire.Header{
-		Bits: matchbits.Make(eagerType(kind), r.credits.TakeSome(), r.theirID, uint32(tag)),
-		Seq:  r.sendSeq,
-		Aux:  wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(),
-	}.Put((*[wire.HeaderLen]byte)(room))
-	room = room[wire.HeaderLen:]
 	copy(room[copy(room, head):], body)
-	r.vi.PublishSend()
-	r.credits.Spend()
+	r.link.Publish()
 	r.count.sentEager(kind, size)
 	return true
 }
@@ -59,37 +49,32 @@ func (m *method) QuickBytes() int { return m.directBytes }
 
 // maySendNow reports whether a message of this size fits into one packet that can be sent at once.
 func (r *remote) maySendNow(size int) bool {
-	return r.open && size <= r.oneBytes && r.sends.Len() == 0 && r.control.Head() == nil && r.credits.MayMessage()
+	return size <= int(r.oneBytes) && r.sends.Len() == 0 && r.link.MayMessage()
 }
 
 // sendNow sends a message as one packet.
 func (m *method) sendNow(r *remote, op *bmi.Op) {
-	p := m.takePacket()
+	p := m.links.Take()
 	lent, err := m.load(p, op, 0, op.Size)
 	if err != nil {
-		m.givePacket(p)
+		m.links.Give(p)
 		m.fileFailed(m.queueSend(r, op), err)
 		return
 	}
 	aux := wire.EagerFirst{Length: op.Size, Class: uint8(op.Class)}.Aux()
-	done, err := m.transmit(r, p, eagerType(op.Kind), uint32(op.Tag), aux)
-	switch {
-	case err != nil:
-		m.givePacket(p)
+	done, ok := r.link.Transmit(p, eagerType(op.Kind), uint32(op.Tag), aux)
+	if !ok {
 		m.queueSend(r, op)
-		m.retryLater(r, err)
 		return
-	case done:
-		m.givePacket(p)
-	case lent:
-		s := m.begin(r, op, phaseSending)
-		s.inflight = 1
-		p.state = s
 	}
 	r.count.sentEager(op.Kind, op.Size)
-	if done || !lent {
-		op.Complete(op.Size, nil)
+	if lent && !done {
+		s := m.begin(r, op, phaseSending)
+		s.inflight = 1
+		p.Lend(s, op.Size)
+		return
 	}
+	op.Complete(op.Size, nil)
 }
 
 // sendLater queues a send or refuses it, depending on the state of the connection.
@@ -113,7 +98,7 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 		m.queueSend(r, op)
 		m.step(r, peer.Event{Kind: peer.EventQueued})
 	case peer.PolicyNow:
-		if !r.credits.MayMessage() {
+		if credits := r.link.Credits(); !credits.MayMessage() {
 			r.count.CreditStalls++
 		}
 		m.queueSend(r, op)
@@ -127,28 +112,22 @@ func (m *method) queueSend(r *remote, op *bmi.Op) *opState {
 	return s
 }
 
-// pump sends what waits for this peer, control packets first, as far as
-// credits and the NIC allow.
+// pump sends what waits for this peer, as far as credits and the NIC allow.
 func (m *method) pump(r *remote) {
-	for r.mayControl(r.control.Head()) {
-		p := r.control.Pop()
-		if err := m.transmitControl(r, p); err != nil {
-			m.retryControl(r, p, err)
-			return
-		}
-	}
-	// An RTS may wait among the control packets: no message may overtake it.
-	for r.open && r.control.Head() == nil && r.sends.Len() > 0 && r.credits.MayMessage() {
+	for r.sends.Len() > 0 && r.link.MayMessage() {
 		if !m.pushSend(r, (*opState)(r.sends.First())) {
 			return
 		}
+	}
+	if r.sends.Len() > 0 {
+		r.link.Await()
 	}
 }
 
 // pushSend sends the next packet of the first queued send. It reports false if
 // nothing more can be sent now.
 func (m *method) pushSend(r *remote, s *opState) bool {
-	if s.op.Size > r.eagerBytes {
+	if s.op.Size > int(r.eagerBytes) {
 		r.sends.Remove((*queued)(s))
 		if s.op.Kind == bmi.KindSendUnexpected {
 			m.finish(s, 0, r.errorf(bmi.ErrTooLarge, "the peer takes unexpected messages of %d bytes", r.eagerBytes))
@@ -157,28 +136,23 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 		}
 		return true
 	}
-	n := min(s.op.Size-s.offset, r.packetBytes)
-	p := m.takePacket()
+	n := min(s.op.Size-s.offset, r.link.PacketBytes())
+	p := m.links.Take()
 	lent, err := m.load(p, s.op, s.offset, n)
 	if err != nil {
-		m.givePacket(p)
+		m.links.Give(p)
 		m.fileFailed(s, err)
 		return false
 	}
-	done, err := m.transmit(r, p, eagerType(s.op.Kind), uint32(s.op.Tag), eagerAux(s))
-	if err != nil {
-		m.givePacket(p)
-		m.retryLater(r, err)
+	done, ok := r.link.Transmit(p, eagerType(s.op.Kind), uint32(s.op.Tag), eagerAux(s))
+	if !ok {
 		return false
 	}
 	s.offset += n
-	switch {
-	case done:
-		m.givePacket(p)
-	case lent:
+	if lent && !done {
 		s.inFlight()
 		s.inflight++
-		p.state = s
+		p.Lend(s, n)
 	}
 	if s.offset < s.op.Size {
 		return true
@@ -209,158 +183,41 @@ func eagerAux(s *opState) uint32 {
 	return wire.EagerFirst{Length: s.op.Size, Class: uint8(s.op.Class)}.Aux()
 }
 
-// transmit gives a packet to the NIC. It writes the header, with returned credits
-// and the next sequence number, and spends a credit. If it fails, nothing has
-// changed.
-func (m *method) transmit(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) (done bool, err error) {
-	returned := r.credits.TakeSome()
-	wire.Header{
-		Bits: matchbits.Make(kind, returned, r.theirID, tag),
-		Seq:  r.sendSeq + 1,
-		Aux:  aux,
-	}.Put((*[wire.HeaderLen]byte)(p.room))
-	d := &p.desc
-	d.Op, d.Flags, d.Segments, d.Status = nic.OpSend, 0, p.segs, nic.StatusPending
-	done, err = r.vi.PostSend(d)
-	if err == nil && done {
-		err = failedNow(d.Status)
-	}
-	if err != nil {
-		r.credits.PutBack(int(returned))
-		return false, err
-	}
-	r.sendSeq++
-	r.credits.Spend()
-	if !done {
-		m.underWay++
-	}
-	return done, nil
-}
-
-// failedNow is the error of a send that ended within its post.
-func failedNow(status nic.Status) error {
-	switch status {
-	case nic.StatusSuccess:
-		return nil
-	case nic.StatusFlushed, nic.StatusTransportError, nic.StatusNoDescriptor:
-		return nic.ErrNotConnected // an event of the link will follow
-	}
-	return fmt.Errorf("send ended with status %d", status)
-}
-
-// sendControl sends or queues a control packet. Its body follows the header in
-// p.room.
-func (m *method) sendControl(r *remote, p *packet, kind matchbits.Type, tag, aux uint32) {
-	p.kind, p.tag, p.aux = kind, tag, aux
-	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	if r.control.Head() != nil || !r.mayControl(p) {
-		r.control.Push(p)
-		return
-	}
-	if err := m.transmitControl(r, p); err != nil {
-		m.retryControl(r, p, err)
-	}
-}
-
-// mayControl reports whether a control packet may be sent now: after the
-// handshake, or as part of it.
-func (r *remote) mayControl(p *packet) bool {
+// Resume goes on with a peer that may take more (link.Consumer).
+func (c *consumer) Resume(l *link.Link) {
+	m, r := (*method)(c), l.Owner().(*remote)
+	m.pump(r)
 	switch {
-	case p == nil:
-		return false
-	case p.kind.Connects():
-		return r.link != nil && !r.broken && r.credits.MayCredit()
-	}
-	return r.open && r.credits.MayControl()
-}
-
-// mayMove reports whether a DATA packet may be sent now.
-func (r *remote) mayMove() bool {
-	return r.open && r.control.Head() == nil && r.credits.MayControl()
-}
-
-// transmitControl sends a control packet now. It returns to the pool when the NIC
-// has finished with it.
-func (m *method) transmitControl(r *remote, p *packet) error {
-	done, err := m.transmit(r, p, p.kind, p.tag, p.aux)
-	if done {
-		m.givePacket(p)
-	}
-	return err
-}
-
-// retryControl puts a control packet that the NIC had no room for back at the head
-// of the queue. If the link failed, it discards the packet.
-func (m *method) retryControl(r *remote, p *packet, err error) {
-	if errors.Is(err, nic.ErrAgain) {
-		r.control.PutBack(p)
-	} else {
-		m.givePacket(p)
-	}
-	m.retryLater(r, err)
-}
-
-// retryLater handles an error of the NIC. If it had no room, a later Poll tries
-// again. If the link ended, an event will follow, after all that the peer sent
-// before. Any other error means that the link is broken.
-func (m *method) retryLater(r *remote, err error) {
-	switch {
-	case errors.Is(err, nic.ErrAgain):
-		m.stall(r)
-	case errors.Is(err, nic.ErrNotConnected), errors.Is(err, vipl.ErrInvalidState):
-		r.open = false
+	case len(r.movers) == 0:
+	case l.MayData():
+		m.resume(r)
 	default:
-		m.linkBroke(r, err)
+		l.Await()
 	}
 }
 
-// returnCredits sends the owed credits to a peer in a CREDIT packet.
-func (m *method) returnCredits(r *remote) {
-	if !r.open || !r.credits.MayCredit() {
-		return
-	}
-	p := m.takePacket()
-	p.segs = append(p.segs[:0], nic.Segment{Data: p.room, Handle: p.handle})
-	n := r.credits.TakeAll()
-	done, err := m.transmit(r, p, matchbits.TypeCredit, 0, wire.Credit{Credits: n}.Aux())
-	if err != nil {
-		r.credits.PutBack(n)
-		m.givePacket(p)
-		m.retryLater(r, err)
-		return
-	}
-	r.count.CreditsSent++
-	if done {
-		m.givePacket(p)
-	}
-}
-
-// returnWithheld gives the peer the credits that were withheld.
-func (m *method) returnWithheld(r *remote) {
-	r.credits.Release()
-	if r.open && r.credits.MustReturn() {
-		m.returnCredits(r)
-	}
-}
-
-// sent handles a send that the NIC finished after its post.
-func (m *method) sent(p *packet) {
-	s, n := p.state, p.moves
-	status := p.desc.Status
-	m.underWay--
-	m.givePacket(p)
-	if s == nil {
-		return
-	}
+// Finished handles a packet that used an operation's memory (link.Consumer).
+func (c *consumer) Finished(op any, bytes int, err error) {
+	m, s := (*method)(c), op.(*opState)
 	s.inflight--
 	switch {
 	case s.phase == phaseEnding:
 		m.settle(s)
-	case status != nic.StatusSuccess:
-		m.linkBroke(s.r, brokenBy("send", status))
+	case err != nil:
+		m.packetFailed(s, err)
 	case s.phase == phaseLarge:
-		m.carryOut(s, s.large.transfer.Moved(n))
+		m.carryOut(s, s.large.transfer.Moved(bytes))
 	case s.phase == phaseSending && s.inflight == 0:
 		m.finish(s, s.op.Size, nil)
+	}
+}
+
+// packetFailed ends the connection because a packet of an operation failed.
+func (m *method) packetFailed(s *opState, err error) {
+	var file *link.FileError
+	if errors.As(err, &file) {
+		m.fileFailed(s, file.Err)
+	} else {
+		s.r.link.Break(err)
 	}
 }

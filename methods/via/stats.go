@@ -49,26 +49,35 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 		EarlyMessages: m.inbox.Early(),
 	}
 	for r := range m.known() {
-		total.Add(&r.count.Traffic)
+		count := r.traffic()
+		total.Add(&count)
 		s.Peers++
-		if r.open {
+		if r.link.Open() {
 			s.Connected++
 		}
+		credits := r.link.Credits()
 		peers = append(peers, bmi.PeerStats{
 			Method:           m.name,
 			Addr:             r.name,
 			State:            r.fsm.State().String(),
-			Traffic:          r.count.Traffic,
-			CreditsAvailable: r.credits.Available(),
-			CreditsOwed:      r.credits.Owed(),
+			Traffic:          count,
+			CreditsAvailable: credits.Available(),
+			CreditsOwed:      credits.Owed(),
 			Refs:             r.fsm.Refs() + r.inbox.Recvs(),
 			Link:             r.linkStats(),
 		})
 	}
 	s.Traffic = total.Traffic
-	info := m.nic.SystemInfo()
+	info := m.links.SystemInfo()
 	s.Link, s.Packets = bmi.LinkStats(info.Link), bmi.PacketStats(info.Packets)
 	return s, peers
+}
+
+// traffic is what a peer's operations counted, and its link.
+func (r *remote) traffic() bmi.Traffic {
+	t := r.count.Traffic
+	t.CreditsSent = r.link.CreditsSent()
+	return t
 }
 
 // linkStats is the sum of the statistics of all links with a peer.
@@ -76,10 +85,8 @@ func (r *remote) linkStats() (sum bmi.LinkStats) {
 	if r.pastLinks != nil {
 		sum = *r.pastLinks
 	}
-	if r.link != nil {
-		now := bmi.LinkStats(r.link.vi.LinkStats())
-		sum.Add(&now)
-	}
+	now := bmi.LinkStats(r.link.Stats())
+	sum.Add(&now)
 	return sum
 }
 

@@ -54,8 +54,7 @@ func (m *method) tick() (did bool) {
 		if r.timedAt == 0 {
 			continue // the tick of an earlier one removed it
 		}
-		if r.heard {
-			r.heard = false
+		if r.link.Heard() {
 			r.fsm.Heard(now)
 		}
 		if at, ok := r.fsm.NextDeadline(); ok && at <= now {
@@ -74,7 +73,7 @@ func (m *method) tick() (did bool) {
 // looks at the clock at once.
 func (m *method) NextDeadline() (at time.Duration, ok bool) {
 	at = m.nextTick
-	if d, ok := m.nic.NextDeadline(); ok {
+	if d, ok := m.links.NextDeadline(); ok {
 		at = min(at, d)
 	}
 	return at, at != never

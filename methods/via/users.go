@@ -6,8 +6,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/seldom"
+	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 )
 
 // shared is the driver over a provider whose NICs can be opened to all users of the machine.
@@ -41,7 +41,7 @@ func quiet(p nic.Provider, cfg *bmi.MethodConfig) {
 }
 
 // note records the user that runs the sender of a connect request.
-func (r *remote) note(req *vipl.ConnRequest) {
+func (r *remote) note(req *link.Request) {
 	if req.User != nil {
 		r.user.Store(&bmi.User{UID: req.User.UID, Groups: req.User.Groups})
 	}

@@ -33,23 +33,23 @@ const (
 //
 // The zero value has no credits; Reset starts a connection.
 type Credits struct {
-	available int // packets that we may send; 0 ≤ available ≤ granted
-	granted   int // receives that the peer posted for us in all
-	owed      int // receives posted again and not returned yet; owed + withheld ≤ posted
-	posted    int // receives that we posted for the peer in all
-	withheld  int // receives posted again that are not to be returned for now
+	available int32 // packets that we may send; 0 ≤ available ≤ granted
+	granted   int32 // receives that the peer posted for us in all
+	owed      int32 // receives posted again and not returned yet; owed + withheld ≤ posted
+	posted    int32 // receives that we posted for the peer in all
+	withheld  int32 // receives posted again that are not to be returned for now
 }
 
 // Reset starts a connection: the peer has posted granted receives, we posted.
 func (c *Credits) Reset(granted, posted int) {
-	*c = Credits{available: granted, granted: granted, posted: posted}
+	*c = Credits{available: int32(granted), granted: int32(granted), posted: int32(posted)}
 }
 
 // Extend ends the handshake, during which a side has CreditsMin credits. From
 // now on it has as many as the peer says that it posted receives.
 func (c *Credits) Extend(granted int) {
-	c.available += granted - c.granted
-	c.granted = granted
+	c.available += int32(granted) - c.granted
+	c.granted = int32(granted)
 }
 
 // MayMessage reports whether there is a credit for a packet whose credit the
@@ -72,7 +72,9 @@ func (c *Credits) MustReturn() bool { return c.owed >= max(1, (c.posted-c.withhe
 // The NIC cannot detect this, because receives are posted again at once. Without
 // this check, no limit would apply to a peer that ignores credits. unposted is how
 // many receives could not be posted again yet.
-func (c *Credits) Overdrawn(unposted int) bool { return c.owed+c.withheld+unposted >= c.posted }
+func (c *Credits) Overdrawn(unposted int) bool {
+	return int(c.owed+c.withheld)+unposted >= int(c.posted)
+}
 
 // Spend takes one credit for a packet. It panics if there is none.
 func (c *Credits) Spend() {
@@ -93,11 +95,11 @@ func (c *Credits) TakeSome() uint8 {
 func (c *Credits) TakeAll() int {
 	n := c.owed
 	c.owed = 0
-	return n
+	return int(n)
 }
 
 // PutBack undoes TakeSome or TakeAll: the packet was not sent.
-func (c *Credits) PutBack(n int) { c.owed += n }
+func (c *Credits) PutBack(n int) { c.owed += int32(n) }
 
 // Owe notes that a receive was posted again. It panics if more are owed than were
 // ever posted.
@@ -127,21 +129,24 @@ func (c *Credits) Release() {
 	c.withheld = 0
 }
 
-// Give adds credits that the peer returned. It reports false if the peer
-// returned more than this side ever had, which breaks the protocol.
+// Give adds n ≥ 0 credits that the peer returned. It reports false if the peer
+// returned more than this side ever had, which breaks the protocol; then it adds none.
 func (c *Credits) Give(n int) bool {
-	c.available += n
-	return c.available <= c.granted
+	if n > int(c.granted-c.available) {
+		return false
+	}
+	c.available += int32(n)
+	return true
 }
 
 // Available is how many packets may be sent, the reserves included.
-func (c *Credits) Available() int { return c.available }
+func (c *Credits) Available() int { return int(c.available) }
 
 // Granted is how many receives the peer has posted in all.
-func (c *Credits) Granted() int { return c.granted }
+func (c *Credits) Granted() int { return int(c.granted) }
 
 // Owed is how many credits the peer is to get back, those withheld included.
-func (c *Credits) Owed() int { return c.owed + c.withheld }
+func (c *Credits) Owed() int { return int(c.owed + c.withheld) }
 
 func (c *Credits) String() string {
 	return fmt.Sprintf("%d/%d owed %d/%d", c.available, c.granted, c.owed, c.posted)

@@ -153,7 +153,7 @@ func (p *pair) moves() (all []func(*pair) error) {
 func (p *pair) conserved() error {
 	for i := range p.s {
 		s, o := &p.s[i], &p.s[1-i]
-		n := s.c.available + len(o.in) + o.c.Owed()
+		n := s.c.Available() + len(o.in) + o.c.Owed()
 		for _, k := range s.in {
 			n += k.returned
 		}

@@ -1,4 +1,4 @@
-package via
+package link
 
 import (
 	"go/ast"

@@ -1,0 +1,121 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+var errOverdrawn = errors.New("sent a packet without a credit for it")
+
+// received handles a receive that the NIC gave back.
+func (c *channel) received(d *nic.Descriptor) {
+	if c.closing || d.Status == nic.StatusFlushed {
+		return
+	}
+	l := c.link
+	if d.Status != nic.StatusSuccess {
+		c.breach(fmt.Errorf("receive ended with status %d", d.Status))
+		return
+	}
+	data := d.Data
+	if data == nil && d.Length > 0 {
+		data = d.Segments[0].Data[:d.Length]
+	}
+	withhold, ok := c.arrived(data)
+	if !ok {
+		return
+	}
+	if err := c.post(d); err != nil {
+		l.Retry(err)
+		return
+	}
+	if c.unposted == d {
+		l.stall() // its credit is owed once it is posted
+		return
+	}
+	l.taken(withhold)
+}
+
+// arrived handles one packet. withhold reports whether its credit is withheld for now,
+// and ok whether the channel is still in use: the packet may have ended it, or a
+// handler. The peer may still write to data, so the header is read here, once.
+func (c *channel) arrived(data []byte) (withhold, ok bool) {
+	l := c.link
+	l.heard = true
+	h, body, err := wire.ParseHeader(data)
+	switch {
+	case l.credits.Overdrawn(c.waiting):
+		err = errOverdrawn
+	case err != nil:
+	case h.Seq != l.recvSeq+1 || h.Bits.PeerID() != l.myID && !anonymous(h.Bits) || h.Bits.Reserved() != 0:
+		err = fmt.Errorf("header %v: want sequence number %d and peer id %d", h, l.recvSeq+1, l.myID)
+	default:
+		l.recvSeq++
+		if n := h.Bits.Credits(); n > 0 {
+			err = l.Credited(int(n))
+		}
+		if err == nil {
+			withhold, err = c.links.consumer.Arrived(l, h, body)
+		}
+	}
+	if err != nil {
+		c.breach(err)
+	}
+	return withhold, !c.closing
+}
+
+// breach ends the link because the peer broke the protocol.
+func (c *channel) breach(err error) {
+	if !c.closing {
+		c.link.cause = err
+		c.links.consumer.Breached(c.link, err)
+	}
+}
+
+// anonymous reports whether a packet may come from a peer that does not know its
+// id yet: a packet of the handshake, or a CANCEL during it.
+func anonymous(b matchbits.Bits) bool {
+	return b.PeerID() == 0 && (b.Type().Connects() || b.Type() == matchbits.TypeCancel)
+}
+
+// taken owes the peer the credit of a packet whose receive is posted again.
+func (l *Link) taken(withhold bool) {
+	if withhold {
+		l.credits.Withhold()
+	} else {
+		l.credits.Owe()
+	}
+	l.returnCredits()
+}
+
+// Credited adds credits that the peer returned, and lets go on what waits for them. It
+// fails if they are more than the peer was given.
+func (l *Link) Credited(n int) error {
+	if !l.credits.Give(n) {
+		return fmt.Errorf("returned %d credits, and had only %d", n, l.credits.Granted()-l.credits.Available())
+	}
+	if l.waits || l.control.Head() != nil {
+		l.stall()
+	}
+	return nil
+}
+
+// Withholds reports whether credits of the peer are withheld.
+func (l *Link) Withholds() bool { return l.credits.Withholds() }
+
+// Release gives the peer the credits that were withheld.
+func (l *Link) Release() {
+	l.credits.Release()
+	l.returnCredits()
+}
+
+// returnCredits sends the owed credits to the peer in a CREDIT packet, if many are.
+func (l *Link) returnCredits() {
+	if l.open && l.credits.MustReturn() && l.credits.MayCredit() {
+		l.sendCredits()
+	}
+}

@@ -1,0 +1,181 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/matchbits"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+// MayMessage reports whether a packet may be sent whose credit the peer may withhold:
+// EXPECTED, UNEXPECTED, RTS. None may overtake a control packet that waits.
+func (l *Link) MayMessage() bool {
+	return l.open && l.control.Head() == nil && l.credits.MayMessage()
+}
+
+// MayData reports whether a DATA packet may be sent.
+func (l *Link) MayData() bool {
+	return l.open && l.control.Head() == nil && l.credits.MayControl()
+}
+
+// Await asks for a Resume when a credit comes back.
+func (l *Link) Await() { l.waits = true }
+
+// Claim begins a packet without a descriptor, with a body of size bytes: it writes the
+// header, and returns the memory of the body, for the caller to fill before Publish. It
+// needs MayMessage. If it returns nil the packet needs a descriptor, and nothing has
+// happened.
+func (l *Link) Claim(kind matchbits.Type, tag, aux uint32, size int) []byte {
+	room := l.channel.vi.Claim(wire.HeaderLen + size)
+	if room == nil {
+		return nil
+	}
+	l.sendSeq++
+	wire.Header{
+		Bits: matchbits.Make(kind, l.credits.TakeSome(), l.theirID, tag),
+		Seq:  l.sendSeq,
+		Aux:  aux,
+	}.Put((*[wire.HeaderLen]byte)(room))
+	return room[wire.HeaderLen:]
+}
+
+// Publish sends the packet of the last Claim.
+func (l *Link) Publish() {
+	l.channel.vi.PublishSend()
+	l.credits.Spend()
+}
+
+// Transmit sends a packet now. It needs MayMessage or MayData. done reports that the NIC
+// has finished with it; otherwise the packet returns to the pool later. ok is false if
+// it was not sent: Resume follows, or the link ends.
+func (l *Link) Transmit(p *Packet, kind matchbits.Type, tag, aux uint32) (done, ok bool) {
+	done, err := l.post(p, kind, tag, aux)
+	if done || err != nil {
+		l.channel.links.Give(p)
+	}
+	if err != nil {
+		l.Retry(err)
+	}
+	return done, err == nil
+}
+
+// post gives a packet to the NIC. It writes the header, with returned credits
+// and the next sequence number, and spends a credit, which must be there. done reports
+// that the NIC has finished with it. If post fails, nothing has changed.
+func (l *Link) post(p *Packet, kind matchbits.Type, tag, aux uint32) (done bool, err error) {
+	returned := l.credits.TakeSome()
+	wire.Header{
+		Bits: matchbits.Make(kind, returned, l.theirID, tag),
+		Seq:  l.sendSeq + 1,
+		Aux:  aux,
+	}.Put((*[wire.HeaderLen]byte)(p.Body))
+	d := &p.desc
+	d.Op, d.Flags, d.Segments, d.Status = nic.OpSend, 0, p.segs, nic.StatusPending
+	done, err = l.channel.vi.PostSend(d)
+	if err == nil && done {
+		err = failedNow(d.Status)
+	}
+	if err != nil {
+		l.credits.PutBack(int(returned))
+		return false, err
+	}
+	l.sendSeq++
+	l.credits.Spend()
+	if !done {
+		l.channel.links.underWay++
+	}
+	return done, nil
+}
+
+// failedNow is the error of a send that ended within its post.
+func failedNow(status nic.Status) error {
+	switch status {
+	case nic.StatusSuccess:
+		return nil
+	case nic.StatusFlushed, nic.StatusTransportError, nic.StatusNoDescriptor:
+		return nic.ErrNotConnected // an event of the link will follow
+	}
+	return fmt.Errorf("send ended with status %d", status)
+}
+
+// Full reports whether an error means that the NIC has no room now.
+func Full(err error) bool { return errors.Is(err, nic.ErrAgain) }
+
+// Retry handles an error of the NIC. If it had no room, Resume follows. If the link
+// ended, an event will follow, after all that the peer sent before. Any other error
+// means that the link is broken.
+func (l *Link) Retry(err error) {
+	switch {
+	case Full(err):
+		l.stall()
+	case errors.Is(err, nic.ErrNotConnected), errors.Is(err, vipl.ErrInvalidState):
+		l.open = false
+	default:
+		l.Break(err)
+	}
+}
+
+// stall lets the next Resume look at the link.
+func (l *Link) stall() {
+	if !l.stalled {
+		l.stalled = true
+		l.channel.links.stalled = append(l.channel.links.stalled, l)
+	}
+}
+
+// resume continues what was waiting for room in the NIC or for credits.
+func (l *Link) resume() (did bool) {
+	l.stalled = false
+	c := l.channel
+	if c == nil {
+		return false
+	}
+	before := l.sendSeq
+	if c.unposted != nil {
+		c.postAgain()
+	}
+	if l.sendWaiting() {
+		l.waits = false
+		l.channel.links.consumer.Resume(l)
+	}
+	l.returnCredits()
+	return l.sendSeq != before
+}
+
+// finished handles a packet that the NIC finished after its post.
+func (ls *Links) finished(p *Packet) {
+	op, bytes, err := p.op, p.bytes, p.result()
+	if p.desc.Op == nic.OpSend {
+		ls.underWay--
+	}
+	ls.Give(p)
+	if op != nil {
+		ls.consumer.Finished(op, bytes, err)
+	}
+}
+
+// result is the error of a packet that the NIC has finished with.
+func (p *Packet) result() error {
+	switch status := p.desc.Status; status {
+	case nic.StatusSuccess:
+		return nil
+	case nic.StatusFlushed:
+		return errFlushed
+	case nic.StatusFileError:
+		return &FileError{p.desc.File.Err}
+	default:
+		// Of RDMA: the peer closed its memory, or lied about it.
+		return fmt.Errorf("%v ended with status %d", p.desc.Op, status)
+	}
+}
+
+// A FileError says that the file cannot be read which an RDMA write was to send from.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error of the file.
+func (e *FileError) Unwrap() error { return e.Err }
