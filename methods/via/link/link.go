@@ -19,7 +19,7 @@ import (
 // name with them.
 const discriminator = "bmi"
 
-// ErrResource: this side has not what a further link needs.
+// ErrResource: this side lacks something that another link needs.
 var ErrResource = errors.New("link: out of links")
 
 // A Link is the connection with one peer. It is closed at first, and can be opened
@@ -189,9 +189,6 @@ func (l *Link) Heard() bool {
 	l.heard = false
 	return heard
 }
-
-// Sent is the sequence number of the last packet.
-func (l *Link) Sent() uint32 { return l.sendSeq }
 
 // Credits are those of the connection.
 func (l *Link) Credits() flow.Credits { return l.credits }
