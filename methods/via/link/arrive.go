@@ -96,12 +96,16 @@ func (l *Link) taken(withhold bool) {
 // fails if they are more than the peer was given.
 func (l *Link) Credited(n int) error {
 	if !l.credits.Give(n) {
-		return fmt.Errorf("returned %d credits, and had only %d", n, l.credits.Granted()-l.credits.Available())
+		return l.overpaid(n)
 	}
 	if l.waits || l.control.Head() != nil {
 		l.stall()
 	}
 	return nil
+}
+
+func (l *Link) overpaid(n int) error {
+	return fmt.Errorf("returned %d credits, and had only %d", n, l.credits.Granted()-l.credits.Available())
 }
 
 // Withholds reports whether credits of the peer are withheld.

@@ -94,7 +94,7 @@ func (c *channel) equip() (err error) {
 func (c *channel) chooseTag() (err error) {
 	ls := c.links
 	if !ls.caps.UnregisteredSend {
-		c.tag = ls.sharedTag
+		c.tag = ls.tag
 		return nil
 	}
 	c.tag, err = ls.CreatePtag()

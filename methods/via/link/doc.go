@@ -7,8 +7,10 @@
 //	arrive    a packet on its way in
 //	packet    outgoing packets, and the memory that they gather
 //	send      a packet on its way out: the header, sequence numbers, credits
-//	control   packets that wait for a credit or for room
-//	memory    memory that the peer may access, and RDMA
+//	control   control packets that wait for a credit or for room
+//	resume    what goes on when the NIC has room again, or credits come back
+//	memory    memory that the peer may access
+//	rdma      reading and writing the peer's
 //	event     connect requests, and how connections begin and end
 //
 // What the packets mean is the consumer's business, except for the header: its

@@ -71,25 +71,22 @@ type Config struct {
 // goroutine at a time.
 type Links struct {
 	// What every packet touches comes first.
-	cq          *vipl.CQ
-	consumer    Consumer
-	freePackets *Packet
-	caps        nic.Caps
-	done        [CompletionsPerPoll]vipl.Completion
-	events      [4]vipl.ConnEvent
-	small       [nic.InlineMax]byte // a packet taken from a completion entry, until it is handled
+	packets
+	cq       *vipl.CQ
+	consumer Consumer
+	done     [CompletionsPerPoll]vipl.Completion
+	events   [4]vipl.ConnEvent
+	small    [nic.InlineMax]byte // a packet taken from a completion entry, until it is handled
 
 	broken               []*Link // their links are about to be closed
 	stalled, stalledNext []*Link // waiting for room in the NIC, or just given credits
 
 	*vipl.NIC
-	log         *slog.Logger
 	depth       int // receives of each link
 	reliability nic.Reliability
 	ids         *peer.IDs[*channel]
 	vis         int // that exist, also those on their way out
 	underWay    int // packets that the NIC has not finished
-	sharedTag   vipl.ProtectionTag
 	oldTags     []vipl.ProtectionTag
 }
 
@@ -101,7 +98,7 @@ func Open(p nic.Provider, cfg Config) (*Links, error) {
 	}
 	caps := n.Caps()
 	ls := &Links{
-		NIC: n, caps: caps, log: cfg.Log,
+		NIC: n, packets: packets{caps: caps, nic: n, log: cfg.Log},
 		depth:       min(cfg.Credits, caps.RecvDepthMax),
 		reliability: min(nic.ReliableDelivery, caps.Reliability),
 		ids:         peer.NewIDs[*channel](peer.IDMax, idQuarantine),
@@ -124,7 +121,7 @@ func (ls *Links) equip() (err error) {
 	if ls.cq, err = ls.CreateCQ(cqEntries); err != nil {
 		return fmt.Errorf("link: %w", err)
 	}
-	if ls.sharedTag, err = ls.CreatePtag(); err != nil {
+	if ls.tag, err = ls.CreatePtag(); err != nil {
 		return fmt.Errorf("link: %w", err)
 	}
 	return nil
@@ -205,36 +202,4 @@ func (ls *Links) pollNIC() (did bool) {
 		return true
 	}
 	return n > 0
-}
-
-// Unfinished reports whether Resume has something to do.
-func (ls *Links) Unfinished() bool { return len(ls.stalled)+len(ls.oldTags) > 0 }
-
-// Restless reports whether a Poll is due although nothing may arrive.
-func (ls *Links) Restless() bool { return len(ls.broken)+len(ls.stalled) > 0 }
-
-// Resume continues what earlier calls had to leave.
-func (ls *Links) Resume() (did bool) {
-	again := ls.stalled
-	ls.stalled = ls.stalledNext[:0]
-	for _, l := range again {
-		did = l.resume() || did
-	}
-	clear(again)
-	ls.stalledNext = again[:0]
-	if len(ls.oldTags) > 0 {
-		ls.dropTags()
-	}
-	return did
-}
-
-// dropTags destroys the protection tags whose memory is withdrawn by now.
-func (ls *Links) dropTags() {
-	keep := ls.oldTags[:0]
-	for _, tag := range ls.oldTags {
-		if ls.DestroyPtag(tag) != nil {
-			keep = append(keep, tag)
-		}
-	}
-	ls.oldTags = keep
 }

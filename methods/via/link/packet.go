@@ -1,6 +1,7 @@
 package link
 
 import (
+	"log/slog"
 	"slices"
 
 	"github.com/viaduct-hpc/viaduct/internal/pieces"
@@ -27,7 +28,7 @@ type Packet struct {
 
 	op    any     // whose memory the descriptor uses; nil if none
 	bytes int     // of that memory
-	next  *Packet // in Links.freePackets or Link.control
+	next  *Packet // in packets.free or Link.control
 }
 
 // Link links packets in a queue.
@@ -41,32 +42,40 @@ func (p *Packet) Lend(op any, n int) { p.op, p.bytes = op, n }
 // Most control packets fit.
 const roomBytes = 64
 
+// packets are the pool of packets. It never has more than were under way at once.
+type packets struct {
+	free *Packet
+	caps nic.Caps
+	nic  *vipl.NIC
+	tag  vipl.ProtectionTag // of memory to send from, if it must be registered
+	log  *slog.Logger
+}
+
 // Take takes a packet from the pool, with an empty body.
-func (ls *Links) Take() *Packet {
-	p := ls.freePackets
+func (k *packets) Take() *Packet {
+	p := k.free
 	if p == nil {
-		return ls.newPacket()
+		return k.make()
 	}
-	ls.freePackets = p.next
+	k.free = p.next
 	p.next = nil
 	p.Body = p.Body[:wire.HeaderLen]
 	return p
 }
 
-func (ls *Links) newPacket() *Packet {
+func (k *packets) make() *Packet {
 	p := &Packet{}
 	p.desc.Cookie = p
-	if ls.caps.UnregisteredSend {
+	if k.caps.UnregisteredSend {
 		p.Body = make([]byte, wire.HeaderLen, roomBytes)
 		p.segs = make([]nic.Segment, 0, 2)
 		return p
 	}
-	// Each packet is registered once, for the life of the endpoint. The pool never
-	// has more packets than were under way at once. If the registration fails,
-	// the send will fail, and with it the link.
-	buf := make([]byte, ls.caps.MTUBytes)
-	if mem, err := ls.RegisterMem(buf, vipl.MemAttributes{Tag: ls.sharedTag}); err != nil {
-		ls.log.Warn("via: cannot register a send buffer", "error", err)
+	// Each packet is registered once, for the life of the endpoint. If the registration
+	// fails, the send will fail, and with it the link.
+	buf := make([]byte, k.caps.MTUBytes)
+	if mem, err := k.nic.RegisterMem(buf, vipl.MemAttributes{Tag: k.tag}); err != nil {
+		k.log.Warn("via: cannot register a send buffer", "error", err)
 	} else {
 		p.handle = mem.Handle
 	}
@@ -76,13 +85,13 @@ func (ls *Links) newPacket() *Packet {
 }
 
 // Give puts back a packet that the NIC does not have.
-func (ls *Links) Give(p *Packet) {
+func (k *packets) Give(p *Packet) {
 	p.op, p.bytes = nil, 0
 	clear(p.segs) // no reference to the user's memory stays behind
 	p.segs = p.segs[:0]
 	p.desc.File = nic.FileRange{}
-	p.next = ls.freePackets
-	ls.freePackets = p
+	p.next = k.free
+	k.free = p
 }
 
 // whole makes the packet one segment: its own memory.
@@ -92,11 +101,11 @@ func (p *Packet) whole() {
 
 // Gather adds the bytes [off, off+n) of the pieces to the body: as segments if
 // the NIC can send them from where they are (lent), else as a copy.
-func (ls *Links) Gather(p *Packet, bufs [][]byte, off, n int) (lent bool) {
-	if n > 0 && ls.caps.UnregisteredSend {
+func (k *packets) Gather(p *Packet, bufs [][]byte, off, n int) (lent bool) {
+	if n > 0 && k.caps.UnregisteredSend {
 		p.segs = append(p.segs[:0], nic.Segment{})
 		var ok bool
-		if p.segs, ok = appendRange(p.segs, bufs, off, n, ls.caps.SegmentsMax); ok {
+		if p.segs, ok = appendRange(p.segs, bufs, off, n, k.caps.SegmentsMax); ok {
 			p.segs[0] = nic.Segment{Data: p.Body}
 			return true
 		}

@@ -8,12 +8,12 @@ import (
 // Local makes a packet the local side of an RDMA: the bytes [off, off+n) of the pieces,
 // which are registered as m if the NIC needs that. It returns how many of them fit one
 // descriptor.
-func (ls *Links) Local(p *Packet, bufs [][]byte, m *Memory, off, n int) int {
+func (k *packets) Local(p *Packet, bufs [][]byte, m *Memory, off, n int) int {
 	var ok bool
-	if ls.caps.UnregisteredSend {
-		p.segs, ok = appendRange(p.segs[:0], bufs, off, n, ls.caps.SegmentsMax)
+	if k.caps.UnregisteredSend {
+		p.segs, ok = appendRange(p.segs[:0], bufs, off, n, k.caps.SegmentsMax)
 	} else {
-		p.segs, ok = m.segments(p.segs[:0], off, n, ls.caps.SegmentsMax)
+		p.segs, ok = m.segments(p.segs[:0], off, n, k.caps.SegmentsMax)
 	}
 	if ok {
 		return n

@@ -1,12 +1,10 @@
 package link
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
@@ -20,9 +18,6 @@ func (l *Link) MayMessage() bool {
 func (l *Link) MayData() bool {
 	return l.open && l.control.Head() == nil && l.credits.MayControl()
 }
-
-// Await asks for a Resume when a credit comes back.
-func (l *Link) Await() { l.waits = true }
 
 // Claim begins a packet without a descriptor, with a body of size bytes: it writes the
 // header, and returns the memory of the body, for the caller to fill before Publish. It
@@ -99,50 +94,6 @@ func failedNow(status nic.Status) error {
 		return nic.ErrNotConnected // an event of the link will follow
 	}
 	return fmt.Errorf("send ended with status %d", status)
-}
-
-// Full reports whether an error means that the NIC has no room now.
-func Full(err error) bool { return errors.Is(err, nic.ErrAgain) }
-
-// Retry handles an error of the NIC. If it had no room, Resume follows. If the link
-// ended, an event will follow, after all that the peer sent before. Any other error
-// means that the link is broken.
-func (l *Link) Retry(err error) {
-	switch {
-	case Full(err):
-		l.stall()
-	case errors.Is(err, nic.ErrNotConnected), errors.Is(err, vipl.ErrInvalidState):
-		l.open = false
-	default:
-		l.Break(err)
-	}
-}
-
-// stall lets the next Resume look at the link.
-func (l *Link) stall() {
-	if !l.stalled {
-		l.stalled = true
-		l.channel.links.stalled = append(l.channel.links.stalled, l)
-	}
-}
-
-// resume continues what was waiting for room in the NIC or for credits.
-func (l *Link) resume() (did bool) {
-	l.stalled = false
-	c := l.channel
-	if c == nil {
-		return false
-	}
-	before := l.sendSeq
-	if c.unposted != nil {
-		c.postAgain()
-	}
-	if l.sendWaiting() {
-		l.waits = false
-		l.channel.links.consumer.Resume(l)
-	}
-	l.returnCredits()
-	return l.sendSeq != before
 }
 
 // finished handles a packet that the NIC finished after its post.
