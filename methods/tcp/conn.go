@@ -254,8 +254,9 @@ func (m *method) deadline(c *conn) {
 	switch {
 	case c.state != connOpen:
 	case c.block != blockNone && c.hungUp, c.sendErr != nil:
-		if !set {
-			m.set(&c.timer, m.clock()+m.opts.HangupTimeout)
+		// A message that was not complete had its own time, which is longer.
+		if at := m.clock() + m.opts.HangupTimeout; !set || at < c.timer.at {
+			m.set(&c.timer, at)
 		}
 	case c.block == blockNone && c.reader.Partial():
 		if !set {

@@ -47,3 +47,25 @@ func TestWhatBreaksForSendingEnds(t *testing.T) {
 	assert.ErrorIs(t, c.Err, io.ErrClosedPipe, "that is why")
 	require.EqualValues(t, 1, n.Stats().Methods[0].Errors.PeerFailed)
 }
+
+// TestWhatBreaksForSendingEndsWithinAMessage: a message that is not complete yet has more time than a
+// connection that failed. The shorter time applies, also if what follows cannot be read.
+func TestWhatBreaksForSendingEndsWithinAMessage(t *testing.T) {
+	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
+	f, to := n.connected()
+	n.recv(to, 1, 1)
+	early := message(9, 1000)
+	f.arrive(early[:500]...)
+	n.settle()
+	f.sendErr = io.ErrClosedPipe
+	n.send(to, 1, 10)
+	n.completion()
+	f.arrive(early[500:]...)
+	f.arrive(message(8, 100_000)...) // too large to be kept without a receive
+	f.finish(io.EOF)
+	n.settle()
+	require.False(t, f.closed, "what is there can be received")
+	n.now += tcp.HangupTimeout
+	n.settle()
+	require.True(t, f.closed)
+}
