@@ -7,6 +7,9 @@ type ID uint32
 // IDMax is the largest peer id.
 const IDMax ID = 1<<20 - 1
 
+// IDQuarantine is how many ids the methods let rest before one is used again.
+const IDQuarantine = 1024
+
 // Valid reports whether id can name a peer. An id from the network may be
 // invalid.
 func (id ID) Valid() bool { return id >= 1 && id <= IDMax }

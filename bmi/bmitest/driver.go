@@ -42,6 +42,10 @@ type Options struct {
 	NoClasses bool
 	// NoFileSends hides that messages are taken from files.
 	NoFileSends bool
+
+	// Posted, if it is not nil, is called within each post of a send, when the message is
+	// under way. What it does to the network the endpoint notices before the post returns.
+	Posted func()
 }
 
 func (o Options) withDefaults() Options {

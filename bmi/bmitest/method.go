@@ -135,9 +135,13 @@ func (m *method) post(op *bmi.Op, data []byte) {
 	m.countSent(p, op, eager)
 	if eager {
 		op.Complete(op.Size, nil)
-		return
+	} else {
+		p.lent = append(p.lent, op)
 	}
-	p.lent = append(p.lent, op)
+	if m.opts.Posted != nil {
+		m.opts.Posted()
+		m.Poll()
+	}
 }
 
 // connectLocked finds or makes the connection to a peer.

@@ -61,7 +61,7 @@ func newMethod(name string, s stack.Stack, cfg bmi.MethodConfig, opts Options) *
 		inbuf:   make([]byte, readBytes),
 		out:     make([]byte, 0, gatherRoom),
 		vec:     make([][]byte, 0, stack.PiecesMax),
-		remotes: peer.NewIDs[*remote](peer.IDMax, idQuarantine),
+		remotes: peer.NewIDs[*remote](peer.IDMax, peer.IDQuarantine),
 		byName:  make(map[string]*remote),
 		shares:  newShares(),
 	}

@@ -57,8 +57,6 @@ const (
 
 	// closeSpinPolls is how often Close polls in vain before it sleeps.
 	closeSpinPolls = 100
-	// idQuarantine is how many peer ids rest before one is used again.
-	idQuarantine = 1024
 )
 
 // Times.

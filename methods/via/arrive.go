@@ -10,16 +10,11 @@ import (
 
 // Arrived handles one packet (link.Consumer). The peer may still be able to write to
 // body, so what is checked is read once, and what is kept is copied. The credits of
-// messages are withheld while too many of them wait.
+// messages are withheld while too many of them wait, those of other packets never,
+// because they end transfers under way.
 func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte) (withhold bool, err error) {
 	m, r := (*method)(c), l.Owner().(*remote)
 	switch h.Bits.Type() {
-	case matchbits.TypeExpected:
-		withhold = r.overLimit()
-		return withhold, m.eagerArrived(r, h, body, false)
-	case matchbits.TypeUnexpected:
-		withhold = r.overLimit()
-		return withhold, m.eagerArrived(r, h, body, true)
 	case matchbits.TypeConnReq:
 		return false, m.connReqArrived(r, body)
 	case matchbits.TypeConnAck:
@@ -27,13 +22,16 @@ func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte) (withhold b
 	case matchbits.TypeCancel:
 		return false, m.byeArrived(r, h, body)
 	}
-	if !r.mayReceive() {
-		return false, errEarly(h)
+	if !r.link.Open() && !r.fsm.Ready() {
+		return false, fmt.Errorf("%v before the connection is ready", h.Bits.Type())
 	}
 	switch h.Bits.Type() {
+	case matchbits.TypeExpected:
+		return r.overLimit(), m.eagerArrived(r, h, body, false)
+	case matchbits.TypeUnexpected:
+		return r.overLimit(), m.eagerArrived(r, h, body, true)
 	case matchbits.TypeRTS:
-		withhold = r.overLimit()
-		return withhold, m.rtsArrived(r, h, body)
+		return r.overLimit(), m.rtsArrived(r, h, body)
 	case matchbits.TypeCTS:
 		return false, m.ctsArrived(r, body)
 	case matchbits.TypeData:
@@ -45,16 +43,9 @@ func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte) (withhold b
 		if err != nil {
 			return false, err
 		}
-		return false, r.link.Credited(credit.Credits)
+		return false, l.Credited(credit.Credits)
 	case matchbits.TypeKeepAlive:
 		return false, m.keepAliveArrived(r, h, body)
 	}
 	return false, fmt.Errorf("packet type %v: %w", h.Bits.Type(), wire.ErrInvalid)
-}
-
-// mayReceive reports whether packets other than those of the handshake may arrive.
-func (r *remote) mayReceive() bool { return r.link.Open() || r.fsm.Ready() }
-
-func errEarly(h wire.Header) error {
-	return fmt.Errorf("%v before the connection is ready", h.Bits.Type())
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
@@ -134,19 +133,11 @@ func (m *method) linkConnect(r *remote, a *peer.Action) {
 }
 
 func (m *method) linkAccept(r *remote, a *peer.Action) {
-	req := m.takeRequest(a.Request)
-	if req == nil {
-		m.linkFailed(r, a.Link, errNoRequest)
-		return
-	}
 	r.startAnew()
-	if err := m.links.Accept(&r.link, a.Link, req); err != nil {
+	if err := m.links.Accept(&r.link, a.Link, m.takeRequest(a.Request)); err != nil {
 		m.linkFailed(r, a.Link, err)
 	}
 }
-
-// errNoRequest: the requester has gone.
-var errNoRequest = fmt.Errorf("via: %w", nic.ErrNotConnected)
 
 // startAnew forgets what the peer was sending over its last link.
 func (r *remote) startAnew() {
@@ -156,6 +147,9 @@ func (r *remote) startAnew() {
 
 // closeLink takes the link out of use.
 func (m *method) closeLink(r *remote) {
+	if !r.link.InUse() {
+		return
+	}
 	if past := r.linkStats(); past != (bmi.LinkStats{}) {
 		r.pastLinks = &past
 	}
@@ -182,7 +176,7 @@ func (c *consumer) Failed(l *link.Link, err error) {
 // linkFailed reports to the machine that a link could not be made.
 func (m *method) linkFailed(r *remote, id peer.Link, err error) {
 	reason, remote := link.Reason(err)
-	if r.link.InUse() && r.link.ID() == id {
+	if r.link.ID() == id {
 		m.closeLink(r)
 	}
 	m.step(r, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})

@@ -211,7 +211,7 @@ func newMethod(name, host string, links *link.Links, cfg bmi.MethodConfig, opts 
 		directBytes:     links.DirectBytes(),
 		seed:            opts.Seed,
 		nextTick:        never,
-		remotes:         peer.NewIDs[*remote](peer.IDMax, idQuarantine),
+		remotes:         peer.NewIDs[*remote](peer.IDMax, peer.IDQuarantine),
 		byHost:          make(map[string]*remote),
 		waitingRequests: make(map[peer.Request]*link.Request),
 	}

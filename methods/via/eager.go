@@ -22,9 +22,6 @@ func (a *assembly) active() bool { return a.length > 0 }
 
 // eagerArrived handles an EXPECTED or UNEXPECTED packet.
 func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
-	if !r.mayReceive() {
-		return errEarly(h)
-	}
 	if wire.IsNext(h.Aux) {
 		return m.nextArrived(r, h, body, unexpected)
 	}

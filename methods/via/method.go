@@ -19,9 +19,6 @@ import (
 // hostMax bounds the name in an address, in bytes.
 const hostMax = wire.NameMax
 
-// idQuarantine is how many ids of peers rest before one is used again.
-const idQuarantine = 1024
-
 // method is the VIA method of one endpoint. Like everything in this package it
 // is called by one goroutine at a time (see bmi.Method).
 type method struct {

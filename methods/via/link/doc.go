@@ -1,7 +1,7 @@
 // Package link carries packets between two endpoints, over connections of the VI
 // Architecture. It is the only part of the VIA method that knows package vipl.
 //
-//	links     the NIC of an endpoint: opening it, Poll, and who is told what happened
+//	links     the NIC of an endpoint, Poll, and the interface that Poll calls
 //	link      one connection, from Connect or Accept to Close
 //	channel   the VI of a connection, and its receives
 //	arrive    a packet on its way in

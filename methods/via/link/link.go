@@ -70,9 +70,17 @@ func (ls *Links) Connect(l *Link, id peer.Link, host string, ask *wire.LinkReq, 
 	return err
 }
 
-// Accept opens a link by accepting a request, which it answers in any case. Otherwise
-// it is like Connect.
+// Accept opens a link by accepting a request, which it answers in any case; nil is one
+// that was withdrawn. Otherwise it is like Connect.
 func (ls *Links) Accept(l *Link, id peer.Link, q *Request) error {
+	l.cause = ls.accept(l, id, q)
+	return l.cause
+}
+
+func (ls *Links) accept(l *Link, id peer.Link, q *Request) error {
+	if q == nil {
+		return nic.ErrNotConnected
+	}
 	err := ls.begin(l, id)
 	if err == nil {
 		l.channel.accepted = true
@@ -81,7 +89,6 @@ func (ls *Links) Accept(l *Link, id peer.Link, q *Request) error {
 	if err != nil {
 		q.Refuse(peer.ReasonBusy) // unless Accept has answered it
 	}
-	l.cause = err
 	return err
 }
 

@@ -13,15 +13,12 @@ import (
 )
 
 const (
-	// CompletionsPerPoll bounds the work of one Poll.
-	CompletionsPerPoll = 32
+	// completionsPerPoll bounds the work of one Poll.
+	completionsPerPoll = 32
 
 	// cqEntries is the initial size of the completion queue. It only holds what a
 	// Poll of another queue found.
 	cqEntries = 256
-
-	// idQuarantine is how many ids rest before one is used again.
-	idQuarantine = 1024
 
 	// causeWaitPolls is how many Polls to wait for the event that says why a link
 	// ended, once its descriptors have come back.
@@ -38,8 +35,8 @@ type Consumer interface {
 	// that its credit must not be returned before Release. An error is a breach of the
 	// protocol: Breached follows.
 	Arrived(l *Link, h wire.Header, body []byte) (withhold bool, err error)
-	// Finished is told that the NIC has finished with a packet that its post left it
-	// with, and whose Op is set. err is nil, a *FileError, or how the link broke.
+	// Finished is told that the NIC has finished with a packet that used bytes of the
+	// memory of op (Packet.Lend). err is nil, a *FileError, or why the link breaks.
 	Finished(op any, bytes int, err error)
 	// Resume is told that a link may take more: the NIC has room, or a credit came back.
 	Resume(l *Link)
@@ -74,11 +71,11 @@ type Links struct {
 	packets
 	cq       *vipl.CQ
 	consumer Consumer
-	done     [CompletionsPerPoll]vipl.Completion
+	done     [completionsPerPoll]vipl.Completion
 	events   [4]vipl.ConnEvent
 	small    [nic.InlineMax]byte // a packet taken from a completion entry, until it is handled
 
-	broken               []*Link // their links are about to be closed
+	broken               []*Link // about to be closed
 	stalled, stalledNext []*Link // waiting for room in the NIC, or just given credits
 
 	*vipl.NIC
@@ -101,7 +98,7 @@ func Open(p nic.Provider, cfg Config) (*Links, error) {
 		NIC: n, packets: packets{caps: caps, nic: n, log: cfg.Log},
 		depth:       min(cfg.Credits, caps.RecvDepthMax),
 		reliability: min(nic.ReliableDelivery, caps.Reliability),
-		ids:         peer.NewIDs[*channel](peer.IDMax, idQuarantine),
+		ids:         peer.NewIDs[*channel](peer.IDMax, peer.IDQuarantine),
 	}
 	if err := ls.equip(); err != nil {
 		return nil, errors.Join(err, n.Close())

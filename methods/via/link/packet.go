@@ -109,6 +109,7 @@ func (k *packets) Gather(p *Packet, bufs [][]byte, off, n int) (lent bool) {
 			p.segs[0] = nic.Segment{Data: p.Body}
 			return true
 		}
+		clear(p.segs)
 	}
 	if n > 0 {
 		p.Body = pieces.At(bufs, off).Gather(p.Body, bufs, n)

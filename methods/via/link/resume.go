@@ -48,7 +48,7 @@ func (l *Link) resume() (did bool) {
 	}
 	if l.sendWaiting() {
 		l.waits = false
-		l.channel.links.consumer.Resume(l)
+		c.links.consumer.Resume(l)
 	}
 	l.returnCredits()
 	return l.sendSeq != before
