@@ -251,10 +251,22 @@ func reachPort(ctx context.Context, name string) (conn net.Conn, token string, e
 	}
 	var d net.Dialer
 	conn, err = d.DialContext(ctx, "tcp", addr)
+	if ended := ended(ctx); err != nil && ended != nil {
+		return nil, "", ended
+	}
 	if err != nil {
 		return nil, "", errclass.Wrap(errclass.Port, err, "no process listens on the port")
 	}
 	return conn, token, nil
+}
+
+// ended is why ctx has ended, or nil. The deadline counts even if the timer of ctx has not run yet: the
+// network's own timer for the same deadline may have run first, and then an error says "i/o timeout".
+func ended(ctx context.Context) error {
+	if at, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // declinePort tells the process waiting in accept that the expected group will not connect.
