@@ -26,7 +26,7 @@ func TestRunsArePieces(t *testing.T) {
 		}
 		off, count := rng.Int64N(1000), rng.Int64N(500)
 		for i := range n {
-			tr, err := transferOf(newThrottle().turn(context.Background()), dist, uint32(i), uint32(n), req, off, count)
+			tr, err := transferOf(newThrottle(1).turn(context.Background()), dist, uint32(i), uint32(n), req, off, count)
 			require.NoError(t, err)
 			var places, want []int64
 			for r := range tr.runs() {
@@ -52,7 +52,7 @@ func TestRunsArePieces(t *testing.T) {
 func TestCursor(t *testing.T) {
 	req, err := datatype.Vector(0, 10, 4, 10)
 	require.NoError(t, err)
-	tr, err := transferOf(newThrottle().turn(context.Background()), stripe.Default(proto.DistBasic), 0, 1, req, 0, 40)
+	tr, err := transferOf(newThrottle(1).turn(context.Background()), stripe.Default(proto.DistBasic), 0, 1, req, 0, 40)
 	require.NoError(t, err)
 	c := tr.cursor()
 	defer c.stop()
@@ -74,7 +74,7 @@ func TestCursor(t *testing.T) {
 // TestRunsOfEverything tests sizes near 2^63: no walk may take long.
 func TestRunsOfEverything(t *testing.T) {
 	for _, d := range []proto.Dist{{Name: proto.DistStripe, StripSize: 1}, stripe.Default(proto.DistTwoD), stripe.Default(proto.DistBasic)} {
-		tr, err := transferOf(newThrottle().turn(context.Background()), d, 0, 1, proto.ByteStream(), 1, math.MaxInt64-1)
+		tr, err := transferOf(newThrottle(1).turn(context.Background()), d, 0, 1, proto.ByteStream(), 1, math.MaxInt64-1)
 		require.NoError(t, err)
 		all, stored, err := tr.bytes(1 << 50)
 		require.NoError(t, err)

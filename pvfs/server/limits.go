@@ -31,6 +31,9 @@ const (
 	// A system call that moves fewer than shortBytes costs callSteps. A longer one costs nothing here.
 	shortBytes = 4096
 	callSteps  = 64
+	// A place rests after its use if a request that needed none ended within restsAfterBrief, for restMax at most.
+	restsAfterBrief = 10 * time.Millisecond
+	restMax         = 5 * time.Millisecond
 )
 
 // throttlePlaces is how many requests that need much CPU time run at once: one for every two CPUs.

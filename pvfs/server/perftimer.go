@@ -83,8 +83,8 @@ func (d *durations) read() [timerParts]int64 {
 }
 
 // took records the duration of a finished request.
-func (p *perf) took(q *query, began time.Time) {
+func (p *perf) took(q *query, duration time.Duration) {
 	if t := timerOf(q.req.Op(), q.directory); t >= 0 {
-		p.times[t].add(time.Since(began))
+		p.times[t].add(duration)
 	}
 }

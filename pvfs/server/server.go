@@ -85,7 +85,7 @@ type Server struct {
 	rules    atomic.Pointer[rules]
 	splits   splits
 	trash    trash
-	throttle throttle
+	throttle *throttle
 	scrub    scrub
 
 	withdrawals withdrawals
@@ -121,7 +121,7 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, fs: cfg.FS, me: -1, euid: uint32(os.Geteuid()), store: cfg.Store, log: cfg.Log, clock: cfg.Clock,
-		ready: make(chan struct{}), throttle: newThrottle(),
+		ready: make(chan struct{}), throttle: newThrottle(throttlePlaces()),
 	}
 	for i := range cfg.FS.Servers {
 		if cfg.FS.Servers[i].Alias == cfg.Alias {
@@ -220,7 +220,7 @@ func (s *Server) Handle(c *rpc.Call) {
 		c.Fail(err)
 		return
 	}
-	defer s.admin.perf.took(q, began)
+	defer s.ended(q, began)
 	if op.flow != nil {
 		op.flow(s, q, c)
 		return
@@ -232,6 +232,13 @@ func (s *Server) Handle(c *rpc.Call) {
 		return
 	}
 	c.Reply(resp)
+}
+
+// ended counts a finished request.
+func (s *Server) ended(q *query, began time.Time) {
+	now := time.Now()
+	s.throttle.ended(q.turn, now)
+	s.admin.perf.took(q, now.Sub(began))
 }
 
 // Do carries out one request without a network. It refuses operations that move bytes in a flow.

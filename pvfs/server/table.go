@@ -17,6 +17,8 @@ type query struct {
 	header *proto.Header
 	req    proto.Request
 
+	turn *turn // set if it moves bytes
+
 	user *bmi.User // of this machine, if it runs the client and is neither root nor the server's own; else nil
 
 	who identity // of the credential, squashed; empty if the request has no credential

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/refusal"
@@ -10,29 +12,57 @@ import (
 // A throttle has few places for requests that need much CPU time, so that requests that need little are not delayed. The need of
 // a request shows only while it is carried out. A request takes a place after its first slice of work, and goes to the end of the
 // queue after each further slice.
-type throttle chan struct{}
+//
+// A place is one CPU at most. On a machine with few CPUs and several servers that can be all of them. So while requests wait for
+// places and brief requests come in, a place that was used rests for as long as it was used.
+type throttle struct {
+	places  chan struct{}
+	waiting atomic.Int32 // turns that wait for a place
+	began   time.Time    // of the throttle
+	brief   atomic.Int64 // when a request ended that needed no place, since began; 0: never
+}
 
-func newThrottle() throttle { return make(throttle, throttlePlaces()) }
+func newThrottle(places int) *throttle {
+	return &throttle{places: make(chan struct{}, places), began: time.Now()}
+}
 
 // A turn is the state of one request at the throttle. It is used by one goroutine at a time.
 type turn struct {
-	places throttle
-	ctx    context.Context
-	steps  int   // since it last waited in the queue
-	in     bool  // it has a place
-	err    error // why it must stop
+	throttle *throttle
+	ctx      context.Context
+	steps    int       // since it last waited in the queue
+	in       bool      // it has a place
+	since    time.Time // when it got the place
+	long     bool      // it has needed a place
+	err      error     // why it must stop
 
 	held func() // called once, when it has to wait; may be nil
 }
 
 // turn starts the work of a request. The turn ends with ctx.
-func (t throttle) turn(ctx context.Context) *turn { return &turn{places: t, ctx: ctx} }
+func (t *throttle) turn(ctx context.Context) *turn { return &turn{throttle: t, ctx: ctx} }
 
 // turn starts the work of a query.
 func (s *Server) turn(q *query) *turn {
-	t := s.throttle.turn(q.ctx)
-	t.held = func() { s.refusals.Note(refusal.SlowWalk, s.origin(q.peer), "operation", int32(q.req.Op())) }
-	return t
+	q.turn = s.throttle.turn(q.ctx)
+	q.turn.held = func() { s.refusals.Note(refusal.SlowWalk, s.origin(q.peer), "operation", int32(q.req.Op())) }
+	return q.turn
+}
+
+// ended notes the end of a request. turn is nil if it had none.
+func (t *throttle) ended(turn *turn, now time.Time) {
+	if turn == nil || !turn.long {
+		t.brief.Store(int64(now.Sub(t.began)))
+	}
+}
+
+// rest is how long a place rests that was used from since until now.
+func (t *throttle) rest(since, now time.Time) time.Duration {
+	brief := time.Duration(t.brief.Load())
+	if t.waiting.Load() == 0 || brief == 0 || now.Sub(t.began)-brief > restsAfterBrief {
+		return 0
+	}
+	return min(now.Sub(since), restMax)
 }
 
 // walked counts one part of a walk (datatype.PacedRegions).
@@ -51,11 +81,11 @@ func (t *turn) spend(steps int) error {
 	if t.steps += steps; t.steps < sliceSteps || t.err != nil {
 		return t.err
 	}
-	t.steps = 0
+	t.steps, t.long = 0, true
 	t.leave()
 	select {
-	case t.places <- struct{}{}:
-		t.in = true
+	case t.throttle.places <- struct{}{}:
+		t.enter()
 		return nil
 	default:
 	}
@@ -63,19 +93,29 @@ func (t *turn) spend(steps int) error {
 		t.held()
 		t.held = nil
 	}
+	t.throttle.waiting.Add(1)
+	defer t.throttle.waiting.Add(-1)
 	select {
-	case t.places <- struct{}{}:
-		t.in = true
+	case t.throttle.places <- struct{}{}:
+		t.enter()
 	case <-t.ctx.Done():
 		t.err = t.ctx.Err()
 	}
 	return t.err
 }
 
-// leave gives the place back. A request calls it before it waits for anything else.
+func (t *turn) enter() { t.in, t.since = true, time.Now() }
+
+// leave gives the place back, at once or after its rest. A request calls it before it waits for anything else.
 func (t *turn) leave() {
-	if t.in {
-		t.in = false
-		<-t.places
+	if !t.in {
+		return
+	}
+	t.in = false
+	free := func() { <-t.throttle.places }
+	if rest := t.throttle.rest(t.since, time.Now()); rest > 0 {
+		time.AfterFunc(rest, free)
+	} else {
+		free()
 	}
 }

@@ -2,8 +2,12 @@ package server
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
@@ -49,15 +53,15 @@ func long(t *testing.T, turn *turn) map[string]transfer {
 
 // TestLongWalksTakeTurns: a request that takes long to walk waits for a place, and stops when its context ends.
 func TestLongWalksTakeTurns(t *testing.T) {
-	m := make(throttle, 1)
+	m := newThrottle(1)
 	for name := range long(t, m.turn(context.Background())) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			turn := m.turn(ctx)
 			waits := 0
 			turn.held = func() { waits++ }
-			m <- struct{}{} // the only place is taken
-			defer func() { <-m }()
+			m.places <- struct{}{} // the only place is taken
+			defer func() { <-m.places }()
 			cancel()
 			tr := long(t, turn)[name]
 			_, _, err := tr.bytes(1 << 40)
@@ -66,7 +70,7 @@ func TestLongWalksTakeTurns(t *testing.T) {
 			c := tr.cursor()
 			defer c.stop()
 			require.ErrorIs(t, c.each(make([]byte, 1<<20), func([]byte, int64) error { return nil }), context.Canceled)
-			require.Len(t, m, 1)
+			require.Len(t, m.places, 1)
 			require.Equal(t, 1, waits, "a request that waits is counted once")
 		})
 	}
@@ -75,7 +79,7 @@ func TestLongWalksTakeTurns(t *testing.T) {
 // TestShortBytesTakeTurns: so does a request that reads or writes very many short pieces. It keeps no place while it waits for
 // bytes.
 func TestShortBytesTakeTurns(t *testing.T) {
-	m := make(throttle, 1)
+	m := newThrottle(1)
 	turn := m.turn(context.Background())
 	req, err := datatype.Vector(0, 1000, 1, 2)
 	require.NoError(t, err)
@@ -86,17 +90,17 @@ func TestShortBytesTakeTurns(t *testing.T) {
 	inside := 0
 	for range 10 {
 		require.NoError(t, c.each(make([]byte, 100), func([]byte, int64) error {
-			inside += len(m)
+			inside += len(m.places)
 			return nil
 		}))
-		require.Empty(t, m)
+		require.Empty(t, m.places)
 	}
 	require.Positive(t, inside)
 }
 
 // TestUsualRequestsTakeNone: a request of usual size never waits, even if no place is free.
 func TestUsualRequestsTakeNone(t *testing.T) {
-	turn := throttle(nil).turn(context.Background())
+	turn := newThrottle(0).turn(context.Background())
 	for _, req := range []proto.FileRequest{datatype.Bytes(), must(datatype.Vector(0, 60, 100, 200))} {
 		tr, err := transferOf(turn, stripe.Default(proto.DistStripe), 0, 4, req, 0, 6000)
 		require.NoError(t, err)
@@ -110,6 +114,47 @@ func TestUsualRequestsTakeNone(t *testing.T) {
 	b := make([]byte, 256<<10)
 	for range 1 << 12 {
 		require.NoError(t, c.each(b, func([]byte, int64) error { return nil }))
+	}
+}
+
+// TestPlacesRest: while requests wait for a place and brief requests come in, a place is used half of the time. Otherwise it is
+// always in use.
+func TestPlacesRest(t *testing.T) {
+	const slices, slice = 100, time.Millisecond
+	for _, c := range []struct {
+		name  string
+		walks int
+		brief bool
+		want  time.Duration // until all slices are done, without the first of each walk
+	}{
+		{"one walk", 1, true, slices * slice},
+		{"no brief requests", 4, false, 4 * slices * slice},
+		{"walks and brief requests", 4, true, 2 * 4 * slices * slice},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, began := newThrottle(1), time.Now()
+				var walks sync.WaitGroup
+				for range c.walks {
+					walks.Go(func() {
+						turn := m.turn(t.Context())
+						for range slices {
+							assert.NoError(t, turn.spend(sliceSteps))
+							time.Sleep(slice)
+							if c.brief {
+								m.ended(nil, time.Now())
+							}
+							m.ended(turn, time.Now())
+						}
+						turn.leave()
+					})
+				}
+				walks.Wait()
+				require.InDelta(t, c.want, time.Since(began), float64(c.want/50))
+				time.Sleep(restMax)
+				require.Empty(t, m.places)
+			})
+		})
 	}
 }
 
