@@ -13,7 +13,7 @@ import (
 // reach it.
 func TestSendUnexpectedNow(t *testing.T) {
 	asked := 0
-	f := &fake{now: func(head, body []byte) bool {
+	f := &fake{quickBytes: 5, now: func(head, body []byte) bool {
 		asked++
 		return string(head)+string(body) == "now"
 	}}
@@ -29,6 +29,7 @@ func TestSendUnexpectedNow(t *testing.T) {
 	assert.True(t, now(s.ctx, s.peer, 0, "ow"))
 	assert.False(t, now(s.ctx, s.peer, 0, "ever"))
 	require.Equal(t, 2, asked)
+	assert.False(t, now(s.ctx, s.peer, 0, "ever after"), "longer than what the method takes")
 	assert.False(t, now(s.ctx, bmi.Addr{}, 0, "ow"), "to nobody")
 	assert.False(t, now(s.ctx, s.peer, 1, "ow"), "a class, and the method has none")
 	assert.False(t, now(s.ctx, (&fake{}).open(t, bmi.Config{}).peer, 0, "ow"), "an address of another endpoint")

@@ -33,7 +33,7 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 		return false
 	}
 	in := to.e.in
-	if in.quick == nil || class != 0 && !in.info.Classes {
+	if len(head)+len(body) > in.quickBytes || class != 0 && !in.info.Classes {
 		return false
 	}
 	in.lock()

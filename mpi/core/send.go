@@ -173,21 +173,26 @@ func (s *Scope) sendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) 
 	return ok && s.sendNow(p, mode, mem, bits)
 }
 
-// sendNow sends a small message without an op, if that is possible at once.
+// sendNow sends a message without an op, if bmi takes it at once or, if it is small, copies it.
 func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) bool {
 	e := s.e
 	l := p.route
-	if l == nil || mode == Synchronous || len(mem) > smallPacketMax-wire.EagerBytes || len(mem) > l.eagerMax ||
+	if l == nil || mode == Synchronous || len(mem) > min(l.eagerMax, int(p.window/4)) ||
 		!p.backlog.Empty() || p.left || s.revoked || s.broken != nil || s.closed || e.closed {
 		return false
 	}
 	if !p.allows(uint32(len(mem))) {
 		return false
 	}
+	charged, told := p.charged, p.told
 	p.charged += uint32(len(mem)) + chargeBytes
 	h := wire.Eager{Credit: p.tell(), Bits: uint64(bits)}
 	if l.sendQuick(h, mem) {
 		return true
+	}
+	if len(mem) > smallPacketMax-wire.EagerBytes {
+		p.charged, p.told = charged, told
+		return false
 	}
 	b := append(h.Append(e.packetBuffer()), mem...)
 	l.post(wire.KindEager, b)

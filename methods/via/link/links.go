@@ -73,7 +73,7 @@ type Links struct {
 	consumer Consumer
 	done     [completionsPerPoll]vipl.Completion
 	events   [4]vipl.ConnEvent
-	small    [nic.InlineMax]byte // a packet taken from a completion entry, until it is handled
+	small    [nic.InlineMax]byte // a small packet that Take took, until it is handled
 
 	broken               []*Link // about to be closed
 	stalled, stalledNext []*Link // waiting for room in the NIC, or just given credits
@@ -135,7 +135,7 @@ func (ls *Links) DirectBytes() int {
 	if _, ok := ls.Device().(nic.DirectDevice); !ok {
 		return -1
 	}
-	return ls.caps.InlineBytesMax - wire.HeaderLen
+	return ls.caps.MTUBytes - wire.HeaderLen
 }
 
 // UnderWay is how many packets the NIC has not finished with.
@@ -154,7 +154,7 @@ func (ls *Links) CanonicalAddr(name string) (string, error) {
 
 // Poll handles what the NIC has ready, and closes the links that broke.
 func (ls *Links) Poll() bool {
-	did, idle := ls.takeSmall()
+	did, idle := ls.takeDirect()
 	if !idle {
 		did = ls.pollNIC() || did
 	}
@@ -165,19 +165,25 @@ func (ls *Links) Poll() bool {
 	return did
 }
 
-// takeSmall handles the small packets that the NIC has ready. idle is true if it has
-// nothing else, either.
-func (ls *Links) takeSmall() (did, idle bool) {
+// takeDirect handles the packets that the NIC has ready and needs no descriptor for.
+// idle is true if it has nothing else, either.
+func (ls *Links) takeDirect() (did, idle bool) {
 	for range ls.done {
-		vi, n, idle := ls.cq.Take(&ls.small)
+		vi, data, idle := ls.cq.Take(&ls.small)
 		if vi == nil {
 			return did, idle
 		}
 		did = true
-		if c := vi.User.(*channel); !c.closing {
-			if withhold, ok := c.arrived(ls.small[:n]); ok {
-				c.link.taken(withhold)
-			}
+		c := vi.User.(*channel)
+		withhold, ok := false, false
+		if !c.closing {
+			withhold, ok = c.arrived(data)
+		}
+		if len(data) > ls.caps.InlineBytesMax {
+			ls.cq.Return()
+		}
+		if ok {
+			c.link.taken(withhold)
 		}
 	}
 	return did, false

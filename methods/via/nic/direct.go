@@ -1,24 +1,27 @@
 package nic
 
-// A DirectPort is a port whose device lets a small message be written directly into device
+// A DirectPort is a port whose device lets a message be written directly into device
 // memory, without a descriptor.
 type DirectPort interface {
-	// Claim returns device memory for a message of a length, in bytes. nil means that the
-	// message must be posted instead, for whatever reason. Until Publish nothing else may
-	// be done with the device; afterwards the memory is the device's again.
+	// Claim returns device memory for a message of a length, in bytes, of at most
+	// Caps.MTUBytes. nil means that the message must be posted instead, for whatever
+	// reason. Until Publish nothing else may be done with the device; afterwards the memory
+	// is the device's again.
 	Claim(length int) []byte
 	// Publish sends the message in the memory of the last Claim. It has the effect of a
 	// PostSend that finished with StatusSuccess.
 	Publish()
 }
 
-// A DirectDevice delivers a small message without a descriptor: from its completion entry to its consumer.
+// A DirectDevice delivers a message without a descriptor. All receives must be posted with FlagLoan.
 type DirectDevice interface {
 	Device
 
-	// Take takes the next message, if it lies in a completion entry and there is nothing else that Poll has to do first. It copies the
-	// payload to to, and returns its length in bytes and the cookie of its port. The oldest posted receive is as if it had taken the
-	// message and had been posted again: it stays with the device. A nil cookie says that no message was taken; idle, that there is
-	// nothing for Poll either.
-	Take(to *[InlineMax]byte) (cookie any, length int, idle bool)
+	// Take takes the next message, if there is nothing else that Poll has to do first. cookie is that of its port. A payload of up to
+	// Caps.InlineBytesMax bytes is copied to to. A longer one stays where it is: the device lends it, as with FlagLoan, until Return. The
+	// oldest posted receive is as if it had taken the message and had been posted again (after Return, if there is a loan): it stays with
+	// the device. A nil cookie says that no message was taken; idle, that there is nothing for Poll either.
+	Take(to *[InlineMax]byte) (cookie any, data []byte, idle bool)
+	// Return ends the loan of the last Take. It must be called before the next Take or Poll, whatever became of the port meanwhile.
+	Return()
 }

@@ -64,7 +64,7 @@ type conn struct {
 	arrivedInRow uint32         // messages that arrived since one was sent
 	txSlots      unsafe.Pointer // our ring
 	claimed      unsafe.Pointer // the slot of the last Claim
-	claimedBytes int            // and the length of its message
+	claimedAs    uint64         // and the header of its message
 	txBuffers    []byte
 	theirLimit   *uint64        // how much the other side lets us send
 	theirBell    *uint64        // whether the other side wants its doorbell rung

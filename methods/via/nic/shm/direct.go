@@ -7,14 +7,24 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// Claim implements nic.DirectPort. A message that fits a slot is written there, unless
-// there is an obstacle that PostSend handles.
+// Claim implements nic.DirectPort. The message is written to its slot, or to the buffer of its slot,
+// unless there is an obstacle that PostSend handles.
 func (p *Port) Claim(length int) []byte {
 	c := p.conn
-	if c == nil || c.state != connOpen || p.sends.head != nil || length > InlineBytesMax || c.sent == c.limit && !c.more() {
+	if c == nil || c.state != connOpen || p.sends.head != nil || length > MTUBytes || c.sent == c.limit && !c.more() {
 		return nil
 	}
-	c.claimed, c.claimedBytes = c.nextSlot(), length
+	var buffer, flags uint64
+	if length > InlineBytesMax {
+		flags = flagBuffered
+		if buffer = c.theirBuffer(c.sent); buffer >= ringSlots || c.backed&(1<<buffer) == 0 {
+			return nil
+		}
+	}
+	c.claimed, c.claimedAs = c.nextSlot(), makeHeader(c.sent, length, flags, 0)
+	if flags != 0 {
+		return c.txBuffers[buffer*bufferBytes:][:length:length]
+	}
 	return unsafe.Slice((*byte)(unsafe.Add(c.claimed, inlineOff)), InlineBytesMax)[:length]
 }
 
@@ -32,13 +42,13 @@ func (c *conn) more() bool {
 // Publish implements nic.DirectPort.
 func (p *Port) Publish() {
 	c := p.conn
-	c.publish(c.claimed, makeHeader(c.sent, c.claimedBytes, 0, 0))
+	c.publish(c.claimed, c.claimedAs)
 }
 
 // Take implements nic.DirectDevice. Connections take turns, message by message.
-func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, length int, idle bool) {
+func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, idle bool) {
 	if d.urgent || d.budget <= 0 || d.closed {
-		return nil, 0, false
+		return nil, nil, false
 	}
 	i := d.cursor
 	for range d.hot {
@@ -52,28 +62,42 @@ func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, length int, idle boo
 			continue
 		}
 		d.cursor = i
-		if length = c.takeInline(h, to); length < 0 {
-			return nil, 0, false
+		length := headerLength(h)
+		if h&flagImmediate != 0 || length < 0 || c.received == c.posted {
+			return nil, nil, false // it is not as simple as that
 		}
 		d.cursor++
 		d.budget -= pollBusyCost
-		return c.port.cookie, length, false
+		if h&flagBuffered != 0 {
+			return c.port.cookie, c.takeBuffer(length), false
+		}
+		*to = *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff))
+		c.free |= 1 << c.bufferOf[c.received%ringSlots]
+		c.taken()
+		c.grant()
+		return c.port.cookie, to[:length], false
 	}
 	d.cursor = i
 	d.budget -= d.emptyCost
-	return nil, 0, true
+	return nil, nil, true
 }
 
-// takeInline copies a message with header h out of its slot, and lets the other side send one more. It returns the length, or -1 for one
-// that is not as simple as that.
-func (c *conn) takeInline(h uint64, to *[nic.InlineMax]byte) int {
-	length := headerLength(h)
-	if h&(flagBuffered|flagImmediate) != 0 || length < 0 || c.received == c.posted {
-		return -1
+// takeBuffer lends a message of a length, in bytes, in its buffer. The other side may send one more after Return.
+func (c *conn) takeBuffer(length int) []byte {
+	b := c.bufferOf[c.received%ringSlots]
+	data := c.rxBuffers[int(b)*bufferBytes:][:length:length]
+	for at := 0; at < min(length, readAhead); at += slotBytes {
+		prefetchRead(unsafe.Pointer(&data[at])) // the lines come together, while the first is parsed
 	}
-	*to = *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff))
+	c.loans |= 1 << b
+	c.dev.lent, c.dev.lentBuffer = c, b
+	c.taken()
+	return data
+}
+
+// taken is called when Take has taken a message.
+func (c *conn) taken() {
 	c.sentInRow = 0
-	c.free |= 1 << c.bufferOf[c.received%ringSlots]
 	c.advance()
 	if c.arrivedInRow++; c.arrivedInRow > 1 {
 		// Several messages in a row: the next one may be there already. Its cache line
@@ -81,6 +105,16 @@ func (c *conn) takeInline(h uint64, to *[nic.InlineMax]byte) int {
 		// other side, which is about to write them.
 		prefetchRead(unsafe.Pointer(c.header))
 	}
-	c.grant()
-	return length
+}
+
+// Return implements nic.DirectDevice.
+func (d *Device) Return() {
+	c := d.lent
+	d.lent = nil
+	c.unloan(int(d.lentBuffer))
+	if c.port.conn == c {
+		c.grant()
+	} else {
+		c.port.sweepRetired()
+	}
 }

@@ -80,6 +80,9 @@ type Device struct {
 	ending    []*conn // connections in state draining
 	armed     bool    // between Arm and Disarm
 
+	lent       *conn // between a Take that lent a buffer and its Return
+	lentBuffer uint8
+
 	// Connections in every state, by the index in their epoll tokens.
 	conns     []connEntry
 	freeConns []int32

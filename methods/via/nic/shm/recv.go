@@ -81,9 +81,16 @@ func (c *conn) unloan(b int) {
 
 // returnRetired takes back a loan of a former connection of the port.
 func (p *Port) returnRetired(d *nic.Descriptor) {
-	kept := p.retired[:0]
 	for _, c := range p.retired {
 		c.returnLoan(d)
+	}
+	p.sweepRetired()
+}
+
+// sweepRetired forgets the former connections whose loans are all back.
+func (p *Port) sweepRetired() {
+	kept := p.retired[:0]
+	for _, c := range p.retired {
 		if c.loans != 0 {
 			kept = append(kept, c)
 		} else if c.state == connDead {

@@ -17,7 +17,8 @@ type loan struct {
 	p     *Port
 	d     *nic.Descriptor
 	mem   []byte
-	shown bool // Poll reported it
+	shown bool // Poll reported it, or Take took it
+	taken bool // by Take; d is nil
 }
 
 // lend completes a receive with a buffer of the device.

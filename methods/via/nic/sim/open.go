@@ -71,6 +71,9 @@ func (w *World) open(cfg nic.Config, caps nic.Caps) (nic.Device, error) {
 		d.signal = make(chan struct{}, 1)
 		return &sleepingDevice{d}, nil
 	}
+	if w.opts.Direct {
+		return &directDevice{Device: d}, nil
+	}
 	return d, nil
 }
 

@@ -45,6 +45,9 @@ type Options struct {
 	// RDMATimeMax bounds the time between the first and the second half of an RDMA
 	// transfer.
 	RDMATimeMax time.Duration
+	// Direct: devices and ports are nic.DirectDevices and nic.DirectPorts, except in the
+	// Real mode. Messages go either way, at random.
+	Direct bool
 	// DoneNow is the probability that a send is finished within its post on a
 	// NIC without CopiesOnPost.
 	DoneNow float64
@@ -91,6 +94,7 @@ func RandomOptions(rng *rand.Rand) Options {
 		DoneNow:      rng.Float64() * 0.5,
 		Again:        rng.Float64() * 0.1,
 		ConnectLoss:  rng.Float64() * 0.3,
+		Direct:       rng.IntN(4) == 0,
 	}
 }
 
