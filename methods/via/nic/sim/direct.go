@@ -62,6 +62,7 @@ func (p *directPort) Publish() {
 func (d *directDevice) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, idle bool) {
 	d.enter()
 	defer d.w.leave()
+	d.checkReturned()
 	if d.dead || len(d.events) == 0 {
 		return nil, nil, false
 	}
@@ -84,6 +85,18 @@ func (d *directDevice) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, i
 	recv.Status, recv.Length, recv.Data = nic.StatusPending, 0, nil
 	p.recvs = append(p.recvs, recv)
 	return p.cookie, data, false
+}
+
+// Poll reports events.
+func (d *directDevice) Poll(out []nic.Event) int {
+	d.checkReturned()
+	return d.Device.Poll(out)
+}
+
+func (d *directDevice) checkReturned() {
+	if d.lent != nil {
+		panic("sim: a Take or Poll before the Return of what Take lent")
+	}
 }
 
 // Return ends the loan of the last Take.
