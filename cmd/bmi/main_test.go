@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 )
 
 // mainVariable makes the test binary the command.
@@ -46,17 +46,8 @@ func overEach(t *testing.T, test func(t *testing.T, newAddress func() string)) {
 		test(t, func() string { return fmt.Sprintf("via+shm://bmi-test-%d-%d", os.Getpid(), names.Add(1)) })
 	})
 	t.Run("tcp", func(t *testing.T) {
-		test(t, func() string { return "tcp://" + freePort(t) })
+		test(t, func() string { return "tcp://" + freeport.Address(t) })
 	})
-}
-
-// freePort returns a port of loopback that the kernel does not assign again soon.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
 }
 
 // process is the command in a process of its own.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
@@ -135,20 +135,11 @@ func ask(t *testing.T, address string) error {
 	return c.Call(context.Background(), to, nil, &proto.NoopReq{}, &proto.NoopResp{})
 }
 
-// freePort returns a port of loopback that the kernel does not assign again soon.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
-}
-
 func TestServeStopKillAndServeAgain(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	folder := t.TempDir()
 	conf, dir := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "data")
-	address := "tcp://" + freePort(t) + ",via+shm://pvfsd-main-" + filepath.Base(folder) + filepath.Base(filepath.Dir(folder)) + ",via+udp://127.0.0.1:0"
+	address := "tcp://" + freeport.Address(t) + ",via+shm://pvfsd-main-" + filepath.Base(folder) + filepath.Base(filepath.Dir(folder)) + ",via+udp://127.0.0.1:0"
 	for _, args := range [][]string{
 		{"genconfig", "-o", conf, "one=" + address},
 		{"mkfs", "-config", conf, "-dir", dir},
@@ -178,7 +169,7 @@ func TestServeStopKillAndServeAgain(t *testing.T) {
 func TestHangup(t *testing.T) {
 	folder := t.TempDir()
 	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
-	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freePort(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
 	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
 	text, err := os.ReadFile(conf)
@@ -217,7 +208,7 @@ func TestHangup(t *testing.T) {
 func TestStatisticsAreToldOfRefusals(t *testing.T) {
 	folder := t.TempDir()
 	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
-	out, err := command(t, "genconfig", "-o", conf, "-trusted", "tcp://10.0.0.0@8", "one=tcp://"+freePort(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "-trusted", "tcp://10.0.0.0@8", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
 	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
 	refused(t, d.addresses[0])

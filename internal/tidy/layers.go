@@ -74,6 +74,7 @@ var layerTable = []layer{
 	{"mpi/core/wire", nil},
 	{"mpi/core/...", []string{"bmi", "matchbits", "mpi/core/...", "mpi/core", "mpi/datatype", "mpi/errclass", "internal/queue", "internal/buffers"}},
 	{"mpi/pmi/wire", nil},
+	{"mpi/pmi/slurmtest", []string{"internal/freeport"}},
 	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/keyfile"}},
 	{"mpi/launch/command", []string{"mpi/launch", "internal/dashes"}},
 	{"mpi/launch/...", []string{"mpi/pmi/...", "mpi/boot", "mpi/errclass"}},
@@ -105,7 +106,7 @@ var layerTable = []layer{
 	{"pvfs/replay", []string{"bmi", "pvfs/proto"}},
 	{"pvfs/fstest/clientfs", []string{"pvfs/fstest", "pvfs/client"}},
 	{"pvfs/interop", nil}, // tests only
-	{"pvfs/pvfstest/stock", []string{"pvfs/config", "pvfs/credential", "pvfs/usercert/certtest", "pvfs/ldapusers/ldaptest"}},
+	{"pvfs/pvfstest/stock", []string{"internal/freeport", "pvfs/config", "pvfs/credential", "pvfs/usercert/certtest", "pvfs/ldapusers/ldaptest"}},
 	{"pvfs/pvfstest/memory", nil},
 	{"pvfs/badday", nil},
 	{"pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "_ methods/..."}},
@@ -113,6 +114,7 @@ var layerTable = []layer{
 	// Helpers.
 	{"internal/sim", []string{"internal/race"}},
 	{"internal/golden", nil},
+	{"internal/freeport", nil},
 	{"internal/logtext", nil},
 	{"internal/race", nil},
 	{"internal/authority", nil},

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 )
 
 // These tests exchange messages with programs of OrangeFS that speak its own
@@ -79,7 +80,7 @@ func sendToListServer(t *testing.T, o orangefs, data []byte, pieces int) string 
 // startServer starts a test program that listens.
 func startServer(t *testing.T, o orangefs, name string, args ...string) (address string, c *child) {
 	t.Helper()
-	port := freePort(t)
+	port := freeport.TCP(t)
 	address = loopback(port)
 	c = o.start(t, nil, name, append([]string{"-h", address}, args...)...)
 	c.listens(t, port)
@@ -152,7 +153,7 @@ func conversation(t *testing.T, o orangefs, e endpoint, address string, announce
 // openServer opens an endpoint that listens.
 func openServer(t *testing.T) (e endpoint, address string) {
 	t.Helper()
-	address = loopback(freePort(t))
+	address = loopback(freeport.TCP(t))
 	return openEndpoint(t, address), address
 }
 
@@ -235,7 +236,7 @@ func TestOrangeFSBandwidthServer(t *testing.T) {
 	o := needOrangeFS(t)
 	for _, c := range bandwidthSizes {
 		t.Run(fmt.Sprint(c.size), func(t *testing.T) {
-			port := freePort(t)
+			port := freeport.TCP(t)
 			server := startBandwidth(t, o, port, 0, c.size, c.messages)
 			server.listens(t, port)
 			require.NoError(t, server.input.Close())
@@ -260,7 +261,7 @@ func TestOrangeFSBandwidthClient(t *testing.T) {
 	o := needOrangeFS(t)
 	for _, c := range bandwidthSizes {
 		t.Run(fmt.Sprint(c.size), func(t *testing.T) {
-			port := freePort(t)
+			port := freeport.TCP(t)
 			e := openEndpoint(t, loopback(port))
 			var clients []*child
 			for rank := 1; rank <= bandwidthClients; rank++ {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
@@ -202,15 +202,6 @@ func (c *child) says(t *testing.T, text string) {
 			require.FailNowf(t, "program is silent", "%s did not say %q", c.name, text)
 		}
 	}
-}
-
-// freePort is a port without a listener at this moment.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // loopback is the address of a port of this host.
@@ -437,7 +428,7 @@ type fileServer struct {
 // configuration file of configBytes bytes.
 func startFileServer(t *testing.T, o orangefs, configBytes int) fileServer {
 	t.Helper()
-	port := freePort(t)
+	port := freeport.TCP(t)
 	s := fileServer{port: port, address: loopback(port)}
 	folder := t.TempDir()
 	s.config = fileServerConfig(t, folder, s.address, configBytes)
@@ -511,7 +502,7 @@ const relayBytesMax = 512 << 10
 // startRelay starts a relay, which ends with the test.
 func startRelay(t *testing.T, server fileServer) *relay {
 	t.Helper()
-	r := &relay{address: loopback(freePort(t)), port: server.port}
+	r := &relay{address: loopback(freeport.TCP(t)), port: server.port}
 	require.Len(t, r.address, len(server.address), "addresses of one length, so that one can replace the other")
 	r.endpoint = openEndpoint(t, r.address)
 	r.server = r.lookup(t, server.address)

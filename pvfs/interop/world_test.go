@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
@@ -82,7 +83,7 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 		args = append(args, "-keystore", store)
 	}
 	for i := range servers {
-		w.addresses = append(w.addresses, fmt.Sprintf("tcp://127.0.0.1:%d", stock.Port(t)))
+		w.addresses = append(w.addresses, fmt.Sprintf("tcp://127.0.0.1:%d", freeport.TCP(t)))
 		args = append(args, fmt.Sprintf("s%d=%s", i, w.addresses[i]))
 	}
 	out, err := exec.Command(pvfsd, args...).CombinedOutput()

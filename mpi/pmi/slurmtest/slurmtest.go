@@ -5,7 +5,6 @@ package slurmtest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 )
 
 // startMax is how long the daemons may take to find each other.
@@ -43,7 +44,7 @@ func Start(t *testing.T) (env []string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(file, []byte(config(dir, host, freePort(t), freePort(t))), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(config(dir, host, freeport.TCP(t), freeport.TCP(t))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	env = []string{"SLURM_CONF=" + file}
@@ -135,15 +136,4 @@ func logs(dir string) (text string) {
 		text += name + ": " + string(b[max(0, len(b)-500):]) + "\n"
 	}
 	return text
-}
-
-// freePort returns a port that is free at the moment.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
@@ -73,7 +74,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	}
 	for i := range opts.Servers {
 		alias := aliasOf(i)
-		c.servers = append(c.servers, &server{alias: alias, port: Port(tb), log: c.path("log-" + alias)})
+		c.servers = append(c.servers, &server{alias: alias, port: freeport.TCP(tb), log: c.path("log-" + alias)})
 	}
 	c.configure(opts)
 	var makers []*Process
