@@ -35,6 +35,7 @@ type instance struct {
 	// the handler closes the method after its call of the method.
 	closeLater bool
 	begun      *QuickHandler // the handler between Begin and End; nil: none
+	private    []byte        // a copy of shared data, while a handler looks at it
 	idle       sync.Cond
 	polls      uint64
 	calls      uint64 // calls of handlers
@@ -168,6 +169,15 @@ func (in *instance) NewAddr(p Peer) Addr {
 
 // Arrived implements Host.
 func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
+	return in.arrived(from, class, tag, data, false)
+}
+
+// ArrivedShared implements Host.
+func (in *instance) ArrivedShared(from Addr, class Class, tag Tag, data []byte) bool {
+	return in.arrived(from, class, tag, data, true)
+}
+
+func (in *instance) arrived(from Addr, class Class, tag Tag, data []byte, shared bool) bool {
 	if from.e == nil || from.e.dropped.Load() {
 		return true // a message from a dropped peer is discarded
 	}
@@ -182,6 +192,10 @@ func (in *instance) Arrived(from Addr, class Class, tag Tag, data []byte) bool {
 	if quick := in.ep.quick[class].Load(); quick != nil && in.takeQuickLocked(quick, m) {
 		in.calls++
 		return true
+	}
+	if shared {
+		in.private = append(in.private[:0], data...)
+		m.Data = in.private
 	}
 	in.handleLocked(*fn, m)
 	return true

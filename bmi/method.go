@@ -189,6 +189,10 @@ type Host interface {
 	// Poll and Close may be called before Arrived returns. The method must then recheck any state that it read before the call.
 	Arrived(from Addr, class Class, tag Tag, data []byte) bool
 
+	// ArrivedShared is Arrived of data that the peer can still write to. The endpoint copies it first, unless it goes to a
+	// QuickHandler.
+	ArrivedShared(from Addr, class Class, tag Tag, data []byte) bool
+
 	// Wake makes the endpoint poll soon. Any goroutine may call it.
 	Wake()
 }

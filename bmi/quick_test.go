@@ -89,3 +89,55 @@ func TestHandleQuick(t *testing.T) {
 	require.Equal(t, 1, n)
 	queued[0].Release()
 }
+
+// TestSharedMessages: data that the peer can still write to is copied for handlers and for the queue, not for a quick handler.
+func TestSharedMessages(t *testing.T) {
+	mem := []byte("as it was sent")
+	sent := false
+	f := &fake{}
+	f.poll = func(f *fake) bool {
+		if sent {
+			return false
+		}
+		sent = true
+		return f.host.ArrivedShared(f.addr, 3, 0, mem)
+	}
+	s := f.open(t, bmi.Config{Manual: true})
+	arrive := func() {
+		sent = false
+		_, err := s.ctx.TestContext(make([]bmi.Completion, 1), 0)
+		require.NoError(t, err)
+		require.True(t, sent)
+	}
+	arrive()
+	copy(mem, "AS")
+	var queued [1]bmi.Unexpected
+	n, err := s.ep.TestUnexpected(queued[:], 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, "as it was sent", string(queued[0].Data))
+	queued[0].Release()
+
+	seen := 0
+	require.NoError(t, s.ep.Handle(3, func(m bmi.Message) {
+		seen++
+		copy(mem, "as")
+		assert.Equal(t, "AS it was sent", string(m.Data))
+	}))
+	arrive()
+	require.Equal(t, 1, seen)
+
+	takes := true
+	s.ep.HandleQuick(3, &quickly{t: t, take: func(m bmi.Message) bool {
+		assert.Same(t, &mem[0], &m.Data[0])
+		if !takes {
+			copy(mem, "AS") // the handler sees what is there when the message is copied
+		}
+		return takes
+	}})
+	arrive()
+	require.Equal(t, 1, seen, "the quick handler took it")
+	takes = false
+	arrive()
+	require.Equal(t, 2, seen)
+}

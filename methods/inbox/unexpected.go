@@ -43,6 +43,20 @@ func (b *Inbox) Offer(p *Peer, class bmi.Class, tag bmi.Tag, data []byte) (taken
 	if p.backlog == nil && b.host.Arrived(p.addr, class, tag, data) {
 		return true
 	}
+	return b.holdCopy(p, class, tag, data)
+}
+
+// OfferShared is Offer of data that the peer can still write to.
+func (b *Inbox) OfferShared(p *Peer, class bmi.Class, tag bmi.Tag, data []byte) (taken bool) {
+	p.countUnexpected(len(data))
+	if p.backlog == nil && b.host.ArrivedShared(p.addr, class, tag, data) {
+		return true
+	}
+	return b.holdCopy(p, class, tag, data)
+}
+
+// holdCopy holds a copy of a message that was not taken.
+func (b *Inbox) holdCopy(p *Peer, class bmi.Class, tag bmi.Tag, data []byte) (taken bool) {
 	b.Hold(p, class, tag, append(b.buffers.Take(len(data)), data...))
 	return false
 }

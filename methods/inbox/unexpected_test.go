@@ -37,6 +37,10 @@ func newEndpoint(t *testing.T) *endpoint {
 func (e *endpoint) NewAddr(p bmi.Peer) bmi.Addr { return bmi.NewHostAddr(p) }
 func (e *endpoint) Wake()                       {}
 
+func (e *endpoint) ArrivedShared(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
+	return e.Arrived(from, class, tag, data)
+}
+
 func (e *endpoint) Arrived(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
 	if e.room == 0 && class != handled {
 		return false

@@ -8,11 +8,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
-// Arrived handles one packet (link.Consumer). The peer may still be able to write to
-// body, so what is checked is read once, and what is kept is copied. The credits of
+// Arrived handles one packet (link.Consumer). If body is shared the peer can still write to
+// it, so what is checked is read once, and what is kept is copied. The credits of
 // messages are withheld while too many of them wait, those of other packets never,
 // because they end transfers under way.
-func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte) (withhold bool, err error) {
+func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte, shared bool) (withhold bool, err error) {
 	m, r := (*method)(c), l.Owner().(*remote)
 	switch h.Bits.Type() {
 	case matchbits.TypeConnReq:
@@ -27,9 +27,9 @@ func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte) (withhold b
 	}
 	switch h.Bits.Type() {
 	case matchbits.TypeExpected:
-		return r.overLimit(), m.eagerArrived(r, h, body, false)
+		return r.overLimit(), m.eagerArrived(r, h, body, false, shared)
 	case matchbits.TypeUnexpected:
-		return r.overLimit(), m.eagerArrived(r, h, body, true)
+		return r.overLimit(), m.eagerArrived(r, h, body, true, shared)
 	case matchbits.TypeRTS:
 		return r.overLimit(), m.rtsArrived(r, h, body)
 	case matchbits.TypeCTS:

@@ -21,7 +21,7 @@ type assembly struct {
 func (a *assembly) active() bool { return a.length > 0 }
 
 // eagerArrived handles an EXPECTED or UNEXPECTED packet.
-func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
+func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected, shared bool) error {
 	if wire.IsNext(h.Aux) {
 		return m.nextArrived(r, h, body, unexpected)
 	}
@@ -33,23 +33,14 @@ func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected 
 	switch {
 	case len(body) < first.Length:
 		m.firstArrived(r, h, first, body, unexpected)
-	case unexpected:
-		m.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), m.private(body))
-	default:
+	case !unexpected:
 		m.inbox.Deliver(&r.inbox, h.Bits.Tag(), body)
+	case shared:
+		m.inbox.OfferShared(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
+	default:
+		m.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
 	}
 	return nil
-}
-
-// private returns body, or a copy of it if the peer could still change it while
-// a handler looks at it (docs/decisions/0001). A NIC that lends its buffers does
-// not lend them for what fits a completion entry (nic.FlagLoan).
-func (m *method) private(body []byte) []byte {
-	if !m.caps.LoansRecv || wire.HeaderLen+len(body) <= m.caps.InlineBytesMax {
-		return body
-	}
-	m.scratch = append(m.scratch[:0], body...)
-	return m.scratch
 }
 
 // firstArrived begins an assembly.

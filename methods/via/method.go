@@ -60,7 +60,6 @@ type method struct {
 	movers     movers
 	freeLarges []*large
 	buffers    buffers.Pool
-	scratch    []byte // an unexpected message while a handler looks at it
 	rts        wire.RTS
 	cts        wire.CTS
 

@@ -85,6 +85,8 @@ func (g *rig) NewAddr(p bmi.Peer) bmi.Addr { return bmi.NewHostAddr(p) }
 // Arrived implements bmi.Host.
 func (g *rig) Arrived(bmi.Addr, bmi.Class, bmi.Tag, []byte) bool { return true }
 
+func (g *rig) ArrivedShared(bmi.Addr, bmi.Class, bmi.Tag, []byte) bool { return true }
+
 // Wake implements bmi.Host.
 func (g *rig) Wake() {}
 

@@ -144,5 +144,10 @@ func (h *host) Arrived(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte)
 	return (*Engine)(h).arrived(from, class, tag, data)
 }
 
+// ArrivedShared implements bmi.Host. The message is copied once, and the program that gets it does not trust the copy.
+func (h *host) ArrivedShared(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
+	return h.Arrived(from, class, tag, data)
+}
+
 // Wake implements bmi.Host.
 func (h *host) Wake() { h.cfg.Wake() }

@@ -37,6 +37,10 @@ type program struct {
 func (p *program) NewAddr(peer bmi.Peer) bmi.Addr { return bmi.NewHostAddr(peer) }
 func (p *program) Wake()                          { p.wakes++ }
 
+func (p *program) ArrivedShared(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
+	return p.Arrived(from, class, tag, data)
+}
+
 func (p *program) Arrived(from bmi.Addr, _ bmi.Class, _ bmi.Tag, data []byte) bool {
 	if !p.took {
 		p.refused = from

@@ -30,6 +30,10 @@ func newProgram() *program { return &program{arrived: make(chan string, 100)} }
 
 func (*program) NewAddr(p bmi.Peer) bmi.Addr { return bmi.NewHostAddr(p) }
 func (*program) Wake()                       {}
+func (p *program) ArrivedShared(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
+	return p.Arrived(from, class, tag, data)
+}
+
 func (p *program) Arrived(_ bmi.Addr, _ bmi.Class, _ bmi.Tag, data []byte) bool {
 	p.arrived <- string(data)
 	return true

@@ -21,11 +21,11 @@ func (c *channel) received(d *nic.Descriptor) {
 		c.breach(fmt.Errorf("receive ended with status %d", d.Status))
 		return
 	}
-	data := d.Data
+	data, lent := d.Data, len(d.Data) > c.links.caps.InlineBytesMax
 	if data == nil && d.Length > 0 {
 		data = d.Segments[0].Data[:d.Length]
 	}
-	withhold, ok := c.arrived(data)
+	withhold, ok := c.arrived(data, lent)
 	if !ok {
 		return
 	}
@@ -42,8 +42,8 @@ func (c *channel) received(d *nic.Descriptor) {
 
 // arrived handles one packet. withhold reports whether its credit is withheld for now,
 // and ok whether the channel is still in use: the packet may have ended it, or a
-// handler. The peer may still write to data, so the header is read here, once.
-func (c *channel) arrived(data []byte) (withhold, ok bool) {
+// handler. shared: the peer may still write to data. So the header is read here, once.
+func (c *channel) arrived(data []byte, shared bool) (withhold, ok bool) {
 	l := c.link
 	l.heard = true
 	h, body, err := wire.ParseHeader(data)
@@ -59,7 +59,7 @@ func (c *channel) arrived(data []byte) (withhold, ok bool) {
 			err = l.Credited(int(n))
 		}
 		if err == nil {
-			withhold, err = c.links.consumer.Arrived(l, h, body)
+			withhold, err = c.links.consumer.Arrived(l, h, body, shared)
 		}
 	}
 	if err != nil {

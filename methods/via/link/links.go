@@ -31,10 +31,10 @@ var ErrUnsuitable = errors.New("link: unsuitable NIC")
 // A Consumer handles what happens to the links of an endpoint. Poll calls it, except
 // for PollSoon, which any call may need. It may use and close any link.
 type Consumer interface {
-	// Arrived handles a packet. The peer may still write to body. withhold reports
-	// that its credit must not be returned before Release. An error is a breach of the
-	// protocol: Breached follows.
-	Arrived(l *Link, h wire.Header, body []byte) (withhold bool, err error)
+	// Arrived handles a packet. shared: the peer may still write to body. withhold
+	// reports that its credit must not be returned before Release. An error is a breach
+	// of the protocol: Breached follows.
+	Arrived(l *Link, h wire.Header, body []byte, shared bool) (withhold bool, err error)
 	// Finished is told that the NIC has finished with a packet that used bytes of the
 	// memory of op (Packet.Lend). err is nil, a *FileError, or why the link breaks.
 	Finished(op any, bytes int, err error)
@@ -175,11 +175,12 @@ func (ls *Links) takeDirect() (did, idle bool) {
 		}
 		did = true
 		c := vi.User.(*channel)
+		lent := len(data) > ls.caps.InlineBytesMax
 		withhold, ok := false, false
 		if !c.closing {
-			withhold, ok = c.arrived(data)
+			withhold, ok = c.arrived(data, lent)
 		}
-		if len(data) > ls.caps.InlineBytesMax {
+		if lent {
 			ls.cq.Return()
 		}
 		if ok {

@@ -149,7 +149,7 @@ func (e *end) send() {
 	}
 }
 
-func (e *end) Arrived(l *Link, h wire.Header, b []byte) (withhold bool, err error) {
+func (e *end) Arrived(l *Link, h wire.Header, b []byte, _ bool) (withhold bool, err error) {
 	if h.Bits.Type() == matchbits.TypeCredit {
 		c, err := wire.ParseCredit(h.Aux, b)
 		if err != nil {
