@@ -207,7 +207,8 @@ func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
 	}
 	head := h.Append(e.head[:0])
 	sent := e.ctx.SendUnexpectedNow(l.addr, class, bmi.Tag(wire.KindEager), head, mem)
-	l.congested = l.quick && !sent
+	// A larger message may be refused for its size, which says nothing about room.
+	l.congested = l.quick && !sent && len(mem) <= smallPacketMax-wire.EagerBytes
 	l.quick = l.quick || sent
 	return sent
 }
